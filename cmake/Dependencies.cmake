@@ -1,0 +1,39 @@
+# What is needed, where it is found, and what is left out without it.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)       # JSON
+pkg_check_modules(SMARTCOLS REQUIRED IMPORTED_TARGET smartcols)   # tables
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)           # symbols and lines
+pkg_check_modules(UNWIND REQUIRED IMPORTED_TARGET libunwind)      # headers; loaded at run time
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+find_path(NUMA_INCLUDE_DIR numa.h REQUIRED)
+find_library(NUMA_LIBRARY numa REQUIRED)
+find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)                   # used header-only
+
+# The CUDA toolkit, where it usually is. Only programs that are themselves CUDA programs need it:
+# the recorder, the analyzer, the probe and the simulated GPU do not.
+find_package(CUDAToolkit QUIET)
+if(NOT CUDAToolkit_FOUND AND EXISTS /usr/local/cuda/include/cuda.h)
+  set(CUDAToolkit_ROOT /usr/local/cuda)
+  find_package(CUDAToolkit QUIET)
+endif()
+set(XFERSCOPE_HAVE_CUDA ${CUDAToolkit_FOUND})
+
+set_property(GLOBAL PROPERTY XFERSCOPE_LEFT_OUT "")
+function(xferscope_left_out what)
+  set_property(GLOBAL APPEND PROPERTY XFERSCOPE_LEFT_OUT "${what}")
+endfunction()
+
+function(xferscope_print_summary)
+  if(XFERSCOPE_HAVE_CUDA)
+    message(STATUS "CUDA toolkit ${CUDAToolkit_VERSION} in ${CUDAToolkit_TARGET_DIR}")
+  else()
+    message(STATUS "CUDA toolkit: none found (looked at CUDAToolkit_ROOT, nvcc on the path, /usr/local/cuda)")
+  endif()
+  get_property(left GLOBAL PROPERTY XFERSCOPE_LEFT_OUT)
+  foreach(item IN LISTS left)
+    message(STATUS "left out: ${item}")
+  endforeach()
+endfunction()

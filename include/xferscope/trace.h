@@ -1,0 +1,285 @@
+/*
+ * The trace: what the recorder leaves and the analyzer reads. This header and
+ * docs/trace-format.md are the only contract between the two.
+ *
+ * A run is a directory NAME.xft/ holding one file per process, PID-STARTNS.trace. A file is
+ *
+ *     struct xft_file_header        (XFT_HEADER_BYTES reserved)
+ *     segment, segment, ...         each a struct xft_segment and its payload,
+ *                                   starting at a multiple of 8
+ *
+ * Segments may come in any order; a reader skips types it does not know. Everything is
+ * little-endian; times are nanoseconds of CLOCK_MONOTONIC; sizes are bytes.
+ *
+ * While a process runs, its events lie uncompressed in slabs (struct xft_slab) inside a LANES
+ * segment that the process maps shared, so that they outlive SIGKILL. A full slab becomes an
+ * EVENTS segment (compressed columns) and is then reused. When recording ends the file is
+ * rewritten without LANES. A reader that meets both takes each event once: an event is named by
+ * its lane and its sequence number in the lane, and EVENTS win over slabs.
+ *
+ * Damage: a segment whose header_sum or payload_sum is wrong is skipped; the reader looks for the
+ * next XFT_SEGMENT_MAGIC at a multiple of 8 whose header_sum is right.
+ */
+#ifndef XFERSCOPE_TRACE_H
+#define XFERSCOPE_TRACE_H
+
+#include <stdint.h>
+
+#include "xferscope/terms.h"
+
+#define XFT_MAGIC "XFERSCP\n"
+#define XFT_BYTE_ORDER 0x01020304u
+#define XFT_VERSION_MAJOR 1 /* a reader refuses a file with a higher major version */
+#define XFT_VERSION_MINOR 0 /* higher minor versions only add columns, segments, keys */
+#define XFT_HEADER_BYTES 4096
+
+enum xft_state {
+    XFT_STATE_RECORDING = 1, /* the process was alive, or died without finishing */
+    XFT_STATE_CLOSED = 2,    /* every lane was written out; no LANES segment is left */
+};
+
+/*
+ * checksum is XXH3_64bits of the bytes before it. What follows it is updated in place while the
+ * process runs and is not covered.
+ */
+struct xft_file_header {
+    char magic[8];
+    uint32_t byte_order;
+    uint16_t version_major;
+    uint16_t version_minor;
+    uint32_t header_bytes; /* offset of the first segment */
+    uint32_t event_bytes;  /* sizeof(struct xft_event) when written */
+    uint64_t start_mono_ns; /* CLOCK_MONOTONIC and CLOCK_REALTIME, read together at the start */
+    uint64_t start_real_ns;
+    int32_t pid;
+    int32_t ppid;
+    uint64_t checksum;
+
+    uint32_t state;          /* enum xft_state */
+    uint32_t reserved;
+    uint64_t end_mono_ns;    /* when recording ended; 0 while it runs */
+    uint64_t events_lost;    /* events that could not be stored (disk full, lanes exhausted) */
+    uint64_t stacks_lost;    /* events stored without their call stack */
+    uint64_t device_lost;    /* device-time records dropped by the timing source */
+};
+
+/* ---- segments ------------------------------------------------------------------------- */
+
+#define XFT_SEGMENT_MAGIC 0x47455358u /* "XSEG" */
+
+enum xft_segment_type {
+    XFT_SEG_PAD = 0,     /* no content */
+    XFT_SEG_META = 1,    /* key\0value\0 pairs, UTF-8; a later pair replaces an earlier one */
+    XFT_SEG_CALLS = 2,   /* struct xft_call_name + name bytes, repeated */
+    XFT_SEG_EVENTS = 3,  /* struct xft_chunk + columns */
+    XFT_SEG_LANES = 4,   /* slabs; the first starts at the next multiple of 4096 in the file */
+    XFT_SEG_STACKS = 5,  /* struct xft_stack + addresses, repeated */
+    XFT_SEG_MODULES = 6, /* struct xft_module + path + build id, repeated */
+    XFT_SEG_SYMBOLS = 7, /* struct xft_symbol + strings, repeated */
+};
+
+enum xft_segment_flags {
+    XFT_SEG_ZSTD = 1, /* the payload is one zstd frame of raw_bytes */
+};
+
+struct xft_segment {
+    uint32_t magic;
+    uint16_t type;
+    uint16_t flags;
+    uint64_t stored_bytes; /* payload as it lies in the file; the next segment starts at the
+                              next multiple of 8 */
+    uint64_t raw_bytes;    /* payload after decompression */
+    uint64_t payload_sum;  /* XXH3_64bits of the stored payload; 0 in LANES and PAD */
+    uint64_t header_sum;   /* XXH3_64bits of the bytes before it */
+};
+
+/* ---- events --------------------------------------------------------------------------- */
+
+enum xft_event_kind {
+    XFT_EVENT_NONE = 0,
+    XFT_EVENT_TRANSFER = 1,    /* an explicit copy, or a batch of them (count > 1) */
+    XFT_EVENT_ALLOC = 2,       /* dst = address, dst_mem = kind, bytes */
+    XFT_EVENT_FREE = 3,        /* dst = address; bytes, dst_mem where known */
+    XFT_EVENT_REGISTER = 4,    /* cudaHostRegister: dst, bytes */
+    XFT_EVENT_UNREGISTER = 5,  /* dst */
+    XFT_EVENT_PREFETCH = 6,    /* managed memory: src = address, bytes, dst_place = destination
+                                  device, or XFT_PLACE_HOST */
+    XFT_EVENT_ADVISE = 7,      /* managed memory: src = address, bytes, aux = the advice */
+    XFT_EVENT_PEER = 8,        /* peer access enabled (aux = 1) or disabled (aux = 0):
+                                  src_place = this device, dst_place = the peer */
+    XFT_EVENT_SYNC = 9,        /* the host waited for a stream, event, context or device */
+    XFT_EVENT_DEVICE_COPY = 10, /* a copy as the device ran it: start_ns and end_ns are device
+                                  timestamps converted to CLOCK_MONOTONIC; correlation joins it
+                                  to its call; src_mem, dst_mem, direction as the device saw it */
+    XFT_EVENT_GRAPH_LAUNCH = 11,
+    XFT_EVENT_KERNEL = 12,     /* a kernel as the device ran it */
+    XFT_EVENT_MEMSET = 13,
+};
+
+enum xft_event_flags {
+    XFT_ASYNC = 1,      /* the Async form was called */
+    XFT_CAPTURED = 2,   /* recorded into a graph: nothing moved; bytes is what a launch moves */
+    XFT_FAILED = 4,     /* the call returned an error (status): nothing is known to have moved */
+    XFT_PER_THREAD = 8, /* the per-thread default stream variant (_ptds, _ptsz) */
+    XFT_GUESSED = 16,   /* direction taken from the call's kind argument, not from the pointers */
+    XFT_STREAM_KNOWN = 32, /* stream holds the handle passed; else the default stream was meant */
+};
+
+#define XFT_PLACE_UNKNOWN (-1)
+#define XFT_PLACE_HOST (-2) /* host, NUMA node not known */
+
+/*
+ * One event, as it lies in a slab. In EVENTS segments the same fields are columns; a column that
+ * is absent means 0 in every row.
+ */
+struct xft_event {
+    uint64_t start_ns; /* host clock at entry of the call */
+    uint64_t end_ns;   /* host clock when the call returned */
+    uint64_t bytes;    /* payload of the transfer: width * rows, summed over a batch */
+    uint64_t dst;      /* address, or array handle where dst_mem is XFT_MEM_ARRAY */
+    uint64_t src;
+    uint64_t stream; /* handle; see XFT_STREAM_KNOWN */
+    uint64_t width;  /* bytes of one contiguous row; equals bytes in a linear copy */
+    uint64_t aux;    /* see xft_event_kind */
+    uint32_t count;  /* copies in this call: 1, or the batch's number */
+    uint32_t stack;  /* id in STACKS; 0 = none */
+    uint32_t correlation; /* joins DEVICE_COPY to its call; 0 = none */
+    int32_t status;       /* CUresult or cudaError_t */
+    uint16_t call;        /* id in CALLS */
+    uint16_t flags;       /* enum xft_event_flags */
+    int16_t src_place;    /* device ordinal for device memory; NUMA node for host memory */
+    int16_t dst_place;
+    int16_t device; /* the current device of the calling thread, or XFT_PLACE_UNKNOWN */
+    uint8_t kind;   /* enum xft_event_kind */
+    uint8_t direction;
+    uint8_t src_mem;
+    uint8_t dst_mem;
+    uint8_t reserved[2];
+};
+
+/* id, field: one row per column of an EVENTS segment. Ids are for ever. */
+#define XFT_COLUMN_LIST(X)                                                                          \
+    X(1, start_ns)                                                                                 \
+    X(2, end_ns)                                                                                   \
+    X(3, bytes)                                                                                    \
+    X(4, dst)                                                                                      \
+    X(5, src)                                                                                      \
+    X(6, stream)                                                                                   \
+    X(7, width)                                                                                    \
+    X(8, aux)                                                                                      \
+    X(9, count)                                                                                    \
+    X(10, stack)                                                                                   \
+    X(11, correlation)                                                                             \
+    X(12, status)                                                                                  \
+    X(13, call)                                                                                    \
+    X(14, flags)                                                                                   \
+    X(15, src_place)                                                                               \
+    X(16, dst_place)                                                                               \
+    X(17, device)                                                                                  \
+    X(18, kind)                                                                                    \
+    X(19, direction)                                                                               \
+    X(20, src_mem)                                                                                 \
+    X(21, dst_mem)
+
+/* Payload of EVENTS after decompression: this, then `columns` directory entries, then the data. */
+struct xft_chunk {
+    uint32_t lane;      /* one writer's sequence of events */
+    int32_t tid;        /* the thread that wrote it */
+    uint64_t first_seq; /* sequence number, in the lane, of row 0 */
+    uint32_t rows;
+    uint32_t columns;
+};
+
+/*
+ * How a column's rows are stored. All values are taken as 64-bit, signed ones sign-extended;
+ * varint is LEB128; zigzag maps signed to unsigned.
+ */
+enum xft_encoding {
+    XFT_ENC_CONST = 0,  /* one varint: every row has this value */
+    XFT_ENC_VARINT = 1, /* rows varints */
+    XFT_ENC_DELTA = 2,  /* rows varints: zigzag of the difference to the row before (first: to 0) */
+    XFT_ENC_DIFF = 3,   /* rows varints: zigzag of the difference to the same row of column
+                           `base` */
+};
+
+struct xft_column {
+    uint16_t id;
+    uint8_t encoding;
+    uint8_t base; /* the column an XFT_ENC_DIFF refers to; it comes earlier in the directory */
+    uint32_t bytes;
+};
+
+/* ---- lanes ---------------------------------------------------------------------------- */
+
+#define XFT_SLAB_MAGIC 0x42414c53u /* "SLAB" */
+
+enum xft_slab_state {
+    XFT_SLAB_FREE = 0,   /* no events; the other fields are meaningless */
+    XFT_SLAB_ACTIVE = 1, /* a thread is writing */
+    XFT_SLAB_FULL = 2,   /* waiting to be compressed */
+};
+
+/*
+ * A slab is XFT_SLAB_BYTES long: this header, then events. An event counts once `committed`
+ * includes it; `committed` and `state` are written with release order after what they vouch for.
+ */
+#define XFT_SLAB_BYTES 262144
+struct xft_slab {
+    uint32_t magic;
+    uint32_t state;
+    uint32_t lane;
+    int32_t tid;
+    uint64_t first_seq;
+    uint32_t committed; /* events written */
+    uint32_t reserved[9];
+};
+#define XFT_SLAB_EVENTS ((XFT_SLAB_BYTES - sizeof(struct xft_slab)) / sizeof(struct xft_event))
+
+/* ---- names, stacks, modules, symbols ---------------------------------------------------- */
+
+struct xft_call_name {
+    uint16_t id;
+    uint8_t level; /* enum xft_level */
+    uint8_t name_bytes;
+}; /* then the name, not terminated, no padding */
+
+struct xft_stack {
+    uint32_t id;
+    uint32_t depth;
+}; /* then depth return addresses (uint64_t), innermost first */
+
+struct xft_module {
+    uint64_t start; /* mapped range in the process */
+    uint64_t end;
+    uint64_t bias; /* address in memory minus address in the ELF file */
+    uint32_t path_bytes;
+    uint32_t build_id_bytes;
+}; /* then path and build id, no padding */
+
+/*
+ * What an address in a stack stands for. An address with inlined functions has several, depth 0
+ * first (the innermost). The address looked up is the return address minus one.
+ */
+struct xft_symbol {
+    uint64_t address; /* the return address, as in the stack */
+    uint32_t depth;
+    uint32_t line; /* 0 = not known */
+    uint32_t function_bytes;
+    uint32_t file_bytes;
+    uint32_t module_bytes;
+    uint32_t reserved;
+}; /* then function, file and module path, no padding; empty = not known */
+
+/*
+ * Keys of META. All values are text.
+ *   xferscope.version  exe  cmdline (arguments joined by \x1f)  cwd  hostname  machine_id (hash)
+ *   timing             cupti | event | host | none: where DEVICE_COPY events come from
+ *   timing.why         one line, when timing is not what was asked for
+ *   cuda.driver_version                 e.g. 13000
+ *   gpu.N.name, gpu.N.uuid, gpu.N.pci   per device; gpu.count
+ *   gpu.simulated      1 when the driver is the simulated GPU
+ *   stacks             on | off
+ *   exit               exit | signal N | unknown
+ */
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * Recording: from a hook to the trace file.
+ *
+ * Life cycle. Nothing exists until the first CUDA call of the process; xfs_record_ready() then
+ * creates the run directory and the process's file, once. Each thread gets a lane and writes
+ * events into its current slab (include/xferscope/trace.h); a full slab is handed to the background thread, which
+ * writes it as compressed columns and gives it back. At exit everything is written out, symbols
+ * are resolved and the file is rewritten without its lanes; after SIGKILL the slabs are still in
+ * the file.
+ *
+ * fork: the child starts afresh with a file of its own, at its first CUDA call. vfork and exec:
+ * nothing to do.
+ *
+ * Cost. xfs_event_begin + xfs_event_commit: no lock, no allocation, no system call, except once
+ * per slab (a free slab is taken) and once per thread (a lane).
+ *
+ * Errors never reach the program: whatever cannot be recorded is counted in the file header, and
+ * said once on stderr.
+ */
+#ifndef XFS_RECORD_H
+#define XFS_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xferscope/trace.h"
+
+/* True when events can be recorded; starts recording at the first call. Safe from any thread;
+ * false while another thread is still starting or when the library is off or has failed. */
+bool xfs_record_ready(void);
+
+/*
+ * The next event of the calling thread, zeroed, to be filled in and committed; NULL when there is
+ * none (off, or a signal handler interrupted this thread between begin and commit): the loss has
+ * been counted. Nothing between begin and commit may call CUDA or fork.
+ */
+struct xft_event *xfs_event_begin(void);
+void xfs_event_commit(struct xft_event *event);
+
+/* Id of the calling thread's stack, 0 when stacks are off or could not be kept. New stacks are in
+ * the file before this returns. Frames of this library are left out. */
+uint32_t xfs_stack_capture(void);
+
+/* Adds or replaces a META pair (at once in the file). */
+void xfs_meta_set(const char *key, const char *value);
+
+/* Adds to a loss counter of the file header. */
+void xfs_count_device_lost(uint64_t n);
+
+/* Host clock of the trace, ns of CLOCK_MONOTONIC. */
+uint64_t xfs_now_ns(void);
+
+/* Provided by the table of calls: names for the CALLS segment. */
+struct xfs_call_info {
+    const char *name;
+    enum xft_level level;
+};
+extern const struct xfs_call_info xfs_calls[];
+extern const size_t xfs_call_count;
+
+#endif
