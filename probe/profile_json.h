@@ -1,0 +1,29 @@
+/*
+ * Between the files of the machine profile: text to profile and back. Private to probe/.
+ */
+#ifndef XFP_PROFILE_JSON_H
+#define XFP_PROFILE_JSON_H
+
+#include <stdio.h>
+
+#include "xferscope/profile.h"
+
+/* What a file may hold at most: more is damage or malice, and said so. */
+enum xfp_limits {
+    XFP_MAX_FILE_BYTES = 64 << 20,
+    XFP_MAX_GPUS = 256,
+    XFP_MAX_PATHS = 65536,
+    XFP_MAX_POINTS = 4096,
+    XFP_MAX_WARNINGS = 4096,
+    XFP_MAX_TEXT = 1024, /* bytes of one string */
+};
+
+/* Writes the profile as JSON, one point per line. Returns 0, or -1 on a write or memory error
+ * (errno says which). */
+int xfp_write_json(const struct xfp_profile *profile, FILE *out);
+
+/* As xfp_parse(); `name` begins every line of error ("machine.json: paths[3].name: missing"). */
+struct xfp_profile *xfp_parse_named(const char *name, const char *text, size_t bytes, char *error,
+                                    size_t error_bytes);
+
+#endif

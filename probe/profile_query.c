@@ -1,0 +1,233 @@
+/*
+ * Questions to a machine profile: which path, and how long a transfer takes on it.
+ */
+#include "xferscope/profile.h"
+
+#include <math.h>
+#include <string.h>
+
+/* 0: does not match; the more, the better. A path measured without binding speaks about every
+ * node, but less well than one measured on the node asked for. */
+static int match_ordinal(int asked, int measured)
+{
+    if (asked == measured)
+        return 2;
+    return asked < 0 || measured < 0 ? 1 : 0;
+}
+
+static int match_place(const struct xfp_place *asked, const struct xfp_place *measured)
+{
+    int device = match_ordinal(asked->device, measured->device);
+    int numa = match_ordinal(asked->numa, measured->numa);
+
+    if (asked->memory != measured->memory || !device || !numa)
+        return 0;
+    return device + numa;
+}
+
+const struct xfp_path *xfp_find(const struct xfp_profile *profile, enum xfp_method method,
+                                struct xfp_place src, struct xfp_place dst, bool blocking)
+{
+    const struct xfp_path *best = NULL;
+    int best_score = 0;
+
+    for (size_t i = 0; i < profile->path_count; i++) {
+        const struct xfp_path *path = &profile->paths[i];
+        int from = match_place(&src, &path->src), to = match_place(&dst, &path->dst);
+
+        if (path->method != method || !from || !to || !path->point_count)
+            continue;
+        if (blocking && !path->blocking)
+            continue;
+        if (from + to > best_score) {
+            best = path;
+            best_score = from + to;
+        }
+    }
+    return best;
+}
+
+/* Which of a point's two times is spoken about. */
+static double point_time(const struct xfp_path *path, const struct xfp_point *p, bool blocking)
+{
+    if (!blocking)
+        return p->median_ns;
+    if (p->blocking_ns > 0)
+        return p->blocking_ns;
+    /* measured by the host around the synchronous call: that is what its caller sees */
+    return path->blocking && !path->device_timed ? p->median_ns : 0;
+}
+
+/* Relative half-width of the measurement's confidence interval. */
+static double interval(const struct xfp_point *p)
+{
+    return p->median_ns > 0
+               ? fmax(p->ci_high_ns - p->median_ns, p->median_ns - p->ci_low_ns) / p->median_ns
+               : 0;
+}
+
+static double model(const struct xfp_fit *fit, double bytes)
+{
+    return fit->Lo_ns + bytes * fit->G_ns_per_byte;
+}
+
+static double disagreement(const struct xfp_fit *fit, const struct xfp_point *p, double ns)
+{
+    return fabs(model(fit, (double)p->bytes) - ns) / ns;
+}
+
+/*
+ * Lo and G of times[] (0 = not measured) as section V.A extracts them: L+o from the shortest
+ * transfer, G = (sum of t - n (L+o)) / sum of k. Lo is corrected for the bytes of that shortest
+ * transfer, which is not a single byte here.
+ */
+static bool extract(const struct xfp_point *points, const double *times, size_t count,
+                    struct xfp_fit *fit)
+{
+    double sum_t = 0, sum_k = 0, first_t = 0, first_k = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!(times[i] > 0) || !isfinite(times[i]))
+            continue;
+        if (!n++) {
+            first_t = times[i];
+            first_k = (double)points[i].bytes;
+        }
+        sum_t += times[i];
+        sum_k += (double)points[i].bytes;
+    }
+    if (n < 2 || sum_k <= (double)n * first_k)
+        return false;
+    /* t1 = Lo + k1 G inserted into the paper's sum */
+    fit->G_ns_per_byte = (sum_t - (double)n * first_t) / (sum_k - (double)n * first_k);
+    fit->Lo_ns = fmax(first_t - first_k * fit->G_ns_per_byte, 0);
+    return fit->G_ns_per_byte > 0;
+}
+
+/* The model is held against the sizes where bytes, not latency, make the time: k G >= L+o. */
+static struct xfp_fit fit_times(const struct xfp_point *points, const double *times, size_t count)
+{
+    struct xfp_fit fit = {.g_ns = NAN};
+
+    if (!extract(points, times, count, &fit))
+        return (struct xfp_fit){.g_ns = NAN};
+    for (size_t i = 0; i < count; i++) {
+        if (!(times[i] > 0) || (double)points[i].bytes * fit.G_ns_per_byte < fit.Lo_ns)
+            continue;
+        if (!fit.valid)
+            fit.fit_min_bytes = points[i].bytes;
+        fit.valid = true;
+        fit.max_error = fmax(fit.max_error, disagreement(&fit, &points[i], times[i]));
+    }
+    return fit.valid ? fit : (struct xfp_fit){.g_ns = NAN};
+}
+
+enum { MOST_FITTED = 4096 }; /* as many as a file may hold */
+
+struct xfp_fit xfp_fit_points(const struct xfp_point *points, size_t count, double g_ns)
+{
+    double times[MOST_FITTED];
+    struct xfp_fit fit;
+
+    count = count < MOST_FITTED ? count : MOST_FITTED;
+    for (size_t i = 0; i < count; i++)
+        times[i] = points[i].median_ns;
+    fit = fit_times(points, times, count);
+    fit.g_ns = g_ns > 0 && isfinite(g_ns) ? g_ns : NAN;
+    return fit;
+}
+
+static struct xfp_fit path_fit(const struct xfp_path *path, bool blocking)
+{
+    double times[MOST_FITTED];
+    size_t count = path->point_count < MOST_FITTED ? path->point_count : MOST_FITTED;
+
+    if (!blocking && path->fit.valid)
+        return path->fit;
+    for (size_t i = 0; i < count; i++)
+        times[i] = point_time(path, &path->points[i], blocking);
+    return fit_times(path->points, times, count);
+}
+
+/* The measured neighbours of a size: NULL where there is none. */
+struct neighbours {
+    const struct xfp_point *below, *above;
+};
+
+static struct neighbours find_neighbours(const struct xfp_path *path, uint64_t bytes, bool blocking)
+{
+    struct neighbours n = {0};
+
+    for (size_t i = 0; i < path->point_count; i++) {
+        const struct xfp_point *p = &path->points[i];
+
+        if (!(point_time(path, p, blocking) > 0))
+            continue;
+        if (p->bytes <= bytes)
+            n.below = p;
+        if (p->bytes >= bytes) {
+            n.above = p;
+            break;
+        }
+    }
+    return n;
+}
+
+static struct xfp_estimate between(const struct xfp_path *path, struct neighbours n, uint64_t bytes,
+                                   bool blocking)
+{
+    double t0 = point_time(path, n.below, blocking), t1 = point_time(path, n.above, blocking);
+    double part = (double)(bytes - n.below->bytes) / (double)(n.above->bytes - n.below->bytes);
+    struct xfp_estimate e = {XFP_INTERPOLATED, t0 + part * (t1 - t0), 0};
+    struct xfp_fit fit = path_fit(path, blocking);
+
+    e.error = fmax(interval(n.below), interval(n.above));
+    if (fit.valid)
+        e.error += fmax(disagreement(&fit, n.below, t0), disagreement(&fit, n.above, t1)) / 2;
+    else /* nothing better is known than that the time lies between its neighbours' */
+        e.error += fmax(fabs(e.ns - t0), fabs(t1 - e.ns)) / e.ns;
+    return e;
+}
+
+/* Below the smallest size: its time, in error by at most what the model takes off. */
+static struct xfp_estimate below_all(const struct xfp_path *path, const struct xfp_point *smallest,
+                                     uint64_t bytes, bool blocking)
+{
+    struct xfp_estimate e = {XFP_INTERPOLATED, point_time(path, smallest, blocking), 0};
+    struct xfp_fit fit = path_fit(path, blocking);
+    double off = fit.valid ? (double)(smallest->bytes - bytes) * fit.G_ns_per_byte / e.ns : 0;
+
+    e.error = interval(smallest) + fmin(off, 1);
+    return e;
+}
+
+static struct xfp_estimate estimate(const struct xfp_path *path, uint64_t bytes, bool blocking)
+{
+    struct neighbours n = find_neighbours(path, bytes, blocking);
+    struct xfp_fit fit;
+
+    if (n.below && n.below == n.above)
+        return (struct xfp_estimate){XFP_MEASURED, point_time(path, n.below, blocking),
+                                     interval(n.below)};
+    if (n.below && n.above)
+        return between(path, n, bytes, blocking);
+    if (n.above)
+        return below_all(path, n.above, bytes, blocking);
+    if (!n.below)
+        return (struct xfp_estimate){0};
+    fit = path_fit(path, blocking);
+    if (!fit.valid)
+        return (struct xfp_estimate){0};
+    return (struct xfp_estimate){XFP_MODELLED, model(&fit, (double)bytes), fit.max_error};
+}
+
+struct xfp_estimate xfp_time(const struct xfp_path *path, uint64_t bytes)
+{
+    return path ? estimate(path, bytes, false) : (struct xfp_estimate){0};
+}
+
+struct xfp_estimate xfp_blocking_time(const struct xfp_path *path, uint64_t bytes)
+{
+    return path ? estimate(path, bytes, true) : (struct xfp_estimate){0};
+}

@@ -1,0 +1,129 @@
+/*
+ * A machine profile to JSON text. Laid out for people and for diff: a line per point.
+ */
+#include "profile_json.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* json_pack takes no NaN, and the file says "not known" as null. */
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *text(const char *words)
+{
+    return words ? json_string(words) : json_null();
+}
+
+static json_t *measured(double ns)
+{
+    return ns > 0 ? json_real(ns) : json_null();
+}
+
+static json_t *pack_gpu(const struct xfp_gpu *gpu)
+{
+    return json_pack("{ss? ss? ss? sI si si}", "name", gpu->name, "uuid", gpu->uuid, "pci",
+                     gpu->pci, "memory_bytes", (json_int_t)gpu->memory_bytes, "numa", gpu->numa,
+                     "copy_engines", gpu->copy_engines);
+}
+
+static json_t *pack_machine(const struct xfp_machine *m)
+{
+    json_t *gpus = json_array();
+
+    for (size_t i = 0; i < m->gpu_count; i++)
+        if (json_array_append_new(gpus, pack_gpu(&m->gpus[i]))) {
+            json_decref(gpus);
+            return NULL;
+        }
+    return json_pack("{ss? ss? ss? si si si sb so}", "hostname", m->hostname, "machine_id",
+                     m->machine_id, "cpu", m->cpu, "cpus", m->cpus, "numa_nodes", m->numa_nodes,
+                     "driver_version", m->driver_version, "simulated", m->simulated, "gpus", gpus);
+}
+
+static json_t *pack_place(const struct xfp_place *place)
+{
+    return json_pack("{ss si si}", "memory", xft_memory_word(place->memory), "device",
+                     place->device, "numa", place->numa);
+}
+
+static json_t *pack_fit(const struct xfp_fit *fit)
+{
+    if (!fit->valid)
+        return json_null();
+    return json_pack("{so so so so sI}", "Lo_ns", number(fit->Lo_ns), "g_ns", number(fit->g_ns),
+                     "G_ns_per_byte", number(fit->G_ns_per_byte), "max_error",
+                     number(fit->max_error), "fit_min_bytes", (json_int_t)fit->fit_min_bytes);
+}
+
+static json_t *pack_point(const struct xfp_point *p)
+{
+    return json_pack("{sI sI so so so so so so so}", "bytes", (json_int_t)p->bytes, "n",
+                     (json_int_t)p->n, "median_ns", number(p->median_ns), "min_ns",
+                     number(p->min_ns), "max_ns", number(p->max_ns), "ci_low_ns",
+                     number(p->ci_low_ns), "ci_high_ns", number(p->ci_high_ns), "host_ns",
+                     measured(p->host_ns), "blocking_ns", measured(p->blocking_ns));
+}
+
+/* Writes `"key": value` and lets go of value. */
+static int put(FILE *out, const char *before, const char *key, json_t *value, const char *after)
+{
+    size_t flags = JSON_ENCODE_ANY | JSON_REAL_PRECISION(10);
+    char *text = value ? json_dumps(value, flags) : NULL;
+    int written = -1;
+
+    if (text)
+        written = key ? fprintf(out, "%s\"%s\": %s%s", before, key, text, after)
+                      : fprintf(out, "%s%s%s", before, text, after);
+    free(text);
+    json_decref(value);
+    return written < 0 ? -1 : 0;
+}
+
+static int put_path(FILE *out, const struct xfp_path *path, const char *after)
+{
+    int bad = 0;
+
+    bad |= put(out, "  {", "name", json_string(path->name), ",\n");
+    bad |= put(out, "   ", "method", json_string(xfp_method_word(path->method)), ", ");
+    bad |= put(out, "", "direction", json_string(xft_direction_word(path->direction)), ",\n");
+    bad |= put(out, "   ", "src", pack_place(&path->src), ",\n");
+    bad |= put(out, "   ", "dst", pack_place(&path->dst), ",\n");
+    bad |= put(out, "   ", "blocking", json_boolean(path->blocking), ", ");
+    bad |= put(out, "", "device_timed", json_boolean(path->device_timed), ",\n");
+    bad |= put(out, "   ", "fit", pack_fit(&path->fit), ",\n");
+    bad |= fprintf(out, "   \"points\": [") < 0;
+    for (size_t i = 0; i < path->point_count; i++)
+        bad |= put(out, i ? ",\n    " : "\n    ", NULL, pack_point(&path->points[i]), "");
+    bad |= fprintf(out, "]}%s", after) < 0;
+    return bad;
+}
+
+static int put_warnings(FILE *out, const struct xfp_profile *profile)
+{
+    int bad = fprintf(out, " \"warnings\": [") < 0;
+
+    for (size_t i = 0; i < profile->warning_count; i++)
+        bad |= put(out, i ? ",\n  " : "\n  ", NULL, json_string(profile->warnings[i]), "");
+    return bad | (fprintf(out, "]\n}\n") < 0);
+}
+
+int xfp_write_json(const struct xfp_profile *profile, FILE *out)
+{
+    int bad = 0;
+
+    bad |= put(out, "{", "schema", json_string(XFP_SCHEMA), ",\n");
+    bad |= put(out, " ", "version", json_integer(XFP_VERSION), ",\n");
+    bad |= put(out, " ", "created", text(profile->created), ",\n");
+    bad |= put(out, " ", "producer", text(profile->producer), ",\n");
+    bad |= put(out, " ", "machine", pack_machine(&profile->machine), ",\n");
+    bad |= fprintf(out, " \"paths\": [\n") < 0;
+    for (size_t i = 0; i < profile->path_count; i++)
+        bad |= put_path(out, &profile->paths[i], i + 1 < profile->path_count ? ",\n" : "\n");
+    bad |= fprintf(out, " ],\n") < 0;
+    bad |= put_warnings(out, profile);
+    return bad || ferror(out) ? -1 : 0;
+}
