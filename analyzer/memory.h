@@ -1,0 +1,30 @@
+/*
+ * Memory for the analyzer. Running out of memory ends the process with one line: there is
+ * nothing sensible to report without it. Sizes that a trace dictates are bounded before they
+ * come here (read.h).
+ */
+#ifndef XFA_MEMORY_H
+#define XFA_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+void *xfa_alloc(size_t bytes); /* zeroed */
+char *xfa_text(const char *text);
+char *xfa_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The array `items` with room for `needed` items, grown by doubling; *capacity is updated. New
+ * room is not zeroed. */
+void *xfa_room(void *items, size_t *capacity, size_t needed, size_t item_bytes);
+
+/* A copy of n bytes of a trace that is safe to show: valid UTF-8 is kept, control characters
+ * (terminal escapes among them) and invalid bytes become '?'. */
+char *xfa_clean(const char *bytes, size_t n);
+
+static inline uint64_t xfa_add(uint64_t a, uint64_t b) /* sticks at the largest number */
+{
+    return a + b < a ? UINT64_MAX : a + b;
+}
+
+#endif

@@ -1,0 +1,67 @@
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "memory.h"
+
+void xfa_table_init(struct xfa_table *table, size_t key_bytes, size_t item_bytes)
+{
+    *table = (struct xfa_table){.key_bytes = key_bytes, .item_bytes = item_bytes};
+}
+
+void xfa_table_free(struct xfa_table *table)
+{
+    free(table->items);
+    free(table->slots);
+    xfa_table_init(table, table->key_bytes, table->item_bytes);
+}
+
+/* The slot that holds the key, or the empty one where it would go. */
+static uint32_t *slot_of(const struct xfa_table *table, const void *key)
+{
+    size_t mask = table->slot_count - 1;
+    size_t at = XXH3_64bits(key, table->key_bytes) & mask;
+    while (table->slots[at] != 0) {
+        const void *item = xfa_table_at(table, table->slots[at] - 1);
+        if (memcmp(item, key, table->key_bytes) == 0)
+            break;
+        at = (at + 1) & mask;
+    }
+    return &table->slots[at];
+}
+
+static void grow(struct xfa_table *table)
+{
+    free(table->slots);
+    table->slot_count = table->slot_count ? table->slot_count * 2 : 32;
+    table->slots = xfa_alloc(table->slot_count * sizeof *table->slots);
+    for (size_t i = 0; i < table->count; i++)
+        *slot_of(table, xfa_table_at(table, i)) = (uint32_t)i + 1;
+}
+
+void *xfa_table_get(const struct xfa_table *table, const void *key)
+{
+    if (table->count == 0)
+        return NULL;
+    uint32_t found = *slot_of(table, key);
+    return found ? xfa_table_at(table, found - 1) : NULL;
+}
+
+void *xfa_table_put(struct xfa_table *table, const void *key)
+{
+    if ((table->count + 1) * 4 > table->slot_count * 3)
+        grow(table);
+    uint32_t *slot = slot_of(table, key);
+    if (*slot)
+        return xfa_table_at(table, *slot - 1);
+    table->items = xfa_room(table->items, &table->capacity, table->count + 1, table->item_bytes);
+    unsigned char *item = xfa_table_at(table, table->count);
+    memset(item, 0, table->item_bytes);
+    memcpy(item, key, table->key_bytes);
+    *slot = (uint32_t)++table->count;
+    return item;
+}

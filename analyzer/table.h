@@ -1,0 +1,34 @@
+/*
+ * A hash table of fixed-size items. Each item begins with its key, key_bytes long, compared byte
+ * by byte: zero a key before filling it in. Items lie in one array in the order they came;
+ * pointers to them last until the next xfa_table_put().
+ */
+#ifndef XFA_TABLE_H
+#define XFA_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct xfa_table {
+    size_t key_bytes, item_bytes;
+    size_t count, capacity;
+    unsigned char *items;
+    uint32_t *slots; /* index + 1 of an item, 0 = empty */
+    size_t slot_count;
+};
+
+void xfa_table_init(struct xfa_table *table, size_t key_bytes, size_t item_bytes);
+void xfa_table_free(struct xfa_table *table);
+
+/* The item with this key, or NULL. */
+void *xfa_table_get(const struct xfa_table *table, const void *key);
+
+/* The item with this key; a new one is zero but for its key. */
+void *xfa_table_put(struct xfa_table *table, const void *key);
+
+static inline void *xfa_table_at(const struct xfa_table *table, size_t i)
+{
+    return table->items + i * table->item_bytes;
+}
+
+#endif
