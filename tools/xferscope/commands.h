@@ -1,0 +1,16 @@
+/*
+ * The subcommands of xferscope. Each takes its own name as argv[0] and returns the exit status of
+ * the process; each prints its usage for --help. Further ones live in the rooms that do the work:
+ * xfp_probe_command (probe/probe.h), xfa_analyze_command and xfa_dump_command
+ * (analyzer/analyzer.h).
+ */
+#ifndef XFERSCOPE_COMMANDS_H
+#define XFERSCOPE_COMMANDS_H
+
+#define XFERSCOPE_EXIT_USAGE 2
+
+/* record.c: runs a program under the recorder. Returns the program's status; dies of the signal
+ * the program died of. docs/record.md */
+int xferscope_record(int argc, char **argv);
+
+#endif

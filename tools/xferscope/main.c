@@ -1,0 +1,140 @@
+/* The command xferscope: finds the subcommand and hands over. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/analyzer.h"
+#include "commands.h"
+#include "probe/probe.h"
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+};
+
+static const struct command commands[] = {
+    {"record", xferscope_record, "run a program and record its transfers"},
+    {"probe", xfp_probe_command, "measure what this machine's transfers can reach"},
+    {"analyze", xfa_analyze_command, "say which transfers are slow, where and why"},
+    {"dump", xfa_dump_command, "print the contents of a trace"},
+};
+#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
+
+static void print_usage(FILE *out)
+{
+    fputs("usage: xferscope COMMAND [OPTIONS]\n\n", out);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
+    fputs("\nxferscope help COMMAND explains a command; xferscope --version names the version.\n",
+          out);
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    }
+    return NULL;
+}
+
+/* Edit distance (Levenshtein) of two words; words too long to be a slip are far from all. */
+static unsigned word_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 32 };
+    size_t width = strlen(b);
+    unsigned row[LONGEST + 1];
+
+    if (strlen(a) > LONGEST || width > LONGEST)
+        return LONGEST;
+    for (unsigned j = 0; j <= width; j++)
+        row[j] = j;
+    for (unsigned i = 1; a[i - 1]; i++) {
+        unsigned diagonal = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= width; j++) {
+            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[width];
+}
+
+static int unknown_command(const char *name)
+{
+    const struct command *nearest = NULL;
+    unsigned distance = 4; /* further away than this is no slip of the finger */
+
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        unsigned d = word_distance(name, commands[i].name);
+
+        if (d < distance && d < strlen(commands[i].name)) {
+            distance = d;
+            nearest = &commands[i];
+        }
+    }
+    if (nearest)
+        fprintf(stderr, "xferscope: there is no command '%s'; did you mean '%s'?\n", name,
+                nearest->name);
+    else
+        fprintf(stderr, "xferscope: there is no command '%s'; xferscope --help lists them\n", name);
+    return XFERSCOPE_EXIT_USAGE;
+}
+
+static int help(int argc, char **argv)
+{
+    const struct command *command;
+    char option[] = "--help";
+
+    if (argc < 2) {
+        print_usage(stdout);
+        return 0;
+    }
+    command = find_command(argv[1]);
+    if (!command)
+        return unknown_command(argv[1]);
+    char *help_argv[] = {argv[1], option, NULL};
+    return command->run(2, help_argv);
+}
+
+/* What was printed must have arrived: a full disk or a closed pipe is an error, not success. */
+static int finish(int status)
+{
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == 0) {
+        fputs("xferscope: cannot write the output\n", stderr);
+        return EXIT_FAILURE;
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const struct command *command;
+
+    if (argc < 2) {
+        print_usage(stderr);
+        return XFERSCOPE_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("xferscope " XFERSCOPE_VERSION);
+        return finish(0);
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_usage(stdout);
+        return finish(0);
+    }
+    if (strcmp(argv[1], "help") == 0)
+        return finish(help(argc - 1, argv + 1));
+    command = find_command(argv[1]);
+    if (!command)
+        return unknown_command(argv[1]);
+    return finish(command->run(argc - 1, argv + 1));
+}

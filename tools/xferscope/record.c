@@ -1,0 +1,299 @@
+/* xferscope record: docs/record.md */
+#define _GNU_SOURCE /* asprintf */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "commands.h"
+#include "rundir.h"
+
+enum { EXIT_OWN_ERROR = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+enum { MAX_STACK_DEPTH = 64 };
+
+struct record_options {
+    const char *output; /* as given; NULL = PROGRAM-PID.xft */
+    const char *stack_depth;
+    const char *timing;
+    bool no_stacks;
+    bool force;
+    bool quiet;
+    char **program;
+};
+
+static const char usage[] =
+    "usage: xferscope record [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+    "\n"
+    "Runs PROGRAM and records its CUDA transfers in the run directory NAME.xft.\n"
+    "\n"
+    "  -o, --output NAME      run directory; default: PROGRAM-PID.xft\n"
+    "      --force            replace a run of that name\n"
+    "      --no-stacks        record no call stacks\n"
+    "      --stack-depth N    frames kept per stack, 1 to 64; default: 32\n"
+    "      --timing SOURCE    device times: auto, cupti or host; default: auto\n"
+    "  -q, --quiet            say nothing when all went well\n"
+    "  -h, --help             print this\n"
+    "\n"
+    "The exit status is PROGRAM's own; 125 to 127 when record itself failed.\n";
+
+static int own_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int own_error(const char *format, ...)
+{
+    va_list arguments;
+
+    fputs("xferscope record: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    return EXIT_OWN_ERROR;
+}
+
+static int check_depth(const char *text)
+{
+    char *end;
+    long depth = strtol(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end || depth < 1 || depth > MAX_STACK_DEPTH)
+        return own_error("--stack-depth wants a number from 1 to %d, not '%s'", MAX_STACK_DEPTH,
+                         text);
+    return 0;
+}
+
+static int check_timing(const char *word)
+{
+    if (strcmp(word, "auto") != 0 && strcmp(word, "cupti") != 0 && strcmp(word, "host") != 0)
+        return own_error("--timing wants auto, cupti or host, not '%s'", word);
+    return 0;
+}
+
+enum option_values { OPT_FORCE = 256, OPT_NO_STACKS, OPT_STACK_DEPTH, OPT_TIMING };
+
+static const struct option long_options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"force", no_argument, NULL, OPT_FORCE},
+    {"no-stacks", no_argument, NULL, OPT_NO_STACKS},
+    {"stack-depth", required_argument, NULL, OPT_STACK_DEPTH},
+    {"timing", required_argument, NULL, OPT_TIMING},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+/* One option; 0, an exit status, or -1 when help was asked for. */
+static int take_option(int option, char **argv, struct record_options *options)
+{
+    switch (option) {
+    case 'o':
+        options->output = optarg;
+        return *optarg ? 0 : own_error("-o wants a name");
+    case OPT_FORCE:
+        options->force = true;
+        return 0;
+    case OPT_NO_STACKS:
+        options->no_stacks = true;
+        return 0;
+    case OPT_STACK_DEPTH:
+        options->stack_depth = optarg;
+        return check_depth(optarg);
+    case OPT_TIMING:
+        options->timing = optarg;
+        return check_timing(optarg);
+    case 'q':
+        options->quiet = true;
+        return 0;
+    case 'h':
+        return -1;
+    case ':':
+        return own_error("%s wants a value; xferscope help record", argv[optind - 1]);
+    default:
+        if (optopt)
+            return own_error("unknown option -%c; xferscope help record", optopt);
+        return own_error("unknown option %s; xferscope help record", argv[optind - 1]);
+    }
+}
+
+/* As take_option. The options end at the program's name, so that its own are left to it. */
+static int parse_options(int argc, char **argv, struct record_options *options)
+{
+    int option, status;
+
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "+:o:qh", long_options, NULL)) != -1) {
+        status = take_option(option, argv, options);
+        if (status != 0)
+            return status;
+    }
+    if (optind >= argc)
+        return own_error("no program given; xferscope help record");
+    options->program = argv + optind;
+    return 0;
+}
+
+/* The preload library lies in ../lib of the command, in the build folder and where installed. */
+static int find_library(char *path, size_t bytes)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash;
+
+    if (n < 0)
+        return own_error("cannot find this command's own file: %s", strerror(errno));
+    self[n] = '\0';
+    for (int up = 0; up < 2; up++) {
+        slash = strrchr(self, '/');
+        if (!slash)
+            return own_error("cannot find this command's own folder");
+        *slash = '\0';
+    }
+    if ((size_t)snprintf(path, bytes, "%s/lib/libxferscope.so", self) >= bytes)
+        return own_error("the path of libxferscope.so is too long");
+    if (access(path, R_OK) != 0)
+        return own_error("%s: %s", path, strerror(errno));
+    if (strpbrk(path, " :\n"))
+        return own_error("%s: LD_PRELOAD cannot hold a path with a space or a colon", path);
+    return 0;
+}
+
+/* The run directory, absolute (the program may change its working directory), ending in .xft. */
+static int name_output(const struct record_options *options, char *path, size_t bytes)
+{
+    char folder[PATH_MAX] = "", name[PATH_MAX];
+    size_t length;
+    int n;
+
+    if (options->output) {
+        n = snprintf(name, sizeof name, "%s", options->output);
+    } else {
+        const char *slash = strrchr(options->program[0], '/');
+
+        n = snprintf(name, sizeof name, "%s-%ld", slash ? slash + 1 : options->program[0],
+                     (long)getpid());
+    }
+    if (n < 0 || (size_t)n >= sizeof name)
+        return own_error("the name of the run is too long");
+    for (length = (size_t)n; length > 1 && name[length - 1] == '/'; length--)
+        name[length - 1] = '\0';
+    if (name[0] != '/' && !getcwd(folder, sizeof folder))
+        return own_error("cannot tell the working directory: %s", strerror(errno));
+    n = snprintf(path, bytes, "%s%s%s%s", folder, *folder ? "/" : "", name,
+                 length >= 4 && strcmp(name + length - 4, ".xft") == 0 ? "" : ".xft");
+    if (n < 0 || (size_t)n >= bytes)
+        return own_error("the name of the run is too long");
+    return 0;
+}
+
+static int run_program(const struct record_options *options, const char *library,
+                       const char *output, struct child_result *result)
+{
+    enum { MOST = 6 };
+    struct child_setting settings[MOST];
+    const char *other = getenv("LD_PRELOAD");
+    char *preload = NULL;
+    size_t count = 0;
+    int status;
+
+    if (asprintf(&preload, "%s%s%s", library, other && *other ? ":" : "", other ? other : "") < 0)
+        return own_error("out of memory");
+    settings[count++] = (struct child_setting){"LD_PRELOAD", preload};
+    settings[count++] = (struct child_setting){"XFERSCOPE_OUTPUT", output};
+    settings[count++] = (struct child_setting){"XFERSCOPE_SYMBOLS", "0"};
+    if (options->no_stacks)
+        settings[count++] = (struct child_setting){"XFERSCOPE_STACKS", "0"};
+    if (options->stack_depth)
+        settings[count++] = (struct child_setting){"XFERSCOPE_STACK_DEPTH", options->stack_depth};
+    if (options->timing)
+        settings[count++] = (struct child_setting){"XFERSCOPE_TIMING", options->timing};
+    status = child_run(options->program, settings, count, result);
+    free(preload);
+    if (status != 0)
+        return own_error("cannot start a process: %s", strerror(errno));
+    if (result->exec_error) {
+        own_error("cannot run %s: %s", options->program[0], strerror(result->exec_error));
+        return result->exec_error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+    }
+    return 0;
+}
+
+static void say_nothing_recorded(const char *program)
+{
+    const char *enable = getenv("XFERSCOPE_ENABLE");
+
+    if (enable && strcmp(enable, "0") == 0) {
+        fputs("xferscope: nothing was recorded: XFERSCOPE_ENABLE=0 is set\n", stderr);
+        return;
+    }
+    fprintf(stderr,
+            "xferscope: no CUDA call was seen, no trace was written; a program that does use CUDA\n"
+            "xferscope: escapes when it is a static executable, is setuid, or is started by %s\n"
+            "xferscope: with an emptied environment or in a container\n",
+            program);
+}
+
+/* The path as the user would type it. */
+static const char *short_path(const char *path)
+{
+    char folder[PATH_MAX];
+    size_t length;
+
+    if (!getcwd(folder, sizeof folder))
+        return path;
+    length = strlen(folder);
+    if (strncmp(path, folder, length) == 0 && path[length] == '/' && path[length + 1])
+        return path + length + 1;
+    return path;
+}
+
+static void say_what_was_recorded(const struct record_options *options, const char *output)
+{
+    struct rundir_totals totals;
+    const char *name = short_path(output);
+
+    rundir_complete(output, &totals);
+    if (totals.failed)
+        fprintf(stderr, "xferscope: %zu of the traces could not be completed: %s\n", totals.failed,
+                totals.error);
+    if (totals.lost)
+        fprintf(stderr, "xferscope: %llu events were lost, the report will say so\n",
+                (unsigned long long)totals.lost);
+    if (totals.processes == 0 && totals.failed == 0)
+        say_nothing_recorded(options->program[0]);
+    else if (!options->quiet)
+        fprintf(stderr, "xferscope: %zu process%s, %llu events in %s; next: xferscope analyze %s\n",
+                totals.processes, totals.processes == 1 ? "" : "es",
+                (unsigned long long)totals.events, name, name);
+}
+
+int xferscope_record(int argc, char **argv)
+{
+    struct record_options options = {0};
+    struct child_result result = {0};
+    char library[PATH_MAX], output[PATH_MAX], error[PATH_MAX + 128];
+    int status = parse_options(argc, argv, &options);
+
+    if (status < 0) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    if (status == 0)
+        status = find_library(library, sizeof library);
+    if (status == 0)
+        status = name_output(&options, output, sizeof output);
+    if (status != 0)
+        return status;
+    if (rundir_prepare(output, options.force, error, sizeof error) != 0)
+        return own_error("%s", error);
+    fflush(NULL);
+    status = run_program(&options, library, output, &result);
+    if (status != 0)
+        return status;
+    say_what_was_recorded(&options, output);
+    return child_reproduce(result.wait_status);
+}
