@@ -1,0 +1,63 @@
+/*
+ * Device timing: when each copy ran on the GPU, from CUPTI's activity records.
+ *
+ * Life cycle. xfs_timing_start() once, after the first cuInit that succeeded; from then on every
+ * copy and memset of the process becomes an event of its own (XFT_EVENT_DEVICE_COPY,
+ * XFT_EVENT_MEMSET), written by CUPTI's or this module's thread a moment after it ran.
+ * xfs_timing_finish() once, when the process ends and before recording does. A forked child has no
+ * device timing (CUPTI does not survive fork): both functions do nothing there.
+ *
+ * Joining. CUPTI numbers the calls; the number of the call and that of its device records are the
+ * same. A hook takes the number of the call it wraps from two inline functions below:
+ *
+ *     xfs_timing_call_begin();
+ *     status = real(...);
+ *     event->correlation = xfs_timing_correlation();
+ *
+ * only in the outermost hook of a call. Both cost one access to thread-local memory.
+ *
+ * CUPTI serves one client per process. When another profiler came first, or CUPTI is missing, or
+ * it fails, META says timing=host and timing.why, and nothing else changes. libcupti is loaded
+ * privately and never unloaded. No error reaches the program. See docs/timing.md.
+ */
+#ifndef XFS_TIMING_H
+#define XFS_TIMING_H
+
+#include <stdint.h>
+
+/* CUPTI's number of the outermost driver call seen in this thread since it was cleared. */
+extern _Thread_local uint32_t xfs_timing_seen __attribute__((tls_model("initial-exec")));
+
+/* Before the real call: forgets what calls outside of any hook left behind. */
+static inline void xfs_timing_call_begin(void)
+{
+    xfs_timing_seen = 0;
+}
+
+/* After the real call: what joins it to its device records; 0 when there is no device timing.
+ * Reading clears. */
+static inline uint32_t xfs_timing_correlation(void)
+{
+    uint32_t seen = xfs_timing_seen;
+    xfs_timing_seen = 0;
+    return seen;
+}
+
+/*
+ * Starts device timing as XFERSCOPE_TIMING asks and sets META timing and timing.why. To be called
+ * inside a hook (so that CUPTI's own CUDA calls are not recorded), after recording has started and
+ * cuInit has returned success; later calls do nothing. Safe from any thread. Keeps errno.
+ */
+void xfs_timing_start(void);
+
+/*
+ * Collects what CUPTI still holds, for at most XFS_TIMING_FINISH_MS; what does not come in that
+ * time is given up. No events come after it returns. To be called before CUDA's own exit handlers
+ * (register yours after the first cuInit) and before recording ends. Does nothing when timing was
+ * not started. Keeps errno.
+ */
+void xfs_timing_finish(void);
+
+#define XFS_TIMING_FINISH_MS 5000
+
+#endif
