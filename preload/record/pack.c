@@ -1,0 +1,89 @@
+#include "pack.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "encode.h"
+#include "segments.h"
+
+/* Of levels 1 to 9 on recorded traces, 3 is where size stops falling and time starts rising. */
+#define LEVEL 3
+
+static void *map_memory(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+bool xft_packer_init(struct xft_packer *packer, const struct xft_zstd *zstd)
+{
+    *packer = (struct xft_packer){.columns_bytes = xft_encode_bound(XFT_SLAB_EVENTS)};
+    packer->columns = map_memory(packer->columns_bytes);
+    if (packer->columns == NULL)
+        return false;
+    if (zstd == NULL)
+        return true;
+    packer->workspace_bytes = zstd->workspace(LEVEL);
+    packer->workspace = map_memory(packer->workspace_bytes);
+    if (packer->workspace)
+        packer->context = zstd->init(packer->workspace, packer->workspace_bytes);
+    if (packer->context)
+        packer->zstd = zstd;
+    return true;
+}
+
+void xft_packer_free(struct xft_packer *packer)
+{
+    if (packer->columns)
+        munmap(packer->columns, packer->columns_bytes);
+    if (packer->workspace)
+        munmap(packer->workspace, packer->workspace_bytes);
+    *packer = (struct xft_packer){0};
+}
+
+size_t xft_pack_bound(const struct xft_packer *packer, size_t raw_bytes)
+{
+    size_t payload = packer->zstd ? packer->zstd->bound(raw_bytes) : raw_bytes;
+    return xft_segment_span(payload > raw_bytes ? payload : raw_bytes);
+}
+
+static size_t compress(struct xft_packer *packer, const void *raw, size_t raw_bytes,
+                       unsigned char *out, size_t capacity)
+{
+    if (packer->zstd == NULL)
+        return 0;
+    size_t n = packer->zstd->compress(packer->context, out, capacity, raw, raw_bytes, LEVEL);
+    return packer->zstd->is_error(n) || n >= raw_bytes ? 0 : n;
+}
+
+size_t xft_pack(struct xft_packer *packer, enum xft_segment_type type, const void *raw,
+                size_t raw_bytes, unsigned char *out, size_t capacity)
+{
+    if (capacity < xft_pack_bound(packer, raw_bytes))
+        return 0;
+    unsigned char *payload = out + sizeof(struct xft_segment);
+    size_t stored =
+        compress(packer, raw, raw_bytes, payload, capacity - sizeof(struct xft_segment));
+    unsigned flags = stored ? XFT_SEG_ZSTD : 0;
+    if (stored == 0) {
+        memcpy(payload, raw, raw_bytes);
+        stored = raw_bytes;
+    }
+    struct xft_segment head = xft_segment_make(type, flags, payload, stored, raw_bytes);
+    memcpy(out, &head, sizeof head);
+    size_t span = xft_segment_span(stored);
+    memset(payload + stored, 0, span - stored - sizeof head);
+    return span;
+}
+
+size_t xft_pack_events_bound(const struct xft_packer *packer)
+{
+    return xft_pack_bound(packer, packer->columns_bytes);
+}
+
+size_t xft_pack_events(struct xft_packer *packer, const struct xft_chunk *chunk,
+                       const struct xft_event *events, unsigned char *out, size_t capacity)
+{
+    size_t raw = xft_encode_events(chunk, events, packer->columns, packer->columns_bytes);
+    return raw ? xft_pack(packer, XFT_SEG_EVENTS, packer->columns, raw, out, capacity) : 0;
+}
