@@ -48,8 +48,10 @@ void xfs_meta_set(const char *key, const char *value);
 /* Adds to a loss counter of the file header. */
 void xfs_count_device_lost(uint64_t n);
 
-/* Host clock of the trace, ns of CLOCK_MONOTONIC. */
+/* Host clock of the trace, ns of CLOCK_MONOTONIC, or of another clock once one is in use: the
+ * simulated GPU brings its own. */
 uint64_t xfs_now_ns(void);
+void xfs_clock_use(uint64_t (*now)(void));
 
 /* Provided by the table of calls: names for the CALLS segment. */
 struct xfs_call_info {

@@ -1,0 +1,179 @@
+#include "classify.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ranges.h"
+#include "resolve.h"
+#include "xferscope/cuda_abi.h"
+#include "xferscope/trace.h"
+
+#define PAGE 4096u
+
+/* ---- the driver's own answers ------------------------------------------------------------ */
+
+/* One row per function asked: field, exported name, signature. */
+#define QUERIES(X)                                                                                 \
+    X(attributes, "cuPointerGetAttributes",                                                        \
+      xcu_result (*)(unsigned, int *, void **, xcu_deviceptr))                                     \
+    X(context_device, "cuCtxGetDevice", xcu_result (*)(xcu_device *))                              \
+    X(array, "cuArray3DGetDescriptor_v2",                                                          \
+      xcu_result (*)(struct xcu_array_descriptor *, xcu_array))                                    \
+    X(capturing, "cuStreamIsCapturing", xcu_result (*)(xcu_stream, int *))                         \
+    X(capturing_ptsz, "cuStreamIsCapturing_ptsz", xcu_result (*)(xcu_stream, int *))               \
+    X(push, "cuCtxPushCurrent_v2", xcu_result (*)(xcu_context))                                    \
+    X(pop, "cuCtxPopCurrent_v2", xcu_result (*)(xcu_context *))
+
+#define DECLARE(field, name, type) __typeof__((type)0) field;
+static struct {
+    QUERIES(DECLARE)
+} driver;
+static atomic_int driver_known;
+
+static int ask(void)
+{
+    if (atomic_load_explicit(&driver_known, memory_order_acquire))
+        return 1;
+    if (xfs_driver_handle() == NULL)
+        return 0;
+        /* Several threads may do this at once: they store the same addresses. */
+#define LOOK_UP(field, name, type) driver.field = (__typeof__(driver.field))xfs_driver_symbol(name);
+    QUERIES(LOOK_UP)
+    atomic_store_explicit(&driver_known, 1, memory_order_release);
+    return 1;
+}
+
+int16_t xfs_current_device(void)
+{
+    xcu_device device;
+    if (!ask() || !driver.context_device || driver.context_device(&device) != XCU_SUCCESS)
+        return XFT_PLACE_UNKNOWN;
+    return (int16_t)device;
+}
+
+int16_t xfs_context_device(void *context)
+{
+    if (!ask() || !driver.push || !driver.pop || driver.push(context) != XCU_SUCCESS)
+        return XFT_PLACE_UNKNOWN;
+    int16_t device = xfs_current_device();
+    xcu_context popped;
+    driver.pop(&popped);
+    return device;
+}
+
+unsigned xfs_array_element_bytes(void *array)
+{
+    struct xcu_array_descriptor descriptor = {0};
+    if (!ask() || !driver.array || driver.array(&descriptor, array) != XCU_SUCCESS)
+        return 0;
+    return xcu_format_bytes(descriptor.format) * descriptor.channels;
+}
+
+int xfs_stream_captured(void *stream, int per_thread)
+{
+    int status = XCU_CAPTURE_NONE;
+    if (!ask())
+        return 0;
+    __typeof__(driver.capturing) query = per_thread ? driver.capturing_ptsz : driver.capturing;
+    return query && query(stream, &status) == XCU_SUCCESS && status == XCU_CAPTURE_ACTIVE;
+}
+
+/* ---- host pages --------------------------------------------------------------------------- */
+
+/* The only node of a machine that has one: no question needs asking. -1: several, or not known. */
+static int only_node(void)
+{
+    static atomic_int known = -2;
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+    if (answer != -2)
+        return answer;
+    char text[32];
+    int fd = open("/sys/devices/system/node/online", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : -1;
+    if (fd >= 0)
+        close(fd);
+    answer = n == 2 && text[0] >= '0' && text[0] <= '9' ? text[0] - '0' : -1; /* "0\n" */
+    atomic_store_explicit(&known, answer, memory_order_relaxed);
+    return answer;
+}
+
+/* Node of a page; unknown for a page not touched yet. move_pages without targets only asks. */
+static int16_t host_node(uint64_t address)
+{
+    if (only_node() >= 0)
+        return (int16_t)only_node();
+    void *page = (void *)(uintptr_t)(address & ~(uint64_t)(PAGE - 1));
+    int status = -1;
+    if (syscall(SYS_move_pages, 0, 1ul, &page, NULL, &status, 0) != 0 || status < 0)
+        return XFT_PLACE_UNKNOWN;
+    return (int16_t)status;
+}
+
+static struct xfs_place ask_driver(uint64_t address)
+{
+    struct xfs_place answer = {XFT_MEM_UNKNOWN, XFT_PLACE_UNKNOWN};
+    unsigned type = 0, managed = 0;
+    int device = XFT_PLACE_UNKNOWN;
+    int which[] = {XCU_PTR_MEMORY_TYPE, XCU_PTR_IS_MANAGED, XCU_PTR_DEVICE_ORDINAL};
+    void *values[] = {&type, &managed, &device};
+    if (!ask() || !driver.attributes || driver.attributes(3, which, values, address) != XCU_SUCCESS)
+        return answer;
+    if (managed) {
+        answer.memory = XFT_MEM_MANAGED;
+    } else if (type == XCU_MEMORY_DEVICE) {
+        answer = (struct xfs_place){XFT_MEM_DEVICE, (int16_t)device};
+    } else {
+        /* Host memory that the driver knows was pinned by a call this library did not see. */
+        answer.memory = type == XCU_MEMORY_HOST ? XFT_MEM_PINNED : XFT_MEM_PAGEABLE;
+        answer.place = host_node(address);
+    }
+    return answer;
+}
+
+/* ---- what this thread found last time ------------------------------------------------------- */
+
+/*
+ * An entry answers for [low, high): a tracked range, or the part of one page that lies between
+ * tracked ranges. It holds while the set of ranges is unchanged.
+ */
+struct entry {
+    uint64_t low, high;
+    uint32_t epoch;
+    struct xfs_place answer;
+};
+#define ENTRIES 16
+static __thread struct entry cache[ENTRIES] __attribute__((tls_model("initial-exec")));
+
+static void fill(struct entry *entry, uint64_t address, uint32_t epoch)
+{
+    struct xfs_range range;
+    if (xfs_ranges_find(address, &range)) {
+        entry->answer = (struct xfs_place){range.memory, range.place};
+        if (range.place == XFT_PLACE_UNKNOWN && range.memory != XFT_MEM_MANAGED &&
+            range.memory != XFT_MEM_DEVICE)
+            entry->answer.place = host_node(address);
+    } else {
+        uint64_t page = address & ~(uint64_t)(PAGE - 1);
+        entry->answer = ask_driver(address);
+        if (range.start < page)
+            range.start = page;
+        if (range.end > page + PAGE)
+            range.end = page + PAGE;
+    }
+    entry->low = range.start;
+    entry->high = range.end;
+    entry->epoch = epoch;
+}
+
+struct xfs_place xfs_classify(uint64_t address)
+{
+    /* Read before the look-up: a change in between makes the entry stale, never wrong. */
+    uint32_t epoch = xfs_ranges_epoch();
+    struct entry *entry = &cache[(address >> 12) % ENTRIES];
+    if (entry->epoch != epoch || address < entry->low || address >= entry->high)
+        fill(entry, address, epoch);
+    return entry->answer;
+}

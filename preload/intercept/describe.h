@@ -1,0 +1,80 @@
+/*
+ * The verbs of the table's `after` and `before` columns: what a call's arguments say about the
+ * event. Each fills the event of the frame; memory calls also keep the set of ranges up to date.
+ *
+ * They run after the real call returned, outside of any lock, and only when it succeeded or when
+ * the event is a transfer (a failed transfer is recorded as such, and nothing its arguments point
+ * to is read).
+ */
+#ifndef XFS_DESCRIBE_H
+#define XFS_DESCRIBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ranges.h"
+#include "xferscope/cuda_abi.h"
+#include "xferscope/trace.h"
+
+/* One intercepted call, from entry to record. */
+struct xfs_frame {
+    struct xft_event event;
+    struct xfs_range freed; /* what xfs_free_begin took out, to put back if the call fails */
+};
+
+#define XFS_ADDR(pointer) ((uint64_t)(uintptr_t)(pointer))
+/* What a call stored at *pointer; nothing when it failed. */
+#define XFS_AT(pointer) (status ? 0 : (uint64_t)(uintptr_t)(*(pointer)))
+#define XFS_NO_ARRAY ((xcu_array)0)
+
+/* The Async form was called on this stream. First, before the other verbs. */
+void xfs_async(struct xfs_frame *f, xcu_stream stream);
+
+/* kind: enum xrt_copy_kind; XRT_COPY_DEFAULT lets the pointers decide. */
+void xfs_copy(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t bytes, int kind);
+void xfs_copy_rows(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t width, uint64_t rows,
+                   int kind);
+/* An end that is an array is given as array, the other as address. */
+void xfs_copy_array(struct xfs_frame *f, xcu_array dst_array, xcu_array src_array, uint64_t dst,
+                    uint64_t src, uint64_t width, uint64_t rows, int kind);
+void xfs_copy_2d(struct xfs_frame *f, const struct xcu_memcpy2d *p);
+void xfs_copy_3d(struct xfs_frame *f, const struct xcu_memcpy3d *p);
+void xfs_copy_runtime_3d(struct xfs_frame *f, const struct xrt_memcpy3d *p);
+void xfs_copy_runtime_3d_peer(struct xfs_frame *f, const struct xrt_memcpy3d_peer *p);
+void xfs_copy_peer(struct xfs_frame *f, uint64_t dst, int dst_device, uint64_t src, int src_device,
+                   uint64_t bytes);
+void xfs_copy_to_symbol(struct xfs_frame *f, const void *symbol, uint64_t src, uint64_t bytes);
+void xfs_copy_from_symbol(struct xfs_frame *f, uint64_t dst, const void *symbol, uint64_t bytes);
+void xfs_copy_batch(struct xfs_frame *f, const xcu_deviceptr *dsts, const xcu_deviceptr *srcs,
+                    const size_t *sizes, size_t count);
+void xfs_copy_3d_batch(struct xfs_frame *f, const struct xcu_memcpy3d_op *ops, size_t count);
+
+void xfs_alloc(struct xfs_frame *f, uint64_t address, uint64_t bytes, enum xft_memory memory);
+void xfs_alloc_3d(struct xfs_frame *f, const struct xrt_pitched_ptr *p, struct xcu_extent extent);
+void xfs_alloc_host(struct xfs_frame *f, uint64_t address, uint64_t bytes, unsigned flags);
+/* From a pool, which may be of another device or of the host: the driver says when it is used. */
+void xfs_alloc_pool(struct xfs_frame *f, uint64_t address, uint64_t bytes);
+void xfs_alloc_array(struct xfs_frame *f, uint64_t handle);
+void xfs_free_array(struct xfs_frame *f, uint64_t handle);
+/* Before the call: afterwards another thread may already have the address again. */
+void xfs_free_begin(struct xfs_frame *f, uint64_t address);
+void xfs_free_end(struct xfs_frame *f, int status);
+void xfs_register(struct xfs_frame *f, uint64_t address, uint64_t bytes);
+void xfs_unregister_end(struct xfs_frame *f, int status);
+void xfs_all_freed(struct xfs_frame *f);
+
+void xfs_prefetch(struct xfs_frame *f, uint64_t address, uint64_t bytes, int place);
+void xfs_prefetch_batch(struct xfs_frame *f, const xcu_deviceptr *addresses, const size_t *sizes,
+                        size_t count, const struct xcu_location *where);
+void xfs_advise(struct xfs_frame *f, uint64_t address, uint64_t bytes, int advice, int place);
+int xfs_location_place(struct xcu_location where);
+
+void xfs_peer_device(struct xfs_frame *f, int peer, int enabled);
+void xfs_peer_context(struct xfs_frame *f, xcu_context peer, int enabled);
+
+/* Captures begun minus ended; while there are any, copies ask whether their stream is captured. */
+void xfs_capture(struct xfs_frame *f, int change);
+void xfs_capture_after_fork(void);
+void xfs_graph_launch(struct xfs_frame *f, xcu_graph_exec exec);
+
+#endif

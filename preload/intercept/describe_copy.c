@@ -1,0 +1,293 @@
+/* Transfers: what moved, between what kinds of memory, in which direction. */
+#include <stddef.h>
+
+#include "classify.h"
+#include "describe.h"
+
+/* ---- ends and direction --------------------------------------------------------------------- */
+
+struct end {
+    uint64_t address;
+    struct xfs_place place;
+};
+
+static struct end at(uint64_t address)
+{
+    return (struct end){address, xfs_classify(address)};
+}
+
+static struct end on_device(uint64_t address, int device)
+{
+    return (struct end){address, {XFT_MEM_DEVICE, (int16_t)device}};
+}
+
+static struct end in_array(xcu_array array)
+{
+    return (struct end){XFS_ADDR(array), {XFT_MEM_ARRAY, xfs_current_device()}};
+}
+
+enum side {
+    SIDE_UNKNOWN,
+    SIDE_HOST,
+    SIDE_DEVICE,
+};
+
+static enum side side_of(const struct end *end)
+{
+    switch (end->place.memory) {
+    case XFT_MEM_DEVICE:
+    case XFT_MEM_ARRAY:
+        return SIDE_DEVICE;
+    case XFT_MEM_UNKNOWN:
+    case XFT_MEM_MANAGED: /* wherever its pages are */
+        return SIDE_UNKNOWN;
+    default:
+        return SIDE_HOST;
+    }
+}
+
+/* A side that memory does not tell: what the call says, else the device, where managed memory
+ * belongs. */
+static enum side settle(enum side side, enum side said, bool *guessed)
+{
+    if (side != SIDE_UNKNOWN)
+        return side;
+    *guessed = true;
+    return said == SIDE_UNKNOWN ? SIDE_DEVICE : said;
+}
+
+static void set_direction(struct xft_event *e, const struct end *dst, const struct end *src,
+                          int kind)
+{
+    static const enum side said[][2] = {
+        [XRT_COPY_H2H] = {SIDE_HOST, SIDE_HOST},
+        [XRT_COPY_H2D] = {SIDE_HOST, SIDE_DEVICE},
+        [XRT_COPY_D2H] = {SIDE_DEVICE, SIDE_HOST},
+        [XRT_COPY_D2D] = {SIDE_DEVICE, SIDE_DEVICE},
+        [XRT_COPY_DEFAULT] = {SIDE_UNKNOWN, SIDE_UNKNOWN},
+    };
+    if (kind < 0 || kind > XRT_COPY_DEFAULT)
+        kind = XRT_COPY_DEFAULT;
+    bool guessed = false;
+    enum side from = settle(side_of(src), said[kind][0], &guessed);
+    enum side to = settle(side_of(dst), said[kind][1], &guessed);
+    if (guessed)
+        e->flags |= XFT_GUESSED;
+    if (from == SIDE_HOST)
+        e->direction = to == SIDE_HOST ? XFT_DIR_H2H : XFT_DIR_H2D;
+    else if (to == SIDE_HOST)
+        e->direction = XFT_DIR_D2H;
+    else
+        e->direction =
+            src->place.place >= 0 && dst->place.place >= 0 && src->place.place != dst->place.place
+                ? XFT_DIR_P2P
+                : XFT_DIR_D2D;
+}
+
+/* ---- every transfer ends here ------------------------------------------------------------------
+ */
+
+static void set_ends(struct xft_event *e, struct end dst, struct end src, int kind)
+{
+    e->dst = dst.address;
+    e->src = src.address;
+    e->dst_mem = dst.place.memory;
+    e->src_mem = src.place.memory;
+    e->dst_place = dst.place.place;
+    e->src_place = src.place.place;
+    set_direction(e, &dst, &src, kind);
+    bool device_is_dst = e->direction == XFT_DIR_H2D || e->direction == XFT_DIR_H2H;
+    e->device = device_is_dst ? e->dst_place : e->src_place;
+    if (e->direction == XFT_DIR_H2H)
+        e->device = XFT_PLACE_UNKNOWN;
+}
+
+/* True when the arguments may be looked at. */
+static bool transfer(struct xfs_frame *f)
+{
+    f->event.kind = XFT_EVENT_TRANSFER;
+    f->event.count = 1;
+    if (f->event.status != 0)
+        f->event.flags |= XFT_FAILED;
+    return f->event.status == 0;
+}
+
+static void finish(struct xfs_frame *f, struct end dst, struct end src, uint64_t width,
+                   uint64_t rows, int kind)
+{
+    f->event.width = width;
+    f->event.bytes = width * rows;
+    set_ends(&f->event, dst, src, kind);
+}
+
+void xfs_copy_rows(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t width, uint64_t rows,
+                   int kind)
+{
+    if (transfer(f))
+        finish(f, at(dst), at(src), width, rows, kind);
+}
+
+void xfs_copy(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t bytes, int kind)
+{
+    xfs_copy_rows(f, dst, src, bytes, 1, kind);
+}
+
+void xfs_copy_array(struct xfs_frame *f, xcu_array dst_array, xcu_array src_array, uint64_t dst,
+                    uint64_t src, uint64_t width, uint64_t rows, int kind)
+{
+    if (transfer(f))
+        finish(f, dst_array ? in_array(dst_array) : at(dst),
+               src_array ? in_array(src_array) : at(src), width, rows, kind);
+}
+
+void xfs_copy_peer(struct xfs_frame *f, uint64_t dst, int dst_device, uint64_t src, int src_device,
+                   uint64_t bytes)
+{
+    if (transfer(f))
+        finish(f, on_device(dst, dst_device), on_device(src, src_device), bytes, 1, XRT_COPY_D2D);
+}
+
+/* A symbol stands for device memory of the current device. */
+void xfs_copy_to_symbol(struct xfs_frame *f, const void *symbol, uint64_t src, uint64_t bytes)
+{
+    if (transfer(f))
+        finish(f, on_device(XFS_ADDR(symbol), xfs_current_device()), at(src), bytes, 1,
+               XRT_COPY_DEFAULT);
+}
+
+void xfs_copy_from_symbol(struct xfs_frame *f, uint64_t dst, const void *symbol, uint64_t bytes)
+{
+    if (transfer(f))
+        finish(f, at(dst), on_device(XFS_ADDR(symbol), xfs_current_device()), bytes, 1,
+               XRT_COPY_DEFAULT);
+}
+
+/* ---- driver descriptors ------------------------------------------------------------------------
+ */
+
+static struct end end_of_type(int type, const void *host, xcu_deviceptr device, xcu_array array)
+{
+    switch (type) {
+    case XCU_MEMORY_HOST:
+        return at(XFS_ADDR(host));
+    case XCU_MEMORY_ARRAY:
+        return in_array(array);
+    default: /* device, or unified: the field the address is in is the same */
+        return at(device);
+    }
+}
+
+void xfs_copy_2d(struct xfs_frame *f, const struct xcu_memcpy2d *p)
+{
+    if (transfer(f))
+        finish(f, end_of_type(p->dst_type, p->dst_host, p->dst_device, p->dst_array),
+               end_of_type(p->src_type, p->src_host, p->src_device, p->src_array), p->width,
+               p->height, XRT_COPY_DEFAULT);
+}
+
+void xfs_copy_3d(struct xfs_frame *f, const struct xcu_memcpy3d *p)
+{
+    if (transfer(f))
+        finish(f, end_of_type(p->dst_type, p->dst_host, p->dst_device, p->dst_array),
+               end_of_type(p->src_type, p->src_host, p->src_device, p->src_array), p->width,
+               p->height * p->depth, XRT_COPY_DEFAULT);
+}
+
+/* ---- runtime descriptors -----------------------------------------------------------------------
+ */
+
+/* Width in bytes: the extent counts elements when an array takes part. */
+static uint64_t row_bytes(xcu_array dst, xcu_array src, uint64_t width)
+{
+    if (dst == NULL && src == NULL)
+        return width;
+    return width * xfs_array_element_bytes(dst ? dst : src);
+}
+
+void xfs_copy_runtime_3d(struct xfs_frame *f, const struct xrt_memcpy3d *p)
+{
+    if (!transfer(f))
+        return;
+    struct end dst = p->dst_array ? in_array(p->dst_array) : at(XFS_ADDR(p->dst_ptr.ptr));
+    struct end src = p->src_array ? in_array(p->src_array) : at(XFS_ADDR(p->src_ptr.ptr));
+    finish(f, dst, src, row_bytes(p->dst_array, p->src_array, p->extent.width),
+           p->extent.height * p->extent.depth, p->kind);
+}
+
+void xfs_copy_runtime_3d_peer(struct xfs_frame *f, const struct xrt_memcpy3d_peer *p)
+{
+    if (!transfer(f))
+        return;
+    struct end dst = on_device(XFS_ADDR(p->dst_ptr.ptr), p->dst_device);
+    struct end src = on_device(XFS_ADDR(p->src_ptr.ptr), p->src_device);
+    if (p->dst_array)
+        dst = (struct end){XFS_ADDR(p->dst_array), {XFT_MEM_ARRAY, (int16_t)p->dst_device}};
+    if (p->src_array)
+        src = (struct end){XFS_ADDR(p->src_array), {XFT_MEM_ARRAY, (int16_t)p->src_device}};
+    finish(f, dst, src, row_bytes(p->dst_array, p->src_array, p->extent.width),
+           p->extent.height * p->extent.depth, XRT_COPY_D2D);
+}
+
+/* ---- batches ------------------------------------------------------------------------------------
+ */
+
+/*
+ * A batch is one event: bytes and count are of all its copies; ends and direction are the first
+ * copy's, and a direction or memory kind that the others do not share becomes unknown.
+ */
+static void merge(struct xft_event *e, struct end dst, struct end src)
+{
+    struct xft_event other = {0};
+    set_ends(&other, dst, src, XRT_COPY_DEFAULT);
+    if (other.direction != e->direction)
+        e->direction = XFT_DIR_UNKNOWN;
+    if (other.dst_mem != e->dst_mem)
+        e->dst_mem = XFT_MEM_UNKNOWN;
+    if (other.src_mem != e->src_mem)
+        e->src_mem = XFT_MEM_UNKNOWN;
+}
+
+void xfs_copy_batch(struct xfs_frame *f, const xcu_deviceptr *dsts, const xcu_deviceptr *srcs,
+                    const size_t *sizes, size_t count)
+{
+    if (!transfer(f) || count == 0)
+        return;
+    uint64_t bytes = 0;
+    finish(f, at(dsts[0]), at(srcs[0]), sizes[0], 1, XRT_COPY_DEFAULT);
+    for (size_t i = 0; i < count; i++) {
+        bytes += sizes[i];
+        if (i > 0)
+            merge(&f->event, at(dsts[i]), at(srcs[i]));
+    }
+    f->event.bytes = bytes;
+    f->event.count = (uint32_t)count;
+}
+
+static struct end end_of_operand(const struct xcu_operand *operand)
+{
+    return operand->type == XCU_OPERAND_ARRAY ? in_array(operand->op.array.array)
+                                              : at(operand->op.ptr.ptr);
+}
+
+static uint64_t operation_bytes(const struct xcu_memcpy3d_op *op)
+{
+    xcu_array dst = op->dst.type == XCU_OPERAND_ARRAY ? op->dst.op.array.array : NULL;
+    xcu_array src = op->src.type == XCU_OPERAND_ARRAY ? op->src.op.array.array : NULL;
+    return row_bytes(dst, src, op->extent.width) * op->extent.height * op->extent.depth;
+}
+
+void xfs_copy_3d_batch(struct xfs_frame *f, const struct xcu_memcpy3d_op *ops, size_t count)
+{
+    if (!transfer(f) || count == 0)
+        return;
+    uint64_t bytes = 0;
+    finish(f, end_of_operand(&ops[0].dst), end_of_operand(&ops[0].src), ops[0].extent.width, 1,
+           XRT_COPY_DEFAULT);
+    for (size_t i = 0; i < count; i++) {
+        bytes += operation_bytes(&ops[i]);
+        if (i > 0)
+            merge(&f->event, end_of_operand(&ops[i].dst), end_of_operand(&ops[i].src));
+    }
+    f->event.bytes = bytes;
+    f->event.count = (uint32_t)count;
+}

@@ -1,0 +1,222 @@
+/* Memory and everything that is no transfer: allocations, registration, managed memory, peers. */
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "classify.h"
+#include "describe.h"
+
+static atomic_int captures;
+
+void xfs_async(struct xfs_frame *f, xcu_stream stream)
+{
+    struct xft_event *e = &f->event;
+    e->flags |= XFT_ASYNC | XFT_STREAM_KNOWN;
+    e->stream = XFS_ADDR(stream);
+    if (atomic_load_explicit(&captures, memory_order_relaxed) > 0 && e->status == 0 &&
+        xfs_stream_captured(stream, (e->flags & XFT_PER_THREAD) != 0))
+        e->flags |= XFT_CAPTURED;
+}
+
+/* ---- allocation ---------------------------------------------------------------------------- */
+
+static bool is_host(uint8_t memory)
+{
+    return memory != XFT_MEM_DEVICE && memory != XFT_MEM_MANAGED && memory != XFT_MEM_ARRAY;
+}
+
+static void describe(struct xfs_frame *f, enum xft_event_kind kind, uint64_t address,
+                     uint64_t bytes, uint8_t memory)
+{
+    f->event.kind = kind;
+    f->event.dst = address;
+    f->event.bytes = bytes;
+    f->event.dst_mem = memory;
+    f->event.dst_place = XFT_PLACE_UNKNOWN;
+    f->event.src_place = XFT_PLACE_UNKNOWN;
+}
+
+void xfs_alloc(struct xfs_frame *f, uint64_t address, uint64_t bytes, enum xft_memory memory)
+{
+    if (f->event.status != 0 || address == 0)
+        return;
+    describe(f, XFT_EVENT_ALLOC, address, bytes, memory);
+    f->event.device = xfs_current_device();
+    if (memory == XFT_MEM_DEVICE)
+        f->event.dst_place = f->event.device;
+    struct xfs_range range = {address, address + bytes, f->event.dst_place, memory};
+    xfs_ranges_add(&range);
+}
+
+void xfs_alloc_3d(struct xfs_frame *f, const struct xrt_pitched_ptr *p, struct xcu_extent extent)
+{
+    if (f->event.status == 0)
+        xfs_alloc(f, XFS_ADDR(p->ptr), p->pitch * extent.height * extent.depth, XFT_MEM_DEVICE);
+}
+
+void xfs_alloc_host(struct xfs_frame *f, uint64_t address, uint64_t bytes, unsigned flags)
+{
+    enum xft_memory memory = XFT_MEM_PINNED;
+    if (flags & XCU_HOST_WRITECOMBINED)
+        memory = XFT_MEM_WRITE_COMBINED;
+    else if (flags & XCU_HOST_DEVICEMAP)
+        memory = XFT_MEM_MAPPED;
+    xfs_alloc(f, address, bytes, memory);
+    f->event.aux = flags;
+}
+
+void xfs_alloc_pool(struct xfs_frame *f, uint64_t address, uint64_t bytes)
+{
+    if (f->event.status != 0 || address == 0)
+        return;
+    struct xfs_place place = xfs_classify(address);
+    describe(f, XFT_EVENT_ALLOC, address, bytes, place.memory);
+    f->event.dst_place = f->event.device = place.place;
+    struct xfs_range range = {address, address + bytes, place.place, place.memory};
+    if (place.memory == XFT_MEM_DEVICE)
+        xfs_ranges_add(&range);
+}
+
+void xfs_alloc_array(struct xfs_frame *f, uint64_t handle)
+{
+    if (f->event.status != 0)
+        return;
+    describe(f, XFT_EVENT_ALLOC, handle, 0, XFT_MEM_ARRAY);
+    f->event.device = f->event.dst_place = xfs_current_device();
+}
+
+void xfs_free_array(struct xfs_frame *f, uint64_t handle)
+{
+    if (f->event.status == 0)
+        describe(f, XFT_EVENT_FREE, handle, 0, XFT_MEM_ARRAY);
+}
+
+void xfs_free_begin(struct xfs_frame *f, uint64_t address)
+{
+    f->freed = (struct xfs_range){address, address, XFT_PLACE_UNKNOWN, XFT_MEM_UNKNOWN};
+    if (address)
+        xfs_ranges_remove(address, &f->freed);
+}
+
+static void released(struct xfs_frame *f, int status, enum xft_event_kind kind)
+{
+    if (status != 0)
+        xfs_ranges_add(&f->freed); /* empty when there was none */
+    else if (f->freed.start != 0) {
+        describe(f, kind, f->freed.start, f->freed.end - f->freed.start, f->freed.memory);
+        f->event.dst_place = f->freed.place;
+        if (!is_host(f->freed.memory))
+            f->event.device = f->freed.place;
+    }
+}
+
+void xfs_free_end(struct xfs_frame *f, int status)
+{
+    released(f, status, XFT_EVENT_FREE);
+}
+
+void xfs_unregister_end(struct xfs_frame *f, int status)
+{
+    released(f, status, XFT_EVENT_UNREGISTER);
+}
+
+void xfs_register(struct xfs_frame *f, uint64_t address, uint64_t bytes)
+{
+    if (f->event.status != 0)
+        return;
+    describe(f, XFT_EVENT_REGISTER, address, bytes, XFT_MEM_REGISTERED);
+    struct xfs_range range = {address, address + bytes, XFT_PLACE_UNKNOWN, XFT_MEM_REGISTERED};
+    xfs_ranges_add(&range);
+}
+
+void xfs_all_freed(struct xfs_frame *f)
+{
+    if (f->event.status == 0)
+        xfs_ranges_clear();
+}
+
+/* ---- managed memory ----------------------------------------------------------------------------
+ */
+
+int xfs_location_place(struct xcu_location where)
+{
+    return where.type == XCU_LOCATION_DEVICE ? where.id : XFT_PLACE_HOST;
+}
+
+static void managed(struct xfs_frame *f, enum xft_event_kind kind, uint64_t address, uint64_t bytes,
+                    int place)
+{
+    f->event.kind = kind;
+    f->event.src = address;
+    f->event.bytes = bytes;
+    f->event.src_mem = xfs_classify(address).memory;
+    f->event.src_place = XFT_PLACE_UNKNOWN;
+    /* The older calls name the host by CU_DEVICE_CPU, -1. */
+    f->event.dst_place = (int16_t)(place < 0 ? XFT_PLACE_HOST : place);
+}
+
+void xfs_prefetch(struct xfs_frame *f, uint64_t address, uint64_t bytes, int place)
+{
+    if (f->event.status != 0)
+        return;
+    managed(f, XFT_EVENT_PREFETCH, address, bytes, place);
+    f->event.direction = place < 0 ? XFT_DIR_D2H : XFT_DIR_H2D;
+    f->event.count = 1;
+}
+
+void xfs_prefetch_batch(struct xfs_frame *f, const xcu_deviceptr *addresses, const size_t *sizes,
+                        size_t count, const struct xcu_location *where)
+{
+    if (f->event.status != 0 || count == 0)
+        return;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += sizes[i];
+    xfs_prefetch(f, addresses[0], bytes, xfs_location_place(where[0]));
+    f->event.count = (uint32_t)count;
+}
+
+void xfs_advise(struct xfs_frame *f, uint64_t address, uint64_t bytes, int advice, int place)
+{
+    if (f->event.status != 0)
+        return;
+    managed(f, XFT_EVENT_ADVISE, address, bytes, place);
+    f->event.aux = (uint64_t)advice;
+}
+
+/* ---- peers, capture, graphs
+ * ----------------------------------------------------------------------- */
+
+void xfs_peer_device(struct xfs_frame *f, int peer, int enabled)
+{
+    if (f->event.status != 0)
+        return;
+    f->event.kind = XFT_EVENT_PEER;
+    f->event.src_place = f->event.device = xfs_current_device();
+    f->event.dst_place = (int16_t)peer;
+    f->event.aux = (uint64_t)enabled;
+}
+
+void xfs_peer_context(struct xfs_frame *f, xcu_context peer, int enabled)
+{
+    if (f->event.status == 0)
+        xfs_peer_device(f, xfs_context_device(peer), enabled);
+}
+
+void xfs_capture(struct xfs_frame *f, int change)
+{
+    if (f->event.status == 0)
+        atomic_fetch_add(&captures, change);
+}
+
+void xfs_capture_after_fork(void)
+{
+    atomic_store(&captures, 0);
+}
+
+void xfs_graph_launch(struct xfs_frame *f, xcu_graph_exec exec)
+{
+    if (f->event.status != 0)
+        return;
+    f->event.kind = XFT_EVENT_GRAPH_LAUNCH;
+    f->event.src = XFS_ADDR(exec);
+}

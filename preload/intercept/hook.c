@@ -1,0 +1,161 @@
+#include "hook.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../record/record.h"
+#include "../timing/timing.h"
+#include "classify.h"
+#include "resolve.h"
+
+#define TLS __thread __attribute__((tls_model("initial-exec")))
+
+static TLS int depth;
+
+bool xfs_inside(void)
+{
+    return depth > 0;
+}
+
+bool xfs_enter(struct xfs_frame *f, uint16_t call, uint16_t flags)
+{
+    if (depth > 0 || !xfs_record_ready())
+        return false;
+    depth = 1;
+    memset(&f->event, 0, sizeof f->event);
+    f->event.call = call;
+    f->event.flags = flags;
+    xfs_timing_call_begin();
+    f->event.start_ns = xfs_now_ns();
+    return true;
+}
+
+void xfs_returned(struct xfs_frame *f, int status)
+{
+    f->event.end_ns = xfs_now_ns();
+    f->event.status = status;
+    f->event.correlation = xfs_timing_correlation();
+}
+
+void xfs_publish(struct xfs_frame *f)
+{
+    if (f->event.kind != XFT_EVENT_NONE) {
+        int saved = errno;
+        f->event.stack = xfs_stack_capture();
+        struct xft_event *slot = xfs_event_begin();
+        if (slot) {
+            *slot = f->event;
+            xfs_event_commit(slot);
+        }
+        errno = saved;
+    }
+    depth = 0;
+}
+
+/* ---- the session --------------------------------------------------------------------------- */
+
+#define ASK(type, name) ((type)xfs_driver_symbol(name))
+
+static void note_gpu(int index, xcu_device device)
+{
+    char key[48], text[256];
+    xcu_result (*name)(char *, int, xcu_device) = ASK(__typeof__(name), "cuDeviceGetName");
+    xcu_result (*pci)(char *, int, xcu_device) = ASK(__typeof__(pci), "cuDeviceGetPCIBusId");
+    xcu_result (*uuid)(struct xcu_uuid *, xcu_device) = ASK(__typeof__(uuid), "cuDeviceGetUuid_v2");
+    if (uuid == NULL)
+        uuid = ASK(__typeof__(uuid), "cuDeviceGetUuid");
+    if (name && name(text, sizeof text, device) == XCU_SUCCESS) {
+        snprintf(key, sizeof key, "gpu.%d.name", index);
+        xfs_meta_set(key, text);
+    }
+    if (pci && pci(text, sizeof text, device) == XCU_SUCCESS) {
+        snprintf(key, sizeof key, "gpu.%d.pci", index);
+        xfs_meta_set(key, text);
+    }
+    struct xcu_uuid id;
+    if (uuid && uuid(&id, device) == XCU_SUCCESS) {
+        const unsigned char *b = id.bytes;
+        snprintf(text, sizeof text,
+                 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
+                 b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
+                 b[14], b[15]);
+        snprintf(key, sizeof key, "gpu.%d.uuid", index);
+        xfs_meta_set(key, text);
+    }
+}
+
+/* Only questions that create no context. */
+static void note_machine(void)
+{
+    char text[16];
+    int version = 0, count = 0;
+    xcu_result (*driver)(int *) = ASK(__typeof__(driver), "cuDriverGetVersion");
+    xcu_result (*devices)(int *) = ASK(__typeof__(devices), "cuDeviceGetCount");
+    xcu_result (*get)(xcu_device *, int) = ASK(__typeof__(get), "cuDeviceGet");
+    if (driver && driver(&version) == XCU_SUCCESS) {
+        snprintf(text, sizeof text, "%d", version);
+        xfs_meta_set("cuda.driver_version", text);
+    }
+    if (devices == NULL || get == NULL || devices(&count) != XCU_SUCCESS)
+        return;
+    snprintf(text, sizeof text, "%d", count);
+    xfs_meta_set("gpu.count", text);
+    for (int i = 0; i < count && i < 64; i++) {
+        xcu_device device;
+        if (get(&device, i) == XCU_SUCCESS)
+            note_gpu(i, device);
+    }
+}
+
+/* The simulated GPU brings its own clock: times of the host and of the device must be one. */
+static bool use_simulated_clock(void)
+{
+    uint64_t (*now)(void) = ASK(__typeof__(now), "xferscope_simgpu_now_ns");
+    if (now)
+        xfs_clock_use(now);
+    return now != NULL;
+}
+
+static void start_session(void)
+{
+    bool simulated = use_simulated_clock();
+    if (!xfs_record_ready())
+        return;
+    if (simulated)
+        xfs_meta_set("gpu.simulated", "1");
+    note_machine();
+    xfs_timing_start();
+}
+
+/* The process whose session was started: a forked child has none yet. */
+static atomic_int session_pid;
+
+void xfs_session_start(void)
+{
+    int pid = getpid(), saved = errno, outer = depth;
+    if (atomic_exchange(&session_pid, pid) == pid)
+        return;
+    depth = 1;
+    start_session();
+    depth = outer;
+    errno = saved;
+}
+
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+/* What the parent tracked is not the child's: CUDA does not survive fork. */
+static void in_child(void)
+{
+    depth = 0;
+    xfs_ranges_after_fork();
+    xfs_capture_after_fork();
+}
+
+__attribute__((constructor)) static void watch_fork(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+}

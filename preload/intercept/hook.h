@@ -1,0 +1,30 @@
+/*
+ * What every wrapper does around the real call.
+ *
+ *     enter     outermost call of this thread and recording is on? note the time
+ *     real call
+ *     returned  note the time, the status and the device's correlation id
+ *     describe  (describe.h)
+ *     publish   hand the event to the recorder
+ *
+ * A runtime call that ends in driver calls is one event: the depth is per thread, and only the
+ * outermost call counts. errno is the program's throughout.
+ */
+#ifndef XFS_HOOK_H
+#define XFS_HOOK_H
+
+#include "describe.h"
+
+/* False: call the real function and do nothing else. */
+bool xfs_enter(struct xfs_frame *f, uint16_t call, uint16_t flags);
+void xfs_returned(struct xfs_frame *f, int status);
+void xfs_publish(struct xfs_frame *f);
+
+/* After the first cuInit that succeeded: recording begins, the machine's GPUs are written down,
+ * device timing starts. Any later call does nothing. */
+void xfs_session_start(void);
+
+/* True while the calling thread is inside an intercepted call or the library's own work. */
+bool xfs_inside(void);
+
+#endif

@@ -1,0 +1,169 @@
+#include "ranges.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "xferscope/trace.h"
+
+#define FIRST_CAPACITY 4096
+
+/* A reader may meet an older table with a newer count: the capacity travels with the table. */
+struct table {
+    size_t capacity;
+    struct xfs_range ranges[];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct table *_Atomic table;
+static _Atomic size_t count;
+static _Atomic uint32_t sequence; /* odd while the array changes */
+/* This thread is changing the set: a signal handler on top of it must not wait for it. */
+static __thread volatile bool changing __attribute__((tls_model("initial-exec")));
+
+static void begin_change(void)
+{
+    pthread_mutex_lock(&lock);
+    changing = true;
+    atomic_fetch_add_explicit(&sequence, 1, memory_order_acq_rel);
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+static void end_change(void)
+{
+    atomic_fetch_add_explicit(&sequence, 1, memory_order_release);
+    changing = false;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Index of the first range that ends after the address. */
+static size_t first_after(const struct xfs_range *array, size_t n, uint64_t address)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (array[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool grow(void)
+{
+    struct table *old = table;
+    size_t capacity = old ? old->capacity * 2 : FIRST_CAPACITY;
+    struct table *new = mmap(NULL, sizeof *new + capacity * sizeof(struct xfs_range),
+                             PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (new == MAP_FAILED)
+        return false;
+    new->capacity = capacity;
+    if (old)
+        memcpy(new->ranges, old->ranges, count * sizeof(struct xfs_range));
+    atomic_store(&table, new);
+    return true;
+}
+
+static void remove_at(size_t index, size_t n)
+{
+    struct xfs_range *array = table->ranges;
+    memmove(array + index, array + index + n, (count - index - n) * sizeof *array);
+    atomic_store(&count, count - n);
+}
+
+void xfs_ranges_add(const struct xfs_range *range)
+{
+    if (range->end <= range->start)
+        return;
+    begin_change();
+    if ((table && count < table->capacity) || grow()) {
+        struct xfs_range *array = table->ranges;
+        size_t at = first_after(array, count, range->start), overlapped = 0;
+        while (at + overlapped < count && array[at + overlapped].start < range->end)
+            overlapped++;
+        if (overlapped)
+            remove_at(at, overlapped);
+        memmove(array + at + 1, array + at, (count - at) * sizeof *array);
+        array[at] = *range;
+        atomic_store(&count, count + 1);
+    } /* else: not tracked, the driver will be asked */
+    end_change();
+}
+
+bool xfs_ranges_remove(uint64_t start, struct xfs_range *removed)
+{
+    bool found = false;
+    begin_change();
+    size_t at = table ? first_after(table->ranges, count, start) : 0;
+    if (at < count && table->ranges[at].start == start) {
+        *removed = table->ranges[at];
+        remove_at(at, 1);
+        found = true;
+    }
+    end_change();
+    return found;
+}
+
+void xfs_ranges_clear(void)
+{
+    begin_change();
+    atomic_store(&count, 0);
+    end_change();
+}
+
+void xfs_ranges_after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    changing = false;
+    atomic_store(&sequence, (sequence + 2) & ~1u);
+    atomic_store(&count, 0);
+}
+
+static bool nothing_known(struct xfs_range *found, uint64_t start, uint64_t end)
+{
+    *found = (struct xfs_range){start, end, XFT_PLACE_UNKNOWN, XFT_MEM_UNKNOWN};
+    return false;
+}
+
+static bool search(uint64_t address, struct xfs_range *found)
+{
+    const struct table *now = table;
+    size_t n = count;
+    if (now == NULL)
+        return nothing_known(found, 0, UINT64_MAX);
+    const struct xfs_range *array = now->ranges;
+    if (n > now->capacity)
+        n = now->capacity;
+    size_t at = first_after(array, n, address);
+    if (at < n && array[at].start <= address) {
+        *found = array[at];
+        return true;
+    }
+    return nothing_known(found, at > 0 ? array[at - 1].end : 0,
+                         at < n ? array[at].start : UINT64_MAX);
+}
+
+bool xfs_ranges_find(uint64_t address, struct xfs_range *found)
+{
+    for (unsigned tries = 1; !changing; tries++) {
+        uint32_t before = atomic_load_explicit(&sequence, memory_order_acquire);
+        if ((before & 1) == 0) {
+            bool inside = search(address, found);
+            atomic_thread_fence(memory_order_acquire);
+            if (atomic_load_explicit(&sequence, memory_order_relaxed) == before)
+                return inside;
+        }
+        if (tries % 1024 == 0)
+            sched_yield(); /* the writer may have lost its processor */
+    }
+    return nothing_known(found, address, address + 1);
+}
+
+uint32_t xfs_ranges_epoch(void)
+{
+    return atomic_load_explicit(&sequence, memory_order_acquire);
+}

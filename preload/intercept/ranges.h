@@ -1,0 +1,45 @@
+/*
+ * The address ranges that CUDA calls have made special: device, pinned, registered, managed
+ * memory, as the program allocated them. One set per process.
+ *
+ * Look-ups take no lock: a reader that overlaps a change tries again. Changes are serialised. The
+ * ranges lie in one sorted array; it grows by doubling, and outgrown arrays are kept, since a
+ * reader may still be in one.
+ */
+#ifndef XFS_RANGES_H
+#define XFS_RANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xferscope/terms.h"
+
+struct xfs_range {
+    uint64_t start;
+    uint64_t end;
+    int16_t place;  /* device ordinal or NUMA node; XFT_PLACE_UNKNOWN */
+    uint8_t memory; /* enum xft_memory */
+};
+
+/* Adds a range; whatever of older ranges it overlaps is gone (its free was not seen). */
+void xfs_ranges_add(const struct xfs_range *range);
+
+/* Removes the range that starts at this address; false when there is none. */
+bool xfs_ranges_remove(uint64_t start, struct xfs_range *removed);
+
+/* Forgets everything: contexts were destroyed, or this is a forked child. */
+void xfs_ranges_clear(void);
+
+/* In a forked child, before anything else: another thread may have held the lock. */
+void xfs_ranges_after_fork(void);
+
+/*
+ * The range around an address, true; or the gap around it, false, with `memory` unknown. The
+ * answer holds while xfs_ranges_epoch() stays the same.
+ */
+bool xfs_ranges_find(uint64_t address, struct xfs_range *found);
+
+/* Changes with every change of the set. */
+uint32_t xfs_ranges_epoch(void);
+
+#endif

@@ -1,0 +1,382 @@
+#define _GNU_SOURCE /* dlvsym, dladdr1, dl_iterate_phdr */
+#include "resolve.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+
+/* ---- libc's dlsym ---------------------------------------------------------------------- */
+
+typedef void *(*dlsym_function)(void *, const char *);
+
+/* Read by the assembly in dlsym.S. */
+void *_Atomic xfs_dlsym_address;
+
+static dlsym_function find_dlsym(void)
+{
+    /* dlvsym is not hooked. The first is libc.so's since 2.34; the others are libdl's, before. */
+    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
+    void *found = NULL;
+    for (size_t i = 0; found == NULL && i < sizeof versions / sizeof *versions; i++)
+        found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+    if (found == NULL)
+        abort(); /* no libc this library could have been loaded by */
+    atomic_store(&xfs_dlsym_address, found);
+    return (dlsym_function)found;
+}
+
+void *xfs_real_dlsym(void *handle, const char *name)
+{
+    void *address = atomic_load(&xfs_dlsym_address);
+    return (address ? (dlsym_function)address : find_dlsym())(handle, name);
+}
+
+/* A look-up that may fail must not leave a message for the program's dlerror(). */
+static void *try_dlsym(void *handle, const char *name, unsigned version)
+{
+    void *found;
+    if (version == 0) {
+        found = xfs_real_dlsym(handle, name);
+    } else {
+        const char *node = version == 12 ? "libcudart.so.12" : "libcudart.so.13";
+        found = dlvsym(handle, name, node);
+    }
+    if (found == NULL)
+        dlerror();
+    return found;
+}
+
+/* ---- the driver ------------------------------------------------------------------------ */
+
+static void *_Atomic driver_handle;
+
+void *xfs_driver_handle(void)
+{
+    void *handle = atomic_load(&driver_handle);
+    if (handle)
+        return handle;
+    int saved = errno;
+    handle = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+    if (handle == NULL)
+        dlerror();
+    atomic_store(&driver_handle, handle);
+    errno = saved;
+    return handle;
+}
+
+void *xfs_driver_symbol(const char *name)
+{
+    void *handle = xfs_driver_handle();
+    return handle ? try_dlsym(handle, name, 0) : NULL;
+}
+
+static int not_found(void)
+{
+    return XCU_ERROR_NOT_FOUND;
+}
+
+/* Real address to wrapper, sorted by address. */
+struct pair {
+    uintptr_t real;
+    uintptr_t wrapper;
+};
+static struct pair pairs[XFS_CALL_COUNT + 16];
+static size_t pair_count;
+static xfs_function driver_real[XFS_CALL_COUNT];
+static atomic_int driver_ready;
+static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int compare_pairs(const void *a, const void *b)
+{
+    uintptr_t x = ((const struct pair *)a)->real, y = ((const struct pair *)b)->real;
+    return x < y ? -1 : x > y;
+}
+
+static void add_pair(void *real, void (*wrapper)(void))
+{
+    if (real && pair_count < sizeof pairs / sizeof *pairs)
+        pairs[pair_count++] = (struct pair){(uintptr_t)real, (uintptr_t)wrapper};
+}
+
+/* Insertion sort: qsort may call malloc, which may be the program's own. */
+static void sort_pairs(void)
+{
+    for (size_t i = 1; i < pair_count; i++) {
+        struct pair pair = pairs[i];
+        size_t j = i;
+        for (; j > 0 && compare_pairs(&pair, &pairs[j - 1]) < 0; j--)
+            pairs[j] = pairs[j - 1];
+        pairs[j] = pair;
+    }
+}
+
+static void resolve_driver(void)
+{
+    for (unsigned i = 0; i < XFS_CALL_COUNT; i++) {
+        if (xfs_rows[i].level != XFT_LEVEL_DRIVER)
+            continue;
+        void *real = xfs_driver_symbol(xfs_rows[i].symbol);
+        driver_real[i] = real ? (xfs_function)real : (xfs_function)not_found;
+        add_pair(real, xfs_rows[i].wrapper);
+    }
+    for (size_t i = 0; i < xfs_special_count; i++)
+        if (strncmp(xfs_specials[i].symbol, "cuda", 4) != 0)
+            add_pair(xfs_driver_symbol(xfs_specials[i].symbol), xfs_specials[i].wrapper);
+    sort_pairs();
+}
+
+/* False while the driver is not loaded. */
+static bool ready(void)
+{
+    if (atomic_load_explicit(&driver_ready, memory_order_acquire))
+        return true;
+    if (xfs_driver_handle() == NULL)
+        return false;
+    int saved = errno;
+    pthread_mutex_lock(&driver_lock);
+    if (!atomic_load(&driver_ready)) {
+        resolve_driver();
+        atomic_store_explicit(&driver_ready, 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&driver_lock);
+    errno = saved;
+    return true;
+}
+
+void *xfs_substitute(void *address)
+{
+    if (address == NULL || !ready())
+        return address;
+    size_t low = 0, high = pair_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (pairs[middle].real < (uintptr_t)address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < pair_count && pairs[low].real == (uintptr_t)address)
+        return (void *)pairs[low].wrapper;
+    return address;
+}
+
+bool xfs_is_driver_code(const void *address)
+{
+    Dl_info info;
+    if (!dladdr(address, &info) || info.dli_fname == NULL)
+        return false;
+    const char *slash = strrchr(info.dli_fname, '/');
+    const char *name = slash ? slash + 1 : info.dli_fname;
+    static const char *const prefixes[] = {"libcuda.so", "libcupti", "libnvidia-",
+                                           "libcudadebugger"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+/* ---- the runtime ------------------------------------------------------------------------ */
+
+/* Return address and call to real function. A slot is consistent when key reads the same before
+ * and after function; slots are overwritten on collision. */
+#define CALLER_SLOTS 1024
+static struct {
+    _Atomic uintptr_t key;
+    _Atomic uintptr_t function;
+} callers[CALLER_SLOTS];
+
+static uintptr_t caller_key(unsigned call, const void *caller)
+{
+    return ((uintptr_t)caller << 9) ^ call ^ 0x8000000000000000u;
+}
+
+/* What is looked for: a runtime function under a version node (0 = any), and what it must not be.
+ */
+struct wanted {
+    const char *symbol;
+    unsigned version;
+    const void *wrapper;
+};
+
+static void *look_in(void *handle, const struct wanted *wanted)
+{
+    void *found = try_dlsym(handle, wanted->symbol, wanted->version);
+    if (found == NULL && wanted->version != 0)
+        found = try_dlsym(handle, wanted->symbol, 0); /* a cudart without version nodes */
+    return found == wanted->wrapper ? NULL : found;
+}
+
+static void *look_in_library(const char *path, const struct wanted *wanted)
+{
+    void *handle = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
+    if (handle == NULL) {
+        dlerror();
+        return NULL;
+    }
+    void *found = look_in(handle, wanted);
+    dlclose(handle);
+    return found;
+}
+
+/* As the loader would have bound it for the library that contains `caller`. */
+static void *find_for_library_of(const struct wanted *wanted, const void *caller)
+{
+    Dl_info info;
+    struct link_map *map = NULL;
+    if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || map == NULL)
+        return NULL;
+    if (map->l_name == NULL || map->l_name[0] == '\0')
+        return NULL; /* the program itself: its scope starts with this library */
+    return look_in_library(map->l_name, wanted);
+}
+
+static int visit_cudart(struct dl_phdr_info *info, size_t size, void *out)
+{
+    (void)size;
+    const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    if (name == NULL || strncmp(name + 1, "libcudart.so", 12) != 0)
+        return 0;
+    *(const char **)out = info->dlpi_name;
+    return 1;
+}
+
+/* Whatever cudart the process has: for callers that got there by ways of their own. */
+static void *find_anywhere(const struct wanted *wanted)
+{
+    const char *path = NULL;
+    dl_iterate_phdr(visit_cudart, &path);
+    return path ? look_in_library(path, wanted) : NULL;
+}
+
+static void *find_runtime(const struct wanted *wanted, const void *caller)
+{
+    int saved = errno;
+    void *found = find_for_library_of(wanted, caller);
+    if (found == NULL)
+        found = look_in(RTLD_NEXT, wanted);
+    if (found == NULL)
+        found = find_anywhere(wanted);
+    errno = saved;
+    return found;
+}
+
+void *xfs_real_runtime_special(const char *symbol, const void *wrapper, const void *caller)
+{
+    struct wanted wanted = {symbol, 0, wrapper};
+    return find_runtime(&wanted, caller);
+}
+
+static xfs_function real_runtime(unsigned call, const void *caller)
+{
+    static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
+    uintptr_t key = caller_key(call, caller);
+    size_t slot = (key ^ (key >> 13) ^ (key >> 23)) % CALLER_SLOTS;
+    if (atomic_load_explicit(&callers[slot].key, memory_order_acquire) == key) {
+        uintptr_t hit = atomic_load_explicit(&callers[slot].function, memory_order_acquire);
+        if (atomic_load_explicit(&callers[slot].key, memory_order_acquire) == key)
+            return (xfs_function)hit;
+    }
+    struct wanted wanted = {xfs_rows[call].symbol, xfs_rows[call].version,
+                            (const void *)xfs_rows[call].wrapper};
+    void *found = find_runtime(&wanted, caller);
+    xfs_function function = found ? (xfs_function)found : (xfs_function)not_found;
+    /* Two writers at once could mix their halves; one that fork left locked must not block. */
+    if (pthread_mutex_trylock(&write_lock) == 0) {
+        atomic_store_explicit(&callers[slot].key, 0, memory_order_release);
+        atomic_store_explicit(&callers[slot].function, (uintptr_t)function, memory_order_release);
+        atomic_store_explicit(&callers[slot].key, key, memory_order_release);
+        pthread_mutex_unlock(&write_lock);
+    }
+    return function;
+}
+
+xfs_function xfs_real(unsigned call, const void *caller)
+{
+    if (xfs_rows[call].level == XFT_LEVEL_RUNTIME)
+        return real_runtime(call, caller);
+    return ready() ? driver_real[call] : (xfs_function)not_found;
+}
+
+/* ---- dlsym as the program sees it --------------------------------------------------------- */
+
+/*
+ * Driver functions are ours through any handle. Runtime functions only in the global scope, where
+ * our wrappers would otherwise be found by a program that has no cudart; through a handle they are
+ * left alone, and their driver calls are caught instead.
+ */
+static bool is_our_name(const char *name, bool global)
+{
+    for (unsigned i = 0; i < XFS_CALL_COUNT; i++)
+        if ((global || xfs_rows[i].level == XFT_LEVEL_DRIVER) &&
+            strcmp(xfs_rows[i].symbol, name) == 0)
+            return true;
+    for (size_t i = 0; i < xfs_special_count; i++)
+        if (strcmp(xfs_specials[i].symbol, name) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * Called by the assembly of dlsym.S for every look-up: is it ours to answer? RTLD_NEXT is not: it
+ * means "after the caller", and only a jump that keeps the caller can answer that.
+ */
+int xfs_dlsym_is_ours(void *handle, const char *name);
+int xfs_dlsym_is_ours(void *handle, const char *name)
+{
+    if (atomic_load_explicit(&xfs_dlsym_address, memory_order_relaxed) == NULL)
+        find_dlsym();
+    return handle != RTLD_NEXT && name != NULL && name[0] == 'c' && name[1] == 'u' &&
+           is_our_name(name, handle == RTLD_DEFAULT);
+}
+
+/*
+ * The global scope holds our wrappers whether or not the program has CUDA. The answer is the
+ * wrapper when there is a real function behind it, and none otherwise.
+ */
+static void *answer_global(const char *name, const void *caller)
+{
+    void *found = xfs_real_dlsym(RTLD_NEXT, name);
+    if (found == NULL) {
+        Dl_info info;
+        void *handle = dladdr(caller, &info) && info.dli_fname
+                           ? dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY)
+                           : NULL;
+        found = handle ? xfs_real_dlsym(handle, name) : NULL;
+        if (handle)
+            dlclose(handle);
+    }
+    Dl_info own, of_found;
+    if (found && dladdr((void *)xfs_dlsym_is_ours, &own) && dladdr(found, &of_found) &&
+        own.dli_fbase == of_found.dli_fbase)
+        return NULL; /* a scope that leads back to this library has no other */
+    return found;
+}
+
+static void *wrapper_of_runtime(const char *name)
+{
+    for (unsigned i = 0; i < XFS_CALL_COUNT; i++)
+        if (xfs_rows[i].level == XFT_LEVEL_RUNTIME && xfs_rows[i].version == 0 &&
+            strcmp(xfs_rows[i].symbol, name) == 0)
+            return (void *)xfs_rows[i].wrapper;
+    return NULL;
+}
+
+void *xfs_dlsym_answer(void *handle, const char *name, const void *caller);
+void *xfs_dlsym_answer(void *handle, const char *name, const void *caller)
+{
+    int saved = errno;
+    bool global = handle == RTLD_DEFAULT;
+    void *found = global ? answer_global(name, caller) : xfs_real_dlsym(handle, name);
+    if (found && !xfs_is_driver_code(caller)) {
+        void *wrapper = global ? wrapper_of_runtime(name) : NULL;
+        found = wrapper ? wrapper : xfs_substitute(found);
+    }
+    errno = saved;
+    return found;
+}

@@ -1,0 +1,50 @@
+/*
+ * Finding the real functions behind the intercepted names.
+ *
+ * Driver functions have one real address each, taken from libcuda.so.1 when it is first needed.
+ * Runtime functions may exist several times in a process (two cudarts of different versions), so
+ * theirs is looked up per caller: first among the dependencies of the library that called, as the
+ * loader would have bound it, then after this library in the global scope. The answer is kept in a
+ * small table keyed by return address; a hit costs two loads.
+ *
+ * All of it is thread-safe, allocates nothing of its own and keeps errno.
+ */
+#ifndef XFS_RESOLVE_H
+#define XFS_RESOLVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef void (*xfs_function)(void);
+
+/* libc's own dlsym, under this library's hook. */
+void *xfs_real_dlsym(void *handle, const char *name);
+
+/* Handle of libcuda.so.1 if the process has loaded it, else NULL. Never loads it. */
+void *xfs_driver_handle(void);
+
+/* Any function of libcuda by its exported name; NULL when it has none. */
+void *xfs_driver_symbol(const char *name);
+
+/*
+ * The real function of a row of the table. Never NULL: a function that does not exist is one that
+ * returns 500, CUDA's "named symbol not found".
+ */
+xfs_function xfs_real(unsigned call, const void *caller);
+
+/* The same for a runtime function outside the table, found at every call; NULL when there is none.
+ */
+void *xfs_real_runtime_special(const char *symbol, const void *wrapper, const void *caller);
+
+/*
+ * What to hand out for an address that the driver gave: the wrapper of the same variant, or the
+ * address itself when it is none of ours.
+ */
+void *xfs_substitute(void *address);
+
+/* True when the code at this address belongs to the driver or to a profiler, whose own look-ups
+ * are left alone. */
+bool xfs_is_driver_code(const void *address);
+
+#endif

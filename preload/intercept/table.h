@@ -1,0 +1,43 @@
+/*
+ * The table of intercepted calls (include/xferscope/calls.def) as numbers and rows. A row's number
+ * is its id in the trace's CALLS segment.
+ */
+#ifndef XFS_TABLE_H
+#define XFS_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xferscope/cuda_abi.h"
+#include "xferscope/trace.h"
+
+/* C name of a versioned wrapper: two of them share one exported name. */
+#define XFS_VNAME(version, symbol) xfs_v##version##_##symbol
+
+#define XFS_CALL(level, symbol, flags, params, args, before, after) XFS_ID_##symbol,
+#define XFS_CALL_V(version, level, symbol, flags, params, args, before, after)                     \
+    XFS_ID_v##version##_##symbol,
+enum xfs_call_id {
+#include "xferscope/calls.def"
+    XFS_CALL_COUNT
+};
+#undef XFS_CALL
+#undef XFS_CALL_V
+
+struct xfs_row {
+    const char *symbol; /* exported name */
+    uint8_t level;      /* enum xft_level */
+    uint8_t version;    /* node libcudart.so.N, 0 = any */
+    void (*wrapper)(void);
+};
+extern const struct xfs_row xfs_rows[XFS_CALL_COUNT];
+
+/* Functions with a wrapper of their own (entry.c): they record nothing but lead to others. */
+struct xfs_special {
+    const char *symbol;
+    void (*wrapper)(void);
+};
+extern const struct xfs_special xfs_specials[];
+extern const size_t xfs_special_count;
+
+#endif

@@ -1,0 +1,61 @@
+/* The table's rows as exported functions. */
+#include "../record/record.h"
+#include "hook.h"
+#include "resolve.h"
+#include "table.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/*
+ * One grammar for all. `before` and `after` are expressions of the row; they see the parameters,
+ * f and status.
+ */
+#define WRAPPER_BODY(id, fl, params, args, before, after)                                          \
+    {                                                                                              \
+        int(*const real) params = (int(*) params)xfs_real(id, __builtin_return_address(0));        \
+        struct xfs_frame frame, *f = &frame;                                                       \
+        if (!xfs_enter(f, id, fl))                                                                 \
+            return real args;                                                                      \
+        (void)(before);                                                                            \
+        const int status = real args;                                                              \
+        xfs_returned(f, status);                                                                   \
+        after;                                                                                     \
+        xfs_publish(f);                                                                            \
+        return status;                                                                             \
+    }
+
+#define XFS_CALL(level, symbol, flags, params, args, before, after)                                \
+    EXPORTED int symbol params;                                                                    \
+    EXPORTED int symbol params WRAPPER_BODY(XFS_ID_##symbol, flags, params, args, before, after)
+
+/* Two functions under one name: each is exported under its library's version node (exports.map). */
+#define SYMVER_12(symbol) symbol "@libcudart.so.12"
+#define SYMVER_13(symbol) symbol "@@libcudart.so.13"
+#define XFS_CALL_V(version, level, symbol, flags, params, args, before, after)                     \
+    EXPORTED int XFS_VNAME(version, symbol) params;                                                \
+    __attribute__((symver(SYMVER_##version(#symbol)))) EXPORTED int XFS_VNAME(version, symbol)     \
+    params WRAPPER_BODY(XFS_ID_v##version##_##symbol, flags, params, args, before, after)
+#include "xferscope/calls.def"
+#undef XFS_CALL
+#undef XFS_CALL_V
+
+#define XFS_CALL(level, symbol, flags, params, args, before, after)                                \
+    [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_##level, 0, (void (*)(void))symbol},
+#define XFS_CALL_V(ver, level, symbol, flags, params, args, before, after)                         \
+    [XFS_ID_v##ver##_##                                                                            \
+        symbol] = {#symbol, XFT_LEVEL_##level, ver, (void (*)(void))XFS_VNAME(ver, symbol)},
+const struct xfs_row xfs_rows[XFS_CALL_COUNT] = {
+#include "xferscope/calls.def"
+};
+#undef XFS_CALL
+#undef XFS_CALL_V
+
+/* Names for the trace. */
+#define XFS_CALL(level, symbol, flags, params, args, before, after)                                \
+    [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_##level},
+#define XFS_CALL_V(ver, level, symbol, flags, params, args, before, after)                         \
+    [XFS_ID_v##ver##_##symbol] = {#symbol, XFT_LEVEL_##level},
+const struct xfs_call_info xfs_calls[XFS_CALL_COUNT] = {
+#include "xferscope/calls.def"
+};
+const size_t xfs_call_count = XFS_CALL_COUNT;
