@@ -58,6 +58,8 @@ void xfs_timing_start(void);
  */
 void xfs_timing_finish(void);
 
+#ifndef XFS_TIMING_FINISH_MS
 #define XFS_TIMING_FINISH_MS 5000
+#endif
 
 #endif

@@ -1,0 +1,157 @@
+/*
+ * The part of CUPTI's binary interface that device timing uses, in our own words: so that the
+ * recorder builds without a toolkit and one binary serves CUDA 12 and 13. Names start with xcp_.
+ *
+ * Records grow from version to version and never change what they have: the structures here are
+ * the common beginning. tests/gpu/cupti_abi_test.c holds sizes, offsets and numbers against
+ * NVIDIA's headers where they are installed.
+ */
+#ifndef XFS_CUPTI_ABI_H
+#define XFS_CUPTI_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int xcp_result; /* CUptiResult; 0 = success */
+typedef void *xcp_subscriber;
+
+enum xcp_results {
+    XCP_SUCCESS = 0,
+    XCP_ERROR_MULTIPLE_SUBSCRIBERS = 39,
+};
+
+enum xcp_activity_kind {
+    XCP_ACTIVITY_MEMCPY = 1,
+    XCP_ACTIVITY_MEMSET = 2,
+    XCP_ACTIVITY_MEMCPY2 = 22, /* between two devices */
+};
+
+enum xcp_activity_flag {
+    XCP_FLUSH_FORCED = 1,
+    XCP_MEMCPY_ASYNC = 1,
+    XCP_MEMSET_ASYNC = 1,
+};
+
+enum xcp_activity_attribute {
+    XCP_ATTRIBUTE_ZEROED_BUFFERS = 5, /* uint8_t: the client hands out zeroed buffers */
+};
+
+enum xcp_copy_kind {
+    XCP_COPY_HTOD = 1,
+    XCP_COPY_DTOH = 2,
+    XCP_COPY_HTOA = 3,
+    XCP_COPY_ATOH = 4,
+    XCP_COPY_ATOA = 5,
+    XCP_COPY_ATOD = 6,
+    XCP_COPY_DTOA = 7,
+    XCP_COPY_DTOD = 8,
+    XCP_COPY_HTOH = 9,
+    XCP_COPY_PTOP = 10,
+};
+
+enum xcp_memory_kind {
+    XCP_MEMORY_PAGEABLE = 1,
+    XCP_MEMORY_PINNED = 2,
+    XCP_MEMORY_DEVICE = 3,
+    XCP_MEMORY_ARRAY = 4,
+    XCP_MEMORY_MANAGED = 5,
+    XCP_MEMORY_DEVICE_STATIC = 6,
+    XCP_MEMORY_MANAGED_STATIC = 7,
+};
+
+enum xcp_callback {
+    XCP_DOMAIN_DRIVER = 1,
+    XCP_SITE_ENTER = 0,
+};
+
+/* First version of cuptiGetVersion() whose memcpy records have copy_count (CUDA 12.8). */
+#define XCP_VERSION_COPY_COUNT 26
+
+struct xcp_activity {
+    int kind;
+};
+
+struct xcp_memcpy { /* CUpti_ActivityMemcpy3 to 6 */
+    int kind;
+    uint8_t copy_kind, src_kind, dst_kind, flags;
+    uint64_t bytes;
+    uint64_t start, end; /* ns of the timestamp callback's clock; both 0 = not known */
+    uint32_t device, context, stream;
+    uint32_t correlation, runtime_correlation;
+    uint32_t pad;
+    void *reserved;
+    uint64_t graph_node;
+    uint32_t graph;
+    uint32_t channel;
+    int channel_type;
+    uint8_t device_launched;
+    uint8_t pad2[3];
+    uint64_t copy_count; /* only from XCP_VERSION_COPY_COUNT on */
+};
+
+struct xcp_memcpy_peer { /* CUpti_ActivityMemcpyPtoP2 to 4 */
+    int kind;
+    uint8_t copy_kind, src_kind, dst_kind, flags;
+    uint64_t bytes;
+    uint64_t start, end;
+    uint32_t device, context, stream;
+    uint32_t src_device, src_context, dst_device, dst_context;
+    uint32_t correlation;
+};
+
+struct xcp_memset { /* CUpti_ActivityMemset2 to 4 */
+    int kind;
+    uint32_t value;
+    uint64_t bytes;
+    uint64_t start, end;
+    uint32_t device, context, stream;
+    uint32_t correlation;
+    uint16_t flags;
+    uint16_t memory_kind;
+};
+
+struct xcp_callback_data { /* CUpti_CallbackData */
+    int site;
+    const char *function;
+    const void *params;
+    void *return_value;
+    const char *symbol;
+    void *context;
+    uint32_t context_uid;
+    uint64_t *correlation_data;
+    uint32_t correlation;
+};
+
+typedef void (*xcp_callback_function)(void *user, int domain, uint32_t call, const void *data);
+typedef void (*xcp_buffer_requested)(uint8_t **buffer, size_t *size, size_t *max_records);
+typedef void (*xcp_buffer_completed)(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+                                     size_t valid);
+typedef uint64_t (*xcp_timestamp_callback)(void);
+
+/* X(return type, field, parameters): field f is the function cuptiF. Required ones. */
+#define XCP_FUNCTIONS(X)                                                                           \
+    X(Subscribe, (xcp_subscriber *, xcp_callback_function, void *))                                \
+    X(EnableCallback, (uint32_t enable, xcp_subscriber, int domain, uint32_t call))                \
+    X(ActivityEnable, (int kind))                                                                  \
+    X(ActivityRegisterCallbacks, (xcp_buffer_requested, xcp_buffer_completed))                     \
+    X(ActivityGetNextRecord, (uint8_t *, size_t, struct xcp_activity **))                          \
+    X(ActivityGetNumDroppedRecords, (void *context, uint32_t stream, size_t *dropped))             \
+    X(ActivityFlushAll, (uint32_t flag))                                                           \
+    X(GetTimestamp, (uint64_t *))
+
+/* Those whose absence is made up for. */
+#define XCP_OPTIONAL_FUNCTIONS(X)                                                                  \
+    X(Unsubscribe, (xcp_subscriber))                                                               \
+    X(ActivitySetAttribute, (int attribute, size_t *bytes, void *value))                           \
+    X(ActivityRegisterTimestampCallback, (xcp_timestamp_callback))                                 \
+    X(GetVersion, (uint32_t *))                                                                    \
+    X(GetResultString, (xcp_result, const char **))
+
+#define XCP_FIELD(name, params) xcp_result(*name) params;
+struct xcp_library {
+    XCP_FUNCTIONS(XCP_FIELD)
+    XCP_OPTIONAL_FUNCTIONS(XCP_FIELD)
+};
+#undef XCP_FIELD
+
+#endif

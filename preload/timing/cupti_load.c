@@ -1,0 +1,157 @@
+#define _GNU_SOURCE
+#include "cupti_load.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12"};
+#define SONAMES (sizeof sonames / sizeof sonames[0])
+
+/* Where toolkits keep it, under their root. */
+static const char *const toolkit_folders[] = {
+    "extras/CUPTI/lib64",
+    "lib64",
+    "lib",
+    "targets/x86_64-linux/lib",
+};
+
+/* Where it lies as seen from a libcudart: the same folder (toolkits, wheels since CUDA 13),
+ * another wheel (CUDA 12), a toolkit's extras. */
+static const char *const beside_cudart[] = {".", "../../cuda_cupti/lib", "../extras/CUPTI/lib64",
+                                            "../../../extras/CUPTI/lib64"};
+
+/* ---- one copy ------------------------------------------------------------------------------ */
+
+static bool fill(struct xcp_library *library, void *handle, const struct xfs_cupti_search *search)
+{
+    memset(library, 0, sizeof *library);
+#define FIND(name, params)                                                                         \
+    library->name = (__typeof__(library->name))search->symbol(handle, "cupti" #name);
+#define MISSING(name, params) || library->name == NULL
+    XCP_FUNCTIONS(FIND)
+    XCP_OPTIONAL_FUNCTIONS(FIND)
+    return !(false XCP_FUNCTIONS(MISSING));
+#undef FIND
+#undef MISSING
+}
+
+static bool offer(void *handle, const char *path, const struct xfs_cupti_search *search)
+{
+    struct xcp_library library;
+    return fill(&library, handle, search) && search->accept(&library, path, search->user);
+}
+
+static bool try_path(const char *path, const struct xfs_cupti_search *search)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return handle && offer(handle, path, search);
+}
+
+static bool try_folder(const char *folder, const struct xfs_cupti_search *search)
+{
+    for (size_t i = 0; i < SONAMES; i++) {
+        char path[PATH_MAX];
+        if (snprintf(path, sizeof path, "%s/%s", folder, sonames[i]) < (int)sizeof path &&
+            try_path(path, search))
+            return true;
+    }
+    return false;
+}
+
+static bool try_below(const char *root, const char *const *folders, size_t count,
+                      const struct xfs_cupti_search *search)
+{
+    for (size_t i = 0; i < count; i++) {
+        char folder[PATH_MAX];
+        if (snprintf(folder, sizeof folder, "%s/%s", root, folders[i]) < (int)sizeof folder &&
+            try_folder(folder, search))
+            return true;
+    }
+    return false;
+}
+
+/* ---- the places ---------------------------------------------------------------------------- */
+
+/* The copy that the process has loaded; NULL when there is none. */
+static void *loaded_copy(const char **soname)
+{
+    for (size_t i = 0; i < SONAMES; i++) {
+        void *handle = dlopen(sonames[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+        if (handle) {
+            *soname = sonames[i];
+            return handle;
+        }
+    }
+    return NULL;
+}
+
+#define CUDARTS 4
+struct cudarts {
+    unsigned count;
+    char folder[CUDARTS][PATH_MAX];
+};
+
+/* Under the loader's lock: only notes the folder. */
+static int note_cudart(struct dl_phdr_info *info, size_t size, void *user)
+{
+    struct cudarts *found = user;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    if (slash == NULL || strncmp(slash + 1, "libcudart.so", 12) != 0)
+        return 0;
+    size_t length = (size_t)(slash - info->dlpi_name);
+    if (length >= PATH_MAX)
+        return 0;
+    memcpy(found->folder[found->count], info->dlpi_name, length);
+    found->folder[found->count][length] = '\0';
+    return ++found->count == CUDARTS;
+}
+
+static bool try_beside_cudart(const struct xfs_cupti_search *search)
+{
+    static struct cudarts found; /* too large for the stack of a small thread */
+    found.count = 0;
+    dl_iterate_phdr(note_cudart, &found);
+    for (unsigned i = 0; i < found.count; i++)
+        if (try_below(found.folder[i], beside_cudart,
+                      sizeof beside_cudart / sizeof beside_cudart[0], search))
+            return true;
+    return false;
+}
+
+static bool try_toolkits(const struct xfs_cupti_search *search)
+{
+    const char *roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
+    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
+        if (roots[i] && *roots[i] &&
+            try_below(roots[i], toolkit_folders, sizeof toolkit_folders / sizeof toolkit_folders[0],
+                      search))
+            return true;
+    return false;
+}
+
+static bool find(const struct xfs_cupti_search *search)
+{
+    if (search->only_in)
+        return try_folder(search->only_in, search);
+    const char *soname;
+    void *loaded = loaded_copy(&soname);
+    if (loaded)
+        return offer(loaded, soname, search);
+    if (try_beside_cudart(search))
+        return true;
+    for (size_t i = 0; i < SONAMES; i++)
+        if (try_path(sonames[i], search))
+            return true;
+    return try_toolkits(search);
+}
+
+bool xfs_cupti_find(const struct xfs_cupti_search *search)
+{
+    bool found = find(search);
+    dlerror();
+    return found;
+}

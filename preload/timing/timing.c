@@ -1,0 +1,312 @@
+#define _GNU_SOURCE
+#include "timing.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../intercept/resolve.h"
+#include "../record/log.h"
+#include "../record/record.h"
+#include "../record/settings.h"
+#include "cupti_abi.h"
+#include "cupti_load.h"
+#include "records.h"
+
+/* How often records are collected: what SIGKILL costs at most. */
+#define COLLECT_SECONDS 1
+
+/* The words of XFERSCOPE_TIMING, in the order of settings.def. */
+enum asked { ASKED_AUTO, ASKED_CUPTI, ASKED_HOST };
+
+_Thread_local uint32_t xfs_timing_seen __attribute__((tls_model("initial-exec")));
+
+static atomic_int owner; /* the process that started timing; 0 = none yet */
+static struct xcp_library cupti;
+
+/* The collecting thread and what is said to it. */
+static struct {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;     /* something was queued, or finish */
+    pthread_cond_t finished; /* done */
+    bool running;
+    bool queued;
+    bool finish; /* collect the rest and end */
+    bool done;
+    volatile bool give_up; /* finish took too long: record nothing more */
+} collector = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the number of a call ------------------------------------------------------------------ */
+
+/* CUPTI calls this before and after every driver call that copies. Calls nest (a driver call may
+ * make others): the outermost one's number is on the device records. */
+static void on_call(void *user, int domain, uint32_t call, const void *data)
+{
+    const struct xcp_callback_data *d = data;
+    if (d->site == XCP_SITE_ENTER && xfs_timing_seen == 0)
+        xfs_timing_seen = d->correlation;
+}
+
+static void watch_calls(xcp_subscriber subscriber)
+{
+    static const uint16_t calls[] = {
+#define X(number, name) number,
+#include "cupti_calls.def"
+#undef X
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+        cupti.EnableCallback(1, subscriber, XCP_DOMAIN_DRIVER, calls[i]);
+}
+
+/* ---- collecting ---------------------------------------------------------------------------- */
+
+static struct timespec in_ms(int ms)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += ms / 1000;
+    t.tv_nsec += ms % 1000 * 1000000L;
+    if (t.tv_nsec >= 1000000000L) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000L;
+    }
+    return t;
+}
+
+static void on_queued(void)
+{
+    pthread_mutex_lock(&collector.lock);
+    collector.queued = true;
+    pthread_cond_signal(&collector.wake);
+    pthread_mutex_unlock(&collector.lock);
+}
+
+/* Waits for a buffer, the end, or the next second; true when that second is over. */
+static bool wait_for_work(void)
+{
+    struct timespec until = in_ms(COLLECT_SECONDS * 1000);
+    int waited = 0;
+    while (!collector.queued && !collector.finish && waited == 0)
+        waited = pthread_cond_clockwait(&collector.wake, &collector.lock, CLOCK_MONOTONIC, &until);
+    collector.queued = false;
+    return waited == ETIMEDOUT;
+}
+
+/* A flush that is not forced hands over buffers whose copies have all finished. */
+static void *collect(void *unused)
+{
+    pthread_mutex_lock(&collector.lock);
+    while (!collector.finish) {
+        bool flush = wait_for_work() && xfs_records_outstanding() > 0;
+        pthread_mutex_unlock(&collector.lock);
+        if (flush)
+            cupti.ActivityFlushAll(0);
+        xfs_records_drain(&collector.give_up);
+        pthread_mutex_lock(&collector.lock);
+    }
+    pthread_mutex_unlock(&collector.lock);
+    cupti.ActivityFlushAll(XCP_FLUSH_FORCED);
+    xfs_records_drain(&collector.give_up);
+    pthread_mutex_lock(&collector.lock);
+    collector.done = true;
+    pthread_cond_signal(&collector.finished);
+    pthread_mutex_unlock(&collector.lock);
+    return NULL;
+}
+
+/* The program's signals are none of this thread's business. */
+static bool start_collector(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    xfs_records_queued = on_queued;
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    collector.running = pthread_create(&collector.thread, NULL, collect, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (collector.running)
+        pthread_setname_np(collector.thread, "xferscope-gpu");
+    return collector.running;
+}
+
+static bool wait_until_done(void)
+{
+    struct timespec until = in_ms(XFS_TIMING_FINISH_MS);
+    int waited = 0;
+    pthread_mutex_lock(&collector.lock);
+    collector.finish = true;
+    pthread_cond_signal(&collector.wake);
+    while (!collector.done && waited == 0)
+        waited =
+            pthread_cond_clockwait(&collector.finished, &collector.lock, CLOCK_MONOTONIC, &until);
+    bool done = collector.done;
+    collector.give_up = !done;
+    pthread_mutex_unlock(&collector.lock);
+    return done;
+}
+
+/* False when the thread hangs in CUPTI: it is left alone. */
+static bool stop_collector(void)
+{
+    if (!collector.running)
+        return true;
+    collector.running = false;
+    if (!wait_until_done())
+        return false;
+    pthread_join(collector.thread, NULL);
+    return true;
+}
+
+/* ---- starting CUPTI ------------------------------------------------------------------------ */
+
+/* Why there is no device timing, in one line. */
+struct attempt {
+    xcp_subscriber subscriber;
+    char why[256];
+};
+
+static void failed(struct attempt *a, const struct xcp_library *library, const char *what,
+                   xcp_result result)
+{
+    const char *name = NULL;
+    if (result == XCP_ERROR_MULTIPLE_SUBSCRIBERS)
+        snprintf(a->why, sizeof a->why, "another profiler is using CUPTI in this process");
+    else if (library->GetResultString && library->GetResultString(result, &name) == XCP_SUCCESS &&
+             name)
+        snprintf(a->why, sizeof a->why, "cupti%s failed: %s (%d)", what, name, result);
+    else
+        snprintf(a->why, sizeof a->why, "cupti%s failed: %d", what, result);
+}
+
+/* Takes the copy of CUPTI that lets us subscribe; another profiler's presence ends the search. */
+static bool accept(const struct xcp_library *library, const char *path, void *user)
+{
+    struct attempt *a = user;
+    xcp_result result = library->Subscribe(&a->subscriber, on_call, NULL);
+    if (result != XCP_SUCCESS) {
+        failed(a, library, "Subscribe", result);
+        xfs_verbose("device timing: %s: %s", path, a->why);
+        return result == XCP_ERROR_MULTIPLE_SUBSCRIBERS;
+    }
+    cupti = *library;
+    xfs_verbose("device timing: CUPTI from %s", path);
+    return true;
+}
+
+/* The simulated GPU's own CUPTI lies beside its driver; NVIDIA's knows nothing of that driver. */
+static const char *simulated_folder(char folder[PATH_MAX])
+{
+    Dl_info info;
+    void *clock = xfs_driver_symbol("xferscope_simgpu_now_ns");
+    if (clock == NULL || dladdr(clock, &info) == 0 || info.dli_fname == NULL)
+        return NULL;
+    const char *slash = strrchr(info.dli_fname, '/');
+    snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash - info.dli_fname) : 1,
+             slash ? info.dli_fname : ".");
+    return folder;
+}
+
+static bool subscribe(struct attempt *a)
+{
+    char folder[PATH_MAX];
+    struct xfs_cupti_search search = {
+        .symbol = xfs_real_dlsym,
+        .only_in = simulated_folder(folder),
+        .accept = accept,
+        .user = a,
+    };
+    snprintf(a->why, sizeof a->why, "no libcupti.so.13 or .12 found");
+    return xfs_cupti_find(&search) && a->subscriber != NULL;
+}
+
+/* CUPTI writes the trace's clock where it can be told to (CUDA 11.6 and later). */
+static bool set_clock(void)
+{
+    return cupti.ActivityRegisterTimestampCallback &&
+           cupti.ActivityRegisterTimestampCallback(xfs_now_ns) == XCP_SUCCESS;
+}
+
+static void promise_zeroed_buffers(void)
+{
+    uint8_t yes = 1;
+    size_t bytes = sizeof yes;
+    if (cupti.ActivitySetAttribute)
+        cupti.ActivitySetAttribute(XCP_ATTRIBUTE_ZEROED_BUFFERS, &bytes, &yes);
+}
+
+/* The order is CUPTI's: clock and buffers before the first kind of record. */
+static bool enable_records(struct attempt *a)
+{
+    promise_zeroed_buffers();
+    xfs_records_setup(&cupti, !set_clock());
+    xcp_result result =
+        cupti.ActivityRegisterCallbacks(xfs_records_requested, xfs_records_completed);
+    if (result != XCP_SUCCESS) {
+        failed(a, &cupti, "ActivityRegisterCallbacks", result);
+        return false;
+    }
+    result = cupti.ActivityEnable(XCP_ACTIVITY_MEMCPY);
+    if (result != XCP_SUCCESS) {
+        failed(a, &cupti, "ActivityEnable", result);
+        return false;
+    }
+    cupti.ActivityEnable(XCP_ACTIVITY_MEMCPY2);
+    cupti.ActivityEnable(XCP_ACTIVITY_MEMSET);
+    return true;
+}
+
+static bool start_cupti(struct attempt *a)
+{
+    if (!subscribe(a))
+        return false;
+    if (!start_collector())
+        snprintf(a->why, sizeof a->why, "no thread to collect CUPTI's records");
+    else if (enable_records(a)) {
+        watch_calls(a->subscriber);
+        return true;
+    }
+    if (cupti.Unsubscribe)
+        cupti.Unsubscribe(a->subscriber);
+    stop_collector();
+    return false;
+}
+
+static void start(int asked)
+{
+    struct attempt attempt = {0};
+    if (asked == ASKED_HOST) {
+        xfs_meta_set("timing", "host");
+    } else if (start_cupti(&attempt)) {
+        xfs_meta_set("timing", "cupti");
+    } else {
+        xfs_meta_set("timing", "host");
+        xfs_meta_set("timing.why", attempt.why);
+        if (asked == ASKED_CUPTI)
+            xfs_log("no device timing: %s", attempt.why);
+    }
+}
+
+void xfs_timing_start(void)
+{
+    int saved = errno, nobody = 0;
+    if (atomic_compare_exchange_strong(&owner, &nobody, (int)getpid()))
+        start(xfs_settings()->timing);
+    errno = saved;
+}
+
+/* ---- the end ------------------------------------------------------------------------------- */
+
+void xfs_timing_finish(void)
+{
+    int saved = errno;
+    if (atomic_load(&owner) == (int)getpid() && !stop_collector())
+        xfs_meta_set("timing.why", "CUPTI did not hand over its last records in time");
+    errno = saved;
+}
