@@ -207,6 +207,24 @@ struct xrt_memcpy3d_peer { /* cudaMemcpy3DPeerParms */
     struct xcu_extent extent;
 };
 
+struct xcu_node_params { /* CUgraphNodeParams: a tagged union, of which the copy is read here */
+    int type;            /* enum xcu_graph_node_type */
+    int reserved0[3];
+    union {
+        long long reserved1[29];
+        struct {
+            int flags;
+            int reserved;
+            xcu_context context;
+            struct xcu_memcpy3d copy;
+        } memcpy;
+        struct {
+            xcu_graph graph;
+        } child;
+    } u;
+    long long reserved2;
+};
+
 enum xcu_operand_type {
     XCU_OPERAND_POINTER = 1,
     XCU_OPERAND_ARRAY = 2,

@@ -111,7 +111,9 @@ enum xft_event_kind {
     XFT_EVENT_DEVICE_COPY = 10, /* a copy as the device ran it: start_ns and end_ns are device
                                   timestamps converted to CLOCK_MONOTONIC; correlation joins it
                                   to its call; src_mem, dst_mem, direction as the device saw it */
-    XFT_EVENT_GRAPH_LAUNCH = 11,
+    XFT_EVENT_GRAPH_LAUNCH = 11, /* src = executable graph; count = its copy nodes, which follow as
+                                    TRANSFER events with XFT_GRAPH; aux = 1 if it has conditional
+                                    nodes, whose copies are not known */
     XFT_EVENT_KERNEL = 12,     /* a kernel as the device ran it */
     XFT_EVENT_MEMSET = 13,
 };
@@ -123,6 +125,7 @@ enum xft_event_flags {
     XFT_PER_THREAD = 8, /* the per-thread default stream variant (_ptds, _ptsz) */
     XFT_GUESSED = 16,   /* direction taken from the call's kind argument, not from the pointers */
     XFT_STREAM_KNOWN = 32, /* stream holds the handle passed; else the default stream was meant */
+    XFT_GRAPH = 64,        /* a copy node of a launched graph: call, times and stack are the launch's */
 };
 
 #define XFT_PLACE_UNKNOWN (-1)

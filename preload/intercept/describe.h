@@ -19,7 +19,8 @@
 /* One intercepted call, from entry to record. */
 struct xfs_frame {
     struct xft_event event;
-    struct xfs_range freed; /* what xfs_free_begin took out, to put back if the call fails */
+    struct xfs_range freed;  /* what xfs_free_begin took out, to put back if the call fails */
+    xcu_graph_exec launched; /* what xfs_graph_launch saw: its copies are published with it */
 };
 
 #define XFS_ADDR(pointer) ((uint64_t)(uintptr_t)(pointer))
@@ -73,8 +74,7 @@ void xfs_peer_device(struct xfs_frame *f, int peer, int enabled);
 void xfs_peer_context(struct xfs_frame *f, xcu_context peer, int enabled);
 
 /* Captures begun minus ended; while there are any, copies ask whether their stream is captured. */
-void xfs_capture(struct xfs_frame *f, int change);
-void xfs_capture_after_fork(void);
-void xfs_graph_launch(struct xfs_frame *f, xcu_graph_exec exec);
+void xfs_captures(int change);
+void xfs_captures_after_fork(void);
 
 #endif

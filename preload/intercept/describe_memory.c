@@ -202,21 +202,12 @@ void xfs_peer_context(struct xfs_frame *f, xcu_context peer, int enabled)
         xfs_peer_device(f, xfs_context_device(peer), enabled);
 }
 
-void xfs_capture(struct xfs_frame *f, int change)
+void xfs_captures(int change)
 {
-    if (f->event.status == 0)
-        atomic_fetch_add(&captures, change);
+    atomic_fetch_add(&captures, change);
 }
 
-void xfs_capture_after_fork(void)
+void xfs_captures_after_fork(void)
 {
     atomic_store(&captures, 0);
-}
-
-void xfs_graph_launch(struct xfs_frame *f, xcu_graph_exec exec)
-{
-    if (f->event.status != 0)
-        return;
-    f->event.kind = XFT_EVENT_GRAPH_LAUNCH;
-    f->event.src = XFS_ADDR(exec);
 }

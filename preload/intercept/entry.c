@@ -1,13 +1,11 @@
 /*
- * The functions that lead to other functions: cuInit, where a process becomes a CUDA process, and
- * the look-ups that hand out addresses of driver functions. They record nothing. The look-ups ask
- * the real function first, unchanged, and then replace the address if it is one of ours, so that
- * version, flags and symbol status stay the driver's business.
+ * The functions that hand out addresses of driver functions. They record nothing: they ask the real
+ * function first, unchanged, and then replace the address if it is one of ours, so that version,
+ * flags and symbol status stay the driver's business.
  */
 #include <dlfcn.h>
 #include <errno.h>
 
-#include "../record/record.h"
 #include "hook.h"
 #include "resolve.h"
 #include "table.h"
@@ -18,18 +16,6 @@ static void replace(void **function, int status)
 {
     if (status == 0 && function != NULL)
         *function = xfs_substitute(*function);
-}
-
-EXPORTED xcu_result cuInit(unsigned flags);
-EXPORTED xcu_result cuInit(unsigned flags)
-{
-    xcu_result (*real)(unsigned) = (__typeof__(real))xfs_driver_symbol("cuInit");
-    if (real == NULL)
-        return XCU_ERROR_NOT_FOUND;
-    xcu_result status = real(flags);
-    if (status == XCU_SUCCESS)
-        xfs_session_start();
-    return status;
 }
 
 EXPORTED xcu_result cuGetProcAddress(const char *symbol, void **function, int version,
@@ -104,7 +90,6 @@ ENTRY_POINT_BY_VERSION(cudaGetDriverEntryPointByVersion_ptsz)
 #symbol, (void (*)(void))symbol                                                            \
     }
 const struct xfs_special xfs_specials[] = {
-    SPECIAL(cuInit),
     SPECIAL(cuGetProcAddress),
     SPECIAL(cuGetProcAddress_v2),
     SPECIAL(cudaGetDriverEntryPoint),

@@ -9,7 +9,7 @@
 
 #include "../record/record.h"
 #include "../timing/timing.h"
-#include "classify.h"
+#include "graph.h"
 #include "resolve.h"
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))
@@ -26,7 +26,7 @@ bool xfs_enter(struct xfs_frame *f, uint16_t call, uint16_t flags)
     if (depth > 0 || !xfs_record_ready())
         return false;
     depth = 1;
-    memset(&f->event, 0, sizeof f->event);
+    memset(f, 0, sizeof *f);
     f->event.call = call;
     f->event.flags = flags;
     xfs_timing_call_begin();
@@ -41,16 +41,23 @@ void xfs_returned(struct xfs_frame *f, int status)
     f->event.correlation = xfs_timing_correlation();
 }
 
+static void publish(const struct xft_event *event)
+{
+    struct xft_event *slot = xfs_event_begin();
+    if (slot) {
+        *slot = *event;
+        xfs_event_commit(slot);
+    }
+}
+
 void xfs_publish(struct xfs_frame *f)
 {
     if (f->event.kind != XFT_EVENT_NONE) {
         int saved = errno;
         f->event.stack = xfs_stack_capture();
-        struct xft_event *slot = xfs_event_begin();
-        if (slot) {
-            *slot = f->event;
-            xfs_event_commit(slot);
-        }
+        publish(&f->event);
+        if (f->event.kind == XFT_EVENT_GRAPH_LAUNCH && f->event.count > 0)
+            xfs_graph_transfers(f, publish);
         errno = saved;
     }
     depth = 0;
@@ -152,7 +159,8 @@ static void in_child(void)
 {
     depth = 0;
     xfs_ranges_after_fork();
-    xfs_capture_after_fork();
+    xfs_captures_after_fork();
+    xfs_graph_after_fork();
 }
 
 __attribute__((constructor)) static void watch_fork(void)

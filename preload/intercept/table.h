@@ -17,12 +17,14 @@
 #define XFS_CALL(level, symbol, flags, params, args, before, after) XFS_ID_##symbol,
 #define XFS_CALL_V(version, level, symbol, flags, params, args, before, after)                     \
     XFS_ID_v##version##_##symbol,
+#define XFS_WATCH(symbol, params, args, after) XFS_ID_##symbol,
 enum xfs_call_id {
 #include "xferscope/calls.def"
     XFS_CALL_COUNT
 };
 #undef XFS_CALL
 #undef XFS_CALL_V
+#undef XFS_WATCH
 
 struct xfs_row {
     const char *symbol; /* exported name */

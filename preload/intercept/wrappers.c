@@ -1,5 +1,8 @@
 /* The table's rows as exported functions. */
+#include <errno.h>
+
 #include "../record/record.h"
+#include "graph.h"
 #include "hook.h"
 #include "resolve.h"
 #include "table.h"
@@ -35,10 +38,28 @@
     EXPORTED int XFS_VNAME(version, symbol) params;                                                \
     __attribute__((symver(SYMVER_##version(#symbol)))) EXPORTED int XFS_VNAME(version, symbol)     \
     params WRAPPER_BODY(XFS_ID_v##version##_##symbol, flags, params, args, before, after)
+
+/* Outside of depth: a runtime function may be above it, and no event is made. */
+#define XFS_WATCH(symbol, params, args, after)                                                     \
+    EXPORTED int symbol params;                                                                    \
+    EXPORTED int symbol params                                                                     \
+    {                                                                                              \
+        int(*const real) params = (int(*) params)xfs_real(XFS_ID_##symbol, NULL);                  \
+        const int status = real args;                                                              \
+        if (status == 0) {                                                                         \
+            int saved = errno;                                                                     \
+            after;                                                                                 \
+            errno = saved;                                                                         \
+        }                                                                                          \
+        return status;                                                                             \
+    }
 #include "xferscope/calls.def"
 #undef XFS_CALL
 #undef XFS_CALL_V
+#undef XFS_WATCH
 
+#define XFS_WATCH(symbol, params, args, after)                                                     \
+    [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_DRIVER, 0, (void (*)(void))symbol},
 #define XFS_CALL(level, symbol, flags, params, args, before, after)                                \
     [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_##level, 0, (void (*)(void))symbol},
 #define XFS_CALL_V(ver, level, symbol, flags, params, args, before, after)                         \
@@ -49,8 +70,10 @@ const struct xfs_row xfs_rows[XFS_CALL_COUNT] = {
 };
 #undef XFS_CALL
 #undef XFS_CALL_V
+#undef XFS_WATCH
 
 /* Names for the trace. */
+#define XFS_WATCH(symbol, params, args, after) [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_DRIVER},
 #define XFS_CALL(level, symbol, flags, params, args, before, after)                                \
     [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_##level},
 #define XFS_CALL_V(ver, level, symbol, flags, params, args, before, after)                         \

@@ -17,6 +17,7 @@ struct call {
 #define XFS_CALL(level, symbol, flags, params, args, before, after) {#symbol, #level, 0},
 #define XFS_CALL_V(version, level, symbol, flags, params, args, before, after)                     \
     {#symbol, #level, version},
+#define XFS_WATCH(symbol, params, args, after) {#symbol, "WATCH", 0},
 static const struct call calls[] = {
 #include "xferscope/calls.def"
 };
@@ -86,6 +87,7 @@ int main(int argc, char **argv)
     } else if (argc == 2 && strcmp(argv[1], "--markdown") == 0) {
         print_level("RUNTIME", "Runtime API (libcudart)");
         print_level("DRIVER", "Driver API (libcuda)");
+        print_level("WATCH", "Watched, not recorded (driver)");
     } else {
         fputs("usage: calls_table --names | --markdown\n", stderr);
         return 2;

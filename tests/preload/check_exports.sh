@@ -3,7 +3,7 @@
 # usage: check_exports.sh CALLS_TABLE LIBRARY
 set -euo pipefail
 table=$1 library=$2
-specials='cuInit cuGetProcAddress cuGetProcAddress_v2 cudaGetDriverEntryPoint cudaGetDriverEntryPoint_ptsz
+specials='cuGetProcAddress cuGetProcAddress_v2 cudaGetDriverEntryPoint cudaGetDriverEntryPoint_ptsz
 cudaGetDriverEntryPointByVersion cudaGetDriverEntryPointByVersion_ptsz dlsym libcudart.so.12 libcudart.so.13'
 wanted=$( { "$table" --names; tr ' ' '\n' <<<"$specials"; } | sort -u)
 found=$(nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort -u)

@@ -1,0 +1,240 @@
+#include "graph.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "resolve.h"
+
+struct copy {
+    xcu_graph_node node;
+    xcu_graph_node parent; /* the child-graph node of the launched graph that holds it, or NULL */
+    bool enabled;
+    struct xft_event event; /* what a launch transfers; the launch's own fields are 0 */
+};
+
+struct graph {
+    struct graph *next;
+    xcu_graph_exec exec;
+    size_t count, capacity;
+    struct copy *copies;
+    bool conditional;
+};
+
+#define BUCKETS 256
+static struct graph *buckets[BUCKETS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct graph **find(xcu_graph_exec exec)
+{
+    uint64_t key = XFS_ADDR(exec);
+    struct graph **link = &buckets[(key >> 4 ^ key >> 12) % BUCKETS];
+    while (*link && (*link)->exec != exec)
+        link = &(*link)->next;
+    return link;
+}
+
+/* ---- walking ----------------------------------------------------------------------------- */
+
+static struct xft_event event_of(const struct xcu_memcpy3d *copy)
+{
+    struct xfs_frame frame = {0};
+    xfs_copy_3d(&frame, copy);
+    return frame.event;
+}
+
+static void remember(struct graph *graph, xcu_graph_node node, xcu_graph_node parent,
+                     const struct xcu_memcpy3d *copy)
+{
+    if (graph->count == graph->capacity) {
+        size_t capacity = graph->capacity ? graph->capacity * 2 : 8;
+        struct copy *copies = realloc(graph->copies, capacity * sizeof *copies);
+        if (copies == NULL)
+            return;
+        graph->copies = copies;
+        graph->capacity = capacity;
+    }
+    graph->copies[graph->count++] = (struct copy){node, parent, true, event_of(copy)};
+}
+
+/* The driver's questions about a graph. */
+struct questions {
+    xcu_result (*nodes)(xcu_graph, xcu_graph_node *, size_t *);
+    xcu_result (*type)(xcu_graph_node, int *);
+    xcu_result (*copy)(xcu_graph_node, struct xcu_memcpy3d *);
+    xcu_result (*child)(xcu_graph_node, xcu_graph *);
+};
+
+static bool prepare(struct questions *ask)
+{
+    ask->nodes = (__typeof__(ask->nodes))xfs_driver_symbol("cuGraphGetNodes");
+    ask->type = (__typeof__(ask->type))xfs_driver_symbol("cuGraphNodeGetType");
+    ask->copy = (__typeof__(ask->copy))xfs_driver_symbol("cuGraphMemcpyNodeGetParams");
+    ask->child = (__typeof__(ask->child))xfs_driver_symbol("cuGraphChildGraphNodeGetGraph");
+    return ask->nodes && ask->type && ask->copy && ask->child;
+}
+
+static void walk(const struct questions *ask, struct graph *graph, xcu_graph source,
+                 xcu_graph_node parent, int depth);
+
+static void visit(const struct questions *ask, struct graph *graph, xcu_graph_node node,
+                  xcu_graph_node parent, int depth)
+{
+    int type = -1;
+    struct xcu_memcpy3d copy;
+    xcu_graph child;
+    if (ask->type(node, &type) != XCU_SUCCESS)
+        return;
+    if (type == XCU_NODE_MEMCPY && ask->copy(node, &copy) == XCU_SUCCESS)
+        remember(graph, node, parent, &copy);
+    else if (type == XCU_NODE_GRAPH && ask->child(node, &child) == XCU_SUCCESS)
+        walk(ask, graph, child, parent ? parent : node, depth + 1);
+    else if (type == XCU_NODE_CONDITIONAL)
+        graph->conditional = true;
+}
+
+static void walk(const struct questions *ask, struct graph *graph, xcu_graph source,
+                 xcu_graph_node parent, int depth)
+{
+    size_t count = 0;
+    if (depth > 32 || ask->nodes(source, NULL, &count) != XCU_SUCCESS || count == 0)
+        return;
+    xcu_graph_node *nodes = calloc(count, sizeof *nodes);
+    if (nodes && ask->nodes(source, nodes, &count) == XCU_SUCCESS)
+        for (size_t i = 0; i < count; i++)
+            visit(ask, graph, nodes[i], parent, depth);
+    free(nodes);
+}
+
+/* ---- made, changed, gone -------------------------------------------------------------------- */
+
+static void release(struct graph *graph)
+{
+    free(graph->copies);
+    free(graph);
+}
+
+void xfs_graph_gone(xcu_graph_exec exec)
+{
+    pthread_mutex_lock(&lock);
+    struct graph **link = find(exec), *graph = *link;
+    if (graph) {
+        *link = graph->next;
+        release(graph);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* Graphs without copies are remembered too when they hold what cannot be counted. */
+void xfs_graph_made(xcu_graph_exec exec, xcu_graph source)
+{
+    struct questions ask;
+    struct graph *graph = calloc(1, sizeof *graph);
+    if (graph == NULL)
+        return;
+    graph->exec = exec;
+    if (prepare(&ask))
+        walk(&ask, graph, source, NULL, 0);
+    xfs_graph_gone(exec);
+    if (graph->count == 0 && !graph->conditional) {
+        release(graph);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    struct graph **link = find(exec);
+    graph->next = *link;
+    *link = graph;
+    pthread_mutex_unlock(&lock);
+}
+
+void xfs_graph_copy_changed(xcu_graph_exec exec, xcu_graph_node node,
+                            const struct xcu_memcpy3d *copy)
+{
+    struct xft_event event = event_of(copy); /* asks the driver: not under the lock */
+    pthread_mutex_lock(&lock);
+    struct graph *graph = *find(exec);
+    for (size_t i = 0; graph && i < graph->count; i++)
+        if (graph->copies[i].node == node)
+            graph->copies[i].event = event;
+    pthread_mutex_unlock(&lock);
+}
+
+void xfs_graph_node_changed(xcu_graph_exec exec, xcu_graph_node node,
+                            const struct xcu_node_params *params)
+{
+    if (params->type == XCU_NODE_MEMCPY)
+        xfs_graph_copy_changed(exec, node, &params->u.memcpy.copy);
+    else if (params->type == XCU_NODE_GRAPH)
+        xfs_graph_child_changed(exec, node, params->u.child.graph);
+}
+
+void xfs_graph_child_changed(xcu_graph_exec exec, xcu_graph_node node, xcu_graph child)
+{
+    struct questions ask;
+    struct graph fresh = {0};
+    if (!prepare(&ask))
+        return;
+    walk(&ask, &fresh, child, node, 1);
+    pthread_mutex_lock(&lock);
+    struct graph *graph = *find(exec);
+    /* The topology is unchanged by contract: the same copies in the same order. */
+    for (size_t i = 0, j = 0; graph && i < graph->count && j < fresh.count; i++)
+        if (graph->copies[i].parent == node)
+            graph->copies[i].event = fresh.copies[j++].event;
+    pthread_mutex_unlock(&lock);
+    free(fresh.copies);
+}
+
+void xfs_graph_node_enabled(xcu_graph_exec exec, xcu_graph_node node, unsigned enabled)
+{
+    pthread_mutex_lock(&lock);
+    struct graph *graph = *find(exec);
+    for (size_t i = 0; graph && i < graph->count; i++)
+        if (graph->copies[i].node == node)
+            graph->copies[i].enabled = enabled != 0;
+    pthread_mutex_unlock(&lock);
+}
+
+void xfs_graph_after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    memset(buckets, 0, sizeof buckets); /* left alone: the child shares the pages until it writes */
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+void xfs_graph_launch(struct xfs_frame *f, xcu_graph_exec exec)
+{
+    if (f->event.status != 0)
+        return;
+    f->event.kind = XFT_EVENT_GRAPH_LAUNCH;
+    f->event.src = XFS_ADDR(exec);
+    f->launched = exec;
+    pthread_mutex_lock(&lock);
+    const struct graph *graph = *find(exec);
+    for (size_t i = 0; graph && i < graph->count; i++)
+        f->event.count += graph->copies[i].enabled;
+    f->event.aux = graph ? graph->conditional : 0;
+    pthread_mutex_unlock(&lock);
+}
+
+void xfs_graph_transfers(const struct xfs_frame *launch, void (*publish)(const struct xft_event *))
+{
+    const struct xft_event *call = &launch->event;
+    pthread_mutex_lock(&lock);
+    const struct graph *graph = *find(launch->launched);
+    for (size_t i = 0; graph && i < graph->count; i++) {
+        if (!graph->copies[i].enabled)
+            continue;
+        struct xft_event event = graph->copies[i].event;
+        event.start_ns = call->start_ns;
+        event.end_ns = call->end_ns;
+        event.stream = call->stream;
+        event.stack = call->stack;
+        event.correlation = call->correlation;
+        event.call = call->call;
+        event.flags |= call->flags | XFT_GRAPH;
+        publish(&event);
+    }
+    pthread_mutex_unlock(&lock);
+}
