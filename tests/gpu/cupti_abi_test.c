@@ -1,0 +1,105 @@
+/*
+ * preload/timing's copy of CUPTI's binary interface against NVIDIA's headers: every check is made
+ * by the compiler. Running it only says so.
+ */
+#include <cupti.h>
+#include <stdio.h>
+
+#include "timing/cupti_abi.h"
+
+#define SAME(ours, theirs) _Static_assert((ours) == (int)(theirs), #ours " is not " #theirs)
+#define PLACE(ours, field, theirs, their_field)                                                    \
+    _Static_assert(offsetof(struct ours, field) == offsetof(theirs, their_field) &&                \
+                       sizeof((struct ours){0}.field) == sizeof((theirs){0}.their_field),          \
+                   #ours "." #field " is not " #theirs "." #their_field)
+
+SAME(XCP_SUCCESS, CUPTI_SUCCESS);
+SAME(XCP_ERROR_MULTIPLE_SUBSCRIBERS, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+SAME(XCP_ACTIVITY_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
+SAME(XCP_ACTIVITY_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
+SAME(XCP_ACTIVITY_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMCPY2);
+SAME(XCP_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+SAME(XCP_MEMCPY_ASYNC, CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC);
+SAME(XCP_MEMSET_ASYNC, CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC);
+SAME(XCP_ATTRIBUTE_ZEROED_BUFFERS, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER);
+SAME(XCP_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
+SAME(XCP_SITE_ENTER, CUPTI_API_ENTER);
+
+#define COPY(kind) SAME(XCP_COPY_##kind, CUPTI_ACTIVITY_MEMCPY_KIND_##kind);
+COPY(HTOD)
+COPY(DTOH)
+COPY(HTOA) COPY(ATOH) COPY(ATOA) COPY(ATOD) COPY(DTOA) COPY(DTOD) COPY(HTOH) COPY(PTOP)
+#define MEMORY(kind) SAME(XCP_MEMORY_##kind, CUPTI_ACTIVITY_MEMORY_KIND_##kind);
+    MEMORY(PAGEABLE) MEMORY(PINNED) MEMORY(DEVICE) MEMORY(ARRAY) MEMORY(MANAGED)
+        MEMORY(DEVICE_STATIC) MEMORY(MANAGED_STATIC)
+
+/* Fields that every version of the record has, against each version there is. */
+#define MEMCPY_COMMON(theirs)                                                                      \
+    PLACE(xcp_memcpy, kind, theirs, kind);                                                         \
+    PLACE(xcp_memcpy, copy_kind, theirs, copyKind);                                                \
+    PLACE(xcp_memcpy, src_kind, theirs, srcKind);                                                  \
+    PLACE(xcp_memcpy, dst_kind, theirs, dstKind);                                                  \
+    PLACE(xcp_memcpy, flags, theirs, flags);                                                       \
+    PLACE(xcp_memcpy, bytes, theirs, bytes);                                                       \
+    PLACE(xcp_memcpy, start, theirs, start);                                                       \
+    PLACE(xcp_memcpy, end, theirs, end);                                                           \
+    PLACE(xcp_memcpy, device, theirs, deviceId);                                                   \
+    PLACE(xcp_memcpy, stream, theirs, streamId);                                                   \
+    PLACE(xcp_memcpy, correlation, theirs, correlationId);                                         \
+    PLACE(xcp_memcpy, runtime_correlation, theirs, runtimeCorrelationId)
+
+#define PEER_COMMON(theirs)                                                                        \
+    PLACE(xcp_memcpy_peer, copy_kind, theirs, copyKind);                                           \
+    PLACE(xcp_memcpy_peer, flags, theirs, flags);                                                  \
+    PLACE(xcp_memcpy_peer, bytes, theirs, bytes);                                                  \
+    PLACE(xcp_memcpy_peer, start, theirs, start);                                                  \
+    PLACE(xcp_memcpy_peer, end, theirs, end);                                                      \
+    PLACE(xcp_memcpy_peer, device, theirs, deviceId);                                              \
+    PLACE(xcp_memcpy_peer, stream, theirs, streamId);                                              \
+    PLACE(xcp_memcpy_peer, src_device, theirs, srcDeviceId);                                       \
+    PLACE(xcp_memcpy_peer, dst_device, theirs, dstDeviceId);                                       \
+    PLACE(xcp_memcpy_peer, correlation, theirs, correlationId)
+
+#define MEMSET_COMMON(theirs)                                                                      \
+    PLACE(xcp_memset, value, theirs, value);                                                       \
+    PLACE(xcp_memset, bytes, theirs, bytes);                                                       \
+    PLACE(xcp_memset, start, theirs, start);                                                       \
+    PLACE(xcp_memset, end, theirs, end);                                                           \
+    PLACE(xcp_memset, device, theirs, deviceId);                                                   \
+    PLACE(xcp_memset, stream, theirs, streamId);                                                   \
+    PLACE(xcp_memset, correlation, theirs, correlationId);                                         \
+    PLACE(xcp_memset, flags, theirs, flags);                                                       \
+    PLACE(xcp_memset, memory_kind, theirs, memoryKind)
+
+            MEMCPY_COMMON(CUpti_ActivityMemcpy3);
+MEMCPY_COMMON(CUpti_ActivityMemcpy4);
+MEMCPY_COMMON(CUpti_ActivityMemcpy5);
+PEER_COMMON(CUpti_ActivityMemcpyPtoP2);
+PEER_COMMON(CUpti_ActivityMemcpyPtoP3);
+MEMSET_COMMON(CUpti_ActivityMemset2);
+MEMSET_COMMON(CUpti_ActivityMemset3);
+#if CUPTI_API_VERSION >= 26
+MEMCPY_COMMON(CUpti_ActivityMemcpy6);
+PLACE(xcp_memcpy, copy_count, CUpti_ActivityMemcpy6, copyCount);
+#endif
+
+PLACE(xcp_callback_data, site, CUpti_CallbackData, callbackSite);
+PLACE(xcp_callback_data, function, CUpti_CallbackData, functionName);
+PLACE(xcp_callback_data, correlation, CUpti_CallbackData, correlationId);
+
+/* Numbers of calls that this version of the header knows. */
+#define X(number, name) SAME(number, CUPTI_DRIVER_TRACE_CBID_##name);
+#include "timing/cupti_calls.def"
+#undef X
+
+/* The functions are still declared. */
+#define DECLARED(name, params)                                                                     \
+    _Static_assert(sizeof(&cupti##name) == sizeof(void *), "cupti" #name);
+XCP_FUNCTIONS(DECLARED)
+XCP_OPTIONAL_FUNCTIONS(DECLARED)
+
+int main(void)
+{
+    printf("CUPTI's interface as in version %d\n", CUPTI_API_VERSION);
+    return 0;
+}

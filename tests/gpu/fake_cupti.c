@@ -1,0 +1,177 @@
+#include "fake_cupti.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "timing/cupti_abi.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static struct fake_cupti fake = {.version = 130001};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static xcp_buffer_requested requested;
+static xcp_buffer_completed completed;
+static uint8_t *buffer;
+static size_t size, used;
+
+EXPORT struct fake_cupti *fake_cupti_controls(void)
+{
+    return &fake;
+}
+
+static void check_zeroed(void)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (buffer[i] != 0) {
+            fake.dirty_buffers++;
+            return;
+        }
+    }
+}
+
+static void hand_over(void)
+{
+    if (buffer)
+        completed(NULL, 0, buffer, size, used);
+    buffer = NULL;
+    used = 0;
+}
+
+/* Records are stored one behind the other, each after its length. */
+EXPORT void fake_cupti_record(const void *record, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    size_t max_records, need = sizeof(uint64_t) + (bytes + 7) / 8 * 8;
+    if (buffer && used + need > size)
+        hand_over();
+    if (buffer == NULL) {
+        requested(&buffer, &size, &max_records);
+        if (buffer)
+            check_zeroed();
+    }
+    if (buffer) {
+        memcpy(buffer + used, &(uint64_t){need}, sizeof(uint64_t));
+        memcpy(buffer + used + sizeof(uint64_t), record, bytes);
+        used += need;
+    } else {
+        fake.dropped++;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- what CUPTI offers ---------------------------------------------------------------------- */
+
+EXPORT xcp_result cuptiSubscribe(xcp_subscriber *subscriber, xcp_callback_function callback,
+                                 void *user);
+EXPORT xcp_result cuptiUnsubscribe(xcp_subscriber subscriber);
+EXPORT xcp_result cuptiEnableCallback(uint32_t enable, xcp_subscriber subscriber, int domain,
+                                      uint32_t call);
+EXPORT xcp_result cuptiActivityEnable(int kind);
+EXPORT xcp_result cuptiActivityRegisterCallbacks(xcp_buffer_requested r, xcp_buffer_completed c);
+EXPORT xcp_result cuptiActivityGetNextRecord(uint8_t *at, size_t valid,
+                                             struct xcp_activity **record);
+EXPORT xcp_result cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream,
+                                                    size_t *dropped);
+EXPORT xcp_result cuptiActivityFlushAll(uint32_t flag);
+EXPORT xcp_result cuptiGetTimestamp(uint64_t *now);
+EXPORT xcp_result cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value);
+EXPORT xcp_result cuptiActivityRegisterTimestampCallback(xcp_timestamp_callback clock);
+EXPORT xcp_result cuptiGetVersion(uint32_t *version);
+
+xcp_result cuptiSubscribe(xcp_subscriber *subscriber, xcp_callback_function callback, void *user)
+{
+    if (fake.subscribe_result == XCP_SUCCESS) {
+        fake.subscribed++;
+        fake.on_call = callback;
+        *subscriber = &fake;
+    }
+    return fake.subscribe_result;
+}
+
+xcp_result cuptiUnsubscribe(xcp_subscriber subscriber)
+{
+    fake.unsubscribed += subscriber == &fake;
+    return XCP_SUCCESS;
+}
+
+xcp_result cuptiEnableCallback(uint32_t enable, xcp_subscriber subscriber, int domain,
+                               uint32_t call)
+{
+    fake.calls_watched += enable == 1 && subscriber == &fake && domain == XCP_DOMAIN_DRIVER;
+    return XCP_SUCCESS;
+}
+
+xcp_result cuptiActivityEnable(int kind)
+{
+    if (fake.enable_result == XCP_SUCCESS && requested != NULL && fake.subscribed)
+        fake.kinds_enabled[kind]++;
+    return fake.enable_result;
+}
+
+xcp_result cuptiActivityRegisterCallbacks(xcp_buffer_requested r, xcp_buffer_completed c)
+{
+    fake.buffers_registered++;
+    requested = r;
+    completed = c;
+    return XCP_SUCCESS;
+}
+
+xcp_result cuptiActivityGetNextRecord(uint8_t *at, size_t valid, struct xcp_activity **record)
+{
+    size_t next = 0;
+    if (*record) {
+        uint64_t step;
+        uint8_t *last = (uint8_t *)*record - sizeof step;
+        memcpy(&step, last, sizeof step);
+        next = (size_t)(last - at) + step;
+    }
+    if (next >= valid)
+        return 12; /* CUPTI_ERROR_MAX_LIMIT_REACHED */
+    *record = (struct xcp_activity *)(at + next + sizeof(uint64_t));
+    return XCP_SUCCESS;
+}
+
+xcp_result cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped)
+{
+    *dropped = fake.dropped;
+    fake.dropped = 0;
+    return XCP_SUCCESS;
+}
+
+xcp_result cuptiActivityFlushAll(uint32_t flag)
+{
+    fake.flushes++;
+    fake.forced_flushes += flag == XCP_FLUSH_FORCED;
+    while (fake.hang_in_flush && flag == XCP_FLUSH_FORCED)
+        pause();
+    pthread_mutex_lock(&lock);
+    hand_over();
+    pthread_mutex_unlock(&lock);
+    return XCP_SUCCESS;
+}
+
+xcp_result cuptiGetTimestamp(uint64_t *now)
+{
+    *now = fake.trace_now() + (uint64_t)fake.clock_offset;
+    return XCP_SUCCESS;
+}
+
+xcp_result cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value)
+{
+    fake.zeroed_promised =
+        attribute == XCP_ATTRIBUTE_ZEROED_BUFFERS && *bytes == 1 && *(uint8_t *)value == 1;
+    return XCP_SUCCESS;
+}
+
+xcp_result cuptiActivityRegisterTimestampCallback(xcp_timestamp_callback clock)
+{
+    fake.clock = clock;
+    return fake.clock_result;
+}
+
+xcp_result cuptiGetVersion(uint32_t *version)
+{
+    *version = fake.version;
+    return XCP_SUCCESS;
+}

@@ -1,0 +1,41 @@
+/*
+ * A stand-in for libcupti that does what a test tells it: hands out the records it was given, in
+ * buffers it asks for, and misbehaves in one chosen way. Built as libcupti.so.13 in a folder of
+ * its own; the test finds these controls in the copy that the recorder has loaded.
+ */
+#ifndef FAKE_CUPTI_H
+#define FAKE_CUPTI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fake_cupti {
+    /* what it is to do */
+    int subscribe_result; /* of cuptiSubscribe */
+    int enable_result;    /* of cuptiActivityEnable */
+    int clock_result;     /* of cuptiActivityRegisterTimestampCallback */
+    int64_t clock_offset; /* its own clock minus the trace's */
+    uint64_t (*trace_now)(void);
+    int hang_in_flush; /* cuptiActivityFlushAll(FORCED) does not return */
+    size_t dropped;    /* answered once by cuptiActivityGetNumDroppedRecords */
+    uint32_t version;
+
+    /* what it saw */
+    int subscribed, unsubscribed;
+    int kinds_enabled[64];
+    unsigned calls_watched;
+    int zeroed_promised;
+    int buffers_registered;
+    int dirty_buffers; /* buffers that did not come zeroed although promised */
+    int flushes, forced_flushes;
+    void (*on_call)(void *user, int domain, uint32_t call, const void *data);
+    uint64_t (*clock)(void);
+};
+
+/* The controls: dlsym(copy, "fake_cupti_controls"). */
+struct fake_cupti *fake_cupti_controls(void);
+
+/* Puts a record into the current buffer. Buffers are handed over by cuptiActivityFlushAll. */
+void fake_cupti_record(const void *record, size_t bytes);
+
+#endif

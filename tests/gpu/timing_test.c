@@ -1,0 +1,479 @@
+/*
+ * Device timing against a stand-in for CUPTI (fake_cupti.h). Device timing starts once per
+ * process, so each test is run in a process of its own: its name is the argument.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "fake_cupti.h"
+#include "intercept/resolve.h"
+#include "record/log.h"
+#include "record/record.h"
+#include "record/settings.h"
+#include "timing/cupti_abi.h"
+#include "timing/timing.h"
+
+/* ---- the recorder, as far as device timing uses it ------------------------------------------- */
+
+#define EVENTS 50000
+static struct xft_event events[EVENTS];
+static size_t event_count;
+static uint64_t lost;
+static uint64_t now = 1000000;
+static char timing_meta[64], why_meta[512], said[512];
+static struct xfs_settings settings;
+
+struct xft_event *xfs_event_begin(void)
+{
+    return event_count < EVENTS ? memset(&events[event_count], 0, sizeof events[0]) : NULL;
+}
+
+void xfs_event_commit(struct xft_event *event)
+{
+    assert_ptr_equal(event, &events[event_count]);
+    event_count++;
+}
+
+void xfs_meta_set(const char *key, const char *value)
+{
+    if (strcmp(key, "timing") == 0)
+        snprintf(timing_meta, sizeof timing_meta, "%s", value);
+    else if (strcmp(key, "timing.why") == 0)
+        snprintf(why_meta, sizeof why_meta, "%s", value);
+    else
+        fail_msg("META key %s", key);
+}
+
+void xfs_count_device_lost(uint64_t n)
+{
+    lost += n;
+}
+
+uint64_t xfs_now_ns(void)
+{
+    return now;
+}
+
+const struct xfs_settings *xfs_settings(void)
+{
+    return &settings;
+}
+
+void xfs_log(const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(said, sizeof said, format, ap);
+    va_end(ap);
+}
+
+void xfs_verbose(const char *format, ...)
+{
+}
+
+void *xfs_real_dlsym(void *handle, const char *name)
+{
+    return dlsym(handle, name);
+}
+
+/* Makes the loader look in one folder only, as it does for the simulated GPU: that of the stand-in
+ * (its clock control serves as the simulated GPU's clock). */
+static void *simulated_clock;
+void *xfs_driver_symbol(const char *name)
+{
+    return strcmp(name, "xferscope_simgpu_now_ns") == 0 ? simulated_clock : NULL;
+}
+
+/* ---- fixtures ---------------------------------------------------------------------------------
+ */
+
+static struct fake_cupti *fake;
+static void (*put)(const void *record, size_t bytes);
+
+static int load_fake(void **state)
+{
+    void *copy = dlopen(FAKE_CUPTI, RTLD_NOW | RTLD_LOCAL);
+    if (copy == NULL)
+        return -1;
+    struct fake_cupti *(*controls)(void) = (__typeof__(controls))dlsym(copy, "fake_cupti_controls");
+    put = (__typeof__(put))dlsym(copy, "fake_cupti_record");
+    simulated_clock = dlsym(copy, "cuptiGetTimestamp");
+    fake = controls();
+    fake->trace_now = xfs_now_ns;
+    return 0;
+}
+
+static struct xcp_memcpy a_copy(uint32_t correlation)
+{
+    return (struct xcp_memcpy){
+        .kind = XCP_ACTIVITY_MEMCPY,
+        .copy_kind = XCP_COPY_HTOD,
+        .src_kind = XCP_MEMORY_PINNED,
+        .dst_kind = XCP_MEMORY_DEVICE,
+        .flags = XCP_MEMCPY_ASYNC,
+        .bytes = 4096,
+        .start = 5000,
+        .end = 6000,
+        .device = 3,
+        .stream = 7,
+        .correlation = correlation,
+        .copy_count = 1,
+    };
+}
+
+/* ---- tests ------------------------------------------------------------------------------------
+ */
+
+static void test_copy(void **state)
+{
+    xfs_timing_start();
+    assert_string_equal(timing_meta, "cupti");
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 1);
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY2], 1);
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMSET], 1);
+    assert_true(fake->calls_watched > 50);
+    assert_true(fake->clock == xfs_now_ns);
+    struct xcp_memcpy r = a_copy(42);
+    put(&r, sizeof r);
+    xfs_timing_finish();
+    assert_int_equal(fake->forced_flushes, 1);
+    assert_int_equal(event_count, 1);
+    struct xft_event *e = &events[0];
+    assert_int_equal(e->kind, XFT_EVENT_DEVICE_COPY);
+    assert_int_equal(e->direction, XFT_DIR_H2D);
+    assert_int_equal(e->start_ns, 5000);
+    assert_int_equal(e->end_ns, 6000);
+    assert_int_equal(e->bytes, 4096);
+    assert_int_equal(e->width, 4096);
+    assert_int_equal(e->src_mem, XFT_MEM_PINNED);
+    assert_int_equal(e->dst_mem, XFT_MEM_DEVICE);
+    assert_int_equal(e->src_place, XFT_PLACE_HOST);
+    assert_int_equal(e->dst_place, 3);
+    assert_int_equal(e->device, 3);
+    assert_int_equal(e->aux, 7);
+    assert_int_equal(e->correlation, 42);
+    assert_int_equal(e->count, 1);
+    assert_int_equal(e->flags, XFT_ASYNC);
+    assert_int_equal(lost, 0);
+}
+
+static void test_directions(void **state)
+{
+    static const struct {
+        uint8_t kind, direction;
+        int src, dst;
+    } rows[] = {
+        {XCP_COPY_HTOD, XFT_DIR_H2D, XFT_PLACE_HOST, 3},
+        {XCP_COPY_HTOA, XFT_DIR_H2D, XFT_PLACE_HOST, 3},
+        {XCP_COPY_DTOH, XFT_DIR_D2H, 3, XFT_PLACE_HOST},
+        {XCP_COPY_ATOH, XFT_DIR_D2H, 3, XFT_PLACE_HOST},
+        {XCP_COPY_ATOA, XFT_DIR_D2D, 3, 3},
+        {XCP_COPY_ATOD, XFT_DIR_D2D, 3, 3},
+        {XCP_COPY_DTOA, XFT_DIR_D2D, 3, 3},
+        {XCP_COPY_DTOD, XFT_DIR_D2D, 3, 3},
+        {XCP_COPY_HTOH, XFT_DIR_H2H, XFT_PLACE_HOST, XFT_PLACE_HOST},
+        {0, XFT_DIR_UNKNOWN, XFT_PLACE_UNKNOWN, XFT_PLACE_UNKNOWN},
+        {200, XFT_DIR_UNKNOWN, XFT_PLACE_UNKNOWN, XFT_PLACE_UNKNOWN},
+    };
+    size_t count = sizeof rows / sizeof rows[0];
+    xfs_timing_start();
+    for (size_t i = 0; i < count; i++) {
+        struct xcp_memcpy r = a_copy((uint32_t)i + 1);
+        r.copy_kind = rows[i].kind;
+        r.src_kind = (uint8_t)(i * 40); /* most of them are no kind of memory */
+        put(&r, sizeof r);
+    }
+    xfs_timing_finish();
+    assert_int_equal(event_count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(events[i].direction, rows[i].direction);
+        assert_int_equal(events[i].src_place, rows[i].src);
+        assert_int_equal(events[i].dst_place, rows[i].dst);
+        assert_int_equal(events[i].src_mem, XFT_MEM_UNKNOWN);
+    }
+}
+
+static void test_peer_and_memset(void **state)
+{
+    struct xcp_memcpy_peer peer = {
+        .kind = XCP_ACTIVITY_MEMCPY2,
+        .copy_kind = XCP_COPY_PTOP,
+        .src_kind = XCP_MEMORY_DEVICE,
+        .dst_kind = XCP_MEMORY_MANAGED,
+        .bytes = 100,
+        .start = 1,
+        .end = 2,
+        .device = 1,
+        .src_device = 1,
+        .dst_device = 2,
+        .correlation = 9,
+    };
+    struct xcp_memset set = {
+        .kind = XCP_ACTIVITY_MEMSET,
+        .bytes = 200,
+        .start = 3,
+        .end = 4,
+        .device = 1,
+        .stream = 13,
+        .correlation = 10,
+        .memory_kind = XCP_MEMORY_DEVICE_STATIC,
+    };
+    struct xcp_activity other = {.kind = 77};
+    xfs_timing_start();
+    put(&peer, sizeof peer);
+    put(&other, sizeof other);
+    put(&set, sizeof set);
+    xfs_timing_finish();
+    assert_int_equal(event_count, 2);
+    assert_int_equal(events[0].direction, XFT_DIR_P2P);
+    assert_int_equal(events[0].src_place, 1);
+    assert_int_equal(events[0].dst_place, 2);
+    assert_int_equal(events[0].dst_mem, XFT_MEM_MANAGED);
+    assert_int_equal(events[0].correlation, 9);
+    assert_int_equal(events[1].kind, XFT_EVENT_MEMSET);
+    assert_int_equal(events[1].bytes, 200);
+    assert_int_equal(events[1].dst_mem, XFT_MEM_DEVICE);
+    assert_int_equal(events[1].correlation, 10);
+    assert_int_equal(events[1].aux, 13);
+}
+
+static void test_batch(void **state)
+{
+    struct xcp_memcpy r = a_copy(1);
+    r.copy_count = 12;
+    xfs_timing_start();
+    put(&r, sizeof r);
+    xfs_timing_finish();
+    assert_int_equal(events[0].count, 12);
+}
+
+/* Before CUDA 12.8 the record ends before the count. */
+static void test_batch_unknown(void **state)
+{
+    struct xcp_memcpy r = a_copy(1);
+    r.copy_count = 12;
+    fake->version = 25;
+    xfs_timing_start();
+    put(&r, sizeof r);
+    xfs_timing_finish();
+    assert_int_equal(events[0].count, 1);
+}
+
+static void test_losses(void **state)
+{
+    struct xcp_memcpy good = a_copy(1), no_time = a_copy(2), backwards = a_copy(3);
+    no_time.start = no_time.end = 0;
+    backwards.end = backwards.start - 1;
+    xfs_timing_start();
+    put(&no_time, sizeof no_time);
+    put(&good, sizeof good);
+    put(&backwards, sizeof backwards);
+    fake->dropped = 5;
+    xfs_timing_finish();
+    assert_int_equal(event_count, 1);
+    assert_int_equal(events[0].correlation, 1);
+    assert_int_equal(lost, 7);
+}
+
+/* More than a few buffers: all are recorded in order, and buffers come back zeroed. */
+static void test_many(void **state)
+{
+    xfs_timing_start();
+    assert_true(fake->zeroed_promised);
+    for (uint32_t i = 1; i <= EVENTS; i++) {
+        struct xcp_memcpy r = a_copy(i);
+        put(&r, sizeof r);
+    }
+    xfs_timing_finish();
+    assert_int_equal(event_count, EVENTS);
+    for (uint32_t i = 0; i < EVENTS; i++)
+        assert_int_equal(events[i].correlation, i + 1);
+    assert_int_equal(fake->dirty_buffers, 0);
+}
+
+/* A CUPTI that cannot be given a clock: its own times are converted. */
+static void test_own_clock(void **state)
+{
+    struct xcp_memcpy r = a_copy(1);
+    fake->clock_result = 1;
+    fake->clock_offset = 1700000000000000000;
+    r.start += (uint64_t)fake->clock_offset;
+    r.end += (uint64_t)fake->clock_offset;
+    xfs_timing_start();
+    put(&r, sizeof r);
+    xfs_timing_finish();
+    assert_int_equal(events[0].start_ns, 5000);
+    assert_int_equal(events[0].end_ns, 6000);
+}
+
+/* Calls nest; the number of the outermost one is the one on the records. */
+static void test_correlation(void **state)
+{
+    struct xcp_callback_data enter = {.site = XCP_SITE_ENTER}, leave = {.site = 1};
+    xfs_timing_start();
+    xfs_timing_call_begin();
+    enter.correlation = 7;
+    fake->on_call(NULL, XCP_DOMAIN_DRIVER, 277, &enter);
+    enter.correlation = 8;
+    fake->on_call(NULL, XCP_DOMAIN_DRIVER, 276, &enter);
+    leave.correlation = 9;
+    fake->on_call(NULL, XCP_DOMAIN_DRIVER, 276, &leave);
+    assert_int_equal(xfs_timing_correlation(), 7);
+    assert_int_equal(xfs_timing_correlation(), 0);
+    fake->on_call(NULL, XCP_DOMAIN_DRIVER, 276, &enter);
+    xfs_timing_call_begin();
+    assert_int_equal(xfs_timing_correlation(), 0);
+    xfs_timing_finish();
+}
+
+static void test_second_profiler(void **state)
+{
+    fake->subscribe_result = XCP_ERROR_MULTIPLE_SUBSCRIBERS;
+    xfs_timing_start();
+    assert_string_equal(timing_meta, "host");
+    assert_non_null(strstr(why_meta, "another profiler"));
+    assert_int_equal(fake->buffers_registered, 0);
+    assert_string_equal(said, "");
+    xfs_timing_finish();
+    assert_int_equal(fake->flushes, 0);
+}
+
+static void test_enable_fails(void **state)
+{
+    fake->enable_result = 35;
+    settings.timing = 1; /* cupti: asked for, so its absence is said */
+    xfs_timing_start();
+    assert_string_equal(timing_meta, "host");
+    assert_string_equal(why_meta, "cuptiActivityEnable failed: 35");
+    assert_non_null(strstr(said, why_meta));
+    assert_int_equal(fake->unsubscribed, 1);
+    xfs_timing_finish();
+}
+
+static void test_host(void **state)
+{
+    settings.timing = 2;
+    xfs_timing_start();
+    xfs_timing_finish();
+    assert_string_equal(timing_meta, "host");
+    assert_string_equal(why_meta, "");
+    assert_int_equal(fake->subscribed, 0);
+    assert_int_equal(fake->flushes, 0);
+}
+
+static void test_none_there(void **state)
+{
+    simulated_clock = dlsym(RTLD_DEFAULT, "malloc"); /* libc's folder holds no CUPTI */
+    xfs_timing_start();
+    assert_string_equal(timing_meta, "host");
+    assert_non_null(strstr(why_meta, "no libcupti"));
+    assert_null(dlerror());
+    xfs_timing_finish();
+}
+
+/* The machine's own CUPTI, whatever state it is in: used, or reported in one line. */
+static void test_search(void **state)
+{
+    simulated_clock = NULL;
+    xfs_timing_start();
+    if (strcmp(timing_meta, "host") == 0) {
+        assert_true(why_meta[0] != '\0');
+        assert_null(strchr(why_meta, '\n'));
+    } else {
+        assert_string_equal(timing_meta, "cupti");
+        assert_string_equal(why_meta, "");
+    }
+    assert_int_equal(fake->subscribed, 0);
+    xfs_timing_finish();
+}
+
+static void test_twice(void **state)
+{
+    errno = EDOM;
+    xfs_timing_start();
+    xfs_timing_start();
+    assert_int_equal(fake->subscribed, 1);
+    xfs_timing_finish();
+    xfs_timing_finish();
+    assert_int_equal(fake->forced_flushes, 1);
+    assert_int_equal(errno, EDOM);
+}
+
+/* The program's end does not wait for a CUPTI that hangs. */
+static void test_hang(void **state)
+{
+    struct xcp_memcpy r = a_copy(1);
+    fake->hang_in_flush = 1;
+    xfs_timing_start();
+    put(&r, sizeof r);
+    xfs_timing_finish();
+    assert_int_equal(event_count, 0);
+    assert_non_null(strstr(why_meta, "last records"));
+}
+
+static void test_fork(void **state)
+{
+    struct xcp_memcpy r = a_copy(1);
+    xfs_timing_start();
+    put(&r, sizeof r);
+    pid_t child = fork();
+    if (child == 0) {
+        xfs_timing_start();
+        xfs_timing_finish();
+        _exit(fake->forced_flushes + fake->subscribed - 1 + (int)event_count);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    xfs_timing_finish();
+    assert_int_equal(event_count, 1);
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(name) cmocka_unit_test_setup(test_##name, load_fake)
+    const struct CMUnitTest tests[] = {
+        TEST(copy),
+        TEST(directions),
+        TEST(peer_and_memset),
+        TEST(batch),
+        TEST(batch_unknown),
+        TEST(losses),
+        TEST(many),
+        TEST(own_clock),
+        TEST(correlation),
+        TEST(second_profiler),
+        TEST(enable_fails),
+        TEST(host),
+        TEST(none_there),
+        TEST(twice),
+        TEST(hang),
+        TEST(fork),
+        TEST(search),
+    };
+    if (argc != 2) {
+        fprintf(stderr, "usage: timing_test NAME\n");
+        return 2;
+    }
+    char filter[64];
+    snprintf(filter, sizeof filter, "test_%s", argv[1]);
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
+        if (strcmp(tests[i].name, filter) == 0) {
+            cmocka_set_test_filter(filter);
+            return cmocka_run_group_tests(tests, NULL, NULL);
+        }
+    }
+    fprintf(stderr, "timing_test: no test %s\n", argv[1]);
+    return 2;
+}
