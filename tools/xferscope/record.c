@@ -260,6 +260,9 @@ static void say_what_was_recorded(const struct record_options *options, const ch
     if (totals.failed)
         fprintf(stderr, "xferscope: %zu of the traces could not be completed: %s\n", totals.failed,
                 totals.error);
+    if (totals.running && !options->quiet)
+        fprintf(stderr, "xferscope: %zu of the processes still run and go on recording\n",
+                totals.running);
     if (totals.lost)
         fprintf(stderr, "xferscope: %llu events were lost, the report will say so\n",
                 (unsigned long long)totals.lost);

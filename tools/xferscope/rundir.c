@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include <unistd.h>
 
 #include "analyzer/read.h"
-#include "preload/record/finish.h"
+#include "preload/record/symbols.h"
 
 /* What a recorder leaves in its directory: finished files, and one being rewritten. */
 static bool is_ours(const char *name)
@@ -97,50 +98,42 @@ int rundir_prepare(const char *path, bool replace, char *error, size_t error_byt
     return check_parent(path, error, error_bytes);
 }
 
-static bool wants_completion(const char *file, struct rundir_totals *totals)
-{
-    char error[512];
-    struct xfa_trace *trace = xfa_trace_open(file, error, sizeof error);
-    bool wanted;
-
-    if (!trace) {
-        if (totals->failed++ == 0)
-            snprintf(totals->error, sizeof totals->error, "%s", error);
-        return false;
-    }
-    wanted = trace->header.state != XFT_STATE_CLOSED ||
-             (trace->names.stacks.count > 0 && trace->names.symbol_count == 0);
-    xfa_trace_close(trace);
-    return wanted;
-}
-
 static void count_batch(void *context, const struct xfa_batch *batch)
 {
     *(uint64_t *)context += batch->rows;
 }
 
-static void count_file(const char *file, struct rundir_totals *totals)
+static void note_failure(struct rundir_totals *totals, const char *error)
 {
-    char error[512];
-    struct xfa_trace *trace = xfa_trace_open(file, error, sizeof error);
+    if (totals->failed++ == 0)
+        snprintf(totals->error, sizeof totals->error, "%s", error);
+}
 
-    if (!trace)
-        return; /* said already */
-    totals->processes++;
-    totals->lost += trace->header.events_lost;
-    xfa_trace_events(trace, count_batch, &totals->events);
-    xfa_trace_close(trace);
+/* A trace that cannot be completed because its process goes on is in order as it is. */
+static bool still_recording(const struct xfa_trace *trace)
+{
+    return trace->header.state == XFT_STATE_RECORDING &&
+           (kill(trace->header.pid, 0) == 0 || errno == EPERM);
 }
 
 static void complete_file(const char *file, struct rundir_totals *totals)
 {
-    char error[512];
+    char why_not[512], error[512];
+    int status = xfs_finish_file(file, true, why_not, sizeof why_not);
+    struct xfa_trace *trace = xfa_trace_open(file, error, sizeof error);
 
-    if (wants_completion(file, totals) && xfs_finish_file(file, true, error, sizeof error) != 0) {
-        if (totals->failed++ == 0)
-            snprintf(totals->error, sizeof totals->error, "%s", error);
+    if (!trace) {
+        note_failure(totals, error);
+        return;
     }
-    count_file(file, totals);
+    if (status != 0 && still_recording(trace))
+        totals->running++;
+    else if (status != 0)
+        note_failure(totals, why_not);
+    totals->processes++;
+    totals->lost += trace->header.events_lost;
+    xfa_trace_events(trace, count_batch, &totals->events);
+    xfa_trace_close(trace);
 }
 
 void rundir_complete(const char *path, struct rundir_totals *totals)

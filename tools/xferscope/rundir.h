@@ -12,8 +12,9 @@
 struct rundir_totals {
     size_t processes; /* trace files */
     uint64_t events;
-    uint64_t lost; /* events the recorder could not store */
-    size_t failed; /* trace files that could not be completed; `error` tells of the first */
+    uint64_t lost;  /* events the recorder could not store */
+    size_t running; /* of them, those whose process goes on */
+    size_t failed;  /* trace files that could not be completed; `error` tells of the first */
     char error[512];
 };
 
