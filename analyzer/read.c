@@ -14,7 +14,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "memory.h"
+#include "alloc.h"
 
 #define HEADER_CHECKED offsetof(struct xft_file_header, checksum)
 #define SEGMENT_CHECKED offsetof(struct xft_segment, header_sum)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "alloc.h"
 #include "seen.h"
 
 #define BLOCK_ROWS 1024

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "memory.h"
+#include "alloc.h"
 
 static void part(char **line, uint64_t count, const char *what, const char *one)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "alloc.h"
 
 bool xfa_take(struct xfa_cursor *cursor, void *out, size_t bytes)
 {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "memory.h"
+#include "alloc.h"
 
 static size_t file_read(const struct xfa_source *source, uint64_t at, char *buffer, size_t bytes)
 {

@@ -6,7 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "memory.h"
+#include "alloc.h"
 
 void xfa_table_init(struct xfa_table *table, size_t key_bytes, size_t item_bytes)
 {

@@ -1,4 +1,4 @@
-#include "memory.h"
+#include "alloc.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * nothing sensible to report without it. Sizes that a trace dictates are bounded before they
  * come here (read.h).
  */
-#ifndef XFA_MEMORY_H
-#define XFA_MEMORY_H
+#ifndef XFA_ALLOC_H
+#define XFA_ALLOC_H
 
 #include <stdbool.h>
 #include <stddef.h>

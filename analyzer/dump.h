@@ -1,0 +1,30 @@
+/*
+ * The raw contents of a trace, for `xferscope dump`: a format is a struct of functions, one per
+ * part, called in the order of the fields. NULL for a part that a format leaves out.
+ */
+#ifndef XFA_DUMP_H
+#define XFA_DUMP_H
+
+#include <stdio.h>
+
+#include "read.h"
+
+struct xfa_dump_format {
+    const char *name;
+    void (*header)(const struct xfa_trace *trace, FILE *out);
+    void (*meta)(const struct xfa_trace *trace, FILE *out);
+    void (*segment)(const struct xfa_trace *trace, const struct xfa_segment *segment, FILE *out);
+    void (*event)(const struct xfa_trace *trace, const struct xfa_batch *batch, size_t row,
+                  FILE *out);
+    void (*stack)(const struct xfa_trace *trace, const struct xfa_stack *stack, FILE *out);
+    void (*losses)(const struct xfa_trace *trace, const char *line, FILE *out);
+};
+
+extern const struct xfa_dump_format xfa_dump_text, xfa_dump_json;
+
+/* Words of trace.h; NULL for a number that this version does not know. */
+const char *xfa_event_word(unsigned kind);
+const char *xfa_segment_word(unsigned type);
+extern const char *const xfa_flag_words[6]; /* bit 0 first */
+
+#endif

@@ -1,0 +1,135 @@
+/* The raw contents, a line each, for people. */
+#include "dump.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "site.h"
+
+const char *const xfa_flag_words[6] = {"async",      "captured", "failed",
+                                       "per-thread", "guessed",  "stream-known"};
+
+const char *xfa_event_word(unsigned kind)
+{
+    static const char *const words[] = {
+        [XFT_EVENT_TRANSFER] = "transfer",
+        [XFT_EVENT_ALLOC] = "alloc",
+        [XFT_EVENT_FREE] = "free",
+        [XFT_EVENT_REGISTER] = "register",
+        [XFT_EVENT_UNREGISTER] = "unregister",
+        [XFT_EVENT_PREFETCH] = "prefetch",
+        [XFT_EVENT_ADVISE] = "advise",
+        [XFT_EVENT_PEER] = "peer",
+        [XFT_EVENT_SYNC] = "sync",
+        [XFT_EVENT_DEVICE_COPY] = "device-copy",
+        [XFT_EVENT_GRAPH_LAUNCH] = "graph-launch",
+        [XFT_EVENT_KERNEL] = "kernel",
+        [XFT_EVENT_MEMSET] = "memset",
+    };
+    return kind < sizeof words / sizeof *words ? words[kind] : NULL;
+}
+
+const char *xfa_segment_word(unsigned type)
+{
+    static const char *const words[] = {
+        [XFT_SEG_PAD] = "pad",         [XFT_SEG_META] = "meta",       [XFT_SEG_CALLS] = "calls",
+        [XFT_SEG_EVENTS] = "events",   [XFT_SEG_LANES] = "lanes",     [XFT_SEG_STACKS] = "stacks",
+        [XFT_SEG_MODULES] = "modules", [XFT_SEG_SYMBOLS] = "symbols",
+    };
+    return type < sizeof words / sizeof *words ? words[type] : NULL;
+}
+
+static void header(const struct xfa_trace *trace, FILE *out)
+{
+    const struct xft_file_header *h = &trace->header;
+    char *name = xfa_clean(trace->name, strlen(trace->name));
+    fprintf(out,
+            "file %s bytes=%" PRIu64 " version=%u.%u state=%s pid=%d ppid=%d start_mono_ns=%" PRIu64
+            " start_real_ns=%" PRIu64 " end_mono_ns=%" PRIu64 " event_bytes=%u\n",
+            name, trace->source.bytes, h->version_major, h->version_minor,
+            h->state == XFT_STATE_CLOSED ? "closed" : "recording", h->pid, h->ppid,
+            h->start_mono_ns, h->start_real_ns, h->end_mono_ns, h->event_bytes);
+    free(name);
+}
+
+static void meta(const struct xfa_trace *trace, FILE *out)
+{
+    for (size_t i = 0; i < trace->names.pair_count; i++) {
+        const struct xfa_pair *pair = &trace->names.pairs[i];
+        char *key = xfa_clean(pair->key, strlen(pair->key));
+        char *value = xfa_clean(pair->value, strlen(pair->value));
+        fprintf(out, "meta %s=%s\n", key, value);
+        free(key);
+        free(value);
+    }
+}
+
+static void segment(const struct xfa_trace *trace, const struct xfa_segment *s, FILE *out)
+{
+    const char *word = xfa_segment_word(s->type);
+    fprintf(out, "segment %s type=%u at=%" PRIu64 " stored=%" PRIu64 " raw=%" PRIu64 "%s\n",
+            word ? word : "unknown", s->type, s->at, s->stored, s->raw,
+            s->flags & XFT_SEG_ZSTD ? " zstd" : "");
+}
+
+static void flags(unsigned set, FILE *out)
+{
+    if (set == 0)
+        return;
+    const char *before = " flags=";
+    for (size_t i = 0; i < sizeof xfa_flag_words / sizeof *xfa_flag_words; i++) {
+        if (!(set & 1u << i))
+            continue;
+        fprintf(out, "%s%s", before, xfa_flag_words[i]);
+        before = ",";
+    }
+}
+
+static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, size_t row,
+                  FILE *out)
+{
+    const struct xft_event *e = &batch->events[row];
+    const struct xfa_call *call = xfa_trace_call(trace, e->call);
+    const char *word = xfa_event_word(e->kind);
+    fprintf(out,
+            "event %u:%" PRIu64 " tid=%d %s %s start=%" PRIu64 " end=%" PRIu64 " bytes=%" PRIu64
+            " %s src=0x%" PRIx64 " (%s %d) dst=0x%" PRIx64 " (%s %d) device=%d stream=0x%" PRIx64
+            " width=%" PRIu64 " count=%u stack=%u correlation=%u status=%d aux=%" PRIu64,
+            batch->lane, batch->first_seq + row, batch->tid, word ? word : "unknown",
+            call ? call->name : "-", e->start_ns, e->end_ns, e->bytes,
+            xft_direction_word(e->direction), e->src, xft_memory_word(e->src_mem), e->src_place,
+            e->dst, xft_memory_word(e->dst_mem), e->dst_place, e->device, e->stream, e->width,
+            e->count, e->stack, e->correlation, e->status, e->aux);
+    flags(e->flags, out);
+    fputs(batch->from_slab ? " slab\n" : "\n", out);
+}
+
+static void stack(const struct xfa_trace *trace, const struct xfa_stack *s, FILE *out)
+{
+    struct xfa_site *site = xfa_site_new(trace, s->id);
+    fprintf(out, "stack %u depth=%u\n", s->id, s->depth);
+    for (size_t i = 0; i < site->frame_count; i++) {
+        char *line = xfa_frame_text(&site->frames[i]);
+        fprintf(out, "  %s0x%" PRIx64 " %s\n", (int)i == site->chosen ? "* " : "  ",
+                site->frames[i].address, line);
+        free(line);
+    }
+    xfa_site_free(site);
+}
+
+static void losses(const struct xfa_trace *trace, const char *line, FILE *out)
+{
+    fprintf(out, "lost %s\n", line ? line : "nothing");
+}
+
+const struct xfa_dump_format xfa_dump_text = {
+    .name = "text",
+    .header = header,
+    .meta = meta,
+    .segment = segment,
+    .event = event,
+    .stack = stack,
+    .losses = losses,
+};

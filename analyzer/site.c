@@ -1,0 +1,197 @@
+#include "site.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "alloc.h"
+
+enum layer { LAYER_PROGRAM, LAYER_FRAMEWORK, LAYER_CUDA };
+
+/* Libraries that make transfers for others, by the start of their file name. */
+static const struct {
+    const char *start;
+    enum layer layer;
+} libraries[] = {
+    {"libxferscope.so", LAYER_CUDA}, {"libcuda.so", LAYER_CUDA},
+    {"libcudart.so", LAYER_CUDA},    {"libcudart-", LAYER_CUDA},
+    {"libcublas", LAYER_CUDA},       {"libcudnn", LAYER_CUDA},
+    {"libcufft", LAYER_CUDA},        {"libcurand", LAYER_CUDA},
+    {"libcusolver", LAYER_CUDA},     {"libcusparse", LAYER_CUDA},
+    {"libcupti", LAYER_CUDA},        {"libnccl", LAYER_CUDA},
+    {"libc10", LAYER_FRAMEWORK},     {"libtorch", LAYER_FRAMEWORK},
+    {"libxla", LAYER_FRAMEWORK},     {"libtensorflow", LAYER_FRAMEWORK},
+    {"xla_cuda_", LAYER_FRAMEWORK},  {"libcupy", LAYER_FRAMEWORK},
+};
+
+static const char *base_name(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path ? path : "";
+}
+
+static bool starts(const char *text, const char *start)
+{
+    return text && strncmp(text, start, strlen(start)) == 0;
+}
+
+/* A statically linked CUDA runtime has no module of its own; it has no line numbers either. */
+static bool static_runtime(const struct xfa_frame *frame)
+{
+    const char *f = frame->function;
+    if (!f || frame->line)
+        return false;
+    bool api = (starts(f, "cuda") && isupper((unsigned char)f[4])) ||
+               (starts(f, "cu") && isupper((unsigned char)f[2]));
+    return api || starts(f, "__cudart") || starts(f, "libcudart_static_");
+}
+
+/* The C++ conveniences of CUDA's headers, e.g. the template cudaMallocHost<T>(). */
+static bool cuda_header(const struct xfa_frame *frame)
+{
+    const char *file = base_name(frame->file);
+    return strcmp(file, "cuda_runtime.h") == 0 || strcmp(file, "cuda_runtime_api.h") == 0;
+}
+
+static enum layer layer_of(const struct xfa_frame *frame)
+{
+    const char *module = base_name(frame->module);
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (starts(module, libraries[i].start))
+            return libraries[i].layer;
+    return static_runtime(frame) || cuda_header(frame) ? LAYER_CUDA : LAYER_PROGRAM;
+}
+
+static bool interpreter(const struct xfa_frame *frame)
+{
+    const char *module = base_name(frame->module);
+    return starts(module, "python") || starts(module, "libpython");
+}
+
+/* ---- frames --------------------------------------------------------------------------- */
+
+static char *clean_or_null(const char *bytes, uint32_t n)
+{
+    return n ? xfa_clean(bytes, n) : NULL;
+}
+
+static struct xfa_frame *frame_add(struct xfa_site *site, size_t *capacity)
+{
+    site->frames = xfa_room(site->frames, capacity, site->frame_count + 1, sizeof *site->frames);
+    struct xfa_frame *frame = &site->frames[site->frame_count++];
+    memset(frame, 0, sizeof *frame);
+    return frame;
+}
+
+static void place(struct xfa_frame *frame, const struct xfa_trace *trace, uint64_t address)
+{
+    const struct xfa_module *module = xfa_trace_module(trace, address - 1);
+    frame->address = address;
+    frame->offset = module ? address - module->bias : 0;
+    if (module && !frame->module && *module->path)
+        frame->module = xfa_text(module->path);
+}
+
+#define MAX_INLINED 64
+
+static void frames_of(struct xfa_site *site, size_t *capacity, const struct xfa_trace *trace,
+                      uint64_t address)
+{
+    size_t count;
+    const struct xfa_symbol *symbols = xfa_trace_symbols(trace, address, &count);
+    if (count == 0)
+        place(frame_add(site, capacity), trace, address);
+    for (size_t i = 0; i < count && i < MAX_INLINED; i++) {
+        const struct xfa_symbol *symbol = &symbols[i];
+        struct xfa_frame *frame = frame_add(site, capacity);
+        frame->function = clean_or_null(symbol->function, symbol->function_bytes);
+        frame->file = clean_or_null(symbol->file, symbol->file_bytes);
+        frame->module = clean_or_null(symbol->module, symbol->module_bytes);
+        frame->line = symbol->line;
+        place(frame, trace, address);
+    }
+}
+
+static int choose(const struct xfa_site *site)
+{
+    static const enum layer deepest[] = {LAYER_PROGRAM, LAYER_FRAMEWORK, LAYER_CUDA};
+    for (size_t round = 0; round < sizeof deepest / sizeof *deepest; round++)
+        for (size_t i = 0; i < site->frame_count; i++)
+            if (layer_of(&site->frames[i]) <= deepest[round])
+                return (int)i;
+    return -1;
+}
+
+char *xfa_frame_text(const struct xfa_frame *frame)
+{
+    if (frame->file && frame->line)
+        return xfa_print("%s (%s:%u)", frame->function ? frame->function : "?",
+                         base_name(frame->file), frame->line);
+    const char *module = base_name(frame->module);
+    if (frame->function)
+        return xfa_print("%s (%s)", frame->function, *module ? module : "?");
+    if (*module)
+        return xfa_print("%s+0x%" PRIx64, module, frame->offset);
+    return xfa_print("0x%" PRIx64, frame->address);
+}
+
+static uint64_t frame_hash(const struct xfa_frame *frame, uint64_t seed)
+{
+    char *text =
+        xfa_print("%s|%s|%u|%s|%" PRIx64, frame->function ? frame->function : "",
+                  frame->file ? frame->file : "", frame->line, frame->module ? frame->module : "",
+                  frame->line     ? 0
+                  : frame->module ? frame->offset
+                                  : frame->address);
+    uint64_t hash = XXH3_64bits_withSeed(text, strlen(text), seed);
+    free(text);
+    return hash;
+}
+
+/* Every line of a Python program reaches CUDA through the same line of the interpreter: there the
+ * whole stack tells sites apart. */
+static uint64_t identity(const struct xfa_site *site)
+{
+    if (site->chosen < 0)
+        return 0;
+    const struct xfa_frame *chosen = &site->frames[site->chosen];
+    uint64_t hash = frame_hash(chosen, 1);
+    for (size_t i = 0; interpreter(chosen) && i < site->frame_count; i++)
+        hash = frame_hash(&site->frames[i], hash);
+    return hash;
+}
+
+struct xfa_site *xfa_site_new(const struct xfa_trace *trace, uint32_t id)
+{
+    struct xfa_site *site = xfa_alloc(sizeof *site);
+    const struct xfa_stack *stack = id ? xfa_trace_stack(trace, id) : NULL;
+    size_t capacity = 0;
+    for (uint32_t i = 0; stack && i < stack->depth && i < 256; i++)
+        frames_of(site, &capacity, trace, xfa_stack_address(stack, i));
+    for (size_t i = 0; i < site->frame_count; i++)
+        site->pytorch = site->pytorch || interpreter(&site->frames[i]) ||
+                        starts(base_name(site->frames[i].module), "libtorch");
+    site->chosen = choose(site);
+    site->identity = identity(site);
+    site->text = site->chosen >= 0 ? xfa_frame_text(&site->frames[site->chosen])
+                                   : xfa_text("(no call stack)");
+    return site;
+}
+
+void xfa_site_free(struct xfa_site *site)
+{
+    if (!site)
+        return;
+    for (size_t i = 0; i < site->frame_count; i++) {
+        free(site->frames[i].function);
+        free(site->frames[i].file);
+        free(site->frames[i].module);
+    }
+    free(site->frames);
+    free(site->text);
+    free(site);
+}

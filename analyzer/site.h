@@ -1,0 +1,37 @@
+/*
+ * Call sites: which line of the program asked for a transfer.
+ *
+ * The site of a stack is its innermost frame that belongs to the program: not the recorder, not
+ * CUDA's libraries, not a framework's core (libtorch and friends). When every frame is such, the
+ * innermost one outside CUDA's own libraries; failing that, the innermost.
+ */
+#ifndef XFA_SITE_H
+#define XFA_SITE_H
+
+#include "read.h"
+
+struct xfa_frame {
+    uint64_t address;
+    char *function; /* NULL = not known, as are file and module */
+    char *file;
+    uint32_t line;   /* 0 = not known */
+    char *module;    /* path */
+    uint64_t offset; /* of the address in the module's ELF file */
+};
+
+struct xfa_site {
+    uint64_t identity; /* the same for the same site, also in another process */
+    struct xfa_frame *frames;
+    size_t frame_count;
+    int chosen;   /* index into frames; -1: no call stack was recorded */
+    bool pytorch; /* libtorch or a Python interpreter is on the stack */
+    char *text;   /* one line: function, file:line, or module+offset */
+};
+
+struct xfa_site *xfa_site_new(const struct xfa_trace *trace, uint32_t stack);
+void xfa_site_free(struct xfa_site *site);
+
+/* One line about a frame; the caller frees it. */
+char *xfa_frame_text(const struct xfa_frame *frame);
+
+#endif

@@ -1,0 +1,15 @@
+/* Numbers for people. "-" where a figure is not known (NAN). Each writes to and returns `text`. */
+#ifndef XFA_UNITS_H
+#define XFA_UNITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define XFA_UNIT_CHARS 32
+
+const char *xfa_bytes_text(char text[XFA_UNIT_CHARS], uint64_t bytes); /* 64 B, 1.5 MiB */
+const char *xfa_time_text(char text[XFA_UNIT_CHARS], double ns);       /* 3.5 us, 1.25 s */
+const char *xfa_gbps_text(char text[XFA_UNIT_CHARS], double gbps);     /* 55.3, without unit */
+
+#endif
