@@ -1,0 +1,102 @@
+"""What the end-to-end tests share: running programs on the simulated GPU, with and without the
+recorder, and reading what was recorded. XFERSCOPE_BUILD names the build folder."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+BUILD = Path(os.environ["XFERSCOPE_BUILD"]).resolve()
+XFERSCOPE = BUILD / "bin" / "xferscope"
+LIBRARY = BUILD / "lib" / "libxferscope.so"
+PROGRAMS = BUILD / "bin" / "programs"
+SIMGPU = BUILD / "lib" / "simgpu"
+LIMIT_S = 300  # only ends what hangs
+
+
+def sanitizer_runtime():
+    """Programs are built without sanitizers; their runtime has to come before our libraries."""
+    return os.environ.get("XFERSCOPE_ASAN_RUNTIME", "")
+
+
+def environment(**extra):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("XFERSCOPE_")}
+    env["LD_LIBRARY_PATH"] = str(SIMGPU)
+    env.pop("LD_PRELOAD", None)
+    if sanitizer_runtime():
+        env["LD_PRELOAD"] = sanitizer_runtime()
+        env["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0:handle_segv=0:handle_abort=0"
+    env.update(extra)
+    return env
+
+
+def run(command, cwd=None, env=None, **options):
+    options.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=env if env is not None else environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        timeout=LIMIT_S,
+        **options,
+    )
+
+
+def record(*command, cwd, options=(), **more):
+    return run([XFERSCOPE, "record", *options, "--", *command], cwd=cwd, **more)
+
+
+def preloaded(*command, cwd, **extra):
+    """Runs a program under plain LD_PRELOAD."""
+    env = environment(**extra)
+    env["LD_PRELOAD"] = ":".join(filter(None, [str(LIBRARY), env.get("LD_PRELOAD", "")]))
+    return run(command, cwd=cwd, env=env)
+
+
+def own_lines(stderr):
+    return [line for line in stderr.decode().splitlines() if line.startswith("xferscope")]
+
+
+def other_lines(stderr):
+    return [line for line in stderr.decode().splitlines() if not line.startswith("xferscope")]
+
+
+def report(trace, *options):
+    """The JSON report of a run; 3 means that the report tells of losses."""
+    result = run([XFERSCOPE, "analyze", trace, "--format", "json", *options])
+    if result.returncode not in (0, 3):
+        raise AssertionError(f"analyze: {result.returncode}: {result.stderr.decode()}")
+    return json.loads(result.stdout)
+
+
+def moved(document):
+    """Transfers and bytes per direction, copies of a batch counted singly."""
+    sums = {}
+    for row in document["transfers"]:
+        copies, size = sums.get(row["direction"], (0, 0))
+        sums[row["direction"]] = (copies + row["copies"], size + row["bytes"])
+    return sums
+
+
+def needs(*programs):
+    missing = [name for name in programs if not (PROGRAMS / name).exists()]
+    return unittest.skipIf(missing, f"not built: {' '.join(missing)}")
+
+
+class Bench(unittest.TestCase):
+    """A test with a folder of its own."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="xferscope-e2e-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def runs_left(self):
+        return sorted(path.name for path in self.folder.glob("*.xft"))
+
+    def traces(self, name):
+        return sorted((self.folder / name).glob("*.trace"))

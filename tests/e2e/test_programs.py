@@ -1,0 +1,121 @@
+"""Programs on the simulated GPU: the same with and without the recorder, and every transfer they
+made is in the trace, once."""
+import re
+import unittest
+
+from lab import (
+    Bench,
+    PROGRAMS,
+    moved,
+    needs,
+    other_lines,
+    own_lines,
+    preloaded,
+    record,
+    report,
+    run,
+)
+
+
+def announced(stdout):
+    """What copies_all and driver_copy say that they moved: lines 'H2D transfers bytes …'."""
+    sums = {}
+    for line in stdout.decode().splitlines():
+        match = re.match(r"(H2D|D2H|D2D|H2H) (\d+) (\d+)\b", line)
+        if match:
+            copies, size = sums.get(match[1], (0, 0))
+            sums[match[1]] = (copies + int(match[2]), size + int(match[3]))
+    return sums
+
+
+class Same(Bench):
+    def compare(self, name, *arguments, status=0):
+        """Bare, under LD_PRELOAD, under record; returns what the bare run printed and a report."""
+        program = PROGRAMS / name
+        bare = run([program, *arguments], cwd=self.folder)
+        self.assertEqual(bare.returncode, status, bare.stderr)
+        alone = preloaded(program, *arguments, cwd=self.folder, XFERSCOPE_OUTPUT="alone.xft")
+        under = record(program, *arguments, cwd=self.folder, options=["-o", "run"])
+        for other in (alone, under):
+            self.assertEqual(other.stdout, bare.stdout)
+            self.assertEqual(other_lines(other.stderr), other_lines(bare.stderr))
+            self.assertEqual(other.returncode, bare.returncode)
+        self.assertEqual(own_lines(alone.stderr), [])
+        document = report(self.folder / "run.xft")
+        self.assertEqual(moved(report(self.folder / "alone.xft")), moved(document))
+        return bare.stdout, document
+
+    @needs("copies_all_shared")
+    def test_every_copy_function(self):
+        printed, document = self.compare("copies_all_shared")
+        self.assertEqual(moved(document), announced(printed))
+
+    @needs("copies_all_ptds_shared")
+    def test_every_copy_function_per_thread_stream(self):
+        printed, document = self.compare("copies_all_ptds_shared")
+        self.assertEqual(moved(document), announced(printed))
+
+    @needs("copies_all_shared")
+    def test_names_of_the_calls(self):
+        printed, document = self.compare("copies_all_shared")
+        called = set(re.findall(r"(cudaMemcpy\w+)$", printed.decode(), re.MULTILINE))
+        seen = {row["function"] for row in document["transfers"]}
+        self.assertEqual({name for name in called if name not in seen}, set())
+        self.assertEqual({row["level"] for row in document["transfers"]}, {"runtime"})
+
+    def driver(self, program, how):
+        printed, document = self.compare(program, how)
+        self.assertEqual(moved(document), announced(printed))
+        self.assertEqual({row["level"] for row in document["transfers"]}, {"driver"})
+
+    def test_driver_through_dlsym(self):
+        self.driver("driver_dlsym", "dlsym")
+
+    def test_driver_through_get_proc_address(self):
+        self.driver("driver_dlsym", "address")
+
+    def test_driver_through_get_proc_address_v2(self):
+        self.driver("driver_dlsym", "address2")
+
+    def test_driver_through_get_proc_address_v2_per_thread_stream(self):
+        self.driver("driver_dlsym", "address2-ptds")
+
+    @needs("driver_link")
+    def test_driver_linked(self):
+        self.driver("driver_link", "link")
+
+    @needs("threads")
+    def test_threads(self):
+        printed, document = self.compare("threads", "16", "40")
+        copies = sum(int(n) for n in re.findall(rb"(\d+) copies each way", printed))
+        expected = (copies, copies * 8192)
+        self.assertEqual(moved(document), {"H2D": expected, "D2H": expected})
+
+    @needs("failing")
+    def test_failing_calls(self):
+        printed, document = self.compare("failing", status=3)
+        lines = [line for line in printed.decode().splitlines() if re.search(r"cop(y|ies)|row", line)]
+        failed = sum(1 for line in lines if "cudaSuccess" not in line)
+        self.assertGreaterEqual(failed, 3, printed)
+        self.assertEqual(document["run"]["not_counted"]["failed"], failed)
+        self.assertEqual(moved(document)["H2D"][1], 4096)
+        self.assertEqual(moved(document)["D2H"], (1, 4096))
+
+    @needs("forker")
+    def test_children(self):
+        printed, document = self.compare("forker")
+        copies = sum(int(n) for n in re.findall(rb"(\d+) copies each way: 0", printed))
+        self.assertEqual(copies, 3 + 4 + 2 + 5 + 6 + 7 + 1)
+        self.assertEqual(moved(document)["H2D"], (copies, copies * 4096))
+        self.assertEqual(moved(document)["D2H"], (copies, copies * 4096))
+        self.assertEqual(len(self.traces("run.xft")), 6)
+
+    @needs("unoptimised_shared")
+    def test_unoptimised(self):
+        _, document = self.compare("unoptimised_shared", "4")
+        self.assertEqual(moved(document)["H2D"], (4 * 65, 4 * (2 << 20) + 4 * 64 * 64))
+        self.assertEqual(moved(document)["D2H"], (4, 4 * (2 << 20)))
+
+
+if __name__ == "__main__":
+    unittest.main()
