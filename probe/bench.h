@@ -1,0 +1,62 @@
+/*
+ * The benchmarks: one file per family, one table of families, one named benchmark per path.
+ *
+ * To add a family: write bench_NAME.c with its two functions, declare it below and add its row in
+ * bench.c. Names read METHOD/MEMORY/DIRECTION/PLACES, e.g. copy/pinned/h2d/gpu0.
+ */
+#ifndef XFP_BENCH_H
+#define XFP_BENCH_H
+
+#include "session.h"
+
+#define XFP_NAME_BYTES 80
+
+struct xfp_bench {
+    char name[XFP_NAME_BYTES];
+    const struct xfp_family *family;
+    enum xft_direction direction;
+    struct xfp_place src, dst;
+    bool peer_access; /* peer copies: enabled while measuring */
+};
+
+struct xfp_bench_list {
+    size_t count, room;
+    struct xfp_bench *items;
+};
+
+struct xfp_family {
+    const char *name;
+    const char *summary; /* for --list */
+    enum xfp_method method;
+    /* Appends the benchmarks that apply to this machine. */
+    void (*enumerate)(struct xfp_session *s, const struct xfp_family *family,
+                      struct xfp_bench_list *list);
+    /* Measures into path (places and name are set). 0, or -1 with the session's error; points
+     * measured before a failure stay and count. */
+    int (*run)(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path);
+};
+
+extern const struct xfp_family xfp_family_host_copy;   /* host to and from device */
+extern const struct xfp_family xfp_family_device_copy; /* within a device */
+extern const struct xfp_family xfp_family_peer_copy;   /* between devices */
+
+/* All benchmarks that apply and match the options; 0, or -1 with the session's error when the
+ * filter is no regular expression. The caller frees list->items. */
+int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list);
+
+void xfp_bench_add(struct xfp_bench_list *list, const struct xfp_bench *bench);
+
+/* Sizes of the sweep: powers of two, of four when quick. */
+size_t xfp_sweep_sizes(const struct xfp_probe_options *options, uint64_t *sizes, size_t room);
+
+/* Runs one benchmark and appends its path to the profile when at least one size was measured. */
+int xfp_bench_run(struct xfp_session *s, const struct xfp_bench *bench);
+
+struct xfp_copy;
+
+/* What the copy families share: sweeps the sizes, checks the data, fits the model. The buffers
+ * hold most_bytes each. */
+int xfp_sweep_copy(struct xfp_session *s, const struct xfp_copy *copy, struct xfp_path *path,
+                   size_t most_bytes);
+
+#endif

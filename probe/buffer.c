@@ -1,0 +1,206 @@
+#define _GNU_SOURCE /* sched_setaffinity */
+
+#include "buffer.h"
+
+#include <errno.h>
+#include <numa.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+void xfp_pattern(unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i += 8) {
+        uint64_t word = (i / 8 + 1) * 0x9e3779b97f4a7c15u;
+
+        word ^= word >> 29;
+        memcpy(bytes + i, &word, count - i < 8 ? count - i : 8);
+    }
+}
+
+/* Thread and its new pages on one node. The first touch decides for pageable memory; the driver
+ * allocates pinned memory under the caller's policy. */
+static void bind_to(const struct xfp_session *s, int node)
+{
+    struct bitmask *nodes;
+
+    if (node < 0 || s->numa_count < 2 || numa_available() < 0)
+        return;
+    numa_run_on_node(node);
+    nodes = numa_allocate_nodemask();
+    numa_bitmask_setbit(nodes, (unsigned)node);
+    numa_set_membind(nodes);
+    numa_free_nodemask(nodes);
+}
+
+void xfp_unbind(const struct xfp_session *s)
+{
+    if (s->numa_count < 2 || numa_available() < 0)
+        return;
+    sched_setaffinity(0, sizeof(s->affinity), &s->affinity);
+    numa_set_localalloc();
+}
+
+static unsigned char *map_pageable(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (p == MAP_FAILED)
+        return NULL;
+    memset(p, 1, bytes);
+    return p;
+}
+
+static xcu_result make_host(struct xfp_session *s, struct xfp_buffer *b)
+{
+    unsigned int flags = XCU_HOST_PORTABLE;
+    void *p = NULL;
+    xcu_result result;
+
+    if (b->place.memory == XFT_MEM_PAGEABLE || b->place.memory == XFT_MEM_REGISTERED) {
+        b->host = map_pageable(b->bytes);
+        if (!b->host)
+            return XCU_ERROR_OUT_OF_MEMORY;
+        if (b->place.memory == XFT_MEM_PAGEABLE)
+            return XCU_SUCCESS;
+        result = s->cu->cuMemHostRegister(b->host, b->bytes, 0);
+        if (result) {
+            munmap(b->host, b->bytes);
+            b->host = NULL;
+        }
+        return result;
+    }
+    if (b->place.memory == XFT_MEM_WRITE_COMBINED)
+        flags |= XCU_HOST_WRITECOMBINED;
+    if (b->place.memory == XFT_MEM_MAPPED)
+        flags |= XCU_HOST_DEVICEMAP;
+    result = s->cu->cuMemHostAlloc(&p, b->bytes, flags);
+    b->host = p;
+    if (!result)
+        memset(p, 1, b->bytes);
+    return result;
+}
+
+static int explain(struct xfp_session *s, const struct xfp_buffer *b, xcu_result result)
+{
+    bool pins = b->place.memory != XFT_MEM_DEVICE && b->place.memory != XFT_MEM_PAGEABLE;
+    const char *reason = xfp_driver_reason(s->cu, result), *hint = "";
+    struct rlimit lock;
+
+    if (pins && !getrlimit(RLIMIT_MEMLOCK, &lock) && lock.rlim_cur < b->bytes)
+        hint = " (the limit on locked memory is lower: ulimit -l)";
+    return xfp_fail(s, "cannot %s %zu bytes of %s memory: %s%s", pins ? "pin" : "allocate",
+                    b->bytes, xft_memory_word(b->place.memory), reason, hint);
+}
+
+int xfp_buffer_make(struct xfp_session *s, struct xfp_device *d, struct xfp_place place,
+                    size_t bytes, struct xfp_buffer *b)
+{
+    xcu_result result;
+
+    *b = (struct xfp_buffer){.place = place, .device = d, .bytes = bytes};
+    if (xfp_check(s, s->cu->cuCtxSetCurrent(d->context), "cuCtxSetCurrent"))
+        return -1;
+    if (place.memory == XFT_MEM_DEVICE) {
+        result = s->cu->cuMemAlloc(&b->address, bytes);
+    } else {
+        bind_to(s, place.numa);
+        result = make_host(s, b);
+    }
+    if (!result)
+        return 0;
+    b->host = NULL;
+    explain(s, b, result);
+    b->bytes = 0;
+    return -1;
+}
+
+int xfp_buffer_make_fitting(struct xfp_session *s, struct xfp_device *d, struct xfp_place place,
+                            size_t least, size_t *bytes, struct xfp_buffer *b)
+{
+    size_t wanted = *bytes;
+    char why[sizeof(s->error)];
+
+    why[0] = '\0';
+    while (xfp_buffer_make(s, d, place, *bytes, b)) {
+        if (!*why)
+            memcpy(why, s->error, sizeof(why));
+        if (*bytes / 2 < least)
+            return -1;
+        *bytes /= 2;
+    }
+    if (*bytes < wanted)
+        xfp_warn(s, "measured up to %zu bytes only: %s", *bytes, why);
+    return 0;
+}
+
+void xfp_buffer_free(struct xfp_session *s, struct xfp_buffer *b)
+{
+    if (!b->bytes)
+        return;
+    s->cu->cuCtxSetCurrent(b->device->context);
+    if (b->place.memory == XFT_MEM_DEVICE)
+        s->cu->cuMemFree(b->address);
+    else if (b->place.memory == XFT_MEM_REGISTERED)
+        s->cu->cuMemHostUnregister(b->host);
+    else if (b->place.memory != XFT_MEM_PAGEABLE)
+        s->cu->cuMemFreeHost(b->host);
+    if (b->place.memory == XFT_MEM_PAGEABLE || b->place.memory == XFT_MEM_REGISTERED)
+        munmap(b->host, b->bytes);
+    *b = (struct xfp_buffer){0};
+}
+
+int xfp_buffer_fill(struct xfp_session *s, const struct xfp_buffer *b, size_t bytes)
+{
+    if (b->host) {
+        memcpy(b->host, s->pattern, bytes);
+        return 0;
+    }
+    s->cu->cuCtxSetCurrent(b->device->context);
+    return xfp_check(s, s->cu->cuMemcpyHtoD(b->address, s->pattern, bytes), "filling the source");
+}
+
+int xfp_buffer_clear(struct xfp_session *s, const struct xfp_buffer *b, size_t bytes)
+{
+    if (b->host) {
+        memset(b->host, 0, bytes);
+        return 0;
+    }
+    s->cu->cuCtxSetCurrent(b->device->context);
+    if (xfp_check(s, s->cu->cuMemsetD8(b->address, 0, bytes), "clearing the destination"))
+        return -1;
+    return xfp_check(s, s->cu->cuCtxSynchronize(), "clearing the destination");
+}
+
+static int compare(struct xfp_session *s, const unsigned char *got, size_t bytes)
+{
+    size_t at = 0;
+
+    if (!memcmp(got, s->pattern, bytes))
+        return 0;
+    while (got[at] == s->pattern[at])
+        at++;
+    return xfp_fail(s, "wrong data after a copy of %zu bytes: byte %zu is 0x%02x, not 0x%02x",
+                    bytes, at, got[at], s->pattern[at]);
+}
+
+int xfp_buffer_verify(struct xfp_session *s, const struct xfp_buffer *b,
+                      const struct xfp_buffer *other, size_t bytes)
+{
+    const struct xfp_buffer *on_device = b;
+
+    if (b->host && b->place.memory != XFT_MEM_WRITE_COMBINED)
+        return compare(s, b->host, bytes);
+    if (b->host) {
+        if (xfp_buffer_clear(s, other, bytes) ||
+            xfp_check(s, s->cu->cuMemcpyHtoD(other->address, b->host, bytes), "verifying"))
+            return -1;
+        on_device = other;
+    }
+    s->cu->cuCtxSetCurrent(on_device->device->context);
+    memset(s->check, 0, bytes);
+    if (xfp_check(s, s->cu->cuMemcpyDtoH(s->check, on_device->address, bytes), "verifying"))
+        return -1;
+    return compare(s, s->check, bytes);
+}

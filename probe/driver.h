@@ -1,0 +1,45 @@
+/*
+ * The CUDA driver, loaded at run time: one binary for CUDA 12 and 13, none needed to build.
+ *
+ * xfp_driver_open() fills the table of functions (driver.def) once; it stays loaded for the life
+ * of the process, as CUDA asks. Failures are one line for people, never an abort.
+ */
+#ifndef XFP_DRIVER_H
+#define XFP_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "xferscope/cuda_abi.h"
+
+enum xfp_device_attributes { /* CUdevice_attribute */
+                             XFP_ATTR_MULTIPROCESSORS = 16,
+                             XFP_ATTR_COMPUTE_MODE = 20,
+                             XFP_ATTR_COPY_ENGINES = 40,
+};
+
+enum xfp_driver_errors { /* results with a message of their own, besides those of cuda_abi.h */
+                         XFP_ERROR_STUB_LIBRARY = 34,
+                         XFP_ERROR_DEVICE_UNAVAILABLE = 46,
+                         XFP_ERROR_SYSTEM_NOT_READY = 802,
+                         XFP_ERROR_SYSTEM_DRIVER_MISMATCH = 803,
+};
+
+struct xfp_driver {
+#define X(name, symbol, version, parameters) xcu_result(*name) parameters;
+#include "driver.def"
+#undef X
+    uint64_t (*simulated_now_ns)(void); /* the simulated GPU's clock; NULL on a real one */
+    int version;                        /* 13000 = CUDA 13.0 */
+};
+
+/* Loads and initialises the driver. NULL with one line in error when there is none, or no GPU. */
+const struct xfp_driver *xfp_driver_open(char *error, size_t error_bytes);
+
+/* Host time in ns: the monotonic clock, or the simulated GPU's own. */
+uint64_t xfp_driver_now_ns(const struct xfp_driver *cu);
+
+/* What a failed call means to a user: "out of memory", or the error's name. */
+const char *xfp_driver_reason(const struct xfp_driver *cu, xcu_result result);
+
+#endif

@@ -1,0 +1,211 @@
+#define _GNU_SOURCE /* sched_getaffinity */
+
+#include "machine.h"
+
+#include <ctype.h>
+#include <hwloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* First line of a file without its end; "" when there is none. */
+static void first_line(const char *path, char *line, size_t bytes)
+{
+    FILE *file = fopen(path, "re");
+
+    line[0] = '\0';
+    if (!file)
+        return;
+    if (fgets(line, (int)bytes, file))
+        line[strcspn(line, "\n")] = '\0';
+    fclose(file);
+}
+
+/* Tells machines apart without giving the id away, which some services treat as a secret. */
+static char *hashed_machine_id(void)
+{
+    char id[128], hash[24];
+
+    first_line("/etc/machine-id", id, sizeof(id));
+    if (!*id)
+        return strdup("");
+    snprintf(hash, sizeof(hash), "%016llx",
+             (unsigned long long)XXH3_64bits_withSeed(id, strlen(id), 0x786665727363ull));
+    return strdup(hash);
+}
+
+static char *cpu_model(hwloc_topology_t topology)
+{
+    hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+    const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
+    struct utsname system;
+
+    if (model)
+        return strdup(model);
+    return strdup(uname(&system) ? "" : system.machine);
+}
+
+/* Nodes that a process could be bound to: memory alone (CXL, a GPU's own) has no processors. */
+static int find_nodes(struct xfp_session *s, hwloc_topology_t topology)
+{
+    int count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+
+    s->numa_nodes = calloc(count > 0 ? (size_t)count : 1, sizeof(*s->numa_nodes));
+    if (!s->numa_nodes)
+        return xfp_fail(s, "out of memory");
+    for (int i = 0; i < count; i++) {
+        hwloc_obj_t node = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, (unsigned)i);
+
+        if (node && node->cpuset && !hwloc_bitmap_iszero(node->cpuset))
+            s->numa_nodes[s->numa_count++] = (int)node->os_index;
+    }
+    if (!s->numa_count)
+        s->numa_nodes[s->numa_count++] = -1;
+    return 0;
+}
+
+static void find_flag(struct xfp_session *s, const char *flag, const char *warning)
+{
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char *line = NULL;
+    size_t room = 0;
+    bool found = false;
+
+    while (file && !found && getline(&line, &room, file) > 0)
+        found = !strncmp(line, "flags", 5) && strstr(line, flag);
+    if (found)
+        xfp_warn(s, "%s", warning);
+    free(line);
+    if (file)
+        fclose(file);
+}
+
+static void warn_of_host(struct xfp_session *s)
+{
+    char governor[64];
+
+    first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor, sizeof(governor));
+    if (*governor && strcmp(governor, "performance"))
+        xfp_warn(s,
+                 "the processor's frequency governor is \"%s\", not \"performance\": host times "
+                 "may vary",
+                 governor);
+    find_flag(s, " hypervisor", "a virtual machine: host times and NUMA nodes may not be real");
+    if (CPU_COUNT(&s->affinity) < sysconf(_SC_NPROCESSORS_ONLN))
+        xfp_warn(s, "this process may use %d of %ld processors only", CPU_COUNT(&s->affinity),
+                 sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static int describe_host(struct xfp_session *s)
+{
+    struct xfp_machine *m = &s->profile->machine;
+    hwloc_topology_t topology;
+    char hostname[256] = "";
+    int bad;
+
+    gethostname(hostname, sizeof(hostname) - 1);
+    m->hostname = strdup(hostname);
+    m->machine_id = hashed_machine_id();
+    m->cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (hwloc_topology_init(&topology))
+        return xfp_fail(s, "hwloc does not start");
+    hwloc_topology_load(topology);
+    m->cpu = cpu_model(topology);
+    bad = find_nodes(s, topology);
+    hwloc_topology_destroy(topology);
+    m->numa_nodes = s->numa_count;
+    if (!m->hostname || !m->machine_id || !m->cpu)
+        return xfp_fail(s, "out of memory");
+    return bad;
+}
+
+static char *uuid_text(const struct xcu_uuid *uuid)
+{
+    char text[48] = "GPU-", *to = text + 4;
+
+    for (int i = 0; i < 16; i++)
+        to +=
+            sprintf(to, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid->bytes[i]);
+    return strdup(text);
+}
+
+static int gpu_node(const char *pci)
+{
+    char path[96], line[32], lower[24];
+    size_t i = 0;
+
+    for (; pci[i] && i + 1 < sizeof(lower); i++)
+        lower[i] = (char)tolower((unsigned char)pci[i]);
+    lower[i] = '\0';
+    snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", lower);
+    first_line(path, line, sizeof(line));
+    return *line && isdigit((unsigned char)*line) ? atoi(line) : -1;
+}
+
+static void warn_of_gpu(struct xfp_session *s, int ordinal, const char *pci)
+{
+    int processes, percent;
+
+    if (s->profile->machine.simulated)
+        return;
+    xfp_nvml_busy(pci, &processes, &percent);
+    if (percent > 5)
+        xfp_warn(s, "GPU %d is busy (%d %%): other work disturbs the figures", ordinal, percent);
+    else if (processes > 0)
+        xfp_warn(s, "GPU %d has %d other processes: they may disturb the figures", ordinal,
+                 processes);
+}
+
+static int describe_gpu(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
+{
+    const struct xfp_driver *cu = s->cu;
+    char name[256] = "", pci[32] = "";
+    struct xcu_uuid uuid = {{0}};
+    size_t memory = 0;
+    xcu_device device;
+
+    if (xfp_check(s, cu->cuDeviceGet(&device, ordinal), "cuDeviceGet"))
+        return -1;
+    cu->cuDeviceGetName(name, sizeof(name) - 1, device);
+    cu->cuDeviceGetPCIBusId(pci, sizeof(pci) - 1, device);
+    cu->cuDeviceGetUuid(&uuid, device);
+    cu->cuDeviceTotalMem(&memory, device);
+    cu->cuDeviceGetAttribute(&gpu->copy_engines, XFP_ATTR_COPY_ENGINES, device);
+    gpu->name = strdup(name);
+    gpu->pci = strdup(pci);
+    gpu->uuid = uuid_text(&uuid);
+    gpu->memory_bytes = memory;
+    gpu->numa = gpu_node(pci);
+    warn_of_gpu(s, ordinal, pci);
+    return gpu->name && gpu->pci && gpu->uuid ? 0 : xfp_fail(s, "out of memory");
+}
+
+int xfp_describe_machine(struct xfp_session *s)
+{
+    struct xfp_machine *m = &s->profile->machine;
+    int count = 0;
+
+    m->simulated = s->cu->simulated_now_ns != NULL;
+    m->driver_version = s->cu->version;
+    sched_getaffinity(0, sizeof(s->affinity), &s->affinity);
+    if (describe_host(s) || xfp_check(s, s->cu->cuDeviceGetCount(&count), "cuDeviceGetCount"))
+        return -1;
+    if (!m->simulated)
+        warn_of_host(s);
+    else
+        xfp_warn(s, "the GPU is simulated: no figure here was measured on hardware");
+    m->gpus = calloc((size_t)count, sizeof(*m->gpus));
+    s->devices = calloc((size_t)count, sizeof(*s->devices));
+    if (!m->gpus || !s->devices)
+        return xfp_fail(s, "out of memory");
+    for (int i = 0; i < count; i++) {
+        s->devices[s->device_count++].ordinal = i;
+        m->gpu_count++;
+        if (describe_gpu(s, i, &m->gpus[i]))
+            return -1;
+    }
+    return 0;
+}

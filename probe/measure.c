@@ -1,0 +1,255 @@
+#include "measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "stats.h"
+
+enum {
+    MOST_SAMPLES = 1024,
+    ENOUGH_SAMPLES = 20, /* before the interval's width may end the sampling */
+    BURST = 128,         /* copies behind one gate when the gap is measured */
+    MOST_BURSTS = 25,
+    MOST_GAVE_UP = 3, /* spoiled gates before the gate is given up for this GPU */
+};
+#define WANTED_SPREAD 0.01
+#define BATCH_NS 2e6 /* device time queued behind one gate */
+
+uint64_t xfp_slice_ns(const struct xfp_session *s)
+{
+    uint64_t now = xfp_wall_ns();
+    uint64_t left = s->deadline_ns > now ? s->deadline_ns - now : 0;
+    size_t points = s->points_planned > s->points_done ? s->points_planned - s->points_done : 1;
+    uint64_t most = s->options->quick ? 60000000u : 400000000u;
+
+    /* a fifth is kept for what is not sampling: filling, verifying, allocating */
+    left = left / 5 * 4 / points;
+    return left < most ? left : most;
+}
+
+static xcu_result submit(const struct xfp_driver *cu, const struct xfp_copy *c, size_t bytes)
+{
+    xcu_stream stream = c->device->stream;
+
+    if (c->peer)
+        return cu->cuMemcpyPeerAsync(c->dst->address, c->dst->device->context, c->src->address,
+                                     c->src->device->context, bytes, stream);
+    if (c->src->host)
+        return cu->cuMemcpyHtoDAsync(c->dst->address, c->src->host, bytes, stream);
+    if (c->dst->host)
+        return cu->cuMemcpyDtoHAsync(c->dst->host, c->src->address, bytes, stream);
+    return cu->cuMemcpyDtoDAsync(c->dst->address, c->src->address, bytes, stream);
+}
+
+struct batch {
+    size_t count; /* copies, each between two events of its own */
+    double device_ns[XFP_MOST_IN_BATCH], host_ns[XFP_MOST_IN_BATCH];
+};
+
+static xcu_result queue_batch(struct xfp_session *s, const struct xfp_copy *c, size_t bytes,
+                              struct batch *b)
+{
+    const struct xfp_driver *cu = s->cu;
+    struct xfp_device *d = c->device;
+    xcu_result result = XCU_SUCCESS;
+
+    for (size_t i = 0; i < b->count && !result; i++) {
+        uint64_t before, after;
+
+        result = cu->cuEventRecord(d->events[2 * i], d->stream);
+        before = xfp_driver_now_ns(cu);
+        if (!result)
+            result = submit(cu, c, bytes);
+        after = xfp_driver_now_ns(cu);
+        if (!result)
+            result = cu->cuEventRecord(d->events[2 * i + 1], d->stream);
+        b->host_ns[i] = (double)(after - before);
+    }
+    return result;
+}
+
+/* Is the gate used for this copy? A GPU on which it gave up repeatedly goes without. */
+static bool uses_gate(const struct xfp_copy *c)
+{
+    return c->gated && c->device->gate && c->device->gave_up < MOST_GAVE_UP;
+}
+
+/* 1: spoiled, to be repeated; 0; -1. */
+static int wait_batch(struct xfp_session *s, const struct xfp_copy *c, bool gated,
+                      xcu_result queued)
+{
+    struct xfp_device *d = c->device;
+    xcu_result done;
+
+    if (gated)
+        xfp_gate_open(d);
+    done = s->cu->cuStreamSynchronize(d->stream);
+    if (xfp_check(s, queued ? queued : done, "copying"))
+        return -1;
+    if (!gated || xfp_gate_held(d))
+        return 0;
+    if (d->gave_up == MOST_GAVE_UP)
+        xfp_warn(s, "GPU %d: submission waits for the copy; measured without the gate", d->ordinal);
+    return 1;
+}
+
+static int run_batch(struct xfp_session *s, const struct xfp_copy *c, size_t bytes, struct batch *b)
+{
+    struct xfp_device *d = c->device;
+    int state;
+
+    do {
+        bool gated = uses_gate(c);
+
+        if (!gated)
+            b->count = 1;
+        if (gated && xfp_gate_close(s, d))
+            return -1;
+        state = wait_batch(s, c, gated, queue_batch(s, c, bytes, b));
+    } while (state > 0);
+    for (size_t i = 0; i < b->count && !state; i++) {
+        float ms = 0;
+
+        state = xfp_check(s, s->cu->cuEventElapsedTime(&ms, d->events[2 * i], d->events[2 * i + 1]),
+                          "reading events");
+        b->device_ns[i] = (double)ms * 1e6;
+    }
+    return state;
+}
+
+/* Time to stop? At least XFP_FEWEST_SAMPLES are taken whatever the time. */
+static bool enough(double *samples, size_t n, uint64_t until_ns)
+{
+    struct xfp_stats stats;
+
+    if (n < XFP_FEWEST_SAMPLES)
+        return false;
+    if (n >= MOST_SAMPLES || xfp_wall_ns() >= until_ns)
+        return true;
+    if (n < ENOUGH_SAMPLES)
+        return false;
+    stats = xfp_stats_of(samples, n);
+    return xfp_stats_spread(&stats) <= WANTED_SPREAD;
+}
+
+static void set_point(struct xfp_point *point, double *device, double *host, size_t n)
+{
+    struct xfp_stats times = xfp_stats_of(device, n);
+
+    point->n = times.median > 0 ? (uint32_t)n : 0;
+    point->median_ns = times.median;
+    point->min_ns = times.min;
+    point->max_ns = times.max;
+    point->ci_low_ns = times.ci_low;
+    point->ci_high_ns = times.ci_high;
+    point->host_ns = xfp_stats_of(host, n).median;
+}
+
+static size_t batch_size(double copy_ns)
+{
+    double fit = copy_ns > 0 ? BATCH_NS / copy_ns : 1;
+
+    return fit >= XFP_MOST_IN_BATCH ? XFP_MOST_IN_BATCH : fit < 1 ? 1 : (size_t)fit;
+}
+
+int xfp_measure_async(struct xfp_session *s, const struct xfp_copy *c, struct xfp_point *point,
+                      uint64_t slice_ns)
+{
+    double device[MOST_SAMPLES + XFP_MOST_IN_BATCH], host[MOST_SAMPLES + XFP_MOST_IN_BATCH];
+    struct batch b = {.count = 1};
+    uint64_t until;
+    size_t n = 0;
+
+    if (run_batch(s, c, point->bytes, &b)) /* the warm-up; it also says how long a copy takes */
+        return -1;
+    b.count = batch_size(b.device_ns[0]);
+    until = xfp_wall_ns() + slice_ns;
+    while (!enough(device, n, until) && !xfp_interrupted()) {
+        if (run_batch(s, c, point->bytes, &b))
+            return -1;
+        for (size_t i = 0; i < b.count; i++) {
+            device[n] = b.device_ns[i];
+            host[n++] = b.host_ns[i];
+        }
+    }
+    if (n >= XFP_FEWEST_SAMPLES)
+        set_point(point, device, host, n);
+    return 0;
+}
+
+static xcu_result copy_blocking(const struct xfp_driver *cu, const struct xfp_copy *c, size_t bytes)
+{
+    if (c->src->host)
+        return cu->cuMemcpyHtoD(c->dst->address, c->src->host, bytes);
+    return cu->cuMemcpyDtoH(c->dst->host, c->src->address, bytes);
+}
+
+int xfp_measure_blocking(struct xfp_session *s, const struct xfp_copy *c, struct xfp_point *point,
+                         uint64_t slice_ns)
+{
+    double times[MOST_SAMPLES];
+    uint64_t until = 0;
+    size_t n = 0;
+
+    for (bool warm = false; !enough(times, n, until) && !xfp_interrupted(); warm = true) {
+        uint64_t before = xfp_driver_now_ns(s->cu), after;
+        xcu_result result = copy_blocking(s->cu, c, point->bytes);
+
+        after = xfp_driver_now_ns(s->cu);
+        if (xfp_check(s, result, "copying"))
+            return -1;
+        if (warm)
+            times[n++] = (double)(after - before);
+        else
+            until = xfp_wall_ns() + slice_ns;
+    }
+    if (n >= XFP_FEWEST_SAMPLES)
+        point->blocking_ns = xfp_stats_of(times, n).median;
+    return 0;
+}
+
+/* Device time of a burst, from before its first copy to after its last; 0 when it was spoiled. */
+static int run_burst(struct xfp_session *s, const struct xfp_copy *c, size_t bytes, double *ns)
+{
+    const struct xfp_driver *cu = s->cu;
+    struct xfp_device *d = c->device;
+    bool gated = uses_gate(c);
+    xcu_result result;
+    float ms = 0;
+    int state;
+
+    if (gated && xfp_gate_close(s, d))
+        return -1;
+    result = cu->cuEventRecord(d->events[0], d->stream);
+    for (int i = 0; i < BURST && !result; i++)
+        result = submit(cu, c, bytes);
+    if (!result)
+        result = cu->cuEventRecord(d->events[1], d->stream);
+    state = wait_batch(s, c, gated, result);
+    if (!state)
+        state = xfp_check(s, cu->cuEventElapsedTime(&ms, d->events[0], d->events[1]), "events");
+    *ns = state > 0 ? 0 : (double)ms * 1e6;
+    return state < 0 ? -1 : 0;
+}
+
+double xfp_measure_gap(struct xfp_session *s, const struct xfp_copy *c, size_t bytes,
+                       double single_ns, double G_ns_per_byte)
+{
+    double times[MOST_BURSTS], ns, gap;
+    size_t n = 0;
+
+    /* without the gate the host's submission is measured, unless copying waits for it anyway */
+    if (c->gated && !uses_gate(c))
+        return 0;
+    for (int i = 0; i < MOST_BURSTS && !xfp_interrupted(); i++) {
+        if (run_burst(s, c, bytes, &ns))
+            return 0;
+        if (i && ns > 0)
+            times[n++] = ns;
+    }
+    if (n < XFP_FEWEST_SAMPLES)
+        return 0;
+    /* L+o + n k G + (n - 1) g against L+o + k G */
+    gap = (xfp_stats_of(times, n).median - single_ns) / (BURST - 1) - (double)bytes * G_ns_per_byte;
+    return gap > 0 ? gap : 0;
+}

@@ -1,0 +1,232 @@
+/*
+ * A run of the probe: from options to a profile.
+ */
+#define _GNU_SOURCE /* sigaction */
+
+#include "bench.h"
+#include "buffer.h"
+#include "machine.h"
+#include "progress.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+static volatile sig_atomic_t stop_asked;
+
+bool xfp_interrupted(void)
+{
+    return stop_asked;
+}
+
+/* Once is a request; the second time the signal does what it always does. */
+static void on_signal(int number)
+{
+    stop_asked = 1;
+}
+
+static void catch_signals(bool on, struct sigaction old[2])
+{
+    static const int signals[] = {SIGINT, SIGTERM};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+
+    for (int i = 0; i < 2; i++)
+        sigaction(signals[i], on ? &action : &old[i], on ? &old[i] : NULL);
+}
+
+uint64_t xfp_wall_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int xfp_fail(struct xfp_session *s, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(s->error, sizeof(s->error), format, args);
+    va_end(args);
+    return -1;
+}
+
+int xfp_check(struct xfp_session *s, xcu_result result, const char *what)
+{
+    return result ? xfp_fail(s, "%s: %s", what, xfp_driver_reason(s->cu, result)) : 0;
+}
+
+void xfp_warn(struct xfp_session *s, const char *format, ...)
+{
+    struct xfp_profile *p = s->profile;
+    char line[400], **warnings;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    for (size_t i = 0; i < p->warning_count; i++)
+        if (!strcmp(p->warnings[i], line))
+            return;
+    warnings = realloc(p->warnings, (p->warning_count + 1) * sizeof(*warnings));
+    if (!warnings)
+        return;
+    p->warnings = warnings;
+    warnings[p->warning_count] = strdup(line);
+    p->warning_count += warnings[p->warning_count] != NULL;
+}
+
+static char *now_text(void)
+{
+    char text[32];
+    time_t now = time(NULL);
+    struct tm utc;
+
+    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    return strdup(text);
+}
+
+static int make_profile(struct xfp_session *s)
+{
+    s->profile = calloc(1, sizeof(*s->profile));
+    if (!s->profile)
+        return xfp_fail(s, "out of memory");
+    s->profile->created = now_text();
+    s->profile->producer = strdup("xferscope " XFERSCOPE_VERSION);
+    return xfp_describe_machine(s);
+}
+
+/* Mapped, so that the memory of sizes never reached is never used. */
+static int make_pattern(struct xfp_session *s, uint64_t most)
+{
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+
+    s->most_bytes = most;
+    s->pattern = mmap(NULL, most, PROT_READ | PROT_WRITE, flags, -1, 0);
+    s->check = mmap(NULL, most, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (s->pattern == MAP_FAILED || s->check == MAP_FAILED)
+        return xfp_fail(s, "out of memory: the probe itself needs twice the largest size");
+    xfp_pattern(s->pattern, most);
+    return 0;
+}
+
+/* The limit is for measuring: describing and allocating come on top, and are short. */
+static void start_clock(struct xfp_session *s, size_t benches, size_t sizes)
+{
+    s->started_ns = xfp_wall_ns();
+    s->deadline_ns = s->started_ns + (uint64_t)(s->options->time_limit_s * 1e9);
+    s->points_planned = benches * sizes;
+}
+
+static void run_one(struct xfp_session *s, const struct xfp_bench *bench,
+                    struct xfp_probe_outcome *outcome)
+{
+    size_t before = s->profile->path_count;
+    int bad = xfp_wall_ns() < s->deadline_ns ? xfp_bench_run(s, bench)
+                                             : xfp_fail(s, "not measured: the time limit is over");
+
+    outcome->measured += s->profile->path_count > before;
+    outcome->failed += bad != 0;
+    if (bad) {
+        xfp_progress_clear(s);
+        fprintf(stderr, "xferscope probe: %s: %s\n", bench->name, s->error);
+        xfp_warn(s, "%s: %s", bench->name, s->error);
+    }
+}
+
+static void run_all(struct xfp_session *s, const struct xfp_bench_list *list,
+                    struct xfp_probe_outcome *outcome)
+{
+    uint64_t sizes[64];
+    size_t count = xfp_sweep_sizes(s->options, sizes, 64);
+
+    start_clock(s, list->count, count);
+    for (size_t i = 0; i < list->count && !xfp_interrupted(); i++) {
+        run_one(s, &list->items[i], outcome);
+        s->points_done = (i + 1) * count;
+    }
+    xfp_progress_clear(s);
+    outcome->interrupted = xfp_interrupted();
+    if (outcome->interrupted)
+        xfp_warn(s, "interrupted: %zu of %zu benchmarks", outcome->measured, outcome->selected);
+}
+
+static void close_session(struct xfp_session *s)
+{
+    for (size_t i = 0; i < s->device_count; i++)
+        xfp_device_close(s, &s->devices[i]);
+    if (s->pattern && s->pattern != MAP_FAILED)
+        munmap(s->pattern, s->most_bytes);
+    if (s->check && s->check != MAP_FAILED)
+        munmap(s->check, s->most_bytes);
+    free(s->devices);
+    free(s->numa_nodes);
+}
+
+static int select_benches(struct xfp_session *s, struct xfp_bench_list *list)
+{
+    int device = s->options->device;
+
+    if (device >= (int)s->device_count)
+        return xfp_fail(s, "--device %d: this machine has %zu GPU(s), numbered from 0", device,
+                        s->device_count);
+    if (xfp_bench_select(s, list))
+        return -1;
+    return list->count ? 0 : xfp_fail(s, "no benchmark matches (--list names them)");
+}
+
+static int prepare(struct xfp_session *s, struct xfp_bench_list *list)
+{
+    s->cu = xfp_driver_open(s->error, sizeof(s->error));
+    return !s->cu || make_profile(s) || select_benches(s, list) ? -1 : 0;
+}
+
+int xfp_probe_list(const struct xfp_probe_options *options, FILE *out, char *error,
+                   size_t error_bytes)
+{
+    struct xfp_session s = {.options = options};
+    struct xfp_bench_list list = {0};
+    int bad = prepare(&s, &list);
+
+    if (bad)
+        snprintf(error, error_bytes, "%s", s.error);
+    for (size_t i = 0; i < list.count && !bad; i++)
+        fprintf(out, "%-36s %s\n", list.items[i].name, list.items[i].family->summary);
+    free(list.items);
+    close_session(&s);
+    xfp_free(s.profile);
+    return bad;
+}
+
+struct xfp_profile *xfp_probe_run(const struct xfp_probe_options *options,
+                                  struct xfp_probe_outcome *outcome, char *error,
+                                  size_t error_bytes)
+{
+    struct xfp_session s = {.options = options};
+    struct xfp_bench_list list = {0};
+    struct sigaction old[2];
+    int bad = prepare(&s, &list);
+
+    *outcome = (struct xfp_probe_outcome){.selected = list.count};
+    if (!bad)
+        bad = make_pattern(&s, options->max_bytes);
+    if (!bad) {
+        stop_asked = 0;
+        catch_signals(true, old);
+        run_all(&s, &list, outcome);
+        close_session(&s);
+        catch_signals(false, old);
+    } else {
+        close_session(&s);
+        snprintf(error, error_bytes, "%s", s.error);
+        xfp_free(s.profile);
+        s.profile = NULL;
+    }
+    free(list.items);
+    return s.profile;
+}

@@ -1,0 +1,136 @@
+#include "report.h"
+
+#include <libsmartcols.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile_json.h"
+#include "progress.h"
+
+static void set_cell(struct libscols_line *line, size_t column, const char *format, double x)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), format, x);
+    scols_line_set_data(line, column, isfinite(x) ? text : "-");
+}
+
+/* A path's row: time of the smallest copy, best bandwidth, the model. */
+static int add_row(struct libscols_table *table, const struct xfp_path *path)
+{
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    const struct xfp_point *small = &path->points[0], *best = small;
+    const struct xfp_fit *fit = &path->fit;
+    char size[32];
+
+    if (!line)
+        return -1;
+    for (size_t i = 1; i < path->point_count; i++)
+        if (xfp_gbps(path->points[i].bytes, path->points[i].median_ns) >
+            xfp_gbps(best->bytes, best->median_ns))
+            best = &path->points[i];
+    scols_line_set_data(line, 0, path->name);
+    set_cell(line, 1, "%.2f", small->median_ns / 1e3);
+    set_cell(line, 2, "%.2f", small->host_ns > 0 ? small->host_ns / 1e3 : NAN);
+    set_cell(line, 3, "%.2f", small->blocking_ns > 0 ? small->blocking_ns / 1e3 : NAN);
+    set_cell(line, 4, "%.2f", xfp_gbps(best->bytes, best->median_ns));
+    scols_line_set_data(line, 5, xfp_size_text(best->bytes, size, sizeof(size)));
+    set_cell(line, 6, "%.2f", fit->valid ? fit->Lo_ns / 1e3 : NAN);
+    set_cell(line, 7, "%.2f", fit->valid ? fit->g_ns / 1e3 : NAN);
+    set_cell(line, 8, "%.2f", fit->valid ? 1 / fit->G_ns_per_byte : NAN);
+    set_cell(line, 9, "%.1f", fit->valid ? fit->max_error * 100 : NAN);
+    return 0;
+}
+
+static int print_table(const struct xfp_profile *profile, FILE *out)
+{
+    static const char *const columns[] = {"benchmark", "copy us", "call us", "blocking us",
+                                          "best GB/s", "at",      "L+o us",  "g us",
+                                          "1/G GB/s",  "error %"};
+    struct libscols_table *table = scols_new_table();
+    char *text = NULL;
+    int bad = !table;
+
+    for (size_t c = 0; c < 10 && !bad; c++)
+        bad = !scols_table_new_column(table, columns[c], 0, c ? SCOLS_FL_RIGHT : 0);
+    for (size_t i = 0; i < profile->path_count && !bad; i++)
+        bad = add_row(table, &profile->paths[i]);
+    if (!bad)
+        bad = scols_print_table_to_string(table, &text) || fputs(text, out) < 0;
+    free(text);
+    scols_unref_table(table);
+    return bad ? -1 : 0;
+}
+
+static int print_text(const struct xfp_profile *profile, FILE *out)
+{
+    const struct xfp_machine *m = &profile->machine;
+    char size[32];
+
+    fprintf(out, "%s: %s, %d processors, %d NUMA node(s), CUDA %d.%d\n", m->hostname, m->cpu,
+            m->cpus, m->numa_nodes, m->driver_version / 1000, m->driver_version % 1000 / 10);
+    for (size_t i = 0; i < m->gpu_count; i++)
+        fprintf(out, "GPU %zu: %s, %.0f GiB, %d copy engine(s)%s\n", i, m->gpus[i].name,
+                (double)m->gpus[i].memory_bytes / (1 << 30), m->gpus[i].copy_engines,
+                m->simulated ? ", SIMULATED" : "");
+    if (profile->path_count) {
+        const struct xfp_point *first = profile->paths[0].points;
+
+        fprintf(out,
+                "\nTimes are medians of one copy of %s: on the device, until the asynchronous "
+                "call returns,\nand of the blocking call. L+o, g and 1/G: the transfer model; "
+                "error: its largest.\n\n",
+                xfp_size_text(first->bytes, size, sizeof(size)));
+        if (print_table(profile, out))
+            return -1;
+    }
+    for (size_t i = 0; i < profile->warning_count; i++)
+        fprintf(out, "%swarning: %s\n", i ? "" : "\n", profile->warnings[i]);
+    return ferror(out) ? -1 : 0;
+}
+
+static void print_measured(FILE *out, double ns)
+{
+    if (ns > 0)
+        fprintf(out, ",%.10g", ns);
+    else
+        fputc(',', out);
+}
+
+/* A row per point. Names hold no comma or quote: they are made of the words of terms.h. */
+static int print_csv(const struct xfp_profile *profile, FILE *out)
+{
+    fputs("name,method,direction,src_memory,src_device,src_numa,dst_memory,dst_device,dst_numa,"
+          "bytes,n,median_ns,min_ns,max_ns,ci_low_ns,ci_high_ns,host_ns,blocking_ns,gbps\n",
+          out);
+    for (size_t i = 0; i < profile->path_count; i++) {
+        const struct xfp_path *p = &profile->paths[i];
+
+        for (size_t j = 0; j < p->point_count; j++) {
+            const struct xfp_point *t = &p->points[j];
+
+            fprintf(out, "%s,%s,%s,%s,%d,%d,%s,%d,%d,%llu,%u", p->name, xfp_method_word(p->method),
+                    xft_direction_word(p->direction), xft_memory_word(p->src.memory), p->src.device,
+                    p->src.numa, xft_memory_word(p->dst.memory), p->dst.device, p->dst.numa,
+                    (unsigned long long)t->bytes, t->n);
+            fprintf(out, ",%.10g,%.10g,%.10g,%.10g,%.10g", t->median_ns, t->min_ns, t->max_ns,
+                    t->ci_low_ns, t->ci_high_ns);
+            print_measured(out, t->host_ns);
+            print_measured(out, t->blocking_ns);
+            fprintf(out, ",%.6g\n", xfp_gbps(t->bytes, t->median_ns));
+        }
+    }
+    return ferror(out) ? -1 : 0;
+}
+
+const struct xfp_report_format *xfp_report_format(const char *word)
+{
+    static const struct xfp_report_format formats[] = {
+        {"text", print_text}, {"json", xfp_write_json}, {"csv", print_csv}};
+
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (!strcmp(word, formats[i].word))
+            return &formats[i];
+    return NULL;
+}
