@@ -1,0 +1,41 @@
+"""The pages hold together: links lead somewhere, every command has its page, and record.md knows
+every option that the command prints."""
+import os
+import re
+import unittest
+from pathlib import Path
+
+from lab import XFERSCOPE, run
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = ("record", "probe", "analyze", "dump")
+
+
+def pages():
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+class Pages(unittest.TestCase):
+    def test_links(self):
+        missing = []
+        for page in pages():
+            for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+                if "://" not in target and not os.path.exists(page.parent / target):
+                    missing.append(f"{page.relative_to(ROOT)}: {target}")
+        self.assertEqual(missing, [])
+
+    def test_every_command_has_a_page(self):
+        for command in COMMANDS:
+            page = (ROOT / "docs" / f"{command}.md").read_text()
+            self.assertTrue(page.startswith(f"# xferscope {command}\n"), command)
+
+    def test_options_are_documented(self):
+        for command in COMMANDS:
+            usage = run([XFERSCOPE, command, "--help"]).stdout.decode()
+            page = (ROOT / "docs" / f"{command}.md").read_text()
+            for option in sorted(set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", usage))):
+                self.assertIn(option, page, f"docs/{command}.md")
+
+
+if __name__ == "__main__":
+    unittest.main()
