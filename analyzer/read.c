@@ -251,8 +251,9 @@ static struct xfa_trace *open_source(const char *name, struct xfa_source source,
     }
     walk(trace);
     xfa_names_finish(&trace->names);
+    bool closed = trace->header.state == XFT_STATE_CLOSED;
     trace->loss.closed_short =
-        trace->header.state == XFT_STATE_CLOSED && trace->names.pair_count == 0;
+        closed && (trace->names.pair_count == 0 || trace->header.file_bytes > trace->source.bytes);
     return trace;
 }
 

@@ -61,6 +61,8 @@ struct xft_file_header {
     uint64_t events_lost;    /* events that could not be stored (disk full, lanes exhausted) */
     uint64_t stacks_lost;    /* events stored without their call stack */
     uint64_t device_lost;    /* device-time records dropped by the timing source */
+    uint64_t file_bytes;     /* of the whole file when it was closed: a shorter one was truncated;
+                                0 = not told */
 };
 
 /* ---- segments ------------------------------------------------------------------------- */

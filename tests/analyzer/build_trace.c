@@ -1,0 +1,218 @@
+#include "build_trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "segments.h"
+
+static void check(bool good, const char *what)
+{
+    if (good)
+        return;
+    fprintf(stderr, "build_trace: %s\n", what);
+    abort();
+}
+
+static unsigned char *extend(struct trace_builder *b, size_t bytes)
+{
+    while (b->size + bytes > b->room) {
+        b->room = b->room ? 2 * b->room : 65536;
+        b->bytes = realloc(b->bytes, b->room);
+        check(b->bytes, "no memory");
+    }
+    unsigned char *at = b->bytes + b->size;
+    memset(at, 0, bytes);
+    b->size += bytes;
+    return at;
+}
+
+void build_start(struct trace_builder *b, int pid)
+{
+    memset(b, 0, sizeof *b);
+    check(xft_packer_init(&b->packer, &xft_linked_zstd), "packer");
+    b->header.pid = pid;
+    b->header.ppid = 1;
+    b->header.start_mono_ns = TEST_START_NS;
+    b->header.start_real_ns = 1763668800000000000ull; /* 2025-11-20 20:00:00 UTC */
+    extend(b, XFT_HEADER_BYTES);
+}
+
+void build_segment(struct trace_builder *b, unsigned type, const void *raw, size_t bytes)
+{
+    size_t room = xft_pack_bound(&b->packer, bytes);
+    unsigned char *out = extend(b, room);
+    size_t used = xft_pack(&b->packer, type, raw, bytes, out, room);
+    check(used > 0, "pack");
+    b->size -= room - used;
+}
+
+void build_plain_segment(struct trace_builder *b, unsigned type, unsigned flags, const void *stored,
+                         size_t bytes, uint64_t raw_bytes)
+{
+    struct xft_segment head = xft_segment_make(type, flags, stored, bytes, raw_bytes);
+    unsigned char *out = extend(b, xft_segment_span(bytes));
+    memcpy(out, &head, sizeof head);
+    memcpy(out + sizeof head, stored, bytes);
+}
+
+void build_meta(struct trace_builder *b, const char *key, const char *value)
+{
+    char pair[4096];
+    size_t k = strlen(key) + 1, v = strlen(value) + 1;
+    check(k + v <= sizeof pair, "META pair too long");
+    memcpy(pair, key, k);
+    memcpy(pair + k, value, v);
+    build_segment(b, XFT_SEG_META, pair, k + v);
+}
+
+void build_call(struct trace_builder *b, unsigned id, unsigned level, const char *name)
+{
+    unsigned char entry[300];
+    struct xft_call_name call = {(uint16_t)id, (uint8_t)level, (uint8_t)strlen(name)};
+    memcpy(entry, &call, sizeof call);
+    memcpy(entry + sizeof call, name, call.name_bytes);
+    build_segment(b, XFT_SEG_CALLS, entry, sizeof call + call.name_bytes);
+}
+
+void build_stack(struct trace_builder *b, unsigned id, const uint64_t *addresses, unsigned depth)
+{
+    unsigned char entry[sizeof(struct xft_stack) + 64 * sizeof *addresses];
+    struct xft_stack stack = {id, depth};
+    memcpy(entry, &stack, sizeof stack);
+    memcpy(entry + sizeof stack, addresses, depth * sizeof *addresses);
+    build_segment(b, XFT_SEG_STACKS, entry, sizeof stack + depth * sizeof *addresses);
+}
+
+void build_module(struct trace_builder *b, uint64_t start, uint64_t end, const char *path)
+{
+    unsigned char entry[512];
+    struct xft_module module = {
+        .start = start, .end = end, .bias = start, .path_bytes = (uint32_t)strlen(path)};
+    module.build_id_bytes = 2;
+    memcpy(entry, &module, sizeof module);
+    memcpy(entry + sizeof module, path, module.path_bytes);
+    memcpy(entry + sizeof module + module.path_bytes, "\x01\xab", 2);
+    build_segment(b, XFT_SEG_MODULES, entry, sizeof module + module.path_bytes + 2);
+}
+
+void build_symbol(struct trace_builder *b, uint64_t address, unsigned depth, const char *function,
+                  const char *file, unsigned line, const char *module)
+{
+    unsigned char entry[1024], *at = entry + sizeof(struct xft_symbol);
+    const char *const texts[] = {function, file, module};
+    struct xft_symbol symbol = {.address = address,
+                                .depth = depth,
+                                .line = line,
+                                .function_bytes = (uint32_t)strlen(function),
+                                .file_bytes = (uint32_t)strlen(file),
+                                .module_bytes = (uint32_t)strlen(module)};
+    memcpy(entry, &symbol, sizeof symbol);
+    for (size_t i = 0; i < 3; i++) {
+        memcpy(at, texts[i], strlen(texts[i]));
+        at += strlen(texts[i]);
+    }
+    build_segment(b, XFT_SEG_SYMBOLS, entry, (size_t)(at - entry));
+}
+
+void build_events(struct trace_builder *b, unsigned lane, uint64_t first_seq,
+                  const struct xft_event *events, size_t count)
+{
+    while (count > 0) {
+        uint32_t rows = count < XFT_SLAB_EVENTS ? (uint32_t)count : (uint32_t)XFT_SLAB_EVENTS;
+        struct xft_chunk chunk = {.lane = lane, .tid = 100 + (int)lane, .first_seq = first_seq};
+        chunk.rows = rows;
+        size_t room = xft_pack_events_bound(&b->packer);
+        unsigned char *out = extend(b, room);
+        size_t used = xft_pack_events(&b->packer, &chunk, events, out, room);
+        check(used > 0, "pack events");
+        b->size -= room - used;
+        events += rows;
+        first_seq += rows;
+        count -= rows;
+    }
+}
+
+static size_t first_slab(const struct trace_builder *b, size_t segment)
+{
+    return XFT_ALIGN(segment + sizeof(struct xft_segment), 4096);
+}
+
+static size_t lanes_at; /* of the builder that build_lanes() was called for last */
+
+void build_lanes(struct trace_builder *b, unsigned slabs)
+{
+    lanes_at = b->size;
+    size_t end = first_slab(b, lanes_at) + (size_t)slabs * XFT_SLAB_BYTES;
+    size_t stored = end - lanes_at - sizeof(struct xft_segment);
+    struct xft_segment head = xft_segment_make(XFT_SEG_LANES, 0, NULL, stored, stored);
+    unsigned char *out = extend(b, end - lanes_at);
+    memcpy(out, &head, sizeof head);
+}
+
+void build_slab(struct trace_builder *b, unsigned index, unsigned state, unsigned lane,
+                uint64_t first_seq, const struct xft_event *events, size_t count)
+{
+    unsigned char *at = b->bytes + first_slab(b, lanes_at) + (size_t)index * XFT_SLAB_BYTES;
+    struct xft_slab slab = {.magic = XFT_SLAB_MAGIC,
+                            .state = state,
+                            .lane = lane,
+                            .tid = 100 + (int)lane,
+                            .first_seq = first_seq,
+                            .committed = (uint32_t)count};
+    check(count <= XFT_SLAB_EVENTS, "slab too small");
+    memcpy(at, &slab, sizeof slab);
+    memcpy(at + sizeof slab, events, count * sizeof *events);
+}
+
+void build_close(struct trace_builder *b, enum xft_state state, uint64_t end_ns)
+{
+    xft_header_seal(&b->header);
+    b->header.state = state;
+    b->header.end_mono_ns = end_ns;
+    b->header.file_bytes = state == XFT_STATE_CLOSED ? b->size : 0;
+    memcpy(b->bytes, &b->header, sizeof b->header);
+}
+
+void build_version(struct trace_builder *b, unsigned major)
+{
+    b->header.version_major = (uint16_t)major;
+    b->header.checksum = XXH3_64bits(&b->header, offsetof(struct xft_file_header, checksum));
+    memcpy(b->bytes, &b->header, sizeof b->header);
+}
+
+void build_save(const struct trace_builder *b, const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    check(file && fwrite(b->bytes, 1, b->size, file) == b->size && fclose(file) == 0, path);
+}
+
+void build_free(struct trace_builder *b)
+{
+    xft_packer_free(&b->packer);
+    free(b->bytes);
+    memset(b, 0, sizeof *b);
+}
+
+struct xft_event test_transfer(unsigned call, enum xft_direction direction, unsigned host_memory,
+                               uint64_t bytes, uint64_t start_ns, uint64_t host_ns)
+{
+    bool to_device = direction == XFT_DIR_H2D;
+    return (struct xft_event){
+        .start_ns = start_ns,
+        .end_ns = start_ns + host_ns,
+        .bytes = bytes,
+        .width = bytes,
+        .src = to_device ? 0x7f0000001000 : 0x10000000,
+        .dst = to_device ? 0x10000000 : 0x7f0000001000,
+        .count = 1,
+        .call = (uint16_t)call,
+        .kind = XFT_EVENT_TRANSFER,
+        .direction = (uint8_t)direction,
+        .src_mem = (uint8_t)(to_device ? host_memory : XFT_MEM_DEVICE),
+        .dst_mem = (uint8_t)(to_device ? XFT_MEM_DEVICE : host_memory),
+    };
+}

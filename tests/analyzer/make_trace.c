@@ -1,0 +1,70 @@
+/* Writes the inputs of the command tests: make_trace SCENARIO FILE [ARGUMENT]. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario.h"
+
+static void make_profile(const char *path, const char *variant)
+{
+    char error[256];
+    struct xfp_profile *profile = scenario_profile();
+    if (strcmp(variant, "other") == 0) {
+        free(profile->machine.machine_id);
+        free(profile->machine.gpus[0].uuid);
+        free(profile->machine.gpus[0].name);
+        profile->machine.machine_id = strdup("bbbb2222");
+        profile->machine.gpus[0].uuid = strdup("GPU-99999999-1111-2222-3333-444444444444");
+        profile->machine.gpus[0].name = strdup("Other GPU");
+    }
+    profile->machine.simulated = strcmp(variant, "simulated") == 0;
+    if (xfp_save(profile, path, error, sizeof error) != 0) {
+        fprintf(stderr, "%s\n", error);
+        exit(1);
+    }
+    xfp_free(profile);
+}
+
+static void make_newer(struct trace_builder *b)
+{
+    scenario_mixed(b);
+    build_version(b, XFT_VERSION_MAJOR + 1);
+}
+
+static void make_simulated(struct trace_builder *b)
+{
+    build_start(b, 4713);
+    scenario_names(b);
+    build_meta(b, "gpu.simulated", "1");
+    struct xft_event event =
+        test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PAGEABLE, 1 << 20, TEST_START_NS, 90000);
+    build_events(b, 0, 0, &event, 1);
+    build_close(b, XFT_STATE_CLOSED, TEST_START_NS + 200000);
+}
+
+int main(int argc, char **argv)
+{
+    struct trace_builder b = {0};
+    if (argc < 3)
+        return 2;
+    const char *what = argv[1], *path = argv[2], *argument = argc > 3 ? argv[3] : "";
+    if (strcmp(what, "profile") == 0) {
+        make_profile(path, argument);
+        return 0;
+    }
+    if (strcmp(what, "mixed") == 0)
+        scenario_mixed(&b);
+    else if (strcmp(what, "killed") == 0)
+        scenario_killed(&b);
+    else if (strcmp(what, "simulated") == 0)
+        make_simulated(&b);
+    else if (strcmp(what, "many") == 0)
+        scenario_many(&b, strtoul(argument, NULL, 10));
+    else if (strcmp(what, "newer") == 0)
+        make_newer(&b);
+    else
+        return 2;
+    build_save(&b, path);
+    build_free(&b);
+    return 0;
+}
