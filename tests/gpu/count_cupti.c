@@ -1,0 +1,192 @@
+/*
+ * The referee: what CUPTI itself says was copied, for comparison with xferscope's trace.
+ *
+ * The CUDA driver loads this library into the process that initialises it:
+ *
+ *     CUDA_INJECTION64_PATH=libcount_cupti.so XFERSCOPE_CUPTI_COUNT_OUT=counts PROGRAM
+ *
+ * At exit it writes counts.PID, one JSON object: number and bytes of memcpy records per direction
+ * (arrays count as device memory), memsets, and what CUPTI lost. It shares no code with the
+ * recorder but the search for libcupti; records are read through NVIDIA's own headers.
+ */
+#define _GNU_SOURCE
+#include <cupti.h>
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "timing/cupti_load.h"
+
+#define BUFFER_BYTES (4u << 20)
+
+enum row { H2D, D2H, D2D, P2P, H2H, UNKNOWN, MEMSET, ROWS };
+static const char *const row_names[ROWS] = {"H2D", "D2H", "D2D", "P2P", "H2H", "unknown", "memset"};
+
+static struct {
+    uint64_t operations, bytes;
+} totals[ROWS];
+static uint64_t records, dropped, without_time;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct xcp_library cupti;
+
+static enum row row_of(uint8_t copy_kind)
+{
+    switch (copy_kind) {
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
+        return H2D;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
+        return D2H;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOA:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOA:
+        return D2D;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
+        return P2P;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
+        return H2H;
+    default:
+        return UNKNOWN;
+    }
+}
+
+/* A batch may be one record of several copies (CUDA 12.8 and later). */
+static uint64_t copies_in(const CUpti_ActivityMemcpy5 *record)
+{
+#if CUPTI_API_VERSION >= 26
+    static uint32_t version;
+    if (version == 0)
+        cupti.GetVersion(&version);
+    if (version >= 26)
+        return ((const CUpti_ActivityMemcpy6 *)record)->copyCount;
+#endif
+    return 1;
+}
+
+static void add(enum row row, uint64_t operations, uint64_t bytes, bool timed)
+{
+    totals[row].operations += operations;
+    totals[row].bytes += bytes;
+    records++;
+    without_time += !timed;
+}
+
+static void count(const CUpti_Activity *record)
+{
+    if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
+        const CUpti_ActivityMemcpy5 *r = (const void *)record;
+        uint64_t copies = copies_in(r);
+        add(row_of(r->copyKind), copies ? copies : 1, r->bytes, r->start != 0);
+    } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY2) {
+        const CUpti_ActivityMemcpyPtoP3 *r = (const void *)record;
+        add(row_of(r->copyKind), 1, r->bytes, r->start != 0);
+    } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
+        const CUpti_ActivityMemset3 *r = (const void *)record;
+        add(MEMSET, 1, r->bytes, r->start != 0);
+    }
+}
+
+static void requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+    *buffer = aligned_alloc(8, BUFFER_BYTES);
+    *size = *buffer ? BUFFER_BYTES : 0;
+    *max_records = 0;
+}
+
+static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+    struct xcp_activity *record = NULL;
+    size_t lost = 0;
+    pthread_mutex_lock(&lock);
+    while (cupti.ActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
+        count((const void *)record);
+    if (cupti.ActivityGetNumDroppedRecords(NULL, 0, &lost) == CUPTI_SUCCESS)
+        dropped += lost;
+    pthread_mutex_unlock(&lock);
+    free(buffer);
+}
+
+static void write_counts(FILE *out)
+{
+    fprintf(out, "{\"pid\": %d, \"records\": %" PRIu64 ", \"dropped\": %" PRIu64, (int)getpid(),
+            records, dropped);
+    fprintf(out, ", \"without_time\": %" PRIu64 ", \"directions\": {", without_time);
+    for (int i = 0; i < ROWS; i++)
+        fprintf(out, "%s\"%s\": {\"transfers\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
+                i ? ", " : "", row_names[i], totals[i].operations, totals[i].bytes);
+    fprintf(out, "}}\n");
+}
+
+static int owner;
+
+static void at_end(void)
+{
+    const char *base = getenv("XFERSCOPE_CUPTI_COUNT_OUT");
+    char path[4096];
+    if (getpid() != owner)
+        return; /* a forked child: CUPTI and its counts are the parent's */
+    cupti.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    snprintf(path, sizeof path, "%s.%d", base ? base : "cupti-counts", owner);
+    FILE *out = fopen(path, "w");
+    if (out == NULL) {
+        fprintf(stderr, "count_cupti: %s: %m\n", path);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    write_counts(out);
+    pthread_mutex_unlock(&lock);
+    if (fclose(out) != 0)
+        fprintf(stderr, "count_cupti: %s: %m\n", path);
+}
+
+/* ---- start ---------------------------------------------------------------------------------- */
+
+/* The subscription keeps others away: two clients would take each other's buffers. */
+static void ignore(void *user, int domain, uint32_t call, const void *data)
+{
+}
+
+static bool accept(const struct xcp_library *library, const char *path, void *user)
+{
+    xcp_subscriber subscriber;
+    int result = library->Subscribe(&subscriber, ignore, NULL);
+    if (result != CUPTI_SUCCESS) {
+        fprintf(stderr, "count_cupti: %s: cuptiSubscribe failed: %d\n", path, result);
+        return false;
+    }
+    cupti = *library;
+    return true;
+}
+
+static void start(void)
+{
+    struct xfs_cupti_search search = {.symbol = dlsym, .accept = accept};
+    if (!xfs_cupti_find(&search)) {
+        fprintf(stderr, "count_cupti: no CUPTI that can be used\n");
+        return;
+    }
+    if (cupti.ActivityRegisterCallbacks(requested, completed) != CUPTI_SUCCESS ||
+        cupti.ActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY) != CUPTI_SUCCESS ||
+        cupti.ActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY2) != CUPTI_SUCCESS ||
+        cupti.ActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET) != CUPTI_SUCCESS) {
+        fprintf(stderr, "count_cupti: CUPTI would not record copies\n");
+        return;
+    }
+    owner = getpid();
+    atexit(at_end);
+}
+
+/* What the driver calls. Without CUPTI the program runs all the same: no counts are written, and
+ * that is what the comparison then complains about. */
+__attribute__((visibility("default"))) int InitializeInjection(void);
+int InitializeInjection(void)
+{
+    start();
+    return 1;
+}

@@ -1,0 +1,81 @@
+#!/bin/bash
+# What the recorder costs per call: runs the program overhead bare and under the library, in turn,
+# several times, and prints the medians of the runs and their differences to the bare ones, in ns.
+# usage: overhead.sh [BUILD [RUNS [BURSTS [CALLS]]]]
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/gpu/common.sh
+. "$here/common.sh"
+build=$(cd "${1:-$here/../../build}" && pwd)
+runs=${2:-5}
+bursts=${3:-200}
+calls=${4:-1000}
+library=$build/lib/libxferscope.so
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# configuration: the settings of a run under the library; none for a bare one
+configurations=(bare plain stacks cupti)
+declare -A settings=(
+    [plain]="XFERSCOPE_STACKS=0 XFERSCOPE_TIMING=host"
+    [stacks]="XFERSCOPE_STACKS=1 XFERSCOPE_TIMING=host"
+    [cupti]="XFERSCOPE_STACKS=0 XFERSCOPE_TIMING=cupti"
+)
+declare -A meaning=(
+    [bare]="without the library"
+    [plain]="recorded, no stacks, host times"
+    [stacks]="recorded, stacks, host times"
+    [cupti]="recorded, no stacks, CUPTI's times"
+)
+
+measure() { # program configuration: appends ns per call
+    local words=() line
+    if [[ $2 != bare ]]; then
+        read -ra words <<<"${settings[$2]} LD_PRELOAD=$library XFERSCOPE_OUTPUT=$scratch/run"
+    fi
+    line=$(env "${words[@]}" LD_LIBRARY_PATH="$(cuda_path_for "$1")" "$1" "$bursts" "$calls") || return 1
+    rm -rf "$scratch"/run*
+    read -r _ median _ <<<"$line"
+    echo "$median" >>"$scratch/$(basename "$1").$2"
+}
+
+median_of() { # file
+    sort -n "$1" | awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'
+}
+
+table() { # program
+    local name=$1 bare value
+    bare=$(median_of "$scratch/$name.bare")
+    for configuration in "${configurations[@]}"; do
+        value=$(median_of "$scratch/$name.$configuration")
+        awk -v n="$name" -v m="${meaning[$configuration]}" -v v="$value" -v b="$bare" \
+            -v low="$(sort -n "$scratch/$name.$configuration" | head -n 1)" \
+            -v high="$(sort -n "$scratch/$name.$configuration" | tail -n 1)" \
+            'BEGIN {printf "%-16s %-36s %8.0f %8.0f %8.0f %+8.0f\n", n, m, v, low, high, v - b}'
+    done
+}
+
+[[ -e $library ]] || {
+    echo "overhead.sh: $library is missing: build it first" >&2
+    exit 2
+}
+measured=()
+for program in "$build"/bin/programs/overhead_shared "$build"/bin/programs/overhead_static; do
+    [[ -x $program ]] || continue
+    measured+=("$(basename "$program")")
+    for ((run = 0; run < runs; run++)); do
+        for configuration in "${configurations[@]}"; do
+            measure "$program" "$configuration"
+        done
+    done
+done
+((${#measured[@]})) || {
+    echo "overhead.sh: no program overhead_shared or overhead_static in $build/bin/programs" >&2
+    exit 2
+}
+echo "ns per 64-byte cudaMemcpyAsync; medians of $runs runs of $bursts bursts of $calls calls, in turn"
+printf '%-16s %-36s %8s %8s %8s %8s\n' program how median least most "- bare"
+for name in "${measured[@]}"; do
+    table "$name"
+done
