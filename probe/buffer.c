@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <numa.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -131,7 +132,8 @@ int xfp_buffer_make_fitting(struct xfp_session *s, struct xfp_device *d, struct 
         *bytes /= 2;
     }
     if (*bytes < wanted)
-        xfp_warn(s, "measured up to %zu bytes only: %s", *bytes, why);
+        snprintf(s->notice, sizeof(s->notice), "measured up to %zu bytes only: %.180s", *bytes,
+                 why);
     return 0;
 }
 

@@ -23,7 +23,7 @@ int xfp_buffer_make(struct xfp_session *s, struct xfp_device *d, struct xfp_plac
                     size_t bytes, struct xfp_buffer *buffer);
 
 /* As above, with half of `*bytes` (down to `least`) for as long as memory does not suffice; says
- * so in a warning. */
+ * so in the session's notice. */
 int xfp_buffer_make_fitting(struct xfp_session *s, struct xfp_device *d, struct xfp_place place,
                             size_t least, size_t *bytes, struct xfp_buffer *buffer);
 void xfp_buffer_free(struct xfp_session *s, struct xfp_buffer *buffer);

@@ -31,7 +31,8 @@ struct xfp_probe_options {
 
 /* What has become of a run. */
 struct xfp_probe_outcome {
-    size_t selected, measured, failed; /* benchmarks */
+    size_t selected, measured;
+    size_t failed; /* wholly or in part */
     bool interrupted;
 };
 

@@ -123,20 +123,32 @@ static void start_clock(struct xfp_session *s, size_t benches, size_t sizes)
     s->points_planned = benches * sizes;
 }
 
+/* One line for a failure, even when it is every benchmark's (a busy GPU). */
+static void complain(struct xfp_session *s, const char *name, const char *why, char *last)
+{
+    xfp_progress_clear(s);
+    if (strcmp(why, last)) {
+        fprintf(stderr, "xferscope probe: %s: %s\n", name, why);
+        snprintf(last, sizeof(s->error), "%s", why);
+    }
+    xfp_warn(s, "%s: %s", name, why);
+}
+
 static void run_one(struct xfp_session *s, const struct xfp_bench *bench,
-                    struct xfp_probe_outcome *outcome)
+                    struct xfp_probe_outcome *outcome, char *last)
 {
     size_t before = s->profile->path_count;
-    int bad = xfp_wall_ns() < s->deadline_ns ? xfp_bench_run(s, bench)
-                                             : xfp_fail(s, "not measured: the time limit is over");
+    int bad;
 
+    s->notice[0] = '\0';
+    bad = xfp_wall_ns() < s->deadline_ns ? xfp_bench_run(s, bench)
+                                         : xfp_fail(s, "not measured: the time limit is over");
     outcome->measured += s->profile->path_count > before;
-    outcome->failed += bad != 0;
-    if (bad) {
-        xfp_progress_clear(s);
-        fprintf(stderr, "xferscope probe: %s: %s\n", bench->name, s->error);
-        xfp_warn(s, "%s: %s", bench->name, s->error);
-    }
+    outcome->failed += bad || *s->notice;
+    if (bad)
+        complain(s, bench->name, s->error, last);
+    else if (*s->notice)
+        complain(s, bench->name, s->notice, last);
 }
 
 static void run_all(struct xfp_session *s, const struct xfp_bench_list *list,
@@ -144,10 +156,11 @@ static void run_all(struct xfp_session *s, const struct xfp_bench_list *list,
 {
     uint64_t sizes[64];
     size_t count = xfp_sweep_sizes(s->options, sizes, 64);
+    char last[sizeof(s->error)] = "";
 
     start_clock(s, list->count, count);
     for (size_t i = 0; i < list->count && !xfp_interrupted(); i++) {
-        run_one(s, &list->items[i], outcome);
+        run_one(s, &list->items[i], outcome, last);
         s->points_done = (i + 1) * count;
     }
     xfp_progress_clear(s);

@@ -39,7 +39,8 @@ struct xfp_session {
     size_t most_bytes;                /* largest size asked for */
     uint64_t started_ns, deadline_ns; /* monotonic clock */
     size_t points_done, points_planned;
-    char error[240]; /* why the current benchmark failed */
+    char error[240];  /* why the current benchmark failed */
+    char notice[240]; /* what it could not measure, although it did not fail; "" = nothing */
 };
 
 /* Sets the session's error line; returns -1. */

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""The probe as its users meet it: on a driver whose every figure is known, and on ones that fail.
+
+usage: probe_test.py PROBE FAKE_DRIVER_FOLDER MODEL_HEADER SCHEMA [unittest options]
+"""
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+
+PROBE, DRIVER, MODEL, SCHEMA = sys.argv[1:5]
+SMALL = ["--sizes", "64:1M", "--time-limit", "20"]
+
+
+def probe(*options, fault="", driver=DRIVER):
+    environment = dict(os.environ, LD_LIBRARY_PATH=driver, FAKE_CUDA_FAULT=fault)
+    return subprocess.run([PROBE, *options], env=environment, capture_output=True, text=True,
+                          timeout=120)
+
+
+def measured(*options, fault="", status=0):
+    """The profile that a run prints."""
+    run = probe(*options, "--format", "json", fault=fault)
+    if run.returncode != status:
+        raise AssertionError(f"status {run.returncode}: {run.stderr}")
+    return json.loads(run.stdout), run
+
+
+def read(name):
+    with open(name, encoding="utf-8") as file:
+        return file.read()
+
+
+def models():
+    """The fake driver's paths: name to (L+o, g, G)."""
+    found = re.findall(r"fake_(\w+) = \{([^}]*)\}", read(MODEL))
+    return {name: [float(x) for x in numbers.split(",")] for name, numbers in found}
+
+
+def model_of(path):
+    word = path["name"].split("/")
+    return models()[{"peer": "peer", "no-peer": "no_peer"}.get(word[1], word[2])]
+
+
+class KnownMachine(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.profile, cls.run_ = measured(*SMALL)
+
+    def test_every_figure_is_the_drivers(self):
+        for path in self.profile["paths"]:
+            Lo, _, G = model_of(path)
+            self.assertEqual([p["bytes"] for p in path["points"]],
+                             [64 << i for i in range(15)], path["name"])
+            for point in path["points"]:
+                expected = Lo + G * point["bytes"]
+                gated = "pageable" not in path["name"] and "no-peer" not in path["name"]
+                # without the gate the two calls after the first event are seen: 100 ns each
+                slack = 0.002 * expected + (0 if gated else 250)
+                self.assertLess(abs(point["median_ns"] - expected), slack,
+                                (path["name"], point["bytes"]))
+                self.assertGreaterEqual(point["n"], 20)
+                self.assertEqual(point["host_ns"], 100)
+
+    def test_the_fit_finds_the_model(self):
+        for path in self.profile["paths"]:
+            Lo, g, G = model_of(path)
+            fit = path["fit"]
+            if "pageable" in path["name"] or "no-peer" in path["name"]:
+                continue
+            if G * (1 << 20) < Lo:  # nowhere in these sizes do bytes make the time: no fit
+                self.assertIsNone(fit, path["name"])
+                continue
+            self.assertLess(abs(fit["Lo_ns"] / Lo - 1), 0.01, path["name"])
+            self.assertLess(abs(fit["g_ns"] / g - 1), 0.02, path["name"])
+            self.assertLess(abs(fit["G_ns_per_byte"] / G - 1), 0.01, path["name"])
+            self.assertLess(fit["max_error"], 0.01)
+
+    def test_blocking_times_are_a_callers(self):
+        for path in self.profile["paths"]:
+            self.assertEqual(path["blocking"], path["direction"] in ("H2D", "D2H"))
+            for point in path["points"]:
+                if path["blocking"]:
+                    Lo, _, G = model_of(path)
+                    expected = Lo + G * point["bytes"] + 100
+                    self.assertLess(abs(point["blocking_ns"] - expected), 2)
+                else:
+                    self.assertIsNone(point["blocking_ns"])
+
+    def test_every_pair_of_places_is_there(self):
+        names = {p["name"] for p in self.profile["paths"]}
+        for gpu in (0, 1):
+            self.assertIn(f"copy/device/d2d/gpu{gpu}", names)
+            for memory in ("pageable", "pinned", "write-combined", "registered"):
+                for way in ("h2d", "d2h"):
+                    self.assertTrue(any(n.startswith(f"copy/{memory}/{way}/") and
+                                        n.endswith(f"gpu{gpu}") for n in names), (memory, way))
+        for access in ("peer", "no-peer"):
+            for pair in ("gpu0-gpu1", "gpu1-gpu0"):
+                self.assertIn(f"copy/{access}/p2p/{pair}", names)
+
+    def test_the_profile_keeps_to_its_schema(self):
+        schema = json.loads(read(SCHEMA))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.validate(self.profile, schema)
+        broken = json.loads(json.dumps(self.profile))
+        broken["paths"][0]["points"][0]["bytes"] = -1
+        with self.assertRaises(jsonschema.ValidationError):
+            jsonschema.validate(broken, schema)
+
+    def test_a_simulated_machine_is_called_so(self):
+        self.assertTrue(self.profile["machine"]["simulated"])
+        self.assertTrue(any("simulated" in w for w in self.profile["warnings"]))
+
+    def test_nothing_is_said_on_stderr(self):
+        self.assertEqual(self.run_.stderr, "")
+
+
+class Options(unittest.TestCase):
+    def test_usage_errors_are_one_line_and_2(self):
+        for options in (["--sizes", "4"], ["--sizes", "8:4"], ["--sizes", "0:4"],
+                        ["--sizes", "4:8X"], ["--sizes", "1:99999999G"], ["--format", "xml"],
+                        ["--device", "x"], ["--device", "-1"], ["--time-limit", "nan"],
+                        ["--time-limit", "-3"], ["--bogus"], ["extra"], ["-o", ""]):
+            run = probe(*options)
+            self.assertEqual(run.returncode, 2, options)
+            self.assertEqual(run.stderr.count("\n"), 1, (options, run.stderr))
+
+    def test_requests_nothing_can_answer(self):
+        for options, says in ((["--filter", "("], "not a regular expression"),
+                              (["--filter", "nosuch"], "no benchmark matches"),
+                              (["--device", "7"], "2 GPU(s)")):
+            run = probe(*options)
+            self.assertEqual(run.returncode, 1, options)
+            self.assertIn(says, run.stderr)
+
+    def test_list_names_what_filter_selects(self):
+        everything = probe("--list").stdout.splitlines()
+        some = probe("--list", "--filter", "^copy/pinned/", "--device", "1").stdout.splitlines()
+        self.assertGreater(len(everything), len(some))
+        self.assertTrue(some)
+        for line in some:
+            self.assertRegex(line, r"^copy/pinned/\w+/\S*gpu1 +\w")
+        profile, _ = measured("--sizes", "64:128", "--filter", "^copy/pinned/", "--device", "1")
+        self.assertEqual([p["name"] for p in profile["paths"]], [s.split()[0] for s in some])
+
+    def test_quick_takes_every_second_size(self):
+        profile, _ = measured("--quick", "--sizes", "64:4K", "--filter", "d2d/gpu0")
+        self.assertEqual([p["bytes"] for p in profile["paths"][0]["points"]],
+                         [64, 256, 1024, 4096])
+
+    def test_csv_has_a_row_per_point(self):
+        run = probe("--sizes", "64:128", "--filter", "pinned/.*gpu0", "--format", "csv")
+        rows = list(csv.DictReader(io.StringIO(run.stdout)))
+        self.assertEqual(len(rows), 4)
+        for row in rows:
+            expected = int(row["bytes"]) / float(row["median_ns"])
+            self.assertLess(abs(float(row["gbps"]) / expected - 1), 1e-4)
+
+    def test_text_names_the_paths_and_the_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "m.json")
+            run = probe("--sizes", "64:1M", "--filter", "copy/pinned/h2d", "-o", name)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn("copy/pinned/h2d", run.stdout)
+            self.assertIn("SIMULATED", run.stdout)
+            self.assertIn(name, run.stdout)
+            self.assertEqual(json.loads(read(name))["schema"],
+                             "xferscope-profile")
+            self.assertEqual(os.listdir(folder), ["m.json"])
+
+    def test_quiet_is_quiet(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "m.json")
+            run = probe("--sizes", "64:64", "--filter", "d2d/gpu0", "--quiet", "-o", name)
+            self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
+            self.assertTrue(os.path.exists(name))
+
+    def test_a_profile_that_cannot_be_written_is_a_failure(self):
+        for name in ("/nonexistent/m.json", "/dev/full", "/"):
+            run = probe("--sizes", "64:64", "--filter", "d2d/gpu0", "-o", name)
+            self.assertEqual(run.returncode, 1, name)
+            self.assertIn(name, run.stderr)
+
+
+class Faults(unittest.TestCase):
+    def fails(self, fault, says, status=1, options=()):
+        run = probe(*SMALL, "--format", "json", *options, fault=fault)
+        self.assertEqual(run.returncode, status, (fault, run.stderr))
+        self.assertIn(says, run.stderr)
+        return run
+
+    def test_no_driver(self):
+        with tempfile.TemporaryDirectory() as empty:
+            run = probe(driver=empty)
+        if "no driver" not in run.stderr:
+            self.skipTest("this machine has a driver of its own")
+        self.assertEqual((run.returncode, run.stderr.count("\n")), (1, 1))
+
+    def test_no_gpu(self):
+        self.assertEqual(self.fails("no-device", "no GPU").stderr.count("\n"), 1)
+
+    def test_a_busy_gpu_is_said_once(self):
+        run = self.fails("busy", "busy: another process", options=["--filter", "pinned.*gpu0"])
+        self.assertEqual(run.stderr.count("busy"), 1)
+
+    def test_memory_that_cannot_be_pinned(self):
+        run = self.fails("no-pin", "cannot pin", status=3,
+                         options=["--sizes", "64:4M", "--filter", "pinned/h2d.*gpu0"])
+        points = json.loads(run.stdout)["paths"][0]["points"]
+        self.assertEqual(points[-1]["bytes"], 1 << 20)
+
+    def test_a_wrong_byte_is_an_error_and_no_number(self):
+        run = self.fails("corrupt", "wrong data after a copy of 4096 bytes: byte 4095", status=3)
+        for path in json.loads(run.stdout)["paths"]:
+            self.assertEqual([p["bytes"] for p in path["points"]], [64 << i for i in range(6)])
+        self.assertEqual(probe(*SMALL, "--quiet", "--format", "json", "--no-verify",
+                               fault="corrupt").returncode, 0)
+
+    def test_without_kernels_g_is_not_known(self):
+        profile, _ = measured(*SMALL, "--filter", "pinned", fault="no-kernels")
+        for path in profile["paths"]:
+            self.assertIsNone(path["fit"]["g_ns"])
+        self.assertTrue(any("g is not known" in w for w in profile["warnings"]))
+
+    def test_a_gate_that_gives_up_is_not_measured_with(self):
+        profile, _ = measured(*SMALL, "--filter", "pinned/.*gpu0", fault="late-gate")
+        self.assertTrue(any("without the gate" in w for w in profile["warnings"]))
+        for path in profile["paths"]:
+            self.assertIsNone(path["fit"]["g_ns"])
+            Lo, _, G = model_of(path)
+            for p in path["points"]:
+                self.assertLess(abs(p["median_ns"] - Lo - G * p["bytes"]), 250 + 0.01 * Lo)
+
+    def test_interrupting_keeps_what_was_measured(self):
+        run = self.fails("interrupt", "", status=3)
+        profile = json.loads(run.stdout)
+        self.assertGreaterEqual(len(profile["paths"]), 1)
+        self.assertTrue(any("interrupted" in w for w in profile["warnings"]))
+        jsonschema.validate(profile, json.loads(read(SCHEMA)))
+
+    def test_a_clock_too_coarse_gives_no_figures(self):
+        self.fails("host-only-events", "too short")
+
+    def test_the_time_limit_ends_the_run(self):
+        run = self.fails("", "time limit is over", status=3,
+                         options=["--time-limit", "0.000001", "--filter", "pinned|d2d"])
+        self.assertEqual(run.stderr.count("\n"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
