@@ -3,10 +3,10 @@
  *
  * Life cycle. Nothing exists until the first CUDA call of the process; xfs_record_ready() then
  * creates the run directory and the process's file, once. Each thread gets a lane and writes
- * events into its current slab (include/xferscope/trace.h); a full slab is handed to the background thread, which
- * writes it as compressed columns and gives it back. At exit everything is written out, symbols
- * are resolved and the file is rewritten without its lanes; after SIGKILL the slabs are still in
- * the file.
+ * events into its current slab (include/xferscope/trace.h); a full slab is handed to the background
+ * thread, which writes it as compressed columns and gives it back. At exit everything is written
+ * out, symbols are resolved and the file is rewritten without its lanes; after SIGKILL the slabs
+ * are still in the file.
  *
  * fork: the child starts afresh with a file of its own, at its first CUDA call. vfork and exec:
  * nothing to do.

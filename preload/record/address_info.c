@@ -1,0 +1,185 @@
+#include "address_info.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "xferscope/trace.h"
+
+struct xfs_session {
+    const struct xfs_loaded_module *module;
+    Dwfl *dwfl;
+    Dwfl_Module *found; /* NULL: no names */
+};
+
+/* ---- opening ---------------------------------------------------------------------------- */
+
+/* The standard search asks debuginfod when it is configured; nothing here goes to the network. */
+static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+                          const char *file, const char *link, GElf_Word crc, char **path)
+{
+    int fd = dwfl_build_id_find_debuginfo(module, data, name, base, file, link, crc, path);
+    if (fd >= 0 || getenv("DEBUGINFOD_URLS") != NULL)
+        return fd;
+    return dwfl_standard_find_debuginfo(module, data, name, base, file, link, crc, path);
+}
+
+static const Dwfl_Callbacks callbacks = {
+    .find_debuginfo = find_debuginfo,
+    .section_address = dwfl_offline_section_address,
+};
+
+static bool is_same_file(const struct xfs_session *session, uint64_t start_real_ns)
+{
+    const struct xfs_loaded_module *module = session->module;
+    const unsigned char *id;
+    GElf_Addr where;
+    struct stat file;
+    if (module->build_id_bytes == 0)
+        return stat(module->path, &file) == 0 &&
+               (uint64_t)file.st_mtim.tv_sec * 1000000000u <= start_real_ns;
+    int bytes = dwfl_module_build_id(session->found, &id, &where);
+    return bytes > 0 && (size_t)bytes == module->build_id_bytes &&
+           memcmp(id, module->build_id, (size_t)bytes) == 0;
+}
+
+struct xfs_session *xfs_session_open(const struct xfs_loaded_module *module, uint64_t start_real_ns)
+{
+    struct xfs_session *session = calloc(1, sizeof *session);
+    if (session == NULL)
+        return NULL;
+    session->module = module;
+    session->dwfl = dwfl_begin(&callbacks);
+    if (session->dwfl == NULL || module->path[0] != '/')
+        return session;
+    session->found =
+        dwfl_report_elf(session->dwfl, module->path, module->path, -1, module->bias, true);
+    dwfl_report_end(session->dwfl, NULL, NULL);
+    if (session->found && !is_same_file(session, start_real_ns))
+        session->found = NULL;
+    return session;
+}
+
+void xfs_session_close(struct xfs_session *session)
+{
+    if (session && session->dwfl)
+        dwfl_end(session->dwfl);
+    free(session);
+}
+
+/* ---- one address ------------------------------------------------------------------------ */
+
+struct place {
+    const char *file;
+    uint32_t line;
+};
+
+static void append(struct xfs_symbol_list *out, const void *bytes, size_t n)
+{
+    if (out->failed || n == 0)
+        return;
+    if (out->count + n > out->room) {
+        size_t room = 2 * (out->count + n) + 4096;
+        unsigned char *more = realloc(out->bytes, room);
+        if (more == NULL) {
+            out->failed = true;
+            return;
+        }
+        out->bytes = more;
+        out->room = room;
+    }
+    memcpy(out->bytes + out->count, bytes, n);
+    out->count += n;
+}
+
+static void put(struct xfs_symbol_list *out, const struct xfs_session *session, uint64_t address,
+                uint32_t depth, const char *function, struct place place)
+{
+    const char *file = place.file ? place.file : "", *name = function ? function : "";
+    struct xft_symbol symbol = {
+        .address = address,
+        .depth = depth,
+        .line = place.file ? place.line : 0,
+        .function_bytes = (uint32_t)strlen(name),
+        .file_bytes = (uint32_t)strlen(file),
+        .module_bytes = (uint32_t)strlen(session->module->path),
+    };
+    append(out, &symbol, sizeof symbol);
+    append(out, name, symbol.function_bytes);
+    append(out, file, symbol.file_bytes);
+    append(out, session->module->path, symbol.module_bytes);
+}
+
+/* As the linker sees it; C++ names stay mangled. */
+static const char *function_name(Dwarf_Die *die)
+{
+    static const unsigned names[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name};
+    Dwarf_Attribute attribute;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (dwarf_attr_integrate(die, names[i], &attribute))
+            return dwarf_formstring(&attribute);
+    return dwarf_diename(die);
+}
+
+/* Where an inlined function was called. */
+static struct place call_place(Dwarf_Die *unit, Dwarf_Die *inlined)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word number;
+    Dwarf_Files *files;
+    size_t count;
+    struct place place = {0};
+    if (dwarf_getsrcfiles(unit, &files, &count) == 0 &&
+        dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &number) == 0)
+        place.file = dwarf_filesrc(files, number, NULL, NULL);
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &number) == 0)
+        place.line = (uint32_t)number;
+    return place;
+}
+
+/* The functions around a pc, innermost first. Returns how many there were. */
+static uint32_t put_scopes(struct xfs_session *session, uint64_t address, struct place place,
+                           struct xfs_symbol_list *out)
+{
+    Dwarf_Addr bias;
+    Dwarf_Die *unit = dwfl_module_addrdie(session->found, address - 1, &bias);
+    Dwarf_Die *scopes = NULL, *chain = NULL;
+    uint32_t depth = 0;
+    int n = unit ? dwarf_getscopes(unit, address - 1 - bias, &scopes) : 0;
+    n = n > 0 ? dwarf_getscopes_die(&scopes[0], &chain) : 0;
+    for (int i = 0; i < n; i++) {
+        int tag = dwarf_tag(&chain[i]);
+        if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
+            continue;
+        put(out, session, address, depth++, function_name(&chain[i]), place);
+        if (tag == DW_TAG_subprogram)
+            break;
+        place = call_place(unit, &chain[i]);
+    }
+    free(scopes);
+    free(chain);
+    return depth;
+}
+
+void xfs_session_resolve(struct xfs_session *session, uint64_t address, struct xfs_symbol_list *out)
+{
+    struct place place = {0};
+    const char *function = NULL;
+    if (session->found) {
+        Dwfl_Line *line = dwfl_module_getsrc(session->found, address - 1);
+        int number = 0;
+        if (line)
+            place.file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
+        place.line = number > 0 ? (uint32_t)number : 0;
+        if (put_scopes(session, address, place, out) > 0)
+            return;
+        GElf_Off offset;
+        GElf_Sym symbol;
+        function =
+            dwfl_module_addrinfo(session->found, address - 1, &offset, &symbol, NULL, NULL, NULL);
+    }
+    put(out, session, address, 0, function, place);
+}

@@ -1,0 +1,192 @@
+#define _GNU_SOURCE
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "segments.h"
+#include "write.h"
+
+#define HIGH_FD 1000
+
+/* ---- the descriptor --------------------------------------------------------------------- */
+
+/* Out of the way of programs that count on low numbers or close them all. */
+static int move_high(int fd)
+{
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+    if (high < 0)
+        return fd;
+    close(fd);
+    return high;
+}
+
+/* Held while the process lives, and not inherited by its children: how others see that the file is
+ * in use. */
+static void lock_file(int fd)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    (void)fcntl(fd, F_SETLK, &whole); /* without it there is still /proc/PID/maps */
+}
+
+static bool is_ours(const struct xfs_file *file, int fd)
+{
+    struct stat now;
+    return fstat(fd, &now) == 0 && now.st_dev == file->device && now.st_ino == file->inode;
+}
+
+/* Lock held. A descriptor that is not ours any more belongs to the program: it is left alone. */
+static int descriptor(struct xfs_file *file)
+{
+    if (file->fd >= 0 && is_ours(file, file->fd))
+        return file->fd;
+    file->fd = -1;
+    int fd = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return -1;
+    if (!is_ours(file, fd)) {
+        close(fd);
+        errno = ESTALE;
+        return -1;
+    }
+    file->fd = move_high(fd);
+    lock_file(file->fd);
+    return file->fd;
+}
+
+/* ---- creating --------------------------------------------------------------------------- */
+
+static bool make_directory(const char *path, bool must_make)
+{
+    struct stat found;
+    if (mkdir(path, 0700) == 0)
+        return true;
+    if (errno != EEXIST || must_make || lstat(path, &found) != 0)
+        return false;
+    errno = ENOTDIR;
+    return S_ISDIR(found.st_mode);
+}
+
+/* Another process of the same number may have recorded here: the first free name counts up. */
+static int create_new(struct xfs_file *file, const char *directory,
+                      const struct xft_file_header *header)
+{
+    for (unsigned i = 0; i < 100; i++) {
+        int n = snprintf(file->path, sizeof file->path, "%s/%d-%llu.trace", directory,
+                         (int)header->pid, (unsigned long long)header->start_mono_ns + i);
+        if (n < 0 || (size_t)n >= sizeof file->path - sizeof ".tmp") {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        int fd = open(file->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+/* Real blocks, so that a store to the mapping cannot find the disk full (SIGBUS). */
+static bool allocate(int fd, uint64_t at, uint64_t bytes)
+{
+    if (!xft_within_limit(at + bytes))
+        return false;
+    int error = 0;
+    do {
+        if (fallocate(fd, 0, (off_t)at, (off_t)bytes) == 0)
+            return true;
+        error = errno;
+    } while (error == EINTR);
+    if (error == EOPNOTSUPP)
+        error = posix_fallocate(fd, (off_t)at, (off_t)bytes);
+    errno = error;
+    return error == 0;
+}
+
+static bool map_header(struct xfs_file *file, const struct xft_file_header *header)
+{
+    if (!allocate(file->fd, 0, XFT_HEADER_BYTES))
+        return false;
+    void *map = mmap(NULL, XFT_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
+    if (map == MAP_FAILED)
+        return false;
+    file->header = map;
+    *file->header = *header;
+    return true;
+}
+
+bool xfs_file_create(struct xfs_file *file, const char *directory, bool must_make,
+                     struct xft_file_header *header)
+{
+    *file = (struct xfs_file){.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .end = XFT_HEADER_BYTES};
+    if (!make_directory(directory, must_make))
+        return false;
+    file->fd = create_new(file, directory, header);
+    struct stat made;
+    if (file->fd < 0)
+        return false;
+    file->fd = move_high(file->fd);
+    lock_file(file->fd);
+    header->state = XFT_STATE_RECORDING;
+    xft_header_seal(header);
+    if (fstat(file->fd, &made) == 0 && map_header(file, header)) {
+        file->device = made.st_dev;
+        file->inode = made.st_ino;
+        return true;
+    }
+    int error = errno;
+    close(file->fd);
+    unlink(file->path);
+    errno = error;
+    return false;
+}
+
+/* ---- appending -------------------------------------------------------------------------- */
+
+bool xfs_file_append(struct xfs_file *file, const void *segments, size_t bytes)
+{
+    pthread_mutex_lock(&file->lock);
+    int fd = descriptor(file);
+    bool good = fd >= 0 && xft_write_at(fd, segments, bytes, file->end);
+    if (good)
+        file->end += bytes; /* else what was written of it is overwritten by the next */
+    pthread_mutex_unlock(&file->lock);
+    return good;
+}
+
+struct xft_slab *xfs_file_append_lanes(struct xfs_file *file, size_t slabs)
+{
+    struct xft_slab *map = MAP_FAILED;
+    pthread_mutex_lock(&file->lock);
+    uint64_t start = XFT_ALIGN(file->end + sizeof(struct xft_segment), 4096);
+    uint64_t end = start + slabs * XFT_SLAB_BYTES;
+    struct xft_segment head = xft_segment_make(
+        XFT_SEG_LANES, 0, NULL, end - file->end - sizeof head, end - file->end - sizeof head);
+    int fd = descriptor(file);
+    if (fd >= 0 && allocate(fd, file->end, end - file->end))
+        map = mmap(NULL, end - start, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)start);
+    if (map != MAP_FAILED && xft_write_at(fd, &head, sizeof head, file->end)) {
+        file->end = end;
+    } else if (map != MAP_FAILED) {
+        munmap(map, end - start);
+        map = MAP_FAILED;
+    }
+    pthread_mutex_unlock(&file->lock);
+    return map == MAP_FAILED ? NULL : map;
+}
+
+void *xfs_file_map(struct xfs_file *file, size_t *bytes)
+{
+    void *map = MAP_FAILED;
+    pthread_mutex_lock(&file->lock);
+    int fd = descriptor(file);
+    *bytes = file->end;
+    if (fd >= 0)
+        map = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, fd, 0);
+    pthread_mutex_unlock(&file->lock);
+    return map == MAP_FAILED ? NULL : map;
+}

@@ -1,0 +1,52 @@
+/*
+ * The process's trace file: created once, then only appended to.
+ *
+ * Programs close descriptors they do not know, so the file's own is kept high, checked against the
+ * file's device and inode before each use, and opened again by path when it is gone. The header is
+ * mapped and stays valid whatever happens to the descriptor.
+ *
+ * Appending never goes over RLIMIT_FSIZE (SIGXFSZ would end the program). All functions are
+ * thread-safe; failures return false with errno set, the file is then as before.
+ */
+#ifndef XFS_FILE_H
+#define XFS_FILE_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "xferscope/trace.h"
+
+struct xfs_file {
+    pthread_mutex_t lock;
+    int fd;
+    dev_t device;
+    ino_t inode;
+    uint64_t end;                   /* where the next segment goes; a multiple of 8 */
+    struct xft_file_header *header; /* mapped, shared */
+    char path[PATH_MAX];
+};
+
+/*
+ * Makes `directory` (absolute) if needed, and in it PID-STARTNS.trace with this header.
+ * `must_make`: the directory may not exist before.
+ */
+bool xfs_file_create(struct xfs_file *file, const char *directory, bool must_make,
+                     struct xft_file_header *header);
+
+/* Appends whole segments; bytes is a multiple of 8. */
+bool xfs_file_append(struct xfs_file *file, const void *segments, size_t bytes);
+
+/*
+ * Appends a LANES segment with room for `slabs` slabs, its blocks allocated, and maps them. NULL on
+ * failure.
+ */
+struct xft_slab *xfs_file_append_lanes(struct xfs_file *file, size_t slabs);
+
+/* Maps the file as it now is, read-only, private to the caller; NULL on failure. */
+void *xfs_file_map(struct xfs_file *file, size_t *bytes);
+
+#endif

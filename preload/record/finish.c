@@ -1,0 +1,84 @@
+#define _GNU_SOURCE
+#include "recorder.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "record.h"
+#include "rewrite.h"
+
+void xfs_count_events_lost(struct xfs_recorder *recorder, uint64_t n)
+{
+    __atomic_fetch_add(&atomic_load(&recorder->header)->events_lost, n, __ATOMIC_RELAXED);
+}
+
+void xfs_count_stacks_lost(struct xfs_recorder *recorder, uint64_t n)
+{
+    __atomic_fetch_add(&atomic_load(&recorder->header)->stacks_lost, n, __ATOMIC_RELAXED);
+}
+
+/* The path may have been deleted, or be somebody else's file by now. */
+static bool is_in_place(const struct xfs_file *file)
+{
+    struct stat now;
+    if (lstat(file->path, &now) != 0)
+        return false;
+    errno = ENOENT;
+    return now.st_dev == file->device && now.st_ino == file->inode;
+}
+
+/* Losses from here on are counted in the new file. Threads that were between begin and commit when
+ * the slabs were read have added events that it does not hold: these too. */
+static void move_header(struct xfs_recorder *recorder, const struct xft_rewrite *rewrite)
+{
+    void *map = mmap(NULL, XFT_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, rewrite->fd, 0);
+    close(rewrite->fd);
+    if (map == MAP_FAILED)
+        return;
+    atomic_store(&recorder->header, map);
+    uint64_t now = xfs_lanes_count(&recorder->lanes);
+    if (now > rewrite->slab_events)
+        xfs_count_events_lost(recorder, now - rewrite->slab_events);
+}
+
+static bool rewrite_file(struct xfs_recorder *recorder)
+{
+    struct xft_rewrite rewrite = {
+        .packer = &recorder->packer,
+        .symbols = recorder->symbols,
+        .symbols_bytes = recorder->symbols_bytes,
+        .exit = "exit",
+        .end_mono_ns = xfs_now_ns(),
+    };
+    void *file = is_in_place(&recorder->file) ? xfs_file_map(&recorder->file, &rewrite.size) : NULL;
+    if (file == NULL)
+        return false;
+    rewrite.file = file;
+    bool good = xft_rewrite(&rewrite, recorder->file.path);
+    if (good)
+        move_header(recorder, &rewrite);
+    int error = errno;
+    munmap(file, rewrite.size);
+    errno = error;
+    return good;
+}
+
+void xfs_recorder_finish(struct xfs_recorder *recorder)
+{
+    bool done = xfs_writer_finish(recorder);
+    if (!done) { /* it may hold the packer */
+        xfs_log("names took too long; the trace stays as it is: `xferscope record` completes it");
+        return;
+    }
+    pthread_mutex_lock(&recorder->pack_lock);
+    if (!rewrite_file(recorder))
+        xfs_log("cannot complete %s: %s; it is readable as it is", recorder->file.path,
+                strerrordesc_np(errno));
+    else
+        xfs_verbose("recorded %s", recorder->file.path);
+    pthread_mutex_unlock(&recorder->pack_lock);
+}

@@ -1,0 +1,138 @@
+#define _GNU_SOURCE
+#include "symbols.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "rewrite.h"
+#include "segments.h"
+
+/* ---- is its process alive? -------------------------------------------------------------- */
+
+static bool is_locked(int fd)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
+/* The lock goes when the program closes our descriptor, but the mapping stays. The process may have
+ * become another program since (exec), or its number another process. */
+static bool is_mapped(pid_t pid, const char *path)
+{
+    char maps[64], *line = NULL;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t room = 0;
+    bool mapped = false;
+    if (pid <= 0 || (kill(pid, 0) != 0 && errno == ESRCH))
+        return false;
+    snprintf(maps, sizeof maps, "/proc/%d/maps", (int)pid);
+    FILE *file = fopen(maps, "re");
+    if (file == NULL)
+        return errno != ENOENT; /* alive, and not ours to look into */
+    while (!mapped && getline(&line, &room, file) > 0)
+        mapped = strstr(line, name) != NULL;
+    free(line);
+    fclose(file);
+    return mapped;
+}
+
+/* ---- what is to be done ----------------------------------------------------------------- */
+
+static bool has_segment(const unsigned char *file, size_t size, unsigned type)
+{
+    struct xft_file_header header;
+    memcpy(&header, file, sizeof header);
+    struct xft_walk walk = {file, size, header.header_bytes, false};
+    struct xft_view view;
+    while (xft_walk_next(&walk, &view))
+        if (view.head.type == type)
+            return true;
+    return false;
+}
+
+static int rewrite(const unsigned char *file, size_t size, bool resolve, const char *path,
+                   char *error, size_t error_bytes)
+{
+    struct xft_packer packer;
+    const int never = 0;
+    void *symbols = NULL;
+    size_t symbols_bytes = 0;
+    if (!xft_packer_init(&packer, &xft_linked_zstd)) {
+        snprintf(error, error_bytes, "%s: out of memory", path);
+        return -1;
+    }
+    if (resolve)
+        xfs_symbols_resolve(file, size, ZSTD_decompress, &never, &symbols, &symbols_bytes);
+    struct xft_rewrite job = {
+        .file = file,
+        .size = size,
+        .packer = &packer,
+        .symbols = symbols,
+        .symbols_bytes = symbols_bytes,
+        .decompress = ZSTD_decompress,
+    };
+    bool good = xft_rewrite(&job, path);
+    if (good)
+        close(job.fd);
+    else
+        snprintf(error, error_bytes, "%s: cannot complete it: %s", path, strerror(errno));
+    free(symbols);
+    xft_packer_free(&packer);
+    return good ? 0 : -1;
+}
+
+static int finish(int fd, const unsigned char *file, size_t size, const char *path, bool symbols,
+                  char *error, size_t error_bytes)
+{
+    struct xft_file_header header;
+    const char *why = xft_header_check(file, size);
+    if (why) {
+        snprintf(error, error_bytes, "%s: %s", path, why);
+        return -1;
+    }
+    memcpy(&header, file, sizeof header);
+    bool closed = header.state == XFT_STATE_CLOSED;
+    if (!closed && (is_locked(fd) || is_mapped(header.pid, path))) {
+        snprintf(error, error_bytes, "%s: process %d is still recording", path, (int)header.pid);
+        return -1;
+    }
+    bool resolve = symbols && has_segment(file, size, XFT_SEG_STACKS) &&
+                   !has_segment(file, size, XFT_SEG_SYMBOLS);
+    if (closed && !resolve)
+        return 0;
+    return rewrite(file, size, resolve, path, error, error_bytes);
+}
+
+int xfs_finish_file(const char *path, bool symbols, char *error, size_t error_bytes)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    int status = -1;
+    size_t size = (size_t)info.st_size;
+    void *file = MAP_FAILED;
+    if (!S_ISREG(info.st_mode) || size == 0)
+        snprintf(error, error_bytes, "%s: %s", path,
+                 size ? "not a regular file" : "the file is empty");
+    else if ((file = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
+        snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
+    else
+        status = finish(fd, file, size, path, symbols, error, error_bytes);
+    if (file != MAP_FAILED)
+        munmap(file, size);
+    close(fd);
+    return status;
+}

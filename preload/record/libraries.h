@@ -1,0 +1,27 @@
+/*
+ * What recording needs beyond libc, loaded privately (RTLD_LOCAL) when it starts, never before:
+ * zstd, libunwind, and at the end the symbols module. Looked for by soname, then beside this
+ * library and in deps/ beside it. What is missing is said once, and done without.
+ *
+ * Loaded once and kept, also by forked children.
+ */
+#ifndef XFS_LIBRARIES_H
+#define XFS_LIBRARIES_H
+
+#include <stddef.h>
+
+#include "pack.h"
+#include "symbols.h"
+
+struct xfs_libraries {
+    const struct xft_zstd *zstd;    /* NULL: events are stored uncompressed */
+    int (*backtrace)(void **, int); /* unw_backtrace or glibc's; NULL: no stacks */
+};
+
+/* Loads what is not loaded yet. One thread at a time. */
+const struct xfs_libraries *xfs_libraries_load(void);
+
+/* xfs_symbols_resolve of libxferscope-symbols.so; NULL when it cannot be loaded. */
+xfs_symbols_function *xfs_libraries_symbols(void);
+
+#endif

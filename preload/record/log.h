@@ -1,0 +1,25 @@
+/*
+ * What the recorder says, on stderr, one line at a time, "xferscope: " before it. Allocates
+ * nothing, keeps errno.
+ *
+ * The program may close stderr and open a file of its own under the same number: lines go out only
+ * while descriptor 2 is still what it was at xfs_log_start().
+ */
+#ifndef XFS_LOG_H
+#define XFS_LOG_H
+
+#include <stdbool.h>
+
+/* Remembers what descriptor 2 is. Until then nothing is said. */
+void xfs_log_start(void);
+
+/* As printf, without floating point; cut at 512 bytes. */
+void xfs_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same, only with XFERSCOPE_VERBOSE=1. */
+void xfs_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* True the first time it is asked about this flag: for messages that are said once. */
+bool xfs_once(int *flag);
+
+#endif

@@ -1,0 +1,294 @@
+#define _GNU_SOURCE
+#include "record.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guard.h"
+#include "log.h"
+#include "recorder.h"
+
+/* Initial-exec: dynamic TLS could call malloc in the middle of the program's call. */
+#define TLS __thread __attribute__((tls_model("initial-exec")))
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+enum state { STATE_NEW, STATE_ON, STATE_OFF, STATE_CLOSED };
+
+/*
+ * What must be forgotten in a forked child lies in one page that the kernel wipes there: a child
+ * that never heard of pthread_atfork (a bare clone) finds state NEW, no recorder and a free lock.
+ */
+struct life {
+    struct xfs_recorder *_Atomic current; /* that events go to now */
+    struct xfs_recorder *_Atomic closed;  /* that counts what comes after the end */
+    atomic_int state;
+    pthread_mutex_t lock; /* zero is PTHREAD_MUTEX_INITIALIZER */
+};
+
+static struct life *_Atomic life;
+static TLS struct xfs_lane *self;
+static TLS bool entered; /* in the slow path: a signal handler, or a malloc that uses CUDA */
+
+static pthread_key_t lane_key;
+static bool registered;
+
+static struct xfs_recorder *current_recorder(void)
+{
+    struct life *l = atomic_load_explicit(&life, memory_order_acquire);
+    return l ? atomic_load_explicit(&l->current, memory_order_acquire) : NULL;
+}
+
+static struct life *get_life(void)
+{
+    struct life *l = atomic_load(&life), *none = NULL;
+    if (l)
+        return l;
+    l = mmap(NULL, sizeof *l, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (l == MAP_FAILED)
+        return NULL;
+    madvise(l, sizeof *l, MADV_WIPEONFORK);
+    if (atomic_compare_exchange_strong(&life, &none, l))
+        return l;
+    munmap(l, sizeof *l);
+    return none;
+}
+
+/* For kernels without MADV_WIPEONFORK, and for the thread-local half. */
+static void in_child(void)
+{
+    struct life *l = atomic_load(&life);
+    if (l)
+        memset(l, 0, sizeof *l);
+    self = NULL;
+    entered = false;
+}
+
+static void thread_ends(void *lane)
+{
+    struct xfs_lane *ending = lane;
+    self = NULL;
+    if (ending->recorder == current_recorder()) {
+        struct xfs_guard guard = xfs_guard_enter();
+        xfs_lane_close(ending);
+        xfs_guard_leave(guard);
+    }
+}
+
+/* Lock held. */
+static struct xfs_recorder *start(struct life *l)
+{
+    const struct xfs_settings *settings = xfs_settings();
+    struct xfs_recorder *recorder = NULL;
+    if (!registered)
+        registered = pthread_key_create(&lane_key, thread_ends) == 0;
+    if (settings->enable && registered)
+        recorder = xfs_recorder_create(settings);
+    atomic_store(&l->current, recorder);
+    atomic_store(&l->state, recorder ? STATE_ON : STATE_OFF);
+    return recorder;
+}
+
+/* Others record meanwhile: only the first part is done under the lock. */
+static void start_once(struct life *l)
+{
+    static atomic_bool fork_watched;
+    struct xfs_recorder *started = NULL;
+    pthread_mutex_lock(&l->lock);
+    if (atomic_load(&l->state) == STATE_NEW)
+        started = start(l);
+    pthread_mutex_unlock(&l->lock);
+    if (started == NULL)
+        return;
+    if (!atomic_exchange(&fork_watched, true))
+        pthread_atfork(NULL, NULL, in_child);
+    xfs_recorder_equip(started);
+}
+
+static struct xfs_lane *attach(struct xfs_recorder *recorder)
+{
+    if (self == NULL || self->recorder != recorder) {
+        self = xfs_lane_open(recorder);
+        if (self)
+            pthread_setspecific(lane_key, self);
+        else
+            xfs_count_events_lost(recorder, 1);
+    }
+    return self;
+}
+
+static bool ready_slowly(void)
+{
+    if (entered)
+        return false;
+    struct xfs_guard guard = xfs_guard_enter();
+    entered = true;
+    xfs_log_start();
+    struct life *l = get_life();
+    if (l && atomic_load(&l->state) == STATE_NEW)
+        start_once(l);
+    struct xfs_recorder *recorder = current_recorder();
+    bool ready = recorder ? attach(recorder) != NULL : l && atomic_load(&l->closed) != NULL;
+    entered = false;
+    xfs_guard_leave(guard);
+    return ready;
+}
+
+bool xfs_record_ready(void)
+{
+    if (self && self->recorder == current_recorder())
+        return true;
+    struct life *l = atomic_load_explicit(&life, memory_order_acquire);
+    if (l && atomic_load_explicit(&l->state, memory_order_relaxed) == STATE_OFF)
+        return false;
+    return ready_slowly();
+}
+
+/* ---- events ----------------------------------------------------------------------------- */
+
+static void lose_event(void)
+{
+    struct life *l = atomic_load(&life);
+    struct xfs_recorder *recorder = current_recorder();
+    if (recorder == NULL && l)
+        recorder = atomic_load(&l->closed);
+    if (recorder)
+        xfs_count_events_lost(recorder, 1);
+}
+
+/* A first event, a full slab, or none of ours to take. */
+static bool prepare_slowly(void)
+{
+    struct xfs_recorder *recorder = current_recorder();
+    if (entered || recorder == NULL || (self && self->recorder == recorder && self->busy))
+        return false;
+    struct xfs_guard guard = xfs_guard_enter();
+    entered = true;
+    struct xfs_lane *lane = attach(recorder);
+    bool room = lane && (lane->next < lane->room || xfs_lane_refill(lane));
+    entered = false;
+    xfs_guard_leave(guard);
+    return room;
+}
+
+struct xft_event *xfs_event_begin(void)
+{
+    struct xfs_lane *lane = self;
+    bool prepared =
+        lane && lane->recorder == current_recorder() && !lane->busy && lane->next < lane->room;
+    if (!prepared && !prepare_slowly()) {
+        lose_event();
+        return NULL;
+    }
+    lane = self;
+    lane->busy = true;
+    lane->event = (struct xft_event){0};
+    return &lane->event;
+}
+
+/* The event goes to the mapping only here, and only while it is this process's: a handler that
+ * forked between begin and commit must not make the child write to the parent's file. */
+void xfs_event_commit(struct xft_event *event)
+{
+    struct xfs_lane *lane = self;
+    if (lane == NULL || event != &lane->event)
+        return;
+    struct xfs_recorder *recorder = current_recorder();
+    if (lane->recorder == recorder) {
+        lane->rows[lane->next] = *event;
+        lane->next++;
+        __atomic_store_n(&lane->slab->shared->committed, lane->next, __ATOMIC_RELEASE);
+    } else if (recorder == NULL) {
+        lose_event(); /* recording ended since begin */
+    }
+    lane->busy = false;
+}
+
+uint32_t xfs_stack_capture(void)
+{
+    uint64_t addresses[64];
+    struct xfs_recorder *recorder = current_recorder();
+    struct xfs_lane *lane = self;
+    if (recorder == NULL || lane == NULL || lane->recorder != recorder ||
+        !recorder->settings->stacks)
+        return 0;
+    const struct xfs_libraries *libraries =
+        atomic_load_explicit(&recorder->libraries, memory_order_acquire);
+    if (libraries == NULL || recorder->stacks.slots == NULL || lane->in_stack || entered) {
+        xfs_count_stacks_lost(recorder, 1);
+        return 0;
+    }
+    struct xfs_guard guard = xfs_guard_enter();
+    lane->in_stack = true;
+    uint32_t depth = xfs_stacks_take(recorder, addresses, recorder->settings->stack_depth);
+    uint32_t id = depth ? xfs_stacks_intern(recorder, addresses, depth) : 0;
+    lane->in_stack = false;
+    xfs_guard_leave(guard);
+    return id;
+}
+
+void xfs_meta_set(const char *key, const char *value)
+{
+    struct xfs_recorder *recorder = current_recorder();
+    if (recorder == NULL || entered)
+        return;
+    struct xfs_guard guard = xfs_guard_enter();
+    entered = true;
+    xfs_write_meta(recorder, key, value);
+    entered = false;
+    xfs_guard_leave(guard);
+}
+
+void xfs_count_device_lost(uint64_t n)
+{
+    struct life *l = atomic_load(&life);
+    struct xfs_recorder *recorder = current_recorder();
+    if (recorder == NULL && l)
+        recorder = atomic_load(&l->closed);
+    if (recorder)
+        __atomic_fetch_add(&atomic_load(&recorder->header)->device_lost, n, __ATOMIC_RELAXED);
+}
+
+/* ---- time ------------------------------------------------------------------------------- */
+
+static uint64_t host_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t (*_Atomic clock_now)(void) = host_clock;
+
+uint64_t xfs_now_ns(void)
+{
+    return atomic_load_explicit(&clock_now, memory_order_relaxed)();
+}
+
+void xfs_clock_use(uint64_t (*now)(void))
+{
+    atomic_store(&clock_now, now);
+}
+
+/* ---- the end ---------------------------------------------------------------------------- */
+
+/* A destructor of the library: it runs after the program's own exit handlers and destructors, so
+ * that what they copy is recorded. The child of a vfork that calls exit() is not this process. */
+__attribute__((destructor)) static void process_ends(void)
+{
+    struct life *l = atomic_load(&life);
+    struct xfs_recorder *recorder = current_recorder();
+    if (recorder == NULL || recorder->pid != getpid())
+        return;
+    struct xfs_guard guard = xfs_guard_enter();
+    entered = true;
+    atomic_store(&l->closed, recorder);
+    atomic_store(&l->state, STATE_CLOSED);
+    atomic_store(&l->current, NULL);
+    xfs_recorder_finish(recorder);
+    entered = false;
+    xfs_guard_leave(guard);
+}

@@ -1,0 +1,87 @@
+/*
+ * The recorder's state, shared by the sources of this folder only.
+ *
+ * All of it is in one struct that lives as long as the process; a forked child forgets the pointer
+ * and starts with another one, so no lock or count of the parent is ever met.
+ *
+ * Locks, in the order in which they may be taken: lanes.lock, or stacks.lock, or pack_lock; then
+ * file.lock.
+ */
+#ifndef XFS_RECORDER_H
+#define XFS_RECORDER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "file.h"
+#include "lanes.h"
+#include "libraries.h"
+#include "modules.h"
+#include "pack.h"
+#include "settings.h"
+#include "stacks.h"
+
+struct xfs_recorder {
+    const struct xfs_settings *settings;
+    const struct xfs_libraries *_Atomic libraries; /* NULL until equipped */
+    pid_t pid;
+    struct xfs_file file;
+    struct xfs_lanes lanes;
+    struct xfs_stacks stacks;
+    _Atomic(struct xft_file_header *) header; /* where losses are counted */
+
+    pthread_mutex_t pack_lock; /* packer, packed */
+    struct xft_packer packer;
+    unsigned char *packed; /* one segment */
+    size_t packed_bytes;
+
+    /* The background thread, under lanes.lock. */
+    bool writer_runs;
+    bool closing;
+    bool writer_done;
+    pthread_cond_t work; /* a slab is full, or closing */
+    pthread_cond_t done;
+    int stop_symbols; /* atomic: time is up */
+    void *symbols;    /* what it resolved; valid when writer_done */
+    size_t symbols_bytes;
+};
+
+/* ---- losses ----------------------------------------------------------------------------- */
+
+void xfs_count_events_lost(struct xfs_recorder *recorder, uint64_t n);
+void xfs_count_stacks_lost(struct xfs_recorder *recorder, uint64_t n);
+
+/* ---- writer.c --------------------------------------------------------------------------- */
+
+/* Writes a slab's events as an EVENTS segment. False when the file could not take them. */
+bool xfs_write_slab(struct xfs_recorder *recorder, const struct xft_slab *slab);
+
+/* Packs one list segment and appends it. */
+bool xfs_write_list(struct xfs_recorder *recorder, enum xft_segment_type type, const void *payload,
+                    size_t bytes);
+
+/* Appends a META pair. */
+bool xfs_write_meta(struct xfs_recorder *recorder, const char *key, const char *value);
+
+/* Starts the background thread; without it threads write their own slabs. */
+void xfs_writer_start(struct xfs_recorder *recorder);
+
+/* Asks it to finish, symbols included, and waits a bounded time; true when it did. */
+bool xfs_writer_finish(struct xfs_recorder *recorder);
+
+/* ---- start.c, finish.c ------------------------------------------------------------------ */
+
+/* Directory, file, first segments and first slabs; nothing that could wait for the loader. NULL
+ * when recording is impossible (said). */
+struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings);
+
+/* What needs the loader: libraries, the background thread. Events are recorded meanwhile. */
+void xfs_recorder_equip(struct xfs_recorder *recorder);
+
+/* Symbols, then the file in its final form. */
+void xfs_recorder_finish(struct xfs_recorder *recorder);
+
+#endif

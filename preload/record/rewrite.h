@@ -1,0 +1,38 @@
+/*
+ * From the file of a process that records no more to its final form: slabs become EVENTS, the many
+ * small segments become one of each type, LANES and PAD go, the state is CLOSED.
+ *
+ * The new file is written beside the old one and renamed over it, so that at every moment one of
+ * them is there and whole. The old file is not changed.
+ */
+#ifndef XFT_REWRITE_H
+#define XFT_REWRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pack.h"
+
+struct xft_rewrite {
+    const unsigned char *file; /* the old file, mapped; xft_header_check has passed */
+    size_t size;
+    struct xft_packer *packer;
+    const void *symbols; /* payload of a SYMBOLS segment to add, or NULL */
+    size_t symbols_bytes;
+    const char *exit;     /* META "exit"; NULL: leave it as it is */
+    uint64_t end_mono_ns; /* 0: the end of the last event found in a slab */
+    /* Where slabs may already have been written as EVENTS: ZSTD_decompress. NULL when the caller
+     * knows that none were. */
+    size_t (*decompress)(void *out, size_t capacity, const void *in, size_t bytes);
+
+    uint64_t slab_events; /* out: events taken from slabs */
+    uint64_t chunks;      /* out: EVENTS segments in the new file */
+    bool damaged;         /* out: something was skipped */
+    int fd;               /* out: the new file, open; the caller closes it */
+};
+
+/* False with errno set; the old file is then still in its place. */
+bool xft_rewrite(struct xft_rewrite *rewrite, const char *path);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * The recorder's settings, from the environment variables of preload/settings.def. Parsed once per
+ * process; a value that makes no sense is named in one line and replaced by its default.
+ *
+ * In a set-uid program (AT_SECURE) the environment is somebody else's: recording is off.
+ */
+#ifndef XFS_SETTINGS_H
+#define XFS_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define XFS_TEXT_BYTES 4096
+
+typedef bool xfs_type_BOOL;
+typedef char xfs_type_TEXT[XFS_TEXT_BYTES];
+typedef uint64_t xfs_type_BYTES;
+typedef uint32_t xfs_type_COUNT;
+typedef int xfs_type_CHOICE; /* index of the word in its list */
+
+struct xfs_settings {
+#define X(variable, field, type, default_text, meaning) xfs_type_##type field;
+#include "settings.def"
+#undef X
+};
+
+/* Valid for the life of the process. The first call must not be made by two threads at once:
+ * xfs_record_ready() makes it. */
+const struct xfs_settings *xfs_settings(void);
+
+/* Reads all settings through `get` (getenv's shape); false when one was bad. For tests. */
+bool xfs_settings_parse(struct xfs_settings *settings, const char *(*get)(const char *name));
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Call stacks, each kept once: return addresses, innermost first, without frames of this library.
+ *
+ * The table of known stacks is read without a lock, keyed by a 64-bit hash of the addresses; a new
+ * stack is written to the file before anybody learns its id.
+ */
+#ifndef XFS_STACKS_H
+#define XFS_STACKS_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "modules.h"
+
+struct xfs_recorder;
+
+#define XFS_STACK_SLOTS (1u << 18)
+
+struct xfs_stack_slot {
+    uint64_t hash; /* 0 = empty */
+    uint32_t id;   /* valid when hash is */
+    uint32_t reserved;
+};
+
+struct xfs_stacks {
+    pthread_mutex_t lock;
+    struct xfs_stack_slot *slots; /* XFS_STACK_SLOTS; NULL: stacks are off */
+    uint32_t count;
+    uintptr_t own_start, own_end; /* code of this library; both 0 when it is the program */
+    struct xfs_modules modules;
+};
+
+/* Makes the table and finds where this library lies. */
+void xfs_stacks_init(struct xfs_recorder *recorder);
+
+/* Id of this stack, or 0 (counted). */
+uint32_t xfs_stacks_intern(struct xfs_recorder *recorder, const uint64_t *addresses,
+                           uint32_t depth);
+
+/* Takes the calling thread's stack, cut to `most` frames; returns its depth. */
+uint32_t xfs_stacks_take(struct xfs_recorder *recorder, uint64_t *addresses, uint32_t most);
+
+#endif

@@ -1,0 +1,224 @@
+#define _GNU_SOURCE
+#define XXH_INLINE_ALL
+#include "recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "log.h"
+#include "record.h"
+#include "segments.h"
+
+/* Kept over fork: a child of a process that records joins its run. */
+static char run_directory[PATH_MAX];
+
+/* ---- where ------------------------------------------------------------------------------ */
+
+/* Absolute, since the program may change its working directory. */
+static bool choose_directory(const struct xfs_settings *settings, bool *must_make)
+{
+    char name[NAME_MAX + 1], here[PATH_MAX] = "";
+    const char *wanted = settings->output;
+    *must_make = false;
+    if (run_directory[0])
+        return true;
+    if (wanted[0] == '\0') {
+        snprintf(name, sizeof name, "%.200s-%d.xft", program_invocation_short_name, (int)getpid());
+        wanted = name;
+        *must_make = true;
+    }
+    if (wanted[0] != '/' && getcwd(here, sizeof here - 1) == NULL)
+        return false;
+    size_t n = strlen(here), bytes = strlen(wanted) + 1;
+    if (n > 0 && here[n - 1] != '/')
+        here[n++] = '/';
+    if (n + bytes > sizeof run_directory) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    memcpy(run_directory, here, n);
+    memcpy(run_directory + n, wanted, bytes);
+    return true;
+}
+
+/* ---- the first segments ----------------------------------------------------------------- */
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static size_t read_file(const char *path, char *text, size_t room)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, room - 1);
+    if (fd >= 0)
+        close(fd);
+    n = n < 0 ? 0 : n;
+    text[n] = '\0';
+    return (size_t)n;
+}
+
+/* Arguments joined by \x1f. */
+static void read_command(char *text, size_t room)
+{
+    size_t n = read_file("/proc/self/cmdline", text, room);
+    if (n > 0 && text[n - 1] == '\0')
+        n--;
+    for (size_t i = 0; i < n; i++)
+        if (text[i] == '\0')
+            text[i] = '\x1f';
+}
+
+/* As the probe hashes it: the two are compared. */
+static void machine_id(char *text, size_t room)
+{
+    char id[128];
+    read_file("/etc/machine-id", id, sizeof id);
+    id[strcspn(id, "\n")] = '\0';
+    text[0] = '\0';
+    if (id[0])
+        snprintf(text, room, "%016llx",
+                 (unsigned long long)XXH3_64bits_withSeed(id, strlen(id), 0x786665727363ull));
+}
+
+static void write_process(struct xfs_recorder *recorder)
+{
+    char text[PATH_MAX];
+    xfs_write_meta(recorder, "xferscope.version", XFERSCOPE_VERSION);
+    ssize_t n = readlink("/proc/self/exe", text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    xfs_write_meta(recorder, "exe", text);
+    read_command(text, sizeof text);
+    xfs_write_meta(recorder, "cmdline", text);
+    if (getcwd(text, sizeof text))
+        xfs_write_meta(recorder, "cwd", text);
+    if (gethostname(text, sizeof text) == 0)
+        xfs_write_meta(recorder, "hostname", text);
+    machine_id(text, sizeof text);
+    if (text[0])
+        xfs_write_meta(recorder, "machine_id", text);
+}
+
+static size_t put_calls(unsigned char *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < xfs_call_count; i++) {
+        size_t bytes = strnlen(xfs_calls[i].name, UINT8_MAX);
+        struct xft_call_name call = {(uint16_t)i, (uint8_t)xfs_calls[i].level, (uint8_t)bytes};
+        if (out) {
+            memcpy(out + n, &call, sizeof call);
+            memcpy(out + n + sizeof call, xfs_calls[i].name, bytes);
+        }
+        n += sizeof call + bytes;
+    }
+    return n;
+}
+
+static bool write_calls(struct xfs_recorder *recorder)
+{
+    size_t bytes = put_calls(NULL);
+    unsigned char *out =
+        mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (out == MAP_FAILED)
+        return false;
+    put_calls(out);
+    bool good = xfs_write_list(recorder, XFT_SEG_CALLS, out, bytes);
+    munmap(out, bytes ? bytes : 1);
+    return good;
+}
+
+/* ---- creating --------------------------------------------------------------------------- */
+
+static void init_locks(struct xfs_recorder *recorder)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&recorder->pack_lock, NULL);
+    pthread_cond_init(&recorder->work, &monotonic);
+    pthread_cond_init(&recorder->done, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+/* zstd or none; replaces an earlier packer. */
+static bool make_packer(struct xfs_recorder *recorder, const struct xft_zstd *zstd)
+{
+    struct xft_packer packer;
+    if (!xft_packer_init(&packer, zstd))
+        return false;
+    size_t bytes = xft_pack_events_bound(&packer);
+    void *packed = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (packed == MAP_FAILED) {
+        xft_packer_free(&packer);
+        return false;
+    }
+    pthread_mutex_lock(&recorder->pack_lock);
+    xft_packer_free(&recorder->packer);
+    if (recorder->packed)
+        munmap(recorder->packed, recorder->packed_bytes);
+    recorder->packer = packer;
+    recorder->packed = packed;
+    recorder->packed_bytes = bytes;
+    pthread_mutex_unlock(&recorder->pack_lock);
+    return true;
+}
+
+static bool create_file(struct xfs_recorder *recorder)
+{
+    bool must_make;
+    struct xft_file_header header = {
+        .pid = recorder->pid,
+        .ppid = getppid(),
+        .start_mono_ns = xfs_now_ns(),
+        .start_real_ns = clock_ns(CLOCK_REALTIME),
+    };
+    if (!choose_directory(recorder->settings, &must_make) ||
+        !xfs_file_create(&recorder->file, run_directory, must_make, &header)) {
+        xfs_log("cannot record in %s: %s", run_directory[0] ? run_directory : "this directory",
+                strerrordesc_np(errno));
+        return false;
+    }
+    atomic_store(&recorder->header, recorder->file.header);
+    xfs_verbose("recording in %s", recorder->file.path);
+    return true;
+}
+
+struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings)
+{
+    struct xfs_recorder *recorder =
+        mmap(NULL, sizeof *recorder, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (recorder == MAP_FAILED)
+        return NULL;
+    recorder->settings = settings;
+    recorder->pid = getpid();
+    init_locks(recorder);
+    if (!create_file(recorder))
+        return NULL;
+    if (!make_packer(recorder, NULL) || !write_calls(recorder) || !xfs_lanes_init(recorder)) {
+        xfs_log("cannot record in %s: %s", run_directory, strerrordesc_np(errno));
+        unlink(recorder->file.path);
+        return NULL;
+    }
+    write_process(recorder);
+    return recorder;
+}
+
+void xfs_recorder_equip(struct xfs_recorder *recorder)
+{
+    const struct xfs_libraries *libraries = xfs_libraries_load();
+    if (libraries->zstd)
+        make_packer(recorder, libraries->zstd);
+    xfs_stacks_init(recorder);
+    xfs_write_meta(recorder, "stacks", recorder->stacks.slots ? "on" : "off");
+    atomic_store_explicit(&recorder->libraries, libraries, memory_order_release);
+    xfs_writer_start(recorder);
+}

@@ -1,0 +1,42 @@
+/*
+ * Names and lines for the addresses in a trace's stacks, from the modules' symbol tables and debug
+ * information (elfutils). Lives in a module of its own, so that elfutils is loaded only when
+ * recording ends.
+ *
+ * A module is used only when its file still has the build id that was mapped. No debug information
+ * is fetched from the network.
+ */
+#ifndef XFS_SYMBOLS_H
+#define XFS_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define XFS_SYMBOLS_MODULE "libxferscope-symbols.so"
+
+/* ZSTD_decompress. */
+typedef size_t xfs_decompress_function(void *out, size_t capacity, const void *in, size_t bytes);
+
+/*
+ * Resolves every address in STACKS of the mapped trace file into the payload of a SYMBOLS segment
+ * (struct xft_symbol ...): *payload, which the caller frees with free(), of *bytes. True when it
+ * got through; false when *stop became non-zero or memory ran out, with nothing to free. Packed
+ * segments are read only with `decompress`; a recorder's own file has none, and passes NULL.
+ */
+typedef bool xfs_symbols_function(const void *file, size_t size,
+                                  xfs_decompress_function *decompress, const int *stop,
+                                  void **payload, size_t *bytes);
+#ifndef XFS_SYMBOLS_EXPORT
+#define XFS_SYMBOLS_EXPORT /* the module exports it */
+#endif
+XFS_SYMBOLS_EXPORT xfs_symbols_function xfs_symbols_resolve;
+
+/*
+ * Finishes the file of a process that is dead: slabs become EVENTS, stacks get their symbols, the
+ * file is replaced as a whole (rewrite.h). A file that is closed and has symbols, or wants none, is
+ * left alone. Returns 0, or -1 with one line in `error`; the file is then as it was. A file whose
+ * process still maps it is an error.
+ */
+int xfs_finish_file(const char *path, bool symbols, char *error, size_t error_bytes);
+
+#endif
