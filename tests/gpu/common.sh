@@ -1,4 +1,5 @@
-# Sourced by the scripts of this folder. shellcheck shell=bash
+#!/bin/bash
+# Sourced by the scripts of this folder.
 
 # Programs carry no run path: where the toolkit's libraries are not on the loader's, they are added.
 # Only for the program at hand: a Python wheel brings its own.

@@ -5,7 +5,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=tests/gpu/common.sh
+# shellcheck source=/dev/null
 . "$here/common.sh"
 build=$(cd "${1:-$here/../../build}" && pwd)
 runs=${2:-5}
