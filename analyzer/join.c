@@ -6,6 +6,7 @@
 
 /* Device timestamps are converted to the host's clock: allow for the error of that. */
 #define CLOCK_SLACK_NS 1000000u
+#define MOST_LOOKED_AT 1024
 
 void xfa_join_add(struct xfa_join *join, const struct xft_event *event)
 {
@@ -31,14 +32,23 @@ static int by_correlation(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
+static bool same(const struct xfa_device_copy *x, const struct xfa_device_copy *y)
+{
+    return by_correlation(x, y) == 0 && x->end_ns == y->end_ns && x->bytes == y->bytes;
+}
+
 void xfa_join_ready(struct xfa_join *join)
 {
-    for (size_t i = 1; i < join->count; i++) {
-        if (by_correlation(&join->copies[i - 1], &join->copies[i]) > 0) {
-            qsort(join->copies, join->count, sizeof *join->copies, by_correlation);
-            return;
-        }
-    }
+    bool sorted = true;
+    for (size_t i = 1; sorted && i < join->count; i++)
+        sorted = by_correlation(&join->copies[i - 1], &join->copies[i]) <= 0;
+    if (!sorted)
+        qsort(join->copies, join->count, sizeof *join->copies, by_correlation);
+    size_t kept = join->count > 0;
+    for (size_t i = 1; i < join->count; i++)
+        if (!same(&join->copies[kept - 1], &join->copies[i]))
+            join->copies[kept++] = join->copies[i];
+    join->count = kept;
 }
 
 static size_t first_of(const struct xfa_join *join, uint32_t correlation)
@@ -54,26 +64,54 @@ static size_t first_of(const struct xfa_join *join, uint32_t correlation)
     return low;
 }
 
+/* Not taken yet, and not from an earlier use of the id. */
+static bool candidate(const struct xfa_device_copy *copy, const struct xft_event *call)
+{
+    return !copy->used && copy->end_ns + CLOCK_SLACK_NS >= call->start_ns;
+}
+
+/* The copies of one id that may still be taken: [first, end), bounded however many there are. */
+static size_t group(struct xfa_join *join, uint32_t correlation, size_t *end)
+{
+    size_t start = first_of(join, correlation), i = start;
+    if (start < join->count && join->copies[start].correlation == correlation)
+        i += join->copies[start].skip;
+    while (i < join->count && join->copies[i].correlation == correlation && join->copies[i].used)
+        join->copies[start].skip = (uint32_t)(++i - start);
+    *end = i;
+    while (*end < join->count && *end - i < MOST_LOOKED_AT &&
+           join->copies[*end].correlation == correlation)
+        ++*end;
+    return i;
+}
+
 const struct xfa_device_copy *xfa_join_find(struct xfa_join *join, const struct xft_event *call,
                                             double *ns)
 {
     if (call->correlation == 0 || join->count == 0)
         return NULL;
-    const struct xfa_device_copy *first = NULL;
-    uint64_t bytes = 0, end = 0;
-    for (size_t i = first_of(join, call->correlation); i < join->count; i++) {
+    size_t end, start = group(join, call->correlation, &end);
+    for (size_t i = start; i < end; i++) {
         struct xfa_device_copy *copy = &join->copies[i];
-        if (copy->correlation != call->correlation || (first && bytes >= call->bytes))
-            break;
-        if (copy->used || copy->end_ns + CLOCK_SLACK_NS < call->start_ns)
+        if (copy->bytes != call->bytes || !candidate(copy, call))
+            continue;
+        copy->used = true;
+        *ns = (double)(copy->end_ns - copy->start_ns);
+        return copy;
+    }
+    const struct xfa_device_copy *first = NULL;
+    uint64_t bytes = 0, last_ns = 0;
+    for (size_t i = start; i < end && (!first || bytes < call->bytes); i++) {
+        struct xfa_device_copy *copy = &join->copies[i];
+        if (!candidate(copy, call))
             continue;
         first = first ? first : copy;
         copy->used = true;
         bytes = xfa_add(bytes, copy->bytes);
-        end = copy->end_ns > end ? copy->end_ns : end;
+        last_ns = copy->end_ns > last_ns ? copy->end_ns : last_ns;
     }
     if (first)
-        *ns = (double)(end - first->start_ns);
+        *ns = (double)(last_ns - first->start_ns);
     return first;
 }
 

@@ -1,10 +1,10 @@
 /*
  * Device times of calls: the DEVICE_COPY events of a process by correlation id.
  *
- * Ids may be used again, records may come twice and in any order. The copies of a call are those
- * with its id that did not end before the call was made, up to the call's number of bytes; its
- * time is from the first one's start to the last one's end (a batch, or a staged copy, has
- * several).
+ * Ids may be used again, records may come twice and in any order, and a graph's launch has one id
+ * for many copies. A call's copy is the first with its id and its number of bytes that did not end
+ * before the call was made; without one, the first several up to that number of bytes (a batch, a
+ * staged copy), timed from the first one's start to the last one's end. Each copy serves one call.
  */
 #ifndef XFA_JOIN_H
 #define XFA_JOIN_H
@@ -20,6 +20,7 @@ struct xfa_device_copy {
     uint8_t direction, src_mem, dst_mem;
     bool used; /* a call was found for it */
     uint64_t start_ns, end_ns, bytes;
+    uint32_t skip; /* in the first copy of an id: how many from there on are used up */
 };
 
 struct xfa_join {

@@ -378,11 +378,15 @@ static void write_finding(const struct xfa_finding *finding, size_t number, int 
     double achieved = finding->took_ns > 0 ? (double)finding->bytes / finding->took_ns : NAN;
     double achievable = finding->best_ns > 0 ? (double)finding->bytes / finding->best_ns : NAN;
     fprintf(out, "%2zu. %s: %s\n", number, finding->kind, finding->title);
-    fprintf(out,
-            "     lost %s in %" PRIu64 " transfers, %s; achieved %s GB/s, achievable %s GB/s\n",
-            xfa_time_text(lost, finding->lost_ns), finding->transfers,
-            xfa_bytes_text(bytes, finding->bytes), xfa_gbps_text(had, achieved),
-            xfa_gbps_text(best, achievable));
+    fprintf(out, "     lost %s in %" PRIu64 " transfer%s, %s",
+            isnan(finding->lost_ns) ? "not known" : xfa_time_text(lost, finding->lost_ns),
+            finding->transfers, finding->transfers == 1 ? "" : "s",
+            xfa_bytes_text(bytes, finding->bytes));
+    if (!isnan(achieved))
+        fprintf(out, "; achieved %s GB/s", xfa_gbps_text(had, achieved));
+    if (!isnan(achievable))
+        fprintf(out, ", achievable %s GB/s", xfa_gbps_text(best, achievable));
+    fputc('\n', out);
     write_sites(finding, out);
     paragraph(out, "     fix ", finding->fix, width);
     paragraph(out, "     lost = ", finding->note, width);

@@ -177,11 +177,24 @@ void build_close(struct trace_builder *b, enum xft_state state, uint64_t end_ns)
     memcpy(b->bytes, &b->header, sizeof b->header);
 }
 
+static void seal_again(struct trace_builder *b)
+{
+    b->header.checksum = XXH3_64bits(&b->header, offsetof(struct xft_file_header, checksum));
+    memcpy(b->bytes, &b->header, sizeof b->header);
+}
+
 void build_version(struct trace_builder *b, unsigned major)
 {
     b->header.version_major = (uint16_t)major;
-    b->header.checksum = XXH3_64bits(&b->header, offsetof(struct xft_file_header, checksum));
-    memcpy(b->bytes, &b->header, sizeof b->header);
+    seal_again(b);
+}
+
+void build_event_bytes(struct trace_builder *b, unsigned event_bytes, unsigned committed)
+{
+    unsigned char *slab = b->bytes + first_slab(b, lanes_at);
+    memcpy(slab + offsetof(struct xft_slab, committed), &committed, sizeof committed);
+    b->header.event_bytes = event_bytes;
+    seal_again(b);
 }
 
 void build_save(const struct trace_builder *b, const char *path)
