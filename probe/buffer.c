@@ -26,7 +26,9 @@ static void bind_to(const struct xfp_session *s, int node)
 {
     struct bitmask *nodes;
 
-    if (node < 0 || s->numa_count < 2 || numa_available() < 0)
+    if (s->cu->simulated_bind_numa)
+        s->cu->simulated_bind_numa(node);
+    if (s->cu->simulated_now_ns || node < 0 || s->numa_count < 2 || numa_available() < 0)
         return;
     numa_run_on_node(node);
     nodes = numa_allocate_nodemask();
@@ -37,7 +39,9 @@ static void bind_to(const struct xfp_session *s, int node)
 
 void xfp_unbind(const struct xfp_session *s)
 {
-    if (s->numa_count < 2 || numa_available() < 0)
+    if (s->cu->simulated_bind_numa)
+        s->cu->simulated_bind_numa(-1);
+    if (s->cu->simulated_now_ns || s->numa_count < 2 || numa_available() < 0)
         return;
     sched_setaffinity(0, sizeof(s->affinity), &s->affinity);
     numa_set_localalloc();

@@ -38,6 +38,7 @@ static const char *resolve(void *library)
 #include "driver.def"
 #undef X
     *(void **)&driver.simulated_now_ns = dlsym(library, "xferscope_simgpu_now_ns");
+    *(void **)&driver.simulated_bind_numa = dlsym(library, "xferscope_simgpu_bind_numa");
     return NULL;
 }
 

@@ -16,6 +16,8 @@ enum xfp_device_attributes { /* CUdevice_attribute */
                              XFP_ATTR_MULTIPROCESSORS = 16,
                              XFP_ATTR_COMPUTE_MODE = 20,
                              XFP_ATTR_COPY_ENGINES = 40,
+                             XFP_ATTR_HOST_NUMA_ID =
+                                 134, /* the node nearest to the GPU; from CUDA 12.2 on */
 };
 
 enum xfp_driver_errors { /* results with a message of their own, besides those of cuda_abi.h */
@@ -29,8 +31,10 @@ struct xfp_driver {
 #define X(name, symbol, version, parameters) xcu_result(*name) parameters;
 #include "driver.def"
 #undef X
-    uint64_t (*simulated_now_ns)(void); /* the simulated GPU's clock; NULL on a real one */
-    int version;                        /* 13000 = CUDA 13.0 */
+    /* The simulated GPU's clock and choice of NUMA node; NULL on a real one. */
+    uint64_t (*simulated_now_ns)(void);
+    void (*simulated_bind_numa)(int node);
+    int version; /* 13000 = CUDA 13.0 */
 };
 
 /* Loads and initialises the driver. NULL with one line in error when there is none, or no GPU. */

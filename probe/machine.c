@@ -132,17 +132,23 @@ static char *uuid_text(const struct xcu_uuid *uuid)
     return strdup(text);
 }
 
-static int gpu_node(const char *pci)
+/* Drivers before CUDA 12.2 do not say; then the kernel may. */
+static int gpu_node(const struct xfp_driver *cu, xcu_device device, const char *pci)
 {
     char path[96], line[32], lower[24];
+    int node = -1;
     size_t i = 0;
 
+    if (!cu->cuDeviceGetAttribute(&node, XFP_ATTR_HOST_NUMA_ID, device) && node >= 0)
+        return node;
+    if (cu->simulated_now_ns)
+        return -1;
     for (; pci[i] && i + 1 < sizeof(lower); i++)
         lower[i] = (char)tolower((unsigned char)pci[i]);
     lower[i] = '\0';
     snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", lower);
     first_line(path, line, sizeof(line));
-    return *line && isdigit((unsigned char)*line) ? atoi(line) : -1;
+    return isdigit((unsigned char)*line) ? atoi(line) : -1;
 }
 
 static void warn_of_gpu(struct xfp_session *s, int ordinal, const char *pci)
@@ -178,9 +184,27 @@ static int describe_gpu(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
     gpu->pci = strdup(pci);
     gpu->uuid = uuid_text(&uuid);
     gpu->memory_bytes = memory;
-    gpu->numa = gpu_node(pci);
+    gpu->numa = gpu_node(cu, device, pci);
     warn_of_gpu(s, ordinal, pci);
     return gpu->name && gpu->pci && gpu->uuid ? 0 : xfp_fail(s, "out of memory");
+}
+
+/* The simulated machine has the nodes that its GPUs are attached to, whatever the host has. */
+static int simulate_nodes(struct xfp_session *s)
+{
+    struct xfp_machine *m = &s->profile->machine;
+    int highest = 0;
+
+    for (size_t i = 0; i < m->gpu_count; i++)
+        highest = m->gpus[i].numa > highest ? m->gpus[i].numa : highest;
+    free(s->numa_nodes);
+    s->numa_nodes = calloc((size_t)highest + 1, sizeof(*s->numa_nodes));
+    if (!s->numa_nodes)
+        return xfp_fail(s, "out of memory");
+    for (s->numa_count = 0; s->numa_count <= highest; s->numa_count++)
+        s->numa_nodes[s->numa_count] = s->numa_count;
+    m->numa_nodes = s->numa_count;
+    return 0;
 }
 
 int xfp_describe_machine(struct xfp_session *s)
@@ -207,5 +231,5 @@ int xfp_describe_machine(struct xfp_session *s)
         if (describe_gpu(s, i, &m->gpus[i]))
             return -1;
     }
-    return 0;
+    return m->simulated ? simulate_nodes(s) : 0;
 }

@@ -1,7 +1,7 @@
 /*
  * A CUDA driver that can be told to fail: for what neither a healthy GPU nor the simulated one
- * shows. One or two devices, a virtual clock, copies that take L+o + k G (further ones directly
- * behind: g + k G). Built as libcuda.so.1 into a folder of its own.
+ * shows. Two devices on two NUMA nodes, a virtual clock, copies that take L+o + k G (further ones
+ * directly behind: g + k G). Built as libcuda.so.1 into a folder of its own.
  *
  * FAKE_CUDA_FAULT names the one thing that is wrong:
  *   no-device, busy, no-kernels, no-pin (pinned memory beyond 1 MiB), corrupt (copies of 4096
@@ -19,7 +19,7 @@
 #include "xferscope/cuda_abi.h"
 
 enum kind { OP_COPY, OP_EVENT, OP_GATE };
-enum { MOST_OPS = 4096, CALL_NS = 100, DEVICES = 2, MOST_PIN = 1 << 20 };
+enum { MOST_OPS = 4096, CALL_NS = 100, DEVICES = 2, MOST_PIN = 1 << 20, HOST_NUMA_ID = 134 };
 
 struct op {
     enum kind kind;
@@ -32,6 +32,7 @@ static size_t op_count, copies;
 static double host_ns, device_ns;
 static uint32_t *gate_words;
 static int peers;
+static int bound = -1, current; /* NUMA node of the thread, device of the context */
 
 #define EXPORT __attribute__((visibility("default")))
 #define CALL(name, ...)                                                                            \
@@ -49,6 +50,13 @@ EXPORT uint64_t xferscope_simgpu_now_ns(void);
 EXPORT uint64_t xferscope_simgpu_now_ns(void)
 {
     return (uint64_t)host_ns;
+}
+
+/* The machine has a node per device; the other one is further away. */
+EXPORT void xferscope_simgpu_bind_numa(int node);
+EXPORT void xferscope_simgpu_bind_numa(int node)
+{
+    bound = node;
 }
 
 static void push(enum kind kind, double takes, double extra, double *event)
@@ -89,6 +97,8 @@ static void copy(void *dst, const void *src, size_t bytes, const struct fake_pat
         ((unsigned char *)dst)[4095] = 0;
     if (++copies == 300 && fault("interrupt"))
         raise(SIGINT);
+    if (bound >= 0 && bound != current)
+        G += FAKE_REMOTE_NS;
     push(OP_COPY, path->Lo + G, path->g + G, NULL);
 }
 
@@ -140,7 +150,7 @@ CALL(cuDeviceTotalMem_v2, size_t *bytes, xcu_device device)
 }
 CALL(cuDeviceGetAttribute, int *value, int which, xcu_device device)
 {
-    *value = 2;
+    *value = which == HOST_NUMA_ID ? device : 2;
     return 0;
 }
 CALL(cuDeviceCanAccessPeer, int *can, xcu_device device, xcu_device peer)
@@ -159,6 +169,7 @@ CALL(cuDevicePrimaryCtxRelease_v2, xcu_device device)
 }
 CALL(cuCtxSetCurrent, xcu_context context)
 {
+    current = (int)(intptr_t)context - 1;
     return 0;
 }
 CALL(cuCtxSynchronize, void)

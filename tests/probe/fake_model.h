@@ -4,6 +4,8 @@
 #ifndef FAKE_MODEL_H
 #define FAKE_MODEL_H
 
+enum { FAKE_REMOTE_NS = 640 }; /* what the other NUMA node adds */
+
 struct fake_path {
     double Lo, g, G;
 };
