@@ -38,7 +38,7 @@ facts() {
     grep -m 1 'model name' /proc/cpuinfo | sed 's/.*: //'
     echo "$(nproc) cores, $(awk '/MemTotal/ {printf "%.0f GiB", $2 / 1048576}' /proc/meminfo)"
     echo "NUMA nodes: $(find /sys/devices/system/node -maxdepth 1 -name 'node[0-9]*' 2>/dev/null | wc -l)"
-    nvidia-smi --format=csv --query-gpu=name,driver_version,pci.bus_id,pcie.link.gen.current,pcie.link.width.current,memory.total ||
+    nvidia-smi 2>/dev/null --format=csv --query-gpu=name,driver_version,pci.bus_id,pcie.link.gen.current,pcie.link.width.current,memory.total ||
         echo "no nvidia-smi"
     nvidia-smi 2>/dev/null | grep -o 'CUDA Version: [0-9.]*'
     python3 -c 'import torch; print("PyTorch", torch.__version__)' 2>/dev/null || echo "no PyTorch"

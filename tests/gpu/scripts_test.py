@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""compare_counts and check_device_times on made-up runs: they must see what differs."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# Stands in for the command: `record` writes what CUPTI would have counted, `dump` prints events.
+XFERSCOPE = """#!/bin/sh
+case $1 in
+record) [ -e counts ] && cp counts "$XFERSCOPE_CUPTI_COUNT_OUT.1"; exit 0 ;;
+dump) cat events ;;
+esac
+"""
+
+
+def event(kind="transfer", correlation=1, direction="H2D", size=100, start=1000, flags=(), count=1):
+    return {
+        "type": "event",
+        "kind": kind,
+        "call": "cudaMemcpy",
+        "correlation": correlation,
+        "direction": direction,
+        "bytes": size,
+        "count": count,
+        "start_ns": start,
+        "flags": list(flags),
+    }
+
+
+def cupti(dropped=0, **directions):
+    counts = {d: {"transfers": 0, "bytes": 0} for d in ("H2D", "D2H", "D2D", "P2P", "H2H", "unknown", "memset")}
+    for direction, (transfers, size) in directions.items():
+        counts[direction] = {"transfers": transfers, "bytes": size}
+    return {"dropped": dropped, "directions": counts}
+
+
+class ScriptTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        os.makedirs(self.path("bin"))
+        os.makedirs(self.path("lib"))
+        self.write("bin/xferscope", XFERSCOPE)
+        os.chmod(self.path("bin/xferscope"), 0o755)
+        self.write("lib/libcount_cupti.so", "")
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def run_script(self, script, events, *arguments):
+        lines = [{"type": "file", "pid": 1}, *events]
+        self.write("events", "".join(json.dumps(line) + "\n" for line in lines))
+        command = [sys.executable, os.path.join(HERE, script), "--build", self.folder.name, *arguments]
+        done = subprocess.run(command, cwd=self.folder.name, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def compare(self, events, counts):
+        if counts is not None:
+            self.write("counts", json.dumps(counts))
+        return self.run_script("compare_counts", events, "--", "true")
+
+    def check(self, *events):
+        return self.run_script("check_device_times", events, "run.xft")
+
+
+class CompareCounts(ScriptTest):
+    def test_equal(self):
+        status, text = self.compare([event(), event(direction="D2H", size=7, count=3)], cupti(H2D=(1, 100), D2H=(3, 7)))
+        self.assertEqual(status, 0, text)
+
+    def test_bytes_differ(self):
+        status, text = self.compare([event(size=99)], cupti(H2D=(1, 100)))
+        self.assertEqual(status, 1, text)
+        self.assertIn("DIFFERENT", text)
+
+    def test_number_differs(self):
+        self.assertEqual(self.compare([event(size=50), event(size=50)], cupti(H2D=(1, 100)))[0], 1)
+
+    def test_direction_differs(self):
+        self.assertEqual(self.compare([event(direction="D2D")], cupti(P2P=(1, 100)))[0], 1)
+
+    def test_moves_nothing(self):
+        events = [event(), event(flags=["failed"]), event(flags=["captured", "async"]), event(size=0)]
+        self.assertEqual(self.compare(events, cupti(H2D=(1, 100)))[0], 0)
+
+    def test_nothing_at_all(self):
+        self.assertEqual(self.compare([], cupti())[0], 1)
+
+    def test_dropped(self):
+        status, text = self.compare([event()], cupti(dropped=1, H2D=(1, 100)))
+        self.assertEqual(status, 2)
+        self.assertIn("dropped 1", text)
+
+    def test_no_counts(self):
+        self.assertEqual(self.compare([event()], None)[0], 2)
+
+    def test_no_build(self):
+        os.unlink(self.path("bin/xferscope"))
+        status, text = self.compare([event()], cupti(H2D=(1, 100)))
+        self.assertEqual(status, 2)
+        self.assertEqual(len(text.splitlines()), 1, text)
+
+
+class CheckDeviceTimes(ScriptTest):
+    def test_complete(self):
+        status, text = self.check(event(), event("device-copy", start=2000))
+        self.assertEqual(status, 0, text)
+
+    def test_several_copies_of_one_call(self):
+        parts = [event("device-copy", size=60, start=2000), event("device-copy", size=40, start=3000)]
+        self.assertEqual(self.check(event(), *parts)[0], 0)
+
+    def test_missing(self):
+        status, text = self.check(event(), event("device-copy", correlation=2))
+        self.assertEqual(status, 1)
+        self.assertIn("no device copy", text)
+
+    def test_not_joined(self):
+        self.assertEqual(self.check(event(correlation=0), event("device-copy", correlation=0))[0], 1)
+
+    def test_bytes_differ(self):
+        self.assertEqual(self.check(event(), event("device-copy", size=99, start=2000))[0], 1)
+
+    def test_direction_differs(self):
+        self.assertEqual(self.check(event(), event("device-copy", direction="D2H", start=2000))[0], 1)
+
+    def test_before_the_call(self):
+        self.assertEqual(self.check(event(start=1_000_000), event("device-copy", start=1000))[0], 1)
+
+    def test_no_transfers(self):
+        self.assertEqual(self.check()[0], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
