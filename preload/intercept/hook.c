@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -136,6 +137,7 @@ static void start_session(void)
         xfs_meta_set("gpu.simulated", "1");
     note_machine();
     xfs_timing_start();
+    atexit(xfs_timing_finish); /* after the driver's own handler was registered: runs before it */
 }
 
 /* The process whose session was started: a forked child has none yet. */
