@@ -12,7 +12,7 @@ struct buffer {
     struct buffer *next;
     size_t valid;
 };
-#define BUFFER_HEADER 4096
+#define BUFFER_HEADER 4096 /* a page, so that the rest can be given back */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the three below */
 static struct buffer *spare;
@@ -55,9 +55,22 @@ static struct buffer *make_buffer(void)
     return at == MAP_FAILED ? NULL : at;
 }
 
+/* What was filled is cleared; what lies behind goes back to the kernel, which hands out zeros: a
+ * thread that copies now and then does not keep a whole buffer in memory. */
+static void clear(struct buffer *b)
+{
+    uint8_t *memory = (uint8_t *)b + BUFFER_HEADER;
+    size_t filled = (b->valid + BUFFER_HEADER - 1) / BUFFER_HEADER * BUFFER_HEADER;
+    if (filled < XFS_RECORDS_BUFFER_BYTES &&
+        madvise(memory + filled, XFS_RECORDS_BUFFER_BYTES - filled, MADV_DONTNEED) == 0)
+        memset(memory, 0, filled);
+    else
+        memset(memory, 0, XFS_RECORDS_BUFFER_BYTES);
+}
+
 static void put_spare(struct buffer *b)
 {
-    memset((uint8_t *)b + BUFFER_HEADER, 0, XFS_RECORDS_BUFFER_BYTES);
+    clear(b);
     pthread_mutex_lock(&lock);
     b->next = spare;
     spare = b;

@@ -14,7 +14,7 @@
 #include "cupti_abi.h"
 
 #define XFS_RECORDS_BUFFER_BYTES (1u << 20)
-#define XFS_RECORDS_BUFFERS 256 /* more are refused; CUPTI then drops records and counts them */
+#define XFS_RECORDS_BUFFERS 1024 /* more are refused; CUPTI then drops records and counts them */
 
 /* Before records come. own_clock: CUPTI could not be given the trace's clock, so that times are
  * to be converted from its own. */
