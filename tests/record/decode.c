@@ -1,0 +1,281 @@
+#define _GNU_SOURCE
+#include "decode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "segments.h"
+
+/* ---- columns ---------------------------------------------------------------------------- */
+
+static bool get_varint(const unsigned char **at, const unsigned char *end, uint64_t *value)
+{
+    *value = 0;
+    for (unsigned shift = 0; *at < end && shift < 70; shift += 7) {
+        unsigned char byte = *(*at)++;
+        *value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return true;
+    }
+    return false;
+}
+
+static uint64_t unzigzag(uint64_t value)
+{
+    return (value >> 1) ^ (0 - (value & 1));
+}
+
+#define STORE_ROW(number, name)                                                                    \
+    case number:                                                                                   \
+        event->name = (__typeof__(event->name))value;                                              \
+        break;
+static void store(struct xft_event *event, unsigned id, uint64_t value)
+{
+    switch (id) {
+        XFT_COLUMN_LIST(STORE_ROW)
+    }
+}
+
+#define LOAD_ROW(number, name)                                                                     \
+    case number:                                                                                   \
+        return (uint64_t)(int64_t)event->name;
+static uint64_t load(const struct xft_event *event, unsigned id)
+{
+    switch (id) {
+        XFT_COLUMN_LIST(LOAD_ROW)
+    }
+    return 0;
+}
+
+static bool decode_column(const struct xft_column *column, const unsigned char *at, uint32_t rows,
+                          struct xft_event *events)
+{
+    const unsigned char *end = at + column->bytes;
+    uint64_t value = 0, before = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        if ((column->encoding != XFT_ENC_CONST || i == 0) && !get_varint(&at, end, &value))
+            return false;
+        uint64_t is = value;
+        if (column->encoding == XFT_ENC_DELTA)
+            is = before + unzigzag(value);
+        else if (column->encoding == XFT_ENC_DIFF)
+            is = load(&events[i], column->base) + unzigzag(value);
+        store(&events[i], column->id, is);
+        before = is;
+    }
+    return at == end;
+}
+
+bool decode_chunk(const unsigned char *raw, size_t bytes, struct xft_chunk *chunk,
+                  struct xft_event *events, uint32_t room)
+{
+    if (bytes < sizeof *chunk)
+        return false;
+    memcpy(chunk, raw, sizeof *chunk);
+    size_t at = sizeof *chunk + chunk->columns * sizeof(struct xft_column);
+    if (chunk->rows > room || at > bytes)
+        return false;
+    memset(events, 0, chunk->rows * sizeof *events);
+    for (uint32_t i = 0; i < chunk->columns; i++) {
+        struct xft_column column;
+        memcpy(&column, raw + sizeof *chunk + i * sizeof column, sizeof column);
+        if (column.bytes > bytes - at || !decode_column(&column, raw + at, chunk->rows, events))
+            return false;
+        at += column.bytes;
+    }
+    return at == bytes;
+}
+
+/* ---- segments --------------------------------------------------------------------------- */
+
+static void add(struct decoded *d, const struct xft_chunk *chunk, const struct xft_event *events)
+{
+    for (uint32_t i = 0; i < chunk->rows; i++) {
+        if (d->count == d->room) {
+            d->room = d->room ? 2 * d->room : 4096;
+            d->events = realloc(d->events, d->room * sizeof *d->events);
+        }
+        d->events[d->count++] =
+            (struct decoded_event){chunk->lane, chunk->first_seq + i, events[i]};
+    }
+}
+
+static void add_slab(struct decoded *d, const struct xft_slab *slab)
+{
+    if (slab->magic != XFT_SLAB_MAGIC || slab->state == XFT_SLAB_FREE)
+        return;
+    struct xft_chunk chunk = {
+        .lane = slab->lane, .first_seq = slab->first_seq, .rows = slab->committed};
+    add(d, &chunk, xft_slab_events(slab));
+}
+
+static void add_text(char **text, const char *bytes, size_t n, char end)
+{
+    size_t had = strlen(*text);
+    *text = realloc(*text, had + n + 2);
+    memcpy(*text + had, bytes, n);
+    (*text)[had + n] = end;
+    (*text)[had + n + 1] = '\0';
+}
+
+static void add_symbols(struct decoded *d, const unsigned char *at, size_t bytes)
+{
+    struct xft_symbol symbol;
+    for (size_t n; bytes >= sizeof symbol; at += n, bytes -= n) {
+        memcpy(&symbol, at, sizeof symbol);
+        n = sizeof symbol + symbol.function_bytes + symbol.file_bytes + symbol.module_bytes;
+        if (n > bytes)
+            return;
+        const char *function = (const char *)at + sizeof symbol;
+        char line[32];
+        add_text(&d->symbols, function, symbol.function_bytes, ' ');
+        add_text(&d->symbols, function + symbol.function_bytes, symbol.file_bytes, ':');
+        snprintf(line, sizeof line, "%u", symbol.line);
+        add_text(&d->symbols, line, strlen(line), '\n');
+    }
+}
+
+static void add_stacks(struct decoded *d, const unsigned char *at, size_t bytes)
+{
+    struct xft_stack stack;
+    for (size_t n; bytes >= sizeof stack; at += n, bytes -= n) {
+        memcpy(&stack, at, sizeof stack);
+        n = sizeof stack + 8 * (size_t)stack.depth;
+        if (n > bytes)
+            return;
+        if (stack.id > d->most_stack)
+            d->most_stack = stack.id;
+    }
+}
+
+static void add_meta(struct decoded *d, const char *at, size_t bytes)
+{
+    bool key = true;
+    for (size_t n; bytes > 0; at += n, bytes -= n, key = !key) {
+        n = strnlen(at, bytes) + 1;
+        add_text(&d->meta, at, n - 1, key ? '=' : '\n');
+    }
+}
+
+static void add_payload(struct decoded *d, unsigned type, const unsigned char *raw, size_t bytes)
+{
+    static struct xft_event events[XFT_SLAB_EVENTS];
+    struct xft_chunk chunk;
+    if (type == XFT_SEG_EVENTS && decode_chunk(raw, bytes, &chunk, events, XFT_SLAB_EVENTS))
+        add(d, &chunk, events);
+    else if (type == XFT_SEG_EVENTS)
+        d->damaged = true;
+    else if (type == XFT_SEG_SYMBOLS)
+        add_symbols(d, raw, bytes);
+    else if (type == XFT_SEG_STACKS)
+        add_stacks(d, raw, bytes);
+    else if (type == XFT_SEG_META)
+        add_meta(d, (const char *)raw, bytes);
+}
+
+static void add_segment(struct decoded *d, const struct xft_view *view, const unsigned char *file)
+{
+    d->segments[view->head.type & 15]++;
+    if (view->head.type == XFT_SEG_LANES) {
+        const struct xft_slab *first;
+        size_t slabs = xft_lanes(view, file, &first);
+        for (size_t i = 0; i < slabs; i++)
+            add_slab(d, xft_slab_at(first, i));
+    } else if (view->head.flags & XFT_SEG_ZSTD) {
+        unsigned char *raw = malloc(view->head.raw_bytes + 1);
+        size_t n =
+            ZSTD_decompress(raw, view->head.raw_bytes, view->payload, view->head.stored_bytes);
+        if (n == view->head.raw_bytes)
+            add_payload(d, view->head.type, raw, n);
+        else
+            d->damaged = true;
+        free(raw);
+    } else {
+        add_payload(d, view->head.type, view->payload, view->head.stored_bytes);
+    }
+}
+
+/* ---- the file --------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+    const struct decoded_event *x = a, *y = b;
+    if (x->lane != y->lane)
+        return x->lane < y->lane ? -1 : 1;
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static void keep_each_once(struct decoded *d)
+{
+    size_t kept = 0;
+    if (d->count)
+        qsort(d->events, d->count, sizeof *d->events, compare);
+    for (size_t i = 0; i < d->count; i++) {
+        if (kept && compare(&d->events[kept - 1], &d->events[i]) == 0)
+            d->twice++;
+        else
+            d->events[kept++] = d->events[i];
+    }
+    d->count = kept;
+}
+
+static unsigned char *read_whole(const char *path, size_t *bytes)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return NULL;
+    fseek(file, 0, SEEK_END);
+    *bytes = (size_t)ftell(file);
+    rewind(file);
+    /* slabs are read in place, at the file's own alignment */
+    unsigned char *all = aligned_alloc(4096, XFT_ALIGN(*bytes + 1, 4096));
+    if (fread(all, 1, *bytes, file) != *bytes)
+        *bytes = 0;
+    fclose(file);
+    return all;
+}
+
+struct decoded *decode_file(const char *path)
+{
+    size_t bytes = 0;
+    unsigned char *file = read_whole(path, &bytes);
+    if (file == NULL || xft_header_check(file, bytes) != NULL) {
+        free(file);
+        return NULL;
+    }
+    struct decoded *d = calloc(1, sizeof *d);
+    d->symbols = strdup("");
+    d->meta = strdup("");
+    d->file_bytes = bytes;
+    memcpy(&d->header, file, sizeof d->header);
+    struct xft_walk walk = {file, bytes, d->header.header_bytes, false};
+    struct xft_view view;
+    while (xft_walk_next(&walk, &view))
+        add_segment(d, &view, file);
+    d->damaged |= walk.damaged;
+    keep_each_once(d);
+    free(file);
+    return d;
+}
+
+void decode_free(struct decoded *d)
+{
+    if (d == NULL)
+        return;
+    free(d->events);
+    free(d->symbols);
+    free(d->meta);
+    free(d);
+}
+
+bool decode_is_complete(const struct decoded *d)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        bool first = i == 0 || d->events[i - 1].lane != d->events[i].lane;
+        if (d->events[i].seq != (first ? 0 : d->events[i - 1].seq + 1))
+            return false;
+    }
+    return true;
+}
