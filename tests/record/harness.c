@@ -1,0 +1,59 @@
+#include "harness.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "intercept/resolve.h"
+#include "record.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+const struct xfs_call_info xfs_calls[] = {
+    {"testCopy", XFT_LEVEL_RUNTIME}, {"testAlloc", XFT_LEVEL_DRIVER}, {"", XFT_LEVEL_DRIVER}};
+const size_t xfs_call_count = 3;
+
+void *xfs_real_dlsym(void *handle, const char *name)
+{
+    return dlsym(handle, name);
+}
+
+static bool call(uint64_t bytes, uint64_t aux, void (*between)(void))
+{
+    if (!xfs_record_ready())
+        return false;
+    uint64_t start = xfs_now_ns();
+    uint32_t stack = xfs_stack_capture();
+    struct xft_event *event = xfs_event_begin();
+    if (event == NULL)
+        return false;
+    event->start_ns = start;
+    event->end_ns = xfs_now_ns();
+    event->kind = XFT_EVENT_TRANSFER;
+    event->bytes = bytes;
+    event->aux = aux;
+    event->stack = stack;
+    if (between)
+        between();
+    xfs_event_commit(event);
+    return true;
+}
+
+EXPORTED bool harness_call(uint64_t bytes, uint64_t aux)
+{
+    return call(bytes, aux, NULL);
+}
+
+EXPORTED bool harness_call_around(uint64_t bytes, void (*between)(void))
+{
+    return call(bytes, 0, between);
+}
+
+EXPORTED bool harness_ready(void)
+{
+    return xfs_record_ready();
+}
+
+EXPORTED void harness_meta(const char *key, const char *value)
+{
+    xfs_meta_set(key, value);
+}

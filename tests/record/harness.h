@@ -1,0 +1,19 @@
+/*
+ * The recorder as a shared library with three invented calls, as libxferscope.so has it inside.
+ */
+#ifndef HARNESS_H
+#define HARNESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One "intercepted call": an event with these bytes and aux. False when it was not recorded. */
+bool harness_call(uint64_t bytes, uint64_t aux);
+
+/* The same, and `between` is called after begin and before commit. */
+bool harness_call_around(uint64_t bytes, void (*between)(void));
+
+bool harness_ready(void);
+void harness_meta(const char *key, const char *value);
+
+#endif

@@ -1,0 +1,391 @@
+/*
+ * The program that record_test runs: `subject MODE [NUMBER ...]`. Every mode records and then ends
+ * in its own way. Exits with 0 unless the mode says otherwise; 9 = the recorder misbehaved.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#define MISBEHAVED 9
+
+static long number(char **arguments, int i, long otherwise)
+{
+    for (int j = 0; j <= i; j++)
+        if (arguments[j] == NULL)
+            return otherwise;
+    return atol(arguments[i]);
+}
+
+static long record(long n, uint64_t aux)
+{
+    long recorded = 0;
+    for (long i = 0; i < n; i++)
+        recorded += harness_call((uint64_t)i, aux);
+    return recorded;
+}
+
+static int plain(char **arguments)
+{
+    long n = number(arguments, 0, 100);
+    errno = 77;
+    long recorded = record(n, 0);
+    if (errno != 77)
+        return MISBEHAVED;
+    return recorded == n ? 0 : 1;
+}
+
+static int ends_at_once(char **arguments)
+{
+    record(number(arguments, 0, 100), 0);
+    _exit(3);
+}
+
+/* ---- threads ---------------------------------------------------------------------------- */
+
+struct part {
+    pthread_t thread;
+    long n;
+    uint64_t aux;
+};
+
+static void *run_part(void *argument)
+{
+    struct part *part = argument;
+    record(part->n, part->aux);
+    return NULL;
+}
+
+static int threads(char **arguments)
+{
+    long count = number(arguments, 0, 16), n = number(arguments, 1, 10000);
+    struct part *parts = calloc((size_t)count, sizeof *parts);
+    for (long i = 0; i < count; i++) {
+        parts[i] = (struct part){.n = n, .aux = (uint64_t)i};
+        if (pthread_create(&parts[i].thread, NULL, run_part, &parts[i]) != 0)
+            return MISBEHAVED;
+    }
+    for (long i = 0; i < count; i++)
+        pthread_join(parts[i].thread, NULL);
+    free(parts);
+    return 0;
+}
+
+static int short_threads(char **arguments)
+{
+    long count = number(arguments, 0, 200);
+    for (long i = 0; i < count; i++) {
+        struct part part = {.n = 10, .aux = (uint64_t)i};
+        if (pthread_create(&part.thread, NULL, run_part, &part) != 0)
+            return MISBEHAVED;
+        pthread_join(part.thread, NULL);
+    }
+    return 0;
+}
+
+/* ---- killed ----------------------------------------------------------------------------- */
+
+/* Tells in a shared file how many events are committed, and goes on until it is killed. */
+static int until_killed(char **arguments)
+{
+    int fd = open(arguments[0], O_RDWR);
+    uint64_t *told = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (told == MAP_FAILED)
+        return MISBEHAVED;
+    for (uint64_t i = 0;; i++)
+        if (harness_call(i, 0))
+            __atomic_store_n(told, i + 1, __ATOMIC_RELEASE);
+}
+
+/* ---- fork, exec ------------------------------------------------------------------------- */
+
+static int forks(char **arguments)
+{
+    (void)arguments;
+    int status;
+    record(100, 1);
+    pid_t child = fork();
+    if (child == 0) {
+        record(50, 2);
+        exit(0);
+    }
+    record(100, 1);
+    waitpid(child, &status, 0);
+    return status == 0 ? 0 : MISBEHAVED;
+}
+
+/* A child made behind libc's back: no pthread_atfork handler runs. */
+static int forks_bare(char **arguments)
+{
+    (void)arguments;
+    int status;
+    record(100, 1);
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+    if (child == 0) {
+        record(50, 2);
+        exit(0);
+    }
+    waitpid(child, &status, 0);
+    record(100, 1);
+    return status == 0 ? 0 : MISBEHAVED;
+}
+
+static int forks_silent(char **arguments)
+{
+    (void)arguments;
+    int status;
+    record(100, 1);
+    pid_t child = fork();
+    if (child == 0)
+        exit(0);
+    waitpid(child, &status, 0);
+    return status == 0 ? 0 : MISBEHAVED;
+}
+
+static pid_t child_between;
+
+static void fork_between(void)
+{
+    child_between = fork();
+}
+
+/* fork in the middle of an event: only the parent has it. */
+static int forks_between(char **arguments)
+{
+    (void)arguments;
+    int status = 0;
+    record(10, 1);
+    harness_call_around(4242, fork_between);
+    if (child_between == 0) {
+        record(5, 2);
+        exit(0);
+    }
+    waitpid(child_between, &status, 0);
+    record(10, 1);
+    return status == 0 ? 0 : MISBEHAVED;
+}
+
+static int vforks(char **arguments)
+{
+    (void)arguments;
+    int status;
+    record(10, 1);
+    pid_t child = vfork();
+    if (child == 0)
+        exit(0); /* wrong of it: it uses up the parent's exit handlers, not its recording */
+    waitpid(child, &status, 0);
+    record(10, 1);
+    return 0;
+}
+
+static int becomes_another(char **arguments)
+{
+    (void)arguments;
+    record(100, 1);
+    execl("/proc/self/exe", "subject", "plain", "30", NULL);
+    return MISBEHAVED;
+}
+
+/* ---- descriptors, disk ------------------------------------------------------------------ */
+
+static int closes_all(char **arguments)
+{
+    record(100, 0);
+    close_range(3, ~0u, 0);
+    int fds[8];
+    for (int i = 0; i < 8; i++) { /* and opens its own under every number, high ones too */
+        fds[i] = open(arguments[0], O_RDWR | O_CREAT | O_TRUNC, 0600);
+        dup2(fds[i], 1000 + i);
+        dup2(fds[i], 3 + i);
+    }
+    record(number(arguments, 1, 20000), 0);
+    struct stat info;
+    if (fstat(1000, &info) != 0 || info.st_size != 0)
+        return MISBEHAVED;
+    return 0;
+}
+
+static int under_limit(char **arguments)
+{
+    struct rlimit limit = {(rlim_t)number(arguments, 0, 0), RLIM_INFINITY};
+    if (arguments[1] && strcmp(arguments[1], "later") == 0)
+        record(10, 0);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    record(60000, 0);
+    return 0;
+}
+
+static int loses_directory(char **arguments)
+{
+    char command[4200];
+    record(10, 0);
+    snprintf(command, sizeof command, "rm -rf '%s'", arguments[0]);
+    if (system(command) != 0)
+        return MISBEHAVED;
+    record(20000, 0);
+    return 0;
+}
+
+/* ---- signals, exit handlers ------------------------------------------------------------- */
+
+static void on_signal(int signal_number)
+{
+    (void)signal_number;
+    if (harness_call(1, 9)) /* in the middle of another: must be refused */
+        _exit(MISBEHAVED);
+}
+
+static void raise_between(void)
+{
+    raise(SIGUSR1);
+}
+
+static int is_interrupted(char **arguments)
+{
+    (void)arguments;
+    signal(SIGUSR1, on_signal);
+    record(10, 1);
+    for (int i = 0; i < 5; i++)
+        if (!harness_call_around(100, raise_between))
+            return MISBEHAVED;
+    return record(10, 1) == 10 ? 0 : MISBEHAVED;
+}
+
+static void at_exit(void)
+{
+    record(7, 5);
+}
+
+static int records_at_exit(char **arguments)
+{
+    (void)arguments;
+    atexit(at_exit);
+    record(10, 1);
+    return 0;
+}
+
+static void *record_forever(void *argument)
+{
+    for (uint64_t i = 0; argument == NULL; i++)
+        harness_call(i, 1);
+    return NULL;
+}
+
+/* Exit while four threads are still at it. */
+static int exits_amid(char **arguments)
+{
+    (void)arguments;
+    pthread_t thread;
+    for (int i = 0; i < 4; i++)
+        pthread_create(&thread, NULL, record_forever, NULL);
+    record(20000, 0);
+    return 0;
+}
+
+static void *record_and_sleep(void *argument)
+{
+    record(1000, 1);
+    for (;;) /* cancelled anywhere in here */
+        harness_call(1, 1);
+    return argument;
+}
+
+static int cancels(char **arguments)
+{
+    (void)arguments;
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, record_and_sleep, NULL);
+        record(500, 0);
+        pthread_cancel(thread);
+        for (int j = 0; j < 1000 && record(1, 0) == 1; j++)
+            ;
+        /* a thread without cancellation points of its own ends with the process */
+    }
+    return 0;
+}
+
+static int closes_stderr(char **arguments)
+{
+    close(STDERR_FILENO);
+    int fd = open(arguments[0], O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (fd != STDERR_FILENO)
+        return MISBEHAVED;
+    setenv("XFERSCOPE_STACK_DEPTH", "rubbish", 1); /* something to complain about */
+    record(10, 0);
+    return 0;
+}
+
+static int is_switched_off(char **arguments)
+{
+    (void)arguments;
+    return harness_ready() || record(10, 0) != 0 ? MISBEHAVED : 0;
+}
+
+/* ---- stacks ----------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) void call_inlined(uint64_t i)
+{
+    harness_call(i, 0);
+}
+
+__attribute__((noinline)) static void call_outer(uint64_t i)
+{
+    call_inlined(i);
+    __asm__ volatile("");
+}
+
+static int has_stacks(char **arguments)
+{
+    for (long i = 0; i < number(arguments, 0, 100); i++)
+        call_outer((uint64_t)i);
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(char **arguments);
+} modes[] = {
+    {"plain", plain},
+    {"ends-at-once", ends_at_once},
+    {"threads", threads},
+    {"short-threads", short_threads},
+    {"until-killed", until_killed},
+    {"forks", forks},
+    {"forks-bare", forks_bare},
+    {"forks-silent", forks_silent},
+    {"forks-between", forks_between},
+    {"vforks", vforks},
+    {"becomes-another", becomes_another},
+    {"closes-all", closes_all},
+    {"under-limit", under_limit},
+    {"loses-directory", loses_directory},
+    {"is-interrupted", is_interrupted},
+    {"records-at-exit", records_at_exit},
+    {"exits-amid", exits_amid},
+    {"cancels", cancels},
+    {"closes-stderr", closes_stderr},
+    {"is-switched-off", is_switched_off},
+    {"has-stacks", has_stacks},
+};
+
+int main(int count, char **arguments)
+{
+    for (size_t i = 0; count > 1 && i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(modes[i].name, arguments[1]) == 0)
+            return modes[i].run(arguments + 2);
+    fprintf(stderr, "subject: no such mode\n");
+    return 2;
+}
