@@ -1,5 +1,4 @@
 /* xferscope record: docs/record.md */
-#define _GNU_SOURCE /* asprintf */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
