@@ -27,4 +27,7 @@ const char *xfa_event_word(unsigned kind);
 const char *xfa_segment_word(unsigned type);
 extern const char *const xfa_flag_words[6]; /* bit 0 first */
 
+/* A value of META fit to be shown, separators of a list as spaces; the caller frees it. */
+char *xfa_dump_value(const char *value);
+
 #endif

@@ -72,7 +72,7 @@ static void meta(const struct xfa_trace *trace, FILE *out)
     for (size_t i = 0; i < trace->names.pair_count; i++) {
         const struct xfa_pair *pair = &trace->names.pairs[i];
         char *key = xfa_clean(pair->key, strlen(pair->key));
-        char *value = xfa_clean(pair->value, strlen(pair->value));
+        char *value = xfa_dump_value(pair->value);
         json_t *json = object("meta");
         set_text(json, "key", key);
         set_text(json, "value", value);

@@ -41,6 +41,16 @@ const char *xfa_segment_word(unsigned type)
     return type < sizeof words / sizeof *words ? words[type] : NULL;
 }
 
+char *xfa_dump_value(const char *value)
+{
+    char *spaced = xfa_text(value);
+    for (char *at = spaced; *at; at++)
+        *at = *at == '\x1f' ? ' ' : *at;
+    char *clean = xfa_clean(spaced, strlen(spaced));
+    free(spaced);
+    return clean;
+}
+
 static void header(const struct xfa_trace *trace, FILE *out)
 {
     const struct xft_file_header *h = &trace->header;
@@ -59,7 +69,7 @@ static void meta(const struct xfa_trace *trace, FILE *out)
     for (size_t i = 0; i < trace->names.pair_count; i++) {
         const struct xfa_pair *pair = &trace->names.pairs[i];
         char *key = xfa_clean(pair->key, strlen(pair->key));
-        char *value = xfa_clean(pair->value, strlen(pair->value));
+        char *value = xfa_dump_value(pair->value);
         fprintf(out, "meta %s=%s\n", key, value);
         free(key);
         free(value);

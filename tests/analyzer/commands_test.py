@@ -1,0 +1,323 @@
+"""The subcommands analyze and dump, from outside: output, exit status, bad input.
+
+commands_test.py DRIVER MAKE_TRACE SCHEMA GOLDEN_DIR. UPDATE_GOLDEN=1 in the environment writes
+the golden files anew instead of comparing.
+"""
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import jsonschema
+
+DRIVER, MAKE, SCHEMA, GOLDEN = sys.argv[1:5]
+# Rules for golden files: how well zstd packs is its own affair.
+PACKED_SIZES = (r"\b(bytes|at|stored)=\d+(?= (version|stored|raw)=)", r"\1=N")
+PACKED = (r"(?m) zstd$", "")
+SANITIZED = os.environ.get("XFERSCOPE_SANITIZED") == "1"
+
+
+class Result:
+    def __init__(self, done):
+        self.status = done.returncode
+        self.out = done.stdout.decode()
+        self.lines = done.stderr.decode().splitlines()
+
+
+class Commands(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="xferscope-")
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def make(self, scenario, name, argument=""):
+        path = self.path(name)
+        subprocess.run([MAKE, scenario, path, argument], check=True)
+        return path
+
+    def run_driver(self, *arguments, **more):
+        environment = dict(os.environ, COLUMNS="120", **more)
+        done = subprocess.run(
+            [DRIVER, *arguments], capture_output=True, env=environment, cwd=self.folder.name
+        )
+        self.assertGreaterEqual(done.returncode, 0, done.stderr.decode())
+        return Result(done)
+
+    def report(self, *arguments, status=0):
+        result = self.run_driver("analyze", *arguments, "--format", "json")
+        self.assertEqual(result.status, status, result.lines)
+        report = json.loads(result.out)
+        with open(SCHEMA) as file:
+            jsonschema.Draft202012Validator(json.load(file)).validate(report)
+        return report
+
+    def golden(self, name, text, rules=()):
+        for rule in rules:
+            text = re.sub(*rule, text)
+        path = os.path.join(GOLDEN, name)
+        if os.environ.get("UPDATE_GOLDEN") == "1":
+            with open(path, "w") as file:
+                file.write(text)
+        with open(path) as file:
+            self.assertEqual(text, file.read())
+
+    # ---- reports ----------------------------------------------------------------------------
+
+    def test_text(self):
+        self.make("mixed", "mixed.trace")
+        self.make("profile", "machine.json")
+        result = self.run_driver("analyze", "mixed.trace", "--profile", "machine.json")
+        self.assertEqual((result.status, result.lines), (0, []))
+        self.golden("mixed.txt", result.out)
+
+    def test_text_without_profile(self):
+        self.make("mixed", "mixed.trace")
+        result = self.run_driver("analyze", "mixed.trace", "--sort", "bytes", "--top", "2")
+        self.assertEqual((result.status, result.lines), (0, []))
+        self.golden("mixed-no-profile.txt", result.out)
+
+    def test_text_simulated(self):
+        self.make("simulated", "simulated.trace")
+        self.make("profile", "machine.json", "simulated")
+        result = self.run_driver("analyze", "simulated.trace", "-p", "machine.json")
+        self.assertEqual(result.status, 0)
+        self.golden("simulated.txt", result.out)
+
+    def test_dump(self):
+        self.make("mixed", "mixed.trace")
+        result = self.run_driver("dump", "mixed.trace", "--limit", "12")
+        self.assertEqual((result.status, result.lines), (0, []))
+        self.golden("mixed-dump.txt", result.out, [PACKED_SIZES, PACKED])
+
+    def test_dump_json(self):
+        trace = self.make("killed", "killed.trace")
+        result = self.run_driver("dump", trace, "--format", "json")
+        self.assertEqual(result.status, 0)
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        kinds = [line["type"] for line in lines]
+        self.assertEqual((kinds[0], kinds[-1]), ("file", "lost"))
+        self.assertIsNone(lines[-1]["line"])
+        events = [line for line in lines if line["type"] == "event"]
+        names = {(event["lane"], event["seq"]) for event in events}
+        self.assertEqual(len(names), len(events))
+        only = self.run_driver("dump", trace, "-f", "json", "-k", "transfer,alloc")
+        shown = [json.loads(line) for line in only.out.splitlines()]
+        wanted = [event for event in events if event["kind"] in ("transfer", "alloc")]
+        self.assertEqual([line for line in shown if line["type"] == "event"], wanted)
+        self.assertEqual(len(wanted), 8 + 100 + 16 + 3 + 1)
+
+    def test_json(self):
+        trace = self.make("mixed", "mixed.trace")
+        profile = self.make("profile", "machine.json")
+        report = self.report(trace, "--profile", profile)
+        self.assertEqual(
+            list(report), ["schema", "run", "machine", "transfers", "findings"]
+        )
+        self.assertEqual(report["run"]["command"], ["./train", "--steps", "3"])
+        self.assertEqual(report["run"]["directions"]["H2D"]["transfers"], 25)
+        self.assertIs(report["machine"]["matches"], True)
+        worst = report["transfers"][0]
+        self.assertEqual((worst["site"]["function"], worst["site"]["line"]), ("upload", 42))
+        self.assertEqual(len(worst["site"]["stack"]), 4)
+        self.assertEqual(worst["basis"]["achieved"], "host")
+        self.assertEqual(worst["timed"], {
+            "device": 0, "host": 8, "unknown": 0, "achieved_s": 0.0096,
+            "achievable_s": worst["timed"]["achievable_s"], "blocked_s": 0.0096,
+        })
+        untimed = report["transfers"][-1]
+        self.assertIsNone(untimed["achieved_gbps"])
+        self.assertIsNone(untimed["lost_s"])
+        for finding in report["findings"]:
+            self.assertIsNone(finding["run_saving_s"])
+        losses = [finding["lost_s"] for finding in report["findings"]]
+        self.assertEqual(losses, sorted(losses, reverse=True))
+
+    def test_json_without_profile(self):
+        report = self.report(self.make("mixed", "mixed.trace"))
+        self.assertIsNone(report["machine"]["profile"])
+        self.assertIsNone(report["machine"]["matches"])
+        for row in report["transfers"]:
+            self.assertIsNone(row["achievable_gbps"])
+            self.assertIsNone(row["lost_s"])
+
+    def test_json_simulated(self):
+        report = self.report(self.make("simulated", "simulated.trace"))
+        self.assertIs(report["run"]["simulated"], True)
+
+    def test_killed_process_counts_the_same(self):
+        whole = self.report(self.make("mixed", "mixed.trace"))
+        killed = self.report(self.make("killed", "killed.trace"))
+        self.assertEqual(whole["transfers"], killed["transfers"])
+        self.assertIs(killed["run"]["processes"][0]["finished"], False)
+
+    def test_run_of_two_processes(self):
+        os.mkdir(self.path("two.xft"))
+        self.make("mixed", "two.xft/1-1.trace")
+        self.make("killed", "two.xft/2-2.trace")
+        with open(self.path("two.xft/README"), "w") as file:
+            file.write("not a trace")
+        one = self.report(self.make("mixed", "mixed.trace"))
+        two = self.report(self.path("two.xft"))
+        self.assertEqual(len(two["run"]["processes"]), 2)
+        self.assertEqual(len(two["transfers"]), len(one["transfers"]))
+        for a, b in zip(one["transfers"], two["transfers"]):
+            self.assertEqual((2 * a["transfers"], 2 * a["bytes"]), (b["transfers"], b["bytes"]))
+
+    def test_output_file(self):
+        trace = self.make("mixed", "mixed.trace")
+        result = self.run_driver("analyze", trace, "-f", "json", "-o", self.path("report.json"))
+        self.assertEqual((result.status, result.out), (0, ""))
+        with open(self.path("report.json")) as file:
+            json.load(file)
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["mixed.trace", "report.json"])
+
+    # ---- what cannot be done is said --------------------------------------------------------
+
+    def refused(self, status, words, *arguments):
+        for command in ("analyze", "dump"):
+            result = self.run_driver(command, *arguments)
+            self.assertEqual((result.status, result.out), (status, ""), (command, arguments))
+            self.assertEqual(len(result.lines), 1, result.lines)
+            self.assertIn(words, result.lines[0])
+
+    def test_bad_traces(self):
+        def write(name, content):
+            with open(self.path(name), "wb") as file:
+                file.write(content)
+            return self.path(name)
+
+        with open(self.make("mixed", "mixed.trace"), "rb") as file:
+            sound = file.read()
+        os.mkdir(self.path("empty.xft"))
+        table = [
+            ("No such file", self.path("missing.xft")),
+            ("no .trace file", self.path("empty.xft")),
+            ("empty", write("empty.trace", b"")),
+            ("not a trace", write("text.trace", b"hello\n" * 2000)),
+            ("not a trace", write("zeros.trace", bytes(10000))),
+            ("not a trace", write("short.trace", b"XFER")),
+            ("truncated", write("header.trace", sound[:50])),
+            ("version 2", self.make("newer", "newer.trace")),
+            ("not a regular file", "/dev/zero"),
+        ]
+        for words, path in table:
+            with self.subTest(path):
+                self.refused(1, words, path)
+
+    def damaged(self, content, words):
+        with open(self.path("damaged.trace"), "wb") as file:
+            file.write(content)
+        report = self.report(self.path("damaged.trace"), status=3)
+        result = self.run_driver("analyze", self.path("damaged.trace"))
+        self.assertEqual((result.status, len(result.lines)), (3, 1))
+        self.assertIn(words, result.lines[0])
+        self.assertIn(words, report["run"]["processes"][0]["losses"]["line"])
+        self.assertIn("LOST", result.out)
+        return report
+
+    def test_damaged_traces(self):
+        with open(self.make("mixed", "mixed.trace"), "rb") as file:
+            sound = file.read()
+        report = self.damaged(sound[:-100], "ends inside a segment")
+        self.assertGreater(len(report["transfers"]), 0)
+        middle = len(sound) // 2 + 1000
+        self.damaged(sound[:middle] + b"\xff" * 8 + sound[middle + 8:], "skipped")
+        report = self.damaged(b"\0" * 8 + sound[8:], "header is damaged")
+        self.assertEqual(report["run"]["directions"]["H2D"]["transfers"], 25)
+        self.assertIsNone(report["run"]["wall_s"])
+
+    def test_one_bad_file_of_a_run(self):
+        os.mkdir(self.path("two.xft"))
+        self.make("mixed", "two.xft/1-1.trace")
+        with open(self.path("two.xft/2-2.trace"), "wb"):
+            pass
+        report = self.report(self.path("two.xft"), status=3)
+        self.assertEqual(len(report["run"]["unreadable"]), 1)
+        self.assertEqual(report["run"]["directions"]["H2D"]["transfers"], 25)
+
+    def test_bad_profiles(self):
+        trace = self.make("mixed", "mixed.trace")
+        for name, content in [("text", "hello"), ("empty", ""), ("other", "{}"), ("list", "[1]")]:
+            with self.subTest(name):
+                path = self.path(name + ".json")
+                with open(path, "w") as file:
+                    file.write(content)
+                report = self.report(trace, "--profile", path, status=3)
+                self.assertEqual(len(report["machine"]["warnings"]), 1)
+                self.assertIsNone(report["machine"]["profile"])
+                for row in report["transfers"]:
+                    self.assertIsNone(row["achievable_gbps"])
+        report = self.report(trace, "--profile", self.path("missing.json"), status=3)
+        self.assertIn("missing.json", report["machine"]["warnings"][0])
+
+    def test_profile_of_another_machine(self):
+        trace = self.make("mixed", "mixed.trace")
+        profile = self.make("profile", "other.json", "other")
+        report = self.report(trace, "--profile", profile)
+        self.assertIs(report["machine"]["matches"], False)
+        self.assertEqual(len(report["machine"]["warnings"]), 1)
+        self.assertIs(report["transfers"][0]["basis"]["other_machine"], True)
+        result = self.run_driver("analyze", trace, "-p", profile)
+        self.assertEqual(len(result.lines), 1)
+        self.assertIn("another machine", result.lines[0])
+        self.assertIn("ACHIEVABLE*", result.out)
+
+    def test_usage(self):
+        trace = self.make("mixed", "mixed.trace")
+        self.refused(2, "which trace?")
+        self.refused(2, "one trace", trace, trace)
+        self.refused(2, "unknown option: --nonsense", trace, "--nonsense")
+        self.refused(2, "no such format: xml", trace, "--format", "xml")
+        self.refused(2, "lacks its value", trace, "--format")
+        for wrong in (("--top", "-1"), ("--top", "x"), ("--sort", "colour")):
+            result = self.run_driver("analyze", trace, *wrong)
+            self.assertEqual((result.status, len(result.lines)), (2, 1))
+        result = self.run_driver("dump", trace, "--kind", "transfer,nonsense")
+        self.assertEqual((result.status, len(result.lines)), (2, 1))
+        for command in ("analyze", "dump"):
+            result = self.run_driver(command, "--help")
+            self.assertEqual((result.status, result.lines), (0, []))
+            self.assertIn("usage: xferscope " + command, result.out)
+
+    def test_output_that_cannot_be_written(self):
+        trace = self.make("mixed", "mixed.trace")
+        for command in ("analyze", "dump"):
+            for path in ("/dev/full", self.path("no/such/folder/report")):
+                result = self.run_driver(command, trace, "-o", path)
+                self.assertEqual((result.status, len(result.lines)), (4, 1))
+                self.assertIn("cannot write", result.lines[0])
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([DRIVER, command, trace], stdout=full, stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, 4)
+
+    # ---- a million transfers ----------------------------------------------------------------
+
+    def test_million(self):
+        count = 100000 if SANITIZED else 1000000
+        trace = self.make("many", "many.trace", str(count))
+        profile = self.make("profile", "machine.json")
+        start = time.monotonic()
+        report = self.report(trace, "-p", profile)
+        seconds = time.monotonic() - start
+        directions = report["run"]["directions"]
+        self.assertEqual(sum(d["transfers"] for d in directions.values()), count)
+        self.assertEqual(sum(row["timed"]["device"] for row in report["transfers"]), count)
+        self.assertEqual(len(report["transfers"]), 20)
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+        print(f"{count} transfers, {os.path.getsize(trace)} bytes: {seconds:.2f} s, {peak} MiB")
+        if not SANITIZED:
+            self.assertLess(peak, 200)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
