@@ -10,7 +10,10 @@
 #define MOST_LIST_BYTES (256u << 20)
 
 struct addresses {
-    uint64_t *at;
+    struct address {
+        uint64_t address;
+        const struct xfs_loaded_module *module;
+    } * at;
     size_t count, room;
 };
 
@@ -37,13 +40,13 @@ static void *grown(void *old, size_t count, size_t *room, size_t size)
 static void add_address(struct job *job, uint64_t address)
 {
     struct addresses *all = &job->addresses;
-    uint64_t *more = grown(all->at, all->count, &all->room, sizeof *more);
+    struct address *more = grown(all->at, all->count, &all->room, sizeof *more);
     if (more == NULL) {
         job->failed = true;
         return;
     }
     all->at = more;
-    all->at[all->count++] = address;
+    all->at[all->count++] = (struct address){address, NULL};
 }
 
 static void read_stacks(struct job *job, const unsigned char *at, size_t bytes)
@@ -123,7 +126,7 @@ static void read_list(struct job *job, const struct xft_view *view,
 
 static int compare(const void *a, const void *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    uint64_t x = ((const struct address *)a)->address, y = ((const struct address *)b)->address;
     return x < y ? -1 : x > y;
 }
 
@@ -143,7 +146,7 @@ static void read_lists(struct job *job, const void *file, size_t size,
     qsort(all->at, all->count, sizeof *all->at, compare);
     size_t unique = 1;
     for (size_t i = 1; i < all->count; i++)
-        if (all->at[i] != all->at[unique - 1])
+        if (all->at[i].address != all->at[unique - 1].address)
             all->at[unique++] = all->at[i];
     all->count = unique;
 }
@@ -165,7 +168,8 @@ static bool resolve_module(const struct job *job, const struct xfs_loaded_module
 {
     struct xfs_session *session = NULL;
     for (size_t i = 0; i < job->addresses.count; i++) {
-        if (module_of(job, job->addresses.at[i]) != module)
+        const struct address *address = &job->addresses.at[i];
+        if (address->module != module)
             continue;
         if (__atomic_load_n(stop, __ATOMIC_RELAXED)) {
             xfs_session_close(session);
@@ -173,7 +177,7 @@ static bool resolve_module(const struct job *job, const struct xfs_loaded_module
         }
         if (session == NULL && (session = xfs_session_open(module, start_real_ns)) == NULL)
             return false;
-        xfs_session_resolve(session, job->addresses.at[i], out);
+        xfs_session_resolve(session, address->address, out);
     }
     xfs_session_close(session);
     return !out->failed;
@@ -190,6 +194,8 @@ bool xfs_symbols_resolve(const void *file, size_t size, xfs_decompress_function 
     memcpy(&header, file, sizeof header);
     read_lists(&job, file, size, decompress);
     bool good = !job.failed;
+    for (size_t i = 0; good && i < job.addresses.count; i++)
+        job.addresses.at[i].module = module_of(&job, job.addresses.at[i].address);
     for (size_t i = 0; good && i < job.module_count; i++)
         good = resolve_module(&job, &job.modules[i], header.start_real_ns, stop, &out);
     for (size_t i = 0; i < job.module_count; i++) {
