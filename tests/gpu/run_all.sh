@@ -24,7 +24,9 @@ links=$(missing_libraries "$XFS_BUILD" "$XFS_WORK/libraries")
 # The three that the project's results are about, then every copy function.
 recorded=(unoptimised_static unoptimised_shared pytorch copies_all_static copies_all_shared copies_all_ptds_shared)
 # Ends, errors, threads, forks, direct users of the driver.
-only_identical=(endings failing threads forker driver_dlsym driver_link)
+only_identical=("endings return" "endings exit" "endings _exit" "endings abort" "endings segv" "endings kill" "endings exec"
+    "endings thread" "endings closed" failing threads forker "driver_link link" "driver_dlsym dlsym"
+    "driver_dlsym address" "driver_dlsym address2" "driver_dlsym address2-ptds")
 # What is reported.
 reported=("${recorded[@]:0:3}")
 
@@ -48,7 +50,7 @@ step() { # seconds title arguments-of-steps.sh...
 }
 
 all_steps() {
-    local name
+    local name words
     step 20 "machine" facts
     step 70 "probe" probe
     for name in "${recorded[@]}"; do
@@ -57,7 +59,8 @@ all_steps() {
         step 60 "$name: counts equal CUPTI's" against-cupti "$name"
     done
     for name in "${only_identical[@]}"; do
-        step 20 "$name: same output, same status" record "$name"
+        read -ra words <<<"$name"
+        step 15 "$name: same output, same status" record "${words[@]}"
     done
     for name in "${reported[@]}"; do
         step 20 "$name: report" report "$name"

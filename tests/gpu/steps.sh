@@ -2,7 +2,7 @@
 # The steps of run_all.sh, each of which can be run alone:
 #
 #   steps.sh facts | probe | overhead
-#   steps.sh record | device-times | against-cupti | report  PROGRAM
+#   steps.sh record | device-times | against-cupti | report  PROGRAM [ARGUMENTS]
 #
 # PROGRAM: one in BUILD/bin/programs, or pytorch. Environment: XFS_BUILD, the build folder, and
 # XFS_WORK, a folder for traces and results. Exit status: 0 as it should be, 77 skipped because this
@@ -15,19 +15,21 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${XFS_BUILD:-$here/../../build}
 work=${XFS_WORK:-gpu-work}
 xferscope=$build/bin/xferscope
-name=${2:-}
+program=${2:-}
+arguments=("${@:3}")
+name=$(printf '%s' "$program" "${arguments[@]/#/-}")
 run=$work/traces/$name.xft
 mkdir -p "$work/traces"
 
 # Sets `command` to the program's, and the library path that it needs.
 find_program() {
-    if [[ $name == pytorch ]]; then
+    if [[ $program == pytorch ]]; then
         python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null || exit 77
         command=(python3 "$here/../programs/train.py" --steps 100)
         return
     fi
-    command=("$build/bin/programs/$name")
-    [[ -x ${command[0]} ]] || exit 77
+    command=("$build/bin/programs/$program" "${arguments[@]}")
+    [[ -x ${command[0]} && ! -d ${command[0]} ]] || exit 77
     LD_LIBRARY_PATH=$(cuda_path_for "${command[0]}")
     export LD_LIBRARY_PATH
 }
