@@ -1,0 +1,32 @@
+/*
+ * Kernels and the modules they come from. A module is whatever the program loads; its functions
+ * are known by name only.
+ */
+#ifndef SIM_KERNEL_H
+#define SIM_KERNEL_H
+
+#include "queue.h"
+#include "sim.h"
+
+struct sim_module {
+    struct sim_function **functions;
+    size_t count, room;
+    struct sim_symbol *symbols;
+    char *text; /* PTX source, when that is what was loaded */
+};
+
+struct sim_function {
+    char *name;
+    struct sim_module *module;
+    int known; /* which of the probe's kernels, -1 = none */
+    xferscope_simgpu_twin *twin;
+    const size_t *sizes; /* of its parameters, ended by 0, when the twin says them */
+};
+
+/* Runs a kernel's effect; returns its duration in ns. */
+uint64_t sim_kernel_run(const struct sim_kernel *kernel, int device);
+/* Keeps the parameter values when their number is known. */
+xcu_result sim_kernel_params(struct sim_kernel *kernel, void **params);
+void sim_params_drop(struct sim_params *params);
+
+#endif

@@ -1,0 +1,152 @@
+/*
+ * The probe's kernels (probe/kernels.h): what they do, and how long it takes.
+ */
+#include "known_kernels.h"
+
+#include <string.h>
+
+#include "memory.h"
+
+static const struct {
+    const char *name;
+    size_t sizes[4];
+} kernels[] = {
+    [SIM_KERNEL_GATE] = {"xfp_gate", {8, 8}},
+    [SIM_KERNEL_READ] = {"xfp_read", {8, 8, 8}},
+    [SIM_KERNEL_WRITE] = {"xfp_write", {8, 8, 4}},
+    [SIM_KERNEL_CHASE] = {"xfp_chase", {8, 8, 8}},
+};
+
+int sim_known_kernel(const char *name)
+{
+    for (int i = 0; i < SIM_KERNELS; i++)
+        if (!strcmp(name, kernels[i].name))
+            return i;
+    return -1;
+}
+
+const size_t *sim_known_sizes(int kernel)
+{
+    return kernels[kernel].sizes;
+}
+
+static uint64_t word(const struct sim_kernel *k, int index)
+{
+    uint64_t value = 0;
+
+    memcpy(&value, k->params->values[index], kernels[k->function->known].sizes[index]);
+    return value;
+}
+
+/* A kernel's access to memory: migration, the path to the host or a peer, or device memory. */
+static uint64_t access_ns(const void *address, size_t bytes, int device, bool write)
+{
+    struct sim_range *r = sim_range_at(address);
+    struct xfp_place here = {XFT_MEM_DEVICE, device, -1}, there;
+    enum xfp_method method = write ? XFP_MAPPED_WRITE : XFP_MAPPED_READ;
+    uint64_t ns = 0;
+    size_t moved;
+    int from = -1;
+
+    if (!r)
+        return 0;
+    if (r->memory == XFT_MEM_MANAGED) {
+        moved = sim_managed_move(r, address, bytes, device, &from);
+        if (moved)
+            return sim_managed_ns(moved, from, device, XFP_DEMAND);
+    } else if (r->memory != XFT_MEM_DEVICE || r->device != device) {
+        there = (struct xfp_place){r->memory, r->memory == XFT_MEM_DEVICE ? r->device : -1,
+                                   r->memory == XFT_MEM_DEVICE ? -1 : r->numa};
+        ns = write ? sim_path_ns(method, here, there, bytes)
+                   : sim_path_ns(method, there, here, bytes);
+        return ns ? ns : 2000 + bytes / 50;
+    }
+    ns = sim_path_ns(XFP_COPY, here, here, bytes);
+    return ns ? ns / 2 : 2000 + bytes / 1000;
+}
+
+static bool readable(uint64_t address, uint64_t bytes)
+{
+    const struct sim_range *r = sim_range_at((void *)address);
+
+    return r && bytes <= (uint64_t)(r->start + r->bytes - (uint8_t *)address);
+}
+
+static uint64_t run_read(const struct sim_kernel *k, int device)
+{
+    uint64_t src = word(k, 0), bytes = word(k, 1) / 16 * 16, sink = word(k, 2);
+    uint32_t all = 0, one;
+
+    if (!readable(src, bytes) || !readable(sink, 4))
+        return 0;
+    for (uint64_t i = 0; i < bytes; i += 4) {
+        memcpy(&one, (void *)(src + i), 4);
+        all ^= one;
+    }
+    memcpy(&one, (void *)sink, 4);
+    one ^= all;
+    memcpy((void *)sink, &one, 4);
+    return access_ns((void *)src, bytes, device, false);
+}
+
+static uint64_t run_write(const struct sim_kernel *k, int device)
+{
+    uint64_t dst = word(k, 0), bytes = word(k, 1) / 16 * 16;
+    uint32_t value = (uint32_t)word(k, 2);
+
+    if (!readable(dst, bytes))
+        return 0;
+    for (uint64_t i = 0; i < bytes; i += 4)
+        memcpy((void *)(dst + i), &value, 4);
+    return access_ns((void *)dst, bytes, device, true);
+}
+
+/* The latency of one access: of the path's shortest transfer, or 0.6 us in the device itself. */
+static uint64_t step_ns(const void *first, int device)
+{
+    const struct sim_range *r = sim_range_at(first);
+
+    return r->memory == XFT_MEM_DEVICE && r->device == device ? 600
+                                                              : access_ns(first, 1, device, false);
+}
+
+static uint64_t run_chase(const struct sim_kernel *k, int device)
+{
+    uint64_t first = word(k, 0), steps = word(k, 1), last = word(k, 2), at = 0;
+    const struct sim_range *r = sim_range_at((void *)first);
+    uint64_t room = r ? (uint64_t)(r->start + r->bytes - (uint8_t *)first) : 0;
+
+    if (!r || !readable(last, 8))
+        return 0;
+    for (uint64_t i = 0; i < steps; i++) {
+        if (at > room || room - at < 8)
+            return 0;
+        memcpy(&at, (void *)(first + at), 8);
+    }
+    memcpy((void *)last, &at, 8);
+    return steps * step_ns((void *)first, device);
+}
+
+uint64_t sim_known_run(const struct sim_kernel *k, int device)
+{
+    switch (k->function->known) {
+    case SIM_KERNEL_READ:
+        return run_read(k, device);
+    case SIM_KERNEL_WRITE:
+        return run_write(k, device);
+    case SIM_KERNEL_CHASE:
+        return run_chase(k, device);
+    }
+    return 0;
+}
+
+bool sim_gate_of(struct sim_kernel *k)
+{
+    uint64_t words = word(k, 0);
+
+    if (!readable(words, 8))
+        return false;
+    k->gate = (volatile uint32_t *)words;
+    k->limit = word(k, 1);
+    return true;
+}

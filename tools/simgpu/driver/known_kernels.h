@@ -1,0 +1,24 @@
+/* The probe's kernels, played by the simulated GPU. */
+#ifndef SIM_KNOWN_KERNELS_H
+#define SIM_KNOWN_KERNELS_H
+
+#include "kernel.h"
+
+enum sim_known_kernel {
+    SIM_KERNEL_GATE,
+    SIM_KERNEL_READ,
+    SIM_KERNEL_WRITE,
+    SIM_KERNEL_CHASE,
+    SIM_KERNELS
+};
+
+/* Which kernel that is, or -1. */
+int sim_known_kernel(const char *name);
+/* Sizes of its parameters in bytes, ended by 0. */
+const size_t *sim_known_sizes(int kernel);
+/* Runs it (not the gate); returns ns. */
+uint64_t sim_known_run(const struct sim_kernel *kernel, int device);
+/* Fills gate and limit from the parameters; false when they are not memory. */
+bool sim_gate_of(struct sim_kernel *kernel);
+
+#endif

@@ -1,0 +1,98 @@
+#include "machine.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+struct sim_settings sim_settings;
+struct xfp_profile *sim_profile;
+char sim_machine_name[512];
+
+static bool complain(const char *line)
+{
+    fprintf(stderr, "simulated GPU: %s\n", line);
+    return false;
+}
+
+static const char *setting(const char *variable, const char *initial)
+{
+    const char *value = getenv(variable);
+
+    return value && *value ? value : initial;
+}
+
+static bool read_number(const char *variable, const char *initial, uint64_t *number)
+{
+    const char *text = setting(variable, initial);
+    char line[256], *end;
+
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    if (!errno && end != text && !*end && *text != '-')
+        return true;
+    snprintf(line, sizeof(line), "%s=%.100s: not a whole number", variable, text);
+    return complain(line);
+}
+
+static bool read_text(const char *variable, const char *initial, const char **text)
+{
+    *text = setting(variable, initial);
+    return true;
+}
+
+static bool read_settings(void)
+{
+    char line[256];
+    bool good = true;
+
+#define READ_TEXT read_text
+#define READ_NUMBER read_number
+#define READ(variable, field, type, initial, meaning)                                              \
+    good &= READ_##type(variable, initial, &sim_settings.field);
+    SIM_SETTING_LIST(READ)
+    if (good && !sim_clock_choose(sim_settings.clock)) {
+        snprintf(line, sizeof(line), "XFERSCOPE_SIMGPU_CLOCK=%.100s: virtual or host expected",
+                 sim_settings.clock);
+        return complain(line);
+    }
+    return good;
+}
+
+/* A name is looked up in machines/ beside this library. */
+static void machine_path(char *path, size_t bytes)
+{
+    const char *name = sim_settings.machine;
+    Dl_info info;
+    const char *slash;
+
+    snprintf(path, bytes, "%s", name);
+    if (strchr(name, '/') || !access(name, R_OK) || !dladdr((void *)&sim_settings, &info))
+        return;
+    slash = strrchr(info.dli_fname, '/');
+    snprintf(path, bytes, "%.*smachines/%s%s", slash ? (int)(slash - info.dli_fname + 1) : 0,
+             slash ? info.dli_fname : "", name, strstr(name, ".json") ? "" : ".json");
+}
+
+bool sim_machine_load(void)
+{
+    char path[4096], error[1024];
+
+    if (!read_settings())
+        return false;
+    machine_path(path, sizeof(path));
+    sim_profile = xfp_load(path, error, sizeof(error));
+    if (!sim_profile)
+        return complain(error);
+    if (sim_profile->machine.gpu_count > SIM_MAX_DEVICES)
+        return complain("the machine profile has more GPUs than can be simulated");
+    if (!sim_profile->machine.gpu_count)
+        return complain("the machine profile has no GPU");
+    snprintf(sim_machine_name, sizeof(sim_machine_name), "%.100s (%.400s)",
+             sim_profile->machine.gpus[0].name, path);
+    return true;
+}

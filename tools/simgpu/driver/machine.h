@@ -1,0 +1,46 @@
+/*
+ * The machine that is simulated: a profile (include/xferscope/profile.h) and a few settings, read
+ * once at cuInit.
+ */
+#ifndef SIM_MACHINE_H
+#define SIM_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xferscope/profile.h"
+
+enum { SIM_MAX_DEVICES = 32 };
+
+/* X(variable, field, type, default, meaning); docs/simgpu.md is checked against this list. */
+#define SIM_SETTING_LIST(X)                                                                        \
+    X("XFERSCOPE_SIMGPU_MACHINE", machine, TEXT, "sim-h200",                                       \
+      "machine profile: a path, or the name of one that comes with xferscope")                     \
+    X("XFERSCOPE_SIMGPU_CLOCK", clock, TEXT, "virtual", "virtual or host")                         \
+    X("XFERSCOPE_SIMGPU_CALL_NS", call_ns, NUMBER, "200",                                          \
+      "host time of a call for which the profile has none")                                        \
+    X("XFERSCOPE_SIMGPU_SUBMIT_NS", submit_ns, NUMBER, "2000",                                     \
+      "host time of submitting work for which the profile has none")                               \
+    X("XFERSCOPE_SIMGPU_KERNEL_NS", kernel_ns, NUMBER, "10000",                                    \
+      "time of a kernel about which nothing is known")                                             \
+    X("XFERSCOPE_SIMGPU_NUMA", numa, NUMBER, "0", "simulated NUMA node of host memory")
+
+struct sim_settings {
+#define TEXT const char *
+#define NUMBER uint64_t
+#define SIM_SETTING_FIELD(variable, field, type, initial, meaning) type field;
+    SIM_SETTING_LIST(SIM_SETTING_FIELD)
+#undef SIM_SETTING_FIELD
+#undef TEXT
+#undef NUMBER
+};
+
+extern struct sim_settings sim_settings;
+extern struct xfp_profile *sim_profile;
+extern char sim_machine_name[512];
+
+/* Reads settings and profile. False, with a line on stderr, when there is no machine to simulate:
+ * the driver then says that it has no device. */
+bool sim_machine_load(void);
+
+#endif

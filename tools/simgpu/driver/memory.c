@@ -1,0 +1,362 @@
+/*
+ * Allocation of device, pinned and managed memory; host registration.
+ */
+#include "memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "queue.h"
+
+struct sim_region *sim_managed_region, *sim_host_region;
+
+static struct sim_region *region_of(struct sim_region **region, size_t bytes)
+{
+    if (!*region)
+        *region = sim_region_new(bytes);
+    return *region;
+}
+
+int sim_host_numa(void)
+{
+    return sim_thread.numa >= 0 ? sim_thread.numa : (int)sim_settings.numa;
+}
+
+/* Takes address space for a range and enters it; the range's start is filled in. */
+static xcu_result allocate(struct sim_region *region, struct sim_range *range)
+{
+    struct sim_range *added;
+
+    range->region = region;
+    range->start = sim_region_take(region, range->bytes);
+    if (!range->start)
+        return XCU_ERROR_OUT_OF_MEMORY;
+    added = sim_range_add(range);
+    if (!added) {
+        sim_region_give(region, range->start, range->bytes);
+        return XCU_ERROR_OUT_OF_MEMORY;
+    }
+    return XCU_SUCCESS;
+}
+
+xcu_result sim_device_alloc(int device, size_t bytes, unsigned flags, struct sim_pool *pool,
+                            xcu_deviceptr *out)
+{
+    struct sim_device *d = &sim_devices[device];
+    struct sim_range range = {.bytes = bytes,
+                              .memory = XFT_MEM_DEVICE,
+                              .device = device,
+                              .numa = -1,
+                              .flags = flags,
+                              .pool = pool,
+                              .context = sim_current()};
+    xcu_result r;
+
+    if (!bytes)
+        return XCU_ERROR_INVALID_VALUE;
+    if (bytes > d->gpu->memory_bytes - d->used)
+        return XCU_ERROR_OUT_OF_MEMORY;
+    r = allocate(region_of(&d->region, d->gpu->memory_bytes), &range);
+    if (r)
+        return r;
+    d->used += bytes;
+    if (pool) {
+        pool->used_now += bytes;
+        pool->used_high = pool->used_now > pool->used_high ? pool->used_now : pool->used_high;
+        pool->reserved_now = pool->used_high;
+    }
+    *out = (xcu_deviceptr)range.start;
+    return XCU_SUCCESS;
+}
+
+xcu_result sim_range_free(struct sim_range *range)
+{
+    if (range->memory == XFT_MEM_DEVICE)
+        sim_devices[range->device].used -= range->bytes;
+    if (range->pool)
+        range->pool->used_now -= range->bytes;
+    if (range->region)
+        sim_region_give(range->region, range->start, range->bytes);
+    sim_range_remove(range);
+    return XCU_SUCCESS;
+}
+
+void sim_memory_release(struct sim_context *context)
+{
+    for (size_t i = sim_range_count(); i-- > 0;)
+        if (sim_range_nth(i)->context == context)
+            sim_range_free(sim_range_nth(i));
+}
+
+/* ---- device memory ------------------------------------------------------------------------ */
+
+SIM_API(cuMemAlloc_v2, SIM_CTX | SIM_UNSAFE, (xcu_deviceptr * out, size_t bytes), (out, bytes))
+{
+    return out ? sim_device_alloc(sim_current()->device, bytes, 0, NULL, out)
+               : XCU_ERROR_INVALID_VALUE;
+}
+
+SIM_API(cuMemAllocPitch_v2, SIM_CTX | SIM_UNSAFE,
+        (xcu_deviceptr * out, size_t *pitch, size_t width, size_t height, unsigned element),
+        (out, pitch, width, height, element))
+{
+    size_t row = (width + 511) / 512 * 512, all;
+
+    if (!out || !pitch || !width || !height || (element != 4 && element != 8 && element != 16))
+        return XCU_ERROR_INVALID_VALUE;
+    if (row < width || __builtin_mul_overflow(row, height, &all))
+        return XCU_ERROR_OUT_OF_MEMORY;
+    *pitch = row;
+    return sim_device_alloc(sim_current()->device, all, 0, NULL, out);
+}
+
+/* The range that starts here, when it is of a kind that this call frees. */
+static struct sim_range *to_free(const void *address, bool host)
+{
+    struct sim_range *r = sim_range_at(address);
+    bool is_host;
+
+    if (!r || r->start != address ||
+        (r->flags & (SIM_RANGE_REGISTERED | SIM_RANGE_VMM | SIM_RANGE_SYMBOL)))
+        return NULL;
+    is_host = r->memory != XFT_MEM_DEVICE && r->memory != XFT_MEM_MANAGED;
+    return is_host == host ? r : NULL;
+}
+
+SIM_API(cuMemFree_v2, SIM_CTX | SIM_UNSAFE, (xcu_deviceptr address), (address))
+{
+    struct sim_range *r = to_free((void *)address, false);
+    struct sim_context *owner;
+
+    if (!address)
+        return XCU_SUCCESS;
+    if (!r)
+        return XCU_ERROR_INVALID_VALUE;
+    owner = r->context;
+    if (sim_handle_is(owner, SIM_CONTEXT))
+        sim_wait_context(owner);         /* frees synchronise */
+    r = to_free((void *)address, false); /* another thread may have freed it meanwhile */
+    return r ? sim_range_free(r) : XCU_ERROR_INVALID_VALUE;
+}
+
+SIM_API(cuMemGetInfo_v2, SIM_CTX, (size_t * left, size_t *total), (left, total))
+{
+    const struct sim_device *d = &sim_devices[sim_current()->device];
+
+    if (!left || !total)
+        return XCU_ERROR_INVALID_VALUE;
+    *total = d->gpu->memory_bytes;
+    *left = d->gpu->memory_bytes - d->used;
+    return XCU_SUCCESS;
+}
+
+SIM_API(cuMemGetAddressRange_v2, SIM_CTX,
+        (xcu_deviceptr * base, size_t *bytes, xcu_deviceptr address), (base, bytes, address))
+{
+    struct sim_range *r = sim_range_at((void *)address);
+
+    if (!r)
+        return XCU_ERROR_NOT_FOUND;
+    if (base)
+        *base = (xcu_deviceptr)r->start;
+    if (bytes)
+        *bytes = r->bytes;
+    return XCU_SUCCESS;
+}
+
+/* ---- pinned memory ------------------------------------------------------------------------ */
+
+enum { HOST_FLAGS = XCU_HOST_PORTABLE | XCU_HOST_DEVICEMAP | XCU_HOST_WRITECOMBINED };
+
+static enum xft_memory pinned_kind(unsigned flags)
+{
+    if (flags & XCU_HOST_WRITECOMBINED)
+        return XFT_MEM_WRITE_COMBINED;
+    return flags & XCU_HOST_DEVICEMAP ? XFT_MEM_MAPPED : XFT_MEM_PINNED;
+}
+
+static xcu_result host_alloc(void **out, size_t bytes, unsigned flags)
+{
+    struct sim_range range = {.bytes = bytes,
+                              .memory = pinned_kind(flags),
+                              .device = sim_current()->device,
+                              .numa = sim_host_numa(),
+                              .host_flags = flags | XCU_HOST_DEVICEMAP,
+                              .context = sim_current()};
+    xcu_result r;
+
+    if (!out || !bytes || (flags & ~(unsigned)HOST_FLAGS))
+        return XCU_ERROR_INVALID_VALUE;
+    r = allocate(region_of(&sim_host_region, (size_t)1 << 40), &range);
+    if (!r)
+        *out = range.start;
+    return r;
+}
+
+SIM_API(cuMemAllocHost_v2, SIM_CTX | SIM_UNSAFE, (void **out, size_t bytes), (out, bytes))
+{
+    return host_alloc(out, bytes, 0);
+}
+
+SIM_API(cuMemHostAlloc, SIM_CTX | SIM_UNSAFE, (void **out, size_t bytes, unsigned flags),
+        (out, bytes, flags))
+{
+    return host_alloc(out, bytes, flags);
+}
+
+SIM_API(cuMemFreeHost, SIM_CTX | SIM_UNSAFE, (void *address), (address))
+{
+    struct sim_range *r = to_free(address, true);
+
+    if (!address)
+        return XCU_SUCCESS;
+    if (!r)
+        return XCU_ERROR_INVALID_VALUE;
+    if (sim_handle_is(r->context, SIM_CONTEXT))
+        sim_wait_context(r->context);
+    r = to_free(address, true);
+    return r ? sim_range_free(r) : XCU_ERROR_INVALID_VALUE;
+}
+
+static struct sim_range *host_range(const void *address)
+{
+    struct sim_range *r = sim_range_at(address);
+
+    return r && r->memory != XFT_MEM_DEVICE && r->memory != XFT_MEM_MANAGED ? r : NULL;
+}
+
+SIM_API(cuMemHostGetDevicePointer_v2, SIM_CTX, (xcu_deviceptr * out, void *address, unsigned flags),
+        (out, address, flags))
+{
+    if (!out || flags || !host_range(address))
+        return XCU_ERROR_INVALID_VALUE;
+    *out = (xcu_deviceptr)address;
+    return XCU_SUCCESS;
+}
+
+SIM_API(cuMemHostGetFlags, SIM_CTX, (unsigned *flags, void *address), (flags, address))
+{
+    struct sim_range *r = host_range(address);
+
+    if (!flags || !r)
+        return XCU_ERROR_INVALID_VALUE;
+    *flags = r->host_flags;
+    return XCU_SUCCESS;
+}
+
+/* Bits: portable, mapped, IO memory, read only. */
+SIM_API(cuMemHostRegister_v2, SIM_CTX | SIM_UNSAFE, (void *address, size_t bytes, unsigned flags),
+        (address, bytes, flags))
+{
+    struct sim_range range = {.start = address,
+                              .bytes = bytes,
+                              .memory = XFT_MEM_REGISTERED,
+                              .device = sim_current()->device,
+                              .numa = sim_host_numa(),
+                              .flags = SIM_RANGE_REGISTERED,
+                              .host_flags = flags | XCU_HOST_DEVICEMAP,
+                              .context = sim_current()};
+
+    if (!address || !bytes || (flags & ~15u) || sim_region_owns(address))
+        return XCU_ERROR_INVALID_VALUE;
+    sim_advance(bytes / 26); /* 26 GB/s: page-locking 256 MiB of touched memory takes 10 ms */
+    return sim_range_add(&range) ? XCU_SUCCESS : XCU_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+}
+
+SIM_API(cuMemHostUnregister, SIM_CTX | SIM_UNSAFE, (void *address), (address))
+{
+    struct sim_range *r = sim_range_at(address);
+
+    if (!address)
+        return XCU_ERROR_INVALID_VALUE;
+    if (!r || !(r->flags & SIM_RANGE_REGISTERED) || r->start != address)
+        return XCU_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    sim_advance(r->bytes / 67);
+    return sim_range_free(r);
+}
+
+/* ---- managed memory ----------------------------------------------------------------------- */
+
+static size_t blocks(size_t bytes)
+{
+    return (bytes + SIM_BLOCK - 1) / SIM_BLOCK;
+}
+
+SIM_API(cuMemAllocManaged, SIM_CTX | SIM_UNSAFE,
+        (xcu_deviceptr * out, size_t bytes, unsigned flags), (out, bytes, flags))
+{
+    struct sim_range range = {.bytes = bytes,
+                              .memory = XFT_MEM_MANAGED,
+                              .device = sim_current()->device,
+                              .numa = sim_host_numa(),
+                              .context = sim_current()};
+    xcu_result r;
+
+    if (!out || !bytes || (flags != 1 && flags != 2))
+        return XCU_ERROR_INVALID_VALUE;
+    range.where = malloc(blocks(bytes) * sizeof(*range.where));
+    if (!range.where)
+        return XCU_ERROR_OUT_OF_MEMORY;
+    memset(range.where, 0xff, blocks(bytes) * sizeof(*range.where)); /* -1: on the host */
+    r = allocate(region_of(&sim_managed_region, (size_t)1 << 40), &range);
+    if (r)
+        free(range.where);
+    else
+        *out = (xcu_deviceptr)range.start;
+    return r;
+}
+
+int sim_managed_where(const struct sim_range *range, const void *address)
+{
+    return range->where[(size_t)((const uint8_t *)address - range->start) / SIM_BLOCK];
+}
+
+size_t sim_managed_move(struct sim_range *range, const void *address, size_t bytes, int device,
+                        int *from)
+{
+    size_t at = (size_t)((const uint8_t *)address - range->start), end, moved = 0;
+
+    bytes = bytes < range->bytes - at ? bytes : range->bytes - at;
+    for (end = at + bytes; at < end;) {
+        size_t block = at / SIM_BLOCK, next = (block + 1) * SIM_BLOCK;
+
+        next = next < end ? next : end;
+        if (range->where[block] != device) {
+            if (!moved)
+                *from = range->where[block];
+            moved += next - at;
+            range->where[block] = (int16_t)device;
+        }
+        at = next;
+    }
+    return moved;
+}
+
+uint64_t sim_managed_ns(size_t bytes, int from, int to, enum xfp_method method)
+{
+    struct xfp_place a = {XFT_MEM_MANAGED, from, -1}, b = {XFT_MEM_MANAGED, to, -1};
+    uint64_t ns = sim_path_ns(method, a, b, bytes);
+
+    if (!ns) { /* profiles may name the device's side as plain device memory */
+        a.memory = from < 0 ? XFT_MEM_MANAGED : XFT_MEM_DEVICE;
+        b.memory = to < 0 ? XFT_MEM_MANAGED : XFT_MEM_DEVICE;
+        ns = sim_path_ns(method, a, b, bytes);
+    }
+    /* not in the profile: 20 us and 5 GB/s */
+    return ns ? ns : 20000 + bytes / 5;
+}
+
+SIM_EXPORT int xferscope_simgpu_numa_of(const void *address)
+{
+    struct sim_range *r;
+    int numa;
+
+    sim_lock();
+    r = sim_range_at(address);
+    if (r)
+        numa = r->memory == XFT_MEM_DEVICE ? -1 : r->numa;
+    else
+        numa = sim_region_owns(address) ? -1 : sim_host_numa();
+    sim_unlock();
+    return numa;
+}

@@ -1,0 +1,482 @@
+#include "queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "graph.h"
+#include "kernel.h"
+#include "memory.h"
+
+static struct sim_op *first_op, *last_op;
+static bool pumping;
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool is_blocking(const struct sim_stream *s)
+{
+    return !(s->flags & SIM_STREAM_NON_BLOCKING);
+}
+
+static bool is_legacy(const struct sim_stream *s)
+{
+    return s == s->context->legacy;
+}
+
+/* Do these streams synchronise with each other? (CUDA's legacy default stream.) */
+static bool tied(const struct sim_stream *a, const struct sim_stream *b)
+{
+    return a == b || (a->context == b->context && is_blocking(a) && is_blocking(b) &&
+                      (is_legacy(a) || is_legacy(b)));
+}
+
+static uint64_t tied_end(const struct sim_stream *s)
+{
+    if (!is_blocking(s))
+        return 0;
+    return is_legacy(s) ? s->context->blocking_tail : s->context->legacy->tail;
+}
+
+uint64_t sim_stream_end(const struct sim_stream *stream)
+{
+    return is_legacy(stream) ? later(stream->tail, tied_end(stream)) : stream->tail;
+}
+
+/* ---- keeping operations ------------------------------------------------------------------ */
+
+bool sim_op_keep(struct sim_op *op)
+{
+    struct sim_copy *list;
+
+    if (op->kind == SIM_OP_COPY && op->u.copy.count > 1) {
+        list = malloc(op->u.copy.count * sizeof(*list));
+        if (!list)
+            return false;
+        memcpy(list, op->u.copy.list, op->u.copy.count * sizeof(*list));
+        op->u.copy.list = list;
+    } else if (op->kind == SIM_OP_KERNEL) {
+        op->u.kernel.borrowed = NULL;
+        op->u.kernel.deferred = true;
+        if (op->u.kernel.params)
+            op->u.kernel.params->holders++;
+    } else if (op->kind == SIM_OP_RECORD || op->kind == SIM_OP_WAIT) {
+        op->u.mark->holders++;
+    } else if (op->kind == SIM_OP_GRAPH) {
+        op->u.exec->holders++;
+    }
+    return true;
+}
+
+void sim_op_drop(struct sim_op *op)
+{
+    if (op->kind == SIM_OP_COPY && op->u.copy.count > 1)
+        free(op->u.copy.list);
+    else if (op->kind == SIM_OP_KERNEL)
+        sim_params_drop(op->u.kernel.params);
+    else if (op->kind == SIM_OP_RECORD || op->kind == SIM_OP_WAIT)
+        sim_mark_drop(op->u.mark);
+    else if (op->kind == SIM_OP_GRAPH)
+        sim_exec_drop(op->u.exec);
+}
+
+/* ---- one operation ----------------------------------------------------------------------- */
+
+static const struct sim_copy *first_copy(const struct sim_op *op)
+{
+    return op->u.copy.count > 1 ? op->u.copy.list : &op->u.copy.one;
+}
+
+static struct sim_engine *engine_between(int from, int to)
+{
+    if (from < 0 && to < 0)
+        return NULL;
+    if (from < 0)
+        return &sim_devices[to].engines[SIM_H2D];
+    if (to < 0)
+        return &sim_devices[from]
+                    .engines[sim_devices[from].gpu->copy_engines == 1 ? SIM_H2D : SIM_D2H];
+    return &sim_devices[from].engines[from == to ? SIM_D2D : SIM_P2P];
+}
+
+struct sim_engine *sim_op_engine(const struct sim_op *op)
+{
+    const struct sim_copy *copy;
+
+    if (op->kind == SIM_OP_COPY) {
+        copy = first_copy(op);
+        return engine_between(copy->src.device, copy->dst.device);
+    }
+    return NULL;
+}
+
+static void report(const struct sim_op *op, struct xferscope_simgpu_activity *a)
+{
+    if (!sim_hooks || !sim_hooks->activity)
+        return;
+    a->correlation = op->correlation;
+    a->graph = op->graph;
+    a->graph_node = op->graph_node;
+    a->asynchronous = op->asynchronous;
+    a->context = op->stream->context->id;
+    a->stream = op->stream->id;
+    sim_hooks->activity(a);
+}
+
+static void report_copy(const struct sim_op *op, uint64_t start, uint64_t end)
+{
+    const struct sim_copy *copy = first_copy(op);
+    struct xferscope_simgpu_activity a = {.what = XFERSCOPE_SIMGPU_COPY,
+                                          .start_ns = start,
+                                          .end_ns = end,
+                                          .src_memory = copy->src.memory,
+                                          .dst_memory = copy->dst.memory,
+                                          .src_device = copy->src.device,
+                                          .dst_device = copy->dst.device,
+                                          .count = (unsigned)op->u.copy.count};
+
+    for (size_t i = 0; i < op->u.copy.count; i++)
+        a.bytes += sim_copy_bytes(&copy[i]);
+    if (copy->src.device >= 0 ||
+        copy->dst.device >= 0) { /* the host's own copies are no activity */
+        a.device = (uint32_t)(copy->src.device >= 0 ? copy->src.device : copy->dst.device);
+        report(op, &a);
+    }
+}
+
+static uint64_t run_copy(struct sim_op *op, uint64_t ready)
+{
+    const struct sim_copy *copies = first_copy(op);
+    struct sim_engine *engine = sim_op_engine(op);
+    uint64_t end = ready + op->cost.device_ns, start;
+
+    if (engine && engine->end)
+        end = later(end, engine->end + op->cost.behind_ns);
+    start = end - op->cost.device_ns;
+    if (engine) {
+        start = later(start, engine->end);
+        engine->end = end;
+    }
+    for (size_t i = 0; i < op->u.copy.count; i++)
+        sim_copy_move(&copies[i]);
+    report_copy(op, start, end);
+    return end;
+}
+
+static uint64_t run_fill(struct sim_op *op, uint64_t ready)
+{
+    const struct sim_fill *f = &op->u.fill;
+    uint64_t end = ready + op->cost.device_ns;
+    struct xferscope_simgpu_activity a = {.what = XFERSCOPE_SIMGPU_MEMSET,
+                                          .start_ns = ready,
+                                          .end_ns = end,
+                                          .bytes = f->width * f->element * f->height,
+                                          .device = (uint32_t)f->device,
+                                          .dst_device = f->device,
+                                          .value = f->value};
+
+    for (size_t y = 0; y < f->height; y++) {
+        uint8_t *row = f->dst + y * f->pitch;
+
+        if (f->element == 1)
+            memset(row, (int)f->value, f->width);
+        else
+            for (size_t x = 0; x < f->width; x++)
+                memcpy(row + x * f->element, &f->value, f->element);
+    }
+    report(op, &a);
+    return end;
+}
+
+static uint64_t run_gate(const struct sim_kernel *k, uint64_t ready)
+{
+    if (k->gate[0])
+        return later(ready, sim_now());
+    k->gate[1] = 1;
+    return ready + k->limit;
+}
+
+static uint64_t run_kernel(struct sim_op *op, uint64_t ready)
+{
+    const struct sim_kernel *k = &op->u.kernel;
+    int device = op->stream->context->device;
+    uint64_t end = k->gate ? run_gate(k, ready) : ready + sim_kernel_run(k, device);
+    struct xferscope_simgpu_activity a = {.what = XFERSCOPE_SIMGPU_KERNEL,
+                                          .start_ns = ready,
+                                          .end_ns = end,
+                                          .device = (uint32_t)device,
+                                          .name = k->function->name};
+
+    memcpy(a.grid, k->grid, sizeof(a.grid));
+    memcpy(a.block, k->block, sizeof(a.block));
+    report(op, &a);
+    return end;
+}
+
+/* The program's function must be free to take locks that another caller of CUDA holds. */
+static void run_host(const struct sim_op *op)
+{
+    sim_thread.in_callback = true;
+    sim_unlock();
+    if (op->u.host.function)
+        op->u.host.function(op->u.host.user);
+    else
+        op->u.host.callback(op->stream, XCU_SUCCESS, op->u.host.user);
+    sim_lock();
+    sim_thread.in_callback = false;
+}
+
+static uint64_t run_prefetch(struct sim_op *op, uint64_t ready)
+{
+    struct sim_range *range = sim_range_at(op->u.prefetch.start);
+    uint64_t ns;
+    size_t bytes;
+    int from;
+
+    if (!range || range->memory != XFT_MEM_MANAGED)
+        return ready; /* freed since */
+    bytes = sim_managed_move(range, op->u.prefetch.start, op->u.prefetch.bytes,
+                             op->u.prefetch.device, &from);
+    ns = bytes ? sim_managed_ns(bytes, from, op->u.prefetch.device, XFP_PREFETCH) : 0;
+    return ready + ns;
+}
+
+uint64_t sim_execute(struct sim_op *op, uint64_t ready)
+{
+    struct sim_range *range;
+
+    switch (op->kind) {
+    case SIM_OP_COPY:
+        return run_copy(op, ready);
+    case SIM_OP_MEMSET:
+        return run_fill(op, ready);
+    case SIM_OP_KERNEL:
+        return run_kernel(op, ready);
+    case SIM_OP_HOST:
+        run_host(op);
+        return ready;
+    case SIM_OP_RECORD:
+        op->u.mark->time = ready;
+        op->u.mark->done = true;
+        return ready;
+    case SIM_OP_WAIT:
+        return later(ready, op->u.mark->time);
+    case SIM_OP_GRAPH:
+        return sim_graph_run(op->u.exec->graph, op, ready);
+    case SIM_OP_PREFETCH:
+        return run_prefetch(op, ready);
+    case SIM_OP_FREE:
+        range = sim_range_at((void *)op->u.address);
+        if (range && (uint64_t)range->start == op->u.address)
+            sim_range_free(range);
+        return ready;
+    case SIM_OP_WRITE:
+        memcpy(op->u.write.address, &op->u.write.value, op->u.write.bytes);
+        return ready;
+    case SIM_OP_EMPTY:
+        break;
+    }
+    return ready;
+}
+
+/* ---- order ------------------------------------------------------------------------------- */
+
+static uint64_t ready_time(const struct sim_op *op, const struct sim_engine *engine)
+{
+    const struct sim_stream *s = op->stream;
+    uint64_t before = engine && engine == s->tail_engine ? s->hard : s->tail;
+
+    return later(later(op->submitted, tied_end(s)), before);
+}
+
+static void run(struct sim_op *op)
+{
+    struct sim_stream *s = op->stream;
+    struct sim_engine *engine = sim_op_engine(op);
+    uint64_t end = sim_execute(op, ready_time(op, engine));
+
+    if (engine != s->tail_engine)
+        s->hard = s->tail;
+    s->tail_engine = engine;
+    s->tail = later(s->tail, end);
+    s->context->tail = later(s->context->tail, s->tail);
+    if (is_blocking(s) && !is_legacy(s))
+        s->context->blocking_tail = later(s->context->blocking_tail, s->tail);
+}
+
+static bool gate_closed(const struct sim_op *op)
+{
+    const struct sim_kernel *k = &op->u.kernel;
+
+    if (op->kind != SIM_OP_KERNEL || !k->gate || k->gate[0])
+        return false;
+    return !k->limit || sim_now() < ready_time(op, NULL) + k->limit;
+}
+
+/* Must this wait for something in the queue before `end`, or for the host? */
+static bool must_wait(const struct sim_op *op, const struct sim_op *end)
+{
+    for (const struct sim_op *o = first_op; o && o != end; o = o->next)
+        if (tied(o->stream, op->stream))
+            return true;
+    return gate_closed(op) || (op->kind == SIM_OP_WAIT && !op->u.mark->done);
+}
+
+static xcu_result enqueue(struct sim_op *op)
+{
+    struct sim_op *kept = malloc(sizeof(*kept));
+
+    if (!kept)
+        return XCU_ERROR_OUT_OF_MEMORY;
+    *kept = *op;
+    if (!sim_op_keep(kept)) {
+        free(kept);
+        return XCU_ERROR_OUT_OF_MEMORY;
+    }
+    kept->next = NULL;
+    if (last_op)
+        last_op->next = kept;
+    else
+        first_op = kept;
+    last_op = kept;
+    op->stream->pending++;
+    return XCU_SUCCESS;
+}
+
+xcu_result sim_submit(struct sim_stream *stream, struct sim_op *op)
+{
+    op->stream = stream;
+    op->submitted = sim_now();
+    op->correlation = sim_thread.call ? sim_thread.call->correlation : 0;
+    op->next = NULL;
+    if (stream->capture)
+        return sim_capture_append(stream, op);
+    if (must_wait(op, NULL))
+        return enqueue(op);
+    run(op);
+    return XCU_SUCCESS;
+}
+
+static void dequeue(struct sim_op *op, struct sim_op *before)
+{
+    struct sim_stream *s = op->stream;
+
+    if (before)
+        before->next = op->next;
+    else
+        first_op = op->next;
+    if (last_op == op)
+        last_op = before;
+    s->pending--;
+    sim_op_drop(op);
+    free(op);
+    if (s->doomed && !s->pending)
+        sim_stream_free(s);
+}
+
+void sim_pump(void)
+{
+    struct sim_op *op = first_op, *before = NULL, *next;
+
+    if (pumping || !op)
+        return;
+    pumping = true;
+    while (op) {
+        if (must_wait(op, op)) {
+            before = op;
+            op = op->next;
+            continue;
+        }
+        run(op);
+        next = op->next; /* only now: a host function may have let others submit */
+        dequeue(op, before);
+        op = next;
+    }
+    pumping = false;
+}
+
+bool sim_stream_pending(const struct sim_stream *stream)
+{
+    for (const struct sim_op *o = first_op; o; o = o->next)
+        if (o->stream == stream || (is_legacy(stream) && tied(o->stream, stream)))
+            return true;
+    return false;
+}
+
+/* ---- waiting ----------------------------------------------------------------------------- */
+
+/* Nobody opens the gate: time passes on the simulated machine until it gives up. */
+static void let_gates_give_up(void)
+{
+    for (const struct sim_op *o = first_op; o; o = o->next)
+        if (gate_closed(o) && o->u.kernel.limit) {
+            sim_wait_until(ready_time(o, NULL) + o->u.kernel.limit);
+            return;
+        }
+}
+
+/* Another thread has to open a gate: it is given real time to do so, without simulated time. */
+static void let_others_go_on(unsigned *turns)
+{
+    struct timespec pause = {0, 100000};
+
+    sim_unlock();
+    nanosleep(&pause, NULL);
+    sim_lock();
+    if (++*turns % 2000 == 0)
+        let_gates_give_up();
+}
+
+void sim_wait_stream(struct sim_stream *stream)
+{
+    unsigned turns = 0;
+
+    for (sim_pump(); sim_stream_pending(stream); sim_pump())
+        let_others_go_on(&turns);
+    sim_wait_until(sim_stream_end(stream));
+}
+
+static bool context_pending(const struct sim_context *context)
+{
+    for (const struct sim_op *o = first_op; o; o = o->next)
+        if (o->stream->context == context)
+            return true;
+    return false;
+}
+
+void sim_wait_context(struct sim_context *context)
+{
+    unsigned turns = 0;
+
+    for (sim_pump(); context_pending(context); sim_pump())
+        let_others_go_on(&turns);
+    sim_wait_until(context->tail);
+}
+
+void sim_wait_mark(struct sim_mark *mark)
+{
+    unsigned turns = 0;
+
+    mark->holders++;
+    for (sim_pump(); !mark->done; sim_pump())
+        let_others_go_on(&turns);
+    sim_wait_until(mark->time);
+    sim_mark_drop(mark);
+}
+
+struct sim_mark *sim_mark_new(void)
+{
+    struct sim_mark *mark = calloc(1, sizeof(*mark));
+
+    if (mark)
+        mark->holders = 1;
+    return mark;
+}
+
+void sim_mark_drop(struct sim_mark *mark)
+{
+    if (mark && --mark->holders == 0)
+        free(mark);
+}

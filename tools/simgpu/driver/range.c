@@ -1,0 +1,199 @@
+/*
+ * Address space and the ranges in it.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "memory.h"
+
+enum { PAGE = 4096, ALIGNED = 2 << 20 };
+
+struct span {
+    uint8_t *start;
+    size_t bytes;
+};
+
+/* Reserved addresses; the free ones in ascending order. */
+struct sim_region {
+    uint8_t *start;
+    size_t bytes;
+    struct span *gaps;
+    size_t count, room;
+    struct sim_region *next;
+};
+
+static struct sim_region *regions;
+
+static size_t pages(size_t bytes)
+{
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+struct sim_region *sim_region_new(size_t bytes)
+{
+    struct sim_region *r = calloc(1, sizeof(*r));
+    struct span *gaps = calloc(16, sizeof(*gaps));
+    void *start = MAP_FAILED;
+
+    /* A smaller reservation serves as well, up to its size, where address space is limited. */
+    for (bytes = pages(bytes); r && gaps && bytes >= (1u << 20); bytes /= 2) {
+        start = mmap(NULL, pages(bytes) + ALIGNED, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (start != MAP_FAILED)
+            break;
+    }
+    if (start == MAP_FAILED) {
+        free(r);
+        free(gaps);
+        return NULL;
+    }
+    start = (void *)(((uintptr_t)start + ALIGNED - 1) & ~(uintptr_t)(ALIGNED - 1));
+    gaps[0] = (struct span){start, pages(bytes)};
+    *r = (struct sim_region){start, pages(bytes), gaps, 1, 16, regions};
+    regions = r;
+    return r;
+}
+
+void *sim_region_take(struct sim_region *region, size_t bytes)
+{
+    size_t want = pages(bytes);
+
+    for (size_t i = 0; region && i < region->count; i++) {
+        struct span *gap = &region->gaps[i];
+        uint8_t *start = gap->start;
+
+        if (gap->bytes < want || want < bytes)
+            continue;
+        if (mprotect(start, want, PROT_READ | PROT_WRITE))
+            return NULL;
+        gap->start += want;
+        gap->bytes -= want;
+        if (!gap->bytes)
+            memmove(gap, gap + 1, (--region->count - i) * sizeof(*gap));
+        return start;
+    }
+    return NULL;
+}
+
+void sim_region_give(struct sim_region *region, void *start, size_t bytes)
+{
+    size_t want = pages(bytes), i = 0;
+    struct span *bigger;
+
+    madvise(start, want, MADV_DONTNEED);
+    mprotect(start, want, PROT_NONE);
+    while (i < region->count && region->gaps[i].start < (uint8_t *)start)
+        i++;
+    if (i && region->gaps[i - 1].start + region->gaps[i - 1].bytes == start) {
+        region->gaps[--i].bytes += want;
+    } else {
+        if (region->count == region->room) {
+            bigger = realloc(region->gaps, region->room * 2 * sizeof(*bigger));
+            if (!bigger)
+                return; /* these addresses are not used again */
+            region->gaps = bigger;
+            region->room *= 2;
+        }
+        memmove(&region->gaps[i + 1], &region->gaps[i],
+                (region->count++ - i) * sizeof(region->gaps[0]));
+        region->gaps[i] = (struct span){start, want};
+    }
+    if (i + 1 < region->count &&
+        region->gaps[i].start + region->gaps[i].bytes == region->gaps[i + 1].start) {
+        region->gaps[i].bytes += region->gaps[i + 1].bytes;
+        region->count--;
+        memmove(&region->gaps[i + 1], &region->gaps[i + 2],
+                (region->count - i - 1) * sizeof(region->gaps[0]));
+    }
+}
+
+bool sim_region_owns(const void *address)
+{
+    for (const struct sim_region *r = regions; r; r = r->next)
+        if ((const uint8_t *)address >= r->start && (const uint8_t *)address < r->start + r->bytes)
+            return true;
+    return false;
+}
+
+/* ---- ranges: sorted by address, none overlap ---------------------------------------------- */
+
+static struct sim_range **ranges;
+static size_t range_count, range_room;
+static uint64_t range_ids;
+
+/* Index of the first range that starts above the address. */
+static size_t above(const void *address)
+{
+    size_t low = 0, high = range_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (ranges[middle]->start <= (const uint8_t *)address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct sim_range *sim_range_at(const void *address)
+{
+    size_t i = above(address);
+    struct sim_range *r = i ? ranges[i - 1] : NULL;
+
+    return r && (const uint8_t *)address < r->start + r->bytes ? r : NULL;
+}
+
+static bool room_for_one(void)
+{
+    size_t room = range_room ? range_room * 2 : 64;
+    struct sim_range **bigger;
+
+    if (range_count < range_room)
+        return true;
+    bigger = realloc(ranges, room * sizeof(*bigger));
+    if (!bigger)
+        return false;
+    ranges = bigger;
+    range_room = room;
+    return true;
+}
+
+struct sim_range *sim_range_add(const struct sim_range *range)
+{
+    size_t i = above(range->start);
+    struct sim_range *r;
+
+    if (!room_for_one() || (i && sim_range_at(range->start)) ||
+        (i < range_count && ranges[i]->start < range->start + range->bytes))
+        return NULL;
+    r = malloc(sizeof(*r));
+    if (!r)
+        return NULL;
+    *r = *range;
+    r->id = ++range_ids;
+    memmove(&ranges[i + 1], &ranges[i], (range_count++ - i) * sizeof(*ranges));
+    ranges[i] = r;
+    return r;
+}
+
+void sim_range_remove(struct sim_range *range)
+{
+    size_t i = above(range->start) - 1;
+
+    memmove(&ranges[i], &ranges[i + 1], (--range_count - i) * sizeof(*ranges));
+    free(range->where);
+    free(range);
+}
+
+size_t sim_range_count(void)
+{
+    return range_count;
+}
+
+struct sim_range *sim_range_nth(size_t index)
+{
+    return ranges[index];
+}

@@ -1,0 +1,90 @@
+/*
+ * What the simulated GPU exports beyond CUDA: its clock, and ways for a program or a test to tell
+ * it what it cannot see. All are symbols of the simulated libcuda.so.1; find them with dlsym on
+ * its handle, so that the same program runs on a real driver, where they do not exist.
+ *
+ * docs/simgpu.md says what is modelled and how it is configured. Times are ns, sizes bytes.
+ */
+#ifndef XFERSCOPE_SIMGPU_H
+#define XFERSCOPE_SIMGPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The simulated machine's host clock: what a program on that machine would read from
+ * CLOCK_MONOTONIC. Never goes back; the same for all threads. */
+uint64_t xferscope_simgpu_now_ns(void);
+
+/* "NAME (file)" of the machine profile that times the simulation; "" before cuInit. Static. */
+const char *xferscope_simgpu_machine(void);
+
+/* Host work: advances the clock by ns. */
+void xferscope_simgpu_spend_ns(uint64_t ns);
+
+/*
+ * The running kernel takes ns (instead of XFERSCOPE_SIMGPU_KERNEL_NS). Only of use inside a host
+ * twin, see xferscope_simgpu_twin; elsewhere nothing happens.
+ */
+void xferscope_simgpu_kernel_ns(uint64_t ns);
+
+/*
+ * An access that the simulation cannot see: inside a host twin, by the kernel; elsewhere, by the
+ * host. Managed memory migrates to who touches it, and mapped host memory read or written by a
+ * kernel takes the time of the profile's path. Unknown addresses are ignored.
+ */
+void xferscope_simgpu_touch(const void *address, size_t bytes, int write);
+
+/*
+ * The NUMA node, of the simulated machine, on which the calling thread allocates pinned memory and
+ * from which its pageable memory comes; -1 (at first) leaves it to XFERSCOPE_SIMGPU_NUMA.
+ */
+void xferscope_simgpu_bind_numa(int node);
+
+/* The simulated NUMA node of a host address, -1 when it is not host memory. */
+int xferscope_simgpu_numa_of(const void *address);
+
+/*
+ * A kernel's host twin. When a kernel named NAME is launched and the process exports a function
+ * xferscope_simgpu_kernel_NAME of this type, it is called with the kernel's parameters
+ * (pointers to the values, as cuLaunchKernel takes them; device addresses can be dereferenced).
+ */
+typedef void xferscope_simgpu_twin(void **params, const unsigned grid[3], const unsigned block[3]);
+
+/* ---- for the simulated CUPTI ------------------------------------------------------------- */
+
+enum xferscope_simgpu_what {
+    XFERSCOPE_SIMGPU_COPY = 1,
+    XFERSCOPE_SIMGPU_MEMSET = 2,
+    XFERSCOPE_SIMGPU_KERNEL = 3,
+};
+
+/* One thing a device did. */
+struct xferscope_simgpu_activity {
+    int what; /* enum xferscope_simgpu_what */
+    uint64_t start_ns, end_ns;
+    uint64_t bytes;
+    uint32_t device, context, stream; /* ids as CUPTI numbers them */
+    uint32_t correlation;             /* of the call that caused it */
+    uint32_t graph;                   /* id of the graph, 0 = none */
+    uint64_t graph_node;
+    int src_memory, dst_memory; /* enum xft_memory */
+    int src_device, dst_device; /* -1 = host */
+    int asynchronous;
+    unsigned value;   /* memset */
+    const char *name; /* kernel; lives as long as the process */
+    unsigned grid[3], block[3];
+    unsigned count; /* copies of a batch */
+};
+
+/* Called by the driver, from any thread. Neither may call CUDA. */
+struct xferscope_simgpu_hooks {
+    void (*activity)(const struct xferscope_simgpu_activity *activity);
+    /* Around every driver call: entering 1 or 0; result is meaningful when leaving. */
+    void (*call)(int entering, unsigned cbid, const char *function, uint32_t correlation,
+                 void *context, int result);
+};
+
+/* Sets the hooks (NULL: none). The structure must stay. */
+void xferscope_simgpu_set_hooks(const struct xferscope_simgpu_hooks *hooks);
+
+#endif
