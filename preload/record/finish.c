@@ -2,6 +2,7 @@
 #include "recorder.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -81,4 +82,6 @@ void xfs_recorder_finish(struct xfs_recorder *recorder)
     else
         xfs_verbose("recorded %s", recorder->file.path);
     pthread_mutex_unlock(&recorder->pack_lock);
+    free(recorder->symbols);
+    recorder->symbols = NULL;
 }
