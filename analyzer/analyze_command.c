@@ -9,6 +9,7 @@
 #include "alloc.h"
 #include "output.h"
 #include "report.h"
+#include "resolve.h"
 
 struct options {
     const char *trace, *profile, *output;
@@ -149,6 +150,7 @@ static void read_files(struct xfa_report *report, char **files, size_t count)
         char error[1024] = "";
         struct xfa_trace *trace = xfa_trace_open(files[i], error, sizeof error);
         if (trace) {
+            xfa_trace_resolve(trace);
             xfa_report_add(report, trace);
         } else {
             char *clean = xfa_clean(error, strlen(error));

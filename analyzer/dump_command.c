@@ -9,6 +9,7 @@
 #include "alloc.h"
 #include "dump.h"
 #include "output.h"
+#include "resolve.h"
 
 struct options {
     const char *trace, *output;
@@ -174,6 +175,7 @@ static int dump_files(const struct options *options, char **files, size_t count)
         char error[1024] = "";
         struct xfa_trace *trace = xfa_trace_open(files[i], error, sizeof error);
         if (trace) {
+            xfa_trace_resolve(trace);
             read++;
             lossy = dump_file(options, trace, output.stream) || lossy;
         } else {

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "alloc.h"
+#include "demangle.h"
 
 enum layer { LAYER_PROGRAM, LAYER_FRAMEWORK, LAYER_CUDA };
 
@@ -96,6 +97,14 @@ static void place(struct xfa_frame *frame, const struct xfa_trace *trace, uint64
         frame->module = xfa_text(module->path);
 }
 
+static char *function_name(const struct xfa_symbol *symbol)
+{
+    char *raw = clean_or_null(symbol->function, symbol->function_bytes);
+    char *name = raw ? xfa_demangle(raw) : NULL;
+    free(raw);
+    return name;
+}
+
 #define MAX_INLINED 64
 
 static void frames_of(struct xfa_site *site, size_t *capacity, const struct xfa_trace *trace,
@@ -108,7 +117,7 @@ static void frames_of(struct xfa_site *site, size_t *capacity, const struct xfa_
     for (size_t i = 0; i < count && i < MAX_INLINED; i++) {
         const struct xfa_symbol *symbol = &symbols[i];
         struct xfa_frame *frame = frame_add(site, capacity);
-        frame->function = clean_or_null(symbol->function, symbol->function_bytes);
+        frame->function = function_name(symbol);
         frame->file = clean_or_null(symbol->file, symbol->file_bytes);
         frame->module = clean_or_null(symbol->module, symbol->module_bytes);
         frame->line = symbol->line;
