@@ -145,6 +145,16 @@ bool xfs_file_create(struct xfs_file *file, const char *directory, bool must_mak
     return false;
 }
 
+/* What was written of a segment before the disk was full would only look like damage. Nothing is
+ * mapped past the end. */
+static void cut_back(const struct xfs_file *file, int fd)
+{
+    int error = errno;
+    if (fd >= 0 && ftruncate(fd, (off_t)file->end) != 0)
+        error = errno;
+    errno = error;
+}
+
 /* ---- appending -------------------------------------------------------------------------- */
 
 bool xfs_file_append(struct xfs_file *file, const void *segments, size_t bytes)
@@ -153,7 +163,9 @@ bool xfs_file_append(struct xfs_file *file, const void *segments, size_t bytes)
     int fd = descriptor(file);
     bool good = fd >= 0 && xft_write_at(fd, segments, bytes, file->end);
     if (good)
-        file->end += bytes; /* else what was written of it is overwritten by the next */
+        file->end += bytes;
+    else
+        cut_back(file, fd);
     pthread_mutex_unlock(&file->lock);
     return good;
 }
@@ -175,6 +187,8 @@ struct xft_slab *xfs_file_append_lanes(struct xfs_file *file, size_t slabs)
         munmap(map, end - start);
         map = MAP_FAILED;
     }
+    if (map == MAP_FAILED)
+        cut_back(file, fd);
     pthread_mutex_unlock(&file->lock);
     return map == MAP_FAILED ? NULL : map;
 }

@@ -7,11 +7,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -434,6 +436,45 @@ static void test_limit_later(void **state)
     assert_null(strstr(first + 1, "cannot write"));
 }
 
+/* A disk of 2 MiB with 1 MiB and a little free, in a mount namespace of this test's own. */
+static bool mount_disk(const char *at)
+{
+    char fill[160];
+    static char zeros[950 * 1024];
+    if (mkdir(at, 0700) != 0 || unshare(CLONE_NEWNS) != 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", at, "tmpfs", 0, "size=2m") != 0)
+        return false;
+    snprintf(fill, sizeof fill, "%s/fill", at);
+    int fd = open(fill, O_WRONLY | O_CREAT, 0600);
+    bool filled = write(fd, zeros, sizeof zeros) == (ssize_t)sizeof zeros;
+    close(fd);
+    return filled;
+}
+
+static void test_disk_full(void **state)
+{
+    (void)state;
+    char disk[128], usual[sizeof run_dir];
+    clean();
+    snprintf(disk, sizeof disk, "%s/disk", place);
+    if (!mount_disk(disk)) {
+        print_message("not allowed to mount a small disk\n");
+        skip();
+    }
+    memcpy(usual, run_dir, sizeof usual);
+    snprintf(run_dir, sizeof run_dir, "%s/disk/run.xft", place);
+    int status = finish(start((char *[]){(char *)"plain", (char *)"300000", NULL}));
+    memcpy(run_dir, usual, sizeof usual);
+    assert_int_equal(umount(disk), 0);
+    assert_int_equal(status, 1); /* the subject's own account: not all were taken */
+    assert_int_equal(trace_count, 1);
+    assert_int_equal(traces[0]->count + traces[0]->header.events_lost, 300000);
+    assert_true(traces[0]->count >= 4 * XFT_SLAB_EVENTS && traces[0]->count < 300000);
+    assert_true(decode_is_complete(traces[0]));
+    assert_false(traces[0]->damaged);
+}
+
 static void test_no_directory(void **state)
 {
     (void)state;
@@ -610,6 +651,7 @@ int main(void)
         cmocka_unit_test(test_stderr_closed),
         cmocka_unit_test(test_limit_at_start),
         cmocka_unit_test(test_limit_later),
+        cmocka_unit_test(test_disk_full),
         cmocka_unit_test(test_no_directory),
         cmocka_unit_test(test_directory_is_link),
         cmocka_unit_test(test_directory_deleted),
