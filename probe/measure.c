@@ -103,6 +103,15 @@ static int wait_batch(struct xfp_session *s, const struct xfp_copy *c, bool gate
     return 1;
 }
 
+static int elapsed(struct xfp_session *s, xcu_event from, xcu_event to, double *ns)
+{
+    float ms = 0;
+    int bad = xfp_check(s, s->cu->cuEventElapsedTime(&ms, from, to), "reading events");
+
+    *ns = (double)ms * 1e6;
+    return bad;
+}
+
 static int run_batch(struct xfp_session *s, const struct xfp_copy *c, size_t bytes, struct batch *b)
 {
     struct xfp_device *d = c->device;
@@ -117,13 +126,8 @@ static int run_batch(struct xfp_session *s, const struct xfp_copy *c, size_t byt
             return -1;
         state = wait_batch(s, c, gated, queue_batch(s, c, bytes, gated, b));
     } while (state > 0);
-    for (size_t i = 0; i < b->count && !state; i++) {
-        float ms = 0;
-
-        state = xfp_check(s, s->cu->cuEventElapsedTime(&ms, d->events[2 * i], d->events[2 * i + 1]),
-                          "reading events");
-        b->device_ns[i] = (double)ms * 1e6;
-    }
+    for (size_t i = 0; i < b->count && !state; i++)
+        state = elapsed(s, d->events[2 * i], d->events[2 * i + 1], &b->device_ns[i]);
     return state;
 }
 
@@ -226,7 +230,6 @@ static int run_burst(struct xfp_session *s, const struct xfp_copy *c, size_t byt
     struct xfp_device *d = c->device;
     bool gated = uses_gate(c);
     xcu_result result;
-    float ms = 0;
     int state;
 
     if (gated && xfp_gate_close(s, d))
@@ -239,9 +242,9 @@ static int run_burst(struct xfp_session *s, const struct xfp_copy *c, size_t byt
     if (!result)
         result = cu->cuEventRecord(d->events[1], d->stream);
     state = wait_batch(s, c, gated, result);
+    *ns = 0;
     if (!state)
-        state = xfp_check(s, cu->cuEventElapsedTime(&ms, d->events[0], d->events[1]), "events");
-    *ns = state > 0 ? 0 : (double)ms * 1e6;
+        state = elapsed(s, d->events[0], d->events[1], ns);
     return state < 0 ? -1 : 0;
 }
 

@@ -67,8 +67,8 @@ class KnownMachine(unittest.TestCase):
             for point in path["points"]:
                 expected = Lo + G * point["bytes"]
                 gated = "pageable" not in path["name"] and "no-peer" not in path["name"]
-                # without the gate the two calls after the first event are seen: 100 ns each
-                slack = 0.002 * expected + (0 if gated else 250)
+                # without the gate the copy is submitted 100 ns after the first event
+                slack = 0.001 * expected + (0 if gated else 100)
                 self.assertLess(abs(point["median_ns"] - expected), slack,
                                 (path["name"], point["bytes"]))
                 self.assertGreaterEqual(point["n"], 6)
@@ -242,7 +242,7 @@ class Faults(unittest.TestCase):
             self.assertIsNone(path["fit"]["g_ns"])
             Lo, _, G = model_of(path)
             for p in path["points"]:
-                self.assertLess(abs(p["median_ns"] - Lo - G * p["bytes"]), 250 + 0.01 * Lo)
+                self.assertLess(abs(p["median_ns"] - Lo - G * p["bytes"]), 100 + 0.001 * Lo)
 
     def test_interrupting_keeps_what_was_measured(self):
         run = self.fails("interrupt", "", status=3)
