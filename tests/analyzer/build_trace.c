@@ -1,8 +1,11 @@
 #include "build_trace.h"
 
+#include <elf.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -97,6 +100,69 @@ void build_module(struct trace_builder *b, uint64_t start, uint64_t end, const c
     memcpy(entry + sizeof module, path, module.path_bytes);
     memcpy(entry + sizeof module + module.path_bytes, "\x01\xab", 2);
     build_segment(b, XFT_SEG_MODULES, entry, sizeof module + module.path_bytes + 2);
+}
+
+struct wanted {
+    uint64_t address;
+    struct xft_module module;
+    unsigned char build_id[64];
+    char path[4096];
+};
+
+/* The GNU note among the notes at `at`. */
+static void take_build_id(struct wanted *wanted, const unsigned char *at, size_t bytes)
+{
+    ElfW(Nhdr) note;
+    while (bytes >= sizeof note) {
+        memcpy(&note, at, sizeof note);
+        size_t name = XFT_ALIGN(note.n_namesz, 4), size = XFT_ALIGN(note.n_descsz, 4);
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_descsz <= sizeof wanted->build_id) {
+            wanted->module.build_id_bytes = note.n_descsz;
+            memcpy(wanted->build_id, at + sizeof note + name, note.n_descsz);
+        }
+        size_t whole = sizeof note + name + size;
+        at += whole;
+        bytes -= whole < bytes ? whole : bytes;
+    }
+}
+
+static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct wanted *wanted = context;
+    bool ours = false;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uint64_t start = info->dlpi_addr + part->p_vaddr, end = start + part->p_memsz;
+        if (part->p_type != PT_LOAD || wanted->address < start || wanted->address >= end)
+            continue;
+        wanted->module.start = start;
+        wanted->module.end = end;
+        wanted->module.bias = info->dlpi_addr;
+        ours = true;
+    }
+    for (int i = 0; ours && i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_NOTE)
+            take_build_id(wanted,
+                          (const unsigned char *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+                          info->dlpi_phdr[i].p_memsz);
+    return ours;
+}
+
+void build_own_module(struct trace_builder *b, const void *address, bool right_build_id)
+{
+    static unsigned char entry[sizeof(struct xft_module) + 4096 + 64];
+    struct wanted wanted = {.address = (uint64_t)(uintptr_t)address};
+    check(dl_iterate_phdr(look_at_module, &wanted) == 1, "no module");
+    check(wanted.module.build_id_bytes > 0, "no build id");
+    ssize_t length = readlink("/proc/self/exe", wanted.path, sizeof wanted.path);
+    check(length > 0, "no path");
+    wanted.module.path_bytes = (uint32_t)length;
+    wanted.build_id[0] ^= right_build_id ? 0 : 1;
+    memcpy(entry, &wanted.module, sizeof wanted.module);
+    memcpy(entry + sizeof wanted.module, wanted.path, (size_t)length);
+    memcpy(entry + sizeof wanted.module + length, wanted.build_id, wanted.module.build_id_bytes);
+    build_segment(b, XFT_SEG_MODULES, entry,
+                  sizeof wanted.module + (size_t)length + wanted.module.build_id_bytes);
 }
 
 void build_symbol(struct trace_builder *b, uint64_t address, unsigned depth, const char *function,

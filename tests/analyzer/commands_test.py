@@ -160,6 +160,17 @@ class Commands(unittest.TestCase):
         self.assertEqual(whole["transfers"], killed["transfers"])
         self.assertIs(killed["run"]["processes"][0]["finished"], False)
 
+    @unittest.skipUnless(os.environ.get("XFERSCOPE_RESOLVES") == "1", "built without the recorder")
+    def test_names_of_a_killed_process(self):
+        report = self.report(self.make("unresolved", "here.trace"))
+        site = report["transfers"][0]["site"]
+        self.assertEqual(site["function"], "scenario_profile")
+        self.assertTrue(site["file"].endswith("scenario.c"))
+        report = self.report(self.make("unresolved", "rebuilt.trace", "rebuilt"))
+        site = report["transfers"][0]["site"]
+        self.assertIsNone(site["function"])
+        self.assertRegex(site["text"], r"analyzer_make_trace\+0x[0-9a-f]+")
+
     def test_run_of_two_processes(self):
         os.mkdir(self.path("two.xft"))
         self.make("mixed", "two.xft/1-1.trace")

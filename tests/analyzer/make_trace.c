@@ -42,6 +42,22 @@ static void make_simulated(struct trace_builder *b)
     build_close(b, XFT_STATE_CLOSED, TEST_START_NS + 200000);
 }
 
+/* A killed process's trace: a stack into this very program, and no symbols. */
+static void make_unresolved(struct trace_builder *b, const char *variant)
+{
+    const unsigned char *inside = (const unsigned char *)(uintptr_t)&scenario_profile + 8;
+    build_start(b, 4714);
+    build_meta(b, "exe", "/opt/sample/train");
+    build_call(b, CALL_MEMCPY, XFT_LEVEL_RUNTIME, "cudaMemcpy");
+    build_own_module(b, inside, strcmp(variant, "rebuilt") != 0);
+    build_stack(b, 1, (uint64_t[]){(uint64_t)(uintptr_t)inside}, 1);
+    struct xft_event event =
+        test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PINNED, 1 << 20, TEST_START_NS, 90000);
+    event.stack = 1;
+    build_events(b, 0, 0, &event, 1);
+    build_close(b, XFT_STATE_RECORDING, 0);
+}
+
 int main(int argc, char **argv)
 {
     struct trace_builder b = {0};
@@ -60,6 +76,8 @@ int main(int argc, char **argv)
         make_simulated(&b);
     else if (strcmp(what, "many") == 0)
         scenario_many(&b, strtoul(argument, NULL, 10));
+    else if (strcmp(what, "unresolved") == 0)
+        make_unresolved(&b, argument);
     else if (strcmp(what, "newer") == 0)
         make_newer(&b);
     else

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "analyzer/alloc.h"
+#include "analyzer/demangle.h"
 #include "analyzer/join.h"
 #include "analyzer/report.h"
 #include "analyzer/units.h"
@@ -411,6 +413,46 @@ static void test_units(void **state)
     assert_string_equal(xfa_gbps_text(text, 55.35), "55.4");
 }
 
+static void test_cxx_names(void **state)
+{
+    static const char *const names[][2] = {
+        {"_ZN3net6upload5batchEPKfm", "net::upload::batch(float const*, unsigned long)"},
+        {"_Zthis is none", "_Zthis is none"},
+        {"plain_c", "plain_c"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *text = xfa_demangle(names[i][0]);
+        assert_string_equal(text, names[i][1]);
+        free(text);
+    }
+}
+
+static void expect_clean(const char *bytes, size_t n, const char *expected)
+{
+    char *text = xfa_clean(bytes, n);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void test_hostile_text_is_tamed(void **state)
+{
+    expect_clean("\x1b[31mred\n", 9, "?[31mred?");
+    expect_clean("a\0b", 3, "a?b");
+    expect_clean("Stra\xc3\x9f"
+                 "e",
+                 7,
+                 "Stra\xc3\x9f"
+                 "e");
+    expect_clean("\xc3", 1, "?");           /* cut short */
+    expect_clean("\xc0\xaf", 2, "??");      /* overlong */
+    expect_clean("\xed\xa0\x80", 3, "???"); /* surrogate */
+    expect_clean("\xc2\x9b"
+                 "31m",
+                 5, "?31m"); /* C1 control */
+    expect_clean("\xf4\x90\x80\x80", 4, "????");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +472,8 @@ int main(void)
         cmocka_unit_test(test_single_small_transfers_are_no_run),
         cmocka_unit_test(test_other_machine),
         cmocka_unit_test(test_units),
+        cmocka_unit_test(test_cxx_names),
+        cmocka_unit_test(test_hostile_text_is_tamed),
     };
     return cmocka_run_group_tests_name("analyzer-model", tests, NULL, NULL);
 }
