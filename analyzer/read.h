@@ -80,8 +80,9 @@ struct xfa_symbol {
 };
 
 struct xfa_call {
-    char *name; /* NULL: no such id */
+    uint16_t id; /* key */
     uint8_t level;
+    char *name;
 };
 
 struct xfa_pair {
@@ -95,8 +96,7 @@ struct xfa_names {
     size_t block_count, block_capacity;
     struct xfa_pair *pairs;
     size_t pair_count, pair_capacity;
-    struct xfa_call *calls; /* by id */
-    size_t call_count;
+    struct xfa_table calls;     /* struct xfa_call */
     struct xfa_table stacks;    /* struct xfa_stack */
     struct xfa_module *modules; /* by start once the trace is open */
     size_t module_count, module_capacity;

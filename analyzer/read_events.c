@@ -7,7 +7,7 @@
 #include "alloc.h"
 #include "seen.h"
 
-#define BLOCK_ROWS 1024
+#define BLOCK_ROWS 256
 #define MAX_COLUMNS 64
 #define MAX_EVENT_BYTES 4096
 

@@ -28,6 +28,7 @@ const char *xfa_take_bytes(struct xfa_cursor *cursor, size_t bytes)
 void xfa_names_init(struct xfa_names *names)
 {
     *names = (struct xfa_names){0};
+    xfa_table_init(&names->calls, sizeof(uint16_t), sizeof(struct xfa_call));
     xfa_table_init(&names->stacks, sizeof(uint32_t), sizeof(struct xfa_stack));
 }
 
@@ -35,17 +36,17 @@ void xfa_names_free(struct xfa_names *names)
 {
     for (size_t i = 0; i < names->block_count; i++)
         free(names->blocks[i]);
-    for (size_t i = 0; i < names->call_count; i++)
-        free(names->calls[i].name);
+    for (size_t i = 0; i < names->calls.count; i++)
+        free(((struct xfa_call *)xfa_table_at(&names->calls, i))->name);
     for (size_t i = 0; i < names->module_count; i++) {
         free(names->modules[i].path);
         free(names->modules[i].build_id);
     }
     free(names->blocks);
     free(names->pairs);
-    free(names->calls);
     free(names->modules);
     free(names->symbols);
+    xfa_table_free(&names->calls);
     xfa_table_free(&names->stacks);
 }
 
@@ -82,11 +83,7 @@ static bool take_call(struct xfa_names *names, struct xfa_cursor *cursor)
     if (!xfa_take(cursor, &entry, sizeof entry) ||
         !(name = xfa_take_bytes(cursor, entry.name_bytes)))
         return false;
-    if (!names->calls) {
-        names->call_count = UINT16_MAX + 1;
-        names->calls = xfa_alloc(names->call_count * sizeof *names->calls);
-    }
-    struct xfa_call *call = &names->calls[entry.id];
+    struct xfa_call *call = xfa_table_put(&names->calls, &entry.id);
     free(call->name);
     call->name = xfa_clean(name, entry.name_bytes);
     call->level = entry.level;
@@ -220,9 +217,8 @@ const char *xfa_trace_meta(const struct xfa_trace *trace, const char *key)
 
 const struct xfa_call *xfa_trace_call(const struct xfa_trace *trace, unsigned id)
 {
-    if (id >= trace->names.call_count || !trace->names.calls[id].name)
-        return NULL;
-    return &trace->names.calls[id];
+    uint16_t key = (uint16_t)id;
+    return id <= UINT16_MAX ? xfa_table_get(&trace->names.calls, &key) : NULL;
 }
 
 const struct xfa_stack *xfa_trace_stack(const struct xfa_trace *trace, uint32_t id)

@@ -1,0 +1,96 @@
+/*
+ * The fuzz target without a fuzzer: sound traces, and a fixed number of mutations of them by a
+ * generator that is the same everywhere. Files named on the command line (what a fuzzer found) are
+ * replayed as well.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define ROUNDS 1500
+
+static uint64_t random_state = 88172645463325252ull;
+
+static uint64_t random_number(void) /* xorshift */
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+static void mutate(uint8_t *bytes, size_t size)
+{
+    static const uint8_t edges[] = {0, 1, 0x7f, 0x80, 0xff};
+    for (uint64_t n = random_number() % 8 + 1; n > 0; n--) {
+        size_t at = random_number() % size;
+        /* most of the file's beginning is reserved: look elsewhere most of the time */
+        if (at >= 128 && at < XFT_HEADER_BYTES && size > XFT_HEADER_BYTES + 1)
+            at = XFT_HEADER_BYTES + random_number() % (size - XFT_HEADER_BYTES);
+        bytes[at] = random_number() % 2 ? edges[random_number() % 5] : (uint8_t)random_number();
+    }
+}
+
+static void rounds(const struct trace_builder *b)
+{
+    size_t size = b->size + 1;
+    uint8_t *input = malloc(size);
+    for (int i = 0; i < ROUNDS; i++) {
+        input[0] = (uint8_t)(i & 1 ? 1 : i % 8 == 0);
+        memcpy(input + 1, b->bytes, b->size);
+        mutate(input + 1, b->size);
+        size_t cut = random_number() % 10 == 0 ? random_number() % size : size;
+        LLVMFuzzerTestOneInput(input, cut);
+    }
+    free(input);
+}
+
+/* A killed process's file without the megabyte of empty slabs, for speed. */
+static void small_slabs(struct trace_builder *b)
+{
+    struct xft_event events[40];
+    for (size_t i = 0; i < 40; i++)
+        events[i] = test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PAGEABLE, 4096, i * 1000, 900);
+    build_start(b, 99);
+    scenario_names(b);
+    build_events(b, 0, 0, events, 20);
+    build_lanes(b, 1);
+    build_slab(b, 0, XFT_SLAB_ACTIVE, 0, 10, events, 40);
+    build_close(b, XFT_STATE_RECORDING, 0);
+    b->size = XFT_HEADER_BYTES + 16384;
+}
+
+static int replay_file(const char *path)
+{
+    static uint8_t bytes[4 << 20];
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        perror(path);
+        return 1;
+    }
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    LLVMFuzzerTestOneInput(bytes, size);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct trace_builder b;
+    int failed = 0;
+    scenario_mixed(&b);
+    rounds(&b);
+    build_free(&b);
+    small_slabs(&b);
+    rounds(&b);
+    build_free(&b);
+    for (int i = 1; i < argc; i++)
+        failed |= replay_file(argv[i]);
+    printf("%d mutated traces read\n", 2 * ROUNDS);
+    return failed;
+}
