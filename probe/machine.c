@@ -24,6 +24,17 @@ static void first_line(const char *path, char *line, size_t bytes)
     fclose(file);
 }
 
+/* A copy in printable ASCII: names come from firmware, and a profile takes no odd characters. */
+static char *clean(const char *text)
+{
+    char *copy = strdup(text);
+
+    for (char *c = copy; c && *c; c++)
+        if (*c < 0x20 || *c > 0x7e)
+            *c = '?';
+    return copy;
+}
+
 /* Tells machines apart without giving the id away, which some services treat as a secret. */
 static char *hashed_machine_id(void)
 {
@@ -44,8 +55,8 @@ static char *cpu_model(hwloc_topology_t topology)
     struct utsname system;
 
     if (model)
-        return strdup(model);
-    return strdup(uname(&system) ? "" : system.machine);
+        return clean(model);
+    return clean(uname(&system) ? "" : system.machine);
 }
 
 /* Nodes that a process could be bound to: memory alone (CXL, a GPU's own) has no processors. */
@@ -107,7 +118,7 @@ static int describe_host(struct xfp_session *s)
     int bad;
 
     gethostname(hostname, sizeof(hostname) - 1);
-    m->hostname = strdup(hostname);
+    m->hostname = clean(hostname);
     m->machine_id = hashed_machine_id();
     m->cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (hwloc_topology_init(&topology))
@@ -180,8 +191,8 @@ static int describe_gpu(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
     cu->cuDeviceGetUuid(&uuid, device);
     cu->cuDeviceTotalMem(&memory, device);
     cu->cuDeviceGetAttribute(&gpu->copy_engines, XFP_ATTR_COPY_ENGINES, device);
-    gpu->name = strdup(name);
-    gpu->pci = strdup(pci);
+    gpu->name = clean(name);
+    gpu->pci = clean(pci);
     gpu->uuid = uuid_text(&uuid);
     gpu->memory_bytes = memory;
     gpu->numa = gpu_node(cu, device, pci);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report.h"
 
@@ -216,13 +217,35 @@ static int deliver(const struct command *c, const struct xfp_profile *profile)
     return bad;
 }
 
+/* Said before a minute is spent on measuring. Other reasons show when the file is written. */
+static bool folder_takes_files(const struct command *c)
+{
+    const char *path = c->output ? c->output : ".";
+    const char *slash = strrchr(path, '/');
+    int length = slash ? (int)(slash - path) + 1 : 0;
+    char folder[4096];
+
+    if ((!c->output && strcmp(c->format->word, "text")) || (c->output && !access(path, W_OK)) ||
+        (c->output && !strcmp(path, "-")))
+        return true;
+    snprintf(folder, sizeof(folder), "%.*s.", length, path);
+    if (!access(folder, W_OK | X_OK))
+        return true;
+    fprintf(stderr, "xferscope probe: %s: cannot write the machine profile: %s\n", path,
+            strerror(errno));
+    return false;
+}
+
 static int measure(const struct command *c)
 {
+    struct xfp_profile *profile;
     struct xfp_probe_outcome outcome;
     char error[512];
-    struct xfp_profile *profile = xfp_probe_run(&c->options, &outcome, error, sizeof(error));
     int bad;
 
+    if (!folder_takes_files(c))
+        return XFP_PROBE_FAILED;
+    profile = xfp_probe_run(&c->options, &outcome, error, sizeof(error));
     if (!profile) {
         fprintf(stderr, "xferscope probe: %s\n", error);
         return XFP_PROBE_FAILED;

@@ -101,16 +101,35 @@ static int make_profile(struct xfp_session *s)
     return xfp_describe_machine(s);
 }
 
+/* UINT64_MAX when the system does not say. */
+static uint64_t available_memory(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    unsigned long long kib = 0;
+    char line[128];
+
+    while (file && !kib && fgets(line, sizeof(line), file))
+        sscanf(line, "MemAvailable: %llu", &kib);
+    if (file)
+        fclose(file);
+    return kib ? kib * 1024 : UINT64_MAX;
+}
+
 /* Mapped, so that the memory of sizes never reached is never used. */
 static int make_pattern(struct xfp_session *s, uint64_t most)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 
+    if (most > available_memory() / 3)
+        return xfp_fail(s,
+                        "not enough memory: sizes to %llu bytes need three times that, choose "
+                        "with --sizes",
+                        (unsigned long long)most);
     s->most_bytes = most;
     s->pattern = mmap(NULL, most, PROT_READ | PROT_WRITE, flags, -1, 0);
     s->check = mmap(NULL, most, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (s->pattern == MAP_FAILED || s->check == MAP_FAILED)
-        return xfp_fail(s, "out of memory: the probe itself needs twice the largest size");
+        return xfp_fail(s, "out of memory");
     xfp_pattern(s->pattern, most);
     return 0;
 }

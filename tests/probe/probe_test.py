@@ -156,6 +156,15 @@ class Options(unittest.TestCase):
         profile, _ = measured("--sizes", "64:128", "--filter", "^copy/pinned/", "--device", "1")
         self.assertEqual([p["name"] for p in profile["paths"]], [s.split()[0] for s in some])
 
+    def test_a_file_that_cannot_be_is_said_before_measuring(self):
+        run = probe("-o", "/nonexistent/m.json", "--sizes", "64:1M")
+        self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (1, "", 1))
+
+    def test_sizes_beyond_the_memory_are_refused(self):
+        run = probe("--sizes", "64:64G", "--filter", "d2d/gpu0", "--format", "csv")
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn("not enough memory", run.stderr)
+
     def test_quick_takes_every_second_size(self):
         profile, _ = measured("--quick", "--sizes", "64:4K", "--filter", "d2d/gpu0")
         self.assertEqual([p["bytes"] for p in profile["paths"][0]["points"]],
