@@ -1,7 +1,11 @@
 #!/bin/bash
 # Instructions per intercepted call, by callgrind on the simulated GPU: exact, and the same on a
-# busy machine. Two loop lengths; their difference leaves out start and end. Counted is the calling
-# thread; what the recorder's background thread adds (compression) stands beside it.
+# busy machine. Two numbers of calls; their difference leaves out start and end.
+#
+#   call     what the calling thread executes until the call has returned, the simulated driver's
+#            own work included; the second column is what the recorder adds to it
+#   process  everything, background thread and end of recording (compression) included
+#
 # usage: instructions.sh [BUILD]
 set -euo pipefail
 
@@ -27,32 +31,38 @@ command -v valgrind >/dev/null || {
     exit 2
 }
 
-count() { # bursts settings...: prints instructions of the calling thread and of all others
-    local bursts=$1
-    shift
-    rm -rf "$scratch"/run* "$scratch"/out*
+count() { # what bursts settings...: prints instructions
+    local bursts=$2 options=()
+    [[ $1 == call ]] && options=(--collect-atstart=no --toggle-collect=burst)
+    shift 2
+    rm -rf "$scratch"/run* "$scratch"/out
     env LD_LIBRARY_PATH="$simulated${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" XFERSCOPE_OUTPUT="$scratch/run" "$@" \
-        valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file="$scratch/out" \
+        valgrind --tool=callgrind "${options[@]}" --callgrind-out-file="$scratch/out" \
         "$program" "$bursts" "$calls" >"$scratch/log" 2>&1 || {
         tail -n 5 "$scratch/log" >&2
         return 1
     }
-    awk '/^(summary|totals):/ {n[FILENAME] = $2}
-         END {for (f in n) if (f ~ /-01$/) caller = n[f]; else others += n[f]
-              print caller + 0, others + 0}' "$scratch"/out-*
+    awk '/^(summary|totals):/ {n = $2} END {if (!n) exit 1; print n}' "$scratch/out"
+}
+
+per_call() { # what settings...
+    local what=$1 few many
+    shift
+    few=$(count "$what" "$short" "$@")
+    many=$(count "$what" "$long" "$@")
+    echo $(((many - few) / ((long - short) * calls)))
 }
 
 row() { # what settings...
-    local what=$1 a b
+    local name=$1 call process
     shift
-    read -ra a <<<"$(count "$short" "$@")"
-    read -ra b <<<"$(count "$long" "$@")"
-    awk -v w="$what" -v n=$(((long - short) * calls)) -v c="$((b[0] - a[0]))" -v o="$((b[1] - a[1]))" -v bare="${bare:-}" \
-        'BEGIN {c /= n; printf "%-36s %10.0f %10s %10.0f\n", w, c, bare == "" ? "" : sprintf("%+.0f", c - bare), o / n}'
-    bare=${bare:-$(awk -v n=$(((long - short) * calls)) -v c="$((b[0] - a[0]))" 'BEGIN {print c / n}')}
+    call=$(per_call call "$@")
+    process=$(per_call process "$@")
+    : "${bare:=$call}"
+    printf '%-36s %8d %+8d %10d\n' "$name" "$call" $((call - bare)) "$process"
 }
 
-printf '%-36s %10s %10s %10s\n' "instructions per cudaMemcpyAsync" "call" "- bare" "background"
+printf '%-36s %8s %8s %10s\n' "instructions per cudaMemcpyAsync" call "- bare" process
 row "without the library" XFERSCOPE_ENABLE=1
 row "library, recording off" LD_PRELOAD="$library" XFERSCOPE_ENABLE=0
 row "recorded, no stacks, host times" LD_PRELOAD="$library" XFERSCOPE_STACKS=0 XFERSCOPE_TIMING=host

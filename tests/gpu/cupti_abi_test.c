@@ -25,15 +25,26 @@ SAME(XCP_ATTRIBUTE_ZEROED_BUFFERS, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFE
 SAME(XCP_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
 SAME(XCP_SITE_ENTER, CUPTI_API_ENTER);
 
-#define COPY(kind) SAME(XCP_COPY_##kind, CUPTI_ACTIVITY_MEMCPY_KIND_##kind);
-COPY(HTOD)
-COPY(DTOH)
-COPY(HTOA)
-COPY(ATOH)
-COPY(ATOA) COPY(ATOD) COPY(DTOA) COPY(DTOD) COPY(HTOH) COPY(PTOP)
-#define MEMORY(kind) SAME(XCP_MEMORY_##kind, CUPTI_ACTIVITY_MEMORY_KIND_##kind);
-    MEMORY(PAGEABLE) MEMORY(PINNED) MEMORY(DEVICE) MEMORY(ARRAY) MEMORY(MANAGED)
-        MEMORY(DEVICE_STATIC) MEMORY(MANAGED_STATIC)
+#define COPY(kind) SAME(XCP_COPY_##kind, CUPTI_ACTIVITY_MEMCPY_KIND_##kind)
+COPY(HTOD);
+COPY(DTOH);
+COPY(HTOA);
+COPY(ATOH);
+COPY(ATOA);
+COPY(ATOD);
+COPY(DTOA);
+COPY(DTOD);
+COPY(HTOH);
+COPY(PTOP);
+
+#define MEMORY(kind) SAME(XCP_MEMORY_##kind, CUPTI_ACTIVITY_MEMORY_KIND_##kind)
+MEMORY(PAGEABLE);
+MEMORY(PINNED);
+MEMORY(DEVICE);
+MEMORY(ARRAY);
+MEMORY(MANAGED);
+MEMORY(DEVICE_STATIC);
+MEMORY(MANAGED_STATIC);
 
 /* Fields that every version of the record has, against each version there is. */
 #define MEMCPY_COMMON(theirs)                                                                      \
@@ -73,7 +84,7 @@ COPY(ATOA) COPY(ATOD) COPY(DTOA) COPY(DTOD) COPY(HTOH) COPY(PTOP)
     PLACE(xcp_memset, flags, theirs, flags);                                                       \
     PLACE(xcp_memset, memory_kind, theirs, memoryKind)
 
-            MEMCPY_COMMON(CUpti_ActivityMemcpy3);
+MEMCPY_COMMON(CUpti_ActivityMemcpy3);
 MEMCPY_COMMON(CUpti_ActivityMemcpy4);
 MEMCPY_COMMON(CUpti_ActivityMemcpy5);
 PEER_COMMON(CUpti_ActivityMemcpyPtoP2);
