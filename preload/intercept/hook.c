@@ -42,23 +42,14 @@ void xfs_returned(struct xfs_frame *f, int status)
     f->event.correlation = xfs_timing_correlation();
 }
 
-static void publish(const struct xft_event *event)
-{
-    struct xft_event *slot = xfs_event_begin();
-    if (slot) {
-        *slot = *event;
-        xfs_event_commit(slot);
-    }
-}
-
 void xfs_publish(struct xfs_frame *f)
 {
     if (f->event.kind != XFT_EVENT_NONE) {
         int saved = errno;
         f->event.stack = xfs_stack_capture();
-        publish(&f->event);
+        xfs_event_write(&f->event);
         if (f->event.kind == XFT_EVENT_GRAPH_LAUNCH && f->event.count > 0)
-            xfs_graph_transfers(f, publish);
+            xfs_graph_transfers(f, xfs_event_write);
         errno = saved;
     }
     depth = 0;

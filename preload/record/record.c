@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "guard.h"
 #include "log.h"
 #include "recorder.h"
@@ -103,6 +104,7 @@ static void start_once(struct life *l)
     pthread_mutex_unlock(&l->lock);
     if (started == NULL)
         return;
+    xfs_clock_start();
     if (!atomic_exchange(&fork_watched, true))
         pthread_atfork(NULL, NULL, in_child);
     xfs_recorder_equip(started);
@@ -207,6 +209,23 @@ void xfs_event_commit(struct xft_event *event)
     lane->busy = false;
 }
 
+void xfs_event_write(const struct xft_event *event)
+{
+    struct xfs_lane *lane = self;
+    bool prepared =
+        lane && lane->recorder == current_recorder() && !lane->busy && lane->next < lane->room;
+    if (!prepared && !prepare_slowly()) {
+        lose_event();
+        return;
+    }
+    lane = self;
+    lane->busy = true;
+    lane->rows[lane->next] = *event;
+    lane->next++;
+    __atomic_store_n(&lane->slab->shared->committed, lane->next, __ATOMIC_RELEASE);
+    lane->busy = false;
+}
+
 uint32_t xfs_stack_capture(void)
 {
     uint64_t addresses[64];
@@ -250,27 +269,6 @@ void xfs_count_device_lost(uint64_t n)
         recorder = atomic_load(&l->closed);
     if (recorder)
         __atomic_fetch_add(&atomic_load(&recorder->header)->device_lost, n, __ATOMIC_RELAXED);
-}
-
-/* ---- time ------------------------------------------------------------------------------- */
-
-static uint64_t host_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t (*_Atomic clock_now)(void) = host_clock;
-
-uint64_t xfs_now_ns(void)
-{
-    return atomic_load_explicit(&clock_now, memory_order_relaxed)();
-}
-
-void xfs_clock_use(uint64_t (*now)(void))
-{
-    atomic_store(&clock_now, now);
 }
 
 /* ---- the end ---------------------------------------------------------------------------- */

@@ -38,6 +38,9 @@ bool xfs_record_ready(void);
 struct xft_event *xfs_event_begin(void);
 void xfs_event_commit(struct xft_event *event);
 
+/* The same in one step, for an event that is complete. */
+void xfs_event_write(const struct xft_event *event);
+
 /* Id of the calling thread's stack, 0 when stacks are off or could not be kept. New stacks are in
  * the file before this returns. Frames of this library are left out. */
 uint32_t xfs_stack_capture(void);

@@ -1,0 +1,23 @@
+/*
+ * The trace's clock: CLOCK_MONOTONIC in ns, read from the processor's time stamp counter where the
+ * kernel itself keeps time by it.
+ *
+ * clock_gettime takes about 30 ns and a call is stamped twice. The counter is read in about 10 ns.
+ * Each thread anchors the counter to CLOCK_MONOTONIC and does so again every few milliseconds, so
+ * that the two differ by no more than the error of the rate over that time: under 1 us where the
+ * rate is known to 100 ppm, and in practice tens of ns. Readings of one thread never go backwards.
+ */
+#ifndef XFS_CLOCK_H
+#define XFS_CLOCK_H
+
+#include <stdint.h>
+
+/* xfs_now_ns() and xfs_clock_use() are declared in record.h. */
+
+/* Looks whether the counter can be used and begins to measure its rate. When recording starts;
+ * until then, and where it cannot be used, clock_gettime is. Keeps errno. */
+void xfs_clock_start(void);
+
+/* In a forked child: the anchors of this thread are still right; nothing to do. */
+
+#endif
