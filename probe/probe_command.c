@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench.h"
 #include "report.h"
 
 #define XFP_MOST_BYTES (1ull << 36)
@@ -19,7 +20,7 @@ struct command {
     struct xfp_probe_options options;
     const char *output; /* NULL: the default */
     const struct xfp_report_format *format;
-    bool list, help, limited, sized;
+    bool list, help, sized;
 };
 
 static const char usage[] =
@@ -34,7 +35,7 @@ static const char usage[] =
     "      --device N        only those in which GPU N takes part\n"
     "      --sizes MIN:MAX   bytes, with K, M or G (default 64:256M)\n"
     "      --quick           under 8 seconds: every second size, to 64M\n"
-    "      --time-limit S    seconds for measuring (default 45, with --quick 5)\n"
+    "      --time-limit S    seconds for measuring (default 5 a benchmark, with --quick 0.55)\n"
     "      --no-verify       do not check the data after each copy\n"
     "      --quiet           say nothing but errors\n"
     "      --help            this text\n"
@@ -134,7 +135,6 @@ static int take_option(struct command *c, int option, const char *value)
         c->sized = true;
         return parse_sizes(value, o) ? 0 : usage_error("--sizes takes MIN:MAX, as 64:256M", value);
     case LIMIT:
-        c->limited = true;
         return parse_seconds(value, &o->time_limit_s)
                    ? 0
                    : usage_error("--time-limit takes seconds above 0", value);
@@ -159,6 +159,7 @@ static int parse_options(struct command *c, int argc, char **argv)
         {"help", no_argument, NULL, HELP},           {0},
     };
     int option, bad = 0;
+    uint64_t first;
 
     optind = 0; /* the command line of the subcommand is a new one */
     while (!bad && (option = getopt_long(argc, argv, "o:h", options, NULL)) != -1)
@@ -167,8 +168,8 @@ static int parse_options(struct command *c, int argc, char **argv)
         return usage_error("unexpected argument", argv[optind]);
     if (c->options.quick && !c->sized)
         c->options.max_bytes = 64 << 20;
-    if (c->options.quick && !c->limited)
-        c->options.time_limit_s = 5;
+    if (!bad && !xfp_sweep_sizes(&c->options, &first, 1))
+        return usage_error("--sizes", "holds no power of two (of four, with --quick)");
     return bad;
 }
 
@@ -264,12 +265,9 @@ static int measure(const struct command *c)
 
 int xfp_probe_command(int argc, char **argv)
 {
-    struct command c = {.options = {.min_bytes = 64,
-                                    .max_bytes = 256 << 20,
-                                    .device = -1,
-                                    .time_limit_s = 45,
-                                    .verify = true},
-                        .format = xfp_report_format("text")};
+    struct command c = {
+        .options = {.min_bytes = 64, .max_bytes = 256 << 20, .device = -1, .verify = true},
+        .format = xfp_report_format("text")};
     char error[512];
     int status = parse_options(&c, argc, argv);
 

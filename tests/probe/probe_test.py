@@ -133,7 +133,8 @@ class Options(unittest.TestCase):
         for options in (["--sizes", "4"], ["--sizes", "8:4"], ["--sizes", "0:4"],
                         ["--sizes", "4:8X"], ["--sizes", "1:99999999G"], ["--format", "xml"],
                         ["--device", "x"], ["--device", "-1"], ["--time-limit", "nan"],
-                        ["--time-limit", "-3"], ["--bogus"], ["extra"], ["-o", ""]):
+                        ["--time-limit", "-3"], ["--sizes", "100:120"],
+                        ["--quick", "--sizes", "128:128"], ["--bogus"], ["extra"], ["-o", ""]):
             run = probe(*options)
             self.assertEqual(run.returncode, 2, options)
             self.assertEqual(run.stderr.count("\n"), 1, (options, run.stderr))
