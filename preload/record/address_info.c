@@ -9,10 +9,20 @@
 
 #include "xferscope/trace.h"
 
+/* A function of the symbol table; the name lies in the mapped file. */
+struct function {
+    uint64_t start, bytes;
+    const char *name;
+    int rank; /* of two names for one place, the lower is better known */
+};
+
 struct xfs_session {
     const struct xfs_loaded_module *module;
     Dwfl *dwfl;
-    Dwfl_Module *found; /* NULL: no names */
+    Dwfl_Module *found;         /* NULL: no names */
+    struct function *functions; /* by start; made when first asked for */
+    size_t function_count;
+    bool is_indexed;
 };
 
 /* ---- opening ---------------------------------------------------------------------------- */
@@ -67,7 +77,78 @@ void xfs_session_close(struct xfs_session *session)
 {
     if (session && session->dwfl)
         dwfl_end(session->dwfl);
+    if (session)
+        free(session->functions);
     free(session);
+}
+
+/* ---- the symbol table ------------------------------------------------------------------- */
+
+static int rank_of(const GElf_Sym *symbol)
+{
+    switch (GELF_ST_BIND(symbol->st_info)) {
+    case STB_GLOBAL:
+        return 0;
+    case STB_WEAK:
+        return 1;
+    default:
+        return 2;
+    }
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+    const struct function *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank > y->rank ? -1 : 1; /* the best comes last: the search ends there */
+    return -strcmp(x->name, y->name);
+}
+
+/* libdwfl looks at every symbol for every address, which takes seconds in libraries with a million
+ * of them. */
+static void index_functions(struct xfs_session *session)
+{
+    int n = dwfl_module_getsymtab(session->found);
+    session->is_indexed = true;
+    if (n <= 0 || (session->functions = calloc((size_t)n, sizeof *session->functions)) == NULL)
+        return;
+    for (int i = 1; i < n; i++) {
+        GElf_Sym symbol;
+        GElf_Addr start;
+        const char *name =
+            dwfl_module_getsym_info(session->found, i, &symbol, &start, NULL, NULL, NULL);
+        int type = GELF_ST_TYPE(symbol.st_info);
+        if (name == NULL || *name == '\0' || symbol.st_shndx == SHN_UNDEF ||
+            (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
+            continue;
+        session->functions[session->function_count++] =
+            (struct function){start, symbol.st_size, name, rank_of(&symbol)};
+    }
+    qsort(session->functions, session->function_count, sizeof *session->functions,
+          compare_functions);
+}
+
+/* The function whose extent holds the pc; one without an extent reaches to the next. */
+static const char *function_at(struct xfs_session *session, uint64_t pc)
+{
+    if (!session->is_indexed)
+        index_functions(session);
+    size_t low = 0, high = session->function_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (session->functions[middle].start <= pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t tries = 0; low-- > 0 && tries < 16; tries++) {
+        const struct function *function = &session->functions[low];
+        if (pc - function->start < function->bytes || (function->bytes == 0 && tries == 0))
+            return function->name;
+    }
+    return NULL;
 }
 
 /* ---- one address ------------------------------------------------------------------------ */
@@ -176,10 +257,7 @@ void xfs_session_resolve(struct xfs_session *session, uint64_t address, struct x
         place.line = number > 0 ? (uint32_t)number : 0;
         if (put_scopes(session, address, place, out) > 0)
             return;
-        GElf_Off offset;
-        GElf_Sym symbol;
-        function =
-            dwfl_module_addrinfo(session->found, address - 1, &offset, &symbol, NULL, NULL, NULL);
+        function = function_at(session, address - 1);
     }
     put(out, session, address, 0, function, place);
 }
