@@ -17,22 +17,32 @@
 #include <time.h>
 
 static volatile sig_atomic_t stop_asked;
+static volatile uint64_t stop_asked_ns;
 
 bool xfp_interrupted(void)
 {
     return stop_asked;
 }
 
-/* Once is a request; the second time the signal does what it always does. */
+/* Once is a request; a second time, half a second later or more, the signal does what it always
+ * does. (timeout(1) and some shells send it twice at once.) */
 static void on_signal(int number)
 {
+    uint64_t now = xfp_wall_ns();
+
+    if (!stop_asked)
+        stop_asked_ns = now;
     stop_asked = 1;
+    if (now - stop_asked_ns < 500000000u)
+        return;
+    signal(number, SIG_DFL);
+    raise(number);
 }
 
 static void catch_signals(bool on, struct sigaction old[2])
 {
     static const int signals[] = {SIGINT, SIGTERM};
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
     for (int i = 0; i < 2; i++)
         sigaction(signals[i], on ? &action : &old[i], on ? &old[i] : NULL);

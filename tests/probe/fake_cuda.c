@@ -95,8 +95,10 @@ static void copy(void *dst, const void *src, size_t bytes, const struct fake_pat
     memcpy(dst, src, bytes);
     if (fault("corrupt") && bytes == 4096)
         ((unsigned char *)dst)[4095] = 0;
-    if (++copies == 300 && fault("interrupt"))
+    if (++copies == 300 && fault("interrupt")) {
         raise(SIGINT);
+        raise(SIGINT); /* as timeout(1) does */
+    }
     if (bound >= 0 && bound != current)
         G += FAKE_REMOTE_NS;
     push(OP_COPY, path->Lo + G, path->g + G, NULL);
