@@ -83,6 +83,8 @@ static int measure_point(struct xfp_session *s, const struct xfp_copy *c, bool b
     for (int synchronous = 0; synchronous <= blocking; synchronous++) {
         int bad;
 
+        if (synchronous && xfp_interrupted())
+            break;
         if (s->options->verify && xfp_buffer_clear(s, c->dst, point->bytes))
             return -1;
         s->cu->cuCtxSetCurrent(c->device->context);
@@ -90,8 +92,7 @@ static int measure_point(struct xfp_session *s, const struct xfp_copy *c, bool b
                           : xfp_measure_async(s, c, point, slice);
         if (bad)
             return -1;
-        if (s->options->verify && !xfp_interrupted() &&
-            xfp_buffer_verify(s, c->dst, device_end, point->bytes))
+        if (s->options->verify && xfp_buffer_verify(s, c->dst, device_end, point->bytes))
             return -1;
     }
     s->cu->cuCtxSetCurrent(c->device->context);

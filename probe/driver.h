@@ -13,8 +13,6 @@
 #include "xferscope/cuda_abi.h"
 
 enum xfp_device_attributes { /* CUdevice_attribute */
-                             XFP_ATTR_MULTIPROCESSORS = 16,
-                             XFP_ATTR_COMPUTE_MODE = 20,
                              XFP_ATTR_COPY_ENGINES = 40,
                              XFP_ATTR_HOST_NUMA_ID =
                                  134, /* the node nearest to the GPU; from CUDA 12.2 on */

@@ -205,8 +205,9 @@ int xfp_measure_blocking(struct xfp_session *s, const struct xfp_copy *c, struct
     double times[MOST_SAMPLES];
     uint64_t until = 0;
     size_t n = 0;
+    bool warm = false;
 
-    for (bool warm = false; !enough(s, times, n, until) && !xfp_interrupted(); warm = true) {
+    do { /* at least the warm-up: the caller looks at the data */
         uint64_t before = xfp_driver_now_ns(s->cu), after;
         xcu_result result = copy_blocking(s->cu, c, point->bytes);
 
@@ -217,7 +218,8 @@ int xfp_measure_blocking(struct xfp_session *s, const struct xfp_copy *c, struct
             times[n++] = (double)(after - before);
         else
             until = xfp_wall_ns() + slice_ns;
-    }
+        warm = true;
+    } while (!enough(s, times, n, until) && !xfp_interrupted());
     if (n >= XFP_FEWEST_SAMPLES)
         point->blocking_ns = xfp_stats_of(times, n).median;
     return 0;

@@ -189,11 +189,6 @@ CALL(cuCtxDisablePeerAccess, xcu_context peer)
     peers -= peers > 0;
     return 0;
 }
-CALL(cuMemGetInfo_v2, size_t *available, size_t *total)
-{
-    *available = *total = 1 << 30;
-    return 0;
-}
 
 static xcu_result allocate(void **address, size_t bytes)
 {
