@@ -100,10 +100,16 @@ static void take_program(struct xfa_run *run, const struct xfa_trace *trace)
     take_gpus(run, trace);
 }
 
-/* The last moment the process is known to have run, on the host's monotonic clock. */
-static uint64_t end_of(const struct xft_file_header *header, const struct xfa_totals *totals)
+/* How long the process is known to have run: up to the end of recording or, where that is not told,
+ * to its last call. 0 = not known. */
+static uint64_t duration(const struct xft_file_header *header, const struct xfa_totals *totals)
 {
-    return header->end_mono_ns ? header->end_mono_ns : totals->last_ns;
+    uint64_t end = header->end_mono_ns ? header->end_mono_ns : totals->last_ns;
+    if (header->start_mono_ns && end > header->start_mono_ns)
+        return end - header->start_mono_ns;
+    return totals->first_ns && totals->last_ns > totals->first_ns
+               ? totals->last_ns - totals->first_ns
+               : 0;
 }
 
 static void take_process(struct xfa_report *report, const struct xfa_trace *trace,
@@ -111,7 +117,7 @@ static void take_process(struct xfa_report *report, const struct xfa_trace *trac
 {
     struct xfa_run *run = &report->run;
     const struct xft_file_header *header = &trace->header;
-    uint64_t end = end_of(header, totals);
+    uint64_t ns = duration(header, totals);
     struct xfa_process process = {
         .pid = header->pid,
         .ppid = header->ppid,
@@ -130,8 +136,8 @@ static void take_process(struct xfa_report *report, const struct xfa_trace *trac
     };
     const char *file = base_name(trace->name);
     process.file = xfa_clean(file, strlen(file));
-    if (end >= header->start_mono_ns && header->start_mono_ns)
-        process.end_real_ns = xfa_add(header->start_real_ns, end - header->start_mono_ns);
+    if (ns && header->start_real_ns)
+        process.end_real_ns = xfa_add(header->start_real_ns, ns);
     bool first = true;
     for (size_t i = 0; i < run->process_count; i++)
         first = first && process.start_real_ns < run->processes[i].start_real_ns;

@@ -128,13 +128,13 @@ static void write_uncounted(const struct xfa_run *run, FILE *out)
 {
     char bytes[XFA_UNIT_CHARS];
     if (run->failed)
-        fprintf(out, "  %-12s %" PRIu64 " transfers that returned an error\n", "not counted",
+        fprintf(out, "  %-12s transfers that returned an error: %" PRIu64 "\n", "not counted",
                 run->failed);
     if (run->captured)
-        fprintf(out, "  %-12s %" PRIu64 " transfers captured into graphs\n", "not counted",
+        fprintf(out, "  %-12s transfers captured into graphs: %" PRIu64 "\n", "not counted",
                 run->captured);
     if (run->device_only)
-        fprintf(out, "  %-12s %" PRIu64 " device copies (%s) without a recorded call\n",
+        fprintf(out, "  %-12s device copies without a recorded call: %" PRIu64 ", %s\n",
                 "not counted", run->device_only, xfa_bytes_text(bytes, run->device_only_bytes));
 }
 
@@ -364,9 +364,12 @@ static void write_sites(const struct xfa_finding *finding, FILE *out)
     for (size_t i = 0; i < finding->site_count && i < FINDING_SITES; i++) {
         const struct xfa_finding_site *site = &finding->sites[i];
         char bytes[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS];
-        fprintf(out, "     at  %s, %s: %" PRIu64 " transfers, %s, lost %s\n", site->row->site->text,
-                site->row->call, site->transfers, xfa_bytes_text(bytes, site->bytes),
-                xfa_time_text(lost, site->lost_ns));
+        fprintf(out, "     at  %s, %s %s: %" PRIu64 " transfer%s, %s", site->row->site->text,
+                site->row->call, xft_direction_word(site->row->key.direction), site->transfers,
+                site->transfers == 1 ? "" : "s", xfa_bytes_text(bytes, site->bytes));
+        if (!isnan(site->lost_ns))
+            fprintf(out, ", lost %s", xfa_time_text(lost, site->lost_ns));
+        fputc('\n', out);
     }
     if (finding->site_count > FINDING_SITES)
         fprintf(out, "     ... and %zu more call sites\n", finding->site_count - FINDING_SITES);
