@@ -78,6 +78,21 @@ static void deep_nesting_is_refused(void **state)
     free(text);
 }
 
+static void too_many_entries_are_refused(void **state)
+{
+    const char *head = HEAD, *tail = "0]}";
+    size_t count = 70000, at = strlen(head);
+    char *text = malloc(at + 2 * count + strlen(tail) + 1), error[200];
+
+    memcpy(text, head, at);
+    for (size_t i = 0; i < count; i++, at += 2)
+        memcpy(text + at, "0,", 2);
+    memcpy(text + at, tail, strlen(tail));
+    assert_null(xfp_parse(text, at + strlen(tail), error, sizeof(error)));
+    assert_non_null(strstr(error, "paths: 70001 entries, at most 65536 are read"));
+    free(text);
+}
+
 /* Every truncation and every single-byte damage of a good file: an error or a profile, no crash. */
 static void damage_never_crashes(void **state)
 {
@@ -286,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile_input_is_one_clear_line),
         cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(too_many_entries_are_refused),
         cmocka_unit_test(damage_never_crashes),
         cmocka_unit_test(saving_and_loading_is_lossless),
         cmocka_unit_test(files_that_cannot_be_had_are_named),
