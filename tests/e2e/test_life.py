@@ -1,5 +1,6 @@
 """However a process ends, every copy it made is in the trace, and its caller sees the same end."""
 import re
+import shutil
 import signal
 import subprocess
 import unittest
@@ -25,13 +26,14 @@ BYTES = 1024
 
 @needs("endings")
 class Endings(Bench):
-    def ends(self, how, status, rounds=1):
+    def ends(self, how, status, rounds=1, program="endings"):
         """Under record and under LD_PRELOAD alone; both traces hold every copy."""
         expected = (COPIES * rounds, COPIES * rounds * BYTES)
-        command = [PROGRAMS / "endings", how, str(COPIES)]
+        command = [PROGRAMS / program, how, str(COPIES)]
         bare = run(command, cwd=self.folder)
         self.assertEqual(bare.returncode, status)
-        under = record(*command, cwd=self.folder, options=["-o", "run"])
+        under = record(*command, cwd=self.folder, options=["--force", "-o", "run"])
+        shutil.rmtree(self.folder / "alone.xft", ignore_errors=True)
         alone = preloaded(*command, cwd=self.folder, XFERSCOPE_OUTPUT=str(self.folder / "alone.xft"))
         for result, name in ((under, "run.xft"), (alone, "alone.xft")):
             self.assertEqual(result.returncode, status)
@@ -59,6 +61,12 @@ class Endings(Bench):
         processes = self.ends("kill", -signal.SIGKILL)
         self.assertEqual(len(processes), 1)
         self.assertTrue(processes[0]["finished"], "record completes what a killed process left")
+
+    @needs("endings_simstatic")
+    def test_static_runtime(self):
+        self.ends("return", 3, program="endings_simstatic")
+        self.ends("thread", 7, rounds=2, program="endings_simstatic")
+        self.ends("kill", -signal.SIGKILL, program="endings_simstatic")
 
     def test_exec(self):
         self.ends("exec", 6)

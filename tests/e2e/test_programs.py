@@ -91,9 +91,27 @@ class Same(Bench):
         expected = (copies, copies * 8192)
         self.assertEqual(moved(document), {"H2D": expected, "D2H": expected})
 
+    @needs("threads_simstatic")
+    def test_threads_static_runtime(self):
+        printed, document = self.compare("threads_simstatic", "16", "40")
+        copies = sum(int(n) for n in re.findall(rb"(\d+) copies each way", printed))
+        expected = (copies, copies * 8192)
+        self.assertEqual(moved(document), {"H2D": expected, "D2H": expected})
+        self.assertEqual({row["level"] for row in document["transfers"]}, {"driver"})
+
     @needs("failing")
     def test_failing_calls(self):
-        printed, document = self.compare("failing", status=3)
+        self.failing("failing")
+
+    @needs("failing_simstatic")
+    def test_failing_calls_static_runtime(self):
+        """The runtime refuses some calls before they reach the driver, where they would be seen."""
+        printed, document = self.compare("failing_simstatic", status=3)
+        self.assertIn(b"cudaErrorInvalidValue", printed)
+        self.assertEqual(moved(document)["D2H"], (1, 4096))
+
+    def failing(self, program):
+        printed, document = self.compare(program, status=3)
         lines = [line for line in printed.decode().splitlines() if re.search(r"cop(y|ies)|row", line)]
         failed = sum(1 for line in lines if "cudaSuccess" not in line)
         self.assertGreaterEqual(failed, 3, printed)
