@@ -117,6 +117,7 @@ void xfs_lanes_release(struct xfs_lanes *lanes, struct xfs_slab *slab)
 uint64_t xfs_lanes_count(struct xfs_lanes *lanes)
 {
     uint64_t events = 0;
+    pthread_mutex_lock(&lanes->lock);
     for (size_t i = 0; i < lanes->segments; i++) {
         for (size_t j = 0; j < lanes->all_count[i]; j++) {
             const struct xft_slab *slab = lanes->all[i][j].shared;
@@ -124,6 +125,7 @@ uint64_t xfs_lanes_count(struct xfs_lanes *lanes)
                 events += __atomic_load_n(&slab->committed, __ATOMIC_ACQUIRE);
         }
     }
+    pthread_mutex_unlock(&lanes->lock);
     return events;
 }
 

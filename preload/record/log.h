@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* Remembers what descriptor 2 is. Until then nothing is said. */
+/* Remembers what descriptor 2 is. Until then nothing is said. One thread at a time. */
 void xfs_log_start(void);
 
 /* As printf, without floating point; cut at 512 bytes. */

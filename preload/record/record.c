@@ -82,6 +82,7 @@ static void thread_ends(void *lane)
 /* Lock held. */
 static struct xfs_recorder *start(struct life *l)
 {
+    xfs_log_start();
     const struct xfs_settings *settings = xfs_settings();
     struct xfs_recorder *recorder = NULL;
     if (!registered)
@@ -128,7 +129,6 @@ static bool ready_slowly(void)
         return false;
     struct xfs_guard guard = xfs_guard_enter();
     entered = true;
-    xfs_log_start();
     struct life *l = get_life();
     if (l && atomic_load(&l->state) == STATE_NEW)
         start_once(l);
