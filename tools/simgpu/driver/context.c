@@ -326,7 +326,7 @@ SIM_API(cuCtxSetCurrent, SIM_INIT, (xcu_context context), (context))
     return context ? push(context) : XCU_SUCCESS;
 }
 
-SIM_API(cuCtxGetCurrent, SIM_INIT, (xcu_context * out), (out))
+SIM_API(cuCtxGetCurrent, SIM_INIT | SIM_TIMED, (xcu_context * out), (out))
 {
     if (!out)
         return XCU_ERROR_INVALID_VALUE;
