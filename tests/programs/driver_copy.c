@@ -81,8 +81,13 @@ static void resolve_address2(uint64_t flags)
     if (status != 0)
         fail("cuGetProcAddress through itself", status);
     get = (get_address2_fn *)again;
-    for (size_t i = 0; i < WANTED_COUNT; i++)
-        check(get(wanted[i].name, wanted[i].slot, wanted[i].version, flags, NULL), wanted[i].name);
+    /* Per-thread default streams came with CUDA 7: older versions have no such variant. */
+    for (size_t i = 0; i < WANTED_COUNT; i++) {
+        int version = wanted[i].version < 7000 ? 7000 : wanted[i].version;
+        check(get(wanted[i].name, wanted[i].slot, version, flags, NULL), wanted[i].name);
+        if (*wanted[i].slot == NULL)
+            fail(wanted[i].name, -1);
+    }
 }
 
 #ifdef DRIVER_LINKED
