@@ -178,6 +178,7 @@ static void add_payload(struct decoded *d, unsigned type, const unsigned char *r
 static void add_segment(struct decoded *d, const struct xft_view *view, const unsigned char *file)
 {
     d->segments[view->head.type & 15]++;
+    d->packed += (view->head.flags & XFT_SEG_ZSTD) != 0;
     if (view->head.type == XFT_SEG_LANES) {
         const struct xft_slab *first;
         size_t slabs = xft_lanes(view, file, &first);

@@ -23,6 +23,7 @@ struct decoded {
     size_t count, room;
     size_t twice; /* were in a chunk and in a slab */
     size_t segments[16];
+    size_t packed; /* segments with zstd */
     size_t file_bytes;
     bool damaged;
     uint32_t most_stack; /* highest id in STACKS */

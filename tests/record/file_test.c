@@ -148,6 +148,29 @@ static void test_bad_setting(void **state)
     lab_check_closed(traces[0], 10);
 }
 
+/* Files that are no libraries stand before the real ones. */
+static void test_without_libraries(void **state)
+{
+    (void)state;
+    char setting[128], path[160];
+    lab_clean();
+    snprintf(setting, sizeof setting, "LD_LIBRARY_PATH=%s", place);
+    snprintf(path, sizeof path, "%s/libzstd.so.1", place);
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    snprintf(path, sizeof path, "%s/libunwind.so.8", place);
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    char *words[] = {setting, (char *)"XFERSCOPE_STACKS=1", (char *)"has-stacks", (char *)"10000",
+                     NULL};
+    assert_int_equal(lab_finish(lab_start(words)), 0);
+    lab_check_closed(traces[0], 10000);
+    assert_non_null(strstr(said, "libzstd.so.1 not found"));
+    assert_non_null(strstr(said, "libunwind.so.8 not found"));
+    assert_int_equal(traces[0]->header.stacks_lost, 0);
+    assert_in_range(traces[0]->most_stack, 1, 3);
+    assert_int_equal(traces[0]->packed, 0);
+    assert_non_null(strstr(traces[0]->symbols, "call_outer "));
+}
+
 /* ---- finishing ill files ---------------------------------------------------------------- */
 
 static void write_file(const char *path, const void *bytes, size_t n)
@@ -196,7 +219,8 @@ int main(void)
         cmocka_unit_test(test_limit_at_start),     cmocka_unit_test(test_limit_later),
         cmocka_unit_test(test_disk_full),          cmocka_unit_test(test_no_directory),
         cmocka_unit_test(test_directory_is_link),  cmocka_unit_test(test_directory_deleted),
-        cmocka_unit_test(test_bad_setting),        cmocka_unit_test(test_finish_damaged),
+        cmocka_unit_test(test_bad_setting),        cmocka_unit_test(test_without_libraries),
+        cmocka_unit_test(test_finish_damaged),
     };
     return cmocka_run_group_tests(tests, lab_make_place, lab_remove_place);
 }
