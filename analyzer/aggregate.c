@@ -196,6 +196,30 @@ static void run_step(struct pass *pass, const struct xfa_class *class, uint64_t 
     lane->took_ns += isnan(achieved) ? 0 : achieved;
 }
 
+/* ---- pageable memory ----------------------------------------------------------------------- */
+
+/*
+ * The device moves pageable memory by way of the driver's own pinned buffer, and its timestamps tell
+ * of that half alone. The transfer is what the program waits for: device to host, from the start on
+ * the device until the call returns with the data; host to device, the call (which fills the
+ * buffer, and may wait for earlier work first) and what the device still has to do afterwards.
+ */
+static double staged_ns(const struct xft_event *call, const struct xfa_device_copy *copy,
+                        double device_ns)
+{
+    double call_start = (double)call->start_ns, call_end = (double)call->end_ns;
+    double start = (double)copy->start_ns, end = start + device_ns;
+    if (call->direction == XFT_DIR_D2H)
+        return fmax(device_ns, fmax(call_end, end) - fmax(call_start, start));
+    return fmax(device_ns, call_end - call_start + fmax(0, end - fmax(start, call_end)));
+}
+
+static bool staged(const struct xft_event *call)
+{
+    return (call->direction == XFT_DIR_H2D && call->src_mem == XFT_MEM_PAGEABLE) ||
+           (call->direction == XFT_DIR_D2H && call->dst_mem == XFT_MEM_PAGEABLE);
+}
+
 /* ---- the pass ------------------------------------------------------------------------- */
 
 static void transfer(struct pass *pass, const struct xft_event *event)
@@ -215,7 +239,11 @@ static void transfer(struct pass *pass, const struct xft_event *event)
     count_size(figures, event);
     if (blocks)
         count_blocked(class, event->bytes, host_ns);
-    if (copy) {
+    if (copy && staged(event)) {
+        achieved = staged_ns(event, copy, achieved);
+        sum_add(event->direction == XFT_DIR_D2H ? &figures->device : &figures->host, event->bytes,
+                achieved);
+    } else if (copy) {
         sum_add(&figures->device, event->bytes, achieved);
     } else if (blocks) {
         achieved = host_ns;

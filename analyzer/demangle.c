@@ -7,7 +7,8 @@
 
 #include "alloc.h"
 
-#define LONGEST 4096 /* of names worth the work */
+#define LONGEST 1024
+#define MOST_REFERENCES 24
 
 typedef char *demangle_fn(const char *name, char *buffer, size_t *bytes, int *status);
 
@@ -24,9 +25,22 @@ static demangle_fn *find(void)
     return function;
 }
 
+/* Back references (S_, S0_, T_ ...) may double a name's length each: a few suffice for one that
+ * fills the memory. */
+static bool harmless(const char *name)
+{
+    unsigned references = 0;
+    for (const char *at = name; *at; at++) {
+        bool digits =
+            at[1] == '_' || (at[1] >= '0' && at[1] <= '9') || (at[1] >= 'A' && at[1] <= 'Z');
+        references += (*at == 'S' || *at == 'T') && digits;
+    }
+    return strlen(name) <= LONGEST && references <= MOST_REFERENCES;
+}
+
 char *xfa_demangle(const char *name)
 {
-    bool mangled = strncmp(name, "_Z", 2) == 0 && strlen(name) <= LONGEST;
+    bool mangled = strncmp(name, "_Z", 2) == 0 && harmless(name);
     demangle_fn *demangle = mangled ? find() : NULL;
     int status = 0;
     char *text = demangle ? demangle(name, NULL, NULL, &status) : NULL;

@@ -69,8 +69,8 @@ static void header(const struct xfa_trace *trace, FILE *out)
 
 static void meta(const struct xfa_trace *trace, FILE *out)
 {
-    for (size_t i = 0; i < trace->names.pair_count; i++) {
-        const struct xfa_pair *pair = &trace->names.pairs[i];
+    for (size_t i = 0; i < trace->names.pairs.count; i++) {
+        const struct xfa_pair *pair = xfa_table_at(&trace->names.pairs, i);
         char *key = xfa_clean(pair->key, strlen(pair->key));
         char *value = xfa_dump_value(pair->value);
         json_t *json = object("meta");
@@ -139,7 +139,9 @@ static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, 
 
 static void stack(const struct xfa_trace *trace, const struct xfa_stack *s, FILE *out)
 {
-    struct xfa_site *site = xfa_site_new(trace, s->id);
+    struct xfa_shelf shelf;
+    xfa_shelf_init(&shelf);
+    struct xfa_site *site = xfa_site_new(&shelf, trace, s->id);
     json_t *json = object("stack"), *frames = json_array();
     set_number(json, "id", s->id);
     for (size_t i = 0; i < site->frame_count; i++) {
@@ -156,6 +158,7 @@ static void stack(const struct xfa_trace *trace, const struct xfa_stack *s, FILE
     set_signed(json, "site", site->chosen);
     line(json, out);
     xfa_site_free(site);
+    xfa_shelf_free(&shelf);
 }
 
 static void losses(const struct xfa_trace *trace, const char *text, FILE *out)

@@ -66,8 +66,8 @@ static void header(const struct xfa_trace *trace, FILE *out)
 
 static void meta(const struct xfa_trace *trace, FILE *out)
 {
-    for (size_t i = 0; i < trace->names.pair_count; i++) {
-        const struct xfa_pair *pair = &trace->names.pairs[i];
+    for (size_t i = 0; i < trace->names.pairs.count; i++) {
+        const struct xfa_pair *pair = xfa_table_at(&trace->names.pairs, i);
         char *key = xfa_clean(pair->key, strlen(pair->key));
         char *value = xfa_dump_value(pair->value);
         fprintf(out, "meta %s=%s\n", key, value);
@@ -118,7 +118,9 @@ static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, 
 
 static void stack(const struct xfa_trace *trace, const struct xfa_stack *s, FILE *out)
 {
-    struct xfa_site *site = xfa_site_new(trace, s->id);
+    struct xfa_shelf shelf;
+    xfa_shelf_init(&shelf);
+    struct xfa_site *site = xfa_site_new(&shelf, trace, s->id);
     fprintf(out, "stack %u depth=%u\n", s->id, s->depth);
     for (size_t i = 0; i < site->frame_count; i++) {
         char *line = xfa_frame_text(&site->frames[i]);
@@ -127,6 +129,7 @@ static void stack(const struct xfa_trace *trace, const struct xfa_stack *s, FILE
         free(line);
     }
     xfa_site_free(site);
+    xfa_shelf_free(&shelf);
 }
 
 static void losses(const struct xfa_trace *trace, const char *line, FILE *out)

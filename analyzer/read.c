@@ -253,7 +253,7 @@ static struct xfa_trace *open_source(const char *name, struct xfa_source source,
     xfa_names_finish(&trace->names);
     bool closed = trace->header.state == XFT_STATE_CLOSED;
     trace->loss.closed_short =
-        closed && (trace->names.pair_count == 0 || trace->header.file_bytes > trace->source.bytes);
+        closed && (trace->names.pairs.count == 0 || trace->header.file_bytes > trace->source.bytes);
     return trace;
 }
 

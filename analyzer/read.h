@@ -86,6 +86,7 @@ struct xfa_call {
 };
 
 struct xfa_pair {
+    uint64_t hash; /* key of the table: XXH3 of `key` */
     char *key;
     char *value; /* as recorded: clean before showing */
 };
@@ -94,8 +95,7 @@ struct xfa_names {
     uint64_t bytes;
     void **blocks; /* payloads that the entries point into */
     size_t block_count, block_capacity;
-    struct xfa_pair *pairs;
-    size_t pair_count, pair_capacity;
+    struct xfa_table pairs;     /* struct xfa_pair */
     struct xfa_table calls;     /* struct xfa_call */
     struct xfa_table stacks;    /* struct xfa_stack */
     struct xfa_module *modules; /* by start once the trace is open */

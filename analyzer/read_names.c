@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "alloc.h"
 
 bool xfa_take(struct xfa_cursor *cursor, void *out, size_t bytes)
@@ -28,6 +31,7 @@ const char *xfa_take_bytes(struct xfa_cursor *cursor, size_t bytes)
 void xfa_names_init(struct xfa_names *names)
 {
     *names = (struct xfa_names){0};
+    xfa_table_init(&names->pairs, sizeof(uint64_t), sizeof(struct xfa_pair));
     xfa_table_init(&names->calls, sizeof(uint16_t), sizeof(struct xfa_call));
     xfa_table_init(&names->stacks, sizeof(uint32_t), sizeof(struct xfa_stack));
 }
@@ -43,9 +47,9 @@ void xfa_names_free(struct xfa_names *names)
         free(names->modules[i].build_id);
     }
     free(names->blocks);
-    free(names->pairs);
     free(names->modules);
     free(names->symbols);
+    xfa_table_free(&names->pairs);
     xfa_table_free(&names->calls);
     xfa_table_free(&names->stacks);
 }
@@ -62,17 +66,13 @@ static bool take_meta(struct xfa_names *names, struct xfa_cursor *cursor)
     if (!last)
         return false;
     cursor->at = (unsigned char *)last + 1;
-    for (size_t i = 0; i < names->pair_count; i++) {
-        if (strcmp(names->pairs[i].key, key) == 0) {
-            names->pairs[i].value = value;
-            return true;
-        }
-    }
-    if (names->pair_count == XFA_MAX_META)
+    uint64_t hash = XXH3_64bits(key, (size_t)(end - key));
+    struct xfa_pair *pair = xfa_table_get(&names->pairs, &hash);
+    if (!pair && names->pairs.count == XFA_MAX_META)
         return false;
-    names->pairs =
-        xfa_room(names->pairs, &names->pair_capacity, names->pair_count + 1, sizeof *names->pairs);
-    names->pairs[names->pair_count++] = (struct xfa_pair){key, value};
+    pair = pair ? pair : xfa_table_put(&names->pairs, &hash);
+    pair->key = key;
+    pair->value = value;
     return true;
 }
 
@@ -209,10 +209,9 @@ void xfa_names_finish(struct xfa_names *names)
 
 const char *xfa_trace_meta(const struct xfa_trace *trace, const char *key)
 {
-    for (size_t i = 0; i < trace->names.pair_count; i++)
-        if (strcmp(trace->names.pairs[i].key, key) == 0)
-            return trace->names.pairs[i].value;
-    return NULL;
+    uint64_t hash = XXH3_64bits(key, strlen(key));
+    const struct xfa_pair *pair = xfa_table_get(&trace->names.pairs, &hash);
+    return pair ? pair->value : NULL;
 }
 
 const struct xfa_call *xfa_trace_call(const struct xfa_trace *trace, unsigned id)

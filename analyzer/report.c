@@ -23,6 +23,7 @@ struct xfa_report *xfa_report_new(const char *path, const struct xfp_profile *pr
     struct xfa_report *report = xfa_alloc(sizeof *report);
     report->run.path = xfa_clean(path, strlen(path));
     report->profile = profile;
+    xfa_shelf_init(&report->shelf);
     xfa_table_init(&report->sites, sizeof(uint64_t), sizeof(struct report_site));
     xfa_table_init(&report->rows, sizeof(struct xfa_row_key), sizeof(struct xfa_row));
     return report;
@@ -172,11 +173,12 @@ static const struct xfa_site *site_of(struct xfa_report *report, struct xfa_tabl
     struct site_of_stack *entry = xfa_table_put(known, &stack);
     if (entry->site)
         return entry->site;
-    struct xfa_site *site = xfa_site_new(trace, stack);
+    struct xfa_site *site = xfa_site_new(&report->shelf, trace, stack);
     struct report_site *kept = xfa_table_put(&report->sites, &site->identity);
-    if (kept->site)
+    if (kept->site) {
+        report->shelf.frames -= site->frame_count;
         xfa_site_free(site);
-    else
+    } else
         kept->site = site;
     entry->site = kept->site;
     return entry->site;
@@ -350,6 +352,7 @@ void xfa_report_free(struct xfa_report *report)
         xfa_site_free(((struct report_site *)xfa_table_at(&report->sites, i))->site);
     for (size_t i = 0; i < report->finding_count; i++)
         xfa_finding_free(&report->findings[i]);
+    xfa_shelf_free(&report->shelf);
     xfa_table_free(&report->rows);
     xfa_table_free(&report->sites);
     free(report->findings);

@@ -100,7 +100,8 @@ struct xfa_report {
     char *profile_problem; /* one line: it was asked for and could not be read */
     enum xfa_match match;
     char *mismatch;         /* one line */
-    struct xfa_table sites; /* struct xfa_report_site */
+    struct xfa_shelf shelf; /* texts of the sites */
+    struct xfa_table sites; /* by identity */
     struct xfa_table rows;  /* struct xfa_row */
     struct xfa_row **order; /* rows, sorted */
     struct xfa_finding *findings;

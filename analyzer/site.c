@@ -75,9 +75,52 @@ static bool interpreter(const struct xfa_frame *frame)
 
 /* ---- frames --------------------------------------------------------------------------- */
 
-static char *clean_or_null(const char *bytes, uint32_t n)
+#define MAX_TEXT 1024 /* bytes of a name or path that are kept */
+
+struct shelf_text {
+    uint64_t hash; /* key */
+    char *text;
+};
+
+void xfa_shelf_init(struct xfa_shelf *shelf)
 {
-    return n ? xfa_clean(bytes, n) : NULL;
+    *shelf = (struct xfa_shelf){0};
+    xfa_table_init(&shelf->texts, sizeof(uint64_t), sizeof(struct shelf_text));
+}
+
+void xfa_shelf_free(struct xfa_shelf *shelf)
+{
+    for (size_t i = 0; i < shelf->texts.count; i++)
+        free(((struct shelf_text *)xfa_table_at(&shelf->texts, i))->text);
+    xfa_table_free(&shelf->texts);
+}
+
+enum text_kind { TEXT_PLAIN, TEXT_FUNCTION };
+
+static char *made_fit(const char *bytes, size_t n, enum text_kind kind)
+{
+    char *text = xfa_clean(bytes, n);
+    if (kind != TEXT_FUNCTION)
+        return text;
+    char *readable = xfa_demangle(text);
+    free(text);
+    if (strlen(readable) > MAX_TEXT)
+        readable[MAX_TEXT] = 0;
+    return readable;
+}
+
+/* NULL for no bytes: not known. */
+static const char *shelf_text(struct xfa_shelf *shelf, const char *bytes, size_t n,
+                              enum text_kind kind)
+{
+    if (n == 0)
+        return NULL;
+    n = n < MAX_TEXT ? n : MAX_TEXT;
+    uint64_t hash = XXH3_64bits_withSeed(bytes, n, kind);
+    struct shelf_text *entry = xfa_table_put(&shelf->texts, &hash);
+    if (!entry->text)
+        entry->text = made_fit(bytes, n, kind);
+    return entry->text;
 }
 
 static struct xfa_frame *frame_add(struct xfa_site *site, size_t *capacity)
@@ -88,40 +131,35 @@ static struct xfa_frame *frame_add(struct xfa_site *site, size_t *capacity)
     return frame;
 }
 
-static void place(struct xfa_frame *frame, const struct xfa_trace *trace, uint64_t address)
+static void place(struct xfa_shelf *shelf, struct xfa_frame *frame, const struct xfa_trace *trace,
+                  uint64_t address)
 {
     const struct xfa_module *module = xfa_trace_module(trace, address - 1);
     frame->address = address;
     frame->offset = module ? address - module->bias : 0;
-    if (module && !frame->module && *module->path)
-        frame->module = xfa_text(module->path);
-}
-
-static char *function_name(const struct xfa_symbol *symbol)
-{
-    char *raw = clean_or_null(symbol->function, symbol->function_bytes);
-    char *name = raw ? xfa_demangle(raw) : NULL;
-    free(raw);
-    return name;
+    if (module && !frame->module)
+        frame->module = shelf_text(shelf, module->path, strlen(module->path), TEXT_PLAIN);
 }
 
 #define MAX_INLINED 64
+#define MAX_DEPTH 256 /* frames of one stack, inlined ones included */
 
-static void frames_of(struct xfa_site *site, size_t *capacity, const struct xfa_trace *trace,
-                      uint64_t address)
+static void frames_of(struct xfa_shelf *shelf, struct xfa_site *site, size_t *capacity,
+                      const struct xfa_trace *trace, uint64_t address)
 {
     size_t count;
     const struct xfa_symbol *symbols = xfa_trace_symbols(trace, address, &count);
     if (count == 0)
-        place(frame_add(site, capacity), trace, address);
+        place(shelf, frame_add(site, capacity), trace, address);
     for (size_t i = 0; i < count && i < MAX_INLINED; i++) {
         const struct xfa_symbol *symbol = &symbols[i];
         struct xfa_frame *frame = frame_add(site, capacity);
-        frame->function = function_name(symbol);
-        frame->file = clean_or_null(symbol->file, symbol->file_bytes);
-        frame->module = clean_or_null(symbol->module, symbol->module_bytes);
+        frame->function =
+            shelf_text(shelf, symbol->function, symbol->function_bytes, TEXT_FUNCTION);
+        frame->file = shelf_text(shelf, symbol->file, symbol->file_bytes, TEXT_PLAIN);
+        frame->module = shelf_text(shelf, symbol->module, symbol->module_bytes, TEXT_PLAIN);
         frame->line = symbol->line;
-        place(frame, trace, address);
+        place(shelf, frame, trace, address);
     }
 }
 
@@ -174,13 +212,31 @@ static uint64_t identity(const struct xfa_site *site)
     return hash;
 }
 
-struct xfa_site *xfa_site_new(const struct xfa_trace *trace, uint32_t id)
+/* Room for everybody's chosen frame is worth more than for somebody's whole stack. */
+static void keep_frames(struct xfa_shelf *shelf, struct xfa_site *site)
+{
+    if (shelf->frames + site->frame_count > XFA_MAX_FRAMES && site->chosen > 0) {
+        site->frames[0] = site->frames[site->chosen];
+        site->chosen = 0;
+    }
+    if (shelf->frames + site->frame_count > XFA_MAX_FRAMES && site->frame_count > 1) {
+        size_t capacity = 0;
+        struct xfa_frame *one = xfa_room(NULL, &capacity, 1, sizeof *one);
+        *one = site->frames[0];
+        free(site->frames);
+        site->frames = one;
+        site->frame_count = 1;
+    }
+    shelf->frames += site->frame_count;
+}
+
+struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *trace, uint32_t id)
 {
     struct xfa_site *site = xfa_alloc(sizeof *site);
     const struct xfa_stack *stack = id ? xfa_trace_stack(trace, id) : NULL;
     size_t capacity = 0;
-    for (uint32_t i = 0; stack && i < stack->depth && i < 256; i++)
-        frames_of(site, &capacity, trace, xfa_stack_address(stack, i));
+    for (uint32_t i = 0; stack && i < stack->depth && site->frame_count < MAX_DEPTH; i++)
+        frames_of(shelf, site, &capacity, trace, xfa_stack_address(stack, i));
     for (size_t i = 0; i < site->frame_count; i++)
         site->pytorch = site->pytorch || interpreter(&site->frames[i]) ||
                         starts(base_name(site->frames[i].module), "libtorch");
@@ -188,6 +244,7 @@ struct xfa_site *xfa_site_new(const struct xfa_trace *trace, uint32_t id)
     site->identity = identity(site);
     site->text = site->chosen >= 0 ? xfa_frame_text(&site->frames[site->chosen])
                                    : xfa_text("(no call stack)");
+    keep_frames(shelf, site);
     return site;
 }
 
@@ -195,11 +252,6 @@ void xfa_site_free(struct xfa_site *site)
 {
     if (!site)
         return;
-    for (size_t i = 0; i < site->frame_count; i++) {
-        free(site->frames[i].function);
-        free(site->frames[i].file);
-        free(site->frames[i].module);
-    }
     free(site->frames);
     free(site->text);
     free(site);

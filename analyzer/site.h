@@ -10,13 +10,24 @@
 
 #include "read.h"
 
+/*
+ * Texts of frames, each kept once, and how many frames are kept: what a trace says about its
+ * stacks may be far larger than the trace. Outlives the sites made with it.
+ */
+struct xfa_shelf {
+    struct xfa_table texts;
+    size_t frames;
+};
+void xfa_shelf_init(struct xfa_shelf *shelf);
+void xfa_shelf_free(struct xfa_shelf *shelf);
+
 struct xfa_frame {
     uint64_t address;
-    char *function; /* NULL = not known, as are file and module */
-    char *file;
-    uint32_t line;   /* 0 = not known */
-    char *module;    /* path */
-    uint64_t offset; /* of the address in the module's ELF file */
+    const char *function; /* NULL = not known, as are file and module; the shelf's */
+    const char *file;
+    uint32_t line;      /* 0 = not known */
+    const char *module; /* path */
+    uint64_t offset;    /* of the address in the module's ELF file */
 };
 
 struct xfa_site {
@@ -28,7 +39,10 @@ struct xfa_site {
     char *text;   /* one line: function, file:line, or module+offset */
 };
 
-struct xfa_site *xfa_site_new(const struct xfa_trace *trace, uint32_t stack);
+/* Once a shelf holds XFA_MAX_FRAMES, further sites keep only the chosen frame of their stack. */
+#define XFA_MAX_FRAMES 65536
+struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *trace,
+                              uint32_t stack);
 void xfa_site_free(struct xfa_site *site);
 
 /* One line about a frame; the caller frees it. */
