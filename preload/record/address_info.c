@@ -221,15 +221,39 @@ static struct place call_place(Dwarf_Die *unit, Dwarf_Die *inlined)
     return place;
 }
 
-/* The functions around a pc, innermost first. Returns how many there were. */
-static uint32_t put_scopes(struct xfs_session *session, uint64_t address, struct place place,
-                           struct xfs_symbol_list *out)
+/* The compilation unit around a pc. Not every compiler writes the index (.debug_aranges) that
+ * libdwfl looks in. `bias` is that of the debug information against memory. */
+static Dwarf_Die *find_unit(struct xfs_session *session, uint64_t pc, Dwarf_Addr *bias)
 {
-    Dwarf_Addr bias;
-    Dwarf_Die *unit = dwfl_module_addrdie(session->found, address - 1, &bias);
+    Dwarf_Die *unit = dwfl_module_addrdie(session->found, pc, bias);
+    if (unit)
+        return unit;
+    while ((unit = dwfl_module_nextcu(session->found, unit, bias)) != NULL)
+        if (dwarf_haspc(unit, pc - *bias) > 0)
+            return unit;
+    return NULL;
+}
+
+static struct place line_at(Dwarf_Die *unit, Dwarf_Addr pc)
+{
+    struct place place = {0};
+    int number = 0;
+    Dwarf_Line *line = dwarf_getsrc_die(unit, pc);
+    if (line == NULL || dwarf_lineno(line, &number) != 0)
+        return place;
+    place.file = dwarf_linesrc(line, NULL, NULL);
+    place.line = number > 0 ? (uint32_t)number : 0;
+    return place;
+}
+
+/* The functions around a pc of the unit, innermost first. Returns how many there were. */
+static uint32_t put_scopes(struct xfs_session *session, Dwarf_Die *unit, Dwarf_Addr pc,
+                           uint64_t address, struct xfs_symbol_list *out)
+{
+    struct place place = line_at(unit, pc);
     Dwarf_Die *scopes = NULL, *chain = NULL;
     uint32_t depth = 0;
-    int n = unit ? dwarf_getscopes(unit, address - 1 - bias, &scopes) : 0;
+    int n = dwarf_getscopes(unit, pc, &scopes);
     n = n > 0 ? dwarf_getscopes_die(&scopes[0], &chain) : 0;
     for (int i = 0; i < n; i++) {
         int tag = dwarf_tag(&chain[i]);
@@ -250,13 +274,12 @@ void xfs_session_resolve(struct xfs_session *session, uint64_t address, struct x
     struct place place = {0};
     const char *function = NULL;
     if (session->found) {
-        Dwfl_Line *line = dwfl_module_getsrc(session->found, address - 1);
-        int number = 0;
-        if (line)
-            place.file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
-        place.line = number > 0 ? (uint32_t)number : 0;
-        if (put_scopes(session, address, place, out) > 0)
+        Dwarf_Addr bias;
+        Dwarf_Die *unit = find_unit(session, address - 1, &bias);
+        if (unit && put_scopes(session, unit, address - 1 - bias, address, out) > 0)
             return;
+        if (unit)
+            place = line_at(unit, address - 1 - bias);
         function = function_at(session, address - 1);
     }
     put(out, session, address, 0, function, place);
