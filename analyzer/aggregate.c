@@ -199,10 +199,10 @@ static void run_step(struct pass *pass, const struct xfa_class *class, uint64_t 
 /* ---- pageable memory ----------------------------------------------------------------------- */
 
 /*
- * The device moves pageable memory by way of the driver's own pinned buffer, and its timestamps tell
- * of that half alone. The transfer is what the program waits for: device to host, from the start on
- * the device until the call returns with the data; host to device, the call (which fills the
- * buffer, and may wait for earlier work first) and what the device still has to do afterwards.
+ * The device moves pageable memory by way of the driver's own pinned buffer, and its timestamps
+ * tell of that half alone. The transfer is what the program waits for: device to host, from the
+ * start on the device until the call returns with the data; host to device, the call (which fills
+ * the buffer, and may wait for earlier work first) and what the device still has to do afterwards.
  */
 static double staged_ns(const struct xft_event *call, const struct xfa_device_copy *copy,
                         double device_ns)
