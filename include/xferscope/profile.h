@@ -21,10 +21,10 @@
 #define XFP_VERSION 1
 
 /* How bytes are moved. Words in the file: copy, prefetch, demand, mapped-read, mapped-write. */
-#define XFP_METHOD_LIST(X)                                                                          \
-    X(XFP_COPY, 1, "copy")           /* cudaMemcpyAsync and friends */                             \
-    X(XFP_PREFETCH, 2, "prefetch")   /* cudaMemPrefetchAsync on managed memory */                  \
-    X(XFP_DEMAND, 3, "demand")       /* managed memory migrating on access */                      \
+#define XFP_METHOD_LIST(X)                                                                         \
+    X(XFP_COPY, 1, "copy")                 /* cudaMemcpyAsync and friends */                       \
+    X(XFP_PREFETCH, 2, "prefetch")         /* cudaMemPrefetchAsync on managed memory */            \
+    X(XFP_DEMAND, 3, "demand")             /* managed memory migrating on access */                \
     X(XFP_MAPPED_READ, 4, "mapped-read")   /* a kernel reading the other side's memory */          \
     X(XFP_MAPPED_WRITE, 5, "mapped-write") /* a kernel writing it */
 
@@ -42,13 +42,13 @@ struct xfp_place {
 /* Statistics of one size. Times are of one transfer of `bytes`. */
 struct xfp_point {
     uint64_t bytes;
-    uint32_t n;        /* samples */
-    double median_ns;  /* between device events around the copy; host clock when !device_timed */
+    uint32_t n;       /* samples */
+    double median_ns; /* between device events around the copy; host clock when !device_timed */
     double min_ns;
     double max_ns;
-    double ci_low_ns;  /* 95 % confidence interval of the median */
+    double ci_low_ns; /* 95 % confidence interval of the median */
     double ci_high_ns;
-    double host_ns;    /* median time until the call returned, 0 = not measured */
+    double host_ns;     /* median time until the call returned, 0 = not measured */
     double blocking_ns; /* median time from call to data there, as a blocking caller sees it; 0 =
                            not measured */
 };
@@ -83,7 +83,7 @@ struct xfp_gpu {
     char *uuid; /* "GPU-..." as nvidia-smi prints it */
     char *pci;
     uint64_t memory_bytes;
-    int numa;   /* node it is attached to, -1 = not known */
+    int numa; /* node it is attached to, -1 = not known */
     int copy_engines;
 };
 

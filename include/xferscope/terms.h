@@ -8,7 +8,7 @@
 #define XFERSCOPE_TERMS_H
 
 /* What kind of memory an address belongs to. */
-#define XFT_MEMORY_LIST(X)                                                                          \
+#define XFT_MEMORY_LIST(X)                                                                         \
     X(XFT_MEM_UNKNOWN, 0, "unknown")                                                               \
     X(XFT_MEM_PAGEABLE, 1, "pageable")                                                             \
     X(XFT_MEM_PINNED, 2, "pinned")                                                                 \
@@ -20,7 +20,7 @@
     X(XFT_MEM_ARRAY, 8, "array")
 
 /* Which way a transfer goes. P2P is device to another device. */
-#define XFT_DIRECTION_LIST(X)                                                                       \
+#define XFT_DIRECTION_LIST(X)                                                                      \
     X(XFT_DIR_UNKNOWN, 0, "unknown")                                                               \
     X(XFT_DIR_H2D, 1, "H2D")                                                                       \
     X(XFT_DIR_D2H, 2, "D2H")                                                                       \
@@ -29,7 +29,7 @@
     X(XFT_DIR_H2H, 5, "H2H")
 
 /* At which interface a call was seen. */
-#define XFT_LEVEL_LIST(X)                                                                           \
+#define XFT_LEVEL_LIST(X)                                                                          \
     X(XFT_LEVEL_RUNTIME, 1, "runtime")                                                             \
     X(XFT_LEVEL_DRIVER, 2, "driver")
 
@@ -39,7 +39,7 @@ enum xft_direction { XFT_DIRECTION_LIST(XFT_ENUM_ROW) XFT_DIRECTION_COUNT };
 enum xft_level { XFT_LEVEL_LIST(XFT_ENUM_ROW) XFT_LEVEL_COUNT };
 #undef XFT_ENUM_ROW
 
-#define XFT_WORD_ROW(symbol, number, word)                                                          \
+#define XFT_WORD_ROW(symbol, number, word)                                                         \
     case symbol:                                                                                   \
         return word;
 

@@ -47,22 +47,22 @@ struct xft_file_header {
     uint32_t byte_order;
     uint16_t version_major;
     uint16_t version_minor;
-    uint32_t header_bytes; /* offset of the first segment */
-    uint32_t event_bytes;  /* sizeof(struct xft_event) when written */
+    uint32_t header_bytes;  /* offset of the first segment */
+    uint32_t event_bytes;   /* sizeof(struct xft_event) when written */
     uint64_t start_mono_ns; /* CLOCK_MONOTONIC and CLOCK_REALTIME, read together at the start */
     uint64_t start_real_ns;
     int32_t pid;
     int32_t ppid;
     uint64_t checksum;
 
-    uint32_t state;          /* enum xft_state */
+    uint32_t state; /* enum xft_state */
     uint32_t reserved;
-    uint64_t end_mono_ns;    /* when recording ended; 0 while it runs */
-    uint64_t events_lost;    /* events that could not be stored (disk full, lanes exhausted) */
-    uint64_t stacks_lost;    /* events stored without their call stack */
-    uint64_t device_lost;    /* device-time records dropped by the timing source */
-    uint64_t file_bytes;     /* of the whole file when it was closed: a shorter one was truncated;
-                                0 = not told */
+    uint64_t end_mono_ns; /* when recording ended; 0 while it runs */
+    uint64_t events_lost; /* events that could not be stored (disk full, lanes exhausted) */
+    uint64_t stacks_lost; /* events stored without their call stack */
+    uint64_t device_lost; /* device-time records dropped by the timing source */
+    uint64_t file_bytes;  /* of the whole file when it was closed: a shorter one was truncated;
+                             0 = not told */
 };
 
 /* ---- segments ------------------------------------------------------------------------- */
@@ -99,24 +99,24 @@ struct xft_segment {
 
 enum xft_event_kind {
     XFT_EVENT_NONE = 0,
-    XFT_EVENT_TRANSFER = 1,    /* an explicit copy, or a batch of them (count > 1) */
-    XFT_EVENT_ALLOC = 2,       /* dst = address, dst_mem = kind, bytes */
-    XFT_EVENT_FREE = 3,        /* dst = address; bytes, dst_mem where known */
-    XFT_EVENT_REGISTER = 4,    /* cudaHostRegister: dst, bytes */
-    XFT_EVENT_UNREGISTER = 5,  /* dst */
-    XFT_EVENT_PREFETCH = 6,    /* managed memory: src = address, bytes, dst_place = destination
-                                  device, or XFT_PLACE_HOST */
-    XFT_EVENT_ADVISE = 7,      /* managed memory: src = address, bytes, aux = the advice */
-    XFT_EVENT_PEER = 8,        /* peer access enabled (aux = 1) or disabled (aux = 0):
-                                  src_place = this device, dst_place = the peer */
-    XFT_EVENT_SYNC = 9,        /* the host waited for a stream, event, context or device */
-    XFT_EVENT_DEVICE_COPY = 10, /* a copy as the device ran it: start_ns and end_ns are device
-                                  timestamps converted to CLOCK_MONOTONIC; correlation joins it
-                                  to its call; src_mem, dst_mem, direction as the device saw it */
+    XFT_EVENT_TRANSFER = 1,      /* an explicit copy, or a batch of them (count > 1) */
+    XFT_EVENT_ALLOC = 2,         /* dst = address, dst_mem = kind, bytes */
+    XFT_EVENT_FREE = 3,          /* dst = address; bytes, dst_mem where known */
+    XFT_EVENT_REGISTER = 4,      /* cudaHostRegister: dst, bytes */
+    XFT_EVENT_UNREGISTER = 5,    /* dst */
+    XFT_EVENT_PREFETCH = 6,      /* managed memory: src = address, bytes, dst_place = destination
+                                    device, or XFT_PLACE_HOST */
+    XFT_EVENT_ADVISE = 7,        /* managed memory: src = address, bytes, aux = the advice */
+    XFT_EVENT_PEER = 8,          /* peer access enabled (aux = 1) or disabled (aux = 0):
+                                    src_place = this device, dst_place = the peer */
+    XFT_EVENT_SYNC = 9,          /* the host waited for a stream, event, context or device */
+    XFT_EVENT_DEVICE_COPY = 10,  /* a copy as the device ran it: start_ns and end_ns are device
+                                   timestamps converted to CLOCK_MONOTONIC; correlation joins it
+                                   to its call; src_mem, dst_mem, direction as the device saw it */
     XFT_EVENT_GRAPH_LAUNCH = 11, /* src = executable graph; count = its copy nodes, which follow as
                                     TRANSFER events with XFT_GRAPH; aux = 1 if it has conditional
                                     nodes, whose copies are not known */
-    XFT_EVENT_KERNEL = 12,     /* a kernel as the device ran it */
+    XFT_EVENT_KERNEL = 12,       /* a kernel as the device ran it */
     XFT_EVENT_MEMSET = 13,
 };
 
@@ -127,7 +127,7 @@ enum xft_event_flags {
     XFT_PER_THREAD = 8, /* the per-thread default stream variant (_ptds, _ptsz) */
     XFT_GUESSED = 16,   /* direction taken from the call's kind argument, not from the pointers */
     XFT_STREAM_KNOWN = 32, /* stream holds the handle passed; else the default stream was meant */
-    XFT_GRAPH = 64,        /* a copy node of a launched graph: call, times and stack are the launch's */
+    XFT_GRAPH = 64, /* a copy node of a launched graph: call, times and stack are the launch's */
 };
 
 #define XFT_PLACE_UNKNOWN (-1)
@@ -143,11 +143,11 @@ struct xft_event {
     uint64_t bytes;    /* payload of the transfer: width * rows, summed over a batch */
     uint64_t dst;      /* address, or array handle where dst_mem is XFT_MEM_ARRAY */
     uint64_t src;
-    uint64_t stream; /* handle; see XFT_STREAM_KNOWN */
-    uint64_t width;  /* bytes of one contiguous row; equals bytes in a linear copy */
-    uint64_t aux;    /* see xft_event_kind */
-    uint32_t count;  /* copies in this call: 1, or the batch's number */
-    uint32_t stack;  /* id in STACKS; 0 = none */
+    uint64_t stream;      /* handle; see XFT_STREAM_KNOWN */
+    uint64_t width;       /* bytes of one contiguous row; equals bytes in a linear copy */
+    uint64_t aux;         /* see xft_event_kind */
+    uint32_t count;       /* copies in this call: 1, or the batch's number */
+    uint32_t stack;       /* id in STACKS; 0 = none */
     uint32_t correlation; /* joins DEVICE_COPY to its call; 0 = none */
     int32_t status;       /* CUresult or cudaError_t */
     uint16_t call;        /* id in CALLS */
@@ -163,7 +163,7 @@ struct xft_event {
 };
 
 /* id, field: one row per column of an EVENTS segment. Ids are for ever. */
-#define XFT_COLUMN_LIST(X)                                                                          \
+#define XFT_COLUMN_LIST(X)                                                                         \
     X(1, start_ns)                                                                                 \
     X(2, end_ns)                                                                                   \
     X(3, bytes)                                                                                    \
