@@ -223,7 +223,7 @@ static struct libscols_table *new_table(int width, bool other_machine, FILE *out
         double hint;
         int flags;
     } columns[] = {
-        {"CALL SITE", 0.4, SCOLS_FL_TRUNC},
+        {"CALL SITE", 0.4, SCOLS_FL_WRAP},
         {"FUNCTION", 0, 0},
         {"TRANSFER", 0, 0},
         {"COUNT", 0, SCOLS_FL_RIGHT},

@@ -212,6 +212,29 @@ static uint64_t identity(const struct xfa_site *site)
     return hash;
 }
 
+/* Of a Python program the interpreter's frame says little; what it called says which operation of
+ * the framework this was: "torch::autograd::THPVariable_to (from python3.11)". */
+static char *interpreter_text(const struct xfa_site *site)
+{
+    const struct xfa_frame *called = &site->frames[site->chosen - 1];
+    const char *from = base_name(site->frames[site->chosen].module);
+    if (!called->function)
+        return xfa_print("%s+0x%" PRIx64 " (from %s)", base_name(called->module), called->offset,
+                         from);
+    return xfa_print("%.*s (from %s)", (int)strcspn(called->function, "("), called->function, from);
+}
+
+static char *site_text(const struct xfa_site *site)
+{
+    if (site->chosen < 0)
+        return xfa_text("(no call stack)");
+    const struct xfa_frame *frame = &site->frames[site->chosen];
+    bool own_line = frame->file && frame->line;
+    if (interpreter(frame) && !own_line && site->chosen > 0)
+        return interpreter_text(site);
+    return xfa_frame_text(frame);
+}
+
 /* Room for everybody's chosen frame is worth more than for somebody's whole stack. */
 static void keep_frames(struct xfa_shelf *shelf, struct xfa_site *site)
 {
@@ -242,8 +265,7 @@ struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *t
                         starts(base_name(site->frames[i].module), "libtorch");
     site->chosen = choose(site);
     site->identity = identity(site);
-    site->text = site->chosen >= 0 ? xfa_frame_text(&site->frames[site->chosen])
-                                   : xfa_text("(no call stack)");
+    site->text = site_text(site);
     keep_frames(shelf, site);
     return site;
 }

@@ -180,12 +180,14 @@ static void test_mixed_findings(void **state)
     const struct xfa_finding *f = finding_at(report, "pageable-host-memory", "upload");
     about(f->lost_ns, 8 * (1.2e6 - link_ns(1 << 24)));
     assert_non_null(strstr(f->fix, "cudaMallocHost"));
-    f = finding_at(report, "pageable-host-memory", "_PyEval");
+    f = finding_at(report, "pageable-host-memory",
+                   "torch::autograd::THPVariable_to (from python3.11)");
     about(f->lost_ns, 16 * (110000 - link_ns(1 << 20))); /* the call, not the device's half */
     assert_non_null(strstr(f->fix, "pin_memory=True"));
     f = finding_at(report, "synchronous-transfer", "upload");
     about(f->lost_ns, 8 * (1.2e6 - SUBMIT_NS));
-    f = finding_at(report, "synchronous-transfer", "_PyEval");
+    f = finding_at(report, "synchronous-transfer",
+                   "torch::autograd::THPVariable_to (from python3.11)");
     about(f->lost_ns, 16 * (110000 - SUBMIT_NS));
     assert_non_null(strstr(f->fix, "non_blocking=True"));
     f = finding_at(report, "small-transfers", "read_results");

@@ -38,6 +38,8 @@ void scenario_names(struct trace_builder *b)
     build_symbol(b, 0x401200, 0, "main", "/src/train.c", 99, "/opt/sample/train");
     build_symbol(b, 0x401300, 0, "read_results", "/src/train.c", 55, "/opt/sample/train");
     build_symbol(b, 0x7f1000001000, 0, "cudaMemcpy", "", 0, "/usr/lib/libcudart.so.13");
+    build_symbol(b, 0x7f3000001000, 0, "_ZN5torch8autogradL14THPVariable_toEP7_objectS2_S2_", "", 0,
+                 "/usr/lib/libtorch_python.so");
     build_symbol(b, 0x7f4000001000, 0, "_PyEval_EvalFrameDefault", "", 0, "/usr/bin/python3.11");
 
     build_stack(b, STACK_UPLOAD, (uint64_t[]){0x7f1000001000, 0x401100, 0x401200}, 3);
