@@ -46,7 +46,7 @@ step() { # seconds title arguments-of-steps.sh...
     *) verdict="FAILED: $status" ;;
     esac
     [[ $verdict == FAILED* ]] && failures=$((failures + 1))
-    summary+=("$(printf '%-52s %-20s %4d s' "$title" "$verdict" "$((SECONDS - start))")")
+    summary+=("$(printf '%-56s %-20s %4d s' "$title" "$verdict" "$((SECONDS - start))")")
 }
 
 all_steps() {
