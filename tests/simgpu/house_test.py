@@ -1,0 +1,68 @@
+"""What the simulated libraries export, and whether the documentation knows the settings."""
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+ROOT, LIBRARIES, REAL = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3] or "/nonexistent")
+SIMGPU = ROOT / "tools" / "simgpu"
+
+
+def exported(library):
+    lines = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, check=True,
+                           text=True).stdout.splitlines()
+    return {line.split()[2] for line in lines if line.split()[1] in "TW"}
+
+
+class House(unittest.TestCase):
+    def test_driver_exports_its_list(self):
+        listed = set(re.findall(r"SIM_FUNCTION\(\w+, (\w+),", (SIMGPU / "driver/functions.def").read_text()))
+        extras = set(re.findall(r"\b(xferscope_simgpu_\w+)\(", (SIMGPU / "simgpu.h").read_text()))
+        extras.discard("xferscope_simgpu_twin")  # a type
+        self.assertGreater(len(listed), 300)
+        self.assertEqual(exported(LIBRARIES / "libcuda.so.1"), listed | extras)
+
+    def test_driver_names_are_real(self):
+        stub = REAL / "lib64" / "stubs" / "libcuda.so"
+        if not stub.exists():
+            self.skipTest("no CUDA toolkit")
+        ours = {n for n in exported(LIBRARIES / "libcuda.so.1") if n.startswith("cu")}
+        self.assertEqual(ours - exported(stub), set())
+
+    def test_runtime_names_are_real(self):
+        real = REAL / "lib64" / "libcudart.so.13"
+        ours = exported(LIBRARIES / "libcudart.so.13")
+        self.assertGreater(len(ours), 200)
+        if not real.exists():
+            self.skipTest("no CUDA 13 toolkit")
+        self.assertEqual(ours - exported(real), set())
+
+    def test_settings_are_documented(self):
+        settings = re.findall(r'X\("(XFERSCOPE_SIMGPU_\w+)", \w+, \w+, "([^"]*)"',
+                              (SIMGPU / "driver/machine.h").read_text())
+        page = (ROOT / "docs" / "simgpu.md").read_text()
+        rows = dict(re.findall(r"^\| `(XFERSCOPE_SIMGPU_\w+)` \| `?([^`|]*?)`? \|", page, re.M))
+        self.assertGreater(len(settings), 4)
+        self.assertEqual(dict(settings), rows)
+
+    def test_bad_settings_are_one_line(self):
+        code = "import ctypes; print(ctypes.CDLL('libcuda.so.1').cuInit(0))"
+        for variable, value, part in (
+            ("MACHINE", "/no/such/file.json", "/no/such/file.json"),
+            ("MACHINE", "no-such-machine", "no-such-machine.json"),
+            ("CLOCK", "sundial", "virtual or host"),
+            ("CALL_NS", "-1", "whole number"),
+        ):
+            env = {"LD_LIBRARY_PATH": str(LIBRARIES), "XFERSCOPE_SIMGPU_" + variable: value,
+                   "PATH": "/usr/bin:/bin", "ASAN_OPTIONS": "detect_leaks=0"}
+            got = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+            if "AddressSanitizer" in got.stderr:
+                self.skipTest("the interpreter has no sanitizer")
+            self.assertEqual(got.stdout, "100\n")
+            self.assertEqual(len(got.stderr.splitlines()), 1, got.stderr)
+            self.assertIn(part, got.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
