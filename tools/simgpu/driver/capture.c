@@ -9,6 +9,7 @@
 struct sim_capture *sim_captures;
 
 static uint64_t capture_ids;
+static struct sim_capture *ended; /* events may still point to them */
 
 bool sim_deps_add(struct sim_deps *deps, struct sim_node *node)
 {
@@ -151,6 +152,8 @@ xcu_result sim_capture_wait(struct sim_stream *stream, struct sim_event *event)
 {
     if (!event->capture)
         return event->mark ? invalidate(stream->capture, XCU_ERROR_CAPTURE_ISOLATION) : XCU_SUCCESS;
+    if (event->capture->ended)
+        return XCU_ERROR_CAPTURED_EVENT;
     if (stream->capture && stream->capture != event->capture)
         return invalidate(stream->capture, XCU_ERROR_CAPTURE_ISOLATION);
     if (stream == stream->context->legacy)
@@ -258,8 +261,9 @@ static void capture_end(struct sim_capture *c)
         at = &(*at)->next;
     *at = c->next;
     c->graph->capturing = false;
-    /* events recorded in it may still point here: it stays, on a list of its own */
-    c->next = NULL;
+    c->ended = true;
+    c->next = ended;
+    ended = c;
 }
 
 void sim_capture_forget(struct sim_stream *stream)

@@ -84,7 +84,8 @@ static bool node_copy(struct sim_node *to, const struct sim_node *from)
     to->kernel = from->kernel;
     to->host = from->host;
     to->described = from->described;
-    to->original = (struct sim_node *)from;
+    to->original = from;
+    to->id = from->id; /* activity is reported under the node that the program knows */
     if (from->child)
         to->child = sim_graph_copy(from->child);
     return !from->child || to->child;
@@ -129,7 +130,7 @@ static uint64_t run_node(struct sim_node *n, const struct sim_op *launch, uint64
     op.stream = launch->stream;
     op.correlation = launch->correlation;
     op.graph = graph;
-    op.graph_node = n->original ? n->original->id : n->id;
+    op.graph_node = n->id;
     return sim_execute(&op, ready);
 }
 

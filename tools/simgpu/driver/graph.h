@@ -16,8 +16,8 @@ struct sim_node {
     struct sim_graph *child;
     struct sim_deps deps;
     bool disabled;
-    struct sim_node *original; /* in an executable graph: the node it was made from */
-    uint64_t end;              /* of the last run */
+    const struct sim_node *original; /* what it was copied from: compared, never followed */
+    uint64_t end;                    /* of the last run */
     /* as given, for those who ask */
     struct xcu_memcpy3d copy;
     struct xcu_memset_node memset;
@@ -42,8 +42,8 @@ struct sim_capture {
     struct sim_graph *graph;
     struct sim_stream *origin;
     uint64_t id;
-    int mode;           /* 0 global, 1 thread local, 2 relaxed */
-    bool invalid, into; /* into: a graph of the program's */
+    int mode;                  /* 0 global, 1 thread local, 2 relaxed */
+    bool invalid, ended, into; /* into: a graph of the program's */
     uint64_t thread;
     struct sim_capture *next;
 };

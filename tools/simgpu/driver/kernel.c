@@ -48,10 +48,15 @@ static xcu_result module_new(const void *image, struct sim_module **out)
     return XCU_SUCCESS;
 }
 
+/* Functions live on: queued launches and activity records point to them. */
+static struct sim_module *unloaded;
+
 static void module_free(struct sim_module *m)
 {
     for (size_t i = 0; i < m->count; i++)
-        sim_handle_remove(m->functions[i]); /* names live on: activity records point to them */
+        sim_handle_remove(m->functions[i]);
+    m->next = unloaded;
+    unloaded = m;
     for (struct sim_symbol *s = m->symbols, *next; s; s = next) {
         struct sim_range *r = sim_range_at((void *)s->address);
 

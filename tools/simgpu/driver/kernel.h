@@ -13,6 +13,7 @@ struct sim_module {
     size_t count, room;
     struct sim_symbol *symbols;
     char *text; /* PTX source, when that is what was loaded */
+    struct sim_module *next;
 };
 
 struct sim_function {

@@ -348,7 +348,8 @@ static xcu_result record(struct sim_event *event, xcu_stream stream)
 
     if (r)
         return r;
-    if (!sim_handle_is(event, SIM_EVENT) || event->context->device != s->context->device)
+    if (!sim_handle_is(event, SIM_EVENT) || !sim_handle_is(event->context, SIM_CONTEXT) ||
+        event->context->device != s->context->device)
         return XCU_ERROR_INVALID_HANDLE;
     if (s->capture)
         return sim_capture_record(s, event);
