@@ -19,6 +19,7 @@
 /* One intercepted call, from entry to record. */
 struct xfs_frame {
     struct xft_event event;
+    bool early;              /* entered before the process had a session */
     struct xfs_range freed;  /* what xfs_free_begin took out, to put back if the call fails */
     xcu_graph_exec launched; /* what xfs_graph_launch saw: its copies are published with it */
 };

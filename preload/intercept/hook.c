@@ -14,8 +14,13 @@
 #include "resolve.h"
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))
+#define COLD __attribute__((cold, noinline))
 
 static TLS int depth;
+
+/* This process has a session: set once, cleared in a forked child. */
+static atomic_bool session_on;
+static bool simulated;
 
 bool xfs_inside(void)
 {
@@ -24,15 +29,24 @@ bool xfs_inside(void)
 
 bool xfs_enter(struct xfs_frame *f, uint16_t call, uint16_t flags)
 {
-    if (depth > 0 || !xfs_record_ready())
+    if (depth > 0)
+        return false;
+    f->early = !atomic_load_explicit(&session_on, memory_order_relaxed);
+    if (!f->early && !xfs_record_ready())
         return false;
     depth = 1;
-    memset(f, 0, sizeof *f);
-    f->event.call = call;
-    f->event.flags = flags;
+    f->event = (struct xft_event){.call = call, .flags = flags};
     xfs_timing_call_begin();
     f->event.start_ns = xfs_now_ns();
     return true;
+}
+
+/* The first call of a process, in which cuInit ran or has still to be noticed. */
+static COLD void first_call(struct xfs_frame *f)
+{
+    xfs_session_start();
+    if (simulated) /* the host's clock of before is not the trace's */
+        f->event.start_ns = f->event.end_ns = xfs_now_ns();
 }
 
 void xfs_returned(struct xfs_frame *f, int status)
@@ -42,14 +56,23 @@ void xfs_returned(struct xfs_frame *f, int status)
     f->event.correlation = xfs_timing_correlation();
 }
 
+static COLD void publish_graph(struct xfs_frame *f)
+{
+    xfs_graph_transfers(f, xfs_event_write);
+}
+
 void xfs_publish(struct xfs_frame *f)
 {
     if (f->event.kind != XFT_EVENT_NONE) {
         int saved = errno;
-        f->event.stack = xfs_stack_capture();
-        xfs_event_write(&f->event);
-        if (f->event.kind == XFT_EVENT_GRAPH_LAUNCH && f->event.count > 0)
-            xfs_graph_transfers(f, xfs_event_write);
+        if (f->early)
+            first_call(f);
+        if (!f->early || xfs_record_ready()) {
+            f->event.stack = xfs_stack_capture();
+            xfs_event_write(&f->event);
+            if (f->event.kind == XFT_EVENT_GRAPH_LAUNCH && f->event.count > 0)
+                publish_graph(f);
+        }
         errno = saved;
     }
     depth = 0;
@@ -121,7 +144,7 @@ static bool use_simulated_clock(void)
 
 static void start_session(void)
 {
-    bool simulated = use_simulated_clock();
+    simulated = use_simulated_clock();
     if (!xfs_record_ready())
         return;
     if (simulated)
@@ -131,16 +154,15 @@ static void start_session(void)
     atexit(xfs_timing_finish); /* after the driver's own handler was registered: runs before it */
 }
 
-/* The process whose session was started: a forked child has none yet. */
-static atomic_int session_pid;
-
 void xfs_session_start(void)
 {
+    static atomic_int started_by; /* the process: a forked child starts one of its own */
     int pid = getpid(), saved = errno, outer = depth;
-    if (atomic_exchange(&session_pid, pid) == pid)
+    if (atomic_exchange(&started_by, pid) == pid)
         return;
     depth = 1;
     start_session();
+    atomic_store(&session_on, true);
     depth = outer;
     errno = saved;
 }
@@ -151,6 +173,7 @@ void xfs_session_start(void)
 static void in_child(void)
 {
     depth = 0;
+    atomic_store(&session_on, false);
     xfs_ranges_after_fork();
     xfs_captures_after_fork();
     xfs_graph_after_fork();
