@@ -253,6 +253,15 @@ struct xft_stack {
     uint32_t depth;
 }; /* then depth return addresses (uint64_t), innermost first */
 
+/*
+ * An address with this bit is no address: it stands for a line of a Python program, and is unique in
+ * the file. Its SYMBOLS entry (function = qualified name, file = co_filename, module = "python")
+ * comes in the file before the first stack that has it. In a stack with such frames the native ones
+ * come first and end where the interpreter's own code begins; the Python frames follow, innermost
+ * first.
+ */
+#define XFT_PYTHON_FRAME (UINT64_C(1) << 63)
+
 struct xft_module {
     uint64_t start; /* mapped range in the process */
     uint64_t end;
@@ -284,6 +293,9 @@ struct xft_symbol {
  *   gpu.N.name, gpu.N.uuid, gpu.N.pci   per device; gpu.count
  *   gpu.simulated      1 when the driver is the simulated GPU
  *   stacks             on | off
+ *   python.version     e.g. 3.12, when an interpreter was loaded as recording began
+ *   python.frames      on | off: whether stacks have Python frames; absent: none was met
+ *   python.frames.why  one line, when off
  *   exit               exit | signal N | unknown
  */
 

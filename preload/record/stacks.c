@@ -10,7 +10,7 @@
 #include "recorder.h"
 #include "segments.h"
 
-#define MOST_FRAMES 64
+#define MOST_FRAMES XFS_STACK_FRAMES
 #define OWN_FRAMES 16 /* room for this library's frames, above those that are kept */
 
 static uint64_t load_hash(const struct xfs_stack_slot *slot)
@@ -78,18 +78,24 @@ uint32_t xfs_stacks_intern(struct xfs_recorder *recorder, const uint64_t *addres
 
 uint32_t xfs_stacks_take(struct xfs_recorder *recorder, uint64_t *addresses, uint32_t most)
 {
-    const struct xfs_stacks *stacks = &recorder->stacks;
+    struct xfs_stacks *stacks = &recorder->stacks;
     void *frames[MOST_FRAMES + OWN_FRAMES];
-    int room = (int)(most < MOST_FRAMES ? most : MOST_FRAMES) + OWN_FRAMES;
-    int n = recorder->libraries->backtrace(frames, room);
+    uint64_t python[XFS_PYTHON_FRAMES];
+    uint32_t python_most = most < XFS_PYTHON_FRAMES ? most : XFS_PYTHON_FRAMES;
+    uint32_t python_depth = xfs_python_take(recorder, &stacks->python, python, python_most);
+    most = most < MOST_FRAMES - python_depth ? most : MOST_FRAMES - python_depth;
+    int n = recorder->libraries->backtrace(frames, (int)most + OWN_FRAMES);
     uint32_t depth = 0;
     for (int i = 0; i < n && depth < most; i++) {
         uintptr_t frame = (uintptr_t)frames[i];
         bool own = frame >= stacks->own_start && frame < stacks->own_end;
+        if (python_depth && frame >= stacks->python.start && frame < stacks->python.end)
+            break; /* what called from here on is better told by the Python frames */
         if (!own && frame != 0)
             addresses[depth++] = frame;
     }
-    return depth;
+    memcpy(addresses + depth, python, python_depth * sizeof *python);
+    return depth + python_depth;
 }
 
 /* ---- start ------------------------------------------------------------------------------ */
@@ -125,5 +131,6 @@ void xfs_stacks_init(struct xfs_recorder *recorder)
     if (memory == MAP_FAILED)
         return;
     dl_iterate_phdr(find_own, stacks);
+    xfs_python_init(recorder, &stacks->python);
     stacks->slots = memory;
 }

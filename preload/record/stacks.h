@@ -1,5 +1,6 @@
 /*
- * Call stacks, each kept once: return addresses, innermost first, without frames of this library.
+ * Call stacks, each kept once: return addresses, innermost first, without frames of this library;
+ * in a Python program, from the interpreter on, its Python frames (python.h).
  *
  * The table of known stacks is read without a lock, keyed by a 64-bit hash of the addresses; a new
  * stack is written to the file before anybody learns its id.
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 #include "modules.h"
+#include "python.h"
 
 struct xfs_recorder;
 
@@ -28,6 +30,7 @@ struct xfs_stacks {
     uint32_t count;
     uintptr_t own_start, own_end; /* code of this library; both 0 when it is the program */
     struct xfs_modules modules;
+    struct xfs_python python;
 };
 
 /* Makes the table and finds where this library lies. */
@@ -37,7 +40,10 @@ void xfs_stacks_init(struct xfs_recorder *recorder);
 uint32_t xfs_stacks_intern(struct xfs_recorder *recorder, const uint64_t *addresses,
                            uint32_t depth);
 
-/* Takes the calling thread's stack, cut to `most` frames; returns its depth. */
+#define XFS_STACK_FRAMES 64
+
+/* Takes the calling thread's stack into room for XFS_STACK_FRAMES: `most` frames, or as many of
+ * either kind when there are Python frames; returns its depth. */
 uint32_t xfs_stacks_take(struct xfs_recorder *recorder, uint64_t *addresses, uint32_t most);
 
 #endif

@@ -61,7 +61,8 @@ static void read_stacks(struct job *job, const unsigned char *at, size_t bytes)
         for (uint32_t i = 0; i < stack.depth; i++) {
             uint64_t address;
             memcpy(&address, at + i * sizeof address, sizeof address);
-            add_address(job, address);
+            if (!(address & XFT_PYTHON_FRAME)) /* these have their symbols from the start */
+                add_address(job, address);
         }
         at += stack.depth * sizeof(uint64_t);
         bytes -= stack.depth * sizeof(uint64_t);

@@ -1,0 +1,65 @@
+/*
+ * Python frames in call stacks.
+ *
+ * A thread inside one of our hooks is inside a call that its own Python code made, so its chain of
+ * frames, and the code objects they hold, stay as they are until the hook returns: they are read
+ * in place. The GIL is neither needed nor taken, no reference is counted, and the only functions
+ * of the interpreter that are called read one thread-local value, one flag and the version.
+ *
+ * Only one of these may end while it is read: a thread that outlives the interpreter. So nothing is
+ * read once the interpreter is finalizing, and what a thread other than the main one reads goes
+ * through process_vm_readv, which fails where plain loads would fault. So does the first walk of a
+ * process, which decides whether the layout (python_offsets.h) fits; META python.frames tells.
+ * On all walks every object's type is checked before it is used, and all lengths are bounded.
+ *
+ * A frame in a stack is XFT_PYTHON_FRAME | number. The number stands for a code object and an
+ * instruction in it; its SYMBOLS entry is in the file before anybody learns the number. A code
+ * object whose memory is used again by another is another one: its version number differs, or
+ * (before 3.12) its names and its line table.
+ *
+ * Python must be loaded when recording starts, as it is in a program that is run by it. Threads
+ * without Python frames, and programs without Python, have native stacks only.
+ */
+#ifndef XFS_PYTHON_H
+#define XFS_PYTHON_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "python_offsets.h"
+
+struct xfs_recorder;
+
+#define XFS_PYTHON_FRAMES 32        /* of one stack, innermost first */
+#define XFS_PYTHON_SLOTS (1u << 16) /* of which three quarters are used */
+
+struct xfs_python_slot {
+    uint64_t hash; /* 0 = empty */
+    uint32_t id;
+    uint32_t reserved;
+};
+
+enum xfs_python_state { XFS_PYTHON_OFF, XFS_PYTHON_UNTRIED, XFS_PYTHON_ON };
+
+struct xfs_python {
+    _Atomic(enum xfs_python_state) state;
+    struct xfs_python_layout layout;
+    void *(*thread_state)(void); /* PyGILState_GetThisThreadState */
+    int (*finalizing)(void);     /* NULL: the interpreter does not tell */
+    uintptr_t code_type, string_type, bytes_type;
+    uintptr_t start, end; /* the interpreter's code */
+    pthread_mutex_t lock; /* for the rest; the table is read without it */
+    struct xfs_python_slot *slots;
+    uint32_t count;
+};
+
+/* Finds out about Python, once per recorder; writes META. */
+void xfs_python_init(struct xfs_recorder *recorder, struct xfs_python *python);
+
+/* The calling thread's Python frames, cut to `most`; 0 when there are none, or one of them could
+ * not be kept. */
+uint32_t xfs_python_take(struct xfs_recorder *recorder, struct xfs_python *python,
+                         uint64_t *addresses, uint32_t most);
+
+#endif
