@@ -12,6 +12,7 @@
 #include <cuda.h>
 #include <driver_types.h>
 
+#include "../../tools/simgpu/runtime/device_props.h"
 #include "xferscope/cuda_abi.h"
 
 struct row {
@@ -50,6 +51,10 @@ static void compare(const struct row *rows, size_t count)
     assert_true(count > 10);
 }
 
+static const struct row props_rows[] = {
+#include "abi_props.def"
+};
+
 #define COMPARE(name)                                                                              \
     static void name##_match(void **state)                                                         \
     {                                                                                              \
@@ -58,6 +63,7 @@ static void compare(const struct row *rows, size_t count)
 COMPARE(result)
 COMPARE(copy)
 COMPARE(other)
+COMPARE(props)
 
 static void format_sizes(void **state)
 {
@@ -79,9 +85,8 @@ static void format_sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(result_match),
-        cmocka_unit_test(copy_match),
-        cmocka_unit_test(other_match),
+        cmocka_unit_test(result_match), cmocka_unit_test(copy_match),
+        cmocka_unit_test(other_match),  cmocka_unit_test(props_match),
         cmocka_unit_test(format_sizes),
     };
 

@@ -21,7 +21,7 @@ struct rt_device_props {
     int major, minor;
     size_t texture_alignment, texture_pitch_alignment;
     int multiprocessors, integrated, maps_host_memory;
-    int texture_limits[40]; /* maxTexture1D to maxSurfaceCubemapLayered */
+    int texture_limits[38]; /* maxTexture1D to maxSurfaceCubemapLayered */
     size_t surface_alignment;
     int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc, async_engines;
     int unified_addressing, memory_bus, l2, l2_persisting, max_threads_per_multiprocessor;
