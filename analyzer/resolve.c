@@ -107,13 +107,19 @@ static void put_header(struct image *image, const struct xfa_trace *trace)
     memcpy(image->bytes, &header, sizeof header);
 }
 
+/* By address: those of Python frames, which the recorder names as it goes, come last. */
+static bool code_is_named(const struct xfa_names *names)
+{
+    return names->symbol_count > 0 && !(names->symbols[0].address & XFT_PYTHON_FRAME);
+}
+
 void xfa_trace_resolve(struct xfa_trace *trace)
 {
     const int never = 0;
     struct image image = {0};
     void *payload = NULL;
     size_t bytes = 0;
-    if (trace->names.symbol_count > 0 || trace->names.stacks.count == 0)
+    if (code_is_named(&trace->names) || trace->names.stacks.count == 0)
         return;
     put_header(&image, trace);
     if (put_modules(&image, trace) > 0) {

@@ -73,6 +73,44 @@ static bool interpreter(const struct xfa_frame *frame)
     return starts(module, "python") || starts(module, "libpython");
 }
 
+/* ---- Python frames ---------------------------------------------------------------------- */
+
+static bool python_frame(const struct xfa_frame *frame)
+{
+    return frame->address & XFT_PYTHON_FRAME;
+}
+
+/* Whose code a Python frame is: the lower, the more likely the user's own. */
+enum owner { OWNER_USER, OWNER_STRING, OWNER_LIBRARY, OWNER_NONE };
+
+static enum owner owner_of(const struct xfa_frame *frame)
+{
+    static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/lib/python3.",
+                                          "/lib64/python3."};
+    const char *file = frame->file;
+    if (!file)
+        return OWNER_NONE;
+    if (starts(file, "<string>")) /* python -c, but also what libraries generate */
+        return OWNER_STRING;
+    if (*file == '<')
+        return starts(file, "<stdin>") || starts(file, "<ipython") ? OWNER_USER : OWNER_NONE;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strstr(file, folders[i]))
+            return OWNER_LIBRARY;
+    return OWNER_USER;
+}
+
+/* Index of the innermost one, the user's own if there is any; -1: there are none. */
+static int choose_python(const struct xfa_site *site)
+{
+    int chosen = -1;
+    for (size_t i = 0; i < site->frame_count; i++)
+        if (python_frame(&site->frames[i]) &&
+            (chosen < 0 || owner_of(&site->frames[i]) < owner_of(&site->frames[chosen])))
+            chosen = (int)i;
+    return chosen;
+}
+
 /* ---- frames --------------------------------------------------------------------------- */
 
 #define MAX_TEXT 1024 /* bytes of a name or path that are kept */
@@ -134,8 +172,10 @@ static struct xfa_frame *frame_add(struct xfa_site *site, size_t *capacity)
 static void place(struct xfa_shelf *shelf, struct xfa_frame *frame, const struct xfa_trace *trace,
                   uint64_t address)
 {
-    const struct xfa_module *module = xfa_trace_module(trace, address - 1);
     frame->address = address;
+    if (python_frame(frame))
+        return;
+    const struct xfa_module *module = xfa_trace_module(trace, address - 1);
     frame->offset = module ? address - module->bias : 0;
     if (module && !frame->module)
         frame->module = shelf_text(shelf, module->path, strlen(module->path), TEXT_PLAIN);
@@ -154,8 +194,8 @@ static void frames_of(struct xfa_shelf *shelf, struct xfa_site *site, size_t *ca
     for (size_t i = 0; i < count && i < MAX_INLINED; i++) {
         const struct xfa_symbol *symbol = &symbols[i];
         struct xfa_frame *frame = frame_add(site, capacity);
-        frame->function =
-            shelf_text(shelf, symbol->function, symbol->function_bytes, TEXT_FUNCTION);
+        frame->function = shelf_text(shelf, symbol->function, symbol->function_bytes,
+                                     address & XFT_PYTHON_FRAME ? TEXT_PLAIN : TEXT_FUNCTION);
         frame->file = shelf_text(shelf, symbol->file, symbol->file_bytes, TEXT_PLAIN);
         frame->module = shelf_text(shelf, symbol->module, symbol->module_bytes, TEXT_PLAIN);
         frame->line = symbol->line;
@@ -166,6 +206,9 @@ static void frames_of(struct xfa_shelf *shelf, struct xfa_site *site, size_t *ca
 static int choose(const struct xfa_site *site)
 {
     static const enum layer deepest[] = {LAYER_PROGRAM, LAYER_FRAMEWORK, LAYER_CUDA};
+    int python = choose_python(site);
+    if (python >= 0)
+        return python;
     for (size_t round = 0; round < sizeof deepest / sizeof *deepest; round++)
         for (size_t i = 0; i < site->frame_count; i++)
             if (layer_of(&site->frames[i]) <= deepest[round])
@@ -199,15 +242,16 @@ static uint64_t frame_hash(const struct xfa_frame *frame, uint64_t seed)
     return hash;
 }
 
-/* Every line of a Python program reaches CUDA through the same line of the interpreter: there the
- * whole stack tells sites apart. */
+/* Every line of a Python program reaches CUDA through the same line of the interpreter: there,
+ * without Python frames, the whole stack tells sites apart. */
 static uint64_t identity(const struct xfa_site *site)
 {
     if (site->chosen < 0)
         return 0;
     const struct xfa_frame *chosen = &site->frames[site->chosen];
     uint64_t hash = frame_hash(chosen, 1);
-    for (size_t i = 0; interpreter(chosen) && i < site->frame_count; i++)
+    bool whole = interpreter(chosen) && !python_frame(chosen);
+    for (size_t i = 0; whole && i < site->frame_count; i++)
         hash = frame_hash(&site->frames[i], hash);
     return hash;
 }
@@ -230,7 +274,7 @@ static char *site_text(const struct xfa_site *site)
         return xfa_text("(no call stack)");
     const struct xfa_frame *frame = &site->frames[site->chosen];
     bool own_line = frame->file && frame->line;
-    if (interpreter(frame) && !own_line && site->chosen > 0)
+    if (interpreter(frame) && !python_frame(frame) && !own_line && site->chosen > 0)
         return interpreter_text(site);
     return xfa_frame_text(frame);
 }

@@ -4,6 +4,9 @@
  * The site of a stack is its innermost frame that belongs to the program: not the recorder, not
  * CUDA's libraries, not a framework's core (libtorch and friends). When every frame is such, the
  * innermost one outside CUDA's own libraries; failing that, the innermost.
+ *
+ * A stack with Python frames has its site among these: the innermost one that is neither of an
+ * installed package nor of the standard library; of such, when there is no other.
  */
 #ifndef XFA_SITE_H
 #define XFA_SITE_H

@@ -15,6 +15,8 @@
 #include "rewrite.h"
 #include "segments.h"
 
+#define MOST_SYMBOL_BYTES (256u << 20)
+
 /* ---- is its process alive? -------------------------------------------------------------- */
 
 static bool is_locked(int fd)
@@ -54,6 +56,47 @@ static bool has_segment(const unsigned char *file, size_t size, unsigned type)
     struct xft_view view;
     while (xft_walk_next(&walk, &view))
         if (view.head.type == type)
+            return true;
+    return false;
+}
+
+/* SYMBOLS of code: a recorder leaves those of Python frames while it runs. */
+static bool names_code(const unsigned char *at, size_t bytes)
+{
+    struct xft_symbol symbol;
+    while (bytes >= sizeof symbol) {
+        memcpy(&symbol, at, sizeof symbol);
+        size_t entry =
+            sizeof symbol + (size_t)symbol.function_bytes + symbol.file_bytes + symbol.module_bytes;
+        if (!(symbol.address & XFT_PYTHON_FRAME) || entry > bytes)
+            return true;
+        at += entry;
+        bytes -= entry;
+    }
+    return false;
+}
+
+static bool segment_names_code(const struct xft_view *view)
+{
+    size_t bytes = view->head.raw_bytes;
+    if (!(view->head.flags & XFT_SEG_ZSTD))
+        return names_code(view->payload, view->head.stored_bytes);
+    unsigned char *raw = bytes <= MOST_SYMBOL_BYTES ? malloc(bytes + 1) : NULL;
+    bool named = raw == NULL ||
+                 ZSTD_decompress(raw, bytes, view->payload, view->head.stored_bytes) != bytes ||
+                 names_code(raw, bytes);
+    free(raw);
+    return named;
+}
+
+static bool code_is_named(const unsigned char *file, size_t size)
+{
+    struct xft_file_header header;
+    memcpy(&header, file, sizeof header);
+    struct xft_walk walk = {file, size, header.header_bytes, false};
+    struct xft_view view;
+    while (xft_walk_next(&walk, &view))
+        if (view.head.type == XFT_SEG_SYMBOLS && segment_names_code(&view))
             return true;
     return false;
 }
@@ -104,8 +147,7 @@ static int finish(int fd, const unsigned char *file, size_t size, const char *pa
         snprintf(error, error_bytes, "%s: process %d is still recording", path, (int)header.pid);
         return -1;
     }
-    bool resolve = symbols && has_segment(file, size, XFT_SEG_STACKS) &&
-                   !has_segment(file, size, XFT_SEG_SYMBOLS);
+    bool resolve = symbols && has_segment(file, size, XFT_SEG_STACKS) && !code_is_named(file, size);
     if (closed && !resolve)
         return 0;
     return rewrite(file, size, resolve, path, error, error_bytes);
