@@ -1,0 +1,17 @@
+/* Completes the file of a dead process, as `xferscope record` does. */
+#include <stdio.h>
+
+#include "symbols.h"
+
+int main(int argc, char **argv)
+{
+    char error[4096];
+    if (argc != 2) {
+        fprintf(stderr, "usage: python_finish TRACE\n");
+        return 2;
+    }
+    if (xfs_finish_file(argv[1], true, error, sizeof error) == 0)
+        return 0;
+    fprintf(stderr, "%s\n", error);
+    return 1;
+}

@@ -1,0 +1,41 @@
+# One test per interpreter. XFERSCOPE_PYTHONS: more of them, a list of paths.
+set(XFERSCOPE_PYTHONS "" CACHE STRING "further Python interpreters to test call sites with")
+set(pythons "${Python3_EXECUTABLE}" /usr/bin/python3 ${XFERSCOPE_PYTHONS})
+foreach(folder IN ITEMS /usr/bin /usr/local/bin /opt/*/bin $ENV{HOME}/.pyenv/versions/*/bin)
+  file(GLOB found "${folder}/python3.[0-9]*")
+  list(APPEND pythons ${found})
+endforeach()
+
+set(environment "PYTHONDONTWRITEBYTECODE=1")
+if(XFERSCOPE_SANITIZE MATCHES "address")
+  execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE runtime
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  file(REAL_PATH "${runtime}" runtime)
+  list(APPEND environment "XFERSCOPE_ASAN_RUNTIME=${runtime}")
+endif()
+
+set(seen "")
+foreach(python IN LISTS pythons)
+  file(REAL_PATH "${python}" program)
+  if(program IN_LIST seen OR NOT EXISTS "${program}" OR program MATCHES "config$")
+    continue()
+  endif()
+  list(APPEND seen "${program}")
+  execute_process(COMMAND "${program}" -c "import ctypes, sys; print('%d.%d.%d' % sys.version_info[:3])"
+                  OUTPUT_VARIABLE version OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
+                  RESULT_VARIABLE status)
+  if(NOT status EQUAL 0 OR version VERSION_LESS 3.10 OR version VERSION_GREATER_EQUAL 3.15)
+    continue()
+  endif()
+  if(TEST record.python-${version})
+    continue()
+  endif()
+  add_test(NAME record.python-${version}
+           COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/python_test.py" "${program}"
+                   $<TARGET_FILE:record_harness> $<TARGET_FILE:xferscope_command>
+                   $<TARGET_FILE:python_finish>)
+  set_tests_properties(record.python-${version} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 300)
+endforeach()
+if(NOT seen)
+  xferscope_left_out("tests of Python call sites (no Python 3.10 to 3.14 found)")
+endif()
