@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* mkostemp */
 
 #include "profile_json.h"
+#include "profile_sections.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +22,15 @@ const char *xfp_method_word(enum xfp_method method)
 {
     switch ((unsigned)method) {
         XFP_METHOD_LIST(XFP_WORD_ROW)
+    default:
+        return "unknown";
+    }
+}
+
+const char *xfp_load_word(enum xfp_load load)
+{
+    switch ((unsigned)load) {
+        XFP_LOAD_LIST(XFP_WORD_ROW)
     default:
         return "unknown";
     }
@@ -53,17 +63,35 @@ static void free_machine(struct xfp_machine *machine)
     free(machine->cpu);
 }
 
+static void free_costs(struct xfp_profile *profile)
+{
+    for (size_t i = 0; i < profile->scalar_count; i++) {
+        free(profile->scalars[i].name);
+        free(profile->scalars[i].unit);
+    }
+    for (size_t i = 0; i < profile->table_count; i++) {
+        free(profile->tables[i].name);
+        free(profile->tables[i].by);
+        free(profile->tables[i].unit);
+        free(profile->tables[i].rows);
+    }
+    free(profile->scalars);
+    free(profile->tables);
+}
+
 void xfp_free(struct xfp_profile *profile)
 {
     if (!profile)
         return;
     free_machine(&profile->machine);
+    xfp_free_sections(profile);
     for (size_t i = 0; i < profile->path_count; i++) {
         free(profile->paths[i].name);
         free(profile->paths[i].points);
     }
     for (size_t i = 0; i < profile->warning_count; i++)
         free(profile->warnings[i]);
+    free_costs(profile);
     free(profile->paths);
     free(profile->warnings);
     free(profile->created);

@@ -14,6 +14,7 @@ enum xfp_limits {
     XFP_MAX_GPUS = 256,
     XFP_MAX_PATHS = 65536,
     XFP_MAX_POINTS = 4096,
+    XFP_MAX_COSTS = 65536, /* scalars, tables */
     XFP_MAX_WARNINGS = 4096,
     XFP_MAX_TEXT = 1024, /* bytes of one string */
 };

@@ -3,6 +3,7 @@
  * it is used, and the first thing that is wrong ends the reading with its place in the file.
  */
 #include "profile_json.h"
+#include "profile_sections.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -150,7 +151,8 @@ static const struct word {
     {
 #define WORD(symbol, number, word) {number, word},
         XFT_MEMORY_LIST(WORD)},
-  direction_words[] = {XFT_DIRECTION_LIST(WORD)}, method_words[] = {XFP_METHOD_LIST(WORD)};
+  direction_words[] = {XFT_DIRECTION_LIST(WORD)}, method_words[] = {XFP_METHOD_LIST(WORD)},
+  load_words[] = {XFP_LOAD_LIST(WORD)};
 #undef WORD
 
 static unsigned read_word(struct reader *r, const json_t *object, const char *key,
@@ -308,8 +310,116 @@ static void read_path(struct reader *r, const json_t *object, struct xfp_path *p
     read_place(r, object, "dst", &path->dst);
     path->blocking = read_bool(r, object, "blocking", false);
     path->device_timed = read_bool(r, object, "device_timed", false);
+    if (json_object_get(object, "load"))
+        path->load = (enum xfp_load)READ_WORD(r, object, "load", load_words);
     read_points(r, object, path);
     read_fit(r, object, &path->fit);
+}
+
+/* Only the median is needed; the spread defaults to none. */
+static void read_cost(struct reader *r, const json_t *object, struct xfp_cost *c)
+{
+    const json_t *median = json_object_get(object, "median");
+
+    if (!median || json_is_null(median))
+        fail(r, "median", "missing");
+    c->n = (uint32_t)read_integer(r, object, "n", 1, UINT32_MAX, 1);
+    c->median = read_positive(r, object, "median", 0);
+    c->min = read_positive(r, object, "min", c->median);
+    c->max = read_positive(r, object, "max", c->median);
+    c->ci_low = read_positive(r, object, "ci_low", c->median);
+    c->ci_high = read_positive(r, object, "ci_high", c->median);
+    if (c->min > c->median || c->max < c->median)
+        fail(r, "median", "not between min and max");
+    if (c->ci_low > c->median || c->ci_high < c->median)
+        fail(r, "median", "not between ci_low and ci_high");
+}
+
+/* Names are unique within their list. */
+static void see_name(struct reader *r, json_t *seen, const char *name)
+{
+    if (!r->failed && json_object_get(seen, name))
+        fail(r, "name", "\"%.80s\" is there twice", name);
+    if (!r->failed && json_object_set_new(seen, name, json_true()))
+        fail(r, "name", "out of memory");
+}
+
+static void read_scalars(struct reader *r, const json_t *root, struct xfp_profile *profile)
+{
+    const json_t *array = read_array(r, root, "scalars", XFP_MAX_COSTS);
+    size_t count = json_array_size(array);
+    json_t *seen = json_object();
+
+    profile->scalars = new_items(r, count, sizeof(*profile->scalars));
+    for (size_t i = 0; i < count && !r->failed; i++) {
+        const json_t *object = json_array_get(array, i);
+        struct xfp_scalar *scalar = &profile->scalars[i];
+
+        snprintf(r->where, sizeof(r->where), "scalars[%zu]", i);
+        profile->scalar_count = i + 1;
+        if (!json_is_object(object)) {
+            fail(r, "", "must be an object");
+            break;
+        }
+        scalar->name = copy_text(r, "name", json_object_get(object, "name"));
+        scalar->unit = copy_text(r, "unit", json_object_get(object, "unit"));
+        read_cost(r, object, &scalar->cost);
+        see_name(r, seen, scalar->name);
+    }
+    json_decref(seen);
+    r->where[0] = '\0';
+}
+
+static void read_rows(struct reader *r, const json_t *object, struct xfp_table *table, size_t index)
+{
+    const json_t *array = read_array(r, object, "rows", XFP_MAX_POINTS);
+    size_t count = json_array_size(array);
+
+    table->rows = new_items(r, count, sizeof(*table->rows));
+    for (size_t i = 0; i < count && !r->failed; i++) {
+        const json_t *row = json_array_get(array, i);
+
+        snprintf(r->where, sizeof(r->where), "tables[%zu].rows[%zu]", index, i);
+        if (!json_is_object(row)) {
+            fail(r, "", "must be an object");
+            return;
+        }
+        table->rows[i].at = (uint64_t)read_integer(r, row, "at", 1, INT64_MAX, 0);
+        read_cost(r, row, &table->rows[i].cost);
+        if (!table->rows[i].at)
+            fail(r, "at", "missing");
+        if (i && table->rows[i].at <= table->rows[i - 1].at)
+            fail(r, "at", "rows must ascend");
+        table->row_count = i + 1;
+    }
+}
+
+static void read_tables(struct reader *r, const json_t *root, struct xfp_profile *profile)
+{
+    const json_t *array = read_array(r, root, "tables", XFP_MAX_COSTS);
+    size_t count = json_array_size(array);
+    json_t *seen = json_object();
+
+    profile->tables = new_items(r, count, sizeof(*profile->tables));
+    for (size_t i = 0; i < count && !r->failed; i++) {
+        const json_t *object = json_array_get(array, i);
+        struct xfp_table *table = &profile->tables[i];
+
+        snprintf(r->where, sizeof(r->where), "tables[%zu]", i);
+        profile->table_count = i + 1;
+        if (!json_is_object(object)) {
+            fail(r, "", "must be an object");
+            break;
+        }
+        table->name = copy_text(r, "name", json_object_get(object, "name"));
+        table->by = copy_text(r, "by", json_object_get(object, "by"));
+        table->unit = copy_text(r, "unit", json_object_get(object, "unit"));
+        table->bytes = (uint64_t)read_integer(r, object, "bytes", 0, INT64_MAX, 0);
+        see_name(r, seen, table->name);
+        read_rows(r, object, table, i);
+    }
+    json_decref(seen);
+    r->where[0] = '\0';
 }
 
 static void read_paths(struct reader *r, const json_t *root, struct xfp_profile *profile)
@@ -331,10 +441,7 @@ static void read_paths(struct reader *r, const json_t *root, struct xfp_profile 
             break;
         }
         read_path(r, path, &profile->paths[i]);
-        if (!r->failed && json_object_get(seen, profile->paths[i].name))
-            fail(r, "name", "\"%.80s\" is there twice", profile->paths[i].name);
-        if (!r->failed && json_object_set_new(seen, profile->paths[i].name, json_true()))
-            fail(r, "name", "out of memory");
+        see_name(r, seen, profile->paths[i].name);
     }
     json_decref(seen);
     r->where[0] = '\0';
@@ -387,6 +494,12 @@ static struct xfp_profile *read_root(struct reader *r, const json_t *root)
     }
     if (!r->failed)
         read_paths(r, root, profile);
+    if (!r->failed)
+        r->failed = xfp_read_sections(root, r->name, profile, r->error, r->error_bytes);
+    if (!r->failed)
+        read_scalars(r, root, profile);
+    if (!r->failed)
+        read_tables(r, root, profile);
     if (!r->failed)
         read_warnings(r, root, profile);
     if (r->failed) {

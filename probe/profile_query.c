@@ -25,8 +25,9 @@ static int match_place(const struct xfp_place *asked, const struct xfp_place *me
     return device + numa;
 }
 
-const struct xfp_path *xfp_find(const struct xfp_profile *profile, enum xfp_method method,
-                                struct xfp_place src, struct xfp_place dst, bool blocking)
+static const struct xfp_path *find(const struct xfp_profile *profile, enum xfp_method method,
+                                   struct xfp_place src, struct xfp_place dst, bool blocking,
+                                   enum xfp_load load)
 {
     const struct xfp_path *best = NULL;
     int best_score = 0;
@@ -35,7 +36,7 @@ const struct xfp_path *xfp_find(const struct xfp_profile *profile, enum xfp_meth
         const struct xfp_path *path = &profile->paths[i];
         int from = match_place(&src, &path->src), to = match_place(&dst, &path->dst);
 
-        if (path->method != method || !from || !to || !path->point_count)
+        if (path->method != method || path->load != load || !from || !to || !path->point_count)
             continue;
         if (blocking && !path->blocking)
             continue;
@@ -45,6 +46,19 @@ const struct xfp_path *xfp_find(const struct xfp_profile *profile, enum xfp_meth
         }
     }
     return best;
+}
+
+const struct xfp_path *xfp_find(const struct xfp_profile *profile, enum xfp_method method,
+                                struct xfp_place src, struct xfp_place dst, bool blocking)
+{
+    return find(profile, method, src, dst, blocking, XFP_ALONE);
+}
+
+const struct xfp_path *xfp_find_loaded(const struct xfp_profile *profile, enum xfp_method method,
+                                       struct xfp_place src, struct xfp_place dst,
+                                       enum xfp_load load)
+{
+    return find(profile, method, src, dst, false, load);
 }
 
 /* Which of a point's two times is spoken about. */

@@ -2,6 +2,7 @@
  * A machine profile to JSON text. Laid out for people and for diff: a line per point.
  */
 #include "profile_json.h"
+#include "profile_sections.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -94,12 +95,77 @@ static int put_path(FILE *out, const struct xfp_path *path, const char *after)
     bad |= put(out, "   ", "dst", pack_place(&path->dst), ",\n");
     bad |= put(out, "   ", "blocking", json_boolean(path->blocking), ", ");
     bad |= put(out, "", "device_timed", json_boolean(path->device_timed), ",\n");
+    if (path->load != XFP_ALONE)
+        bad |= put(out, "   ", "load", json_string(xfp_load_word(path->load)), ",\n");
     bad |= put(out, "   ", "fit", pack_fit(&path->fit), ",\n");
     bad |= fprintf(out, "   \"points\": [") < 0;
     for (size_t i = 0; i < path->point_count; i++)
         bad |= put(out, i ? ",\n    " : "\n    ", NULL, pack_point(&path->points[i]), "");
     bad |= fprintf(out, "]}%s", after) < 0;
     return bad;
+}
+
+static json_t *pack_cost(const char *key, json_t *value, const struct xfp_cost *cost)
+{
+    json_t *object =
+        json_pack("{sI so so so so so}", "n", (json_int_t)cost->n, "median", number(cost->median),
+                  "min", number(cost->min), "max", number(cost->max), "ci_low",
+                  number(cost->ci_low), "ci_high", number(cost->ci_high));
+
+    if (object && json_object_set_new(object, key, value)) {
+        json_decref(object);
+        return NULL;
+    }
+    if (!object)
+        json_decref(value);
+    return object;
+}
+
+static json_t *pack_scalar(const struct xfp_scalar *scalar)
+{
+    json_t *object = pack_cost("name", json_string(scalar->name), &scalar->cost);
+
+    if (object && json_object_set_new(object, "unit", json_string(scalar->unit))) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static int put_scalars(FILE *out, const struct xfp_profile *profile)
+{
+    int bad = fprintf(out, " \"scalars\": [") < 0;
+
+    for (size_t i = 0; i < profile->scalar_count; i++)
+        bad |= put(out, i ? ",\n  " : "\n  ", NULL, pack_scalar(&profile->scalars[i]), "");
+    return bad | (fprintf(out, "],\n") < 0);
+}
+
+static int put_table(FILE *out, const struct xfp_table *table)
+{
+    int bad = put(out, "\n  {", "name", json_string(table->name), ", ");
+
+    bad |= put(out, "", "by", json_string(table->by), ", ");
+    bad |= put(out, "", "unit", json_string(table->unit), ", ");
+    if (table->bytes)
+        bad |= put(out, "", "bytes", json_integer((json_int_t)table->bytes), ", ");
+    bad |= fprintf(out, "\"rows\": [") < 0;
+    for (size_t i = 0; i < table->row_count; i++) {
+        const struct xfp_row *row = &table->rows[i];
+
+        bad |= put(out, i ? ",\n    " : "\n    ", NULL,
+                   pack_cost("at", json_integer((json_int_t)row->at), &row->cost), "");
+    }
+    return bad | (fprintf(out, "]}") < 0);
+}
+
+static int put_tables(FILE *out, const struct xfp_profile *profile)
+{
+    int bad = fprintf(out, " \"tables\": [") < 0;
+
+    for (size_t i = 0; i < profile->table_count; i++)
+        bad |= (i && fputc(',', out) < 0) | put_table(out, &profile->tables[i]);
+    return bad | (fprintf(out, "],\n") < 0);
 }
 
 static int put_warnings(FILE *out, const struct xfp_profile *profile)
@@ -124,6 +190,8 @@ int xfp_write_json(const struct xfp_profile *profile, FILE *out)
     for (size_t i = 0; i < profile->path_count; i++)
         bad |= put_path(out, &profile->paths[i], i + 1 < profile->path_count ? ",\n" : "\n");
     bad |= fprintf(out, " ],\n") < 0;
+    bad |= xfp_write_sections(profile, out);
+    bad |= put_scalars(out, profile) | put_tables(out, profile);
     bad |= put_warnings(out, profile);
     return bad || ferror(out) ? -1 : 0;
 }

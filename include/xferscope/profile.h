@@ -30,6 +30,15 @@
 
 #define XFP_ENUM_ROW(symbol, number, word) symbol = number,
 enum xfp_method { XFP_METHOD_LIST(XFP_ENUM_ROW) XFP_METHOD_COUNT };
+
+/* What else went on while a path was measured. Words in the file: alone, both-ways,
+ * mapped-traffic. Only `alone` answers a plain look-up. */
+#define XFP_LOAD_LIST(X)                                                                           \
+    X(XFP_ALONE, 0, "alone")                                                                       \
+    X(XFP_BOTH_WAYS, 1, "both-ways") /* copies of the same kind in the other direction */          \
+    X(XFP_MAPPED_TRAFFIC, 2, "mapped-traffic") /* a kernel's zero-copy traffic in the other one */
+
+enum xfp_load { XFP_LOAD_LIST(XFP_ENUM_ROW) XFP_LOAD_COUNT };
 #undef XFP_ENUM_ROW
 
 /* One end of a path. */
@@ -73,9 +82,125 @@ struct xfp_path {
     struct xfp_place src, dst;
     bool blocking;     /* the synchronous form of the call was measured */
     bool device_timed; /* median_ns comes from device events */
+    enum xfp_load load;
     size_t point_count;
     struct xfp_point *points; /* ascending bytes */
     struct xfp_fit fit;
+};
+
+/*
+ * Transfers at the same time: both directions of a link, one host's copies to several GPUs. Every
+ * flow moves `bytes` of a point; its times run from the first start to the last end, so that
+ * together they reach flow_count * bytes / median_ns GB/s.
+ */
+struct xfp_flow {
+    enum xft_direction direction;
+    struct xfp_place src, dst;
+};
+
+struct xfp_concurrent {
+    char *name; /* e.g. "concurrent/peer/gpu0-gpu1" */
+    size_t flow_count;
+    struct xfp_flow *flows;
+    size_t point_count;
+    struct xfp_point *points; /* ascending bytes */
+};
+
+/*
+ * One transfer cut into equal parts on several streams, and the model of section V held against
+ * it: fit.max_error is the largest relative error over all points (the paper's validation: 16 MB
+ * to 1 GB on 1 to 256 streams).
+ */
+struct xfp_stream_point {
+    uint64_t bytes; /* of all streams together */
+    uint32_t streams;
+    uint32_t n; /* samples */
+    double median_ns, ci_low_ns, ci_high_ns;
+};
+
+struct xfp_streams {
+    char *name; /* e.g. "streams/pinned/h2d/gpu0" */
+    enum xft_direction direction;
+    struct xfp_place src, dst;
+    struct xfp_fit fit;
+    size_t point_count;
+    struct xfp_stream_point *points;
+};
+
+/*
+ * Copies from one GPU to another through pinned host buffers, without peer access, as rCUDA's
+ * versions 2B (one buffer, one step after the other), 3B (pipelined, a fixed ring of buffers) and
+ * 4B (the best ring for each size); section 4 of the paper. Times are a blocking caller's.
+ */
+struct xfp_staged_point {
+    uint64_t bytes;
+    double peer_ns;        /* cuMemcpyPeerAsync without peer access, waited for */
+    double unpipelined_ns; /* 2B */
+    double pipelined_ns;   /* 3B: XFP_STAGED_BUFFERS of XFP_STAGED_BUFFER_BYTES */
+    double adaptive_ns;    /* 4B: with the ring below */
+    uint32_t buffers;
+    uint64_t buffer_bytes;
+};
+
+#define XFP_STAGED_BUFFERS 4
+#define XFP_STAGED_BUFFER_BYTES (1u << 20)
+
+/* One ring of the grid that 4B was chosen from. */
+struct xfp_staged_cell {
+    uint64_t bytes, buffer_bytes;
+    uint32_t buffers;
+    double median_ns;
+};
+
+struct xfp_staged {
+    char *name; /* e.g. "staged/p2p/gpu0-gpu1" */
+    int src_device, dst_device;
+    uint64_t hybrid_bytes; /* the hybrid rule: 4B from this size on, the driver's copy below; 0:
+                              the driver's copy was never slower */
+    size_t point_count;
+    struct xfp_staged_point *points; /* ascending bytes */
+    size_t cell_count;
+    struct xfp_staged_cell *cells;
+};
+
+/* What a GPU does at the same time: section IV's categories. */
+struct xfp_overlap {
+    char *name; /* e.g. "overlap/gpu0" */
+    int device;
+    int copy_engines;   /* directions in which explicit copies ran at once: 1 or 2 */
+    bool implicit_sync; /* a copy waits until every kernel launched before it has started */
+    int category;       /* 1, 2 or 3; 0: none of the paper's */
+    uint64_t bytes;     /* of each copy below */
+    double h2d_ns, d2h_ns, both_ns;
+};
+
+/* A cost that is not a transfer over a path, in the unit of whoever holds it. */
+struct xfp_cost {
+    uint32_t n; /* samples */
+    double median, min, max;
+    double ci_low, ci_high; /* 95 % confidence interval of the median */
+};
+
+struct xfp_scalar {
+    char *name; /* e.g. "sync/stream/gpu0" */
+    char *unit; /* "ns" */
+    struct xfp_cost cost;
+};
+
+struct xfp_row {
+    uint64_t at; /* what xfp_table.by says */
+    struct xfp_cost cost;
+};
+
+/* A cost by size, by number or by length of a row. */
+struct xfp_table {
+    char *name; /* e.g. "alloc/pinned/gpu0" */
+    char *by;   /* what `at` counts: "bytes", "copies", "row bytes", "nodes" */
+    char *unit; /* "ns" */
+    /* bytes moved in all when by is "row bytes", by each copy when it is "copies"; else 0 */
+    uint64_t bytes;
+    size_t row_count;
+    struct xfp_row *rows; /* ascending at */
 };
 
 struct xfp_gpu {
@@ -104,6 +229,18 @@ struct xfp_profile {
     struct xfp_machine machine;
     size_t path_count;
     struct xfp_path *paths;
+    size_t scalar_count;
+    struct xfp_scalar *scalars;
+    size_t table_count;
+    struct xfp_table *tables;
+    size_t concurrent_count;
+    struct xfp_concurrent *concurrent;
+    size_t streams_count;
+    struct xfp_streams *streams;
+    size_t staged_count;
+    struct xfp_staged *staged;
+    size_t overlap_count;
+    struct xfp_overlap *overlap;
     size_t warning_count;
     char **warnings; /* what makes the figures less trustworthy, one line each */
 };
@@ -121,10 +258,18 @@ int xfp_save(const struct xfp_profile *profile, const char *path, char *error, s
 
 /*
  * The path between two places, or NULL. A query's device or numa of -1 matches any; among several
- * matches the one whose place fits best, then the first. P2P paths are directed.
+ * matches the one whose place fits best, then the first. P2P paths are directed. Only paths
+ * measured alone; the second form asks for one under load.
  */
 const struct xfp_path *xfp_find(const struct xfp_profile *profile, enum xfp_method method,
                                 struct xfp_place src, struct xfp_place dst, bool blocking);
+const struct xfp_path *xfp_find_loaded(const struct xfp_profile *profile, enum xfp_method method,
+                                       struct xfp_place src, struct xfp_place dst,
+                                       enum xfp_load load);
+
+/* By name, or NULL. docs/profile-format.md lists the names. */
+const struct xfp_scalar *xfp_find_scalar(const struct xfp_profile *profile, const char *name);
+const struct xfp_table *xfp_find_table(const struct xfp_profile *profile, const char *name);
 
 enum xfp_basis {
     XFP_UNKNOWN = 0,      /* no measurement speaks about this: there is no figure */
@@ -135,7 +280,7 @@ enum xfp_basis {
 
 struct xfp_estimate {
     enum xfp_basis basis;
-    double ns;
+    double ns;    /* xfp_table_at(): in the table's unit */
     double error; /* relative: the interval of the measurement; of the neighbours and half the
                      disagreement of the model with them when interpolated; the fit's largest
                      error when modelled */
@@ -146,11 +291,26 @@ struct xfp_estimate {
 struct xfp_estimate xfp_time(const struct xfp_path *path, uint64_t bytes);
 struct xfp_estimate xfp_blocking_time(const struct xfp_path *path, uint64_t bytes);
 
+/* A table's cost at `at`, in its unit: measured, or linear between rows. Below the first row its
+ * cost is the answer; beyond the last row the line through the last two goes on (modelled). error
+ * is the relative interval of the rows used. A table of one row knows only that row. */
+struct xfp_estimate xfp_table_at(const struct xfp_table *table, uint64_t at);
+
 /* Fits the model to the points of a path (xfp_fit above says which). g is taken as given, from a
  * measurement of consecutive small transfers; 0 leaves it unknown (NAN). */
 struct xfp_fit xfp_fit_points(const struct xfp_point *points, size_t count, double g_ns);
 
+/* Section V for k bytes in all on n streams: L+o + k G + (n - 1) g. A g not known counts as 0. */
+double xfp_streams_ns(const struct xfp_fit *fit, uint64_t bytes, uint32_t streams);
+
+/* The staged copy between two GPUs, NULL when it was not measured. */
+const struct xfp_staged *xfp_find_staged(const struct xfp_profile *profile, int src, int dst);
+
+/* What was measured at the largest size that is not above bytes (the smallest one, below all). */
+const struct xfp_staged_point *xfp_staged_at(const struct xfp_staged *staged, uint64_t bytes);
+
 const char *xfp_method_word(enum xfp_method method);
+const char *xfp_load_word(enum xfp_load load);
 const char *xfp_basis_word(enum xfp_basis basis);
 
 static inline double xfp_gbps(uint64_t bytes, double ns)
