@@ -1,0 +1,111 @@
+#include "profile_sections.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double xfp_streams_ns(const struct xfp_fit *fit, uint64_t bytes, uint32_t streams)
+{
+    double gap = isfinite(fit->g_ns) ? fit->g_ns : 0;
+
+    return fit->Lo_ns + (double)bytes * fit->G_ns_per_byte + (streams ? streams - 1 : 0) * gap;
+}
+
+const struct xfp_staged *xfp_find_staged(const struct xfp_profile *profile, int src, int dst)
+{
+    for (size_t i = 0; i < profile->staged_count; i++)
+        if (profile->staged[i].src_device == src && profile->staged[i].dst_device == dst)
+            return &profile->staged[i];
+    return NULL;
+}
+
+const struct xfp_staged_point *xfp_staged_at(const struct xfp_staged *staged, uint64_t bytes)
+{
+    const struct xfp_staged_point *best = staged->point_count ? staged->points : NULL;
+
+    for (size_t i = 1; i < staged->point_count; i++)
+        if (staged->points[i].bytes <= bytes)
+            best = &staged->points[i];
+    return best;
+}
+
+static void free_concurrent(struct xfp_concurrent *c)
+{
+    free(c->name);
+    free(c->flows);
+    free(c->points);
+}
+
+static void free_streams(struct xfp_streams *c)
+{
+    free(c->name);
+    free(c->points);
+}
+
+static void free_staged(struct xfp_staged *c)
+{
+    free(c->name);
+    free(c->points);
+    free(c->cells);
+}
+
+static void free_overlap(struct xfp_overlap *c)
+{
+    free(c->name);
+}
+
+/* A section: its list in the profile and the functions over it. */
+#define SECTION(kind, list, count)                                                                 \
+    int xfp_add_##kind(struct xfp_profile *profile, struct xfp_##kind *item)                       \
+    {                                                                                              \
+        struct xfp_##kind *items;                                                                  \
+                                                                                                   \
+        for (size_t i = 0; i < profile->count; i++)                                                \
+            if (!strcmp(profile->list[i].name, item->name)) {                                      \
+                free_##kind(&profile->list[i]);                                                    \
+                profile->list[i] = *item;                                                          \
+                return 0;                                                                          \
+            }                                                                                      \
+        items = realloc(profile->list, (profile->count + 1) * sizeof(*items));                     \
+        if (!items) {                                                                              \
+            free_##kind(item);                                                                     \
+            return -1;                                                                             \
+        }                                                                                          \
+        profile->list = items;                                                                     \
+        items[profile->count++] = *item;                                                           \
+        return 0;                                                                                  \
+    }                                                                                              \
+                                                                                                   \
+    static void free_all_##kind(struct xfp_profile *profile)                                       \
+    {                                                                                              \
+        for (size_t i = 0; i < profile->count; i++)                                                \
+            free_##kind(&profile->list[i]);                                                        \
+        free(profile->list);                                                                       \
+    }                                                                                              \
+                                                                                                   \
+    static bool has_##kind(const struct xfp_profile *profile, const char *name)                    \
+    {                                                                                              \
+        for (size_t i = 0; i < profile->count; i++)                                                \
+            if (profile->list[i].name && !strcmp(profile->list[i].name, name))                     \
+                return true;                                                                       \
+        return false;                                                                              \
+    }
+
+SECTION(concurrent, concurrent, concurrent_count)
+SECTION(streams, streams, streams_count)
+SECTION(staged, staged, staged_count)
+SECTION(overlap, overlap, overlap_count)
+
+void xfp_free_sections(struct xfp_profile *profile)
+{
+    free_all_concurrent(profile);
+    free_all_streams(profile);
+    free_all_staged(profile);
+    free_all_overlap(profile);
+}
+
+bool xfp_has_section(const struct xfp_profile *profile, const char *name)
+{
+    return has_concurrent(profile, name) || has_streams(profile, name) ||
+           has_staged(profile, name) || has_overlap(profile, name);
+}

@@ -1,0 +1,37 @@
+/*
+ * The parts of a machine profile besides its paths: what happens at the same time (`concurrent`,
+ * `overlap`), in parts on several streams (`streams`), and through the host (`staged`). Keys that
+ * a reader may ignore. Private to probe/.
+ */
+#ifndef XFP_PROFILE_SECTIONS_H
+#define XFP_PROFILE_SECTIONS_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "xferscope/profile.h"
+
+/* Writes the parts that are there, each followed by a comma. 0, or -1 on a write or memory error.
+ */
+int xfp_write_sections(const struct xfp_profile *profile, FILE *out);
+
+/* Reads them from the profile's object. 0, or -1 with the line, which begins with `name`. What was
+ * read before a fault belongs to the profile. */
+int xfp_read_sections(const json_t *root, const char *name, struct xfp_profile *profile,
+                      char *error, size_t error_bytes);
+
+void xfp_free_sections(struct xfp_profile *profile);
+
+/*
+ * Adding to a profile, which takes over what the item points to; one of the same name is replaced.
+ * 0, or -1 (out of memory: the item is freed).
+ */
+int xfp_add_concurrent(struct xfp_profile *profile, struct xfp_concurrent *item);
+int xfp_add_streams(struct xfp_profile *profile, struct xfp_streams *item);
+int xfp_add_staged(struct xfp_profile *profile, struct xfp_staged *item);
+int xfp_add_overlap(struct xfp_profile *profile, struct xfp_overlap *item);
+
+/* Is there one of that name in any of the sections? */
+bool xfp_has_section(const struct xfp_profile *profile, const char *name);
+
+#endif

@@ -1,0 +1,125 @@
+#include "profile_sections.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "profile_json.h"
+
+static json_t *place(const struct xfp_place *p)
+{
+    return json_pack("{ss si si}", "memory", xft_memory_word(p->memory), "device", p->device,
+                     "numa", p->numa);
+}
+
+static json_t *known(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+/* json_pack takes over what it is given, also when it fails: a NULL among it is a failure. */
+static json_t *append(json_t *array, json_t *value)
+{
+    if (array && !json_array_append_new(array, value))
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+static json_t *pack_concurrent(const struct xfp_concurrent *c)
+{
+    json_t *flows = json_array(), *points = json_array();
+
+    for (size_t i = 0; i < c->flow_count; i++)
+        flows = append(flows, json_pack("{ss so so}", "direction",
+                                        xft_direction_word(c->flows[i].direction), "src",
+                                        place(&c->flows[i].src), "dst", place(&c->flows[i].dst)));
+    for (size_t i = 0; i < c->point_count; i++) {
+        const struct xfp_point *p = &c->points[i];
+
+        points = append(points, json_pack("{sI sI sf sf sf sf sf}", "bytes", (json_int_t)p->bytes,
+                                          "n", (json_int_t)p->n, "median_ns", p->median_ns,
+                                          "min_ns", p->min_ns, "max_ns", p->max_ns, "ci_low_ns",
+                                          p->ci_low_ns, "ci_high_ns", p->ci_high_ns));
+    }
+    return json_pack("{ss so so}", "name", c->name, "flows", flows, "points", points);
+}
+
+static json_t *pack_streams(const struct xfp_streams *c)
+{
+    const struct xfp_fit *fit = &c->fit;
+    json_t *points = json_array();
+
+    for (size_t i = 0; i < c->point_count; i++) {
+        const struct xfp_stream_point *p = &c->points[i];
+
+        points = append(points, json_pack("{sI sI sI sf sf sf}", "bytes", (json_int_t)p->bytes,
+                                          "streams", (json_int_t)p->streams, "n", (json_int_t)p->n,
+                                          "median_ns", p->median_ns, "ci_low_ns", p->ci_low_ns,
+                                          "ci_high_ns", p->ci_high_ns));
+    }
+    return json_pack("{ss ss so so s{sf so sf sf} so}", "name", c->name, "direction",
+                     xft_direction_word(c->direction), "src", place(&c->src), "dst", place(&c->dst),
+                     "fit", "Lo_ns", fit->Lo_ns, "g_ns", known(fit->g_ns), "G_ns_per_byte",
+                     fit->G_ns_per_byte, "max_error", fit->max_error, "points", points);
+}
+
+static json_t *pack_staged(const struct xfp_staged *c)
+{
+    json_t *points = json_array(), *cells = json_array();
+
+    for (size_t i = 0; i < c->point_count; i++) {
+        const struct xfp_staged_point *p = &c->points[i];
+
+        points = append(
+            points, json_pack("{sI sf sf sf sf sI sI}", "bytes", (json_int_t)p->bytes, "peer_ns",
+                              p->peer_ns, "unpipelined_ns", p->unpipelined_ns, "pipelined_ns",
+                              p->pipelined_ns, "adaptive_ns", p->adaptive_ns, "buffers",
+                              (json_int_t)p->buffers, "buffer_bytes", (json_int_t)p->buffer_bytes));
+    }
+    for (size_t i = 0; i < c->cell_count; i++)
+        cells = append(cells, json_pack("{sI sI sI sf}", "bytes", (json_int_t)c->cells[i].bytes,
+                                        "buffers", (json_int_t)c->cells[i].buffers, "buffer_bytes",
+                                        (json_int_t)c->cells[i].buffer_bytes, "median_ns",
+                                        c->cells[i].median_ns));
+    return json_pack("{ss si si sI so so}", "name", c->name, "src_device", c->src_device,
+                     "dst_device", c->dst_device, "hybrid_bytes", (json_int_t)c->hybrid_bytes,
+                     "points", points, "cells", cells);
+}
+
+static json_t *pack_overlap(const struct xfp_overlap *c)
+{
+    return json_pack("{ss si si sb si sI sf sf sf}", "name", c->name, "device", c->device,
+                     "copy_engines", c->copy_engines, "implicit_sync", c->implicit_sync, "category",
+                     c->category, "bytes", (json_int_t)c->bytes, "h2d_ns", c->h2d_ns, "d2h_ns",
+                     c->d2h_ns, "both_ns", c->both_ns);
+}
+
+/* `"key": [` before the first item; a line per item, as jansson orders its keys. */
+static int put(FILE *out, const char *key, size_t i, size_t count, json_t *item)
+{
+    char *text = item ? json_dumps(item, JSON_REAL_PRECISION(10)) : NULL;
+    int written = -1;
+
+    if (text && !i)
+        fprintf(out, " \"%s\": [\n", key);
+    if (text)
+        written = fprintf(out, "  %s%s\n", text, i + 1 < count ? "," : "\n ],");
+    free(text);
+    json_decref(item);
+    return written < 0 ? -1 : 0;
+}
+
+int xfp_write_sections(const struct xfp_profile *p, FILE *out)
+{
+    int bad = 0;
+
+    for (size_t i = 0; i < p->concurrent_count; i++)
+        bad |= put(out, "concurrent", i, p->concurrent_count, pack_concurrent(&p->concurrent[i]));
+    for (size_t i = 0; i < p->streams_count; i++)
+        bad |= put(out, "streams", i, p->streams_count, pack_streams(&p->streams[i]));
+    for (size_t i = 0; i < p->staged_count; i++)
+        bad |= put(out, "staged", i, p->staged_count, pack_staged(&p->staged[i]));
+    for (size_t i = 0; i < p->overlap_count; i++)
+        bad |= put(out, "overlap", i, p->overlap_count, pack_overlap(&p->overlap[i]));
+    return bad;
+}

@@ -1,0 +1,160 @@
+/*
+ * The profile's sections: written and read back, asked, and refused when they make no sense.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profile_sections.h"
+
+#define HEAD "{\"schema\": \"xferscope-profile\", \"version\": 1, \"machine\": {}, \"paths\": []"
+#define ENDS                                                                                       \
+    "\"direction\": \"H2D\", \"src\": {\"memory\": \"pinned\", \"numa\": 1},"                      \
+    "\"dst\": {\"memory\": \"device\", \"device\": 3}"
+
+static const char full[] = HEAD
+    ", \"concurrent\": [{\"name\": \"c\", \"flows\": [{" ENDS "}, {" ENDS "}], \"points\":"
+    "  [{\"bytes\": 1024, \"n\": 9, \"median_ns\": 100, \"min_ns\": 90, \"max_ns\": 130,"
+    "    \"ci_low_ns\": 95, \"ci_high_ns\": 110}]}],"
+    " \"streams\": [{\"name\": \"s\", " ENDS ", \"fit\": {\"Lo_ns\": 2000, \"g_ns\": 500,"
+    "   \"G_ns_per_byte\": 0.02, \"max_error\": 0.011}, \"points\": [{\"bytes\": 1000000,"
+    "   \"streams\": 4, \"n\": 6, \"median_ns\": 23500}]}],"
+    " \"staged\": [{\"name\": \"t\", \"src_device\": 0, \"dst_device\": 2, \"hybrid_bytes\": 64,"
+    "   \"points\": [{\"bytes\": 64, \"peer_ns\": 9, \"unpipelined_ns\": 8, \"pipelined_ns\": 7,"
+    "   \"adaptive_ns\": 6, \"buffers\": 2, \"buffer_bytes\": 65536}, {\"bytes\": 1000,"
+    "   \"peer_ns\": 90, \"unpipelined_ns\": 80, \"pipelined_ns\": 70, \"adaptive_ns\": 60,"
+    "   \"buffers\": 8, \"buffer_bytes\": 131072}], \"cells\": [{\"bytes\": 64, \"buffers\": 2,"
+    "   \"buffer_bytes\": 65536, \"median_ns\": 6}]}],"
+    " \"overlap\": [{\"name\": \"o\", \"device\": 1, \"copy_engines\": 2,"
+    "   \"implicit_sync\": false, \"category\": 3, \"bytes\": 512, \"h2d_ns\": 1,"
+    "   \"d2h_ns\": 2, \"both_ns\": 2.5}]}";
+
+static struct xfp_profile *parse(const char *text)
+{
+    char error[256] = "";
+    struct xfp_profile *profile = xfp_parse(text, strlen(text), error, sizeof(error));
+
+    if (!profile)
+        print_message("%s\n", error);
+    return profile;
+}
+
+static void check_full(const struct xfp_profile *p)
+{
+    assert_int_equal(p->concurrent_count, 1);
+    assert_int_equal(p->concurrent[0].flow_count, 2);
+    assert_int_equal(p->concurrent[0].flows[1].dst.device, 3);
+    assert_int_equal(p->concurrent[0].flows[1].src.numa, 1);
+    assert_true(p->concurrent[0].points[0].ci_high_ns == 110);
+    assert_int_equal(p->concurrent[0].points[0].n, 9);
+    assert_int_equal(p->streams[0].points[0].streams, 4);
+    assert_true(p->streams[0].fit.valid && p->streams[0].fit.max_error == 0.011);
+    assert_int_equal(p->staged[0].point_count, 2);
+    assert_int_equal(p->staged[0].cells[0].buffer_bytes, 65536);
+    assert_int_equal(p->overlap[0].category, 3);
+    assert_true(p->overlap[0].both_ns == 2.5 && !p->overlap[0].implicit_sync);
+}
+
+static void what_is_written_is_read(void **state)
+{
+    struct xfp_profile *first = parse(full), *second;
+    char error[256];
+    char name[] = "/tmp/sections_test.XXXXXX";
+    int fd = mkstemp(name);
+
+    assert_non_null(first);
+    check_full(first);
+    assert_int_equal(xfp_save(first, name, error, sizeof(error)), 0);
+    second = xfp_load(name, error, sizeof(error));
+    assert_non_null(second);
+    check_full(second);
+    assert_true(xfp_has_section(second, "t") && !xfp_has_section(second, "u"));
+    xfp_free(first);
+    xfp_free(second);
+    close(fd);
+    unlink(name);
+}
+
+static void questions(void **state)
+{
+    struct xfp_profile *p = parse(full);
+    struct xfp_fit unknown_gap = {.Lo_ns = 100, .G_ns_per_byte = 0.5, .g_ns = NAN};
+    const struct xfp_staged *staged;
+
+    /* L+o + k G + (n - 1) g by hand: 2000 + 1000000 * 0.02 + 3 * 500 */
+    assert_true(fabs(xfp_streams_ns(&p->streams[0].fit, 1000000, 4) - 23500) < 1e-6);
+    assert_true(fabs(xfp_streams_ns(&unknown_gap, 200, 256) - 200) < 1e-9);
+    staged = xfp_find_staged(p, 0, 2);
+    assert_non_null(staged);
+    assert_null(xfp_find_staged(p, 2, 0));
+    assert_int_equal(xfp_staged_at(staged, 1)->bytes, 64);
+    assert_int_equal(xfp_staged_at(staged, 999)->bytes, 64);
+    assert_int_equal(xfp_staged_at(staged, 1 << 30)->buffers, 8);
+    xfp_free(p);
+}
+
+static void one_of_the_same_name_is_replaced(void **state)
+{
+    struct xfp_profile *p = parse(full);
+    struct xfp_overlap again = {.name = strdup("o"), .category = 1}, other = {.name = strdup("o2")};
+
+    assert_int_equal(xfp_add_overlap(p, &again), 0);
+    assert_int_equal(p->overlap_count, 1);
+    assert_int_equal(p->overlap[0].category, 1);
+    assert_int_equal(xfp_add_overlap(p, &other), 0);
+    assert_int_equal(p->overlap_count, 2);
+    xfp_free(p);
+}
+
+/* One thing of the full text made wrong; the line says in which section it is. */
+static void what_makes_no_sense_is_refused(void **state)
+{
+    static const char *const faults[][3] = {
+        {"\"category\": 3", "\"category\": 7", "overlap[0]"},
+        {"\"copy_engines\": 2", "\"copy_engines\": 0", "overlap[0]"},
+        {"\"both_ns\": 2.5", "\"both_ns\": -2", "overlap[0]"},
+        {"\"both_ns\": 2.5", "\"both_ns\": \"x\"", "overlap[0]"},
+        {"\"peer_ns\": 90,", "", "staged[0]"},
+        {"\"bytes\": 1000,", "\"bytes\": 64,", "staged[0]: sizes must ascend"},
+        {"\"hybrid_bytes\": 64", "\"hybrid_bytes\": -1", "staged[0]"},
+        {"\"streams\": 4", "\"streams\": 0", "streams[0]"},
+        {"\"G_ns_per_byte\": 0.02", "\"G_ns_per_byte\": 0", "streams[0]"},
+        {"\"streams\": [{\"name\": \"s\"", "\"streams\": [{\"name\": \"c\"", "there twice"},
+        {"\"ci_high_ns\": 110", "\"ci_high_ns\": 99", "concurrent[0]"},
+        {"\"name\": \"t\"", "\"name\": \"\\u001b[2J\"", "staged[0]"},
+        {"\"name\": \"o\"", "\"name\": 4", "overlap[0]"},
+        {"\"src\": {\"memory\": \"pinned\"", "\"src\": {\"memory\": \"wet\"", "concurrent[0]"},
+    };
+
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        char text[sizeof(full) + 64], error[256] = "";
+        const char *at = strstr(full, faults[i][0]);
+
+        assert_non_null(at);
+        snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - full), full, faults[i][1],
+                 at + strlen(faults[i][0]));
+        assert_null(xfp_parse(text, strlen(text), error, sizeof(error)));
+        if (!strstr(error, faults[i][2]) || strchr(error, '\n') || strchr(error, 27))
+            fail_msg("%s: %s", faults[i][1], error);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(questions),
+        cmocka_unit_test(one_of_the_same_name_is_replaced),
+        cmocka_unit_test(what_makes_no_sense_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
