@@ -147,7 +147,15 @@ struct entry {
 #define ENTRIES 16
 static __thread struct entry cache[ENTRIES] __attribute__((tls_model("initial-exec")));
 
-static void fill(struct entry *entry, uint64_t address, uint32_t epoch)
+/* Allocations start at round addresses: the low bits alone would put them all in one place. */
+static struct entry *entry_of(uint64_t address)
+{
+    return &cache[(address >> 12) * 0x9e3779b97f4a7c15u >> 60];
+}
+_Static_assert(ENTRIES == 16, "entry_of() takes four bits");
+
+static __attribute__((cold, noinline)) void fill(struct entry *entry, uint64_t address,
+                                                 uint32_t epoch)
 {
     struct xfs_range range;
     if (xfs_ranges_find(address, &range)) {
@@ -172,7 +180,7 @@ struct xfs_place xfs_classify(uint64_t address)
 {
     /* Read before the look-up: a change in between makes the entry stale, never wrong. */
     uint32_t epoch = xfs_ranges_epoch();
-    struct entry *entry = &cache[(address >> 12) % ENTRIES];
+    struct entry *entry = entry_of(address);
     if (entry->epoch != epoch || address < entry->low || address >= entry->high)
         fill(entry, address, epoch);
     return entry->answer;

@@ -15,8 +15,9 @@
 
 typedef void *(*dlsym_function)(void *, const char *);
 
-/* Read by the assembly in dlsym.S. */
-void *_Atomic xfs_dlsym_address;
+#define FROM_ASSEMBLY __attribute__((used)) /* dlsym.S, which the optimiser does not see */
+
+void *_Atomic xfs_dlsym_address FROM_ASSEMBLY;
 
 static dlsym_function find_dlsym(void)
 {
@@ -326,7 +327,7 @@ static bool is_our_name(const char *name, bool global)
  * Called by the assembly of dlsym.S for every look-up: is it ours to answer? RTLD_NEXT is not: it
  * means "after the caller", and only a jump that keeps the caller can answer that.
  */
-int xfs_dlsym_is_ours(void *handle, const char *name);
+int xfs_dlsym_is_ours(void *handle, const char *name) FROM_ASSEMBLY;
 int xfs_dlsym_is_ours(void *handle, const char *name)
 {
     if (atomic_load_explicit(&xfs_dlsym_address, memory_order_relaxed) == NULL)
@@ -367,7 +368,7 @@ static void *wrapper_of_runtime(const char *name)
     return NULL;
 }
 
-void *xfs_dlsym_answer(void *handle, const char *name, const void *caller);
+void *xfs_dlsym_answer(void *handle, const char *name, const void *caller) FROM_ASSEMBLY;
 void *xfs_dlsym_answer(void *handle, const char *name, const void *caller)
 {
     int saved = errno;
