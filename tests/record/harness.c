@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "intercept/resolve.h"
 #include "record.h"
@@ -56,4 +57,16 @@ EXPORTED bool harness_ready(void)
 EXPORTED void harness_meta(const char *key, const char *value)
 {
     xfs_meta_set(key, value);
+}
+
+EXPORTED uint64_t harness_capture_ns(uint32_t times)
+{
+    struct timespec start, end;
+    if (!xfs_record_ready())
+        return 0;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (uint32_t i = 0; i < times; i++)
+        xfs_stack_capture();
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    return (uint64_t)((end.tv_sec - start.tv_sec) * 1000000000 + end.tv_nsec - start.tv_nsec);
 }

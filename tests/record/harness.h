@@ -14,6 +14,9 @@ bool harness_call(uint64_t bytes, uint64_t aux);
 bool harness_call_around(uint64_t bytes, void (*between)(void));
 
 bool harness_ready(void);
+
+/* ns that this many captures of the caller's stack take. */
+uint64_t harness_capture_ns(uint32_t times);
 void harness_meta(const char *key, const char *value);
 
 #endif

@@ -26,7 +26,8 @@ class Case(unittest.TestCase):
 
     def subject(self, mode, status=0, **settings):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("XFERSCOPE_")}
-        environment.update(XFERSCOPE_OUTPUT=self.run_folder, PYTHONDONTWRITEBYTECODE="1", **settings)
+        environment.update(XFERSCOPE_OUTPUT=self.run_folder, PYTHONDONTWRITEBYTECODE="1",
+                           PYTHONWARNINGS="ignore", **settings)
         runtime = os.environ.get("XFERSCOPE_ASAN_RUNTIME")
         if runtime:
             environment["LD_PRELOAD"] = runtime
