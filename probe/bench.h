@@ -28,11 +28,14 @@ struct xfp_family {
     const char *name;
     const char *summary; /* for --list */
     enum xfp_method method;
+    /* Seconds for one benchmark, usually and when quick; 0: as for a sweep of copies. */
+    double budget_s, quick_budget_s;
     /* Appends the benchmarks that apply to this machine. */
     void (*enumerate)(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list);
-    /* Measures into path (places and name are set). 0, or -1 with the session's error; points
-     * measured before a failure stay and count. */
+    /* Measures into path (places and name are set), or adds to another part of the profile and
+     * counts that in the session's results. 0, or -1 with the session's error; points measured
+     * before a failure stay and count. */
     int (*run)(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path);
 };
 

@@ -6,7 +6,7 @@
 #include "stats.h"
 
 enum {
-    MOST_SAMPLES = 1024,
+    MOST_SAMPLES = XFP_MOST_SAMPLES,
     ENOUGH_SAMPLES = 20, /* before the interval's width may end the sampling */
     LEAD_BYTES = 64,
     BURST = 128, /* copies behind one gate when the gap is measured */
@@ -19,7 +19,8 @@ enum {
 uint64_t xfp_slice_ns(const struct xfp_session *s)
 {
     uint64_t now = xfp_wall_ns();
-    uint64_t left = s->deadline_ns > now ? s->deadline_ns - now : 0;
+    uint64_t until = now + s->reserved_ns;
+    uint64_t left = s->deadline_ns > until ? s->deadline_ns - until : 0;
     size_t points = s->points_planned > s->points_done ? s->points_planned - s->points_done : 1;
     uint64_t most = s->options->quick ? 60000000u : 400000000u;
 
@@ -28,18 +29,24 @@ uint64_t xfp_slice_ns(const struct xfp_session *s)
     return left < most ? left : most;
 }
 
-static xcu_result submit(const struct xfp_driver *cu, const struct xfp_copy *c, size_t bytes)
+xcu_result xfp_submit_part(const struct xfp_driver *cu, const struct xfp_copy *c, size_t offset,
+                           size_t bytes, xcu_stream stream)
 {
-    xcu_stream stream = c->device->stream;
+    xcu_deviceptr dst = c->dst->address + offset, src = c->src->address + offset;
 
     if (c->peer)
-        return cu->cuMemcpyPeerAsync(c->dst->address, c->dst->device->context, c->src->address,
-                                     c->src->device->context, bytes, stream);
+        return cu->cuMemcpyPeerAsync(dst, c->dst->device->context, src, c->src->device->context,
+                                     bytes, stream);
     if (c->src->host)
-        return cu->cuMemcpyHtoDAsync(c->dst->address, c->src->host, bytes, stream);
+        return cu->cuMemcpyHtoDAsync(dst, c->src->host + offset, bytes, stream);
     if (c->dst->host)
-        return cu->cuMemcpyDtoHAsync(c->dst->host, c->src->address, bytes, stream);
-    return cu->cuMemcpyDtoDAsync(c->dst->address, c->src->address, bytes, stream);
+        return cu->cuMemcpyDtoHAsync(c->dst->host + offset, src, bytes, stream);
+    return cu->cuMemcpyDtoDAsync(dst, src, bytes, stream);
+}
+
+static xcu_result submit(const struct xfp_driver *cu, const struct xfp_copy *c, size_t bytes)
+{
+    return xfp_submit_part(cu, c, 0, bytes, c->device->stream);
 }
 
 struct batch {
@@ -131,8 +138,7 @@ static int run_batch(struct xfp_session *s, const struct xfp_copy *c, size_t byt
     return state;
 }
 
-/* Time to stop? At least XFP_FEWEST_SAMPLES are taken whatever the time. */
-static bool enough(const struct xfp_session *s, double *samples, size_t n, uint64_t until_ns)
+bool xfp_enough(const struct xfp_session *s, double *samples, size_t n, uint64_t until_ns)
 {
     struct xfp_stats stats;
 
@@ -179,7 +185,7 @@ int xfp_measure_async(struct xfp_session *s, const struct xfp_copy *c, struct xf
         return -1;
     b.count = batch_size(b.device_ns[0]);
     until = xfp_wall_ns() + slice_ns;
-    while (!enough(s, device, n, until) && !xfp_interrupted()) {
+    while (!xfp_enough(s, device, n, until) && !xfp_interrupted()) {
         if (run_batch(s, c, point->bytes, &b))
             return -1;
         for (size_t i = 0; i < b.count; i++) {
@@ -219,7 +225,7 @@ int xfp_measure_blocking(struct xfp_session *s, const struct xfp_copy *c, struct
         else
             until = xfp_wall_ns() + slice_ns;
         warm = true;
-    } while (!enough(s, times, n, until) && !xfp_interrupted());
+    } while (!xfp_enough(s, times, n, until) && !xfp_interrupted());
     if (n >= XFP_FEWEST_SAMPLES)
         point->blocking_ns = xfp_stats_of(times, n).median;
     return 0;

@@ -19,6 +19,16 @@ struct xfp_copy {
 /* Most wall time one point may take, ns: an equal part of what is left of the time limit. */
 uint64_t xfp_slice_ns(const struct xfp_session *s);
 
+/* Queues bytes of the copy from offset on in stream. */
+xcu_result xfp_submit_part(const struct xfp_driver *cu, const struct xfp_copy *copy, size_t offset,
+                           size_t bytes, xcu_stream stream);
+
+/* Do n samples suffice? At least XFP_FEWEST_SAMPLES are taken whatever the time; sorts them. */
+bool xfp_enough(const struct xfp_session *s, double *samples, size_t n, uint64_t until_ns);
+
+/* Samples of one figure, at most. */
+#define XFP_MOST_SAMPLES 1024
+
 /* Fills times and statistics of the asynchronous form in point (bytes is set by the caller).
  * 0, or -1 with the session's error. A point of n = 0: interrupted, or too short for events. */
 int xfp_measure_async(struct xfp_session *s, const struct xfp_copy *copy, struct xfp_point *point,

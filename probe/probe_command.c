@@ -251,7 +251,7 @@ static int measure(const struct command *c)
         fprintf(stderr, "xferscope probe: %s\n", error);
         return XFP_PROBE_FAILED;
     }
-    if (!profile->path_count) {
+    if (!outcome.measured) {
         fprintf(stderr, "xferscope probe: nothing was measured, no profile is written\n");
         xfp_free(profile);
         return XFP_PROBE_FAILED;

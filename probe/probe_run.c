@@ -144,19 +144,52 @@ static int make_pattern(struct xfp_session *s, uint64_t most)
     return 0;
 }
 
-/* Nine benchmarks of one GPU: 45 s, or 5 s when quick. */
-#define BENCH_S 5.0
-#define QUICK_BENCH_S 0.55
+/* A sweep of copies. Nine benchmarks of one GPU: at most 27 s, or 3.2 s when quick. */
+#define BENCH_S 3.0
+#define QUICK_BENCH_S 0.35
 
-/* The limit is for measuring: describing and allocating come on top, and are short. */
-static void start_clock(struct xfp_session *s, size_t benches, size_t sizes)
+static double budget_s(const struct xfp_session *s, const struct xfp_bench *bench)
 {
-    double usual = (double)benches * (s->options->quick ? QUICK_BENCH_S : BENCH_S);
-    double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : usual;
+    const struct xfp_family *family = bench->family;
 
+    if (family->budget_s > 0)
+        return s->options->quick ? family->quick_budget_s : family->budget_s;
+    return s->options->quick ? QUICK_BENCH_S : BENCH_S;
+}
+
+/* The limit is for measuring: describing and allocating come on top, and are short. What the
+ * sweeps of copies share is planned by points, the others have budgets of their own. */
+static void start_clock(struct xfp_session *s, const struct xfp_bench_list *list, size_t sizes)
+{
+    double usual = 0, own = 0, limit;
+
+    for (size_t i = 0; i < list->count; i++) {
+        double budget = budget_s(s, &list->items[i]);
+
+        usual += budget;
+        if (list->items[i].family->budget_s > 0)
+            own += budget;
+        else
+            s->points_planned += sizes;
+    }
+    limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : usual;
+    s->budget_scale = usual > 0 ? limit / usual : 1;
+    s->reserved_ns = (uint64_t)(own * s->budget_scale * 1e9);
     s->started_ns = xfp_wall_ns();
     s->deadline_ns = s->started_ns + (uint64_t)(limit * 1e9);
-    s->points_planned = benches * sizes;
+}
+
+/* Takes a benchmark's own budget out of what is reserved. */
+static void start_budget(struct xfp_session *s, const struct xfp_bench *bench)
+{
+    uint64_t own = (uint64_t)(budget_s(s, bench) * s->budget_scale * 1e9);
+
+    if (bench->family->budget_s <= 0)
+        return;
+    s->reserved_ns -= own < s->reserved_ns ? own : s->reserved_ns;
+    s->bench_deadline_ns = xfp_wall_ns() + own;
+    if (s->bench_deadline_ns > s->deadline_ns)
+        s->bench_deadline_ns = s->deadline_ns;
 }
 
 /* One line for a failure, even when it is every benchmark's (a busy GPU). */
@@ -173,13 +206,13 @@ static void complain(struct xfp_session *s, const char *name, const char *why, c
 static void run_one(struct xfp_session *s, const struct xfp_bench *bench,
                     struct xfp_probe_outcome *outcome, char *last)
 {
-    size_t before = s->profile->path_count;
+    size_t before = s->results;
     int bad;
 
     s->notice[0] = '\0';
     bad = xfp_wall_ns() < s->deadline_ns ? xfp_bench_run(s, bench)
                                          : xfp_fail(s, "not measured: the time limit is over");
-    outcome->measured += s->profile->path_count > before;
+    outcome->measured += s->results > before;
     outcome->failed += bad || *s->notice;
     if (bad)
         complain(s, bench->name, s->error, last);
@@ -191,13 +224,15 @@ static void run_all(struct xfp_session *s, const struct xfp_bench_list *list,
                     struct xfp_probe_outcome *outcome)
 {
     uint64_t sizes[64];
-    size_t count = xfp_sweep_sizes(s->options, sizes, 64);
+    size_t count = xfp_sweep_sizes(s->options, sizes, 64), planned = 0;
     char last[sizeof(s->error)] = "";
 
-    start_clock(s, list->count, count);
+    start_clock(s, list, count);
     for (size_t i = 0; i < list->count && !xfp_interrupted(); i++) {
+        start_budget(s, &list->items[i]);
         run_one(s, &list->items[i], outcome, last);
-        s->points_done = (i + 1) * count;
+        planned += list->items[i].family->budget_s > 0 ? 0 : count;
+        s->points_done = planned;
     }
     xfp_progress_clear(s);
     outcome->interrupted = xfp_interrupted();

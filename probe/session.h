@@ -38,7 +38,11 @@ struct xfp_session {
     unsigned char *check;             /* where results are looked at */
     size_t most_bytes;                /* largest size asked for */
     uint64_t started_ns, deadline_ns; /* monotonic clock */
+    uint64_t bench_deadline_ns;       /* of a benchmark with a budget of its own */
+    uint64_t reserved_ns;             /* of the time limit, for those still to come */
+    double budget_scale;              /* the time limit over the usual one */
     size_t points_done, points_planned;
+    size_t results;   /* paths and other parts that benchmarks have added to the profile */
     char error[240];  /* why the current benchmark failed */
     char notice[240]; /* what it could not measure, although it did not fail; "" = nothing */
 };

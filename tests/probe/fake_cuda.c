@@ -298,6 +298,15 @@ CALL(cuEventRecord, xcu_event event, xcu_stream stream)
     push(OP_EVENT, 0, 0, event);
     return 0;
 }
+CALL(cuEventQuery, xcu_event event)
+{
+    drain();
+    return 0;
+}
+CALL(cuStreamWaitEvent, xcu_stream stream, xcu_event event, unsigned int flags)
+{
+    return 0; /* one queue: what was submitted before comes before */
+}
 CALL(cuEventElapsedTime, float *ms, xcu_event start, xcu_event end)
 {
     *ms = (float)((*(double *)end - *(double *)start) / 1e6);
