@@ -12,6 +12,7 @@ static const struct xfp_family *const families[] = {
     &xfp_family_host_copy,
     &xfp_family_device_copy,
     &xfp_family_peer_copy,
+    &xfp_family_staged_copy,
 };
 
 void xfp_bench_add(struct xfp_bench_list *list, const struct xfp_bench *bench)

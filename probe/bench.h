@@ -43,6 +43,8 @@ extern const struct xfp_family xfp_family_host_copy;   /* host to and from devic
 extern const struct xfp_family xfp_family_device_copy; /* within a device */
 extern const struct xfp_family xfp_family_peer_copy;   /* between devices */
 
+extern const struct xfp_family xfp_family_staged_copy; /* between devices through the host */
+
 /* All benchmarks that apply and match the options; 0, or -1 with the session's error when the
  * filter is no regular expression. The caller frees list->items. */
 int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list);

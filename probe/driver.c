@@ -37,8 +37,13 @@ static const char *resolve(void *library)
         return #name;
 #include "driver.def"
 #undef X
+#define X(name, symbol, version, parameters)                                                       \
+    *(void **)&driver.name = look_up(library, #name, symbol, version);
+#include "driver_more.def"
+#undef X
     *(void **)&driver.simulated_now_ns = dlsym(library, "xferscope_simgpu_now_ns");
     *(void **)&driver.simulated_bind_numa = dlsym(library, "xferscope_simgpu_bind_numa");
+    *(void **)&driver.simulated_touch = dlsym(library, "xferscope_simgpu_touch");
     return NULL;
 }
 

@@ -13,7 +13,10 @@
 #include "xferscope/cuda_abi.h"
 
 enum xfp_device_attributes { /* CUdevice_attribute */
+                             XFP_ATTR_MULTIPROCESSORS = 16,
+                             XFP_ATTR_MAPS_HOST_MEMORY = 19,
                              XFP_ATTR_COPY_ENGINES = 40,
+                             XFP_ATTR_CONCURRENT_MANAGED = 89, /* migrates on access */
                              XFP_ATTR_HOST_NUMA_ID =
                                  134, /* the node nearest to the GPU; from CUDA 12.2 on */
 };
@@ -28,10 +31,13 @@ enum xfp_driver_errors { /* results with a message of their own, besides those o
 struct xfp_driver {
 #define X(name, symbol, version, parameters) xcu_result(*name) parameters;
 #include "driver.def"
+#include "driver_more.def" /* these may be NULL */
 #undef X
     /* The simulated GPU's clock and choice of NUMA node; NULL on a real one. */
     uint64_t (*simulated_now_ns)(void);
     void (*simulated_bind_numa)(int node);
+    /* Tells it of the host's access to managed memory, which it cannot see. */
+    void (*simulated_touch)(const void *address, size_t bytes, int write);
     int version; /* 13000 = CUDA 13.0 */
 };
 
