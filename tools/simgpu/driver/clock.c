@@ -7,9 +7,9 @@
 
 static bool host_clock;
 static _Atomic uint64_t virtual_ns = 1000000000;
-static _Atomic int64_t offset_ns; /* host clock: simulated time minus time spent simulating */
-static _Atomic uint64_t shown_ns; /* host clock: the latest answer given */
-static uint64_t stopped_at;
+static _Atomic int64_t offset_ns;   /* host clock: simulated time minus time spent simulating */
+static _Atomic uint64_t shown_ns;   /* host clock: the latest answer given */
+static _Atomic uint64_t stopped_at; /* host clock: when the simulation began to work, or 0 */
 
 static uint64_t monotonic_ns(void)
 {
@@ -43,7 +43,8 @@ uint64_t sim_now(void)
 
     if (!host_clock)
         return atomic_load(&virtual_ns);
-    now = (stopped_at ? stopped_at : monotonic_ns()) + (uint64_t)atomic_load(&offset_ns);
+    now = atomic_load(&stopped_at);
+    now = (now ? now : monotonic_ns()) + (uint64_t)atomic_load(&offset_ns);
     return raise_to(&shown_ns, now); /* another thread may just have taken its own time out */
 }
 

@@ -54,6 +54,9 @@ void sim_graph_free(struct sim_graph *graph);
 struct sim_graph *sim_graph_copy(const struct sim_graph *graph);
 struct sim_node *sim_graph_add(struct sim_graph *graph, int type, struct sim_node *const *deps,
                                size_t count);
+void sim_node_free(struct sim_node *node);
+/* What a copy node does; an error when node is NULL or the copy is refused. */
+xcu_result sim_node_set_copy(struct sim_node *node, const struct xcu_memcpy3d *what);
 /* Runs all nodes, none before `ready`; returns the end of the last. */
 uint64_t sim_graph_run(struct sim_graph *graph, const struct sim_op *launch, uint64_t ready);
 void sim_exec_drop(struct sim_graph_exec *exec);
