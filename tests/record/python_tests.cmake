@@ -11,7 +11,10 @@ if(XFERSCOPE_SANITIZE MATCHES "address")
   execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE runtime
                   OUTPUT_STRIP_TRAILING_WHITESPACE)
   file(REAL_PATH "${runtime}" runtime)
+  set(lines_environment "${environment}" "LD_PRELOAD=${runtime}" "ASAN_OPTIONS=detect_leaks=0" "PYTHONMALLOC=malloc")
   list(APPEND environment "XFERSCOPE_ASAN_RUNTIME=${runtime}")
+else()
+  set(lines_environment "${environment}")
 endif()
 
 set(seen "")
@@ -35,6 +38,10 @@ foreach(python IN LISTS pythons)
                    $<TARGET_FILE:record_harness> $<TARGET_FILE:xferscope_command>
                    $<TARGET_FILE:python_finish>)
   set_tests_properties(record.python-${version} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 300)
+  add_test(NAME record.python-lines-${version}
+           COMMAND "${program}" "${CMAKE_CURRENT_SOURCE_DIR}/python_lines_test.py"
+                   $<TARGET_FILE:python_lines>)
+  set_tests_properties(record.python-lines-${version} PROPERTIES ENVIRONMENT "${lines_environment}")
 endforeach()
 if(NOT seen)
   xferscope_left_out("tests of Python call sites (no Python 3.10 to 3.14 found)")
