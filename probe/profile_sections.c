@@ -29,6 +29,15 @@ const struct xfp_staged_point *xfp_staged_at(const struct xfp_staged *staged, ui
     return best;
 }
 
+uint64_t xfp_hybrid_bytes(const struct xfp_staged_point *points, size_t count)
+{
+    uint64_t from = 0;
+
+    for (size_t i = count; i > 0 && points[i - 1].adaptive_ns < points[i - 1].peer_ns; i--)
+        from = points[i - 1].bytes;
+    return from;
+}
+
 static void free_concurrent(struct xfp_concurrent *c)
 {
     free(c->name);

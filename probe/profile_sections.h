@@ -31,6 +31,9 @@ int xfp_add_streams(struct xfp_profile *profile, struct xfp_streams *item);
 int xfp_add_staged(struct xfp_profile *profile, struct xfp_staged *item);
 int xfp_add_overlap(struct xfp_profile *profile, struct xfp_overlap *item);
 
+/* The hybrid rule: the smallest size from which on 4B is the faster one at every size; 0: none. */
+uint64_t xfp_hybrid_bytes(const struct xfp_staged_point *points, size_t count);
+
 /* Is there one of that name in any of the sections? */
 bool xfp_has_section(const struct xfp_profile *profile, const char *name);
 

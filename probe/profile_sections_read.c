@@ -207,14 +207,15 @@ static int read_streams(struct place *at, const json_t *object, struct xfp_profi
 
 static int read_staged_point(struct place *at, const json_t *object, struct xfp_staged_point *p)
 {
-    json_int_t bytes, buffers, size;
+    json_int_t bytes, buffers, size, streams = 1;
     json_error_t why;
 
-    if (UNPACK(at, object, "{s:I, s:F, s:F, s:F, s:F, s:I, s:I}", "bytes", &bytes, "peer_ns",
+    if (UNPACK(at, object, "{s:I, s:F, s:F, s:F, s:F, s:I, s:I, s?I}", "bytes", &bytes, "peer_ns",
                &p->peer_ns, "unpipelined_ns", &p->unpipelined_ns, "pipelined_ns", &p->pipelined_ns,
-               "adaptive_ns", &p->adaptive_ns, "buffers", &buffers, "buffer_bytes", &size))
+               "adaptive_ns", &p->adaptive_ns, "buffers", &buffers, "buffer_bytes", &size,
+               "streams", &streams))
         return -1;
-    if (bytes < 1 || size < 1 || buffers < 1 || buffers > 4096)
+    if (bytes < 1 || size < 1 || buffers < 1 || buffers > 4096 || streams < 1 || streams > 2)
         return fail(at, "sizes and numbers must be above 0");
     if (!is_time(p->peer_ns) || !is_time(p->unpipelined_ns) || !is_time(p->pipelined_ns) ||
         !is_time(p->adaptive_ns))
@@ -222,6 +223,7 @@ static int read_staged_point(struct place *at, const json_t *object, struct xfp_
     p->bytes = (uint64_t)bytes;
     p->buffer_bytes = (uint64_t)size;
     p->buffers = (uint32_t)buffers;
+    p->streams = (uint32_t)streams;
     return 0;
 }
 

@@ -70,11 +70,12 @@ static json_t *pack_staged(const struct xfp_staged *c)
     for (size_t i = 0; i < c->point_count; i++) {
         const struct xfp_staged_point *p = &c->points[i];
 
-        points = append(
-            points, json_pack("{sI sf sf sf sf sI sI}", "bytes", (json_int_t)p->bytes, "peer_ns",
-                              p->peer_ns, "unpipelined_ns", p->unpipelined_ns, "pipelined_ns",
-                              p->pipelined_ns, "adaptive_ns", p->adaptive_ns, "buffers",
-                              (json_int_t)p->buffers, "buffer_bytes", (json_int_t)p->buffer_bytes));
+        points = append(points,
+                        json_pack("{sI sf sf sf sf sI sI sI}", "bytes", (json_int_t)p->bytes,
+                                  "peer_ns", p->peer_ns, "unpipelined_ns", p->unpipelined_ns,
+                                  "pipelined_ns", p->pipelined_ns, "adaptive_ns", p->adaptive_ns,
+                                  "buffers", (json_int_t)p->buffers, "buffer_bytes",
+                                  (json_int_t)p->buffer_bytes, "streams", (json_int_t)p->streams));
     }
     for (size_t i = 0; i < c->cell_count; i++)
         cells = append(cells, json_pack("{sI sI sI sf}", "bytes", (json_int_t)c->cells[i].bytes,

@@ -139,6 +139,7 @@ struct xfp_staged_point {
     double pipelined_ns;   /* 3B: XFP_STAGED_BUFFERS of XFP_STAGED_BUFFER_BYTES */
     double adaptive_ns;    /* 4B: with the ring below */
     uint32_t buffers;
+    uint32_t streams; /* on each side: 1, or 2 by turns */
     uint64_t buffer_bytes;
 };
 
