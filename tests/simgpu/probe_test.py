@@ -25,10 +25,16 @@ class RoundTrip(unittest.TestCase):
             subprocess.run([COMMAND, "probe", "--quick", "--time-limit", "250", "-o", out], env=env,
                            check=True, capture_output=True)
             cls.text = out.read_text()
-        cls.probed = paths_of(cls.text)
+        probed = paths_of(cls.text)
+        # the probe knows more ways to move data than the simulation is given figures for
+        cls.probed = {name: path for name, path in probed.items() if name in cls.given}
 
     def test_it_says_that_it_is_simulated(self):
         self.assertTrue(json.loads(self.text)["machine"]["simulated"])
+
+    def test_every_copy_was_probed(self):
+        copies = {name for name, path in self.given.items() if path["method"] == "copy"}
+        self.assertEqual(copies - set(self.probed), set())
 
     def test_points(self):
         compared = 0
@@ -47,9 +53,10 @@ class RoundTrip(unittest.TestCase):
         for name, path in self.probed.items():
             given = self.given[name]["fit"]
             for key in ("Lo_ns", "g_ns", "G_ns_per_byte") if given else ():
-                difference = abs(path["fit"][key] - given[key]) / given[key]
-                self.assertLess(difference, LIMIT, (name, key))
-                compared += 1
+                if given[key]:
+                    difference = abs(path["fit"][key] - given[key]) / given[key]
+                    self.assertLess(difference, LIMIT, (name, key))
+                    compared += 1
         self.assertGreater(compared, 15)
 
 
