@@ -29,6 +29,20 @@ const char *sim_function_name(unsigned function)
     return functions[function].symbol;
 }
 
+/* Per-thread default streams came with CUDA 7, whatever the age of the function. */
+static int since(const struct function *f)
+{
+    return f->variant == PER_THREAD && f->version < 7000 ? 7000 : f->version;
+}
+
+static bool has_variant(const char *base, enum variant variant)
+{
+    for (unsigned i = 0; i < SIM_FUNCTION_COUNT; i++)
+        if (functions[i].variant == variant && strcmp(functions[i].base, base) == 0)
+            return true;
+    return false;
+}
+
 /* The newest that is not newer than asked for; known tells whether the name exists at all. */
 static const struct function *newest(const char *base, int version, enum variant variant,
                                      bool *known)
@@ -41,7 +55,7 @@ static const struct function *newest(const char *base, int version, enum variant
         if (strcmp(f->base, base))
             continue;
         *known = true;
-        if (f->variant == variant && f->version <= version && (!best || f->version > best->version))
+        if (f->variant == variant && since(f) <= version && (!best || f->version > best->version))
             best = f;
     }
     return best;
@@ -58,7 +72,8 @@ static xcu_result look_up(const char *name, void **out, int version, uint64_t fl
         return XCU_ERROR_INVALID_VALUE;
     if (flags & XCU_ENTRY_PER_THREAD_STREAM)
         f = newest(name, version, PER_THREAD, &known);
-    if (!f)
+    /* As on a real driver: too old a version for the variant asked for is not given the other. */
+    if (!(flags & XCU_ENTRY_PER_THREAD_STREAM) || !has_variant(name, PER_THREAD))
         f = newest(name, version, PLAIN, &known);
     *out = f ? (void *)f->address : NULL;
     if (status)
