@@ -14,6 +14,7 @@ from lab import (
     record,
     report,
     run,
+    sanitizer_runtime,
 )
 
 
@@ -120,6 +121,7 @@ class Same(Bench):
         self.assertEqual(moved(document)["D2H"], (1, 4096))
 
     @needs("forker")
+    @unittest.skipIf(sanitizer_runtime(), "the sanitizer's allocator can stay locked after fork")
     def test_children(self):
         printed, document = self.compare("forker")
         copies = sum(int(n) for n in re.findall(rb"(\d+) copies each way: 0", printed))

@@ -199,6 +199,14 @@ static void test_alive_is_left_alone(void **state)
 
 /* ---- fork, exec ------------------------------------------------------------------------- */
 
+/* gcc 12's sanitizer leaves its allocator locked in a child that was forked while another thread,
+ * here the one that writes, was allocating. */
+#ifdef __SANITIZE_ADDRESS__
+#define NO_ADDRESS_SANITIZER() skip()
+#else
+#define NO_ADDRESS_SANITIZER() (void)0
+#endif
+
 /* Which of two traces is the parent's. */
 static size_t parent(void)
 {
@@ -219,6 +227,7 @@ static void check_family(size_t of_parent, size_t of_child)
 static void test_fork(void **state)
 {
     (void)state;
+    NO_ADDRESS_SANITIZER();
     assert_int_equal(RUN("forks"), 0);
     check_family(200, 50);
 }
@@ -226,6 +235,7 @@ static void test_fork(void **state)
 static void test_fork_bare(void **state)
 {
     (void)state;
+    NO_ADDRESS_SANITIZER();
     assert_int_equal(RUN("forks-bare"), 0);
     check_family(200, 50);
 }
@@ -233,6 +243,7 @@ static void test_fork_bare(void **state)
 static void test_fork_between(void **state)
 {
     (void)state;
+    NO_ADDRESS_SANITIZER();
     assert_int_equal(RUN("forks-between"), 0);
     check_family(21, 5);
 }
@@ -240,6 +251,7 @@ static void test_fork_between(void **state)
 static void test_fork_silent(void **state)
 {
     (void)state;
+    NO_ADDRESS_SANITIZER();
     assert_int_equal(RUN("forks-silent"), 0);
     assert_int_equal(trace_count, 1);
     lab_check_closed(traces[0], 100);
