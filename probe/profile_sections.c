@@ -29,6 +29,65 @@ const struct xfp_staged_point *xfp_staged_at(const struct xfp_staged *staged, ui
     return best;
 }
 
+int xfp_overlap_category(bool implicit_sync, int copy_engines)
+{
+    if (implicit_sync)
+        return copy_engines == 1 ? 1 : 0;
+    return copy_engines == 1 ? 2 : 3;
+}
+
+static bool fewest_bytes(const struct xfp_stream_point *p, uint64_t bytes)
+{
+    return !bytes || p->bytes < bytes;
+}
+
+/* g: what each of the most streams adds to the smallest size. */
+static double fit_gap(const struct xfp_stream_point *points, size_t count)
+{
+    const struct xfp_stream_point *one = NULL, *most = NULL;
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (fewest_bytes(&points[i], bytes))
+            bytes = points[i].bytes;
+    for (size_t i = 0; i < count; i++) {
+        if (points[i].bytes != bytes)
+            continue;
+        if (points[i].streams == 1)
+            one = &points[i];
+        if (!most || points[i].streams > most->streams)
+            most = &points[i];
+    }
+    if (!one || most == one)
+        return NAN;
+    return fmax((most->median_ns - one->median_ns) / (most->streams - 1), 0);
+}
+
+struct xfp_fit xfp_fit_streams(const struct xfp_stream_point *points, size_t count,
+                               uint64_t first_bytes, double first_ns)
+{
+    struct xfp_fit fit = {.g_ns = fit_gap(points, count)};
+    double time = 0, bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (points[i].streams != 1 || points[i].bytes <= first_bytes)
+            continue;
+        time += points[i].median_ns - first_ns;
+        bytes += (double)(points[i].bytes - first_bytes);
+        if (fewest_bytes(&points[i], fit.fit_min_bytes))
+            fit.fit_min_bytes = points[i].bytes;
+    }
+    fit.G_ns_per_byte = bytes > 0 ? time / bytes : 0;
+    fit.Lo_ns = fmax(first_ns - (double)first_bytes * fit.G_ns_per_byte, 0);
+    fit.valid = fit.G_ns_per_byte > 0 && first_ns > 0 && isfinite(fit.g_ns);
+    for (size_t i = 0; i < count; i++)
+        fit.max_error =
+            fmax(fit.max_error, fabs(xfp_streams_ns(&fit, points[i].bytes, points[i].streams) /
+                                         points[i].median_ns -
+                                     1));
+    return fit;
+}
+
 uint64_t xfp_hybrid_bytes(const struct xfp_staged_point *points, size_t count)
 {
     uint64_t from = 0;

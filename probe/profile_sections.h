@@ -31,6 +31,17 @@ int xfp_add_streams(struct xfp_profile *profile, struct xfp_streams *item);
 int xfp_add_staged(struct xfp_profile *profile, struct xfp_staged *item);
 int xfp_add_overlap(struct xfp_profile *profile, struct xfp_overlap *item);
 
+/*
+ * The model's parameters from transfers on several streams: L+o from one of first_bytes on one
+ * stream, G from all on one stream (section V.A), g from the most streams at the smallest size;
+ * max_error over all points. Not valid when a point that this needs is missing.
+ */
+struct xfp_fit xfp_fit_streams(const struct xfp_stream_point *points, size_t count,
+                               uint64_t first_bytes, double first_ns);
+
+/* Section IV: 1, 2 or 3; 0 for a GPU that is none of them. */
+int xfp_overlap_category(bool implicit_sync, int copy_engines);
+
 /* The hybrid rule: the smallest size from which on 4B is the faster one at every size; 0: none. */
 uint64_t xfp_hybrid_bytes(const struct xfp_staged_point *points, size_t count);
 

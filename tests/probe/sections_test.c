@@ -114,6 +114,48 @@ static void one_of_the_same_name_is_replaced(void **state)
     xfp_free(p);
 }
 
+/* Times made from known parameters; the model finds them, and the error that one point is given. */
+static void parameters_of_streams(void **state)
+{
+    struct xfp_stream_point points[20];
+    const double Lo = 3000, G = 0.02, g = 900, first = Lo + 64 * G;
+    struct xfp_fit fit;
+    size_t n = 0;
+
+    for (uint64_t bytes = 16 << 20; bytes <= 128 << 20; bytes *= 2)
+        for (uint32_t streams = 1; streams <= 256; streams *= 4) {
+            double ns = Lo + (double)bytes * G + (streams - 1) * g;
+
+            points[n++] = (struct xfp_stream_point){bytes, streams, 6, ns, ns, ns};
+        }
+    fit = xfp_fit_streams(points, n, 64, first);
+    assert_true(fit.valid && fabs(fit.Lo_ns - Lo) < 1e-3 && fabs(fit.G_ns_per_byte - G) < 1e-9);
+    assert_true(fabs(fit.g_ns - g) < 1e-3 && fit.max_error < 1e-9);
+    assert_int_equal(fit.fit_min_bytes, 16 << 20);
+    points[7].median_ns /= 1.04; /* 32 MiB on 16 streams: of no part in the fit */
+    fit = xfp_fit_streams(points, n, 64, first);
+    assert_true(fabs(fit.max_error - 0.04) < 1e-9);
+    assert_false(xfp_fit_streams(points, 1, 64, first).valid);
+    assert_false(xfp_fit_streams(points, 0, 64, first).valid);
+}
+
+static void rules(void **state)
+{
+    struct xfp_staged_point p[4] = {{.bytes = 1, .peer_ns = 10, .adaptive_ns = 9},
+                                    {.bytes = 2, .peer_ns = 10, .adaptive_ns = 11},
+                                    {.bytes = 4, .peer_ns = 20, .adaptive_ns = 19},
+                                    {.bytes = 8, .peer_ns = 40, .adaptive_ns = 30}};
+
+    assert_int_equal(xfp_hybrid_bytes(p, 4), 4);
+    assert_int_equal(xfp_hybrid_bytes(p, 2), 0);
+    assert_int_equal(xfp_hybrid_bytes(p, 1), 1);
+    assert_int_equal(xfp_hybrid_bytes(p, 0), 0);
+    assert_int_equal(xfp_overlap_category(true, 1), 1);
+    assert_int_equal(xfp_overlap_category(false, 1), 2);
+    assert_int_equal(xfp_overlap_category(false, 2), 3);
+    assert_int_equal(xfp_overlap_category(true, 2), 0);
+}
+
 /* One thing of the full text made wrong; the line says in which section it is. */
 static void what_makes_no_sense_is_refused(void **state)
 {
@@ -153,6 +195,8 @@ int main(void)
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(questions),
         cmocka_unit_test(one_of_the_same_name_is_replaced),
+        cmocka_unit_test(parameters_of_streams),
+        cmocka_unit_test(rules),
         cmocka_unit_test(what_makes_no_sense_is_refused),
     };
 
