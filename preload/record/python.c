@@ -36,7 +36,7 @@ struct place {
 
 #define FIELD(target, bytes, offset) memcpy(&(target), (bytes) + (offset), sizeof(target))
 
-static bool read_frame(const struct xfs_python_reader *reader, uintptr_t at, struct frame *frame)
+static bool read_frame(struct xfs_python_reader *reader, uintptr_t at, struct frame *frame)
 {
     const struct xfs_python_layout *layout = &reader->python->layout;
     unsigned char bytes[XFS_PYTHON_FRAME_BYTES];
@@ -65,7 +65,7 @@ static int64_t offset_of(const struct xfs_python_layout *layout, const struct fr
     return offset < 2 * units ? offset : -1;
 }
 
-static bool hash_content(const struct xfs_python_reader *reader, struct place *place)
+static bool hash_content(struct xfs_python_reader *reader, struct place *place)
 {
     struct xfs_python_content file, name, lines;
     uint64_t hashes[3];
@@ -79,7 +79,7 @@ static bool hash_content(const struct xfs_python_reader *reader, struct place *p
     return good;
 }
 
-static bool read_place(const struct xfs_python_reader *reader, const struct frame *frame,
+static bool read_place(struct xfs_python_reader *reader, const struct frame *frame,
                        struct place *place)
 {
     const struct xfs_python_layout *layout = &reader->python->layout;
@@ -106,7 +106,7 @@ static bool read_place(const struct xfs_python_reader *reader, const struct fram
 
 /* ---- names and lines of a place that is new --------------------------------------------- */
 
-static uint32_t line_of(const struct xfs_python_reader *reader, const struct place *place)
+static uint32_t line_of(struct xfs_python_reader *reader, const struct place *place)
 {
     unsigned char small[4096], *table = small;
     struct xfs_python_content lines;
@@ -127,7 +127,7 @@ static uint32_t line_of(const struct xfs_python_reader *reader, const struct pla
 }
 
 /* Its SYMBOLS entry, in a segment of its own: at once, and whole. */
-static bool write_symbol(struct xfs_recorder *recorder, const struct xfs_python_reader *reader,
+static bool write_symbol(struct xfs_recorder *recorder, struct xfs_python_reader *reader,
                          const struct place *place, uint32_t id)
 {
     char text[8 * XFS_PYTHON_TEXT + sizeof MODULE_NAME];
@@ -168,8 +168,7 @@ static struct xfs_python_slot *find(const struct xfs_python *python, uint64_t ha
 
 /* Under the lock. */
 static uint32_t insert(struct xfs_recorder *recorder, struct xfs_python *python,
-                       const struct xfs_python_reader *reader, const struct place *place,
-                       uint64_t hash)
+                       struct xfs_python_reader *reader, const struct place *place, uint64_t hash)
 {
     uint64_t found;
     struct xfs_python_slot *slot = find(python, hash, &found);
@@ -185,7 +184,7 @@ static uint32_t insert(struct xfs_recorder *recorder, struct xfs_python *python,
 
 /* 0 when it has no number and cannot get one. */
 static uint32_t number_of(struct xfs_recorder *recorder, struct xfs_python *python,
-                          const struct xfs_python_reader *reader, const struct place *place)
+                          struct xfs_python_reader *reader, const struct place *place)
 {
     uint64_t found, hash = XXH3_64bits(place, sizeof *place) | 1;
     const struct xfs_python_slot *slot = find(python, hash, &found);
@@ -199,7 +198,7 @@ static uint32_t number_of(struct xfs_recorder *recorder, struct xfs_python *pyth
 
 /* ---- the walk --------------------------------------------------------------------------- */
 
-static bool innermost(const struct xfs_python_reader *reader, uintptr_t thread, uintptr_t *frame)
+static bool innermost(struct xfs_python_reader *reader, uintptr_t thread, uintptr_t *frame)
 {
     const struct xfs_python_layout *layout = &reader->python->layout;
     if (thread % sizeof(void *) ||
@@ -214,7 +213,7 @@ static bool innermost(const struct xfs_python_reader *reader, uintptr_t thread, 
 static const char not_kept[] = "not kept"; /* nothing wrong with the interpreter */
 
 /* NULL, or what was not as it should be. */
-static const char *walk(struct xfs_recorder *recorder, const struct xfs_python_reader *reader,
+static const char *walk(struct xfs_recorder *recorder, struct xfs_python_reader *reader,
                         uintptr_t thread, uint64_t *addresses, uint32_t most, uint32_t *depth)
 {
     struct xfs_python *python = &recorder->stacks.python;
@@ -267,9 +266,13 @@ uint32_t xfs_python_take(struct xfs_recorder *recorder, struct xfs_python *pytho
     uintptr_t thread = (uintptr_t)python->thread_state();
     if (thread == 0)
         return 0;
-    bool plain = state == XFS_PYTHON_ON && gettid() == recorder->pid;
-    struct xfs_python_reader reader = {python, plain ? 0 : recorder->pid};
+    pid_t tid = gettid();
+    struct xfs_python_reader reader;
+    reader.python = python;
+    reader.pid = state == XFS_PYTHON_ON && tid == recorder->pid ? 0 : recorder->pid;
+    xfs_python_read_begin(&reader, &python->habits[(uint32_t)tid % XFS_PYTHON_HABITS]);
     const char *why = walk(recorder, &reader, thread, addresses, most, &depth);
+    xfs_python_read_end(&reader);
     if (state == XFS_PYTHON_UNTRIED)
         decide(recorder, python, why, depth);
     return why ? 0 : depth;

@@ -34,6 +34,10 @@ struct xfs_recorder;
 #define XFS_PYTHON_FRAMES 32        /* of one stack, innermost first */
 #define XFS_PYTHON_SLOTS (1u << 16) /* of which three quarters are used */
 
+#define XFS_PYTHON_HABITS 64
+
+struct xfs_python_habit; /* python_memory.h */
+
 struct xfs_python_slot {
     uint64_t hash; /* 0 = empty */
     uint32_t id;
@@ -48,8 +52,9 @@ struct xfs_python {
     void *(*thread_state)(void); /* PyGILState_GetThisThreadState */
     int (*finalizing)(void);     /* NULL: the interpreter does not tell */
     uintptr_t code_type, string_type, bytes_type;
-    uintptr_t start, end; /* the interpreter's code */
-    pthread_mutex_t lock; /* for the rest; the table is read without it */
+    uintptr_t start, end;            /* the interpreter's code */
+    struct xfs_python_habit *habits; /* XFS_PYTHON_HABITS, of threads other than the main one */
+    pthread_mutex_t lock;            /* for the rest; the table is read without it */
     struct xfs_python_slot *slots;
     uint32_t count;
 };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "intercept/resolve.h"
+#include "python_memory.h"
 #include "recorder.h"
 
 struct search {
@@ -93,6 +94,19 @@ static const char *look_up(struct xfs_python *python, void *handle, uint32_t ver
     return xfs_python_layout(version, runtime, &python->layout);
 }
 
+static bool make_room(struct xfs_python *python)
+{
+    size_t slots = XFS_PYTHON_SLOTS * sizeof *python->slots;
+    size_t habits = XFS_PYTHON_HABITS * sizeof *python->habits;
+    unsigned char *memory = mmap(NULL, slots + habits, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    python->slots = (struct xfs_python_slot *)memory;
+    python->habits = (struct xfs_python_habit *)(memory + slots);
+    return true;
+}
+
 void xfs_python_init(struct xfs_recorder *recorder, struct xfs_python *python)
 {
     char text[32];
@@ -104,15 +118,12 @@ void xfs_python_init(struct xfs_recorder *recorder, struct xfs_python *python)
     snprintf(text, sizeof text, "%u.%u", version >> 24, version >> 16 & 255);
     xfs_write_meta(recorder, "python.version", text);
     const char *why = look_up(python, handle, version);
-    void *slots = mmap(NULL, XFS_PYTHON_SLOTS * sizeof *python->slots, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (why == NULL && slots == MAP_FAILED)
+    if (why == NULL && !make_room(python))
         why = "out of memory";
     if (why) {
         xfs_write_meta(recorder, "python.frames", "off");
         xfs_write_meta(recorder, "python.frames.why", why);
         return;
     }
-    python->slots = slots;
     atomic_store_explicit(&python->state, XFS_PYTHON_UNTRIED, memory_order_release);
 }

@@ -11,7 +11,56 @@
 #define MOST_UNITS (1u << 24)
 #define SAMPLE_BYTES 128
 
-bool xfs_python_read(const struct xfs_python_reader *reader, uintptr_t at, void *out, size_t bytes)
+/* ---- reading ---------------------------------------------------------------------------- */
+
+void xfs_python_read_begin(struct xfs_python_reader *reader, struct xfs_python_habit *habit)
+{
+    struct iovec from[XFS_PYTHON_READS], to = {reader->data, 0};
+    reader->habit = NULL;
+    reader->next = 0;
+    reader->used = reader->fetched = 0;
+    if (reader->pid == 0 || habit == NULL ||
+        atomic_flag_test_and_set_explicit(&habit->busy, memory_order_acquire))
+        return;
+    reader->habit = habit;
+    for (uint32_t i = 0; i < habit->count; i++) {
+        from[i] = (struct iovec){(void *)habit->reads[i].at, habit->reads[i].bytes};
+        to.iov_len += habit->reads[i].bytes;
+    }
+    ssize_t n = habit->count ? process_vm_readv(reader->pid, &to, 1, from, habit->count, 0) : 0;
+    reader->fetched = n > 0 ? (size_t)n : 0;
+}
+
+void xfs_python_read_end(struct xfs_python_reader *reader)
+{
+    if (reader->habit == NULL)
+        return;
+    reader->habit->count = reader->next;
+    atomic_flag_clear_explicit(&reader->habit->busy, memory_order_release);
+}
+
+/* True when the read was foreseen. From the first one that was not on, the habit is made anew. */
+static bool foreseen(struct xfs_python_reader *reader, uintptr_t at, void *out, size_t bytes)
+{
+    struct xfs_python_habit *habit = reader->habit;
+    uint32_t i = reader->next;
+    if (habit == NULL || i == XFS_PYTHON_READS || reader->used + bytes > XFS_PYTHON_READ_BYTES)
+        return false;
+    bool same = i < habit->count && habit->reads[i].at == at && habit->reads[i].bytes == bytes &&
+                reader->used + bytes <= reader->fetched;
+    if (same) {
+        memcpy(out, reader->data + reader->used, bytes);
+    } else {
+        habit->reads[i].at = at;
+        habit->reads[i].bytes = bytes;
+        habit->count = reader->fetched = 0;
+    }
+    reader->next++;
+    reader->used += bytes;
+    return same;
+}
+
+bool xfs_python_read(struct xfs_python_reader *reader, uintptr_t at, void *out, size_t bytes)
 {
     if (at < LOWEST_ADDRESS || at >= HIGHEST_ADDRESS || bytes > HIGHEST_ADDRESS - at)
         return false;
@@ -19,13 +68,15 @@ bool xfs_python_read(const struct xfs_python_reader *reader, uintptr_t at, void 
         memcpy(out, (const void *)at, bytes);
         return true;
     }
+    if (foreseen(reader, at, out, bytes))
+        return true;
     struct iovec to = {out, bytes}, from = {(void *)at, bytes};
     return process_vm_readv(reader->pid, &to, 1, &from, 1, 0) == (ssize_t)bytes;
 }
 
 /* ---- objects ---------------------------------------------------------------------------- */
 
-static bool read_head(const struct xfs_python_reader *reader, uintptr_t object, uintptr_t type,
+static bool read_head(struct xfs_python_reader *reader, uintptr_t object, uintptr_t type,
                       unsigned char *head, size_t bytes)
 {
     uintptr_t found;
@@ -35,7 +86,7 @@ static bool read_head(const struct xfs_python_reader *reader, uintptr_t object, 
     return found == type;
 }
 
-bool xfs_python_string(const struct xfs_python_reader *reader, uintptr_t object,
+bool xfs_python_string(struct xfs_python_reader *reader, uintptr_t object,
                        struct xfs_python_content *content)
 {
     const struct xfs_python_layout *layout = &reader->python->layout;
@@ -54,7 +105,7 @@ bool xfs_python_string(const struct xfs_python_reader *reader, uintptr_t object,
     return compact && known && length >= 0 && length <= MOST_UNITS;
 }
 
-bool xfs_python_bytes(const struct xfs_python_reader *reader, uintptr_t object,
+bool xfs_python_bytes(struct xfs_python_reader *reader, uintptr_t object,
                       struct xfs_python_content *content)
 {
     unsigned char head[XFS_PYTHON_SIZE + sizeof(int64_t)];
@@ -66,8 +117,8 @@ bool xfs_python_bytes(const struct xfs_python_reader *reader, uintptr_t object,
     return size >= 0 && size <= MOST_UNITS;
 }
 
-bool xfs_python_sample(const struct xfs_python_reader *reader,
-                       const struct xfs_python_content *content, uint64_t *hash)
+bool xfs_python_sample(struct xfs_python_reader *reader, const struct xfs_python_content *content,
+                       uint64_t *hash)
 {
     unsigned char sample[2 * SAMPLE_BYTES];
     size_t bytes = content->units * content->kind, n = bytes;
@@ -108,9 +159,8 @@ static char *put_utf8(char *out, uint32_t c)
     return out;
 }
 
-bool xfs_python_text(const struct xfs_python_reader *reader,
-                     const struct xfs_python_content *content, bool tail, char *out,
-                     uint32_t *bytes)
+bool xfs_python_text(struct xfs_python_reader *reader, const struct xfs_python_content *content,
+                     bool tail, char *out, uint32_t *bytes)
 {
     unsigned char units[4 * XFS_PYTHON_TEXT];
     size_t n = content->units < XFS_PYTHON_TEXT ? content->units : XFS_PYTHON_TEXT;
