@@ -3,6 +3,7 @@
  * (Comm|Scope's Table 1, "explicit / peer" and "explicit / no peer").
  */
 #include "bench.h"
+#include "bench_peer.h"
 #include "measure.h"
 
 #include <stdio.h>
@@ -25,8 +26,8 @@ static void enumerate_within(struct xfp_session *s, const struct xfp_family *fam
     }
 }
 
-static bool can_access(struct xfp_session *s, const struct xfp_device *from,
-                       const struct xfp_device *to)
+bool xfp_can_access_peer(struct xfp_session *s, const struct xfp_device *from,
+                         const struct xfp_device *to)
 {
     xcu_device a, b;
     int can = 0;
@@ -43,7 +44,8 @@ static void enumerate_between(struct xfp_session *s, const struct xfp_family *fa
         for (size_t j = 0; j < s->device_count; j++) {
             const struct xfp_device *from = &s->devices[i], *to = &s->devices[j];
 
-            for (int peer = i != j && can_access(s, from, to); i != j && peer >= 0; peer--) {
+            for (int peer = i != j && xfp_can_access_peer(s, from, to); i != j && peer >= 0;
+                 peer--) {
                 struct xfp_bench bench = {.family = family,
                                           .direction = XFT_DIR_P2P,
                                           .src = on_device(from),
@@ -86,8 +88,7 @@ static int run_within(struct xfp_session *s, const struct xfp_bench *bench, stru
     return run_copy(s, bench, path, &copy);
 }
 
-/* Both ways, since either context may be asked; what was already so counts as done. */
-static int set_access(struct xfp_session *s, struct xfp_device *a, struct xfp_device *b, bool on)
+int xfp_set_peer_access(struct xfp_session *s, struct xfp_device *a, struct xfp_device *b, bool on)
 {
     struct xfp_device *ends[] = {a, b};
 
@@ -115,11 +116,11 @@ static int run_between(struct xfp_session *s, const struct xfp_bench *bench, str
     int bad = xfp_device_open(s, to) || xfp_device_open(s, from);
 
     if (!bad)
-        bad = set_access(s, from, to, bench->peer_access);
+        bad = xfp_set_peer_access(s, from, to, bench->peer_access);
     if (!bad)
         bad = run_copy(s, bench, path, &copy);
     if (from->context && to->context)
-        set_access(s, from, to, false);
+        xfp_set_peer_access(s, from, to, false);
     return bad ? -1 : 0;
 }
 
