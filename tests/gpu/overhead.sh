@@ -1,6 +1,8 @@
 #!/bin/bash
 # What the recorder costs per call: runs the program overhead bare and under the library, in turn,
 # several times, and prints the medians of the runs and their differences to the bare ones, in ns.
+# Machines change their speed in steps, for whole runs: where least and most lie far apart, the
+# difference of the least runs compares like with like.
 # usage: overhead.sh [BUILD [RUNS [BURSTS [CALLS]]]]
 set -euo pipefail
 
@@ -8,8 +10,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=/dev/null
 . "$here/common.sh"
 build=$(cd "${1:-$here/../../build}" && pwd)
-runs=${2:-5}
-bursts=${3:-200}
+runs=${2:-11}
+bursts=${3:-100}
 calls=${4:-1000}
 library=$build/lib/libxferscope.so
 scratch=$(mktemp -d)
@@ -45,14 +47,15 @@ median_of() { # file
 }
 
 table() { # program
-    local name=$1 bare value
+    local name=$1 bare value bare_least
     bare=$(median_of "$scratch/$name.bare")
+    bare_least=$(sort -n "$scratch/$name.bare" | head -n 1)
     for configuration in "${configurations[@]}"; do
         value=$(median_of "$scratch/$name.$configuration")
-        awk -v n="$name" -v m="${meaning[$configuration]}" -v v="$value" -v b="$bare" \
+        awk -v n="$name" -v m="${meaning[$configuration]}" -v v="$value" -v b="$bare" -v bl="$bare_least" \
             -v low="$(sort -n "$scratch/$name.$configuration" | head -n 1)" \
             -v high="$(sort -n "$scratch/$name.$configuration" | tail -n 1)" \
-            'BEGIN {printf "%-16s %-36s %8.0f %8.0f %8.0f %+8.0f\n", n, m, v, low, high, v - b}'
+            'BEGIN {printf "%-16s %-36s %8.0f %8.0f %8.0f %+8.0f %+8.0f\n", n, m, v, low, high, v - b, low - bl}'
     done
 }
 
@@ -79,7 +82,7 @@ done
     exit 2
 }
 echo "ns per 64-byte cudaMemcpyAsync; medians of $runs runs of $bursts bursts of $calls calls, in turn"
-printf '%-16s %-36s %8s %8s %8s %8s\n' program how median least most "- bare"
+printf '%-16s %-36s %8s %8s %8s %8s %8s\n' program how median least most "- bare" least
 for name in "${measured[@]}"; do
     table "$name"
 done

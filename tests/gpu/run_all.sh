@@ -65,7 +65,7 @@ all_steps() {
     for name in "${reported[@]}"; do
         step 20 "$name: report" report "$name"
     done
-    step 90 "overhead" overhead
+    step 150 "overhead" overhead
     printf '\n== summary: %d steps, %d failed, %d s\n' "${#summary[@]}" "$failures" "$SECONDS"
     printf '%s\n' "${summary[@]}"
     return $((failures > 0))
