@@ -16,7 +16,9 @@ struct xfp_bench {
     const struct xfp_family *family;
     enum xft_direction direction;
     struct xfp_place src, dst;
-    bool peer_access; /* peer copies: enabled while measuring */
+    bool peer_access;   /* peer copies: enabled while measuring */
+    enum xfp_load load; /* of the path */
+    int variant;        /* a family's own */
 };
 
 struct xfp_bench_list {
@@ -43,7 +45,25 @@ extern const struct xfp_family xfp_family_host_copy;   /* host to and from devic
 extern const struct xfp_family xfp_family_device_copy; /* within a device */
 extern const struct xfp_family xfp_family_peer_copy;   /* between devices */
 
+extern const struct xfp_family xfp_family_streams;     /* one transfer on several streams */
+extern const struct xfp_family xfp_family_overlap;     /* what runs at the same time */
+extern const struct xfp_family xfp_family_concurrent;  /* copies of several devices at once */
 extern const struct xfp_family xfp_family_staged_copy; /* between devices through the host */
+extern const struct xfp_family xfp_family_mapped_read; /* zero-copy */
+extern const struct xfp_family xfp_family_mapped_write;
+extern const struct xfp_family xfp_family_mapped_both;
+extern const struct xfp_family
+    xfp_family_loaded_copy; /* copies while the other direction is busy */
+extern const struct xfp_family xfp_family_both_copy;
+extern const struct xfp_family xfp_family_demand; /* managed memory */
+extern const struct xfp_family xfp_family_prefetch;
+extern const struct xfp_family xfp_family_demand_both;
+extern const struct xfp_family xfp_family_prefetch_both;
+extern const struct xfp_family xfp_family_fault;
+extern const struct xfp_family xfp_family_shape; /* 2D copies */
+extern const struct xfp_family xfp_family_batch; /* many small copies */
+extern const struct xfp_family xfp_family_alloc; /* what memory costs */
+extern const struct xfp_family xfp_family_sync;  /* what calls cost */
 
 /* All benchmarks that apply and match the options; 0, or -1 with the session's error when the
  * filter is no regular expression. The caller frees list->items. */
