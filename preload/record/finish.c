@@ -2,6 +2,7 @@
 #include "recorder.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,14 +13,41 @@
 #include "record.h"
 #include "rewrite.h"
 
+/* A counter of the old header that has been carried over: no honest count comes near. */
+#define MOVED (UINT64_C(1) << 62)
+
+/* The header may be exchanged at any moment; a count that comes too late for the old one goes to
+ * the new one, which is in place before the old one is marked. */
+static void count(struct xfs_recorder *recorder, size_t field, uint64_t n)
+{
+    unsigned char *header = (unsigned char *)atomic_load(&recorder->header);
+    if (__atomic_fetch_add((uint64_t *)(header + field), n, __ATOMIC_SEQ_CST) < MOVED)
+        return;
+    header = (unsigned char *)atomic_load(&recorder->header);
+    __atomic_fetch_add((uint64_t *)(header + field), n, __ATOMIC_SEQ_CST);
+}
+
 void xfs_count_events_lost(struct xfs_recorder *recorder, uint64_t n)
 {
-    __atomic_fetch_add(&atomic_load(&recorder->header)->events_lost, n, __ATOMIC_RELAXED);
+    count(recorder, offsetof(struct xft_file_header, events_lost), n);
 }
 
 void xfs_count_stacks_lost(struct xfs_recorder *recorder, uint64_t n)
 {
-    __atomic_fetch_add(&atomic_load(&recorder->header)->stacks_lost, n, __ATOMIC_RELAXED);
+    count(recorder, offsetof(struct xft_file_header, stacks_lost), n);
+}
+
+void xfs_count_records_lost(struct xfs_recorder *recorder, uint64_t n)
+{
+    count(recorder, offsetof(struct xft_file_header, device_lost), n);
+}
+
+/* What was counted in the old header after it was copied into the new one. */
+static void carry_over(uint64_t *from, uint64_t *to, uint64_t copied)
+{
+    uint64_t now = __atomic_exchange_n(from, MOVED, __ATOMIC_SEQ_CST);
+    if (now > copied)
+        __atomic_fetch_add(to, now - copied, __ATOMIC_SEQ_CST);
 }
 
 /* The path may have been deleted, or be somebody else's file by now. */
@@ -40,7 +68,11 @@ static void move_header(struct xfs_recorder *recorder, const struct xft_rewrite 
     close(rewrite->fd);
     if (map == MAP_FAILED)
         return;
-    atomic_store(&recorder->header, map);
+    struct xft_file_header *new = map, copied = *new,
+                           *old = atomic_exchange(&recorder->header, new);
+    carry_over(&old->events_lost, &new->events_lost, copied.events_lost);
+    carry_over(&old->stacks_lost, &new->stacks_lost, copied.stacks_lost);
+    carry_over(&old->device_lost, &new->device_lost, copied.device_lost);
     uint64_t now = xfs_lanes_count(&recorder->lanes);
     if (now > rewrite->slab_events)
         xfs_count_events_lost(recorder, now - rewrite->slab_events);

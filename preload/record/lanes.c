@@ -1,9 +1,12 @@
 #define _GNU_SOURCE
 #include "lanes.h"
 
+#include <linux/membarrier.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "recorder.h"
@@ -13,6 +16,8 @@
 #define MOST_SLABS_AT_ONCE 128
 #define LANES_AT_ONCE 32
 #define RETRY_EVERY 1024 /* refused events, when the disk is full */
+#define SETTLE_ROUNDS 5000
+#define SETTLE_ROUND_NS 100000
 
 static void *map_memory(size_t bytes)
 {
@@ -129,6 +134,30 @@ uint64_t xfs_lanes_count(struct xfs_lanes *lanes)
     return events;
 }
 
+static bool is_any_writing(struct xfs_lanes *lanes, const struct xfs_lane *own)
+{
+    bool found = false;
+    pthread_mutex_lock(&lanes->lock);
+    for (size_t i = 0; i < lanes->segments; i++) {
+        for (size_t j = 0; j < lanes->all_count[i]; j++) {
+            const struct xfs_lane *lane = lanes->all[i][j].lane;
+            if (lane && lane != own && __atomic_load_n(&lane->writing, __ATOMIC_ACQUIRE))
+                found = true;
+        }
+    }
+    pthread_mutex_unlock(&lanes->lock);
+    return found;
+}
+
+/* The barrier: after it a thread has seen the end, or we see its claim. */
+void xfs_lanes_settle(struct xfs_lanes *lanes, const struct xfs_lane *own)
+{
+    if (lanes->lane_count > 1)
+        (void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+    for (int i = 0; i < SETTLE_ROUNDS && is_any_writing(lanes, own); i++)
+        nanosleep(&(struct timespec){0, SETTLE_ROUND_NS}, NULL);
+}
+
 bool xfs_lanes_init(struct xfs_recorder *recorder)
 {
     struct xfs_lanes *lanes = &recorder->lanes;
@@ -152,6 +181,7 @@ static void activate(struct xfs_lane *lane, struct xfs_slab *slab)
     set_state(shared, XFT_SLAB_ACTIVE);
     /* One system call now instead of a page fault every 42 events; older kernels say no. */
     madvise(shared, XFT_SLAB_BYTES, MADV_POPULATE_WRITE);
+    slab->lane = lane;
     lane->slab = slab;
     lane->rows = xft_slab_events(shared);
     lane->next = 0;

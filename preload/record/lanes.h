@@ -21,6 +21,7 @@ struct xfs_recorder;
 struct xfs_slab { /* our view of a slab in the mapping */
     struct xft_slab *shared;
     struct xfs_slab *next;
+    struct xfs_lane *lane; /* that writes to it, while it is ACTIVE */
 };
 
 /* One thread's lane. In private memory: in a forked child nothing here leads to the parent's file.
@@ -32,6 +33,7 @@ struct xfs_lane {
     uint32_t next;          /* row to write */
     uint32_t room;          /* rows in the current slab; 0 = no slab */
     bool busy;              /* between begin and commit */
+    bool writing;           /* this thread is about to change its slab (xfs_lane_claim) */
     bool in_stack;
     uint32_t id;
     pid_t tid;
@@ -67,6 +69,25 @@ void xfs_lane_close(struct xfs_lane *lane);
 
 /* Gets room for the next event: false when there is none (the caller counts the loss). */
 bool xfs_lane_refill(struct xfs_lane *lane);
+
+/*
+ * Before a thread changes its slab: from here to xfs_lane_done() the end of recording waits for
+ * it. What the thread has to look at in between is whether recording has ended. Two plain stores;
+ * the end brings the barrier.
+ */
+static inline void xfs_lane_claim(struct xfs_lane *lane)
+{
+    __atomic_store_n(&lane->writing, true, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+static inline void xfs_lane_done(struct xfs_lane *lane)
+{
+    __atomic_store_n(&lane->writing, false, __ATOMIC_RELEASE);
+}
+
+/* Recording has ended, and everybody can see it: waits a bounded time for threads other than `own`
+ * that are changing their slabs. */
+void xfs_lanes_settle(struct xfs_lanes *lanes, const struct xfs_lane *own);
 
 /* Lock held. The oldest full slab, or NULL. */
 struct xfs_slab *xfs_lanes_pop_full(struct xfs_lanes *lanes);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "intercept/resolve.h"
 #include "log.h"
@@ -41,9 +42,47 @@ static void *open_private(const char *name)
     return handle;
 }
 
+typedef size_t decompress_function(void *, size_t, const void *, size_t);
+
+enum { SAMPLE_BYTES = 4096 };
+
+/* `room` holds the sample, what is made of it, and what comes back. */
+static bool compresses(const struct xft_zstd *zstd, void *context, decompress_function *decompress,
+                       unsigned char *room)
+{
+    unsigned char *packed = room + SAMPLE_BYTES, *back = packed + 2 * SAMPLE_BYTES;
+    for (size_t i = 0; i < SAMPLE_BYTES; i++)
+        room[i] = (unsigned char)(i * i >> 5);
+    size_t n = zstd->compress(context, packed, 2 * SAMPLE_BYTES, room, SAMPLE_BYTES, 3);
+    return !zstd->is_error(n) && n <= 2 * SAMPLE_BYTES &&
+           decompress(back, SAMPLE_BYTES, packed, n) == SAMPLE_BYTES &&
+           memcmp(back, room, SAMPLE_BYTES) == 0;
+}
+
+/* The process may have a library of that name already, of whatever version and make, and then that
+ * one is what dlopen gives: it must show that it works. */
+static bool works(const struct xft_zstd *zstd, decompress_function *decompress)
+{
+    size_t bound = zstd->bound(SAMPLE_BYTES), workspace = zstd->workspace(3);
+    if (bound < SAMPLE_BYTES || bound > 2 * SAMPLE_BYTES || workspace < SAMPLE_BYTES ||
+        workspace > 1u << 26)
+        return false;
+    workspace = (workspace + 4095) / 4096 * 4096;
+    size_t bytes = workspace + 4 * SAMPLE_BYTES;
+    unsigned char *map =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return false;
+    void *context = zstd->init(map, workspace);
+    bool good = context && compresses(zstd, context, decompress, map + workspace);
+    munmap(map, bytes);
+    return good;
+}
+
 static const struct xft_zstd *load_zstd(void)
 {
     static struct xft_zstd zstd;
+    decompress_function *decompress = NULL;
     const struct {
         const char *name;
         void **at;
@@ -53,6 +92,7 @@ static const struct xft_zstd *load_zstd(void)
         {"ZSTD_initStaticCCtx", (void **)&zstd.init},
         {"ZSTD_compressCCtx", (void **)&zstd.compress},
         {"ZSTD_isError", (void **)&zstd.is_error},
+        {"ZSTD_decompress", (void **)&decompress},
     };
     void *handle = open_private("libzstd.so.1");
     for (size_t i = 0; handle && i < sizeof wanted / sizeof *wanted; i++) {
@@ -60,24 +100,33 @@ static const struct xft_zstd *load_zstd(void)
         if (*wanted[i].at == NULL)
             handle = NULL;
     }
-    if (handle)
+    if (handle && works(&zstd, decompress))
         return &zstd;
     dlerror();
-    xfs_log("libzstd.so.1 not found: the trace will be several times larger");
+    xfs_log("libzstd.so.1 %s: the trace will be several times larger",
+            handle ? "does not work" : "not found");
     return NULL;
 }
 
 typedef int backtrace_function(void **, int);
+
+static bool unwinds(backtrace_function *take)
+{
+    void *frames[4] = {NULL};
+    int n = take(frames, 4);
+    return n > 0 && n <= 4 && frames[0] != NULL;
+}
 
 static backtrace_function *load_unwinder(void)
 {
     void *first[1];
     void *handle = open_private("libunwind.so.8");
     void *found = handle ? xfs_real_dlsym(handle, "unw_backtrace") : NULL;
-    if (found)
+    if (found && unwinds((backtrace_function *)found))
         return (backtrace_function *)found;
     dlerror();
-    xfs_log("libunwind.so.8 not found: taking stacks with glibc's backtrace");
+    xfs_log("libunwind.so.8 %s: taking stacks with glibc's backtrace",
+            found ? "does not work" : "not found");
     backtrace(first, 1); /* its first call loads libgcc_s: here, not in a hook */
     return backtrace;
 }

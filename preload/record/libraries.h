@@ -1,7 +1,8 @@
 /*
  * What recording needs beyond libc, loaded privately (RTLD_LOCAL) when it starts, never before:
  * zstd, libunwind, and at the end the symbols module. Looked for by soname, then beside this
- * library and in deps/ beside it. What is missing is said once, and done without.
+ * library and in deps/ beside it. What is missing is said once, and done without. The program may
+ * have brought libraries of those names that are not what they seem: they are tried first.
  *
  * Loaded once and kept, also by forked children.
  */

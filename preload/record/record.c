@@ -170,7 +170,12 @@ static bool prepare_slowly(void)
     struct xfs_guard guard = xfs_guard_enter();
     entered = true;
     struct xfs_lane *lane = attach(recorder);
-    bool room = lane && (lane->next < lane->room || xfs_lane_refill(lane));
+    bool room = false;
+    if (lane) {
+        xfs_lane_claim(lane);
+        room = recorder == current_recorder() && (lane->next < lane->room || xfs_lane_refill(lane));
+        xfs_lane_done(lane);
+    }
     entered = false;
     xfs_guard_leave(guard);
     return room;
@@ -193,19 +198,26 @@ struct xft_event *xfs_event_begin(void)
 
 /* The event goes to the mapping only here, and only while it is this process's: a handler that
  * forked between begin and commit must not make the child write to the parent's file. */
-void xfs_event_commit(struct xft_event *event)
+static void append(struct xfs_lane *lane, const struct xft_event *event)
 {
-    struct xfs_lane *lane = self;
-    if (lane == NULL || event != &lane->event)
-        return;
+    xfs_lane_claim(lane);
     struct xfs_recorder *recorder = current_recorder();
     if (lane->recorder == recorder) {
         lane->rows[lane->next] = *event;
         lane->next++;
         __atomic_store_n(&lane->slab->shared->committed, lane->next, __ATOMIC_RELEASE);
-    } else if (recorder == NULL) {
-        lose_event(); /* recording ended since begin */
     }
+    xfs_lane_done(lane);
+    if (recorder == NULL)
+        lose_event(); /* recording has ended since */
+}
+
+void xfs_event_commit(struct xft_event *event)
+{
+    struct xfs_lane *lane = self;
+    if (lane == NULL || event != &lane->event)
+        return;
+    append(lane, event);
     lane->busy = false;
 }
 
@@ -220,9 +232,7 @@ void xfs_event_write(const struct xft_event *event)
     }
     lane = self;
     lane->busy = true;
-    lane->rows[lane->next] = *event;
-    lane->next++;
-    __atomic_store_n(&lane->slab->shared->committed, lane->next, __ATOMIC_RELEASE);
+    append(lane, event);
     lane->busy = false;
 }
 
@@ -268,7 +278,7 @@ void xfs_count_device_lost(uint64_t n)
     if (recorder == NULL && l)
         recorder = atomic_load(&l->closed);
     if (recorder)
-        __atomic_fetch_add(&atomic_load(&recorder->header)->device_lost, n, __ATOMIC_RELAXED);
+        xfs_count_records_lost(recorder, n);
 }
 
 /* ---- the end ---------------------------------------------------------------------------- */
@@ -286,6 +296,7 @@ __attribute__((destructor)) static void process_ends(void)
     atomic_store(&l->closed, recorder);
     atomic_store(&l->state, STATE_CLOSED);
     atomic_store(&l->current, NULL);
+    xfs_lanes_settle(&recorder->lanes, self);
     xfs_recorder_finish(recorder);
     entered = false;
     xfs_guard_leave(guard);

@@ -53,6 +53,7 @@ struct xfs_recorder {
 
 void xfs_count_events_lost(struct xfs_recorder *recorder, uint64_t n);
 void xfs_count_stacks_lost(struct xfs_recorder *recorder, uint64_t n);
+void xfs_count_records_lost(struct xfs_recorder *recorder, uint64_t n); /* device times */
 
 /* ---- writer.c --------------------------------------------------------------------------- */
 
