@@ -1,0 +1,101 @@
+"""A tree of 50 processes, made by fork, vfork, exec, posix_spawn and as daemons, with environments
+built anew: each has its trace, whole, and processes that never used CUDA have none."""
+import unittest
+
+from illness import ILL, preload_environment, processes, tries
+from lab import Bench, own_lines, record, run, sanitizer_runtime
+
+PROCESSES = 50
+
+
+class Family(Bench):
+    def environment(self, **extra):
+        if sanitizer_runtime():
+            extra["FAMILY_PRELOAD"] = sanitizer_runtime()
+        return preload_environment(XFERSCOPE_OUTPUT=str(self.folder / "run.xft"), **extra)
+
+    def check_run(self):
+        document = processes(self.folder / "run.xft")
+        self.assertEqual(len(document["run"]["processes"]), PROCESSES)
+        self.assertEqual(len(self.traces("run.xft")), PROCESSES)
+        copies = {}
+        for row in document["transfers"]:
+            size = row["bytes"] // row["copies"]
+            copies[size] = copies.get(size, 0) + row["copies"]
+        total = sum(row["copies"] for row in document["transfers"])
+        self.assertEqual(total, PROCESSES * (PROCESSES + 1) // 2, copies)
+        moved = sum(row["bytes"] for row in document["transfers"])
+        self.assertEqual(moved, sum((n + 1) * (1000 + n) for n in range(PROCESSES)))
+
+    def test_tree(self):
+        rounds = tries(1, 10)
+        for _ in range(rounds):
+            result = run([ILL / "family"], cwd=self.folder, env=self.environment())
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+            self.check_run()
+            for path in self.traces("run.xft"):
+                self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+                path.unlink()
+        print(f"{rounds} tries, {PROCESSES} processes each", flush=True)
+
+    def test_not_followed(self):
+        """Only what keeps the environment by itself: children by fork."""
+        env = self.environment(XFERSCOPE_FOLLOW="0")
+        result = run([ILL / "family"], cwd=self.folder, env=env)
+        self.assertEqual(result.returncode, 0)
+        forked_only = 1 + 1  # number 0, and of its children the one made by fork
+        grandchildren = sum(1 for n in range(8, 50) if n % 7 == 0 and (n - 8) // 6 + 1 == 7)
+        self.assertEqual(len(self.traces("run.xft")), forked_only + grandchildren)
+
+    def test_not_without_preload(self):
+        """Only processes that were started with the library pass it on."""
+        script = f"LD_PRELOAD= XFERSCOPE_OUTPUT={self.folder}/run.xft exec {ILL / 'family'} 49"
+        env = self.environment(XFERSCOPE_FOLLOW="0")
+        result = run(["/bin/sh", "-c", script], cwd=self.folder, env=env)
+        self.assertEqual(result.returncode, 0)
+        self.assertFalse((self.folder / "run.xft").exists())
+
+    def test_refusal_in_the_new_environment(self):
+        for refusal in ("XFERSCOPE_FOLLOW=0", "XFERSCOPE_ENABLE=0"):
+            command = ["/usr/bin/env", "-i", refusal, "/usr/bin/env"]
+            result = run(command, cwd=self.folder, env=self.environment())
+            self.assertEqual(result.stdout.decode().splitlines(), [refusal])
+
+    def test_what_the_program_sets_stays(self):
+        command = ["/usr/bin/env", "-i", "XFERSCOPE_OUTPUT=/other", "X=1", "/usr/bin/env"]
+        env = self.environment(XFERSCOPE_STACK_DEPTH="9")
+        result = run(command, cwd=self.folder, env=env)
+        lines = dict(line.split("=", 1) for line in result.stdout.decode().splitlines())
+        self.assertEqual(lines["XFERSCOPE_OUTPUT"], "/other")
+        self.assertEqual(lines["XFERSCOPE_STACK_DEPTH"], "9")
+        self.assertEqual(lines["X"], "1")
+        self.assertEqual(lines["LD_PRELOAD"].split("/")[-1], "libxferscope.so")
+
+    def test_large_environment(self):
+        """Too large to be completed on the stack: handed on as it is, and nothing breaks."""
+        values = [f"V{n}={'x' * 40}" for n in range(6000)]
+        command = ["/usr/bin/env", "-i", *values, "/usr/bin/env"]
+        result = run(command, cwd=self.folder, env=self.environment())
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(len(result.stdout.splitlines()), 6000)
+
+    def test_another_root(self):
+        """Where the library cannot be loaded from, it is not asked for."""
+        hidden = self.folder / "libxferscope.so"
+        hidden.symlink_to(ILL.parent.parent / "lib" / "libxferscope.so")
+        env = self.environment()
+        env["LD_PRELOAD"] = env["LD_PRELOAD"].replace(str(ILL.parent.parent / "lib"), str(self.folder))
+        script = f"rm {hidden}; exec /usr/bin/env -i /usr/bin/env"
+        result = run(["/bin/sh", "-c", script], cwd=self.folder, env=env)
+        self.assertNotIn(b"XFERSCOPE_OUTPUT", result.stdout)
+
+    def test_record(self):
+        result = record(
+            "/usr/bin/env", "-u", "LD_PRELOAD", ILL / "family", "49",
+            cwd=self.folder, options=["-o", "run"],
+        )
+        self.assertRegex(own_lines(result.stderr)[-1], r"1 process, \d+ events in run\.xft")
+
+
+if __name__ == "__main__":
+    unittest.main()
