@@ -86,3 +86,23 @@ printf '%-16s %-36s %8s %8s %8s %8s %8s\n' program how median least most "- bare
 for name in "${measured[@]}"; do
     table "$name"
 done
+
+# In one process, the hook against the driver function behind it: burst by burst, so that the
+# machine's own changes of speed cancel. What a static cudart's cudaMemcpyAsync adds is this hook.
+paired=$build/bin/programs/overhead_paired
+[[ -x $paired ]] || exit 0
+echo
+echo "ns that the hook adds to cuMemcpyHtoDAsync, 64 bytes; $runs runs of $bursts pairs of bursts in one process each"
+printf '%-36s %8s %8s %8s %8s\n' how median least most bare
+for configuration in "${configurations[@]:1}"; do
+    read -ra words <<<"${settings[$configuration]} LD_PRELOAD=$library XFERSCOPE_OUTPUT=$scratch/run"
+    for ((run = 0; run < runs; run++)); do
+        env "${words[@]}" LD_LIBRARY_PATH="$(cuda_path_for "$paired")" "$paired" "$bursts" "$calls"
+        rm -rf "$scratch"/run*
+    done >"$scratch/paired"
+    awk '{print $6}' "$scratch/paired" >"$scratch/added"
+    awk '{print $2}' "$scratch/paired" >"$scratch/past"
+    printf '%-36s %+8.0f %+8.0f %+8.0f %8.0f\n' "${meaning[$configuration]}" "$(median_of "$scratch/added")" \
+        "$(sort -n "$scratch/added" | head -n 1)" "$(sort -n "$scratch/added" | tail -n 1)" \
+        "$(median_of "$scratch/past")"
+done

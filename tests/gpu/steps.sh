@@ -100,7 +100,7 @@ record) record ;;
 device-times) device_times ;;
 against-cupti) against_cupti ;;
 report) report ;;
-overhead) "$here/overhead.sh" "$build" 5 100 1000 ;;
+overhead) "$here/overhead.sh" "$build" 9 60 1000 ;;
 *)
     echo "steps.sh: no such step: ${1:-}" >&2
     exit 2

@@ -1,0 +1,11 @@
+/*
+ * A look-up that the recorder leaves alone: this library's name begins like the driver's own
+ * (libnvidia-), whose look-ups are not substituted (preload/intercept/resolve.h).
+ */
+#include <dlfcn.h>
+
+__attribute__((visibility("default"))) void *unhooked_symbol(void *handle, const char *name);
+void *unhooked_symbol(void *handle, const char *name)
+{
+    return dlsym(handle, name);
+}
