@@ -175,7 +175,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     struct batch b = {.device = &s->devices[to_device ? bench->dst.device : bench->src.device],
                       .to_device = to_device};
     struct xfp_rows rows = {0};
-    int shift = s->options->quick ? 5 : 2, bad = set_up(s, bench, &b);
+    int shift = s->options->quick ? 4 : 2, bad = set_up(s, bench, &b);
 
     for (b.count = 1; b.count <= MOST_COPIES && !bad && !xfp_interrupted(); b.count <<= shift) {
         struct xfp_stats stats;

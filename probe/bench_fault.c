@@ -146,7 +146,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
                       .from = bench->src.device,
                       .to = bench->dst.device};
     struct xfp_timed t = {
-        .device = c.device, .prepare = prepare, .first = queue_chase, .state = &c};
+        .device = c.device, .prepare = prepare, .first = queue_chase, .state = &c, .gated = true};
     struct slope_state state = {&c, xfp_once_timed, &t, 0};
     struct xfp_stats stats = {0};
     int bad = set_up(s, &c);

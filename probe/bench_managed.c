@@ -168,7 +168,8 @@ static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, str
     struct xfp_timed t = {.device = m.device,
                           .prepare = prepare,
                           .first = demand ? queue_touch : queue_prefetch,
-                          .state = &m};
+                          .state = &m,
+                          .gated = demand}; /* prefetching may wait for what is queued before */
     struct way way = {xfp_once_timed, &t, demand && !to_host};
     int bad = set_up(s, &m, false);
 

@@ -63,6 +63,62 @@ static int print_table(const struct xfp_profile *profile, FILE *out)
     return bad ? -1 : 0;
 }
 
+/* A table's name, and its first and last row; sizes as sizes, numbers as numbers. */
+static int add_ends(struct libscols_table *table, const struct xfp_table *t)
+{
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    const struct xfp_row *ends[] = {&t->rows[0], &t->rows[t->row_count - 1]};
+    bool sizes = strstr(t->by, "bytes");
+    char text[32];
+
+    if (!line)
+        return -1;
+    scols_line_set_data(line, 0, t->name);
+    scols_line_set_data(line, 1, t->by);
+    for (size_t i = 0; i < 2; i++) {
+        if (sizes)
+            xfp_size_text(ends[i]->at, text, sizeof(text));
+        else
+            snprintf(text, sizeof(text), "%llu", (unsigned long long)ends[i]->at);
+        scols_line_set_data(line, 2 + 2 * i, text);
+        set_cell(line, 3 + 2 * i, "%.2f", ends[i]->cost.median / 1e3);
+    }
+    return 0;
+}
+
+static int add_scalar(struct libscols_table *table, const struct xfp_scalar *scalar)
+{
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+
+    if (!line)
+        return -1;
+    scols_line_set_data(line, 0, scalar->name);
+    set_cell(line, 3, "%.2f", scalar->cost.median / 1e3);
+    return 0;
+}
+
+/* What is not a path: by size or number, and single costs. */
+static int print_costs(const struct xfp_profile *profile, FILE *out)
+{
+    static const char *const columns[] = {"cost", "by", "from", "us", "to", "us"};
+    struct libscols_table *table = scols_new_table();
+    char *text = NULL;
+    int bad = !table;
+
+    for (size_t c = 0; c < 6 && !bad; c++)
+        bad = !scols_table_new_column(table, columns[c], 0, c > 1 ? SCOLS_FL_RIGHT : 0);
+    for (size_t i = 0; i < profile->table_count && !bad; i++)
+        if (profile->tables[i].row_count)
+            bad = add_ends(table, &profile->tables[i]);
+    for (size_t i = 0; i < profile->scalar_count && !bad; i++)
+        bad = add_scalar(table, &profile->scalars[i]);
+    if (!bad)
+        bad = scols_print_table_to_string(table, &text) || fprintf(out, "\n%s", text) < 0;
+    free(text);
+    scols_unref_table(table);
+    return bad ? -1 : 0;
+}
+
 static int print_text(const struct xfp_profile *profile, FILE *out)
 {
     const struct xfp_machine *m = &profile->machine;
@@ -85,6 +141,8 @@ static int print_text(const struct xfp_profile *profile, FILE *out)
         if (print_table(profile, out))
             return -1;
     }
+    if ((profile->table_count || profile->scalar_count) && print_costs(profile, out))
+        return -1;
     for (size_t i = 0; i < profile->warning_count; i++)
         fprintf(out, "%swarning: %s\n", i ? "" : "\n", profile->warnings[i]);
     return ferror(out) ? -1 : 0;
@@ -96,6 +154,26 @@ static void print_measured(FILE *out, double ns)
         fprintf(out, ",%.10g", ns);
     else
         fputc(',', out);
+}
+
+/* A cost has no places: those cells are empty, and so is the size of a scalar. */
+static void print_cost_csv(FILE *out, const char *name, uint64_t at, const struct xfp_cost *c)
+{
+    fprintf(out, "%s,,,,,,,,,", name);
+    if (at)
+        fprintf(out, "%llu", (unsigned long long)at);
+    fprintf(out, ",%u,%.10g,%.10g,%.10g,%.10g,%.10g,,,\n", c->n, c->median, c->min, c->max,
+            c->ci_low, c->ci_high);
+}
+
+static void print_costs_csv(const struct xfp_profile *profile, FILE *out)
+{
+    for (size_t i = 0; i < profile->table_count; i++)
+        for (size_t j = 0; j < profile->tables[i].row_count; j++)
+            print_cost_csv(out, profile->tables[i].name, profile->tables[i].rows[j].at,
+                           &profile->tables[i].rows[j].cost);
+    for (size_t i = 0; i < profile->scalar_count; i++)
+        print_cost_csv(out, profile->scalars[i].name, 0, &profile->scalars[i].cost);
 }
 
 /* A row per point. Names hold no comma or quote: they are made of the words of terms.h. */
@@ -121,6 +199,7 @@ static int print_csv(const struct xfp_profile *profile, FILE *out)
             fprintf(out, ",%.6g\n", xfp_gbps(t->bytes, t->median_ns));
         }
     }
+    print_costs_csv(profile, out);
     return ferror(out) ? -1 : 0;
 }
 

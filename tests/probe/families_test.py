@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""The benchmarks beyond sweeps of copies, on a simulated machine whose every figure is known.
+
+usage: families_test.py PROBE SIMGPU_FOLDER SCHEMA [unittest options]
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+
+PROBE, SIMGPU, SCHEMA = sys.argv[1:4]
+TOLERANCE = 0.05
+CALL_NS, SUBMIT_NS = 300, 1700
+SIZES = [1 << power for power in range(6, 27, 2)]
+OWN = "^(mapped|copy-|both-ways|demand|prefetch|fault|copies|alloc|register|sync|event|launch)"
+
+
+def path(name, method, direction, src, dst, Lo, G):
+    points = [{"bytes": k, "median_ns": Lo + k * G, "host_ns": SUBMIT_NS,
+               "blocking_ns": Lo + k * G + 3000} for k in SIZES]
+    return {"name": name, "method": method, "direction": direction, "src": src, "dst": dst,
+            "blocking": method == "copy", "device_timed": True, "points": points,
+            "fit": {"Lo_ns": Lo, "g_ns": 800, "G_ns_per_byte": G, "max_error": 0}}
+
+
+def host(memory, node):
+    return {"memory": memory, "device": -1, "numa": node}
+
+
+def there(memory, gpu):
+    return {"memory": memory, "device": gpu, "numa": -1}
+
+
+def machine(gpus, nodes, engines=2):
+    """No two paths alike."""
+    paths = []
+    for i in range(gpus):
+        device, managed, away = there("device", i), there("managed", i), there("managed", -1)
+        for n in range(nodes):
+            far = 1 + 0.5 * (n != i) + 0.1 * i
+            for memory, down in (("pinned", 1.2), ("pageable", 2.5)):
+                paths.append(path(f"copy/{memory}/h2d/{n}{i}", "copy", "H2D", host(memory, n),
+                                  device, 3000 * far, 0.02 * far))
+                paths.append(path(f"copy/{memory}/d2h/{n}{i}", "copy", "D2H", device,
+                                  host(memory, n), 3000 * far * down, 0.02 * far * down))
+            paths.append(path(f"mapped-read/{n}{i}", "mapped-read", "H2D", host("mapped", n), device,
+                              1200 * far, 0.023 * far))
+            paths.append(path(f"mapped-write/{n}{i}", "mapped-write", "D2H", device,
+                              host("mapped", n), 1100 * far, 0.031 * far))
+        paths.append(path(f"d2d/{i}", "copy", "D2D", device, device, 2500, 0.001))
+        for method, Lo in (("demand", 20000), ("prefetch", 90000)):
+            paths.append(path(f"{method}/up/{i}", method, "H2D", away, managed, Lo + 100 * i, 0.2))
+            paths.append(path(f"{method}/down/{i}", method, "D2H", managed, away, Lo * 1.5 + 100 * i,
+                              0.3))
+        for j in range(gpus):
+            if i == j:
+                continue
+            other = there("device", j)
+            paths.append(path(f"peer/{i}{j}", "copy", "P2P", device, other, 4000, 0.009))
+            paths.append(path(f"mapped-read/p{i}{j}", "mapped-read", "P2P", device, other,
+                              1500 + 10 * i, 0.011))
+            paths.append(path(f"mapped-write/p{i}{j}", "mapped-write", "P2P", device, other,
+                              1600 + 10 * i, 0.013))
+            for method, Lo in (("demand", 50000), ("prefetch", 40000)):
+                paths.append(path(f"{method}/p{i}{j}", method, "P2P", managed, there("managed", j),
+                                  Lo + 1000 * i, 0.1))
+    return {"schema": "xferscope-profile", "version": 1,
+            "machine": {"simulated": True, "numa_nodes": nodes, "driver_version": 13000,
+                        "gpus": [{"name": "made", "memory_bytes": 4 << 30, "copy_engines": engines,
+                                  "numa": i % nodes} for i in range(gpus)]},
+            "paths": paths}
+
+
+def probe(given, *options):
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, "machine.json")
+        with open(name, "w", encoding="utf-8") as file:
+            json.dump(given, file)
+        environment = dict(os.environ, LD_LIBRARY_PATH=SIMGPU, XFERSCOPE_SIMGPU_MACHINE=name,
+                           XFERSCOPE_SIMGPU_CLOCK="virtual", XFERSCOPE_SIMGPU_CALL_NS=str(CALL_NS),
+                           XFERSCOPE_SIMGPU_SUBMIT_NS=str(SUBMIT_NS))
+        return subprocess.run([PROBE, "--time-limit", "300", *options], env=environment,
+                              capture_output=True, text=True, timeout=400)
+
+
+def places(p):
+    return p["method"], p["direction"], *((e["memory"], e["device"], e["numa"])
+                                          for e in (p["src"], p["dst"]))
+
+
+class Families(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.given = machine(2, 2)
+        run = probe(cls.given, "--filter", OWN, "--format", "json", "--sizes", "64:16M")
+        if run.returncode or run.stderr:
+            raise AssertionError(f"status {run.returncode}: {run.stderr}")
+        cls.found = json.loads(run.stdout)
+        cls.tables = {t["name"]: t for t in cls.found["tables"]}
+        cls.scalars = {s["name"]: s for s in cls.found["scalars"]}
+
+    def close(self, given, found, what):
+        self.assertLess(abs(found / given - 1), TOLERANCE, f"{what}: {given} became {found}")
+
+    def given_ns(self, name, size):
+        p = next(p for p in self.given["paths"] if p["name"] == name)
+        return p["fit"]["Lo_ns"] + size * p["fit"]["G_ns_per_byte"]
+
+    def rows(self, name):
+        return {row["at"]: row["median"] for row in self.tables[name]["rows"]}
+
+    def test_every_path_is_found(self):
+        found = {places(p): p for p in self.found["paths"] if "load" not in p}
+        for p in self.given["paths"]:
+            if p["method"] == "copy":
+                continue
+            self.assertIn(places(p), found)
+            points = {q["bytes"]: q["median_ns"] for q in found[places(p)]["points"]}
+            self.assertGreaterEqual(len(points), 5)
+            for size, ns in points.items():
+                self.close(p["fit"]["Lo_ns"] + size * p["fit"]["G_ns_per_byte"], ns,
+                           f"{p['name']}, {size} bytes")
+
+    def test_busy_links(self):
+        """The simulation's directions do not slow each other down: nothing may be added."""
+        loaded = [p for p in self.found["paths"] if "load" in p]
+        self.assertEqual(len(loaded), 2 * 2 * 2 * 2)
+        alone = {places(p): p for p in self.given["paths"]}
+        for p in loaded:
+            fit = alone[places(p)]["fit"]
+            for q in p["points"]:
+                self.close(fit["Lo_ns"] + q["bytes"] * fit["G_ns_per_byte"], q["median_ns"],
+                           f"{p['name']}, {q['bytes']} bytes")
+            self.close(fit["G_ns_per_byte"], p["fit"]["G_ns_per_byte"], p["name"])
+
+    def test_both_ways_last_as_long_as_the_slower(self):
+        pairs = {"both-ways/copy/pinned/node1-gpu0": ("copy/pinned/h2d/10", "copy/pinned/d2h/10"),
+                 "both-ways/mapped/mapped/node0-gpu1": ("mapped-read/01", "mapped-write/01"),
+                 "both-ways/mapped/device/gpu0-gpu1": ("mapped-read/p10", "mapped-write/p01"),
+                 "both-ways/demand/managed/gpu1": ("demand/up/1", "demand/down/1"),
+                 "both-ways/prefetch/managed/gpu0": ("prefetch/up/0", "prefetch/down/0")}
+        for name, ways in pairs.items():
+            rows = self.rows(name)
+            self.assertGreaterEqual(len(rows), 4, name)
+            for size, ns in rows.items():
+                if size >= 1 << 20:  # the host's call is part of what a host's clock shows
+                    self.close(max(self.given_ns(way, size) for way in ways), ns, (name, size))
+
+    def test_pageable_both_ways_take_turns_on_one_simulated_processor(self):
+        for size, ns in self.rows("both-ways/copy/pageable/node0-gpu0").items():
+            ways = [self.given_ns(f"copy/pageable/{way}/00", size) for way in ("h2d", "d2h")]
+            self.assertGreater(ns, max(ways))
+            self.assertLess(ns, 1.1 * sum(ways) + 20000)
+
+    def test_a_page_fault_is_the_shortest_migration(self):
+        for i in (0, 1):
+            up, down = (self.scalars[f"fault/managed/{way}/gpu{i}"]["median"]
+                        for way in ("h2d", "d2h"))
+            self.close(self.given_ns(f"demand/up/{i}", 64), up, f"fault on GPU {i}")
+            self.close(self.given_ns(f"demand/down/{i}", 64), down, "fault on the host")
+            across = self.scalars[f"fault/managed/p2p/gpu{i}-gpu{1 - i}"]["median"]
+            self.close(self.given_ns(f"demand/p{i}{1 - i}", 64), across, "fault on a peer's page")
+
+    def test_rows_move_the_same_bytes(self):
+        table = self.tables["copy-2d/pinned/d2h/node1-gpu1"]
+        self.assertEqual((table["by"], table["bytes"]), ("row bytes", 4 << 20))
+        self.assertGreaterEqual(len(table["rows"]), 7)
+        for row in table["rows"]:
+            self.close(self.given_ns("copy/pinned/d2h/11", 4 << 20), row["median"], row["at"])
+
+    def test_copies_by_number(self):
+        names = [f"copies/{way}/{direction}/gpu0" for way in ("single", "batch", "graph", "packed")
+                 for direction in ("h2d", "d2h")]
+        for name in names:
+            self.assertEqual((self.tables[name]["by"], self.tables[name]["bytes"]),
+                             ("copies", 4096))
+            self.assertEqual(list(self.rows(name)), [1, 4, 16, 64, 256, 1024])
+        single, packed = self.rows(names[0]), self.rows("copies/packed/h2d/gpu0")
+        # each call costs the host more than the engine needs for its bytes and the gap
+        self.close(1024 * SUBMIT_NS, single[1024], "1024 calls")
+        self.close(self.given_ns("copy/pinned/h2d/00", 4 << 20), packed[1024], "packed")
+        self.assertLess(self.rows("copies/batch/h2d/gpu0")[1024], single[1024])
+
+    def test_calls_cost_what_was_set(self):
+        for name in ("sync/stream", "sync/event", "sync/context", "event/record", "event/wait"):
+            self.assertEqual(self.scalars[f"{name}/gpu1"]["median"], CALL_NS, name)
+        self.assertEqual(self.scalars["launch/kernel/gpu0"]["median"], SUBMIT_NS)
+        self.assertEqual(self.scalars["launch/kernel-and-sync/gpu0"]["median"], SUBMIT_NS + CALL_NS)
+        for memory in ("device", "managed", "pinned", "mapped", "write-combined"):
+            for what in ("alloc", "free"):
+                rows = self.rows(f"{what}/{memory}/gpu0")
+                self.assertEqual(set(rows), {1 << p for p in range(12, 25, 2)})
+                self.assertEqual(set(rows.values()), {CALL_NS}, (what, memory))
+        for what in ("register", "unregister"):
+            rows = self.rows(f"{what}/pageable/gpu1")
+            self.assertTrue(all(ns >= CALL_NS for ns in rows.values()), rows)
+        self.assertIn("alloc/pool/gpu0", self.tables)
+
+    def test_the_profile_keeps_to_its_schema(self):
+        with open(SCHEMA, encoding="utf-8") as file:
+            schema = json.load(file)
+        jsonschema.validate(self.found, schema)
+        for spoil in (lambda p: p["tables"][0].pop("by"), lambda p: p["scalars"][0].pop("median"),
+                      lambda p: p["tables"][0]["rows"][0].update(at=0),
+                      lambda p: p["paths"][-1].update(load="heavy")):
+            broken = json.loads(json.dumps(self.found))
+            spoil(broken)
+            with self.assertRaises(jsonschema.ValidationError):
+                jsonschema.validate(broken, schema)
+
+
+class Machines(unittest.TestCase):
+    def test_one_copy_engine_serves_one_way_after_the_other(self):
+        given = machine(1, 1, engines=1)
+        listed = probe(given, "--list").stdout
+        self.assertNotIn("copy-both-ways", listed)
+        self.assertIn("copy-under-mapped/pinned/h2d/gpu0", listed)
+        run = probe(given, "--filter", "both-ways/copy/pinned", "--format", "json",
+                    "--sizes", "4M:16M")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        rows = {r["at"]: r["median"] for r in json.loads(run.stdout)["tables"][0]["rows"]}
+        ways = [p["points"] for p in given["paths"] if p["name"].startswith("copy/pinned")]
+        for size, ns in rows.items():
+            both = sum(q["median_ns"] for way in ways for q in way if q["bytes"] == size)
+            self.assertLess(abs(ns / both - 1), TOLERANCE, (size, ns, both))
+        self.assertEqual(set(rows), {1 << 22, 1 << 24})
+
+    def test_small_memory_bounds_managed_memory(self):
+        given = machine(1, 1)
+        given["machine"]["gpus"][0]["memory_bytes"] = 64 << 20
+        run = probe(given, "--filter", "demand/managed", "--format", "json", "--sizes", "64:64M")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        for p in json.loads(run.stdout)["paths"]:
+            self.assertLessEqual(p["points"][-1]["bytes"], 16 << 20)
+        given["machine"]["gpus"][0]["memory_bytes"] = 16 << 20
+        run = probe(given, "--filter", "^fault/managed/h2d", "--format", "json", "--sizes", "64:4M")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("too little free memory", run.stderr)
+
+    def test_quick_measures_the_same_in_fewer_steps(self):
+        full, quick = (probe(machine(1, 1), "--filter", "copies/single/h2d|alloc/device", "--format",
+                             "json", *more) for more in ((), ("--quick",)))
+        full, quick = ({t["name"]: [r["at"] for r in t["rows"]] for t in
+                        json.loads(run.stdout)["tables"]} for run in (full, quick))
+        self.assertEqual(set(full), set(quick))
+        for name, steps in quick.items():
+            self.assertLess(len(steps), len(full[name]))
+            self.assertLess(set(steps), set(full[name]))
+
+    def test_csv_and_text_show_tables_and_scalars(self):
+        options = ("--filter", "sync/stream|alloc/device", "--sizes", "4K:64K")
+        csv = probe(machine(1, 1), *options, "--format", "csv").stdout.splitlines()
+        self.assertTrue(any(line.startswith("sync/stream/gpu0,") for line in csv), csv)
+        self.assertEqual(sum(line.startswith("alloc/device/gpu0,") for line in csv), 3)
+        self.assertEqual({line.count(",") for line in csv}, {csv[0].count(",")})
+        with tempfile.TemporaryDirectory() as folder:
+            text = probe(machine(1, 1), *options, "-o", os.path.join(folder, "m.json")).stdout
+        self.assertRegex(text, r"alloc/device/gpu0 +bytes +4 KiB +0\.30")
+        self.assertRegex(text, r"sync/stream/gpu0 .*0\.30")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
