@@ -13,4 +13,7 @@
  * the program died of. docs/record.md */
 int xferscope_record(int argc, char **argv);
 
+/* doctor*.c: says what works on this machine. docs/doctor.md */
+int xferscope_doctor(int argc, char **argv);
+
 #endif

@@ -18,6 +18,7 @@ static const struct command commands[] = {
     {"probe", xfp_probe_command, "measure what this machine's transfers can reach"},
     {"analyze", xfa_analyze_command, "say which transfers are slow, where and why"},
     {"dump", xfa_dump_command, "print the contents of a trace"},
+    {"doctor", xferscope_doctor, "say what works on this machine"},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 

@@ -1,0 +1,111 @@
+"""xferscope doctor on machines that lack this and that."""
+import json
+import os
+import re
+import unittest
+from pathlib import Path
+
+from illness import ILL, SIMGPU
+from lab import BUILD, Bench, XFERSCOPE, environment, run
+
+CHECKS = [
+    "library", "zstd", "unwind", "symbols", "settings", "preload", "memlock", "output", "clock",
+    "container", "driver", "GPUs", "NVML", "CUPTI", "permission",
+]
+# The same on every machine with the simulated GPU.
+GOLDEN = {
+    "library": ("ok", "BUILD/lib/libxferscope.so"),
+    "zstd": ("ok", "libzstd.so.1: traces are compressed"),
+    "unwind": ("ok", "libunwind.so.8: call stacks are taken with it"),
+    "symbols": (
+        "ok", "libxferscope-symbols.so: names and lines are found when a program ends (with libdw)",
+    ),
+    "settings": ("ok", "the environment sets nothing"),
+    "driver": ("ok", "BUILD/lib/simgpu/libcuda.so.1, CUDA N"),
+    "GPUs": ("warn", "1 simulated (Simulated H200): figures are the model's, not this machine's"),
+    "NVML": ("ok", "not needed for a simulated GPU"),
+    "permission": ("ok", "not needed for a simulated GPU"),
+}
+
+
+def scrub(text):
+    return re.sub(r"CUDA [0-9.]+", "CUDA N", text.replace(str(BUILD), "BUILD"))
+
+
+class Doctor(Bench):
+    def look(self, status, **extra):
+        env = environment(**extra)
+        result = run([XFERSCOPE, "doctor", "--format", "json"], cwd=self.folder, env=env)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        self.assertEqual(result.stderr, b"")
+        document = json.loads(result.stdout)
+        verdicts = [check["verdict"] for check in document["checks"]]
+        for verdict in ("ok", "warn", "fail"):
+            self.assertEqual(document[verdict], verdicts.count(verdict))
+        return {check["check"]: (check["verdict"], check["text"]) for check in document["checks"]}
+
+    def test_simulated(self):
+        checks = self.look(0)
+        self.assertEqual(list(checks), CHECKS)
+        for name, wanted in GOLDEN.items():
+            self.assertEqual((checks[name][0], scrub(checks[name][1])), wanted)
+        self.assertTrue(checks["output"][1].startswith(str(self.folder.resolve())))
+        self.assertEqual(list(self.folder.iterdir()), [], "it leaves no file")
+
+    def test_text_says_the_same(self):
+        result = run([XFERSCOPE, "doctor"], cwd=self.folder)
+        lines = result.stdout.decode().splitlines()
+        self.assertEqual([line[6:20].strip() for line in lines[:-2]], CHECKS)
+        self.assertRegex(lines[-1], r"^\d+ ok, \d+ to know of, 0 failed$")
+
+    def test_no_driver(self):
+        if any((folder / "libcuda.so.1").exists() for folder in map(Path, (
+                "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/local/cuda/compat"))):
+            self.skipTest("this machine has a driver")
+        checks = self.look(1, LD_LIBRARY_PATH="")
+        self.assertEqual(checks["driver"][0], "fail")
+        self.assertEqual(checks["GPUs"][0], "fail")
+
+    def test_broken_driver(self):
+        (self.folder / "libcuda.so.1").symlink_to(ILL / "fake_zstd" / "libzstd.so.1")
+        checks = self.look(1, LD_LIBRARY_PATH=str(self.folder))
+        self.assertIn("does not tell its version", checks["driver"][1])
+
+    def test_library_that_is_none(self):
+        (self.folder / "libunwind.so.8").write_bytes(b"")
+        checks = self.look(0, LD_LIBRARY_PATH=f"{self.folder}:{SIMGPU}")
+        self.assertEqual(checks["unwind"][0], "warn")
+        self.assertIn("file too short", checks["unwind"][1])
+
+    def test_output(self):
+        (self.folder / "file").write_text("")
+        for output, said in (("file/run.xft", "Not a directory"), ("none/run.xft", "No such file"),
+                             ("/proc/run.xft", "/proc")):
+            checks = self.look(1, XFERSCOPE_OUTPUT=output)
+            self.assertEqual(checks["output"][0], "fail", output)
+            self.assertIn(said, checks["output"][1])
+
+    def test_settings(self):
+        checks = self.look(0, XFERSCOPE_OTUPUT="x")
+        self.assertEqual(checks["settings"][0], "warn")
+        self.assertIn("XFERSCOPE_OTUPUT", checks["settings"][1])
+        checks = self.look(0, XFERSCOPE_ENABLE="0")
+        self.assertEqual(checks["settings"][0], "warn")
+        checks = self.look(0, XFERSCOPE_STACKS="a\nb")
+        self.assertNotIn("\n", checks["settings"][1])
+
+    @unittest.skipIf(os.environ.get("XFERSCOPE_ASAN_RUNTIME"), "the sanitizer is preloaded itself")
+    def test_preload(self):
+        checks = self.look(0, LD_PRELOAD=str(ILL / "fake_unwind" / "libunwind.so.8"))
+        self.assertEqual(checks["preload"][0], "warn")
+        self.assertIn("libunwind.so.8", checks["preload"][1])
+
+    def test_usage(self):
+        for words in (["--format", "xml"], ["--format"], ["--no"], ["more"]):
+            result = run([XFERSCOPE, "doctor", *words], cwd=self.folder)
+            self.assertEqual((result.returncode, result.stdout), (2, b""))
+            self.assertEqual(len(result.stderr.splitlines()), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
