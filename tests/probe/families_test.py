@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The benchmarks beyond sweeps of copies, on a simulated machine whose every figure is known.
 
-usage: families_test.py PROBE SIMGPU_FOLDER SCHEMA [unittest options]
+usage: families_test.py PROBE SIMGPU_FOLDER LOSSY_FOLDER SCHEMA [unittest options]
 """
 import json
 import os
@@ -12,7 +12,7 @@ import unittest
 
 import jsonschema
 
-PROBE, SIMGPU, SCHEMA = sys.argv[1:4]
+PROBE, SIMGPU, LOSSY, SCHEMA = sys.argv[1:5]
 TOLERANCE = 0.05
 CALL_NS, SUBMIT_NS = 300, 1700
 SIZES = [1 << power for power in range(6, 27, 2)]
@@ -75,7 +75,7 @@ def machine(gpus, nodes, engines=2):
             "paths": paths}
 
 
-def probe(given, *options):
+def probe(given, *options, loses=""):
     with tempfile.TemporaryDirectory() as folder:
         name = os.path.join(folder, "machine.json")
         with open(name, "w", encoding="utf-8") as file:
@@ -83,6 +83,9 @@ def probe(given, *options):
         environment = dict(os.environ, LD_LIBRARY_PATH=SIMGPU, XFERSCOPE_SIMGPU_MACHINE=name,
                            XFERSCOPE_SIMGPU_CLOCK="virtual", XFERSCOPE_SIMGPU_CALL_NS=str(CALL_NS),
                            XFERSCOPE_SIMGPU_SUBMIT_NS=str(SUBMIT_NS))
+        if loses:
+            environment.update(LD_LIBRARY_PATH=LOSSY, LOSSY_CUDA=loses,
+                               LOSSY_CUDA_DRIVER=os.path.join(SIMGPU, "libcuda.so.1"))
         return subprocess.run([PROBE, "--time-limit", "300", *options], env=environment,
                               capture_output=True, text=True, timeout=400)
 
@@ -229,6 +232,30 @@ class Machines(unittest.TestCase):
             self.assertLess(abs(ns / both - 1), TOLERANCE, (size, ns, both))
         self.assertEqual(set(rows), {1 << 22, 1 << 24})
 
+    def test_lost_data_is_noticed(self):
+        """Each in the benchmark that moves by it: an error, and no figure."""
+        given = machine(1, 1)
+        for loses, bench in (("read", "mapped-read/mapped/h2d/gpu0"),
+                             ("write", "mapped-write/mapped/d2h/gpu0"),
+                             ("write", "both-ways/mapped/mapped/gpu0"),
+                             ("read", "demand/managed/h2d/gpu0"),
+                             ("read", "both-ways/demand/managed/gpu0"),
+                             ("chase", "fault/managed/h2d/gpu0"),
+                             ("h2d", "both-ways/copy/pinned/gpu0"),
+                             ("d2h", "both-ways/copy/pageable/gpu0"),
+                             ("h2d", "copy-both-ways/pinned/h2d/gpu0"),
+                             ("d2h", "copy-under-mapped/pinned/d2h/gpu0"),
+                             ("rows", "copy-2d/pinned/h2d/gpu0"),
+                             ("rows", "copy-2d/pinned/d2h/gpu0"),
+                             ("h2d", "copies/single/h2d/gpu0"), ("batch", "copies/batch/d2h/gpu0"),
+                             ("graph", "copies/graph/h2d/gpu0"),
+                             ("d2h", "copies/packed/d2h/gpu0")):
+            options = ("--filter", f"^{bench}$", "--sizes", "64:8M", "--quick", "--format", "json")
+            run = probe(given, *options, loses=loses)
+            self.assertIn(run.returncode, (1, 3), bench)
+            self.assertRegex(run.stderr, r"wrong data|went astray", bench)
+            self.assertEqual(probe(given, *options, loses="nothing").returncode, 0, bench)
+
     def test_small_memory_bounds_managed_memory(self):
         given = machine(1, 1)
         given["machine"]["gpus"][0]["memory_bytes"] = 64 << 20
@@ -264,4 +291,4 @@ class Machines(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
