@@ -108,7 +108,7 @@ static int measure_size(struct xfp_session *s, struct group *g, struct xfp_point
     for (size_t i = 0; i < g->count && s->options->verify; i++)
         if (xfp_buffer_clear(s, &g->flows[i].dst, g->bytes))
             return -1;
-    if (xfp_repeat(s, run_group, g, xfp_slice_ns(s), point))
+    if (xfp_repeat(s, run_group, g, xfp_step_ns(s, 4), point))
         return -1;
     return verify_group(s, g);
 }
@@ -319,6 +319,8 @@ const struct xfp_family xfp_family_concurrent = {
     .name = "concurrent",
     .summary = "copies of several GPUs at the same time",
     .method = XFP_COPY,
+    .budget_s = 1.5,
+    .quick_budget_s = 0.2,
     .enumerate = enumerate,
     .run = run,
 };

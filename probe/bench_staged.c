@@ -198,10 +198,9 @@ static int measure_grid(struct xfp_session *s, struct stage *g, struct xfp_stage
 }
 
 /* One size, all versions. cells: room for MOST_CELLS; how many were measured comes back. */
-static int measure_size(struct xfp_session *s, struct stage *g, size_t bytes,
+static int measure_size(struct xfp_session *s, struct stage *g, size_t bytes, uint64_t slice,
                         struct xfp_staged_cell *cells, size_t *count, struct xfp_staged_point *p)
 {
-    uint64_t slice = xfp_slice_ns(s);
     int bad;
 
     *p = (struct xfp_staged_point){.bytes = bytes};
@@ -239,8 +238,8 @@ static int sweep(struct xfp_session *s, struct stage *g, struct xfp_staged *resu
         if (xfp_interrupted())
             break;
         xfp_progress(s, result->name, sizes[i]);
-        bad = measure_size(s, g, sizes[i], &result->cells[result->cell_count], &cells, p);
-        s->points_done++;
+        bad = measure_size(s, g, sizes[i], xfp_step_ns(s, count - i),
+                           &result->cells[result->cell_count], &cells, p);
         if (bad || !complete(p))
             break;
         result->point_count++;
@@ -352,6 +351,8 @@ const struct xfp_family xfp_family_staged_copy = {
     .name = "staged-copy",
     .summary = "copies between devices through pinned host buffers, pipelined",
     .method = XFP_COPY,
+    .budget_s = 4,
+    .quick_budget_s = 0.6,
     .enumerate = enumerate,
     .run = run,
 };

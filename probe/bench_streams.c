@@ -159,7 +159,6 @@ static size_t plan(const struct xfp_session *s, size_t most, struct xfp_stream_p
 static int sweep(struct xfp_session *s, struct lanes *l, size_t most, struct xfp_streams *result)
 {
     struct xfp_stream_point first = {.bytes = LEAD_BYTES, .streams = 1};
-    uint64_t slice;
     size_t count;
     int bad;
 
@@ -167,11 +166,10 @@ static int sweep(struct xfp_session *s, struct lanes *l, size_t most, struct xfp
     if (!result->points)
         return xfp_fail(s, "out of memory");
     count = plan(s, most, result->points);
-    slice = xfp_bench_slice_ns(s) / 2 / (count + 1);
-    bad = measure_point(s, l, slice, &first);
+    bad = measure_point(s, l, xfp_step_ns(s, count + 1), &first);
     for (size_t i = 0; i < count && !bad && first.n && !xfp_interrupted(); i++) {
         xfp_progress(s, result->name, result->points[i].bytes);
-        bad = measure_point(s, l, slice, &result->points[i]);
+        bad = measure_point(s, l, xfp_step_ns(s, count - i), &result->points[i]);
         if (bad || !result->points[i].n)
             break;
         result->point_count++;
@@ -254,6 +252,8 @@ const struct xfp_family xfp_family_streams = {
     .name = "streams",
     .summary = "one transfer on 1 to 256 streams, the transfer model held against it",
     .method = XFP_COPY,
+    .budget_s = 3,
+    .quick_budget_s = 0.4,
     .enumerate = enumerate,
     .run = run,
 };
@@ -313,7 +313,7 @@ static int time_overlap(struct xfp_session *s, struct overlap *o, bool h2d, bool
 
     o->h2d = h2d;
     o->d2h = d2h;
-    if (xfp_repeat(s, run_overlap, o, xfp_slice_ns(s), &point))
+    if (xfp_repeat(s, run_overlap, o, xfp_step_ns(s, 3), &point))
         return -1;
     *ns = point.n ? point.median_ns : 0;
     return 0;
@@ -452,6 +452,8 @@ const struct xfp_family xfp_family_overlap = {
     .name = "overlap",
     .summary = "copy engines at once, implicit synchronisation",
     .method = XFP_COPY,
+    .budget_s = 0.5,
+    .quick_budget_s = 0.15,
     .enumerate = enumerate_categories,
     .run = run_categories,
 };

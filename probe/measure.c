@@ -3,9 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "flush.h"
 #include "stats.h"
 
 enum {
+    ROOM = 1024 + XFP_MOST_IN_BATCH,
     MOST_SAMPLES = XFP_MOST_SAMPLES,
     ENOUGH_SAMPLES = 20, /* before the interval's width may end the sampling */
     LEAD_BYTES = 64,
@@ -13,6 +15,7 @@ enum {
     MOST_BURSTS = 25,
     MOST_GAVE_UP = 3, /* spoiled gates before the gate is given up for this GPU */
 };
+#define PAPER_NS 2000000000u /* two forms of a copy, a second each */
 #define WANTED_SPREAD 0.01
 #define BATCH_NS 2e6 /* device time queued behind one gate */
 
@@ -26,6 +29,8 @@ uint64_t xfp_slice_ns(const struct xfp_session *s)
 
     /* a fifth is kept for what is not sampling: filling, verifying, allocating */
     left = left / 5 * 4 / points;
+    if (s->options->paper)
+        return PAPER_NS;
     return left < most ? left : most;
 }
 
@@ -119,6 +124,15 @@ static int elapsed(struct xfp_session *s, xcu_event from, xcu_event to, double *
     return bad;
 }
 
+/* Nothing is in flight: the memory is this thread's. */
+static void flush_host(const struct xfp_session *s, const struct xfp_copy *c, size_t bytes)
+{
+    if (s->options->flush && c->src->host)
+        xfp_flush(c->src->host, bytes);
+    if (s->options->flush && c->dst->host)
+        xfp_flush(c->dst->host, bytes);
+}
+
 static int run_batch(struct xfp_session *s, const struct xfp_copy *c, size_t bytes, struct batch *b)
 {
     struct xfp_device *d = c->device;
@@ -127,8 +141,9 @@ static int run_batch(struct xfp_session *s, const struct xfp_copy *c, size_t byt
     do {
         bool gated = uses_gate(c);
 
-        if (!gated)
+        if (!gated || s->options->flush)
             b->count = 1;
+        flush_host(s, c, bytes);
         if (gated && xfp_gate_close(s, d))
             return -1;
         state = wait_batch(s, c, gated, queue_batch(s, c, bytes, gated, b));
@@ -151,6 +166,14 @@ bool xfp_enough(const struct xfp_session *s, double *samples, size_t n, uint64_t
     stats = xfp_stats_of(samples, n);
     /* a virtual clock is exact: more of the same would say nothing */
     return xfp_stats_spread(&stats) <= (n < ENOUGH_SAMPLES ? 0 : WANTED_SPREAD);
+}
+
+/* Of a sweep; by the paper's rule a second has to pass, whatever the number of samples. */
+static bool sweep_enough(const struct xfp_session *s, double *samples, size_t n, uint64_t until_ns)
+{
+    if (s->options->paper)
+        return n >= XFP_FEWEST_SAMPLES && xfp_wall_ns() >= until_ns;
+    return xfp_enough(s, samples, n, until_ns);
 }
 
 static void set_point(struct xfp_point *point, double *device, double *host, size_t n)
@@ -176,7 +199,7 @@ static size_t batch_size(double copy_ns)
 int xfp_measure_async(struct xfp_session *s, const struct xfp_copy *c, struct xfp_point *point,
                       uint64_t slice_ns)
 {
-    double device[MOST_SAMPLES + XFP_MOST_IN_BATCH], host[MOST_SAMPLES + XFP_MOST_IN_BATCH];
+    double device[ROOM], host[ROOM]; /* by the paper's rule there are more: the last ones count */
     struct batch b = {.count = 1};
     uint64_t until;
     size_t n = 0;
@@ -185,16 +208,16 @@ int xfp_measure_async(struct xfp_session *s, const struct xfp_copy *c, struct xf
         return -1;
     b.count = batch_size(b.device_ns[0]);
     until = xfp_wall_ns() + slice_ns;
-    while (!xfp_enough(s, device, n, until) && !xfp_interrupted()) {
+    while (!sweep_enough(s, device, n, until) && !xfp_interrupted()) {
         if (run_batch(s, c, point->bytes, &b))
             return -1;
         for (size_t i = 0; i < b.count; i++) {
-            device[n] = b.device_ns[i];
-            host[n++] = b.host_ns[i];
+            device[n % ROOM] = b.device_ns[i];
+            host[n++ % ROOM] = b.host_ns[i];
         }
     }
     if (n >= XFP_FEWEST_SAMPLES)
-        set_point(point, device, host, n);
+        set_point(point, device, host, n < ROOM ? n : ROOM);
     return 0;
 }
 
@@ -208,26 +231,29 @@ static xcu_result copy_blocking(const struct xfp_driver *cu, const struct xfp_co
 int xfp_measure_blocking(struct xfp_session *s, const struct xfp_copy *c, struct xfp_point *point,
                          uint64_t slice_ns)
 {
-    double times[MOST_SAMPLES];
+    double times[ROOM];
     uint64_t until = 0;
     size_t n = 0;
     bool warm = false;
 
     do { /* at least the warm-up: the caller looks at the data */
-        uint64_t before = xfp_driver_now_ns(s->cu), after;
-        xcu_result result = copy_blocking(s->cu, c, point->bytes);
+        uint64_t before, after;
+        xcu_result result;
 
+        flush_host(s, c, point->bytes);
+        before = xfp_driver_now_ns(s->cu);
+        result = copy_blocking(s->cu, c, point->bytes);
         after = xfp_driver_now_ns(s->cu);
         if (xfp_check(s, result, "copying"))
             return -1;
         if (warm)
-            times[n++] = (double)(after - before);
+            times[n++ % ROOM] = (double)(after - before);
         else
             until = xfp_wall_ns() + slice_ns;
         warm = true;
-    } while (!xfp_enough(s, times, n, until) && !xfp_interrupted());
+    } while (!sweep_enough(s, times, n, until) && !xfp_interrupted());
     if (n >= XFP_FEWEST_SAMPLES)
-        point->blocking_ns = xfp_stats_of(times, n).median;
+        point->blocking_ns = xfp_stats_of(times, n < ROOM ? n : ROOM).median;
     return 0;
 }
 

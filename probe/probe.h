@@ -18,7 +18,8 @@ enum xfp_probe_status {
     XFP_PROBE_OK = 0,
     XFP_PROBE_FAILED = 1, /* nothing was measured, or the profile could not be written */
     XFP_PROBE_USAGE = 2,
-    XFP_PROBE_PARTLY = 3, /* some benchmarks failed, or the run was interrupted */
+    XFP_PROBE_PARTLY = 3,  /* some benchmarks failed, or the run was interrupted */
+    XFP_PROBE_DIFFERS = 4, /* compared profiles differ beyond noise */
 };
 
 struct xfp_probe_options {
@@ -27,6 +28,10 @@ struct xfp_probe_options {
     int device;                    /* -1: all */
     double time_limit_s;           /* for the whole sweep; 0: 5 s a benchmark, 0.55 s when quick */
     bool quick, quiet, verify;
+    bool paper; /* Comm|Scope's rule: each figure for at least a second, five times */
+    bool flush; /* host memory out of the processor's caches before every explicit copy */
+    struct xfp_profile
+        *resume; /* an earlier run's: moves over, and is not measured again; NULL: none */
 };
 
 /* What has become of a run. */

@@ -1,6 +1,5 @@
 #include "repeat.h"
 
-#include "bench.h"
 #include "stats.h"
 
 enum { MOST_SAMPLES = 256, MOST_SPOILED = 20 };
@@ -36,11 +35,4 @@ int xfp_repeat(struct xfp_session *s, xfp_go go, void *what, uint64_t slice_ns,
     point->ci_low_ns = stats.ci_low;
     point->ci_high_ns = stats.ci_high;
     return 0;
-}
-
-uint64_t xfp_bench_slice_ns(const struct xfp_session *s)
-{
-    uint64_t sizes[64];
-
-    return xfp_slice_ns(s) * xfp_sweep_sizes(s->options, sizes, 64);
 }

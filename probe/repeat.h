@@ -17,7 +17,7 @@ typedef int (*xfp_go)(struct xfp_session *s, void *what, double *ns);
 int xfp_repeat(struct xfp_session *s, xfp_go go, void *what, uint64_t slice_ns,
                struct xfp_point *point);
 
-/* Wall time for a benchmark that shares it among its own parts: what a sweep of all sizes has. */
-uint64_t xfp_bench_slice_ns(const struct xfp_session *s);
+/* Wall time for one of `left` steps of the current benchmark (sample.h). */
+uint64_t xfp_step_ns(const struct xfp_session *s, size_t left);
 
 #endif

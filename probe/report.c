@@ -7,6 +7,7 @@
 
 #include "profile_json.h"
 #include "progress.h"
+#include "summary.h"
 
 static void set_cell(struct libscols_line *line, size_t column, const char *format, double x)
 {
@@ -142,6 +143,8 @@ static int print_text(const struct xfp_profile *profile, FILE *out)
             return -1;
     }
     if ((profile->table_count || profile->scalar_count) && print_costs(profile, out))
+        return -1;
+    if (xfp_print_sections(profile, out))
         return -1;
     for (size_t i = 0; i < profile->warning_count; i++)
         fprintf(out, "%swarning: %s\n", i ? "" : "\n", profile->warnings[i]);

@@ -1,0 +1,26 @@
+/*
+ * The command line of `xferscope probe`.
+ */
+#ifndef XFP_OPTIONS_H
+#define XFP_OPTIONS_H
+
+#include "probe.h"
+#include "report.h"
+
+struct xfp_command {
+    struct xfp_probe_options options;
+    const char *output; /* NULL: the default */
+    const struct xfp_report_format *format;
+    const char *resume;         /* profile to go on with */
+    const char *first, *second; /* profiles to compare */
+    const char *described;      /* profile to summarise instead of measuring */
+    double tolerance;           /* of a comparison: 0.05 = 5 % */
+    bool list, help, sized, summary, full, keep_cached;
+};
+
+extern const char xfp_probe_usage[];
+
+/* Fills command from argv. 0, or the exit status after one line on stderr. */
+int xfp_parse_options(struct xfp_command *command, int argc, char **argv);
+
+#endif

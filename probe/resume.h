@@ -1,0 +1,25 @@
+/*
+ * Going on with an interrupted run: `xferscope probe --resume FILE`.
+ *
+ * What the earlier profile holds in full is not measured again. Of an interrupted run the last
+ * entry of every part may be incomplete, and is measured again.
+ */
+#ifndef XFP_RESUME_H
+#define XFP_RESUME_H
+
+#include "bench.h"
+
+/* Is the profile of this machine, as it is? 0, or -1 with the session's error. */
+int xfp_resume_check(struct xfp_session *s, const struct xfp_profile *old);
+
+/* Takes the benchmarks out of the list that need not be measured again; returns how many. */
+size_t xfp_resume_skip(const struct xfp_session *s, const struct xfp_profile *old,
+                       struct xfp_bench_list *list);
+
+/*
+ * Moves into the session's profile what only the old one holds, before what was measured now, and
+ * its warnings about that. The old profile keeps the rest. 0, or -1 with the session's error.
+ */
+int xfp_resume_merge(struct xfp_session *s, struct xfp_profile *old);
+
+#endif

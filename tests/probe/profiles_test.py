@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""What is done with profiles that are there already: resumed, compared, summarised.
+
+usage: profiles_test.py PROBE FAKE_DRIVER_FOLDER SIMGPU_FOLDER
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROBE, FAKE, SIMGPU = sys.argv[1:4]
+SMALL = ["--sizes", "64:64K", "--time-limit", "60", "--filter", "^copy/|^overlap|^concurrent"]
+
+
+def probe(*options, fault="", driver=FAKE, machine="sim-2socket-4gpu"):
+    environment = dict(os.environ, LD_LIBRARY_PATH=driver, FAKE_CUDA_FAULT=fault,
+                       XFERSCOPE_SIMGPU_MACHINE=machine)
+    return subprocess.run([PROBE, *options], env=environment, capture_output=True, text=True,
+                          timeout=120)
+
+
+def load(name):
+    with open(name, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def store(name, profile):
+    with open(name, "w", encoding="utf-8") as file:
+        json.dump(profile, file)
+
+
+def names(profile):
+    return [item["name"] for part in ("paths", "concurrent", "overlap")
+            for item in profile.get(part, [])]
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def file(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def measure(self, name, *options, status=0, **keywords):
+        run = probe("-o", self.file(name), "--quiet", *SMALL, *options, **keywords)
+        self.assertEqual(run.returncode, status, run.stderr)
+        return load(self.file(name))
+
+
+class Resume(InFolder):
+    def test_an_interrupted_run_is_completed(self):
+        whole = self.measure("whole.json")
+        cut = self.measure("cut.json", fault="interrupt", status=3)
+        self.assertLess(len(names(cut)), len(names(whole)))
+        run = probe("--resume", self.file("cut.json"), "--quiet", *SMALL)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        completed = load(self.file("cut.json"))
+        self.assertEqual(names(completed), names(whole))
+        self.assertFalse(any("interrupted" in w for w in completed["warnings"]))
+        for mine, other in zip(completed["paths"], whole["paths"]):
+            self.assertEqual([p["bytes"] for p in mine["points"]],
+                             [p["bytes"] for p in other["points"]], mine["name"])
+
+    def test_what_is_there_is_not_measured_again(self):
+        profile = self.measure("m.json")
+        marked = profile["paths"][3]
+        for point in marked["points"]:
+            point["n"] = 424242
+        store(self.file("m.json"), profile)
+        run = probe("--resume", self.file("m.json"), "-o", self.file("n.json"), "--quiet", *SMALL)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        again = load(self.file("n.json"))
+        self.assertEqual(names(again), names(profile))
+        self.assertEqual({p["n"] for p in again["paths"][3]["points"]}, {424242})
+
+    def test_missing_sizes_are_measured(self):
+        profile = self.measure("m.json")
+        del profile["paths"][2]["points"][4]
+        store(self.file("m.json"), profile)
+        run = probe("--resume", self.file("m.json"), "--quiet", *SMALL)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        completed = load(self.file("m.json"))
+        path = next(p for p in completed["paths"] if p["name"] == profile["paths"][2]["name"])
+        self.assertEqual(len(path["points"]), 11)
+        self.assertEqual(sorted(names(completed)), sorted(names(profile)))
+
+    def test_other_machines_are_refused(self):
+        profile = self.measure("m.json")
+        for change in ({"machine_id": "0123456789abcdef"}, {"driver_version": 11000},
+                       {"simulated": False}, {"gpus": profile["machine"]["gpus"][:1]}):
+            other = dict(profile, machine=dict(profile["machine"], **change))
+            store(self.file("other.json"), other)
+            run = probe("--resume", self.file("other.json"), *SMALL)
+            self.assertEqual((run.returncode, run.stdout), (1, ""), change)
+            self.assertIn("--resume: the profile was measured with", run.stderr)
+            self.assertEqual(run.stderr.count("\n"), 1)
+            self.assertEqual(load(self.file("other.json")), other)
+
+    def test_a_file_that_is_none(self):
+        run = probe("--resume", self.file("none.json"), *SMALL)
+        self.assertEqual((run.returncode, run.stderr.count("\n")), (1, 1))
+        self.assertFalse(os.path.exists(self.file("none.json")))
+
+
+class Compare(InFolder):
+    def test_two_runs_of_one_machine_agree(self):
+        self.measure("a.json")
+        self.measure("b.json")
+        run = probe("--compare", self.file("a.json"), self.file("b.json"))
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertIn("0 of ", run.stdout)
+
+    def test_a_slower_path_and_a_missing_one_are_named(self):
+        profile = self.measure("a.json")
+        for point in profile["paths"][0]["points"]:
+            for key in ("median_ns", "min_ns", "max_ns", "ci_low_ns", "ci_high_ns"):
+                point[key] *= 1.5
+        gone = profile["paths"].pop(5)["name"]
+        store(self.file("b.json"), profile)
+        run = probe("--compare", self.file("a.json"), self.file("b.json"))
+        self.assertEqual(run.returncode, 4, run.stderr)
+        self.assertIn(profile["paths"][0]["name"], run.stdout)
+        self.assertIn("+50.0 %", run.stdout)
+        self.assertIn(f"only in the first: {gone}", run.stdout)
+        run = probe("--compare", self.file("a.json"), self.file("b.json"), "--filter",
+                    "^" + profile["paths"][1]["name"])
+        self.assertEqual(run.returncode, 0, run.stdout)
+        run = probe("--compare", self.file("a.json"), self.file("b.json"), "--tolerance", "60",
+                    "--filter", profile["paths"][0]["name"])
+        self.assertEqual(run.returncode, 0, run.stdout)
+
+    def test_what_cannot_be_compared(self):
+        profile = self.measure("a.json")
+        store(self.file("empty.json"), dict(profile, paths=[], concurrent=[], overlap=[]))
+        for options, status in ((["a.json"], 2), (["a.json", "none.json"], 1),
+                                (["none.json", "a.json"], 1), (["a.json", "empty.json"], 1),
+                                (["a.json", "a.json", "a.json"], 2)):
+            run = probe("--compare", *(self.file(o) for o in options))
+            self.assertEqual(run.returncode, status, (options, run.stderr))
+            self.assertEqual(run.stderr.count("\n"), 1, options)
+
+
+class Summary(InFolder):
+    def test_two_sockets(self):
+        run = probe("-o", self.file("m.json"), "--quiet", "--sizes", "1M:4M", "--filter",
+                    "^copy/pinned/", driver=SIMGPU)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        run = probe(f"--summary={self.file('m.json')}")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        affinity, direction, links = run.stdout.split("?\n")[1:]
+        self.assertIn("node0-gpu0", affinity)
+        self.assertIn("8 of 8 pairs differ", affinity)
+        self.assertIn("0 of 8 pairs differ", direction)
+        self.assertRegex(links, r" 0 of \d+ pairs differ")
+
+    def test_a_slow_link_and_a_slow_direction_are_found(self):
+        run = probe("-o", self.file("m.json"), "--quiet", "--sizes", "4M:4M", "--filter",
+                    "^copy/pinned/", driver=SIMGPU)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        profile = load(self.file("m.json"))
+        slow = next(p for p in profile["paths"] if p["name"] == "copy/pinned/d2h/node0-gpu1")
+        for key in ("median_ns", "min_ns", "max_ns", "ci_low_ns", "ci_high_ns"):
+            slow["points"][0][key] *= 1.2
+        store(self.file("m.json"), profile)
+        _, direction, links = probe(f"--summary={self.file('m.json')}").stdout.split("?\n")[1:]
+        self.assertIn("1 of 8 pairs differ", direction)
+        self.assertIn("copy/pinned/d2h/node0-gpu1", direction)
+        self.assertIn("3 of ", links)  # against the three other local ones
+
+    def test_one_gpu_one_node_poses_few_questions(self):
+        run = probe("-o", self.file("m.json"), "--quiet", "--sizes", "4M:4M", "--filter",
+                    "^copy/pinned/h2d", driver=SIMGPU, machine="sim-h200")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        run = probe(f"--summary={self.file('m.json')}")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.stdout.count("measured"), 3)
+        self.assertNotIn("differ", run.stdout)
+
+
+class Rules(InFolder):
+    def test_flushing_changes_neither_data_nor_figures_of_a_virtual_clock(self):
+        plain = self.measure("plain.json")
+        flushed = self.measure("flushed.json", "--flush")
+        self.assertEqual(names(plain), names(flushed))
+        for a, b in zip(plain["paths"], flushed["paths"]):
+            for p, q in zip(a["points"], b["points"]):
+                self.assertLess(abs(p["median_ns"] / q["median_ns"] - 1), 0.05, a["name"])
+
+    def test_the_papers_rule_takes_a_second(self):
+        run = probe("--paper", "--no-verify", "--sizes", "64:64", "--format", "json", "--filter",
+                    "^copy/device/d2d/gpu0$")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        point = json.loads(run.stdout)["paths"][0]["points"][0]
+        self.assertEqual(point["n"], 1040)  # as many as are kept; otherwise 6 are exact here
+
+    def test_options_that_exclude_each_other(self):
+        for options in (["--full", "--quick"], ["--full", "--sizes", "64:1K"],
+                        ["--paper", "--quick"], ["--tolerance", "x"], ["--tolerance", "-1"],
+                        ["--resume", ""], ["--summary="], ["--compare", "a.json"]):
+            run = probe(*options)
+            self.assertEqual((run.returncode, run.stderr.count("\n")), (2, 1), options)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
