@@ -140,7 +140,7 @@ static bool is_any_writing(struct xfs_lanes *lanes, const struct xfs_lane *own)
     pthread_mutex_lock(&lanes->lock);
     for (size_t i = 0; i < lanes->segments; i++) {
         for (size_t j = 0; j < lanes->all_count[i]; j++) {
-            const struct xfs_lane *lane = lanes->all[i][j].lane;
+            const struct xfs_lane *lane = __atomic_load_n(&lanes->all[i][j].lane, __ATOMIC_ACQUIRE);
             if (lane && lane != own && __atomic_load_n(&lane->writing, __ATOMIC_ACQUIRE))
                 found = true;
         }
@@ -181,7 +181,7 @@ static void activate(struct xfs_lane *lane, struct xfs_slab *slab)
     set_state(shared, XFT_SLAB_ACTIVE);
     /* One system call now instead of a page fault every 42 events; older kernels say no. */
     madvise(shared, XFT_SLAB_BYTES, MADV_POPULATE_WRITE);
-    slab->lane = lane;
+    __atomic_store_n(&slab->lane, lane, __ATOMIC_RELEASE);
     lane->slab = slab;
     lane->rows = xft_slab_events(shared);
     lane->next = 0;
