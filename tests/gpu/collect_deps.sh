@@ -25,7 +25,7 @@ while read -r path; do
     copy "$path"
 done < <(needed_by "$build"/bin/xferscope "$build"/lib/libxferscope*.so)
 for name in "${at_run_time[@]}"; do
-    path=$(ldconfig -p | awk -v n="$name" '$1 == n && /x86-64/ {print $NF; exit}')
+    path=$(ldconfig -p | awk -v n="$name" '$1 == n && /x86-64/ && !seen++ {print $NF}')
     if [[ -n $path ]]; then
         copy "$path"
         while read -r path; do
