@@ -72,7 +72,7 @@ class Strangers(Bench):
     def test_plugin(self):
         self.assertEqual(self.plugin("local"), {"H2D": (25, 25 * 512)})
 
-    # In the next three the recorder has no say in what names are bound to
+    # In the next three the recorder may have no say in what names are bound to
     # (docs/interception.md, what is not caught); sanitizers do not support the first two at all.
     @unittest.skipIf(sanitizer_runtime(), "the sanitizer refuses RTLD_DEEPBIND")
     def test_deepbind(self):
