@@ -4,6 +4,7 @@
  */
 #include "bench.h"
 #include "buffer.h"
+#include "progress.h"
 #include "sample.h"
 
 #include <stdio.h>
@@ -211,6 +212,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {
         struct xfp_stats stats[2];
 
+        xfp_progress(s, path->name, sizes[i]);
         go.a.bytes = sizes[i];
         bad = measure_size(s, &go, xfp_step_ns(s, count - i), stats);
         if (bad)

@@ -4,6 +4,7 @@
  */
 #include "bench.h"
 #include "buffer.h"
+#include "progress.h"
 #include "sample.h"
 
 #include <stdio.h>
@@ -183,6 +184,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
 
         for (size_t count = b.count; count <= MOST_COPIES; count <<= shift)
             left++;
+        xfp_progress(s, path->name, b.count * EACH);
         bad = measure_count(s, &b, bench->variant, xfp_step_ns(s, left), &stats);
         if (!bad)
             xfp_add_row(&rows, b.count, &stats);

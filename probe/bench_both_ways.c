@@ -6,6 +6,7 @@
 #include "bench.h"
 #include "buffer.h"
 #include "launch.h"
+#include "progress.h"
 #include "sample.h"
 
 #include <math.h>
@@ -189,6 +190,7 @@ static int run_loaded(struct xfp_session *s, const struct xfp_bench *bench, stru
         bad = make_ends(s, &c, to_device ? bench->src : bench->dst);
     count = xfp_coarse_sizes(s, LEAST, c.host.bytes, sizes, XFP_COARSE_ROOM);
     for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {
+        xfp_progress(s, path->name, sizes[i]);
         c.bytes = sizes[i];
         bad = measure_size(s, &c, xfp_step_ns(s, count - i), path);
     }
@@ -246,6 +248,7 @@ struct pair {
     /* pageable copies keep their caller: the second direction has a thread */
     pthread_barrier_t start, end;
     const struct xfp_session *session;
+    const char *name;
     bool stop;
     xcu_result result;
     uint64_t began_ns, ended_ns; /* of the thread */
@@ -331,6 +334,7 @@ static int sweep_pair(struct xfp_session *s, struct pair *p, xfp_once *once, voi
     for (size_t i = 0; i < count && !xfp_interrupted(); i++) {
         struct xfp_stats stats;
 
+        xfp_progress(s, p->name, sizes[i]);
         p->bytes = sizes[i];
         if (s->options->verify &&
             (xfp_buffer_clear(s, &p->up, p->bytes) || xfp_buffer_clear(s, &p->down_host, p->bytes)))
@@ -366,8 +370,10 @@ static int sweep_threads(struct xfp_session *s, struct pair *p, struct xfp_rows 
 
 static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
-    struct pair p = {
-        .device = &s->devices[bench->dst.device], .node = bench->src.numa, .session = s};
+    struct pair p = {.device = &s->devices[bench->dst.device],
+                     .node = bench->src.numa,
+                     .session = s,
+                     .name = path->name};
     struct xfp_rows rows = {0};
     struct xfp_timed t = {
         .device = p.device, .first = queue_up, .second = queue_down, .state = &p, .gated = true};

@@ -7,6 +7,7 @@
 #include "buffer.h"
 #include "launch.h"
 #include "managed.h"
+#include "progress.h"
 #include "sample.h"
 
 #include <stdio.h>
@@ -156,6 +157,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
         state.state = &c;
     }
     state.room = c.memory.bytes / STRIDE;
+    xfp_progress(s, path->name, 0);
     if (!bad)
         bad = xfp_sample(s, once_slope, &state, xfp_step_ns(s, 1), &stats, 1);
     xfp_managed_free(s, &c.memory);

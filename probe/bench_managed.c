@@ -7,6 +7,7 @@
 #include "buffer.h"
 #include "launch.h"
 #include "managed.h"
+#include "progress.h"
 #include "sample.h"
 
 #include <stdio.h>
@@ -16,10 +17,12 @@ enum { LEAST = 4096, SINK_BYTES = 16 };
 #define MOST ((size_t)64 << 20)
 
 struct migration {
+    const char *name;
     struct xfp_device *device; /* where the timed work is queued */
+    struct xfp_device *peer;   /* both ways between devices: where the other kernel runs */
     struct xfp_managed memory; /* goes from `from` to `to` */
     struct xfp_managed back;   /* both ways at once: the other way */
-    struct xfp_buffer sink;
+    struct xfp_buffer sink, peer_sink;
     int from, to; /* device ordinals, XFP_HOST */
     uint64_t bytes;
 };
@@ -69,7 +72,24 @@ static int once_host_touch(struct xfp_session *s, void *state, double *ns)
     return 0;
 }
 
-/* A kernel touches one buffer while the host touches the other: until both are done. */
+static xcu_result touch_on_peer(struct xfp_session *s, const struct migration *m)
+{
+    xcu_result result = s->cu->cuCtxSetCurrent(m->peer->context);
+
+    return result ? result
+                  : xfp_launch_read(s, m->peer, m->peer->stream, m->back.address, m->bytes,
+                                    m->peer_sink.address);
+}
+
+static xcu_result wait_for_peer(struct xfp_session *s, const struct migration *m)
+{
+    xcu_result result = s->cu->cuStreamSynchronize(m->peer->stream);
+
+    return result ? result : s->cu->cuCtxSetCurrent(m->device->context);
+}
+
+/* A kernel touches one buffer while the host, or another device's kernel, touches the other: until
+ * both are done, by the host's clock. */
 static int once_both_touch(struct xfp_session *s, void *state, double *ns)
 {
     struct migration *m = state;
@@ -80,7 +100,12 @@ static int once_both_touch(struct xfp_session *s, void *state, double *ns)
         return -1;
     before = xfp_driver_now_ns(s->cu);
     result = queue_touch(s, m, m->device->stream);
-    xfp_managed_touch(s, &m->back, m->bytes);
+    if (!result && m->peer)
+        result = touch_on_peer(s, m);
+    else if (!result)
+        xfp_managed_touch(s, &m->back, m->bytes);
+    if (!result && m->peer)
+        result = wait_for_peer(s, m);
     if (!result)
         result = s->cu->cuStreamSynchronize(m->device->stream);
     *ns = (double)(xfp_driver_now_ns(s->cu) - before);
@@ -124,6 +149,7 @@ static int sweep(struct xfp_session *s, struct migration *m, const struct way *w
     for (size_t i = 0; i < count && !xfp_interrupted(); i++) {
         struct xfp_stats stats;
 
+        xfp_progress(s, m->name, sizes[i]);
         m->bytes = sizes[i];
         if (xfp_sample(s, way->once, way->state, xfp_step_ns(s, count - i), &stats, 1) ||
             verify(s, m, way->once, way->state, way->kernel))
@@ -149,7 +175,14 @@ static int set_up(struct xfp_session *s, struct migration *m, bool both)
         (both && xfp_managed_make(s, m->device, most, &m->back)) ||
         xfp_buffer_make(s, m->device, device, SINK_BYTES, &m->sink))
         return -1;
-    return 0;
+    if (!both || m->from < 0)
+        return 0;
+    m->peer = from;
+    device.device = m->from;
+    if (xfp_device_open_kernels(s, m->peer) ||
+        xfp_buffer_make(s, m->peer, device, SINK_BYTES, &m->peer_sink))
+        return -1;
+    return xfp_device_open(s, m->device);
 }
 
 static void tear_down(struct xfp_session *s, struct migration *m)
@@ -157,12 +190,14 @@ static void tear_down(struct xfp_session *s, struct migration *m)
     xfp_managed_free(s, &m->memory);
     xfp_managed_free(s, &m->back);
     xfp_buffer_free(s, &m->sink);
+    xfp_buffer_free(s, &m->peer_sink);
 }
 
 static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
     bool demand = bench->family->method == XFP_DEMAND, to_host = bench->dst.device < 0;
-    struct migration m = {.device = &s->devices[to_host ? bench->src.device : bench->dst.device],
+    struct migration m = {.name = path->name,
+                          .device = &s->devices[to_host ? bench->src.device : bench->dst.device],
                           .from = bench->src.device,
                           .to = bench->dst.device};
     struct xfp_timed t = {.device = m.device,
@@ -190,7 +225,8 @@ static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, str
 static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
     bool demand = bench->family->method == XFP_DEMAND;
-    struct migration m = {.device = &s->devices[bench->dst.device],
+    struct migration m = {.name = path->name,
+                          .device = &s->devices[bench->dst.device],
                           .from = bench->src.device,
                           .to = bench->dst.device};
     struct xfp_timed t = {.device = m.device,
@@ -248,20 +284,33 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
     }
 }
 
+static void add_both(struct xfp_bench_list *list, const struct xfp_family *family, int from, int to)
+{
+    struct xfp_bench bench = {.family = family,
+                              .direction = from < 0 ? XFT_DIR_H2D : XFT_DIR_P2P,
+                              .src = {XFT_MEM_MANAGED, from, -1},
+                              .dst = {XFT_MEM_MANAGED, to, -1}};
+    char pair[16] = "";
+
+    if (from >= 0)
+        snprintf(pair, sizeof(pair), "gpu%d-", from);
+    snprintf(bench.name, sizeof(bench.name), "both-ways/%s/managed/%sgpu%d",
+             xfp_method_word(family->method), pair, to);
+    xfp_bench_add(list, &bench);
+}
+
 static void enumerate_both(struct xfp_session *s, const struct xfp_family *family,
                            struct xfp_bench_list *list)
 {
     for (size_t i = 0; i < s->device_count; i++) {
         int device = s->devices[i].ordinal;
-        struct xfp_bench bench = {.family = family,
-                                  .direction = XFT_DIR_H2D,
-                                  .src = {XFT_MEM_MANAGED, XFP_HOST, -1},
-                                  .dst = {XFT_MEM_MANAGED, device, -1}};
 
-        snprintf(bench.name, sizeof(bench.name), "both-ways/%s/managed/gpu%d",
-                 xfp_method_word(family->method), device);
-        if (xfp_managed_applies(s, device))
-            xfp_bench_add(list, &bench);
+        if (!xfp_managed_applies(s, device))
+            continue;
+        add_both(list, family, XFP_HOST, device);
+        for (size_t j = i + 1; j < s->device_count; j++)
+            if (xfp_managed_applies(s, s->devices[j].ordinal))
+                add_both(list, family, device, s->devices[j].ordinal);
     }
 }
 

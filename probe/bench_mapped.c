@@ -6,6 +6,7 @@
 #include "bench.h"
 #include "buffer.h"
 #include "launch.h"
+#include "progress.h"
 #include "sample.h"
 
 #include <stdio.h>
@@ -143,6 +144,7 @@ static int set_peers(struct xfp_session *s, const struct xfp_bench *bench, bool 
 
 /* Everything a benchmark holds. */
 struct setup {
+    const char *name;
     struct xfp_device *device; /* whose kernels run */
     struct xfp_buffer src, dst, sink;
     uint64_t most;
@@ -229,6 +231,7 @@ static int sweep(struct xfp_session *s, struct xfp_timed *t, struct setup *u, st
     for (size_t i = 0; i < count && !xfp_interrupted(); i++) {
         struct xfp_stats stats;
 
+        xfp_progress(s, u->name, sizes[i]);
         m->bytes = sizes[i];
         if (xfp_sample(s, xfp_once_timed, t, xfp_step_ns(s, count - i), &stats, 1) ||
             verify(s, t, u, m))
@@ -245,7 +248,8 @@ static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, str
 {
     bool read = bench->family->method == XFP_MAPPED_READ;
     struct xfp_place none = {XFT_MEM_UNKNOWN, -1, -1};
-    struct setup u = {.device = &s->devices[read ? bench->dst.device : bench->src.device]};
+    struct setup u = {.name = path->name,
+                      .device = &s->devices[read ? bench->dst.device : bench->src.device]};
     struct mapped m;
     struct xfp_timed t = {
         .device = u.device, .first = read ? queue_read : queue_write, .state = &m, .gated = true};
@@ -267,7 +271,8 @@ static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, str
 static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
     struct xfp_place there = bench->peer_access ? bench->dst : bench->src;
-    struct setup u = {.device =
+    struct setup u = {.name = path->name,
+                      .device =
                           &s->devices[bench->peer_access ? bench->src.device : bench->dst.device]};
     struct xfp_rows rows = {0};
     struct mapped m;

@@ -4,6 +4,7 @@
  */
 #include "bench.h"
 #include "buffer.h"
+#include "progress.h"
 #include "sample.h"
 
 #include <stdio.h>
@@ -103,6 +104,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
 
         for (size_t row = p.row; row <= MOST_ROW; row <<= shift)
             left++;
+        xfp_progress(s, path->name, p.row);
         bad = measure_row(s, &p, xfp_step_ns(s, left), &stats);
         if (!bad)
             xfp_add_row(&rows, p.row, &stats);

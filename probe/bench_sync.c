@@ -4,6 +4,7 @@
  */
 #include "bench.h"
 #include "launch.h"
+#include "progress.h"
 #include "sample.h"
 
 #include <stdio.h>
@@ -117,6 +118,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     if (!bad) /* the event that is waited for has passed */
         bad = xfp_check(s, record_event(s, &go), "recording an event") ||
               xfp_check(s, sync_stream(s, &go), "synchronising");
+    xfp_progress(s, path->name, 0);
     if (!bad)
         bad = xfp_sample(s, once, &go, xfp_step_ns(s, 1), &stats, 1);
     if (go.sink)

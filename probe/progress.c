@@ -21,18 +21,30 @@ static bool shown(const struct xfp_session *s)
     return !s->options->quiet && isatty(STDERR_FILENO);
 }
 
+/* Sweeps of copies by the pace so far, the others by their budgets. */
+static uint64_t left_ns(const struct xfp_session *s)
+{
+    uint64_t now = xfp_wall_ns(), left = s->reserved_ns;
+
+    if (s->bench_deadline_ns > now)
+        left += s->bench_deadline_ns - now;
+    if (s->points_planned > s->points_done)
+        left += s->points_done
+                    ? (now - s->started_ns) / s->points_done * (s->points_planned - s->points_done)
+                    : s->deadline_ns - s->started_ns - s->reserved_ns;
+    return left;
+}
+
 void xfp_progress(struct xfp_session *s, const char *name, uint64_t bytes)
 {
-    uint64_t spent = xfp_wall_ns() - s->started_ns;
-    uint64_t left = s->points_done ? spent / s->points_done * (s->points_planned - s->points_done)
-                                   : s->deadline_ns - s->started_ns;
-    char size[32];
+    char size[32] = "";
 
     if (!shown(s))
         return;
-    fprintf(stderr, "\r\033[K[%zu/%zu] %s %s, about %llu s left", s->points_done + 1,
-            s->points_planned, name, xfp_size_text(bytes, size, sizeof(size)),
-            (unsigned long long)(left / 1000000000u));
+    if (bytes)
+        xfp_size_text(bytes, size, sizeof(size));
+    fprintf(stderr, "\r\033[K%s %s, about %llu s left", name, size,
+            (unsigned long long)((left_ns(s) + 500000000u) / 1000000000u));
     fflush(stderr);
 }
 

@@ -145,6 +145,8 @@ class Families(unittest.TestCase):
                  "both-ways/mapped/mapped/node0-gpu1": ("mapped-read/01", "mapped-write/01"),
                  "both-ways/mapped/device/gpu0-gpu1": ("mapped-read/p10", "mapped-write/p01"),
                  "both-ways/demand/managed/gpu1": ("demand/up/1", "demand/down/1"),
+                 "both-ways/demand/managed/gpu0-gpu1": ("demand/p01", "demand/p10"),
+                 "both-ways/prefetch/managed/gpu0-gpu1": ("prefetch/p01", "prefetch/p10"),
                  "both-ways/prefetch/managed/gpu0": ("prefetch/up/0", "prefetch/down/0")}
         for name, ways in pairs.items():
             rows = self.rows(name)
