@@ -107,13 +107,12 @@ static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, 
                   FILE *out)
 {
     const struct xft_event *e = &batch->events[row];
-    const struct xfa_call *call = xfa_trace_call(trace, e->call);
     json_t *json = object("event");
     set_number(json, "lane", batch->lane);
     set_number(json, "seq", batch->first_seq + row);
     set_signed(json, "tid", batch->tid);
     set_text(json, "kind", xfa_event_word(e->kind));
-    set_text(json, "call", call ? call->name : NULL);
+    set_text(json, "call", xfa_event_function(trace, e));
     set_number(json, "start_ns", e->start_ns);
     set_number(json, "end_ns", e->end_ns);
     set_number(json, "bytes", e->bytes);

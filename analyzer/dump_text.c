@@ -8,8 +8,17 @@
 #include "alloc.h"
 #include "site.h"
 
-const char *const xfa_flag_words[6] = {"async",      "captured", "failed",
-                                       "per-thread", "guessed",  "stream-known"};
+const char *const xfa_flag_words[7] = {"async",   "captured",     "failed", "per-thread",
+                                       "guessed", "stream-known", "graph"};
+
+const char *xfa_event_function(const struct xfa_trace *trace, const struct xft_event *event)
+{
+    if (event->kind == XFT_EVENT_DEVICE_COPY || event->kind == XFT_EVENT_KERNEL ||
+        event->kind == XFT_EVENT_MEMSET)
+        return NULL;
+    const struct xfa_call *call = xfa_trace_call(trace, event->call);
+    return call ? call->name : NULL;
+}
 
 const char *xfa_event_word(unsigned kind)
 {
@@ -101,14 +110,14 @@ static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, 
                   FILE *out)
 {
     const struct xft_event *e = &batch->events[row];
-    const struct xfa_call *call = xfa_trace_call(trace, e->call);
+    const char *function = xfa_event_function(trace, e);
     const char *word = xfa_event_word(e->kind);
     fprintf(out,
             "event %u:%" PRIu64 " tid=%d %s %s start=%" PRIu64 " end=%" PRIu64 " bytes=%" PRIu64
             " %s src=0x%" PRIx64 " (%s %d) dst=0x%" PRIx64 " (%s %d) device=%d stream=0x%" PRIx64
             " width=%" PRIu64 " count=%u stack=%u correlation=%u status=%d aux=%" PRIu64,
             batch->lane, batch->first_seq + row, batch->tid, word ? word : "unknown",
-            call ? call->name : "-", e->start_ns, e->end_ns, e->bytes,
+            function ? function : "-", e->start_ns, e->end_ns, e->bytes,
             xft_direction_word(e->direction), e->src, xft_memory_word(e->src_mem), e->src_place,
             e->dst, xft_memory_word(e->dst_mem), e->dst_place, e->device, e->stream, e->width,
             e->count, e->stack, e->correlation, e->status, e->aux);
