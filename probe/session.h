@@ -38,6 +38,7 @@ struct xfp_session {
     unsigned char *check;             /* where results are looked at */
     size_t most_bytes;                /* largest size asked for */
     uint64_t started_ns, deadline_ns; /* monotonic clock */
+    uint64_t give_up_ns;              /* nothing is begun any more */
     uint64_t bench_deadline_ns;       /* of a benchmark with a budget of its own */
     uint64_t reserved_ns;             /* of the time limit, for those still to come */
     double budget_scale;              /* the time limit over the usual one */
