@@ -253,7 +253,7 @@ const struct xfp_family xfp_family_streams = {
     .summary = "one transfer on 1 to 256 streams, the transfer model held against it",
     .method = XFP_COPY,
     .budget_s = 3,
-    .quick_budget_s = 0.4,
+    .quick_budget_s = 0.3,
     .enumerate = enumerate,
     .run = run,
 };

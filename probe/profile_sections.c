@@ -41,32 +41,49 @@ static bool fewest_bytes(const struct xfp_stream_point *p, uint64_t bytes)
     return !bytes || p->bytes < bytes;
 }
 
-/* g: what each of the most streams adds to the smallest size. */
-static double fit_gap(const struct xfp_stream_point *points, size_t count)
+static double largest_error(const struct xfp_fit *fit, const struct xfp_stream_point *points,
+                            size_t count)
 {
-    const struct xfp_stream_point *one = NULL, *most = NULL;
-    uint64_t bytes = 0;
+    double most = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        double ns = xfp_streams_ns(fit, points[i].bytes, points[i].streams);
+
+        most = fmax(most, fabs(ns / points[i].median_ns - 1));
+    }
+    return most;
+}
+
+/* g with the least largest error, between 0 and what would be all of a point's time. The error is
+ * the largest of several |a + b g|: it has one minimum, which halving by thirds finds. */
+static double fit_gap(struct xfp_fit fit, const struct xfp_stream_point *points, size_t count)
+{
+    double low = 0, high = 0;
 
     for (size_t i = 0; i < count; i++)
-        if (fewest_bytes(&points[i], bytes))
-            bytes = points[i].bytes;
-    for (size_t i = 0; i < count; i++) {
-        if (points[i].bytes != bytes)
-            continue;
-        if (points[i].streams == 1)
-            one = &points[i];
-        if (!most || points[i].streams > most->streams)
-            most = &points[i];
-    }
-    if (!one || most == one)
+        if (points[i].streams > 1)
+            high = fmax(high, points[i].median_ns / (points[i].streams - 1));
+    if (!(high > 0))
         return NAN;
-    return fmax((most->median_ns - one->median_ns) / (most->streams - 1), 0);
+    for (int step = 0; step < 200; step++) {
+        double third = (high - low) / 3, at_low, at_high;
+
+        fit.g_ns = low + third;
+        at_low = largest_error(&fit, points, count);
+        fit.g_ns = high - third;
+        at_high = largest_error(&fit, points, count);
+        if (at_low <= at_high)
+            high -= third;
+        else
+            low += third;
+    }
+    return (low + high) / 2;
 }
 
 struct xfp_fit xfp_fit_streams(const struct xfp_stream_point *points, size_t count,
                                uint64_t first_bytes, double first_ns)
 {
-    struct xfp_fit fit = {.g_ns = fit_gap(points, count)};
+    struct xfp_fit fit = {.g_ns = NAN};
     double time = 0, bytes = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -79,12 +96,10 @@ struct xfp_fit xfp_fit_streams(const struct xfp_stream_point *points, size_t cou
     }
     fit.G_ns_per_byte = bytes > 0 ? time / bytes : 0;
     fit.Lo_ns = fmax(first_ns - (double)first_bytes * fit.G_ns_per_byte, 0);
+    if (fit.G_ns_per_byte > 0)
+        fit.g_ns = fit_gap(fit, points, count);
     fit.valid = fit.G_ns_per_byte > 0 && first_ns > 0 && isfinite(fit.g_ns);
-    for (size_t i = 0; i < count; i++)
-        fit.max_error =
-            fmax(fit.max_error, fabs(xfp_streams_ns(&fit, points[i].bytes, points[i].streams) /
-                                         points[i].median_ns -
-                                     1));
+    fit.max_error = largest_error(&fit, points, count);
     return fit;
 }
 

@@ -33,7 +33,7 @@ int xfp_add_overlap(struct xfp_profile *profile, struct xfp_overlap *item);
 
 /*
  * The model's parameters from transfers on several streams: L+o from one of first_bytes on one
- * stream, G from all on one stream (section V.A), g from the most streams at the smallest size;
+ * stream, G from all on one stream (section V.A), g so that the largest error is the least;
  * max_error over all points. Not valid when a point that this needs is missing.
  */
 struct xfp_fit xfp_fit_streams(const struct xfp_stream_point *points, size_t count,

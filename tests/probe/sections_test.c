@@ -134,7 +134,7 @@ static void parameters_of_streams(void **state)
     assert_int_equal(fit.fit_min_bytes, 16 << 20);
     points[7].median_ns /= 1.04; /* 32 MiB on 16 streams: of no part in the fit */
     fit = xfp_fit_streams(points, n, 64, first);
-    assert_true(fabs(fit.max_error - 0.04) < 1e-9);
+    assert_true(fit.max_error > 0.03 && fit.max_error < 0.0400001 && fabs(fit.g_ns - g) < 100);
     assert_false(xfp_fit_streams(points, 1, 64, first).valid);
     assert_false(xfp_fit_streams(points, 0, 64, first).valid);
 }
