@@ -392,7 +392,7 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
     if (p.other)
         s->cu->cuStreamDestroy(p.other);
     xfp_unbind(s);
-    return xfp_add_table(s, &rows, "bytes", "ns", 0, "%s", path->name) || bad ? -1 : 0;
+    return xfp_add_table(s, &rows, "bytes each way", "ns", 0, "%s", path->name) || bad ? -1 : 0;
 }
 
 static void enumerate_both(struct xfp_session *s, const struct xfp_family *family,

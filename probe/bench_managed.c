@@ -247,7 +247,7 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
     if (t.other)
         s->cu->cuStreamDestroy(t.other);
     tear_down(s, &m);
-    return xfp_add_table(s, &rows, "bytes", "ns", 0, "%s", path->name) || bad ? -1 : 0;
+    return xfp_add_table(s, &rows, "bytes each way", "ns", 0, "%s", path->name) || bad ? -1 : 0;
 }
 
 static void add(struct xfp_bench_list *list, const struct xfp_family *family, int from, int to)

@@ -287,7 +287,7 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
     if (t.other)
         s->cu->cuStreamDestroy(t.other);
     tear_down(s, bench, &u);
-    return xfp_add_table(s, &rows, "bytes", "ns", 0, "%s", path->name) || bad ? -1 : 0;
+    return xfp_add_table(s, &rows, "bytes each way", "ns", 0, "%s", path->name) || bad ? -1 : 0;
 }
 
 const struct xfp_family xfp_family_mapped_read = {

@@ -60,3 +60,12 @@ struct xfp_estimate xfp_table_at(const struct xfp_table *table, uint64_t at)
     e.error = fmax(interval(&a->cost), interval(&b->cost));
     return e;
 }
+
+uint64_t xfp_table_moved(const struct xfp_table *table, uint64_t at)
+{
+    if (!strcmp(table->by, "bytes each way"))
+        return 2 * at;
+    if (!strcmp(table->by, "row bytes"))
+        return table->bytes;
+    return strcmp(table->by, "copies") ? 0 : at * table->bytes;
+}

@@ -84,6 +84,8 @@ static int add_ends(struct libscols_table *table, const struct xfp_table *t)
         scols_line_set_data(line, 2 + 2 * i, text);
         set_cell(line, 3 + 2 * i, "%.2f", ends[i]->cost.median / 1e3);
     }
+    if (xfp_table_moved(t, ends[1]->at))
+        set_cell(line, 6, "%.2f", xfp_gbps(xfp_table_moved(t, ends[1]->at), ends[1]->cost.median));
     return 0;
 }
 
@@ -101,12 +103,12 @@ static int add_scalar(struct libscols_table *table, const struct xfp_scalar *sca
 /* What is not a path: by size or number, and single costs. */
 static int print_costs(const struct xfp_profile *profile, FILE *out)
 {
-    static const char *const columns[] = {"cost", "by", "from", "us", "to", "us"};
+    static const char *const columns[] = {"cost", "by", "from", "us", "to", "us", "GB/s"};
     struct libscols_table *table = scols_new_table();
     char *text = NULL;
     int bad = !table;
 
-    for (size_t c = 0; c < 6 && !bad; c++)
+    for (size_t c = 0; c < 7 && !bad; c++)
         bad = !scols_table_new_column(table, columns[c], 0, c > 1 ? SCOLS_FL_RIGHT : 0);
     for (size_t i = 0; i < profile->table_count && !bad; i++)
         if (profile->tables[i].row_count)
@@ -160,23 +162,30 @@ static void print_measured(FILE *out, double ns)
 }
 
 /* A cost has no places: those cells are empty, and so is the size of a scalar. */
-static void print_cost_csv(FILE *out, const char *name, uint64_t at, const struct xfp_cost *c)
+static void print_cost_csv(FILE *out, const char *name, uint64_t at, const struct xfp_cost *c,
+                           uint64_t moved)
 {
     fprintf(out, "%s,,,,,,,,,", name);
     if (at)
         fprintf(out, "%llu", (unsigned long long)at);
-    fprintf(out, ",%u,%.10g,%.10g,%.10g,%.10g,%.10g,,,\n", c->n, c->median, c->min, c->max,
-            c->ci_low, c->ci_high);
+    fprintf(out, ",%u,%.10g,%.10g,%.10g,%.10g,%.10g,,,", c->n, c->median, c->min, c->max, c->ci_low,
+            c->ci_high);
+    if (moved)
+        fprintf(out, "%.6g", xfp_gbps(moved, c->median));
+    fputc('\n', out);
 }
 
 static void print_costs_csv(const struct xfp_profile *profile, FILE *out)
 {
     for (size_t i = 0; i < profile->table_count; i++)
-        for (size_t j = 0; j < profile->tables[i].row_count; j++)
-            print_cost_csv(out, profile->tables[i].name, profile->tables[i].rows[j].at,
-                           &profile->tables[i].rows[j].cost);
+        for (size_t j = 0; j < profile->tables[i].row_count; j++) {
+            const struct xfp_table *t = &profile->tables[i];
+            const struct xfp_row *row = &t->rows[j];
+
+            print_cost_csv(out, t->name, row->at, &row->cost, xfp_table_moved(t, row->at));
+        }
     for (size_t i = 0; i < profile->scalar_count; i++)
-        print_cost_csv(out, profile->scalars[i].name, 0, &profile->scalars[i].cost);
+        print_cost_csv(out, profile->scalars[i].name, 0, &profile->scalars[i].cost, 0);
 }
 
 /* A row per point. Names hold no comma or quote: they are made of the words of terms.h. */

@@ -196,7 +196,7 @@ struct xfp_row {
 /* A cost by size, by number or by length of a row. */
 struct xfp_table {
     char *name; /* e.g. "alloc/pinned/gpu0" */
-    char *by;   /* what `at` counts: "bytes", "copies", "row bytes", "nodes" */
+    char *by;   /* what `at` counts: "bytes", "bytes each way", "row bytes", "copies" */
     char *unit; /* "ns" */
     /* bytes moved in all when by is "row bytes", by each copy when it is "copies"; else 0 */
     uint64_t bytes;
@@ -296,6 +296,10 @@ struct xfp_estimate xfp_blocking_time(const struct xfp_path *path, uint64_t byte
  * cost is the answer; beyond the last row the line through the last two goes on (modelled). error
  * is the relative interval of the rows used. A table of one row knows only that row. */
 struct xfp_estimate xfp_table_at(const struct xfp_table *table, uint64_t at);
+
+/* Bytes that a row of the table moves in all directions together; 0 when it moves none, or when
+ * the reader does not know what `at` counts. */
+uint64_t xfp_table_moved(const struct xfp_table *table, uint64_t at);
 
 /* Fits the model to the points of a path (xfp_fit above says which). g is taken as given, from a
  * measurement of consecutive small transfers; 0 leaves it unknown (NAN). */

@@ -157,6 +157,22 @@ static void a_cost_by_size_says_where_it_comes_from(void **state)
     xfp_free(profile);
 }
 
+static void a_row_says_what_it_moves(void **state)
+{
+    struct xfp_profile *profile =
+        parse(HEAD "],\"tables\":["
+                   "{\"name\":\"a\",\"by\":\"bytes\",\"unit\":\"ns\"},"
+                   "{\"name\":\"b\",\"by\":\"bytes each way\",\"unit\":\"ns\"},"
+                   "{\"name\":\"c\",\"by\":\"row bytes\",\"unit\":\"ns\",\"bytes\":100},"
+                   "{\"name\":\"d\",\"by\":\"copies\",\"unit\":\"ns\",\"bytes\":100}]}");
+    const uint64_t moved[] = {0, 14, 100, 700};
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(xfp_table_moved(&profile->tables[i], 7), moved[i]);
+    xfp_free(profile);
+}
+
 static void paths_under_load_are_asked_for(void **state)
 {
     struct xfp_profile *profile =
@@ -180,6 +196,7 @@ int main(void)
         cmocka_unit_test(older_profiles_have_no_costs),
         cmocka_unit_test(saving_and_loading_is_lossless),
         cmocka_unit_test(a_cost_by_size_says_where_it_comes_from),
+        cmocka_unit_test(a_row_says_what_it_moves),
         cmocka_unit_test(paths_under_load_are_asked_for),
     };
 

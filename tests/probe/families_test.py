@@ -150,6 +150,7 @@ class Families(unittest.TestCase):
                  "both-ways/prefetch/managed/gpu0": ("prefetch/up/0", "prefetch/down/0")}
         for name, ways in pairs.items():
             rows = self.rows(name)
+            self.assertEqual(self.tables[name]["by"], "bytes each way")
             self.assertGreaterEqual(len(rows), 4, name)
             for size, ns in rows.items():
                 if size >= 1 << 20:  # the host's call is part of what a host's clock shows
@@ -281,7 +282,7 @@ class Machines(unittest.TestCase):
             self.assertLess(set(steps), set(full[name]))
 
     def test_csv_and_text_show_tables_and_scalars(self):
-        options = ("--filter", "sync/stream|alloc/device", "--sizes", "4K:64K")
+        options = ("--filter", "sync/stream|alloc/device|both-ways/mapped", "--sizes", "4K:64K")
         csv = probe(machine(1, 1), *options, "--format", "csv").stdout.splitlines()
         self.assertTrue(any(line.startswith("sync/stream/gpu0,") for line in csv), csv)
         self.assertEqual(sum(line.startswith("alloc/device/gpu0,") for line in csv), 3)
@@ -290,6 +291,10 @@ class Machines(unittest.TestCase):
             text = probe(machine(1, 1), *options, "-o", os.path.join(folder, "m.json")).stdout
         self.assertRegex(text, r"alloc/device/gpu0 +bytes +4 KiB +0\.30")
         self.assertRegex(text, r"sync/stream/gpu0 .*0\.30")
+        both = next(line for line in csv if line.startswith("both-ways/mapped/mapped/gpu0,,,,,,,,,65536"))
+        ns, gbps = (float(both.split(",")[i]) for i in (11, 18))
+        self.assertLess(abs(gbps / (2 * 65536 / ns) - 1), 1e-4)
+        self.assertRegex(text, rf"both-ways/mapped/mapped/gpu0 +bytes each way .* {gbps:.2f}\n")
 
 
 if __name__ == "__main__":
