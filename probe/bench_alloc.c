@@ -135,7 +135,7 @@ static bool applies(const struct xfp_session *s, const struct kind *kind)
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
-    for (size_t d = 0; d < s->device_count; d++)
+    for (size_t d = 0; d < s->device_count && xfp_has_sizes(s, LEAST, MOST); d++)
         for (int k = 0; k < KINDS; k++) {
             struct xfp_bench bench = {.family = family,
                                       .direction = XFT_DIR_UNKNOWN,

@@ -226,7 +226,7 @@ static void add_loaded(struct xfp_session *s, const struct xfp_family *family,
 static void enumerate_loaded(struct xfp_session *s, const struct xfp_family *family,
                              struct xfp_bench_list *list)
 {
-    for (size_t d = 0; d < s->device_count; d++) {
+    for (size_t d = 0; d < s->device_count && xfp_has_sizes(s, LEAST, MOST); d++) {
         int device = s->devices[d].ordinal;
 
         /* one copy engine serves one direction after the other */
@@ -400,7 +400,7 @@ static void enumerate_both(struct xfp_session *s, const struct xfp_family *famil
 {
     static const enum xft_memory kinds[] = {XFT_MEM_PINNED, XFT_MEM_PAGEABLE};
 
-    for (size_t d = 0; d < s->device_count; d++)
+    for (size_t d = 0; d < s->device_count && xfp_has_sizes(s, LEAST, MOST); d++)
         for (int k = 0; k < 2; k++)
             for (int n = 0; n < s->numa_count; n++) {
                 struct xfp_bench bench = {.family = family,

@@ -274,7 +274,7 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
     for (size_t i = 0; i < s->device_count; i++) {
         int device = s->devices[i].ordinal;
 
-        if (!xfp_managed_applies(s, device))
+        if (!xfp_has_sizes(s, LEAST, MOST) || !xfp_managed_applies(s, device))
             continue;
         add(list, family, XFP_HOST, device);
         add(list, family, device, XFP_HOST);
@@ -305,7 +305,7 @@ static void enumerate_both(struct xfp_session *s, const struct xfp_family *famil
     for (size_t i = 0; i < s->device_count; i++) {
         int device = s->devices[i].ordinal;
 
-        if (!xfp_managed_applies(s, device))
+        if (!xfp_has_sizes(s, LEAST, MOST) || !xfp_managed_applies(s, device))
             continue;
         add_both(list, family, XFP_HOST, device);
         for (size_t j = i + 1; j < s->device_count; j++)

@@ -35,7 +35,8 @@ static struct xfp_place host_place(int node)
 
 static bool applies(struct xfp_session *s, int ordinal)
 {
-    return xfp_kernels_built(s) && xfp_attribute(s, ordinal, XFP_ATTR_MAPS_HOST_MEMORY) == 1;
+    return xfp_has_sizes(s, LEAST, MOST) && xfp_kernels_built(s) &&
+           xfp_attribute(s, ordinal, XFP_ATTR_MAPS_HOST_MEMORY) == 1;
 }
 
 /* For every GPU and every node: one benchmark, as `form` makes it. */

@@ -61,7 +61,7 @@ static int compare(struct xfp_session *s, const struct shape *p)
         xfp_check(s, s->cu->cuMemcpyDtoH(s->check, p->there.address, TOTAL), "verifying"))
         return -1;
     for (size_t at = 0; at < TOTAL; at += p->row)
-        if (memcmp(got + apart * at, s->pattern + at, p->row))
+        if (memcmp(got + apart * at, s->pattern + at, p->row) != 0)
             return xfp_fail(s, "wrong data after a copy of rows of %zu bytes: row %zu", p->row,
                             at / p->row);
     return 0;

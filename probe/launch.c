@@ -90,7 +90,7 @@ uint32_t xfp_fold(const unsigned char *bytes, size_t count)
 bool xfp_all_words(const unsigned char *bytes, size_t count, uint32_t value)
 {
     for (size_t i = 0; i + 4 <= count; i += 4)
-        if (memcmp(bytes + i, &value, 4))
+        if (memcmp(bytes + i, &value, 4) != 0)
             return false;
     return true;
 }

@@ -56,6 +56,13 @@ size_t xfp_coarse_sizes(const struct xfp_session *s, uint64_t least, uint64_t mo
     return count;
 }
 
+bool xfp_has_sizes(const struct xfp_session *s, uint64_t least, uint64_t most)
+{
+    uint64_t one;
+
+    return xfp_coarse_sizes(s, least, most, &one, 1);
+}
+
 bool xfp_gate_usable(const struct xfp_device *d)
 {
     return d->gate && d->gave_up < 3;

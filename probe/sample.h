@@ -29,6 +29,9 @@ uint64_t xfp_step_ns(const struct xfp_session *s, size_t left);
 size_t xfp_coarse_sizes(const struct xfp_session *s, uint64_t least, uint64_t most, uint64_t *sizes,
                         size_t room);
 
+/* Are there any? A benchmark without sizes does not apply. */
+bool xfp_has_sizes(const struct xfp_session *s, uint64_t least, uint64_t most);
+
 /* Something queued into a stream; what it works on is in state. */
 typedef xcu_result xfp_queue(struct xfp_session *s, void *state, xcu_stream stream);
 

@@ -259,6 +259,20 @@ class Machines(unittest.TestCase):
             self.assertRegex(run.stderr, r"wrong data|went astray", bench)
             self.assertEqual(probe(given, *options, loses="nothing").returncode, 0, bench)
 
+    def test_sizes_decide_what_applies(self):
+        def families(*options):
+            names = probe(machine(1, 1), "--list", "--filter", OWN, *options).stdout.split("\n")
+            return {name.split("/")[0] for name in names if name}
+        everything = families()
+        self.assertLessEqual({"mapped-read", "demand", "both-ways", "copies", "copy-2d", "alloc"},
+                             everything)
+        self.assertEqual(families("--sizes", "64:1M"), everything - {"copies", "copy-2d"})
+        few = families("--sizes", "64:256")
+        self.assertEqual(few, {"mapped-read", "mapped-write", "both-ways", "fault", "sync", "event",
+                               "launch"})
+        run = probe(machine(1, 1), "--sizes", "64:256", "--filter", OWN, "--format", "json")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+
     def test_small_memory_bounds_managed_memory(self):
         given = machine(1, 1)
         given["machine"]["gpus"][0]["memory_bytes"] = 64 << 20
