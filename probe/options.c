@@ -194,6 +194,18 @@ static int take_option(struct xfp_command *c, int option, const char *value)
     }
 }
 
+/* What a run is resumed from is written back; from m.json.partial comes m.json. */
+static const char *whole_name(struct xfp_command *c)
+{
+    size_t length = strlen(c->resume), end = strlen(XFP_PARTIAL);
+
+    if (length <= end || strcmp(c->resume + length - end, XFP_PARTIAL) ||
+        length >= sizeof(c->whole))
+        return c->resume;
+    snprintf(c->whole, sizeof(c->whole), "%.*s", (int)(length - end), c->resume);
+    return c->whole;
+}
+
 /* What options mean together. */
 static int settle(struct xfp_command *c)
 {
@@ -203,7 +215,7 @@ static int settle(struct xfp_command *c)
     if (c->first && !c->second)
         return usage_error("--compare", "needs two file names");
     if (c->resume && !c->output)
-        c->output = c->resume;
+        c->output = whole_name(c);
     if (c->full && (o->quick || c->sized))
         return usage_error("--full", "and --quick or --sizes are not for one run");
     if (o->paper && o->quick)

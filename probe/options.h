@@ -14,9 +14,13 @@ struct xfp_command {
     const char *resume;         /* profile to go on with */
     const char *first, *second; /* profiles to compare */
     const char *described;      /* profile to summarise instead of measuring */
+    char whole[4096];           /* output, when resuming from a partial profile */
     double tolerance;           /* of a comparison: 0.05 = 5 % */
     bool list, help, sized, summary, full, keep_cached;
 };
+
+/* A run that was killed leaves the profile so far in OUTPUT.partial. */
+#define XFP_PARTIAL ".partial"
 
 extern const char xfp_probe_usage[];
 

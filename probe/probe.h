@@ -30,8 +30,10 @@ struct xfp_probe_options {
     bool quick, quiet, verify;
     bool paper; /* Comm|Scope's rule: each figure for at least a second, five times */
     bool flush; /* host memory out of the processor's caches before every explicit copy */
-    struct xfp_profile
-        *resume; /* an earlier run's: moves over, and is not measured again; NULL: none */
+    /* where the profile so far is kept every few seconds; NULL: nowhere */
+    const char *checkpoint;
+    /* an earlier run's: moves over, and is not measured again; NULL: none */
+    struct xfp_profile *resume;
 };
 
 /* What has become of a run. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compare.h"
@@ -92,10 +93,22 @@ static struct xfp_profile *load(const char *name)
     return profile;
 }
 
+/* Where a run keeps what it has so far: beside a profile that is named; a device has no beside. */
+static bool partial_name(const struct xfp_command *c, char *name, size_t bytes)
+{
+    struct stat there;
+
+    if (!c->output || !strcmp(c->output, "-") ||
+        (!stat(c->output, &there) && !S_ISREG(there.st_mode)))
+        return false;
+    return snprintf(name, bytes, "%s" XFP_PARTIAL, c->output) < (int)bytes;
+}
+
 static int measure(const struct xfp_command *c)
 {
     struct xfp_probe_options options = c->options;
     struct xfp_profile *profile, *old = NULL;
+    char partial[4096];
     struct xfp_probe_outcome outcome;
     char error[512];
     int bad;
@@ -105,6 +118,8 @@ static int measure(const struct xfp_command *c)
     if (c->resume && !(old = load(c->resume)))
         return XFP_PROBE_FAILED;
     options.resume = old;
+    if (!old && partial_name(c, partial, sizeof(partial)))
+        options.checkpoint = partial;
     profile = xfp_probe_run(&options, &outcome, error, sizeof(error));
     xfp_free(old);
     if (!profile) {
@@ -120,6 +135,10 @@ static int measure(const struct xfp_command *c)
     xfp_free(profile);
     if (bad)
         return XFP_PROBE_FAILED;
+    if (options.checkpoint)
+        unlink(options.checkpoint);
+    if (c->output == c->whole && !outcome.interrupted)
+        unlink(c->resume); /* all of it is in the whole now */
     return outcome.failed || outcome.interrupted ? XFP_PROBE_PARTLY : XFP_PROBE_OK;
 }
 

@@ -147,6 +147,7 @@ static int make_pattern(struct xfp_session *s, uint64_t most)
 
 /* A sweep of copies. Nine benchmarks of one GPU: at most 27 s, or 2.7 s when quick. */
 #define BENCH_S 3.0
+#define CHECKPOINT_NS 3000000000u
 #define PAPER_POINT_S 3.0 /* two forms of a second each, and what is not sampling */
 #define QUICK_BENCH_S 0.3
 
@@ -226,6 +227,28 @@ static void run_one(struct xfp_session *s, const struct xfp_bench *bench,
         complain(s, bench->name, s->notice, last);
 }
 
+/*
+ * Between two benchmarks, for whoever is killed: the profile so far, marked as interrupted, so that
+ * --resume can go on with it. A file that cannot be written is tried no more.
+ */
+static void keep_checkpoint(struct xfp_session *s, const struct xfp_probe_outcome *outcome)
+{
+    struct xfp_profile *p = s->profile;
+    uint64_t now = xfp_wall_ns(), last = s->checkpoint_ns ? s->checkpoint_ns : s->started_ns;
+    /* what is simulated depends on no clock of this machine */
+    uint64_t interval = s->cu->simulated_now_ns ? 0 : CHECKPOINT_NS;
+    size_t warnings = p->warning_count;
+    char error[200];
+
+    if (!s->options->checkpoint || s->checkpoint_failed || now - last < interval)
+        return;
+    s->checkpoint_ns = now;
+    xfp_warn(s, "interrupted: %zu of %zu benchmarks", outcome->measured, outcome->selected);
+    s->checkpoint_failed = xfp_save(p, s->options->checkpoint, error, sizeof(error)) != 0;
+    if (p->warning_count > warnings)
+        free(p->warnings[--p->warning_count]);
+}
+
 static void run_all(struct xfp_session *s, const struct xfp_bench_list *list,
                     struct xfp_probe_outcome *outcome)
 {
@@ -237,6 +260,7 @@ static void run_all(struct xfp_session *s, const struct xfp_bench_list *list,
     for (size_t i = 0; i < list->count && !xfp_interrupted(); i++) {
         start_budget(s, &list->items[i]);
         run_one(s, &list->items[i], outcome, last);
+        keep_checkpoint(s, outcome);
         planned += list->items[i].family->budget_s > 0 ? 0 : count;
         s->points_done = planned;
     }

@@ -5,8 +5,9 @@
  *
  * FAKE_CUDA_FAULT names the one thing that is wrong:
  *   no-device, busy, no-kernels, no-pin (pinned memory beyond 1 MiB), corrupt (copies of 4096
- *   bytes lose a byte), late-gate (every gate gives up), interrupt (SIGINT at the 300th copy),
- *   host-only-events (events always equal: a clock too coarse)
+ *   bytes lose a byte), late-gate (every gate gives up), interrupt (SIGINT at the
+ *   300th copy), kill (SIGKILL at the 5000th), host-only-events (events always equal: a clock too
+ *   coarse)
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -95,7 +96,9 @@ static void copy(void *dst, const void *src, size_t bytes, const struct fake_pat
     memcpy(dst, src, bytes);
     if (fault("corrupt") && bytes == 4096)
         ((unsigned char *)dst)[4095] = 0;
-    if (++copies == 300 && fault("interrupt")) {
+    if (++copies == 5000 && fault("kill"))
+        raise(SIGKILL);
+    if (copies == 300 && fault("interrupt")) {
         raise(SIGINT);
         raise(SIGINT); /* as timeout(1) does */
     }

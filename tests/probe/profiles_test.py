@@ -44,10 +44,10 @@ class InFolder(unittest.TestCase):
     def file(self, name):
         return os.path.join(self.folder.name, name)
 
-    def measure(self, name, *options, status=0, **keywords):
+    def measure(self, name, *options, status=0, loads=True, **keywords):
         run = probe("-o", self.file(name), "--quiet", *SMALL, *options, **keywords)
         self.assertEqual(run.returncode, status, run.stderr)
-        return load(self.file(name))
+        return load(self.file(name)) if loads else None
 
 
 class Resume(InFolder):
@@ -63,6 +63,21 @@ class Resume(InFolder):
         for mine, other in zip(completed["paths"], whole["paths"]):
             self.assertEqual([p["bytes"] for p in mine["points"]],
                              [p["bytes"] for p in other["points"]], mine["name"])
+
+    def test_a_killed_run_leaves_what_it_had(self):
+        whole = self.measure("whole.json")
+        self.measure("m.json", fault="kill", status=-9, loads=False)
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["m.json.partial", "whole.json"])
+        partial = load(self.file("m.json.partial"))
+        self.assertTrue(0 < len(names(partial)) < len(names(whole)))
+        partial["paths"][0]["points"][0]["n"] = 424242
+        store(self.file("m.json.partial"), partial)
+        run = probe("--resume", self.file("m.json.partial"), "--quiet", *SMALL)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["m.json", "whole.json"])
+        completed = load(self.file("m.json"))
+        self.assertEqual(names(completed), names(whole))
+        self.assertEqual(completed["paths"][0]["points"][0]["n"], 424242)
 
     def test_what_is_there_is_not_measured_again(self):
         profile = self.measure("m.json")
