@@ -95,17 +95,17 @@ class Recovery(unittest.TestCase):
     def pairs(self):
         found = {self.places(p): p for p in self.alone()}
         for path in self.given["paths"]:
-            if path["method"] == "copy" and self.places(path) in found:
+            if self.places(path) in found:
                 yield path, found[self.places(path)]
 
     def close(self, given, found, what):
         self.assertIsNotNone(found, what)
         self.assertLess(abs(found / given - 1), TOLERANCE, f"{what}: {given} became {found}")
 
-    def test_every_copy_path_is_found(self):
+    def test_every_path_is_found(self):
         found = {self.places(p) for p in self.alone()}
         missing = [p["name"] for p in self.given["paths"]
-                   if p["method"] == "copy" and p["direction"] != "H2H" and
+                   if p["direction"] != "H2H" and
                    not p["name"].startswith("copy/no-peer") and self.places(p) not in found]
         self.assertEqual(missing, [])
 
