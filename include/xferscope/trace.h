@@ -254,8 +254,8 @@ struct xft_stack {
 }; /* then depth return addresses (uint64_t), innermost first */
 
 /*
- * An address with this bit is no address: it stands for a line of a Python program, and is unique in
- * the file. Its SYMBOLS entry (function = qualified name, file = co_filename, module = "python")
+ * An address with this bit is no address: it stands for a line of a Python program, and is unique
+ * in the file. Its SYMBOLS entry (function = qualified name, file = co_filename, module = "python")
  * comes in the file before the first stack that has it. In a stack with such frames the native ones
  * come first and end where the interpreter's own code begins; the Python frames follow, innermost
  * first.
