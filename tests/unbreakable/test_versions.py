@@ -33,7 +33,8 @@ def answer(program, env, cwd):
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         return None
-    return process.returncode, out, err
+    # Programs that start others (groff) do not say in which order these answer.
+    return process.returncode, sorted(out.splitlines()), sorted(err.splitlines())
 
 
 def is_the_same(program, folder):
