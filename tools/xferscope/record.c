@@ -232,7 +232,7 @@ static void say_nothing_recorded(const char *program)
     fprintf(stderr,
             "xferscope: no CUDA call was seen, no trace was written; a program that does use CUDA\n"
             "xferscope: escapes when it is a static executable, is setuid, or is started by %s\n"
-            "xferscope: with an emptied environment or in a container\n",
+            "xferscope: in a container; `xferscope doctor` checks this machine\n",
             program);
 }
 
