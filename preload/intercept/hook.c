@@ -22,11 +22,6 @@ static TLS int depth;
 static atomic_bool session_on;
 static bool simulated;
 
-bool xfs_inside(void)
-{
-    return depth > 0;
-}
-
 bool xfs_enter(struct xfs_frame *f, uint16_t call, uint16_t flags)
 {
     if (depth > 0)

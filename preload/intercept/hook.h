@@ -24,7 +24,4 @@ void xfs_publish(struct xfs_frame *f);
  * device timing starts. Any later call does nothing. */
 void xfs_session_start(void);
 
-/* True while the calling thread is inside an intercepted call or the library's own work. */
-bool xfs_inside(void);
-
 #endif
