@@ -131,13 +131,13 @@ static backtrace_function *load_unwinder(void)
     return backtrace;
 }
 
-const struct xfs_libraries *xfs_libraries_load(void)
+const struct xfs_libraries *xfs_libraries_load(bool stacks)
 {
     static struct xfs_libraries libraries;
     static bool loaded;
     if (!loaded) {
         libraries.zstd = load_zstd();
-        libraries.backtrace = load_unwinder();
+        libraries.backtrace = stacks ? load_unwinder() : NULL;
         loaded = true;
     }
     return &libraries;

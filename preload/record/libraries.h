@@ -9,6 +9,7 @@
 #ifndef XFS_LIBRARIES_H
 #define XFS_LIBRARIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "pack.h"
@@ -19,8 +20,9 @@ struct xfs_libraries {
     int (*backtrace)(void **, int); /* unw_backtrace or glibc's; NULL: no stacks */
 };
 
-/* Loads what is not loaded yet. One thread at a time. */
-const struct xfs_libraries *xfs_libraries_load(void);
+/* Loads what is not loaded yet; an unwinder only where stacks are wanted, which is settled once for
+ * a process and its forked children. One thread at a time. */
+const struct xfs_libraries *xfs_libraries_load(bool stacks);
 
 /* xfs_symbols_resolve of libxferscope-symbols.so; NULL when it cannot be loaded. */
 xfs_symbols_function *xfs_libraries_symbols(void);

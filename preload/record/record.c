@@ -181,7 +181,9 @@ static bool prepare_slowly(void)
     return room;
 }
 
-struct xft_event *xfs_event_begin(void)
+/* This thread's lane with room for an event, marked busy; NULL when there is none, and the loss has
+ * been counted. Inline: it is on the path of every event. */
+static inline struct xfs_lane *take_lane(void)
 {
     struct xfs_lane *lane = self;
     bool prepared =
@@ -192,6 +194,14 @@ struct xft_event *xfs_event_begin(void)
     }
     lane = self;
     lane->busy = true;
+    return lane;
+}
+
+struct xft_event *xfs_event_begin(void)
+{
+    struct xfs_lane *lane = take_lane();
+    if (lane == NULL)
+        return NULL;
     lane->event = (struct xft_event){0};
     return &lane->event;
 }
@@ -223,15 +233,9 @@ void xfs_event_commit(struct xft_event *event)
 
 void xfs_event_write(const struct xft_event *event)
 {
-    struct xfs_lane *lane = self;
-    bool prepared =
-        lane && lane->recorder == current_recorder() && !lane->busy && lane->next < lane->room;
-    if (!prepared && !prepare_slowly()) {
-        lose_event();
+    struct xfs_lane *lane = take_lane();
+    if (lane == NULL)
         return;
-    }
-    lane = self;
-    lane->busy = true;
     append(lane, event);
     lane->busy = false;
 }

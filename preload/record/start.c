@@ -214,7 +214,7 @@ struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings)
 
 void xfs_recorder_equip(struct xfs_recorder *recorder)
 {
-    const struct xfs_libraries *libraries = xfs_libraries_load();
+    const struct xfs_libraries *libraries = xfs_libraries_load(recorder->settings->stacks);
     if (libraries->zstd)
         make_packer(recorder, libraries->zstd);
     xfs_stacks_init(recorder);
