@@ -30,7 +30,7 @@
 #define XFT_MAGIC "XFERSCP\n"
 #define XFT_BYTE_ORDER 0x01020304u
 #define XFT_VERSION_MAJOR 1 /* a reader refuses a file with a higher major version */
-#define XFT_VERSION_MINOR 0 /* higher minor versions only add columns, segments, keys */
+#define XFT_VERSION_MINOR 1 /* higher minor versions only add columns, segments, keys */
 #define XFT_HEADER_BYTES 4096
 
 enum xft_state {
@@ -78,6 +78,7 @@ enum xft_segment_type {
     XFT_SEG_STACKS = 5,  /* struct xft_stack + addresses, repeated */
     XFT_SEG_MODULES = 6, /* struct xft_module + path + build id, repeated */
     XFT_SEG_SYMBOLS = 7, /* struct xft_symbol + strings, repeated */
+    XFT_SEG_NAMES = 8,   /* struct xft_name + text, repeated; since 1.1 */
 };
 
 enum xft_segment_flags {
@@ -109,15 +110,58 @@ enum xft_event_kind {
     XFT_EVENT_ADVISE = 7,        /* managed memory: src = address, bytes, aux = the advice */
     XFT_EVENT_PEER = 8,          /* peer access enabled (aux = 1) or disabled (aux = 0):
                                     src_place = this device, dst_place = the peer */
-    XFT_EVENT_SYNC = 9,          /* the host waited for a stream, event, context or device */
+    XFT_EVENT_SYNC = 9,          /* the host waited for a stream, event, context or device, or
+                                    asked whether it is done: aux = enum xft_sync; src = the event
+                                    waited for */
     XFT_EVENT_DEVICE_COPY = 10,  /* a copy as the device ran it: start_ns and end_ns are device
                                    timestamps converted to CLOCK_MONOTONIC; correlation joins it
                                    to its call; src_mem, dst_mem, direction as the device saw it */
     XFT_EVENT_GRAPH_LAUNCH = 11, /* src = executable graph; count = its copy nodes, which follow as
                                     TRANSFER events with XFT_GRAPH; aux = 1 if it has conditional
                                     nodes, whose copies are not known */
-    XFT_EVENT_KERNEL = 12,       /* a kernel as the device ran it */
+    XFT_EVENT_KERNEL = 12,       /* a kernel as the device ran it: src = its name in NAMES (0 = not
+                                    known), dst = threads in all, aux = the device's stream number;
+                                    correlation is the launch's */
     XFT_EVENT_MEMSET = 13,
+    /* since 1.1 */
+    XFT_EVENT_MIGRATION = 14,   /* managed memory moved by the driver: src = address, bytes,
+                                   direction, places, aux = enum xft_migration_cause; device time */
+    XFT_EVENT_FAULT = 15,       /* managed memory touched where it was not: src = address, count =
+                                   faults in the group, device = the GPU, or XFT_PLACE_HOST for a
+                                   CPU's; aux = enum xft_fault_access; start_ns to end_ns until it
+                                   was served (end_ns 0 = not known) */
+    XFT_EVENT_RANGE_BEGIN = 16, /* NVTX: aux = text in NAMES, src = domain in NAMES (0 = default);
+                                   dst = 0: nested in the thread (push); else the id of a range of
+                                   the process (start) */
+    XFT_EVENT_RANGE_END = 17,   /* its end: dst, src as there; aux = 0 */
+    XFT_EVENT_CONTENT = 18,     /* what a TRANSFER moved: start_ns, bytes, src and dst are the
+                                   transfer's (of several alike in one launch: in their order); aux
+                                   = XXH3_64bits of what was hashed, width = bytes hashed (less than
+                                   bytes: sampled, see docs/trace-format.md), count = ns that took */
+};
+
+/* aux of a SYNC. */
+enum xft_sync {
+    XFT_SYNC_EVENT = 1,  /* until an event was reached */
+    XFT_SYNC_STREAM = 2, /* until a stream was empty */
+    XFT_SYNC_CONTEXT = 3,
+};
+
+enum xft_migration_cause {
+    XFT_CAUSE_UNKNOWN = 0,
+    XFT_CAUSE_USER = 1,      /* a prefetch */
+    XFT_CAUSE_COHERENCE = 2, /* a fault */
+    XFT_CAUSE_PREFETCH = 3,  /* the driver's own guess */
+    XFT_CAUSE_EVICTION = 4,  /* room was needed */
+    XFT_CAUSE_ACCESS_COUNTERS = 5,
+};
+
+enum xft_fault_access {
+    XFT_ACCESS_UNKNOWN = 0,
+    XFT_ACCESS_READ = 1,
+    XFT_ACCESS_WRITE = 2,
+    XFT_ACCESS_ATOMIC = 3,
+    XFT_ACCESS_PREFETCH = 4,
 };
 
 enum xft_event_flags {
@@ -262,6 +306,15 @@ struct xft_stack {
  */
 #define XFT_PYTHON_FRAME (UINT64_C(1) << 63)
 
+/* Texts that events refer to: kernels, NVTX ranges and domains. UTF-8 as far as the program gave
+ * it; at most XFT_NAME_MOST bytes, longer ones are cut. In the file before the first event that
+ * uses the id. Ids are unique in the file and not 0. */
+#define XFT_NAME_MOST 4096
+struct xft_name {
+    uint32_t id;
+    uint32_t bytes;
+}; /* then the text, not terminated, no padding */
+
 struct xft_module {
     uint64_t start; /* mapped range in the process */
     uint64_t end;
@@ -292,6 +345,10 @@ struct xft_symbol {
  *   cuda.driver_version                 e.g. 13000
  *   gpu.N.name, gpu.N.uuid, gpu.N.pci   per device; gpu.count
  *   gpu.simulated      1 when the driver is the simulated GPU
+ *   kernels            on | off: whether KERNEL events are recorded; managed likewise (MIGRATION,
+ *                      FAULT); managed.why: one line, when off although asked for
+ *   nvtx               on | off: whether RANGE events can come; nvtx.why: one line, when off
+ *   content            off | whole | sampled; content.ns: what hashing took in all
  *   stacks             on | off
  *   python.version     e.g. 3.12, when an interpreter was loaded as recording began
  *   python.frames      on | off: whether stacks have Python frames; absent: none was met
