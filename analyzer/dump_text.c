@@ -45,7 +45,7 @@ const char *xfa_segment_word(unsigned type)
     static const char *const words[] = {
         [XFT_SEG_PAD] = "pad",         [XFT_SEG_META] = "meta",       [XFT_SEG_CALLS] = "calls",
         [XFT_SEG_EVENTS] = "events",   [XFT_SEG_LANES] = "lanes",     [XFT_SEG_STACKS] = "stacks",
-        [XFT_SEG_MODULES] = "modules", [XFT_SEG_SYMBOLS] = "symbols",
+        [XFT_SEG_MODULES] = "modules", [XFT_SEG_SYMBOLS] = "symbols", [XFT_SEG_NAMES] = "names",
     };
     return type < sizeof words / sizeof *words ? words[type] : NULL;
 }

@@ -90,7 +90,7 @@ static void damage(struct xfa_trace *trace, uint64_t bytes)
 static bool holds_names(uint16_t type)
 {
     return type == XFT_SEG_META || type == XFT_SEG_CALLS ||
-           (type >= XFT_SEG_STACKS && type <= XFT_SEG_SYMBOLS);
+           (type >= XFT_SEG_STACKS && type <= XFT_SEG_NAMES);
 }
 
 /* Checks the payload now, so that what is lost is known before anything is reported. */
@@ -98,7 +98,7 @@ static void segment_examine(struct xfa_trace *trace, const struct xfa_segment *s
 {
     if (segment->type == XFT_SEG_LANES || segment->type == XFT_SEG_PAD) {
         segment_keep(trace, segment);
-    } else if (segment->type > XFT_SEG_SYMBOLS) {
+    } else if (segment->type > XFT_SEG_NAMES) {
         segment_keep(trace, segment); /* from a newer version: skipped, by design */
     } else if (!segment_readable(segment)) {
         trace->loss.limited_segments++;

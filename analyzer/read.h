@@ -3,7 +3,7 @@
  *
  * A run is a directory NAME.xft of .trace files, or one such file. xfa_trace_open() checks the
  * header, walks all segments, verifies their sums and keeps the names (META, CALLS, STACKS,
- * MODULES, SYMBOLS); xfa_trace_events() then streams the events, as often as wanted.
+ * MODULES, SYMBOLS, NAMES); xfa_trace_events() then streams the events, as often as wanted.
  *
  * Nothing in a file is believed: every length is checked, damage is skipped and counted in
  * struct xfa_loss, and memory is bounded whatever the file says (the XFA_MAX_ limits below).
@@ -21,7 +21,7 @@
 
 #define XFA_MAX_SEGMENT (48u << 20) /* bytes of a segment's payload, stored and raw */
 #define XFA_MAX_NAMES (48u << 20)   /* bytes of all names of a process */
-#define XFA_MAX_ENTRIES (1u << 20)  /* stacks; symbols */
+#define XFA_MAX_ENTRIES (1u << 20)  /* stacks; symbols; texts */
 #define XFA_MAX_MODULES (1u << 16)
 #define XFA_MAX_META (1u << 12)
 #define XFA_MAX_ROWS (1u << 20) /* rows of one EVENTS segment */
@@ -66,6 +66,12 @@ struct xfa_stack {
     const unsigned char *addresses; /* depth little-endian uint64_t, unaligned */
 };
 
+struct xfa_text {
+    uint32_t id; /* key */
+    uint32_t bytes;
+    const char *text; /* not terminated, as recorded: xfa_clean() before showing */
+};
+
 struct xfa_module {
     uint64_t start, end, bias;
     char *path;     /* clean */
@@ -98,6 +104,7 @@ struct xfa_names {
     struct xfa_table pairs;     /* struct xfa_pair */
     struct xfa_table calls;     /* struct xfa_call */
     struct xfa_table stacks;    /* struct xfa_stack */
+    struct xfa_table texts;     /* struct xfa_text */
     struct xfa_module *modules; /* by start once the trace is open */
     size_t module_count, module_capacity;
     struct xfa_symbol *symbols; /* by address, then depth, once the trace is open */
@@ -151,6 +158,8 @@ void xfa_trace_events(struct xfa_trace *trace, xfa_batch_fn *fn, void *context);
 const char *xfa_trace_meta(const struct xfa_trace *trace, const char *key);
 const struct xfa_call *xfa_trace_call(const struct xfa_trace *trace, unsigned id);
 const struct xfa_stack *xfa_trace_stack(const struct xfa_trace *trace, uint32_t id);
+/* Of a kernel, an NVTX range or domain. */
+const struct xfa_text *xfa_trace_text(const struct xfa_trace *trace, uint64_t id);
 const struct xfa_module *xfa_trace_module(const struct xfa_trace *trace, uint64_t address);
 /* The symbols of an address, *count of them, innermost first. */
 const struct xfa_symbol *xfa_trace_symbols(const struct xfa_trace *trace, uint64_t address,
@@ -166,7 +175,7 @@ unsigned char *xfa_segment_load(struct xfa_trace *trace, const struct xfa_segmen
 size_t xfa_source_read(const struct xfa_source *source, uint64_t at, void *buffer, size_t bytes);
 void xfa_names_init(struct xfa_names *names);
 void xfa_names_free(struct xfa_names *names);
-/* Takes a payload of one of the five kinds of names; owns it from then on. */
+/* Takes a payload of one of the six kinds of names; owns it from then on. */
 void xfa_names_take(struct xfa_trace *trace, uint16_t type, unsigned char *payload, uint64_t bytes);
 void xfa_names_finish(struct xfa_names *names);
 

@@ -1,4 +1,5 @@
-/* Names: META, CALLS, STACKS, MODULES, SYMBOLS. Entries point into the payloads, which are kept. */
+/* Names: META, CALLS, STACKS, MODULES, SYMBOLS, NAMES. Entries point into the payloads, which are
+ * kept. */
 #include "read.h"
 
 #include <stdlib.h>
@@ -34,6 +35,7 @@ void xfa_names_init(struct xfa_names *names)
     xfa_table_init(&names->pairs, sizeof(uint64_t), sizeof(struct xfa_pair));
     xfa_table_init(&names->calls, sizeof(uint16_t), sizeof(struct xfa_call));
     xfa_table_init(&names->stacks, sizeof(uint32_t), sizeof(struct xfa_stack));
+    xfa_table_init(&names->texts, sizeof(uint32_t), sizeof(struct xfa_text));
 }
 
 void xfa_names_free(struct xfa_names *names)
@@ -52,6 +54,7 @@ void xfa_names_free(struct xfa_names *names)
     xfa_table_free(&names->pairs);
     xfa_table_free(&names->calls);
     xfa_table_free(&names->stacks);
+    xfa_table_free(&names->texts);
 }
 
 /* Each returns false when the entry is malformed or over a limit: the rest of the payload is then
@@ -101,6 +104,20 @@ static bool take_stack(struct xfa_names *names, struct xfa_cursor *cursor)
     struct xfa_stack *stack = xfa_table_put(&names->stacks, &entry.id);
     stack->depth = entry.depth;
     stack->addresses = (const unsigned char *)addresses;
+    return true;
+}
+
+static bool take_text(struct xfa_names *names, struct xfa_cursor *cursor)
+{
+    struct xft_name entry;
+    if (!xfa_take(cursor, &entry, sizeof entry))
+        return false;
+    const char *text = xfa_take_bytes(cursor, entry.bytes);
+    if (!text || entry.bytes > XFT_NAME_MOST || names->texts.count >= XFA_MAX_ENTRIES)
+        return false;
+    struct xfa_text *kept = xfa_table_put(&names->texts, &entry.id);
+    kept->bytes = entry.bytes;
+    kept->text = text;
     return true;
 }
 
@@ -160,7 +177,7 @@ static bool take_symbol(struct xfa_names *names, struct xfa_cursor *cursor)
 typedef bool take_fn(struct xfa_names *names, struct xfa_cursor *cursor);
 static take_fn *const take_table[] = {
     [XFT_SEG_META] = take_meta,      [XFT_SEG_CALLS] = take_call,     [XFT_SEG_STACKS] = take_stack,
-    [XFT_SEG_MODULES] = take_module, [XFT_SEG_SYMBOLS] = take_symbol,
+    [XFT_SEG_MODULES] = take_module, [XFT_SEG_SYMBOLS] = take_symbol, [XFT_SEG_NAMES] = take_text,
 };
 
 void xfa_names_take(struct xfa_trace *trace, uint16_t type, unsigned char *payload, uint64_t bytes)
@@ -260,6 +277,12 @@ const struct xfa_symbol *xfa_trace_symbols(const struct xfa_trace *trace, uint64
     while (low + *count < trace->names.symbol_count && symbols[low + *count].address == address)
         ++*count;
     return *count ? &symbols[low] : NULL;
+}
+
+const struct xfa_text *xfa_trace_text(const struct xfa_trace *trace, uint64_t id)
+{
+    uint32_t key = (uint32_t)id;
+    return id <= UINT32_MAX ? xfa_table_get(&trace->names.texts, &key) : NULL;
 }
 
 uint64_t xfa_stack_address(const struct xfa_stack *stack, uint32_t i)

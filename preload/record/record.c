@@ -263,6 +263,19 @@ uint32_t xfs_stack_capture(void)
     return id;
 }
 
+uint32_t xfs_name(const char *text, size_t bytes)
+{
+    struct xfs_recorder *recorder = current_recorder();
+    if (recorder == NULL || entered)
+        return 0;
+    struct xfs_guard guard = xfs_guard_enter();
+    entered = true; /* a signal handler must not wait for the lock that this thread holds */
+    uint32_t id = xfs_names_intern(recorder, text, bytes);
+    entered = false;
+    xfs_guard_leave(guard);
+    return id;
+}
+
 void xfs_meta_set(const char *key, const char *value)
 {
     struct xfs_recorder *recorder = current_recorder();

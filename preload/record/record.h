@@ -45,6 +45,10 @@ void xfs_event_write(const struct xft_event *event);
  * the file before this returns. Frames of this library are left out. */
 uint32_t xfs_stack_capture(void);
 
+/* Id of a text in NAMES (a kernel's, an NVTX range's); 0 when it is empty or could not be kept. A
+ * new text is in the file before this returns. A known one costs a hash and a look-up. */
+uint32_t xfs_name(const char *text, size_t bytes);
+
 /* Adds or replaces a META pair (at once in the file). */
 void xfs_meta_set(const char *key, const char *value);
 

@@ -4,7 +4,7 @@
  * All of it is in one struct that lives as long as the process; a forked child forgets the pointer
  * and starts with another one, so no lock or count of the parent is ever met.
  *
- * Locks, in the order in which they may be taken: lanes.lock, or stacks.lock, or pack_lock; then
+ * Locks, in the order in which they may be taken: lanes.lock, or stacks.lock, or names.lock, or pack_lock; then
  * file.lock.
  */
 #ifndef XFS_RECORDER_H
@@ -20,6 +20,7 @@
 #include "lanes.h"
 #include "libraries.h"
 #include "modules.h"
+#include "names.h"
 #include "pack.h"
 #include "settings.h"
 #include "stacks.h"
@@ -31,6 +32,7 @@ struct xfs_recorder {
     struct xfs_file file;
     struct xfs_lanes lanes;
     struct xfs_stacks stacks;
+    struct xfs_names names;
     _Atomic(struct xft_file_header *) header; /* where losses are counted */
 
     pthread_mutex_t pack_lock; /* packer, packed */

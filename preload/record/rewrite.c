@@ -223,7 +223,7 @@ static void write_unknown(struct job *job)
     struct xft_walk walk = walk_of(job->want);
     struct xft_view view;
     while (xft_walk_next(&walk, &view))
-        if (view.head.type > XFT_SEG_SYMBOLS)
+        if (view.head.type > XFT_SEG_NAMES)
             copy_segment(job, &view);
 }
 
@@ -250,7 +250,7 @@ static void write_header(struct job *job)
 static void write_all(struct job *job)
 {
     static const enum xft_segment_type lists[] = {XFT_SEG_META, XFT_SEG_CALLS, XFT_SEG_MODULES,
-                                                  XFT_SEG_STACKS, XFT_SEG_SYMBOLS};
+                                                  XFT_SEG_STACKS, XFT_SEG_SYMBOLS, XFT_SEG_NAMES};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         write_lists(job, lists[i]);
     write_events(job);

@@ -201,6 +201,7 @@ struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings)
     recorder->settings = settings;
     recorder->pid = getpid();
     init_locks(recorder);
+    xfs_names_init(&recorder->names);
     if (!create_file(recorder))
         return NULL;
     if (!make_packer(recorder, NULL) || !write_calls(recorder) || !xfs_lanes_init(recorder)) {

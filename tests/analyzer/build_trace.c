@@ -148,6 +148,16 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
     return ours;
 }
 
+void build_text(struct trace_builder *b, unsigned id, const char *text)
+{
+    unsigned char entry[sizeof(struct xft_name) + XFT_NAME_MOST + 1];
+    struct xft_name name = {id, (uint32_t)strlen(text)};
+    check(name.bytes <= XFT_NAME_MOST + 1, "text too long");
+    memcpy(entry, &name, sizeof name);
+    memcpy(entry + sizeof name, text, name.bytes);
+    build_segment(b, XFT_SEG_NAMES, entry, sizeof name + name.bytes);
+}
+
 void build_own_module(struct trace_builder *b, const void *address, bool right_build_id)
 {
     static unsigned char entry[sizeof(struct xft_module) + 4096 + 64];

@@ -28,6 +28,7 @@ void build_plain_segment(struct trace_builder *b, unsigned type, unsigned flags,
 void build_meta(struct trace_builder *b, const char *key, const char *value);
 void build_call(struct trace_builder *b, unsigned id, unsigned level, const char *name);
 void build_stack(struct trace_builder *b, unsigned id, const uint64_t *addresses, unsigned depth);
+void build_text(struct trace_builder *b, unsigned id, const char *text);
 void build_module(struct trace_builder *b, uint64_t start, uint64_t end, const char *path);
 /* The module of this process that `address` lies in, with its build id, or another one. */
 void build_own_module(struct trace_builder *b, const void *address, bool right_build_id);

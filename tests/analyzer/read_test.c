@@ -105,6 +105,33 @@ static void test_round_trip(void **state)
     build_free(&b);
 }
 
+static void test_texts(void **state)
+{
+    (void)state;
+    static char huge[XFT_NAME_MOST + 2];
+    struct trace_builder b;
+    memset(huge, 'x', sizeof huge - 1);
+    build_start(&b, 7);
+    build_text(&b, 1, "forward");
+    build_text(&b, 70000, "backward");
+    build_text(&b, 2, huge);
+    build_plain_segment(&b, XFT_SEG_NAMES, 0, "\3\0\0\0\377\0\0\0too short", 17, 17);
+    build_close(&b, XFT_STATE_CLOSED, 1);
+    struct xfa_trace *trace = xfa_trace_open_bytes(b.bytes, b.size, NULL, 0);
+    assert_non_null(trace);
+    const struct xfa_text *text = xfa_trace_text(trace, 70000);
+    assert_int_equal(text->bytes, 8);
+    assert_memory_equal(text->text, "backward", 8);
+    assert_int_equal(xfa_trace_text(trace, 1)->bytes, 7);
+    assert_null(xfa_trace_text(trace, 0));
+    assert_null(xfa_trace_text(trace, 2));
+    assert_null(xfa_trace_text(trace, 3));
+    assert_null(xfa_trace_text(trace, (UINT64_C(1) << 32) + 1));
+    assert_int_equal(trace->loss.bad_entries, 2);
+    xfa_trace_close(trace);
+    build_free(&b);
+}
+
 /* ---- chunks written by hand ----------------------------------------------------------- */
 
 struct hand {
@@ -602,6 +629,7 @@ int main(void)
         cmocka_unit_test(test_cut_at_every_byte),
         cmocka_unit_test(test_every_byte_flipped),
         cmocka_unit_test(test_reads_on_after_damage),
+        cmocka_unit_test(test_texts),
         cmocka_unit_test(test_not_a_trace),
         cmocka_unit_test(test_newer_version),
         cmocka_unit_test(test_bombs_stay_small),

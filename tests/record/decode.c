@@ -150,6 +150,21 @@ static void add_stacks(struct decoded *d, const unsigned char *at, size_t bytes)
     }
 }
 
+static void add_names(struct decoded *d, const unsigned char *at, size_t bytes)
+{
+    struct xft_name name;
+    for (size_t n; bytes >= sizeof name; at += n, bytes -= n) {
+        memcpy(&name, at, sizeof name);
+        n = sizeof name + name.bytes;
+        if (n > bytes)
+            return;
+        d->texts++;
+        d->text_bytes += name.bytes;
+        if (name.id > d->most_text)
+            d->most_text = name.id;
+    }
+}
+
 static void add_meta(struct decoded *d, const char *at, size_t bytes)
 {
     bool key = true;
@@ -171,6 +186,8 @@ static void add_payload(struct decoded *d, unsigned type, const unsigned char *r
         add_symbols(d, raw, bytes);
     else if (type == XFT_SEG_STACKS)
         add_stacks(d, raw, bytes);
+    else if (type == XFT_SEG_NAMES)
+        add_names(d, raw, bytes);
     else if (type == XFT_SEG_META)
         add_meta(d, (const char *)raw, bytes);
 }

@@ -27,6 +27,9 @@ struct decoded {
     size_t file_bytes;
     bool damaged;
     uint32_t most_stack; /* highest id in STACKS */
+    uint32_t most_text;  /* highest id in NAMES */
+    size_t texts;        /* entries there */
+    size_t text_bytes;   /* all together */
     char *symbols;       /* function names, each in a line */
     char *meta;          /* key=value lines */
 };

@@ -54,7 +54,12 @@ EXPORTED bool harness_ready(void)
     return xfs_record_ready();
 }
 
-EXPORTED void harness_meta(const char *key, const char *value)
+EXPORTED uint32_t harness_name(const char *text, uint64_t bytes)
+{
+    return xfs_name(text, bytes);
+}
+
+void harness_meta(const char *key, const char *value)
 {
     xfs_meta_set(key, value);
 }

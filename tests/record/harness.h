@@ -17,6 +17,8 @@ bool harness_ready(void);
 
 /* ns that this many captures of the caller's stack take. */
 uint64_t harness_capture_ns(uint32_t times);
+/* The number of a text; 0 = not kept. */
+uint32_t harness_name(const char *text, uint64_t bytes);
 void harness_meta(const char *key, const char *value);
 
 #endif

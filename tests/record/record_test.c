@@ -331,6 +331,29 @@ static void test_symbols_later(void **state)
     check_stacks();
 }
 
+#define TEXT_BYTES (10 * 6 + 90 * 7 + 900 * 8 + XFT_NAME_MOST)
+
+static void test_texts(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("has-texts"), 0);
+    assert_int_equal(traces[0]->texts, 1001);
+    assert_int_equal(traces[0]->most_text, 1001);
+    assert_int_equal(traces[0]->text_bytes, TEXT_BYTES);
+    assert_int_equal(traces[0]->segments[XFT_SEG_NAMES], 1);
+}
+
+static void test_texts_killed(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("has-texts", "dies"), -SIGKILL);
+    assert_int_equal(traces[0]->texts, 1001);
+    assert_int_equal(traces[0]->text_bytes, TEXT_BYTES);
+    lab_complete(0);
+    assert_int_equal(traces[0]->texts, 1001);
+    assert_int_equal(traces[0]->segments[XFT_SEG_NAMES], 1);
+}
+
 /* No debug information: the symbol table's names, no lines. */
 static void test_names_only(void **state)
 {
@@ -371,6 +394,8 @@ int main(void)
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_stacks),
         cmocka_unit_test(test_symbols_later),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_texts_killed),
         cmocka_unit_test(test_names_only),
     };
     return cmocka_run_group_tests(tests, lab_make_place, lab_remove_place);

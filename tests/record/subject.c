@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "xferscope/trace.h"
 
 #define MISBEHAVED 9
 
@@ -354,6 +355,48 @@ static int has_stacks(char **arguments)
     return 0;
 }
 
+/* ---- texts ------------------------------------------------------------------------------ */
+
+#define TEXTS 1000
+
+static void *name_texts(void *wrong)
+{
+    static char longest[2 * XFT_NAME_MOST];
+    char text[32];
+    uint32_t ids[TEXTS];
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < TEXTS; i++) {
+            int n = snprintf(text, sizeof text, "text %d", i);
+            uint32_t id = harness_name(text, (uint64_t)n);
+            if (id == 0 || (pass == 1 && id != ids[i]))
+                *(bool *)wrong = true;
+            ids[i] = id;
+        }
+    memset(longest, 'x', sizeof longest);
+    if (harness_name(longest, sizeof longest) != harness_name(longest, XFT_NAME_MOST) ||
+        harness_name("", 0) != 0)
+        *(bool *)wrong = true;
+    return NULL;
+}
+
+/* Eight threads give the same texts; "dies": and the process is killed. */
+static int has_texts(char **arguments)
+{
+    pthread_t thread[8];
+    bool wrong[8] = {false};
+    record(1, 0);
+    for (int i = 0; i < 8; i++)
+        pthread_create(&thread[i], NULL, name_texts, &wrong[i]);
+    for (int i = 0; i < 8; i++)
+        pthread_join(thread[i], NULL);
+    for (int i = 0; i < 8; i++)
+        if (wrong[i])
+            return MISBEHAVED;
+    if (arguments[0])
+        raise(SIGKILL);
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*run)(char **arguments);
@@ -379,6 +422,7 @@ static const struct {
     {"closes-stderr", closes_stderr},
     {"is-switched-off", is_switched_off},
     {"has-stacks", has_stacks},
+    {"has-texts", has_texts},
 };
 
 int main(int count, char **arguments)
