@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* mkostemp */
 
 #include "profile_json.h"
+#include "profile_machine.h"
 #include "profile_sections.h"
 
 #include <errno.h>
@@ -50,19 +51,6 @@ const char *xfp_basis_word(enum xfp_basis basis)
     }
 }
 
-static void free_machine(struct xfp_machine *machine)
-{
-    for (size_t i = 0; i < machine->gpu_count; i++) {
-        free(machine->gpus[i].name);
-        free(machine->gpus[i].uuid);
-        free(machine->gpus[i].pci);
-    }
-    free(machine->gpus);
-    free(machine->hostname);
-    free(machine->machine_id);
-    free(machine->cpu);
-}
-
 static void free_costs(struct xfp_profile *profile)
 {
     for (size_t i = 0; i < profile->scalar_count; i++) {
@@ -83,7 +71,7 @@ void xfp_free(struct xfp_profile *profile)
 {
     if (!profile)
         return;
-    free_machine(&profile->machine);
+    xfp_free_machine(&profile->machine);
     xfp_free_sections(profile);
     for (size_t i = 0; i < profile->path_count; i++) {
         free(profile->paths[i].name);

@@ -65,7 +65,7 @@ uint64_t xfp_table_moved(const struct xfp_table *table, uint64_t at)
 {
     if (!strcmp(table->by, "bytes each way"))
         return 2 * at;
-    if (!strcmp(table->by, "row bytes"))
+    if (!strcmp(table->by, "row bytes") || !strcmp(table->by, "threads"))
         return table->bytes;
     return strcmp(table->by, "copies") ? 0 : at * table->bytes;
 }

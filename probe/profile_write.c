@@ -2,6 +2,7 @@
  * A machine profile to JSON text. Laid out for people and for diff: a line per point.
  */
 #include "profile_json.h"
+#include "profile_machine.h"
 #include "profile_sections.h"
 
 #include <jansson.h>
@@ -22,27 +23,6 @@ static json_t *text(const char *words)
 static json_t *measured(double ns)
 {
     return ns > 0 ? json_real(ns) : json_null();
-}
-
-static json_t *pack_gpu(const struct xfp_gpu *gpu)
-{
-    return json_pack("{ss? ss? ss? sI si si}", "name", gpu->name, "uuid", gpu->uuid, "pci",
-                     gpu->pci, "memory_bytes", (json_int_t)gpu->memory_bytes, "numa", gpu->numa,
-                     "copy_engines", gpu->copy_engines);
-}
-
-static json_t *pack_machine(const struct xfp_machine *m)
-{
-    json_t *gpus = json_array();
-
-    for (size_t i = 0; i < m->gpu_count; i++)
-        if (json_array_append_new(gpus, pack_gpu(&m->gpus[i]))) {
-            json_decref(gpus);
-            return NULL;
-        }
-    return json_pack("{ss? ss? ss? si si si sb so}", "hostname", m->hostname, "machine_id",
-                     m->machine_id, "cpu", m->cpu, "cpus", m->cpus, "numa_nodes", m->numa_nodes,
-                     "driver_version", m->driver_version, "simulated", m->simulated, "gpus", gpus);
 }
 
 static json_t *pack_place(const struct xfp_place *place)
@@ -185,7 +165,9 @@ int xfp_write_json(const struct xfp_profile *profile, FILE *out)
     bad |= put(out, " ", "version", json_integer(XFP_VERSION), ",\n");
     bad |= put(out, " ", "created", text(profile->created), ",\n");
     bad |= put(out, " ", "producer", text(profile->producer), ",\n");
-    bad |= put(out, " ", "machine", pack_machine(&profile->machine), ",\n");
+    bad |= put(out, " ", "machine", xfp_pack_machine(&profile->machine), ",\n");
+    if (profile->rules.known)
+        bad |= put(out, " ", "rules", xfp_pack_rules(&profile->rules), ",\n");
     bad |= fprintf(out, " \"paths\": [\n") < 0;
     for (size_t i = 0; i < profile->path_count; i++)
         bad |= put_path(out, &profile->paths[i], i + 1 < profile->path_count ? ",\n" : "\n");

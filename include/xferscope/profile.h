@@ -196,9 +196,10 @@ struct xfp_row {
 /* A cost by size, by number or by length of a row. */
 struct xfp_table {
     char *name; /* e.g. "alloc/pinned/gpu0" */
-    char *by;   /* what `at` counts: "bytes", "bytes each way", "row bytes", "copies" */
+    char *by;   /* what `at` counts: "bytes", "bytes each way", "row bytes", "copies", "threads" */
     char *unit; /* "ns" */
-    /* bytes moved in all when by is "row bytes", by each copy when it is "copies"; else 0 */
+    /* bytes moved in all when by is "row bytes" or "threads", by each copy when it is "copies";
+     * else 0 */
     uint64_t bytes;
     size_t row_count;
     struct xfp_row *rows; /* ascending at */
@@ -211,6 +212,18 @@ struct xfp_gpu {
     uint64_t memory_bytes;
     int numa; /* node it is attached to, -1 = not known */
     int copy_engines;
+    /* PCIe generation and lanes: the most seen while it was in use, and the most that GPU and slot
+     * can; 0 = not known */
+    int pcie_gen, pcie_width, pcie_max_gen, pcie_max_width;
+    int nvlinks, nvlink_version; /* links that are up, 0 = none; nvlinks -1 = not known */
+    int ecc, mig;                /* 1 on, 0 off or not there, -1 not known */
+    size_t peer_count;
+    int *peers; /* GPUs whose memory it may access, ascending */
+};
+
+struct xfp_node {
+    int node, cpus; /* the system's number; processors */
+    uint64_t memory_bytes;
 };
 
 struct xfp_machine {
@@ -222,12 +235,35 @@ struct xfp_machine {
     bool simulated;
     size_t gpu_count;
     struct xfp_gpu *gpus;
+    /* What follows is NULL or "" when not known. */
+    char *driver_release; /* "580.159.03" */
+    int toolkit_version;  /* of the CUDA toolkit installed, as driver_version; 0 = none found */
+    char *kernel;         /* "Linux 6.1.0-18-amd64" */
+    char *governor;       /* of the processor's frequency; "mixed" when processors differ */
+    char *huge_pages;     /* transparent ones: "always", "madvise", "never" */
+    char *hypervisor;     /* "none", or whose: "KVM" */
+    int64_t
+        memlock_bytes; /* limit on locked memory, XFP_NO_LIMIT; 0 = not known, or none allowed */
+    size_t node_count;
+    struct xfp_node *nodes;
+};
+
+#define XFP_NO_LIMIT (-1)
+
+/* How the figures were measured. */
+struct xfp_rules {
+    bool known;     /* profiles from before these were written: false */
+    bool paper;     /* each figure for at least a second, five times */
+    bool flushed;   /* host memory out of the processor's caches before every explicit copy */
+    bool verified;  /* data compared after copying */
+    double seconds; /* measuring took */
 };
 
 struct xfp_profile {
     char *created;  /* ISO 8601, UTC */
     char *producer; /* "xferscope 0.1.0" */
     struct xfp_machine machine;
+    struct xfp_rules rules;
     size_t path_count;
     struct xfp_path *paths;
     size_t scalar_count;
