@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../nvtx/nvtx.h"
 #include "../record/record.h"
 #include "../timing/timing.h"
 #include "graph.h"
@@ -63,6 +64,7 @@ void xfs_publish(struct xfs_frame *f)
         if (f->early)
             first_call(f);
         if (!f->early || xfs_record_ready()) {
+            xfs_nvtx_settle();
             f->event.stack = xfs_stack_capture();
             xfs_event_write(&f->event);
             if (f->event.kind == XFT_EVENT_GRAPH_LAUNCH && f->event.count > 0)
@@ -145,6 +147,7 @@ static void start_session(void)
     if (simulated)
         xfs_meta_set("gpu.simulated", "1");
     note_machine();
+    xfs_nvtx_session_start();
     xfs_timing_start();
     atexit(xfs_timing_finish); /* after the driver's own handler was registered: runs before it */
 }
@@ -172,6 +175,7 @@ static void in_child(void)
     xfs_ranges_after_fork();
     xfs_captures_after_fork();
     xfs_graph_after_fork();
+    xfs_nvtx_after_fork();
 }
 
 __attribute__((constructor)) static void watch_fork(void)

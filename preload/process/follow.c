@@ -16,6 +16,7 @@
 #define MOST_STACK_BYTES 32768
 #define PRELOAD "LD_PRELOAD="
 #define PREFIX "XFERSCOPE_"
+#define NVTX_PATH "NVTX_INJECTION64_PATH="
 
 /* How this process was started. Copied: programs write over their first environment. */
 static struct {
@@ -51,6 +52,14 @@ static bool holds_library(const char *list)
         at += n + (at[n] != '\0');
     }
     return false;
+}
+
+/* By these a recorded program's children are recorded too; another tool's NVTX is its own affair.
+ */
+static bool is_setting(const char *entry)
+{
+    return begins_with(entry, PREFIX) ||
+           (begins_with(entry, NVTX_PATH) && holds_library(entry + strlen(NVTX_PATH)));
 }
 
 /* ---- at the start ----------------------------------------------------------------------- */
@@ -102,7 +111,7 @@ __attribute__((constructor)) static void remember_start(void)
     int saved = errno;
     if (preload && find_library() && holds_library(preload) && is_wanted()) {
         for (char **at = environ; *at; at++)
-            if (begins_with(*at, PREFIX))
+            if (is_setting(*at))
                 keep_setting(*at);
         start.follow = true;
     }
@@ -149,7 +158,7 @@ struct xfs_follow_plan xfs_follow_plan(char *const *environment)
             plan.preload = entry + strlen(PRELOAD);
         else if (is_refusal(entry))
             return nothing;
-        else if (begins_with(entry, PREFIX))
+        else if (begins_with(entry, PREFIX) || begins_with(entry, NVTX_PATH))
             note_setting(&plan, entry);
     }
     bool complete = plan.missing == 0 && plan.preload && holds_library(plan.preload);

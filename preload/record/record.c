@@ -151,6 +151,11 @@ bool xfs_record_ready(void)
 
 /* ---- events ----------------------------------------------------------------------------- */
 
+bool xfs_recording(void)
+{
+    return current_recorder() != NULL;
+}
+
 static void lose_event(void)
 {
     struct life *l = atomic_load(&life);

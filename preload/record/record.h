@@ -30,6 +30,9 @@
  * false while another thread is still starting or when the library is off or has failed. */
 bool xfs_record_ready(void);
 
+/* Whether events are recorded now; starts nothing. */
+bool xfs_recording(void);
+
 /*
  * The next event of the calling thread, zeroed, to be filled in and committed; NULL when there is
  * none (off, or a signal handler interrupted this thread between begin and commit): the loss has

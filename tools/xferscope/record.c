@@ -192,9 +192,9 @@ static int name_output(const struct record_options *options, char *path, size_t 
 static int run_program(const struct record_options *options, const char *library,
                        const char *output, struct child_result *result)
 {
-    enum { MOST = 6 };
+    enum { MOST = 16 };
     struct child_setting settings[MOST];
-    const char *other = getenv("LD_PRELOAD");
+    const char *other = getenv("LD_PRELOAD"), *nvtx = getenv("NVTX_INJECTION64_PATH");
     char *preload = NULL;
     size_t count = 0;
     int status;
@@ -204,6 +204,8 @@ static int run_program(const struct record_options *options, const char *library
     settings[count++] = (struct child_setting){"LD_PRELOAD", preload};
     settings[count++] = (struct child_setting){"XFERSCOPE_OUTPUT", output};
     settings[count++] = (struct child_setting){"XFERSCOPE_SYMBOLS", "0"};
+    if (!nvtx || !*nvtx) /* else another tool's, which stays */
+        settings[count++] = (struct child_setting){"NVTX_INJECTION64_PATH", library};
     if (options->no_stacks)
         settings[count++] = (struct child_setting){"XFERSCOPE_STACKS", "0"};
     if (options->stack_depth)

@@ -1,0 +1,112 @@
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "intercept/resolve.h"
+#include "nvtx.h"
+#include "parts.h"
+#include "record.h"
+#include "settings.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+#define PATH_VARIABLE "NVTX_INJECTION64_PATH"
+
+EXPORTED int InitializeInjectionNvtx2(xnv_export_table export_table);
+
+static atomic_bool attached;
+
+/* ---- attaching --------------------------------------------------------------------------------
+ */
+
+/* Opened by NVTX alone, without the preload, this library catches no CUDA call. */
+static bool is_preloaded(void)
+{
+    void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+    void *found = program ? xfs_real_dlsym(program, "InitializeInjectionNvtx2") : NULL;
+    if (program)
+        dlclose(program);
+    if (found == NULL)
+        dlerror(); /* no message of ours for the program */
+    return found == (void *)(uintptr_t)InitializeInjectionNvtx2;
+}
+
+static const char *from_environment(const char *name)
+{
+    return getenv(name);
+}
+
+/* Nothing is said here about settings that make no sense: the first CUDA call does that. */
+static bool is_wanted(void)
+{
+    struct xfs_settings settings;
+    xfs_settings_parse(&settings, from_environment);
+    return settings.enable && settings.nvtx && !getauxval(AT_SECURE);
+}
+
+static void fill(const struct xnv_callbacks *callbacks, enum xnv_module module,
+                 const xnv_function *functions, unsigned places)
+{
+    xnv_function **table = NULL;
+    unsigned size = 0;
+    if (!callbacks->module_table(module, &table, &size) || table == NULL)
+        return;
+    for (unsigned i = 0; i < places && i < size; i++)
+        if (functions[i] && table[i])
+            *table[i] = functions[i];
+}
+
+EXPORTED int InitializeInjectionNvtx2(xnv_export_table export_table)
+{
+    int saved = errno;
+    const struct xnv_callbacks *callbacks =
+        is_preloaded() && is_wanted() ? export_table(XNV_TABLE_CALLBACKS) : NULL;
+    errno = saved;
+    if (callbacks == NULL || callbacks->struct_size < sizeof *callbacks)
+        return 0;
+    fill(callbacks, XNV_MODULE_CORE, xfs_nvtx_core, XFS_CORE_PLACES);
+    fill(callbacks, XNV_MODULE_CORE2, xfs_nvtx_core2, XFS_CORE2_PLACES);
+    if (!atomic_exchange(&attached, true))
+        xfs_meta_set("nvtx", "on"); /* nothing happens while nothing is recorded */
+    errno = saved;
+    return 1;
+}
+
+/* ---- what META says ---------------------------------------------------------------------------
+ */
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool names_this_library(const char *path)
+{
+    Dl_info own;
+    return dladdr((void *)(uintptr_t)names_this_library, &own) && own.dli_fname &&
+           strcmp(file_name(path), file_name(own.dli_fname)) == 0;
+}
+
+/* NULL: ranges can come. */
+static const char *why_not(void)
+{
+    const char *path = getenv(PATH_VARIABLE);
+    if (!xfs_settings()->nvtx)
+        return "XFERSCOPE_NVTX=0";
+    if (atomic_load(&attached) || (path && names_this_library(path)))
+        return NULL;
+    return path && *path ? "another tool is attached: " PATH_VARIABLE
+                         : PATH_VARIABLE " is not set; xferscope record sets it";
+}
+
+void xfs_nvtx_session_start(void)
+{
+    const char *why = why_not();
+    xfs_meta_set("nvtx", why ? "off" : "on");
+    if (why)
+        xfs_meta_set("nvtx.why", why);
+    xfs_ranges_begin_recording();
+}

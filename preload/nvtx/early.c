@@ -1,0 +1,174 @@
+#include "nvtx.h"
+#include "parts.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "record.h"
+
+#define TLS __thread __attribute__((tls_model("initial-exec")))
+
+struct early {
+    uint64_t id;
+    struct xfs_text *domain;
+    struct xfs_text *kept;
+    uint32_t bytes;
+    char text[XFS_EARLY_TEXT];
+};
+
+struct open_ranges {
+    uint32_t count;
+    uint32_t beyond; /* deeper than what is kept */
+    struct early ranges[XFS_EARLY_MOST];
+};
+
+atomic_int xfs_nvtx_waiting;
+
+static TLS struct open_ranges *own; /* nested in this thread */
+static pthread_key_t own_key;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+static bool own_key_made;
+
+static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct open_ranges shared; /* of the process */
+
+/* ---- a thread's own ------------------------------------------------------------------------- */
+
+static void discard_own(void *ranges)
+{
+    own = NULL;
+    munmap(ranges, sizeof(struct open_ranges));
+    atomic_fetch_sub(&xfs_nvtx_waiting, 1);
+}
+
+static void make_key(void)
+{
+    own_key_made = pthread_key_create(&own_key, discard_own) == 0;
+}
+
+static struct open_ranges *get_own(void)
+{
+    if (own)
+        return own;
+    pthread_once(&own_once, make_key);
+    void *fresh = own_key_made ? mmap(NULL, sizeof *own, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                               : MAP_FAILED;
+    if (fresh == MAP_FAILED)
+        return NULL;
+    if (pthread_setspecific(own_key, fresh) != 0) {
+        munmap(fresh, sizeof *own);
+        return NULL;
+    }
+    atomic_fetch_add(&xfs_nvtx_waiting, 1);
+    return own = fresh;
+}
+
+/* ---- beginning and ending -------------------------------------------------------------------- */
+
+static void add(struct open_ranges *open, struct xfs_text *domain,
+                const struct xfs_message *message, uint64_t id)
+{
+    if (open->count == XFS_EARLY_MOST) {
+        open->beyond++;
+        return;
+    }
+    struct early *range = &open->ranges[open->count++];
+    *range = (struct early){.id = id, .domain = domain, .kept = message->kept};
+    if (message->kept)
+        return;
+    range->bytes = (uint32_t)(message->bytes < XFS_EARLY_TEXT ? message->bytes : XFS_EARLY_TEXT);
+    memcpy(range->text, message->text ? message->text : "", range->bytes);
+}
+
+/* The innermost of the domain, or the one with the id. */
+static bool take(struct open_ranges *open, const struct xfs_text *domain, uint64_t id)
+{
+    if (id == 0 && open->beyond > 0) {
+        open->beyond--;
+        return true;
+    }
+    for (uint32_t i = open->count; i-- > 0;) {
+        const struct early *range = &open->ranges[i];
+        if (id ? range->id != id : range->domain != domain)
+            continue;
+        open->count--;
+        memmove(open->ranges + i, open->ranges + i + 1, (open->count - i) * sizeof *open->ranges);
+        return true;
+    }
+    return false;
+}
+
+void xfs_early_begin(struct xfs_text *domain, const struct xfs_message *message, uint64_t id)
+{
+    if (id == 0) {
+        struct open_ranges *open = get_own();
+        if (open)
+            add(open, domain, message, 0);
+        return;
+    }
+    pthread_mutex_lock(&shared_lock);
+    if (shared.count == 0)
+        atomic_fetch_add(&xfs_nvtx_waiting, 1);
+    add(&shared, domain, message, id);
+    pthread_mutex_unlock(&shared_lock);
+}
+
+void xfs_early_end(struct xfs_text *domain, uint64_t id)
+{
+    if (id == 0) {
+        if (own)
+            take(own, domain, 0);
+        return;
+    }
+    pthread_mutex_lock(&shared_lock);
+    if (take(&shared, domain, id) && shared.count == 0)
+        atomic_fetch_sub(&xfs_nvtx_waiting, 1);
+    pthread_mutex_unlock(&shared_lock);
+}
+
+/* ---- when recording has begun -----------------------------------------------------------------
+ */
+
+static void write_all(const struct open_ranges *open)
+{
+    for (uint32_t i = 0; i < open->count; i++) {
+        const struct early *range = &open->ranges[i];
+        uint32_t domain = range->domain ? xfs_text_id(range->domain) : 0;
+        uint32_t name =
+            range->kept ? xfs_text_id(range->kept) : xfs_name(range->text, range->bytes);
+        xfs_range_write(XFT_EVENT_RANGE_BEGIN, domain, name, range->id, xfs_range_first_ns());
+    }
+}
+
+void xfs_nvtx_write_early(void)
+{
+    int saved = errno;
+    if (xfs_range_first_ns() == 0)
+        return;
+    if (own) {
+        struct open_ranges *open = own;
+        pthread_setspecific(own_key, NULL);
+        write_all(open);
+        discard_own(open);
+    }
+    pthread_mutex_lock(&shared_lock);
+    if (shared.count > 0) {
+        write_all(&shared);
+        shared.count = shared.beyond = 0;
+        atomic_fetch_sub(&xfs_nvtx_waiting, 1);
+    }
+    pthread_mutex_unlock(&shared_lock);
+    errno = saved;
+}
+
+/* Other threads' ranges stay behind in the parent. */
+void xfs_nvtx_after_fork(void)
+{
+    pthread_mutex_init(&shared_lock, NULL);
+    atomic_store(&xfs_nvtx_waiting, (own != NULL) + (shared.count > 0));
+    xfs_texts_new_recording();
+    xfs_ranges_forget_recording();
+}

@@ -1,0 +1,68 @@
+/* Between the files of this folder. */
+#ifndef XFS_NVTX_PARTS_H
+#define XFS_NVTX_PARTS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nvtx_abi.h"
+#include "xferscope/trace.h"
+
+/* ---- texts.c: names of ranges and domains --------------------------------------------------- */
+
+/* A text the program registered: a domain's name, a string. Lives as long as the process. */
+struct xfs_text {
+    atomic_ullong known; /* its id in NAMES (low half), and the recording for which it holds */
+    uint32_t bytes;
+    char text[];
+};
+
+/* NULL when there is no room: at most XFS_TEXTS_MOST bytes of them are kept. */
+#define XFS_TEXTS_MOST (16u << 20)
+struct xfs_text *xfs_text_keep(const char *text, size_t bytes);
+
+/* How a range was named. One of the two is set, or neither: a range without a name. */
+struct xfs_message {
+    const char *text;
+    size_t bytes;
+    struct xfs_text *kept;
+    char converted[256]; /* what was wide, as UTF-8, cut to this */
+};
+void xfs_message_plain(struct xfs_message *message, const char *text);
+void xfs_message_wide(struct xfs_message *message, const void *text);
+void xfs_message_of(struct xfs_message *message, const struct xnv_attributes *attributes);
+
+/* Their ids in NAMES of the recording that runs; 0 without a name. */
+uint32_t xfs_text_id(struct xfs_text *text);
+uint32_t xfs_message_id(const struct xfs_message *message);
+
+/* Ids of an earlier recording (the parent's) are not good any more. */
+void xfs_texts_new_recording(void);
+
+/* ---- early.c: ranges open before recording begins ---------------------------------------------
+ */
+
+#define XFS_EARLY_MOST 64  /* deeper ones are not kept */
+#define XFS_EARLY_TEXT 128 /* bytes of a name */
+
+/* id 0: nested in the thread. */
+void xfs_early_begin(struct xfs_text *domain, const struct xfs_message *message, uint64_t id);
+void xfs_early_end(struct xfs_text *domain, uint64_t id);
+
+/* ---- ranges.c ----------------------------------------------------------------------------------
+ */
+
+void xfs_range_write(enum xft_event_kind kind, uint32_t domain, uint32_t name, uint64_t id,
+                     uint64_t at_ns);
+uint64_t xfs_range_first_ns(void); /* when recording began in this process; 0 = it has not */
+
+void xfs_ranges_begin_recording(void);
+void xfs_ranges_forget_recording(void); /* in a forked child */
+
+/* Functions by their place in NVTX's tables; NULL where there is none of ours. */
+enum { XFS_CORE_PLACES = 12, XFS_CORE2_PLACES = 14 };
+extern const xnv_function xfs_nvtx_core[XFS_CORE_PLACES], xfs_nvtx_core2[XFS_CORE2_PLACES];
+
+#endif
