@@ -30,6 +30,11 @@ extern const char *const xfa_flag_words[7]; /* bit 0 first */
 /* Name of the function an event comes from; NULL for what the device reports, which is no call. */
 const char *xfa_event_function(const struct xfa_trace *trace, const struct xft_event *event);
 
+/* The text an event refers to (a kernel's, a range's), and a range's domain; NULL = none or not
+ * known. The caller frees them. */
+char *xfa_event_name(const struct xfa_trace *trace, const struct xft_event *event);
+char *xfa_event_domain(const struct xfa_trace *trace, const struct xft_event *event);
+
 /* A value of META fit to be shown, separators of a list as spaces; the caller frees it. */
 char *xfa_dump_value(const char *value);
 

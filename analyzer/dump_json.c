@@ -103,6 +103,22 @@ static void set_flags(json_t *json, unsigned set)
     json_object_set_new(json, "flags", words);
 }
 
+/* Takes the value; the key is there when the kind can have it. */
+static void set_own_text(json_t *json, const char *key, char *value)
+{
+    set_text(json, key, value);
+    free(value);
+}
+
+static void set_names(json_t *json, const struct xfa_trace *trace, const struct xft_event *e)
+{
+    bool range = e->kind == XFT_EVENT_RANGE_BEGIN || e->kind == XFT_EVENT_RANGE_END;
+    if (range)
+        set_own_text(json, "domain", xfa_event_domain(trace, e));
+    if (e->kind == XFT_EVENT_RANGE_BEGIN || e->kind == XFT_EVENT_KERNEL)
+        set_own_text(json, "name", xfa_event_name(trace, e));
+}
+
 static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, size_t row,
                   FILE *out)
 {
@@ -132,6 +148,7 @@ static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, 
     set_signed(json, "status", e->status);
     set_number(json, "aux", e->aux);
     set_flags(json, e->flags);
+    set_names(json, trace, e);
     json_object_set_new(json, "slab", json_boolean(batch->from_slab));
     line(json, out);
 }

@@ -11,10 +11,15 @@
 const char *const xfa_flag_words[7] = {"async",   "captured",     "failed", "per-thread",
                                        "guessed", "stream-known", "graph"};
 
+/* What the device reports and what the program says about itself is no call. */
+static bool is_call(unsigned kind)
+{
+    return kind != XFT_EVENT_DEVICE_COPY && (kind < XFT_EVENT_KERNEL || kind > XFT_EVENT_CONTENT);
+}
+
 const char *xfa_event_function(const struct xfa_trace *trace, const struct xft_event *event)
 {
-    if (event->kind == XFT_EVENT_DEVICE_COPY || event->kind == XFT_EVENT_KERNEL ||
-        event->kind == XFT_EVENT_MEMSET)
+    if (!is_call(event->kind))
         return NULL;
     const struct xfa_call *call = xfa_trace_call(trace, event->call);
     return call ? call->name : NULL;
@@ -36,8 +41,32 @@ const char *xfa_event_word(unsigned kind)
         [XFT_EVENT_GRAPH_LAUNCH] = "graph-launch",
         [XFT_EVENT_KERNEL] = "kernel",
         [XFT_EVENT_MEMSET] = "memset",
+        [XFT_EVENT_MIGRATION] = "migration",
+        [XFT_EVENT_FAULT] = "fault",
+        [XFT_EVENT_RANGE_BEGIN] = "range-begin",
+        [XFT_EVENT_RANGE_END] = "range-end",
+        [XFT_EVENT_CONTENT] = "content",
     };
     return kind < sizeof words / sizeof *words ? words[kind] : NULL;
+}
+
+static char *name_text(const struct xfa_trace *trace, uint64_t id)
+{
+    const struct xfa_text *found = xfa_trace_text(trace, id);
+    return found ? xfa_clean(found->text, found->bytes) : NULL;
+}
+
+char *xfa_event_name(const struct xfa_trace *trace, const struct xft_event *event)
+{
+    if (event->kind == XFT_EVENT_KERNEL)
+        return name_text(trace, event->src);
+    return event->kind == XFT_EVENT_RANGE_BEGIN ? name_text(trace, event->aux) : NULL;
+}
+
+char *xfa_event_domain(const struct xfa_trace *trace, const struct xft_event *event)
+{
+    bool range = event->kind == XFT_EVENT_RANGE_BEGIN || event->kind == XFT_EVENT_RANGE_END;
+    return range ? name_text(trace, event->src) : NULL;
 }
 
 const char *xfa_segment_word(unsigned type)
@@ -106,6 +135,14 @@ static void flags(unsigned set, FILE *out)
     }
 }
 
+/* Takes the value. Last in its line, since it may hold anything printable. */
+static void text(const char *key, char *value, FILE *out)
+{
+    if (value)
+        fprintf(out, "%s=\"%s\"", key, value);
+    free(value);
+}
+
 static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, size_t row,
                   FILE *out)
 {
@@ -122,6 +159,8 @@ static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, 
             e->dst, xft_memory_word(e->dst_mem), e->dst_place, e->device, e->stream, e->width,
             e->count, e->stack, e->correlation, e->status, e->aux);
     flags(e->flags, out);
+    text(" domain", xfa_event_domain(trace, e), out);
+    text(" name", xfa_event_name(trace, e), out);
     fputs(batch->from_slab ? " slab\n" : "\n", out);
 }
 
