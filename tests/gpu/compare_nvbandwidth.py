@@ -58,7 +58,7 @@ def measure(program, probe, runs, mib):
         figures, version = peer_figures(text)
         for key, gbps in figures.items():
             theirs[key].append(peers.Figure(gbps, 0))
-        figures, took = probe.measure(PATTERN, f"{mib}M:{mib}M")
+        figures, took = probe.measure(PATTERN, f"{mib}M:{mib}M", "--no-flush")
         seconds["ours"].append(took)
         for key, figure in figures.items():
             ours[key].append(figure)

@@ -7,6 +7,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=/dev/null
 . "$here/common.sh"
 peer=${1:?usage: compare_nvbandwidth.sh NVBANDWIDTH [BUILD [RUNS [MIB]]]}
 build=$(cd "${2:-$here/../../build}" && pwd)
