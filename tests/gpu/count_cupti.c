@@ -6,8 +6,9 @@
  *     CUDA_INJECTION64_PATH=libcount_cupti.so XFERSCOPE_CUPTI_COUNT_OUT=counts PROGRAM
  *
  * At exit it writes counts.PID, one JSON object: number and bytes of memcpy records per direction
- * (arrays count as device memory), memsets, and what CUPTI lost. It shares no code with the
- * recorder but the search for libcupti; records are read through NVIDIA's own headers.
+ * (arrays count as device memory), memsets, what CUPTI lost, and "details": the same by CUPTI's
+ * numbers for the kind of copy and of both memories. It shares no code with the recorder but the
+ * search for libcupti; records are read through NVIDIA's own headers.
  */
 #define _GNU_SOURCE
 #include <cupti.h>
@@ -26,9 +27,13 @@
 enum row { H2D, D2H, D2D, P2P, H2H, UNKNOWN, MEMSET, ROWS };
 static const char *const row_names[ROWS] = {"H2D", "D2H", "D2D", "P2P", "H2H", "unknown", "memset"};
 
-static struct {
+static struct total {
     uint64_t operations, bytes;
 } totals[ROWS];
+
+/* By CUpti_ActivityMemcpyKind and twice CUpti_ActivityMemoryKind. */
+enum { COPY_KINDS = 16, MEMORY_KINDS = 16 };
+static struct total details[COPY_KINDS][MEMORY_KINDS][MEMORY_KINDS];
 static uint64_t records, dropped, without_time;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct xcp_library cupti;
@@ -77,15 +82,25 @@ static void add(enum row row, uint64_t operations, uint64_t bytes, bool timed)
     without_time += !timed;
 }
 
+static void detail(unsigned copy, unsigned from, unsigned to, uint64_t operations, uint64_t bytes)
+{
+    if (copy >= COPY_KINDS || from >= MEMORY_KINDS || to >= MEMORY_KINDS)
+        return;
+    details[copy][from][to].operations += operations;
+    details[copy][from][to].bytes += bytes;
+}
+
 static void count(const CUpti_Activity *record)
 {
     if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
         const CUpti_ActivityMemcpy5 *r = (const void *)record;
-        uint64_t copies = copies_in(r);
-        add(row_of(r->copyKind), copies ? copies : 1, r->bytes, r->start != 0);
+        uint64_t copies = copies_in(r) ? copies_in(r) : 1;
+        add(row_of(r->copyKind), copies, r->bytes, r->start != 0);
+        detail(r->copyKind, r->srcKind, r->dstKind, copies, r->bytes);
     } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY2) {
         const CUpti_ActivityMemcpyPtoP3 *r = (const void *)record;
         add(row_of(r->copyKind), 1, r->bytes, r->start != 0);
+        detail(r->copyKind, r->srcKind, r->dstKind, 1, r->bytes);
     } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
         const CUpti_ActivityMemset3 *r = (const void *)record;
         add(MEMSET, 1, r->bytes, r->start != 0);
@@ -112,6 +127,20 @@ static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t si
     free(buffer);
 }
 
+static void write_details(FILE *out)
+{
+    const struct total *all = &details[0][0][0];
+    const char *separator = "";
+    for (unsigned i = 0; i < COPY_KINDS * MEMORY_KINDS * MEMORY_KINDS; i++) {
+        if (all[i].operations == 0)
+            continue;
+        fprintf(out, "%s[%u, %u, %u, %" PRIu64 ", %" PRIu64 "]", separator,
+                i / MEMORY_KINDS / MEMORY_KINDS, i / MEMORY_KINDS % MEMORY_KINDS, i % MEMORY_KINDS,
+                all[i].operations, all[i].bytes);
+        separator = ", ";
+    }
+}
+
 static void write_counts(FILE *out)
 {
     fprintf(out, "{\"pid\": %d, \"records\": %" PRIu64 ", \"dropped\": %" PRIu64, (int)getpid(),
@@ -120,7 +149,9 @@ static void write_counts(FILE *out)
     for (int i = 0; i < ROWS; i++)
         fprintf(out, "%s\"%s\": {\"transfers\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
                 i ? ", " : "", row_names[i], totals[i].operations, totals[i].bytes);
-    fprintf(out, "}}\n");
+    fprintf(out, "}, \"details\": [");
+    write_details(out);
+    fprintf(out, "]}\n");
 }
 
 static int owner;
