@@ -74,6 +74,19 @@ int xfs_location_place(struct xcu_location where);
 void xfs_peer_device(struct xfs_frame *f, int peer, int enabled);
 void xfs_peer_context(struct xfs_frame *f, xcu_context peer, int enabled);
 
+/* Waits of the host; one that failed is no event. */
+void xfs_sync_stream(struct xfs_frame *f, xcu_stream stream);
+void xfs_sync_event(struct xfs_frame *f, xcu_event event);
+void xfs_sync_context(struct xfs_frame *f, xcu_context context); /* NULL: the current one */
+
+/*
+ * The one place where it is known that work is done, whichever call told: a wait for a stream, an
+ * event or a whole context has succeeded in this thread. handle: the stream or event; 0 for a
+ * context, and then everything that this thread's device was given is done. per_thread says which
+ * default stream a handle of 0 means. Called inside the hook, before its event is written.
+ */
+void xfs_settled(enum xft_sync what, uint64_t handle, bool per_thread);
+
 /* Captures begun minus ended; while there are any, copies ask whether their stream is captured. */
 void xfs_captures(int change);
 void xfs_captures_after_fork(void);

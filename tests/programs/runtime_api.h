@@ -24,6 +24,10 @@ xrt_error cudaMemcpy2D(void *dst, size_t dst_pitch, const void *src, size_t src_
 xrt_error cudaStreamCreate(xcu_stream *stream);
 xrt_error cudaStreamSynchronize(xcu_stream stream);
 xrt_error cudaStreamDestroy(xcu_stream stream);
+xrt_error cudaEventCreate(xcu_event *event);
+xrt_error cudaEventRecord(xcu_event event, xcu_stream stream);
+xrt_error cudaEventSynchronize(xcu_event event);
+xrt_error cudaEventDestroy(xcu_event event);
 xrt_error cudaGetLastError(void);
 xrt_error cudaPeekAtLastError(void);
 const char *cudaGetErrorName(xrt_error error);

@@ -1,0 +1,44 @@
+/* Waits of the host: for a stream, an event, a context. */
+#include <stddef.h>
+
+#include "classify.h"
+#include "describe.h"
+
+void xfs_settled(enum xft_sync what, uint64_t handle, bool per_thread)
+{
+    (void)what;
+    (void)handle;
+    (void)per_thread;
+}
+
+/* Most fields stay 0: a wait is a few bytes in the trace. */
+static void waited(struct xfs_frame *f, enum xft_sync what, uint64_t handle)
+{
+    struct xft_event *e = &f->event;
+    if (e->status != 0)
+        return;
+    e->kind = XFT_EVENT_SYNC;
+    e->aux = what;
+    e->device = XFT_PLACE_UNKNOWN;
+    xfs_settled(what, handle, (e->flags & XFT_PER_THREAD) != 0);
+}
+
+void xfs_sync_stream(struct xfs_frame *f, xcu_stream stream)
+{
+    f->event.stream = XFS_ADDR(stream);
+    f->event.flags |= XFT_STREAM_KNOWN;
+    waited(f, XFT_SYNC_STREAM, XFS_ADDR(stream));
+}
+
+void xfs_sync_event(struct xfs_frame *f, xcu_event event)
+{
+    f->event.src = XFS_ADDR(event);
+    waited(f, XFT_SYNC_EVENT, XFS_ADDR(event));
+}
+
+void xfs_sync_context(struct xfs_frame *f, xcu_context context)
+{
+    waited(f, XFT_SYNC_CONTEXT, 0);
+    if (f->event.kind == XFT_EVENT_SYNC)
+        f->event.device = context ? xfs_context_device(context) : xfs_current_device();
+}
