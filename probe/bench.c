@@ -9,13 +9,14 @@
 #include "progress.h"
 
 static const struct xfp_family *const families[] = {
-    &xfp_family_host_copy,     &xfp_family_device_copy, &xfp_family_peer_copy,
-    &xfp_family_concurrent,    &xfp_family_staged_copy, &xfp_family_streams,
-    &xfp_family_overlap,       &xfp_family_mapped_read, &xfp_family_mapped_write,
-    &xfp_family_mapped_both,   &xfp_family_loaded_copy, &xfp_family_both_copy,
-    &xfp_family_demand,        &xfp_family_prefetch,    &xfp_family_demand_both,
-    &xfp_family_prefetch_both, &xfp_family_fault,       &xfp_family_shape,
-    &xfp_family_batch,         &xfp_family_alloc,       &xfp_family_sync,
+    &xfp_family_host_copy,    &xfp_family_device_copy,   &xfp_family_peer_copy,
+    &xfp_family_host_host,    &xfp_family_concurrent,    &xfp_family_staged_copy,
+    &xfp_family_streams,      &xfp_family_overlap,       &xfp_family_mapped_read,
+    &xfp_family_mapped_write, &xfp_family_mapped_both,   &xfp_family_loaded_copy,
+    &xfp_family_both_copy,    &xfp_family_demand,        &xfp_family_prefetch,
+    &xfp_family_demand_both,  &xfp_family_prefetch_both, &xfp_family_demand_threads,
+    &xfp_family_fault,        &xfp_family_shape,         &xfp_family_host_threads,
+    &xfp_family_batch,        &xfp_family_alloc,         &xfp_family_sync,
 };
 
 void xfp_bench_add(struct xfp_bench_list *list, const struct xfp_bench *bench)
@@ -60,6 +61,25 @@ int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list)
     if (options->filter)
         regfree(&filter);
     return 0;
+}
+
+size_t xfp_host_nodes(const struct xfp_session *s, int *nodes, size_t room)
+{
+    size_t count = 0;
+
+    for (int n = 0; n < s->numa_count && count < room; n++)
+        nodes[count++] = s->numa_nodes[n];
+    if (s->numa_count > 1 && count < room)
+        nodes[count++] = -1;
+    return count;
+}
+
+const char *xfp_node_text(const struct xfp_session *s, int node, char text[XFP_NODE_TEXT])
+{
+    text[0] = '\0';
+    if (s->numa_count > 1 && node >= 0)
+        snprintf(text, XFP_NODE_TEXT, "node%d-", node);
+    return text;
 }
 
 size_t xfp_sweep_sizes(const struct xfp_probe_options *options, uint64_t *sizes, size_t room)

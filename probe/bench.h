@@ -41,7 +41,9 @@ struct xfp_family {
     int (*run)(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path);
 };
 
-extern const struct xfp_family xfp_family_host_copy;   /* host to and from device */
+extern const struct xfp_family xfp_family_host_copy; /* host to and from device */
+extern const struct xfp_family xfp_family_host_host; /* within the host */
+extern const struct xfp_family xfp_family_host_threads;
 extern const struct xfp_family xfp_family_device_copy; /* within a device */
 extern const struct xfp_family xfp_family_peer_copy;   /* between devices */
 
@@ -59,8 +61,9 @@ extern const struct xfp_family xfp_family_demand; /* managed memory */
 extern const struct xfp_family xfp_family_prefetch;
 extern const struct xfp_family xfp_family_demand_both;
 extern const struct xfp_family xfp_family_prefetch_both;
+extern const struct xfp_family xfp_family_demand_threads;
 extern const struct xfp_family xfp_family_fault;
-extern const struct xfp_family xfp_family_shape; /* 2D copies */
+extern const struct xfp_family xfp_family_shape; /* 2D and 3D copies */
 extern const struct xfp_family xfp_family_batch; /* many small copies */
 extern const struct xfp_family xfp_family_alloc; /* what memory costs */
 extern const struct xfp_family xfp_family_sync;  /* what calls cost */
@@ -70,6 +73,17 @@ extern const struct xfp_family xfp_family_sync;  /* what calls cost */
 int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list);
 
 void xfp_bench_add(struct xfp_bench_list *list, const struct xfp_bench *bench);
+
+/*
+ * The nodes to which a family's host memory is bound in turn: the only one; or each of several, and
+ * last -1, not bound at all. Returns how many, at most room.
+ */
+#define XFP_MOST_NODES 64
+size_t xfp_host_nodes(const struct xfp_session *s, int *nodes, size_t room);
+
+/* How names speak of it: "node1-", or "" when there is one node only or none is bound to. */
+#define XFP_NODE_TEXT 24
+const char *xfp_node_text(const struct xfp_session *s, int node, char text[XFP_NODE_TEXT]);
 
 /* Sizes of the sweep: powers of two, of four when quick. */
 size_t xfp_sweep_sizes(const struct xfp_probe_options *options, uint64_t *sizes, size_t room);

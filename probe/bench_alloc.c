@@ -24,6 +24,7 @@ struct allocation {
 /* A kind: how it is had and given back. take leaves what give needs in *held. */
 struct kind {
     const char *word;       /* in the benchmark's name */
+    bool on_host;           /* has pages of a NUMA node */
     const char *get, *back; /* the tables' first words */
     xcu_result (*take)(struct xfp_session *s, const struct allocation *a, uintptr_t *held);
     xcu_result (*give)(struct xfp_session *s, const struct allocation *a, uintptr_t held);
@@ -115,13 +116,13 @@ static xcu_result give_registered(struct xfp_session *s, const struct allocation
 }
 
 static const struct kind kinds[] = {
-    {"device", "alloc", "free", take_device, give_device},
-    {"pool", "alloc", "free", take_pool, give_pool},
-    {"managed", "alloc", "free", take_managed, give_device},
-    {"pinned", "alloc", "free", take_pinned, give_host},
-    {"mapped", "alloc", "free", take_mapped, give_host},
-    {"write-combined", "alloc", "free", take_combined, give_host},
-    {"pageable", "register", "unregister", take_registered, give_registered},
+    {"device", false, "alloc", "free", take_device, give_device},
+    {"pool", false, "alloc", "free", take_pool, give_pool},
+    {"managed", false, "alloc", "free", take_managed, give_device},
+    {"pinned", true, "alloc", "free", take_pinned, give_host},
+    {"mapped", true, "alloc", "free", take_mapped, give_host},
+    {"write-combined", true, "alloc", "free", take_combined, give_host},
+    {"pageable", true, "register", "unregister", take_registered, give_registered},
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -132,23 +133,32 @@ static bool applies(const struct xfp_session *s, const struct kind *kind)
     return kind->take != take_managed || s->cu->cuMemAllocManaged;
 }
 
+static void add(struct xfp_session *s, const struct xfp_family *family, struct xfp_bench_list *list,
+                int kind, int ordinal, int numa)
+{
+    struct xfp_bench bench = {.family = family,
+                              .direction = XFT_DIR_UNKNOWN,
+                              .variant = kind,
+                              .src = {XFT_MEM_UNKNOWN, -1, numa},
+                              .dst = {XFT_MEM_DEVICE, ordinal, -1}};
+    char node[XFP_NODE_TEXT];
+
+    snprintf(bench.name, sizeof(bench.name), "%s/%s/%sgpu%d", kinds[kind].get, kinds[kind].word,
+             xfp_node_text(s, numa, node), ordinal);
+    xfp_bench_add(list, &bench);
+}
+
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
-    for (size_t d = 0; d < s->device_count && xfp_has_sizes(s, LEAST, MOST); d++)
-        for (int k = 0; k < KINDS; k++) {
-            struct xfp_bench bench = {.family = family,
-                                      .direction = XFT_DIR_UNKNOWN,
-                                      .variant = k,
-                                      .src = {XFT_MEM_UNKNOWN, -1, -1},
-                                      .dst = {XFT_MEM_DEVICE, s->devices[d].ordinal, -1}};
+    int nodes[XFP_MOST_NODES];
+    size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
 
-            if (!applies(s, &kinds[k]))
-                continue;
-            snprintf(bench.name, sizeof(bench.name), "%s/%s/gpu%d", kinds[k].get, kinds[k].word,
-                     bench.dst.device);
-            xfp_bench_add(list, &bench);
-        }
+    for (size_t d = 0; d < s->device_count && xfp_has_sizes(s, LEAST, MOST); d++)
+        for (int k = 0; k < KINDS; k++)
+            for (size_t n = kinds[k].on_host ? 0 : count - 1; n < count && applies(s, &kinds[k]);
+                 n++)
+                add(s, family, list, k, s->devices[d].ordinal, nodes[n]);
 }
 
 struct go {
@@ -204,11 +214,13 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
 {
     struct go go = {.kind = &kinds[bench->variant],
                     .a = {.device = &s->devices[bench->dst.device]}};
+    char node[XFP_NODE_TEXT];
     struct xfp_rows get = {0}, back = {0};
     uint64_t sizes[XFP_COARSE_ROOM];
     size_t count = xfp_coarse_sizes(s, LEAST, MOST, sizes, XFP_COARSE_ROOM);
     int bad = xfp_device_open(s, go.a.device);
 
+    xfp_bind(s, bench->src.numa);
     for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {
         struct xfp_stats stats[2];
 
@@ -220,9 +232,10 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
         xfp_add_row(&get, sizes[i], &stats[0]);
         xfp_add_row(&back, sizes[i], &stats[1]);
     }
+    xfp_unbind(s);
     /* the one that bears the benchmark's name comes last: --resume looks at it */
-    if (xfp_add_table(s, &back, "bytes", "ns", 0, "%s/%s/gpu%d", go.kind->back, go.kind->word,
-                      bench->dst.device) ||
+    if (xfp_add_table(s, &back, "bytes", "ns", 0, "%s/%s/%sgpu%d", go.kind->back, go.kind->word,
+                      xfp_node_text(s, bench->src.numa, node), bench->dst.device) ||
         xfp_add_table(s, &get, "bytes", "ns", 0, "%s", path->name))
         return -1;
     return bad;

@@ -78,9 +78,13 @@ struct batch_go {
 static int once(struct xfp_session *s, void *state, double *ns)
 {
     const struct batch_go *go = state;
-    uint64_t before = xfp_driver_now_ns(s->cu);
-    xcu_result result = ways[go->way].submit(s, go->batch);
+    const struct batch *b = go->batch;
+    uint64_t before;
+    xcu_result result;
 
+    xfp_flush_buffer(s, b->to_device ? &b->src : &b->dst, b->count * APART);
+    before = xfp_driver_now_ns(s->cu);
+    result = ways[go->way].submit(s, b);
     if (!result)
         result = s->cu->cuStreamSynchronize(go->batch->device->stream);
     *ns = (double)(xfp_driver_now_ns(s->cu) - before);

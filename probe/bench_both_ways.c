@@ -86,6 +86,8 @@ static int run_collision(struct xfp_session *s, const struct collision *c)
     bool gated = xfp_gate_usable(d);
     xcu_result queued, done;
 
+    xfp_flush_buffer(s, &c->host, c->bytes);
+    xfp_flush_buffer(s, &c->load, c->load_bytes);
     if (gated && xfp_gate_close(s, d))
         return -1;
     queued = queue_collision(s, c);
@@ -213,10 +215,9 @@ static void add_loaded(struct xfp_session *s, const struct xfp_family *family,
                                       .src = back ? device : host,
                                       .dst = back ? host : device,
                                       .load = load};
-            char node[24] = "";
+            char node[XFP_NODE_TEXT];
 
-            if (s->numa_count > 1)
-                snprintf(node, sizeof(node), "node%d-", host.numa);
+            xfp_node_text(s, host.numa, node);
             snprintf(bench.name, sizeof(bench.name), "%s/pinned/%s/%sgpu%d", word,
                      back ? "d2h" : "h2d", node, ordinal);
             xfp_bench_add(list, &bench);
@@ -268,6 +269,15 @@ static xcu_result queue_down(struct xfp_session *s, void *state, xcu_stream stre
     return copy_one_way(s, false, &p->down_host, &p->down, p->bytes, stream);
 }
 
+static int flush_pair(struct xfp_session *s, void *state)
+{
+    const struct pair *p = state;
+
+    xfp_flush_buffer(s, &p->up_host, p->bytes);
+    xfp_flush_buffer(s, &p->down_host, p->bytes);
+    return 0;
+}
+
 static void *copy_down(void *state)
 {
     struct pair *p = state;
@@ -296,6 +306,7 @@ static int once_threads(struct xfp_session *s, void *state, double *ns)
     uint64_t before, after;
     xcu_result result;
 
+    flush_pair(s, p);
     pthread_barrier_wait(&p->start);
     before = xfp_driver_now_ns(s->cu);
     result = queue_up(s, p, p->device->stream);
@@ -375,8 +386,12 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
                      .session = s,
                      .name = path->name};
     struct xfp_rows rows = {0};
-    struct xfp_timed t = {
-        .device = p.device, .first = queue_up, .second = queue_down, .state = &p, .gated = true};
+    struct xfp_timed t = {.device = p.device,
+                          .prepare = flush_pair,
+                          .first = queue_up,
+                          .second = queue_down,
+                          .state = &p,
+                          .gated = true};
     int bad = xfp_device_open(s, p.device);
 
     if (!bad)
@@ -400,17 +415,19 @@ static void enumerate_both(struct xfp_session *s, const struct xfp_family *famil
 {
     static const enum xft_memory kinds[] = {XFT_MEM_PINNED, XFT_MEM_PAGEABLE};
 
+    int nodes[XFP_MOST_NODES];
+    size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
+
     for (size_t d = 0; d < s->device_count && xfp_has_sizes(s, LEAST, MOST); d++)
         for (int k = 0; k < 2; k++)
-            for (int n = 0; n < s->numa_count; n++) {
+            for (size_t n = 0; n < count; n++) {
                 struct xfp_bench bench = {.family = family,
                                           .direction = XFT_DIR_H2D,
-                                          .src = {kinds[k], -1, s->numa_nodes[n]},
+                                          .src = {kinds[k], -1, nodes[n]},
                                           .dst = {XFT_MEM_DEVICE, s->devices[d].ordinal, -1}};
-                char node[24] = "";
+                char node[XFP_NODE_TEXT];
 
-                if (s->numa_count > 1)
-                    snprintf(node, sizeof(node), "node%d-", bench.src.numa);
+                xfp_node_text(s, bench.src.numa, node);
                 snprintf(bench.name, sizeof(bench.name), "both-ways/copy/%s/%sgpu%d",
                          xft_memory_word(kinds[k]), node, bench.dst.device);
                 xfp_bench_add(list, &bench);

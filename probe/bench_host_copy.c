@@ -1,6 +1,7 @@
 /*
  * Explicit copies between host and device: from and to pageable, pinned, write-combined and
- * registered memory, on every NUMA node, with every GPU (Comm|Scope's Table 1, "explicit").
+ * registered memory, on every NUMA node and without
+ * binding, with every GPU (Comm|Scope's Table 1, "explicit").
  */
 #include "bench.h"
 #include "measure.h"
@@ -14,10 +15,9 @@ static void add(struct xfp_session *s, const struct xfp_family *family, struct x
                 struct xfp_place host, struct xfp_place device)
 {
     struct xfp_bench bench = {.family = family};
-    char node[24] = "";
+    char node[XFP_NODE_TEXT];
 
-    if (s->numa_count > 1)
-        snprintf(node, sizeof(node), "node%d-", host.numa);
+    xfp_node_text(s, host.numa, node);
     for (int back = 0; back < 2; back++) {
         bench.direction = back ? XFT_DIR_D2H : XFT_DIR_H2D;
         bench.src = back ? device : host;
@@ -31,11 +31,14 @@ static void add(struct xfp_session *s, const struct xfp_family *family, struct x
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
+    int nodes[XFP_MOST_NODES];
+    size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
+
     for (size_t d = 0; d < s->device_count; d++)
         for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
-            for (int n = 0; n < s->numa_count; n++)
+            for (size_t n = 0; n < count; n++)
                 add(s, family, list,
-                    (struct xfp_place){.memory = kinds[k], .device = -1, .numa = s->numa_nodes[n]},
+                    (struct xfp_place){.memory = kinds[k], .device = -1, .numa = nodes[n]},
                     (struct xfp_place){XFT_MEM_DEVICE, s->devices[d].ordinal, -1});
 }
 

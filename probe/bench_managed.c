@@ -24,6 +24,7 @@ struct migration {
     struct xfp_managed back;   /* both ways at once: the other way */
     struct xfp_buffer sink, peer_sink;
     int from, to; /* device ordinals, XFP_HOST */
+    int node;     /* of the host's pages, -1: not bound */
     uint64_t bytes;
 };
 
@@ -162,6 +163,7 @@ static int sweep(struct xfp_session *s, struct migration *m, const struct way *w
     return 0;
 }
 
+/* The pages that a host's node is asked for are its thread's: bound until tear_down(). */
 static int set_up(struct xfp_session *s, struct migration *m, bool both)
 {
     struct xfp_place device = {XFT_MEM_DEVICE, m->device->ordinal, -1};
@@ -170,6 +172,7 @@ static int set_up(struct xfp_session *s, struct migration *m, bool both)
 
     if (xfp_device_open(s, from) || xfp_device_open_kernels(s, m->device))
         return -1;
+    xfp_bind(s, m->node);
     most = xfp_managed_room(s, m->device, most / (both ? 2 : 1), 1) & ~(size_t)15;
     if (xfp_managed_make(s, m->device, most, &m->memory) ||
         (both && xfp_managed_make(s, m->device, most, &m->back)) ||
@@ -191,6 +194,7 @@ static void tear_down(struct xfp_session *s, struct migration *m)
     xfp_managed_free(s, &m->back);
     xfp_buffer_free(s, &m->sink);
     xfp_buffer_free(s, &m->peer_sink);
+    xfp_unbind(s);
 }
 
 static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
@@ -199,7 +203,8 @@ static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, str
     struct migration m = {.name = path->name,
                           .device = &s->devices[to_host ? bench->src.device : bench->dst.device],
                           .from = bench->src.device,
-                          .to = bench->dst.device};
+                          .to = bench->dst.device,
+                          .node = to_host ? bench->dst.numa : bench->src.numa};
     struct xfp_timed t = {.device = m.device,
                           .prepare = prepare,
                           .first = demand ? queue_touch : queue_prefetch,
@@ -228,7 +233,8 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
     struct migration m = {.name = path->name,
                           .device = &s->devices[bench->dst.device],
                           .from = bench->src.device,
-                          .to = bench->dst.device};
+                          .to = bench->dst.device,
+                          .node = bench->src.numa};
     struct xfp_timed t = {.device = m.device,
                           .prepare = prepare,
                           .first = queue_prefetch,
@@ -250,67 +256,82 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
     return xfp_add_table(s, &rows, "bytes each way", "ns", 0, "%s", path->name) || bad ? -1 : 0;
 }
 
-static void add(struct xfp_bench_list *list, const struct xfp_family *family, int from, int to)
+/* Between devices: node is -1. */
+static void add(struct xfp_session *s, struct xfp_bench_list *list, const struct xfp_family *family,
+                int from, int to, int node)
 {
     struct xfp_bench bench = {.family = family,
                               .direction = from < 0 ? XFT_DIR_H2D
                                            : to < 0 ? XFT_DIR_D2H
                                                     : XFT_DIR_P2P,
-                              .src = {XFT_MEM_MANAGED, from, -1},
-                              .dst = {XFT_MEM_MANAGED, to, -1}};
+                              .src = {XFT_MEM_MANAGED, from, from < 0 ? node : -1},
+                              .dst = {XFT_MEM_MANAGED, to, to < 0 ? node : -1}};
     const char *method = xfp_method_word(family->method);
+    char where[XFP_NODE_TEXT];
 
     if (from >= 0 && to >= 0)
         snprintf(bench.name, sizeof(bench.name), "%s/managed/p2p/gpu%d-gpu%d", method, from, to);
     else
-        snprintf(bench.name, sizeof(bench.name), "%s/managed/%s/gpu%d", method,
-                 from < 0 ? "h2d" : "d2h", from < 0 ? to : from);
+        snprintf(bench.name, sizeof(bench.name), "%s/managed/%s/%sgpu%d", method,
+                 from < 0 ? "h2d" : "d2h", xfp_node_text(s, node, where), from < 0 ? to : from);
     xfp_bench_add(list, &bench);
 }
 
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
+    int nodes[XFP_MOST_NODES];
+    size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
+
     for (size_t i = 0; i < s->device_count; i++) {
         int device = s->devices[i].ordinal;
 
         if (!xfp_has_sizes(s, LEAST, MOST) || !xfp_managed_applies(s, device))
             continue;
-        add(list, family, XFP_HOST, device);
-        add(list, family, device, XFP_HOST);
+        for (size_t n = 0; n < count; n++) {
+            add(s, list, family, XFP_HOST, device, s->numa_count > 1 ? nodes[n] : -1);
+            add(s, list, family, device, XFP_HOST, s->numa_count > 1 ? nodes[n] : -1);
+        }
         for (size_t j = 0; j < s->device_count; j++)
             if (j != i && xfp_managed_applies(s, s->devices[j].ordinal))
-                add(list, family, device, s->devices[j].ordinal);
+                add(s, list, family, device, s->devices[j].ordinal, -1);
     }
 }
 
-static void add_both(struct xfp_bench_list *list, const struct xfp_family *family, int from, int to)
+static void add_both(struct xfp_session *s, struct xfp_bench_list *list,
+                     const struct xfp_family *family, int from, int to, int node)
 {
     struct xfp_bench bench = {.family = family,
                               .direction = from < 0 ? XFT_DIR_H2D : XFT_DIR_P2P,
-                              .src = {XFT_MEM_MANAGED, from, -1},
+                              .src = {XFT_MEM_MANAGED, from, node},
                               .dst = {XFT_MEM_MANAGED, to, -1}};
-    char pair[16] = "";
+    char first[XFP_NODE_TEXT];
 
     if (from >= 0)
-        snprintf(pair, sizeof(pair), "gpu%d-", from);
+        snprintf(first, sizeof(first), "gpu%d-", from);
+    else
+        xfp_node_text(s, node, first);
     snprintf(bench.name, sizeof(bench.name), "both-ways/%s/managed/%sgpu%d",
-             xfp_method_word(family->method), pair, to);
+             xfp_method_word(family->method), first, to);
     xfp_bench_add(list, &bench);
 }
 
 static void enumerate_both(struct xfp_session *s, const struct xfp_family *family,
                            struct xfp_bench_list *list)
 {
+    int nodes[XFP_MOST_NODES];
+    size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
+
     for (size_t i = 0; i < s->device_count; i++) {
         int device = s->devices[i].ordinal;
 
         if (!xfp_has_sizes(s, LEAST, MOST) || !xfp_managed_applies(s, device))
             continue;
-        add_both(list, family, XFP_HOST, device);
+        for (size_t n = 0; n < count; n++)
+            add_both(s, list, family, XFP_HOST, device, s->numa_count > 1 ? nodes[n] : -1);
         for (size_t j = i + 1; j < s->device_count; j++)
             if (xfp_managed_applies(s, s->devices[j].ordinal))
-                add_both(list, family, device, s->devices[j].ordinal);
+                add_both(s, list, family, device, s->devices[j].ordinal, -1);
     }
 }
 

@@ -19,6 +19,7 @@ enum { LEAST = 64, SINK_BYTES = 16 };
 struct mapped {
     struct xfp_device *device;
     xcu_deviceptr src, dst, sink;
+    const struct xfp_buffer *ends[2]; /* both may be host memory */
     uint64_t bytes;
     uint32_t value;
 };
@@ -43,18 +44,20 @@ static bool applies(struct xfp_session *s, int ordinal)
 static void enumerate_host(struct xfp_session *s, const struct xfp_family *family,
                            struct xfp_bench_list *list, const char *prefix, bool read)
 {
+    int nodes[XFP_MOST_NODES];
+    size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
+
     for (size_t d = 0; d < s->device_count; d++)
-        for (int n = 0; n < s->numa_count && applies(s, s->devices[d].ordinal); n++) {
-            struct xfp_place host = host_place(s->numa_nodes[n]);
+        for (size_t n = 0; n < count && applies(s, s->devices[d].ordinal); n++) {
+            struct xfp_place host = host_place(nodes[n]);
             struct xfp_place device = device_place(s->devices[d].ordinal);
             struct xfp_bench bench = {.family = family,
                                       .direction = read ? XFT_DIR_H2D : XFT_DIR_D2H,
                                       .src = read ? host : device,
                                       .dst = read ? device : host};
-            char node[24] = "";
+            char node[XFP_NODE_TEXT];
 
-            if (s->numa_count > 1)
-                snprintf(node, sizeof(node), "node%d-", host.numa);
+            xfp_node_text(s, host.numa, node);
             snprintf(bench.name, sizeof(bench.name), "%s/%sgpu%d", prefix, node, device.device);
             xfp_bench_add(list, &bench);
         }
@@ -99,6 +102,15 @@ static void enumerate_both(struct xfp_session *s, const struct xfp_family *famil
 {
     enumerate_host(s, family, list, "both-ways/mapped/mapped", true);
     enumerate_peers(s, family, list, "both-ways/mapped/device", false);
+}
+
+static int flush_ends(struct xfp_session *s, void *state)
+{
+    const struct mapped *m = state;
+
+    for (int i = 0; i < 2; i++)
+        xfp_flush_buffer(s, m->ends[i], m->bytes);
+    return 0;
 }
 
 static xcu_result queue_read(struct xfp_session *s, void *state, xcu_stream stream)
@@ -185,7 +197,8 @@ static int set_up(struct xfp_session *s, const struct xfp_bench *bench, struct x
     u->most = most;
     if (!bad && src.memory)
         bad = xfp_buffer_fill(s, &u->src, most);
-    *m = (struct mapped){.device = d, .sink = u->sink.address, .value = 0x5afe0001};
+    *m = (struct mapped){
+        .device = d, .sink = u->sink.address, .ends = {&u->src, &u->dst}, .value = 0x5afe0001};
     if (!bad && src.memory)
         bad = see(s, &u->src, &m->src);
     if (!bad && dst.memory)
@@ -252,8 +265,11 @@ static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, str
     struct setup u = {.name = path->name,
                       .device = &s->devices[read ? bench->dst.device : bench->src.device]};
     struct mapped m;
-    struct xfp_timed t = {
-        .device = u.device, .first = read ? queue_read : queue_write, .state = &m, .gated = true};
+    struct xfp_timed t = {.device = u.device,
+                          .prepare = flush_ends,
+                          .first = read ? queue_read : queue_write,
+                          .state = &m,
+                          .gated = true};
     int bad = set_up(s, bench, read ? bench->src : none, read ? none : bench->dst, &u, &m);
 
     path->points = calloc(XFP_COARSE_ROOM, sizeof(*path->points));
@@ -277,8 +293,12 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
                           &s->devices[bench->peer_access ? bench->src.device : bench->dst.device]};
     struct xfp_rows rows = {0};
     struct mapped m;
-    struct xfp_timed t = {
-        .device = u.device, .first = queue_read, .second = queue_write, .state = &m, .gated = true};
+    struct xfp_timed t = {.device = u.device,
+                          .prepare = flush_ends,
+                          .first = queue_read,
+                          .second = queue_write,
+                          .state = &m,
+                          .gated = true};
     int bad = set_up(s, bench, there, there, &u, &m);
 
     if (!bad)

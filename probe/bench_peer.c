@@ -70,10 +70,13 @@ static int run_group(struct xfp_session *s, void *what, double *ns)
 {
     struct group *g = what;
     struct xfp_device *d = g->flows[0].copy.device;
-    uint64_t before = xfp_driver_now_ns(s->cu);
     xcu_result result, done = XCU_SUCCESS;
+    uint64_t before;
     float ms = 0;
 
+    for (size_t i = 0; i < g->count; i++)
+        xfp_flush_copy(s, &g->flows[i].copy, g->bytes);
+    before = xfp_driver_now_ns(s->cu);
     s->cu->cuCtxSetCurrent(d->context);
     if (g->gated && xfp_gate_close(s, d))
         return -1;

@@ -28,8 +28,10 @@ struct lanes {
     xcu_stream streams[MOST_STREAMS]; /* the first is the device's own, behind the gate */
     xcu_event start, ends[MOST_STREAMS];
     size_t opened;
+    size_t whole; /* bytes of both buffers */
     /* what is measured now */
     size_t bytes, count;
+    size_t turns; /* samples taken of it */
 };
 
 static int open_lanes(struct xfp_session *s, struct lanes *l, size_t count)
@@ -66,11 +68,18 @@ static void close_lanes(struct xfp_session *s, struct lanes *l)
     l->opened = 0;
 }
 
+/* Each sample moves another part of the buffers: what fits into the GPU's cache (16 and 32 MiB on
+ * today's) would be read from there, and sooner, if it were the same again and again. */
+static size_t next_place(struct lanes *l)
+{
+    return l->turns++ % (l->whole / l->bytes) * l->bytes;
+}
+
 /* The parts, each in its stream, all behind the start; the last takes what the division leaves. */
 static xcu_result queue_parts(struct xfp_session *s, struct lanes *l)
 {
     const struct xfp_driver *cu = s->cu;
-    size_t part = l->bytes / l->count;
+    size_t part = l->bytes / l->count, at = next_place(l);
     xcu_result result = xfp_submit_part(cu, &l->copy, 0, LEAD_BYTES, l->streams[0]);
 
     if (!result)
@@ -81,7 +90,7 @@ static xcu_result queue_parts(struct xfp_session *s, struct lanes *l)
         if (i)
             result = cu->cuStreamWaitEvent(l->streams[i], l->start, 0);
         if (!result)
-            result = xfp_submit_part(cu, &l->copy, i * part, bytes, l->streams[i]);
+            result = xfp_submit_part(cu, &l->copy, at + i * part, bytes, l->streams[i]);
         if (!result)
             result = cu->cuEventRecord(l->ends[i], l->streams[i]);
     }
@@ -131,6 +140,7 @@ static int measure_point(struct xfp_session *s, struct lanes *l, uint64_t slice,
 
     l->bytes = p->bytes;
     l->count = p->streams;
+    l->turns = 0;
     if (check && xfp_buffer_clear(s, l->copy.dst, l->bytes))
         return -1;
     if (xfp_repeat(s, run_lanes, l, slice, &point))
@@ -214,6 +224,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
         bad = xfp_buffer_make_fitting(s, d, device_place, LEAST_BYTES, &most, &device) ||
               xfp_buffer_make_fitting(s, d, host_place, LEAST_BYTES, &most, &host) ||
               xfp_buffer_fill(s, l.copy.src, most) || open_lanes(s, &l, MOST_STREAMS);
+    l.whole = most;
     if (!bad)
         bad = sweep(s, &l, most, &result);
     close_lanes(s, &l);

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "flush.h"
+
 void xfp_pattern(unsigned char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i += 8) {
@@ -22,7 +24,7 @@ void xfp_pattern(unsigned char *bytes, size_t count)
 
 /* Thread and its new pages on one node. The first touch decides for pageable memory; the driver
  * allocates pinned memory under the caller's policy. */
-static void bind_to(const struct xfp_session *s, int node)
+void xfp_bind(const struct xfp_session *s, int node)
 {
     struct bitmask *nodes;
 
@@ -110,7 +112,7 @@ int xfp_buffer_make(struct xfp_session *s, struct xfp_device *d, struct xfp_plac
     if (place.memory == XFT_MEM_DEVICE) {
         result = s->cu->cuMemAlloc(&b->address, bytes);
     } else {
-        bind_to(s, place.numa);
+        xfp_bind(s, place.numa);
         result = make_host(s, b);
     }
     if (!result)
@@ -177,6 +179,12 @@ int xfp_buffer_clear(struct xfp_session *s, const struct xfp_buffer *b, size_t b
     if (xfp_check(s, s->cu->cuMemsetD8(b->address, 0, bytes), "clearing the destination"))
         return -1;
     return xfp_check(s, s->cu->cuCtxSynchronize(), "clearing the destination");
+}
+
+void xfp_flush_buffer(const struct xfp_session *s, const struct xfp_buffer *b, size_t bytes)
+{
+    if (s->options->flush && b->host)
+        xfp_flush(b->host, bytes);
 }
 
 static int compare(struct xfp_session *s, const unsigned char *got, size_t bytes)

@@ -32,6 +32,10 @@ void xfp_buffer_free(struct xfp_session *s, struct xfp_buffer *buffer);
 int xfp_buffer_fill(struct xfp_session *s, const struct xfp_buffer *buffer, size_t bytes);
 int xfp_buffer_clear(struct xfp_session *s, const struct xfp_buffer *buffer, size_t bytes);
 
+/* The first bytes of host memory leave the processor's caches, unless the options say otherwise; on
+ * device memory nothing happens. No transfer may be in flight. */
+void xfp_flush_buffer(const struct xfp_session *s, const struct xfp_buffer *buffer, size_t bytes);
+
 /*
  * Do the first bytes hold the pattern? If not: -1, and the error names the first wrong byte.
  * Write-combined memory is read back through `other`, a device buffer which it overwrites, since
@@ -42,6 +46,10 @@ int xfp_buffer_verify(struct xfp_session *s, const struct xfp_buffer *buffer,
 
 /* The pattern: no two 8-byte words of a buffer alike, the same for every run. */
 void xfp_pattern(unsigned char *bytes, size_t count);
+
+/* The calling thread and its new memory stay on that node; -1, or a machine with one node: nothing
+ * happens. */
+void xfp_bind(const struct xfp_session *s, int node);
 
 /* Lets go of the thread's binding to a node. */
 void xfp_unbind(const struct xfp_session *s);

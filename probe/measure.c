@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "flush.h"
 #include "stats.h"
 
 enum {
@@ -124,13 +123,15 @@ static int elapsed(struct xfp_session *s, xcu_event from, xcu_event to, double *
     return bad;
 }
 
-/* Nothing is in flight: the memory is this thread's. */
-static void flush_host(const struct xfp_session *s, const struct xfp_copy *c, size_t bytes)
+bool xfp_flushes(const struct xfp_session *s, const struct xfp_copy *c)
 {
-    if (s->options->flush && c->src->host)
-        xfp_flush(c->src->host, bytes);
-    if (s->options->flush && c->dst->host)
-        xfp_flush(c->dst->host, bytes);
+    return s->options->flush && (c->src->host || c->dst->host);
+}
+
+void xfp_flush_copy(const struct xfp_session *s, const struct xfp_copy *c, size_t bytes)
+{
+    xfp_flush_buffer(s, c->src, bytes);
+    xfp_flush_buffer(s, c->dst, bytes);
 }
 
 static int run_batch(struct xfp_session *s, const struct xfp_copy *c, size_t bytes, struct batch *b)
@@ -141,9 +142,10 @@ static int run_batch(struct xfp_session *s, const struct xfp_copy *c, size_t byt
     do {
         bool gated = uses_gate(c);
 
-        if (!gated || s->options->flush)
+        /* a second copy would find what the first one left in the caches */
+        if (!gated || xfp_flushes(s, c))
             b->count = 1;
-        flush_host(s, c, bytes);
+        xfp_flush_copy(s, c, bytes);
         if (gated && xfp_gate_close(s, d))
             return -1;
         state = wait_batch(s, c, gated, queue_batch(s, c, bytes, gated, b));
@@ -240,7 +242,7 @@ int xfp_measure_blocking(struct xfp_session *s, const struct xfp_copy *c, struct
         uint64_t before, after;
         xcu_result result;
 
-        flush_host(s, c, point->bytes);
+        xfp_flush_copy(s, c, point->bytes);
         before = xfp_driver_now_ns(s->cu);
         result = copy_blocking(s->cu, c, point->bytes);
         after = xfp_driver_now_ns(s->cu);

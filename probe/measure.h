@@ -23,6 +23,11 @@ uint64_t xfp_slice_ns(const struct xfp_session *s);
 xcu_result xfp_submit_part(const struct xfp_driver *cu, const struct xfp_copy *copy, size_t offset,
                            size_t bytes, xcu_stream stream);
 
+/* By the rules in force: is the copy's host memory to be out of the caches before it starts? Then
+ * every copy has to be measured alone. Flushes its first bytes; nothing may be in flight. */
+bool xfp_flushes(const struct xfp_session *s, const struct xfp_copy *copy);
+void xfp_flush_copy(const struct xfp_session *s, const struct xfp_copy *copy, size_t bytes);
+
 /* Do n samples suffice? At least XFP_FEWEST_SAMPLES are taken whatever the time; sorts them. */
 bool xfp_enough(const struct xfp_session *s, double *samples, size_t n, uint64_t until_ns);
 

@@ -28,8 +28,8 @@ const char xfp_probe_usage[] =
     "      --full            sizes to 1G\n"
     "      --quick           under 8 seconds: every second size, to 64M\n"
     "      --time-limit S    seconds for measuring (default: what the benchmarks may need)\n"
-    "      --paper           Comm|Scope's rule: copies repeat for a second, caches are flushed\n"
-    "      --flush, --no-flush  flush the processor's caches before each explicit copy, or not\n"
+    "      --paper           Comm|Scope's rule: copies repeat for a second\n"
+    "      --no-flush        leave host memory in the processor's caches before copies\n"
     "      --no-verify       do not check the data after each copy\n"
     "      --resume FILE     go on with the profile of an interrupted run\n"
     "      --summary[=FILE]  print what the figures say about affinity, direction and links\n"
@@ -187,8 +187,10 @@ static int take_option(struct xfp_command *c, int option, const char *value)
         o->quiet |= option == QUIET;
         o->verify &= option != NO_VERIFY;
         o->paper |= option == PAPER;
-        o->flush |= option == FLUSH || option == PAPER;
-        c->keep_cached |= option == NO_FLUSH;
+        if (option == FLUSH || option == NO_FLUSH) {
+            o->flush = option == FLUSH;
+            c->flush_said = true;
+        }
         c->full |= option == FULL;
         return option == '?' ? XFP_PROBE_USAGE : 0;
     }
@@ -224,10 +226,9 @@ static int settle(struct xfp_command *c)
         o->max_bytes = 1 << 30;
     if (o->quick && !c->sized)
         o->max_bytes = 64 << 20;
-    if (c->keep_cached)
-        o->flush = false;
-    if (o->flush && !xfp_can_flush())
+    if (o->flush && c->flush_said && !xfp_can_flush())
         return usage_error("--flush", "this processor's caches cannot be flushed by a program");
+    o->flush &= xfp_can_flush();
     if (!xfp_sweep_sizes(o, &first, 1))
         return usage_error("--sizes", "holds no power of two (of four, with --quick)");
     return 0;

@@ -29,7 +29,7 @@ struct xfp_probe_options {
     double time_limit_s;           /* for the whole sweep; 0: 5 s a benchmark, 0.55 s when quick */
     bool quick, quiet, verify;
     bool paper; /* Comm|Scope's rule: each figure for at least a second, five times */
-    bool flush; /* host memory out of the processor's caches before every explicit copy */
+    bool flush; /* host memory out of the processor's caches before every copy that uses it */
     /* where the profile so far is kept every few seconds; NULL: nowhere */
     const char *checkpoint;
     /* an earlier run's: moves over, and is not measured again; NULL: none */

@@ -156,6 +156,10 @@ static int compare(const struct xfp_command *c)
     }
     if (strcmp(first->machine.machine_id, second->machine.machine_id) && !c->options.quiet)
         printf("of two machines: %s, %s\n", first->machine.hostname, second->machine.hostname);
+    if (first->rules.known && second->rules.known &&
+        first->rules.flushed != second->rules.flushed && !c->options.quiet)
+        printf("only the %s was measured with flushed caches\n",
+               first->rules.flushed ? "first" : "second");
     if (xfp_compare(first, second, c->options.filter, c->tolerance, stdout, &result, error,
                     sizeof(error)) ||
         fflush(stdout))
@@ -194,10 +198,13 @@ static int list(const struct xfp_command *c)
 
 int xfp_probe_command(int argc, char **argv)
 {
-    struct xfp_command c = {
-        .options = {.min_bytes = 64, .max_bytes = 256 << 20, .device = -1, .verify = true},
-        .format = xfp_report_format("text"),
-        .tolerance = 0.05};
+    struct xfp_command c = {.options = {.min_bytes = 64,
+                                        .max_bytes = 256 << 20,
+                                        .device = -1,
+                                        .verify = true,
+                                        .flush = true},
+                            .format = xfp_report_format("text"),
+                            .tolerance = 0.05};
     int status = xfp_parse_options(&c, argc, argv);
 
     if (status)

@@ -109,6 +109,10 @@ static int make_profile(struct xfp_session *s)
         return xfp_fail(s, "out of memory");
     s->profile->created = now_text();
     s->profile->producer = strdup("xferscope " XFERSCOPE_VERSION);
+    s->profile->rules = (struct xfp_rules){.known = true,
+                                           .paper = s->options->paper,
+                                           .flushed = s->options->flush,
+                                           .verified = s->options->verify};
     return xfp_describe_machine(s);
 }
 
@@ -227,6 +231,13 @@ static void run_one(struct xfp_session *s, const struct xfp_bench *bench,
         complain(s, bench->name, s->notice, last);
 }
 
+static void note_time(struct xfp_session *s)
+{
+    double before = s->options->resume ? s->options->resume->rules.seconds : 0;
+
+    s->profile->rules.seconds = before + (double)(xfp_wall_ns() - s->started_ns) / 1e9;
+}
+
 /*
  * Between two benchmarks, for whoever is killed: the profile so far, marked as interrupted, so that
  * --resume can go on with it. A file that cannot be written is tried no more.
@@ -243,6 +254,7 @@ static void keep_checkpoint(struct xfp_session *s, const struct xfp_probe_outcom
     if (!s->options->checkpoint || s->checkpoint_failed || now - last < interval)
         return;
     s->checkpoint_ns = now;
+    note_time(s);
     xfp_warn(s, "interrupted: %zu of %zu benchmarks", outcome->measured, outcome->selected);
     s->checkpoint_failed = xfp_save(p, s->options->checkpoint, error, sizeof(error)) != 0;
     if (p->warning_count > warnings)
@@ -265,6 +277,7 @@ static void run_all(struct xfp_session *s, const struct xfp_bench_list *list,
         s->points_done = planned;
     }
     xfp_progress_clear(s);
+    note_time(s);
     outcome->interrupted = xfp_interrupted();
     if (outcome->interrupted)
         xfp_warn(s, "interrupted: %zu of %zu benchmarks", outcome->measured, outcome->selected);

@@ -24,6 +24,9 @@ int xfp_resume_check(struct xfp_session *s, const struct xfp_profile *old)
     for (size_t i = 0; i < now->gpu_count && !what; i++)
         if (!same_text(now->gpus[i].uuid, then->gpus[i].uuid))
             what = "other GPUs";
+    if (!what && old->rules.known && old->rules.flushed != s->profile->rules.flushed)
+        what = old->rules.flushed ? "flushed caches (leave --no-flush out)"
+                                  : "caches as they were (say --no-flush)";
     return what ? xfp_fail(s, "--resume: the profile was measured with %s", what) : 0;
 }
 

@@ -66,6 +66,18 @@ static int device_of(const struct xfp_path *p)
     return p->direction == XFT_DIR_H2D ? p->dst.device : p->src.device;
 }
 
+static bool is_within_host(const struct xfp_path *p)
+{
+    return p->method == XFP_COPY && p->direction == XFT_DIR_H2H && p->load == XFP_ALONE &&
+           p->point_count && p->src.numa >= 0 && p->dst.numa >= 0;
+}
+
+/* Host memory of a known node; on a machine with one node all memory is. */
+static bool is_placed(const struct xfp_profile *profile, const struct xfp_path *p)
+{
+    return is_host_copy(p) && (host_end(p)->numa >= 0 || profile->machine.numa_nodes < 2);
+}
+
 static bool is_peer_copy(const struct xfp_path *p)
 {
     return p->method == XFP_COPY && p->direction == XFT_DIR_P2P && p->load == XFP_ALONE &&
@@ -84,12 +96,27 @@ static bool same_kind(const struct xfp_path *a, const struct xfp_path *b)
 /* Do these two pose the question? */
 typedef bool asks(const struct xfp_profile *p, const struct xfp_path *a, const struct xfp_path *b);
 
+/* Two paths of one GPU in one direction, between the same kinds of memory. */
+static bool same_but_node(const struct xfp_path *a, const struct xfp_path *b)
+{
+    return is_host_copy(a) && is_host_copy(b) && a->direction == b->direction &&
+           device_of(a) == device_of(b) && host_end(a)->memory == host_end(b)->memory;
+}
+
 static bool asks_affinity(const struct xfp_profile *p, const struct xfp_path *a,
                           const struct xfp_path *b)
 {
-    return is_host_copy(a) && is_host_copy(b) && a->direction == b->direction &&
-           device_of(a) == device_of(b) && host_end(a)->memory == host_end(b)->memory &&
+    return same_but_node(a, b) && host_end(a)->numa >= 0 && host_end(b)->numa >= 0 &&
            host_end(a)->numa != host_end(b)->numa;
+}
+
+/* From one node, to itself and to another. */
+static bool asks_nodes(const struct xfp_profile *p, const struct xfp_path *a,
+                       const struct xfp_path *b)
+{
+    return is_within_host(a) && is_within_host(b) && a->src.memory == b->src.memory &&
+           a->src.numa == b->src.numa &&
+           (a->src.numa == a->dst.numa) != (b->src.numa == b->dst.numa);
 }
 
 static bool asks_direction(const struct xfp_profile *p, const struct xfp_path *a,
@@ -97,7 +124,10 @@ static bool asks_direction(const struct xfp_profile *p, const struct xfp_path *a
 {
     if (is_peer_copy(a) && is_peer_copy(b))
         return same_kind(a, b) && a->src.device == b->dst.device && a->dst.device == b->src.device;
-    return is_host_copy(a) && is_host_copy(b) && a->direction != b->direction &&
+    if (is_within_host(a) && is_within_host(b))
+        return a->src.memory == b->src.memory && a->src.numa == b->dst.numa &&
+               a->dst.numa == b->src.numa;
+    return is_placed(p, a) && is_placed(p, b) && a->direction != b->direction &&
            device_of(a) == device_of(b) && host_end(a)->memory == host_end(b)->memory &&
            host_end(a)->numa == host_end(b)->numa;
 }
@@ -110,6 +140,20 @@ static const struct xfp_gpu *gpu(const struct xfp_profile *p, int device)
 static bool same_model(const struct xfp_gpu *a, const struct xfp_gpu *b)
 {
     return a && b && !strcmp(a->name ? a->name : "", b->name ? b->name : "");
+}
+
+/* Not bound against bound to the GPU's own node. */
+static bool asks_binding(const struct xfp_profile *p, const struct xfp_path *a,
+                         const struct xfp_path *b)
+{
+    const struct xfp_gpu *g;
+
+    if (!same_but_node(a, b) || p->machine.numa_nodes < 2)
+        return false;
+    g = gpu(p, device_of(a));
+    return g && g->numa >= 0 &&
+           ((host_end(a)->numa < 0 && host_end(b)->numa == g->numa) ||
+            (host_end(b)->numa < 0 && host_end(a)->numa == g->numa));
 }
 
 /* Is that memory, or that other GPU, on the GPU's own node? */
@@ -131,7 +175,7 @@ static bool asks_links(const struct xfp_profile *p, const struct xfp_path *a,
     if (is_peer_copy(a) && is_peer_copy(b))
         return same_kind(a, b) && same_model(gpu(p, a->src.device), gpu(p, b->src.device)) &&
                same_model(gpu(p, a->dst.device), gpu(p, b->dst.device));
-    return is_host_copy(a) && is_host_copy(b) && a->direction == b->direction &&
+    return is_placed(p, a) && is_placed(p, b) && a->direction == b->direction &&
            host_end(a)->memory == host_end(b)->memory && device_of(a) != device_of(b) &&
            same_model(gpu(p, device_of(a)), gpu(p, device_of(b)));
 }
@@ -165,6 +209,10 @@ int xfp_print_summary(const struct xfp_profile *p, FILE *out)
 {
     answer(p, out, "Affinity: does the NUMA node of host memory matter?",
            "no copies from and to several NUMA nodes were measured", asks_affinity);
+    answer(p, out, "Binding: does memory bound to no node do as well as the GPU's own node?",
+           "no copies with and without binding were measured", asks_binding);
+    answer(p, out, "Nodes: do copies within the host slow down between nodes?",
+           "no copies between NUMA nodes were measured", asks_nodes);
     answer(p, out, "Direction: is one direction faster?", "no link was measured in both directions",
            asks_direction);
     answer(p, out, "Links: do those perform alike that should?",

@@ -10,10 +10,12 @@
 #include "xferscope/profile.h"
 
 /*
- * Three questions of Pearson et al. to every link, each answered at the largest size that both
+ * The questions of Pearson et al. to every link, each answered at the largest size that both
  * sides of a comparison have, with the figures:
  *
  *   affinity    does the host memory's NUMA node matter to a GPU?
+ *   binding     does memory that is bound to no node do as well as that of the GPU's own?
+ *   nodes       do copies within the host slow down from one node to another?
  *   direction   is one direction faster than the other (anisotropy)?
  *   links       do links that should be alike (same kind of memory, direction and distance, GPUs
  *               of one model) perform alike?

@@ -175,7 +175,7 @@ class Options(unittest.TestCase):
     def test_csv_has_a_row_per_point(self):
         run = probe("--sizes", "64:128", "--filter", "^copy/pinned/.*gpu0", "--format", "csv")
         rows = list(csv.DictReader(io.StringIO(run.stdout)))
-        self.assertEqual(len(rows), 8)  # two ways, two nodes, two sizes
+        self.assertEqual(len(rows), 12)  # two ways, two nodes and none, two sizes
         for row in rows:
             expected = int(row["bytes"]) / float(row["median_ns"])
             self.assertLess(abs(float(row["gbps"]) / expected - 1), 1e-4)

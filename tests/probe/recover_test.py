@@ -75,7 +75,8 @@ class Recovery(unittest.TestCase):
             environment = dict(os.environ, LD_LIBRARY_PATH=SIMGPU, XFERSCOPE_SIMGPU_MACHINE=machine,
                                XFERSCOPE_SIMGPU_CLOCK="virtual")
             cls.run_ = subprocess.run(
-                [PROBE, "-o", output, "--sizes", "64:4M", "--time-limit", "400", "--format", "csv"],
+                [PROBE, "-o", output, "--sizes", "64:4M", "--time-limit", "400", "--no-flush",
+                 "--format", "csv"],
                 env=environment, capture_output=True, text=True, timeout=500)
             if cls.run_.returncode:
                 raise AssertionError(f"status {cls.run_.returncode}: {cls.run_.stderr}")

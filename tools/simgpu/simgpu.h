@@ -22,6 +22,12 @@ const char *xferscope_simgpu_machine(void);
 void xferscope_simgpu_spend_ns(uint64_t ns);
 
 /*
+ * Host work: bytes copied within the host by that many threads. Advances the clock by the cost that
+ * the profile's table of that name ("host-copy/pageable/h2h/host", by threads) has for it.
+ */
+void xferscope_simgpu_host_copy(const char *table, size_t bytes, unsigned threads);
+
+/*
  * The running kernel takes ns (instead of XFERSCOPE_SIMGPU_KERNEL_NS). Only of use inside a host
  * twin, see xferscope_simgpu_twin; elsewhere nothing happens.
  */
