@@ -16,10 +16,12 @@
 typedef void *(*dlsym_function)(void *, const char *);
 
 #define FROM_ASSEMBLY __attribute__((used)) /* dlsym.S, which the optimiser does not see */
+/* Sanitizers look up what they intercept through our dlsym, before they can watch anything. */
+#define BEFORE_SANITIZERS __attribute__((no_sanitize("thread")))
 
 void *_Atomic xfs_dlsym_address FROM_ASSEMBLY;
 
-static dlsym_function find_dlsym(void)
+static BEFORE_SANITIZERS dlsym_function find_dlsym(void)
 {
     /* dlvsym is not hooked. The first is libc.so's since 2.34; the others are libdl's, before. */
     static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
@@ -327,7 +329,7 @@ static bool is_our_name(const char *name, bool global)
  * Called by the assembly of dlsym.S for every look-up: is it ours to answer? RTLD_NEXT is not: it
  * means "after the caller", and only a jump that keeps the caller can answer that.
  */
-int xfs_dlsym_is_ours(void *handle, const char *name) FROM_ASSEMBLY;
+int xfs_dlsym_is_ours(void *handle, const char *name) FROM_ASSEMBLY BEFORE_SANITIZERS;
 int xfs_dlsym_is_ours(void *handle, const char *name)
 {
     if (atomic_load_explicit(&xfs_dlsym_address, memory_order_relaxed) == NULL)

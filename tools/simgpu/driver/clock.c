@@ -1,11 +1,10 @@
 #include "clock.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
-static bool host_clock;
+static atomic_bool host_clock;
 static _Atomic uint64_t virtual_ns = 1000000000;
 static _Atomic int64_t offset_ns;   /* host clock: simulated time minus time spent simulating */
 static _Atomic uint64_t shown_ns;   /* host clock: the latest answer given */
