@@ -217,7 +217,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     char node[XFP_NODE_TEXT];
     struct xfp_rows get = {0}, back = {0};
     uint64_t sizes[XFP_COARSE_ROOM];
-    size_t count = xfp_coarse_sizes(s, LEAST, MOST, sizes, XFP_COARSE_ROOM);
+    size_t count = xfp_coarse_sizes(s, LEAST, xfp_coarse_most(s, MOST), sizes, XFP_COARSE_ROOM);
     int bad = xfp_device_open(s, go.a.device);
 
     xfp_bind(s, bench->src.numa);

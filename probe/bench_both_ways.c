@@ -125,7 +125,7 @@ static int once_collided(struct xfp_session *s, void *state, double *ns)
 static int make_ends(struct xfp_session *s, struct collision *c, struct xfp_place host)
 {
     struct xfp_place device = {XFT_MEM_DEVICE, c->device->ordinal, -1}, load = host;
-    size_t most = s->most_bytes < MOST ? s->most_bytes : MOST, least = s->options->min_bytes;
+    size_t most = xfp_coarse_most(s, MOST), least = s->options->min_bytes;
 
     c->load_bytes = LOAD_BYTES;
     if (c->mapped)
@@ -323,7 +323,7 @@ static int once_threads(struct xfp_session *s, void *state, double *ns)
 static int make_pair(struct xfp_session *s, struct pair *p, struct xfp_place host)
 {
     struct xfp_place device = {XFT_MEM_DEVICE, p->device->ordinal, -1};
-    size_t most = s->most_bytes < MOST ? s->most_bytes : MOST, least = s->options->min_bytes;
+    size_t most = xfp_coarse_most(s, MOST), least = s->options->min_bytes;
 
     return xfp_buffer_make_fitting(s, p->device, device, least, &most, &p->up) ||
                    xfp_buffer_make_fitting(s, p->device, device, least, &most, &p->down) ||

@@ -84,7 +84,7 @@ static int make_ends(struct xfp_session *s, const struct xfp_bench *bench, size_
 {
     struct xfp_device *d = &s->devices[0]; /* whose context the driver's call is made in */
 
-    most = s->most_bytes < most ? s->most_bytes : most;
+    most = xfp_coarse_most(s, most);
     if (xfp_device_open(s, d) || xfp_buffer_make_fitting(s, d, bench->src, LEAST, &most, &c->src) ||
         xfp_buffer_make_fitting(s, d, bench->dst, LEAST, &most, &c->dst) ||
         xfp_buffer_fill(s, &c->src, most))

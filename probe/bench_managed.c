@@ -147,6 +147,9 @@ static int sweep(struct xfp_session *s, struct migration *m, const struct way *w
     uint64_t sizes[XFP_COARSE_ROOM];
     size_t count = xfp_coarse_sizes(s, LEAST, m->memory.bytes, sizes, XFP_COARSE_ROOM);
 
+    if (!count)
+        return xfp_fail(s, "too little free memory on GPU %d for managed memory",
+                        m->device->ordinal);
     for (size_t i = 0; i < count && !xfp_interrupted(); i++) {
         struct xfp_stats stats;
 
@@ -167,13 +170,14 @@ static int sweep(struct xfp_session *s, struct migration *m, const struct way *w
 static int set_up(struct xfp_session *s, struct migration *m, bool both)
 {
     struct xfp_place device = {XFT_MEM_DEVICE, m->device->ordinal, -1};
-    size_t most = s->most_bytes < MOST ? s->most_bytes : MOST;
+    size_t most = xfp_coarse_most(s, MOST);
     struct xfp_device *from = m->from >= 0 ? &s->devices[m->from] : m->device;
 
     if (xfp_device_open(s, from) || xfp_device_open_kernels(s, m->device))
         return -1;
     xfp_bind(s, m->node);
-    most = xfp_managed_room(s, m->device, most / (both ? 2 : 1), 1) & ~(size_t)15;
+    /* both buffers together stay within the quarter */
+    most = xfp_managed_room(s, m->device, most * (both ? 2 : 1), 1) / (both ? 2 : 1) & ~(size_t)15;
     if (xfp_managed_make(s, m->device, most, &m->memory) ||
         (both && xfp_managed_make(s, m->device, most, &m->back)) ||
         xfp_buffer_make(s, m->device, device, SINK_BYTES, &m->sink))

@@ -65,7 +65,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     size_t sizes[XFP_TEAM_SIZES], count = xfp_team_sizes(s, sizes), most;
     int bad = xfp_device_open(s, d);
 
-    most = s->most_bytes < MOST ? s->most_bytes : MOST;
+    most = xfp_coarse_most(s, MOST);
     if (!bad)
         bad = xfp_managed_make(s, d, xfp_managed_room(s, d, most, LEAST), &t.memory);
     for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {

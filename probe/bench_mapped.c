@@ -179,7 +179,7 @@ static void tear_down(struct xfp_session *s, const struct xfp_bench *bench, stru
 static int set_up(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_place src,
                   struct xfp_place dst, struct setup *u, struct mapped *m)
 {
-    size_t most = s->most_bytes < MOST ? s->most_bytes : MOST;
+    size_t most = xfp_coarse_most(s, MOST);
     struct xfp_device *d = u->device;
     struct xfp_device *from = src.device >= 0 ? &s->devices[src.device] : d;
     struct xfp_device *to = dst.device >= 0 ? &s->devices[dst.device] : d;

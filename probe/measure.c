@@ -89,10 +89,11 @@ static xcu_result queue_batch(struct xfp_session *s, const struct xfp_copy *c, s
     return result;
 }
 
-/* Is the gate used for this copy? A GPU on which it gave up repeatedly goes without. */
-static bool uses_gate(const struct xfp_copy *c)
+/* Is the gate used for this copy? A GPU on which it gave up repeatedly goes without, and the
+ * paper's rule knows none: a copy is submitted and waited for. */
+static bool uses_gate(const struct xfp_session *s, const struct xfp_copy *c)
 {
-    return c->gated && c->device->gate && c->device->gave_up < MOST_GAVE_UP;
+    return c->gated && c->device->gate && c->device->gave_up < MOST_GAVE_UP && !s->options->paper;
 }
 
 /* 1: spoiled, to be repeated; 0; -1. */
@@ -140,7 +141,7 @@ static int run_batch(struct xfp_session *s, const struct xfp_copy *c, size_t byt
     int state;
 
     do {
-        bool gated = uses_gate(c);
+        bool gated = uses_gate(s, c);
 
         /* a second copy would find what the first one left in the caches */
         if (!gated || xfp_flushes(s, c))
@@ -264,7 +265,7 @@ static int run_burst(struct xfp_session *s, const struct xfp_copy *c, size_t byt
 {
     const struct xfp_driver *cu = s->cu;
     struct xfp_device *d = c->device;
-    bool gated = uses_gate(c);
+    bool gated = uses_gate(s, c);
     xcu_result result;
     int state;
 
@@ -291,7 +292,7 @@ double xfp_measure_gap(struct xfp_session *s, const struct xfp_copy *c, size_t b
     size_t n = 0;
 
     /* without the gate the host's submission is measured, unless copying waits for it anyway */
-    if (c->gated && !uses_gate(c))
+    if (c->gated && !uses_gate(s, c))
         return 0;
     for (int i = 0; i < MOST_BURSTS && !xfp_interrupted(); i++) {
         if (run_burst(s, c, bytes, &ns))

@@ -25,9 +25,12 @@ int xfp_sample(struct xfp_session *s, xfp_once *once, void *state, uint64_t budg
 uint64_t xfp_step_ns(const struct xfp_session *s, size_t left);
 
 /* Powers of four from the smallest to the largest size, of sixteen when quick; only those that
- * --sizes allows. */
+ * --sizes allows. When that names one size from `least` on, this one, whatever `most` is. */
 size_t xfp_coarse_sizes(const struct xfp_session *s, uint64_t least, uint64_t most, uint64_t *sizes,
                         size_t room);
+
+/* The largest of them at most: for making buffers. */
+size_t xfp_coarse_most(const struct xfp_session *s, uint64_t most);
 
 /* Are there any? A benchmark without sizes does not apply. */
 bool xfp_has_sizes(const struct xfp_session *s, uint64_t least, uint64_t most);
