@@ -4,17 +4,23 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "xferscope/trace.h"
 
 #define FIRST_CAPACITY 4096
 
+/* A range as readers without a lock may meet it, half written: they look at the sequence number
+ * afterwards and throw away what they read. */
+struct slot {
+    _Atomic uint64_t start, end;
+    _Atomic uint32_t kind; /* place and memory */
+};
+
 /* A reader may meet an older table with a newer count: the capacity travels with the table. */
 struct table {
     size_t capacity;
-    struct xfs_range ranges[];
+    struct slot slots[];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -39,13 +45,37 @@ static void end_change(void)
     pthread_mutex_unlock(&lock);
 }
 
+static uint64_t start_of(const struct slot *slot)
+{
+    return atomic_load_explicit(&slot->start, memory_order_relaxed);
+}
+
+static uint64_t end_of(const struct slot *slot)
+{
+    return atomic_load_explicit(&slot->end, memory_order_relaxed);
+}
+
+static struct xfs_range get(const struct slot *slot)
+{
+    uint32_t kind = atomic_load_explicit(&slot->kind, memory_order_relaxed);
+    return (struct xfs_range){start_of(slot), end_of(slot), (int16_t)(kind >> 8), (uint8_t)kind};
+}
+
+static void put(struct slot *slot, struct xfs_range range)
+{
+    uint32_t kind = (uint32_t)(uint16_t)range.place << 8 | range.memory;
+    atomic_store_explicit(&slot->start, range.start, memory_order_relaxed);
+    atomic_store_explicit(&slot->end, range.end, memory_order_relaxed);
+    atomic_store_explicit(&slot->kind, kind, memory_order_relaxed);
+}
+
 /* Index of the first range that ends after the address. */
-static size_t first_after(const struct xfs_range *array, size_t n, uint64_t address)
+static size_t first_after(const struct slot *array, size_t n, uint64_t address)
 {
     size_t low = 0, high = n;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (array[middle].end <= address)
+        if (end_of(&array[middle]) <= address)
             low = middle + 1;
         else
             high = middle;
@@ -57,21 +87,22 @@ static bool grow(void)
 {
     struct table *old = table;
     size_t capacity = old ? old->capacity * 2 : FIRST_CAPACITY;
-    struct table *new = mmap(NULL, sizeof *new + capacity * sizeof(struct xfs_range),
+    struct table *new = mmap(NULL, sizeof *new + capacity * sizeof(struct slot),
                              PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (new == MAP_FAILED)
         return false;
     new->capacity = capacity;
-    if (old)
-        memcpy(new->ranges, old->ranges, count * sizeof(struct xfs_range));
+    for (size_t i = 0; old && i < count; i++)
+        put(&new->slots[i], get(&old->slots[i]));
     atomic_store(&table, new);
     return true;
 }
 
 static void remove_at(size_t index, size_t n)
 {
-    struct xfs_range *array = table->ranges;
-    memmove(array + index, array + index + n, (count - index - n) * sizeof *array);
+    struct slot *array = table->slots;
+    for (size_t i = index; i + n < count; i++)
+        put(&array[i], get(&array[i + n]));
     atomic_store(&count, count - n);
 }
 
@@ -81,14 +112,15 @@ void xfs_ranges_add(const struct xfs_range *range)
         return;
     begin_change();
     if ((table && count < table->capacity) || grow()) {
-        struct xfs_range *array = table->ranges;
+        struct slot *array = table->slots;
         size_t at = first_after(array, count, range->start), overlapped = 0;
-        while (at + overlapped < count && array[at + overlapped].start < range->end)
+        while (at + overlapped < count && start_of(&array[at + overlapped]) < range->end)
             overlapped++;
         if (overlapped)
             remove_at(at, overlapped);
-        memmove(array + at + 1, array + at, (count - at) * sizeof *array);
-        array[at] = *range;
+        for (size_t i = count; i > at; i--)
+            put(&array[i], get(&array[i - 1]));
+        put(&array[at], *range);
         atomic_store(&count, count + 1);
     } /* else: not tracked, the driver will be asked */
     end_change();
@@ -98,9 +130,9 @@ bool xfs_ranges_remove(uint64_t start, struct xfs_range *removed)
 {
     bool found = false;
     begin_change();
-    size_t at = table ? first_after(table->ranges, count, start) : 0;
-    if (at < count && table->ranges[at].start == start) {
-        *removed = table->ranges[at];
+    size_t at = table ? first_after(table->slots, count, start) : 0;
+    if (at < count && start_of(&table->slots[at]) == start) {
+        *removed = get(&table->slots[at]);
         remove_at(at, 1);
         found = true;
     }
@@ -135,16 +167,16 @@ static bool search(uint64_t address, struct xfs_range *found)
     size_t n = count;
     if (now == NULL)
         return nothing_known(found, 0, UINT64_MAX);
-    const struct xfs_range *array = now->ranges;
+    const struct slot *array = now->slots;
     if (n > now->capacity)
         n = now->capacity;
     size_t at = first_after(array, n, address);
-    if (at < n && array[at].start <= address) {
-        *found = array[at];
+    if (at < n && start_of(&array[at]) <= address) {
+        *found = get(&array[at]);
         return true;
     }
-    return nothing_known(found, at > 0 ? array[at - 1].end : 0,
-                         at < n ? array[at].start : UINT64_MAX);
+    return nothing_known(found, at > 0 ? end_of(&array[at - 1]) : 0,
+                         at < n ? start_of(&array[at]) : UINT64_MAX);
 }
 
 bool xfs_ranges_find(uint64_t address, struct xfs_range *found)
