@@ -251,8 +251,13 @@ static void transfer(struct pass *pass, const struct xft_event *event)
     }
     struct xfp_estimate best = xfa_reach_time(&class->reach, event->bytes);
     count_best(figures, event->bytes, &best);
-    if (best.basis != XFP_UNKNOWN && !isnan(achieved))
+    bool priced = best.basis != XFP_UNKNOWN && !isnan(achieved);
+    if (priced)
         count_lost(figures, event->bytes, achieved, best.ns);
+    struct xfa_transfer done = {event, class->key.direction, pass->last_class - 1, achieved,
+                                priced ? fmax(0, achieved - best.ns) : NAN};
+    if (pass->totals->phases.any)
+        xfa_phases_transfer(&pass->totals->phases, &done);
     run_step(pass, class, event->bytes, achieved);
 }
 
@@ -275,6 +280,8 @@ static void gather_batch(void *context, const struct xfa_batch *batch)
     for (size_t i = 0; i < batch->rows; i++) {
         if (batch->events[i].kind == XFT_EVENT_DEVICE_COPY)
             xfa_join_add(&pass->join, &batch->events[i]);
+        else
+            xfa_phases_gather(&pass->totals->phases, &batch->events[i]);
     }
 }
 
@@ -282,6 +289,7 @@ static void sum_batch(void *context, const struct xfa_batch *batch)
 {
     struct pass *pass = context;
     pass->lane = xfa_table_put(&pass->lanes, &batch->lane);
+    xfa_phases_lane(&pass->totals->phases, batch);
     for (size_t i = 0; i < batch->rows; i++) {
         const struct xft_event *event = &batch->events[i];
         pass->totals->kinds[event->kind < XFA_EVENT_KINDS ? event->kind : 0]++;
@@ -289,6 +297,8 @@ static void sum_batch(void *context, const struct xfa_batch *batch)
             extend(pass->totals, event);
         if (event->kind == XFT_EVENT_TRANSFER)
             transfer(pass, event);
+        else if (event->kind == XFT_EVENT_RANGE_BEGIN || event->kind == XFT_EVENT_RANGE_END)
+            xfa_phases_range(&pass->totals->phases, event);
     }
 }
 
@@ -299,11 +309,14 @@ void xfa_aggregate(struct xfa_totals *totals, struct xfa_trace *trace,
     *totals = (struct xfa_totals){0};
     xfa_table_init(&totals->classes, sizeof(struct xfa_class_key), sizeof(struct xfa_class));
     xfa_table_init(&pass.lanes, sizeof(uint32_t), sizeof(struct lane));
+    xfa_phases_init(&totals->phases);
     xfa_trace_events(trace, gather_batch, &pass);
     xfa_join_ready(&pass.join);
+    xfa_phases_ready(&totals->phases);
     xfa_trace_events(trace, sum_batch, &pass);
     for (size_t i = 0; i < pass.lanes.count; i++)
         run_end(&pass, xfa_table_at(&pass.lanes, i));
+    xfa_phases_finish(&totals->phases);
     xfa_join_unused(&pass.join, &totals->device_only, &totals->device_only_bytes);
     xfa_join_free(&pass.join);
     xfa_table_free(&pass.lanes);
@@ -312,4 +325,5 @@ void xfa_aggregate(struct xfa_totals *totals, struct xfa_trace *trace,
 void xfa_totals_free(struct xfa_totals *totals)
 {
     xfa_table_free(&totals->classes);
+    xfa_phases_free(&totals->phases);
 }

@@ -7,6 +7,7 @@
 
 #include "figures.h"
 #include "join.h"
+#include "phases.h"
 #include "read.h"
 #include "yardstick.h"
 
@@ -34,7 +35,8 @@ struct xfa_totals {
     uint64_t kinds[XFA_EVENT_KINDS];         /* events by enum xft_event_kind; 0: kinds not known */
     uint64_t failed, captured;               /* transfers that are in no class */
     uint64_t device_only, device_only_bytes; /* device copies without a recorded call */
-    uint64_t first_ns, last_ns;              /* host clock of calls, 0 = no events */
+    struct xfa_phases phases;
+    uint64_t first_ns, last_ns; /* host clock of calls, 0 = no events */
 };
 
 void xfa_aggregate(struct xfa_totals *totals, struct xfa_trace *trace,

@@ -26,6 +26,7 @@ struct xfa_report *xfa_report_new(const char *path, const struct xfp_profile *pr
     xfa_shelf_init(&report->shelf);
     xfa_table_init(&report->sites, sizeof(uint64_t), sizeof(struct report_site));
     xfa_table_init(&report->rows, sizeof(struct xfa_row_key), sizeof(struct xfa_row));
+    xfa_report_phases_init(&report->phases);
     return report;
 }
 
@@ -228,6 +229,7 @@ void xfa_report_add(struct xfa_report *report, struct xfa_trace *trace)
     xfa_aggregate(&totals, trace, &yardstick);
     take_process(report, trace, &totals);
     take_totals(&report->run, &totals);
+    xfa_report_phases_add(&report->phases, trace, &totals.phases);
     take_match(report, &yardstick);
     const char *simulated = xfa_trace_meta(trace, "gpu.simulated");
     report->run.simulated = report->run.simulated || (simulated && strcmp(simulated, "1") == 0);
@@ -292,6 +294,7 @@ void xfa_report_finish(struct xfa_report *report, enum xfa_sort sort)
         report->order[i] = xfa_table_at(&report->rows, i);
     if (report->rows.count)
         qsort(report->order, report->rows.count, sizeof *report->order, orders[sort]);
+    xfa_report_phases_finish(&report->phases);
     xfa_findings(report);
 }
 
@@ -352,6 +355,7 @@ void xfa_report_free(struct xfa_report *report)
         xfa_site_free(((struct report_site *)xfa_table_at(&report->sites, i))->site);
     for (size_t i = 0; i < report->finding_count; i++)
         xfa_finding_free(&report->findings[i]);
+    xfa_report_phases_free(&report->phases);
     xfa_shelf_free(&report->shelf);
     xfa_table_free(&report->rows);
     xfa_table_free(&report->sites);

@@ -11,6 +11,7 @@
 
 #include "aggregate.h"
 #include "figures.h"
+#include "report_phases.h"
 #include "site.h"
 
 #define XFA_REPORT_SCHEMA "xferscope-report"
@@ -104,6 +105,7 @@ struct xfa_report {
     struct xfa_table sites; /* by identity */
     struct xfa_table rows;  /* struct xfa_row */
     struct xfa_row **order; /* rows, sorted */
+    struct xfa_report_phases phases;
     struct xfa_finding *findings;
     size_t finding_count, finding_capacity;
 };

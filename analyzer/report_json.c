@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "alloc.h"
+#include "report_json.h"
 
 static json_t *number(double value)
 {
@@ -360,6 +361,7 @@ static void write_json(const struct xfa_report *report, const struct xfa_view *v
     json_object_set_new(json, "run", run_json(report));
     json_object_set_new(json, "machine", machine_json(report));
     json_object_set_new(json, "transfers", transfers);
+    json_object_set_new(json, "phases", xfa_phases_json(report));
     json_object_set_new(json, "findings", findings);
     json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     fputc('\n', out);

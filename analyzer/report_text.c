@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "alloc.h"
+#include "report_text.h"
 #include "units.h"
 
 #define FINDING_SITES 5 /* shown per finding */
@@ -412,6 +413,7 @@ static void write_text(const struct xfa_report *report, const struct xfa_view *v
     write_machine(report, view->width, out);
     write_transfers(report, view, out);
     write_legend(report, view->width, out);
+    xfa_write_phases(report, view, out);
     write_findings(report, view->width, out);
 }
 

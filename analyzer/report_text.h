@@ -1,0 +1,13 @@
+/* Sections of the text report that have files of their own. */
+#ifndef XFA_REPORT_TEXT_H
+#define XFA_REPORT_TEXT_H
+
+#include <stdio.h>
+
+struct xfa_report;
+struct xfa_view;
+
+/* Nothing when the program had no ranges. */
+void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
+
+#endif
