@@ -55,6 +55,22 @@ static bool segment_readable(const struct xfa_segment *segment)
     return segment->flags == 0 && segment->raw == segment->stored;
 }
 
+/* What the frames say they hold together; UINT64_MAX when one does not, or is damaged. */
+static uint64_t frames_bytes(const unsigned char *at, size_t bytes)
+{
+    uint64_t total = 0;
+    while (bytes > 0) {
+        size_t frame = ZSTD_findFrameCompressedSize(at, bytes);
+        unsigned long long content = ZSTD_getFrameContentSize(at, bytes);
+        if (ZSTD_isError(frame) || content > XFA_MAX_SEGMENT)
+            return UINT64_MAX;
+        total += content;
+        at += frame;
+        bytes -= frame;
+    }
+    return total;
+}
+
 unsigned char *xfa_segment_load(struct xfa_trace *trace, const struct xfa_segment *segment)
 {
     if (!segment_readable(segment) || !payload_sound(trace, segment))
@@ -64,7 +80,7 @@ unsigned char *xfa_segment_load(struct xfa_trace *trace, const struct xfa_segmen
         memcpy(copy, trace->stored, segment->raw);
         return copy;
     }
-    if (ZSTD_getFrameContentSize(trace->stored, segment->stored) != segment->raw)
+    if (frames_bytes(trace->stored, segment->stored) != segment->raw)
         return NULL;
     unsigned char *raw = xfa_alloc(segment->raw + 1);
     size_t got = ZSTD_decompress(raw, segment->raw, trace->stored, segment->stored);

@@ -5,20 +5,10 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "read_columns.h"
 #include "seen.h"
 
-#define BLOCK_ROWS 256
-#define MAX_COLUMNS 64
 #define MAX_EVENT_BYTES 4096
-
-struct column {
-    uint16_t id;
-    uint8_t encoding;
-    bool undecodable; /* of an encoding this version does not know */
-    int base;         /* position in the directory, for XFT_ENC_DIFF */
-    struct xfa_cursor data;
-    uint64_t previous; /* XFT_ENC_DELTA: the row before; XFT_ENC_CONST: the value */
-};
 
 struct stream {
     struct xfa_trace *trace;
@@ -26,9 +16,8 @@ struct stream {
     xfa_batch_fn *fn;
     void *context;
     struct xft_chunk chunk;
-    struct column columns[MAX_COLUMNS];
-    uint64_t values[MAX_COLUMNS][BLOCK_ROWS];
-    struct xft_event events[BLOCK_ROWS];
+    struct xfa_columns columns;
+    struct xft_event events[XFA_BLOCK_ROWS];
 };
 
 /* ---- handing on ----------------------------------------------------------------------- */
@@ -57,140 +46,25 @@ static void bad_rows(struct stream *stream, uint64_t rows)
 
 /* ---- columns -------------------------------------------------------------------------- */
 
-static bool varint(struct xfa_cursor *cursor, uint64_t *value)
-{
-    uint64_t result = 0;
-    for (unsigned shift = 0; shift < 64 && cursor->at < cursor->end; shift += 7) {
-        uint8_t byte = *cursor->at++;
-        result |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80)) {
-            *value = result;
-            return true;
-        }
-    }
-    return false;
-}
-
-static uint64_t unzigzag(uint64_t value)
-{
-    return value >> 1 ^ (0 - (value & 1));
-}
-
-static bool decode_rows(struct stream *stream, size_t position, size_t rows)
-{
-    struct column *column = &stream->columns[position];
-    uint64_t *values = stream->values[position];
-    const uint64_t *base = column->base >= 0 ? stream->values[column->base] : NULL;
-    uint64_t previous = column->previous;
-    for (size_t i = 0; i < rows; i++) {
-        uint64_t value = previous;
-        if (column->encoding != XFT_ENC_CONST && !varint(&column->data, &value))
-            return false;
-        if (column->encoding == XFT_ENC_DELTA)
-            value = previous += unzigzag(value);
-        else if (column->encoding == XFT_ENC_DIFF)
-            value = base[i] + unzigzag(value);
-        values[i] = value;
-    }
-    column->previous = previous;
-    return true;
-}
-
-#define SCATTER_ROW(number, field)                                                                 \
-    case number:                                                                                   \
-        for (size_t i = 0; i < rows; i++)                                                          \
-            events[i].field = (__typeof__(events[i].field))values[i];                              \
-        break;
-
-static void scatter(struct xft_event *events, unsigned id, const uint64_t *values, size_t rows)
-{
-    switch (id) {
-        XFT_COLUMN_LIST(SCATTER_ROW)
-    default: /* a column of a newer version */
-        break;
-    }
-}
-
-static bool known_column(unsigned id)
-{
-#define KNOWN_ROW(number, field) || id == number
-    return false XFT_COLUMN_LIST(KNOWN_ROW);
-#undef KNOWN_ROW
-}
-
-static int directory_position(const struct stream *stream, uint32_t before, unsigned id)
-{
-    for (uint32_t i = 0; i < before; i++)
-        if (stream->columns[i].id == id)
-            return (int)i;
-    return -1;
-}
-
-/* A column this version cannot decode reads as zero where it is unknown, and is damage where it is
- * known. */
-static bool column_usable(struct stream *stream, uint32_t position)
-{
-    struct column *column = &stream->columns[position];
-    bool ok =
-        column->encoding <= XFT_ENC_DIFF && (column->encoding != XFT_ENC_DIFF || column->base >= 0);
-    if (ok && column->encoding == XFT_ENC_DIFF)
-        ok = !stream->columns[column->base].undecodable;
-    if (ok && column->encoding == XFT_ENC_CONST)
-        ok = varint(&column->data, &column->previous);
-    if (ok)
-        return true;
-    column->undecodable = true;
-    column->encoding = XFT_ENC_CONST;
-    column->previous = 0;
-    return !known_column(column->id);
-}
-
-static bool read_directory(struct stream *stream, struct xfa_cursor *payload)
+static bool open_chunk(struct stream *stream, struct xfa_cursor *payload)
 {
     struct xft_chunk *chunk = &stream->chunk;
-    if (chunk->columns > MAX_COLUMNS || chunk->rows > XFA_MAX_ROWS ||
-        chunk->first_seq > UINT64_MAX - chunk->rows)
-        return false;
-    struct xft_column entries[MAX_COLUMNS];
-    if (!xfa_take(payload, entries, chunk->columns * sizeof *entries))
-        return false;
-    for (uint32_t i = 0; i < chunk->columns; i++) {
-        struct column *column = &stream->columns[i];
-        const char *data = xfa_take_bytes(payload, entries[i].bytes);
-        if (!data)
-            return false;
-        *column = (struct column){.id = entries[i].id, .encoding = entries[i].encoding};
-        column->base = directory_position(stream, i, entries[i].base);
-        column->data.at = (const unsigned char *)data;
-        column->data.end = column->data.at + entries[i].bytes;
-        if (!column_usable(stream, i))
-            return false;
-    }
-    return true;
-}
-
-static bool decode_block(struct stream *stream, size_t rows)
-{
-    memset(stream->events, 0, rows * sizeof *stream->events);
-    for (uint32_t c = 0; c < stream->chunk.columns; c++) {
-        if (!decode_rows(stream, c, rows))
-            return false;
-        scatter(stream->events, stream->columns[c].id, stream->values[c], rows);
-    }
-    return true;
+    return xfa_take(payload, chunk, sizeof *chunk) && chunk->rows <= XFA_MAX_ROWS &&
+           chunk->first_seq <= UINT64_MAX - chunk->rows &&
+           xfa_columns_open(&stream->columns, chunk, payload);
 }
 
 static void chunk_events(struct stream *stream, struct xfa_cursor payload)
 {
     struct xft_chunk *chunk = &stream->chunk;
-    if (!xfa_take(&payload, chunk, sizeof *chunk) || !read_directory(stream, &payload)) {
+    if (!open_chunk(stream, &payload)) {
         stream->trace->loss.bad_entries++;
         return;
     }
     uint32_t done = 0;
     while (done < chunk->rows) {
-        uint32_t rows = chunk->rows - done < BLOCK_ROWS ? chunk->rows - done : BLOCK_ROWS;
-        if (!decode_block(stream, rows))
+        uint32_t rows = chunk->rows - done < XFA_BLOCK_ROWS ? chunk->rows - done : XFA_BLOCK_ROWS;
+        if (!xfa_columns_next(&stream->columns, stream->events, rows))
             break;
         emit(stream, (struct xfa_batch){.lane = chunk->lane,
                                         .tid = chunk->tid,
@@ -232,7 +106,7 @@ static void slab_events(struct stream *stream, const unsigned char *raw, size_t 
         rows = room;
     }
     for (uint64_t done = 0; done < rows;) {
-        size_t n = rows - done < BLOCK_ROWS ? rows - done : BLOCK_ROWS;
+        size_t n = rows - done < XFA_BLOCK_ROWS ? rows - done : XFA_BLOCK_ROWS;
         slab_rows(stream, raw + sizeof slab + done * stride, n);
         emit(stream, (struct xfa_batch){.lane = slab.lane,
                                         .tid = slab.tid,

@@ -29,8 +29,10 @@
 
 #define XFT_MAGIC "XFERSCP\n"
 #define XFT_BYTE_ORDER 0x01020304u
-#define XFT_VERSION_MAJOR 1 /* a reader refuses a file with a higher major version */
-#define XFT_VERSION_MINOR 1 /* higher minor versions only add columns, segments, keys */
+/* A reader refuses a file with a higher major version; higher minor versions only add columns,
+ * encodings, segments and keys. */
+#define XFT_VERSION_MAJOR 1
+#define XFT_VERSION_MINOR 1
 #define XFT_HEADER_BYTES 4096
 
 enum xft_state {
@@ -82,7 +84,8 @@ enum xft_segment_type {
 };
 
 enum xft_segment_flags {
-    XFT_SEG_ZSTD = 1, /* the payload is one zstd frame of raw_bytes */
+    XFT_SEG_ZSTD = 1, /* the payload is zstd frames, one behind the other (before 1.1: one), of
+                         raw_bytes together */
 };
 
 struct xft_segment {
@@ -241,7 +244,10 @@ struct xft_chunk {
 
 /*
  * How a column's rows are stored. All values are taken as 64-bit, signed ones sign-extended;
- * varint is LEB128; zigzag maps signed to unsigned.
+ * varint is LEB128; zigzag maps signed to unsigned; sums wrap at 2^64.
+ *
+ * Planes are bytes of equal significance: first the lowest byte of every row, then the next. What
+ * they hold is a difference less the least of all, so that it is small and not negative.
  */
 enum xft_encoding {
     XFT_ENC_CONST = 0,  /* one varint: every row has this value */
@@ -249,12 +255,26 @@ enum xft_encoding {
     XFT_ENC_DELTA = 2,  /* rows varints: zigzag of the difference to the row before (first: to 0) */
     XFT_ENC_DIFF = 3,   /* rows varints: zigzag of the difference to the same row of column
                            `base` */
+    /* since 1.1 */
+    XFT_ENC_PLANES = 4,       /* varint zigzag(least), u8 number of planes, planes of rows bytes:
+                                 value - least */
+    XFT_ENC_DELTA_PLANES = 5, /* varint value of row 0, then as PLANES: difference to the row
+                                 before - least (of row 0: 0) */
+    XFT_ENC_DIFF_PLANES = 6,  /* as PLANES: difference to the same row of column `base` - least */
+    XFT_ENC_DICT = 7,         /* varint number of entries, at most XFT_DICT_MOST; for each a varint,
+                                 zigzag of the difference to the one before (first: to 0); then each
+                                 row's entry number, in one plane, or two for over 256 entries */
+    XFT_ENC_MAP = 8,          /* column `base` is a DICT: for each of its entries a varint, zigzag
+                                 of the difference to the one before (first: to 0): the value of
+                                 the rows that have this entry there */
 };
+#define XFT_DICT_MOST 4096
 
 struct xft_column {
     uint16_t id;
     uint8_t encoding;
-    uint8_t base; /* the column an XFT_ENC_DIFF refers to; it comes earlier in the directory */
+    uint8_t base; /* the column that DIFF, DIFF_PLANES or MAP refer to; it comes earlier in the
+                     directory; else 0 */
     uint32_t bytes;
 };
 

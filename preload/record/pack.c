@@ -3,7 +3,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "encode.h"
 #include "segments.h"
 
 /* Of levels 1 to 9 on recorded traces, 3 is where size stops falling and time starts rising. */
@@ -19,8 +18,11 @@ bool xft_packer_init(struct xft_packer *packer, const struct xft_zstd *zstd)
 {
     *packer = (struct xft_packer){.columns_bytes = xft_encode_bound(XFT_SLAB_EVENTS)};
     packer->columns = map_memory(packer->columns_bytes);
-    if (packer->columns == NULL)
+    packer->encoder = map_memory(xft_encode_workspace_bytes());
+    if (packer->columns == NULL || packer->encoder == NULL) {
+        xft_packer_free(packer);
         return false;
+    }
     if (zstd == NULL)
         return true;
     packer->workspace_bytes = zstd->workspace(LEVEL);
@@ -36,6 +38,8 @@ void xft_packer_free(struct xft_packer *packer)
 {
     if (packer->columns)
         munmap(packer->columns, packer->columns_bytes);
+    if (packer->encoder)
+        munmap(packer->encoder, xft_encode_workspace_bytes());
     if (packer->workspace)
         munmap(packer->workspace, packer->workspace_bytes);
     *packer = (struct xft_packer){0};
@@ -47,23 +51,29 @@ size_t xft_pack_bound(const struct xft_packer *packer, size_t raw_bytes)
     return xft_segment_span(payload > raw_bytes ? payload : raw_bytes);
 }
 
-static size_t compress(struct xft_packer *packer, const void *raw, size_t raw_bytes,
-                       unsigned char *out, size_t capacity)
+/* Each piece a frame of its own: one table of frequencies would not fit all. 0 when that is not
+ * smaller. */
+static size_t compress(struct xft_packer *packer, const unsigned char *raw,
+                       const struct xft_cuts *cuts, unsigned char *out, size_t capacity)
 {
-    if (packer->zstd == NULL)
-        return 0;
-    size_t n = packer->zstd->compress(packer->context, out, capacity, raw, raw_bytes, LEVEL);
-    return packer->zstd->is_error(n) || n >= raw_bytes ? 0 : n;
+    size_t from = 0, total = 0, raw_bytes = cuts->at[cuts->count - 1];
+    for (uint32_t i = 0; packer->zstd && i < cuts->count; i++) {
+        size_t n = packer->zstd->compress(packer->context, out + total, capacity - total,
+                                          raw + from, cuts->at[i] - from, LEVEL);
+        if (packer->zstd->is_error(n) || n > capacity - total)
+            return 0;
+        total += n;
+        from = cuts->at[i];
+    }
+    return total < raw_bytes ? total : 0;
 }
 
-size_t xft_pack(struct xft_packer *packer, enum xft_segment_type type, const void *raw,
-                size_t raw_bytes, unsigned char *out, size_t capacity)
+static size_t pack(struct xft_packer *packer, enum xft_segment_type type, const void *raw,
+                   const struct xft_cuts *cuts, unsigned char *out, size_t capacity)
 {
-    if (capacity < xft_pack_bound(packer, raw_bytes))
-        return 0;
+    size_t raw_bytes = cuts->at[cuts->count - 1];
     unsigned char *payload = out + sizeof(struct xft_segment);
-    size_t stored =
-        compress(packer, raw, raw_bytes, payload, capacity - sizeof(struct xft_segment));
+    size_t stored = compress(packer, raw, cuts, payload, capacity - sizeof(struct xft_segment));
     unsigned flags = stored ? XFT_SEG_ZSTD : 0;
     if (stored == 0) {
         memcpy(payload, raw, raw_bytes);
@@ -76,14 +86,28 @@ size_t xft_pack(struct xft_packer *packer, enum xft_segment_type type, const voi
     return span;
 }
 
+size_t xft_pack(struct xft_packer *packer, enum xft_segment_type type, const void *raw,
+                size_t raw_bytes, unsigned char *out, size_t capacity)
+{
+    struct xft_cuts whole = {1, {(uint32_t)raw_bytes}};
+    if (raw_bytes > UINT32_MAX || capacity < xft_pack_bound(packer, raw_bytes))
+        return 0;
+    return pack(packer, type, raw, &whole, out, capacity);
+}
+
 size_t xft_pack_events_bound(const struct xft_packer *packer)
 {
-    return xft_pack_bound(packer, packer->columns_bytes);
+    size_t frames = packer->zstd ? XFT_ENCODE_CUTS * packer->zstd->bound(0) : 0;
+    return xft_pack_bound(packer, packer->columns_bytes) + frames;
 }
 
 size_t xft_pack_events(struct xft_packer *packer, const struct xft_chunk *chunk,
                        const struct xft_event *events, unsigned char *out, size_t capacity)
 {
-    size_t raw = xft_encode_events(chunk, events, packer->columns, packer->columns_bytes);
-    return raw ? xft_pack(packer, XFT_SEG_EVENTS, packer->columns, raw, out, capacity) : 0;
+    struct xft_cuts cuts;
+    if (capacity < xft_pack_events_bound(packer) ||
+        xft_encode_events(packer->encoder, chunk, events, packer->columns, packer->columns_bytes,
+                          &cuts) == 0)
+        return 0;
+    return pack(packer, XFT_SEG_EVENTS, packer->columns, &cuts, out, capacity);
 }

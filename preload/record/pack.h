@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "encode.h"
 #include "xferscope/trace.h"
 
 struct xft_zstd {
@@ -33,6 +34,7 @@ struct xft_packer {
     size_t workspace_bytes;
     unsigned char *columns; /* encoded, not yet compressed events */
     size_t columns_bytes;
+    struct xft_encode_workspace *encoder;
 };
 
 /* False when memory is short. zstd may be NULL. */
@@ -52,7 +54,8 @@ size_t xft_pack(struct xft_packer *packer, enum xft_segment_type type, const voi
 /* Enough for any call of xft_pack_events. */
 size_t xft_pack_events_bound(const struct xft_packer *packer);
 
-/* An EVENTS segment of chunk->rows (at most XFT_SLAB_EVENTS) events; 0 when capacity is short. */
+/* An EVENTS segment of chunk->rows (at most XFT_SLAB_EVENTS) events, each piece of it (encode.h)
+ * compressed by itself; 0 when capacity is short. */
 size_t xft_pack_events(struct xft_packer *packer, const struct xft_chunk *chunk,
                        const struct xft_event *events, unsigned char *out, size_t capacity);
 

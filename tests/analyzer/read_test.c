@@ -203,6 +203,45 @@ static void test_encodings(void **state)
     build_free(&b);
 }
 
+enum { COLUMN_SRC = 5, COLUMN_AUX = 8, COLUMN_STACK = 10, COLUMN_CALL = 13 };
+
+/* Those that 1.1 added. */
+static void test_newer_encodings(void **state)
+{
+    struct hand hand = {0};
+    struct trace_builder b;
+    struct gathered all = {0};
+    put_chunk(&hand, 3, 6);
+    put_column(&hand, COLUMN_STACK, XFT_ENC_DICT, 0, 6);
+    put_column(&hand, COLUMN_CALL, XFT_ENC_MAP, COLUMN_STACK, 2);
+    put_column(&hand, COLUMN_START, XFT_ENC_DELTA_PLANES, 0, 6);
+    put_column(&hand, COLUMN_END, XFT_ENC_DIFF_PLANES, COLUMN_START, 2);
+    put_column(&hand, COLUMN_SRC, XFT_ENC_PLANES, 0, 8);
+    put_column(&hand, COLUMN_AUX, XFT_ENC_PLANES, COLUMN_SRC, 5); /* its base says nothing */
+    put(&hand, "\x02\x0a\x03\x01\x00\x01", 6);                    /* 5, 3; rows 1 0 1 */
+    put(&hand, "\x10\x12", 2);                                    /* 8, 17 */
+    put(&hand, "\x64\x13\x01\x00\x00\x1e", 6);                    /* 100; -10 + 0, 30 */
+    put(&hand, "\x0e\x00", 2);                                    /* +7 each */
+    put(&hand, "\x01\x02\x01\x02\x03\x00\x01\x00", 8);            /* -1 + 1, 258, 3 */
+    put(&hand, "\x04\x01\x00\x01\x02", 5);                        /* 2 + 0, 1, 2 */
+    struct xfa_trace *trace = hand_trace(&b, &hand);
+    xfa_trace_events(trace, gather, &all);
+    static const uint64_t starts[] = {100, 90, 110}, src[] = {0, 257, 2};
+    assert_int_equal(all.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(all.events[i].stack, i == 1 ? 5 : 3);
+        assert_int_equal(all.events[i].call, i == 1 ? 8 : 17);
+        assert_int_equal(all.events[i].start_ns, starts[i]);
+        assert_int_equal(all.events[i].end_ns, starts[i] + 7);
+        assert_int_equal(all.events[i].src, src[i]);
+        assert_int_equal(all.events[i].aux, 2 + i);
+    }
+    assert_false(xfa_trace_lossy(trace));
+    xfa_trace_close(trace);
+    forget(&all);
+    build_free(&b);
+}
+
 /* Each of these chunks is sound by its sum and wrong inside: counted, nothing made up. */
 static void expect_bad(const struct hand *hand, size_t events, uint64_t bad_entries,
                        uint64_t bad_rows)
@@ -266,6 +305,49 @@ static void test_malformed_chunks(void **state)
 
     hand.size = 0;
     put_chunk(&hand, 1, UINT32_MAX);
+    expect_bad(&hand, 0, 1, 0);
+}
+
+static void expect_bad_column(unsigned encoding, unsigned base, const char *bytes, unsigned length,
+                              uint64_t bad_rows)
+{
+    struct hand hand = {0};
+    put_chunk(&hand, 3, 2);
+    put_column(&hand, COLUMN_STACK, XFT_ENC_DICT, 0, 5);
+    put_column(&hand, COLUMN_BYTES, encoding, base, length);
+    put(&hand, "\x01\x02\x00\x00\x00", 5);
+    put(&hand, bytes, length);
+    expect_bad(&hand, 0, bad_rows == 0, bad_rows);
+}
+
+static void test_malformed_newer_encodings(void **state)
+{
+    expect_bad_column(XFT_ENC_DICT, 0, "\x01\x02\x00\x01\x00", 5, 3); /* an entry beyond */
+    expect_bad_column(XFT_ENC_DICT, 0, "\x01\x02\x00\x00", 4, 0);     /* a row missing */
+    expect_bad_column(XFT_ENC_DICT, 0, "\x00\x00\x00\x00", 4, 0);     /* no entries */
+    expect_bad_column(XFT_ENC_DICT, 0, "\x81\x20\x00\x00", 4, 0);     /* more than allowed */
+    expect_bad_column(XFT_ENC_DICT, 0, "\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x00", 10, 0);
+    expect_bad_column(XFT_ENC_DICT, 0, "", 0, 0);
+    expect_bad_column(XFT_ENC_MAP, COLUMN_STACK, "", 0, 0);             /* no value */
+    expect_bad_column(XFT_ENC_MAP, 0, "\x02", 1, 0);                    /* of no column */
+    expect_bad_column(XFT_ENC_MAP, COLUMN_BYTES, "\x02", 1, 0);         /* of itself */
+    expect_bad_column(XFT_ENC_PLANES, 0, "\x00", 1, 0);                 /* how many? */
+    expect_bad_column(XFT_ENC_PLANES, 0, "\x00\x09", 2, 0);             /* nine planes */
+    expect_bad_column(XFT_ENC_PLANES, 0, "\x00\xff\x01\x01\x01", 5, 0); /* 255 */
+    expect_bad_column(XFT_ENC_PLANES, 0, "\x00\x02\x01\x01\x01\x01", 6, 0);
+    expect_bad_column(XFT_ENC_DELTA_PLANES, 0, "\x00", 1, 0);
+    expect_bad_column(XFT_ENC_DIFF_PLANES, 0, "\x00\x00", 2, 0);
+    expect_bad_column(XFT_ENC_DIFF_PLANES, COLUMN_BYTES, "\x00\x00", 2, 0);
+}
+
+/* A map of a column that is not a dictionary. */
+static void test_map_of_constant(void **state)
+{
+    struct hand hand = {0};
+    put_chunk(&hand, 3, 2);
+    put_column(&hand, COLUMN_STACK, XFT_ENC_CONST, 0, 1);
+    put_column(&hand, COLUMN_BYTES, XFT_ENC_MAP, COLUMN_STACK, 1);
+    put(&hand, "\x01\x02", 2);
     expect_bad(&hand, 0, 1, 0);
 }
 
@@ -617,6 +699,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_newer_encodings),
+        cmocka_unit_test(test_malformed_newer_encodings),
+        cmocka_unit_test(test_map_of_constant),
         cmocka_unit_test(test_malformed_chunks),
         cmocka_unit_test(test_newer_column),
         cmocka_unit_test(test_slabs_once_each),

@@ -49,24 +49,124 @@ static uint64_t load(const struct xft_event *event, unsigned id)
     return 0;
 }
 
-static bool decode_column(const struct xft_column *column, const unsigned char *at, uint32_t rows,
-                          struct xft_event *events)
+struct column_data {
+    const unsigned char *at, *end;
+    uint64_t previous, least;
+    unsigned planes;
+    uint64_t table[XFT_DICT_MOST];
+    uint64_t entries;
+};
+
+static bool get_table(struct column_data *data)
 {
-    const unsigned char *end = at + column->bytes;
-    uint64_t value = 0, before = 0;
-    for (uint32_t i = 0; i < rows; i++) {
-        if ((column->encoding != XFT_ENC_CONST || i == 0) && !get_varint(&at, end, &value))
+    uint64_t before = 0, difference;
+    if (data->entries > XFT_DICT_MOST)
+        return false;
+    for (uint64_t i = 0; i < data->entries; i++) {
+        if (!get_varint(&data->at, data->end, &difference))
             return false;
-        uint64_t is = value;
-        if (column->encoding == XFT_ENC_DELTA)
-            is = before + unzigzag(value);
-        else if (column->encoding == XFT_ENC_DIFF)
-            is = load(&events[i], column->base) + unzigzag(value);
+        data->table[i] = before += unzigzag(difference);
+    }
+    return true;
+}
+
+/* What comes before the rows. */
+static bool get_head(unsigned encoding, struct column_data *data)
+{
+    uint64_t least;
+    switch (encoding) {
+    case XFT_ENC_DICT:
+        data->planes =
+            get_varint(&data->at, data->end, &data->entries) && data->entries > 256 ? 2 : 1;
+        return get_table(data);
+    case XFT_ENC_MAP:
+        return get_table(data);
+    case XFT_ENC_DELTA_PLANES:
+        if (!get_varint(&data->at, data->end, &data->previous))
+            return false;
+        /* fall through */
+    case XFT_ENC_PLANES:
+    case XFT_ENC_DIFF_PLANES:
+        if (!get_varint(&data->at, data->end, &least) || data->at == data->end)
+            return false;
+        data->least = unzigzag(least);
+        data->planes = *data->at++;
+        return true;
+    default:
+        return encoding <= XFT_ENC_DIFF;
+    }
+}
+
+static uint64_t get_planes(const struct column_data *data, uint32_t rows, uint32_t row)
+{
+    uint64_t value = 0;
+    for (unsigned plane = 0; plane < data->planes; plane++)
+        value |= (uint64_t)data->at[(size_t)plane * rows + row] << 8 * plane;
+    return value;
+}
+
+/* Which entry of its base's dictionary this row has: that of the row's value there. */
+static uint64_t mapped(const struct column_data *base, const struct column_data *data,
+                       uint64_t value)
+{
+    for (uint64_t i = 0; i < data->entries; i++)
+        if (base->table[i] == value)
+            return data->table[i];
+    return 0;
+}
+
+static uint64_t value_of(unsigned encoding, const struct column_data *data,
+                         const struct column_data *base_data, uint64_t before, uint64_t base,
+                         uint64_t value)
+{
+    switch (encoding) {
+    case XFT_ENC_DELTA:
+        return before + unzigzag(value);
+    case XFT_ENC_DIFF:
+        return base + unzigzag(value);
+    case XFT_ENC_PLANES:
+        return data->least + value;
+    case XFT_ENC_DELTA_PLANES:
+        return before + data->least + value;
+    case XFT_ENC_DIFF_PLANES:
+        return base + data->least + value;
+    case XFT_ENC_DICT:
+        return value < data->entries ? data->table[value] : 0;
+    case XFT_ENC_MAP:
+        return mapped(base_data, data, base);
+    default:
+        return value;
+    }
+}
+
+static bool decode_column(const struct xft_column *column, struct column_data every[],
+                          const unsigned char *at, uint32_t rows, struct xft_event *events)
+{
+    struct column_data *data = &every[column->id];
+    *data = (struct column_data){.at = at, .end = at + column->bytes};
+    data->entries = column->encoding == XFT_ENC_MAP ? every[column->base].entries : 0;
+    if (!get_head(column->encoding, data) ||
+        (size_t)(data->end - data->at) < (size_t)data->planes * rows)
+        return false;
+    uint64_t value = 0, before = data->previous - data->least;
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t base = column->base ? load(&events[i], column->base) : 0;
+        if (column->encoding <= XFT_ENC_DIFF) {
+            if ((column->encoding != XFT_ENC_CONST || i == 0) &&
+                !get_varint(&data->at, data->end, &value))
+                return false;
+        } else {
+            value = get_planes(data, rows, i);
+        }
+        uint64_t is = value_of(column->encoding, data, &every[column->base], before, base, value);
         store(&events[i], column->id, is);
         before = is;
     }
-    return at == end;
+    return data->at + (size_t)data->planes * rows == data->end;
 }
+
+#define MOST_IDS 32
+static struct column_data columns[MOST_IDS]; /* by column id */
 
 bool decode_chunk(const unsigned char *raw, size_t bytes, struct xft_chunk *chunk,
                   struct xft_event *events, uint32_t room)
@@ -78,10 +178,12 @@ bool decode_chunk(const unsigned char *raw, size_t bytes, struct xft_chunk *chun
     if (chunk->rows > room || at > bytes)
         return false;
     memset(events, 0, chunk->rows * sizeof *events);
+    memset(columns, 0, sizeof columns);
     for (uint32_t i = 0; i < chunk->columns; i++) {
         struct xft_column column;
         memcpy(&column, raw + sizeof *chunk + i * sizeof column, sizeof column);
-        if (column.bytes > bytes - at || !decode_column(&column, raw + at, chunk->rows, events))
+        if (column.bytes > bytes - at || column.id >= MOST_IDS || column.base >= MOST_IDS ||
+            !decode_column(&column, columns, raw + at, chunk->rows, events))
             return false;
         at += column.bytes;
     }

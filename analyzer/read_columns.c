@@ -1,0 +1,264 @@
+#include "read_columns.h"
+
+#include <string.h>
+
+/* ---- numbers -------------------------------------------------------------------------- */
+
+static bool varint(struct xfa_cursor *cursor, uint64_t *value)
+{
+    uint64_t result = 0;
+    for (unsigned shift = 0; shift < 64 && cursor->at < cursor->end; shift += 7) {
+        uint8_t byte = *cursor->at++;
+        result |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80)) {
+            *value = result;
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t unzigzag(uint64_t value)
+{
+    return value >> 1 ^ (0 - (value & 1));
+}
+
+/* ---- the directory -------------------------------------------------------------------- */
+
+/* Planes follow, each of as many bytes as there are rows: they must be there. */
+static bool open_planes(struct xfa_column *column, unsigned planes, uint32_t rows)
+{
+    column->planes = planes;
+    column->plane_bytes = rows;
+    return planes <= 8 && (size_t)(column->data.end - column->data.at) >= (size_t)planes * rows;
+}
+
+static bool open_differences(struct xfa_column *column, uint32_t rows)
+{
+    bool delta = column->encoding == XFT_ENC_DELTA_PLANES;
+    uint64_t least;
+    if ((delta && !varint(&column->data, &column->previous)) || !varint(&column->data, &least) ||
+        column->data.at == column->data.end)
+        return false;
+    column->least = unzigzag(least);
+    if (delta) /* the first row differs by nothing */
+        column->previous -= column->least;
+    unsigned planes = *column->data.at++;
+    return open_planes(column, planes, rows);
+}
+
+static bool open_table(struct xfa_column *column, uint64_t entries, uint64_t *table)
+{
+    uint64_t value = 0, difference;
+    if (entries == 0 || entries > XFT_DICT_MOST)
+        return false;
+    column->entries = (uint32_t)entries;
+    column->table = table;
+    for (uint64_t i = 0; i < entries; i++) {
+        if (!varint(&column->data, &difference))
+            return false;
+        table[i] = value += unzigzag(difference);
+    }
+    return true;
+}
+
+static bool open_dictionary(struct xfa_column *column, uint32_t rows, uint64_t *table)
+{
+    uint64_t entries;
+    return varint(&column->data, &entries) && open_table(column, entries, table) &&
+           open_planes(column, entries > 256 ? 2 : 1, rows);
+}
+
+static bool needs_base(unsigned encoding)
+{
+    return encoding == XFT_ENC_DIFF || encoding == XFT_ENC_DIFF_PLANES || encoding == XFT_ENC_MAP;
+}
+
+/* What the encoding has before its rows; false when that is not sound, or not known. */
+static bool open_column(struct xfa_columns *columns, uint32_t position, uint32_t rows)
+{
+    struct xfa_column *column = &columns->columns[position];
+    const struct xfa_column *base = column->base >= 0 ? &columns->columns[column->base] : NULL;
+    if (needs_base(column->encoding) && (base == NULL || base->undecodable))
+        return false;
+    switch (column->encoding) {
+    case XFT_ENC_CONST:
+        return varint(&column->data, &column->previous);
+    case XFT_ENC_VARINT:
+    case XFT_ENC_DELTA:
+    case XFT_ENC_DIFF:
+        return true;
+    case XFT_ENC_PLANES:
+    case XFT_ENC_DELTA_PLANES:
+    case XFT_ENC_DIFF_PLANES:
+        return open_differences(column, rows);
+    case XFT_ENC_DICT:
+        return open_dictionary(column, rows, columns->tables[position]);
+    case XFT_ENC_MAP:
+        return base->encoding == XFT_ENC_DICT &&
+               open_table(column, base->entries, columns->tables[position]);
+    default:
+        return false;
+    }
+}
+
+static bool known_column(unsigned id)
+{
+#define KNOWN_ROW(number, field) || id == number
+    return false XFT_COLUMN_LIST(KNOWN_ROW);
+#undef KNOWN_ROW
+}
+
+/* A column this version cannot decode reads as zero where it is unknown, and is damage where it is
+ * known. */
+static bool column_usable(struct xfa_columns *columns, uint32_t position, uint32_t rows)
+{
+    struct xfa_column *column = &columns->columns[position];
+    if (open_column(columns, position, rows))
+        return true;
+    column->undecodable = true;
+    column->encoding = XFT_ENC_CONST;
+    column->previous = 0;
+    return !known_column(column->id);
+}
+
+static int directory_position(const struct xfa_columns *columns, uint32_t before, unsigned id)
+{
+    for (uint32_t i = 0; i < before; i++)
+        if (columns->columns[i].id == id)
+            return (int)i;
+    return -1;
+}
+
+bool xfa_columns_open(struct xfa_columns *columns, const struct xft_chunk *chunk,
+                      struct xfa_cursor *payload)
+{
+    struct xft_column entries[XFA_MAX_COLUMNS];
+    if (chunk->columns > XFA_MAX_COLUMNS ||
+        !xfa_take(payload, entries, chunk->columns * sizeof *entries))
+        return false;
+    columns->count = chunk->columns;
+    for (uint32_t i = 0; i < chunk->columns; i++) {
+        struct xfa_column *column = &columns->columns[i];
+        const char *data = xfa_take_bytes(payload, entries[i].bytes);
+        if (!data)
+            return false;
+        *column = (struct xfa_column){.id = entries[i].id, .encoding = entries[i].encoding};
+        column->base = directory_position(columns, i, entries[i].base);
+        column->data.at = (const unsigned char *)data;
+        column->data.end = column->data.at + entries[i].bytes;
+        if (!column_usable(columns, i, chunk->rows))
+            return false;
+    }
+    return true;
+}
+
+/* ---- rows ----------------------------------------------------------------------------- */
+
+static bool next_varints(struct xfa_column *column, uint64_t *values, const uint64_t *base,
+                         size_t rows)
+{
+    for (size_t i = 0; i < rows; i++) {
+        uint64_t value;
+        if (!varint(&column->data, &value))
+            return false;
+        if (column->encoding == XFT_ENC_DELTA)
+            value = column->previous += unzigzag(value);
+        else if (column->encoding == XFT_ENC_DIFF)
+            value = base[i] + unzigzag(value);
+        values[i] = value;
+    }
+    return true;
+}
+
+/* Bytes of the rows, put together again. */
+static void next_planes(struct xfa_column *column, uint64_t *values, size_t rows)
+{
+    memset(values, 0, rows * sizeof *values);
+    for (unsigned plane = 0; plane < column->planes; plane++) {
+        const unsigned char *from = column->data.at + plane * column->plane_bytes;
+        for (size_t i = 0; i < rows; i++)
+            values[i] |= (uint64_t)from[i] << 8 * plane;
+    }
+    if (column->planes)
+        column->data.at += rows;
+}
+
+static void next_differences(struct xfa_column *column, uint64_t *values, const uint64_t *base,
+                             size_t rows)
+{
+    next_planes(column, values, rows);
+    if (column->encoding == XFT_ENC_DELTA_PLANES)
+        for (size_t i = 0; i < rows; i++)
+            values[i] = column->previous += values[i] + column->least;
+    else
+        for (size_t i = 0; i < rows; i++)
+            values[i] += column->least + (base ? base[i] : 0);
+}
+
+static bool next_entries(struct xfa_column *column, uint64_t *values, uint16_t *indices,
+                         size_t rows)
+{
+    next_planes(column, values, rows);
+    for (size_t i = 0; i < rows; i++) {
+        if (values[i] >= column->entries)
+            return false;
+        indices[i] = (uint16_t)values[i];
+        values[i] = column->table[indices[i]];
+    }
+    return true;
+}
+
+static bool next_rows(struct xfa_columns *columns, uint32_t position, size_t rows)
+{
+    struct xfa_column *column = &columns->columns[position];
+    uint64_t *values = columns->values[position];
+    const uint64_t *base = column->base >= 0 ? columns->values[column->base] : NULL;
+    switch (column->encoding) {
+    case XFT_ENC_CONST:
+        for (size_t i = 0; i < rows; i++)
+            values[i] = column->previous;
+        return true;
+    case XFT_ENC_DICT:
+        return next_entries(column, values, columns->indices[position], rows);
+    case XFT_ENC_MAP:
+        for (size_t i = 0; i < rows; i++)
+            values[i] = column->table[columns->indices[column->base][i]];
+        return true;
+    case XFT_ENC_PLANES:
+    case XFT_ENC_DELTA_PLANES:
+        base = NULL; /* whatever the directory says */
+        /* fall through */
+    case XFT_ENC_DIFF_PLANES:
+        next_differences(column, values, base, rows);
+        return true;
+    default:
+        return next_varints(column, values, base, rows);
+    }
+}
+
+#define SCATTER_ROW(number, field)                                                                 \
+    case number:                                                                                   \
+        for (size_t i = 0; i < rows; i++)                                                          \
+            events[i].field = (__typeof__(events[i].field))values[i];                              \
+        break;
+
+static void scatter(struct xft_event *events, unsigned id, const uint64_t *values, size_t rows)
+{
+    switch (id) {
+        XFT_COLUMN_LIST(SCATTER_ROW)
+    default: /* a column of a newer version */
+        break;
+    }
+}
+
+bool xfa_columns_next(struct xfa_columns *columns, struct xft_event *events, size_t rows)
+{
+    memset(events, 0, rows * sizeof *events);
+    for (uint32_t i = 0; i < columns->count; i++) {
+        if (!next_rows(columns, i, rows))
+            return false;
+        scatter(events, columns->columns[i].id, columns->values[i], rows);
+    }
+    return true;
+}
