@@ -39,20 +39,22 @@ static enum side side_of(const struct end *end)
     case XFT_MEM_ARRAY:
         return SIDE_DEVICE;
     case XFT_MEM_UNKNOWN:
-    case XFT_MEM_MANAGED: /* wherever its pages are */
         return SIDE_UNKNOWN;
+    case XFT_MEM_MANAGED: /* wherever its pages are: the driver, and CUPTI, count it there */
+        return SIDE_DEVICE;
     default:
         return SIDE_HOST;
     }
 }
 
-/* A side that memory does not tell: what the call says, else the device, where managed memory
- * belongs. */
-static enum side settle(enum side side, enum side said, bool *guessed)
+/* A side that memory does not tell is what the call says, else the device. */
+static enum side settle(const struct end *end, enum side said, bool *guessed)
 {
+    enum side side = side_of(end);
+    if (side == SIDE_UNKNOWN || end->place.memory == XFT_MEM_MANAGED)
+        *guessed = true;
     if (side != SIDE_UNKNOWN)
         return side;
-    *guessed = true;
     return said == SIDE_UNKNOWN ? SIDE_DEVICE : said;
 }
 
@@ -69,8 +71,8 @@ static void set_direction(struct xft_event *e, const struct end *dst, const stru
     if (kind < 0 || kind > XRT_COPY_DEFAULT)
         kind = XRT_COPY_DEFAULT;
     bool guessed = false;
-    enum side from = settle(side_of(src), said[kind][0], &guessed);
-    enum side to = settle(side_of(dst), said[kind][1], &guessed);
+    enum side from = settle(src, said[kind][0], &guessed);
+    enum side to = settle(dst, said[kind][1], &guessed);
     if (guessed)
         e->flags |= XFT_GUESSED;
     if (from == SIDE_HOST)

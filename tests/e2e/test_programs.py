@@ -1,6 +1,7 @@
 """Programs on the simulated GPU: the same with and without the recorder, and every transfer they
 made is in the trace, once."""
 import re
+import shutil
 import unittest
 
 from lab import (
@@ -63,6 +64,21 @@ class Same(Bench):
         seen = {row["function"] for row in document["transfers"]}
         self.assertEqual({name for name in called if name not in seen}, set())
         self.assertEqual({row["level"] for row in document["transfers"]}, {"runtime"})
+
+    @needs("memories_shared")
+    def test_every_kind_of_memory(self):
+        for part in ("kinds", "managed", "pools"):
+            with self.subTest(part=part):
+                printed, document = self.compare("memories_shared", part)
+                self.assertEqual(moved(document), announced(printed))
+                for run_folder in ("run.xft", "alone.xft"):
+                    shutil.rmtree(self.folder / run_folder)
+
+    @needs("memories_shared")
+    def test_kinds_of_host_memory_are_told_apart(self):
+        _, document = self.compare("memories_shared", "kinds")
+        kinds = {row["src_memory"] for row in document["transfers"] if row["direction"] == "H2D"}
+        self.assertEqual(kinds, {"pageable", "registered", "pinned", "write-combined", "mapped"})
 
     def driver(self, program, how):
         printed, document = self.compare(program, how)

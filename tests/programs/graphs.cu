@@ -170,6 +170,20 @@ static cudaGraph_t make_child(size_t bytes)
     return child;
 }
 
+/* How many bytes the exchanged child's copy within the device has really moved: fetched, and so
+ * announced. */
+static void look_at_child(void)
+{
+    static unsigned char back[N / 2];
+    size_t moved = 0;
+
+    check(cudaMemcpy(back, device2 + N / 2, N / 2, cudaMemcpyDefault), "cudaMemcpy");
+    printf("D2H 1 %d what the child moved\n", N / 2);
+    for (size_t i = 0; i < sizeof back; i++)
+        moved += back[i] == 5;
+    printf("the exchanged child moved %zu bytes\n", moved);
+}
+
 static void children(void)
 {
     cudaGraph_t graph, middle, child = make_child(N / 2), other_child = make_child(N / 4);
@@ -190,7 +204,10 @@ static void children(void)
     exec = instantiate(graph);
     check(cudaGraphExecChildGraphNodeSetParams(exec, node, other_child),
           "cudaGraphExecChildGraphNodeSetParams");
+    check(cudaMemset(device2, 0, N), "cudaMemset");
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     launch(exec, 3, {1, N / 4, 0, 0, 1, N / 8}, "a child exchanged");
+    look_at_child();
     check(cudaGraphExecDestroy(exec), "cudaGraphExecDestroy");
     check(cudaGraphDestroy(graph), "cudaGraphDestroy");
     check(cudaGraphDestroy(middle), "cudaGraphDestroy");

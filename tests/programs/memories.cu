@@ -77,23 +77,31 @@ static void host_kinds(void)
     check(cudaFreeHost(memory), "cudaFreeHost");
 }
 
-/* The kind argument says what is meant; where the pages lie is the driver's business. */
+/* Managed memory counts as the device's, wherever its pages lie and whatever the kind says. */
+static void copy_managed(const char *direction, void *dst, const void *src, enum cudaMemcpyKind kind)
+{
+    check(cudaMemcpy(dst, src, N, kind), "managed memory");
+    printf("%s 1 %d managed memory, kind %d\n", direction, N, (int)kind);
+}
+
 static void managed(void)
 {
-    unsigned char *memory;
+    unsigned char *memory, *other;
 
     check(cudaMallocManaged((void **)&memory, N, cudaMemAttachGlobal), "cudaMallocManaged");
-    memset(memory, 1, N);
-    check(cudaMemcpy(device, memory, N, cudaMemcpyHostToDevice), "managed as host");
-    printf("H2D 1 %d managed as host\n", N);
-    check(cudaMemset(memory, 2, N), "cudaMemset");
-    check(cudaMemcpy(memory, host, N, cudaMemcpyHostToDevice), "managed as device");
-    printf("H2D 1 %d managed as device\n", N);
-    check(cudaMemcpy(host, memory, N, cudaMemcpyDeviceToHost), "managed to host");
-    printf("D2H 1 %d managed to host\n", N);
-    check(cudaMemcpy(device, memory, N, cudaMemcpyDeviceToDevice), "managed to device");
-    printf("D2D 1 %d managed to device\n", N);
+    check(cudaMallocManaged((void **)&other, N, cudaMemAttachGlobal), "cudaMallocManaged");
+    memset(memory, 1, N); /* its pages are on the host now */
+    copy_managed("D2D", device, memory, cudaMemcpyHostToDevice);
+    check(cudaMemset(memory, 2, N), "cudaMemset"); /* and now on the device */
+    copy_managed("H2D", memory, host, cudaMemcpyHostToDevice);
+    copy_managed("D2H", host, memory, cudaMemcpyDeviceToHost);
+    copy_managed("D2D", device, memory, cudaMemcpyDeviceToDevice);
+    memset(other, 1, N);
+    copy_managed("D2D", memory, other, cudaMemcpyHostToDevice);
+    copy_managed("D2D", other, memory, cudaMemcpyDefault);
+    copy_managed("H2D", other, host, cudaMemcpyDefault);
     check(cudaFree(memory), "cudaFree");
+    check(cudaFree(other), "cudaFree");
 }
 
 static void pools(void)
@@ -116,7 +124,7 @@ static void pools(void)
     check(cudaMemPoolDestroy(pool), "cudaMemPoolDestroy");
 }
 
-/* ---- cuMemMap: the driver's functions, found through the runtime as libraries do -------------- */
+/* ---- cuMemMap: the driver's functions, found through the runtime as libraries do ------------ */
 
 static void *entry(const char *name)
 {
