@@ -54,36 +54,92 @@ static double largest_error(const struct xfp_fit *fit, const struct xfp_stream_p
     return most;
 }
 
-/* g with the least largest error, between 0 and what would be all of a point's time. The error is
- * the largest of several |a + b g|: it has one minimum, which halving by thirds finds. */
-static double fit_gap(struct xfp_fit fit, const struct xfp_stream_point *points, size_t count)
+/* ---- the parameters with the least largest error -------------------------------------------- */
+
+/*
+ * The error is the largest of several |a + b Lo + c g + d G|, so it is convex, and so is what is
+ * left of it when some of the three are chosen best: golden section, one inside the other. From
+ * `first` on they are chosen, the ones before are as given.
+ */
+enum { PARAMETERS = 3, STEPS = 40 };
+#define GOLDEN 0.6180339887498949
+
+struct search {
+    struct xfp_fit fit;
+    const struct xfp_stream_point *points;
+    size_t count;
+    double high[PARAMETERS]; /* none can be more, without being all of a point's time */
+};
+
+static double *parameter(struct xfp_fit *fit, int i)
 {
-    double low = 0, high = 0;
+    return i == 0 ? &fit->G_ns_per_byte : i == 1 ? &fit->Lo_ns : &fit->g_ns;
+}
 
-    for (size_t i = 0; i < count; i++)
-        if (points[i].streams > 1)
-            high = fmax(high, points[i].median_ns / (points[i].streams - 1));
-    if (!(high > 0))
-        return NAN;
-    for (int step = 0; step < 200; step++) {
-        double third = (high - low) / 3, at_low, at_high;
+static double best_from(struct search *s, int first);
 
-        fit.g_ns = low + third;
-        at_low = largest_error(&fit, points, count);
-        fit.g_ns = high - third;
-        at_high = largest_error(&fit, points, count);
-        if (at_low <= at_high)
-            high -= third;
-        else
-            low += third;
+static double error_at(struct search *s, int i, double value)
+{
+    *parameter(&s->fit, i) = value;
+    return best_from(s, i + 1);
+}
+
+/* Leaves the best parameters in the fit and returns their error. */
+static double best_from(struct search *s, int first)
+{
+    double low = 0, high = first < PARAMETERS ? s->high[first] : 0;
+    double x[2], error[2];
+
+    if (first == PARAMETERS)
+        return largest_error(&s->fit, s->points, s->count);
+    x[0] = high - GOLDEN * (high - low);
+    x[1] = low + GOLDEN * (high - low);
+    error[0] = error_at(s, first, x[0]);
+    error[1] = error_at(s, first, x[1]);
+    for (int step = 0; step < STEPS; step++) {
+        bool lower = error[0] <= error[1];
+
+        if (lower) {
+            high = x[1];
+            x[1] = x[0];
+            error[1] = error[0];
+            x[0] = high - GOLDEN * (high - low);
+        } else {
+            low = x[0];
+            x[0] = x[1];
+            error[0] = error[1];
+            x[1] = low + GOLDEN * (high - low);
+        }
+        error[lower ? 0 : 1] = error_at(s, first, x[lower ? 0 : 1]);
     }
-    return (low + high) / 2;
+    return error_at(s, first, (low + high) / 2);
+}
+
+static void bound(struct search *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct xfp_stream_point *p = &s->points[i];
+
+        s->high[0] = fmax(s->high[0], p->median_ns / (double)p->bytes);
+        s->high[1] = i ? fmin(s->high[1], p->median_ns) : p->median_ns;
+        if (p->streams > 1)
+            s->high[2] = fmax(s->high[2], p->median_ns / (p->streams - 1));
+    }
+}
+
+static bool sizes_differ(const struct xfp_stream_point *points, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (points[i].bytes != points[0].bytes)
+            return true;
+    return false;
 }
 
 struct xfp_fit xfp_fit_streams(const struct xfp_stream_point *points, size_t count,
                                uint64_t first_bytes, double first_ns)
 {
-    struct xfp_fit fit = {.g_ns = NAN};
+    struct search s = {.fit = {.g_ns = NAN}, .points = points, .count = count};
+    struct xfp_fit *fit = &s.fit;
     double time = 0, bytes = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -91,16 +147,18 @@ struct xfp_fit xfp_fit_streams(const struct xfp_stream_point *points, size_t cou
             continue;
         time += points[i].median_ns - first_ns;
         bytes += (double)(points[i].bytes - first_bytes);
-        if (fewest_bytes(&points[i], fit.fit_min_bytes))
-            fit.fit_min_bytes = points[i].bytes;
+        if (fewest_bytes(&points[i], fit->fit_min_bytes))
+            fit->fit_min_bytes = points[i].bytes;
     }
-    fit.G_ns_per_byte = bytes > 0 ? time / bytes : 0;
-    fit.Lo_ns = fmax(first_ns - (double)first_bytes * fit.G_ns_per_byte, 0);
-    if (fit.G_ns_per_byte > 0)
-        fit.g_ns = fit_gap(fit, points, count);
-    fit.valid = fit.G_ns_per_byte > 0 && first_ns > 0 && isfinite(fit.g_ns);
-    fit.max_error = largest_error(&fit, points, count);
-    return fit;
+    fit->G_ns_per_byte = bytes > 0 ? time / bytes : 0;
+    fit->Lo_ns = fmax(first_ns - (double)first_bytes * fit->G_ns_per_byte, 0);
+    bound(&s);
+    if (fit->G_ns_per_byte > 0 && first_ns > 0 && s.high[2] > 0) {
+        best_from(&s, sizes_differ(points, count) ? 0 : 2);
+        fit->valid = isfinite(fit->g_ns);
+    }
+    fit->max_error = largest_error(fit, points, count);
+    return *fit;
 }
 
 uint64_t xfp_hybrid_bytes(const struct xfp_staged_point *points, size_t count)
