@@ -132,7 +132,8 @@ enum xft_event_kind {
     XFT_EVENT_FAULT = 15,       /* managed memory touched where it was not: src = address, count =
                                    faults in the group, device = the GPU, or XFT_PLACE_HOST for a
                                    CPU's; aux = enum xft_fault_access; start_ns to end_ns until it
-                                   was served (end_ns 0 = not known) */
+                                   was served (end_ns 0 = not known); stack = of a CPU's, one frame:
+                                   the instruction after the one that touched */
     XFT_EVENT_RANGE_BEGIN = 16, /* NVTX: aux = text in NAMES, src = domain in NAMES (0 = default);
                                    dst = 0: nested in the thread (push); else the id of a range of
                                    the process (start) */

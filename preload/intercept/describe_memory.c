@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "../timing/timing.h"
 #include "classify.h"
 #include "describe.h"
 
@@ -41,6 +42,8 @@ void xfs_alloc(struct xfs_frame *f, uint64_t address, uint64_t bytes, enum xft_m
         return;
     describe(f, XFT_EVENT_ALLOC, address, bytes, memory);
     f->event.device = xfs_current_device();
+    if (memory == XFT_MEM_MANAGED)
+        xfs_timing_managed();
     if (memory == XFT_MEM_DEVICE)
         f->event.dst_place = f->event.device;
     struct xfs_range range = {address, address + bytes, f->event.dst_place, memory};
@@ -145,6 +148,7 @@ int xfs_location_place(struct xcu_location where)
 static void managed(struct xfs_frame *f, enum xft_event_kind kind, uint64_t address, uint64_t bytes,
                     int place)
 {
+    xfs_timing_managed(); /* variables declared managed have no allocation that could be seen */
     f->event.kind = kind;
     f->event.src = address;
     f->event.bytes = bytes;

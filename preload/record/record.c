@@ -268,6 +268,20 @@ uint32_t xfs_stack_capture(void)
     return id;
 }
 
+uint32_t xfs_stack_of(uint64_t instruction)
+{
+    struct xfs_recorder *recorder = current_recorder();
+    if (recorder == NULL || entered || instruction == 0 || recorder->stacks.slots == NULL)
+        return 0;
+    uint64_t address = instruction + 1; /* stacks hold return addresses */
+    struct xfs_guard guard = xfs_guard_enter();
+    entered = true;
+    uint32_t id = xfs_stacks_intern(recorder, &address, 1);
+    entered = false;
+    xfs_guard_leave(guard);
+    return id;
+}
+
 uint32_t xfs_name(const char *text, size_t bytes)
 {
     struct xfs_recorder *recorder = current_recorder();

@@ -48,6 +48,10 @@ void xfs_event_write(const struct xft_event *event);
  * the file before this returns. Frames of this library are left out. */
 uint32_t xfs_stack_capture(void);
 
+/* Id of a stack of one frame, at this instruction: a place in the program that is not on this
+ * thread's stack. 0 as above, and for address 0. */
+uint32_t xfs_stack_of(uint64_t instruction);
+
 /* Id of a text in NAMES (a kernel's, an NVTX range's); 0 when it is empty or could not be kept. A
  * new text is in the file before this returns. A known one costs a hash and a look-up. */
 uint32_t xfs_name(const char *text, size_t bytes);

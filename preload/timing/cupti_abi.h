@@ -17,13 +17,31 @@ typedef void *xcp_subscriber;
 
 enum xcp_results {
     XCP_SUCCESS = 0,
+    XCP_ERROR_NOT_SUPPORTED = 27,
     XCP_ERROR_MULTIPLE_SUBSCRIBERS = 39,
 };
 
 enum xcp_activity_kind {
     XCP_ACTIVITY_MEMCPY = 1,
     XCP_ACTIVITY_MEMSET = 2,
+    XCP_ACTIVITY_KERNEL = 10,  /* that leaves kernels as concurrent as they are */
     XCP_ACTIVITY_MEMCPY2 = 22, /* between two devices */
+    XCP_ACTIVITY_COUNTER = 25, /* of managed memory */
+};
+
+/* What a record of managed memory tells of. */
+enum xcp_counter {
+    XCP_COUNTER_HTOD = 1,
+    XCP_COUNTER_DTOH = 2,
+    XCP_COUNTER_CPU_FAULT = 3,
+    XCP_COUNTER_GPU_FAULT = 4,
+    XCP_COUNTER_DTOD = 8,
+};
+#define XCP_COUNTER_SCOPE_ALL 2 /* the process, on all devices */
+
+struct xcp_counter_config {
+    int scope, counter;
+    uint32_t device, enable;
 };
 
 enum xcp_activity_flag {
@@ -110,6 +128,33 @@ struct xcp_memset { /* CUpti_ActivityMemset2 to 4 */
     uint16_t memory_kind;
 };
 
+struct xcp_kernel { /* CUpti_ActivityKernel4 to 10 */
+    int kind;
+    uint8_t cache_config, shared_config;
+    uint16_t registers;
+    int global_cache_requested, global_cache_executed;
+    uint64_t start, end, completed;
+    uint32_t device, context, stream;
+    int32_t grid[3], block[3];
+    int32_t static_shared, dynamic_shared;
+    uint32_t local_per_thread, local_total;
+    uint32_t correlation;
+    int64_t grid_id;
+    const char *name; /* mangled; lives as long as the module */
+};
+
+struct xcp_counter_record { /* CUpti_ActivityUnifiedMemoryCounter2 and 3 */
+    int kind;
+    int counter;    /* enum xcp_counter */
+    uint64_t value; /* bytes; faults in the group; the faulting instruction of the CPU */
+    uint64_t start, end;
+    uint64_t address;
+    uint32_t src, dst; /* devices; the host's number is none of theirs */
+    uint32_t stream, process;
+    uint32_t flags; /* of bytes: why; of a fault: the access */
+    uint32_t pad;
+};
+
 struct xcp_callback_data { /* CUpti_CallbackData */
     int site;
     const char *function;
@@ -143,6 +188,7 @@ typedef uint64_t (*xcp_timestamp_callback)(void);
 #define XCP_OPTIONAL_FUNCTIONS(X)                                                                  \
     X(Unsubscribe, (xcp_subscriber))                                                               \
     X(ActivitySetAttribute, (int attribute, size_t *bytes, void *value))                           \
+    X(ActivityConfigureUnifiedMemoryCounter, (struct xcp_counter_config *, uint32_t count))        \
     X(ActivityRegisterTimestampCallback, (xcp_timestamp_callback))                                 \
     X(GetVersion, (uint32_t *))                                                                    \
     X(GetResultString, (xcp_result, const char **))

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "../record/record.h"
+#include "convert.h"
 
 /* One mapping: this, then at the next page the part that CUPTI sees. */
 struct buffer {
@@ -21,7 +22,7 @@ static unsigned made;
 
 static atomic_uint outstanding;
 static const struct xcp_library *cupti;
-static bool convert_clock, has_copy_count;
+static bool convert_clock;
 
 void (*xfs_records_queued)(void);
 
@@ -30,8 +31,8 @@ void xfs_records_setup(const struct xcp_library *library, bool own_clock)
     uint32_t version = 0;
     cupti = library;
     convert_clock = own_clock;
-    has_copy_count = library->GetVersion && library->GetVersion(&version) == XCP_SUCCESS &&
-                     version >= XCP_VERSION_COPY_COUNT;
+    if (library->GetVersion && library->GetVersion(&version) == XCP_SUCCESS)
+        xfs_convert_version(version);
 }
 
 /* ---- buffers ------------------------------------------------------------------------------- */
@@ -147,113 +148,18 @@ static int64_t clock_offset(void)
 
 /* ---- records to events --------------------------------------------------------------------- */
 
-static enum xft_memory memory_of(unsigned kind)
-{
-    static const uint8_t memory[] = {
-        [XCP_MEMORY_PAGEABLE] = XFT_MEM_PAGEABLE,      [XCP_MEMORY_PINNED] = XFT_MEM_PINNED,
-        [XCP_MEMORY_DEVICE] = XFT_MEM_DEVICE,          [XCP_MEMORY_ARRAY] = XFT_MEM_ARRAY,
-        [XCP_MEMORY_MANAGED] = XFT_MEM_MANAGED,        [XCP_MEMORY_DEVICE_STATIC] = XFT_MEM_DEVICE,
-        [XCP_MEMORY_MANAGED_STATIC] = XFT_MEM_MANAGED,
-    };
-    return kind < sizeof memory ? memory[kind] : XFT_MEM_UNKNOWN;
-}
-
-static enum xft_direction direction_of(unsigned kind)
-{
-    static const uint8_t direction[] = {
-        [XCP_COPY_HTOD] = XFT_DIR_H2D, [XCP_COPY_DTOH] = XFT_DIR_D2H, [XCP_COPY_HTOA] = XFT_DIR_H2D,
-        [XCP_COPY_ATOH] = XFT_DIR_D2H, [XCP_COPY_ATOA] = XFT_DIR_D2D, [XCP_COPY_ATOD] = XFT_DIR_D2D,
-        [XCP_COPY_DTOA] = XFT_DIR_D2D, [XCP_COPY_DTOD] = XFT_DIR_D2D, [XCP_COPY_HTOH] = XFT_DIR_H2H,
-        [XCP_COPY_PTOP] = XFT_DIR_P2P,
-    };
-    return kind < sizeof direction ? direction[kind] : XFT_DIR_UNKNOWN;
-}
-
-/* Both ends of a copy that one device ran. */
-static void set_places(struct xft_event *e, int device)
-{
-    bool known = e->direction != XFT_DIR_UNKNOWN;
-    bool from_host = e->direction == XFT_DIR_H2D || e->direction == XFT_DIR_H2H;
-    bool to_host = e->direction == XFT_DIR_D2H || e->direction == XFT_DIR_H2H;
-    e->src_place = (int16_t)(!known ? XFT_PLACE_UNKNOWN : from_host ? XFT_PLACE_HOST : device);
-    e->dst_place = (int16_t)(!known ? XFT_PLACE_UNKNOWN : to_host ? XFT_PLACE_HOST : device);
-}
-
-static void from_memcpy(struct xft_event *e, const struct xcp_memcpy *r)
-{
-    e->kind = XFT_EVENT_DEVICE_COPY;
-    e->direction = direction_of(r->copy_kind);
-    e->src_mem = memory_of(r->src_kind);
-    e->dst_mem = memory_of(r->dst_kind);
-    e->flags = r->flags & XCP_MEMCPY_ASYNC ? XFT_ASYNC : 0;
-    e->count = has_copy_count && r->copy_count > 1 ? (uint32_t)r->copy_count : 1;
-    e->correlation = r->correlation;
-    e->device = (int16_t)r->device;
-    e->aux = r->stream;
-    set_places(e, (int)r->device);
-}
-
-static void from_peer(struct xft_event *e, const struct xcp_memcpy_peer *r)
-{
-    e->kind = XFT_EVENT_DEVICE_COPY;
-    e->direction = direction_of(r->copy_kind);
-    e->src_mem = memory_of(r->src_kind);
-    e->dst_mem = memory_of(r->dst_kind);
-    e->flags = r->flags & XCP_MEMCPY_ASYNC ? XFT_ASYNC : 0;
-    e->count = 1;
-    e->correlation = r->correlation;
-    e->device = (int16_t)r->device;
-    e->aux = r->stream;
-    e->src_place = (int16_t)r->src_device;
-    e->dst_place = (int16_t)r->dst_device;
-}
-
-static void from_memset(struct xft_event *e, const struct xcp_memset *r)
-{
-    e->kind = XFT_EVENT_MEMSET;
-    e->dst_mem = memory_of(r->memory_kind);
-    e->flags = r->flags & XCP_MEMSET_ASYNC ? XFT_ASYNC : 0;
-    e->count = 1;
-    e->correlation = r->correlation;
-    e->device = (int16_t)r->device;
-    e->aux = r->stream;
-    e->src_place = XFT_PLACE_UNKNOWN;
-    e->dst_place = (int16_t)r->device;
-}
-
-/* The three kinds of record that are enabled begin alike. */
-static bool is_ours(int kind)
-{
-    return kind == XCP_ACTIVITY_MEMCPY || kind == XCP_ACTIVITY_MEMCPY2 ||
-           kind == XCP_ACTIVITY_MEMSET;
-}
-_Static_assert(offsetof(struct xcp_memcpy, bytes) == offsetof(struct xcp_memset, bytes) &&
-                   offsetof(struct xcp_memcpy, end) == offsetof(struct xcp_memset, end) &&
-                   offsetof(struct xcp_memcpy, end) == offsetof(struct xcp_memcpy_peer, end),
-               "bytes, start and end are read through struct xcp_memcpy");
-
 static void record_one(const struct xcp_activity *record, int64_t offset)
 {
-    const struct xcp_memcpy *common = (const void *)record;
-    if (!is_ours(record->kind))
+    enum xfs_conversion kind = xfs_convert_kind(record);
+    if (kind == XFS_CONVERT_NONE)
         return;
-    if (common->start == 0 || common->end < common->start) {
-        xfs_count_device_lost(1); /* CUPTI had no time for it */
+    if (kind == XFS_CONVERT_NO_TIME) {
+        xfs_count_device_lost(1);
         return;
     }
-    struct xft_event *e = xfs_event_begin();
-    if (e == NULL)
-        return;
-    e->start_ns = common->start + (uint64_t)offset;
-    e->end_ns = common->end + (uint64_t)offset;
-    e->bytes = e->width = common->bytes;
-    if (record->kind == XCP_ACTIVITY_MEMCPY)
-        from_memcpy(e, common);
-    else if (record->kind == XCP_ACTIVITY_MEMCPY2)
-        from_peer(e, (const void *)record);
-    else
-        from_memset(e, (const void *)record);
-    xfs_event_commit(e);
+    struct xft_event event = {0};
+    xfs_convert(&event, record, offset);
+    xfs_event_write(&event);
 }
 
 static void record_buffer(struct buffer *b, int64_t offset, const volatile bool *stop)

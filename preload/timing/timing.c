@@ -18,6 +18,7 @@
 #include "../record/settings.h"
 #include "cupti_abi.h"
 #include "cupti_load.h"
+#include "managed.h"
 #include "records.h"
 
 /* How often records are collected: what SIGKILL costs at most. */
@@ -262,6 +263,51 @@ static bool enable_records(struct attempt *a)
     return true;
 }
 
+static bool enable_kernels(void)
+{
+    return xfs_settings()->kernels && cupti.ActivityEnable(XCP_ACTIVITY_KERNEL) == XCP_SUCCESS;
+}
+
+/* ---- managed memory ------------------------------------------------------------------------ */
+
+/* What has come of managed memory: used before timing started, or to be switched on when it is. */
+enum managed { MANAGED_UNUSED, MANAGED_USED, MANAGED_WAITING, MANAGED_DONE };
+static atomic_int managed;
+
+static void enable_managed(void)
+{
+    struct attempt a = {0};
+    const char *what;
+    xcp_result result = xfs_managed_enable(&cupti, &what);
+    if (result != XCP_SUCCESS) {
+        failed(&a, &cupti, what, result);
+        xfs_meta_set("managed", "off");
+        xfs_meta_set("managed.why", a.why);
+    }
+}
+
+/* CUPTI records: now, if there is managed memory already, else as soon as there is some. */
+static void await_managed(void)
+{
+    bool wanted = xfs_settings()->managed;
+    xfs_meta_set("managed", wanted ? "on" : "off");
+    if (wanted && atomic_exchange(&managed, MANAGED_WAITING) == MANAGED_USED)
+        xfs_timing_managed();
+}
+
+void xfs_timing_managed(void)
+{
+    int waiting = MANAGED_WAITING, unused = MANAGED_UNUSED, saved = errno;
+    if (atomic_compare_exchange_strong(&managed, &unused, MANAGED_USED))
+        return;
+    if (atomic_load(&owner) == (int)getpid() &&
+        atomic_compare_exchange_strong(&managed, &waiting, MANAGED_DONE))
+        enable_managed();
+    errno = saved;
+}
+
+/* ---- start --------------------------------------------------------------------------------- */
+
 static bool start_cupti(struct attempt *a)
 {
     if (!subscribe(a))
@@ -281,10 +327,16 @@ static bool start_cupti(struct attempt *a)
 static void start(int asked)
 {
     struct attempt attempt = {0};
+    bool on = asked != ASKED_HOST && start_cupti(&attempt);
+    xfs_meta_set("kernels", on && enable_kernels() ? "on" : "off");
+    if (on) {
+        xfs_meta_set("timing", "cupti");
+        await_managed();
+        return;
+    }
+    xfs_meta_set("managed", "off");
     if (asked == ASKED_HOST) {
         xfs_meta_set("timing", "host");
-    } else if (start_cupti(&attempt)) {
-        xfs_meta_set("timing", "cupti");
     } else {
         xfs_meta_set("timing", "host");
         xfs_meta_set("timing.why", attempt.why);

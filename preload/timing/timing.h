@@ -2,8 +2,8 @@
  * Device timing: when each copy ran on the GPU, from CUPTI's activity records.
  *
  * Life cycle. xfs_timing_start() once, after the first cuInit that succeeded; from then on every
- * copy and memset of the process becomes an event of its own (XFT_EVENT_DEVICE_COPY,
- * XFT_EVENT_MEMSET), written by CUPTI's or this module's thread a moment after it ran.
+ * copy, memset and kernel of the process becomes an event of its own (XFT_EVENT_DEVICE_COPY,
+ * XFT_EVENT_MEMSET, XFT_EVENT_KERNEL), written by this module's thread a moment after it ran.
  * xfs_timing_finish() once, when the process ends and before recording does. A forked child has no
  * device timing (CUPTI does not survive fork): both functions do nothing there.
  *
@@ -49,6 +49,13 @@ static inline uint32_t xfs_timing_correlation(void)
  * cuInit has returned success; later calls do nothing. Safe from any thread. Keeps errno.
  */
 void xfs_timing_start(void);
+
+/*
+ * The process uses managed memory: from its first call on (per process), migrations and faults
+ * become events (XFT_EVENT_MIGRATION, XFT_EVENT_FAULT), so that programs without managed memory pay
+ * nothing. May be called before timing starts. Later calls cost a load. Keeps errno.
+ */
+void xfs_timing_managed(void);
 
 /*
  * Collects what CUPTI still holds, for at most XFS_TIMING_FINISH_MS; what does not come in that

@@ -8,7 +8,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static struct fake_cupti fake = {.version = 130001};
+static struct fake_cupti fake = {.version = 130001, .counters_most = 5};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static xcp_buffer_requested requested;
 static xcp_buffer_completed completed;
@@ -76,6 +76,8 @@ EXPORT xcp_result cuptiActivityGetNumDroppedRecords(void *context, uint32_t stre
 EXPORT xcp_result cuptiActivityFlushAll(uint32_t flag);
 EXPORT xcp_result cuptiGetTimestamp(uint64_t *now);
 EXPORT xcp_result cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value);
+EXPORT xcp_result cuptiActivityConfigureUnifiedMemoryCounter(struct xcp_counter_config *config,
+                                                             uint32_t count);
 EXPORT xcp_result cuptiActivityRegisterTimestampCallback(xcp_timestamp_callback clock);
 EXPORT xcp_result cuptiGetVersion(uint32_t *version);
 
@@ -104,6 +106,8 @@ xcp_result cuptiEnableCallback(uint32_t enable, xcp_subscriber subscriber, int d
 
 xcp_result cuptiActivityEnable(int kind)
 {
+    if (kind == fake.refused_kind)
+        return XCP_ERROR_NOT_SUPPORTED;
     if (fake.enable_result == XCP_SUCCESS && requested != NULL && fake.subscribed)
         fake.kinds_enabled[kind]++;
     return fake.enable_result;
@@ -161,6 +165,17 @@ xcp_result cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value)
 {
     fake.zeroed_promised =
         attribute == XCP_ATTRIBUTE_ZEROED_BUFFERS && *bytes == 1 && *(uint8_t *)value == 1;
+    return XCP_SUCCESS;
+}
+
+xcp_result cuptiActivityConfigureUnifiedMemoryCounter(struct xcp_counter_config *config,
+                                                      uint32_t count)
+{
+    if (count > fake.counters_most)
+        return 24; /* CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_DEVICE or the like */
+    for (uint32_t i = 0; i < count; i++)
+        fake.counters += config[i].enable && config[i].scope == XCP_COUNTER_SCOPE_ALL &&
+                         fake.kinds_enabled[XCP_ACTIVITY_COUNTER] == 0;
     return XCP_SUCCESS;
 }
 

@@ -11,10 +11,12 @@
 
 struct fake_cupti {
     /* what it is to do */
-    int subscribe_result; /* of cuptiSubscribe */
-    int enable_result;    /* of cuptiActivityEnable */
-    int clock_result;     /* of cuptiActivityRegisterTimestampCallback */
-    int64_t clock_offset; /* its own clock minus the trace's */
+    int subscribe_result;   /* of cuptiSubscribe */
+    int enable_result;      /* of cuptiActivityEnable */
+    int refused_kind;       /* cuptiActivityEnable refuses this kind */
+    unsigned counters_most; /* cuptiActivityConfigureUnifiedMemoryCounter refuses more */
+    int clock_result;       /* of cuptiActivityRegisterTimestampCallback */
+    int64_t clock_offset;   /* its own clock minus the trace's */
     uint64_t (*trace_now)(void);
     int hang_in_flush; /* cuptiActivityFlushAll(FORCED) does not return */
     size_t dropped;    /* answered once by cuptiActivityGetNumDroppedRecords */
@@ -23,6 +25,7 @@ struct fake_cupti {
     /* what it saw */
     int subscribed, unsubscribed;
     int kinds_enabled[64];
+    unsigned counters; /* configured, before their kind was enabled */
     unsigned calls_watched;
     int zeroed_promised;
     int buffers_registered;

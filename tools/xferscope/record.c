@@ -21,6 +21,8 @@ struct record_options {
     const char *stack_depth;
     const char *timing;
     bool no_stacks;
+    bool no_kernels;
+    bool no_managed;
     bool force;
     bool quiet;
     char **program;
@@ -36,6 +38,8 @@ static const char usage[] =
     "      --no-stacks        record no call stacks\n"
     "      --stack-depth N    frames kept per stack, 1 to 64; default: 32\n"
     "      --timing SOURCE    device times: auto, cupti or host; default: auto\n"
+    "      --no-kernels       record no kernels\n"
+    "      --no-managed       record no migrations and faults of managed memory\n"
     "  -q, --quiet            say nothing when all went well\n"
     "  -h, --help             print this\n"
     "\n"
@@ -72,13 +76,22 @@ static int check_timing(const char *word)
     return 0;
 }
 
-enum option_values { OPT_FORCE = 256, OPT_NO_STACKS, OPT_STACK_DEPTH, OPT_TIMING };
+enum option_values {
+    OPT_FORCE = 256,
+    OPT_NO_STACKS,
+    OPT_STACK_DEPTH,
+    OPT_TIMING,
+    OPT_NO_KERNELS,
+    OPT_NO_MANAGED,
+};
 
 static const struct option long_options[] = {
     {"output", required_argument, NULL, 'o'},
     {"force", no_argument, NULL, OPT_FORCE},
     {"no-stacks", no_argument, NULL, OPT_NO_STACKS},
     {"stack-depth", required_argument, NULL, OPT_STACK_DEPTH},
+    {"no-kernels", no_argument, NULL, OPT_NO_KERNELS},
+    {"no-managed", no_argument, NULL, OPT_NO_MANAGED},
     {"timing", required_argument, NULL, OPT_TIMING},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
@@ -97,6 +110,12 @@ static int take_option(int option, char **argv, struct record_options *options)
         return 0;
     case OPT_NO_STACKS:
         options->no_stacks = true;
+        return 0;
+    case OPT_NO_KERNELS:
+        options->no_kernels = true;
+        return 0;
+    case OPT_NO_MANAGED:
+        options->no_managed = true;
         return 0;
     case OPT_STACK_DEPTH:
         options->stack_depth = optarg;
@@ -208,6 +227,10 @@ static int run_program(const struct record_options *options, const char *library
         settings[count++] = (struct child_setting){"NVTX_INJECTION64_PATH", library};
     if (options->no_stacks)
         settings[count++] = (struct child_setting){"XFERSCOPE_STACKS", "0"};
+    if (options->no_kernels)
+        settings[count++] = (struct child_setting){"XFERSCOPE_KERNELS", "0"};
+    if (options->no_managed)
+        settings[count++] = (struct child_setting){"XFERSCOPE_MANAGED", "0"};
     if (options->stack_depth)
         settings[count++] = (struct child_setting){"XFERSCOPE_STACK_DEPTH", options->stack_depth};
     if (options->timing)
