@@ -85,6 +85,18 @@ static void open_gate(struct xfp_session *s, struct xfp_device *d)
     d->gate = words;
 }
 
+/* This process holds next to nothing of it yet: the rest is in others' use. */
+static void warn_when_crowded(struct xfp_session *s, const struct xfp_device *d)
+{
+    size_t free_bytes = 0, total = 0;
+
+    if (!s->cu->cuMemGetInfo || s->cu->cuMemGetInfo(&free_bytes, &total) || !total ||
+        free_bytes > total / 4 * 3)
+        return;
+    xfp_warn(s, "GPU %d: %zu of %zu MiB of its memory are free: other programs use it", d->ordinal,
+             free_bytes >> 20, total >> 20);
+}
+
 int xfp_device_open(struct xfp_session *s, struct xfp_device *d)
 {
     if (d->context)
@@ -96,6 +108,7 @@ int xfp_device_open(struct xfp_session *s, struct xfp_device *d)
         return -1;
     }
     open_gate(s, d);
+    warn_when_crowded(s, d);
     return 0;
 }
 

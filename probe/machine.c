@@ -2,6 +2,12 @@
 
 #include "machine.h"
 
+#include "bench.h"
+#include "flush.h"
+#include "launch.h"
+#include "machine_host.h"
+#include "nvml.h"
+
 #include <ctype.h>
 #include <hwloc.h>
 #include <stdlib.h>
@@ -11,36 +17,12 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* First line of a file without its end; "" when there is none. */
-static void first_line(const char *path, char *line, size_t bytes)
-{
-    FILE *file = fopen(path, "re");
-
-    line[0] = '\0';
-    if (!file)
-        return;
-    if (fgets(line, (int)bytes, file))
-        line[strcspn(line, "\n")] = '\0';
-    fclose(file);
-}
-
-/* A copy in printable ASCII: names come from firmware, and a profile takes no odd characters. */
-static char *clean(const char *text)
-{
-    char *copy = strdup(text);
-
-    for (char *c = copy; c && *c; c++)
-        if (*c < 0x20 || *c > 0x7e)
-            *c = '?';
-    return copy;
-}
-
 /* Tells machines apart without giving the id away, which some services treat as a secret. */
 static char *hashed_machine_id(void)
 {
     char id[128], hash[24];
 
-    first_line("/etc/machine-id", id, sizeof(id));
+    xfp_first_line("", "/etc/machine-id", id, sizeof(id));
     if (!*id)
         return strdup("");
     snprintf(hash, sizeof(hash), "%016llx",
@@ -55,8 +37,16 @@ static char *cpu_model(hwloc_topology_t topology)
     struct utsname system;
 
     if (model)
-        return clean(model);
-    return clean(uname(&system) ? "" : system.machine);
+        return xfp_clean_text(model);
+    return xfp_clean_text(uname(&system) ? "" : system.machine);
+}
+
+static void note_node(struct xfp_machine *m, hwloc_obj_t node)
+{
+    m->nodes[m->node_count++] =
+        (struct xfp_node){.node = (int)node->os_index,
+                          .cpus = hwloc_bitmap_weight(node->cpuset),
+                          .memory_bytes = node->attr->numanode.local_memory};
 }
 
 /* Nodes that a process could be bound to: memory alone (CXL, a GPU's own) has no processors. */
@@ -67,47 +57,52 @@ static int find_nodes(struct xfp_session *s, hwloc_topology_t topology)
     s->numa_nodes = calloc(count > 0 ? (size_t)count : 1, sizeof(*s->numa_nodes));
     if (!s->numa_nodes)
         return xfp_fail(s, "out of memory");
+    s->profile->machine.nodes = calloc(count > 0 ? (size_t)count : 1, sizeof(struct xfp_node));
+    if (!s->profile->machine.nodes)
+        return xfp_fail(s, "out of memory");
     for (int i = 0; i < count; i++) {
         hwloc_obj_t node = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, (unsigned)i);
 
-        if (node && node->cpuset && !hwloc_bitmap_iszero(node->cpuset))
-            s->numa_nodes[s->numa_count++] = (int)node->os_index;
+        if (!node || !node->cpuset || hwloc_bitmap_iszero(node->cpuset))
+            continue;
+        s->numa_nodes[s->numa_count++] = (int)node->os_index;
+        note_node(&s->profile->machine, node);
     }
     if (!s->numa_count)
         s->numa_nodes[s->numa_count++] = -1;
     return 0;
 }
 
-static void find_flag(struct xfp_session *s, const char *flag, const char *warning)
-{
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    char *line = NULL;
-    size_t room = 0;
-    bool found = false;
-
-    while (file && !found && getline(&line, &room, file) > 0)
-        found = !strncmp(line, "flags", 5) && strstr(line, flag);
-    if (found)
-        xfp_warn(s, "%s", warning);
-    free(line);
-    if (file)
-        fclose(file);
-}
-
 static void warn_of_host(struct xfp_session *s)
 {
-    char governor[64];
+    const struct xfp_machine *m = &s->profile->machine;
+    char text[XFP_HOST_TROUBLES][XFP_TROUBLE_BYTES];
+    size_t count = xfp_host_troubles("", m, text);
 
-    first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor, sizeof(governor));
-    if (*governor && strcmp(governor, "performance"))
-        xfp_warn(s,
-                 "the processor's frequency governor is \"%s\", not \"performance\": host times "
-                 "may vary",
-                 governor);
-    find_flag(s, " hypervisor", "a virtual machine: host times and NUMA nodes may not be real");
+    for (size_t i = 0; i < count; i++)
+        xfp_warn(s, "%s", text[i]);
+    if (m->hypervisor && *m->hypervisor && strcmp(m->hypervisor, "none"))
+        xfp_warn(s, "a virtual machine (%s): host times and NUMA nodes may not be real",
+                 m->hypervisor);
     if (CPU_COUNT(&s->affinity) < sysconf(_SC_NPROCESSORS_ONLN))
         xfp_warn(s, "this process may use %d of %ld processors only", CPU_COUNT(&s->affinity),
                  sysconf(_SC_NPROCESSORS_ONLN));
+    if (!xfp_can_flush())
+        xfp_warn(s, "this processor's caches cannot be flushed by a program: copies find what "
+                    "earlier ones left there");
+}
+
+/* What the simulated machine has no part in. */
+static void describe_system(struct xfp_session *s)
+{
+    struct xfp_machine *m = &s->profile->machine;
+    char release[96];
+
+    xfp_nvml_open();
+    xfp_nvml_driver(release, sizeof(release));
+    m->driver_release = xfp_clean_text(release);
+    xfp_read_host("", m);
+    warn_of_host(s);
 }
 
 static int describe_host(struct xfp_session *s)
@@ -118,7 +113,7 @@ static int describe_host(struct xfp_session *s)
     int bad;
 
     gethostname(hostname, sizeof(hostname) - 1);
-    m->hostname = clean(hostname);
+    m->hostname = xfp_clean_text(hostname);
     m->machine_id = hashed_machine_id();
     m->cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (hwloc_topology_init(&topology))
@@ -158,22 +153,59 @@ static int gpu_node(const struct xfp_driver *cu, xcu_device device, const char *
         lower[i] = (char)tolower((unsigned char)pci[i]);
     lower[i] = '\0';
     snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", lower);
-    first_line(path, line, sizeof(line));
+    xfp_first_line("", path, line, sizeof(line));
     return isdigit((unsigned char)*line) ? atoi(line) : -1;
 }
 
-static void warn_of_gpu(struct xfp_session *s, int ordinal, const char *pci)
+static void warn_of_use(struct xfp_session *s, int ordinal, const struct xfp_gpu *gpu,
+                        const struct xfp_gpu_use *use)
 {
-    int processes, percent;
-
-    if (s->profile->machine.simulated)
-        return;
-    xfp_nvml_busy(pci, &processes, &percent);
-    if (percent > 5)
-        xfp_warn(s, "GPU %d is busy (%d %%): other work disturbs the figures", ordinal, percent);
-    else if (processes > 0)
+    if (use->percent > 5)
+        xfp_warn(s, "GPU %d is busy (%d %%): other work disturbs the figures", ordinal,
+                 use->percent);
+    else if (use->processes > 0)
         xfp_warn(s, "GPU %d has %d other processes: they may disturb the figures", ordinal,
-                 processes);
+                 use->processes);
+    if (gpu->mig > 0)
+        xfp_warn(s, "GPU %d is divided (MIG): other instances share its link and engines", ordinal);
+}
+
+void xfp_see_links(struct xfp_session *s, const struct xfp_bench *bench)
+{
+    int device = bench->src.device >= 0 ? bench->src.device : bench->dst.device;
+
+    if (bench->family == &xfp_family_host_copy && !s->profile->machine.simulated)
+        xfp_nvml_see_link(&s->profile->machine.gpus[device]);
+}
+
+void xfp_judge_gpus(struct xfp_session *s)
+{
+    const struct xfp_machine *m = &s->profile->machine;
+
+    for (size_t i = 0; i < m->gpu_count && !m->simulated; i++) {
+        const struct xfp_gpu *g = &m->gpus[i];
+        const char *why = xfp_nvml_slowed(g);
+
+        if (g->pcie_gen && (g->pcie_gen < g->pcie_max_gen || g->pcie_width < g->pcie_max_width))
+            xfp_warn(s, "GPU %zu: its PCIe link ran at generation %d x%d, of %d x%d", i,
+                     g->pcie_gen, g->pcie_width, g->pcie_max_gen, g->pcie_max_width);
+        if (*why)
+            xfp_warn(s, "GPU %zu: its clocks are held down (%s)", i, why);
+    }
+}
+
+/* Whose memory it may access. */
+static int find_peers(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
+{
+    size_t count = s->profile->machine.gpu_count;
+
+    gpu->peers = calloc(count, sizeof(*gpu->peers));
+    if (!gpu->peers)
+        return xfp_fail(s, "out of memory");
+    for (int other = 0; other < (int)count; other++)
+        if (xfp_can_access(s, ordinal, other))
+            gpu->peers[gpu->peer_count++] = other;
+    return 0;
 }
 
 static int describe_gpu(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
@@ -181,9 +213,11 @@ static int describe_gpu(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
     const struct xfp_driver *cu = s->cu;
     char name[256] = "", pci[32] = "";
     struct xcu_uuid uuid = {{0}};
+    struct xfp_gpu_use use;
     size_t memory = 0;
     xcu_device device;
 
+    gpu->nvlinks = gpu->ecc = gpu->mig = -1;
     if (xfp_check(s, cu->cuDeviceGet(&device, ordinal), "cuDeviceGet"))
         return -1;
     cu->cuDeviceGetName(name, sizeof(name) - 1, device);
@@ -191,12 +225,15 @@ static int describe_gpu(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
     cu->cuDeviceGetUuid(&uuid, device);
     cu->cuDeviceTotalMem(&memory, device);
     cu->cuDeviceGetAttribute(&gpu->copy_engines, XFP_ATTR_COPY_ENGINES, device);
-    gpu->name = clean(name);
-    gpu->pci = clean(pci);
+    gpu->name = xfp_clean_text(name);
+    gpu->pci = xfp_clean_text(pci);
     gpu->uuid = uuid_text(&uuid);
     gpu->memory_bytes = memory;
     gpu->numa = gpu_node(cu, device, pci);
-    warn_of_gpu(s, ordinal, pci);
+    if (!s->profile->machine.simulated) {
+        xfp_nvml_describe(gpu, &use);
+        warn_of_use(s, ordinal, gpu, &use);
+    }
     return gpu->name && gpu->pci && gpu->uuid ? 0 : xfp_fail(s, "out of memory");
 }
 
@@ -209,6 +246,7 @@ static int simulate_nodes(struct xfp_session *s)
     for (size_t i = 0; i < m->gpu_count; i++)
         highest = m->gpus[i].numa > highest ? m->gpus[i].numa : highest;
     free(s->numa_nodes);
+    m->node_count = 0; /* those are the host's */
     s->numa_nodes = calloc((size_t)highest + 1, sizeof(*s->numa_nodes));
     if (!s->numa_nodes)
         return xfp_fail(s, "out of memory");
@@ -229,7 +267,7 @@ int xfp_describe_machine(struct xfp_session *s)
     if (describe_host(s) || xfp_check(s, s->cu->cuDeviceGetCount(&count), "cuDeviceGetCount"))
         return -1;
     if (!m->simulated)
-        warn_of_host(s);
+        describe_system(s);
     else
         xfp_warn(s, "the GPU is simulated: no figure here was measured on hardware");
     m->gpus = calloc((size_t)count, sizeof(*m->gpus));
@@ -242,5 +280,8 @@ int xfp_describe_machine(struct xfp_session *s)
         if (describe_gpu(s, i, &m->gpus[i]))
             return -1;
     }
+    for (int i = 0; i < count; i++)
+        if (find_peers(s, i, &m->gpus[i]))
+            return -1;
     return m->simulated ? simulate_nodes(s) : 0;
 }

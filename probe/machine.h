@@ -6,13 +6,15 @@
 
 #include "session.h"
 
+struct xfp_bench;
+
 /* Fills the profile's machine and the session's NUMA nodes; adds warnings. 0, or -1. */
 int xfp_describe_machine(struct xfp_session *s);
 
-/*
- * NVML, loaded at run time; without it nothing is said. For the GPU of that PCI address: how many
- * other processes compute on it and the percentage of time it was busy; -1 = not known.
- */
-void xfp_nvml_busy(const char *pci, int *processes, int *percent);
+/* After a benchmark that used a GPU's PCIe link: notes how the link is now. */
+void xfp_see_links(struct xfp_session *s, const struct xfp_bench *bench);
+
+/* When all is measured: warns of links and clocks that were not what they could be. */
+void xfp_judge_gpus(struct xfp_session *s);
 
 #endif

@@ -6,6 +6,7 @@
 #include "bench.h"
 #include "buffer.h"
 #include "machine.h"
+#include "nvml.h"
 #include "progress.h"
 #include "resume.h"
 
@@ -223,6 +224,7 @@ static void run_one(struct xfp_session *s, const struct xfp_bench *bench,
     s->notice[0] = '\0';
     bad = xfp_wall_ns() < s->give_up_ns ? xfp_bench_run(s, bench)
                                         : xfp_fail(s, "not measured: the time limit is over");
+    xfp_see_links(s, bench);
     outcome->measured += s->results > before;
     outcome->failed += bad || *s->notice;
     if (bad)
@@ -277,6 +279,7 @@ static void run_all(struct xfp_session *s, const struct xfp_bench_list *list,
         s->points_done = planned;
     }
     xfp_progress_clear(s);
+    xfp_judge_gpus(s);
     note_time(s);
     outcome->interrupted = xfp_interrupted();
     if (outcome->interrupted)
@@ -285,6 +288,7 @@ static void run_all(struct xfp_session *s, const struct xfp_bench_list *list,
 
 static void close_session(struct xfp_session *s)
 {
+    xfp_nvml_close();
     for (size_t i = 0; i < s->device_count; i++)
         xfp_device_close(s, &s->devices[i]);
     if (s->pattern && s->pattern != MAP_FAILED)

@@ -122,17 +122,79 @@ static int print_costs(const struct xfp_profile *profile, FILE *out)
     return bad ? -1 : 0;
 }
 
+static bool known(const char *text)
+{
+    return text && *text;
+}
+
+static void print_version(FILE *out, const char *before, int version)
+{
+    fprintf(out, "%s%d.%d", before, version / 1000, version % 1000 / 10);
+}
+
+static void print_host(const struct xfp_machine *m, FILE *out)
+{
+    fprintf(out, "%s: %s, %d processors, %d NUMA node(s)", m->hostname, m->cpu, m->cpus,
+            m->numa_nodes);
+    print_version(out, "; CUDA ", m->driver_version);
+    if (known(m->driver_release))
+        fprintf(out, ", driver %s", m->driver_release);
+    if (m->toolkit_version)
+        print_version(out, ", toolkit ", m->toolkit_version);
+    fputc('\n', out);
+    if (!known(m->kernel))
+        return;
+    fprintf(out, "%s", m->kernel);
+    if (known(m->hypervisor))
+        fprintf(out, ", %s %s",
+                strcmp(m->hypervisor, "none") ? "virtual machine:" : "hypervisor:", m->hypervisor);
+    fprintf(out, ", governor %s, huge pages %s, locked memory ",
+            known(m->governor) ? m->governor : "not known",
+            known(m->huge_pages) ? m->huge_pages : "not known");
+    if (m->memlock_bytes == XFP_NO_LIMIT)
+        fputs("unlimited\n", out);
+    else
+        fprintf(out, "%lld KiB\n", (long long)m->memlock_bytes >> 10);
+}
+
+static void print_gpu(const struct xfp_machine *m, size_t i, FILE *out)
+{
+    const struct xfp_gpu *g = &m->gpus[i];
+
+    fprintf(out, "GPU %zu: %s, %.0f GiB, %d copy engine(s)", i, g->name,
+            (double)g->memory_bytes / (1 << 30), g->copy_engines);
+    if (g->numa >= 0)
+        fprintf(out, ", node %d", g->numa);
+    if (g->pcie_gen)
+        fprintf(out, ", PCIe generation %d x%d", g->pcie_gen, g->pcie_width);
+    if (g->pcie_max_gen)
+        fprintf(out, " (at most %d x%d)", g->pcie_max_gen, g->pcie_max_width);
+    if (g->nvlinks > 0)
+        fprintf(out, ", %d NVLinks (version %d)", g->nvlinks, g->nvlink_version);
+    if (g->ecc >= 0)
+        fprintf(out, ", ECC %s", g->ecc ? "on" : "off");
+    for (size_t p = 0; p < g->peer_count; p++)
+        fprintf(out, "%s %d", p ? "" : ", peers", g->peers[p]);
+    fprintf(out, "%s\n", m->simulated ? ", SIMULATED" : "");
+}
+
+static void print_rules(const struct xfp_rules *r, FILE *out)
+{
+    if (r->known)
+        fprintf(out, "Measured in %.1f s%s, caches %s, data %s.\n", r->seconds,
+                r->paper ? " by the paper's rule" : "", r->flushed ? "flushed" : "not flushed",
+                r->verified ? "checked" : "not checked");
+}
+
 static int print_text(const struct xfp_profile *profile, FILE *out)
 {
     const struct xfp_machine *m = &profile->machine;
     char size[32];
 
-    fprintf(out, "%s: %s, %d processors, %d NUMA node(s), CUDA %d.%d\n", m->hostname, m->cpu,
-            m->cpus, m->numa_nodes, m->driver_version / 1000, m->driver_version % 1000 / 10);
+    print_host(m, out);
     for (size_t i = 0; i < m->gpu_count; i++)
-        fprintf(out, "GPU %zu: %s, %.0f GiB, %d copy engine(s)%s\n", i, m->gpus[i].name,
-                (double)m->gpus[i].memory_bytes / (1 << 30), m->gpus[i].copy_engines,
-                m->simulated ? ", SIMULATED" : "");
+        print_gpu(m, i, out);
+    print_rules(&profile->rules, out);
     if (profile->path_count) {
         const struct xfp_point *first = profile->paths[0].points;
 
