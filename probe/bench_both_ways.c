@@ -13,8 +13,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { LEAST = 4096, LOAD_BYTES = 4 << 20, MOST_GOES = 512 };
+enum { LEAST = 4096, LOAD_BYTES = 4 << 20, LOAD_ROOM = 128 << 20, MOST_GOES = 512 };
 #define MOST ((uint64_t)64 << 20)
 
 /* One copy, and what keeps the other direction busy meanwhile. */
@@ -25,7 +26,7 @@ struct collision {
     struct xfp_buffer host, there;      /* the copy */
     struct xfp_buffer load, load_there; /* the load */
     xcu_deviceptr load_mapped;          /* load as the device sees it */
-    size_t load_bytes;                  /* of one go of the load */
+    size_t load_bytes, load_at;         /* of one go of the load; where the next one begins */
     xcu_stream other;
     uint64_t bytes;
     size_t goes; /* of the load: at least until the copy has ended */
@@ -38,20 +39,29 @@ static xcu_result copy_one_way(struct xfp_session *s, bool to_device, const stru
                      : s->cu->cuMemcpyDtoHAsync(host->host, device->address, bytes, stream);
 }
 
-/* The load goes the other way: a kernel reading is traffic to the device. */
-static xcu_result load_once(struct xfp_session *s, const struct collision *c)
+/*
+ * The load goes the other way: a kernel reading is traffic to the device. It goes round in its
+ * buffer, so that it meets the memory and not what an earlier go left in the processor's caches:
+ * against a load that stays in them, copies to an H200 are 4 % faster.
+ */
+static xcu_result load_once(struct xfp_session *s, struct collision *c)
 {
+    struct xfp_buffer load = c->load, there = c->load_there;
+    xcu_deviceptr mapped = c->load_mapped + c->load_at;
+
+    load.host += c->load_at;
+    there.address += c->load_at;
+    c->load_at = (c->load_at + c->load_bytes) % c->load.bytes;
     if (!c->mapped)
-        return copy_one_way(s, !c->to_device, &c->load, &c->load_there, c->load_bytes, c->other);
+        return copy_one_way(s, !c->to_device, &load, &there, c->load_bytes, c->other);
     if (c->to_device)
-        return xfp_launch_write(s, c->device, c->other, c->load_mapped, c->load_bytes, 1);
-    return xfp_launch_read(s, c->device, c->other, c->load_mapped, c->load_bytes,
-                           c->load_there.address);
+        return xfp_launch_write(s, c->device, c->other, mapped, c->load_bytes, 1);
+    return xfp_launch_read(s, c->device, c->other, mapped, c->load_bytes, there.address);
 }
 
 /* Events: 0 the load has begun, 1 and 2 around the copy, 3 the load has ended. The copy starts
  * when the load's first go is over and its second runs. */
-static xcu_result queue_collision(struct xfp_session *s, const struct collision *c)
+static xcu_result queue_collision(struct xfp_session *s, struct collision *c)
 {
     const struct xfp_driver *cu = s->cu;
     struct xfp_device *d = c->device;
@@ -80,14 +90,13 @@ static xcu_result queue_collision(struct xfp_session *s, const struct collision 
 }
 
 /* 1: the gate gave up; 0; -1. */
-static int run_collision(struct xfp_session *s, const struct collision *c)
+static int run_collision(struct xfp_session *s, struct collision *c)
 {
     struct xfp_device *d = c->device;
     bool gated = xfp_gate_usable(d);
     xcu_result queued, done;
 
     xfp_flush_buffer(s, &c->host, c->bytes);
-    xfp_flush_buffer(s, &c->load, c->load_bytes);
     if (gated && xfp_gate_close(s, d))
         return -1;
     queued = queue_collision(s, c);
@@ -122,24 +131,36 @@ static int once_collided(struct xfp_session *s, void *state, double *ns)
     }
 }
 
+/* A load that goes round in less memory makes no smaller measurement: the notice is left alone. */
+static int make_load(struct xfp_session *s, struct collision *c, struct xfp_place host, size_t most)
+{
+    struct xfp_place device = {XFT_MEM_DEVICE, c->device->ordinal, -1};
+    size_t room = 2 * most > LOAD_ROOM ? 2 * most : LOAD_ROOM;
+    char notice[sizeof(s->notice)];
+    int bad;
+
+    memcpy(notice, s->notice, sizeof(notice));
+    host.memory = c->mapped ? XFT_MEM_MAPPED : host.memory;
+    bad = xfp_buffer_make_fitting(s, c->device, device, LOAD_BYTES, &room, &c->load_there) ||
+          xfp_buffer_make_fitting(s, c->device, host, LOAD_BYTES, &room, &c->load);
+    memcpy(s->notice, notice, sizeof(notice));
+    if (bad || !c->mapped)
+        return bad ? -1 : 0;
+    return xfp_check(s, s->cu->cuMemHostGetDevicePointer(&c->load_mapped, c->load.host, 0),
+                     "mapping host memory");
+}
+
 static int make_ends(struct xfp_session *s, struct collision *c, struct xfp_place host)
 {
-    struct xfp_place device = {XFT_MEM_DEVICE, c->device->ordinal, -1}, load = host;
+    struct xfp_place device = {XFT_MEM_DEVICE, c->device->ordinal, -1};
     size_t most = xfp_coarse_most(s, MOST), least = s->options->min_bytes;
 
     c->load_bytes = LOAD_BYTES;
-    if (c->mapped)
-        load.memory = XFT_MEM_MAPPED;
     if (xfp_buffer_make_fitting(s, c->device, device, least, &most, &c->there) ||
         xfp_buffer_make_fitting(s, c->device, host, least, &most, &c->host) ||
-        xfp_buffer_make(s, c->device, load, c->load_bytes, &c->load) ||
-        xfp_buffer_make(s, c->device, device, c->load_bytes, &c->load_there) ||
-        xfp_check(s, s->cu->cuStreamCreate(&c->other, 1), "cuStreamCreate"))
+        make_load(s, c, host, most))
         return -1;
-    if (!c->mapped)
-        return 0;
-    return xfp_check(s, s->cu->cuMemHostGetDevicePointer(&c->load_mapped, c->load.host, 0),
-                     "mapping host memory");
+    return xfp_check(s, s->cu->cuStreamCreate(&c->other, 1), "cuStreamCreate");
 }
 
 static void free_ends(struct xfp_session *s, struct collision *c)
