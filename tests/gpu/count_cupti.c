@@ -7,8 +7,10 @@
  *
  * At exit it writes counts.PID, one JSON object: number and bytes of memcpy records per direction
  * (arrays count as device memory), memsets, what CUPTI lost, and "details": the same by CUPTI's
- * numbers for the kind of copy and of both memories. It shares no code with the recorder but the
- * search for libcupti; records are read through NVIDIA's own headers.
+ * numbers for the kind of copy and of both memories. With XFERSCOPE_CUPTI_COUNT_DEVICE=1 it also
+ * has "kernels" and "managed": bytes migrated each way, host faults, groups of device faults and
+ * the faults in them. It shares no code with the recorder but the search for libcupti; records are
+ * read through NVIDIA's own headers.
  */
 #define _GNU_SOURCE
 #include <cupti.h>
@@ -90,8 +92,31 @@ static void detail(unsigned copy, unsigned from, unsigned to, uint64_t operation
     details[copy][from][to].bytes += bytes;
 }
 
+static struct {
+    uint64_t kernels, h2d, d2h, p2p, host_faults, fault_groups, faults;
+} device;
+
+static void count_managed(const CUpti_ActivityUnifiedMemoryCounter2 *r)
+{
+    if (r->counterKind == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD)
+        device.h2d += r->value;
+    else if (r->counterKind == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH)
+        device.d2h += r->value;
+    else if (r->counterKind == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD)
+        device.p2p += r->value;
+    else if (r->counterKind == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT)
+        device.host_faults++;
+    else if (r->counterKind == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT) {
+        device.fault_groups++;
+        device.faults += r->value;
+    }
+}
+
 static void count(const CUpti_Activity *record)
 {
+    device.kernels += record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+    if (record->kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER)
+        count_managed((const void *)record);
     if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
         const CUpti_ActivityMemcpy5 *r = (const void *)record;
         uint64_t copies = copies_in(r) ? copies_in(r) : 1;
@@ -127,6 +152,12 @@ static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t si
     free(buffer);
 }
 
+static bool device_wanted(void)
+{
+    const char *wanted = getenv("XFERSCOPE_CUPTI_COUNT_DEVICE");
+    return wanted && *wanted == '1';
+}
+
 static void write_details(FILE *out)
 {
     const struct total *all = &details[0][0][0];
@@ -151,7 +182,15 @@ static void write_counts(FILE *out)
                 i ? ", " : "", row_names[i], totals[i].operations, totals[i].bytes);
     fprintf(out, "}, \"details\": [");
     write_details(out);
-    fprintf(out, "]}\n");
+    fprintf(out, "]");
+    if (device_wanted())
+        fprintf(out,
+                ", \"kernels\": %" PRIu64 ", \"managed\": {\"h2d\": %" PRIu64 ", \"d2h\": %" PRIu64
+                ", \"p2p\": %" PRIu64 ", \"host_faults\": %" PRIu64 ", \"fault_groups\": %" PRIu64
+                ", \"faults\": %" PRIu64 "}",
+                device.kernels, device.h2d, device.d2h, device.p2p, device.host_faults,
+                device.fault_groups, device.faults);
+    fprintf(out, "}\n");
 }
 
 static int owner;
@@ -195,6 +234,18 @@ static bool accept(const struct xcp_library *library, const char *path, void *us
     return true;
 }
 
+static bool count_device(void)
+{
+    static const int kinds[] = {1, 2, 3, 4}; /* bytes H2D and D2H, faults of the CPU and the GPU */
+    struct xcp_counter_config config[4];
+    for (int i = 0; i < 4; i++)
+        config[i] = (struct xcp_counter_config){
+            CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES, kinds[i], 0, 1};
+    return cupti.ActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS &&
+           cupti.ActivityConfigureUnifiedMemoryCounter(config, 4) == CUPTI_SUCCESS &&
+           cupti.ActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) == CUPTI_SUCCESS;
+}
+
 static void start(void)
 {
     struct xfs_cupti_search search = {.symbol = dlsym, .accept = accept};
@@ -209,6 +260,8 @@ static void start(void)
         fprintf(stderr, "count_cupti: CUPTI would not record copies\n");
         return;
     }
+    if (device_wanted() && !count_device())
+        fprintf(stderr, "count_cupti: CUPTI would not record kernels and managed memory\n");
     owner = getpid();
     atexit(at_end);
 }

@@ -1,0 +1,72 @@
+/*
+ * A program that only launches kernels: what the recorder costs where nothing is transferred.
+ *
+ * usage: kernel_only empty|busy LAUNCHES     prints the nanoseconds per launch, from the first
+ *                                            launch to the end of the last kernel
+ * empty: back to back, so that launching is all there is; busy: about 20 us each.
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include <cuda_runtime.h>
+
+__global__ void empty_kernel(void)
+{
+}
+
+__global__ void busy_kernel(long long ns)
+{
+    long long begin, now;
+
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+    do {
+        asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    } while (now - begin < ns);
+}
+
+static long long clock_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+static void finish(void)
+{
+    cudaError_t error = cudaDeviceSynchronize();
+
+    if (error != cudaSuccess) {
+        fprintf(stderr, "kernel_only: %s\n", cudaGetErrorString(error));
+        exit(1);
+    }
+}
+
+static void launch(bool busy, long count)
+{
+    for (long i = 0; i < count; i++) {
+        if (busy)
+            busy_kernel<<<1, 32>>>(20000);
+        else
+            empty_kernel<<<1, 32>>>();
+    }
+    finish();
+}
+
+int main(int argc, char **argv)
+{
+    long count = argc == 3 ? atol(argv[2]) : 0;
+    bool busy = argc == 3 && strcmp(argv[1], "busy") == 0;
+
+    if (count < 1 || (!busy && strcmp(argv[1], "empty") != 0)) {
+        fputs("usage: kernel_only empty|busy LAUNCHES\n", stderr);
+        return 2;
+    }
+    launch(busy, 1000); /* contexts, modules and buffers are made */
+    long long begin = clock_ns();
+    launch(busy, count);
+    printf("%.1f\n", (double)(clock_ns() - begin) / (double)count);
+    return 0;
+}
