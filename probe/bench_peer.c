@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FLOWS = 16, LEAST_BYTES = 64 << 10, LEAD_BYTES = 64, STEP = 4 };
+enum { MOST_FLOWS = 16, LEAST_BYTES = 64 << 10, LEAD_BYTES = 4096, STEP = 4 };
 
 struct flow {
     struct xfp_copy copy;

@@ -9,7 +9,7 @@ enum {
     ROOM = 1024 + XFP_MOST_IN_BATCH,
     MOST_SAMPLES = XFP_MOST_SAMPLES,
     ENOUGH_SAMPLES = 20, /* before the interval's width may end the sampling */
-    LEAD_BYTES = 64,
+    LEAD_BYTES = 4096,
     BURST = 128, /* copies behind one gate when the gap is measured */
     MOST_BURSTS = 25,
     MOST_GAVE_UP = 3, /* spoiled gates before the gate is given up for this GPU */
@@ -60,11 +60,20 @@ struct batch {
 
 /*
  * The stream comes from the gate, a kernel: a short copy takes it over to the copy engine, so that
- * the first event is recorded there and this change is no part of what is measured.
+ * the first event is recorded there and this change is no part of what is measured. Of the length
+ * up to which drivers may do without that engine; from the source's start to the destination's end,
+ * so that what it leaves there is neither a cached line of a shorter copy nor the right data.
  */
 static xcu_result lead_in(const struct xfp_driver *cu, const struct xfp_copy *c, size_t bytes)
 {
-    return submit(cu, c, bytes < LEAD_BYTES ? bytes : LEAD_BYTES);
+    size_t lead = bytes < LEAD_BYTES ? bytes : LEAD_BYTES, at = c->dst->bytes - lead;
+    struct xfp_buffer end = *c->dst;
+    struct xfp_copy copy = *c;
+
+    end.address += at;
+    end.host += end.host ? at : 0;
+    copy.dst = &end;
+    return xfp_submit_part(cu, &copy, 0, lead, c->device->stream);
 }
 
 static xcu_result queue_batch(struct xfp_session *s, const struct xfp_copy *c, size_t bytes,

@@ -98,8 +98,10 @@ static xcu_result queue_timed(struct xfp_session *s, const struct xfp_timed *t)
 {
     const struct xfp_driver *cu = s->cu;
     struct xfp_device *d = t->device;
-    xcu_result result = cu->cuEventRecord(d->events[0], d->stream);
+    xcu_result result = t->lead ? t->lead(s, t->state, d->stream) : XCU_SUCCESS;
 
+    if (!result)
+        result = cu->cuEventRecord(d->events[0], d->stream);
     if (!result && t->second)
         result = cu->cuStreamWaitEvent(t->other, d->events[0], 0);
     if (!result)

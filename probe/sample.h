@@ -49,6 +49,8 @@ struct xfp_timed {
     struct xfp_device *device;
     xcu_stream other;
     int (*prepare)(struct xfp_session *s, void *state);
+    xfp_queue *lead; /* may be NULL: queued before the first event, to bring the stream from the
+                        gate's engine to that of the first thing */
     xfp_queue *first, *second;
     void *state;
     bool gated;
