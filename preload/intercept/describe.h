@@ -34,8 +34,8 @@ void xfs_async(struct xfs_frame *f, xcu_stream stream);
 
 /* kind: enum xrt_copy_kind; XRT_COPY_DEFAULT lets the pointers decide. */
 void xfs_copy(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t bytes, int kind);
-void xfs_copy_rows(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t width, uint64_t rows,
-                   int kind);
+void xfs_copy_rows(struct xfs_frame *f, uint64_t dst, uint64_t dst_pitch, uint64_t src,
+                   uint64_t src_pitch, uint64_t width, uint64_t rows, int kind);
 /* An end that is an array is given as array, the other as address. */
 void xfs_copy_array(struct xfs_frame *f, xcu_array dst_array, xcu_array src_array, uint64_t dst,
                     uint64_t src, uint64_t width, uint64_t rows, int kind);

@@ -1,6 +1,7 @@
 /* Transfers: what moved, between what kinds of memory, in which direction. */
 #include <stddef.h>
 
+#include "../content/content.h"
 #include "classify.h"
 #include "describe.h"
 
@@ -122,24 +123,53 @@ static void finish(struct xfs_frame *f, struct end dst, struct end src, uint64_t
     set_ends(&f->event, dst, src, kind);
 }
 
-void xfs_copy_rows(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t width, uint64_t rows,
-                   int kind)
+/* What was moved, for those who want to look at it: bytes one behind the other. */
+static void show(struct xfs_frame *f)
 {
-    if (transfer(f))
-        finish(f, at(dst), at(src), width, rows, kind);
+    const struct xft_event *e = &f->event;
+    struct xfs_rows dst = {e->dst, e->bytes, 1, 1, 0, 0}, src = {e->src, e->bytes, 1, 1, 0, 0};
+    if (!f->early)
+        xfs_content_copied(e, &dst, &src);
+}
+
+/* Rows. Either end may be an array, whose address is none. */
+static void show_rows(struct xfs_frame *f, const struct xfs_rows *dst, const struct xfs_rows *src)
+{
+    if (!f->early)
+        xfs_content_copied(&f->event, dst, src);
+}
+
+void xfs_copy_rows(struct xfs_frame *f, uint64_t dst, uint64_t dst_pitch, uint64_t src,
+                   uint64_t src_pitch, uint64_t width, uint64_t rows, int kind)
+{
+    if (!transfer(f))
+        return;
+    finish(f, at(dst), at(src), width, rows, kind);
+    if (xfs_content_on())
+        show_rows(f, &(struct xfs_rows){dst, width, rows, 1, dst_pitch, 0},
+                  &(struct xfs_rows){src, width, rows, 1, src_pitch, 0});
 }
 
 void xfs_copy(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t bytes, int kind)
 {
-    xfs_copy_rows(f, dst, src, bytes, 1, kind);
+    if (!transfer(f))
+        return;
+    finish(f, at(dst), at(src), bytes, 1, kind);
+    if (xfs_content_on())
+        show(f);
 }
 
 void xfs_copy_array(struct xfs_frame *f, xcu_array dst_array, xcu_array src_array, uint64_t dst,
                     uint64_t src, uint64_t width, uint64_t rows, int kind)
 {
-    if (transfer(f))
-        finish(f, dst_array ? in_array(dst_array) : at(dst),
-               src_array ? in_array(src_array) : at(src), width, rows, kind);
+    if (!transfer(f))
+        return;
+    finish(f, dst_array ? in_array(dst_array) : at(dst), src_array ? in_array(src_array) : at(src),
+           width, rows, kind);
+    if (xfs_content_on() && rows == 1)
+        show(f);
+    else if (xfs_content_on())
+        xfs_content_not_copied();
 }
 
 void xfs_copy_peer(struct xfs_frame *f, uint64_t dst, int dst_device, uint64_t src, int src_device,
@@ -152,16 +182,22 @@ void xfs_copy_peer(struct xfs_frame *f, uint64_t dst, int dst_device, uint64_t s
 /* A symbol stands for device memory of the current device. */
 void xfs_copy_to_symbol(struct xfs_frame *f, const void *symbol, uint64_t src, uint64_t bytes)
 {
-    if (transfer(f))
-        finish(f, on_device(XFS_ADDR(symbol), xfs_current_device()), at(src), bytes, 1,
-               XRT_COPY_DEFAULT);
+    if (!transfer(f))
+        return;
+    finish(f, on_device(XFS_ADDR(symbol), xfs_current_device()), at(src), bytes, 1,
+           XRT_COPY_DEFAULT);
+    if (xfs_content_on())
+        show(f);
 }
 
 void xfs_copy_from_symbol(struct xfs_frame *f, uint64_t dst, const void *symbol, uint64_t bytes)
 {
-    if (transfer(f))
-        finish(f, at(dst), on_device(XFS_ADDR(symbol), xfs_current_device()), bytes, 1,
-               XRT_COPY_DEFAULT);
+    if (!transfer(f))
+        return;
+    finish(f, at(dst), on_device(XFS_ADDR(symbol), xfs_current_device()), bytes, 1,
+           XRT_COPY_DEFAULT);
+    if (xfs_content_on())
+        show(f);
 }
 
 /* ---- driver descriptors ------------------------------------------------------------------------
@@ -179,20 +215,49 @@ static struct end end_of_type(int type, const void *host, xcu_deviceptr device, 
     }
 }
 
+/* The rows from x, y, z on, of what starts at the address: `height` rows to a slice. */
+static struct xfs_rows rows_from(uint64_t address, uint64_t pitch, uint64_t height,
+                                 struct xcu_offset from, struct xcu_extent extent)
+{
+    uint64_t slice = pitch * height;
+    return (struct xfs_rows){address + from.z * slice + from.y * pitch + from.x,
+                             extent.width,
+                             extent.height,
+                             extent.depth,
+                             pitch,
+                             slice};
+}
+
 void xfs_copy_2d(struct xfs_frame *f, const struct xcu_memcpy2d *p)
 {
-    if (transfer(f))
-        finish(f, end_of_type(p->dst_type, p->dst_host, p->dst_device, p->dst_array),
-               end_of_type(p->src_type, p->src_host, p->src_device, p->src_array), p->width,
-               p->height, XRT_COPY_DEFAULT);
+    if (!transfer(f))
+        return;
+    finish(f, end_of_type(p->dst_type, p->dst_host, p->dst_device, p->dst_array),
+           end_of_type(p->src_type, p->src_host, p->src_device, p->src_array), p->width, p->height,
+           XRT_COPY_DEFAULT);
+    if (!xfs_content_on())
+        return;
+    struct xcu_extent extent = {p->width, p->height, 1};
+    struct xcu_offset to = {p->dst_x, p->dst_y, 0}, from = {p->src_x, p->src_y, 0};
+    struct xfs_rows dst = rows_from(f->event.dst, p->dst_pitch, 0, to, extent);
+    struct xfs_rows src = rows_from(f->event.src, p->src_pitch, 0, from, extent);
+    show_rows(f, &dst, &src);
 }
 
 void xfs_copy_3d(struct xfs_frame *f, const struct xcu_memcpy3d *p)
 {
-    if (transfer(f))
-        finish(f, end_of_type(p->dst_type, p->dst_host, p->dst_device, p->dst_array),
-               end_of_type(p->src_type, p->src_host, p->src_device, p->src_array), p->width,
-               p->height * p->depth, XRT_COPY_DEFAULT);
+    if (!transfer(f))
+        return;
+    finish(f, end_of_type(p->dst_type, p->dst_host, p->dst_device, p->dst_array),
+           end_of_type(p->src_type, p->src_host, p->src_device, p->src_array), p->width,
+           p->height * p->depth, XRT_COPY_DEFAULT);
+    if (!xfs_content_on())
+        return;
+    struct xcu_extent extent = {p->width, p->height, p->depth};
+    struct xcu_offset to = {p->dst_x, p->dst_y, p->dst_z}, from = {p->src_x, p->src_y, p->src_z};
+    struct xfs_rows dst = rows_from(f->event.dst, p->dst_pitch, p->dst_height, to, extent);
+    struct xfs_rows src = rows_from(f->event.src, p->src_pitch, p->src_height, from, extent);
+    show_rows(f, &dst, &src);
 }
 
 /* ---- runtime descriptors -----------------------------------------------------------------------
@@ -212,8 +277,16 @@ void xfs_copy_runtime_3d(struct xfs_frame *f, const struct xrt_memcpy3d *p)
         return;
     struct end dst = p->dst_array ? in_array(p->dst_array) : at(XFS_ADDR(p->dst_ptr.ptr));
     struct end src = p->src_array ? in_array(p->src_array) : at(XFS_ADDR(p->src_ptr.ptr));
-    finish(f, dst, src, row_bytes(p->dst_array, p->src_array, p->extent.width),
-           p->extent.height * p->extent.depth, p->kind);
+    struct xcu_extent extent = p->extent;
+    extent.width = row_bytes(p->dst_array, p->src_array, p->extent.width);
+    finish(f, dst, src, extent.width, extent.height * extent.depth, p->kind);
+    if (!xfs_content_on())
+        return;
+    struct xfs_rows to =
+        rows_from(f->event.dst, p->dst_ptr.pitch, p->dst_ptr.ysize, p->dst_pos, extent);
+    struct xfs_rows from =
+        rows_from(f->event.src, p->src_ptr.pitch, p->src_ptr.ysize, p->src_pos, extent);
+    show_rows(f, &to, &from);
 }
 
 void xfs_copy_runtime_3d_peer(struct xfs_frame *f, const struct xrt_memcpy3d_peer *p)
@@ -263,6 +336,8 @@ void xfs_copy_batch(struct xfs_frame *f, const xcu_deviceptr *dsts, const xcu_de
     }
     f->event.bytes = bytes;
     f->event.count = (uint32_t)count;
+    if (xfs_content_on())
+        xfs_content_not_copied();
 }
 
 static struct end end_of_operand(const struct xcu_operand *operand)
@@ -292,4 +367,6 @@ void xfs_copy_3d_batch(struct xfs_frame *f, const struct xcu_memcpy3d_op *ops, s
     }
     f->event.bytes = bytes;
     f->event.count = (uint32_t)count;
+    if (xfs_content_on())
+        xfs_content_not_copied();
 }

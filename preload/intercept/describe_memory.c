@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "../timing/timing.h"
+#include "../content/content.h"
 #include "classify.h"
 #include "describe.h"
 
@@ -98,6 +99,8 @@ void xfs_free_begin(struct xfs_frame *f, uint64_t address)
     f->freed = (struct xfs_range){address, address, XFT_PLACE_UNKNOWN, XFT_MEM_UNKNOWN};
     if (address)
         xfs_ranges_remove(address, &f->freed);
+    if (xfs_content_on())
+        xfs_content_forget(f->freed.start, f->freed.end);
 }
 
 static void released(struct xfs_frame *f, int status, enum xft_event_kind kind)

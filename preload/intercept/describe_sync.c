@@ -1,6 +1,7 @@
 /* Waits of the host: for a stream, an event, a context. */
 #include <stddef.h>
 
+#include "../content/content.h"
 #include "classify.h"
 #include "describe.h"
 
@@ -28,12 +29,17 @@ void xfs_sync_stream(struct xfs_frame *f, xcu_stream stream)
     f->event.stream = XFS_ADDR(stream);
     f->event.flags |= XFT_STREAM_KNOWN;
     waited(f, XFT_SYNC_STREAM, XFS_ADDR(stream));
+    if (xfs_content_on() && f->event.kind == XFT_EVENT_SYNC)
+        xfs_content_stream_done(XFS_ADDR(stream), (f->event.flags & XFT_PER_THREAD) != 0,
+                                xfs_current_device(), f->event.start_ns);
 }
 
 void xfs_sync_event(struct xfs_frame *f, xcu_event event)
 {
     f->event.src = XFS_ADDR(event);
     waited(f, XFT_SYNC_EVENT, XFS_ADDR(event));
+    if (xfs_content_on() && f->event.kind == XFT_EVENT_SYNC)
+        xfs_content_event_done(f->event.start_ns);
 }
 
 void xfs_sync_context(struct xfs_frame *f, xcu_context context)
@@ -41,4 +47,6 @@ void xfs_sync_context(struct xfs_frame *f, xcu_context context)
     waited(f, XFT_SYNC_CONTEXT, 0);
     if (f->event.kind == XFT_EVENT_SYNC)
         f->event.device = context ? xfs_context_device(context) : xfs_current_device();
+    if (xfs_content_on() && f->event.kind == XFT_EVENT_SYNC)
+        xfs_content_device_done(f->event.device, f->event.start_ns);
 }

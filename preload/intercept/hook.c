@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../content/content.h"
 #include "../nvtx/nvtx.h"
 #include "../record/record.h"
 #include "../timing/timing.h"
@@ -148,7 +149,9 @@ static void start_session(void)
         xfs_meta_set("gpu.simulated", "1");
     note_machine();
     xfs_nvtx_session_start();
+    xfs_content_session_start();
     xfs_timing_start();
+    atexit(xfs_content_finish);
     atexit(xfs_timing_finish); /* after the driver's own handler was registered: runs before it */
 }
 
@@ -176,6 +179,7 @@ static void in_child(void)
     xfs_captures_after_fork();
     xfs_graph_after_fork();
     xfs_nvtx_after_fork();
+    xfs_content_after_fork();
 }
 
 __attribute__((constructor)) static void watch_fork(void)

@@ -20,6 +20,7 @@ struct record_options {
     const char *output; /* as given; NULL = PROGRAM-PID.xft */
     const char *stack_depth;
     const char *timing;
+    const char *content;
     bool no_stacks;
     bool no_kernels;
     bool no_managed;
@@ -38,6 +39,7 @@ static const char usage[] =
     "      --no-stacks        record no call stacks\n"
     "      --stack-depth N    frames kept per stack, 1 to 64; default: 32\n"
     "      --timing SOURCE    device times: auto, cupti or host; default: auto\n"
+    "      --content[=HOW]    hash what transfers move: sampled (default) or whole\n"
     "      --no-kernels       record no kernels\n"
     "      --no-managed       record no migrations and faults of managed memory\n"
     "  -q, --quiet            say nothing when all went well\n"
@@ -69,6 +71,13 @@ static int check_depth(const char *text)
     return 0;
 }
 
+static int check_content(const char *word)
+{
+    if (strcmp(word, "sampled") != 0 && strcmp(word, "whole") != 0)
+        return own_error("--content wants sampled or whole, not '%s'", word);
+    return 0;
+}
+
 static int check_timing(const char *word)
 {
     if (strcmp(word, "auto") != 0 && strcmp(word, "cupti") != 0 && strcmp(word, "host") != 0)
@@ -81,6 +90,7 @@ enum option_values {
     OPT_NO_STACKS,
     OPT_STACK_DEPTH,
     OPT_TIMING,
+    OPT_CONTENT,
     OPT_NO_KERNELS,
     OPT_NO_MANAGED,
 };
@@ -93,6 +103,7 @@ static const struct option long_options[] = {
     {"no-kernels", no_argument, NULL, OPT_NO_KERNELS},
     {"no-managed", no_argument, NULL, OPT_NO_MANAGED},
     {"timing", required_argument, NULL, OPT_TIMING},
+    {"content", optional_argument, NULL, OPT_CONTENT},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -120,6 +131,9 @@ static int take_option(int option, char **argv, struct record_options *options)
     case OPT_STACK_DEPTH:
         options->stack_depth = optarg;
         return check_depth(optarg);
+    case OPT_CONTENT:
+        options->content = optarg ? optarg : "sampled";
+        return check_content(options->content);
     case OPT_TIMING:
         options->timing = optarg;
         return check_timing(optarg);
@@ -227,6 +241,8 @@ static int run_program(const struct record_options *options, const char *library
         settings[count++] = (struct child_setting){"NVTX_INJECTION64_PATH", library};
     if (options->no_stacks)
         settings[count++] = (struct child_setting){"XFERSCOPE_STACKS", "0"};
+    if (options->content)
+        settings[count++] = (struct child_setting){"XFERSCOPE_CONTENT", options->content};
     if (options->no_kernels)
         settings[count++] = (struct child_setting){"XFERSCOPE_KERNELS", "0"};
     if (options->no_managed)

@@ -1,0 +1,198 @@
+#include "parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "guard.h"
+#include "record.h"
+#include "settings.h"
+
+#define TLS __thread __attribute__((tls_model("initial-exec")))
+
+atomic_int xfs_content_mode;
+
+static atomic_ullong spent_ns;
+static atomic_uint skipped[XFS_SKIP_COUNT];
+static uint64_t started_ns;
+static unsigned share;
+static TLS bool busy; /* a signal handler on top of a hash does not start another */
+
+/* The machine's own time: under the simulated GPU the trace's clock stands still meanwhile. */
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void xfs_content_skip(enum xfs_skip why, unsigned n)
+{
+    atomic_fetch_add_explicit(&skipped[why], n, memory_order_relaxed);
+}
+
+/* ---- cost ---------------------------------------------------------------------------------- */
+
+/* Slow machines read and hash 2 bytes per ns, and take 50 ns for each piece. */
+static uint64_t expected_ns(const struct xfs_rows *rows)
+{
+    return xfs_rows_bytes(rows) / 2 + rows->height * rows->depth * 50;
+}
+
+/* ---- hashing ------------------------------------------------------------------------------- */
+
+static void write_event(const struct xft_event *event, uint64_t hash, uint64_t hashed, uint64_t ns)
+{
+    struct xft_event content = {
+        .start_ns = event->start_ns,
+        .end_ns = event->start_ns,
+        .bytes = event->bytes,
+        .dst = event->dst,
+        .src = event->src,
+        .width = hashed,
+        .aux = hash,
+        .count = (uint32_t)(ns < UINT32_MAX ? ns : UINT32_MAX),
+        .src_place = XFT_PLACE_UNKNOWN,
+        .dst_place = XFT_PLACE_UNKNOWN,
+        .device = XFT_PLACE_UNKNOWN,
+        .kind = XFT_EVENT_CONTENT,
+    };
+    xfs_event_write(&content);
+}
+
+void xfs_content_hash(const struct xft_event *event, const struct xfs_rows *rows, bool slow_memory)
+{
+    int wanted = atomic_load_explicit(&xfs_content_mode, memory_order_relaxed);
+    uint64_t before = clock_ns(), hash, hashed;
+    enum xfs_content_mode mode =
+        xfs_content_afford(slow_memory ? XFS_CONTENT_SAMPLED : (enum xfs_content_mode)wanted,
+                           atomic_load(&spent_ns), before - started_ns, expected_ns(rows), share);
+    if (mode == XFS_CONTENT_OFF) {
+        xfs_content_skip(XFS_SKIP_BUDGET, 1);
+        return;
+    }
+    bool good = mode == XFS_CONTENT_WHOLE ? xfs_hash_whole(rows, &hash, &hashed)
+                                          : xfs_hash_sampled(rows, &hash, &hashed);
+    uint64_t took = clock_ns() - before;
+    atomic_fetch_add_explicit(&spent_ns, took, memory_order_relaxed);
+    if (good)
+        write_event(event, hash, hashed, took);
+    else
+        xfs_content_skip(XFS_SKIP_UNREADABLE, 1);
+}
+
+/* ---- which end, and when ------------------------------------------------------------------- */
+
+static bool is_readable(unsigned memory)
+{
+    return memory == XFT_MEM_PAGEABLE || memory == XFT_MEM_PINNED || memory == XFT_MEM_REGISTERED ||
+           memory == XFT_MEM_MAPPED || memory == XFT_MEM_WRITE_COMBINED;
+}
+
+/* The source may not change before the copy is done, and not before this call returns. */
+static void sent(const struct xft_event *event, const struct xfs_rows *src)
+{
+    if (xfs_waiting_drop(src->address, xfs_rows_end(src)))
+        xfs_content_skip(XFS_SKIP_UNSETTLED, 1);
+    else
+        xfs_content_hash(event, src, event->src_mem == XFT_MEM_WRITE_COMBINED);
+}
+
+/* An Async copy to pageable memory returns when the data is there. */
+static void fetched(const struct xft_event *event, const struct xfs_rows *dst)
+{
+    bool done = !(event->flags & XFT_ASYNC) || event->dst_mem == XFT_MEM_PAGEABLE;
+    xfs_waiting_drop(dst->address, xfs_rows_end(dst)); /* overwritten: never to be seen */
+    if (done)
+        xfs_content_hash(event, dst, event->dst_mem == XFT_MEM_WRITE_COMBINED);
+    else
+        xfs_waiting_add(event, dst);
+}
+
+static void copied(const struct xft_event *event, const struct xfs_rows *dst,
+                   const struct xfs_rows *src)
+{
+    bool to_device = event->direction == XFT_DIR_H2D;
+    if (!to_device && event->direction != XFT_DIR_D2H)
+        return;
+    if (!is_readable(to_device ? event->src_mem : event->dst_mem))
+        xfs_content_skip(XFS_SKIP_MEMORY, 1);
+    else if (to_device)
+        sent(event, src);
+    else
+        fetched(event, dst);
+}
+
+void xfs_content_copied(const struct xft_event *event, const struct xfs_rows *dst,
+                        const struct xfs_rows *src)
+{
+    /* A graph's node has no time of its own; before recording there is nothing to write to. */
+    if (busy || event->bytes == 0 || event->start_ns == 0 || (event->flags & XFT_CAPTURED) ||
+        !xfs_recording())
+        return;
+    struct xfs_guard guard = xfs_guard_enter();
+    busy = true;
+    copied(event, dst, src);
+    busy = false;
+    xfs_guard_leave(guard);
+}
+
+void xfs_content_not_copied(void)
+{
+    xfs_content_skip(XFS_SKIP_SHAPE, 1);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static const char *const mode_words[] = {"off", "sampled", "whole"};
+
+void xfs_content_session_start(void)
+{
+    const struct xfs_settings *settings = xfs_settings();
+    int mode = settings->content;
+    started_ns = clock_ns();
+    share = settings->content_share;
+    if (mode != XFS_CONTENT_OFF && !(xfs_hash_works() && xfs_waiting_start())) {
+        mode = XFS_CONTENT_OFF;
+        xfs_meta_set("content.why", "this machine does not let a process read itself");
+    }
+    xfs_meta_set("content", mode_words[mode]);
+    atomic_store(&xfs_content_mode, mode);
+}
+
+static void note(const char *key, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    xfs_meta_set(key, text);
+}
+
+void xfs_content_finish(void)
+{
+    static const char *const words[] = {
+#define X(symbol, word) word,
+        XFS_SKIPS(X)
+#undef X
+    };
+    if (!xfs_content_on())
+        return;
+    xfs_waiting_drop_all();
+    note("content.ns", atomic_load(&spent_ns));
+    for (size_t i = 0; i < XFS_SKIP_COUNT; i++) {
+        char key[48];
+        snprintf(key, sizeof key, "content.skipped.%s", words[i]);
+        if (atomic_load(&skipped[i]))
+            note(key, atomic_load(&skipped[i]));
+    }
+}
+
+void xfs_content_after_fork(void)
+{
+    atomic_store(&xfs_content_mode, XFS_CONTENT_OFF);
+    atomic_store(&spent_ns, 0);
+    for (size_t i = 0; i < XFS_SKIP_COUNT; i++)
+        atomic_store(&skipped[i], 0);
+    busy = false;
+    xfs_waiting_after_fork();
+}

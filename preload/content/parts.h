@@ -1,0 +1,44 @@
+/* Between the files of this folder. */
+#ifndef XFS_CONTENT_PARTS_H
+#define XFS_CONTENT_PARTS_H
+
+#include "content.h"
+
+/* Why a transfer has no hash; the word is part of a META key. */
+#define XFS_SKIPS(X)                                                                               \
+    X(XFS_SKIP_BUDGET, "budget")         /* hashing had taken its share of the time */             \
+    X(XFS_SKIP_MEMORY, "memory")         /* a kind of memory that is not read */                   \
+    X(XFS_SKIP_SHAPE, "shape")           /* a batch, or rows of an array */                        \
+    X(XFS_SKIP_UNREADABLE, "unreadable") /* the memory was not there any more */                   \
+    X(XFS_SKIP_UNSETTLED, "unsettled")   /* no wait told that it was there */                      \
+    X(XFS_SKIP_FULL, "full")             /* too many copies on their way at once */
+enum xfs_skip {
+#define X(symbol, word) symbol,
+    XFS_SKIPS(X)
+#undef X
+        XFS_SKIP_COUNT
+};
+void xfs_content_skip(enum xfs_skip why, unsigned n);
+
+/* Hashes the rows, as far as the budget goes, and writes the event's CONTENT. */
+void xfs_content_hash(const struct xft_event *event, const struct xfs_rows *rows, bool slow_memory);
+
+/*
+ * What may be spent: whole, sampled or nothing. Times in ns since recording began; share in
+ * percent, 0 = no bound. `cost`: what hashing it whole is expected to take.
+ */
+enum xfs_content_mode xfs_content_afford(enum xfs_content_mode wanted, uint64_t spent,
+                                         uint64_t elapsed, uint64_t cost, unsigned share);
+
+/* ---- waiting.c: copies to the host that are on their way ---------------------------------------
+ */
+
+#define XFS_WAITING_MOST 1024
+bool xfs_waiting_start(void);
+void xfs_waiting_add(const struct xft_event *event, const struct xfs_rows *rows);
+/* True when a copy on its way writes there: what is in that memory is not known. It is given up. */
+bool xfs_waiting_drop(uint64_t start, uint64_t end);
+void xfs_waiting_drop_all(void);
+void xfs_waiting_after_fork(void);
+
+#endif

@@ -1,0 +1,193 @@
+#include "parts.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "guard.h"
+#include "record.h"
+
+#define TLS __thread __attribute__((tls_model("initial-exec")))
+
+/* One copy to the host on its way. */
+struct waiting {
+    struct xft_event event;
+    struct xfs_rows rows;
+    uint64_t start, end; /* of the memory it writes */
+    const void *thread;  /* that submitted it, for the per-thread default stream */
+};
+
+static struct waiting *list; /* in the order of submission */
+static unsigned count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static TLS bool holding; /* a signal handler must not wait for its own thread */
+static TLS char this_thread;
+
+static bool enter(void)
+{
+    if (holding || list == NULL)
+        return false;
+    holding = true;
+    pthread_mutex_lock(&lock);
+    return true;
+}
+
+static void leave(void)
+{
+    pthread_mutex_unlock(&lock);
+    holding = false;
+}
+
+bool xfs_waiting_start(void)
+{
+    if (list)
+        return true;
+    void *room = mmap(NULL, XFS_WAITING_MOST * sizeof *list, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    list = room == MAP_FAILED ? NULL : room;
+    return list != NULL;
+}
+
+static void remove_at(unsigned i)
+{
+    count--;
+    memmove(list + i, list + i + 1, (count - i) * sizeof *list);
+}
+
+void xfs_waiting_add(const struct xft_event *event, const struct xfs_rows *rows)
+{
+    if (!enter())
+        return;
+    if (count < XFS_WAITING_MOST)
+        list[count++] =
+            (struct waiting){*event, *rows, rows->address, xfs_rows_end(rows), &this_thread};
+    else
+        xfs_content_skip(XFS_SKIP_FULL, 1);
+    leave();
+}
+
+bool xfs_waiting_drop(uint64_t start, uint64_t end)
+{
+    unsigned dropped = 0;
+    if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0 || !enter())
+        return false;
+    for (unsigned i = 0; i < count;) {
+        if (list[i].start < end && start < list[i].end) {
+            remove_at(i);
+            dropped++;
+        } else {
+            i++;
+        }
+    }
+    leave();
+    xfs_content_skip(XFS_SKIP_UNSETTLED, dropped);
+    return dropped > 0;
+}
+
+void xfs_waiting_drop_all(void)
+{
+    xfs_waiting_drop(0, UINT64_MAX);
+}
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+/* What is waited for. */
+struct wait {
+    uint64_t stream; /* 0: everything of the device */
+    bool all;
+    int device;
+    uint64_t since;
+};
+
+/* The default stream by its own handle: 1 the legacy one, 2 the thread's. */
+static uint64_t name_of(uint64_t stream, bool per_thread)
+{
+    return stream ? stream : per_thread ? 2 : 1;
+}
+
+static bool covers(const struct wait *wait, const struct waiting *copy)
+{
+    const struct xft_event *event = &copy->event;
+    uint64_t stream = name_of(event->flags & XFT_STREAM_KNOWN ? event->stream : 0,
+                              (event->flags & XFT_PER_THREAD) != 0);
+    if (event->end_ns > wait->since)
+        return false;
+    bool same_device = event->device >= 0 && event->device == wait->device;
+    if (wait->all)
+        return same_device;
+    if (stream != wait->stream)
+        return false;
+    if (stream == 2)
+        return copy->thread == &this_thread && same_device;
+    return stream != 1 || same_device;
+}
+
+/* One at a time: others are not kept waiting while it is hashed. */
+static bool take(const struct wait *wait, struct waiting *taken)
+{
+    bool found = false;
+    if (!enter())
+        return false;
+    for (unsigned i = 0; i < count && !found; i++) {
+        if (!covers(wait, &list[i]))
+            continue;
+        *taken = list[i];
+        remove_at(i);
+        found = true;
+    }
+    leave();
+    return found;
+}
+
+static void settle(const struct wait *wait)
+{
+    struct waiting copy;
+    if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0)
+        return;
+    struct xfs_guard guard = xfs_guard_enter();
+    while (take(wait, &copy))
+        xfs_content_hash(&copy.event, &copy.rows, copy.event.dst_mem == XFT_MEM_WRITE_COMBINED);
+    xfs_guard_leave(guard);
+}
+
+void xfs_content_stream_done(uint64_t stream, bool per_thread, int device, uint64_t since)
+{
+    settle(&(struct wait){name_of(stream, per_thread), false, device, since});
+}
+
+void xfs_content_device_done(int device, uint64_t since)
+{
+    settle(&(struct wait){0, true, device, since});
+}
+
+void xfs_content_event_done(uint64_t since)
+{
+    unsigned dropped = 0;
+    if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0 || !enter())
+        return;
+    for (unsigned i = 0; i < count;) {
+        if (list[i].event.end_ns <= since) {
+            remove_at(i);
+            dropped++;
+        } else {
+            i++;
+        }
+    }
+    leave();
+    xfs_content_skip(XFS_SKIP_UNSETTLED, dropped);
+}
+
+void xfs_content_forget(uint64_t start, uint64_t end)
+{
+    int saved = errno;
+    xfs_waiting_drop(start, end > start ? end : start + 1);
+    errno = saved;
+}
+
+void xfs_waiting_after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    holding = false;
+    count = 0;
+}
