@@ -7,6 +7,7 @@
 
 #include "profile_json.h"
 #include "progress.h"
+#include "report_csv.h"
 #include "summary.h"
 
 static void set_cell(struct libscols_line *line, size_t column, const char *format, double x)
@@ -215,72 +216,10 @@ static int print_text(const struct xfp_profile *profile, FILE *out)
     return ferror(out) ? -1 : 0;
 }
 
-static void print_measured(FILE *out, double ns)
-{
-    if (ns > 0)
-        fprintf(out, ",%.10g", ns);
-    else
-        fputc(',', out);
-}
-
-/* A cost has no places: those cells are empty, and so is the size of a scalar. */
-static void print_cost_csv(FILE *out, const char *name, uint64_t at, const struct xfp_cost *c,
-                           uint64_t moved)
-{
-    fprintf(out, "%s,,,,,,,,,", name);
-    if (at)
-        fprintf(out, "%llu", (unsigned long long)at);
-    fprintf(out, ",%u,%.10g,%.10g,%.10g,%.10g,%.10g,,,", c->n, c->median, c->min, c->max, c->ci_low,
-            c->ci_high);
-    if (moved)
-        fprintf(out, "%.6g", xfp_gbps(moved, c->median));
-    fputc('\n', out);
-}
-
-static void print_costs_csv(const struct xfp_profile *profile, FILE *out)
-{
-    for (size_t i = 0; i < profile->table_count; i++)
-        for (size_t j = 0; j < profile->tables[i].row_count; j++) {
-            const struct xfp_table *t = &profile->tables[i];
-            const struct xfp_row *row = &t->rows[j];
-
-            print_cost_csv(out, t->name, row->at, &row->cost, xfp_table_moved(t, row->at));
-        }
-    for (size_t i = 0; i < profile->scalar_count; i++)
-        print_cost_csv(out, profile->scalars[i].name, 0, &profile->scalars[i].cost, 0);
-}
-
-/* A row per point. Names hold no comma or quote: they are made of the words of terms.h. */
-static int print_csv(const struct xfp_profile *profile, FILE *out)
-{
-    fputs("name,method,direction,src_memory,src_device,src_numa,dst_memory,dst_device,dst_numa,"
-          "bytes,n,median_ns,min_ns,max_ns,ci_low_ns,ci_high_ns,host_ns,blocking_ns,gbps\n",
-          out);
-    for (size_t i = 0; i < profile->path_count; i++) {
-        const struct xfp_path *p = &profile->paths[i];
-
-        for (size_t j = 0; j < p->point_count; j++) {
-            const struct xfp_point *t = &p->points[j];
-
-            fprintf(out, "%s,%s,%s,%s,%d,%d,%s,%d,%d,%llu,%u", p->name, xfp_method_word(p->method),
-                    xft_direction_word(p->direction), xft_memory_word(p->src.memory), p->src.device,
-                    p->src.numa, xft_memory_word(p->dst.memory), p->dst.device, p->dst.numa,
-                    (unsigned long long)t->bytes, t->n);
-            fprintf(out, ",%.10g,%.10g,%.10g,%.10g,%.10g", t->median_ns, t->min_ns, t->max_ns,
-                    t->ci_low_ns, t->ci_high_ns);
-            print_measured(out, t->host_ns);
-            print_measured(out, t->blocking_ns);
-            fprintf(out, ",%.6g\n", xfp_gbps(t->bytes, t->median_ns));
-        }
-    }
-    print_costs_csv(profile, out);
-    return ferror(out) ? -1 : 0;
-}
-
 const struct xfp_report_format *xfp_report_format(const char *word)
 {
     static const struct xfp_report_format formats[] = {
-        {"text", print_text}, {"json", xfp_write_json}, {"csv", print_csv}};
+        {"text", print_text}, {"json", xfp_write_json}, {"csv", xfp_print_csv}};
 
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
         if (!strcmp(word, formats[i].word))

@@ -1,0 +1,267 @@
+#include "report_csv.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One row. Names hold no comma or quote: they are made of the words of terms.h and of numbers. */
+struct row {
+    const char *part, *name, *method, *load, *by, *figure;
+    const struct xfp_flow *way;
+    uint64_t bytes, at, moved; /* moved: for the bandwidth */
+    uint32_t n, streams, buffers;
+    uint64_t buffer_bytes;
+    double median, min, max, ci_low, ci_high, host, blocking; /* 0 = not measured */
+};
+
+static void print_words(FILE *out, const char *words)
+{
+    fprintf(out, ",%s", words ? words : "");
+}
+
+static void print_number(FILE *out, uint64_t number)
+{
+    if (number)
+        fprintf(out, ",%llu", (unsigned long long)number);
+    else
+        fputc(',', out);
+}
+
+static void print_figure(FILE *out, double figure, const char *format)
+{
+    fputc(',', out);
+    if (isfinite(figure) && figure > 0)
+        fprintf(out, format, figure);
+}
+
+static void print_place(FILE *out, const struct xfp_place *place)
+{
+    if (place)
+        fprintf(out, ",%s,%d,%d", xft_memory_word(place->memory), place->device, place->numa);
+    else
+        fputs(",,,", out);
+}
+
+static void print_row(FILE *out, const struct row *r)
+{
+    const double times[] = {r->median, r->min, r->max, r->ci_low, r->ci_high, r->host, r->blocking};
+
+    fprintf(out, "%s", r->name);
+    print_words(out, r->method);
+    print_words(out, r->way ? xft_direction_word(r->way->direction) : NULL);
+    print_place(out, r->way ? &r->way->src : NULL);
+    print_place(out, r->way ? &r->way->dst : NULL);
+    print_number(out, r->bytes);
+    print_number(out, r->n);
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+        print_figure(out, times[i], "%.10g");
+    print_figure(out, r->moved ? xfp_gbps(r->moved, r->median) : 0, "%.6g");
+    if (r->n > 1 && r->ci_low > 0 && r->median > 0)
+        fprintf(out, ",%.4g", (r->ci_high - r->ci_low) / 2 / r->median);
+    else
+        fputc(',', out);
+    print_words(out, r->part);
+    print_words(out, r->load);
+    print_words(out, r->by);
+    print_number(out, r->at);
+    print_words(out, r->figure);
+    print_number(out, r->streams);
+    print_number(out, r->buffers);
+    print_number(out, r->buffer_bytes);
+    fputc('\n', out);
+}
+
+static void set_point(struct row *r, const struct xfp_point *p)
+{
+    r->bytes = r->moved = p->bytes;
+    r->n = p->n;
+    r->median = p->median_ns;
+    r->min = p->min_ns;
+    r->max = p->max_ns;
+    r->ci_low = p->ci_low_ns;
+    r->ci_high = p->ci_high_ns;
+    r->host = p->host_ns;
+    r->blocking = p->blocking_ns;
+}
+
+static void set_cost(struct row *r, const struct xfp_cost *c)
+{
+    r->n = c->n;
+    r->median = c->median;
+    r->min = c->min;
+    r->max = c->max;
+    r->ci_low = c->ci_low;
+    r->ci_high = c->ci_high;
+}
+
+static void print_paths(const struct xfp_profile *profile, FILE *out)
+{
+    for (size_t i = 0; i < profile->path_count; i++) {
+        const struct xfp_path *p = &profile->paths[i];
+        struct xfp_flow way = {p->direction, p->src, p->dst};
+        struct row r = {.part = "path",
+                        .name = p->name,
+                        .method = xfp_method_word(p->method),
+                        .load = xfp_load_word(p->load),
+                        .way = &way};
+
+        for (size_t j = 0; j < p->point_count; j++) {
+            set_point(&r, &p->points[j]);
+            print_row(out, &r);
+        }
+    }
+}
+
+/* What `at` counts is bytes, or else: of how many bytes. */
+static void print_tables(const struct xfp_profile *profile, FILE *out)
+{
+    for (size_t i = 0; i < profile->table_count; i++) {
+        const struct xfp_table *t = &profile->tables[i];
+        bool sizes = !strcmp(t->by, "bytes") || !strcmp(t->by, "bytes each way");
+        struct row r = {.part = "table", .name = t->name, .by = t->by};
+
+        for (size_t j = 0; j < t->row_count; j++) {
+            r.at = t->rows[j].at;
+            r.bytes = sizes ? r.at : t->bytes;
+            r.moved = xfp_table_moved(t, r.at);
+            set_cost(&r, &t->rows[j].cost);
+            print_row(out, &r);
+        }
+    }
+}
+
+static void print_scalars(const struct xfp_profile *profile, FILE *out)
+{
+    for (size_t i = 0; i < profile->scalar_count; i++) {
+        struct row r = {.part = "scalar", .name = profile->scalars[i].name};
+
+        set_cost(&r, &profile->scalars[i].cost);
+        print_row(out, &r);
+    }
+}
+
+/* Both places where there is one flow; the bandwidth is that of all together. */
+static void print_concurrent(const struct xfp_profile *profile, FILE *out)
+{
+    for (size_t i = 0; i < profile->concurrent_count; i++) {
+        const struct xfp_concurrent *c = &profile->concurrent[i];
+        struct row r = {.part = "concurrent",
+                        .name = c->name,
+                        .method = "copy",
+                        .by = "bytes each",
+                        .way = c->flow_count == 1 ? &c->flows[0] : NULL};
+
+        for (size_t j = 0; j < c->point_count; j++) {
+            set_point(&r, &c->points[j]);
+            r.at = r.bytes;
+            r.moved = c->flow_count * r.bytes;
+            print_row(out, &r);
+        }
+    }
+}
+
+static void print_streams(const struct xfp_profile *profile, FILE *out)
+{
+    for (size_t i = 0; i < profile->streams_count; i++) {
+        const struct xfp_streams *s = &profile->streams[i];
+        struct xfp_flow way = {s->direction, s->src, s->dst};
+
+        for (size_t j = 0; j < s->point_count; j++) {
+            const struct xfp_stream_point *p = &s->points[j];
+            struct row r = {.part = "streams",
+                            .name = s->name,
+                            .method = "copy",
+                            .way = &way,
+                            .by = "streams",
+                            .at = p->streams,
+                            .bytes = p->bytes,
+                            .moved = p->bytes,
+                            .streams = p->streams,
+                            .n = p->n,
+                            .median = p->median_ns,
+                            .ci_low = p->ci_low_ns,
+                            .ci_high = p->ci_high_ns};
+
+            print_row(out, &r);
+        }
+    }
+}
+
+static void print_staged_point(FILE *out, struct row r, const struct xfp_staged_point *p)
+{
+    const struct {
+        const char *figure;
+        double ns;
+    } figures[] = {{"driver", p->peer_ns},
+                   {"2B", p->unpipelined_ns},
+                   {"3B", p->pipelined_ns},
+                   {"4B", p->adaptive_ns}};
+
+    r.bytes = r.moved = p->bytes;
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+        bool ring = !strcmp(figures[i].figure, "4B");
+
+        r.figure = figures[i].figure;
+        r.median = figures[i].ns;
+        r.buffers = ring ? p->buffers : 0;
+        r.buffer_bytes = ring ? p->buffer_bytes : 0;
+        r.streams = ring ? p->streams : 0;
+        print_row(out, &r);
+    }
+}
+
+static void print_staged(const struct xfp_profile *profile, FILE *out)
+{
+    for (size_t i = 0; i < profile->staged_count; i++) {
+        const struct xfp_staged *s = &profile->staged[i];
+        struct xfp_flow way = {
+            XFT_DIR_P2P, {XFT_MEM_DEVICE, s->src_device, -1}, {XFT_MEM_DEVICE, s->dst_device, -1}};
+        struct row r = {.part = "staged", .name = s->name, .method = "copy", .way = &way};
+
+        for (size_t j = 0; j < s->point_count; j++)
+            print_staged_point(out, r, &s->points[j]);
+        r.figure = "ring";
+        for (size_t j = 0; j < s->cell_count; j++) {
+            r.bytes = r.moved = s->cells[j].bytes;
+            r.buffers = s->cells[j].buffers;
+            r.buffer_bytes = s->cells[j].buffer_bytes;
+            r.median = s->cells[j].median_ns;
+            print_row(out, &r);
+        }
+    }
+}
+
+static void print_overlap(const struct xfp_profile *profile, FILE *out)
+{
+    for (size_t i = 0; i < profile->overlap_count; i++) {
+        const struct xfp_overlap *o = &profile->overlap[i];
+        struct row r = {.part = "overlap", .name = o->name, .method = "copy", .bytes = o->bytes};
+        const struct {
+            const char *figure;
+            double ns;
+            int ways;
+        } figures[] = {{"h2d", o->h2d_ns, 1}, {"d2h", o->d2h_ns, 1}, {"both", o->both_ns, 2}};
+
+        for (size_t j = 0; j < sizeof(figures) / sizeof(figures[0]); j++) {
+            r.figure = figures[j].figure;
+            r.median = figures[j].ns;
+            r.moved = o->bytes * (uint64_t)figures[j].ways;
+            print_row(out, &r);
+        }
+    }
+}
+
+int xfp_print_csv(const struct xfp_profile *profile, FILE *out)
+{
+    fputs("name,method,direction,src_memory,src_device,src_numa,dst_memory,dst_device,dst_numa,"
+          "bytes,n,median_ns,min_ns,max_ns,ci_low_ns,ci_high_ns,host_ns,blocking_ns,gbps,spread,"
+          "part,load,by,at,figure,streams,buffers,buffer_bytes\n",
+          out);
+    print_paths(profile, out);
+    print_concurrent(profile, out);
+    print_streams(profile, out);
+    print_staged(profile, out);
+    print_overlap(profile, out);
+    print_tables(profile, out);
+    print_scalars(profile, out);
+    return ferror(out) ? -1 : 0;
+}
