@@ -31,6 +31,7 @@ static void kinds(void **state)
 {
     SAME(SIM_CUPTI_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY)
     SAME(SIM_CUPTI_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMCPY2)
+    SAME(SIM_CUPTI_COUNTER, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER)
     SAME(SIM_CUPTI_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET)
     SAME(SIM_CUPTI_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL)
     SAME(SIM_CUPTI_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
@@ -73,12 +74,25 @@ static void memsets_and_kernels(void **state)
     assert_int_equal(wrong, 0);
 }
 
+static void counters(void **state)
+{
+    SIZE(struct sim_cupti_counter, CUpti_ActivityUnifiedMemoryCounter3)
+    FIELD(struct sim_cupti_counter, counter, CUpti_ActivityUnifiedMemoryCounter3, counterKind)
+    FIELD(struct sim_cupti_counter, end, CUpti_ActivityUnifiedMemoryCounter3, end)
+    FIELD(struct sim_cupti_counter, address, CUpti_ActivityUnifiedMemoryCounter3, address)
+    FIELD(struct sim_cupti_counter, dst, CUpti_ActivityUnifiedMemoryCounter3, dstId)
+    FIELD(struct sim_cupti_counter, flags, CUpti_ActivityUnifiedMemoryCounter3, flags)
+    FIELD(struct sim_cupti_counter, processors, CUpti_ActivityUnifiedMemoryCounter3, processors)
+    assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds),
         cmocka_unit_test(copies),
         cmocka_unit_test(memsets_and_kernels),
+        cmocka_unit_test(counters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

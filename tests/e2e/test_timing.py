@@ -53,5 +53,49 @@ class Waits(Timing):
         )
 
 
+class Device(Timing):
+    SIZE = 8 << 20
+
+    @needs("managed_shared")
+    def test_managed(self):
+        """Each move of managed memory, why it was made and at which line the host touched it."""
+        printed, events = self.recorded("managed_shared", "8")
+        self.assertIn("right", printed)
+        moves = [event for event in events if event["kind"] == "migration"]
+        self.assertEqual(
+            [(event["direction"], event["bytes"], event["aux"]) for event in moves],
+            [("H2D", self.SIZE, 2), ("D2H", self.SIZE, 2), ("H2D", self.SIZE, 1), ("D2H", self.SIZE, 1)],
+        )
+        on_device, on_host = (event for event in events if event["kind"] == "fault")
+        self.assertEqual((on_device["device"], on_device["count"], on_device["aux"]), (0, 4, 2))
+        self.assertEqual((on_host["device"], on_host["count"], on_host["aux"]), (-2, 1, 1))
+        stacks = run([XFERSCOPE, "dump", self.folder / "run.xft"]).stdout.decode()
+        place = stacks.split(f"stack {on_host['stack']} depth=1\n")[1].splitlines()[0]
+        self.assertRegex(place, r"(tell|read_by_host) \(managed\.cu:\d+\)$")
+        allocated = [event["dst"] for event in events if event["kind"] == "alloc"]
+        self.assertEqual([event["src"] for event in moves], [allocated[0]] * 2 + [allocated[1]] * 2)
+
+    @needs("managed_shared")
+    def test_no_managed(self):
+        _, events = self.recorded("managed_shared", options=["--no-managed"])
+        self.assertEqual({event["kind"] for event in events} & {"migration", "fault"}, set())
+        self.assertIn("kernel", {event["kind"] for event in events})
+
+    @needs("kernel_only_shared")
+    def test_kernels(self):
+        _, events = self.recorded("kernel_only_shared", "empty", "7")
+        kernels = [event for event in events if event["kind"] == "kernel"]
+        self.assertEqual({event["name"] for event in kernels}, {"_Z12empty_kernelv"})
+        self.assertEqual(len(kernels), 1000 + 7)
+        self.assertTrue(all(event["dst"] == "0x20" for event in kernels))  # threads
+        self.assertTrue(all(a["end_ns"] <= b["start_ns"] for a, b in zip(kernels, kernels[1:])))
+        self.assertEqual(len({event["correlation"] for event in kernels}), len(kernels))
+
+    @needs("kernel_only_shared")
+    def test_no_kernels(self):
+        _, events = self.recorded("kernel_only_shared", "empty", "7", options=["--no-kernels"])
+        self.assertEqual([event for event in events if event["kind"] == "kernel"], [])
+
+
 if __name__ == "__main__":
     unittest.main()

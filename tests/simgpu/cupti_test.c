@@ -9,6 +9,7 @@
 #include "../../tools/simgpu/cupti/records.h"
 #include "../../tools/simgpu/simgpu.h"
 #include "timing/cupti_abi.h"
+#include "xferscope/trace.h"
 
 #define DECLARE(name, params) xcp_result cupti##name params;
 XCP_FUNCTIONS(DECLARE)
@@ -23,6 +24,7 @@ static union {
     struct sim_cupti_memcpy2 peer;
     struct sim_cupti_memset memset;
     struct sim_cupti_kernel kernel;
+    struct sim_cupti_counter counter;
 } records[MOST];
 static int count;
 static size_t buffer_bytes = BUFFER;
@@ -45,6 +47,7 @@ static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t si
                record->kind == SIM_CUPTI_MEMCPY    ? sizeof(struct sim_cupti_memcpy)
                : record->kind == SIM_CUPTI_MEMCPY2 ? sizeof(struct sim_cupti_memcpy2)
                : record->kind == SIM_CUPTI_MEMSET  ? sizeof(struct sim_cupti_memset)
+               : record->kind == SIM_CUPTI_COUNTER ? sizeof(struct sim_cupti_counter)
                                                    : sizeof(struct sim_cupti_kernel));
     free(buffer);
 }
@@ -197,6 +200,38 @@ static void graphs(void **state)
     OK(cuMemFreeHost(host));
 }
 
+/* The host writes, the device takes it by prefetch, the host takes it back by touching. */
+static void managed(void **state)
+{
+    struct xcp_counter_config config[] = {{XCP_COUNTER_SCOPE_ALL, XCP_COUNTER_HTOD, 0, 1},
+                                          {XCP_COUNTER_SCOPE_ALL, XCP_COUNTER_DTOH, 0, 1},
+                                          {XCP_COUNTER_SCOPE_ALL, XCP_COUNTER_CPU_FAULT, 0, 1}};
+    size_t bytes = 4 << 20;
+    xcu_deviceptr p;
+
+    OK(cuptiActivityConfigureUnifiedMemoryCounter(config, 3));
+    OK(cuptiActivityEnable(SIM_CUPTI_COUNTER));
+    OK(cuMemAllocManaged(&p, bytes, 1));
+    xferscope_simgpu_touch((void *)p, bytes, 1); /* it is there already */
+    OK(cuMemPrefetchAsync(p, bytes, 0, NULL));
+    OK(cuCtxSynchronize());
+    xferscope_simgpu_touch((void *)p, bytes, 0);
+    assert_int_equal(flush(), 3);
+    assert_int_equal(records[0].counter.counter, XCP_COUNTER_HTOD);
+    assert_int_equal(records[0].counter.value, bytes);
+    assert_int_equal(records[0].counter.address, p);
+    assert_int_equal(records[0].counter.flags, XFT_CAUSE_USER);
+    assert_true(records[0].counter.end > records[0].counter.start);
+    assert_int_equal(records[1].counter.counter, XCP_COUNTER_CPU_FAULT);
+    assert_int_equal(records[1].counter.flags, XFT_ACCESS_READ);
+    assert_int_not_equal(records[1].counter.value, 0);
+    assert_int_equal(records[2].counter.counter, XCP_COUNTER_DTOH);
+    assert_int_equal(records[2].counter.flags, XFT_CAUSE_COHERENCE);
+    assert_int_equal(records[2].counter.value, bytes);
+    OK(cuptiActivityDisable(SIM_CUPTI_COUNTER));
+    OK(cuMemFree_v2(p));
+}
+
 static void losses(void **state)
 {
     xcu_deviceptr p = device_memory(N);
@@ -248,7 +283,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, begin)
     const struct CMUnitTest tests[] = {
-        TEST(one_copy), TEST(other_kinds), TEST(graphs), TEST(losses), TEST(clocks),
+        TEST(one_copy), TEST(other_kinds), TEST(graphs), TEST(managed), TEST(losses), TEST(clocks),
     };
 
     setenv("XFERSCOPE_SIMGPU_MACHINE", "sim-2socket-4gpu", 1);

@@ -62,6 +62,8 @@ enum xferscope_simgpu_what {
     XFERSCOPE_SIMGPU_COPY = 1,
     XFERSCOPE_SIMGPU_MEMSET = 2,
     XFERSCOPE_SIMGPU_KERNEL = 3,
+    XFERSCOPE_SIMGPU_MIGRATION = 4, /* managed memory: bytes from src_device to dst_device */
+    XFERSCOPE_SIMGPU_FAULT = 5,     /* touched by dst_device where it was not */
 };
 
 /* One thing a device did. */
@@ -79,7 +81,11 @@ struct xferscope_simgpu_activity {
     unsigned value;   /* memset */
     const char *name; /* kernel; lives as long as the process */
     unsigned grid[3], block[3];
-    unsigned count; /* copies of a batch */
+    unsigned count;          /* copies of a batch; faults, one for each block that had to move */
+    const void *address;     /* of managed memory */
+    int cause;               /* of a migration: enum xft_migration_cause */
+    int write;               /* a fault's access */
+    const void *instruction; /* of a host's fault */
 };
 
 /* Called by the driver, from any thread. Neither may call CUDA. */

@@ -10,11 +10,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../simgpu.h"
 #include "records.h"
 #include "timing/cupti_abi.h"
-#include "xferscope/terms.h"
+#include "xferscope/trace.h"
 
 enum {
     INVALID_PARAMETER = 1,
@@ -55,6 +56,8 @@ static size_t record_bytes(int kind)
     case SIM_CUPTI_KERNEL:
     case SIM_CUPTI_CONCURRENT_KERNEL:
         return sizeof(struct sim_cupti_kernel);
+    case SIM_CUPTI_COUNTER:
+        return sizeof(struct sim_cupti_counter);
     }
     return 0;
 }
@@ -215,6 +218,55 @@ static void write_kernel(const struct xferscope_simgpu_activity *a, int kind)
     }
 }
 
+/* The counters that were asked for, by number. */
+static uint32_t counters;
+
+static int counter_of(const struct xferscope_simgpu_activity *a)
+{
+    if (a->what == XFERSCOPE_SIMGPU_FAULT)
+        return a->dst_device < 0 ? XCP_COUNTER_CPU_FAULT : XCP_COUNTER_GPU_FAULT;
+    if (a->src_device >= 0 && a->dst_device >= 0)
+        return XCP_COUNTER_DTOD;
+    return a->dst_device < 0 ? XCP_COUNTER_DTOH : XCP_COUNTER_HTOD;
+}
+
+static int access_kind(const struct xferscope_simgpu_activity *a)
+{
+    return a->write ? XFT_ACCESS_WRITE : XFT_ACCESS_READ;
+}
+
+static uint32_t device_number(int device)
+{
+    return device < 0 ? 0 : (uint32_t)device; /* as CUPTI has it: the host is 0, too */
+}
+
+static void write_counter(const struct xferscope_simgpu_activity *a)
+{
+    int counter = counter_of(a);
+    bool host = counter == XCP_COUNTER_CPU_FAULT, fault = a->what == XFERSCOPE_SIMGPU_FAULT;
+    struct sim_cupti_counter *r;
+
+    if (!(counters & 1u << counter) || !(r = room_for(sizeof(*r))))
+        return;
+    *r = (struct sim_cupti_counter){.kind = SIM_CUPTI_COUNTER,
+                                    .counter = counter,
+                                    .value = a->bytes,
+                                    .start = client_time(a->start_ns),
+                                    .end = host ? 0 : client_time(a->end_ns),
+                                    .address = (uint64_t)(uintptr_t)a->address,
+                                    .src = device_number(fault ? a->dst_device : a->src_device),
+                                    .dst = device_number(a->dst_device),
+                                    .process = (uint32_t)getpid(),
+                                    .flags = (uint32_t)(fault ? access_kind(a) : a->cause)};
+    if (fault)
+        r->value = host ? (uint64_t)(uintptr_t)a->instruction : a->count;
+}
+
+static bool is_counter(const struct xferscope_simgpu_activity *a)
+{
+    return a->what == XFERSCOPE_SIMGPU_MIGRATION || a->what == XFERSCOPE_SIMGPU_FAULT;
+}
+
 static void on_activity(const struct xferscope_simgpu_activity *a)
 {
     bool between_devices = a->what == XFERSCOPE_SIMGPU_COPY && copy_kind(a) == XCP_COPY_PTOP;
@@ -232,6 +284,8 @@ static void on_activity(const struct xferscope_simgpu_activity *a)
         write_kernel(a, SIM_CUPTI_CONCURRENT_KERNEL);
     else if (a->what == XFERSCOPE_SIMGPU_KERNEL && enabled[SIM_CUPTI_KERNEL])
         write_kernel(a, SIM_CUPTI_KERNEL);
+    else if (is_counter(a) && enabled[SIM_CUPTI_COUNTER])
+        write_counter(a);
     pthread_mutex_unlock(&lock);
 }
 
@@ -366,6 +420,21 @@ API(ActivityEnable, (int kind))
 API(ActivityDisable, (int kind))
 {
     return set_kind(kind, false);
+}
+
+API(ActivityConfigureUnifiedMemoryCounter, (struct xcp_counter_config * config, uint32_t count))
+{
+    if (!config || !count)
+        return INVALID_PARAMETER;
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t bit =
+            config[i].counter > 0 && config[i].counter < 32 ? 1u << config[i].counter : 0;
+
+        counters = config[i].enable ? counters | bit : counters & ~bit;
+    }
+    pthread_mutex_unlock(&lock);
+    return XCP_SUCCESS;
 }
 
 API(ActivityFlushAll, (uint32_t flag))

@@ -15,6 +15,7 @@ enum sim_cupti_kind {
     SIM_CUPTI_KERNEL = 3,
     SIM_CUPTI_CONCURRENT_KERNEL = 10,
     SIM_CUPTI_MEMCPY2 = 22, /* between devices */
+    SIM_CUPTI_COUNTER = 25, /* of managed memory */
 };
 
 struct sim_cupti_memcpy { /* CUpti_ActivityMemcpy6 */
@@ -82,6 +83,14 @@ struct sim_cupti_kernel { /* CUpti_ActivityKernel10 */
     uint64_t local_total_2;
     uint32_t max_cluster, max_active_clusters;
     uint8_t device_launched, padding3[7];
+};
+
+struct sim_cupti_counter { /* CUpti_ActivityUnifiedMemoryCounter3 */
+    int kind;
+    int counter;
+    uint64_t value, start, end, address;
+    uint32_t src, dst, stream, process, flags, pad;
+    uint64_t processors[5];
 };
 
 #endif

@@ -52,8 +52,17 @@ static uint64_t access_ns(const void *address, size_t bytes, int device, bool wr
         return 0;
     if (r->memory == XFT_MEM_MANAGED) {
         moved = sim_managed_move(r, address, bytes, device, &from);
-        if (moved)
-            return sim_managed_ns(moved, from, device, XFP_DEMAND);
+        if (moved) {
+            ns = sim_managed_ns(moved, from, device, XFP_DEMAND);
+            sim_report_migration(&(struct sim_migration){.address = address,
+                                                         .bytes = moved,
+                                                         .from = from,
+                                                         .to = device,
+                                                         .start = sim_thread.kernel_start,
+                                                         .ns = ns,
+                                                         .write = write});
+            return ns;
+        }
     } else if (r->memory != XFT_MEM_DEVICE || r->device != device) {
         there = (struct xfp_place){r->memory, r->memory == XFT_MEM_DEVICE ? r->device : -1,
                                    r->memory == XFT_MEM_DEVICE ? -1 : r->numa};

@@ -69,6 +69,17 @@ int sim_managed_where(const struct sim_range *range, const void *address);
  * to where the first of them was. */
 size_t sim_managed_move(struct sim_range *range, const void *address, size_t bytes, int device,
                         int *from);
+/* Tells the hooks that managed memory moved, with the fault that made it when it was touched. */
+struct sim_migration {
+    const void *address;
+    size_t bytes;
+    int from, to;
+    uint64_t start, ns;
+    bool prefetched;
+    bool write;
+    const void *instruction; /* of the host's access */
+};
+void sim_report_migration(const struct sim_migration *m);
 /* Time for moving so many bytes of managed memory between places. */
 uint64_t sim_managed_ns(size_t bytes, int from, int to, enum xfp_method method);
 

@@ -200,6 +200,8 @@ SIM_API(cuMemRangeGetAttributes, SIM_CTX,
 SIM_EXPORT void xferscope_simgpu_touch(const void *address, size_t bytes, int write)
 {
     bool in_kernel = sim_thread.kernel_ns != NULL;
+    struct sim_migration m = {
+        .address = address, .write = write != 0, .instruction = __builtin_return_address(0)};
     int to = in_kernel ? sim_thread.kernel_device : -1, from = -1;
     struct sim_range *r;
     uint64_t ns = 0;
@@ -211,6 +213,12 @@ SIM_EXPORT void xferscope_simgpu_touch(const void *address, size_t bytes, int wr
     if (r && r->memory == XFT_MEM_MANAGED) {
         moved = sim_managed_move(r, address, bytes, to, &from);
         ns = moved ? sim_managed_ns(moved, from, to, XFP_DEMAND) : 0;
+        m.start = in_kernel ? sim_thread.kernel_start + *sim_thread.kernel_ns : sim_now();
+        m.bytes = moved;
+        m.from = from;
+        m.to = to;
+        m.ns = ns;
+        sim_report_migration(&m);
     } else if (r && in_kernel && r->memory != XFT_MEM_DEVICE) {
         struct xfp_place host = {r->memory, -1, r->numa}, device = {XFT_MEM_DEVICE, to, -1};
 

@@ -202,6 +202,8 @@ static uint64_t run_kernel(struct sim_op *op, uint64_t ready)
 {
     const struct sim_kernel *k = &op->u.kernel;
     int device = op->stream->context->device;
+
+    sim_thread.kernel_start = ready;
     uint64_t end = k->gate ? run_gate(k, ready) : ready + sim_kernel_run(k, device);
     struct xferscope_simgpu_activity a = {.what = XFERSCOPE_SIMGPU_KERNEL,
                                           .start_ns = ready,
@@ -233,13 +235,20 @@ static uint64_t run_prefetch(struct sim_op *op, uint64_t ready)
     struct sim_range *range = sim_range_at(op->u.prefetch.start);
     uint64_t ns;
     size_t bytes;
-    int from;
+    int from = -1;
 
     if (!range || range->memory != XFT_MEM_MANAGED)
         return ready; /* freed since */
     bytes = sim_managed_move(range, op->u.prefetch.start, op->u.prefetch.bytes,
                              op->u.prefetch.device, &from);
     ns = bytes ? sim_managed_ns(bytes, from, op->u.prefetch.device, XFP_PREFETCH) : 0;
+    sim_report_migration(&(struct sim_migration){.address = op->u.prefetch.start,
+                                                 .bytes = bytes,
+                                                 .from = from,
+                                                 .to = op->u.prefetch.device,
+                                                 .start = ready,
+                                                 .ns = ns,
+                                                 .prefetched = true});
     return ready + ns;
 }
 

@@ -146,6 +146,7 @@ struct sim_thread {
     uint64_t *kernel_ns;  /* inside a host twin: time of what it touches */
     uint64_t *kernel_set; /* and of the kernel itself */
     int kernel_device;
+    uint64_t kernel_start;
 };
 extern _Thread_local struct sim_thread sim_thread;
 extern bool sim_initialised;
