@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Comm|Scope's cases and the same ones of xferscope probe, side by side, as Markdown tables.
 
-usage: compare_commscope.py COMMSCOPE BUILD MINUTES MIN_TIME REPETITIONS (see compare_commscope.sh)
+usage: compare_commscope.py COMMSCOPE BUILD MINUTES MIN_TIME REPETITIONS FILTER (see compare_commscope.sh)
 """
 import collections
+import csv
 import dataclasses
+import io
 import json
 import os
 import re
@@ -19,18 +21,17 @@ import peers
 
 LIMIT = 0.03
 LOG_SIZES = (16, 20, 24, 26)
-SIZES = "64K:64M"
 
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """Cases measured together. Places: which numbers follow a case's name."""
+    """Cases with the same places: which numbers follow a case's name."""
     title: str
     places: str
     cases: dict  # Comm|Scope's name: the benchmark of xferscope probe
-    options: tuple = ("--no-flush",)
 
 
+# Not compared: what Comm|Scope 0.12 does not measure (compare_commscope.md says why).
 GROUPS = (
     Group("explicit copies", "NUMA/GPU", {
         "Comm_cudaMemcpyAsync_PinnedToGPU": "copy/registered/h2d/gpu{1}",
@@ -39,8 +40,6 @@ GROUPS = (
         "Comm_cudaMemcpyAsync_GPUToHost": "copy/pageable/d2h/gpu{1}",
         "Comm_cudaMemcpyAsync_WCToGPU": "copy/write-combined/h2d/gpu{1}",
         "Comm_cudaMemcpyAsync_GPUToWC": "copy/write-combined/d2h/gpu{1}",
-    }),
-    Group("explicit copies both ways", "NUMA/GPU", {
         "Comm_cudaMemcpyAsync_Duplex_Pinned": "both-ways/copy/pinned/gpu{1}",
         "Comm_cudaMemcpyAsync_Duplex_Host": "both-ways/copy/pageable/gpu{1}",
     }),
@@ -52,10 +51,7 @@ GROUPS = (
     Group("managed memory", "NUMA/GPU", {
         "Comm_UM_Prefetch_HostToGPU": "prefetch/managed/h2d/gpu{1}",
         "Comm_UM_Prefetch_GPUToHost": "prefetch/managed/d2h/gpu{1}",
-        "Comm_Prefetch_Duplex_HostGPU": "both-ways/prefetch/managed/gpu{1}",
         "Comm_UM_Demand_HostToGPU": "demand/managed/h2d/gpu{1}",
-        "Comm_UM_Demand_GPUToHost": "demand/managed/d2h/gpu{1}",
-        "Comm_Demand_Duplex_HostGPU": "both-ways/demand/managed/gpu{1}",
     }),
     Group("between GPUs", "GPU/GPU", {
         "Comm_cudaMemcpyPeerAsync_GPUToGPUPeer": "copy/peer/p2p/gpu{0}-gpu{1}",
@@ -111,13 +107,13 @@ def peer_figures(text):
 class CommScope:
     """Comm|Scope's program and its rule."""
 
-    def __init__(self, program, min_time, repetitions):
+    def __init__(self, program, min_time, repetitions, pattern):
         self.program, self.min_time, self.repetitions = program, min_time, repetitions
-        self.names = self.list_names()
+        self.names = self.list_names(pattern)
 
-    def list_names(self):
+    def list_names(self, pattern):
         text, _ = peers.run_timed([self.program, "--benchmark_list_tests=true"])
-        names = [name for name in text.splitlines() if split_name(name)]
+        names = [name for name in text.splitlines() if split_name(name) and re.search(pattern, name)]
         if not names:
             raise peers.CompareError("Comm|Scope lists no case that this script knows")
         return names
@@ -135,7 +131,7 @@ class CommScope:
     def command(self, cases):
         names = "|".join(sorted({case for case, _, _ in cases}))
         places = "|".join(sorted({f"{a}/{b}" for _, (a, b), _ in cases}))
-        logs = "|".join(str(log) for log in LOG_SIZES)
+        logs = "|".join(str(log) for log in sorted({size.bit_length() - 1 for _, _, size in cases}))
         return [self.program, rf"--benchmark_filter=^({names})/({places})/log2\(N\):({logs})(/|$)",
                 f"--benchmark_min_time={self.min_time}", f"--benchmark_repetitions={self.repetitions}",
                 "--benchmark_out_format=json"]
@@ -155,17 +151,6 @@ class CommScope:
         return figures, failed, seconds
 
 
-@dataclasses.dataclass
-class Result:
-    """A group's outcome: rows (case, size, theirs, ours), wall times, cases without a figure."""
-    group: Group
-    rows: list
-    their_seconds: float
-    our_seconds: float
-    our_points: int
-    missing: list
-
-
 def own_names(group, case, places):
     """Its benchmark, on a machine with several NUMA nodes and on one with a single node."""
     name = group.cases[case].format(*places)
@@ -175,19 +160,26 @@ def own_names(group, case, places):
 
 
 class OwnRuns:
-    """Runs of the probe over a group's benchmarks, gathered."""
+    """Runs of the probe over exactly the cases chosen, size by size, gathered."""
 
-    def __init__(self, probe, group, cases):
-        stems = sorted({group.cases[case].rsplit("/", 1)[0] for case, _, _ in cases})
-        self.probe, self.options, self.pattern = probe, group.options, f"^({'|'.join(stems)})/"
+    def __init__(self, probe, chosen):
+        self.probe = probe
+        self.stems = collections.defaultdict(set)
+        for group, cases in chosen:
+            for case, _, size in cases:
+                self.stems[size].add(group.cases[case].rsplit("/", 1)[0])
         self.figures, self.seconds = collections.defaultdict(list), []
 
     def run(self, times):
         for _ in range(times):
-            figures, took = self.probe.measure(self.pattern, SIZES, *self.options)
-            self.seconds.append(took)
-            for key, figure in figures.items():
-                self.figures[key].append(figure)
+            together = 0
+            for size, stems in sorted(self.stems.items()):
+                figures, took = self.probe.measure(f"^({'|'.join(sorted(stems))})/", f"{size}:{size}",
+                                                   "--no-flush")
+                together += took
+                for key, figure in figures.items():
+                    self.figures[key].append(figure)
+            self.seconds.append(together)
 
     def find(self, names, size):
         """The benchmark found and the median of its runs."""
@@ -196,96 +188,145 @@ class OwnRuns:
                 return name, peers.of_runs(self.figures[name, size])
         return names[-1], None
 
-    def points(self):
-        return len({key for key in self.figures if "node" in key[0]} or self.figures)
+
+@dataclasses.dataclass
+class Row:
+    """A case that both measured."""
+    case: str
+    places: tuple
+    size: int
+    benchmark: str
+    theirs: peers.Figure
+    ours: peers.Figure
+
+    @property
+    def ratio(self):
+        return self.ours.gbps / self.theirs.gbps
+
+    @property
+    def title(self):
+        return f"{self.case}/{self.places[0]}/{self.places[1]}"
 
 
-def measure_group(peer, probe, group, limit_s):
-    """Half of the probe's runs before Comm|Scope's, the others after it."""
-    cases = peer.applying(group)
-    if not cases:
-        return None
-    own_runs = OwnRuns(probe, group, cases)
-    own_runs.run(peer.repetitions // 2)
-    theirs, failed, their_seconds = peer.measure(cases, limit_s)
-    own_runs.run(peer.repetitions - peer.repetitions // 2)
+def match(group, cases, theirs, failed, own_runs):
+    """The rows of a group, and what was left out."""
     rows, missing = [], []
-    for key in cases:
-        case, places, size = key
+    for case, places, size in cases:
         name, own = own_runs.find(own_names(group, case, places), size)
-        other = theirs.get(key)
+        other = theirs.get((case, places, size))
         if own and other:
-            rows.append((key, name, other, own))
+            rows.append(Row(case, places, size, name, other, own))
             continue
-        why = ("Comm|Scope reports an error" if key in failed else
+        why = ("Comm|Scope reports an error" if (case, places, size) in failed else
                "no figure by " + ("xferscope" if other else "Comm|Scope in its time"))
         missing.append(f"{case}/{places[0]}/{places[1]} {peers.size_text(size)}: {why}")
-    return Result(group, rows, their_seconds, statistics.median(own_runs.seconds), own_runs.points(), missing)
+    return rows, missing
 
 
-def print_group(result):
-    rows = []
-    for (case, places, size), name, theirs, ours in result.rows:
-        rows.append([f"{case}/{places[0]}/{places[1]}", name, peers.size_text(size), f"{theirs.gbps:.2f}",
-                     peers.percent(theirs.spread), f"{ours.gbps:.2f}", peers.percent(ours.spread),
-                     f"{ours.gbps / theirs.gbps:.3f}"])
-    print(f"\n### {result.group.title[0].upper()}{result.group.title[1:]}\n")
-    print(peers.markdown(["Comm\\|Scope's case", "xferscope probe", "size", "Comm\\|Scope GB/s", "spread %",
-                          "xferscope GB/s", "spread %", "ratio"], rows))
-    for text in result.missing:
+def print_group(group, rows, missing):
+    print(f"\n### {group.title[0].upper()}{group.title[1:]}\n")
+    print(peers.markdown(
+        ["Comm\\|Scope's case", "xferscope probe", "size", "Comm\\|Scope GB/s", "spread %", "xferscope GB/s",
+         "spread %", "ratio"],
+        [[row.title, row.benchmark, peers.size_text(row.size), f"{row.theirs.gbps:.2f}",
+          peers.percent(row.theirs.spread), f"{row.ours.gbps:.2f}", peers.percent(row.ours.spread),
+          f"{row.ratio:.3f}"] for row in rows]))
+    for text in missing:
         print(f"\nLeft out: {text}.")
 
 
-def median_spread(results, which):
-    spreads = [row[which].spread for result in results for row in result.rows if row[which].spread is not None]
-    return statistics.median(spreads) if spreads else None
+def median_spread(figures):
+    spreads = [figure.spread for figure in figures if figure.spread is not None]
+    return peers.percent(statistics.median(spreads)) if spreads else ""
 
 
-def print_times(results):
-    """Wall time and spread of the groups, and of all together."""
-    rows = []
-    for title, some in [(r.group.title, [r]) for r in results] + [("together", results)]:
-        theirs, ours = sum(r.their_seconds for r in some), sum(r.our_seconds for r in some)
-        rows.append([title, str(sum(len(r.rows) for r in some)), f"{theirs:.1f}",
-                     peers.percent(median_spread(some, 2)), str(sum(r.our_points for r in some)), f"{ours:.1f}",
-                     peers.percent(median_spread(some, 3)), f"{theirs / ours:.1f}"])
-    print("\n### Wall time\n")
-    print(peers.markdown(["", "cases in common", "Comm\\|Scope s", "spread %", "xferscope: points", "s", "spread %",
-                          "times faster"], rows))
+def print_times(rows, their_seconds, own_runs):
+    ours = statistics.median(own_runs.seconds)
+    print("\n### Wall time of these cases\n")
+    print(peers.markdown(["", "cases", "s", "spread, median %"], [
+        ["Comm\\|Scope", str(len(rows)), f"{their_seconds:.1f}", median_spread([row.theirs for row in rows])],
+        ["xferscope probe", str(len(rows)), f"{ours:.1f}", median_spread([row.ours for row in rows])]]))
+    print(f"\nxferscope is {their_seconds / ours:.1f} times as fast; its spread is equal or smaller in "
+          f"{sum(row.ours.spread <= row.theirs.spread for row in rows if row.theirs.spread is not None)} of "
+          f"{len(rows)} cases.")
 
 
-def differing(results):
-    return [(row, row[3].gbps / row[2].gbps - 1) for result in results for row in result.rows
-            if abs(row[3].gbps / row[2].gbps - 1) > LIMIT]
+def rule_figures(build):
+    """{(case, bytes): {variant: GB/s}} of the program commscope_rule, {} where it was not built."""
+    program = os.path.join(build, "bin", "programs", "commscope_rule")
+    if not os.path.exists(program):
+        return {}
+    text, _ = peers.run_timed([program, *map(str, LOG_SIZES)])
+    figures = collections.defaultdict(dict)
+    for line in csv.DictReader(io.StringIO(text)):
+        figures[line["case"], int(line["bytes"])][line["variant"]] = float(line["gbps"])
+    return figures
 
 
-def main(program, build, minutes, min_time, repetitions):
-    peer, probe = CommScope(program, min_time, repetitions), peers.Probe(build)
-    until = time.monotonic() + minutes * 60
+def reason(row, variants):
+    """The one change to Comm|Scope's rule that gives the probe's figure, if that rule gives Comm|Scope's."""
+    if abs(variants.get("rule", 0) / row.theirs.gbps - 1) > LIMIT:
+        return "Comm\\|Scope's figure was not met again"
+    for variant, gbps in variants.items():
+        if variant != "rule" and abs(gbps / row.ours.gbps - 1) <= LIMIT:
+            return variant
+    return "none of these"
+
+
+def print_reasons(rows, figures):
+    print(f"\n### More than {LIMIT * 100:.0f} % apart\n")
+    table = []
+    for row in rows:
+        variants = figures.get((row.case, row.size), {})
+        changed = ", ".join(f"{name} {gbps:.2f}" for name, gbps in variants.items() if name != "rule")
+        table.append([row.title, peers.size_text(row.size), f"{row.theirs.gbps:.2f}",
+                      f"{variants['rule']:.2f}" if variants else "", changed, f"{row.ours.gbps:.2f}",
+                      reason(row, variants) if variants else "not measured"])
+    print(peers.markdown(["case", "size", "Comm\\|Scope GB/s", "its rule, by us", "the rule changed",
+                          "xferscope GB/s", "explained by"], table))
+
+
+def print_commands(peer, chosen, own_runs):
+    for _, cases in chosen:
+        arguments = " ".join(f"'{argument}'" for argument in peer.command(cases)[1:])
+        print(f"    {os.path.basename(peer.program)} {arguments}")
+    for command in own_runs.probe.commands[:len(own_runs.stems)]:
+        print(f"    {command}")
+
+
+def main(program, build, minutes, min_time, repetitions, pattern):
+    peer = CommScope(program, min_time, repetitions, pattern)
+    chosen = [(group, cases) for group, cases in ((g, peer.applying(g)) for g in GROUPS) if cases]
+    own_runs = OwnRuns(peers.Probe(build), chosen)
+    until, their_seconds, rows = time.monotonic() + minutes * 60, 0, []
     print(f"{peers.machine_line()}; Comm|Scope: at least {min_time:g} s, {repetitions} repetitions; xferscope: "
           f"its own rule, {repetitions} runs. Spread: standard deviation of the repetitions or runs over their "
-          "mean; its medians below.\n")
-    results = []
-    for group in GROUPS:
-        result = measure_group(peer, probe, group, until - time.monotonic())
-        if result:
-            results.append(result)
-            print(f"    {os.path.basename(program)} '" + "' '".join(peer.command(peer.applying(group))[1:]) + "'")
-            print(f"    {probe.commands[-1]}")
-    for result in results:
-        print_group(result)
-    if not any(result.rows for result in results):
+          "mean.\n")
+    own_runs.run(repetitions // 2)
+    measured = []
+    for group, cases in chosen:
+        theirs, failed, took = peer.measure(cases, until - time.monotonic())
+        their_seconds += took
+        measured.append((group, cases, theirs, failed))
+    own_runs.run(repetitions - repetitions // 2)
+    print_commands(peer, chosen, own_runs)
+    for group, cases, theirs, failed in measured:
+        of_group, missing = match(group, cases, theirs, failed, own_runs)
+        print_group(group, of_group, missing)
+        rows += of_group
+    if not rows:
         raise peers.CompareError("Comm|Scope gave no figure")
-    print_times(results)
-    different = differing(results)
-    print(f"\nWithin {LIMIT * 100:.0f} %: {sum(len(r.rows) for r in results) - len(different)} of "
-          f"{sum(len(r.rows) for r in results)} cases.")
+    print_times(rows, their_seconds, own_runs)
+    different = [row for row in rows if abs(row.ratio - 1) > LIMIT]
+    print(f"\nWithin {LIMIT * 100:.0f} %: {len(rows) - len(different)} of {len(rows)} cases.")
+    if different:
+        print_reasons(different, rule_figures(build))
     return 3 if different else 0
 
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(sys.argv[1], sys.argv[2], float(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5])))
+        sys.exit(main(sys.argv[1], sys.argv[2], float(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5]), sys.argv[6]))
     except peers.CompareError as error:
         print(f"compare_commscope: {error}", file=sys.stderr)
         sys.exit(1)

@@ -14,7 +14,7 @@ MIB = 1 << 20
 PEER = """#!/bin/sh
 case "$*" in --benchmark_list_tests=true) cat {folder}/list; exit ;; esac
 for a; do case "$a" in
-    --benchmark_filter=*Pinned*) results={folder}/copies ;;
+    --benchmark_filter=*Pinned*20*) results={folder}/copies ;;
     --benchmark_filter=*Peer*) results={folder}/peers ;;
     --benchmark_filter=*) exit 7 ;;
     --benchmark_out=*) out=${{a#*=}} ;;
@@ -24,9 +24,11 @@ esac; done
 cat "$results" >"$out"
 """
 OWN = """#!/bin/sh
-case "$*" in "probe --quiet --sizes 64K:64M --filter "*" --no-flush -o "*) ;; *) exit 9 ;; esac
+case "$*" in "probe --quiet --sizes 1048576:1048576 --filter "*" --no-flush -o "*) profile={folder}/profile ;;
+"probe --quiet --sizes 16777216:16777216 --filter ^(copy/write-combined/h2d)/ "*) profile={folder}/empty ;;
+*) exit 9 ;; esac
 for last; do :; done
-cp {folder}/profile "$last"
+cp "$profile" "$last"
 """
 LIST = ["Comm|Scope 0.0.0", "Comm_cudaMemcpyAsync_PinnedToGPU/0/0/log2(N):20/manual_time",
         "Comm_cudaMemcpyAsync_PinnedToGPU/0/0/log2(N):21/manual_time",
@@ -62,26 +64,37 @@ def profile(near):
     return json.dumps({"paths": [{"name": n, "points": p} for n, p in paths.items()], "concurrent": [both]})
 
 
+RULE = """#!/bin/sh
+[ "$*" = "16 20 24 26" ] || exit 9
+echo case,bytes,variant,n,gbps
+echo Comm_cudaMemcpyAsync_PinnedToGPU,1048576,rule,99,20.1
+echo Comm_cudaMemcpyAsync_PinnedToGPU,1048576,unmodified,99,{unmodified}
+echo Comm_cudaMemcpyAsync_PinnedToGPU,1048576,queued,99,47
+"""
+
+
 class Compare(unittest.TestCase):
-    def run_script(self, copies, own_profile=profile(40), names=None):
+    def run_script(self, copies, own_profile=profile(40), names=None, rule=None):
         peers = results(runs(LIST[6], [400, 400, 408]))
         with tempfile.TemporaryDirectory() as folder:
-            os.makedirs(os.path.join(folder, "bin"))
+            os.makedirs(os.path.join(folder, "bin", "programs"))
             files = {"list": "\n".join(names or LIST) + "\n", "copies": copies, "peers": peers,
                      "profile": own_profile, "comm_scope": PEER.format(folder=folder),
-                     "bin/xferscope": OWN.format(folder=folder)}
+                     "bin/xferscope": OWN.format(folder=folder), "empty": profile(40).replace("copy/", "no/")}
+            if rule:
+                files["bin/programs/commscope_rule"] = rule
             for name, text in files.items():
                 path = os.path.join(folder, name)
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(text)
                 os.chmod(path, 0o755)
             program = os.path.join(folder, "comm_scope")
-            return subprocess.run([SCRIPT, program, folder, "1", "0.1", "3"], capture_output=True, text=True,
-                                  check=False)
+            return subprocess.run([SCRIPT, program, folder, "1", "0.1", "3", "(20|21|24)/"],
+                                  capture_output=True, text=True, check=False)
 
     def rows(self, done):
         cells = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")]
-        return {row[0]: row[1:] for row in cells}
+        return {row[0]: row[1:] for row in reversed(cells)}
 
     def test_alike(self):
         entries = runs(LIST[1], [40, 39, 41]) + runs(LIST[4], [30, 30, 30]) + runs(LIST[3], [], error_occurred=True)
@@ -93,7 +106,7 @@ class Compare(unittest.TestCase):
         self.assertEqual(rows["Comm_cudaMemcpyAsync_PinnedToGPU/1/0"][4:], ["30.00", "0.00", "1.000"])
         self.assertEqual(rows["Comm_cudaMemcpyPeerAsync_Duplex_GPUGPUPeer/0/1"],
                          ["concurrent/peer/both/gpu0-gpu1", "1 MiB", "400.00", "1.15", "400.00", "0.00", "1.000"])
-        self.assertEqual(rows["together"][0], "3")
+        self.assertEqual(rows["xferscope probe"][0], "3")
         self.assertIn("Left out: Comm_cudaMemcpyAsync_WCToGPU/0/0 16 MiB: no figure by Comm|Scope", done.stdout)
         self.assertIn("Within 3 %: 3 of 3 cases.", done.stdout)
 
@@ -102,6 +115,16 @@ class Compare(unittest.TestCase):
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
         self.assertEqual(self.rows(done)["Comm_cudaMemcpyAsync_PinnedToGPU/0/0"][-1], "1.053")
         self.assertIn("Within 3 %: 1 of 2 cases.", done.stdout)
+        self.assertTrue(done.stdout.rstrip().endswith("| not measured |"))
+
+    def test_a_difference_is_explained(self):
+        """By the change that gives the probe's figure, provided that the rule gives Comm|Scope's."""
+        for theirs, unmodified, explanation in ((20, 40.2, "unmodified"), (20, 30, "none of these"),
+                                                (24, 40.2, "Comm\\|Scope's figure was not met again")):
+            done = self.run_script(results(runs(LIST[1], [theirs])), rule=RULE.format(unmodified=unmodified))
+            self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+            last = done.stdout.rstrip().splitlines()[-1].strip("| ").split(" | ")
+            self.assertEqual(last[3:], ["20.10", f"unmodified {unmodified:.2f}, queued 47.00", "40.00", explanation])
 
     def test_an_error_shows(self):
         entries = runs(LIST[1], [40]) + [{"run_name": LIST[3], "error_occurred": True}]
@@ -116,7 +139,7 @@ class Compare(unittest.TestCase):
         self.assertIn("PinnedToGPU/1/0 1 MiB: no figure by Comm|Scope in its time", done.stdout)
 
     def test_nothing_to_compare(self):
-        done = self.run_script(results([]), names=["Comm_unknown/0/0/log2(N):20"])
+        done = self.run_script(results([]), names=["Comm_unknown/0/0/log2(N):20/x"])
         self.assertEqual(done.returncode, 1)
         self.assertIn("gave no figure", done.stderr)
         done = self.run_script(results([]), names=["nothing"])
