@@ -108,7 +108,10 @@ void xfs_recorder_finish(struct xfs_recorder *recorder)
         return;
     }
     pthread_mutex_lock(&recorder->pack_lock);
-    if (!rewrite_file(recorder))
+    bool good = rewrite_file(recorder);
+    if (!good && xfs_write_trouble_was_said())
+        xfs_verbose("cannot complete %s: %s", recorder->file.path, strerrordesc_np(errno));
+    else if (!good)
         xfs_log("cannot complete %s: %s; it is readable as it is", recorder->file.path,
                 strerrordesc_np(errno));
     else

@@ -62,6 +62,9 @@ void xfs_count_records_lost(struct xfs_recorder *recorder, uint64_t n); /* devic
 /* Writes a slab's events as an EVENTS segment. False when the file could not take them. */
 bool xfs_write_slab(struct xfs_recorder *recorder, const struct xft_slab *slab);
 
+/* True once the program has been told that the file cannot take everything: once is enough. */
+bool xfs_write_trouble_was_said(void);
+
 /* Packs one list segment and appends it. */
 bool xfs_write_list(struct xfs_recorder *recorder, enum xft_segment_type type, const void *payload,
                     size_t bytes);

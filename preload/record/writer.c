@@ -14,9 +14,15 @@
 #define RETRY_S 1             /* after the file could not take a slab */
 #define SYMBOLS_S 10          /* at exit, in real time: somebody is waiting */
 
+static int said;
+
+bool xfs_write_trouble_was_said(void)
+{
+    return __atomic_load_n(&said, __ATOMIC_RELAXED) != 0;
+}
+
 static void say_once(const char *what)
 {
-    static int said;
     if (xfs_once(&said))
         xfs_log("%s: %s; going on, and counting what is lost", what, strerrordesc_np(errno));
 }

@@ -10,15 +10,14 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "../programs/runtime_api.h"
@@ -76,28 +75,20 @@ static void on_alarm(int signal_number)
     told->handled++;
 }
 
-static pthread_t interrupted;
-static atomic_bool over;
-
-/* As often as the kernel can: a timer's ticks would be few. */
-static void *interrupt(void *unused)
-{
-    while (!atomic_load(&over)) {
-        pthread_kill(interrupted, SIGPROF);
-        sched_yield();
-    }
-    return unused;
-}
-
-static pthread_t start_interrupting(void)
+/* Often, and yet so that the program gets on where a signal costs much (virtual machines). */
+static void start_interrupting(void)
 {
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
-    pthread_t thread;
-    interrupted = pthread_self();
-    sigaction(SIGPROF, &action, NULL);
-    if (pthread_create(&thread, NULL, interrupt, NULL) != 0)
-        die("pthread_create");
-    return thread;
+    struct itimerval often = {{0, 200}, {0, 200}};
+    sigaction(SIGALRM, &action, NULL);
+    if (setitimer(ITIMER_REAL, &often, NULL) != 0)
+        die("setitimer");
+}
+
+static void stop_interrupting(void)
+{
+    struct itimerval never = {{0, 0}, {0, 0}};
+    setitimer(ITIMER_REAL, &never, NULL);
 }
 
 /* Not known to be no address, as far as the compiler can see. */
@@ -133,15 +124,15 @@ int main(int argc, char **argv)
     bool all = strcmp(argv[3], "done") == 0 || strcmp(argv[3], "alarm") == 0;
     wanted = all ? copies : 0;
     bool alarmed = strcmp(argv[3], "alarm") == 0;
-    pthread_t interrupting = alarmed ? start_interrupting() : pthread_self();
+    if (alarmed)
+        start_interrupting();
     start_threads(threads, count);
     copy(0, strcmp(argv[3], "wait") == 0 ? 0 : copies);
     if (!all)
         return end(argv[3]);
     join_threads(threads, count);
-    atomic_store(&over, true);
     if (alarmed)
-        pthread_join(interrupting, NULL);
+        stop_interrupting();
     printf("%d threads, %llu copies each\n", count, (unsigned long long)copies);
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define TOLD_THREADS 64
+#define TOLD_SIZES 1021
 #define TOLD_HANDLER 4096 /* where a signal handler copies to */
 
 struct told {
@@ -19,7 +20,7 @@ struct told {
 
 static inline uint64_t told_size(uint64_t n)
 {
-    return 1 + n % 1021;
+    return 1 + n % TOLD_SIZES;
 }
 
 #endif
