@@ -246,7 +246,7 @@ const struct xfp_family xfp_family_alloc = {
     .summary = "the cost of allocating and freeing, of registering and unregistering",
     .method = XFP_COPY,
     .budget_s = 0.4,
-    .quick_budget_s = 0.08,
+    .quick_budget_s = 0.06,
     .enumerate = enumerate,
     .run = run,
 };

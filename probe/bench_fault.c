@@ -203,7 +203,7 @@ const struct xfp_family xfp_family_fault = {
     .summary = "latency of a page fault on managed memory",
     .method = XFP_DEMAND,
     .budget_s = 1.0,
-    .quick_budget_s = 0.2,
+    .quick_budget_s = 0.15,
     .enumerate = enumerate,
     .run = run,
 };

@@ -207,7 +207,7 @@ const struct xfp_family xfp_family_host_host = {
     .summary = "the driver's copies within the host, pageable to pinned and back",
     .method = XFP_COPY,
     .budget_s = 0.8,
-    .quick_budget_s = 0.12,
+    .quick_budget_s = 0.1,
     .enumerate = enumerate_driver,
     .run = run_driver,
 };
@@ -217,7 +217,7 @@ const struct xfp_family xfp_family_host_threads = {
     .summary = "the program's own copies within the host, by number of threads",
     .method = XFP_COPY,
     .budget_s = 0.8,
-    .quick_budget_s = 0.15,
+    .quick_budget_s = 0.1,
     .enumerate = enumerate_threads,
     .run = run_threads,
 };

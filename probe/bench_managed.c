@@ -345,7 +345,7 @@ static void enumerate_both(struct xfp_session *s, const struct xfp_family *famil
         .summary = text,                                                                           \
         .method = how,                                                                             \
         .budget_s = 1.0,                                                                           \
-        .quick_budget_s = 0.15,                                                                    \
+        .quick_budget_s = 0.12,                                                                    \
         .enumerate = lists,                                                                        \
         .run = runs,                                                                               \
     }

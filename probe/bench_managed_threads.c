@@ -102,7 +102,7 @@ const struct xfp_family xfp_family_demand_threads = {
     .summary = "managed memory touched by the host, by number of threads",
     .method = XFP_DEMAND,
     .budget_s = 0.8,
-    .quick_budget_s = 0.15,
+    .quick_budget_s = 0.12,
     .enumerate = enumerate,
     .run = run,
 };

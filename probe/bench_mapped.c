@@ -316,7 +316,7 @@ const struct xfp_family xfp_family_mapped_read = {
     .summary = "a kernel reads the other side's memory (zero-copy)",
     .method = XFP_MAPPED_READ,
     .budget_s = 0.7,
-    .quick_budget_s = 0.12,
+    .quick_budget_s = 0.1,
     .enumerate = enumerate_read,
     .run = run_one_way,
 };
@@ -326,7 +326,7 @@ const struct xfp_family xfp_family_mapped_write = {
     .summary = "a kernel writes the other side's memory (zero-copy)",
     .method = XFP_MAPPED_WRITE,
     .budget_s = 0.7,
-    .quick_budget_s = 0.12,
+    .quick_budget_s = 0.1,
     .enumerate = enumerate_write,
     .run = run_one_way,
 };
@@ -336,7 +336,7 @@ const struct xfp_family xfp_family_mapped_both = {
     .summary = "a kernel reads and another writes the other side's memory at once",
     .method = XFP_MAPPED_READ,
     .budget_s = 0.7,
-    .quick_budget_s = 0.12,
+    .quick_budget_s = 0.1,
     .enumerate = enumerate_both,
     .run = run_both,
 };

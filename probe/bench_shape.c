@@ -232,7 +232,7 @@ const struct xfp_family xfp_family_shape = {
     .summary = "2D and 3D copies of 4 MiB, by the length of a row",
     .method = XFP_COPY,
     .budget_s = 0.5,
-    .quick_budget_s = 0.08,
+    .quick_budget_s = 0.06,
     .enumerate = enumerate,
     .run = run,
 };

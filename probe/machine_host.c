@@ -87,10 +87,39 @@ static char *read_huge_pages(const char *root)
     return xfp_clean_text(from + 1);
 }
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+/* A hypervisor's signature, twelve characters of its own choice: "KVMKVMKVM". "" without one. */
+static const char *signature(char text[13])
+{
+    static const char *const known[][2] = {{"KVMKVMKVM", "KVM"},
+                                           {"Microsoft Hv", "Hyper-V"},
+                                           {"VMwareVMware", "VMware"},
+                                           {"XenVMMXenVMM", "Xen"}};
+    const unsigned leaf = 0x40000000;
+    unsigned a, parts[3] = {0};
+
+    __cpuid(leaf, a, parts[0], parts[1], parts[2]);
+    memcpy(text, parts, sizeof(parts));
+    text[12] = '\0';
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (!strcmp(text, known[i][0]))
+            return known[i][1];
+    return text;
+}
+#else
+static const char *signature(char text[13])
+{
+    text[0] = '\0';
+    return text;
+}
+#endif
+
 /* The processor says whether there is one (x86); its name is what the firmware calls itself. */
 static char *read_hypervisor(const char *root)
 {
-    char line[LINE_BYTES], *flags = NULL;
+    char line[LINE_BYTES], signed_by[13], *flags = NULL;
     bool x86, virtual;
     enum { FLAGS = 8192 };
 
@@ -107,6 +136,8 @@ static char *read_hypervisor(const char *root)
         xfp_first_line(root, "/sys/class/dmi/id/sys_vendor", line, sizeof(line));
     if (!virtual && !x86 && !strstr(line, "QEMU") && !strstr(line, "KVM") && !strstr(line, "xen"))
         return strdup(""); /* another architecture: a vendor's name does not tell */
+    if (!*line && virtual && !*root)
+        snprintf(line, sizeof(line), "%s", signature(signed_by));
     return *line ? xfp_clean_text(line) : strdup("of unknown make");
 }
 

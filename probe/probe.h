@@ -26,7 +26,7 @@ struct xfp_probe_options {
     const char *filter;            /* extended regular expression on names, NULL: all */
     uint64_t min_bytes, max_bytes; /* sizes: powers of two (four when quick) between them */
     int device;                    /* -1: all */
-    double time_limit_s;           /* for the whole sweep; 0: 5 s a benchmark, 0.55 s when quick */
+    double time_limit_s;           /* for the whole sweep; 0: what the benchmarks may need */
     bool quick, quiet, verify;
     bool paper; /* Comm|Scope's rule: each figure for at least a second, five times */
     bool flush; /* host memory out of the processor's caches before every copy that uses it */

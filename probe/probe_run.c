@@ -150,11 +150,11 @@ static int make_pattern(struct xfp_session *s, uint64_t most)
     return 0;
 }
 
-/* A sweep of copies. Nine benchmarks of one GPU: at most 27 s, or 2.7 s when quick. */
+/* A sweep of copies. Nine benchmarks of one GPU: at most 27 s, or 2 s when quick. */
 #define BENCH_S 3.0
 #define CHECKPOINT_NS 3000000000u
 #define PAPER_POINT_S 3.0 /* two forms of a second each, and what is not sampling */
-#define QUICK_BENCH_S 0.3
+#define QUICK_BENCH_S 0.22
 
 static double budget_s(const struct xfp_session *s, const struct xfp_bench *bench)
 {
