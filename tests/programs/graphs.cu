@@ -204,6 +204,8 @@ static void children(void)
     exec = instantiate(graph);
     check(cudaGraphExecChildGraphNodeSetParams(exec, node, other_child),
           "cudaGraphExecChildGraphNodeSetParams");
+    memset(pinned, 5, N);
+    check(cudaMemset(device, 5, N), "cudaMemset");
     check(cudaMemset(device2, 0, N), "cudaMemset");
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     launch(exec, 3, {1, N / 4, 0, 0, 1, N / 8}, "a child exchanged");
