@@ -131,11 +131,14 @@ static int once_collided(struct xfp_session *s, void *state, double *ns)
     }
 }
 
-/* A load that goes round in less memory makes no smaller measurement: the notice is left alone. */
+/* A load that goes round in less memory makes no smaller measurement: the notice is left alone. The
+ * simulated GPU has no caches to outdo. */
 static int make_load(struct xfp_session *s, struct collision *c, struct xfp_place host, size_t most)
 {
     struct xfp_place device = {XFT_MEM_DEVICE, c->device->ordinal, -1};
-    size_t room = 2 * most > LOAD_ROOM ? 2 * most : LOAD_ROOM;
+    size_t room = s->cu->simulated_now_ns ? LOAD_BYTES
+                  : 2 * most > LOAD_ROOM  ? 2 * most
+                                          : LOAD_ROOM;
     char notice[sizeof(s->notice)];
     int bad;
 
