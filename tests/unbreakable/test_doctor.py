@@ -10,7 +10,7 @@ from lab import BUILD, Bench, XFERSCOPE, environment, run
 
 CHECKS = [
     "library", "zstd", "unwind", "symbols", "settings", "preload", "memlock", "output", "clock",
-    "container", "driver", "GPUs", "NVML", "CUPTI", "permission",
+    "container", "python", "NVTX", "tools", "NUMA", "shm", "driver", "GPUs", "NVML", "CUPTI", "permission",
 ]
 # The same on every machine with the simulated GPU.
 GOLDEN = {
@@ -23,6 +23,8 @@ GOLDEN = {
     "settings": ("ok", "the environment sets nothing"),
     "driver": ("ok", "BUILD/lib/simgpu/libcuda.so.1, CUDA N"),
     "GPUs": ("warn", "1 simulated (Simulated H200): figures are the model's, not this machine's"),
+    "NVTX": ("ok", "no other tool takes NVTX ranges: record attaches itself"),
+    "tools": ("ok", "no other tool is injected into CUDA programs"),
     "NVML": ("ok", "not needed for a simulated GPU"),
     "permission": ("ok", "not needed for a simulated GPU"),
 }
@@ -99,6 +101,34 @@ class Doctor(Bench):
         checks = self.look(0, LD_PRELOAD=str(ILL / "fake_unwind" / "libunwind.so.8"))
         self.assertEqual(checks["preload"][0], "warn")
         self.assertIn("libunwind.so.8", checks["preload"][1])
+
+    def test_other_tools(self):
+        checks = self.look(0, NVTX_INJECTION64_PATH="/other/tool.so")
+        self.assertEqual(checks["NVTX"][0], "warn")
+        checks = self.look(0, CUDA_INJECTION64_PATH="/other/tool.so")
+        self.assertEqual(checks["tools"][0], "warn")
+        self.assertIn("/other/tool.so", checks["tools"][1])
+
+    def test_python(self):
+        wanted = {"python3.9": "warn", "python3.12": "ok", "python3.13": "ok", "python3.99": "warn"}
+        for name, verdict in wanted.items():
+            with self.subTest(name):
+                folder = self.folder / f"bin-{name}"
+                folder.mkdir()
+                (folder / name).write_text("")
+                (folder / name).chmod(0o755)
+                (folder / "python3").symlink_to(name)
+                checks = self.look(0, PATH=str(folder))
+                self.assertEqual(checks["python"][0], verdict)
+                self.assertIn(name, checks["python"][1])
+        self.assertEqual(self.look(0, PATH="/nowhere")["python"], ("ok", "no python3 on the path"))
+
+    @unittest.skipUnless((SIMGPU / "libcupti.so.13").exists(), "no simulated CUPTI")
+    def test_cupti(self):
+        """The one beside the driver is found, and is free; one that is none is passed over."""
+        checks = self.look(0)
+        self.assertEqual(checks["CUPTI"][0], "ok")
+        self.assertRegex(checks["CUPTI"][1], r"libcupti\.so\.1\d \(API \d+\), free$")
 
     def test_usage(self):
         for words in (["--format", "xml"], ["--format"], ["--no"], ["more"]):

@@ -86,6 +86,7 @@ static int examine(bool json)
     struct tally tally = {{0}};
     json_t *list = json ? json_array() : NULL;
     look_at_all(doctor_system_checks, doctor_system_count, &tally, list);
+    look_at_all(doctor_program_checks, doctor_program_count, &tally, list);
     look_at_all(doctor_cuda_checks, doctor_cuda_count, &tally, list);
     if (json)
         print_json(list, &tally);

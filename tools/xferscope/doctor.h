@@ -28,6 +28,10 @@ struct doctor_check {
 extern const struct doctor_check doctor_cuda_checks[];
 extern const size_t doctor_cuda_count;
 
+/* doctor_program.c: what programs bring with them, and other tools. */
+extern const struct doctor_check doctor_program_checks[];
+extern const size_t doctor_program_count;
+
 /* doctor_system.c: the recorder itself, and the system around it. */
 extern const struct doctor_check doctor_system_checks[];
 extern const size_t doctor_system_count;

@@ -138,7 +138,32 @@ static void look_at_nvml(struct doctor_finding *f)
 struct cupti_found {
     char path[512];
     unsigned version;
+    bool tried;      /* to subscribe, which takes a driver */
+    char taken[128]; /* why that failed; empty when it did not */
 };
+
+static void ignore(void *user, int domain, uint32_t call, const void *data)
+{
+    (void)user, (void)domain, (void)call, (void)data;
+}
+
+/* As the recorder will, and at once undone. */
+static void try_to_subscribe(const struct xcp_library *library, struct cupti_found *found)
+{
+    xcp_subscriber subscriber;
+    const char *text = NULL;
+    int (*init)(unsigned) = driver() ? (int (*)(unsigned))dlsym(driver(), "cuInit") : NULL;
+    if (!init || init(0) != XCU_SUCCESS || !library->Unsubscribe)
+        return;
+    int status = library->Subscribe(&subscriber, ignore, NULL);
+    found->tried = true;
+    if (status == 0)
+        library->Unsubscribe(subscriber);
+    else if (library->GetResultString && library->GetResultString(status, &text) == 0 && text)
+        snprintf(found->taken, sizeof found->taken, "%s", text);
+    else
+        snprintf(found->taken, sizeof found->taken, "error %d", status);
+}
 
 static bool accept_cupti(const struct xcp_library *library, const char *path, void *user)
 {
@@ -146,7 +171,10 @@ static bool accept_cupti(const struct xcp_library *library, const char *path, vo
     Dl_info info;
     bool named = dladdr((void *)(uintptr_t)library->GetVersion, &info) && info.dli_fname;
     snprintf(found->path, sizeof found->path, "%s", named ? info.dli_fname : path);
-    return library->GetVersion(&found->version) == 0;
+    if (!library->GetVersion || library->GetVersion(&found->version) != 0)
+        return false;
+    try_to_subscribe(library, found);
+    return true;
 }
 
 /* The soname's number is CUDA's. */
@@ -172,8 +200,12 @@ static void look_at_cupti(struct doctor_finding *f)
     if (most > 0 && cuda > most)
         doctor_say(f, DOCTOR_WARN, "%s (API %u) is newer than the driver, which knows CUDA %d: %s",
                    found.path, found.version, most, without);
+    else if (found.taken[0])
+        doctor_say(f, DOCTOR_WARN, "%s (API %u) does not let us in (%s): %s", found.path,
+                   found.version, found.taken, without);
     else
-        doctor_say(f, DOCTOR_OK, "%s (API %u)", found.path, found.version);
+        doctor_say(f, DOCTOR_OK, "%s (API %u)%s", found.path, found.version,
+                   found.tried ? ", free" : "");
 }
 
 /* -1 when the driver does not say. */
