@@ -2,7 +2,8 @@
  * The simulated GPU's driver with losses: what LOSSY_CUDA names moves a little less than it was
  * told, and says that all went well. For the benchmarks' looking at their data.
  *
- * LOSSY_CUDA is one of: read, write, chase (kernels), h2d, d2h, rows, batch, graph (copies).
+ * LOSSY_CUDA is one of: read, write, chase (kernels), h2d, d2h, h2h, rows, layers, batch, graph
+ * (copies).
  * LOSSY_CUDA_DRIVER is the simulated libcuda.so.1.
  */
 #include <dlfcn.h>
@@ -97,6 +98,24 @@ static xcu_result rows(const struct xcu_memcpy2d *copy, xcu_stream stream)
     return call(&less, stream);
 }
 
+static xcu_result layers(const struct xcu_memcpy3d *copy, xcu_stream stream)
+{
+    xcu_result (*call)(const struct xcu_memcpy3d *, xcu_stream);
+    struct xcu_memcpy3d less = *copy;
+
+    *(void **)&call = real("cuMemcpy3DAsync_v2");
+    less.width -= lossy("layers");
+    return call(&less, stream);
+}
+
+static xcu_result h2h(xcu_deviceptr dst, xcu_deviceptr src, size_t bytes)
+{
+    xcu_result (*call)(xcu_deviceptr, xcu_deviceptr, size_t);
+
+    *(void **)&call = real("cuMemcpy");
+    return call(dst, src, bytes - lossy("h2h"));
+}
+
 static xcu_result batch(xcu_deviceptr *dsts, xcu_deviceptr *srcs, size_t *sizes, size_t count,
                         struct xcu_copy_attributes *attributes, size_t *first, size_t kinds,
                         size_t *failed, xcu_stream stream)
@@ -126,7 +145,9 @@ static const struct {
     {"cuLaunchKernel", (void *)launch},
     {"cuMemcpyHtoDAsync", (void *)h2d},
     {"cuMemcpyDtoHAsync", (void *)d2h},
+    {"cuMemcpy", (void *)h2h},
     {"cuMemcpy2DAsync", (void *)rows},
+    {"cuMemcpy3DAsync", (void *)layers},
     {"cuMemcpyBatchAsync", (void *)batch},
     {"cuGraphLaunch", (void *)graph},
 };
@@ -174,4 +195,13 @@ EXPORT void xferscope_simgpu_touch(const void *address, size_t bytes, int write)
 
     *(void **)&call = real("xferscope_simgpu_touch");
     call(address, bytes, write);
+}
+
+EXPORT void xferscope_simgpu_host_copy(const char *table, size_t bytes, unsigned threads);
+EXPORT void xferscope_simgpu_host_copy(const char *table, size_t bytes, unsigned threads)
+{
+    void (*call)(const char *, size_t, unsigned);
+
+    *(void **)&call = real("xferscope_simgpu_host_copy");
+    call(table, bytes, threads);
 }
