@@ -258,7 +258,22 @@ static void transfer(struct pass *pass, const struct xft_event *event)
                                 priced ? fmax(0, achieved - best.ns) : NAN};
     if (pass->totals->phases.any)
         xfa_phases_transfer(&pass->totals->phases, &done);
+    xfa_contents_transfer(&pass->totals->contents, &done);
     run_step(pass, class, event->bytes, achieved);
+}
+
+static void count_same(void *context, enum xfa_same same, uint32_t class_index,
+                       uint32_t earlier_class, uint64_t bytes, double achieved_ns, bool sampled)
+{
+    struct xfa_totals *totals = context;
+    struct xfa_class *class = xfa_table_at(&totals->classes, class_index);
+    struct xfa_same_sum *sum = &class->figures.same[same];
+    bool timed = !isnan(achieved_ns);
+    sum_add(&sum->sum, bytes, timed ? achieved_ns : 0);
+    sum->timed += timed;
+    sum->sampled += sampled;
+    if (class->earlier[same] == 0) /* the first time leads to where it began */
+        class->earlier[same] = earlier_class + 1;
 }
 
 static bool on_device(unsigned kind)
@@ -282,6 +297,7 @@ static void gather_batch(void *context, const struct xfa_batch *batch)
             xfa_join_add(&pass->join, &batch->events[i]);
         else
             xfa_phases_gather(&pass->totals->phases, &batch->events[i]);
+        xfa_contents_gather(&pass->totals->contents, &batch->events[i]);
     }
 }
 
@@ -299,6 +315,8 @@ static void sum_batch(void *context, const struct xfa_batch *batch)
             transfer(pass, event);
         else if (event->kind == XFT_EVENT_RANGE_BEGIN || event->kind == XFT_EVENT_RANGE_END)
             xfa_phases_range(&pass->totals->phases, event);
+        else if (event->kind == XFT_EVENT_FREE)
+            xfa_contents_free(&pass->totals->contents, event);
     }
 }
 
@@ -313,10 +331,12 @@ void xfa_aggregate(struct xfa_totals *totals, struct xfa_trace *trace,
     xfa_trace_events(trace, gather_batch, &pass);
     xfa_join_ready(&pass.join);
     xfa_phases_ready(&totals->phases);
+    xfa_contents_ready(&totals->contents);
     xfa_trace_events(trace, sum_batch, &pass);
     for (size_t i = 0; i < pass.lanes.count; i++)
         run_end(&pass, xfa_table_at(&pass.lanes, i));
     xfa_phases_finish(&totals->phases);
+    xfa_contents_finish(&totals->contents, count_same, totals);
     xfa_join_unused(&pass.join, &totals->device_only, &totals->device_only_bytes);
     xfa_join_free(&pass.join);
     xfa_table_free(&pass.lanes);
@@ -326,4 +346,5 @@ void xfa_totals_free(struct xfa_totals *totals)
 {
     xfa_table_free(&totals->classes);
     xfa_phases_free(&totals->phases);
+    xfa_contents_release(&totals->contents);
 }

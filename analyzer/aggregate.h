@@ -5,6 +5,7 @@
 #ifndef XFA_AGGREGATE_H
 #define XFA_AGGREGATE_H
 
+#include "content.h"
 #include "figures.h"
 #include "join.h"
 #include "phases.h"
@@ -28,6 +29,7 @@ struct xfa_class {
     struct xfa_class_key key;
     struct xfa_figures figures;
     struct xfa_reach reach;
+    uint32_t earlier[XFA_SAMES]; /* index + 1 of the class that moved such bytes before */
 };
 
 struct xfa_totals {
@@ -36,6 +38,7 @@ struct xfa_totals {
     uint64_t failed, captured;               /* transfers that are in no class */
     uint64_t device_only, device_only_bytes; /* device copies without a recorded call */
     struct xfa_phases phases;
+    struct xfa_contents contents;
     uint64_t first_ns, last_ns; /* host clock of calls, 0 = no events */
 };
 

@@ -33,6 +33,15 @@ static void merge_small(struct xfa_figures *into, const struct xfa_figures *from
         from->small_limit > into->small_limit ? from->small_limit : into->small_limit;
 }
 
+static void merge_same(struct xfa_figures *into, const struct xfa_figures *from)
+{
+    for (size_t i = 0; i < XFA_SAMES; i++) {
+        merge_sum(&into->same[i].sum, &from->same[i].sum);
+        into->same[i].timed += from->same[i].timed;
+        into->same[i].sampled += from->same[i].sampled;
+    }
+}
+
 void xfa_figures_merge(struct xfa_figures *into, const struct xfa_figures *from)
 {
     merge_sizes(into, from);
@@ -52,6 +61,7 @@ void xfa_figures_merge(struct xfa_figures *into, const struct xfa_figures *from)
     merge_sum(&into->blocked, &from->blocked);
     merge_sum(&into->beyond, &from->beyond);
     merge_small(into, from);
+    merge_same(into, from);
 }
 
 double xfa_achieved_gbps(const struct xfa_figures *f)

@@ -8,12 +8,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "content.h"
 #include "xferscope/profile.h"
 
 struct xfa_sum {
     uint64_t transfers;
     uint64_t bytes;
     double ns;
+};
+
+/* Transfers whose bytes had moved before. */
+struct xfa_same_sum {
+    struct xfa_sum sum; /* ns: of those whose time is known */
+    uint64_t timed;     /* how many these are */
+    uint64_t sampled;   /* known by samples only */
 };
 
 #define XFA_SIZE_CLASSES 65 /* 0: nothing; n: sizes of n bits, from 2^(n-1) on */
@@ -49,6 +57,8 @@ struct xfa_figures {
     double small_batched_ns; /* one transfer per run instead */
     double small_error;      /* of the model, relative */
     uint64_t small_limit;    /* the half-bandwidth size */
+
+    struct xfa_same_sum same[XFA_SAMES]; /* by enum xfa_same; the first is not used */
 };
 
 void xfa_figures_merge(struct xfa_figures *into, const struct xfa_figures *from);

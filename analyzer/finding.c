@@ -7,9 +7,8 @@
 #include "alloc.h"
 
 static const struct xfa_finding_kind *const kinds[] = {
-    &xfa_finding_pageable,
-    &xfa_finding_small,
-    &xfa_finding_sync,
+    &xfa_finding_pageable, &xfa_finding_small,    &xfa_finding_sync,
+    &xfa_finding_repeated, &xfa_finding_returned, &xfa_finding_duplicate,
 };
 
 static bool worth_it(const struct xfa_gain *gain, double wall_ns)
@@ -75,7 +74,7 @@ static void add_site(struct xfa_finding *finding, const struct xfa_row *row,
     finding->sites = xfa_room(finding->sites, &finding->site_capacity, finding->site_count + 1,
                               sizeof *finding->sites);
     finding->sites[finding->site_count++] =
-        (struct xfa_finding_site){row, gain->transfers, gain->bytes, gain->lost_ns};
+        (struct xfa_finding_site){row, gain->transfers, gain->bytes, gain->lost_ns, gain->earlier};
     finding->transfers += gain->transfers;
     finding->bytes = xfa_add(finding->bytes, gain->bytes);
     finding->took_ns += gain->took_ns;

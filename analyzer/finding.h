@@ -25,7 +25,8 @@ struct xfa_gain {
     double error;     /* relative, of best_ns; NAN */
     const char *achieved_basis, *achievable_basis;
     const char *note;
-    char *fix; /* the caller frees it */
+    const struct xfa_site *earlier; /* the other end, where there is one; NULL */
+    char *fix;                      /* the caller frees it */
 };
 
 struct xfa_finding_kind {
@@ -36,5 +37,7 @@ struct xfa_finding_kind {
 };
 
 extern const struct xfa_finding_kind xfa_finding_pageable, xfa_finding_small, xfa_finding_sync;
+extern const struct xfa_finding_kind xfa_finding_repeated, xfa_finding_returned,
+    xfa_finding_duplicate;
 
 #endif

@@ -150,6 +150,37 @@ static void take_process(struct xfa_report *report, const struct xfa_trace *trac
     run->processes[run->process_count++] = process;
 }
 
+/* Transfers without a hash, for whatever reason (docs/trace-format.md). */
+static uint64_t content_skipped(const struct xfa_trace *trace)
+{
+    static const char *const reasons[] = {"budget",     "memory",    "shape",
+                                          "unreadable", "unsettled", "full"};
+    uint64_t skipped = 0;
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        char key[48];
+        snprintf(key, sizeof key, "content.skipped.%s", reasons[i]);
+        const char *value = xfa_trace_meta(trace, key);
+        skipped = xfa_add(skipped, value ? strtoull(value, NULL, 10) : 0);
+    }
+    return skipped;
+}
+
+static void take_content(struct xfa_run *run, const struct xfa_trace *trace,
+                         const struct xfa_contents *contents)
+{
+    struct xfa_run_content *content = &run->content;
+    const char *mode = xfa_trace_meta(trace, "content");
+    content->whole = content->whole || (mode && strcmp(mode, "whole") == 0);
+    content->sampled = content->sampled || (mode && strcmp(mode, "sampled") == 0);
+    content->hashes += contents->hashes;
+    content->by_sample += contents->sampled;
+    content->ns += contents->hash_ns;
+    content->not_compared += contents->not_compared;
+    content->skipped = xfa_add(content->skipped, content_skipped(trace));
+    if (!content->why)
+        content->why = meta_clean(trace, "content.why");
+}
+
 static void take_totals(struct xfa_run *run, const struct xfa_totals *totals)
 {
     for (size_t i = 0; i < XFA_EVENT_KINDS; i++)
@@ -185,8 +216,8 @@ static const struct xfa_site *site_of(struct xfa_report *report, struct xfa_tabl
     return entry->site;
 }
 
-static void take_class(struct xfa_report *report, struct xfa_table *known,
-                       const struct xfa_trace *trace, const struct xfa_class *class)
+static struct xfa_row *take_class(struct xfa_report *report, struct xfa_table *known,
+                                  const struct xfa_trace *trace, const struct xfa_class *class)
 {
     const struct xfa_call *call = xfa_trace_call(trace, class->key.call);
     const char *name = call ? call->name : "(unknown function)";
@@ -208,6 +239,19 @@ static void take_class(struct xfa_report *report, struct xfa_table *known,
         row->level = xft_level_word(call ? call->level : 0);
     }
     xfa_figures_merge(&row->figures, &class->figures);
+    return row;
+}
+
+static void take_earlier(struct xfa_report *report, struct xfa_table *known,
+                         const struct xfa_trace *trace, const struct xfa_totals *totals,
+                         const struct xfa_class *class, struct xfa_row *row)
+{
+    for (size_t i = 0; i < XFA_SAMES; i++) {
+        if (class->earlier[i] == 0 || row->earlier[i])
+            continue;
+        const struct xfa_class *first = xfa_table_at(&totals->classes, class->earlier[i] - 1);
+        row->earlier[i] = site_of(report, known, trace, first->key.stack);
+    }
 }
 
 static void take_match(struct xfa_report *report, struct xfa_yardstick *yardstick)
@@ -229,13 +273,17 @@ void xfa_report_add(struct xfa_report *report, struct xfa_trace *trace)
     xfa_aggregate(&totals, trace, &yardstick);
     take_process(report, trace, &totals);
     take_totals(&report->run, &totals);
+    take_content(&report->run, trace, &totals.contents);
     xfa_report_phases_add(&report->phases, trace, &totals.phases);
     take_match(report, &yardstick);
     const char *simulated = xfa_trace_meta(trace, "gpu.simulated");
     report->run.simulated = report->run.simulated || (simulated && strcmp(simulated, "1") == 0);
     xfa_table_init(&known, sizeof(uint32_t), sizeof(struct site_of_stack));
-    for (size_t i = 0; i < totals.classes.count; i++)
-        take_class(report, &known, trace, xfa_table_at(&totals.classes, i));
+    for (size_t i = 0; i < totals.classes.count; i++) {
+        const struct xfa_class *class = xfa_table_at(&totals.classes, i);
+        take_earlier(report, &known, trace, &totals, class,
+                     take_class(report, &known, trace, class));
+    }
     xfa_table_free(&known);
     xfa_totals_free(&totals);
     xfa_yardstick_free(&yardstick);
@@ -341,6 +389,7 @@ static void free_run(struct xfa_run *run)
         free(run->unreadable[i]);
     free(run->processes);
     free(run->unreadable);
+    free(run->content.why);
     free(run->path);
 }
 

@@ -33,6 +33,7 @@ struct xfa_row {
     char *call;
     const char *level; /* runtime | driver | unknown */
     struct xfa_figures figures;
+    const struct xfa_site *earlier[XFA_SAMES]; /* where such bytes had moved before; NULL = none */
 };
 
 /* One process of the run. */
@@ -54,6 +55,16 @@ struct xfa_gpu {
     char *name, *uuid;
 };
 
+/* What was hashed; all 0 when nothing was to be. */
+struct xfa_run_content {
+    bool whole, sampled;        /* asked for in some process */
+    uint64_t hashes, by_sample; /* transfers with a hash; of these, of samples only */
+    double ns;                  /* what it took, threads added up */
+    uint64_t not_compared;      /* over the analyzer's limit */
+    uint64_t skipped;           /* transfers left without a hash */
+    char *why;                  /* one line, when it was asked for and could not be had */
+};
+
 struct xfa_run {
     char *path;
     char *program; /* of the process that started first, as are the next ones */
@@ -67,6 +78,7 @@ struct xfa_run {
     struct xfa_process *processes;
     size_t process_count, process_capacity;
     uint64_t kinds[XFA_EVENT_KINDS];
+    struct xfa_run_content content;
     uint64_t failed, captured, device_only, device_only_bytes;
     char **unreadable; /* files that could not be opened, one line each */
     size_t unreadable_count, unreadable_capacity;
@@ -76,7 +88,8 @@ struct xfa_run {
 struct xfa_finding_site {
     const struct xfa_row *row;
     uint64_t transfers, bytes;
-    double lost_ns; /* NAN = not known */
+    double lost_ns;                 /* NAN = not known */
+    const struct xfa_site *earlier; /* where the bytes had moved before; NULL: of no interest */
 };
 
 struct xfa_finding {

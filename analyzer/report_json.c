@@ -135,6 +135,21 @@ static json_t *texts_json(char *const *texts, size_t n)
     return json;
 }
 
+static json_t *content_json(const struct xfa_run *run)
+{
+    const struct xfa_run_content *content = &run->content;
+    const char *mode = content->whole ? "whole" : content->sampled ? "sampled" : "off";
+    json_t *json = json_object();
+    json_object_set_new(json, "mode", text(mode));
+    json_object_set_new(json, "why", text(content->why));
+    json_object_set_new(json, "hashed", count(content->hashes));
+    json_object_set_new(json, "by_samples", count(content->by_sample));
+    json_object_set_new(json, "not_hashed", count(content->skipped));
+    json_object_set_new(json, "not_compared", count(content->not_compared));
+    json_object_set_new(json, "took_s", seconds(content->ns));
+    return json;
+}
+
 static json_t *run_json(const struct xfa_report *report)
 {
     const struct xfa_run *run = &report->run;
@@ -157,6 +172,7 @@ static json_t *run_json(const struct xfa_report *report)
                         run->driver_version ? json_integer(run->driver_version) : json_null());
     json_object_set_new(json, "gpus", gpus_json(run));
     json_object_set_new(json, "directions", directions_json(report));
+    json_object_set_new(json, "content", content_json(run));
     json_object_set_new(json, "not_counted", uncounted_json(run));
     json_object_set_new(json, "processes", processes);
     json_object_set_new(json, "unreadable", texts_json(run->unreadable, run->unreadable_count));
@@ -323,6 +339,7 @@ static json_t *finding_site_json(const struct xfa_finding_site *site)
     json_object_set_new(json, "transfers", count(site->transfers));
     json_object_set_new(json, "bytes", count(site->bytes));
     json_object_set_new(json, "lost_s", seconds(site->lost_ns));
+    json_object_set_new(json, "earlier", text(site->earlier ? site->earlier->text : NULL));
     return json;
 }
 

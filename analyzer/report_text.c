@@ -125,6 +125,26 @@ static void write_traffic(const struct xfa_report *report, FILE *out)
         field(out, "transfers", "none");
 }
 
+static void write_content(const struct xfa_report *report, FILE *out)
+{
+    const struct xfa_run_content *content = &report->run.content;
+    char took[XFA_UNIT_CHARS];
+    double wall = xfa_report_wall_ns(report);
+    if (content->why)
+        fprintf(out, "  %-12s not hashed: %s\n", "contents", content->why);
+    if (!content->whole && !content->sampled)
+        return;
+    fprintf(out, "  %-12s %" PRIu64 " hashed (%" PRIu64 " by samples), %" PRIu64 " not; took %s",
+            "contents", content->hashes, content->by_sample, content->skipped,
+            xfa_time_text(took, content->ns));
+    if (wall > 0 && !report->run.simulated) /* that clock stands still meanwhile */
+        fprintf(out, ", %.2g %% of the run", content->ns / wall * 100);
+    fputc('\n', out);
+    if (content->not_compared)
+        fprintf(out, "  %-12s %" PRIu64 " of them over the limit, not compared\n", "",
+                content->not_compared);
+}
+
 static void write_uncounted(const struct xfa_run *run, FILE *out)
 {
     char bytes[XFA_UNIT_CHARS];
@@ -166,6 +186,7 @@ static void write_run(const struct xfa_report *report, FILE *out)
     write_start(report, out);
     write_timing(run, out);
     write_traffic(report, out);
+    write_content(report, out);
     write_uncounted(run, out);
     write_losses(run, out);
 }
@@ -371,6 +392,8 @@ static void write_sites(const struct xfa_finding *finding, FILE *out)
         if (!isnan(site->lost_ns))
             fprintf(out, ", lost %s", xfa_time_text(lost, site->lost_ns));
         fputc('\n', out);
+        if (site->earlier)
+            fprintf(out, "         after the copy at %s\n", site->earlier->text);
     }
     if (finding->site_count > FINDING_SITES)
         fprintf(out, "     ... and %zu more call sites\n", finding->site_count - FINDING_SITES);
