@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <numa.h>
+#include <numaif.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,21 +23,30 @@ void xfp_pattern(unsigned char *bytes, size_t count)
     }
 }
 
+/* Not through libnuma, which speaks to the user about its failures. */
+static bool set_policy(int mode, int node)
+{
+    struct bitmask *nodes = numa_allocate_nodemask();
+    bool done;
+
+    if (node >= 0)
+        numa_bitmask_setbit(nodes, (unsigned)node);
+    done = !set_mempolicy(mode, node >= 0 ? nodes->maskp : NULL, node >= 0 ? nodes->size + 1 : 0);
+    numa_free_nodemask(nodes);
+    return done;
+}
+
 /* Thread and its new pages on one node. The first touch decides for pageable memory; the driver
  * allocates pinned memory under the caller's policy. */
-void xfp_bind(const struct xfp_session *s, int node)
+int xfp_bind(const struct xfp_session *s, int node)
 {
-    struct bitmask *nodes;
-
     if (s->cu->simulated_bind_numa)
         s->cu->simulated_bind_numa(node);
-    if (s->cu->simulated_now_ns || node < 0 || s->numa_count < 2 || numa_available() < 0)
-        return;
-    numa_run_on_node(node);
-    nodes = numa_allocate_nodemask();
-    numa_bitmask_setbit(nodes, (unsigned)node);
-    numa_set_membind(nodes);
-    numa_free_nodemask(nodes);
+    if (s->cu->simulated_now_ns || node < 0 || s->numa_count < 2)
+        return 0;
+    if (numa_available() < 0)
+        return -1;
+    return numa_run_on_node(node) || !set_policy(MPOL_BIND, node) ? -1 : 0;
 }
 
 void xfp_unbind(const struct xfp_session *s)
@@ -46,7 +56,7 @@ void xfp_unbind(const struct xfp_session *s)
     if (s->cu->simulated_now_ns || s->numa_count < 2 || numa_available() < 0)
         return;
     sched_setaffinity(0, sizeof(s->affinity), &s->affinity);
-    numa_set_localalloc();
+    set_policy(MPOL_DEFAULT, -1);
 }
 
 static unsigned char *map_pageable(size_t bytes)
@@ -112,7 +122,9 @@ int xfp_buffer_make(struct xfp_session *s, struct xfp_device *d, struct xfp_plac
     if (place.memory == XFT_MEM_DEVICE) {
         result = s->cu->cuMemAlloc(&b->address, bytes);
     } else {
-        xfp_bind(s, place.numa);
+        if (xfp_bind(s, place.numa))
+            xfp_warn(s,
+                     "no permission to bind to NUMA nodes: figures that name one may be another's");
         result = make_host(s, b);
     }
     if (!result)

@@ -48,8 +48,8 @@ int xfp_buffer_verify(struct xfp_session *s, const struct xfp_buffer *buffer,
 void xfp_pattern(unsigned char *bytes, size_t count);
 
 /* The calling thread and its new memory stay on that node; -1, or a machine with one node: nothing
- * happens. */
-void xfp_bind(const struct xfp_session *s, int node);
+ * happens. -1 when the system does not let it (in some containers). */
+int xfp_bind(const struct xfp_session *s, int node);
 
 /* Lets go of the thread's binding to a node. */
 void xfp_unbind(const struct xfp_session *s);
