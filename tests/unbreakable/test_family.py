@@ -1,6 +1,8 @@
 """A tree of 50 processes, made by fork, vfork, exec, posix_spawn and as daemons, with environments
 built anew: each has its trace, whole, and processes that never used CUDA have none."""
+import sys
 import unittest
+from pathlib import Path
 
 from illness import ILL, preload_environment, processes, tries
 from lab import Bench, own_lines, record, run, sanitizer_runtime
@@ -93,6 +95,28 @@ class Family(Bench):
         script = f"rm {hidden}; exec /usr/bin/env -i /usr/bin/env"
         result = run(["/bin/sh", "-c", script], cwd=self.folder, env=env)
         self.assertNotIn(b"XFERSCOPE_OUTPUT", result.stdout)
+
+    def workers(self, method, busy):
+        """How many files there are, and the copies and bytes of the program and its five workers."""
+        env = self.environment()
+        script = Path(__file__).with_name("workers.py")
+        result = run([sys.executable, script, method, busy], cwd=self.folder, env=env)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertEqual(result.stdout, b"[0, 1, 2, 3, 4]\n[0, -9, 0, -9, 0]\n")
+        rows = processes(self.folder / "run.xft")["transfers"]
+        copies = sum(row["copies"] for row in rows), sum(row["bytes"] for row in rows)
+        files = len(self.traces("run.xft"))
+        for path in self.traces("run.xft"):
+            path.unlink()
+        return files, copies
+
+    @unittest.skipIf(sanitizer_runtime(), "the sanitizer's allocator can stay locked after fork")
+    def test_workers(self):
+        busy = 10 + 1 + 2 + 3 + 4 + 5, 10 * 1000 + sum((n + 1) * (2000 + n) for n in range(5))
+        for method in ("fork", "spawn", "forkserver"):
+            with self.subTest(method):
+                self.assertEqual(self.workers(method, "idle"), (1, (10, 10000)))
+                self.assertEqual(self.workers(method, "busy"), (6, busy))
 
     def test_record(self):
         result = record(
