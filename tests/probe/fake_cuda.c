@@ -4,9 +4,10 @@
  * directly behind: g + k G). Built as libcuda.so.1 into a folder of its own.
  *
  * FAKE_CUDA_FAULT names the one thing that is wrong:
- *   no-device, busy, no-kernels, no-pin (pinned memory beyond 1 MiB), corrupt (copies of 4096
- *   bytes lose a byte), late-gate (every gate gives up), interrupt (SIGINT at the
- *   300th copy), kill (SIGKILL at the 5000th), host-only-events (events always equal: a clock too
+ *   no-device, busy, no-kernels, no-pin (pinned memory beyond 1 MiB), small (device memory beyond 1
+ *   MiB), crowded (others hold all but 64 MiB), lost (from the 300th copy on every call fails),
+ * corrupt (copies of 4096 bytes lose a byte), late-gate (every gate gives up), interrupt (SIGINT at
+ * the 300th copy), kill (SIGKILL at the 5000th), host-only-events (events always equal: a clock too
  *   coarse)
  */
 #include <signal.h>
@@ -21,6 +22,7 @@
 
 enum kind { OP_COPY, OP_EVENT, OP_GATE };
 enum { MOST_OPS = 4096, CALL_NS = 100, DEVICES = 2, MOST_PIN = 1 << 20, HOST_NUMA_ID = 134 };
+enum { GPU_IS_LOST = 719 };
 
 struct op {
     enum kind kind;
@@ -45,6 +47,11 @@ static bool fault(const char *name)
     const char *set = getenv("FAKE_CUDA_FAULT");
 
     return set && !strcmp(set, name);
+}
+
+static bool lost(void)
+{
+    return fault("lost") && copies >= 300;
 }
 
 EXPORT uint64_t xferscope_simgpu_now_ns(void);
@@ -180,7 +187,7 @@ CALL(cuCtxSetCurrent, xcu_context context)
 CALL(cuCtxSynchronize, void)
 {
     drain();
-    return 0;
+    return lost() ? GPU_IS_LOST : XCU_SUCCESS;
 }
 CALL(cuCtxEnablePeerAccess, xcu_context peer, unsigned int flags)
 {
@@ -202,10 +209,18 @@ static xcu_result allocate(void **address, size_t bytes)
 CALL(cuMemAlloc_v2, xcu_deviceptr *address, size_t bytes)
 {
     void *p;
-    xcu_result result = allocate(&p, bytes);
+    xcu_result result = fault("small") && bytes > MOST_PIN ? XCU_ERROR_OUT_OF_MEMORY
+                        : lost()                           ? GPU_IS_LOST
+                                                           : allocate(&p, bytes);
 
-    *address = (xcu_deviceptr)(uintptr_t)p;
+    *address = result ? 0 : (xcu_deviceptr)(uintptr_t)p;
     return result;
+}
+CALL(cuMemGetInfo_v2, size_t *free_bytes, size_t *total)
+{
+    *total = 1 << 30;
+    *free_bytes = fault("crowded") ? 64 << 20 : *total;
+    return 0;
 }
 CALL(cuMemFree_v2, xcu_deviceptr address)
 {
@@ -243,7 +258,7 @@ CALL(cuMemcpyHtoD_v2, xcu_deviceptr dst, const void *src, size_t bytes)
 {
     copy(ADDRESS(dst), src, bytes, &fake_h2d);
     drain();
-    return 0;
+    return lost() ? GPU_IS_LOST : XCU_SUCCESS;
 }
 CALL(cuMemcpyDtoH_v2, void *dst, xcu_deviceptr src, size_t bytes)
 {
@@ -284,7 +299,7 @@ CALL(cuStreamDestroy_v2, xcu_stream stream)
 CALL(cuStreamSynchronize, xcu_stream stream)
 {
     drain();
-    return 0;
+    return lost() ? GPU_IS_LOST : XCU_SUCCESS;
 }
 CALL(cuEventCreate, xcu_event *event, unsigned int flags)
 {

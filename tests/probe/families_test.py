@@ -281,6 +281,12 @@ class Machines(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         for p in json.loads(run.stdout)["paths"]:
             self.assertLessEqual(p["points"][-1]["bytes"], 16 << 20)
+        found = json.loads(run.stdout)["tables"] + json.loads(
+            probe(given, "--filter", "^demand-threads", "--format", "json").stdout)["tables"]
+        for t in found:  # two buffers in the quarter, or one
+            most = t["rows"][-1]["at"] * 2 if t["by"] == "bytes each way" else t["bytes"]
+            self.assertLessEqual(most, 16 << 20, t["name"])
+        self.assertGreaterEqual(len(found), 2)
         given["machine"]["gpus"][0]["memory_bytes"] = 16 << 20
         run = probe(given, "--filter", "^fault/managed/h2d", "--format", "json", "--sizes", "64:4M")
         self.assertEqual(run.returncode, 1)

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -20,10 +21,10 @@ PROBE, DRIVER, MODEL, SCHEMA = sys.argv[1:5]
 SMALL = ["--sizes", "64:1M", "--time-limit", "20", "--filter", "^copy/"]
 
 
-def probe(*options, fault="", driver=DRIVER):
+def probe(*options, fault="", driver=DRIVER, before=None):
     environment = dict(os.environ, LD_LIBRARY_PATH=driver, FAKE_CUDA_FAULT=fault)
     return subprocess.run([PROBE, *options], env=environment, capture_output=True, text=True,
-                          timeout=120)
+                          timeout=120, preexec_fn=before)
 
 
 def measured(*options, fault="", status=0):
@@ -207,8 +208,8 @@ class Options(unittest.TestCase):
 
 
 class Faults(unittest.TestCase):
-    def fails(self, fault, says, status=1, options=()):
-        run = probe(*SMALL, "--format", "json", *options, fault=fault)
+    def fails(self, fault, says, status=1, options=(), before=None):
+        run = probe(*SMALL, "--format", "json", *options, fault=fault, before=before)
         self.assertEqual(run.returncode, status, (fault, run.stderr))
         self.assertIn(says, run.stderr)
         return run
@@ -232,6 +233,36 @@ class Faults(unittest.TestCase):
                          options=["--sizes", "64:4M", "--filter", "^copy/pinned/h2d.*gpu0"])
         points = json.loads(run.stdout)["paths"][0]["points"]
         self.assertEqual(points[-1]["bytes"], 1 << 20)
+
+    def test_a_limit_on_locked_memory_is_named(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_MEMLOCK, (64 << 10, 64 << 10))
+        options = ["--sizes", "64:4M", "--filter", "^copy/pinned/h2d.*gpu0"]
+        run = self.fails("no-pin", "ulimit -l", status=3, options=options, before=limit)
+        self.assertEqual(run.stderr.count("\n"), 1)
+        # what works in spite of it is no matter: CUDA's pinned memory does not count against it
+        run = probe(*SMALL, *options, "--format", "json", before=limit)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+
+    def test_a_small_gpu_is_measured_as_far_as_it_goes(self):
+        run = self.fails("small", "measured up to 1048576 bytes only: cannot allocate", status=3,
+                         options=["--sizes", "64:4M", "--filter", "^copy/(pinned|device)/.*gpu0"])
+        self.assertEqual(run.stderr.count("\n"), 1)
+        for path in json.loads(run.stdout)["paths"]:
+            self.assertEqual(path["points"][-1]["bytes"], 1 << 20)
+
+    def test_a_gpu_that_others_fill_is_a_warning(self):
+        profile, run = measured(*SMALL, "--filter", "^copy/pinned.*gpu[01]$", fault="crowded")
+        said = [w for w in profile["warnings"] if "64 of 1024 MiB of its memory are free" in w]
+        self.assertEqual(sorted(w[:5] for w in said), ["GPU 0", "GPU 1"])
+        self.assertEqual(run.stderr, "")
+
+    def test_a_gpu_lost_on_the_way_keeps_what_was_measured(self):
+        run = self.fails("lost", "FAKE_ERROR", status=3)
+        self.assertLess(run.stderr.count("\n"), 6)  # one line for a failure, not one a benchmark
+        profile = json.loads(run.stdout)
+        self.assertGreaterEqual(len(profile["paths"]), 1)
+        jsonschema.validate(profile, json.loads(read(SCHEMA)))
 
     def test_a_wrong_byte_is_an_error_and_no_number(self):
         run = self.fails("corrupt", "wrong data after a copy of 4096 bytes: byte 4095", status=3)
