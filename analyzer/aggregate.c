@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "managed.h"
 
 /* What a thread did last: a run of small transfers of one class. */
 struct lane {
@@ -278,7 +279,8 @@ static void count_same(void *context, enum xfa_same same, uint32_t class_index,
 
 static bool on_device(unsigned kind)
 {
-    return kind == XFT_EVENT_DEVICE_COPY || kind == XFT_EVENT_KERNEL || kind == XFT_EVENT_MEMSET;
+    return kind == XFT_EVENT_DEVICE_COPY || kind == XFT_EVENT_KERNEL || kind == XFT_EVENT_MEMSET ||
+           xfa_is_managed_event(kind);
 }
 
 static void extend(struct xfa_totals *totals, const struct xft_event *event)
@@ -309,6 +311,7 @@ static void sum_batch(void *context, const struct xfa_batch *batch)
     for (size_t i = 0; i < batch->rows; i++) {
         const struct xft_event *event = &batch->events[i];
         pass->totals->kinds[event->kind < XFA_EVENT_KINDS ? event->kind : 0]++;
+        pass->totals->managed_moves |= xfa_is_managed_event(event->kind);
         if (!on_device(event->kind))
             extend(pass->totals, event);
         if (event->kind == XFT_EVENT_TRANSFER)

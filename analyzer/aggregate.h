@@ -39,6 +39,7 @@ struct xfa_totals {
     uint64_t device_only, device_only_bytes; /* device copies without a recorded call */
     struct xfa_phases phases;
     struct xfa_contents contents;
+    bool managed_moves;         /* there are migrations or faults */
     uint64_t first_ns, last_ns; /* host clock of calls, 0 = no events */
 };
 

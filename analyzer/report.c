@@ -27,6 +27,7 @@ struct xfa_report *xfa_report_new(const char *path, const struct xfp_profile *pr
     xfa_table_init(&report->sites, sizeof(uint64_t), sizeof(struct report_site));
     xfa_table_init(&report->rows, sizeof(struct xfa_row_key), sizeof(struct xfa_row));
     xfa_report_phases_init(&report->phases);
+    xfa_report_managed_init(&report->managed);
     return report;
 }
 
@@ -216,6 +217,12 @@ static const struct xfa_site *site_of(struct xfa_report *report, struct xfa_tabl
     return entry->site;
 }
 
+const struct xfa_site *xfa_report_site(struct xfa_report *report, struct xfa_table *known,
+                                       const struct xfa_trace *trace, uint32_t stack)
+{
+    return site_of(report, known, trace, stack);
+}
+
 static struct xfa_row *take_class(struct xfa_report *report, struct xfa_table *known,
                                   const struct xfa_trace *trace, const struct xfa_class *class)
 {
@@ -284,6 +291,7 @@ void xfa_report_add(struct xfa_report *report, struct xfa_trace *trace)
         take_earlier(report, &known, trace, &totals, class,
                      take_class(report, &known, trace, class));
     }
+    xfa_report_managed_add(report, &known, trace, totals.managed_moves);
     xfa_table_free(&known);
     xfa_totals_free(&totals);
     xfa_yardstick_free(&yardstick);
@@ -343,6 +351,7 @@ void xfa_report_finish(struct xfa_report *report, enum xfa_sort sort)
     if (report->rows.count)
         qsort(report->order, report->rows.count, sizeof *report->order, orders[sort]);
     xfa_report_phases_finish(&report->phases);
+    xfa_report_managed_finish(&report->managed);
     xfa_findings(report);
 }
 
@@ -405,6 +414,7 @@ void xfa_report_free(struct xfa_report *report)
     for (size_t i = 0; i < report->finding_count; i++)
         xfa_finding_free(&report->findings[i]);
     xfa_report_phases_free(&report->phases);
+    xfa_report_managed_free(&report->managed);
     xfa_shelf_free(&report->shelf);
     xfa_table_free(&report->rows);
     xfa_table_free(&report->sites);

@@ -11,6 +11,7 @@
 
 #include "aggregate.h"
 #include "figures.h"
+#include "report_managed.h"
 #include "report_phases.h"
 #include "site.h"
 
@@ -119,6 +120,7 @@ struct xfa_report {
     struct xfa_table rows;  /* struct xfa_row */
     struct xfa_row **order; /* rows, sorted */
     struct xfa_report_phases phases;
+    struct xfa_report_managed managed;
     struct xfa_finding *findings;
     size_t finding_count, finding_capacity;
 };
@@ -128,6 +130,11 @@ void xfa_report_add(struct xfa_report *report, struct xfa_trace *trace);
 void xfa_report_unreadable(struct xfa_report *report, const char *line);
 void xfa_report_finish(struct xfa_report *report, enum xfa_sort sort);
 void xfa_report_free(struct xfa_report *report);
+
+/* The report's site for a stack of a trace: one object for all stacks and processes with the same
+ * site. known: those met in this trace, which the caller keeps. */
+const struct xfa_site *xfa_report_site(struct xfa_report *report, struct xfa_table *known,
+                                       const struct xfa_trace *trace, uint32_t stack);
 
 /* Wall time of the run, ns: from the first process's start to the last one's end; 0 = unknown. */
 double xfa_report_wall_ns(const struct xfa_report *report);

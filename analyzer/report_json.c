@@ -241,6 +241,11 @@ static json_t *site_json(const struct xfa_site *site, bool with_stack)
     return json;
 }
 
+json_t *xfa_site_json(const struct xfa_site *site, bool with_stack)
+{
+    return site_json(site, with_stack);
+}
+
 static json_t *device_json(int device)
 {
     return device >= 0 ? json_integer(device) : json_null();
@@ -379,6 +384,7 @@ static void write_json(const struct xfa_report *report, const struct xfa_view *v
     json_object_set_new(json, "machine", machine_json(report));
     json_object_set_new(json, "transfers", transfers);
     json_object_set_new(json, "phases", xfa_phases_json(report));
+    json_object_set_new(json, "managed", xfa_managed_json(report));
     json_object_set_new(json, "findings", findings);
     json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     fputc('\n', out);

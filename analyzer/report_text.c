@@ -437,6 +437,7 @@ static void write_text(const struct xfa_report *report, const struct xfa_view *v
     write_transfers(report, view, out);
     write_legend(report, view->width, out);
     xfa_write_phases(report, view, out);
+    xfa_write_managed(report, view, out);
     write_findings(report, view->width, out);
 }
 

@@ -121,7 +121,7 @@ class Commands(unittest.TestCase):
         profile = self.make("profile", "machine.json")
         report = self.report(trace, "--profile", profile)
         self.assertEqual(
-            list(report), ["schema", "run", "machine", "transfers", "phases", "findings"]
+            list(report), ["schema", "run", "machine", "transfers", "phases", "managed", "findings"]
         )
         self.assertEqual(report["run"]["command"], ["./train", "--steps", "3"])
         self.assertEqual(report["run"]["directions"]["H2D"]["transfers"], 25)

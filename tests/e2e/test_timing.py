@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from lab import Bench, PROGRAMS, XFERSCOPE, needs, record, run
+from lab import Bench, PROGRAMS, XFERSCOPE, needs, record, report, run
 
 WHAT = {1: "event", 2: "stream", 3: "context"}  # enum xft_sync
 
@@ -74,6 +74,35 @@ class Device(Timing):
         self.assertRegex(place, r"(tell|read_by_host) \(managed\.cu:\d+\)$")
         allocated = [event["dst"] for event in events if event["kind"] == "alloc"]
         self.assertEqual([event["src"] for event in moves], [allocated[0]] * 2 + [allocated[1]] * 2)
+
+    @needs("managed_shared")
+    def test_managed_report(self):
+        """By the place that allocated; the kernel and the line that touched it where it was not."""
+        self.recorded("managed_shared", "8")
+        managed = report(self.folder / "run.xft")["managed"]
+        self.assertEqual(managed["recorded"], "yes")
+        sites = {site["site"]["function"]: site for site in managed["sites"]}
+        self.assertEqual(set(sites), {"by_demand", "by_prefetch"})
+        demand, prefetch = sites["by_demand"], sites["by_prefetch"]
+        for site in (demand, prefetch):
+            self.assertEqual((site["allocations"], site["allocated_bytes"]), (1, self.SIZE))
+            self.assertEqual(site["moved_bytes"], {"H2D": self.SIZE, "D2H": self.SIZE})
+            self.assertGreater(site["migration_s"], 0)
+        self.assertEqual(demand["moved_why_bytes"], {"fault": 2 * self.SIZE})
+        self.assertEqual(prefetch["moved_why_bytes"], {"prefetch": 2 * self.SIZE})
+        self.assertEqual((prefetch["host_faults"], prefetch["device_faults"]), (0, 0))
+        self.assertEqual((prefetch["kernels"], prefetch["lines"]), ([], []))
+        (kernel,) = demand["kernels"]
+        self.assertEqual(kernel["name"], "add_one(unsigned int*, unsigned long)")
+        self.assertEqual((kernel["fault_groups"], kernel["faults"]), (1, 4))
+        (line,) = demand["lines"]
+        self.assertEqual(line["faults"], 1)
+        self.assertIn(line["at"]["function"], ("read_by_host", "tell"))
+        self.assertEqual(line["after"]["function"], "cudaDeviceSynchronize")
+        self.assertEqual(line["before"]["function"], "cudaFree")
+        self.assertGreater(line["thread"], 0)
+        text = run([XFERSCOPE, "analyze", self.folder / "run.xft"]).stdout.decode()
+        self.assertIn("in add_one(unsigned int*, unsigned long): 4 in 1 group,", text)
 
     @needs("managed_shared")
     def test_no_managed(self):
