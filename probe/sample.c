@@ -8,6 +8,7 @@
 
 #define MOST_STEP_NS 400000000u
 #define MOST_QUICK_STEP_NS 60000000u
+enum { MOST_SPOILED = 20 };
 
 int xfp_sample(struct xfp_session *s, xfp_once *once, void *state, uint64_t budget_ns,
                struct xfp_stats *stats, size_t values)
@@ -16,6 +17,7 @@ int xfp_sample(struct xfp_session *s, xfp_once *once, void *state, uint64_t budg
     double got[XFP_MOST_VALUES] = {0};
     uint64_t until;
     size_t n = 0;
+    int spoiled = 0;
 
     memset(stats, 0, values * sizeof(*stats));
     if (once(s, state, got))
@@ -26,13 +28,36 @@ int xfp_sample(struct xfp_session *s, xfp_once *once, void *state, uint64_t budg
             break;
         if (once(s, state, got))
             return -1;
+        if (!(got[0] > 0) && ++spoiled == MOST_SPOILED)
+            break;
         for (size_t v = 0; v < values; v++)
             samples[v][n] = got[v];
-        n++;
+        n += got[0] > 0;
     }
     for (size_t v = 0; v < values && n >= XFP_FEWEST_SAMPLES; v++)
         stats[v] = xfp_stats_of(samples[v], n);
     return 0;
+}
+
+static void set_point(struct xfp_point *point, const struct xfp_stats *stats)
+{
+    point->n = (uint32_t)stats->n;
+    point->median_ns = stats->median;
+    point->min_ns = stats->min;
+    point->max_ns = stats->max;
+    point->ci_low_ns = stats->ci_low;
+    point->ci_high_ns = stats->ci_high;
+}
+
+int xfp_repeat(struct xfp_session *s, xfp_once *once, void *state, uint64_t budget_ns,
+               struct xfp_point *point)
+{
+    struct xfp_stats stats;
+    int bad = xfp_sample(s, once, state, budget_ns, &stats, 1);
+
+    if (!bad)
+        set_point(point, &stats);
+    return bad;
 }
 
 uint64_t xfp_step_ns(const struct xfp_session *s, size_t left)
@@ -231,11 +256,6 @@ void xfp_add_point(struct xfp_path *path, uint64_t bytes, const struct xfp_stats
 {
     if (!stats->n || !(stats->median > 0) || path->point_count == XFP_COARSE_ROOM)
         return;
-    path->points[path->point_count++] = (struct xfp_point){.bytes = bytes,
-                                                           .n = (uint32_t)stats->n,
-                                                           .median_ns = stats->median,
-                                                           .min_ns = stats->min,
-                                                           .max_ns = stats->max,
-                                                           .ci_low_ns = stats->ci_low,
-                                                           .ci_high_ns = stats->ci_high};
+    path->points[path->point_count].bytes = bytes;
+    set_point(&path->points[path->point_count++], stats);
 }

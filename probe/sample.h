@@ -15,11 +15,16 @@ typedef int xfp_once(struct xfp_session *s, void *state, double *values);
 
 /*
  * Repeats `once` until the first figure's interval is narrow enough or budget_ns of wall time are
- * over; the first go warms up and does not count. stats has an entry per figure, n = 0 when it was
- * interrupted. 0, or -1 with the session's error.
+ * over; the first go warms up and does not count, nor does one whose first figure is not above 0:
+ * it was spoiled. stats has an entry per figure, n = 0 when it was interrupted or spoiled again and
+ * again. 0, or -1 with the session's error.
  */
 int xfp_sample(struct xfp_session *s, xfp_once *once, void *state, uint64_t budget_ns,
                struct xfp_stats *stats, size_t values);
+
+/* The same of one figure, as a point's statistics; its bytes are the caller's. */
+int xfp_repeat(struct xfp_session *s, xfp_once *once, void *state, uint64_t budget_ns,
+               struct xfp_point *point);
 
 /* Wall time for one of `left` steps of the current benchmark, out of its own budget. */
 uint64_t xfp_step_ns(const struct xfp_session *s, size_t left);
