@@ -39,8 +39,18 @@ class Ends(Bench):
         """At least one copy has returned: before, there may be no trace yet."""
         return any(self.told.read_bytes()[64 * 8 :])
 
+    @staticmethod
+    def throw(dice):
+        """What the recorder does besides counting copies."""
+        return {
+            "XFERSCOPE_STACKS": dice.choice("01"),
+            "XFERSCOPE_CONTENT": dice.choice(("off", "off", "sampled", "whole")),
+            "XFERSCOPE_CONTENT_SHARE": dice.choice("05"),
+            "XFERSCOPE_TIMING": dice.choice(("auto", "host")),
+        }
+
     def kill_from_outside(self, dice):
-        process = self.start(dice.randint(1, 6), "wait", 0, XFERSCOPE_STACKS=dice.choice("01"))
+        process = self.start(dice.randint(1, 6), "wait", 0, **self.throw(dice))
         while not self.has_begun():
             self.assertIsNone(process.poll())
             time.sleep(0.0005)
@@ -54,7 +64,7 @@ class Ends(Bench):
         how = dice.choice(sorted(OWN_ENDS))
         copies = int(10 ** dice.uniform(0, 4.2))
         buffer = dice.choice(("256M", "1K"))
-        settings = {"XFERSCOPE_STACKS": dice.choice("01"), "XFERSCOPE_BUFFER": buffer}
+        settings = {"XFERSCOPE_BUFFER": buffer, **self.throw(dice)}
         process = self.start(dice.randint(1, 6), how, copies, **settings)
         status, against = OWN_ENDS[how]
         self.assertEqual(process.wait(), status)

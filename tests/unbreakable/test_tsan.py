@@ -43,8 +43,11 @@ class Whole(Bench):
         done = 0
         for _ in range(tries(1, 10)):
             for stacks in "01":
-                for buffer in ("256M", "1K"):
-                    settings = {"XFERSCOPE_STACKS": stacks, "XFERSCOPE_BUFFER": buffer}
+                for buffer, content in (("256M", "whole"), ("1K", "off")):
+                    settings = {
+                        "XFERSCOPE_STACKS": stacks, "XFERSCOPE_BUFFER": buffer,
+                        "XFERSCOPE_CONTENT": content, "XFERSCOPE_CONTENT_SHARE": "0",
+                    }
                     self.check(self.storm(64, "done", 300, **settings), 0)
                     copies = check_told(self, self.folder / "run.xft", self.told, "exact", str(settings))
                     self.assertEqual(copies, 64 * 300)
