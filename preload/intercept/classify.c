@@ -1,5 +1,6 @@
 #include "classify.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -135,27 +136,10 @@ static struct xfs_place ask_driver(uint64_t address)
 
 /* ---- what this thread found last time ------------------------------------------------------- */
 
-/*
- * An entry answers for [low, high): a tracked range, or the part of one page that lies between
- * tracked ranges. It holds while the set of ranges is unchanged.
- */
-struct entry {
-    uint64_t low, high;
-    uint32_t epoch;
-    struct xfs_place answer;
-};
-#define ENTRIES 16
-static __thread struct entry cache[ENTRIES] __attribute__((tls_model("initial-exec")));
+__thread struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES]
+    __attribute__((tls_model("initial-exec")));
 
-/* Allocations start at round addresses: the low bits alone would put them all in one place. */
-static struct entry *entry_of(uint64_t address)
-{
-    return &cache[(address >> 12) * 0x9e3779b97f4a7c15u >> 60];
-}
-_Static_assert(ENTRIES == 16, "entry_of() takes four bits");
-
-static __attribute__((cold, noinline)) void fill(struct entry *entry, uint64_t address,
-                                                 uint32_t epoch)
+static void fill(struct xfs_place_entry *entry, uint64_t address, uint32_t epoch)
 {
     struct xfs_range range;
     if (xfs_ranges_find(address, &range)) {
@@ -176,12 +160,11 @@ static __attribute__((cold, noinline)) void fill(struct entry *entry, uint64_t a
     entry->epoch = epoch;
 }
 
-struct xfs_place xfs_classify(uint64_t address)
+__attribute__((cold, noinline)) struct xfs_place
+xfs_classify_slowly(struct xfs_place_entry *entry, uint64_t address, uint32_t epoch)
 {
-    /* Read before the look-up: a change in between makes the entry stale, never wrong. */
-    uint32_t epoch = xfs_ranges_epoch();
-    struct entry *entry = entry_of(address);
-    if (entry->epoch != epoch || address < entry->low || address >= entry->high)
-        fill(entry, address, epoch);
+    int saved = errno;
+    fill(entry, address, epoch);
+    errno = saved;
     return entry->answer;
 }

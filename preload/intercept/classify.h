@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "ranges.h"
 #include "xferscope/terms.h"
 
 struct xfs_place {
@@ -17,7 +18,35 @@ struct xfs_place {
     int16_t place;  /* device ordinal, NUMA node, or XFT_PLACE_UNKNOWN */
 };
 
-struct xfs_place xfs_classify(uint64_t address);
+/*
+ * What this thread found last time. An entry answers for [low, high): a tracked range, or the part
+ * of one page that lies between tracked ranges. It holds while the set of ranges is unchanged.
+ */
+struct xfs_place_entry {
+    uint64_t low, high;
+    uint32_t epoch;
+    struct xfs_place answer;
+};
+#define XFS_PLACE_ENTRIES 16
+extern __thread struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES]
+    __attribute__((tls_model("initial-exec")));
+
+/* Keeps errno. */
+struct xfs_place xfs_classify_slowly(struct xfs_place_entry *entry, uint64_t address,
+                                     uint32_t epoch);
+
+static inline struct xfs_place xfs_classify(uint64_t address)
+{
+    /* Read before the look-up: a change in between makes the entry stale, never wrong. */
+    uint32_t epoch = xfs_ranges_epoch();
+    /* Allocations start at round addresses: the low bits alone would put them all in one place. */
+    struct xfs_place_entry *entry = &xfs_places[(address >> 12) * 0x9e3779b97f4a7c15u >> 60];
+    _Static_assert(XFS_PLACE_ENTRIES == 16, "four bits are taken");
+    if (__builtin_expect(entry->epoch != epoch || address < entry->low || address >= entry->high,
+                         0))
+        return xfs_classify_slowly(entry, address, epoch);
+    return entry->answer;
+}
 
 /* The calling thread's current device, or XFT_PLACE_UNKNOWN. Creates no context. */
 int16_t xfs_current_device(void);

@@ -59,8 +59,19 @@ static enum side settle(const struct end *end, enum side said, bool *guessed)
     return said == SIDE_UNKNOWN ? SIDE_DEVICE : said;
 }
 
-static void set_direction(struct xft_event *e, const struct end *dst, const struct end *src,
-                          int kind)
+static enum xft_direction direction_of(bool from_host, bool to_host, struct xfs_place src,
+                                       struct xfs_place dst)
+{
+    if (from_host)
+        return to_host ? XFT_DIR_H2H : XFT_DIR_H2D;
+    if (to_host)
+        return XFT_DIR_D2H;
+    return src.place >= 0 && dst.place >= 0 && src.place != dst.place ? XFT_DIR_P2P : XFT_DIR_D2D;
+}
+
+/* Memory alone does not tell. */
+static __attribute__((cold, noinline)) enum xft_direction
+settle_direction(struct xft_event *e, const struct end *dst, const struct end *src, int kind)
 {
     static const enum side said[][2] = {
         [XRT_COPY_H2H] = {SIDE_HOST, SIDE_HOST},
@@ -76,21 +87,26 @@ static void set_direction(struct xft_event *e, const struct end *dst, const stru
     enum side to = settle(dst, said[kind][1], &guessed);
     if (guessed)
         e->flags |= XFT_GUESSED;
-    if (from == SIDE_HOST)
-        e->direction = to == SIDE_HOST ? XFT_DIR_H2H : XFT_DIR_H2D;
-    else if (to == SIDE_HOST)
-        e->direction = XFT_DIR_D2H;
-    else
-        e->direction =
-            src->place.place >= 0 && dst->place.place >= 0 && src->place.place != dst->place.place
-                ? XFT_DIR_P2P
-                : XFT_DIR_D2D;
+    return direction_of(from == SIDE_HOST, to == SIDE_HOST, src->place, dst->place);
+}
+
+static inline enum xft_direction find_direction(struct xft_event *e, const struct end *dst,
+                                                const struct end *src, int kind)
+{
+    enum {
+        TELLING = ~(1u << XFT_MEM_UNKNOWN | 1u << XFT_MEM_MANAGED),
+        DEVICE = 1u << XFT_MEM_DEVICE | 1u << XFT_MEM_ARRAY,
+    };
+    uint32_t from = 1u << src->place.memory, to = 1u << dst->place.memory;
+    if (__builtin_expect((from & TELLING) != 0 && (to & TELLING) != 0, 1))
+        return direction_of(!(from & DEVICE), !(to & DEVICE), src->place, dst->place);
+    return settle_direction(e, dst, src, kind);
 }
 
 /* ---- every transfer ends here ------------------------------------------------------------------
  */
 
-static void set_ends(struct xft_event *e, struct end dst, struct end src, int kind)
+static inline void set_ends(struct xft_event *e, struct end dst, struct end src, int kind)
 {
     e->dst = dst.address;
     e->src = src.address;
@@ -98,7 +114,7 @@ static void set_ends(struct xft_event *e, struct end dst, struct end src, int ki
     e->src_mem = src.place.memory;
     e->dst_place = dst.place.place;
     e->src_place = src.place.place;
-    set_direction(e, &dst, &src, kind);
+    e->direction = find_direction(e, &dst, &src, kind);
     bool device_is_dst = e->direction == XFT_DIR_H2D || e->direction == XFT_DIR_H2H;
     e->device = device_is_dst ? e->dst_place : e->src_place;
     if (e->direction == XFT_DIR_H2H)

@@ -10,36 +10,46 @@
 
 #include "../content/content.h"
 #include "../nvtx/nvtx.h"
+#include "../record/hot.h"
 #include "../record/record.h"
 #include "../timing/timing.h"
 #include "graph.h"
 #include "resolve.h"
 
-#define TLS __thread __attribute__((tls_model("initial-exec")))
-#define COLD __attribute__((cold, noinline))
-
-static TLS int depth;
+__thread int xfs_depth __attribute__((tls_model("initial-exec")));
 
 /* This process has a session: set once, cleared in a forked child. */
 static atomic_bool session_on;
 static bool simulated;
 
-bool xfs_enter(struct xfs_frame *f, uint16_t call, uint16_t flags)
+/* As the compiler would not have it: it takes a string instruction, which takes longer to start
+ * than this takes in all. */
+static inline void clear(struct xft_event *event)
 {
-    if (depth > 0)
-        return false;
+    typedef long long vector __attribute__((vector_size(16), may_alias, aligned(8)));
+    vector *parts = (vector *)event;
+    _Static_assert(sizeof *event % sizeof *parts == 0, "parts make up an event");
+#pragma GCC unroll 6
+    for (size_t i = 0; i < sizeof *event / sizeof *parts; i++)
+        parts[i] = (vector){0};
+}
+
+bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags)
+{
     f->early = !atomic_load_explicit(&session_on, memory_order_relaxed);
-    if (!f->early && !xfs_record_ready())
+    if (__builtin_expect(!f->early, 1) && !xfs_record_ready_now())
         return false;
-    depth = 1;
-    f->event = (struct xft_event){.call = call, .flags = flags};
+    xfs_depth = 1;
+    clear(&f->event);
+    f->event.call = call;
+    f->event.flags = flags;
     xfs_timing_call_begin();
     f->event.start_ns = xfs_now_ns();
     return true;
 }
 
 /* The first call of a process, in which cuInit ran or has still to be noticed. */
-static COLD void first_call(struct xfs_frame *f)
+static XFS_COLD void first_call(struct xfs_frame *f)
 {
     xfs_session_start();
     if (simulated) /* the host's clock of before is not the trace's */
@@ -53,27 +63,41 @@ void xfs_returned(struct xfs_frame *f, int status)
     f->event.correlation = xfs_timing_correlation();
 }
 
-static COLD void publish_graph(struct xfs_frame *f)
+static void publish_graph(struct xfs_frame *f)
 {
     xfs_graph_transfers(f, xfs_event_write);
 }
 
+/* The first call of a process, and those that are more than one event. */
+static XFS_COLD void publish_slowly(struct xfs_frame *f)
+{
+    int saved = errno;
+    if (f->early)
+        first_call(f);
+    if (!f->early || xfs_record_ready()) {
+        xfs_nvtx_settle();
+        f->event.stack = xfs_stack_capture();
+        xfs_event_write(&f->event);
+        if (f->event.kind == XFT_EVENT_GRAPH_LAUNCH && f->event.count > 0)
+            publish_graph(f);
+    }
+    errno = saved;
+}
+
+/* What this calls keeps errno. */
 void xfs_publish(struct xfs_frame *f)
 {
     if (f->event.kind != XFT_EVENT_NONE) {
-        int saved = errno;
-        if (f->early)
-            first_call(f);
-        if (!f->early || xfs_record_ready()) {
+        if (__builtin_expect(f->early || f->event.kind == XFT_EVENT_GRAPH_LAUNCH, 0)) {
+            publish_slowly(f);
+        } else {
             xfs_nvtx_settle();
-            f->event.stack = xfs_stack_capture();
-            xfs_event_write(&f->event);
-            if (f->event.kind == XFT_EVENT_GRAPH_LAUNCH && f->event.count > 0)
-                publish_graph(f);
+            if (xfs_stacks_wanted())
+                f->event.stack = xfs_stack_capture();
+            xfs_event_write_now(&f->event);
         }
-        errno = saved;
     }
-    depth = 0;
+    xfs_depth = 0;
 }
 
 /* ---- the session --------------------------------------------------------------------------- */
@@ -158,13 +182,13 @@ static void start_session(void)
 void xfs_session_start(void)
 {
     static atomic_int started_by; /* the process: a forked child starts one of its own */
-    int pid = getpid(), saved = errno, outer = depth;
+    int pid = getpid(), saved = errno, outer = xfs_depth;
     if (atomic_exchange(&started_by, pid) == pid)
         return;
-    depth = 1;
+    xfs_depth = 1;
     start_session();
     atomic_store(&session_on, true);
-    depth = outer;
+    xfs_depth = outer;
     errno = saved;
 }
 
@@ -173,7 +197,7 @@ void xfs_session_start(void)
 /* What the parent tracked is not the child's: CUDA does not survive fork. */
 static void in_child(void)
 {
-    depth = 0;
+    xfs_depth = 0;
     atomic_store(&session_on, false);
     xfs_ranges_after_fork();
     xfs_captures_after_fork();

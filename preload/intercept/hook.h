@@ -15,8 +15,15 @@
 
 #include "describe.h"
 
+/* This thread is inside an intercepted call. */
+extern __thread int xfs_depth __attribute__((tls_model("initial-exec")));
+
 /* False: call the real function and do nothing else. */
-bool xfs_enter(struct xfs_frame *f, uint16_t call, uint16_t flags);
+bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags);
+static inline bool xfs_enter(struct xfs_frame *f, uint16_t call, uint16_t flags)
+{
+    return xfs_depth == 0 && xfs_enter_outermost(f, call, flags);
+}
 void xfs_returned(struct xfs_frame *f, int status);
 void xfs_publish(struct xfs_frame *f);
 

@@ -10,8 +10,8 @@
 
 #define FIRST_CAPACITY 4096
 
-/* A range as readers without a lock may meet it, half written: they look at the sequence number
- * afterwards and throw away what they read. */
+/* A range as readers without a lock may meet it, half written: they look at the xfs_ranges_sequence
+ * number afterwards and throw away what they read. */
 struct slot {
     _Atomic uint64_t start, end;
     _Atomic uint32_t kind; /* place and memory */
@@ -26,7 +26,7 @@ struct table {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct table *_Atomic table;
 static _Atomic size_t count;
-static _Atomic uint32_t sequence; /* odd while the array changes */
+_Atomic uint32_t xfs_ranges_sequence;
 /* This thread is changing the set: a signal handler on top of it must not wait for it. */
 static __thread volatile bool changing __attribute__((tls_model("initial-exec")));
 
@@ -34,13 +34,13 @@ static void begin_change(void)
 {
     pthread_mutex_lock(&lock);
     changing = true;
-    atomic_fetch_add_explicit(&sequence, 1, memory_order_acq_rel);
+    atomic_fetch_add_explicit(&xfs_ranges_sequence, 1, memory_order_acq_rel);
     atomic_thread_fence(memory_order_seq_cst);
 }
 
 static void end_change(void)
 {
-    atomic_fetch_add_explicit(&sequence, 1, memory_order_release);
+    atomic_fetch_add_explicit(&xfs_ranges_sequence, 1, memory_order_release);
     changing = false;
     pthread_mutex_unlock(&lock);
 }
@@ -151,7 +151,7 @@ void xfs_ranges_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     changing = false;
-    atomic_store(&sequence, (sequence + 2) & ~1u);
+    atomic_store(&xfs_ranges_sequence, (xfs_ranges_sequence + 2) & ~1u);
     atomic_store(&count, 0);
 }
 
@@ -182,20 +182,15 @@ static bool search(uint64_t address, struct xfs_range *found)
 bool xfs_ranges_find(uint64_t address, struct xfs_range *found)
 {
     for (unsigned tries = 1; !changing; tries++) {
-        uint32_t before = atomic_load_explicit(&sequence, memory_order_acquire);
+        uint32_t before = atomic_load_explicit(&xfs_ranges_sequence, memory_order_acquire);
         if ((before & 1) == 0) {
             bool inside = search(address, found);
             atomic_thread_fence(memory_order_acquire);
-            if (atomic_load_explicit(&sequence, memory_order_relaxed) == before)
+            if (atomic_load_explicit(&xfs_ranges_sequence, memory_order_relaxed) == before)
                 return inside;
         }
         if (tries % 1024 == 0)
             sched_yield(); /* the writer may have lost its processor */
     }
     return nothing_known(found, address, address + 1);
-}
-
-uint32_t xfs_ranges_epoch(void)
-{
-    return atomic_load_explicit(&sequence, memory_order_acquire);
 }

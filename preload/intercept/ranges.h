@@ -9,6 +9,7 @@
 #ifndef XFS_RANGES_H
 #define XFS_RANGES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,6 +41,10 @@ void xfs_ranges_after_fork(void);
 bool xfs_ranges_find(uint64_t address, struct xfs_range *found);
 
 /* Changes with every change of the set. */
-uint32_t xfs_ranges_epoch(void);
+extern _Atomic uint32_t xfs_ranges_sequence; /* odd while the set changes */
+static inline uint32_t xfs_ranges_epoch(void)
+{
+    return atomic_load_explicit(&xfs_ranges_sequence, memory_order_acquire);
+}
 
 #endif

@@ -91,7 +91,7 @@ struct pair {
 };
 static struct pair pairs[XFS_CALL_COUNT + 16];
 static size_t pair_count;
-static xfs_function driver_real[XFS_CALL_COUNT];
+_Atomic(xfs_function) xfs_driver_real[XFS_CALL_COUNT];
 static atomic_int driver_ready;
 static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -125,7 +125,9 @@ static void resolve_driver(void)
         if (xfs_rows[i].level != XFT_LEVEL_DRIVER)
             continue;
         void *real = xfs_driver_symbol(xfs_rows[i].symbol);
-        driver_real[i] = real ? (xfs_function)real : (xfs_function)not_found;
+        atomic_store_explicit(&xfs_driver_real[i],
+                              real ? (xfs_function)real : (xfs_function)not_found,
+                              memory_order_release);
         add_pair(real, xfs_rows[i].wrapper);
     }
     for (size_t i = 0; i < xfs_special_count; i++)
@@ -186,18 +188,8 @@ bool xfs_is_driver_code(const void *address)
 
 /* ---- the runtime ------------------------------------------------------------------------ */
 
-/* Return address and call to real function. A slot is consistent when key reads the same before
- * and after function; slots are overwritten on collision. */
-#define CALLER_SLOTS 1024
-static struct {
-    _Atomic uintptr_t key;
-    _Atomic uintptr_t function;
-} callers[CALLER_SLOTS];
-
-static uintptr_t caller_key(unsigned call, const void *caller)
-{
-    return ((uintptr_t)caller << 9) ^ call ^ 0x8000000000000000u;
-}
+/* Return address and call to real function; slots are overwritten on collision. */
+struct xfs_caller xfs_callers[XFS_CALLER_SLOTS];
 
 /* What is looked for: a runtime function under a version node (0 = any), and what it must not be.
  */
@@ -278,22 +270,17 @@ void *xfs_real_runtime_special(const char *symbol, const void *wrapper, const vo
 static xfs_function real_runtime(unsigned call, const void *caller)
 {
     static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
-    uintptr_t key = caller_key(call, caller);
-    size_t slot = (key ^ (key >> 13) ^ (key >> 23)) % CALLER_SLOTS;
-    if (atomic_load_explicit(&callers[slot].key, memory_order_acquire) == key) {
-        uintptr_t hit = atomic_load_explicit(&callers[slot].function, memory_order_acquire);
-        if (atomic_load_explicit(&callers[slot].key, memory_order_acquire) == key)
-            return (xfs_function)hit;
-    }
+    uintptr_t key = xfs_caller_key(call, caller);
+    struct xfs_caller *slot = xfs_caller_of(key);
     struct wanted wanted = {xfs_rows[call].symbol, xfs_rows[call].version,
                             (const void *)xfs_rows[call].wrapper};
     void *found = find_runtime(&wanted, caller);
     xfs_function function = found ? (xfs_function)found : (xfs_function)not_found;
     /* Two writers at once could mix their halves; one that fork left locked must not block. */
     if (pthread_mutex_trylock(&write_lock) == 0) {
-        atomic_store_explicit(&callers[slot].key, 0, memory_order_release);
-        atomic_store_explicit(&callers[slot].function, (uintptr_t)function, memory_order_release);
-        atomic_store_explicit(&callers[slot].key, key, memory_order_release);
+        atomic_store_explicit(&slot->key, 0, memory_order_release);
+        atomic_store_explicit(&slot->function, (uintptr_t)function, memory_order_release);
+        atomic_store_explicit(&slot->key, key, memory_order_release);
         pthread_mutex_unlock(&write_lock);
     }
     return function;
@@ -303,7 +290,7 @@ xfs_function xfs_real(unsigned call, const void *caller)
 {
     if (xfs_rows[call].level == XFT_LEVEL_RUNTIME)
         return real_runtime(call, caller);
-    return ready() ? driver_real[call] : (xfs_function)not_found;
+    return ready() ? xfs_driver_real[call] : (xfs_function)not_found;
 }
 
 /* ---- dlsym as the program sees it --------------------------------------------------------- */

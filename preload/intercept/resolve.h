@@ -12,6 +12,7 @@
 #ifndef XFS_RESOLVE_H
 #define XFS_RESOLVE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,44 @@ void *xfs_driver_symbol(const char *name);
  * returns 500, CUDA's "named symbol not found".
  */
 xfs_function xfs_real(unsigned call, const void *caller);
+
+/* What the inline forms below look at first. */
+extern _Atomic(xfs_function) xfs_driver_real[]; /* by row; NULL: not looked up yet */
+#define XFS_CALLER_SLOTS 1024
+struct xfs_caller {
+    _Atomic uintptr_t key; /* of a return address and a row; the same before and after function */
+    _Atomic uintptr_t function;
+};
+extern struct xfs_caller xfs_callers[XFS_CALLER_SLOTS];
+
+static inline uintptr_t xfs_caller_key(unsigned call, const void *caller)
+{
+    return ((uintptr_t)caller << 9) ^ call ^ 0x8000000000000000u;
+}
+
+static inline struct xfs_caller *xfs_caller_of(uintptr_t key)
+{
+    return &xfs_callers[(key ^ (key >> 13) ^ (key >> 23)) % XFS_CALLER_SLOTS];
+}
+
+/* xfs_real() of a row that is known to be the driver's, or the runtime's. */
+static inline xfs_function xfs_real_DRIVER(unsigned call, const void *caller)
+{
+    xfs_function known = atomic_load_explicit(&xfs_driver_real[call], memory_order_acquire);
+    return __builtin_expect(known != NULL, 1) ? known : xfs_real(call, caller);
+}
+
+static inline xfs_function xfs_real_RUNTIME(unsigned call, const void *caller)
+{
+    uintptr_t key = xfs_caller_key(call, caller);
+    struct xfs_caller *slot = xfs_caller_of(key);
+    if (__builtin_expect(atomic_load_explicit(&slot->key, memory_order_acquire) == key, 1)) {
+        uintptr_t hit = atomic_load_explicit(&slot->function, memory_order_acquire);
+        if (__builtin_expect(atomic_load_explicit(&slot->key, memory_order_acquire) == key, 1))
+            return (xfs_function)hit;
+    }
+    return xfs_real(call, caller);
+}
 
 /* The same for a runtime function outside the table, found at every call; NULL when there is none.
  */

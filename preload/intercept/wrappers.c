@@ -13,9 +13,10 @@
  * One grammar for all. `before` and `after` are expressions of the row; they see the parameters,
  * f and status.
  */
-#define WRAPPER_BODY(id, fl, params, args, before, after)                                          \
+#define WRAPPER_BODY(level, id, fl, params, args, before, after)                                   \
     {                                                                                              \
-        int(*const real) params = (int(*) params)xfs_real(id, __builtin_return_address(0));        \
+        int(*const real) params =                                                                  \
+            (int(*) params)xfs_real_##level(id, __builtin_return_address(0));                      \
         struct xfs_frame frame, *f = &frame;                                                       \
         if (!xfs_enter(f, id, fl))                                                                 \
             return real args;                                                                      \
@@ -29,7 +30,8 @@
 
 #define XFS_CALL(level, symbol, flags, params, args, before, after)                                \
     EXPORTED int symbol params;                                                                    \
-    EXPORTED int symbol params WRAPPER_BODY(XFS_ID_##symbol, flags, params, args, before, after)
+    EXPORTED int symbol params WRAPPER_BODY(level, XFS_ID_##symbol, flags, params, args, before,   \
+                                            after)
 
 /* Two functions under one name: each is exported under its library's version node (exports.map). */
 #define SYMVER_12(symbol) symbol "@libcudart.so.12"
@@ -37,14 +39,14 @@
 #define XFS_CALL_V(version, level, symbol, flags, params, args, before, after)                     \
     EXPORTED int XFS_VNAME(version, symbol) params;                                                \
     __attribute__((symver(SYMVER_##version(#symbol)))) EXPORTED int XFS_VNAME(version, symbol)     \
-    params WRAPPER_BODY(XFS_ID_v##version##_##symbol, flags, params, args, before, after)
+    params WRAPPER_BODY(level, XFS_ID_v##version##_##symbol, flags, params, args, before, after)
 
 /* Outside of depth: a runtime function may be above it, and no event is made. */
 #define XFS_WATCH(symbol, params, args, after)                                                     \
     EXPORTED int symbol params;                                                                    \
     EXPORTED int symbol params                                                                     \
     {                                                                                              \
-        int(*const real) params = (int(*) params)xfs_real(XFS_ID_##symbol, NULL);                  \
+        int(*const real) params = (int(*) params)xfs_real_DRIVER(XFS_ID_##symbol, NULL);           \
         const int status = real args;                                                              \
         if (status == 0) {                                                                         \
             int saved = errno;                                                                     \

@@ -90,8 +90,11 @@ static uint64_t keep_order(uint64_t now)
     return now;
 }
 
-static uint64_t anchor_again(void)
+/* Also until recording starts, and where the counter is of no use: there is no anchor then. */
+static __attribute__((cold, noinline)) uint64_t anchor_again(void)
 {
+    if (!atomic_load_explicit(&usable, memory_order_acquire))
+        return monotonic();
     uint64_t ticks, ns;
     read_both(&ticks, &ns);
     anchor.valid = 0;
@@ -108,8 +111,6 @@ static uint64_t anchor_again(void)
 
 static uint64_t host_clock(void)
 {
-    if (!atomic_load_explicit(&usable, memory_order_acquire))
-        return monotonic();
     uint64_t passed = __rdtsc() - anchor.ticks;
     if (passed >= anchor.valid) /* also when the counter of another processor is behind */
         return anchor_again();
@@ -135,7 +136,7 @@ static uint64_t (*_Atomic other_clock)(void);
 uint64_t xfs_now_ns(void)
 {
     uint64_t (*other)(void) = atomic_load_explicit(&other_clock, memory_order_relaxed);
-    return other ? other() : host_clock();
+    return __builtin_expect(other == NULL, 1) ? host_clock() : other();
 }
 
 void xfs_clock_use(uint64_t (*now)(void))

@@ -184,6 +184,7 @@ static void activate(struct xfs_lane *lane, struct xfs_slab *slab)
     __atomic_store_n(&slab->lane, lane, __ATOMIC_RELEASE);
     lane->slab = slab;
     lane->rows = xft_slab_events(shared);
+    lane->committed = &shared->committed;
     lane->next = 0;
     lane->room = XFT_SLAB_EVENTS;
     lane->refused = 0;
@@ -207,7 +208,8 @@ struct xfs_lane *xfs_lane_open(struct xfs_recorder *recorder)
     uint32_t id = lane ? ++lanes->lane_count : 0;
     pthread_mutex_unlock(&lanes->lock);
     if (lane)
-        *lane = (struct xfs_lane){.recorder = recorder, .id = id, .tid = gettid()};
+        *lane = (struct xfs_lane){
+            .recorder = recorder, .id = id, .tid = gettid(), .stacks = recorder->settings->stacks};
     return lane;
 }
 

@@ -25,23 +25,25 @@ struct xfs_slab { /* our view of a slab in the mapping */
 };
 
 /* One thread's lane. In private memory: in a forked child nothing here leads to the parent's file.
- */
+ * What every event needs comes first, in one cache line. */
 struct xfs_lane {
-    struct xft_event event; /* being filled, between begin and commit */
     struct xfs_recorder *recorder;
     struct xft_event *rows; /* of the current slab */
+    uint32_t *committed;    /* the slab's */
     uint32_t next;          /* row to write */
     uint32_t room;          /* rows in the current slab; 0 = no slab */
     bool busy;              /* between begin and commit */
     bool writing;           /* this thread is about to change its slab (xfs_lane_claim) */
     bool in_stack;
+    bool stacks; /* are recorded */
     uint32_t id;
-    pid_t tid;
-    uint32_t refused;  /* events in a row that found no room */
-    uint64_t next_seq; /* of the slab's first row */
     struct xfs_slab *slab;
+    pid_t tid;
+    uint32_t refused;       /* events in a row that found no room */
+    uint64_t next_seq;      /* of the slab's first row */
+    struct xft_event event; /* being filled, between begin and commit */
     struct xfs_lane *next_idle;
-};
+} __attribute__((aligned(64)));
 
 struct xfs_lanes {
     pthread_mutex_t lock;

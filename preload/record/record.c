@@ -9,50 +9,38 @@
 
 #include "clock.h"
 #include "guard.h"
+#include "hot.h"
 #include "log.h"
 #include "recorder.h"
-
-/* Initial-exec: dynamic TLS could call malloc in the middle of the program's call. */
-#define TLS __thread __attribute__((tls_model("initial-exec")))
 
 /* ---- life ------------------------------------------------------------------------------- */
 
 enum state { STATE_NEW, STATE_ON, STATE_OFF, STATE_CLOSED };
 
-/*
- * What must be forgotten in a forked child lies in one page that the kernel wipes there: a child
- * that never heard of pthread_atfork (a bare clone) finds state NEW, no recorder and a free lock.
- */
-struct life {
-    struct xfs_recorder *_Atomic current; /* that events go to now */
-    struct xfs_recorder *_Atomic closed;  /* that counts what comes after the end */
-    atomic_int state;
-    pthread_mutex_t lock; /* zero is PTHREAD_MUTEX_INITIALIZER */
-};
-
-static struct life *_Atomic life;
-static TLS struct xfs_lane *self;
-static TLS bool entered; /* in the slow path: a signal handler, or a malloc that uses CUDA */
+/* Initial-exec: dynamic TLS could call malloc in the middle of the program's call. */
+struct xfs_life *_Atomic xfs_life;
+XFS_TLS struct xfs_lane *xfs_self;
+static XFS_TLS bool entered; /* in the slow path: a signal handler, or a malloc that uses CUDA */
 
 static pthread_key_t lane_key;
 static bool registered;
 
 static struct xfs_recorder *current_recorder(void)
 {
-    struct life *l = atomic_load_explicit(&life, memory_order_acquire);
+    struct xfs_life *l = atomic_load_explicit(&xfs_life, memory_order_acquire);
     return l ? atomic_load_explicit(&l->current, memory_order_acquire) : NULL;
 }
 
-static struct life *get_life(void)
+static struct xfs_life *get_life(void)
 {
-    struct life *l = atomic_load(&life), *none = NULL;
+    struct xfs_life *l = atomic_load(&xfs_life), *none = NULL;
     if (l)
         return l;
     l = mmap(NULL, sizeof *l, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (l == MAP_FAILED)
         return NULL;
     madvise(l, sizeof *l, MADV_WIPEONFORK);
-    if (atomic_compare_exchange_strong(&life, &none, l))
+    if (atomic_compare_exchange_strong(&xfs_life, &none, l))
         return l;
     munmap(l, sizeof *l);
     return none;
@@ -61,17 +49,17 @@ static struct life *get_life(void)
 /* For kernels without MADV_WIPEONFORK, and for the thread-local half. */
 static void in_child(void)
 {
-    struct life *l = atomic_load(&life);
+    struct xfs_life *l = atomic_load(&xfs_life);
     if (l)
         memset(l, 0, sizeof *l);
-    self = NULL;
+    xfs_self = NULL;
     entered = false;
 }
 
 static void thread_ends(void *lane)
 {
     struct xfs_lane *ending = lane;
-    self = NULL;
+    xfs_self = NULL;
     if (ending->recorder == current_recorder()) {
         struct xfs_guard guard = xfs_guard_enter();
         xfs_lane_close(ending);
@@ -80,7 +68,7 @@ static void thread_ends(void *lane)
 }
 
 /* Lock held. */
-static struct xfs_recorder *start(struct life *l)
+static struct xfs_recorder *start(struct xfs_life *l)
 {
     xfs_log_start();
     const struct xfs_settings *settings = xfs_settings();
@@ -95,7 +83,7 @@ static struct xfs_recorder *start(struct life *l)
 }
 
 /* Others record meanwhile: only the first part is done under the lock. */
-static void start_once(struct life *l)
+static void start_once(struct xfs_life *l)
 {
     static atomic_bool fork_watched;
     struct xfs_recorder *started = NULL;
@@ -113,23 +101,25 @@ static void start_once(struct life *l)
 
 static struct xfs_lane *attach(struct xfs_recorder *recorder)
 {
-    if (self == NULL || self->recorder != recorder) {
-        self = xfs_lane_open(recorder);
-        if (self)
-            pthread_setspecific(lane_key, self);
+    if (xfs_self == NULL || xfs_self->recorder != recorder) {
+        xfs_self = xfs_lane_open(recorder);
+        if (xfs_self)
+            pthread_setspecific(lane_key, xfs_self);
         else
             xfs_count_events_lost(recorder, 1);
     }
-    return self;
+    return xfs_self;
 }
 
-static bool ready_slowly(void)
+XFS_COLD bool xfs_record_ready_slowly(void)
 {
-    if (entered)
+    struct xfs_life *known = atomic_load_explicit(&xfs_life, memory_order_acquire);
+    if (entered ||
+        (known && atomic_load_explicit(&known->state, memory_order_relaxed) == STATE_OFF))
         return false;
     struct xfs_guard guard = xfs_guard_enter();
     entered = true;
-    struct life *l = get_life();
+    struct xfs_life *l = get_life();
     if (l && atomic_load(&l->state) == STATE_NEW)
         start_once(l);
     struct xfs_recorder *recorder = current_recorder();
@@ -141,12 +131,7 @@ static bool ready_slowly(void)
 
 bool xfs_record_ready(void)
 {
-    if (self && self->recorder == current_recorder())
-        return true;
-    struct life *l = atomic_load_explicit(&life, memory_order_acquire);
-    if (l && atomic_load_explicit(&l->state, memory_order_relaxed) == STATE_OFF)
-        return false;
-    return ready_slowly();
+    return xfs_record_ready_now();
 }
 
 /* ---- events ----------------------------------------------------------------------------- */
@@ -156,9 +141,9 @@ bool xfs_recording(void)
     return current_recorder() != NULL;
 }
 
-static void lose_event(void)
+static XFS_COLD void lose_event(void)
 {
-    struct life *l = atomic_load(&life);
+    struct xfs_life *l = atomic_load(&xfs_life);
     struct xfs_recorder *recorder = current_recorder();
     if (recorder == NULL && l)
         recorder = atomic_load(&l->closed);
@@ -170,7 +155,8 @@ static void lose_event(void)
 static bool prepare_slowly(void)
 {
     struct xfs_recorder *recorder = current_recorder();
-    if (entered || recorder == NULL || (self && self->recorder == recorder && self->busy))
+    if (entered || recorder == NULL ||
+        (xfs_self && xfs_self->recorder == recorder && xfs_self->busy))
         return false;
     struct xfs_guard guard = xfs_guard_enter();
     entered = true;
@@ -186,70 +172,49 @@ static bool prepare_slowly(void)
     return room;
 }
 
-/* This thread's lane with room for an event, marked busy; NULL when there is none, and the loss has
- * been counted. Inline: it is on the path of every event. */
-static inline struct xfs_lane *take_lane(void)
+XFS_COLD struct xfs_lane *xfs_take_lane_slowly(void)
 {
-    struct xfs_lane *lane = self;
-    bool prepared =
-        lane && lane->recorder == current_recorder() && !lane->busy && lane->next < lane->room;
-    if (!prepared && !prepare_slowly()) {
+    if (!prepare_slowly()) {
         lose_event();
         return NULL;
     }
-    lane = self;
-    lane->busy = true;
-    return lane;
+    xfs_self->busy = true;
+    return xfs_self;
 }
 
 struct xft_event *xfs_event_begin(void)
 {
-    struct xfs_lane *lane = take_lane();
+    struct xfs_lane *lane = xfs_take_lane();
     if (lane == NULL)
         return NULL;
     lane->event = (struct xft_event){0};
     return &lane->event;
 }
 
-/* The event goes to the mapping only here, and only while it is this process's: a handler that
- * forked between begin and commit must not make the child write to the parent's file. */
-static void append(struct xfs_lane *lane, const struct xft_event *event)
+/* Recording has ended since, or a handler forked and this is the child. */
+XFS_COLD void xfs_not_appended(void)
 {
-    xfs_lane_claim(lane);
-    struct xfs_recorder *recorder = current_recorder();
-    if (lane->recorder == recorder) {
-        lane->rows[lane->next] = *event;
-        lane->next++;
-        __atomic_store_n(&lane->slab->shared->committed, lane->next, __ATOMIC_RELEASE);
-    }
-    xfs_lane_done(lane);
-    if (recorder == NULL)
-        lose_event(); /* recording has ended since */
+    if (current_recorder() == NULL)
+        lose_event();
 }
 
 void xfs_event_commit(struct xft_event *event)
 {
-    struct xfs_lane *lane = self;
-    if (lane == NULL || event != &lane->event)
-        return;
-    append(lane, event);
-    lane->busy = false;
+    struct xfs_lane *lane = xfs_self;
+    if (lane && event == &lane->event)
+        xfs_lane_append(lane, event);
 }
 
 void xfs_event_write(const struct xft_event *event)
 {
-    struct xfs_lane *lane = take_lane();
-    if (lane == NULL)
-        return;
-    append(lane, event);
-    lane->busy = false;
+    xfs_event_write_now(event);
 }
 
 uint32_t xfs_stack_capture(void)
 {
     uint64_t addresses[64];
     struct xfs_recorder *recorder = current_recorder();
-    struct xfs_lane *lane = self;
+    struct xfs_lane *lane = xfs_self;
     if (recorder == NULL || lane == NULL || lane->recorder != recorder ||
         !recorder->settings->stacks)
         return 0;
@@ -309,7 +274,7 @@ void xfs_meta_set(const char *key, const char *value)
 
 void xfs_count_device_lost(uint64_t n)
 {
-    struct life *l = atomic_load(&life);
+    struct xfs_life *l = atomic_load(&xfs_life);
     struct xfs_recorder *recorder = current_recorder();
     if (recorder == NULL && l)
         recorder = atomic_load(&l->closed);
@@ -323,7 +288,7 @@ void xfs_count_device_lost(uint64_t n)
  * that what they copy is recorded. The child of a vfork that calls exit() is not this process. */
 __attribute__((destructor)) static void process_ends(void)
 {
-    struct life *l = atomic_load(&life);
+    struct xfs_life *l = atomic_load(&xfs_life);
     struct xfs_recorder *recorder = current_recorder();
     if (recorder == NULL || recorder->pid != getpid())
         return;
@@ -332,7 +297,7 @@ __attribute__((destructor)) static void process_ends(void)
     atomic_store(&l->closed, recorder);
     atomic_store(&l->state, STATE_CLOSED);
     atomic_store(&l->current, NULL);
-    xfs_lanes_settle(&recorder->lanes, self);
+    xfs_lanes_settle(&recorder->lanes, xfs_self);
     xfs_recorder_finish(recorder);
     entered = false;
     xfs_guard_leave(guard);
