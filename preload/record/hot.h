@@ -1,0 +1,102 @@
+/*
+ * The part of recording that every call passes, to be compiled into the hooks: between two calls
+ * of a driver that fills the caches, what counts is how many lines of code and data are touched.
+ *
+ * Everything here is in record.c's words; what cannot be answered at once is left to it.
+ */
+#ifndef XFS_HOT_H
+#define XFS_HOT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "lanes.h"
+#include "record.h"
+
+#define XFS_TLS __thread __attribute__((tls_model("initial-exec")))
+#define XFS_COLD __attribute__((cold, noinline))
+
+struct xfs_recorder;
+
+/*
+ * What must be forgotten in a forked child lies in one page that the kernel wipes there: a child
+ * that never heard of pthread_atfork (a bare clone) finds state 0, no recorder and a free lock.
+ */
+struct xfs_life {
+    struct xfs_recorder *_Atomic current; /* that events go to now */
+    struct xfs_recorder *_Atomic closed;  /* that counts what comes after the end */
+    atomic_int state;
+    pthread_mutex_t lock; /* zero is PTHREAD_MUTEX_INITIALIZER */
+};
+
+extern struct xfs_life *_Atomic xfs_life; /* NULL until recording begins; then for ever */
+extern XFS_TLS struct xfs_lane *xfs_self; /* the thread's lane: only once there is a life */
+
+/* The slow ways. */
+bool xfs_record_ready_slowly(void);
+struct xfs_lane *xfs_take_lane_slowly(void);
+void xfs_not_appended(void);
+
+/* The thread has a lane of the recorder that is current: it may be looked at without a question. */
+static inline bool xfs_lane_current(const struct xfs_lane *lane)
+{
+    struct xfs_life *life = atomic_load_explicit(&xfs_life, memory_order_acquire);
+    return lane->recorder == atomic_load_explicit(&life->current, memory_order_acquire);
+}
+
+/* xfs_record_ready(), and the next row comes into the cache while the call runs. */
+static inline bool xfs_record_ready_now(void)
+{
+    struct xfs_lane *lane = xfs_self;
+    if (__builtin_expect(lane == NULL || !xfs_lane_current(lane), 0))
+        return xfs_record_ready_slowly();
+    const char *row = (const char *)&lane->rows[lane->next];
+    __builtin_prefetch(row, 1);
+    __builtin_prefetch(row + sizeof(struct xft_event) - 1, 1);
+    return true;
+}
+
+/* This thread's lane with room for an event, marked busy; NULL when there is none, and the loss has
+ * been counted. */
+static inline struct xfs_lane *xfs_take_lane(void)
+{
+    struct xfs_lane *lane = xfs_self;
+    if (__builtin_expect(
+            lane == NULL || lane->busy || lane->next >= lane->room || !xfs_lane_current(lane), 0))
+        return xfs_take_lane_slowly();
+    lane->busy = true;
+    return lane;
+}
+
+/* The event goes to the mapping only here, and only while it is this process's: a handler that
+ * forked between begin and commit must not make the child write to the parent's file. */
+static inline void xfs_lane_append(struct xfs_lane *lane, const struct xft_event *event)
+{
+    xfs_lane_claim(lane);
+    bool current = xfs_lane_current(lane);
+    if (__builtin_expect(current, 1)) {
+        lane->rows[lane->next] = *event;
+        lane->next++;
+        __atomic_store_n(lane->committed, lane->next, __ATOMIC_RELEASE);
+    }
+    xfs_lane_done(lane);
+    if (__builtin_expect(!current, 0))
+        xfs_not_appended();
+    lane->busy = false;
+}
+
+/* xfs_event_write(). */
+static inline void xfs_event_write_now(const struct xft_event *event)
+{
+    struct xfs_lane *lane = xfs_take_lane();
+    if (lane)
+        xfs_lane_append(lane, event);
+}
+
+/* Stacks are recorded, as far as this thread knows. */
+static inline bool xfs_stacks_wanted(void)
+{
+    return xfs_self == NULL || xfs_self->stacks;
+}
+
+#endif
