@@ -272,6 +272,8 @@ static void run_all(struct xfp_session *s, const struct xfp_bench_list *list,
 
     start_clock(s, list, count);
     for (size_t i = 0; i < list->count && !xfp_interrupted(); i++) {
+        s->bench_at = i + 1;
+        s->bench_count = list->count;
         start_budget(s, &list->items[i]);
         run_one(s, &list->items[i], outcome, last);
         keep_checkpoint(s, outcome);

@@ -43,8 +43,8 @@ void xfp_progress(struct xfp_session *s, const char *name, uint64_t bytes)
         return;
     if (bytes)
         xfp_size_text(bytes, size, sizeof(size));
-    fprintf(stderr, "\r\033[K%s %s, about %llu s left", name, size,
-            (unsigned long long)((left_ns(s) + 500000000u) / 1000000000u));
+    fprintf(stderr, "\r\033[K%zu of %zu: %s %s, about %llu s left", s->bench_at, s->bench_count,
+            name, size, (unsigned long long)((left_ns(s) + 500000000u) / 1000000000u));
     fflush(stderr);
 }
 

@@ -18,6 +18,19 @@ static void set_cell(struct libscols_line *line, size_t column, const char *form
     scols_line_set_data(line, column, isfinite(x) ? text : "-");
 }
 
+/* The widest of the medians' intervals, relative: what the figures may be trusted to. */
+static double widest(const struct xfp_path *path)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < path->point_count; i++) {
+        const struct xfp_point *p = &path->points[i];
+
+        most = fmax(most, (p->ci_high_ns - p->ci_low_ns) / 2 / p->median_ns);
+    }
+    return most;
+}
+
 /* A path's row: time of the smallest copy, best bandwidth, the model. */
 static int add_row(struct libscols_table *table, const struct xfp_path *path)
 {
@@ -42,6 +55,7 @@ static int add_row(struct libscols_table *table, const struct xfp_path *path)
     set_cell(line, 7, "%.2f", fit->valid ? fit->g_ns / 1e3 : NAN);
     set_cell(line, 8, "%.2f", fit->valid ? 1 / fit->G_ns_per_byte : NAN);
     set_cell(line, 9, "%.1f", fit->valid ? fit->max_error * 100 : NAN);
+    set_cell(line, 10, "%.1f", widest(path) * 100);
     return 0;
 }
 
@@ -49,12 +63,12 @@ static int print_table(const struct xfp_profile *profile, FILE *out)
 {
     static const char *const columns[] = {"benchmark", "copy us", "call us", "blocking us",
                                           "best GB/s", "at",      "L+o us",  "g us",
-                                          "1/G GB/s",  "error %"};
+                                          "1/G GB/s",  "error %", "spread %"};
     struct libscols_table *table = scols_new_table();
     char *text = NULL;
     int bad = !table;
 
-    for (size_t c = 0; c < 10 && !bad; c++)
+    for (size_t c = 0; c < 11 && !bad; c++)
         bad = !scols_table_new_column(table, columns[c], 0, c ? SCOLS_FL_RIGHT : 0);
     for (size_t i = 0; i < profile->path_count && !bad; i++)
         bad = add_row(table, &profile->paths[i]);
@@ -202,7 +216,8 @@ static int print_text(const struct xfp_profile *profile, FILE *out)
         fprintf(out,
                 "\nTimes are medians of one copy of %s: on the device, until the asynchronous "
                 "call returns,\nand of the blocking call. L+o, g and 1/G: the transfer model; "
-                "error: its largest.\n\n",
+                "error: its largest.\nSpread: half the width of the medians' 95 %% confidence "
+                "interval, the largest of all sizes.\n\n",
                 xfp_size_text(first->bytes, size, sizeof(size)));
         if (print_table(profile, out))
             return -1;

@@ -43,7 +43,8 @@ struct xfp_session {
     uint64_t reserved_ns;             /* of the time limit, for those still to come */
     double budget_scale;              /* the time limit over the usual one */
     size_t points_done, points_planned;
-    uint64_t checkpoint_ns; /* when the profile was last kept, 0: not yet */
+    size_t bench_at, bench_count; /* from 1; how many */
+    uint64_t checkpoint_ns;       /* when the profile was last kept, 0: not yet */
     bool checkpoint_failed;
     size_t results;   /* paths and other parts that benchmarks have added to the profile */
     char error[240];  /* why the current benchmark failed */

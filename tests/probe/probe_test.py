@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import pty
 import re
 import resource
 import subprocess
@@ -192,6 +193,26 @@ class Options(unittest.TestCase):
             self.assertEqual(json.loads(read(name))["schema"],
                              "xferscope-profile")
             self.assertEqual(os.listdir(folder), ["m.json"])
+
+    def test_progress_is_for_terminals(self):
+        """What, how far, how long still: on stderr, when that is one."""
+        ours, theirs = pty.openpty()
+        environment = dict(os.environ, LD_LIBRARY_PATH=DRIVER, FAKE_CUDA_FAULT="")
+        with subprocess.Popen([PROBE, "--sizes", "64:1K", "--filter", "^copy/pinned/.*gpu0",
+                               "--format", "csv"], env=environment, stdout=subprocess.DEVNULL,
+                              stderr=theirs) as run:
+            os.close(theirs)
+            said = b""
+            try:
+                while more := os.read(ours, 65536):
+                    said += more
+            except OSError:
+                pass  # the other end is closed
+        os.close(ours)
+        self.assertEqual(run.returncode, 0)
+        self.assertRegex(said.decode(), r"6 of 6: copy/pinned/d2h/gpu0 1 KiB, about \d+ s left")
+        self.assertEqual(probe("--sizes", "64:1K", "--filter", "^copy/pinned/.*gpu0", "--format",
+                               "csv").stderr, "")
 
     def test_quiet_is_quiet(self):
         with tempfile.TemporaryDirectory() as folder:
