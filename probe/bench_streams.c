@@ -17,7 +17,8 @@
 enum {
     MOST_STREAMS = 256,
     LEAST_BYTES = 16 << 20,
-    LEAD_BYTES = 64,
+    SHORT_BYTES = 64,
+    LEAD_BYTES = 4096, /* a shorter one needs no copy engine */
     MOST_POINTS = 16 * 9,
     OVERLAP_BYTES = 16 << 20,
     POLL_NS = 50000000, /* a copy of 64 bytes behind a finished kernel takes a thousandth of it */
@@ -168,7 +169,7 @@ static size_t plan(const struct xfp_session *s, size_t most, struct xfp_stream_p
 
 static int sweep(struct xfp_session *s, struct lanes *l, size_t most, struct xfp_streams *result)
 {
-    struct xfp_stream_point first = {.bytes = LEAD_BYTES, .streams = 1};
+    struct xfp_stream_point first = {.bytes = SHORT_BYTES, .streams = 1};
     size_t count;
     int bad;
 
@@ -338,7 +339,7 @@ static int time_overlap(struct xfp_session *s, struct overlap *o, bool h2d, bool
 static xcu_result queue_implicit(struct xfp_session *s, struct overlap *o, int lane)
 {
     struct xfp_device *d = o->device;
-    uint64_t limit = 20ull * POLL_NS, bytes = LEAD_BYTES;
+    uint64_t limit = 20ull * POLL_NS, bytes = SHORT_BYTES;
     uint32_t value = 0;
     void *write[] = {&o->to.address, &bytes, &value}, *wait[] = {&d->gate_address, &limit};
     xcu_result result = s->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_WRITE], 1, 1, 1, 32, 1, 1, 0,
@@ -348,7 +349,8 @@ static xcu_result queue_implicit(struct xfp_session *s, struct overlap *o, int l
         result = s->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_GATE], 1, 1, 1, 1, 1, 1, 0, d->stream,
                                        wait, NULL);
     if (!result)
-        result = s->cu->cuMemcpyDtoHAsync(o->out.host, o->to.address, LEAD_BYTES, o->streams[lane]);
+        result =
+            s->cu->cuMemcpyDtoHAsync(o->out.host, o->to.address, SHORT_BYTES, o->streams[lane]);
     return result ? result : s->cu->cuEventRecord(o->ends[lane], o->streams[lane]);
 }
 
@@ -452,7 +454,7 @@ static void enumerate_categories(struct xfp_session *s, const struct xfp_family 
                                   .src = near_host(s, ordinal),
                                   .dst = {XFT_MEM_DEVICE, ordinal, -1}};
 
-        if (s->options->max_bytes < LEAD_BYTES)
+        if (s->options->max_bytes < SHORT_BYTES)
             continue;
         snprintf(bench.name, sizeof(bench.name), "overlap/gpu%d", ordinal);
         xfp_bench_add(list, &bench);
