@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../timing/peer.h"
 #include "table.h"
 
 /* ---- libc's dlsym ---------------------------------------------------------------------- */
@@ -309,7 +310,7 @@ static bool is_our_name(const char *name, bool global)
     for (size_t i = 0; i < xfs_special_count; i++)
         if (strcmp(xfs_specials[i].symbol, name) == 0)
             return true;
-    return false;
+    return xfs_peer_name(name);
 }
 
 /*
@@ -363,7 +364,9 @@ void *xfs_dlsym_answer(void *handle, const char *name, const void *caller)
     int saved = errno;
     bool global = handle == RTLD_DEFAULT;
     void *found = global ? answer_global(name, caller) : xfs_real_dlsym(handle, name);
-    if (found && !xfs_is_driver_code(caller)) {
+    if (found && !xfs_is_driver_code(caller) && xfs_peer_name(name)) {
+        found = xfs_peer_function(name, found);
+    } else if (found && !xfs_is_driver_code(caller)) {
         void *wrapper = global ? wrapper_of_runtime(name) : NULL;
         found = wrapper ? wrapper : xfs_substitute(found);
     }

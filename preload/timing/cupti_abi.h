@@ -187,6 +187,7 @@ typedef uint64_t (*xcp_timestamp_callback)(void);
 /* Those whose absence is made up for. */
 #define XCP_OPTIONAL_FUNCTIONS(X)                                                                  \
     X(Unsubscribe, (xcp_subscriber))                                                               \
+    X(ActivityDisable, (int kind))                                                                 \
     X(ActivitySetAttribute, (int attribute, size_t *bytes, void *value))                           \
     X(ActivityConfigureUnifiedMemoryCounter, (struct xcp_counter_config *, uint32_t count))        \
     X(ActivityRegisterTimestampCallback, (xcp_timestamp_callback))                                 \

@@ -31,6 +31,8 @@ _Thread_local uint32_t xfs_timing_seen __attribute__((tls_model("initial-exec"))
 
 static atomic_int owner; /* the process that started timing; 0 = none yet */
 static struct xcp_library cupti;
+static xcp_subscriber subscriber; /* ours, while CUPTI serves us */
+static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The collecting thread and what is said to it. */
 static struct {
@@ -56,7 +58,7 @@ static void on_call(void *user, int domain, uint32_t call, const void *data)
         xfs_timing_seen = d->correlation;
 }
 
-static void watch_calls(xcp_subscriber subscriber)
+static void watch_calls(void)
 {
     static const uint16_t calls[] = {
 #define X(number, name) number,
@@ -315,7 +317,8 @@ static bool start_cupti(struct attempt *a)
     if (!start_collector())
         snprintf(a->why, sizeof a->why, "no thread to collect CUPTI's records");
     else if (enable_records(a)) {
-        watch_calls(a->subscriber);
+        subscriber = a->subscriber;
+        watch_calls();
         return true;
     }
     if (cupti.Unsubscribe)
@@ -353,12 +356,71 @@ void xfs_timing_start(void)
     errno = saved;
 }
 
+/* ---- giving way ---------------------------------------------------------------------------- */
+
+/* What CUPTI's own clock shows: nanoseconds since 1970. */
+static uint64_t calendar_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void disable_records(void)
+{
+    static const int kinds[] = {XCP_ACTIVITY_MEMCPY, XCP_ACTIVITY_MEMCPY2, XCP_ACTIVITY_MEMSET,
+                                XCP_ACTIVITY_KERNEL, XCP_ACTIVITY_COUNTER};
+    for (size_t i = 0; cupti.ActivityDisable && i < sizeof kinds / sizeof *kinds; i++)
+        cupti.ActivityDisable(kinds[i]);
+}
+
+/* The next client knows nothing of our clock, and hands out buffers as it likes. */
+static void leave_as_found(void)
+{
+    uint8_t no = 0;
+    size_t bytes = sizeof no;
+    if (cupti.ActivityRegisterTimestampCallback)
+        cupti.ActivityRegisterTimestampCallback(calendar_ns);
+    if (cupti.ActivitySetAttribute)
+        cupti.ActivitySetAttribute(XCP_ATTRIBUTE_ZEROED_BUFFERS, &bytes, &no);
+}
+
+static void yield(void)
+{
+    disable_records();
+    atomic_store(&managed, MANAGED_DONE);
+    bool collected = stop_collector();
+    cupti.Unsubscribe(subscriber);
+    subscriber = NULL;
+    leave_as_found();
+    xfs_meta_set("timing.why",
+                 collected ? "another profiler took CUPTI over; no device times from then on"
+                           : "another profiler took CUPTI over, and the last records were "
+                             "not handed over in time");
+}
+
+void xfs_timing_yield(void)
+{
+    int saved = errno;
+    if (atomic_load(&owner) == (int)getpid() && xfs_settings()->timing == ASKED_AUTO) {
+        pthread_mutex_lock(&end_lock);
+        if (subscriber != NULL && cupti.Unsubscribe)
+            yield();
+        pthread_mutex_unlock(&end_lock);
+    }
+    errno = saved;
+}
+
 /* ---- the end ------------------------------------------------------------------------------- */
 
 void xfs_timing_finish(void)
 {
     int saved = errno;
-    if (atomic_load(&owner) == (int)getpid() && !stop_collector())
+    if (atomic_load(&owner) != (int)getpid())
+        return;
+    pthread_mutex_lock(&end_lock);
+    if (!stop_collector())
         xfs_meta_set("timing.why", "CUPTI did not hand over its last records in time");
+    pthread_mutex_unlock(&end_lock);
     errno = saved;
 }

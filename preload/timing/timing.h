@@ -16,9 +16,11 @@
  *
  * only in the outermost hook of a call. Both cost one access to thread-local memory.
  *
- * CUPTI serves one client per process. When another profiler came first, or CUPTI is missing, or
- * it fails, META says timing=host and timing.why, and nothing else changes. libcupti is loaded
- * privately and never unloaded. No error reaches the program. See docs/timing.md.
+ * CUPTI serves one client per process. A profiler that subscribes later takes it over (peer.c):
+ * with XFERSCOPE_TIMING=auto device timing gives way, for good. When another profiler came first,
+ * or CUPTI is missing, or it fails, META says timing=host and timing.why, and nothing else changes.
+ * libcupti is loaded privately and never unloaded. No error reaches the program. See
+ * docs/timing.md.
  */
 #ifndef XFS_TIMING_H
 #define XFS_TIMING_H
@@ -56,6 +58,13 @@ void xfs_timing_start(void);
  * nothing. May be called before timing starts. Later calls cost a load. Keeps errno.
  */
 void xfs_timing_managed(void);
+
+/*
+ * Another profiler of this process is about to subscribe to CUPTI: what CUPTI holds is collected,
+ * and CUPTI is left as it was found. Nothing happens when device timing is off or was asked for by
+ * name. Keeps errno.
+ */
+void xfs_timing_yield(void);
 
 /*
  * Collects what CUPTI still holds, for at most XFS_TIMING_FINISH_MS; what does not come in that

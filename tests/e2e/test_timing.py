@@ -53,6 +53,43 @@ class Waits(Timing):
         )
 
 
+class OtherProfiler(Timing):
+    """One that subscribes to CUPTI after the recorder is served as if it were alone."""
+
+    def beside(self, how, *options):
+        alone = run([PROGRAMS / "other_profiler", how], cwd=self.folder)
+        self.assertEqual(alone.stdout, b"the program's own profiler saw 5 copies\n")
+        result = record(PROGRAMS / "other_profiler", how, cwd=self.folder,
+                        options=["-o", "run", "--force", *options])
+        events = collections.Counter(event["kind"] for event in self.events())
+        self.assertEqual(events["transfer"], 5 + 3 + 2 if result.returncode == 0 else 3)
+        (process,) = report(self.folder / "run.xft")["run"]["processes"]
+        return result, events, process
+
+    @needs("other_profiler")
+    def test_it_gets_cupti(self):
+        for how in ("link", "dlsym"):
+            with self.subTest(how):
+                result, events, process = self.beside(how)
+                self.assertEqual(result.stdout, b"the program's own profiler saw 5 copies\n")
+                self.assertEqual(events["device-copy"], 3)
+                self.assertEqual(process["timing"], "cupti")
+                self.assertIn("another profiler took CUPTI over", process["timing_why"])
+
+    @needs("other_profiler")
+    def test_not_when_cupti_was_asked_for(self):
+        result, events, process = self.beside("link", "--timing", "cupti")
+        self.assertEqual(result.stdout, b"cuptiSubscribe: 39\n")
+        self.assertEqual(events["device-copy"], 3)
+        self.assertIsNone(process["timing_why"])
+
+    @needs("other_profiler")
+    def test_host_timing_leaves_it_alone(self):
+        result, events, process = self.beside("link", "--timing", "host")
+        self.assertEqual(result.stdout, b"the program's own profiler saw 5 copies\n")
+        self.assertEqual((events["device-copy"], process["timing"]), (0, "host"))
+
+
 class Device(Timing):
     SIZE = 8 << 20
 

@@ -68,6 +68,7 @@ EXPORT xcp_result cuptiUnsubscribe(xcp_subscriber subscriber);
 EXPORT xcp_result cuptiEnableCallback(uint32_t enable, xcp_subscriber subscriber, int domain,
                                       uint32_t call);
 EXPORT xcp_result cuptiActivityEnable(int kind);
+EXPORT xcp_result cuptiActivityDisable(int kind);
 EXPORT xcp_result cuptiActivityRegisterCallbacks(xcp_buffer_requested r, xcp_buffer_completed c);
 EXPORT xcp_result cuptiActivityGetNextRecord(uint8_t *at, size_t valid,
                                              struct xcp_activity **record);
@@ -165,6 +166,12 @@ xcp_result cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value)
 {
     fake.zeroed_promised =
         attribute == XCP_ATTRIBUTE_ZEROED_BUFFERS && *bytes == 1 && *(uint8_t *)value == 1;
+    return XCP_SUCCESS;
+}
+
+xcp_result cuptiActivityDisable(int kind)
+{
+    fake.kinds_disabled[kind]++;
     return XCP_SUCCESS;
 }
 

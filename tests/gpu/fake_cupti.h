@@ -24,7 +24,7 @@ struct fake_cupti {
 
     /* what it saw */
     int subscribed, unsubscribed;
-    int kinds_enabled[64];
+    int kinds_enabled[64], kinds_disabled[64];
     unsigned counters; /* configured, before their kind was enabled */
     unsigned calls_watched;
     int zeroed_promised;

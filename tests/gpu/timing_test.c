@@ -568,6 +568,44 @@ static void test_second_profiler(void **state)
     assert_int_equal(fake->flushes, 0);
 }
 
+/* A profiler that starts later gets CUPTI as if nobody had been there; what was recorded is kept.
+ */
+static void test_yield(void **state)
+{
+    struct xcp_memcpy r = a_copy(7);
+    xfs_timing_start();
+    put(&r, sizeof r);
+    errno = EDOM;
+    xfs_timing_yield();
+    assert_int_equal(errno, EDOM);
+    assert_int_equal(event_count, 1);
+    assert_int_equal(fake->unsubscribed, 1);
+    assert_int_equal(fake->kinds_disabled[XCP_ACTIVITY_MEMCPY], 1);
+    assert_int_equal(fake->kinds_disabled[XCP_ACTIVITY_KERNEL], 1);
+    assert_int_equal(fake->zeroed_promised, 0);
+    assert_true(fake->clock != xfs_now_ns);
+    assert_string_equal(timing_meta, "cupti");
+    assert_non_null(strstr(why_meta, "another profiler took CUPTI over"));
+    int flushes = fake->flushes;
+    xfs_timing_yield();
+    xfs_timing_managed();
+    xfs_timing_finish();
+    assert_int_equal(fake->unsubscribed, 1);
+    assert_int_equal(fake->flushes, flushes);
+    assert_int_equal(fake->counters, 0);
+}
+
+/* Asked for by name, CUPTI is kept. */
+static void test_no_yield(void **state)
+{
+    settings.timing = 1;
+    xfs_timing_start();
+    xfs_timing_yield();
+    assert_int_equal(fake->unsubscribed, 0);
+    assert_string_equal(why_meta, "");
+    xfs_timing_finish();
+}
+
 static void test_enable_fails(void **state)
 {
     fake->enable_result = 35;
@@ -690,6 +728,8 @@ int main(int argc, char **argv)
         TEST(own_clock),
         TEST(correlation),
         TEST(second_profiler),
+        TEST(yield),
+        TEST(no_yield),
         TEST(enable_fails),
         TEST(host),
         TEST(none_there),

@@ -1,0 +1,54 @@
+/*
+ * CUPTI's subscription as other profilers call it. A profiler that starts after us (torch.profiler,
+ * for one) is to find CUPTI free: device timing gives way before the call goes on to CUPTI, which
+ * it does unchanged. The recorder's own subscription does not come this way.
+ */
+#include "peer.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "../intercept/resolve.h"
+#include "../record/log.h"
+#include "timing.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+#define NOT_INITIALIZED 15 /* CUPTI_ERROR_NOT_INITIALIZED: there is no CUPTI to call */
+
+/* Both versions: what is to be called back, by which function, and what they are given. */
+#define SUBSCRIBE(name, params, args)                                                              \
+    static void *_Atomic found_##name; /* by dlsym: then no library's dependency leads there */    \
+    EXPORTED int name params;                                                                      \
+    EXPORTED int name params                                                                       \
+    {                                                                                              \
+        void *found = atomic_load(&found_##name);                                                  \
+        if (found == NULL)                                                                         \
+            found =                                                                                \
+                xfs_real_runtime_special(#name, (const void *)name, __builtin_return_address(0));  \
+        if (found == NULL)                                                                         \
+            return NOT_INITIALIZED;                                                                \
+        xfs_verbose("another profiler calls " #name);                                              \
+        xfs_timing_yield();                                                                        \
+        return ((int(*) params)found)args;                                                         \
+    }
+SUBSCRIBE(cuptiSubscribe, (void **subscriber, void (*callback)(void), void *user),
+          (subscriber, callback, user))
+SUBSCRIBE(cuptiSubscribe_v2,
+          (void **subscriber, void (*callback)(void), void *user, void *parameters),
+          (subscriber, callback, user, parameters))
+
+bool xfs_peer_name(const char *name)
+{
+    return strcmp(name, "cuptiSubscribe") == 0 || strcmp(name, "cuptiSubscribe_v2") == 0;
+}
+
+void *xfs_peer_function(const char *name, void *real)
+{
+    bool second = strcmp(name, "cuptiSubscribe_v2") == 0;
+    void *wrapper = second ? (void *)cuptiSubscribe_v2 : (void *)cuptiSubscribe;
+    if (real == wrapper)
+        return wrapper; /* the loader's global scope led to this library */
+    atomic_store(second ? &found_cuptiSubscribe_v2 : &found_cuptiSubscribe, real);
+    return wrapper;
+}
