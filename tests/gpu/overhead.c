@@ -4,8 +4,7 @@
  *
  *     median MEDIAN p10 P10 p90 P90 calls CALLS
  *
- * in ns per call, over the bursts. Run it bare and under the recorder (overhead.sh), or count its
- * instructions for two numbers of bursts (tests/bench/instructions.sh).
+ * in ns per call, over the bursts. Run it bare and under the recorder (overhead.sh).
  *
  * usage: overhead [BURSTS [CALLS_PER_BURST]]
  */
@@ -38,7 +37,7 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* ns per call. A function of its own: tests/bench/instructions.sh counts what happens in it. */
+/* ns per call. A function of its own, for callgrind's --toggle-collect. */
 __attribute__((noinline)) static double burst(const struct setting *s)
 {
     double start = now_ns();

@@ -1,0 +1,80 @@
+/*
+ * Many calls of one kind, in bursts, for instructions.sh, which counts what happens in burst().
+ *
+ * usage: calls copy | wait | alloc | range BURSTS CALLS
+ *
+ *   copy   cudaMemcpyAsync of 64 bytes from pinned memory
+ *   wait   cudaStreamSynchronize of a stream with nothing in it
+ *   alloc  cudaMalloc and cudaFree: two calls
+ *   range  nvtxRangePushA and nvtxRangePop: two calls
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../programs/nvtx_client.h"
+#include "../programs/runtime_api.h"
+
+static struct {
+    void *device, *pinned;
+    xcu_stream stream;
+} gpu;
+
+static void check(xrt_error error)
+{
+    if (error != 0) {
+        fprintf(stderr, "calls: %s\n", cudaGetErrorName(error));
+        exit(1);
+    }
+}
+
+static void copy(void)
+{
+    check(cudaMemcpyAsync(gpu.device, gpu.pinned, 64, XRT_COPY_H2D, gpu.stream));
+}
+
+static void wait_for_stream(void)
+{
+    check(cudaStreamSynchronize(gpu.stream));
+}
+
+static void alloc(void)
+{
+    void *memory;
+    check(cudaMalloc(&memory, 4096));
+    check(cudaFree(memory));
+}
+
+static void range(void)
+{
+    nvtxRangePushA("a step");
+    nvtxRangePop();
+}
+
+__attribute__((noinline)) static void burst(void (*one)(void), long calls)
+{
+    for (long i = 0; i < calls; i++)
+        one();
+    check(cudaStreamSynchronize(gpu.stream));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*one)(void);
+    } kinds[] = {{"copy", copy}, {"wait", wait_for_stream}, {"alloc", alloc}, {"range", range}};
+    long bursts = argc == 4 ? atol(argv[2]) : 0, calls = argc == 4 ? atol(argv[3]) : 0;
+    check(cudaMalloc(&gpu.device, 64));
+    check(cudaMallocHost(&gpu.pinned, 64));
+    check(cudaStreamCreate(&gpu.stream));
+    for (size_t k = 0; argc == 4 && k < sizeof kinds / sizeof *kinds; k++) {
+        if (strcmp(kinds[k].name, argv[1]) != 0)
+            continue;
+        for (long i = 0; i < bursts; i++)
+            burst(kinds[k].one, calls);
+        return bursts > 0 && calls > 0 ? 0 : 2;
+    }
+    fprintf(stderr, "usage: calls copy|wait|alloc|range BURSTS CALLS\n");
+    return 2;
+}
