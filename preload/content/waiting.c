@@ -19,7 +19,7 @@ struct waiting {
 };
 
 static struct waiting *list; /* in the order of submission */
-static unsigned count;
+static atomic_uint count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static TLS bool holding; /* a signal handler must not wait for its own thread */
 static TLS char this_thread;
@@ -70,7 +70,7 @@ void xfs_waiting_add(const struct xft_event *event, const struct xfs_rows *rows)
 bool xfs_waiting_drop(uint64_t start, uint64_t end)
 {
     unsigned dropped = 0;
-    if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0 || !enter())
+    if (atomic_load_explicit(&count, memory_order_relaxed) == 0 || !enter())
         return false;
     for (unsigned i = 0; i < count;) {
         if (list[i].start < end && start < list[i].end) {
@@ -143,7 +143,7 @@ static bool take(const struct wait *wait, struct waiting *taken)
 static void settle(const struct wait *wait)
 {
     struct waiting copy;
-    if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0)
+    if (atomic_load_explicit(&count, memory_order_relaxed) == 0)
         return;
     struct xfs_guard guard = xfs_guard_enter();
     while (take(wait, &copy))
@@ -164,7 +164,7 @@ void xfs_content_device_done(int device, uint64_t since)
 void xfs_content_event_done(uint64_t since)
 {
     unsigned dropped = 0;
-    if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0 || !enter())
+    if (atomic_load_explicit(&count, memory_order_relaxed) == 0 || !enter())
         return;
     for (unsigned i = 0; i < count;) {
         if (list[i].event.end_ns <= since) {

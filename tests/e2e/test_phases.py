@@ -12,6 +12,7 @@ from lab import (
     record,
     report,
     run,
+    sanitizer_runtime,
 )
 
 KIB = 1024
@@ -119,6 +120,7 @@ class Attached(Bench):
         self.assertEqual((result.returncode, result.stdout), (0, b"pushed -2 popped -2\n"))
         self.assertEqual(self.runs_left(), [])
 
+    @unittest.skipIf(sanitizer_runtime(), "the sanitizer wants its environment")
     def test_children_with_another_environment(self):
         """A child whose parent builds its environment anew is attached as well."""
         child = f"env -i PATH=/usr/bin:/bin LD_LIBRARY_PATH=$LD_LIBRARY_PATH {PROGRAMS}/nvtx_phases"
