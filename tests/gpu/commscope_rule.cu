@@ -14,13 +14,13 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -113,8 +113,8 @@ void set_up()
     CHECK(cudaSetDevice(0));
     CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0));
     m.blocks = 4 * processors;
-    CHECK(cudaStreamCreateWithFlags(&m.stream, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&m.other, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreate(&m.stream));
+    CHECK(cudaStreamCreate(&m.other));
     for (cudaEvent_t &event : m.events)
         CHECK(cudaEventCreate(&event));
     CHECK(cudaHostAlloc(&word, page, cudaHostAllocMapped));
@@ -129,6 +129,12 @@ double elapsed(cudaEvent_t from, cudaEvent_t to)
 
     CHECK(cudaEventElapsedTime(&ms, from, to));
     return ms / 1e3;
+}
+
+void close_gate()
+{
+    *m.word = 0;
+    wait_for<<<1, 1, 0, m.stream>>>(m.word_seen);
 }
 
 using Action = std::function<void()>;
@@ -162,14 +168,19 @@ std::vector<double> repeat(const std::function<double()> &once)
     return seconds;
 }
 
-// One at a time, between two events in the same stream.
-double single(const Action &prepare, const Queue &queue)
+// One at a time, between two events: in the default stream, or behind the gate.
+double single(const Action &prepare, const Queue &queue, bool gated)
 {
+    cudaStream_t stream = gated ? m.stream : nullptr;
+
     if (prepare)
         prepare();
-    CHECK(cudaEventRecord(m.events[0], m.stream));
-    queue(m.stream);
-    CHECK(cudaEventRecord(m.events[1], m.stream));
+    if (gated)
+        close_gate();
+    CHECK(cudaEventRecord(m.events[0], stream));
+    queue(stream);
+    CHECK(cudaEventRecord(m.events[1], stream));
+    *m.word = 1;
     CHECK(cudaEventSynchronize(m.events[1]));
     return elapsed(m.events[0], m.events[1]);
 }
@@ -181,8 +192,7 @@ std::vector<double> queued(const Queue &queue, const Queue &short_one)
     double until = now() + 4 * least_seconds;
 
     for (bool warm = false; seconds.size() < least_samples || now() < until; warm = true) {
-        *m.word = 0;
-        wait_for<<<1, 1, 0, m.stream>>>(m.word_seen);
+        close_gate();
         if (short_one)
             short_one(m.stream);
         for (int i = 0; i < batch; i++) {
@@ -199,11 +209,11 @@ std::vector<double> queued(const Queue &queue, const Queue &short_one)
 }
 
 void measure(const char *name, size_t size, const char *variant, const Action &prepare,
-             const Queue &queue)
+             const Queue &queue, bool gated = false)
 {
-    std::vector<double> seconds = repeat([&] { return single(prepare, queue); });
+    std::vector<double> seconds = repeat([&] { return single(prepare, queue, gated); });
 
-    print(name, size, variant, size, seconds, false);
+    print(name, size, variant, size, seconds, gated);
 }
 
 void measure_queued(const char *name, size_t size, const char *variant, const Queue &queue,
@@ -214,18 +224,18 @@ void measure_queued(const char *name, size_t size, const char *variant, const Qu
     print(name, size, variant, size, seconds, true);
 }
 
-// Both at once: from before the first was submitted until the later has ended.
+// Both at once: from the first start until the later has ended.
 double both(const Queue &first, const Queue &second, bool gated)
 {
-    if (gated) {
-        *m.word = 0;
-        wait_for<<<1, 1, 0, m.stream>>>(m.word_seen);
-    }
+    if (gated)
+        close_gate();
     CHECK(cudaEventRecord(m.events[0], m.stream));
     if (gated)
         CHECK(cudaStreamWaitEvent(m.other, m.events[0], 0));
     first(m.stream);
     CHECK(cudaEventRecord(m.events[1], m.stream));
+    if (!gated)
+        CHECK(cudaEventRecord(m.events[3], m.other));
     second(m.other);
     CHECK(cudaEventRecord(m.events[2], m.other));
     *m.word = 1;
@@ -314,20 +324,45 @@ void copies(Kind kind, bool to_device, const char *name, size_t size)
         measure_queued(name, size, "queued", copy, copying(to, from, 64));
 }
 
-// Pageable copies by two threads, by the host's clock.
-double by_threads(const Queue &first, const Queue &second)
+// Makes the second of two copies when the first thread says so; times by the host's clock.
+class Partner
 {
-    double start = now();
-    std::thread thread([&] {
-        second(m.other);
-        CHECK(cudaStreamSynchronize(m.other));
-    });
+  public:
+    explicit Partner(const Queue &queue_) : queue(queue_), thread([this] { work(); })
+    {
+    }
+    ~Partner()
+    {
+        turn = stop;
+        thread.join();
+    }
+    double together(const Queue &first)
+    {
+        double start = now();
 
-    first(m.stream);
-    CHECK(cudaStreamSynchronize(m.stream));
-    thread.join();
-    return now() - start;
-}
+        turn = go;
+        first(m.stream);
+        CHECK(cudaStreamSynchronize(m.stream));
+        while (turn == go)
+            ;
+        return now() - start;
+    }
+
+  private:
+    enum { wait, go, stop };
+    void work()
+    {
+        while (turn != stop)
+            if (turn == go) {
+                queue(m.other);
+                CHECK(cudaStreamSynchronize(m.other));
+                turn = wait;
+            }
+    }
+    Queue queue;
+    std::atomic<int> turn{wait};
+    std::thread thread;
+};
 
 void copies_both(Kind kind, const char *name, size_t size)
 {
@@ -340,7 +375,8 @@ void copies_both(Kind kind, const char *name, size_t size)
         measure_both(name, size, "queued", first, second, true);
         return;
     }
-    std::vector<double> seconds = repeat([&] { return by_threads(first, second); });
+    Partner partner(second);
+    std::vector<double> seconds = repeat([&] { return partner.together(first); });
     print(name, size, "threads", 2 * size, seconds, true);
 }
 
@@ -399,22 +435,23 @@ void prefetch(void *at, size_t size, bool to_host, cudaStream_t stream)
 void managed(size_t size)
 {
     Device memory(size, true);
+    int blocks = (int)std::min<size_t>(m.blocks, (size / 16 + 255) / 256);
+    Queue touch = [&](cudaStream_t s) { touch_pages<<<256, 256, 0, s>>>(memory.at, size); };
+    Queue read = reading<uint4>(memory.at, size, blocks);
     Action to[2];
 
     for (int host = 0; host < 2; host++)
         to[host] = [&, host] {
-            prefetch(memory.at, size, host, m.stream);
+            prefetch(memory.at, size, host, nullptr);
             CHECK(cudaDeviceSynchronize());
         };
     measure("Comm_UM_Prefetch_HostToGPU", size, "rule", to[1],
             [&](cudaStream_t s) { prefetch(memory.at, size, false, s); });
     measure("Comm_UM_Prefetch_GPUToHost", size, "rule", to[0],
             [&](cudaStream_t s) { prefetch(memory.at, size, true, s); });
-    measure("Comm_UM_Demand_HostToGPU", size, "rule", to[1],
-            [&](cudaStream_t s) { touch_pages<<<256, 256, 0, s>>>(memory.at, size); });
-    measure(
-        "Comm_UM_Demand_HostToGPU", size, "reading", to[1],
-        reading<uint4>(memory.at, size, (int)std::min<size_t>(m.blocks, (size / 16 + 255) / 256)));
+    measure("Comm_UM_Demand_HostToGPU", size, "rule", to[1], touch);
+    measure("Comm_UM_Demand_HostToGPU", size, "reading", to[1], read);
+    measure("Comm_UM_Demand_HostToGPU", size, "queuedread", to[1], read, true);
 }
 
 void all_cases(size_t size)

@@ -5,6 +5,7 @@ usage: compare_nvbandwidth.py NVBANDWIDTH BUILD RUNS MIB (see compare_nvbandwidt
 """
 import collections
 import json
+import math
 import os
 import sys
 
@@ -66,7 +67,7 @@ def measure(program, probe, runs, mib):
 
 
 def compare(theirs, ours, size):
-    """Rows of the table, and those that differ by more than the limit."""
+    """Rows of the table, and lines on those that differ by more than the limit."""
     rows, different = [], []
     for (test, row, column), runs in sorted(theirs.items(), key=lambda item: item[0][1:]):
         name = (ONE_GPU.get(test) or BETWEEN[test]).format(row=row, column=column)
@@ -78,7 +79,8 @@ def compare(theirs, ours, size):
         rows.append([place, name, f"{peer.gbps:.2f}", peers.percent(peer.spread), f"{own.gbps:.2f}",
                      peers.percent(own.spread), f"{ratio:.4f}"])
         if abs(ratio - 1) > LIMIT:
-            different.append((place, ratio))
+            error = math.hypot(peer.spread or 0, own.spread or 0) / math.sqrt(len(runs))
+            different.append(f"{place} ({(ratio - 1) * 100:+.2f} %, standard error {error * 100:.2f} %)")
     return rows, different
 
 
@@ -95,8 +97,8 @@ def main(program, build, runs, mib):
     print(peers.markdown(titles, rows))
     print(f"\nWall time of a run: nvbandwidth {min(seconds['theirs']):.1f} s, xferscope "
           f"{min(seconds['ours']):.1f} s. Spread: standard deviation of the runs over their mean.")
-    for place, ratio in different:
-        print(f"More than {LIMIT * 100:.0f} % apart: {place} ({(ratio - 1) * 100:+.2f} %)")
+    for text in different:
+        print(f"\nMore than {LIMIT * 100:.0f} % apart: {text}")
     return 3 if different else 0
 
 

@@ -96,7 +96,7 @@ class Compare(unittest.TestCase):
         done = self.run_script(profile(own(fast=53.0)), peer(PEER))
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
         self.assertIn("0.9575", self.rows(done)["host_to_device_memcpy_ce, GPU 0"])
-        self.assertIn("More than 1 % apart: host_to_device_memcpy_ce, GPU 0 (-4.25 %)", done.stdout)
+        self.assertIn("More than 1 % apart: host_to_device_memcpy_ce, GPU 0 (-4.25 %, standard error 0.00 %)", done.stdout)
 
     def test_nothing_to_compare(self):
         for own_text, peer_text, message in (
