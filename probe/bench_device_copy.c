@@ -92,6 +92,8 @@ int xfp_set_peer_access(struct xfp_session *s, struct xfp_device *a, struct xfp_
 {
     struct xfp_device *ends[] = {a, b};
 
+    if (xfp_device_open(s, a) || xfp_device_open(s, b))
+        return -1;
     for (int i = 0; i < 2; i++) {
         xcu_context peer = ends[1 - i]->context;
         xcu_result result;
