@@ -4,13 +4,15 @@
  * Hashed is the host's side of explicit copies between host and device: the source of a copy to the
  * device before the call returns (the program may not change it before the copy is done), the
  * destination of a copy to the host as soon as it is known to be there: on return of a call that
- * blocks, else at the first wait for its stream or its device. Not hashed: copies between devices,
- * within the host, of arrays with more than one row, batches, copies in graphs; and host memory
- * that the GPU shares (managed) or that nobody knows, since reading it could move it.
+ * blocks, else at the first wait for its stream, its device, or an event behind it. Not hashed:
+ * copies between devices, within the host, of arrays with more than one row, batches, copies in
+ * graphs; and host memory that the GPU shares (managed) or that nobody knows, since reading it
+ * could move it.
  *
  * A destination that was not waited for in such a way, was written again or freed meanwhile, is not
- * hashed: a wait for an event does not tell which copies it covers, so that after one the pending
- * ones could have been used and changed. What was not hashed is counted, by reason, in META.
+ * hashed; and a wait for an event that is not known gives up all copies on their way, since any of
+ * them could have been used and changed after it. What was not hashed is counted, by reason, in
+ * META.
  *
  * Cost is bounded: in all, hashing takes at most XFERSCOPE_CONTENT_SHARE percent of the time since
  * recording began. What does not fit is hashed by samples (up to twice that share), then not at
@@ -43,10 +45,13 @@ void xfs_content_copied(const struct xft_event *event, const struct xfs_rows *ds
 void xfs_content_not_copied(void);
 
 /* The host has waited: for a stream, for all that a device was given, for an event. `since`: when
- * the call began; what was submitted later is not covered. */
+ * the call began; what was submitted later is not covered. An event covers what its thread had
+ * submitted to its stream when it was recorded. */
 void xfs_content_stream_done(uint64_t stream, bool per_thread, int device, uint64_t since);
 void xfs_content_device_done(int device, uint64_t since);
-void xfs_content_event_done(uint64_t since);
+void xfs_content_event_recorded(uint64_t event, uint64_t stream, bool per_thread, int device);
+void xfs_content_event_gone(uint64_t event);
+void xfs_content_event_done(uint64_t event, uint64_t since);
 
 /* The memory is about to be freed or unregistered. */
 void xfs_content_forget(uint64_t start, uint64_t end);

@@ -92,10 +92,12 @@ void xfs_waiting_drop_all(void)
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-/* What is waited for. */
+/* What is waited for: the copies given before `since` to a stream or, all of them, to a device. */
 struct wait {
-    uint64_t stream; /* 0: everything of the device */
+    uint64_t stream;
     bool all;
+    bool only_thread; /* those that `thread` has submitted */
+    const void *thread;
     int device;
     uint64_t since;
 };
@@ -118,9 +120,9 @@ static bool covers(const struct wait *wait, const struct waiting *copy)
         return same_device;
     if (stream != wait->stream)
         return false;
-    if (stream == 2)
-        return copy->thread == &this_thread && same_device;
-    return stream != 1 || same_device;
+    if ((stream == 2 || wait->only_thread) && copy->thread != wait->thread)
+        return false;
+    return stream > 2 || same_device;
 }
 
 /* One at a time: others are not kept waiting while it is hashed. */
@@ -153,19 +155,63 @@ static void settle(const struct wait *wait)
 
 void xfs_content_stream_done(uint64_t stream, bool per_thread, int device, uint64_t since)
 {
-    settle(&(struct wait){name_of(stream, per_thread), false, device, since});
+    settle(&(struct wait){.stream = name_of(stream, per_thread),
+                          .thread = &this_thread,
+                          .device = device,
+                          .since = since});
 }
 
 void xfs_content_device_done(int device, uint64_t since)
 {
-    settle(&(struct wait){0, true, device, since});
+    settle(&(struct wait){.all = true, .device = device, .since = since});
 }
 
-void xfs_content_event_done(uint64_t since)
+/* ---- events ------------------------------------------------------------------------------------
+ */
+
+/* What an event stands for; a later one may take its place. */
+#define EVENTS 256
+static struct recorded {
+    uint64_t event;
+    struct wait wait;
+} recorded[EVENTS];
+
+static struct recorded *slot_of(uint64_t event)
+{
+    return &recorded[event * 0x9e3779b97f4a7c15u >> 56];
+}
+_Static_assert(EVENTS == 256, "slot_of() takes eight bits");
+
+void xfs_content_event_recorded(uint64_t event, uint64_t stream, bool per_thread, int device)
+{
+    int saved = errno;
+    if (!enter())
+        return;
+    *slot_of(event) = (struct recorded){event,
+                                        {.stream = name_of(stream, per_thread),
+                                         .only_thread = true,
+                                         .thread = &this_thread,
+                                         .device = device,
+                                         .since = xfs_now_ns()}};
+    leave();
+    errno = saved;
+}
+
+void xfs_content_event_gone(uint64_t event)
+{
+    int saved = errno;
+    if (!enter())
+        return;
+    if (slot_of(event)->event == event)
+        *slot_of(event) = (struct recorded){0};
+    leave();
+    errno = saved;
+}
+
+/* Any of the copies may have been used, and changed, after a wait of which nothing is known. */
+static void give_up(uint64_t since)
 {
     unsigned dropped = 0;
-    if (atomic_load_explicit(&count, memory_order_relaxed) == 0 || !enter())
-        return;
     for (unsigned i = 0; i < count;) {
         if (list[i].event.end_ns <= since) {
             remove_at(i);
@@ -174,8 +220,22 @@ void xfs_content_event_done(uint64_t since)
             i++;
         }
     }
-    leave();
     xfs_content_skip(XFS_SKIP_UNSETTLED, dropped);
+}
+
+void xfs_content_event_done(uint64_t event, uint64_t since)
+{
+    struct wait wait;
+    if (atomic_load_explicit(&count, memory_order_relaxed) == 0 || !enter())
+        return;
+    bool known = slot_of(event)->event == event;
+    if (known)
+        wait = slot_of(event)->wait;
+    else
+        give_up(since);
+    leave();
+    if (known)
+        settle(&wait);
 }
 
 void xfs_content_forget(uint64_t start, uint64_t end)
@@ -190,4 +250,5 @@ void xfs_waiting_after_fork(void)
     pthread_mutex_init(&lock, NULL);
     holding = false;
     count = 0;
+    memset(recorded, 0, sizeof recorded);
 }

@@ -39,7 +39,7 @@ void xfs_sync_event(struct xfs_frame *f, xcu_event event)
     f->event.src = XFS_ADDR(event);
     waited(f, XFT_SYNC_EVENT, XFS_ADDR(event));
     if (xfs_content_on() && f->event.kind == XFT_EVENT_SYNC)
-        xfs_content_event_done(f->event.start_ns);
+        xfs_content_event_done(XFS_ADDR(event), f->event.start_ns);
 }
 
 void xfs_sync_context(struct xfs_frame *f, xcu_context context)
@@ -49,4 +49,17 @@ void xfs_sync_context(struct xfs_frame *f, xcu_context context)
         f->event.device = context ? xfs_context_device(context) : xfs_current_device();
     if (xfs_content_on() && f->event.kind == XFT_EVENT_SYNC)
         xfs_content_device_done(f->event.device, f->event.start_ns);
+}
+
+void xfs_event_recorded(xcu_event event, xcu_stream stream, bool per_thread)
+{
+    if (xfs_content_on())
+        xfs_content_event_recorded(XFS_ADDR(event), XFS_ADDR(stream), per_thread,
+                                   xfs_current_device());
+}
+
+void xfs_event_gone(xcu_event event)
+{
+    if (xfs_content_on())
+        xfs_content_event_gone(XFS_ADDR(event));
 }

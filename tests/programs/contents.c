@@ -72,6 +72,21 @@ static void waited(void *one, unsigned char *pinned[4])
     check(cudaMemcpyAsync(pinned[3], one, BYTES, XRT_COPY_D2H, stream)); /* never waited for */
 }
 
+/* A wait for an event covers what lay before it in its stream, and no more. */
+static void waited_by_event(void *one, unsigned char *pinned[4])
+{
+    xcu_stream stream;
+    xcu_event event;
+    check(cudaStreamCreate(&stream));
+    check(cudaEventCreate(&event));
+    check(cudaMemcpyAsync(pinned[0], one, BYTES / 4, XRT_COPY_D2H, stream));
+    check(cudaEventRecord(event, stream));
+    check(cudaMemcpyAsync(pinned[1], one, BYTES / 4, XRT_COPY_D2H, stream)); /* behind it */
+    check(cudaEventSynchronize(event));
+    check(cudaEventSynchronize(event));
+    check(cudaFreeHost(pinned[1]));
+}
+
 int main(void)
 {
     void *one, *other;
@@ -83,6 +98,8 @@ int main(void)
     for (int i = 0; i < 4; i++)
         check(cudaMallocHost((void **)&pinned[i], BYTES));
     blocking(one, other);
+    waited_by_event(one, pinned);
+    check(cudaMallocHost((void **)&pinned[1], BYTES));
     waited(one, pinned);
     printf("%lu\n", sum);
     return 0;
