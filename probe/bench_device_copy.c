@@ -4,6 +4,7 @@
  */
 #include "bench.h"
 #include "bench_peer.h"
+#include "launch.h"
 #include "measure.h"
 
 #include <stdio.h>
@@ -26,16 +27,6 @@ static void enumerate_within(struct xfp_session *s, const struct xfp_family *fam
     }
 }
 
-bool xfp_can_access_peer(struct xfp_session *s, const struct xfp_device *from,
-                         const struct xfp_device *to)
-{
-    xcu_device a, b;
-    int can = 0;
-
-    return !s->cu->cuDeviceGet(&a, from->ordinal) && !s->cu->cuDeviceGet(&b, to->ordinal) &&
-           !s->cu->cuDeviceCanAccessPeer(&can, a, b) && can;
-}
-
 /* With peer access first: a look-up by places takes the first of two alike. */
 static void enumerate_between(struct xfp_session *s, const struct xfp_family *family,
                               struct xfp_bench_list *list)
@@ -44,7 +35,7 @@ static void enumerate_between(struct xfp_session *s, const struct xfp_family *fa
         for (size_t j = 0; j < s->device_count; j++) {
             const struct xfp_device *from = &s->devices[i], *to = &s->devices[j];
 
-            for (int peer = i != j && xfp_can_access_peer(s, from, to); i != j && peer >= 0;
+            for (int peer = xfp_can_access(s, from->ordinal, to->ordinal); i != j && peer >= 0;
                  peer--) {
                 struct xfp_bench bench = {.family = family,
                                           .direction = XFT_DIR_P2P,

@@ -4,6 +4,7 @@
  * "implicit (zero-copy) mapped").
  */
 #include "bench.h"
+#include "bench_peer.h"
 #include "buffer.h"
 #include "launch.h"
 #include "progress.h"
@@ -136,25 +137,6 @@ static int see(struct xfp_session *s, const struct xfp_buffer *b, xcu_deviceptr 
                    : 0;
 }
 
-/* Between devices: both see each other's memory, or do no longer. */
-static int set_peers(struct xfp_session *s, const struct xfp_bench *bench, bool on)
-{
-    struct xfp_device *ends[] = {&s->devices[bench->src.device], &s->devices[bench->dst.device]};
-
-    for (int i = 0; i < 2; i++) {
-        xcu_context peer = ends[1 - i]->context;
-        xcu_result result;
-
-        if (!peer || xfp_device_open(s, ends[i]))
-            return -1;
-        result = on ? s->cu->cuCtxEnablePeerAccess(peer, 0) : s->cu->cuCtxDisablePeerAccess(peer);
-        if (on && result != XCU_ERROR_PEER_ACCESS_ALREADY_ENABLED &&
-            xfp_check(s, result, "enabling peer access"))
-            return -1;
-    }
-    return 0;
-}
-
 /* Everything a benchmark holds. */
 struct setup {
     const char *name;
@@ -170,7 +152,8 @@ static void tear_down(struct xfp_session *s, const struct xfp_bench *bench, stru
     xfp_buffer_free(s, &u->dst);
     xfp_buffer_free(s, &u->sink);
     if (u->peers)
-        set_peers(s, bench, false);
+        xfp_set_peer_access(s, &s->devices[bench->src.device], &s->devices[bench->dst.device],
+                            false);
     xfp_unbind(s);
 }
 
@@ -187,7 +170,8 @@ static int set_up(struct xfp_session *s, const struct xfp_bench *bench, struct x
 
     u->peers = bench->peer_access;
     if (!bad && u->peers)
-        bad = xfp_device_open(s, from) || xfp_device_open(s, to) || set_peers(s, bench, true);
+        bad = xfp_set_peer_access(s, &s->devices[bench->src.device], &s->devices[bench->dst.device],
+                                  true);
     if (!bad)
         bad = xfp_buffer_make(s, d, device_place(d->ordinal), SINK_BYTES, &u->sink);
     if (!bad && src.memory)

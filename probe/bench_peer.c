@@ -10,10 +10,11 @@
  */
 #include "bench_peer.h"
 #include "bench.h"
-#include "buffer.h"
+#include "launch.h"
+#include "measure.h"
 #include "profile_sections.h"
 #include "progress.h"
-#include "repeat.h"
+#include "sample.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -274,8 +275,9 @@ static void add_between(struct xfp_session *s, struct xfp_bench bench, struct xf
     bench.direction = XFT_DIR_P2P;
     bench.src = on_device(a);
     bench.dst = on_device(b);
-    for (int peer = xfp_can_access_peer(s, a, b) && xfp_can_access_peer(s, b, a); peer >= 0;
-         peer--) {
+    for (int peer =
+             xfp_can_access(s, a->ordinal, b->ordinal) && xfp_can_access(s, b->ordinal, a->ordinal);
+         peer >= 0; peer--) {
         bench.peer_access = peer;
         snprintf(bench.name, sizeof(bench.name), "concurrent/%s/both/gpu%d-gpu%d",
                  peer ? "peer" : "no-peer", a->ordinal, b->ordinal);

@@ -6,10 +6,6 @@
 
 #include "session.h"
 
-/* May `from` access the memory of `to`, says the driver. */
-bool xfp_can_access_peer(struct xfp_session *s, const struct xfp_device *from,
-                         const struct xfp_device *to);
-
 /* Enables or disables it both ways, since either context may be asked; what was already so counts
  * as done. Opens both devices. 0, or -1 with the session's error. */
 int xfp_set_peer_access(struct xfp_session *s, struct xfp_device *a, struct xfp_device *b, bool on);

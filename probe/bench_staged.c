@@ -11,10 +11,10 @@
  * All times are a blocking caller's, since submitting is a part of the method's cost.
  */
 #include "bench.h"
-#include "buffer.h"
+#include "measure.h"
 #include "profile_sections.h"
 #include "progress.h"
-#include "repeat.h"
+#include "sample.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static int copy_peer(struct xfp_session *s, void *what, double *ns)
 }
 
 /* Median of one way of copying g->bytes, 0 when interrupted; checks the data if asked. */
-static int measure(struct xfp_session *s, struct stage *g, xfp_go go, uint64_t slice, bool check,
+static int measure(struct xfp_session *s, struct stage *g, xfp_once *go, uint64_t slice, bool check,
                    double *ns)
 {
     struct xfp_point point = {0};

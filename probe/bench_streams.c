@@ -5,10 +5,10 @@
  * keep copies waiting (implicit synchronisation).
  */
 #include "bench.h"
-#include "buffer.h"
+#include "measure.h"
 #include "profile_sections.h"
 #include "progress.h"
-#include "repeat.h"
+#include "sample.h"
 
 #include <stdio.h>
 #include <stdlib.h>
