@@ -149,6 +149,18 @@ static char *read_driver(const char *root)
     return xfp_clean_text(line);
 }
 
+/* A toolkit from parts (a Python wheel's, a distribution's) may have its headers only. */
+static int version_in_header(const char *root, const char *folder)
+{
+    char path[PATH_BYTES / 2], rest[LINE_BYTES];
+    int version = 0;
+
+    snprintf(path, sizeof(path), "%s/include/cuda.h", folder);
+    if (find_line(root, path, "#define CUDA_VERSION ", rest, sizeof(rest)))
+        version = atoi(rest);
+    return version > 0 && version < 1000000 ? version : 0;
+}
+
 /* "13.0.1" is 13000, as the driver counts. */
 static int toolkit_at(const char *root, const char *folder)
 {
@@ -163,7 +175,7 @@ static int toolkit_at(const char *root, const char *folder)
         (sscanf(version, "%3d.%2d", &major, &minor) != 2 || major < 0 || minor < 0))
         major = minor = 0;
     json_decref(file);
-    return major * 1000 + minor * 10;
+    return major ? major * 1000 + minor * 10 : version_in_header(root, folder);
 }
 
 static int find_toolkit(const char *root)

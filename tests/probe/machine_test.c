@@ -128,12 +128,24 @@ static void every_trouble_is_one_line(void **state)
     xfp_free_machine(&m);
 }
 
+static void a_toolkit_of_headers_has_a_version(void **state)
+{
+    struct xfp_machine m = {.cpus = 1, .numa_nodes = 1};
+
+    put("/usr/local/cuda/include/cuda.h",
+        "#ifndef X\n#define CUDA_VERSION_OLD 1\n#define CUDA_VERSION 12060\n");
+    xfp_read_host(root, &m);
+    assert_int_equal(m.toolkit_version, 12060);
+    xfp_free_machine(&m);
+}
+
 static void odd_files_do_no_harm(void **state)
 {
     struct xfp_machine m = {.cpus = 1, .numa_nodes = 1};
     char text[XFP_HOST_TROUBLES][XFP_TROUBLE_BYTES], name[512];
 
     put("/usr/local/cuda/version.json", "{\"cuda\": {\"version\": \"x.y\"}}");
+    put("/usr/local/cuda/include/cuda.h", "#define CUDA_VERSION many\n");
     put("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise never\n");
     put("/proc/meminfo", "MemTotal: many kB\n");
     put(CPU "0/cpufreq/scaling_governor", "\033[2Jodd\n");
@@ -278,6 +290,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_server_is_described, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(what_is_not_there_is_not_known, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(every_trouble_is_one_line, make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(a_toolkit_of_headers_has_a_version, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(odd_files_do_no_harm, make_tree, remove_tree),
         cmocka_unit_test(the_management_library_is_asked),
         cmocka_unit_test_setup_teardown(a_machine_survives_its_file, make_tree, remove_tree),
