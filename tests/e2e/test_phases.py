@@ -72,6 +72,26 @@ class Phases(Bench):
         self.check("nvtx_phases_nvidia")
 
 
+@unittest.skipIf(sanitizer_runtime(), "a forked child of a sanitised process")
+@needs("nvtx_early")
+class Early(Bench):
+    """Ranges that were open before the first CUDA call of their process."""
+
+    def test_early_ranges(self):
+        result = record(PROGRAMS / "nvtx_early", cwd=self.folder, options=("-o", "run"))
+        self.assertEqual((result.returncode, result.stdout), (0, b"done\n"), result.stderr)
+        self.assertEqual(len(self.traces("run.xft")), 2)
+        self.assertEqual(
+            phases(report(self.folder / "run.xft")),
+            {
+                ("main",): ("thread", 2, (2, 64 + 16), (0, 0)),
+                ("late",): ("thread", 1, (1, 8), (0, 0)),
+                ("other thread",): ("thread", 1, (1, 32), (0, 0)),
+                (): ("thread", 0, (2, 1 + 2), (0, 0)),
+            },
+        )
+
+
 @needs("nvtx_phases")
 class Attached(Bench):
     """Who gets the ranges, and what the trace says about it."""
