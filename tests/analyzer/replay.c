@@ -65,6 +65,40 @@ static void small_slabs(struct trace_builder *b)
     b->size = XFT_HEADER_BYTES + 16384;
 }
 
+/* Ranges of threads and of the process, and contents, in columns and in a slab. */
+static void ranges_and_contents(struct trace_builder *b)
+{
+    struct xft_event events[48];
+    for (size_t i = 0; i < 48; i++) {
+        struct xft_event *e = &events[i];
+        *e = test_transfer(CALL_MEMCPY, i % 8 == 3 ? XFT_DIR_D2H : XFT_DIR_H2D, XFT_MEM_PINNED,
+                           65536, TEST_START_NS + i / 2 * 1000, 900);
+        if (i % 8 == 0 || i % 8 == 6) {
+            e->kind = i % 8 ? XFT_EVENT_RANGE_END : XFT_EVENT_RANGE_BEGIN;
+            e->src = i % 3;
+            e->dst = i % 16 == 8 ? i / 16 + 1 : 0;
+            e->aux = i % 5;
+        } else if (i % 2 == 0) {
+            e->kind = XFT_EVENT_CONTENT;
+            e->aux = i % 4;
+            e->width = 4096;
+        } else if (i % 16 == 15) {
+            e->kind = XFT_EVENT_FREE;
+        }
+    }
+    build_start(b, 98);
+    scenario_names(b);
+    build_text(b, 1, "step");
+    build_text(b, 2, "solver");
+    build_text(b, 3, "");
+    build_meta(b, "content", "sampled");
+    build_events(b, 0, 0, events, 48);
+    build_lanes(b, 1);
+    build_slab(b, 0, XFT_SLAB_ACTIVE, 1, 0, events, 48);
+    build_close(b, XFT_STATE_RECORDING, 0);
+    b->size = XFT_HEADER_BYTES + 16384;
+}
+
 static int replay_file(const char *path)
 {
     static uint8_t bytes[4 << 20];
@@ -89,8 +123,11 @@ int main(int argc, char **argv)
     small_slabs(&b);
     rounds(&b);
     build_free(&b);
+    ranges_and_contents(&b);
+    rounds(&b);
+    build_free(&b);
     for (int i = 1; i < argc; i++)
         failed |= replay_file(argv[i]);
-    printf("%d mutated traces read\n", 2 * ROUNDS);
+    printf("%d mutated traces read\n", 3 * ROUNDS);
     return failed;
 }
