@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "intercept/resolve.h"
+#include "loading.h"
 #include "log.h"
 
 /* "dir/" of the file this code was loaded from; empty when it is the program itself. */
@@ -117,9 +119,15 @@ static bool unwinds(backtrace_function *take)
     return n > 0 && n <= 4 && frames[0] != NULL;
 }
 
-static backtrace_function *load_unwinder(void)
+static backtrace_function *use_backtrace(void)
 {
     void *first[1];
+    backtrace(first, 1); /* its first call loads libgcc_s: here, not in a hook */
+    return backtrace;
+}
+
+static backtrace_function *load_unwinder(void)
+{
     void *handle = open_private("libunwind.so.8");
     void *found = handle ? xfs_real_dlsym(handle, "unw_backtrace") : NULL;
     if (found && unwinds((backtrace_function *)found))
@@ -127,25 +135,35 @@ static backtrace_function *load_unwinder(void)
     dlerror();
     xfs_log("libunwind.so.8 %s: taking stacks with glibc's backtrace",
             found ? "does not work" : "not found");
-    backtrace(first, 1); /* its first call loads libgcc_s: here, not in a hook */
-    return backtrace;
+    return use_backtrace();
 }
 
 const struct xfs_libraries *xfs_libraries_load(bool stacks)
 {
     static struct xfs_libraries libraries;
-    static bool loaded;
-    if (!loaded) {
+    static pid_t loaded_by;
+    pid_t pid = getpid();
+    if (loaded_by == pid)
+        return &libraries;
+    xfs_loading_begin();
+    if (loaded_by == 0) {
         libraries.zstd = load_zstd();
         libraries.backtrace = stacks ? load_unwinder() : NULL;
-        loaded = true;
+    } else if (libraries.backtrace) {
+        /* Another thread of the parent may have been in libunwind, and its lock is held for ever.
+         */
+        libraries.backtrace = use_backtrace();
     }
+    loaded_by = pid;
+    xfs_loading_end();
     return &libraries;
 }
 
 xfs_symbols_function *xfs_libraries_symbols(void)
 {
+    xfs_loading_begin();
     void *handle = open_private(XFS_SYMBOLS_MODULE);
+    xfs_loading_end();
     void *found = handle ? xfs_real_dlsym(handle, "xfs_symbols_resolve") : NULL;
     return (xfs_symbols_function *)found;
 }

@@ -4,7 +4,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from illness import ILL, preload_environment, processes, tries
+from illness import ILL, SIMGPU, preload_environment, processes, tries
 from lab import Bench, own_lines, record, run, sanitizer_runtime
 
 PROCESSES = 50
@@ -117,6 +117,25 @@ class Family(Bench):
             with self.subTest(method):
                 self.assertEqual(self.workers(method, "idle"), (1, (10, 10000)))
                 self.assertEqual(self.workers(method, "busy"), (6, busy))
+
+    @unittest.skipIf(sanitizer_runtime(), "the sanitizer's allocator can stay locked after fork")
+    def test_fork_while_threads_copy(self):
+        """Whatever the recorder was doing in other threads, the child begins anew."""
+        children = tries(40, 400)
+        env = self.environment(LD_LIBRARY_PATH=f"{ILL / 'fake_cudart'}:{SIMGPU}")
+        for buffer in ("256M", "1K"):
+            result = run([ILL / "forks", children], cwd=self.folder, env={**env, "XFERSCOPE_BUFFER": buffer})
+            self.assertEqual((result.returncode, result.stderr), (0, b""), result.stdout)
+            own = int(result.stdout.split()[0])
+            copying = [n for n in range(children) if n % 3]
+            rows = processes(self.folder / "run.xft")["transfers"]
+            self.assertEqual(len(self.traces("run.xft")), 1 + len(copying))
+            self.assertEqual(sum(row["copies"] for row in rows), own + sum(n % 7 + 1 for n in copying))
+            moved = own * 64 + sum((n % 7 + 1) * (5000 + n) for n in copying)
+            self.assertEqual(sum(row["bytes"] for row in rows), moved)
+            for path in self.traces("run.xft"):
+                path.unlink()
+        print(f"{2 * children} forks while 4 threads copied: no child waits, none lacks a copy", flush=True)
 
     def test_record(self):
         result = record(

@@ -1,0 +1,62 @@
+#define _GNU_SOURCE
+#include "loading.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+
+#define TLS __thread __attribute__((tls_model("initial-exec")))
+#define ROUND_NS 100000
+#define ROUNDS 20000 /* 2 s */
+
+static atomic_int loads, forks; /* under way */
+static TLS int own;             /* loads of this thread, one within the other */
+
+static void rest(void)
+{
+    int saved = errno;
+    nanosleep(&(struct timespec){0, ROUND_NS}, NULL);
+    errno = saved;
+}
+
+/* A load of this thread's own would never end: its library's initialisation is what forks. */
+static void before_fork(void)
+{
+    atomic_fetch_add(&forks, 1);
+    for (int i = 0; i < ROUNDS && atomic_load(&loads) > own; i++)
+        rest();
+}
+
+static void in_parent(void)
+{
+    atomic_fetch_sub(&forks, 1);
+}
+
+static void in_child(void)
+{
+    atomic_store(&forks, 0);
+    atomic_store(&loads, own);
+}
+
+void xfs_loading_begin(void)
+{
+    static atomic_bool watched;
+    if (!atomic_exchange(&watched, true))
+        pthread_atfork(before_fork, in_parent, in_child);
+    /* Claimed first, then looked: a fork either sees the claim or is seen. */
+    atomic_fetch_add(&loads, 1);
+    for (int i = 0; own == 0 && i < ROUNDS && atomic_load(&forks) > 0; i++) {
+        atomic_fetch_sub(&loads, 1);
+        rest();
+        atomic_fetch_add(&loads, 1);
+    }
+    own++;
+}
+
+void xfs_loading_end(void)
+{
+    own--;
+    atomic_fetch_sub(&loads, 1);
+}
