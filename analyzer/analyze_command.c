@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,6 +218,7 @@ static int analyze(const struct options *options)
 int xfa_analyze_command(int argc, char **argv)
 {
     struct options options;
+    setlocale(LC_CTYPE, ""); /* names beyond ASCII, as wide as the terminal shows them */
     int parsed = parse(&options, argc, argv);
     if (parsed > 0)
         return fputs(usage, stdout) < 0 || fflush(stdout) != 0 ? XFA_OUTPUT : XFA_OK;
