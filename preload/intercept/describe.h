@@ -30,12 +30,14 @@ struct xfs_frame {
 #define XFS_NO_ARRAY ((xcu_array)0)
 
 /* The Async form was called on this stream. First, before the other verbs. */
-void xfs_async(struct xfs_frame *f, xcu_stream stream);
+__attribute__((hot)) void xfs_async(struct xfs_frame *f, xcu_stream stream);
 
 /* kind: enum xrt_copy_kind; XRT_COPY_DEFAULT lets the pointers decide. */
-void xfs_copy(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t bytes, int kind);
-void xfs_copy_rows(struct xfs_frame *f, uint64_t dst, uint64_t dst_pitch, uint64_t src,
-                   uint64_t src_pitch, uint64_t width, uint64_t rows, int kind);
+__attribute__((hot)) void xfs_copy(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t bytes,
+                                   int kind);
+__attribute__((hot)) void xfs_copy_rows(struct xfs_frame *f, uint64_t dst, uint64_t dst_pitch,
+                                        uint64_t src, uint64_t src_pitch, uint64_t width,
+                                        uint64_t rows, int kind);
 /* An end that is an array is given as array, the other as address. */
 void xfs_copy_array(struct xfs_frame *f, xcu_array dst_array, xcu_array src_array, uint64_t dst,
                     uint64_t src, uint64_t width, uint64_t rows, int kind);

@@ -19,13 +19,14 @@
 extern __thread int xfs_depth __attribute__((tls_model("initial-exec")));
 
 /* False: call the real function and do nothing else. */
-bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags);
+/* Hot: one beside the other in memory, whatever lies between them in the sources. */
+__attribute__((hot)) bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags);
 static inline bool xfs_enter(struct xfs_frame *f, uint16_t call, uint16_t flags)
 {
     return xfs_depth == 0 && xfs_enter_outermost(f, call, flags);
 }
-void xfs_returned(struct xfs_frame *f, int status);
-void xfs_publish(struct xfs_frame *f);
+__attribute__((hot)) void xfs_returned(struct xfs_frame *f, int status);
+__attribute__((hot)) void xfs_publish(struct xfs_frame *f);
 
 /* After the first cuInit that succeeded: recording begins, the machine's GPUs are written down,
  * device timing starts. Any later call does nothing. */

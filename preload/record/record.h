@@ -46,7 +46,7 @@ void xfs_event_write(const struct xft_event *event);
 
 /* Id of the calling thread's stack, 0 when stacks are off or could not be kept. New stacks are in
  * the file before this returns. Frames of this library are left out. */
-uint32_t xfs_stack_capture(void);
+__attribute__((hot)) uint32_t xfs_stack_capture(void);
 
 /* Id of a stack of one frame, at this instruction: a place in the program that is not on this
  * thread's stack. 0 as above, and for address 0. */
@@ -64,7 +64,7 @@ void xfs_count_device_lost(uint64_t n);
 
 /* Host clock of the trace, ns of CLOCK_MONOTONIC, or of another clock once one is in use: the
  * simulated GPU brings its own. */
-uint64_t xfs_now_ns(void);
+__attribute__((hot)) uint64_t xfs_now_ns(void);
 void xfs_clock_use(uint64_t (*now)(void));
 
 /* Provided by the table of calls: names for the CALLS segment. */
