@@ -187,8 +187,11 @@ static void start_clock(struct xfp_session *s, const struct xfp_bench_list *list
     s->reserved_ns = (uint64_t)(own * s->budget_scale * 1e9);
     s->started_ns = xfp_wall_ns();
     s->deadline_ns = s->started_ns + (uint64_t)(limit * 1e9);
-    /* a slow machine may take longer for the fewest samples, unless its user set the limit */
+    /* a slow machine may take longer for the fewest samples, unless its user set the limit; how
+     * fast a machine is simulated says nothing at all */
     s->give_up_ns = s->deadline_ns + (s->options->time_limit_s > 0 ? 0 : (uint64_t)(usual * 2e9));
+    if (s->cu->simulated_now_ns && !(s->options->time_limit_s > 0))
+        s->give_up_ns = UINT64_MAX;
 }
 
 /* Takes a benchmark's own budget out of what is reserved. */
