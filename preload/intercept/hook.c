@@ -11,15 +11,23 @@
 #include "../content/content.h"
 #include "../nvtx/nvtx.h"
 #include "../record/hot.h"
+#include "../record/loading.h"
 #include "../record/record.h"
 #include "../timing/timing.h"
 #include "graph.h"
 #include "resolve.h"
+#include "table.h"
 
 __thread int xfs_depth __attribute__((tls_model("initial-exec")));
 
-/* This process has a session: set once, cleared in a forked child. */
-static atomic_bool session_on;
+/* Set in this order, and back to the first in a forked child. */
+enum session {
+    SESSION_NONE,
+    SESSION_WAITING, /* for the first call that can move data: device timing is attached before it
+                      */
+    SESSION_ON,
+};
+static atomic_uchar session;
 static bool simulated;
 
 /* As the compiler would not have it: it takes a string instruction, which takes longer to start
@@ -34,9 +42,51 @@ static inline void clear(struct xft_event *event)
         parts[i] = (vector){0};
 }
 
+/* ---- the first call that moves data -------------------------------------------------------- */
+
+static bool moving[XFS_CALL_COUNT];
+static __thread uint16_t early_call __attribute__((tls_model("initial-exec"))); /* the outermost */
+
+/* Copies, what launches or makes graphs, and managed memory, which moves by itself. */
+static void find_moving(void)
+{
+    static const char *const words[] = {"Memcpy", "Graph", "Managed", "Prefetch"};
+    for (size_t call = 0; call < XFS_CALL_COUNT; call++)
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            moving[call] = moving[call] || strstr(xfs_calls[call].name, words[i]) != NULL;
+}
+
+/* The exit handler goes before CUPTI's own, which is registered as CUPTI is loaded. */
+static void attach(void)
+{
+    int saved = errno, outer = xfs_depth;
+    xfs_depth = 1;
+    xfs_loading_begin();
+    xfs_timing_attach();
+    xfs_loading_end();
+    if (atomic_exchange(&session, SESSION_ON) != SESSION_ON)
+        atexit(xfs_timing_finish);
+    xfs_depth = outer;
+    errno = saved;
+}
+
+XFS_COLD void xfs_before_moving(uint16_t call)
+{
+    unsigned char state = atomic_load(&session);
+    if (state == SESSION_NONE && xfs_depth == 0)
+        early_call = call;
+    if (state == SESSION_WAITING && moving[call])
+        attach();
+}
+
+/* ---- around the real call ------------------------------------------------------------------ */
+
 bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags)
 {
-    f->early = !atomic_load_explicit(&session_on, memory_order_relaxed);
+    unsigned char state = atomic_load_explicit(&session, memory_order_relaxed);
+    f->early = state == SESSION_NONE;
+    if (__builtin_expect(state != SESSION_ON, 0))
+        xfs_before_moving(call);
     if (__builtin_expect(!f->early, 1) && !xfs_record_ready_now())
         return false;
     xfs_depth = 1;
@@ -164,19 +214,19 @@ static bool use_simulated_clock(void)
     return now != NULL;
 }
 
-static void start_session(void)
+/* True: device timing is still to be attached. */
+static bool start_session(void)
 {
     simulated = use_simulated_clock();
     if (!xfs_record_ready())
-        return;
+        return false;
     if (simulated)
         xfs_meta_set("gpu.simulated", "1");
     note_machine();
     xfs_nvtx_session_start();
     xfs_content_session_start();
-    xfs_timing_start();
     atexit(xfs_content_finish);
-    atexit(xfs_timing_finish); /* after the driver's own handler was registered: runs before it */
+    return xfs_timing_start();
 }
 
 void xfs_session_start(void)
@@ -186,8 +236,10 @@ void xfs_session_start(void)
     if (atomic_exchange(&started_by, pid) == pid)
         return;
     xfs_depth = 1;
-    start_session();
-    atomic_store(&session_on, true);
+    find_moving();
+    atomic_store(&session, start_session() ? SESSION_WAITING : SESSION_ON);
+    if (outer > 0) /* cuInit within the process's first call */
+        xfs_before_moving(early_call);
     xfs_depth = outer;
     errno = saved;
 }
@@ -198,7 +250,7 @@ void xfs_session_start(void)
 static void in_child(void)
 {
     xfs_depth = 0;
-    atomic_store(&session_on, false);
+    atomic_store(&session, SESSION_NONE);
     xfs_ranges_after_fork();
     xfs_captures_after_fork();
     xfs_graph_after_fork();

@@ -28,6 +28,10 @@ static inline bool xfs_enter(struct xfs_frame *f, uint16_t call, uint16_t flags)
 __attribute__((hot)) void xfs_returned(struct xfs_frame *f, int status);
 __attribute__((hot)) void xfs_publish(struct xfs_frame *f);
 
+/* Before the real call, until device timing is attached: attaches it when the call can move data.
+ * Rows that are only watched call it themselves. Keeps errno. */
+void xfs_before_moving(uint16_t call);
+
 /* After the first cuInit that succeeded: recording begins, the machine's GPUs are written down,
  * device timing starts. Any later call does nothing. */
 void xfs_session_start(void);

@@ -47,6 +47,7 @@
     EXPORTED int symbol params                                                                     \
     {                                                                                              \
         int(*const real) params = (int(*) params)xfs_real_DRIVER(XFS_ID_##symbol, NULL);           \
+        xfs_before_moving(XFS_ID_##symbol);                                                        \
         const int status = real args;                                                              \
         if (status == 0) {                                                                         \
             int saved = errno;                                                                     \

@@ -32,7 +32,8 @@ _Thread_local uint32_t xfs_timing_seen __attribute__((tls_model("initial-exec"))
 static atomic_int owner; /* the process that started timing; 0 = none yet */
 static struct xcp_library cupti;
 static xcp_subscriber subscriber; /* ours, while CUPTI serves us */
-static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool waiting;              /* for the first call that can move data */
+static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER; /* of these, after the start */
 
 /* The collecting thread and what is said to it. */
 static struct {
@@ -299,11 +300,11 @@ static void await_managed(void)
 
 void xfs_timing_managed(void)
 {
-    int waiting = MANAGED_WAITING, unused = MANAGED_UNUSED, saved = errno;
+    int awaited = MANAGED_WAITING, unused = MANAGED_UNUSED, saved = errno;
     if (atomic_compare_exchange_strong(&managed, &unused, MANAGED_USED))
         return;
     if (atomic_load(&owner) == (int)getpid() &&
-        atomic_compare_exchange_strong(&managed, &waiting, MANAGED_DONE))
+        atomic_compare_exchange_strong(&managed, &awaited, MANAGED_DONE))
         enable_managed();
     errno = saved;
 }
@@ -327,32 +328,53 @@ static bool start_cupti(struct attempt *a)
     return false;
 }
 
-static void start(int asked)
+static void say_timing(const char *timing, const char *why)
+{
+    xfs_meta_set("timing", timing);
+    xfs_meta_set("timing.why", why);
+}
+
+bool xfs_timing_start(void)
+{
+    int saved = errno, nobody = 0;
+    bool mine = atomic_compare_exchange_strong(&owner, &nobody, (int)getpid());
+    if (mine) {
+        waiting = xfs_settings()->timing != ASKED_HOST;
+        xfs_meta_set("kernels", "off");
+        xfs_meta_set("managed", "off");
+        if (waiting)
+            say_timing("none", "nothing was transferred");
+        else
+            xfs_meta_set("timing", "host");
+    }
+    errno = saved;
+    return mine && waiting;
+}
+
+static void attach(int asked)
 {
     struct attempt attempt = {0};
-    bool on = asked != ASKED_HOST && start_cupti(&attempt);
-    xfs_meta_set("kernels", on && enable_kernels() ? "on" : "off");
-    if (on) {
-        xfs_meta_set("timing", "cupti");
+    if (start_cupti(&attempt)) {
+        say_timing("cupti", "");
+        xfs_meta_set("kernels", enable_kernels() ? "on" : "off");
         await_managed();
         return;
     }
-    xfs_meta_set("managed", "off");
-    if (asked == ASKED_HOST) {
-        xfs_meta_set("timing", "host");
-    } else {
-        xfs_meta_set("timing", "host");
-        xfs_meta_set("timing.why", attempt.why);
-        if (asked == ASKED_CUPTI)
-            xfs_log("no device timing: %s", attempt.why);
-    }
+    say_timing("host", attempt.why);
+    if (asked == ASKED_CUPTI)
+        xfs_log("no device timing: %s", attempt.why);
 }
 
-void xfs_timing_start(void)
+void xfs_timing_attach(void)
 {
-    int saved = errno, nobody = 0;
-    if (atomic_compare_exchange_strong(&owner, &nobody, (int)getpid()))
-        start(xfs_settings()->timing);
+    int saved = errno;
+    if (atomic_load(&owner) == (int)getpid()) {
+        pthread_mutex_lock(&state_lock);
+        if (waiting)
+            attach(xfs_settings()->timing);
+        waiting = false;
+        pthread_mutex_unlock(&state_lock);
+    }
     errno = saved;
 }
 
@@ -403,10 +425,13 @@ void xfs_timing_yield(void)
 {
     int saved = errno;
     if (atomic_load(&owner) == (int)getpid() && xfs_settings()->timing == ASKED_AUTO) {
-        pthread_mutex_lock(&end_lock);
-        if (subscriber != NULL && cupti.Unsubscribe)
+        pthread_mutex_lock(&state_lock);
+        if (waiting)
+            say_timing("host", "another profiler is using CUPTI in this process");
+        else if (subscriber != NULL && cupti.Unsubscribe)
             yield();
-        pthread_mutex_unlock(&end_lock);
+        waiting = false;
+        pthread_mutex_unlock(&state_lock);
     }
     errno = saved;
 }
@@ -418,9 +443,10 @@ void xfs_timing_finish(void)
     int saved = errno;
     if (atomic_load(&owner) != (int)getpid())
         return;
-    pthread_mutex_lock(&end_lock);
+    pthread_mutex_lock(&state_lock);
+    waiting = false;
     if (!stop_collector())
         xfs_meta_set("timing.why", "CUPTI did not hand over its last records in time");
-    pthread_mutex_unlock(&end_lock);
+    pthread_mutex_unlock(&state_lock);
     errno = saved;
 }

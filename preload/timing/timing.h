@@ -1,7 +1,9 @@
 /*
  * Device timing: when each copy ran on the GPU, from CUPTI's activity records.
  *
- * Life cycle. xfs_timing_start() once, after the first cuInit that succeeded; from then on every
+ * Life cycle. xfs_timing_start() once, after the first cuInit that succeeded. CUPTI costs something
+ * even where nothing is transferred; so it is only reached for by xfs_timing_attach(), before the
+ * first call that can move data. From then on every
  * copy, memset and kernel of the process becomes an event of its own (XFT_EVENT_DEVICE_COPY,
  * XFT_EVENT_MEMSET, XFT_EVENT_KERNEL), written by this module's thread a moment after it ran.
  * xfs_timing_finish() once, when the process ends and before recording does. A forked child has no
@@ -25,6 +27,7 @@
 #ifndef XFS_TIMING_H
 #define XFS_TIMING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* CUPTI's number of the outermost driver call seen in this thread since it was cleared. */
@@ -46,11 +49,18 @@ static inline uint32_t xfs_timing_correlation(void)
 }
 
 /*
- * Starts device timing as XFERSCOPE_TIMING asks and sets META timing and timing.why. To be called
- * inside a hook (so that CUPTI's own CUDA calls are not recorded), after recording has started and
- * cuInit has returned success; later calls do nothing. Safe from any thread. Keeps errno.
+ * Prepares device timing as XFERSCOPE_TIMING asks and sets META timing and timing.why; true when
+ * xfs_timing_attach() is to be called. To be called after recording has started and cuInit has
+ * returned success; later calls do nothing. Safe from any thread. Keeps errno.
  */
-void xfs_timing_start(void);
+bool xfs_timing_start(void);
+
+/*
+ * Before the first call that can move data: reaches for CUPTI, and says in META what came of it. To
+ * be called inside a hook (so that CUPTI's own CUDA calls are not recorded). Other threads wait
+ * until the first is done; later calls do nothing. Keeps errno.
+ */
+void xfs_timing_attach(void);
 
 /*
  * The process uses managed memory: from its first call on (per process), migrations and faults

@@ -149,7 +149,7 @@ class Device(Timing):
 
     @needs("kernel_only_shared")
     def test_kernels(self):
-        _, events = self.recorded("kernel_only_shared", "empty", "7")
+        _, events = self.recorded("kernel_only_shared", "empty", "7", "copy")
         kernels = [event for event in events if event["kind"] == "kernel"]
         self.assertEqual({event["name"] for event in kernels}, {"_Z12empty_kernelv"})
         self.assertEqual(len(kernels), 1000 + 7)
@@ -159,8 +159,29 @@ class Device(Timing):
 
     @needs("kernel_only_shared")
     def test_no_kernels(self):
-        _, events = self.recorded("kernel_only_shared", "empty", "7", options=["--no-kernels"])
+        _, events = self.recorded("kernel_only_shared", "empty", "7", "copy", options=["--no-kernels"])
+        kinds = {event["kind"] for event in events}
+        self.assertIn("device-copy", kinds)
+        self.assertNotIn("kernel", kinds)
+
+    @needs("kernel_only_shared")
+    def test_nothing_moves(self):
+        """A program that transfers nothing is left alone by CUPTI, and the report says so."""
+        _, events = self.recorded("kernel_only_shared", "empty", "7")
         self.assertEqual([event for event in events if event["kind"] == "kernel"], [])
+        (process,) = report(self.folder / "run.xft")["run"]["processes"]
+        self.assertEqual((process["timing"], process["timing_why"]), ("none", "nothing was transferred"))
+
+    @needs("waits", "waits_simstatic")
+    def test_first_copy_is_timed(self):
+        """Device timing comes just before the first copy, in time for it."""
+        for program in ("waits", "waits_simstatic"):
+            with self.subTest(program):
+                _, events = self.recorded(program, options=["--force"])
+                (call,) = (event for event in events if event["kind"] == "transfer")
+                (copy,) = (event for event in events if event["kind"] == "device-copy")
+                self.assertEqual((copy["correlation"], copy["bytes"]), (call["correlation"], call["bytes"]))
+                self.assertNotEqual(call["correlation"], 0)
 
 
 if __name__ == "__main__":

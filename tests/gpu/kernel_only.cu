@@ -1,8 +1,9 @@
 /*
  * A program that only launches kernels: what the recorder costs where nothing is transferred.
  *
- * usage: kernel_only empty|busy LAUNCHES     prints the nanoseconds per launch, from the first
+ * usage: kernel_only empty|busy LAUNCHES [copy]   prints the nanoseconds per launch, from the first
  *                                            launch to the end of the last kernel
+ * With "copy" it copies four bytes first, which is when the recorder turns to CUPTI.
  * empty: back to back, so that launching is all there is; busy: about 20 us each.
  */
 #include <cstdio>
@@ -55,15 +56,26 @@ static void launch(bool busy, long count)
     finish();
 }
 
+static void copy_once(void)
+{
+    int *device, host = 0;
+
+    cudaMalloc(&device, sizeof host);
+    cudaMemcpy(device, &host, sizeof host, cudaMemcpyHostToDevice);
+    finish();
+}
+
 int main(int argc, char **argv)
 {
-    long count = argc == 3 ? atol(argv[2]) : 0;
-    bool busy = argc == 3 && strcmp(argv[1], "busy") == 0;
+    long count = argc >= 3 ? atol(argv[2]) : 0;
+    bool busy = argc >= 3 && strcmp(argv[1], "busy") == 0;
 
     if (count < 1 || (!busy && strcmp(argv[1], "empty") != 0)) {
-        fputs("usage: kernel_only empty|busy LAUNCHES\n", stderr);
+        fputs("usage: kernel_only empty|busy LAUNCHES [copy]\n", stderr);
         return 2;
     }
+    if (argc == 4 && strcmp(argv[3], "copy") == 0)
+        copy_once();
     launch(busy, 1000); /* contexts, modules and buffers are made */
     long long begin = clock_ns();
     launch(busy, count);

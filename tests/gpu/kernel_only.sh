@@ -1,7 +1,8 @@
 #!/bin/bash
 # What the recorder costs a program that only launches kernels: empty ones back to back, and 20 us
-# ones; bare, with hooks only, with CUPTI but no kernel records, with all, in turn. Prints medians in
-# ns per launch and their ratio to the bare run.
+# ones. As it is, and (attached) after one small copy, which is when the recorder turns to CUPTI: bare, with
+# hooks only, with CUPTI but no kernel records, with all, in turn. Prints medians in ns per launch and
+# their ratio to the bare run.
 # usage: kernel_only.sh [BUILD [RUNS [LAUNCHES]]]
 set -euo pipefail
 
@@ -16,25 +17,28 @@ program=$build/bin/programs/kernel_only_static
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-configurations=(bare hooks copies all)
+configurations=(bare default hooks copies all)
 declare -A settings=(
+    [default]=""
     [hooks]="XFERSCOPE_TIMING=host"
     [copies]="XFERSCOPE_TIMING=cupti XFERSCOPE_KERNELS=0"
     [all]="XFERSCOPE_TIMING=cupti XFERSCOPE_KERNELS=1"
 )
 declare -A meaning=(
     [bare]="without the library"
-    [hooks]="recorded, host times"
-    [copies]="recorded, CUPTI, no kernels"
-    [all]="recorded, CUPTI, kernels"
+    [default]="recorded, no transfer"
+    [hooks]="attached, host times"
+    [copies]="attached, no kernel records"
+    [all]="attached, kernel records"
 )
 
 measure() { # kind configuration
-    local words=()
+    local words=() copy=()
+    [[ $2 == bare || $2 == default ]] || copy=(copy)
     if [[ $2 != bare ]]; then
         read -ra words <<<"${settings[$2]} LD_PRELOAD=$library XFERSCOPE_OUTPUT=$scratch/run XFERSCOPE_SYMBOLS=0"
     fi
-    env "${words[@]}" LD_LIBRARY_PATH="$(cuda_path_for "$program")" "$program" "$1" "$launches" >>"$scratch/$1.$2"
+    env "${words[@]}" LD_LIBRARY_PATH="$(cuda_path_for "$program")" "$program" "$1" "$launches" "${copy[@]}" >>"$scratch/$1.$2"
     rm -rf "$scratch"/run*
 }
 

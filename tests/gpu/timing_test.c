@@ -159,12 +159,19 @@ static struct xcp_memcpy a_copy(uint32_t correlation)
     };
 }
 
+/* The session's start, and the first call that can move data. */
+static void begin(void)
+{
+    if (xfs_timing_start())
+        xfs_timing_attach();
+}
+
 /* ---- tests ------------------------------------------------------------------------------------
  */
 
 static void test_copy(void **state)
 {
-    xfs_timing_start();
+    begin();
     assert_string_equal(timing_meta, "cupti");
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 1);
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY2], 1);
@@ -214,7 +221,7 @@ static void test_directions(void **state)
         {200, XFT_DIR_UNKNOWN, XFT_PLACE_UNKNOWN, XFT_PLACE_UNKNOWN},
     };
     size_t count = sizeof rows / sizeof rows[0];
-    xfs_timing_start();
+    begin();
     for (size_t i = 0; i < count; i++) {
         struct xcp_memcpy r = a_copy((uint32_t)i + 1);
         r.copy_kind = rows[i].kind;
@@ -257,7 +264,7 @@ static void test_peer_and_memset(void **state)
         .memory_kind = XCP_MEMORY_DEVICE_STATIC,
     };
     struct xcp_activity other = {.kind = 77};
-    xfs_timing_start();
+    begin();
     put(&peer, sizeof peer);
     put(&other, sizeof other);
     put(&set, sizeof set);
@@ -279,7 +286,7 @@ static void test_batch(void **state)
 {
     struct xcp_memcpy r = a_copy(1);
     r.copy_count = 12;
-    xfs_timing_start();
+    begin();
     put(&r, sizeof r);
     xfs_timing_finish();
     assert_int_equal(events[0].count, 12);
@@ -291,7 +298,7 @@ static void test_batch_unknown(void **state)
     struct xcp_memcpy r = a_copy(1);
     r.copy_count = 12;
     fake->version = 25;
-    xfs_timing_start();
+    begin();
     put(&r, sizeof r);
     xfs_timing_finish();
     assert_int_equal(events[0].count, 1);
@@ -302,7 +309,7 @@ static void test_losses(void **state)
     struct xcp_memcpy good = a_copy(1), no_time = a_copy(2), backwards = a_copy(3);
     no_time.start = no_time.end = 0;
     backwards.end = backwards.start - 1;
-    xfs_timing_start();
+    begin();
     put(&no_time, sizeof no_time);
     put(&good, sizeof good);
     put(&backwards, sizeof backwards);
@@ -316,7 +323,7 @@ static void test_losses(void **state)
 /* More than a few buffers: all are recorded in order, and buffers come back zeroed. */
 static void test_many(void **state)
 {
-    xfs_timing_start();
+    begin();
     assert_true(fake->zeroed_promised);
     for (uint32_t i = 1; i <= EVENTS; i++) {
         struct xcp_memcpy r = a_copy(i);
@@ -347,7 +354,7 @@ static struct xcp_kernel a_kernel(const char *name)
 static void test_kernel(void **state)
 {
     struct xcp_kernel r = a_kernel("_Z3addPf"), nameless = a_kernel(NULL);
-    xfs_timing_start();
+    begin();
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_KERNEL], 1);
     assert_string_equal(meta_of("kernels"), "on");
     put(&r, sizeof r);
@@ -371,7 +378,7 @@ static void test_kernel(void **state)
 static void test_no_kernels(void **state)
 {
     settings.kernels = false;
-    xfs_timing_start();
+    begin();
     assert_string_equal(timing_meta, "cupti");
     assert_string_equal(meta_of("kernels"), "off");
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_KERNEL], 0);
@@ -381,7 +388,7 @@ static void test_no_kernels(void **state)
 static void test_kernels_refused(void **state)
 {
     fake->refused_kind = XCP_ACTIVITY_KERNEL;
-    xfs_timing_start();
+    begin();
     assert_string_equal(timing_meta, "cupti");
     assert_string_equal(meta_of("kernels"), "off");
     xfs_timing_finish();
@@ -412,7 +419,7 @@ static void test_migrations(void **state)
         {XCP_COUNTER_DTOD, XFT_DIR_P2P, 1, 2, 2},
     };
     struct xcp_counter_record other = a_counter(6); /* throttling: not in the trace */
-    xfs_timing_start();
+    begin();
     xfs_timing_managed();
     put(&other, sizeof other);
     for (size_t i = 0; i < 3; i++) {
@@ -444,7 +451,7 @@ static void test_faults(void **state)
     gpu.value = 12;
     cpu.value = 0x401234;
     cpu.end = 0;
-    xfs_timing_start();
+    begin();
     xfs_timing_managed();
     put(&gpu, sizeof gpu);
     put(&cpu, sizeof cpu);
@@ -467,7 +474,7 @@ static void test_faults(void **state)
 /* Nothing is switched on for a process without managed memory. */
 static void test_managed_late(void **state)
 {
-    xfs_timing_start();
+    begin();
     assert_string_equal(meta_of("managed"), "on");
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_COUNTER], 0);
     xfs_timing_managed();
@@ -481,7 +488,7 @@ static void test_managed_early(void **state)
 {
     xfs_timing_managed();
     xfs_timing_managed();
-    xfs_timing_start();
+    begin();
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_COUNTER], 1);
     xfs_timing_finish();
 }
@@ -489,7 +496,7 @@ static void test_managed_early(void **state)
 static void test_managed_off(void **state)
 {
     settings.managed = false;
-    xfs_timing_start();
+    begin();
     xfs_timing_managed();
     assert_string_equal(meta_of("managed"), "off");
     assert_int_equal(fake->counters, 0);
@@ -500,7 +507,7 @@ static void test_managed_off(void **state)
 static void test_managed_fewer(void **state)
 {
     fake->counters_most = 4;
-    xfs_timing_start();
+    begin();
     xfs_timing_managed();
     assert_string_equal(meta_of("managed"), "on");
     assert_int_equal(fake->counters, 4);
@@ -511,7 +518,7 @@ static void test_managed_fewer(void **state)
 static void test_managed_refused(void **state)
 {
     fake->counters_most = 0;
-    xfs_timing_start();
+    begin();
     xfs_timing_managed();
     assert_string_equal(meta_of("managed"), "off");
     assert_string_equal(meta_of("managed.why"),
@@ -529,7 +536,7 @@ static void test_own_clock(void **state)
     fake->clock_offset = 1700000000000000000;
     r.start += (uint64_t)fake->clock_offset;
     r.end += (uint64_t)fake->clock_offset;
-    xfs_timing_start();
+    begin();
     put(&r, sizeof r);
     xfs_timing_finish();
     assert_int_equal(events[0].start_ns, 5000);
@@ -540,7 +547,7 @@ static void test_own_clock(void **state)
 static void test_correlation(void **state)
 {
     struct xcp_callback_data enter = {.site = XCP_SITE_ENTER}, leave = {.site = 1};
-    xfs_timing_start();
+    begin();
     xfs_timing_call_begin();
     enter.correlation = 7;
     fake->on_call(NULL, XCP_DOMAIN_DRIVER, 277, &enter);
@@ -556,10 +563,36 @@ static void test_correlation(void **state)
     xfs_timing_finish();
 }
 
+/* A process that transfers nothing does not meet CUPTI. */
+static void test_nothing_moves(void **state)
+{
+    assert_true(xfs_timing_start());
+    assert_int_equal(fake->subscribed, 0);
+    assert_string_equal(timing_meta, "none");
+    assert_string_equal(why_meta, "nothing was transferred");
+    assert_string_equal(meta_of("kernels"), "off");
+    xfs_timing_finish();
+    xfs_timing_attach();
+    assert_int_equal(fake->subscribed, 0);
+    assert_string_equal(timing_meta, "none");
+}
+
+/* Another profiler comes before the first transfer: it is left in peace. */
+static void test_yield_early(void **state)
+{
+    assert_true(xfs_timing_start());
+    xfs_timing_yield();
+    xfs_timing_attach();
+    assert_int_equal(fake->subscribed, 0);
+    assert_string_equal(timing_meta, "host");
+    assert_non_null(strstr(why_meta, "another profiler"));
+    xfs_timing_finish();
+}
+
 static void test_second_profiler(void **state)
 {
     fake->subscribe_result = XCP_ERROR_MULTIPLE_SUBSCRIBERS;
-    xfs_timing_start();
+    begin();
     assert_string_equal(timing_meta, "host");
     assert_non_null(strstr(why_meta, "another profiler"));
     assert_int_equal(fake->buffers_registered, 0);
@@ -573,7 +606,7 @@ static void test_second_profiler(void **state)
 static void test_yield(void **state)
 {
     struct xcp_memcpy r = a_copy(7);
-    xfs_timing_start();
+    begin();
     put(&r, sizeof r);
     errno = EDOM;
     xfs_timing_yield();
@@ -599,7 +632,7 @@ static void test_yield(void **state)
 static void test_no_yield(void **state)
 {
     settings.timing = 1;
-    xfs_timing_start();
+    begin();
     xfs_timing_yield();
     assert_int_equal(fake->unsubscribed, 0);
     assert_string_equal(why_meta, "");
@@ -610,7 +643,7 @@ static void test_enable_fails(void **state)
 {
     fake->enable_result = 35;
     settings.timing = 1; /* cupti: asked for, so its absence is said */
-    xfs_timing_start();
+    begin();
     assert_string_equal(timing_meta, "host");
     assert_string_equal(why_meta, "cuptiActivityEnable failed: 35");
     assert_non_null(strstr(said, why_meta));
@@ -621,7 +654,7 @@ static void test_enable_fails(void **state)
 static void test_host(void **state)
 {
     settings.timing = 2;
-    xfs_timing_start();
+    begin();
     xfs_timing_finish();
     assert_string_equal(timing_meta, "host");
     assert_string_equal(why_meta, "");
@@ -632,7 +665,7 @@ static void test_host(void **state)
 static void test_none_there(void **state)
 {
     simulated_clock = dlsym(RTLD_DEFAULT, "malloc"); /* libc's folder holds no CUPTI */
-    xfs_timing_start();
+    begin();
     assert_string_equal(timing_meta, "host");
     assert_non_null(strstr(why_meta, "no libcupti"));
     assert_null(dlerror());
@@ -642,7 +675,7 @@ static void test_none_there(void **state)
 /* The machine's own CUPTI, whatever state it is in: used, or reported in one line. */
 static void test_search(void **state)
 {
-    xfs_timing_start();
+    begin();
     if (strcmp(timing_meta, "host") == 0) {
         assert_true(why_meta[0] != '\0');
         assert_null(strchr(why_meta, '\n'));
@@ -657,7 +690,7 @@ static void test_search(void **state)
 static void test_loaded(void **state)
 {
     simulated_clock = NULL;
-    xfs_timing_start();
+    begin();
     assert_int_equal(fake->subscribed, 1);
     xfs_timing_finish();
 }
@@ -665,8 +698,8 @@ static void test_loaded(void **state)
 static void test_twice(void **state)
 {
     errno = EDOM;
-    xfs_timing_start();
-    xfs_timing_start();
+    begin();
+    begin();
     assert_int_equal(fake->subscribed, 1);
     xfs_timing_finish();
     xfs_timing_finish();
@@ -679,7 +712,7 @@ static void test_hang(void **state)
 {
     struct xcp_memcpy r = a_copy(1);
     fake->hang_in_flush = 1;
-    xfs_timing_start();
+    begin();
     put(&r, sizeof r);
     xfs_timing_finish();
     assert_int_equal(event_count, 0);
@@ -689,11 +722,12 @@ static void test_hang(void **state)
 static void test_fork(void **state)
 {
     struct xcp_memcpy r = a_copy(1);
-    xfs_timing_start();
+    begin();
     put(&r, sizeof r);
     pid_t child = fork();
     if (child == 0) {
         xfs_timing_start();
+        xfs_timing_attach();
         xfs_timing_finish();
         _exit(fake->forced_flushes + fake->subscribed - 1 + (int)event_count);
     }
@@ -728,6 +762,8 @@ int main(int argc, char **argv)
         TEST(own_clock),
         TEST(correlation),
         TEST(second_profiler),
+        TEST(nothing_moves),
+        TEST(yield_early),
         TEST(yield),
         TEST(no_yield),
         TEST(enable_fails),
