@@ -36,7 +36,7 @@ total = 0.0
 for step in range(steps):
     x, m = send_the_same()
     f = send_fresh(step)
-    y = x @ weights
+    y = x @ weights + step
     z = there_and_back(y)
     total += float((z.sum() + m.sum() + f.sum()).item())
     torch.cuda.synchronize()
