@@ -39,6 +39,7 @@ static struct total details[COPY_KINDS][MEMORY_KINDS][MEMORY_KINDS];
 static uint64_t records, dropped, without_time;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct xcp_library cupti;
+static xcp_subscriber subscriber;
 
 static enum row row_of(uint8_t copy_kind)
 {
@@ -217,15 +218,34 @@ static void at_end(void)
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
-/* The subscription keeps others away: two clients would take each other's buffers. */
-static void ignore(void *user, int domain, uint32_t call, const void *data)
+static bool device_counted;
+
+/* Counters of managed memory can be had once the driver is initialised: with the first context. */
+static bool count_managed_too(void)
 {
+    static const int kinds[] = {1, 2, 3, 4}; /* bytes H2D and D2H, faults of the CPU and the GPU */
+    struct xcp_counter_config config[4];
+    for (int i = 0; i < 4; i++)
+        config[i] = (struct xcp_counter_config){
+            CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES, kinds[i], 0, 1};
+    return cupti.ActivityConfigureUnifiedMemoryCounter(config, 4) == CUPTI_SUCCESS &&
+           cupti.ActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) == CUPTI_SUCCESS;
+}
+
+/* The subscription also keeps others away: two clients would take each other's buffers. */
+static void on_event(void *user, int domain, uint32_t id, const void *data)
+{
+    if (domain != CUPTI_CB_DOMAIN_RESOURCE || id != CUPTI_CBID_RESOURCE_CONTEXT_CREATED ||
+        device_counted)
+        return;
+    device_counted = true;
+    if (!count_managed_too())
+        fprintf(stderr, "count_cupti: CUPTI would not record managed memory\n");
 }
 
 static bool accept(const struct xcp_library *library, const char *path, void *user)
 {
-    xcp_subscriber subscriber;
-    int result = library->Subscribe(&subscriber, ignore, NULL);
+    int result = library->Subscribe(&subscriber, on_event, NULL);
     if (result != CUPTI_SUCCESS) {
         fprintf(stderr, "count_cupti: %s: cuptiSubscribe failed: %d\n", path, result);
         return false;
@@ -236,14 +256,9 @@ static bool accept(const struct xcp_library *library, const char *path, void *us
 
 static bool count_device(void)
 {
-    static const int kinds[] = {1, 2, 3, 4}; /* bytes H2D and D2H, faults of the CPU and the GPU */
-    struct xcp_counter_config config[4];
-    for (int i = 0; i < 4; i++)
-        config[i] = (struct xcp_counter_config){
-            CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES, kinds[i], 0, 1};
     return cupti.ActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS &&
-           cupti.ActivityConfigureUnifiedMemoryCounter(config, 4) == CUPTI_SUCCESS &&
-           cupti.ActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) == CUPTI_SUCCESS;
+           cupti.EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                                CUPTI_CBID_RESOURCE_CONTEXT_CREATED) == CUPTI_SUCCESS;
 }
 
 static void start(void)
@@ -261,7 +276,7 @@ static void start(void)
         return;
     }
     if (device_wanted() && !count_device())
-        fprintf(stderr, "count_cupti: CUPTI would not record kernels and managed memory\n");
+        fprintf(stderr, "count_cupti: CUPTI would not record kernels\n");
     owner = getpid();
     atexit(at_end);
 }
