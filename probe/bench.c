@@ -38,16 +38,28 @@ static bool concerns_device(const struct xfp_bench *bench, int device)
     return device < 0 || bench->src.device == device || bench->dst.device == device;
 }
 
+/* Who asks for everything is told what this machine has nothing of. */
+static void say_absent(const struct xfp_family *family)
+{
+    fprintf(stderr, "xferscope probe: %s does not apply: %s%s\n", family->name,
+            family->needs ? "it needs " : "no size within --sizes, or not in this driver",
+            family->needs ? family->needs : "");
+}
+
 int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list)
 {
     const struct xfp_probe_options *options = s->options;
-    size_t kept = 0;
+    size_t kept = 0, before = 0;
     regex_t filter;
 
     if (options->filter && regcomp(&filter, options->filter, REG_EXTENDED | REG_NOSUB))
         return xfp_fail(s, "--filter %s: not a regular expression", options->filter);
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         families[i]->enumerate(s, families[i], list);
+        if (list->count == before && !options->filter && options->device < 0 && !options->quiet)
+            say_absent(families[i]);
+        before = list->count;
+    }
     for (size_t i = 0; i < list->count; i++) {
         const struct xfp_bench *bench = &list->items[i];
 

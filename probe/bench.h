@@ -29,6 +29,7 @@ struct xfp_bench_list {
 struct xfp_family {
     const char *name;
     const char *summary; /* for --list */
+    const char *needs; /* what a machine must have that this may apply to; NULL: nothing special */
     enum xfp_method method;
     /* Seconds for one benchmark, usually and when quick; 0: as for a sweep of copies. */
     double budget_s, quick_budget_s;

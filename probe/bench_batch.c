@@ -241,6 +241,7 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 const struct xfp_family xfp_family_batch = {
     .name = "copies",
     .summary = "many copies of 4 KiB: single calls, a batch, a graph, packed",
+    .needs = "sizes from 8M on",
     .method = XFP_COPY,
     .budget_s = 0.25,
     .quick_budget_s = 0.05,

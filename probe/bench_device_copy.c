@@ -128,6 +128,7 @@ const struct xfp_family xfp_family_device_copy = {
 const struct xfp_family xfp_family_peer_copy = {
     .name = "peer-copy",
     .summary = "explicit copies between devices, with and without peer access",
+    .needs = "two GPUs",
     .method = XFP_COPY,
     .enumerate = enumerate_between,
     .run = run_between,

@@ -201,6 +201,7 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 const struct xfp_family xfp_family_fault = {
     .name = "fault",
     .summary = "latency of a page fault on managed memory",
+    .needs = "kernels (a build with nvcc) and memory that migrates on access",
     .method = XFP_DEMAND,
     .budget_s = 1.0,
     .quick_budget_s = 0.15,

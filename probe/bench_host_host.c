@@ -215,6 +215,7 @@ const struct xfp_family xfp_family_host_host = {
 const struct xfp_family xfp_family_host_threads = {
     .name = "host-threads",
     .summary = "the program's own copies within the host, by number of threads",
+    .needs = "sizes from 64M on",
     .method = XFP_COPY,
     .budget_s = 0.8,
     .quick_budget_s = 0.1,

@@ -343,6 +343,7 @@ static void enumerate_both(struct xfp_session *s, const struct xfp_family *famil
     const struct xfp_family symbol = {                                                             \
         .name = word,                                                                              \
         .summary = text,                                                                           \
+        .needs = "kernels (a build with nvcc) and memory that migrates on access",                 \
         .method = how,                                                                             \
         .budget_s = 1.0,                                                                           \
         .quick_budget_s = 0.12,                                                                    \

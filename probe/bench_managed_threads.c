@@ -100,6 +100,7 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 const struct xfp_family xfp_family_demand_threads = {
     .name = "demand-threads",
     .summary = "managed memory touched by the host, by number of threads",
+    .needs = "kernels (a build with nvcc) and memory that migrates on access",
     .method = XFP_DEMAND,
     .budget_s = 0.8,
     .quick_budget_s = 0.12,

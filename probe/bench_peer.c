@@ -323,6 +323,7 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 const struct xfp_family xfp_family_concurrent = {
     .name = "concurrent",
     .summary = "copies of several GPUs at the same time",
+    .needs = "two GPUs and sizes from 64K on",
     .method = XFP_COPY,
     .budget_s = 1.5,
     .quick_budget_s = 0.2,

@@ -230,6 +230,7 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 const struct xfp_family xfp_family_shape = {
     .name = "shape",
     .summary = "2D and 3D copies of 4 MiB, by the length of a row",
+    .needs = "sizes from 4M on",
     .method = XFP_COPY,
     .budget_s = 0.5,
     .quick_budget_s = 0.06,

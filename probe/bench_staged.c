@@ -350,6 +350,7 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 const struct xfp_family xfp_family_staged_copy = {
     .name = "staged-copy",
     .summary = "copies between devices through pinned host buffers, pipelined",
+    .needs = "two GPUs",
     .method = XFP_COPY,
     .budget_s = 4,
     .quick_budget_s = 0.6,

@@ -263,6 +263,7 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 const struct xfp_family xfp_family_streams = {
     .name = "streams",
     .summary = "one transfer on 1 to 256 streams, the transfer model held against it",
+    .needs = "sizes from 16M on",
     .method = XFP_COPY,
     .budget_s = 3,
     .quick_budget_s = 0.3,

@@ -160,6 +160,19 @@ class Options(unittest.TestCase):
         profile, _ = measured("--sizes", "64:128", "--filter", "^copy/pinned/", "--device", "1")
         self.assertEqual([p["name"] for p in profile["paths"]], [s.split()[0] for s in some])
 
+    def test_what_does_not_apply_is_one_line_each(self):
+        """This driver knows neither managed memory nor batches."""
+        run = probe("--list")
+        self.assertEqual(run.returncode, 0)
+        said = [re.fullmatch(r"xferscope probe: (\S+) does not apply: (it needs \w.*|no size .*)", line)
+                for line in run.stderr.splitlines()]
+        self.assertTrue(all(said), run.stderr)
+        absent = {match[1] for match in said}
+        self.assertLessEqual({"demand", "prefetch", "demand-both", "fault", "shape"}, absent)
+        self.assertFalse(absent & {"host-copy", "peer-copy", "alloc", "concurrent"})
+        for options in (["--quiet"], ["--filter", "copy"], ["--device", "0"]):
+            self.assertEqual(probe("--list", *options).stderr, "", options)
+
     def test_a_file_that_cannot_be_is_said_before_measuring(self):
         run = probe("-o", "/nonexistent/m.json", "--sizes", "64:1M")
         self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (1, "", 1))
