@@ -82,6 +82,8 @@ for kind in static shared; do
         program "${part}_$kind" 1 --announced -- "memories_$kind" "$part"
     done
     program "graphs_$kind" 1 --announced -- "graphs_$kind"
+    program "exchanged_$kind" 1 --announced --known "CUPTI keeps the sizes that an exchanged child graph had before" \
+        -- "graphs_$kind" exchanged
     program "ipc_$kind" 1 --announced -- "ipc_$kind"
     program "peers_$kind" 2 --announced -- "peers_$kind"
     program "ipc_peers_$kind" 2 --announced -- "ipc_$kind" 1

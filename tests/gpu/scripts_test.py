@@ -110,6 +110,51 @@ class CompareCounts(ScriptTest):
         self.assertEqual(len(text.splitlines()), 1, text)
 
 
+class OneLine(ScriptTest):
+    """With --title, and the program as a third witness."""
+
+    def compare(self, events, counts, *options, prints=""):
+        self.write("counts", json.dumps(counts))
+        events = [{"src_memory": "pageable", "dst_memory": "device", **e} for e in events]
+        script = f'[ "$1" = record ] && printf "{prints}"\n'
+        self.write("bin/xferscope", XFERSCOPE.replace("case", script + "case", 1))
+        return self.run_script("compare_counts", events, "--title", "it", *options, "--", "true")
+
+    def test_equal(self):
+        status, text = self.compare([event(), event(size=5)], cupti(H2D=(2, 105)))
+        self.assertEqual((status, text.split()), (0, "it equal H2D 2 (105)".split()))
+
+    def test_driver_level(self):
+        driver = {**event(), "call": "cuMemcpyHtoD_v2"}
+        self.assertIn("; 1 at driver level", self.compare([driver, event()], cupti(H2D=(2, 200)))[1])
+
+    def test_different(self):
+        status, text = self.compare([event()], cupti(H2D=(1, 99)))
+        self.assertEqual(status, 1)
+        self.assertIn("DIFFERENT H2D 1 (100), CUPTI 1 (99)", text)
+        self.assertIn("xferscope: 1 cudaMemcpy pageable>device H2D", text)
+
+    def test_program_agrees(self):
+        self.assertEqual(self.compare([event()], cupti(H2D=(1, 100)), "--announced", prints="H2D 1 100 x\\n")[0], 0)
+
+    def test_program_differs(self):
+        for known in ([], ["--known", "because"]):
+            options = ["--announced", *known]
+            status, text = self.compare([event()], cupti(H2D=(1, 100)), *options, prints="H2D 1 99 x\\n")
+            self.assertEqual(status, 1)
+            self.assertIn("the program 1 (99)", text)
+
+    def test_known(self):
+        options = ["--announced", "--known", "because"]
+        status, text = self.compare([event()], cupti(H2D=(1, 98)), *options, prints="H2D 1 100 x\\n")
+        self.assertEqual(status, 0, text)
+        self.assertIn("as told   H2D 1 (100), CUPTI 1 (98)", text)
+        self.assertIn("because", text)
+
+    def test_known_needs_the_program(self):
+        self.assertEqual(self.compare([event()], cupti(H2D=(1, 98)), "--known", "because")[0], 1)
+
+
 class CheckDeviceTimes(ScriptTest):
     def test_complete(self):
         status, text = self.check(event(), event("device-copy", start=2000))
