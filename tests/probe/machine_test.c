@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "machine.h"
 #include "machine_host.h"
 #include "nvml.h"
 #include "profile_machine.h"
@@ -201,6 +202,33 @@ static void the_management_library_is_asked(void **state)
     assert_string_equal(driver, "");
 }
 
+/* What was seen of links and clocks, judged when all is measured. */
+static void a_narrow_link_and_a_hot_gpu_are_warnings(void **state)
+{
+    char pci[] = "0000:18:00.0", other[] = "0000:19:00.0";
+    struct xfp_gpu gpus[] = {
+        {.pci = pci, .pcie_gen = 4, .pcie_width = 8, .pcie_max_gen = 5, .pcie_max_width = 16},
+        {.pci = other, .pcie_gen = 5, .pcie_width = 16, .pcie_max_gen = 5, .pcie_max_width = 16},
+        {.pci = other, .pcie_max_gen = 5, .pcie_max_width = 16}, /* never used: nothing is known */
+    };
+    struct xfp_profile profile = {.machine = {.gpu_count = 3, .gpus = gpus}};
+    struct xfp_session session = {.profile = &profile};
+
+    xfp_nvml_open();
+    xfp_judge_gpus(&session);
+    assert_int_equal(profile.warning_count, 2);
+    assert_string_equal(profile.warnings[0],
+                        "GPU 0: its PCIe link ran at generation 4 x8, of 5 x16");
+    assert_string_equal(profile.warnings[1], "GPU 0: its clocks are held down (too hot)");
+    profile.machine.simulated = true;
+    xfp_judge_gpus(&session);
+    assert_int_equal(profile.warning_count, 2);
+    for (size_t i = 0; i < profile.warning_count; i++)
+        free(profile.warnings[i]);
+    free(profile.warnings);
+    xfp_nvml_close();
+}
+
 /* All that is known about a machine comes back from its file. */
 static void a_machine_survives_its_file(void **state)
 {
@@ -293,6 +321,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_toolkit_of_headers_has_a_version, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(odd_files_do_no_harm, make_tree, remove_tree),
         cmocka_unit_test(the_management_library_is_asked),
+        cmocka_unit_test(a_narrow_link_and_a_hot_gpu_are_warnings),
         cmocka_unit_test_setup_teardown(a_machine_survives_its_file, make_tree, remove_tree),
         cmocka_unit_test(a_profile_without_rules_has_none),
         cmocka_unit_test(a_hostile_machine_is_one_clear_line),
