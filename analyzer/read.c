@@ -59,10 +59,10 @@ static bool segment_readable(const struct xfa_segment *segment)
 static uint64_t frames_bytes(const unsigned char *at, size_t bytes)
 {
     uint64_t total = 0;
-    while (bytes > 0) {
+    for (unsigned frames = 0; bytes > 0; frames++) {
         size_t frame = ZSTD_findFrameCompressedSize(at, bytes);
         unsigned long long content = ZSTD_getFrameContentSize(at, bytes);
-        if (ZSTD_isError(frame) || content > XFA_MAX_SEGMENT)
+        if (ZSTD_isError(frame) || content > XFA_MAX_SEGMENT || frames == XFA_MAX_PIECES)
             return UINT64_MAX;
         total += content;
         at += frame;

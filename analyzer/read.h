@@ -20,6 +20,7 @@
 #include "xferscope/trace.h"
 
 #define XFA_MAX_SEGMENT (48u << 20) /* bytes of a segment's payload, stored and raw */
+#define XFA_MAX_PIECES 4096         /* zstd frames of a segment */
 #define XFA_MAX_NAMES (48u << 20)   /* bytes of all names of a process */
 #define XFA_MAX_ENTRIES (1u << 20)  /* stacks; symbols; texts */
 #define XFA_MAX_MODULES (1u << 16)

@@ -648,6 +648,51 @@ static void test_newer_version(void **state)
     build_free(&b);
 }
 
+/* ---- frames --------------------------------------------------------------------------- */
+
+static size_t put_frame(unsigned char *at, const char *text, size_t bytes, int said)
+{
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, said);
+    size_t n = ZSTD_compress2(context, at, 256, text, bytes);
+    assert_false(ZSTD_isError(n));
+    ZSTD_freeCCtx(context);
+    return n;
+}
+
+/* A META segment of these bytes, and whether its pair is read. */
+static void expect_meta(const unsigned char *packed, size_t stored, size_t raw, bool good)
+{
+    struct trace_builder b;
+    build_start(&b, 7);
+    build_plain_segment(&b, XFT_SEG_META, XFT_SEG_ZSTD, packed, stored, raw);
+    build_close(&b, XFT_STATE_CLOSED, 1);
+    struct xfa_trace *trace = open_built(&b);
+    const char *value = xfa_trace_meta(trace, "exe");
+    assert_int_equal(value && strcmp(value, "first") == 0, good);
+    assert_int_equal(xfa_trace_lossy(trace), !good);
+    xfa_trace_close(trace);
+    build_free(&b);
+}
+
+static void test_frames(void **state)
+{
+    static unsigned char packed[64 * (XFA_MAX_PIECES + 2)];
+    size_t one = put_frame(packed, "exe\0", 4, 1), two = one + put_frame(packed + one, "fir", 3, 1);
+    size_t all = two + put_frame(packed + two, "st\0", 3, 1);
+    expect_meta(packed, all, 10, true);
+    expect_meta(packed, all, 11, false); /* fewer bytes than said */
+    expect_meta(packed, all, 7, false);
+    expect_meta(packed, all - 1, 10, false); /* the last one cut */
+    expect_meta(packed, two, 10, false);     /* the last one missing */
+    expect_meta(packed, all + 1, 10, false); /* something behind */
+    put_frame(packed + two, "st\0", 3, 0);   /* one that does not say its size */
+    expect_meta(packed, all - 1, 10, false);
+    for (size_t i = 0, at = all = 0; i < XFA_MAX_PIECES + 1; i++, all = at)
+        at += put_frame(packed + at, "", 0, 1);
+    expect_meta(packed, all, 0, false); /* more than anybody writes */
+}
+
 /* ---- memory --------------------------------------------------------------------------- */
 
 #ifdef __SANITIZE_ADDRESS__ /* keeps freed memory and shadows */
@@ -717,6 +762,7 @@ int main(void)
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_not_a_trace),
         cmocka_unit_test(test_newer_version),
+        cmocka_unit_test(test_frames),
         cmocka_unit_test(test_bombs_stay_small),
     };
     return cmocka_run_group_tests_name("analyzer-read", tests, NULL, NULL);
