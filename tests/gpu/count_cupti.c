@@ -11,6 +11,10 @@
  * has "kernels" and "managed": bytes migrated each way, host faults, groups of device faults and
  * the faults in them. It shares no code with the recorder but the search for libcupti; records are
  * read through NVIDIA's own headers.
+ *
+ * Between devices without peer access the driver stages a copy through host memory, and CUPTI has a
+ * record for each half: "device to host" and "host to device", both between device memories. The
+ * first half counts here, as P2P; the second ones are "staged".
  */
 #define _GNU_SOURCE
 #include <cupti.h>
@@ -26,8 +30,9 @@
 
 #define BUFFER_BYTES (4u << 20)
 
-enum row { H2D, D2H, D2D, P2P, H2H, UNKNOWN, MEMSET, ROWS };
-static const char *const row_names[ROWS] = {"H2D", "D2H", "D2D", "P2P", "H2H", "unknown", "memset"};
+enum row { H2D, D2H, D2D, P2P, H2H, UNKNOWN, STAGED, MEMSET, ROWS };
+static const char *const row_names[ROWS] = {"H2D", "D2H",     "D2D",    "P2P",
+                                            "H2H", "unknown", "staged", "memset"};
 
 static struct total {
     uint64_t operations, bytes;
@@ -62,6 +67,17 @@ static enum row row_of(uint8_t copy_kind)
     default:
         return UNKNOWN;
     }
+}
+
+static enum row row_between(uint8_t copy_kind, uint8_t from, uint8_t to)
+{
+    bool devices =
+        from == CUPTI_ACTIVITY_MEMORY_KIND_DEVICE && to == CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    if (devices && copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH)
+        return P2P;
+    if (devices && copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_HTOD)
+        return STAGED;
+    return row_of(copy_kind);
 }
 
 /* A batch may be one record of several copies (CUDA 12.8 and later). */
@@ -121,11 +137,11 @@ static void count(const CUpti_Activity *record)
     if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
         const CUpti_ActivityMemcpy5 *r = (const void *)record;
         uint64_t copies = copies_in(r) ? copies_in(r) : 1;
-        add(row_of(r->copyKind), copies, r->bytes, r->start != 0);
+        add(row_between(r->copyKind, r->srcKind, r->dstKind), copies, r->bytes, r->start != 0);
         detail(r->copyKind, r->srcKind, r->dstKind, copies, r->bytes);
     } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY2) {
         const CUpti_ActivityMemcpyPtoP3 *r = (const void *)record;
-        add(row_of(r->copyKind), 1, r->bytes, r->start != 0);
+        add(row_between(r->copyKind, r->srcKind, r->dstKind), 1, r->bytes, r->start != 0);
         detail(r->copyKind, r->srcKind, r->dstKind, 1, r->bytes);
     } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
         const CUpti_ActivityMemset3 *r = (const void *)record;

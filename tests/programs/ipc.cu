@@ -2,7 +2,8 @@
  * Two processes and one piece of device memory: the parent fills it, its child opens it and copies
  * out of it. One line per call (direction, transfers, bytes, what).
  *
- * usage: ipc [DEVICE]     the child's device (default 0; another one needs a peer)
+ * usage: ipc [DEVICE]     the child's device (default 0; another one needs a peer, and then the
+ *                         driver says of the opened memory that it is on the child's device)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static void child(int in, int device)
           "cudaIpcOpenMemHandle");
     check(cudaMalloc(&ours, N), "cudaMalloc");
     copy("D2H", host, theirs, N, "from the parent's memory");
-    copy(device ? "P2P" : "D2D", ours, theirs, N / 2, "between the processes");
+    copy("D2D", ours, theirs, N / 2, "between the processes");
     copy("H2D", theirs, host, N / 4, "into the parent's memory");
     check(cudaIpcCloseMemHandle(theirs), "cudaIpcCloseMemHandle");
     check(cudaFree(ours), "cudaFree");
