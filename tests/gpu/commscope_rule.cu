@@ -2,7 +2,7 @@
 // changed, so that a difference between its figures and xferscope probe's has a measured reason.
 // Written from what Comm|Scope 0.12 does, without its code.
 //
-// usage: commscope_rule [LOG2-SIZE...]   (default 16 20 24 26)
+// usage: commscope_rule [LOG2-SIZE | CASE]...   (default: 16 20 24 26, all cases)
 // Prints "case,bytes,variant,n,GB/s": the mean of all iterations, as Comm|Scope reports it, and for
 // the variants that queue ("queued…") the median, as the probe does. Variants:
 //   rule        one operation at a time between two events; copies after writing the host buffer
@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -64,7 +65,7 @@ template <> __device__ uint32_t fold(uint4 word)
     return word.x ^ word.y ^ word.z ^ word.w;
 }
 
-// The sum is never what it is compared with, but the compiler cannot know.
+// The read kernels' result is never what it is compared with, but the compiler cannot know.
 template <typename Word> __global__ void read_all(const Word *from, size_t bytes, uint32_t *sink)
 {
     uint32_t seen = 0;
@@ -135,6 +136,13 @@ void close_gate()
 {
     *m.word = 0;
     wait_for<<<1, 1, 0, m.stream>>>(m.word_seen);
+}
+
+std::vector<std::string> chosen; // cases; empty: all
+
+bool left_out(const char *name)
+{
+    return !chosen.empty() && std::find(chosen.begin(), chosen.end(), name) == chosen.end();
 }
 
 using Action = std::function<void()>;
@@ -211,6 +219,8 @@ std::vector<double> queued(const Queue &queue, const Queue &short_one)
 void measure(const char *name, size_t size, const char *variant, const Action &prepare,
              const Queue &queue, bool gated = false)
 {
+    if (left_out(name))
+        return;
     std::vector<double> seconds = repeat([&] { return single(prepare, queue, gated); });
 
     print(name, size, variant, size, seconds, gated);
@@ -219,6 +229,8 @@ void measure(const char *name, size_t size, const char *variant, const Action &p
 void measure_queued(const char *name, size_t size, const char *variant, const Queue &queue,
                     const Queue &short_one)
 {
+    if (left_out(name))
+        return;
     std::vector<double> seconds = queued(queue, short_one);
 
     print(name, size, variant, size, seconds, true);
@@ -247,6 +259,8 @@ double both(const Queue &first, const Queue &second, bool gated)
 void measure_both(const char *name, size_t size, const char *variant, const Queue &first,
                   const Queue &second, bool gated)
 {
+    if (left_out(name))
+        return;
     std::vector<double> seconds = repeat([&] { return both(first, second, gated); });
 
     print(name, size, variant, 2 * size, seconds, gated);
@@ -311,6 +325,8 @@ Queue copying(void *to, const void *from, size_t size)
 
 void copies(Kind kind, bool to_device, const char *name, size_t size)
 {
+    if (left_out(name))
+        return;
     Host host(kind, size);
     Device device(size);
     Action write = [&] { memset(host.at, 0, size); };
@@ -366,6 +382,8 @@ class Partner
 
 void copies_both(Kind kind, const char *name, size_t size)
 {
+    if (left_out(name))
+        return;
     Host up(kind, size), down(kind, size);
     Device up_there(size), down_there(size);
     Queue first = copying(up_there.at, up.at, size), second = copying(down.at, down_there.at, size);
@@ -421,6 +439,33 @@ void zero_copy_both(size_t size)
                  writing<uint4>(down.at, size, blocks), true);
 }
 
+// Kernels of the first GPU read and write the second one's memory.
+void zero_copy_peers(size_t size)
+{
+    const char *names[] = {"Comm_ZeroCopy_GPUToGPU_Read", "Comm_ZeroCopy_GPUToGPU_Write"};
+    int devices = 0, can = 0, blocks = (int)std::min<size_t>(m.blocks, (size / 16 + 255) / 256);
+
+    CHECK(cudaGetDeviceCount(&devices));
+    if (devices > 1)
+        CHECK(cudaDeviceCanAccessPeer(&can, 0, 1));
+    if (!can || (left_out(names[0]) && left_out(names[1])))
+        return;
+    CHECK(cudaSetDevice(1));
+    Device there(size);
+    CHECK(cudaSetDevice(0));
+    cudaDeviceEnablePeerAccess(1, 0);
+    cudaGetLastError();
+    Queue read = reading<uint32_t>(there.at, size, 256),
+          write = writing<uint32_t>(there.at, size, 256);
+
+    measure(names[0], size, "rule", nullptr, read);
+    measure_queued(names[0], size, "queued", read, nullptr);
+    measure_queued(names[0], size, "queued16", reading<uint4>(there.at, size, blocks), nullptr);
+    measure(names[1], size, "rule", nullptr, write);
+    measure_queued(names[1], size, "queued", write, nullptr);
+    measure_queued(names[1], size, "queued16", writing<uint4>(there.at, size, blocks), nullptr);
+}
+
 void prefetch(void *at, size_t size, bool to_host, cudaStream_t stream)
 {
 #if CUDART_VERSION >= 13000
@@ -466,6 +511,7 @@ void all_cases(size_t size)
     copies_both(pageable, "Comm_cudaMemcpyAsync_Duplex_Host", size);
     zero_copy(size);
     zero_copy_both(size);
+    zero_copy_peers(size);
     managed(size);
 }
 
@@ -473,17 +519,23 @@ void all_cases(size_t size)
 
 int main(int argc, char **argv)
 {
-    std::vector<int> logs = {16, 20, 24, 26};
+    std::vector<int> logs;
 
-    if (argc > 1)
-        logs.clear();
-    for (int i = 1; i < argc; i++)
-        logs.push_back(atoi(argv[i]));
-    for (int log : logs)
-        if (log < 12 || log > 33) {
+    for (int i = 1; i < argc; i++) {
+        char *end;
+        long log = strtol(argv[i], &end, 10);
+
+        if (*end)
+            chosen.push_back(argv[i]);
+        else if (log >= 12 && log <= 33)
+            logs.push_back((int)log);
+        else {
             fprintf(stderr, "commscope_rule: sizes are powers of two from 12 to 33\n");
             return 2;
         }
+    }
+    if (logs.empty())
+        logs = {16, 20, 24, 26};
     set_up();
     printf("case,bytes,variant,n,gbps\n");
     for (int log : logs)

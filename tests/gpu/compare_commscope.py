@@ -251,12 +251,13 @@ def print_times(rows, their_seconds, own_runs):
           f"{len(rows)} cases.")
 
 
-def rule_figures(build, sizes):
+def rule_figures(build, rows):
     """{(case, bytes): {variant: GB/s}} of the program commscope_rule, {} where it was not built."""
     program = os.path.join(build, "bin", "programs", "commscope_rule")
     if not os.path.exists(program):
         return {}
-    text, _ = peers.run_timed([program, *(str(size.bit_length() - 1) for size in sorted(sizes))])
+    sizes, cases = sorted({row.size for row in rows}), sorted({row.case for row in rows})
+    text, _ = peers.run_timed([program, *(str(size.bit_length() - 1) for size in sizes), *cases])
     figures = collections.defaultdict(dict)
     for line in csv.DictReader(io.StringIO(text)):
         figures[line["case"], int(line["bytes"])][line["variant"]] = float(line["gbps"])
@@ -332,7 +333,7 @@ def main(program, build, minutes, min_time, repetitions, pattern):
     different = [row for row in rows if abs(row.ratio - 1) > LIMIT]
     print(f"\nWithin {LIMIT * 100:.0f} %: {len(rows) - len(different)} of {len(rows)} cases.")
     if different:
-        print_reasons(different, rule_figures(build, {row.size for row in different}))
+        print_reasons(different, rule_figures(build, different))
     return 3 if different else 0
 
 

@@ -65,7 +65,7 @@ def profile(near):
 
 
 RULE = """#!/bin/sh
-[ "$*" = 20 ] || exit 9
+[ "$*" = "20 Comm_cudaMemcpyAsync_PinnedToGPU" ] || exit 9
 echo case,bytes,variant,n,gbps
 echo Comm_cudaMemcpyAsync_PinnedToGPU,1048576,rule,99,20.1
 echo Comm_cudaMemcpyAsync_PinnedToGPU,1048576,unmodified,99,{unmodified}
