@@ -264,8 +264,13 @@ int xfp_measure_blocking(struct xfp_session *s, const struct xfp_copy *c, struct
             until = xfp_wall_ns() + slice_ns;
         warm = true;
     } while (!sweep_enough(s, times, n, until) && !xfp_interrupted());
-    if (n >= XFP_FEWEST_SAMPLES)
-        point->blocking_ns = xfp_stats_of(times, n < ROOM ? n : ROOM).median;
+    if (n >= XFP_FEWEST_SAMPLES) {
+        struct xfp_stats stats = xfp_stats_of(times, n < ROOM ? n : ROOM);
+
+        point->blocking_ns = stats.median;
+        point->blocking_low_ns = stats.ci_low;
+        point->blocking_high_ns = stats.ci_high;
+    }
     return 0;
 }
 

@@ -65,6 +65,8 @@ static void read_point(struct xfp_reader *r, const json_t *object, struct xfp_po
     p->ci_high_ns = xfp_read_positive(r, object, "ci_high_ns", p->median_ns);
     p->host_ns = xfp_read_positive(r, object, "host_ns", 0);
     p->blocking_ns = xfp_read_positive(r, object, "blocking_ns", 0);
+    p->blocking_low_ns = xfp_read_positive(r, object, "blocking_ci_low_ns", p->blocking_ns);
+    p->blocking_high_ns = xfp_read_positive(r, object, "blocking_ci_high_ns", p->blocking_ns);
     if (!p->bytes)
         xfp_refuse(r, "bytes", "missing");
     if (!(p->median_ns > 0))
@@ -73,6 +75,8 @@ static void read_point(struct xfp_reader *r, const json_t *object, struct xfp_po
         xfp_refuse(r, "median_ns", "not between min_ns and max_ns");
     if (p->ci_low_ns > p->median_ns || p->ci_high_ns < p->median_ns)
         xfp_refuse(r, "median_ns", "not between ci_low_ns and ci_high_ns");
+    if (p->blocking_low_ns > p->blocking_ns || p->blocking_high_ns < p->blocking_ns)
+        xfp_refuse(r, "blocking_ns", "not between blocking_ci_low_ns and blocking_ci_high_ns");
 }
 
 static void read_points(struct xfp_reader *r, const json_t *object, struct xfp_path *path)

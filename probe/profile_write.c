@@ -42,11 +42,12 @@ static json_t *pack_fit(const struct xfp_fit *fit)
 
 static json_t *pack_point(const struct xfp_point *p)
 {
-    return json_pack("{sI sI so so so so so so so}", "bytes", (json_int_t)p->bytes, "n",
-                     (json_int_t)p->n, "median_ns", number(p->median_ns), "min_ns",
-                     number(p->min_ns), "max_ns", number(p->max_ns), "ci_low_ns",
-                     number(p->ci_low_ns), "ci_high_ns", number(p->ci_high_ns), "host_ns",
-                     measured(p->host_ns), "blocking_ns", measured(p->blocking_ns));
+    return json_pack(
+        "{sI sI so so so so so so so so so}", "bytes", (json_int_t)p->bytes, "n", (json_int_t)p->n,
+        "median_ns", number(p->median_ns), "min_ns", number(p->min_ns), "max_ns", number(p->max_ns),
+        "ci_low_ns", number(p->ci_low_ns), "ci_high_ns", number(p->ci_high_ns), "host_ns",
+        measured(p->host_ns), "blocking_ns", measured(p->blocking_ns), "blocking_ci_low_ns",
+        measured(p->blocking_low_ns), "blocking_ci_high_ns", measured(p->blocking_high_ns));
 }
 
 /* Writes `"key": value` and lets go of value. */

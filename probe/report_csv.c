@@ -11,6 +11,7 @@ struct row {
     uint32_t n, streams, buffers;
     uint64_t buffer_bytes;
     double median, min, max, ci_low, ci_high, host, blocking; /* 0 = not measured */
+    double blocking_low, blocking_high;
 };
 
 static void print_words(FILE *out, const char *words)
@@ -67,6 +68,8 @@ static void print_row(FILE *out, const struct row *r)
     print_number(out, r->streams);
     print_number(out, r->buffers);
     print_number(out, r->buffer_bytes);
+    print_figure(out, r->blocking_low, "%.10g");
+    print_figure(out, r->blocking_high, "%.10g");
     fputc('\n', out);
 }
 
@@ -81,6 +84,8 @@ static void set_point(struct row *r, const struct xfp_point *p)
     r->ci_high = p->ci_high_ns;
     r->host = p->host_ns;
     r->blocking = p->blocking_ns;
+    r->blocking_low = p->blocking_low_ns;
+    r->blocking_high = p->blocking_high_ns;
 }
 
 static void set_cost(struct row *r, const struct xfp_cost *c)
@@ -254,7 +259,8 @@ int xfp_print_csv(const struct xfp_profile *profile, FILE *out)
 {
     fputs("name,method,direction,src_memory,src_device,src_numa,dst_memory,dst_device,dst_numa,"
           "bytes,n,median_ns,min_ns,max_ns,ci_low_ns,ci_high_ns,host_ns,blocking_ns,gbps,spread,"
-          "part,load,by,at,figure,streams,buffers,buffer_bytes\n",
+          "part,load,by,at,figure,streams,buffers,buffer_bytes,blocking_ci_low_ns,"
+          "blocking_ci_high_ns\n",
           out);
     print_paths(profile, out);
     print_concurrent(profile, out);

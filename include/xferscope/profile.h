@@ -60,6 +60,8 @@ struct xfp_point {
     double host_ns;     /* median time until the call returned, 0 = not measured */
     double blocking_ns; /* median time from call to data there, as a blocking caller sees it; 0 =
                            not measured */
+    double blocking_low_ns; /* 95 % confidence interval of blocking_ns */
+    double blocking_high_ns;
 };
 
 /*

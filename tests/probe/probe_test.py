@@ -99,6 +99,8 @@ class KnownMachine(unittest.TestCase):
                     Lo, _, G = model_of(path)
                     expected = Lo + G * point["bytes"] + 100
                     self.assertLess(abs(point["blocking_ns"] - expected), 2)
+                    self.assertLessEqual(point["blocking_ci_low_ns"], point["blocking_ns"])
+                    self.assertGreaterEqual(point["blocking_ci_high_ns"], point["blocking_ns"])
                 else:
                     self.assertIsNone(point["blocking_ns"])
 
