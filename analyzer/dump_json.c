@@ -149,6 +149,8 @@ static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, 
     set_number(json, "aux", e->aux);
     set_flags(json, e->flags);
     set_names(json, trace, e);
+    if (e->kind == XFT_EVENT_CONTENT) /* of 64 bits, which not every reader's numbers have */
+        set_address(json, "hash", e->aux);
     json_object_set_new(json, "slab", json_boolean(batch->from_slab));
     line(json, out);
 }

@@ -1,4 +1,5 @@
 """Contents from the copies of an unmodified program to the findings."""
+import json
 import unittest
 from pathlib import Path
 
@@ -78,6 +79,14 @@ class Contents(Bench):
 
     def test_samples(self):
         self.check("sampled", HASHED)
+
+    def test_hashes_in_json_are_whole(self):
+        trace = self.recorded("whole")
+        _, contents = dumped(trace)
+        command = [XFERSCOPE, "dump", trace, "--format", "json", "--kind", "content"]
+        lines = [json.loads(line) for line in run(command).stdout.splitlines()]
+        hashes = [int(line["hash"], 16) for line in lines if line["type"] == "event"]
+        self.assertEqual(hashes, [int(line.split(" aux=")[1].split()[0]) for line in contents])
 
     def test_off_by_default(self):
         result = record(PROGRAMS / "contents", cwd=self.folder, options=("-o", "run"))
