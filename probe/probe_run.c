@@ -150,8 +150,8 @@ static int make_pattern(struct xfp_session *s, uint64_t most)
     return 0;
 }
 
-/* A sweep of copies. Nine benchmarks of one GPU: at most 27 s, or 2 s when quick. */
-#define BENCH_S 3.0
+/* A sweep of copies. Nine benchmarks of one GPU: at most 23 s, or 2 s when quick. */
+#define BENCH_S 2.5
 #define CHECKPOINT_NS 3000000000u
 #define PAPER_POINT_S 3.0 /* two forms of a second each, and what is not sampling */
 #define QUICK_BENCH_S 0.22
