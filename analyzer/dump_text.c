@@ -8,8 +8,8 @@
 #include "alloc.h"
 #include "site.h"
 
-const char *const xfa_flag_words[7] = {"async",   "captured",     "failed", "per-thread",
-                                       "guessed", "stream-known", "graph"};
+const char *const xfa_flag_words[8] = {"async",   "captured",     "failed", "per-thread",
+                                       "guessed", "stream-known", "graph",  "peer-access"};
 
 /* What the device reports and what the program says about itself is no call. */
 static bool is_call(unsigned kind)

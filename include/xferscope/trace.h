@@ -177,6 +177,8 @@ enum xft_event_flags {
                            an end is managed memory, which counts as device memory */
     XFT_STREAM_KNOWN = 32, /* stream holds the handle passed; else the default stream was meant */
     XFT_GRAPH = 64, /* a copy node of a launched graph: call, times and stack are the launch's */
+    XFT_PEER_ACCESS = 128, /* P2P: peer access was on between the two, as far as calls tell (memory
+                              of pools, of cuMemSetAccess and of IPC may have it besides) */
 };
 
 #define XFT_PLACE_UNKNOWN (-1)

@@ -4,6 +4,7 @@
 #include "../content/content.h"
 #include "classify.h"
 #include "describe.h"
+#include "peers.h"
 
 /* ---- ends and direction --------------------------------------------------------------------- */
 
@@ -119,6 +120,8 @@ static inline void set_ends(struct xft_event *e, struct end dst, struct end src,
     e->device = device_is_dst ? e->dst_place : e->src_place;
     if (e->direction == XFT_DIR_H2H)
         e->device = XFT_PLACE_UNKNOWN;
+    else if (e->direction == XFT_DIR_P2P && xfs_peers_enabled(e->src_place, e->dst_place))
+        e->flags |= XFT_PEER_ACCESS;
 }
 
 /* True when the arguments may be looked at. */
