@@ -6,6 +6,7 @@
 #include "../content/content.h"
 #include "classify.h"
 #include "describe.h"
+#include "peers.h"
 
 static atomic_int captures;
 
@@ -136,8 +137,10 @@ void xfs_register(struct xfs_frame *f, uint64_t address, uint64_t bytes)
 
 void xfs_all_freed(struct xfs_frame *f)
 {
-    if (f->event.status == 0)
-        xfs_ranges_clear();
+    if (f->event.status != 0)
+        return;
+    xfs_ranges_clear();
+    xfs_peers_clear();
 }
 
 /* ---- managed memory ----------------------------------------------------------------------------
@@ -201,6 +204,7 @@ void xfs_peer_device(struct xfs_frame *f, int peer, int enabled)
     f->event.src_place = f->event.device = xfs_current_device();
     f->event.dst_place = (int16_t)peer;
     f->event.aux = (uint64_t)enabled;
+    xfs_peers_set(f->event.src_place, peer, enabled);
 }
 
 void xfs_peer_context(struct xfs_frame *f, xcu_context peer, int enabled)
@@ -217,4 +221,5 @@ void xfs_captures(int change)
 void xfs_captures_after_fork(void)
 {
     atomic_store(&captures, 0);
+    xfs_peers_clear();
 }

@@ -1,5 +1,6 @@
 """Programs on the simulated GPU: the same with and without the recorder, and every transfer they
 made is in the trace, once."""
+import json
 import re
 import shutil
 import unittest
@@ -7,6 +8,8 @@ import unittest
 from lab import (
     Bench,
     PROGRAMS,
+    XFERSCOPE,
+    environment,
     moved,
     needs,
     other_lines,
@@ -23,7 +26,7 @@ def announced(stdout):
     """What copies_all and driver_copy say that they moved: lines 'H2D transfers bytes …'."""
     sums = {}
     for line in stdout.decode().splitlines():
-        match = re.match(r"(H2D|D2H|D2D|H2H) (\d+) (\d+)\b", line)
+        match = re.match(r"(H2D|D2H|D2D|P2P|H2H) (\d+) (\d+)\b", line)
         if match:
             copies, size = sums.get(match[1], (0, 0))
             sums[match[1]] = (copies + int(match[2]), size + int(match[3]))
@@ -79,6 +82,20 @@ class Same(Bench):
         _, document = self.compare("memories_shared", "kinds")
         kinds = {row["src_memory"] for row in document["transfers"] if row["direction"] == "H2D"}
         self.assertEqual(kinds, {"pageable", "registered", "pinned", "write-combined", "mapped"})
+
+    @needs("peers_shared")
+    def test_peers(self):
+        """Copies between devices, and whether peer access was on when they were made."""
+        env = environment(XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu")
+        result = record(PROGRAMS / "peers_shared", cwd=self.folder, options=["-o", "run"], env=env)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(moved(report(self.folder / "run.xft")), announced(result.stdout))
+        dump = run([XFERSCOPE, "dump", self.folder / "run.xft", "--kind", "transfer", "--format", "json"])
+        events = [json.loads(line) for line in dump.stdout.splitlines()]
+        access = ["peer-access" in e["flags"] for e in events if e.get("direction") == "P2P"]
+        each = len(access) // 3
+        self.assertGreater(each, 0)
+        self.assertEqual(access, [False] * each + [True] * each + [False] * each)
 
     def driver(self, program, how):
         printed, document = self.compare(program, how)
