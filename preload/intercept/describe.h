@@ -95,6 +95,7 @@ void xfs_event_gone(xcu_event event); /* its handle may become another's */
 
 /* Captures begun minus ended; while there are any, copies ask whether their stream is captured. */
 void xfs_captures(int change);
+int xfs_captures_now(void);
 void xfs_captures_after_fork(void);
 
 #endif

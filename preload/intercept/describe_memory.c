@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "../timing/event.h"
 #include "../timing/timing.h"
 #include "../content/content.h"
 #include "classify.h"
@@ -137,10 +138,11 @@ void xfs_register(struct xfs_frame *f, uint64_t address, uint64_t bytes)
 
 void xfs_all_freed(struct xfs_frame *f)
 {
-    if (f->event.status != 0)
-        return;
-    xfs_ranges_clear();
-    xfs_peers_clear();
+    if (f->event.status == 0) {
+        xfs_ranges_clear();
+        xfs_peers_clear();
+        xfs_event_forget();
+    }
 }
 
 /* ---- managed memory ----------------------------------------------------------------------------
@@ -216,6 +218,11 @@ void xfs_peer_context(struct xfs_frame *f, xcu_context peer, int enabled)
 void xfs_captures(int change)
 {
     atomic_fetch_add(&captures, change);
+}
+
+int xfs_captures_now(void)
+{
+    return atomic_load_explicit(&captures, memory_order_relaxed);
 }
 
 void xfs_captures_after_fork(void)

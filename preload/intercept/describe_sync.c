@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "../content/content.h"
+#include "../timing/event.h"
 #include "classify.h"
 #include "describe.h"
 
@@ -10,6 +11,8 @@ void xfs_settled(enum xft_sync what, uint64_t handle, bool per_thread)
     (void)what;
     (void)handle;
     (void)per_thread;
+    if (xfs_event_on)
+        xfs_event_collect();
 }
 
 /* Most fields stay 0: a wait is a few bytes in the trace. */

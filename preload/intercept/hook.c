@@ -13,6 +13,7 @@
 #include "../record/hot.h"
 #include "../record/loading.h"
 #include "../record/record.h"
+#include "../timing/event.h"
 #include "../timing/timing.h"
 #include "graph.h"
 #include "resolve.h"
@@ -137,6 +138,7 @@ static XFS_COLD void publish_slowly(struct xfs_frame *f)
 /* What this calls keeps errno. */
 void xfs_publish(struct xfs_frame *f)
 {
+    xfs_event_copy_ends(&f->event);
     if (f->event.kind != XFT_EVENT_NONE) {
         if (__builtin_expect(f->early || f->event.kind == XFT_EVENT_GRAPH_LAUNCH, 0)) {
             publish_slowly(f);
@@ -226,6 +228,7 @@ static bool start_session(void)
     xfs_nvtx_session_start();
     xfs_content_session_start();
     atexit(xfs_content_finish);
+    xfs_event_capturing = xfs_captures_now;
     return xfs_timing_start();
 }
 
@@ -253,6 +256,7 @@ static void in_child(void)
     atomic_store(&session, SESSION_NONE);
     xfs_ranges_after_fork();
     xfs_captures_after_fork();
+    xfs_event_after_fork();
     xfs_graph_after_fork();
     xfs_nvtx_after_fork();
     xfs_content_after_fork();

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "../record/record.h"
+#include "../timing/event.h"
 #include "graph.h"
 #include "hook.h"
 #include "resolve.h"

@@ -18,6 +18,7 @@
 #include "../record/settings.h"
 #include "cupti_abi.h"
 #include "cupti_load.h"
+#include "event.h"
 #include "managed.h"
 #include "records.h"
 
@@ -25,7 +26,7 @@
 #define COLLECT_SECONDS 1
 
 /* The words of XFERSCOPE_TIMING, in the order of settings.def. */
-enum asked { ASKED_AUTO, ASKED_CUPTI, ASKED_HOST };
+enum asked { ASKED_AUTO, ASKED_CUPTI, ASKED_HOST, ASKED_EVENT };
 
 _Thread_local uint32_t xfs_timing_seen __attribute__((tls_model("initial-exec")));
 
@@ -354,6 +355,11 @@ bool xfs_timing_start(void)
 static void attach(int asked)
 {
     struct attempt attempt = {0};
+    if (asked == ASKED_EVENT) {
+        bool on = xfs_event_start();
+        say_timing(on ? "event" : "host", on ? "" : "the driver lacks CUDA's events");
+        return;
+    }
     if (start_cupti(&attempt)) {
         say_timing("cupti", "");
         xfs_meta_set("kernels", enable_kernels() ? "on" : "off");
@@ -445,6 +451,7 @@ void xfs_timing_finish(void)
         return;
     pthread_mutex_lock(&state_lock);
     waiting = false;
+    xfs_event_finish(XFS_EVENT_FINISH_MS);
     if (!stop_collector())
         xfs_meta_set("timing.why", "CUPTI did not hand over its last records in time");
     pthread_mutex_unlock(&state_lock);

@@ -84,6 +84,11 @@ void xfs_timing_yield(void);
  */
 void xfs_timing_finish(void);
 
+/* The same for what CUDA's events are to tell. */
+#ifndef XFS_EVENT_FINISH_MS
+#define XFS_EVENT_FINISH_MS 1000
+#endif
+
 #ifndef XFS_TIMING_FINISH_MS
 #define XFS_TIMING_FINISH_MS 5000
 #endif

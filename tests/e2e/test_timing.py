@@ -90,6 +90,66 @@ class OtherProfiler(Timing):
         self.assertEqual((events["device-copy"], process["timing"]), (0, "host"))
 
 
+class ByEvents(Timing):
+    """--timing event: CUDA events around each asynchronous copy."""
+
+    def timed(self, program, *arguments):
+        result = record(PROGRAMS / program, *arguments, cwd=self.folder,
+                        options=["-o", "run", "--force", "--timing", "event"])
+        document = report(self.folder / "run.xft")
+        self.assertEqual({p["timing"] for p in document["run"]["processes"]}, {"event"})
+        return result, self.events(), document
+
+    @needs("waits")
+    def test_as_long_as_cupti_says(self):
+        _, events = self.recorded("waits")
+        (by_cupti,) = (event for event in events if event["kind"] == "device-copy")
+        _, events, _ = self.timed("waits")
+        (call,) = (event for event in events if event["kind"] == "transfer")
+        (copy,) = (event for event in events if event["kind"] == "device-copy")
+        self.assertEqual(copy["end_ns"] - copy["start_ns"], by_cupti["end_ns"] - by_cupti["start_ns"])
+        self.assertGreaterEqual(copy["start_ns"], call["start_ns"])
+        for key in ("bytes", "direction", "src_memory", "dst_memory", "correlation"):
+            self.assertEqual(copy[key], call[key])
+
+    @needs("threads", "threads_simstatic")
+    def test_every_asynchronous_copy(self):
+        for program in ("threads", "threads_simstatic"):
+            with self.subTest(program):
+                _, events, document = self.timed(program, "16", "40")
+                calls = [event["correlation"] for event in events if event["kind"] == "transfer"]
+                copies = [event["correlation"] for event in events if event["kind"] == "device-copy"]
+                self.assertEqual(sorted(copies), sorted(calls))
+                self.assertEqual(len(set(calls)), len(calls))
+                self.assertEqual(document["run"]["not_counted"]["device_only"], 0)
+                (process,) = document["run"]["processes"]
+                self.assertEqual(process["losses"]["device_times_dropped"], 0)
+
+    def test_the_program_sees_the_same(self):
+        """Copies of every kind, failing calls and captures into graphs among them."""
+        for program in ("copies_all_shared", "copies_all_ptds_shared", "failing", "unoptimised_shared"):
+            if not (PROGRAMS / program).exists():
+                continue
+            with self.subTest(program):
+                arguments = ["4"] if program == "unoptimised_shared" else []
+                bare = run([PROGRAMS / program, *arguments], cwd=self.folder)
+                result, events, document = self.timed(program, *arguments)
+                self.assertEqual(result.stdout, bare.stdout)
+                self.assertEqual(result.returncode, bare.returncode)
+                calls = {event["correlation"]: event for event in events if event["kind"] == "transfer"}
+                copies = [event for event in events if event["kind"] == "device-copy"]
+                timed = [
+                    call for call in calls.values()
+                    if "async" in call["flags"] and not {"failed", "captured"} & set(call["flags"])
+                ]
+                self.assertEqual(len(copies), len(timed))
+                for copy in copies:
+                    call = calls[copy["correlation"]]
+                    self.assertEqual((copy["bytes"], copy["count"]), (call["bytes"], call["count"]))
+                    self.assertIn("async", call["flags"])
+                    self.assertNotIn("captured", call["flags"])
+
+
 class Device(Timing):
     SIZE = 8 << 20
 

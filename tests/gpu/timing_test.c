@@ -707,6 +707,17 @@ static void test_twice(void **state)
     assert_int_equal(errno, EDOM);
 }
 
+/* Without the driver's functions there are no events. */
+static void test_events_missing(void **state)
+{
+    settings.timing = 3;
+    begin();
+    assert_int_equal(fake->subscribed, 0);
+    assert_string_equal(timing_meta, "host");
+    assert_non_null(strstr(why_meta, "events"));
+    xfs_timing_finish();
+}
+
 /* The program's end does not wait for a CUPTI that hangs. */
 static void test_hang(void **state)
 {
@@ -769,6 +780,7 @@ int main(int argc, char **argv)
         TEST(enable_fails),
         TEST(host),
         TEST(none_there),
+        TEST(events_missing),
         TEST(twice),
         TEST(hang),
         TEST(fork),

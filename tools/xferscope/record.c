@@ -38,7 +38,7 @@ static const char usage[] =
     "      --force            replace a run of that name\n"
     "      --no-stacks        record no call stacks\n"
     "      --stack-depth N    frames kept per stack, 1 to 64; default: 32\n"
-    "      --timing SOURCE    device times: auto, cupti or host; default: auto\n"
+    "      --timing SOURCE    device times: auto, cupti, event or host; default: auto\n"
     "      --content[=HOW]    hash what transfers move: sampled (default) or whole\n"
     "      --no-kernels       record no kernels\n"
     "      --no-managed       record no migrations and faults of managed memory\n"
@@ -80,8 +80,9 @@ static int check_content(const char *word)
 
 static int check_timing(const char *word)
 {
-    if (strcmp(word, "auto") != 0 && strcmp(word, "cupti") != 0 && strcmp(word, "host") != 0)
-        return own_error("--timing wants auto, cupti or host, not '%s'", word);
+    if (strcmp(word, "auto") != 0 && strcmp(word, "cupti") != 0 && strcmp(word, "host") != 0 &&
+        strcmp(word, "event") != 0)
+        return own_error("--timing wants auto, cupti, event or host, not '%s'", word);
     return 0;
 }
 

@@ -1,0 +1,347 @@
+#include "event.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "../intercept/resolve.h"
+#include "../record/record.h"
+#include "timing.h"
+
+#define MOST_PAIRS 65536 /* of a context, at work at once */
+#define MOST_CONTEXTS 64 /* further ones are not timed */
+#define LOOKS 4          /* pairs asked about when a copy is made */
+#define BASE_TRIES 3     /* of which the tightest counts */
+#define BASE_WAIT_NS 5000000u
+#define BASE_AGE_NS 1000000000u /* a time is a float of milliseconds: it coarsens with distance */
+#define NON_BLOCKING 1
+
+/* One copy between two events. */
+struct pair {
+    struct pair *next;
+    xcu_event begin, end;
+    struct xft_event copy;
+};
+
+struct place { /* a context */
+    xcu_context context;
+    xcu_stream stream; /* the recorder's own */
+    xcu_event bases[2];
+    unsigned base;      /* which of them counts; the other is for trying */
+    uint64_t base_ns;   /* when it was reached; 0 = no base yet */
+    uint64_t looked_ns; /* when it was last asked for */
+    struct pair *spare, *first, **last;
+    unsigned made;
+};
+
+#define FUNCTIONS(X)                                                                               \
+    X(current, "cuCtxGetCurrent", xcu_result (*)(xcu_context *))                                   \
+    X(stream_create, "cuStreamCreate", xcu_result (*)(xcu_stream *, unsigned))                     \
+    X(create, "cuEventCreate", xcu_result (*)(xcu_event *, unsigned))                              \
+    X(record, "cuEventRecord", xcu_result (*)(xcu_event, xcu_stream))                              \
+    X(record_ptsz, "cuEventRecord_ptsz", xcu_result (*)(xcu_event, xcu_stream))                    \
+    X(query, "cuEventQuery", xcu_result (*)(xcu_event))                                            \
+    X(elapsed, "cuEventElapsedTime", xcu_result (*)(float *, xcu_event, xcu_event))
+
+#define DECLARE(field, name, type) __typeof__((type)0) field;
+static struct {
+    FUNCTIONS(DECLARE)
+} driver;
+
+bool xfs_event_on;
+int (*xfs_event_capturing)(void);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
+static struct place places[MOST_CONTEXTS];
+static unsigned place_count;
+static uint32_t numbers;
+static unsigned forgotten; /* how often */
+
+static __thread struct pair *at_work __attribute__((tls_model("initial-exec")));
+static __thread struct place *at_place __attribute__((tls_model("initial-exec")));
+static __thread unsigned at_time __attribute__((tls_model("initial-exec"))); /* forgotten, then */
+
+bool xfs_event_start(void)
+{
+    bool all = true;
+#define LOOK_UP(field, name, type)                                                                 \
+    driver.field = (__typeof__(driver.field))xfs_driver_symbol(name);                              \
+    all = all && driver.field != NULL;
+    FUNCTIONS(LOOK_UP)
+    xfs_event_on = all;
+    return all;
+}
+
+/* ---- the base ------------------------------------------------------------------------------ */
+
+/* Nothing else is on that stream; still, whoever waits for a GPU sets himself a limit. */
+static bool reached(xcu_event event, uint64_t since)
+{
+    xcu_result result;
+    do
+        result = driver.query(event);
+    while (result == XCU_ERROR_NOT_READY && xfs_now_ns() - since < BASE_WAIT_NS);
+    return result == XCU_SUCCESS;
+}
+
+static void set_base(struct place *p)
+{
+    uint64_t best = UINT64_MAX, before = xfs_now_ns();
+    p->base_ns = 0;
+    p->looked_ns = before;
+    for (int i = 0; i < BASE_TRIES; i++, before = xfs_now_ns()) {
+        xcu_event event = p->bases[!p->base];
+        if (driver.record(event, p->stream) != XCU_SUCCESS || !reached(event, before))
+            return;
+        uint64_t took = xfs_now_ns() - before;
+        if (took < best) {
+            best = took;
+            p->base_ns = before + took / 2;
+            p->base = !p->base;
+        }
+    }
+}
+
+static struct place *make_place(xcu_context context)
+{
+    struct place *p = &places[place_count];
+    if (place_count == MOST_CONTEXTS)
+        return NULL;
+    *p = (struct place){.context = context};
+    p->last = &p->first;
+    if (driver.stream_create(&p->stream, NON_BLOCKING) != XCU_SUCCESS ||
+        driver.create(&p->bases[0], 0) != XCU_SUCCESS ||
+        driver.create(&p->bases[1], 0) != XCU_SUCCESS)
+        return NULL;
+    place_count++;
+    set_base(p);
+    return p;
+}
+
+static struct place *current_place(void)
+{
+    xcu_context context = NULL;
+    if (driver.current(&context) != XCU_SUCCESS || context == NULL)
+        return NULL;
+    for (unsigned i = 0; i < place_count; i++)
+        if (places[i].context == context)
+            return &places[i];
+    return make_place(context);
+}
+
+/* ---- pairs --------------------------------------------------------------------------------- */
+
+static struct pair *take_pair(struct place *p)
+{
+    struct pair *pair = p->spare;
+    if (pair) {
+        p->spare = pair->next;
+        return pair;
+    }
+    if (p->made == MOST_PAIRS || (pair = calloc(1, sizeof *pair)) == NULL)
+        return NULL;
+    if (driver.create(&pair->begin, 0) != XCU_SUCCESS ||
+        driver.create(&pair->end, 0) != XCU_SUCCESS) {
+        free(pair);
+        return NULL;
+    }
+    p->made++;
+    return pair;
+}
+
+static void put_pair(struct place *p, struct pair *pair)
+{
+    pair->next = p->spare;
+    p->spare = pair;
+}
+
+/* The copy as the device ran it; false when its events cannot be had. */
+static bool write_copy(const struct place *p, const struct pair *pair)
+{
+    float since_base, took;
+    if (p->base_ns == 0 ||
+        driver.elapsed(&since_base, p->bases[p->base], pair->begin) != XCU_SUCCESS ||
+        driver.elapsed(&took, pair->begin, pair->end) != XCU_SUCCESS || took < 0)
+        return false;
+    struct xft_event e = pair->copy;
+    e.start_ns = p->base_ns + (uint64_t)(int64_t)((double)since_base * 1e6);
+    e.end_ns = e.start_ns + (uint64_t)((double)took * 1e6);
+    xfs_event_write(&e);
+    return true;
+}
+
+/* Looks at the first few that are pending, or at all. */
+static void collect(struct place *p, unsigned most)
+{
+    struct pair **link = &p->first;
+    for (unsigned i = 0; *link && i < most; i++) {
+        struct pair *pair = *link;
+        xcu_result result = driver.query(pair->end);
+        if (result == XCU_ERROR_NOT_READY) {
+            link = &pair->next;
+            continue;
+        }
+        *link = pair->next;
+        if (p->last == &pair->next)
+            p->last = link;
+        if (result != XCU_SUCCESS || !write_copy(p, pair))
+            xfs_count_device_lost(1);
+        put_pair(p, pair);
+    }
+    if (p->first == NULL && xfs_now_ns() - p->looked_ns > BASE_AGE_NS)
+        set_base(p);
+}
+
+/* ---- around a copy ------------------------------------------------------------------------- */
+
+static bool capturing(void)
+{
+    return xfs_event_capturing && xfs_event_capturing();
+}
+
+static struct pair *begin(struct place *p, xcu_stream stream, bool per_thread)
+{
+    collect(p, LOOKS);
+    struct pair *pair = take_pair(p);
+    if (pair == NULL)
+        return NULL;
+    if ((per_thread ? driver.record_ptsz : driver.record)(pair->begin, stream) != XCU_SUCCESS) {
+        put_pair(p, pair);
+        return NULL;
+    }
+    pair->copy = (struct xft_event){.stream = (uint64_t)(uintptr_t)stream,
+                                    .flags = per_thread ? XFT_PER_THREAD : 0};
+    return pair;
+}
+
+void xfs_event_begin_pair(xcu_stream stream, bool per_thread)
+{
+    int saved = errno;
+    at_work = NULL;
+    if (capturing())
+        return;
+    pthread_mutex_lock(&lock);
+    at_place = current_place();
+    at_time = forgotten;
+    at_work = at_place ? begin(at_place, stream, per_thread) : NULL;
+    if (at_work) {
+        numbers += 1 + (numbers == UINT32_MAX);
+        at_work->copy.correlation = xfs_timing_seen = numbers;
+    } else {
+        xfs_count_device_lost(1);
+    }
+    pthread_mutex_unlock(&lock);
+    errno = saved;
+}
+
+/* What the device would say of it. */
+static void describe(struct xft_event *e, const struct xft_event *copy)
+{
+    e->kind = XFT_EVENT_DEVICE_COPY;
+    e->bytes = e->width = copy->bytes;
+    e->direction = copy->direction;
+    e->src_mem = copy->src_mem;
+    e->dst_mem = copy->dst_mem;
+    e->src_place = copy->src_place;
+    e->dst_place = copy->dst_place;
+    e->device = copy->device;
+    e->count = copy->count;
+    e->flags = XFT_ASYNC;
+}
+
+void xfs_event_end_pair(const struct xft_event *copy)
+{
+    struct pair *pair = at_work;
+    int saved = errno;
+    if (pair == NULL)
+        return;
+    at_work = NULL;
+    xcu_stream stream = (xcu_stream)(uintptr_t)pair->copy.stream;
+    bool per_thread = (pair->copy.flags & XFT_PER_THREAD) != 0;
+    bool moved = copy->kind == XFT_EVENT_TRANSFER && copy->status == 0 && !capturing();
+    pthread_mutex_lock(&lock);
+    if (at_time != forgotten) {
+        /* its context is gone, and its events with it */
+    } else if (moved && (per_thread ? driver.record_ptsz : driver.record)(pair->end, stream) ==
+                            XCU_SUCCESS) {
+        pair->copy.stream = 0;
+        describe(&pair->copy, copy);
+        pair->next = NULL;
+        *at_place->last = pair;
+        at_place->last = &pair->next;
+    } else {
+        put_pair(at_place, pair);
+    }
+    pthread_mutex_unlock(&lock);
+    errno = saved;
+}
+
+/* ---- later --------------------------------------------------------------------------------- */
+
+void xfs_event_collect(void)
+{
+    int saved = errno;
+    if (!xfs_event_on || capturing())
+        return;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < place_count; i++)
+        collect(&places[i], UINT32_MAX);
+    pthread_mutex_unlock(&lock);
+    errno = saved;
+}
+
+/* The pairs' memory is left alone: a thread may be between begin and end. */
+void xfs_event_forget(void)
+{
+    if (!xfs_event_on)
+        return;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < place_count; i++) {
+        for (struct pair *pair = places[i].first; pair; pair = pair->next)
+            xfs_count_device_lost(1);
+        places[i] = (struct place){0};
+    }
+    place_count = 0;
+    forgotten++;
+    pthread_mutex_unlock(&lock);
+}
+
+static bool pending(void)
+{
+    bool any = false;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < place_count; i++)
+        any = any || places[i].first;
+    pthread_mutex_unlock(&lock);
+    return any;
+}
+
+static void lose_pending(void)
+{
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < place_count; i++)
+        for (struct pair *pair = places[i].first; pair; pair = pair->next)
+            xfs_count_device_lost(1);
+    pthread_mutex_unlock(&lock);
+}
+
+void xfs_event_finish(int most_ms)
+{
+    struct timespec pause = {0, 1000000};
+    if (!xfs_event_on)
+        return;
+    xfs_event_collect();
+    for (int ms = 0; pending() && ms < most_ms; ms++) {
+        nanosleep(&pause, NULL);
+        xfs_event_collect();
+    }
+    xfs_event_on = false;
+    lose_pending();
+}
+
+void xfs_event_after_fork(void)
+{
+    xfs_event_on = false;
+    at_work = NULL;
+}

@@ -1,0 +1,59 @@
+/*
+ * Device times without CUPTI (XFERSCOPE_TIMING=event): a CUDA event before and one after each
+ * asynchronous copy, on the copy's own stream.
+ *
+ *     xfs_event_copy_begins(f, stream)   before the real call
+ *     xfs_event_copy_ends(f)             after it, when the event is described
+ *
+ * Both cost a load while event timing is off. It never waits for the program's work: events are
+ * only asked whether they were reached, when later copies are made, when the program has waited,
+ * and at the end. While any stream is being captured nothing is done at all: the driver would take
+ * it for a part of the graph, or invalidate the capture. Copies that could not be timed are counted
+ * as device times lost.
+ *
+ * Times. How long a copy took is the time between its two events, to half a microsecond, and a few
+ * microseconds more than CUPTI says of small copies, since the events' own work is in it. When it
+ * began is reckoned from an event of the recorder's own on a stream of its own, whose time is known
+ * to the tens of microseconds that asking for it takes.
+ */
+#ifndef XFS_EVENT_H
+#define XFS_EVENT_H
+
+#include <stdbool.h>
+
+#include "xferscope/cuda_abi.h"
+#include "xferscope/trace.h"
+
+extern bool xfs_event_on; /* set once; cleared in a forked child */
+
+/* False when the driver lacks a function that this needs. */
+bool xfs_event_start(void);
+
+/* Captures of streams that are under way: asked before anything is done. */
+extern int (*xfs_event_capturing)(void);
+
+void xfs_event_begin_pair(xcu_stream stream, bool per_thread);
+void xfs_event_end_pair(const struct xft_event *copy);
+static inline void xfs_event_copy_begins(xcu_stream stream, unsigned flags)
+{
+    if (__builtin_expect(xfs_event_on, 0))
+        xfs_event_begin_pair(stream, (flags & XFT_PER_THREAD) != 0);
+}
+static inline void xfs_event_copy_ends(const struct xft_event *copy)
+{
+    if (__builtin_expect(xfs_event_on, 0))
+        xfs_event_end_pair(copy);
+}
+
+/* The program has waited for work of its own: all that is done is recorded. */
+void xfs_event_collect(void);
+
+/* A context is gone, and with it all events: what is pending is lost. */
+void xfs_event_forget(void);
+
+/* Waits for what is pending, at most so long, and records it; then off. */
+void xfs_event_finish(int most_ms);
+
+void xfs_event_after_fork(void);
+
+#endif
