@@ -175,7 +175,8 @@ class Summary(InFolder):
         return dict(zip(self.QUESTIONS, parts))
 
     def pinned(self, machine="sim-2socket-4gpu", filter_="^copy/pinned/"):
-        run = probe("-o", self.file("m.json"), "--quiet", "--sizes", "1M:4M", "--filter", filter_,
+        run = probe("-o", self.file("m.json"), "--quiet", "--sizes", "16K:4M", "--no-flush",
+                    "--filter", filter_,
                     driver=SIMGPU, machine=machine)
         self.assertEqual(run.returncode, 0, run.stderr)
         return load(self.file("m.json"))
