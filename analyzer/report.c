@@ -178,6 +178,9 @@ static void take_content(struct xfa_run *run, const struct xfa_trace *trace,
     content->ns += contents->hash_ns;
     content->not_compared += contents->not_compared;
     content->skipped = xfa_add(content->skipped, content_skipped(trace));
+    bool on = mode && strcmp(mode, "off") != 0;
+    content->skipped_unknown =
+        content->skipped_unknown || (on && !xfa_trace_meta(trace, "content.ns"));
     if (!content->why)
         content->why = meta_clean(trace, "content.why");
 }

@@ -62,7 +62,8 @@ struct xfa_run_content {
     uint64_t hashes, by_sample; /* transfers with a hash; of these, of samples only */
     double ns;                  /* what it took, threads added up */
     uint64_t not_compared;      /* over the analyzer's limit */
-    uint64_t skipped;           /* transfers left without a hash */
+    uint64_t skipped;           /* transfers left without a hash, as far as that is known: */
+    bool skipped_unknown;       /* a killed process has not told how many */
     char *why;                  /* one line, when it was asked for and could not be had */
 };
 

@@ -144,7 +144,8 @@ static json_t *content_json(const struct xfa_run *run)
     json_object_set_new(json, "why", text(content->why));
     json_object_set_new(json, "hashed", count(content->hashes));
     json_object_set_new(json, "by_samples", count(content->by_sample));
-    json_object_set_new(json, "not_hashed", count(content->skipped));
+    json_object_set_new(json, "not_hashed",
+                        content->skipped_unknown ? json_null() : count(content->skipped));
     json_object_set_new(json, "not_compared", count(content->not_compared));
     json_object_set_new(json, "took_s", seconds(content->ns));
     return json;

@@ -134,8 +134,9 @@ static void write_content(const struct xfa_report *report, FILE *out)
         fprintf(out, "  %-12s not hashed: %s\n", "contents", content->why);
     if (!content->whole && !content->sampled)
         return;
-    fprintf(out, "  %-12s %" PRIu64 " hashed (%" PRIu64 " by samples), %" PRIu64 " not; took %s",
-            "contents", content->hashes, content->by_sample, content->skipped,
+    fprintf(out, "  %-12s %" PRIu64 " hashed (%" PRIu64 " by samples), %s%" PRIu64 " not; took %s",
+            "contents", content->hashes, content->by_sample,
+            content->skipped_unknown ? "at least " : "", content->skipped,
             xfa_time_text(took, content->ns));
     if (wall > 0 && !report->run.simulated) /* that clock stands still meanwhile */
         fprintf(out, ", %.2g %% of the run", content->ns / wall * 100);

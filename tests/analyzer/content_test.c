@@ -246,6 +246,7 @@ static void test_report(void **state)
     build_start(&b, 1);
     scenario_names(&b);
     build_meta(&b, "content", "sampled");
+    build_meta(&b, "content.ns", "1000");
     build_meta(&b, "content.skipped.unsettled", "4");
     for (int i = 0; i < 4; i++) {
         struct xft_event call = test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PINNED, 1 << 20,
@@ -284,6 +285,7 @@ static void test_report(void **state)
     assert_int_equal(report->run.content.hashes, 4);
     assert_int_equal(report->run.content.by_sample, 4);
     assert_int_equal(report->run.content.skipped, 4);
+    assert_false(report->run.content.skipped_unknown);
     assert_true(report->run.content.ns == 1000);
     xfa_report_free(report);
     xfa_trace_close(trace);

@@ -97,6 +97,15 @@ class Contents(Bench):
         self.assertEqual(document["run"]["content"]["mode"], "off")
         self.assertEqual(findings(document), {})
 
+    def test_killed(self):
+        """What had been hashed is there; how much was not, a killed process cannot tell."""
+        env = environment(XFERSCOPE_CONTENT_SHARE="0")
+        command = (PROGRAMS / "contents", "kill")
+        result = record(*command, cwd=self.folder, env=env, options=("-o", "run", "--content"))
+        self.assertEqual(result.returncode, -9, result.stderr)
+        content = report(self.folder / "run.xft")["run"]["content"]
+        self.assertEqual((content["hashed"], content["not_hashed"]), (HASHED, None))
+
     def test_a_word_that_makes_no_sense(self):
         result = record("/bin/true", cwd=self.folder, options=("--content=all",))
         self.assertEqual(result.returncode, 125)
