@@ -276,3 +276,31 @@ size_t xfp_host_troubles(const char *root, const struct xfp_machine *m,
     count += pages_wander(root, m, text[count]);
     return count;
 }
+
+/* A limit less what is used of it; UINT64_MAX without one. */
+static uint64_t left_of(const char *root, const char *limit, const char *used)
+{
+    char most[LINE_BYTES], now[LINE_BYTES];
+    unsigned long long limit_bytes, used_bytes;
+
+    xfp_first_line(root, limit, most, sizeof(most));
+    xfp_first_line(root, used, now, sizeof(now));
+    if (sscanf(most, "%llu", &limit_bytes) != 1 || sscanf(now, "%llu", &used_bytes) != 1)
+        return UINT64_MAX; /* "max", or no such file */
+    return limit_bytes > used_bytes ? limit_bytes - used_bytes : 0;
+}
+
+uint64_t xfp_available_memory(const char *root)
+{
+    double kib = memory_kib(root, "MemAvailable:");
+    const uint64_t known[] = {
+        kib > 0 ? (uint64_t)kib * 1024 : UINT64_MAX,
+        left_of(root, "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        left_of(root, "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                "/sys/fs/cgroup/memory/memory.usage_in_bytes")};
+    uint64_t least = UINT64_MAX;
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        least = known[i] < least ? known[i] : least;
+    return least;
+}

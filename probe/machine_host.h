@@ -5,6 +5,7 @@
 #define XFP_MACHINE_HOST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "xferscope/profile.h"
 
@@ -24,5 +25,9 @@ void xfp_read_host(const char *root, struct xfp_machine *machine);
 #define XFP_TROUBLE_BYTES 160
 size_t xfp_host_troubles(const char *root, const struct xfp_machine *machine,
                          char text[XFP_HOST_TROUBLES][XFP_TROUBLE_BYTES]);
+
+/* Bytes that may still be had, by the system and by the limits of a container; UINT64_MAX when
+ * neither says. */
+uint64_t xfp_available_memory(const char *root);
 
 #endif

@@ -6,6 +6,7 @@
 #include "bench.h"
 #include "buffer.h"
 #include "machine.h"
+#include "machine_host.h"
 #include "nvml.h"
 #include "progress.h"
 #include "resume.h"
@@ -117,26 +118,12 @@ static int make_profile(struct xfp_session *s)
     return xfp_describe_machine(s);
 }
 
-/* UINT64_MAX when the system does not say. */
-static uint64_t available_memory(void)
-{
-    FILE *file = fopen("/proc/meminfo", "re");
-    unsigned long long kib = 0;
-    char line[128];
-
-    while (file && !kib && fgets(line, sizeof(line), file))
-        sscanf(line, "MemAvailable: %llu", &kib);
-    if (file)
-        fclose(file);
-    return kib ? kib * 1024 : UINT64_MAX;
-}
-
 /* Mapped, so that the memory of sizes never reached is never used. */
 static int make_pattern(struct xfp_session *s, uint64_t most)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 
-    if (most > available_memory() / 3)
+    if (most > xfp_available_memory("") / 3)
         return xfp_fail(s,
                         "not enough memory: sizes to %llu bytes need three times that, choose "
                         "with --sizes",

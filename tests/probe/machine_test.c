@@ -140,6 +140,21 @@ static void a_toolkit_of_headers_has_a_version(void **state)
     xfp_free_machine(&m);
 }
 
+static void memory_is_what_the_system_and_the_container_leave(void **state)
+{
+    assert_true(xfp_available_memory(root) == UINT64_MAX);
+    put("/proc/meminfo", "MemTotal: 4000 kB\nMemAvailable: 3000 kB\n");
+    assert_int_equal(xfp_available_memory(root), 3000 * 1024);
+    put("/sys/fs/cgroup/memory.max", "max\n");
+    put("/sys/fs/cgroup/memory.current", "1000\n");
+    assert_int_equal(xfp_available_memory(root), 3000 * 1024);
+    put("/sys/fs/cgroup/memory.max", "5000\n");
+    assert_int_equal(xfp_available_memory(root), 4000);
+    put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9000\n");
+    put("/sys/fs/cgroup/memory/memory.usage_in_bytes", "9500\n");
+    assert_int_equal(xfp_available_memory(root), 0);
+}
+
 static void odd_files_do_no_harm(void **state)
 {
     struct xfp_machine m = {.cpus = 1, .numa_nodes = 1};
@@ -319,6 +334,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_not_there_is_not_known, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(every_trouble_is_one_line, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(a_toolkit_of_headers_has_a_version, make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(memory_is_what_the_system_and_the_container_leave,
+                                        make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(odd_files_do_no_harm, make_tree, remove_tree),
         cmocka_unit_test(the_management_library_is_asked),
         cmocka_unit_test(a_narrow_link_and_a_hot_gpu_are_warnings),
