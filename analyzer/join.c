@@ -85,15 +85,33 @@ static size_t group(struct xfa_join *join, uint32_t correlation, size_t *end)
     return i;
 }
 
+/* One half of a copy between devices without peer access: the driver stages it in host memory. */
+static bool is_half(const struct xfa_device_copy *copy)
+{
+    return copy->src_mem == XFT_MEM_DEVICE && copy->dst_mem == XFT_MEM_DEVICE &&
+           (copy->direction == XFT_DIR_D2H || copy->direction == XFT_DIR_H2D);
+}
+
+/* What the copies of a call add up to. */
+static uint64_t wanted_bytes(const struct xfa_join *join, size_t start, size_t end,
+                             const struct xft_event *call)
+{
+    bool halves = false;
+    for (size_t i = start; call->direction == XFT_DIR_P2P && !halves && i < end; i++)
+        halves = candidate(&join->copies[i], call) && is_half(&join->copies[i]);
+    return halves ? xfa_add(call->bytes, call->bytes) : call->bytes;
+}
+
 const struct xfa_device_copy *xfa_join_find(struct xfa_join *join, const struct xft_event *call,
                                             double *ns)
 {
     if (call->correlation == 0 || join->count == 0)
         return NULL;
     size_t end, start = group(join, call->correlation, &end);
+    uint64_t wanted = wanted_bytes(join, start, end, call);
     for (size_t i = start; i < end; i++) {
         struct xfa_device_copy *copy = &join->copies[i];
-        if (copy->bytes != call->bytes || !candidate(copy, call))
+        if (copy->bytes != wanted || !candidate(copy, call))
             continue;
         copy->used = true;
         *ns = (double)(copy->end_ns - copy->start_ns);
@@ -101,7 +119,7 @@ const struct xfa_device_copy *xfa_join_find(struct xfa_join *join, const struct 
     }
     const struct xfa_device_copy *first = NULL;
     uint64_t bytes = 0, last_ns = 0;
-    for (size_t i = start; i < end && (!first || bytes < call->bytes); i++) {
+    for (size_t i = start; i < end && (!first || bytes < wanted); i++) {
         struct xfa_device_copy *copy = &join->copies[i];
         if (!candidate(copy, call))
             continue;

@@ -92,6 +92,37 @@ static void test_join_batches_and_graphs(void **state)
     xfa_join_free(&join);
 }
 
+static void half_at(struct xfa_join *join, enum xft_direction direction, uint64_t start,
+                    uint64_t bytes)
+{
+    struct xft_event event = {.start_ns = start * MS,
+                              .end_ns = (start + 2) * MS,
+                              .bytes = bytes,
+                              .correlation = 5,
+                              .direction = (uint8_t)direction,
+                              .src_mem = XFT_MEM_DEVICE,
+                              .dst_mem = XFT_MEM_DEVICE};
+    xfa_join_add(join, &event);
+}
+
+/* Without peer access: both halves are the call's, and no device copy is left over. */
+static void test_join_halves(void **state)
+{
+    struct xfa_join join = {0};
+    struct xft_event call = {
+        .start_ns = 9 * MS, .bytes = 64, .correlation = 5, .direction = XFT_DIR_P2P};
+    uint64_t copies = 0, bytes = 0;
+    double ns = NAN;
+    half_at(&join, XFT_DIR_D2H, 10, 64);
+    half_at(&join, XFT_DIR_H2D, 13, 64);
+    xfa_join_ready(&join);
+    assert_non_null(xfa_join_find(&join, &call, &ns));
+    about(ns, 5.0 * MS);
+    xfa_join_unused(&join, &copies, &bytes);
+    assert_int_equal(copies, 0);
+    xfa_join_free(&join);
+}
+
 /* ---- a whole report ------------------------------------------------------------------- */
 
 static struct xfa_report *report_of(const struct trace_builder *b,
@@ -596,6 +627,7 @@ int main(void)
         cmocka_unit_test(test_join_by_id),
         cmocka_unit_test(test_join_id_used_again),
         cmocka_unit_test(test_join_batches_and_graphs),
+        cmocka_unit_test(test_join_halves),
         cmocka_unit_test(test_mixed_figures),
         cmocka_unit_test(test_mixed_findings),
         cmocka_unit_test(test_without_profile_nothing_is_made_up),
