@@ -277,27 +277,34 @@ size_t xfp_host_troubles(const char *root, const struct xfp_machine *m,
     return count;
 }
 
-/* A limit less what is used of it; UINT64_MAX without one. */
-static uint64_t left_of(const char *root, const char *limit, const char *used)
+/* A container's folder: its limit less what is used of it, but for files that can be read again.
+ * UINT64_MAX without a limit. */
+static uint64_t left_in(const char *root, const char *limit, const char *used, const char *stat,
+                        const char *cached)
 {
-    char most[LINE_BYTES], now[LINE_BYTES];
-    unsigned long long limit_bytes, used_bytes;
+    char most[LINE_BYTES], now[LINE_BYTES], files[LINE_BYTES] = "";
+    unsigned long long limit_bytes, used_bytes, file_bytes = 0;
 
     xfp_first_line(root, limit, most, sizeof(most));
     xfp_first_line(root, used, now, sizeof(now));
     if (sscanf(most, "%llu", &limit_bytes) != 1 || sscanf(now, "%llu", &used_bytes) != 1)
         return UINT64_MAX; /* "max", or no such file */
+    if (find_line(root, stat, cached, files, sizeof(files)))
+        file_bytes = strtoull(files, NULL, 10);
+    used_bytes -= file_bytes < used_bytes ? file_bytes : used_bytes;
     return limit_bytes > used_bytes ? limit_bytes - used_bytes : 0;
 }
 
 uint64_t xfp_available_memory(const char *root)
 {
     double kib = memory_kib(root, "MemAvailable:");
-    const uint64_t known[] = {
-        kib > 0 ? (uint64_t)kib * 1024 : UINT64_MAX,
-        left_of(root, "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        left_of(root, "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                "/sys/fs/cgroup/memory/memory.usage_in_bytes")};
+    const uint64_t known[] = {kib > 0 ? (uint64_t)kib * 1024 : UINT64_MAX,
+                              left_in(root, "/sys/fs/cgroup/memory.max",
+                                      "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat",
+                                      "inactive_file "),
+                              left_in(root, "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                                      "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+                                      "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file ")};
     uint64_t least = UINT64_MAX;
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)

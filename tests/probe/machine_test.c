@@ -150,6 +150,8 @@ static void memory_is_what_the_system_and_the_container_leave(void **state)
     assert_int_equal(xfp_available_memory(root), 3000 * 1024);
     put("/sys/fs/cgroup/memory.max", "5000\n");
     assert_int_equal(xfp_available_memory(root), 4000);
+    put("/sys/fs/cgroup/memory.stat", "anon 400\ninactive_file 600\n");
+    assert_int_equal(xfp_available_memory(root), 4600);
     put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9000\n");
     put("/sys/fs/cgroup/memory/memory.usage_in_bytes", "9500\n");
     assert_int_equal(xfp_available_memory(root), 0);
