@@ -81,14 +81,6 @@ void xfs_sync_stream(struct xfs_frame *f, xcu_stream stream);
 void xfs_sync_event(struct xfs_frame *f, xcu_event event);
 void xfs_sync_context(struct xfs_frame *f, xcu_context context); /* NULL: the current one */
 
-/*
- * The one place where it is known that work is done, whichever call told: a wait for a stream, an
- * event or a whole context has succeeded in this thread. handle: the stream or event; 0 for a
- * context, and then everything that this thread's device was given is done. per_thread says which
- * default stream a handle of 0 means. Called inside the hook, before its event is written.
- */
-void xfs_settled(enum xft_sync what, uint64_t handle, bool per_thread);
-
 /* What an event stands for, for those who have to know it when it is waited for. */
 void xfs_event_recorded(xcu_event event, xcu_stream stream, bool per_thread);
 void xfs_event_gone(xcu_event event); /* its handle may become another's */

@@ -6,17 +6,8 @@
 #include "classify.h"
 #include "describe.h"
 
-void xfs_settled(enum xft_sync what, uint64_t handle, bool per_thread)
-{
-    (void)what;
-    (void)handle;
-    (void)per_thread;
-    if (xfs_event_on)
-        xfs_event_collect();
-}
-
 /* Most fields stay 0: a wait is a few bytes in the trace. */
-static void waited(struct xfs_frame *f, enum xft_sync what, uint64_t handle)
+static void waited(struct xfs_frame *f, enum xft_sync what)
 {
     struct xft_event *e = &f->event;
     if (e->status != 0)
@@ -24,14 +15,15 @@ static void waited(struct xfs_frame *f, enum xft_sync what, uint64_t handle)
     e->kind = XFT_EVENT_SYNC;
     e->aux = what;
     e->device = XFT_PLACE_UNKNOWN;
-    xfs_settled(what, handle, (e->flags & XFT_PER_THREAD) != 0);
+    if (__builtin_expect(xfs_event_on, 0))
+        xfs_event_collect();
 }
 
 void xfs_sync_stream(struct xfs_frame *f, xcu_stream stream)
 {
     f->event.stream = XFS_ADDR(stream);
     f->event.flags |= XFT_STREAM_KNOWN;
-    waited(f, XFT_SYNC_STREAM, XFS_ADDR(stream));
+    waited(f, XFT_SYNC_STREAM);
     if (xfs_content_on() && f->event.kind == XFT_EVENT_SYNC)
         xfs_content_stream_done(XFS_ADDR(stream), (f->event.flags & XFT_PER_THREAD) != 0,
                                 xfs_current_device(), f->event.start_ns);
@@ -40,14 +32,14 @@ void xfs_sync_stream(struct xfs_frame *f, xcu_stream stream)
 void xfs_sync_event(struct xfs_frame *f, xcu_event event)
 {
     f->event.src = XFS_ADDR(event);
-    waited(f, XFT_SYNC_EVENT, XFS_ADDR(event));
+    waited(f, XFT_SYNC_EVENT);
     if (xfs_content_on() && f->event.kind == XFT_EVENT_SYNC)
         xfs_content_event_done(XFS_ADDR(event), f->event.start_ns);
 }
 
 void xfs_sync_context(struct xfs_frame *f, xcu_context context)
 {
-    waited(f, XFT_SYNC_CONTEXT, 0);
+    waited(f, XFT_SYNC_CONTEXT);
     if (f->event.kind == XFT_EVENT_SYNC)
         f->event.device = context ? xfs_context_device(context) : xfs_current_device();
     if (xfs_content_on() && f->event.kind == XFT_EVENT_SYNC)
