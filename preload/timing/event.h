@@ -32,8 +32,10 @@ bool xfs_event_start(void);
 /* Captures of streams that are under way: asked before anything is done. */
 extern int (*xfs_event_capturing)(void);
 
-void xfs_event_begin_pair(xcu_stream stream, bool per_thread);
-void xfs_event_end_pair(const struct xft_event *copy);
+/* Out of the way of those who do without. */
+#define XFS_SELDOM __attribute__((cold, noinline))
+XFS_SELDOM void xfs_event_begin_pair(xcu_stream stream, bool per_thread);
+XFS_SELDOM void xfs_event_end_pair(const struct xft_event *copy);
 static inline void xfs_event_copy_begins(xcu_stream stream, unsigned flags)
 {
     if (__builtin_expect(xfs_event_on, 0))
@@ -46,7 +48,7 @@ static inline void xfs_event_copy_ends(const struct xft_event *copy)
 }
 
 /* The program has waited for work of its own: all that is done is recorded. */
-void xfs_event_collect(void);
+XFS_SELDOM void xfs_event_collect(void);
 
 /* A context is gone, and with it all events: what is pending is lost. */
 void xfs_event_forget(void);
