@@ -51,6 +51,7 @@ void xfs_content_stream_done(uint64_t stream, bool per_thread, int device, uint6
 void xfs_content_device_done(int device, uint64_t since);
 void xfs_content_event_recorded(uint64_t event, uint64_t stream, bool per_thread, int device);
 void xfs_content_event_gone(uint64_t event);
+void xfs_content_stream_gone(uint64_t stream); /* its copies may still be on their way */
 void xfs_content_event_done(uint64_t event, uint64_t since);
 
 /* The memory is about to be freed or unregistered. */

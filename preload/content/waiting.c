@@ -67,13 +67,16 @@ void xfs_waiting_add(const struct xft_event *event, const struct xfs_rows *rows)
     leave();
 }
 
-bool xfs_waiting_drop(uint64_t start, uint64_t end)
+/* Gives up those that it is true for, and counts them. */
+typedef bool is_fn(const struct waiting *copy, const uint64_t *what);
+
+static unsigned drop(is_fn *is, const uint64_t *what)
 {
     unsigned dropped = 0;
     if (atomic_load_explicit(&count, memory_order_relaxed) == 0 || !enter())
-        return false;
+        return 0;
     for (unsigned i = 0; i < count;) {
-        if (list[i].start < end && start < list[i].end) {
+        if (is(&list[i], what)) {
             remove_at(i);
             dropped++;
         } else {
@@ -82,7 +85,17 @@ bool xfs_waiting_drop(uint64_t start, uint64_t end)
     }
     leave();
     xfs_content_skip(XFS_SKIP_UNSETTLED, dropped);
-    return dropped > 0;
+    return dropped;
+}
+
+static bool lies_in(const struct waiting *copy, const uint64_t *range)
+{
+    return copy->start < range[1] && range[0] < copy->end;
+}
+
+bool xfs_waiting_drop(uint64_t start, uint64_t end)
+{
+    return drop(lies_in, (uint64_t[]){start, end}) > 0;
 }
 
 void xfs_waiting_drop_all(void)
@@ -208,19 +221,21 @@ void xfs_content_event_gone(uint64_t event)
     errno = saved;
 }
 
-/* Any of the copies may have been used, and changed, after a wait of which nothing is known. */
-static void give_up(uint64_t since)
+static bool is_in_stream(const struct waiting *copy, const uint64_t *stream)
 {
-    unsigned dropped = 0;
-    for (unsigned i = 0; i < count;) {
-        if (list[i].event.end_ns <= since) {
-            remove_at(i);
-            dropped++;
-        } else {
-            i++;
-        }
-    }
-    xfs_content_skip(XFS_SKIP_UNSETTLED, dropped);
+    return *stream > 2 && copy->event.stream == *stream;
+}
+
+void xfs_content_stream_gone(uint64_t stream)
+{
+    int saved = errno;
+    drop(is_in_stream, &stream);
+    errno = saved;
+}
+
+static bool ended_before(const struct waiting *copy, const uint64_t *since)
+{
+    return copy->event.end_ns <= *since;
 }
 
 void xfs_content_event_done(uint64_t event, uint64_t since)
@@ -231,11 +246,11 @@ void xfs_content_event_done(uint64_t event, uint64_t since)
     bool known = slot_of(event)->event == event;
     if (known)
         wait = slot_of(event)->wait;
-    else
-        give_up(since);
     leave();
     if (known)
         settle(&wait);
+    else /* any of the copies may have been used, and changed, after it */
+        drop(ended_before, &since);
 }
 
 void xfs_content_forget(uint64_t start, uint64_t end)

@@ -58,3 +58,9 @@ void xfs_event_gone(xcu_event event)
     if (xfs_content_on())
         xfs_content_event_gone(XFS_ADDR(event));
 }
+
+void xfs_stream_gone(xcu_stream stream)
+{
+    if (xfs_content_on())
+        xfs_content_stream_gone(XFS_ADDR(stream));
+}

@@ -86,6 +86,11 @@ static void waited_by_event(void *one, unsigned char *pinned[4])
     check(cudaEventSynchronize(event));
     check(cudaEventSynchronize(event));
     check(cudaFreeHost(pinned[1]));
+    /* A stream that goes leaves its handle to another, a wait for which tells nothing. */
+    check(cudaMemcpyAsync(pinned[2], one, BYTES / 4, XRT_COPY_D2H, stream));
+    check(cudaStreamDestroy(stream));
+    check(cudaStreamCreate(&stream));
+    check(cudaStreamSynchronize(stream));
 }
 
 int main(int argc, char **argv)
