@@ -360,6 +360,19 @@ void xfa_report_finish(struct xfa_report *report, enum xfa_sort sort)
 
 /* ---- questions ------------------------------------------------------------------------ */
 
+struct xfa_sum xfa_report_level(const struct xfa_report *report, const char *level)
+{
+    struct xfa_sum sum = {0};
+    for (size_t i = 0; i < report->rows.count; i++) {
+        const struct xfa_row *row = report->order[i];
+        if (strcmp(row->level, level) != 0)
+            continue;
+        sum.transfers += row->figures.transfers;
+        sum.bytes = xfa_add(sum.bytes, row->figures.bytes);
+    }
+    return sum;
+}
+
 double xfa_report_wall_ns(const struct xfa_report *report)
 {
     uint64_t first = 0, last = 0;

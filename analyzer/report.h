@@ -137,6 +137,9 @@ void xfa_report_free(struct xfa_report *report);
 const struct xfa_site *xfa_report_site(struct xfa_report *report, struct xfa_table *known,
                                        const struct xfa_trace *trace, uint32_t stack);
 
+/* Transfers and bytes that were seen at one level, "runtime" or "driver". */
+struct xfa_sum xfa_report_level(const struct xfa_report *report, const char *level);
+
 /* Wall time of the run, ns: from the first process's start to the last one's end; 0 = unknown. */
 double xfa_report_wall_ns(const struct xfa_report *report);
 bool xfa_report_simulated(const struct xfa_report *report); /* the run or the profile */

@@ -108,6 +108,20 @@ static json_t *directions_json(const struct xfa_report *report)
     return json;
 }
 
+static json_t *levels_json(const struct xfa_report *report)
+{
+    static const char *const levels[] = {"runtime", "driver"};
+    json_t *json = json_object();
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        struct xfa_sum sum = xfa_report_level(report, levels[i]);
+        if (sum.transfers)
+            json_object_set_new(json, levels[i],
+                                json_pack("{s:o,s:o}", "transfers", count(sum.transfers), "bytes",
+                                          count(sum.bytes)));
+    }
+    return json;
+}
+
 static json_t *uncounted_json(const struct xfa_run *run)
 {
     json_t *json = json_object();
@@ -173,6 +187,7 @@ static json_t *run_json(const struct xfa_report *report)
                         run->driver_version ? json_integer(run->driver_version) : json_null());
     json_object_set_new(json, "gpus", gpus_json(run));
     json_object_set_new(json, "directions", directions_json(report));
+    json_object_set_new(json, "levels", levels_json(report));
     json_object_set_new(json, "content", content_json(run));
     json_object_set_new(json, "not_counted", uncounted_json(run));
     json_object_set_new(json, "processes", processes);

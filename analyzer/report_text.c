@@ -104,6 +104,18 @@ static void write_timing(const struct xfa_run *run, FILE *out)
     }
 }
 
+/* Where the runtime was seen as well, what only the driver saw is somebody else's: a library with a
+ * runtime of its own. */
+static void write_driver_level(const struct xfa_report *report, FILE *out)
+{
+    struct xfa_sum driver = xfa_report_level(report, "driver");
+    char bytes[XFA_UNIT_CHARS];
+    if (driver.transfers == 0 || xfa_report_level(report, "runtime").transfers == 0)
+        return;
+    fprintf(out, "  %-12s of these, %" PRIu64 " (%s) were seen at the driver's interface only\n",
+            "", driver.transfers, xfa_bytes_text(bytes, driver.bytes));
+}
+
 static void write_traffic(const struct xfa_report *report, FILE *out)
 {
     struct xfa_sum by[XFT_DIRECTION_COUNT] = {0};
@@ -123,6 +135,7 @@ static void write_traffic(const struct xfa_report *report, FILE *out)
     }
     if (!any)
         field(out, "transfers", "none");
+    write_driver_level(report, out);
 }
 
 static void write_content(const struct xfa_report *report, FILE *out)
