@@ -15,7 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST = 4096, LOAD_BYTES = 4 << 20, LOAD_ROOM = 128 << 20, MOST_GOES = 512 };
+enum {
+    LEAST = 4096,
+    LEAD_BYTES = 4096,
+    LOAD_BYTES = 4 << 20,
+    LOAD_ROOM = 128 << 20,
+    MOST_GOES = 512
+};
 #define MOST ((uint64_t)64 << 20)
 
 /* One copy, and what keeps the other direction busy meanwhile. */
@@ -37,6 +43,20 @@ static xcu_result copy_one_way(struct xfp_session *s, bool to_device, const stru
 {
     return to_device ? s->cu->cuMemcpyHtoDAsync(device->address, host->host, bytes, stream)
                      : s->cu->cuMemcpyDtoHAsync(host->host, device->address, bytes, stream);
+}
+
+/* Before what is measured: long enough to need the copy engine; from the source's start to the
+ * destination's end, so that it leaves no right data behind. */
+static xcu_result lead_in(struct xfp_session *s, bool to_device, const struct xfp_buffer *host,
+                          const struct xfp_buffer *device, xcu_stream stream)
+{
+    struct xfp_buffer from = *host, to = *device;
+
+    if (to_device)
+        to.address += to.bytes - LEAD_BYTES;
+    else
+        from.host += from.bytes - LEAD_BYTES;
+    return copy_one_way(s, to_device, &from, &to, LEAD_BYTES, stream);
 }
 
 /*
@@ -79,7 +99,7 @@ static xcu_result queue_collision(struct xfp_session *s, struct collision *c)
     if (!result)
         result = cu->cuStreamWaitEvent(d->stream, d->events[0], 0);
     if (!result)
-        result = copy_one_way(s, c->to_device, &c->host, &c->there, 64, d->stream);
+        result = lead_in(s, c->to_device, &c->host, &c->there, d->stream);
     if (!result)
         result = cu->cuEventRecord(d->events[1], d->stream);
     if (!result)
@@ -156,7 +176,7 @@ static int make_load(struct xfp_session *s, struct collision *c, struct xfp_plac
 static int make_ends(struct xfp_session *s, struct collision *c, struct xfp_place host)
 {
     struct xfp_place device = {XFT_MEM_DEVICE, c->device->ordinal, -1};
-    size_t most = xfp_coarse_most(s, MOST), least = s->options->min_bytes;
+    size_t most = xfp_coarse_most(s, MOST), least = LEAST;
 
     c->load_bytes = LOAD_BYTES;
     if (xfp_buffer_make_fitting(s, c->device, device, least, &most, &c->there) ||
@@ -293,6 +313,13 @@ static xcu_result queue_down(struct xfp_session *s, void *state, xcu_stream stre
     return copy_one_way(s, false, &p->down_host, &p->down, p->bytes, stream);
 }
 
+static xcu_result lead_up(struct xfp_session *s, void *state, xcu_stream stream)
+{
+    const struct pair *p = state;
+
+    return lead_in(s, true, &p->up_host, &p->up, stream);
+}
+
 static int flush_pair(struct xfp_session *s, void *state)
 {
     const struct pair *p = state;
@@ -347,7 +374,7 @@ static int once_threads(struct xfp_session *s, void *state, double *ns)
 static int make_pair(struct xfp_session *s, struct pair *p, struct xfp_place host)
 {
     struct xfp_place device = {XFT_MEM_DEVICE, p->device->ordinal, -1};
-    size_t most = xfp_coarse_most(s, MOST), least = s->options->min_bytes;
+    size_t most = xfp_coarse_most(s, MOST), least = LEAST;
 
     return xfp_buffer_make_fitting(s, p->device, device, least, &most, &p->up) ||
                    xfp_buffer_make_fitting(s, p->device, device, least, &most, &p->down) ||
@@ -412,6 +439,7 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
     struct xfp_rows rows = {0};
     struct xfp_timed t = {.device = p.device,
                           .prepare = flush_pair,
+                          .lead = lead_up,
                           .first = queue_up,
                           .second = queue_down,
                           .state = &p,
