@@ -8,6 +8,7 @@ import csv
 import dataclasses
 import io
 import json
+import math
 import os
 import re
 import signal
@@ -286,6 +287,8 @@ def reason(row, variants):
         return "spread of the runs", row.ratio - 1
     if best and abs(left[best]) <= LIMIT + changed_noise:
         return f"{best} and spread", left[best]
+    if best and abs(math.log1p(left[best])) <= abs(math.log(row.ratio)) / 2:
+        return f"mostly {best}", left[best]
     return "not explained" if variants else "not measured", row.ratio - 1
 
 
