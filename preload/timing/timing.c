@@ -35,6 +35,8 @@ static struct xcp_library cupti;
 static xcp_subscriber subscriber; /* ours, while CUPTI serves us */
 static bool waiting;              /* for the first call that can move data */
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER; /* of these, after the start */
+/* This thread holds the lock: what CUPTI calls of itself meanwhile is no other profiler. */
+static _Thread_local bool busy __attribute__((tls_model("initial-exec")));
 
 /* The collecting thread and what is said to it. */
 static struct {
@@ -376,9 +378,11 @@ void xfs_timing_attach(void)
     int saved = errno;
     if (atomic_load(&owner) == (int)getpid()) {
         pthread_mutex_lock(&state_lock);
+        busy = true;
         if (waiting)
             attach(xfs_settings()->timing);
         waiting = false;
+        busy = false;
         pthread_mutex_unlock(&state_lock);
     }
     errno = saved;
@@ -430,13 +434,15 @@ static void yield(void)
 void xfs_timing_yield(void)
 {
     int saved = errno;
-    if (atomic_load(&owner) == (int)getpid() && xfs_settings()->timing == ASKED_AUTO) {
+    if (!busy && atomic_load(&owner) == (int)getpid() && xfs_settings()->timing == ASKED_AUTO) {
         pthread_mutex_lock(&state_lock);
+        busy = true;
         if (waiting)
             say_timing("host", "another profiler is using CUPTI in this process");
         else if (subscriber != NULL && cupti.Unsubscribe)
             yield();
         waiting = false;
+        busy = false;
         pthread_mutex_unlock(&state_lock);
     }
     errno = saved;
