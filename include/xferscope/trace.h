@@ -113,9 +113,8 @@ enum xft_event_kind {
     XFT_EVENT_ADVISE = 7,        /* managed memory: src = address, bytes, aux = the advice */
     XFT_EVENT_PEER = 8,          /* peer access enabled (aux = 1) or disabled (aux = 0):
                                     src_place = this device, dst_place = the peer */
-    XFT_EVENT_SYNC = 9,          /* the host waited for a stream, event, context or device, or
-                                    asked whether it is done: aux = enum xft_sync; src = the event
-                                    waited for */
+    XFT_EVENT_SYNC = 9,          /* the host waited for a stream, event or context (device): aux =
+                                    enum xft_sync; stream, or src = the event waited for */
     XFT_EVENT_DEVICE_COPY = 10,  /* a copy as the device ran it: start_ns and end_ns are device
                                    timestamps converted to CLOCK_MONOTONIC; correlation joins it
                                    to its call; src_mem, dst_mem, direction as the device saw it */
