@@ -42,7 +42,8 @@ struct place { /* a context */
     X(record, "cuEventRecord", xcu_result (*)(xcu_event, xcu_stream))                              \
     X(record_ptsz, "cuEventRecord_ptsz", xcu_result (*)(xcu_event, xcu_stream))                    \
     X(query, "cuEventQuery", xcu_result (*)(xcu_event))                                            \
-    X(elapsed, "cuEventElapsedTime", xcu_result (*)(float *, xcu_event, xcu_event))
+    X(elapsed, "cuEventElapsedTime", xcu_result (*)(float *, xcu_event, xcu_event))                \
+    X(exchange, "cuThreadExchangeStreamCaptureMode", xcu_result (*)(int *))
 
 #define DECLARE(field, name, type) __typeof__((type)0) field;
 static struct {
@@ -71,6 +72,20 @@ bool xfs_event_start(void)
     FUNCTIONS(LOOK_UP)
     xfs_event_on = all;
     return all;
+}
+
+/* A capture that another thread begins at this moment forbids what we ask, and would be invalidated
+ * by our asking: in this mode it is not. */
+static int relax(void)
+{
+    int mode = 2; /* CU_STREAM_CAPTURE_MODE_RELAXED */
+    driver.exchange(&mode);
+    return mode;
+}
+
+static void restore(int mode)
+{
+    driver.exchange(&mode);
 }
 
 /* ---- the base ------------------------------------------------------------------------------ */
@@ -127,7 +142,10 @@ static struct place *current_place(void)
     for (unsigned i = 0; i < place_count; i++)
         if (places[i].context == context)
             return &places[i];
-    return make_place(context);
+    int mode = relax();
+    struct place *p = make_place(context);
+    restore(mode);
+    return p;
 }
 
 /* ---- pairs --------------------------------------------------------------------------------- */
@@ -200,10 +218,13 @@ static bool capturing(void)
     return xfs_event_capturing && xfs_event_capturing();
 }
 
+/* Recording the first event is the last that is done: what comes between it and the copy counts. */
 static struct pair *begin(struct place *p, xcu_stream stream, bool per_thread)
 {
+    int mode = relax();
     collect(p, LOOKS);
     struct pair *pair = take_pair(p);
+    restore(mode);
     if (pair == NULL)
         return NULL;
     if ((per_thread ? driver.record_ptsz : driver.record)(pair->begin, stream) != XCU_SUCCESS) {
@@ -285,8 +306,10 @@ void xfs_event_collect(void)
     if (!xfs_event_on || capturing())
         return;
     pthread_mutex_lock(&lock);
+    int mode = relax();
     for (unsigned i = 0; i < place_count; i++)
         collect(&places[i], UINT32_MAX);
+    restore(mode);
     pthread_mutex_unlock(&lock);
     errno = saved;
 }
