@@ -11,6 +11,7 @@
 
 xrt_error cudaSetDevice(int device);
 xrt_error cudaDeviceSynchronize(void);
+xrt_error cudaDeviceReset(void);
 xrt_error cudaMalloc(void **pointer, size_t bytes);
 xrt_error cudaFree(void *pointer);
 xrt_error cudaMallocHost(void **pointer, size_t bytes);
