@@ -50,7 +50,7 @@ static struct {
     FUNCTIONS(DECLARE)
 } driver;
 
-bool xfs_event_on;
+atomic_bool xfs_event_on;
 int (*xfs_event_capturing)(void);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
@@ -70,7 +70,7 @@ bool xfs_event_start(void)
     driver.field = (__typeof__(driver.field))xfs_driver_symbol(name);                              \
     all = all && driver.field != NULL;
     FUNCTIONS(LOOK_UP)
-    xfs_event_on = all;
+    atomic_store_explicit(&xfs_event_on, all, memory_order_release);
     return all;
 }
 
@@ -125,12 +125,13 @@ static struct place *make_place(xcu_context context)
         return NULL;
     *p = (struct place){.context = context};
     p->last = &p->first;
-    if (driver.stream_create(&p->stream, NON_BLOCKING) != XCU_SUCCESS ||
-        driver.create(&p->bases[0], 0) != XCU_SUCCESS ||
-        driver.create(&p->bases[1], 0) != XCU_SUCCESS)
-        return NULL;
     place_count++;
-    set_base(p);
+    if (driver.stream_create(&p->stream, NON_BLOCKING) == XCU_SUCCESS &&
+        driver.create(&p->bases[0], 0) == XCU_SUCCESS &&
+        driver.create(&p->bases[1], 0) == XCU_SUCCESS)
+        set_base(p);
+    else
+        p->made = MOST_PAIRS; /* nothing is timed here; what is asked for once is not asked again */
     return p;
 }
 
@@ -303,7 +304,7 @@ void xfs_event_end_pair(const struct xft_event *copy)
 void xfs_event_collect(void)
 {
     int saved = errno;
-    if (!xfs_event_on || capturing())
+    if (!xfs_event_is_on() || capturing())
         return;
     pthread_mutex_lock(&lock);
     int mode = relax();
@@ -317,7 +318,7 @@ void xfs_event_collect(void)
 /* The pairs' memory is left alone: a thread may be between begin and end. */
 void xfs_event_forget(void)
 {
-    if (!xfs_event_on)
+    if (!xfs_event_is_on())
         return;
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < place_count; i++) {
@@ -352,19 +353,19 @@ static void lose_pending(void)
 void xfs_event_finish(int most_ms)
 {
     struct timespec pause = {0, 1000000};
-    if (!xfs_event_on)
+    if (!xfs_event_is_on())
         return;
     xfs_event_collect();
     for (int ms = 0; pending() && ms < most_ms; ms++) {
         nanosleep(&pause, NULL);
         xfs_event_collect();
     }
-    xfs_event_on = false;
+    atomic_store(&xfs_event_on, false);
     lose_pending();
 }
 
 void xfs_event_after_fork(void)
 {
-    xfs_event_on = false;
+    atomic_store(&xfs_event_on, false);
     at_work = NULL;
 }
