@@ -28,11 +28,13 @@
     X(push, "cuCtxPushCurrent_v2", xcu_result (*)(xcu_context))                                    \
     X(pop, "cuCtxPopCurrent_v2", xcu_result (*)(xcu_context *))
 
-#define DECLARE(field, name, type) __typeof__((type)0) field;
+/* Atomic, since several threads may look them up at once: they store the same addresses. */
+#define DECLARE(field, name, type) _Atomic(__typeof__((type)0)) field;
 static struct {
     QUERIES(DECLARE)
 } driver;
 static atomic_int driver_known;
+#define ENTRY(field) atomic_load_explicit(&driver.field, memory_order_relaxed)
 
 static int ask(void)
 {
@@ -40,8 +42,9 @@ static int ask(void)
         return 1;
     if (xfs_driver_handle() == NULL)
         return 0;
-        /* Several threads may do this at once: they store the same addresses. */
-#define LOOK_UP(field, name, type) driver.field = (__typeof__(driver.field))xfs_driver_symbol(name);
+#define LOOK_UP(field, name, type)                                                                 \
+    atomic_store_explicit(&driver.field, (__typeof__((type)0))xfs_driver_symbol(name),             \
+                          memory_order_relaxed);
     QUERIES(LOOK_UP)
     atomic_store_explicit(&driver_known, 1, memory_order_release);
     return 1;
@@ -50,25 +53,25 @@ static int ask(void)
 int16_t xfs_current_device(void)
 {
     xcu_device device;
-    if (!ask() || !driver.context_device || driver.context_device(&device) != XCU_SUCCESS)
+    if (!ask() || !ENTRY(context_device) || ENTRY(context_device)(&device) != XCU_SUCCESS)
         return XFT_PLACE_UNKNOWN;
     return (int16_t)device;
 }
 
 int16_t xfs_context_device(void *context)
 {
-    if (!ask() || !driver.push || !driver.pop || driver.push(context) != XCU_SUCCESS)
+    if (!ask() || !ENTRY(push) || !ENTRY(pop) || ENTRY(push)(context) != XCU_SUCCESS)
         return XFT_PLACE_UNKNOWN;
     int16_t device = xfs_current_device();
     xcu_context popped;
-    driver.pop(&popped);
+    ENTRY(pop)(&popped);
     return device;
 }
 
 unsigned xfs_array_element_bytes(void *array)
 {
     struct xcu_array_descriptor descriptor = {0};
-    if (!ask() || !driver.array || driver.array(&descriptor, array) != XCU_SUCCESS)
+    if (!ask() || !ENTRY(array) || ENTRY(array)(&descriptor, array) != XCU_SUCCESS)
         return 0;
     return xcu_format_bytes(descriptor.format) * descriptor.channels;
 }
@@ -78,7 +81,7 @@ int xfs_stream_captured(void *stream, int per_thread)
     int status = XCU_CAPTURE_NONE;
     if (!ask())
         return 0;
-    __typeof__(driver.capturing) query = per_thread ? driver.capturing_ptsz : driver.capturing;
+    xcu_result (*query)(xcu_stream, int *) = per_thread ? ENTRY(capturing_ptsz) : ENTRY(capturing);
     return query && query(stream, &status) == XCU_SUCCESS && status == XCU_CAPTURE_ACTIVE;
 }
 
@@ -120,7 +123,7 @@ static struct xfs_place ask_driver(uint64_t address)
     int device = XFT_PLACE_UNKNOWN;
     int which[] = {XCU_PTR_MEMORY_TYPE, XCU_PTR_IS_MANAGED, XCU_PTR_DEVICE_ORDINAL};
     void *values[] = {&type, &managed, &device};
-    if (!ask() || !driver.attributes || driver.attributes(3, which, values, address) != XCU_SUCCESS)
+    if (!ask() || !ENTRY(attributes) || ENTRY(attributes)(3, which, values, address) != XCU_SUCCESS)
         return answer;
     if (managed) {
         answer.memory = XFT_MEM_MANAGED;

@@ -15,7 +15,7 @@ static void waited(struct xfs_frame *f, enum xft_sync what)
     e->kind = XFT_EVENT_SYNC;
     e->aux = what;
     e->device = XFT_PLACE_UNKNOWN;
-    if (__builtin_expect(xfs_event_on, 0))
+    if (__builtin_expect(xfs_event_is_on(), 0))
         xfs_event_collect();
 }
 

@@ -19,12 +19,18 @@
 #ifndef XFS_EVENT_H
 #define XFS_EVENT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "xferscope/cuda_abi.h"
 #include "xferscope/trace.h"
 
-extern bool xfs_event_on; /* set once; cleared in a forked child */
+extern atomic_bool xfs_event_on; /* set once; cleared in a forked child */
+
+static inline bool xfs_event_is_on(void)
+{
+    return atomic_load_explicit(&xfs_event_on, memory_order_acquire);
+}
 
 /* False when the driver lacks a function that this needs. */
 bool xfs_event_start(void);
@@ -38,12 +44,12 @@ XFS_SELDOM void xfs_event_begin_pair(xcu_stream stream, bool per_thread);
 XFS_SELDOM void xfs_event_end_pair(const struct xft_event *copy);
 static inline void xfs_event_copy_begins(xcu_stream stream, unsigned flags)
 {
-    if (__builtin_expect(xfs_event_on, 0))
+    if (__builtin_expect(xfs_event_is_on(), 0))
         xfs_event_begin_pair(stream, (flags & XFT_PER_THREAD) != 0);
 }
 static inline void xfs_event_copy_ends(const struct xft_event *copy)
 {
-    if (__builtin_expect(xfs_event_on, 0))
+    if (__builtin_expect(xfs_event_is_on(), 0))
         xfs_event_end_pair(copy);
 }
 

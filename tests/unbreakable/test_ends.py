@@ -46,7 +46,7 @@ class Ends(Bench):
             "XFERSCOPE_STACKS": dice.choice("01"),
             "XFERSCOPE_CONTENT": dice.choice(("off", "off", "sampled", "whole")),
             "XFERSCOPE_CONTENT_SHARE": dice.choice("05"),
-            "XFERSCOPE_TIMING": dice.choice(("auto", "host")),
+            "XFERSCOPE_TIMING": dice.choice(("auto", "host", "event")),
         }
 
     def kill_from_outside(self, dice):

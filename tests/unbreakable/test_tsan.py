@@ -43,10 +43,10 @@ class Whole(Bench):
         done = 0
         for _ in range(tries(1, 10)):
             for stacks in "01":
-                for buffer, content in (("256M", "whole"), ("1K", "off")):
+                for buffer, content, timing in (("256M", "whole", "auto"), ("1K", "off", "event")):
                     settings = {
                         "XFERSCOPE_STACKS": stacks, "XFERSCOPE_BUFFER": buffer,
-                        "XFERSCOPE_CONTENT": content, "XFERSCOPE_CONTENT_SHARE": "0",
+                        "XFERSCOPE_CONTENT": content, "XFERSCOPE_CONTENT_SHARE": "0", "XFERSCOPE_TIMING": timing,
                     }
                     self.check(self.storm(64, "done", 300, **settings), 0)
                     copies = check_told(self, self.folder / "run.xft", self.told, "exact", str(settings))
