@@ -5,7 +5,8 @@
  * for many copies. A call's copy is the first with its id and its number of bytes that did not end
  * before the call was made; without one, the first several up to that number of bytes (a batch, a
  * staged copy), timed from the first one's start to the last one's end. Each copy serves one call.
- * A copy between devices without peer access has two, each of all its bytes: to the host and from it.
+ * A copy between devices without peer access has two, each of all its bytes: to the host and from
+ * it.
  */
 #ifndef XFA_JOIN_H
 #define XFA_JOIN_H

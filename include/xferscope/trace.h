@@ -172,8 +172,8 @@ enum xft_event_flags {
     XFT_CAPTURED = 2,   /* recorded into a graph: nothing moved; bytes is what a launch moves */
     XFT_FAILED = 4,     /* the call returned an error (status): nothing is known to have moved */
     XFT_PER_THREAD = 8, /* the per-thread default stream variant (_ptds, _ptsz) */
-    XFT_GUESSED = 16,   /* the direction is not the pointers': taken from the call's kind argument, or
-                           an end is managed memory, which counts as device memory */
+    XFT_GUESSED = 16, /* the direction is not the pointers': taken from the call's kind argument, or
+                         an end is managed memory, which counts as device memory */
     XFT_STREAM_KNOWN = 32, /* stream holds the handle passed; else the default stream was meant */
     XFT_GRAPH = 64, /* a copy node of a launched graph: call, times and stack are the launch's */
     XFT_PEER_ACCESS = 128, /* P2P: peer access was on between the two, as far as calls tell (memory

@@ -4,8 +4,8 @@
  * All of it is in one struct that lives as long as the process; a forked child forgets the pointer
  * and starts with another one, so no lock or count of the parent is ever met.
  *
- * Locks, in the order in which they may be taken: lanes.lock, or stacks.lock, or names.lock, or pack_lock; then
- * file.lock.
+ * Locks, in the order in which they may be taken: lanes.lock, or stacks.lock, or names.lock, or
+ * pack_lock; then file.lock.
  */
 #ifndef XFS_RECORDER_H
 #define XFS_RECORDER_H

@@ -249,7 +249,7 @@ static void write_header(struct job *job)
 
 static void write_all(struct job *job)
 {
-    static const enum xft_segment_type lists[] = {XFT_SEG_META, XFT_SEG_CALLS, XFT_SEG_MODULES,
+    static const enum xft_segment_type lists[] = {XFT_SEG_META,   XFT_SEG_CALLS,   XFT_SEG_MODULES,
                                                   XFT_SEG_STACKS, XFT_SEG_SYMBOLS, XFT_SEG_NAMES};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         write_lists(job, lists[i]);

@@ -1,7 +1,7 @@
 /*
- * Managed memory: what the host and the device touch in turn, and what is prefetched. Prints the bytes
- * that have to move each way at least, and the kernels. On the simulated GPU the host tells what it
- * touches (docs/simgpu.md).
+ * Managed memory: what the host and the device touch in turn, and what is prefetched. Prints the
+ * bytes that have to move each way at least, and the kernels. On the simulated GPU the host tells
+ * what it touches (docs/simgpu.md).
  *
  * usage: managed [MIB]      at most 1024
  */

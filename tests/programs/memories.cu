@@ -78,7 +78,8 @@ static void host_kinds(void)
 }
 
 /* Managed memory counts as the device's, wherever its pages lie and whatever the kind says. */
-static void copy_managed(const char *direction, void *dst, const void *src, enum cudaMemcpyKind kind)
+static void copy_managed(const char *direction, void *dst, const void *src,
+                         enum cudaMemcpyKind kind)
 {
     check(cudaMemcpy(dst, src, N, kind), "managed memory");
     printf("%s 1 %d managed memory, kind %d\n", direction, N, (int)kind);
