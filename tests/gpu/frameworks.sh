@@ -17,6 +17,10 @@ trap 'rm -rf "$scratch"' EXIT
 links=$(missing_libraries "$build" "$scratch/libraries")
 [[ -z $links ]] || export LD_LIBRARY_PATH=$links${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 gpus=$(nvidia-smi --list-gpus 2>/dev/null | wc -l)
+if [[ -v CUDA_VISIBLE_DEVICES ]]; then # those that the programs will see
+    IFS=, read -ra seen <<<"$CUDA_VISIBLE_DEVICES"
+    ((gpus <= ${#seen[@]})) || gpus=${#seen[@]}
+fi
 
 ran=0 failed=0
 compare() { # title options... -- command...
