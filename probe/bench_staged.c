@@ -102,9 +102,9 @@ static int copy_peer(struct xfp_session *s, void *what, double *ns)
     return xfp_check(s, result ? result : done, "copying between the GPUs");
 }
 
-/* Median of one way of copying g->bytes, 0 when interrupted; checks the data if asked. */
+/* Times one way of copying g->bytes, the median is 0 when interrupted; checks the data if asked. */
 static int measure(struct xfp_session *s, struct stage *g, xfp_once *go, uint64_t slice, bool check,
-                   double *ns)
+                   double *ns, struct xfp_spread *spread)
 {
     struct xfp_point point = {0};
 
@@ -114,6 +114,7 @@ static int measure(struct xfp_session *s, struct stage *g, xfp_once *go, uint64_
     if (xfp_repeat(s, go, g, slice, &point))
         return -1;
     *ns = point.n ? point.median_ns : 0;
+    *spread = xfp_spread_of(&point);
     return check ? xfp_buffer_verify(s, &g->dst, &g->src, g->bytes) : 0;
 }
 
@@ -143,7 +144,8 @@ static size_t list_cells(const struct xfp_session *s, size_t bytes, struct xfp_s
             bool needed = size == LEAST_BUFFER_BYTES || size < bytes;
 
             if (needed && (n == 2 || n / (uint32_t)step * size < bytes))
-                cells[count++] = (struct xfp_staged_cell){bytes, size, n, 0};
+                cells[count++] =
+                    (struct xfp_staged_cell){.bytes = bytes, .buffer_bytes = size, .buffers = n};
         }
     return count;
 }
@@ -160,16 +162,18 @@ static void use_ring(struct stage *g, size_t bytes, size_t buffer_bytes, size_t 
 static int try_two_streams(struct xfp_session *s, struct stage *g, uint64_t slice,
                            struct xfp_staged_point *p)
 {
+    struct xfp_spread spread;
     double ns = 0;
 
     if (p->buffer_bytes >= p->bytes)
         return 0;
     use_ring(g, p->bytes, p->buffer_bytes, p->buffers);
     g->streams = STREAMS;
-    if (measure(s, g, copy_staged, slice, p->bytes <= MOST_CHECKED_BYTES, &ns))
+    if (measure(s, g, copy_staged, slice, p->bytes <= MOST_CHECKED_BYTES, &ns, &spread))
         return -1;
     if (ns > 0 && ns < p->adaptive_ns) {
         p->adaptive_ns = ns;
+        p->adaptive = spread;
         p->streams = STREAMS;
     }
     return 0;
@@ -183,12 +187,14 @@ static int measure_grid(struct xfp_session *s, struct stage *g, struct xfp_stage
         struct xfp_staged_cell *cell = &cells[i];
 
         use_ring(g, cell->bytes, cell->buffer_bytes, cell->buffers);
-        if (measure(s, g, copy_staged, slice, cell->bytes <= MOST_CHECKED_BYTES, &cell->median_ns))
+        if (measure(s, g, copy_staged, slice, cell->bytes <= MOST_CHECKED_BYTES, &cell->median_ns,
+                    &cell->spread))
             return -1;
         if (!(cell->median_ns > 0))
             return 0; /* interrupted */
         if (!i || cell->median_ns < p->adaptive_ns) {
             p->adaptive_ns = cell->median_ns;
+            p->adaptive = cell->spread;
             p->buffers = cell->buffers;
             p->buffer_bytes = cell->buffer_bytes;
         }
@@ -206,12 +212,12 @@ static int measure_size(struct xfp_session *s, struct stage *g, size_t bytes, ui
     *p = (struct xfp_staged_point){.bytes = bytes};
     *count = list_cells(s, bytes, cells);
     use_ring(g, bytes, bytes, 1);
-    bad = measure(s, g, copy_peer, slice / 8, true, &p->peer_ns);
+    bad = measure(s, g, copy_peer, slice / 8, true, &p->peer_ns, &p->peer);
     if (!bad)
-        bad = measure(s, g, copy_staged, slice / 8, true, &p->unpipelined_ns);
+        bad = measure(s, g, copy_staged, slice / 8, true, &p->unpipelined_ns, &p->unpipelined);
     use_ring(g, bytes, XFP_STAGED_BUFFER_BYTES, XFP_STAGED_BUFFERS);
     if (!bad)
-        bad = measure(s, g, copy_staged, slice / 8, true, &p->pipelined_ns);
+        bad = measure(s, g, copy_staged, slice / 8, true, &p->pipelined_ns, &p->pipelined);
     if (!bad)
         bad = measure_grid(s, g, cells, *count, slice / 2 / (*count + 1), p);
     return bad ? bad : check_chosen(s, g, p);

@@ -148,6 +148,8 @@ static int measure_point(struct xfp_session *s, struct lanes *l, uint64_t slice,
         return -1;
     p->n = point.n;
     p->median_ns = point.median_ns;
+    p->min_ns = point.min_ns;
+    p->max_ns = point.max_ns;
     p->ci_low_ns = point.ci_low_ns;
     p->ci_high_ns = point.ci_high_ns;
     return check ? xfp_buffer_verify(s, l->copy.dst, l->copy.src->host ? l->copy.dst : l->copy.src,
@@ -320,7 +322,8 @@ static int run_overlap(struct xfp_session *s, void *what, double *ns)
     return xfp_check(s, result ? result : done, "copying in both directions");
 }
 
-static int time_overlap(struct xfp_session *s, struct overlap *o, bool h2d, bool d2h, double *ns)
+static int time_overlap(struct xfp_session *s, struct overlap *o, bool h2d, bool d2h, double *ns,
+                        struct xfp_spread *spread)
 {
     struct xfp_point point = {0};
 
@@ -329,6 +332,7 @@ static int time_overlap(struct xfp_session *s, struct overlap *o, bool h2d, bool
     if (xfp_repeat(s, run_overlap, o, xfp_step_ns(s, 3), &point))
         return -1;
     *ns = point.n ? point.median_ns : 0;
+    *spread = xfp_spread_of(&point);
     return 0;
 }
 
@@ -427,9 +431,10 @@ static int run_categories(struct xfp_session *s, const struct xfp_bench *bench,
                         .bytes = most < OVERLAP_BYTES ? most : OVERLAP_BYTES};
     struct xfp_overlap r = {.device = bench->dst.device, .bytes = o.bytes};
     double sum, longer;
-    int bad = open_overlap(s, &o, bench) || time_overlap(s, &o, true, false, &r.h2d_ns) ||
-              time_overlap(s, &o, false, true, &r.d2h_ns) ||
-              time_overlap(s, &o, true, true, &r.both_ns) || find_implicit(s, &o, &r.implicit_sync);
+    int bad = open_overlap(s, &o, bench) || time_overlap(s, &o, true, false, &r.h2d_ns, &r.h2d) ||
+              time_overlap(s, &o, false, true, &r.d2h_ns, &r.d2h) ||
+              time_overlap(s, &o, true, true, &r.both_ns, &r.both) ||
+              find_implicit(s, &o, &r.implicit_sync);
 
     close_overlap(s, &o);
     if (bad || !(r.h2d_ns > 0 && r.d2h_ns > 0 && r.both_ns > 0))

@@ -29,6 +29,12 @@ const struct xfp_staged_point *xfp_staged_at(const struct xfp_staged *staged, ui
     return best;
 }
 
+struct xfp_spread xfp_spread_of(const struct xfp_point *point)
+{
+    return (struct xfp_spread){point->n, point->min_ns, point->max_ns, point->ci_low_ns,
+                               point->ci_high_ns};
+}
+
 int xfp_overlap_category(bool implicit_sync, int copy_engines)
 {
     if (implicit_sync)

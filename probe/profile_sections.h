@@ -40,6 +40,9 @@ int xfp_add_overlap(struct xfp_profile *profile, struct xfp_overlap *item);
 struct xfp_fit xfp_fit_streams(const struct xfp_stream_point *points, size_t count,
                                uint64_t first_bytes, double first_ns);
 
+/* What a point says besides its median. */
+struct xfp_spread xfp_spread_of(const struct xfp_point *point);
+
 /* Section IV: 1, 2 or 3; 0 for a GPU that is none of them. */
 int xfp_overlap_category(bool implicit_sync, int copy_engines);
 

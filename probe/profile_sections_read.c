@@ -105,25 +105,58 @@ static int make_room(struct place *at, const json_t *array, size_t most, size_t 
     return *items ? 0 : fail(at, "out of memory");
 }
 
-static int read_point(struct place *at, const json_t *object, struct xfp_point *p)
+/* What lies about the median: the median itself when it is not there. */
+static int read_limits(struct place *at, const json_t *object, json_int_t n, double median_ns,
+                       struct xfp_point *p)
 {
-    json_int_t bytes, n = 1;
     json_error_t why;
 
-    if (UNPACK(at, object, "{s:I, s?I, s:F}", "bytes", &bytes, "n", &n, "median_ns", &p->median_ns))
-        return -1;
+    p->median_ns = median_ns;
     p->min_ns = p->max_ns = p->ci_low_ns = p->ci_high_ns = p->median_ns;
     if (UNPACK(at, object, "{s?F, s?F, s?F, s?F}", "min_ns", &p->min_ns, "max_ns", &p->max_ns,
                "ci_low_ns", &p->ci_low_ns, "ci_high_ns", &p->ci_high_ns))
         return -1;
-    if (bytes < 1 || n < 1 || n > UINT32_MAX || !is_time(p->median_ns))
-        return fail(at, "bytes, n and median_ns must be above 0");
+    if (n < 1 || n > UINT32_MAX || !is_time(median_ns))
+        return fail(at, "n and median_ns must be above 0");
     if (!(p->ci_low_ns > 0 && p->ci_low_ns <= p->median_ns && p->ci_high_ns >= p->median_ns &&
           is_time(p->ci_high_ns) && p->min_ns > 0 && p->min_ns <= p->median_ns &&
           p->max_ns >= p->median_ns && is_time(p->max_ns)))
         return fail(at, "median_ns is not within its limits");
-    p->bytes = (uint64_t)bytes;
     p->n = (uint32_t)n;
+    return 0;
+}
+
+static int read_point(struct place *at, const json_t *object, struct xfp_point *p)
+{
+    json_int_t bytes, n = 1;
+    double median;
+    json_error_t why;
+
+    if (UNPACK(at, object, "{s:I, s?I, s:F}", "bytes", &bytes, "n", &n, "median_ns", &median))
+        return -1;
+    if (bytes < 1)
+        return fail(at, "bytes must be above 0");
+    p->bytes = (uint64_t)bytes;
+    return read_limits(at, object, n, median, p);
+}
+
+/* An object's statistics, about a median that is told elsewhere; no object, or no n: not told. */
+static int read_spread(struct place *at, const json_t *object, double median_ns,
+                       struct xfp_spread *spread)
+{
+    struct xfp_point p = {0};
+    json_int_t n = 0;
+    json_error_t why;
+
+    if (!object || json_is_null(object))
+        return 0;
+    if (UNPACK(at, object, "{s?I}", "n", &n))
+        return -1;
+    if (!json_object_get(object, "n"))
+        return 0;
+    if (read_limits(at, object, n, median_ns, &p))
+        return -1;
+    *spread = xfp_spread_of(&p);
     return 0;
 }
 
@@ -177,8 +210,16 @@ static int read_stream_point(struct place *at, const json_t *object, struct xfp_
         return -1;
     if (streams < 1 || streams > UINT32_MAX)
         return fail(at, "streams: must be above 0");
-    *p = (struct xfp_stream_point){common.bytes,     (uint32_t)streams, common.n,
-                                   common.median_ns, common.ci_low_ns,  common.ci_high_ns};
+    *p = (struct xfp_stream_point){.bytes = common.bytes,
+                                   .streams = (uint32_t)streams,
+                                   .n = common.n,
+                                   .median_ns = common.median_ns,
+                                   .ci_low_ns = common.ci_low_ns,
+                                   .ci_high_ns = common.ci_high_ns};
+    if (json_object_get(object, "min_ns"))
+        p->min_ns = common.min_ns;
+    if (json_object_get(object, "max_ns"))
+        p->max_ns = common.max_ns;
     return 0;
 }
 
@@ -205,6 +246,19 @@ static int read_streams(struct place *at, const json_t *object, struct xfp_profi
     return 0;
 }
 
+static int read_staged_spreads(struct place *at, const json_t *object, struct xfp_staged_point *p)
+{
+    return read_spread(at, json_object_get(object, "peer"), p->peer_ns, &p->peer) ||
+                   read_spread(at, json_object_get(object, "unpipelined"), p->unpipelined_ns,
+                               &p->unpipelined) ||
+                   read_spread(at, json_object_get(object, "pipelined"), p->pipelined_ns,
+                               &p->pipelined) ||
+                   read_spread(at, json_object_get(object, "adaptive"), p->adaptive_ns,
+                               &p->adaptive)
+               ? -1
+               : 0;
+}
+
 static int read_staged_point(struct place *at, const json_t *object, struct xfp_staged_point *p)
 {
     json_int_t bytes, buffers, size, streams = 1;
@@ -224,7 +278,7 @@ static int read_staged_point(struct place *at, const json_t *object, struct xfp_
     p->buffer_bytes = (uint64_t)size;
     p->buffers = (uint32_t)buffers;
     p->streams = (uint32_t)streams;
-    return 0;
+    return read_staged_spreads(at, object, p);
 }
 
 static int read_cell(struct place *at, const json_t *object, struct xfp_staged_cell *cell)
@@ -240,7 +294,7 @@ static int read_cell(struct place *at, const json_t *object, struct xfp_staged_c
     cell->bytes = (uint64_t)bytes;
     cell->buffer_bytes = (uint64_t)size;
     cell->buffers = (uint32_t)buffers;
-    return 0;
+    return read_spread(at, object, cell->median_ns, &cell->spread);
 }
 
 static int read_staged(struct place *at, const json_t *object, struct xfp_profile *profile)
@@ -295,7 +349,11 @@ static int read_overlap(struct place *at, const json_t *object, struct xfp_profi
         c->category < 0 || c->category > 3 || !is_time(c->h2d_ns) || !is_time(c->d2h_ns) ||
         !is_time(c->both_ns))
         return fail(at, "a figure is out of range");
-    return 0;
+    return read_spread(at, json_object_get(object, "h2d"), c->h2d_ns, &c->h2d) ||
+                   read_spread(at, json_object_get(object, "d2h"), c->d2h_ns, &c->d2h) ||
+                   read_spread(at, json_object_get(object, "both"), c->both_ns, &c->both)
+               ? -1
+               : 0;
 }
 
 /* One section: an array under its key, or nothing. */

@@ -25,6 +25,41 @@ static json_t *append(json_t *array, json_t *value)
     return NULL;
 }
 
+/* Adds a time that is told. */
+static json_t *with_time(json_t *object, const char *key, double ns)
+{
+    if (!object || !(ns > 0) || !json_object_set_new(object, key, json_real(ns)))
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* Adds the object's statistics, if they are told; frees it and gives NULL when that fails. */
+static json_t *with_spread(json_t *object, const struct xfp_spread *s)
+{
+    json_t *more = NULL;
+
+    if (!object || !s->n)
+        return object;
+    more = json_pack("{sI sf sf sf sf}", "n", (json_int_t)s->n, "min_ns", s->min_ns, "max_ns",
+                     s->max_ns, "ci_low_ns", s->ci_low_ns, "ci_high_ns", s->ci_high_ns);
+    if (!more || json_object_update(object, more)) {
+        json_decref(object);
+        object = NULL;
+    }
+    json_decref(more);
+    return object;
+}
+
+/* The same under a key of its own. */
+static json_t *with_spread_of(json_t *object, const char *key, const struct xfp_spread *s)
+{
+    if (!object || !s->n || !json_object_set_new(object, key, with_spread(json_object(), s)))
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
 static json_t *pack_concurrent(const struct xfp_concurrent *c)
 {
     json_t *flows = json_array(), *points = json_array();
@@ -52,10 +87,13 @@ static json_t *pack_streams(const struct xfp_streams *c)
     for (size_t i = 0; i < c->point_count; i++) {
         const struct xfp_stream_point *p = &c->points[i];
 
-        points = append(points, json_pack("{sI sI sI sf sf sf}", "bytes", (json_int_t)p->bytes,
-                                          "streams", (json_int_t)p->streams, "n", (json_int_t)p->n,
-                                          "median_ns", p->median_ns, "ci_low_ns", p->ci_low_ns,
-                                          "ci_high_ns", p->ci_high_ns));
+        json_t *point =
+            json_pack("{sI sI sI sf sf sf}", "bytes", (json_int_t)p->bytes, "streams",
+                      (json_int_t)p->streams, "n", (json_int_t)p->n, "median_ns", p->median_ns,
+                      "ci_low_ns", p->ci_low_ns, "ci_high_ns", p->ci_high_ns);
+
+        point = with_time(point, "min_ns", p->min_ns);
+        points = append(points, with_time(point, "max_ns", p->max_ns));
     }
     return json_pack("{ss ss so so s{sf so sf sf} so}", "name", c->name, "direction",
                      xft_direction_word(c->direction), "src", place(&c->src), "dst", place(&c->dst),
@@ -63,25 +101,37 @@ static json_t *pack_streams(const struct xfp_streams *c)
                      fit->G_ns_per_byte, "max_error", fit->max_error, "points", points);
 }
 
+static json_t *pack_staged_point(const struct xfp_staged_point *p)
+{
+    json_t *point =
+        json_pack("{sI sf sf sf sf sI sI sI}", "bytes", (json_int_t)p->bytes, "peer_ns", p->peer_ns,
+                  "unpipelined_ns", p->unpipelined_ns, "pipelined_ns", p->pipelined_ns,
+                  "adaptive_ns", p->adaptive_ns, "buffers", (json_int_t)p->buffers, "buffer_bytes",
+                  (json_int_t)p->buffer_bytes, "streams", (json_int_t)p->streams);
+
+    point = with_spread_of(point, "peer", &p->peer);
+    point = with_spread_of(point, "unpipelined", &p->unpipelined);
+    point = with_spread_of(point, "pipelined", &p->pipelined);
+    return with_spread_of(point, "adaptive", &p->adaptive);
+}
+
+static json_t *pack_cell(const struct xfp_staged_cell *cell)
+{
+    json_t *object = json_pack("{sI sI sI sf}", "bytes", (json_int_t)cell->bytes, "buffers",
+                               (json_int_t)cell->buffers, "buffer_bytes",
+                               (json_int_t)cell->buffer_bytes, "median_ns", cell->median_ns);
+
+    return with_spread(object, &cell->spread);
+}
+
 static json_t *pack_staged(const struct xfp_staged *c)
 {
     json_t *points = json_array(), *cells = json_array();
 
-    for (size_t i = 0; i < c->point_count; i++) {
-        const struct xfp_staged_point *p = &c->points[i];
-
-        points = append(points,
-                        json_pack("{sI sf sf sf sf sI sI sI}", "bytes", (json_int_t)p->bytes,
-                                  "peer_ns", p->peer_ns, "unpipelined_ns", p->unpipelined_ns,
-                                  "pipelined_ns", p->pipelined_ns, "adaptive_ns", p->adaptive_ns,
-                                  "buffers", (json_int_t)p->buffers, "buffer_bytes",
-                                  (json_int_t)p->buffer_bytes, "streams", (json_int_t)p->streams));
-    }
+    for (size_t i = 0; i < c->point_count; i++)
+        points = append(points, pack_staged_point(&c->points[i]));
     for (size_t i = 0; i < c->cell_count; i++)
-        cells = append(cells, json_pack("{sI sI sI sf}", "bytes", (json_int_t)c->cells[i].bytes,
-                                        "buffers", (json_int_t)c->cells[i].buffers, "buffer_bytes",
-                                        (json_int_t)c->cells[i].buffer_bytes, "median_ns",
-                                        c->cells[i].median_ns));
+        cells = append(cells, pack_cell(&c->cells[i]));
     return json_pack("{ss si si sI so so}", "name", c->name, "src_device", c->src_device,
                      "dst_device", c->dst_device, "hybrid_bytes", (json_int_t)c->hybrid_bytes,
                      "points", points, "cells", cells);
@@ -89,10 +139,14 @@ static json_t *pack_staged(const struct xfp_staged *c)
 
 static json_t *pack_overlap(const struct xfp_overlap *c)
 {
-    return json_pack("{ss si si sb si sI sf sf sf}", "name", c->name, "device", c->device,
-                     "copy_engines", c->copy_engines, "implicit_sync", c->implicit_sync, "category",
-                     c->category, "bytes", (json_int_t)c->bytes, "h2d_ns", c->h2d_ns, "d2h_ns",
-                     c->d2h_ns, "both_ns", c->both_ns);
+    json_t *object = json_pack("{ss si si sb si sI sf sf sf}", "name", c->name, "device", c->device,
+                               "copy_engines", c->copy_engines, "implicit_sync", c->implicit_sync,
+                               "category", c->category, "bytes", (json_int_t)c->bytes, "h2d_ns",
+                               c->h2d_ns, "d2h_ns", c->d2h_ns, "both_ns", c->both_ns);
+
+    object = with_spread_of(object, "h2d", &c->h2d);
+    object = with_spread_of(object, "d2h", &c->d2h);
+    return with_spread_of(object, "both", &c->both);
 }
 
 /* `"key": [` before the first item; a line per item, as jansson orders its keys. */

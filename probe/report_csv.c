@@ -98,6 +98,15 @@ static void set_cost(struct row *r, const struct xfp_cost *c)
     r->ci_high = c->ci_high;
 }
 
+static void set_spread(struct row *r, const struct xfp_spread *s)
+{
+    r->n = s->n;
+    r->min = s->min_ns;
+    r->max = s->max_ns;
+    r->ci_low = s->ci_low_ns;
+    r->ci_high = s->ci_high_ns;
+}
+
 static void print_paths(const struct xfp_profile *profile, FILE *out)
 {
     for (size_t i = 0; i < profile->path_count; i++) {
@@ -183,6 +192,8 @@ static void print_streams(const struct xfp_profile *profile, FILE *out)
                             .streams = p->streams,
                             .n = p->n,
                             .median = p->median_ns,
+                            .min = p->min_ns,
+                            .max = p->max_ns,
                             .ci_low = p->ci_low_ns,
                             .ci_high = p->ci_high_ns};
 
@@ -196,10 +207,11 @@ static void print_staged_point(FILE *out, struct row r, const struct xfp_staged_
     const struct {
         const char *figure;
         double ns;
-    } figures[] = {{"driver", p->peer_ns},
-                   {"2B", p->unpipelined_ns},
-                   {"3B", p->pipelined_ns},
-                   {"4B", p->adaptive_ns}};
+        const struct xfp_spread *spread;
+    } figures[] = {{"driver", p->peer_ns, &p->peer},
+                   {"2B", p->unpipelined_ns, &p->unpipelined},
+                   {"3B", p->pipelined_ns, &p->pipelined},
+                   {"4B", p->adaptive_ns, &p->adaptive}};
 
     r.bytes = r.moved = p->bytes;
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
@@ -207,6 +219,7 @@ static void print_staged_point(FILE *out, struct row r, const struct xfp_staged_
 
         r.figure = figures[i].figure;
         r.median = figures[i].ns;
+        set_spread(&r, figures[i].spread);
         r.buffers = ring ? p->buffers : 0;
         r.buffer_bytes = ring ? p->buffer_bytes : 0;
         r.streams = ring ? p->streams : 0;
@@ -230,6 +243,7 @@ static void print_staged(const struct xfp_profile *profile, FILE *out)
             r.buffers = s->cells[j].buffers;
             r.buffer_bytes = s->cells[j].buffer_bytes;
             r.median = s->cells[j].median_ns;
+            set_spread(&r, &s->cells[j].spread);
             print_row(out, &r);
         }
     }
@@ -243,12 +257,16 @@ static void print_overlap(const struct xfp_profile *profile, FILE *out)
         const struct {
             const char *figure;
             double ns;
+            const struct xfp_spread *spread;
             int ways;
-        } figures[] = {{"h2d", o->h2d_ns, 1}, {"d2h", o->d2h_ns, 1}, {"both", o->both_ns, 2}};
+        } figures[] = {{"h2d", o->h2d_ns, &o->h2d, 1},
+                       {"d2h", o->d2h_ns, &o->d2h, 1},
+                       {"both", o->both_ns, &o->both, 2}};
 
         for (size_t j = 0; j < sizeof(figures) / sizeof(figures[0]); j++) {
             r.figure = figures[j].figure;
             r.median = figures[j].ns;
+            set_spread(&r, figures[j].spread);
             r.moved = o->bytes * (uint64_t)figures[j].ways;
             print_row(out, &r);
         }

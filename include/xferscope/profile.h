@@ -108,6 +108,14 @@ struct xfp_concurrent {
     struct xfp_point *points; /* ascending bytes */
 };
 
+/* How the samples lie about a median that is told beside it; n = 0: not told (profiles from before
+ * it was written), and then all are 0. */
+struct xfp_spread {
+    uint32_t n; /* samples */
+    double min_ns, max_ns;
+    double ci_low_ns, ci_high_ns; /* 95 % confidence interval of the median */
+};
+
 /*
  * One transfer cut into equal parts on several streams, and the model of section V held against
  * it: fit.max_error is the largest relative error over all points (the paper's validation: 16 MB
@@ -118,6 +126,7 @@ struct xfp_stream_point {
     uint32_t streams;
     uint32_t n; /* samples */
     double median_ns, ci_low_ns, ci_high_ns;
+    double min_ns, max_ns; /* 0 = not told */
 };
 
 struct xfp_streams {
@@ -143,6 +152,7 @@ struct xfp_staged_point {
     uint32_t buffers;
     uint32_t streams; /* on each side: 1, or 2 by turns */
     uint64_t buffer_bytes;
+    struct xfp_spread peer, unpipelined, pipelined, adaptive;
 };
 
 #define XFP_STAGED_BUFFERS 4
@@ -153,6 +163,7 @@ struct xfp_staged_cell {
     uint64_t bytes, buffer_bytes;
     uint32_t buffers;
     double median_ns;
+    struct xfp_spread spread;
 };
 
 struct xfp_staged {
@@ -175,6 +186,7 @@ struct xfp_overlap {
     int category;       /* 1, 2 or 3; 0: none of the paper's */
     uint64_t bytes;     /* of each copy below */
     double h2d_ns, d2h_ns, both_ns;
+    struct xfp_spread h2d, d2h, both;
 };
 
 /* A cost that is not a transfer over a path, in the unit of whoever holds it. */

@@ -59,6 +59,21 @@ class Staged(unittest.TestCase):
                               [(c["buffers"], c["buffer_bytes"]) for c in cells
                                if c["median_ns"] == best])
 
+    def spread(self, spread, median, what):
+        self.assertGreaterEqual(spread["n"], 6, what)
+        self.assertLessEqual(spread["min_ns"], spread["ci_low_ns"], what)
+        self.assertLessEqual(spread["ci_low_ns"], median, what)
+        self.assertLessEqual(median, spread["ci_high_ns"], what)
+        self.assertLessEqual(spread["ci_high_ns"], spread["max_ns"], what)
+
+    def test_every_time_has_its_statistics(self):
+        for staged in self.profile["staged"]:
+            for p in staged["points"]:
+                for way in ("peer", "unpipelined", "pipelined", "adaptive"):
+                    self.spread(p[way], p[f"{way}_ns"], f"{staged['name']} {p['bytes']} {way}")
+            for c in staged["cells"]:
+                self.spread(c, c["median_ns"], f"{staged['name']} {c}")
+
     def test_the_grid_is_the_papers(self):
         for staged in self.profile["staged"]:
             largest = [c for c in staged["cells"] if c["bytes"] == 4 << 20]

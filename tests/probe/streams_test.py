@@ -66,6 +66,14 @@ class Streams(unittest.TestCase):
             self.assertLess(abs(worst - fit["max_error"]), 1e-6)
             self.assertLess(worst, 0.01)
 
+    def test_every_point_has_its_statistics(self):
+        for streams in self.profile["streams"]:
+            for p in streams["points"]:
+                self.assertGreaterEqual(p["n"], 6)
+                order = [p[key] for key in ("min_ns", "ci_low_ns", "median_ns", "ci_high_ns",
+                                            "max_ns")]
+                self.assertEqual(order, sorted(order), p)
+
     def test_small_sizes_have_no_such_benchmark(self):
         environment = dict(os.environ, LD_LIBRARY_PATH=SIMGPU)
         run = subprocess.run([PROBE, "--list", "--sizes", "64:8M"], env=environment,
@@ -84,6 +92,11 @@ class Categories(unittest.TestCase):
         found = self.category(2)
         self.assertEqual((found["copy_engines"], found["implicit_sync"], found["category"]),
                          (2, False, 3))
+        for way in ("h2d", "d2h", "both"):
+            self.assertGreaterEqual(found[way]["n"], 6)
+            order = [found[way]["min_ns"], found[way]["ci_low_ns"], found[f"{way}_ns"],
+                     found[way]["ci_high_ns"], found[way]["max_ns"]]
+            self.assertEqual(order, sorted(order), way)
         self.assertLess(found["both_ns"], 1.05 * max(found["h2d_ns"], found["d2h_ns"]))
 
     def test_one_engine(self):
