@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FLOWS = 16, LEAST_BYTES = 64 << 10, LEAD_BYTES = 4096, STEP = 4 };
+enum { MOST_FLOWS = 16, LEAST_BYTES = 64 << 10, STEP = 4 };
 
 struct flow {
     struct xfp_copy copy;
@@ -55,7 +55,7 @@ static xcu_result queue_group(struct xfp_session *s, struct group *g)
     xcu_result result = cu->cuCtxSetCurrent(first->copy.device->context);
 
     if (!result && g->gated)
-        result = xfp_submit_part(cu, &first->copy, 0, LEAD_BYTES, first->stream);
+        result = xfp_submit_lead(cu, &first->copy, g->bytes, first->stream);
     if (!result)
         result = cu->cuEventRecord(g->start, first->stream);
     for (size_t i = 0; i < g->count && !result; i++)

@@ -18,7 +18,6 @@ enum {
     MOST_STREAMS = 256,
     LEAST_BYTES = 16 << 20,
     SHORT_BYTES = 64,
-    LEAD_BYTES = 4096, /* a shorter one needs no copy engine */
     MOST_POINTS = 16 * 9,
     OVERLAP_BYTES = 16 << 20,
     POLL_NS = 50000000, /* a copy of 64 bytes behind a finished kernel takes a thousandth of it */
@@ -81,7 +80,7 @@ static xcu_result queue_parts(struct xfp_session *s, struct lanes *l)
 {
     const struct xfp_driver *cu = s->cu;
     size_t part = l->bytes / l->count, at = next_place(l);
-    xcu_result result = xfp_submit_part(cu, &l->copy, 0, LEAD_BYTES, l->streams[0]);
+    xcu_result result = xfp_submit_lead(cu, &l->copy, LEAST_BYTES, l->streams[0]);
 
     if (!result)
         result = cu->cuEventRecord(l->start, l->streams[0]);

@@ -48,6 +48,19 @@ xcu_result xfp_submit_part(const struct xfp_driver *cu, const struct xfp_copy *c
     return cu->cuMemcpyDtoDAsync(dst, src, bytes, stream);
 }
 
+xcu_result xfp_submit_lead(const struct xfp_driver *cu, const struct xfp_copy *c, size_t bytes,
+                           xcu_stream stream)
+{
+    size_t lead = bytes < LEAD_BYTES ? bytes : LEAD_BYTES, at = c->dst->bytes - lead;
+    struct xfp_buffer end = *c->dst;
+    struct xfp_copy copy = *c;
+
+    end.address += at;
+    end.host += end.host ? at : 0;
+    copy.dst = &end;
+    return xfp_submit_part(cu, &copy, 0, lead, stream);
+}
+
 static xcu_result submit(const struct xfp_driver *cu, const struct xfp_copy *c, size_t bytes)
 {
     return xfp_submit_part(cu, c, 0, bytes, c->device->stream);
@@ -58,30 +71,12 @@ struct batch {
     double device_ns[XFP_MOST_IN_BATCH], host_ns[XFP_MOST_IN_BATCH];
 };
 
-/*
- * The stream comes from the gate, a kernel: a short copy takes it over to the copy engine, so that
- * the first event is recorded there and this change is no part of what is measured. Of the length
- * up to which drivers may do without that engine; from the source's start to the destination's end,
- * so that what it leaves there is neither a cached line of a shorter copy nor the right data.
- */
-static xcu_result lead_in(const struct xfp_driver *cu, const struct xfp_copy *c, size_t bytes)
-{
-    size_t lead = bytes < LEAD_BYTES ? bytes : LEAD_BYTES, at = c->dst->bytes - lead;
-    struct xfp_buffer end = *c->dst;
-    struct xfp_copy copy = *c;
-
-    end.address += at;
-    end.host += end.host ? at : 0;
-    copy.dst = &end;
-    return xfp_submit_part(cu, &copy, 0, lead, c->device->stream);
-}
-
 static xcu_result queue_batch(struct xfp_session *s, const struct xfp_copy *c, size_t bytes,
                               bool gated, struct batch *b)
 {
     const struct xfp_driver *cu = s->cu;
     struct xfp_device *d = c->device;
-    xcu_result result = gated ? lead_in(cu, c, bytes) : XCU_SUCCESS;
+    xcu_result result = gated ? xfp_submit_lead(cu, c, bytes, d->stream) : XCU_SUCCESS;
 
     for (size_t i = 0; i < b->count && !result; i++) {
         uint64_t before, after;
@@ -285,7 +280,7 @@ static int run_burst(struct xfp_session *s, const struct xfp_copy *c, size_t byt
 
     if (gated && xfp_gate_close(s, d))
         return -1;
-    result = gated ? lead_in(cu, c, bytes) : XCU_SUCCESS;
+    result = gated ? xfp_submit_lead(cu, c, bytes, d->stream) : XCU_SUCCESS;
     if (!result)
         result = cu->cuEventRecord(d->events[0], d->stream);
     for (int i = 0; i < BURST && !result; i++)

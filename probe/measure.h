@@ -23,6 +23,16 @@ uint64_t xfp_slice_ns(const struct xfp_session *s);
 xcu_result xfp_submit_part(const struct xfp_driver *cu, const struct xfp_copy *copy, size_t offset,
                            size_t bytes, xcu_stream stream);
 
+/*
+ * Queues what is to stand before the first event when the stream comes from the gate, a kernel: a
+ * short copy takes it over to the copy engine, so that the event is recorded there and this change
+ * is no part of what is measured. Of the length up to which drivers may do without that engine, at
+ * most `bytes`; from the source's start to the destination's end, so that what it leaves is neither
+ * a cached line of a shorter copy nor the right data.
+ */
+xcu_result xfp_submit_lead(const struct xfp_driver *cu, const struct xfp_copy *copy, size_t bytes,
+                           xcu_stream stream);
+
 /* By the rules in force: is the copy's host memory to be out of the caches before it starts? Then
  * every copy has to be measured alone. Flushes its first bytes; nothing may be in flight. */
 bool xfp_flushes(const struct xfp_session *s, const struct xfp_copy *copy);

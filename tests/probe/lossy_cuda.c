@@ -2,8 +2,8 @@
  * The simulated GPU's driver with losses: what LOSSY_CUDA names moves a little less than it was
  * told, and says that all went well. For the benchmarks' looking at their data.
  *
- * LOSSY_CUDA is one of: read, write, chase (kernels), h2d, d2h, h2h, rows, layers, batch, graph
- * (copies).
+ * LOSSY_CUDA is one of: read, write, chase (kernels), h2d, d2h, p2p, h2h, rows, layers, batch,
+ * graph (copies); h2d-start, d2h-start, p2p-start: the first byte of a copy behind a short one.
  * LOSSY_CUDA_DRIVER is the simulated libcuda.so.1.
  */
 #include <dlfcn.h>
@@ -72,20 +72,42 @@ static xcu_result launch(void *function, unsigned gx, unsigned gy, unsigned gz, 
     return call(function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra);
 }
 
+/* What a short copy brought to the same place would hide that the next one lost its start. */
+static size_t start_lost(const char *what, size_t bytes)
+{
+    static bool behind_short;
+    bool is_short = bytes <= 4096, lost = behind_short && !is_short && lossy(what);
+
+    behind_short = is_short;
+    return lost;
+}
+
 static xcu_result h2d(xcu_deviceptr dst, const void *src, size_t bytes, xcu_stream stream)
 {
     xcu_result (*call)(xcu_deviceptr, const void *, size_t, xcu_stream);
+    size_t lost = start_lost("h2d-start", bytes);
 
     *(void **)&call = real("cuMemcpyHtoDAsync_v2");
-    return call(dst, src, bytes - lossy("h2d"), stream);
+    return call(dst + lost, (const char *)src + lost, bytes - lost - lossy("h2d"), stream);
 }
 
 static xcu_result d2h(void *dst, xcu_deviceptr src, size_t bytes, xcu_stream stream)
 {
     xcu_result (*call)(void *, xcu_deviceptr, size_t, xcu_stream);
+    size_t lost = start_lost("d2h-start", bytes);
 
     *(void **)&call = real("cuMemcpyDtoHAsync_v2");
-    return call(dst, src, bytes - lossy("d2h"), stream);
+    return call((char *)dst + lost, src + lost, bytes - lost - lossy("d2h"), stream);
+}
+
+static xcu_result p2p(xcu_deviceptr dst, xcu_context to, xcu_deviceptr src, xcu_context from,
+                      size_t bytes, xcu_stream stream)
+{
+    xcu_result (*call)(xcu_deviceptr, xcu_context, xcu_deviceptr, xcu_context, size_t, xcu_stream);
+    size_t lost = start_lost("p2p-start", bytes);
+
+    *(void **)&call = real("cuMemcpyPeerAsync");
+    return call(dst + lost, to, src + lost, from, bytes - lost - lossy("p2p"), stream);
 }
 
 static xcu_result rows(const struct xcu_memcpy2d *copy, xcu_stream stream)
@@ -145,6 +167,7 @@ static const struct {
     {"cuLaunchKernel", (void *)launch},
     {"cuMemcpyHtoDAsync", (void *)h2d},
     {"cuMemcpyDtoHAsync", (void *)d2h},
+    {"cuMemcpyPeerAsync", (void *)p2p},
     {"cuMemcpy", (void *)h2h},
     {"cuMemcpy2DAsync", (void *)rows},
     {"cuMemcpy3DAsync", (void *)layers},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Several streams and the categories of GPUs, on simulated machines whose figures are known.
 
-usage: streams_test.py PROBE SIMGPU_FOLDER SCHEMA MACHINES_FOLDER
+usage: streams_test.py PROBE SIMGPU_FOLDER LOSSY_FOLDER SCHEMA MACHINES_FOLDER
 """
 import json
 import os
@@ -12,7 +12,7 @@ import unittest
 
 import jsonschema
 
-PROBE, SIMGPU, SCHEMA, MACHINES = sys.argv[1:5]
+PROBE, SIMGPU, LOSSY, SCHEMA, MACHINES = sys.argv[1:6]
 
 
 def load(name):
@@ -34,6 +34,17 @@ def probe(machine, *options):
             raise AssertionError(f"status {run.returncode}: {run.stderr}")
         jsonschema.validate(load(output), load(SCHEMA))
         return load(output)
+
+
+def lossy(loses, name):
+    """Status and words when a driver loses data of this one benchmark."""
+    environment = dict(os.environ, LD_LIBRARY_PATH=LOSSY, XFERSCOPE_SIMGPU_CLOCK="virtual",
+                       XFERSCOPE_SIMGPU_MACHINE="sim-h200", LOSSY_CUDA=loses,
+                       LOSSY_CUDA_DRIVER=os.path.join(SIMGPU, "libcuda.so.1"))
+    run = subprocess.run([PROBE, "--quick", "--sizes", "16M:16M", "--filter", f"^{name}$",
+                          "--format", "json"], env=environment, capture_output=True, text=True,
+                         timeout=300)
+    return run.returncode, run.stderr
 
 
 class Streams(unittest.TestCase):
@@ -106,5 +117,17 @@ class Categories(unittest.TestCase):
         self.assertGreater(found["both_ns"], 0.95 * (found["h2d_ns"] + found["d2h_ns"]))
 
 
+class Losses(unittest.TestCase):
+    """What is lost is seen, also at the start, which the copy before the first event could hide."""
+    def test_wrong_data_is_seen(self):
+        for loses, name in (("h2d", "streams/pinned/h2d/gpu0"),
+                            ("d2h", "streams/pinned/d2h/gpu0")):
+            for part in (loses, f"{loses}-start"):
+                status, words = lossy(part, name)
+                self.assertEqual(status, 1, f"{part} {name}")
+                self.assertIn("wrong data", words, f"{part} {name}")
+            self.assertEqual(lossy("nothing", name)[0], 0, name)
+
+
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[6:]])
