@@ -1,5 +1,6 @@
 /* Managed memory, for people. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report.h"
@@ -73,8 +74,27 @@ static void write_call(const char *when, const struct xfa_managed_call *call, FI
         fprintf(out, "%s%s at %s", when, call->function, call->site->text);
 }
 
+static void write_line(const struct xfa_managed_fault_line *line, int width, FILE *out)
+{
+    char lead[48];
+    char *text = NULL;
+    size_t bytes;
+    FILE *memory = open_memstream(&text, &bytes);
+    if (memory == NULL)
+        return;
+    fputs(line->line->chosen >= 0 ? line->line->text : "a line that is not known", memory);
+    write_call(", after ", &line->before, memory);
+    write_call(", before ", &line->after, memory);
+    if (line->key.tid)
+        fprintf(memory, ", thread %" PRIu64, line->key.tid);
+    snprintf(lead, sizeof lead, "       %" PRIu64 " at ", line->faults);
+    if (fclose(memory) == 0)
+        xfa_write_paragraph(out, lead, text, width);
+    free(text);
+}
+
 static void write_lines(const struct xfa_report_managed *m, const struct xfa_managed_row *row,
-                        FILE *out)
+                        int width, FILE *out)
 {
     size_t shown = 0;
     if (row->figures.host_faults == 0)
@@ -84,19 +104,13 @@ static void write_lines(const struct xfa_report_managed *m, const struct xfa_man
         const struct xfa_managed_fault_line *line = m->line_order[i];
         if (line->key.site != row->identity)
             continue;
-        fprintf(out, "       %" PRIu64 " at %s", line->faults,
-                line->line->chosen >= 0 ? line->line->text : "a line that is not known");
-        write_call(", after ", &line->before, out);
-        write_call(", before ", &line->after, out);
-        if (line->key.tid)
-            fprintf(out, ", thread %" PRIu64, line->key.tid);
-        fputc('\n', out);
+        write_line(line, width, out);
         shown++;
     }
 }
 
 static void write_site(const struct xfa_report_managed *m, const struct xfa_managed_row *row,
-                       FILE *out)
+                       int width, FILE *out)
 {
     const struct xfa_managed_figures *f = &row->figures;
     char text[XFA_UNIT_CHARS];
@@ -107,7 +121,7 @@ static void write_site(const struct xfa_report_managed *m, const struct xfa_mana
         fputs("  memory that no recorded allocation holds (variables declared managed)\n", out);
     write_moved(f, out);
     write_kernels(m, row, out);
-    write_lines(m, row, out);
+    write_lines(m, row, width, out);
 }
 
 void xfa_write_managed(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
@@ -120,7 +134,7 @@ void xfa_write_managed(const struct xfa_report *report, const struct xfa_view *v
     if (m->why)
         fprintf(out, "  not recorded in every process: %s\n", m->why);
     for (size_t i = 0; i < shown; i++)
-        write_site(m, m->order[i], out);
+        write_site(m, m->order[i], view->width, out);
     if (shown < m->rows.count)
         fprintf(out, "  ... and %zu more (--top 0 shows all)\n", m->rows.count - shown);
     if (m->beyond)

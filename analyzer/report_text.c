@@ -20,8 +20,7 @@ static void field(FILE *out, const char *name, const char *text)
         fprintf(out, "  %-12s %s\n", name, text);
 }
 
-/* Words of text on lines of at most `width` columns, each line after `indent` spaces. */
-static void paragraph(FILE *out, const char *lead, const char *text, int width)
+void xfa_write_paragraph(FILE *out, const char *lead, const char *text, int width)
 {
     int indent = (int)strlen(lead), column = indent;
     fputs(lead, out);
@@ -147,10 +146,14 @@ static void write_content(const struct xfa_report *report, FILE *out)
         fprintf(out, "  %-12s not hashed: %s\n", "contents", content->why);
     if (!content->whole && !content->sampled)
         return;
-    fprintf(out, "  %-12s %" PRIu64 " hashed (%" PRIu64 " by samples), %s%" PRIu64 " not; took %s",
-            "contents", content->hashes, content->by_sample,
-            content->skipped_unknown ? "at least " : "", content->skipped,
-            xfa_time_text(took, content->ns));
+    fprintf(out, "  %-12s %" PRIu64 " hashed (%" PRIu64 " by samples), ", "contents",
+            content->hashes, content->by_sample);
+    if (content->skipped_unknown && content->skipped == 0)
+        fputs("not known how many were not", out);
+    else
+        fprintf(out, "%s%" PRIu64 " not", content->skipped_unknown ? "at least " : "",
+                content->skipped);
+    fprintf(out, "; took %s", xfa_time_text(took, content->ns));
     if (wall > 0 && !report->run.simulated) /* that clock stands still meanwhile */
         fprintf(out, ", %.2g %% of the run", content->ns / wall * 100);
     fputc('\n', out);
@@ -228,10 +231,10 @@ static void write_machine(const struct xfa_report *report, int width, FILE *out)
     if (report->match == XFA_MATCH_UNKNOWN)
         field(out, "note", "whether it is the machine of the run cannot be told from the trace");
     if (report->mismatch)
-        paragraph(out, "  WARNING      ", report->mismatch, width);
+        xfa_write_paragraph(out, "  WARNING      ", report->mismatch, width);
     for (size_t i = 0; i < profile->warning_count; i++) {
         char *warning = xfa_clean(profile->warnings[i], strlen(profile->warnings[i]));
-        paragraph(out, "  note         ", warning, width);
+        xfa_write_paragraph(out, "  note         ", warning, width);
         free(warning);
     }
     free(host);
@@ -383,14 +386,16 @@ static void write_legend(const struct xfa_report *report, int width, FILE *out)
         unknown = unknown || isnan(xfa_lost_ns(&report->order[i]->figures));
     }
     if (host)
-        paragraph(out, "  >=  ",
-                  "from the host's time in a blocking call, which includes waiting for earlier "
-                  "work: at least this was achieved, at most this was lost",
-                  width);
+        xfa_write_paragraph(
+            out, "  >=  ",
+            "from the host's time in a blocking call, which includes waiting for earlier "
+            "work: at least this was achieved, at most this was lost",
+            width);
     if (unknown)
-        paragraph(out, "  -   ", "not known", width);
+        xfa_write_paragraph(out, "  -   ", "not known", width);
     if (report->match == XFA_MATCH_NO)
-        paragraph(out, "  *   ", "of another machine than the run's, see the warning above", width);
+        xfa_write_paragraph(out, "  *   ",
+                            "of another machine than the run's, see the warning above", width);
 }
 
 /* ---- findings ------------------------------------------------------------------------- */
@@ -429,8 +434,8 @@ static void write_finding(const struct xfa_finding *finding, size_t number, int 
         fprintf(out, ", achievable %s GB/s", xfa_gbps_text(best, achievable));
     fputc('\n', out);
     write_sites(finding, out);
-    paragraph(out, "     fix ", finding->fix, width);
-    paragraph(out, "     lost = ", finding->note, width);
+    xfa_write_paragraph(out, "     fix ", finding->fix, width);
+    xfa_write_paragraph(out, "     lost = ", finding->note, width);
 }
 
 static void write_findings(const struct xfa_report *report, int width, FILE *out)

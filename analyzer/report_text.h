@@ -13,4 +13,8 @@ void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *vi
 /* Nothing when the driver moved no managed memory and none was asked for in vain. */
 void xfa_write_managed(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 
+/* Words of text on lines of at most `width` columns: the first behind `lead`, the others indented
+ * as far. */
+void xfa_write_paragraph(FILE *out, const char *lead, const char *text, int width);
+
 #endif

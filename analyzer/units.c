@@ -34,6 +34,8 @@ const char *xfa_time_text(char text[XFA_UNIT_CHARS], double ns)
         snprintf(text, XFA_UNIT_CHARS, "-");
         return text;
     }
+    if (fabs(ns) < 0.005) /* what sums of floating point leave over */
+        ns = 0;
     size_t i = 0;
     while (i < 3 && ns < units[i].ns)
         i++;
