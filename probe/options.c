@@ -146,6 +146,7 @@ static int take_file(struct xfp_command *c, int option, const char *value)
         c->first = value;
         return *value ? 0 : usage_error("--compare", "needs two file names");
     default:
+        c->tolerance_said = true;
         return parse_tolerance(value, &c->tolerance)
                    ? 0
                    : usage_error("--tolerance takes percent from 0 to 1000", value);
@@ -216,6 +217,8 @@ static int settle(struct xfp_command *c)
 
     if (c->first && !c->second)
         return usage_error("--compare", "needs two file names");
+    if (c->tolerance_said && !c->first)
+        return usage_error("--tolerance", "goes with --compare");
     if (c->resume && !c->output)
         c->output = whole_name(c);
     if (c->full && (o->quick || c->sized))

@@ -16,7 +16,7 @@ struct xfp_command {
     const char *described;      /* profile to summarise instead of measuring */
     char whole[4096];           /* output, when resuming from a partial profile */
     double tolerance;           /* of a comparison: 0.05 = 5 % */
-    bool list, help, sized, summary, full, flush_said;
+    bool list, help, sized, summary, full, flush_said, tolerance_said;
 };
 
 /* A run that was killed leaves the profile so far in OUTPUT.partial. */

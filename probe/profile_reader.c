@@ -18,8 +18,8 @@ void xfp_refuse(struct xfp_reader *r, const char *key, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    snprintf(r->error, r->error_bytes, "%s: %s%s%s: %s", r->name, r->where,
-             *r->where && *key ? "." : "", key, what);
+    snprintf(r->error, r->error_bytes, "%s: %s%s%s%s%s", r->name, r->where,
+             *r->where && *key ? "." : "", key, *r->where || *key ? ": " : "", what);
 }
 
 /* A terminal must never be driven by the contents of a file. */

@@ -62,7 +62,7 @@ static void hostile_input_is_one_clear_line(void **state)
         struct xfp_profile *p =
             xfp_parse(hostile[i].text, strlen(hostile[i].text), error, sizeof(error));
 
-        if (p || !strstr(error, hostile[i].says) || strchr(error, '\n'))
+        if (p || !strstr(error, hostile[i].says) || strstr(error, ": : ") || strchr(error, '\n'))
             fail_msg("%s: got \"%s\"", hostile[i].text, error);
     }
 }

@@ -255,7 +255,7 @@ class Rules(InFolder):
     def test_options_that_exclude_each_other(self):
         for options in (["--full", "--quick"], ["--full", "--sizes", "64:1K"],
                         ["--paper", "--quick"], ["--tolerance", "x"], ["--tolerance", "-1"],
-                        ["--resume", ""], ["--summary="], ["--compare", "a.json"]):
+                        ["--resume", ""], ["--summary="], ["--compare", "a.json"], ["--tolerance", "5"]):
             run = probe(*options)
             self.assertEqual((run.returncode, run.stderr.count("\n")), (2, 1), options)
 
