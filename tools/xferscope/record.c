@@ -272,9 +272,9 @@ static void say_nothing_recorded(const char *program)
         return;
     }
     fprintf(stderr,
-            "xferscope: no CUDA call was seen, no trace was written; a program that does use CUDA\n"
-            "xferscope: escapes when it is a static executable, is setuid, or is started by %s\n"
-            "xferscope: in a container; `xferscope doctor` checks this machine\n",
+            "xferscope: no CUDA call was seen, no trace was written. A program that does use CUDA\n"
+            "xferscope: escapes when it is static, setuid, or started in another container or on\n"
+            "xferscope: another machine by '%s'; `xferscope doctor` checks this machine\n",
             program);
 }
 
