@@ -283,6 +283,12 @@ static bool on_device(unsigned kind)
            xfa_is_managed_event(kind);
 }
 
+static bool uses_managed(const struct xft_event *event)
+{
+    return event->kind == XFT_EVENT_PREFETCH || event->kind == XFT_EVENT_ADVISE ||
+           (event->kind == XFT_EVENT_ALLOC && event->dst_mem == XFT_MEM_MANAGED);
+}
+
 static void extend(struct xfa_totals *totals, const struct xft_event *event)
 {
     if (event->start_ns && (totals->first_ns == 0 || event->start_ns < totals->first_ns))
@@ -312,6 +318,7 @@ static void sum_batch(void *context, const struct xfa_batch *batch)
         const struct xft_event *event = &batch->events[i];
         pass->totals->kinds[event->kind < XFA_EVENT_KINDS ? event->kind : 0]++;
         pass->totals->managed_moves |= xfa_is_managed_event(event->kind);
+        pass->totals->managed_used |= uses_managed(event);
         if (!on_device(event->kind))
             extend(pass->totals, event);
         if (event->kind == XFT_EVENT_TRANSFER)

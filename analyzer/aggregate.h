@@ -40,6 +40,7 @@ struct xfa_totals {
     struct xfa_phases phases;
     struct xfa_contents contents;
     bool managed_moves;         /* there are migrations or faults */
+    bool managed_used;          /* some was allocated, prefetched or advised on */
     uint64_t first_ns, last_ns; /* host clock of calls, 0 = no events */
 };
 

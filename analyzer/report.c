@@ -294,7 +294,7 @@ void xfa_report_add(struct xfa_report *report, struct xfa_trace *trace)
         take_earlier(report, &known, trace, &totals, class,
                      take_class(report, &known, trace, class));
     }
-    xfa_report_managed_add(report, &known, trace, totals.managed_moves);
+    xfa_report_managed_add(report, &known, trace, &totals);
     xfa_table_free(&known);
     xfa_totals_free(&totals);
     xfa_yardstick_free(&yardstick);

@@ -6,6 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "aggregate.h"
 #include "alloc.h"
 #include "demangle.h"
 #include "report.h"
@@ -142,23 +143,25 @@ static void add_line(const struct adding *a, const struct xfa_managed_line *of_p
     *line = made;
 }
 
-static void take_state(struct xfa_report_managed *managed, const struct xfa_trace *trace)
+static void take_state(struct xfa_report_managed *managed, const struct xfa_trace *trace, bool used)
 {
     const char *state = xfa_trace_meta(trace, "managed");
     const char *why = xfa_trace_meta(trace, "managed.why");
-    managed->on = managed->on || (state && strcmp(state, "on") == 0);
-    managed->off = managed->off || !state || strcmp(state, "on") != 0;
+    bool on = state && strcmp(state, "on") == 0;
+    managed->on = managed->on || on;
+    managed->off = managed->off || !on;
+    managed->unseen = managed->unseen || (used && !on);
     if (why && *why && !managed->why)
         managed->why = xfa_clean(why, strlen(why));
 }
 
 void xfa_report_managed_add(struct xfa_report *report, struct xfa_table *known,
-                            struct xfa_trace *trace, bool moves)
+                            struct xfa_trace *trace, const struct xfa_totals *totals)
 {
     struct adding adding = {report, known, trace};
     struct xfa_managed managed;
-    take_state(&report->managed, trace);
-    if (!moves)
+    take_state(&report->managed, trace, totals->managed_used);
+    if (!totals->managed_moves)
         return;
     xfa_managed_read(&managed, trace);
     for (size_t i = 0; i < managed.sites.count; i++)

@@ -49,17 +49,18 @@ struct xfa_report_managed {
     struct xfa_managed_fault_line **line_order;
     uint64_t beyond;
     bool on, off; /* processes in which it was, and was not, recorded */
+    bool unseen;  /* one of the latter used some */
     char *why;    /* of the first that has one */
 };
 
 struct xfa_report;
 struct xfa_table;
+struct xfa_totals;
 void xfa_report_managed_init(struct xfa_report_managed *managed);
 void xfa_report_managed_free(struct xfa_report_managed *managed);
-/* known: the sites of this trace's stacks (xfa_report_site()). moves: it has migrations or faults.
- */
+/* known: the sites of this trace's stacks (xfa_report_site()). totals: of this trace. */
 void xfa_report_managed_add(struct xfa_report *report, struct xfa_table *known,
-                            struct xfa_trace *trace, bool moves);
+                            struct xfa_trace *trace, const struct xfa_totals *totals);
 void xfa_report_managed_finish(struct xfa_report_managed *managed);
 
 #endif

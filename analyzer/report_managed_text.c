@@ -128,11 +128,12 @@ void xfa_write_managed(const struct xfa_report *report, const struct xfa_view *v
 {
     const struct xfa_report_managed *m = &report->managed;
     size_t shown = view->top && view->top < m->rows.count ? view->top : m->rows.count;
-    if (m->rows.count == 0 && !m->why)
+    const char *why = m->why ? m->why : m->unseen ? "that takes CUPTI, and no --no-managed" : NULL;
+    if (m->rows.count == 0 && !why)
         return;
     fputs("\nManaged memory, by the place that allocated it\n", out);
-    if (m->why)
-        fprintf(out, "  not recorded in every process: %s\n", m->why);
+    if (why)
+        fprintf(out, "  migrations and faults were not recorded in every process: %s\n", why);
     for (size_t i = 0; i < shown; i++)
         write_site(m, m->order[i], view->width, out);
     if (shown < m->rows.count)

@@ -10,7 +10,7 @@ struct xfa_view;
 /* Nothing when the program had no ranges. */
 void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 
-/* Nothing when the driver moved no managed memory and none was asked for in vain. */
+/* Nothing when the driver moved no managed memory, unless that could not be seen. */
 void xfa_write_managed(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 
 /* Words of text on lines of at most `width` columns: the first behind `lead`, the others indented

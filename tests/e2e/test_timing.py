@@ -216,6 +216,8 @@ class Device(Timing):
         _, events = self.recorded("managed_shared", options=["--no-managed"])
         self.assertEqual({event["kind"] for event in events} & {"migration", "fault"}, set())
         self.assertIn("kernel", {event["kind"] for event in events})
+        text = run([XFERSCOPE, "analyze", self.folder / "run.xft"]).stdout.decode()
+        self.assertIn("migrations and faults were not recorded", text)
 
     @needs("kernel_only_shared")
     def test_kernels(self):
