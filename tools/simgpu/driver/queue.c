@@ -324,13 +324,36 @@ static bool gate_closed(const struct sim_op *op)
     return !k->limit || sim_now() < ready_time(op, NULL) + k->limit;
 }
 
-/* Must this wait for something in the queue before `end`, or for the host? */
-static bool must_wait(const struct sim_op *op, const struct sim_op *end)
+/* Is there something in the queue before `end` that this has to follow? */
+static bool follows_queued(const struct sim_op *op, const struct sim_op *end)
 {
     for (const struct sim_op *o = first_op; o && o != end; o = o->next)
         if (tied(o->stream, op->stream))
             return true;
+    return false;
+}
+
+static bool waits_itself(const struct sim_op *op)
+{
     return gate_closed(op) || (op->kind == SIM_OP_WAIT && !op->u.mark->done);
+}
+
+/* A stream that synchronises with no other follows itself alone: no need to go through the queue,
+ * which every call does (hundreds of streams behind one gate would take the cube of their number).
+ */
+static bool must_be_queued(const struct sim_op *op)
+{
+    bool follows = is_blocking(op->stream) ? follows_queued(op, NULL) : op->stream->pending > 0;
+
+    return follows || waits_itself(op);
+}
+
+/* The same for an operation of the queue, after all before it that could run have. */
+static bool must_stay(const struct sim_op *op, uint64_t pass)
+{
+    bool follows = is_blocking(op->stream) ? follows_queued(op, op) : op->stream->stays == pass;
+
+    return follows || waits_itself(op);
 }
 
 static xcu_result enqueue(struct sim_op *op)
@@ -362,7 +385,7 @@ xcu_result sim_submit(struct sim_stream *stream, struct sim_op *op)
     op->next = NULL;
     if (stream->capture)
         return sim_capture_append(stream, op);
-    if (must_wait(op, NULL))
+    if (must_be_queued(op))
         return enqueue(op);
     run(op);
     return XCU_SUCCESS;
@@ -387,13 +410,16 @@ static void dequeue(struct sim_op *op, struct sim_op *before)
 
 void sim_pump(void)
 {
+    static uint64_t pass;
     struct sim_op *op = first_op, *before = NULL, *next;
 
     if (pumping || !op)
         return;
     pumping = true;
+    pass++;
     while (op) {
-        if (must_wait(op, op)) {
+        if (must_stay(op, pass)) {
+            op->stream->stays = pass;
             before = op;
             op = op->next;
             continue;

@@ -96,6 +96,7 @@ struct sim_stream {
     struct sim_engine *tail_engine;
     unsigned pending; /* operations in the queue */
     bool doomed;      /* destroyed once they are done */
+    uint64_t stays;   /* the last pass over the queue in which one of them had to (queue.c) */
     struct sim_capture *capture;
     struct sim_deps deps;
     struct sim_stream *next;
