@@ -305,8 +305,7 @@ struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *t
     for (uint32_t i = 0; stack && i < stack->depth && site->frame_count < MAX_DEPTH; i++)
         frames_of(shelf, site, &capacity, trace, xfa_stack_address(stack, i));
     for (size_t i = 0; i < site->frame_count; i++)
-        site->pytorch = site->pytorch || interpreter(&site->frames[i]) ||
-                        starts(base_name(site->frames[i].module), "libtorch");
+        site->pytorch = site->pytorch || starts(base_name(site->frames[i].module), "libtorch");
     site->chosen = choose(site);
     site->identity = identity(site);
     site->text = site_text(site);

@@ -38,7 +38,7 @@ struct xfa_site {
     struct xfa_frame *frames;
     size_t frame_count;
     int chosen;   /* index into frames; -1: no call stack was recorded */
-    bool pytorch; /* libtorch or a Python interpreter is on the stack */
+    bool pytorch; /* libtorch is on the stack: advice speaks of tensors */
     char *text;   /* one line: function, file:line, or module+offset */
 };
 

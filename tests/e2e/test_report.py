@@ -1,6 +1,7 @@
 """The whole path of tools/demo on the simulated GPU: record, probe, analyze."""
 import json
 import shutil
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -9,6 +10,13 @@ from lab import PROGRAMS, XFERSCOPE, needs, record, report, run
 
 FRAMES = 20
 FRAME_BYTES = 2 << 20
+COPIES_WITH_CTYPES = """
+import ctypes
+cuda, place, data = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p(), bytes(1 << 20)
+assert cuda.cudaMalloc(ctypes.byref(place), len(data)) == 0
+for _ in range(4):
+    assert cuda.cudaMemcpy(place, data, ctypes.c_size_t(len(data)), 1) == 0
+"""
 
 
 @needs("unoptimised_shared")
@@ -64,6 +72,15 @@ class Report(unittest.TestCase):
         self.assertTrue(document["run"]["simulated"])
         self.assertTrue(document["machine"]["simulated"])
         self.assertTrue(document["machine"]["matches"])
+
+    def test_python_without_pytorch_is_not_told_of_tensors(self):
+        program = (sys.executable, "-c", COPIES_WITH_CTYPES)
+        recorded = record(*program, cwd=self.folder, options=["-o", "python"])
+        self.assertEqual(recorded.returncode, 0, recorded.stderr)
+        findings = report(self.folder / "python.xft", "--profile", self.profile)["findings"]
+        fixes = {finding["kind"]: finding["fix"] for finding in findings}
+        self.assertIn("cudaMallocHost()", fixes["pageable-host-memory"])
+        self.assertIn("cudaMemcpyAsync()", fixes["synchronous-transfer"])
 
     def test_text_says_that_the_gpu_is_simulated(self):
         result = run([XFERSCOPE, "analyze", self.trace, "--profile", self.profile])
