@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Analyses the runs recorded on an H200 and holds the reports against expected.json.
 
-The transfers and bytes per direction there are CUPTI's own, counted in the same session (README.md).
+The transfers and bytes per direction there are CUPTI's own, counted in the same run_all.sh (README.md).
 The other figures are what the report gave when the runs were recorded; they follow from the traces
 and the profile alone, so they are the same on every machine.
 
