@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile_json.h"
 #include "progress.h"
 
 /* What is compared, whatever part of the profile it comes from: medians at ascending keys. */
@@ -16,6 +17,7 @@ struct figure {
 
 struct series {
     const char *name;
+    char *own;  /* the same when it is no name of the profile, else NULL */
     bool sized; /* the key is bytes */
     size_t count;
     struct figure *figures;
@@ -83,6 +85,55 @@ static int add_costs(struct all *all, const struct xfp_profile *p)
     return 0;
 }
 
+/* One more figure of the series `name what`, which is the last one or begins. */
+static int add_figure(struct all *all, const char *name, const char *what, uint64_t key,
+                      double median, const struct xfp_spread *spread, size_t most)
+{
+    struct series *s = all->count ? &all->items[all->count - 1] : NULL;
+    char text[XFP_MAX_TEXT + 64];
+
+    snprintf(text, sizeof(text), "%s %s", name, what);
+    if (!s || !s->own || strcmp(s->own, text) != 0) {
+        char *own = strdup(text);
+
+        s = own ? add_series(all, own, true, most) : NULL;
+        if (!s) {
+            free(own);
+            return -1;
+        }
+        s->own = own;
+    }
+    /* told without statistics, a median stands for itself */
+    s->figures[s->count++] = (struct figure){key, median, spread->n ? spread->ci_low_ns : median,
+                                             spread->n ? spread->ci_high_ns : median};
+    return 0;
+}
+
+static int add_staged(struct all *all, const struct xfp_staged *c)
+{
+    static const char *const versions[] = {"driver", "2B", "3B", "4B"};
+    int bad = 0;
+
+    for (size_t v = 0; v < 4; v++)
+        for (size_t i = 0; i < c->point_count && !bad; i++) {
+            const struct xfp_staged_point *p = &c->points[i];
+            const double ns[] = {p->peer_ns, p->unpipelined_ns, p->pipelined_ns, p->adaptive_ns};
+            const struct xfp_spread *spreads[] = {&p->peer, &p->unpipelined, &p->pipelined,
+                                                  &p->adaptive};
+
+            bad =
+                add_figure(all, c->name, versions[v], p->bytes, ns[v], spreads[v], c->point_count);
+        }
+    return bad;
+}
+
+static int add_overlap(struct all *all, const struct xfp_overlap *c)
+{
+    return add_figure(all, c->name, "h2d", c->bytes, c->h2d_ns, &c->h2d, 1) ||
+           add_figure(all, c->name, "d2h", c->bytes, c->d2h_ns, &c->d2h, 1) ||
+           add_figure(all, c->name, "both", c->bytes, c->both_ns, &c->both, 1);
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const struct series *)a)->name, ((const struct series *)b)->name);
@@ -97,6 +148,10 @@ static int collect(const struct xfp_profile *p, struct all *all)
     for (size_t i = 0; i < p->concurrent_count && !bad; i++)
         bad = add_points(all, p->concurrent[i].name, p->concurrent[i].points,
                          p->concurrent[i].point_count);
+    for (size_t i = 0; i < p->staged_count && !bad; i++)
+        bad = add_staged(all, &p->staged[i]);
+    for (size_t i = 0; i < p->overlap_count && !bad; i++)
+        bad = add_overlap(all, &p->overlap[i]);
     if (!bad)
         bad = add_costs(all, p);
     if (all->count)
@@ -106,8 +161,10 @@ static int collect(const struct xfp_profile *p, struct all *all)
 
 static void free_all(struct all *all)
 {
-    for (size_t i = 0; i < all->count; i++)
+    for (size_t i = 0; i < all->count; i++) {
+        free(all->items[i].own);
         free(all->items[i].figures);
+    }
     free(all->items);
 }
 

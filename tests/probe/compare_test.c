@@ -178,6 +178,45 @@ static void costs_and_groups_are_compared_too(void **state)
     free(text);
 }
 
+/* 10 % slower: noise by one's interval, a difference by the other's; as is one that tells none. */
+static void staged_copies_and_overlap_are_compared_too(void **state)
+{
+    const struct xfp_spread wide = {9, 80, 130, 90, 120}, narrow = {9, 98, 112, 99, 111};
+    struct xfp_staged_point points[2] = {
+        {64, 100, 100, 100, 100, 2, 1, 65536, wide, narrow, narrow, {0}},
+        {64, 110, 110, 100, 110, 2, 1, 65536, wide, {9, 108, 112, 109, 111}, narrow, {0}}};
+    struct xfp_overlap overlap[2] = {{.name = "overlap/b", .bytes = 64}, {.name = "overlap/b"}};
+    struct xfp_staged staged[2];
+    struct xfp_profile p[2] = {0};
+    char *text;
+    struct xfp_comparison r;
+
+    points[0].unpipelined = (struct xfp_spread){9, 98, 102, 99, 101};
+    overlap[1] = overlap[0];
+    overlap[0].h2d_ns = overlap[0].d2h_ns = overlap[1].h2d_ns = overlap[1].d2h_ns = 50;
+    overlap[0].both_ns = 100;
+    overlap[1].both_ns = 50;
+    for (int i = 0; i < 2; i++) {
+        staged[i] = (struct xfp_staged){.name = "staged/a", .point_count = 1, .points = &points[i]};
+        p[i] = (struct xfp_profile){
+            .staged_count = 1, .staged = &staged[i], .overlap_count = 1, .overlap = &overlap[i]};
+    }
+    r = compare(&p[0], &p[1], NULL, 0.05, &text);
+    assert_int_equal(r.compared, 7);
+    assert_int_equal(r.slower, 2);
+    assert_int_equal(r.faster, 1);
+    assert_non_null(strstr(text, "staged/a 2B"));
+    assert_non_null(strstr(text, "staged/a 4B"));
+    assert_non_null(strstr(text, "overlap/b both"));
+    assert_null(strstr(text, "driver"));
+    free(text);
+    staged[1].name = "staged/c";
+    r = compare(&p[0], &p[1], NULL, 0.05, &text);
+    assert_int_equal(r.only_first, 4);
+    assert_non_null(strstr(text, "only in the second: staged/c 3B"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +226,7 @@ int main(void)
         cmocka_unit_test(what_only_one_has_is_named),
         cmocka_unit_test(sizes_need_not_be_the_same),
         cmocka_unit_test(costs_and_groups_are_compared_too),
+        cmocka_unit_test(staged_copies_and_overlap_are_compared_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
