@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc.h"
-#include "output.h"
-#include "report.h"
-#include "resolve.h"
+#include "base/alloc.h"
+#include "base/output.h"
+#include "report/report.h"
+#include "model/resolve.h"
 
 struct options {
     const char *trace, *profile, *output;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "flush.h"
+#include "bench/bench.h"
+#include "device/flush.h"
 
 #define XFP_MOST_BYTES (1ull << 36)
 

@@ -5,7 +5,7 @@
 #define XFP_OPTIONS_H
 
 #include "probe.h"
-#include "report.h"
+#include "report/report.h"
 
 struct xfp_command {
     struct xfp_probe_options options;

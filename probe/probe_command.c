@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "compare.h"
+#include "report/compare.h"
 #include "options.h"
 #include "resume.h"
-#include "summary.h"
+#include "report/summary.h"
 
 /* HOSTNAME.json, and never over a real machine's profile when the GPU is simulated. */
 static void default_name(const struct xfp_profile *profile, char *name, size_t bytes)

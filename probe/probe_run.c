@@ -3,11 +3,11 @@
  */
 #define _GNU_SOURCE /* sigaction */
 
-#include "bench.h"
-#include "buffer.h"
-#include "machine.h"
-#include "machine_host.h"
-#include "nvml.h"
+#include "bench/bench.h"
+#include "device/buffer.h"
+#include "machine/machine.h"
+#include "machine/machine_host.h"
+#include "machine/nvml.h"
 #include "progress.h"
 #include "resume.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile_sections.h"
+#include "profile/profile_sections.h"
 
 static bool same_text(const char *a, const char *b)
 {

@@ -6,8 +6,8 @@
 
 #include <sched.h>
 
-#include "driver.h"
-#include "kernels.h"
+#include "device/driver.h"
+#include "device/kernels.h"
 #include "probe.h"
 #include "xferscope/profile.h"
 

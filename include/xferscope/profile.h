@@ -2,7 +2,7 @@
  * The machine profile: what `xferscope probe` measured, and the analyzer's yardstick.
  *
  * On disk it is JSON (docs/profile-format.md, schema in docs/profile.schema.json); this header is
- * the same thing in memory and the way to ask it questions. Implemented in probe/profile*.c.
+ * the same thing in memory and the way to ask it questions. Implemented in probe/profile/.
  *
  * Units: bytes, nanoseconds (double: medians need not be whole), GB/s = 10^9 bytes per second.
  * Ownership: xfp_load() allocates everything; xfp_free() releases it; pointers handed out by

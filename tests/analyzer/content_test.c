@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "analyzer/content.h"
-#include "analyzer/report.h"
+#include "analyzer/model/content.h"
+#include "analyzer/report/report.h"
 #include "scenario.h"
 
 #define KIB64 65536

@@ -15,8 +15,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "analyzer/dump.h"
-#include "analyzer/report.h"
+#include "analyzer/dump/dump.h"
+#include "analyzer/report/report.h"
 #include "scenario.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

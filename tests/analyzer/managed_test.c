@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/managed.h"
+#include "analyzer/model/managed.h"
 #include "build_trace.h"
 
 enum { T0 = 1000000000, MIB = 1 << 20 };

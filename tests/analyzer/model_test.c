@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "analyzer/alloc.h"
-#include "analyzer/demangle.h"
-#include "analyzer/join.h"
-#include "analyzer/report.h"
-#include "analyzer/units.h"
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/demangle.h"
+#include "analyzer/model/join.h"
+#include "analyzer/report/report.h"
+#include "analyzer/base/units.h"
 #include "scenario.h"
 
 static void about(double value, double expected)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/report.h"
+#include "analyzer/report/report.h"
 #include "scenario.h"
 
 enum { TRAIN = 1, STEP, LOAD, SOLVER, SOLVE, REQUEST };

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <zstd.h>
 
-#include "analyzer/read.h"
+#include "analyzer/read/read.h"
 #include "scenario.h"
 
 struct gathered {

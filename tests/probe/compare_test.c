@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
+#include "probe/report/compare.h"
 
 struct given {
     double median, half; /* half of the interval's width */

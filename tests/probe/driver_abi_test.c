@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "driver.h"
+#include "probe/device/driver.h"
 
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours)
 
@@ -35,8 +35,8 @@ typedef void *PFN_cuMemcpyBatchAsync_v12080;
 /* Every name has a binary interface of that version: the toolkit's typedefs say so. */
 #define X(name, symbol, version, parameters)                                                       \
     _Static_assert(sizeof(PFN_##name##_v##version) == sizeof(void *), #name);
-#include "driver.def"
-#include "driver_more.def"
+#include "probe/device/driver.def"
+#include "probe/device/driver_more.def"
 #undef X
 
 /* And every symbol is one that drivers export: the toolkit's stub of the driver, argv[1]. */
@@ -44,8 +44,8 @@ int main(int argc, char **argv)
 {
     static const char *const symbols[] = {
 #define X(name, symbol, version, parameters) symbol,
-#include "driver.def"
-#include "driver_more.def"
+#include "probe/device/driver.def"
+#include "probe/device/driver_more.def"
 #undef X
     };
     void *stub = argc == 2 ? dlopen(argv[1], RTLD_LAZY | RTLD_LOCAL) : NULL;

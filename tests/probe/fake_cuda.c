@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "fake_model.h"
-#include "kernels.h"
+#include "probe/device/kernels.h"
 #include "xferscope/cuda_abi.h"
 
 enum kind { OP_COPY, OP_EVENT, OP_GATE };

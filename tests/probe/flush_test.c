@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#include "flush.h"
-#include "probe.h"
+#include "probe/device/flush.h"
+#include "probe/probe.h"
 
 enum { BYTES = 1024 };
 

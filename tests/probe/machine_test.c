@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "machine.h"
-#include "machine_host.h"
-#include "nvml.h"
-#include "profile_machine.h"
+#include "probe/machine/machine.h"
+#include "probe/machine/machine_host.h"
+#include "probe/machine/nvml.h"
+#include "probe/profile/profile_machine.h"
 
 static char root[64];
 

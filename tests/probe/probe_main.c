@@ -1,5 +1,5 @@
 /* The probe as a program of its own, for tests that need no other part of the command. */
-#include "probe.h"
+#include "probe/probe.h"
 
 int main(int argc, char **argv)
 {

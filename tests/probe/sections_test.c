@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "profile_sections.h"
-#include "report_csv.h"
+#include "probe/profile/profile_sections.h"
+#include "probe/report/report_csv.h"
 
 #define HEAD "{\"schema\": \"xferscope-profile\", \"version\": 1, \"machine\": {}, \"paths\": []"
 #define ENDS                                                                                       \

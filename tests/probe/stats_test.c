@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "stats.h"
+#include "probe/measure/stats.h"
 
 static void ranks_are_those_of_the_tables(void **state)
 {

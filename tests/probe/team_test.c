@@ -10,7 +10,7 @@
 
 #include <sched.h>
 
-#include "team.h"
+#include "probe/device/team.h"
 
 enum { ROUNDS = 300, MOST = 16 };
 

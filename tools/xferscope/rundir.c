@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyzer/read.h"
+#include "analyzer/read/read.h"
 #include "preload/record/symbols.h"
 
 /* What a recorder leaves in its directory: finished files, and one being rewritten. */

@@ -1,5 +1,5 @@
 /*
- * The probe's kernels (probe/kernels.h): what they do, and how long it takes.
+ * The probe's kernels (probe/device/kernels.h): what they do, and how long it takes.
  */
 #include "known_kernels.h"
 

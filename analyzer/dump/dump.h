@@ -1,0 +1,41 @@
+/*
+ * The raw contents of a trace, for `xferscope dump`: a format is a struct of functions, one per
+ * part, called in the order of the fields. NULL for a part that a format leaves out.
+ */
+#ifndef XFA_DUMP_H
+#define XFA_DUMP_H
+
+#include <stdio.h>
+
+#include "../read/read.h"
+
+struct xfa_dump_format {
+    const char *name;
+    void (*header)(const struct xfa_trace *trace, FILE *out);
+    void (*meta)(const struct xfa_trace *trace, FILE *out);
+    void (*segment)(const struct xfa_trace *trace, const struct xfa_segment *segment, FILE *out);
+    void (*event)(const struct xfa_trace *trace, const struct xfa_batch *batch, size_t row,
+                  FILE *out);
+    void (*stack)(const struct xfa_trace *trace, const struct xfa_stack *stack, FILE *out);
+    void (*losses)(const struct xfa_trace *trace, const char *line, FILE *out);
+};
+
+extern const struct xfa_dump_format xfa_dump_text, xfa_dump_json;
+
+/* Words of trace.h; NULL for a number that this version does not know. */
+const char *xfa_event_word(unsigned kind);
+const char *xfa_segment_word(unsigned type);
+extern const char *const xfa_flag_words[8]; /* bit 0 first */
+
+/* Name of the function an event comes from; NULL for what the device reports, which is no call. */
+const char *xfa_event_function(const struct xfa_trace *trace, const struct xft_event *event);
+
+/* The text an event refers to (a kernel's, a range's), and a range's domain; NULL = none or not
+ * known. The caller frees them. */
+char *xfa_event_name(const struct xfa_trace *trace, const struct xft_event *event);
+char *xfa_event_domain(const struct xfa_trace *trace, const struct xft_event *event);
+
+/* A value of META fit to be shown, separators of a list as spaces; the caller frees it. */
+char *xfa_dump_value(const char *value);
+
+#endif

@@ -1,0 +1,209 @@
+/* xferscope dump: docs/dump.md. */
+#include "../analyzer.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/alloc.h"
+#include "dump.h"
+#include "../base/output.h"
+#include "../model/resolve.h"
+
+struct options {
+    const char *trace, *output;
+    const struct xfa_dump_format *format;
+    uint32_t kinds; /* bit per event kind; 0 = all */
+    uint64_t limit; /* of events per file; 0 = all */
+};
+
+static const char usage[] =
+    "usage: xferscope dump TRACE [options]\n"
+    "\n"
+    "Prints what a run (NAME.xft, or one of its .trace files) contains: header, META, segments,\n"
+    "stacks, events.\n"
+    "\n"
+    "  -f, --format FORMAT  text (default) or json (one object per line)\n"
+    "  -k, --kind KIND,...  only these events: transfer, alloc, free, register, unregister,\n"
+    "                       prefetch, advise, peer, sync, device-copy, graph-launch, kernel,\n"
+    "                       memset, migration, fault, range-begin, range-end, content\n"
+    "  -n, --limit N        at most N events per file\n"
+    "  -o, --output FILE    write there instead of standard output\n"
+    "  -h, --help           show this\n"
+    "\n"
+    "Exit status: 0 printed; 1 nothing could be read; 2 wrong usage; 3 printed, but part of the\n"
+    "input was lost or could not be read; 4 the output could not be written.\n";
+
+static int wrong(const char *what, const char *value)
+{
+    fprintf(stderr, "xferscope dump: %s%s%s; see xferscope dump --help\n", what, value ? ": " : "",
+            value ? value : "");
+    return -1;
+}
+
+static int set_kinds(struct options *options, const char *words)
+{
+    while (*words) {
+        size_t length = strcspn(words, ",");
+        unsigned kind = 1;
+        for (; kind < 32; kind++) {
+            const char *word = xfa_event_word(kind);
+            if (word && strlen(word) == length && strncmp(word, words, length) == 0)
+                break;
+        }
+        if (kind == 32)
+            return wrong("no such kind of event", words);
+        options->kinds |= 1u << kind;
+        words += length;
+        words += *words == ',';
+    }
+    return 0;
+}
+
+static int set_limit(struct options *options, const char *word)
+{
+    char *end;
+    errno = 0;
+    options->limit = strtoull(word, &end, 10);
+    return !*word || *end || errno || *word == '-' ? wrong("not a number of events", word) : 0;
+}
+
+static int set_format(struct options *options, const char *name)
+{
+    static const struct xfa_dump_format *const formats[] = {&xfa_dump_text, &xfa_dump_json};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (strcmp(formats[i]->name, name) == 0) {
+            options->format = formats[i];
+            return 0;
+        }
+    }
+    return wrong("no such format", name);
+}
+
+static int set_option(struct options *options, int option, const char *value)
+{
+    switch (option) {
+    case 'f':
+        return set_format(options, value);
+    case 'k':
+        return set_kinds(options, value);
+    case 'n':
+        return set_limit(options, value);
+    case 'o':
+        options->output = value;
+        return 0;
+    default:
+        return wrong("an option lacks its value", NULL);
+    }
+}
+
+/* 0: go on; 1: help was asked for; -1: wrong usage. */
+static int parse(struct options *options, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"format", required_argument, NULL, 'f'}, {"kind", required_argument, NULL, 'k'},
+        {"limit", required_argument, NULL, 'n'},  {"output", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+    };
+    *options = (struct options){.format = &xfa_dump_text};
+    optind = 0; /* this may be the second parse of the process */
+    int option;
+    while ((option = getopt_long(argc, argv, ":f:k:n:o:h", longs, NULL)) != -1) {
+        if (option == 'h')
+            return 1;
+        if (option == '?')
+            return wrong("unknown option", argv[optind > 0 ? optind - 1 : 0]);
+        if (set_option(options, option, optarg) != 0)
+            return -1;
+    }
+    if (optind + 1 != argc)
+        return wrong(optind == argc ? "which trace?" : "one trace at a time", NULL);
+    options->trace = argv[optind];
+    return 0;
+}
+
+struct printing {
+    const struct options *options;
+    const struct xfa_trace *trace;
+    uint64_t printed;
+    FILE *out;
+};
+
+static void print_batch(void *context, const struct xfa_batch *batch)
+{
+    struct printing *printing = context;
+    const struct options *options = printing->options;
+    for (size_t i = 0; i < batch->rows; i++) {
+        unsigned kind = batch->events[i].kind;
+        if (options->kinds && (kind >= 32 || !(options->kinds & 1u << kind)))
+            continue;
+        if (options->limit && printing->printed >= options->limit)
+            return;
+        options->format->event(printing->trace, batch, i, printing->out);
+        printing->printed++;
+    }
+}
+
+static bool dump_file(const struct options *options, struct xfa_trace *trace, FILE *out)
+{
+    const struct xfa_dump_format *format = options->format;
+    format->header(trace, out);
+    format->meta(trace, out);
+    for (size_t i = 0; i < trace->segment_count; i++)
+        format->segment(trace, &trace->segments[i], out);
+    for (size_t i = 0; i < trace->names.stacks.count; i++)
+        format->stack(trace, xfa_table_at(&trace->names.stacks, i), out);
+    struct printing printing = {options, trace, 0, out};
+    xfa_trace_events(trace, print_batch, &printing);
+    char *line = xfa_trace_loss_line(trace);
+    format->losses(trace, line, out);
+    if (line)
+        fprintf(stderr, "xferscope dump: %s: %s; the rest was read\n", trace->name, line);
+    free(line);
+    return line != NULL;
+}
+
+static int dump_files(const struct options *options, char **files, size_t count)
+{
+    struct xfa_output output;
+    size_t read = 0;
+    bool lossy = false;
+    if (xfa_output_open(&output, options->output) != 0)
+        return XFA_OUTPUT;
+    for (size_t i = 0; i < count; i++) {
+        char error[1024] = "";
+        struct xfa_trace *trace = xfa_trace_open(files[i], error, sizeof error);
+        if (trace) {
+            xfa_trace_resolve(trace);
+            read++;
+            lossy = dump_file(options, trace, output.stream) || lossy;
+        } else {
+            fprintf(stderr, "xferscope dump: %s\n", error);
+        }
+        xfa_trace_close(trace);
+    }
+    if (xfa_output_close(&output) != 0)
+        return XFA_OUTPUT;
+    return read == 0 ? XFA_NOTHING : lossy || read < count ? XFA_LOSSES : XFA_OK;
+}
+
+int xfa_dump_command(int argc, char **argv)
+{
+    struct options options;
+    char error[1024] = "";
+    size_t count = 0;
+    int parsed = parse(&options, argc, argv);
+    if (parsed > 0)
+        return fputs(usage, stdout) < 0 || fflush(stdout) != 0 ? XFA_OUTPUT : XFA_OK;
+    if (parsed < 0)
+        return XFA_USAGE;
+    char **files = xfa_run_files(options.trace, &count, error, sizeof error);
+    if (count == 0) {
+        fprintf(stderr, "xferscope dump: %s\n", error);
+        return XFA_NOTHING;
+    }
+    int status = dump_files(&options, files, count);
+    xfa_run_files_free(files, count);
+    return status;
+}

@@ -1,0 +1,196 @@
+/* The raw contents, a line each, for people. */
+#include "dump.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/alloc.h"
+#include "../model/site.h"
+
+const char *const xfa_flag_words[8] = {"async",   "captured",     "failed", "per-thread",
+                                       "guessed", "stream-known", "graph",  "peer-access"};
+
+/* What the device reports and what the program says about itself is no call. */
+static bool is_call(unsigned kind)
+{
+    return kind != XFT_EVENT_DEVICE_COPY && (kind < XFT_EVENT_KERNEL || kind > XFT_EVENT_CONTENT);
+}
+
+const char *xfa_event_function(const struct xfa_trace *trace, const struct xft_event *event)
+{
+    if (!is_call(event->kind))
+        return NULL;
+    const struct xfa_call *call = xfa_trace_call(trace, event->call);
+    return call ? call->name : NULL;
+}
+
+const char *xfa_event_word(unsigned kind)
+{
+    static const char *const words[] = {
+        [XFT_EVENT_TRANSFER] = "transfer",
+        [XFT_EVENT_ALLOC] = "alloc",
+        [XFT_EVENT_FREE] = "free",
+        [XFT_EVENT_REGISTER] = "register",
+        [XFT_EVENT_UNREGISTER] = "unregister",
+        [XFT_EVENT_PREFETCH] = "prefetch",
+        [XFT_EVENT_ADVISE] = "advise",
+        [XFT_EVENT_PEER] = "peer",
+        [XFT_EVENT_SYNC] = "sync",
+        [XFT_EVENT_DEVICE_COPY] = "device-copy",
+        [XFT_EVENT_GRAPH_LAUNCH] = "graph-launch",
+        [XFT_EVENT_KERNEL] = "kernel",
+        [XFT_EVENT_MEMSET] = "memset",
+        [XFT_EVENT_MIGRATION] = "migration",
+        [XFT_EVENT_FAULT] = "fault",
+        [XFT_EVENT_RANGE_BEGIN] = "range-begin",
+        [XFT_EVENT_RANGE_END] = "range-end",
+        [XFT_EVENT_CONTENT] = "content",
+    };
+    return kind < sizeof words / sizeof *words ? words[kind] : NULL;
+}
+
+static char *name_text(const struct xfa_trace *trace, uint64_t id)
+{
+    const struct xfa_text *found = xfa_trace_text(trace, id);
+    return found ? xfa_clean(found->text, found->bytes) : NULL;
+}
+
+char *xfa_event_name(const struct xfa_trace *trace, const struct xft_event *event)
+{
+    if (event->kind == XFT_EVENT_KERNEL)
+        return name_text(trace, event->src);
+    return event->kind == XFT_EVENT_RANGE_BEGIN ? name_text(trace, event->aux) : NULL;
+}
+
+char *xfa_event_domain(const struct xfa_trace *trace, const struct xft_event *event)
+{
+    bool range = event->kind == XFT_EVENT_RANGE_BEGIN || event->kind == XFT_EVENT_RANGE_END;
+    return range ? name_text(trace, event->src) : NULL;
+}
+
+const char *xfa_segment_word(unsigned type)
+{
+    static const char *const words[] = {
+        [XFT_SEG_PAD] = "pad",         [XFT_SEG_META] = "meta",       [XFT_SEG_CALLS] = "calls",
+        [XFT_SEG_EVENTS] = "events",   [XFT_SEG_LANES] = "lanes",     [XFT_SEG_STACKS] = "stacks",
+        [XFT_SEG_MODULES] = "modules", [XFT_SEG_SYMBOLS] = "symbols", [XFT_SEG_NAMES] = "names",
+    };
+    return type < sizeof words / sizeof *words ? words[type] : NULL;
+}
+
+char *xfa_dump_value(const char *value)
+{
+    char *spaced = xfa_text(value);
+    for (char *at = spaced; *at; at++)
+        *at = *at == '\x1f' ? ' ' : *at;
+    char *clean = xfa_clean(spaced, strlen(spaced));
+    free(spaced);
+    return clean;
+}
+
+static void header(const struct xfa_trace *trace, FILE *out)
+{
+    const struct xft_file_header *h = &trace->header;
+    char *name = xfa_clean(trace->name, strlen(trace->name));
+    fprintf(out,
+            "file %s bytes=%" PRIu64 " version=%u.%u state=%s pid=%d ppid=%d start_mono_ns=%" PRIu64
+            " start_real_ns=%" PRIu64 " end_mono_ns=%" PRIu64 " event_bytes=%u\n",
+            name, trace->source.bytes, h->version_major, h->version_minor,
+            h->state == XFT_STATE_CLOSED ? "closed" : "recording", h->pid, h->ppid,
+            h->start_mono_ns, h->start_real_ns, h->end_mono_ns, h->event_bytes);
+    free(name);
+}
+
+static void meta(const struct xfa_trace *trace, FILE *out)
+{
+    for (size_t i = 0; i < trace->names.pairs.count; i++) {
+        const struct xfa_pair *pair = xfa_table_at(&trace->names.pairs, i);
+        char *key = xfa_clean(pair->key, strlen(pair->key));
+        char *value = xfa_dump_value(pair->value);
+        fprintf(out, "meta %s=%s\n", key, value);
+        free(key);
+        free(value);
+    }
+}
+
+static void segment(const struct xfa_trace *trace, const struct xfa_segment *s, FILE *out)
+{
+    const char *word = xfa_segment_word(s->type);
+    fprintf(out, "segment %s type=%u at=%" PRIu64 " stored=%" PRIu64 " raw=%" PRIu64 "%s\n",
+            word ? word : "unknown", s->type, s->at, s->stored, s->raw,
+            s->flags & XFT_SEG_ZSTD ? " zstd" : "");
+}
+
+static void flags(unsigned set, FILE *out)
+{
+    if (set == 0)
+        return;
+    const char *before = " flags=";
+    for (size_t i = 0; i < sizeof xfa_flag_words / sizeof *xfa_flag_words; i++) {
+        if (!(set & 1u << i))
+            continue;
+        fprintf(out, "%s%s", before, xfa_flag_words[i]);
+        before = ",";
+    }
+}
+
+/* Takes the value. Last in its line, since it may hold anything printable. */
+static void text(const char *key, char *value, FILE *out)
+{
+    if (value)
+        fprintf(out, "%s=\"%s\"", key, value);
+    free(value);
+}
+
+static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, size_t row,
+                  FILE *out)
+{
+    const struct xft_event *e = &batch->events[row];
+    const char *function = xfa_event_function(trace, e);
+    const char *word = xfa_event_word(e->kind);
+    fprintf(out,
+            "event %u:%" PRIu64 " tid=%d %s %s start=%" PRIu64 " end=%" PRIu64 " bytes=%" PRIu64
+            " %s src=0x%" PRIx64 " (%s %d) dst=0x%" PRIx64 " (%s %d) device=%d stream=0x%" PRIx64
+            " width=%" PRIu64 " count=%u stack=%u correlation=%u status=%d aux=%" PRIu64,
+            batch->lane, batch->first_seq + row, batch->tid, word ? word : "unknown",
+            function ? function : "-", e->start_ns, e->end_ns, e->bytes,
+            xft_direction_word(e->direction), e->src, xft_memory_word(e->src_mem), e->src_place,
+            e->dst, xft_memory_word(e->dst_mem), e->dst_place, e->device, e->stream, e->width,
+            e->count, e->stack, e->correlation, e->status, e->aux);
+    flags(e->flags, out);
+    text(" domain", xfa_event_domain(trace, e), out);
+    text(" name", xfa_event_name(trace, e), out);
+    fputs(batch->from_slab ? " slab\n" : "\n", out);
+}
+
+static void stack(const struct xfa_trace *trace, const struct xfa_stack *s, FILE *out)
+{
+    struct xfa_shelf shelf;
+    xfa_shelf_init(&shelf);
+    struct xfa_site *site = xfa_site_new(&shelf, trace, s->id);
+    fprintf(out, "stack %u depth=%u\n", s->id, s->depth);
+    for (size_t i = 0; i < site->frame_count; i++) {
+        char *line = xfa_frame_text(&site->frames[i]);
+        fprintf(out, "  %s0x%" PRIx64 " %s\n", (int)i == site->chosen ? "* " : "  ",
+                site->frames[i].address, line);
+        free(line);
+    }
+    xfa_site_free(site);
+    xfa_shelf_free(&shelf);
+}
+
+static void losses(const struct xfa_trace *trace, const char *line, FILE *out)
+{
+    fprintf(out, "lost %s\n", line ? line : "nothing");
+}
+
+const struct xfa_dump_format xfa_dump_text = {
+    .name = "text",
+    .header = header,
+    .meta = meta,
+    .segment = segment,
+    .event = event,
+    .stack = stack,
+    .losses = losses,
+};

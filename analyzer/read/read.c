@@ -1,0 +1,313 @@
+/* Opening a trace: the header, the walk over the segments, damage and its account. */
+#include "read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "../base/alloc.h"
+
+#define HEADER_CHECKED offsetof(struct xft_file_header, checksum)
+#define SEGMENT_CHECKED offsetof(struct xft_segment, header_sum)
+
+static uint64_t align8(uint64_t at)
+{
+    return (at + 7) & ~(uint64_t)7;
+}
+
+static bool segment_sound(const struct xft_segment *segment)
+{
+    return segment->magic == XFT_SEGMENT_MAGIC &&
+           segment->header_sum == XXH3_64bits(segment, SEGMENT_CHECKED);
+}
+
+static bool segment_at(const struct xfa_trace *trace, uint64_t at, struct xft_segment *segment)
+{
+    return xfa_source_read(&trace->source, at, segment, sizeof *segment) == sizeof *segment &&
+           segment_sound(segment);
+}
+
+/* Reads the stored payload into the scratch buffer and checks its sum. */
+static bool payload_sound(struct xfa_trace *trace, const struct xfa_segment *segment)
+{
+    size_t bytes = segment->stored;
+    trace->stored = xfa_room(trace->stored, &trace->stored_capacity, bytes + 1, 1);
+    return xfa_source_read(&trace->source, segment->at, trace->stored, bytes) == bytes &&
+           XXH3_64bits(trace->stored, bytes) == segment->sum;
+}
+
+/* Within the limits, and of a form this version knows. */
+static bool segment_readable(const struct xfa_segment *segment)
+{
+    if (segment->stored > XFA_MAX_SEGMENT || segment->raw > XFA_MAX_SEGMENT)
+        return false;
+    if (segment->flags & XFT_SEG_ZSTD)
+        return segment->flags == XFT_SEG_ZSTD;
+    return segment->flags == 0 && segment->raw == segment->stored;
+}
+
+/* What the frames say they hold together; UINT64_MAX when one does not, or is damaged. */
+static uint64_t frames_bytes(const unsigned char *at, size_t bytes)
+{
+    uint64_t total = 0;
+    for (unsigned frames = 0; bytes > 0; frames++) {
+        size_t frame = ZSTD_findFrameCompressedSize(at, bytes);
+        unsigned long long content = ZSTD_getFrameContentSize(at, bytes);
+        if (ZSTD_isError(frame) || content > XFA_MAX_SEGMENT || frames == XFA_MAX_PIECES)
+            return UINT64_MAX;
+        total += content;
+        at += frame;
+        bytes -= frame;
+    }
+    return total;
+}
+
+unsigned char *xfa_segment_load(struct xfa_trace *trace, const struct xfa_segment *segment)
+{
+    if (!segment_readable(segment) || !payload_sound(trace, segment))
+        return NULL;
+    if (!(segment->flags & XFT_SEG_ZSTD)) {
+        unsigned char *copy = xfa_alloc(segment->raw + 1);
+        memcpy(copy, trace->stored, segment->raw);
+        return copy;
+    }
+    if (frames_bytes(trace->stored, segment->stored) != segment->raw)
+        return NULL;
+    unsigned char *raw = xfa_alloc(segment->raw + 1);
+    size_t got = ZSTD_decompress(raw, segment->raw, trace->stored, segment->stored);
+    if (!ZSTD_isError(got) && got == segment->raw)
+        return raw;
+    free(raw);
+    return NULL;
+}
+
+static void segment_keep(struct xfa_trace *trace, const struct xfa_segment *segment)
+{
+    trace->segments = xfa_room(trace->segments, &trace->segment_capacity, trace->segment_count + 1,
+                               sizeof *trace->segments);
+    trace->segments[trace->segment_count++] = *segment;
+}
+
+static void damage(struct xfa_trace *trace, uint64_t bytes)
+{
+    trace->loss.damaged_segments++;
+    trace->loss.damaged_bytes = xfa_add(trace->loss.damaged_bytes, bytes);
+}
+
+static bool holds_names(uint16_t type)
+{
+    return type == XFT_SEG_META || type == XFT_SEG_CALLS ||
+           (type >= XFT_SEG_STACKS && type <= XFT_SEG_NAMES);
+}
+
+/* Checks the payload now, so that what is lost is known before anything is reported. */
+static void segment_examine(struct xfa_trace *trace, const struct xfa_segment *segment)
+{
+    if (segment->type == XFT_SEG_LANES || segment->type == XFT_SEG_PAD) {
+        segment_keep(trace, segment);
+    } else if (segment->type > XFT_SEG_NAMES) {
+        segment_keep(trace, segment); /* from a newer version: skipped, by design */
+    } else if (!segment_readable(segment)) {
+        trace->loss.limited_segments++;
+    } else if (!payload_sound(trace, segment)) {
+        damage(trace, segment->stored);
+    } else if (holds_names(segment->type)) {
+        unsigned char *raw = xfa_segment_load(trace, segment);
+        if (raw) {
+            xfa_names_take(trace, segment->type, raw, segment->raw);
+            segment_keep(trace, segment);
+        } else {
+            damage(trace, segment->stored);
+        }
+    } else {
+        segment_keep(trace, segment);
+    }
+}
+
+/* Takes the segment whose sound header is at `at`; returns where the next one starts. */
+static uint64_t segment_take(struct xfa_trace *trace, uint64_t at, const struct xft_segment *header)
+{
+    struct xfa_segment segment = {
+        .at = at + sizeof *header,
+        .stored = header->stored_bytes,
+        .raw = header->raw_bytes,
+        .sum = header->payload_sum,
+        .type = header->type,
+        .flags = header->flags,
+    };
+    uint64_t left = trace->source.bytes - segment.at;
+    if (segment.stored > left) {
+        trace->loss.truncated = true;
+        trace->loss.damaged_bytes = xfa_add(trace->loss.damaged_bytes, left);
+        segment.stored = left;
+        if (segment.type == XFT_SEG_LANES) /* the slabs that are there are whole */
+            segment_keep(trace, &segment);
+        return trace->source.bytes;
+    }
+    segment_examine(trace, &segment);
+    return align8(segment.at + segment.stored);
+}
+
+static bool all_zero(const unsigned char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+/* Where the next sound segment header after `at` starts, or the end of the file. */
+static uint64_t resync(struct xfa_trace *trace, uint64_t at)
+{
+    unsigned char block[65536];
+    uint64_t from = at, end = trace->source.bytes;
+    bool zero = true;
+    for (;;) {
+        size_t got = xfa_source_read(&trace->source, at, block, sizeof block);
+        if (got < sizeof(struct xft_segment)) {
+            zero = zero && all_zero(block, got);
+            break;
+        }
+        size_t i = 0;
+        for (; i + sizeof(struct xft_segment) <= got; i += 8) {
+            struct xft_segment segment;
+            memcpy(&segment, block + i, sizeof segment);
+            if (!segment_sound(&segment))
+                continue;
+            damage(trace, at + i - from);
+            return at + i;
+        }
+        zero = zero && all_zero(block, i);
+        at += i;
+    }
+    /* A process that still runs, or was killed, leaves room it never used behind. */
+    if (!zero || trace->header.state == XFT_STATE_CLOSED)
+        damage(trace, end - from);
+    return end;
+}
+
+static void walk(struct xfa_trace *trace)
+{
+    uint64_t at = trace->header.header_bytes;
+    struct xft_segment segment;
+    trace->loss.truncated = at > trace->source.bytes;
+    while (at < trace->source.bytes) {
+        if (segment_at(trace, at, &segment))
+            at = segment_take(trace, at, &segment);
+        else
+            at = resync(trace, at);
+    }
+}
+
+/* A damaged header is replaced by what this version would have written. */
+static void header_assume(struct xfa_trace *trace)
+{
+    struct xft_file_header *header = &trace->header;
+    trace->loss.header_damaged = true;
+    memset(header, 0, sizeof *header);
+    header->version_major = XFT_VERSION_MAJOR;
+    header->header_bytes = XFT_HEADER_BYTES;
+    header->event_bytes = sizeof(struct xft_event);
+    header->state = XFT_STATE_RECORDING;
+}
+
+/* NULL when the header can be used, else what is wrong with the file. */
+static const char *header_check(struct xfa_trace *trace)
+{
+    struct xft_file_header *header = &trace->header;
+    size_t got = xfa_source_read(&trace->source, 0, header, sizeof *header);
+    struct xft_segment first;
+    bool sound = got == sizeof *header && header->checksum == XXH3_64bits(header, HEADER_CHECKED);
+    bool magic = got >= sizeof header->magic && memcmp(header->magic, XFT_MAGIC, 8) == 0;
+    if (trace->source.bytes == 0)
+        return "the file is empty";
+    if (sound && magic) {
+        if (header->byte_order != XFT_BYTE_ORDER)
+            return "recorded on a machine of the other byte order";
+        if (header->version_major > XFT_VERSION_MAJOR)
+            return "newer";
+        if (header->header_bytes >= sizeof *header && header->event_bytes > 0 &&
+            header->event_bytes <= 4096)
+            return NULL;
+    } else if (!magic && !segment_at(trace, XFT_HEADER_BYTES, &first)) {
+        return "not a trace of xferscope";
+    } else if (trace->source.bytes < XFT_HEADER_BYTES) {
+        return "truncated inside the file header: nothing can be read";
+    }
+    header_assume(trace);
+    return NULL;
+}
+
+static struct xfa_trace *open_source(const char *name, struct xfa_source source, char *error,
+                                     size_t error_bytes)
+{
+    struct xfa_trace *trace = xfa_alloc(sizeof *trace);
+    trace->name = xfa_text(name);
+    trace->source = source;
+    xfa_names_init(&trace->names);
+    const char *wrong = header_check(trace);
+    if (wrong) {
+        if (strcmp(wrong, "newer") == 0)
+            snprintf(error, error_bytes,
+                     "%s: trace format version %u; this xferscope reads up to %u: use a newer one",
+                     name, trace->header.version_major, XFT_VERSION_MAJOR);
+        else
+            snprintf(error, error_bytes, "%s: %s", name, wrong);
+        xfa_trace_close(trace);
+        return NULL;
+    }
+    walk(trace);
+    xfa_names_finish(&trace->names);
+    bool closed = trace->header.state == XFT_STATE_CLOSED;
+    trace->loss.closed_short =
+        closed && (trace->names.pairs.count == 0 || trace->header.file_bytes > trace->source.bytes);
+    return trace;
+}
+
+struct xfa_trace *xfa_trace_open(const char *path, char *error, size_t error_bytes)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        snprintf(error, error_bytes, "%s: not a regular file", path);
+        close(fd);
+        return NULL;
+    }
+    struct xfa_source source = {.fd = fd, .bytes = (uint64_t)status.st_size};
+    return open_source(path, source, error, error_bytes);
+}
+
+struct xfa_trace *xfa_trace_open_bytes(const void *data, size_t bytes, char *error,
+                                       size_t error_bytes)
+{
+    struct xfa_source source = {.fd = -1, .data = data, .bytes = bytes};
+    return open_source("(memory)", source, error, error_bytes);
+}
+
+void xfa_trace_close(struct xfa_trace *trace)
+{
+    if (!trace)
+        return;
+    if (trace->source.fd >= 0)
+        close(trace->source.fd);
+    xfa_names_free(&trace->names);
+    free(trace->segments);
+    free(trace->stored);
+    free(trace->name);
+    free(trace);
+}

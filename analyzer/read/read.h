@@ -1,0 +1,190 @@
+/*
+ * Reading a trace (include/xferscope/trace.h, docs/trace-format.md).
+ *
+ * A run is a directory NAME.xft of .trace files, or one such file. xfa_trace_open() checks the
+ * header, walks all segments, verifies their sums and keeps the names (META, CALLS, STACKS,
+ * MODULES, SYMBOLS, NAMES); xfa_trace_events() then streams the events, as often as wanted.
+ *
+ * Nothing in a file is believed: every length is checked, damage is skipped and counted in
+ * struct xfa_loss, and memory is bounded whatever the file says (the XFA_MAX_ limits below).
+ * Files are read, not mapped: one that shrinks meanwhile gives a short read, not a signal.
+ */
+#ifndef XFA_READ_H
+#define XFA_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/table.h"
+#include "xferscope/trace.h"
+
+#define XFA_MAX_SEGMENT (48u << 20) /* bytes of a segment's payload, stored and raw */
+#define XFA_MAX_PIECES 4096         /* zstd frames of a segment */
+#define XFA_MAX_NAMES (48u << 20)   /* bytes of all names of a process */
+#define XFA_MAX_ENTRIES (1u << 20)  /* stacks; symbols; texts */
+#define XFA_MAX_MODULES (1u << 16)
+#define XFA_MAX_META (1u << 12)
+#define XFA_MAX_ROWS (1u << 20) /* rows of one EVENTS segment */
+
+/* What could not be read. Counted by the reader unless said otherwise. */
+struct xfa_loss {
+    bool header_damaged;       /* the file header's sum is wrong; defaults were assumed */
+    bool truncated;            /* the file ends inside a segment */
+    uint64_t damaged_segments; /* places where segments were skipped */
+    uint64_t damaged_bytes;    /* bytes skipped there */
+    uint64_t limited_segments; /* beyond a limit above, or a newer kind of payload */
+    uint64_t bad_entries;      /* malformed entries inside sound segments */
+    uint64_t bad_rows;         /* rows of EVENTS or slabs that could not be decoded */
+    uint64_t missing_events;   /* gaps in the lanes' sequence numbers */
+    bool closed_short;         /* closed properly, yet what the recorder writes last is missing */
+};
+
+/* One look at "was anything lost": by the reader or, as its header says, by the recorder. */
+struct xfa_trace;
+bool xfa_trace_lossy(const struct xfa_trace *trace);
+
+/* One line about all losses, NULL when there are none; the caller frees it. */
+char *xfa_trace_loss_line(const struct xfa_trace *trace);
+
+struct xfa_source {
+    int fd;                    /* -1: data */
+    const unsigned char *data; /* not owned */
+    uint64_t bytes;
+};
+
+struct xfa_segment {
+    uint64_t at;     /* file offset of the payload */
+    uint64_t stored; /* bytes there; of LANES: as much as the file holds */
+    uint64_t raw;
+    uint64_t sum;
+    uint16_t type, flags;
+};
+
+struct xfa_stack {
+    uint32_t id; /* key */
+    uint32_t depth;
+    const unsigned char *addresses; /* depth little-endian uint64_t, unaligned */
+};
+
+struct xfa_text {
+    uint32_t id; /* key */
+    uint32_t bytes;
+    const char *text; /* not terminated, as recorded: xfa_clean() before showing */
+};
+
+struct xfa_module {
+    uint64_t start, end, bias;
+    char *path;     /* clean */
+    char *build_id; /* hexadecimal */
+};
+
+struct xfa_symbol {
+    uint64_t address;
+    uint32_t depth, line;
+    const char *function, *file, *module; /* not terminated: lengths below */
+    uint32_t function_bytes, file_bytes, module_bytes;
+};
+
+struct xfa_call {
+    uint16_t id; /* key */
+    uint8_t level;
+    char *name;
+};
+
+struct xfa_pair {
+    uint64_t hash; /* key of the table: XXH3 of `key` */
+    char *key;
+    char *value; /* as recorded: clean before showing */
+};
+
+struct xfa_names {
+    uint64_t bytes;
+    void **blocks; /* payloads that the entries point into */
+    size_t block_count, block_capacity;
+    struct xfa_table pairs;     /* struct xfa_pair */
+    struct xfa_table calls;     /* struct xfa_call */
+    struct xfa_table stacks;    /* struct xfa_stack */
+    struct xfa_table texts;     /* struct xfa_text */
+    struct xfa_module *modules; /* by start once the trace is open */
+    size_t module_count, module_capacity;
+    struct xfa_symbol *symbols; /* by address, then depth, once the trace is open */
+    size_t symbol_count, symbol_capacity;
+};
+
+struct xfa_trace {
+    char *name; /* path of the file */
+    struct xfa_source source;
+    struct xft_file_header header;
+    struct xfa_loss loss;
+    struct xfa_segment *segments; /* in file order; PAD and unknown types included */
+    size_t segment_count, segment_capacity;
+    struct xfa_names names;
+    uint64_t names_bad_entries; /* the part of loss.bad_entries found by xfa_trace_open() */
+    uint64_t duplicate_events;  /* met twice, taken once (a reused slab) */
+    unsigned char *stored;      /* scratch of xfa_segment_load() */
+    size_t stored_capacity;
+};
+
+/*
+ * Opens a file, or bytes in memory (not copied: they outlive the trace). NULL with one line in
+ * error when nothing can be read: missing, empty, no trace, a newer major version.
+ */
+struct xfa_trace *xfa_trace_open(const char *path, char *error, size_t error_bytes);
+struct xfa_trace *xfa_trace_open_bytes(const void *data, size_t bytes, char *error,
+                                       size_t error_bytes);
+void xfa_trace_close(struct xfa_trace *trace);
+
+/* The .trace files of a run, sorted; *count is 0 with one line in error when there is none. Free
+ * with xfa_run_files_free(). */
+char **xfa_run_files(const char *path, size_t *count, char *error, size_t error_bytes);
+void xfa_run_files_free(char **files, size_t count);
+
+/* Events, a block at a time: rows events of one lane with consecutive sequence numbers. */
+struct xfa_batch {
+    uint32_t lane;
+    int32_t tid;
+    uint64_t first_seq;
+    size_t rows;
+    const struct xft_event *events;
+    bool from_slab; /* the recorder had not compressed them yet */
+};
+typedef void xfa_batch_fn(void *context, const struct xfa_batch *batch);
+
+/* Streams all events, each once: chunks in file order, then what only slabs hold. Per lane that is
+ * the order in which the thread made its calls. */
+void xfa_trace_events(struct xfa_trace *trace, xfa_batch_fn *fn, void *context);
+
+/* Look-ups. Values stay with the trace; NULL = not recorded. */
+const char *xfa_trace_meta(const struct xfa_trace *trace, const char *key);
+const struct xfa_call *xfa_trace_call(const struct xfa_trace *trace, unsigned id);
+const struct xfa_stack *xfa_trace_stack(const struct xfa_trace *trace, uint32_t id);
+/* Of a kernel, an NVTX range or domain. */
+const struct xfa_text *xfa_trace_text(const struct xfa_trace *trace, uint64_t id);
+const struct xfa_module *xfa_trace_module(const struct xfa_trace *trace, uint64_t address);
+/* The symbols of an address, *count of them, innermost first. */
+const struct xfa_symbol *xfa_trace_symbols(const struct xfa_trace *trace, uint64_t address,
+                                           size_t *count);
+uint64_t xfa_stack_address(const struct xfa_stack *stack, uint32_t i);
+
+/* A segment's payload after verification and decompression, segment->raw bytes for the caller to
+ * free; NULL when it is damaged or over a limit. */
+unsigned char *xfa_segment_load(struct xfa_trace *trace, const struct xfa_segment *segment);
+
+/* ---- between the reader's files ------------------------------------------------------- */
+
+size_t xfa_source_read(const struct xfa_source *source, uint64_t at, void *buffer, size_t bytes);
+void xfa_names_init(struct xfa_names *names);
+void xfa_names_free(struct xfa_names *names);
+/* Takes a payload of one of the six kinds of names; owns it from then on. */
+void xfa_names_take(struct xfa_trace *trace, uint16_t type, unsigned char *payload, uint64_t bytes);
+void xfa_names_finish(struct xfa_names *names);
+
+/* Reading inside a payload: false, and nothing taken, when fewer bytes are left. */
+struct xfa_cursor {
+    const unsigned char *at, *end;
+};
+bool xfa_take(struct xfa_cursor *cursor, void *out, size_t bytes);
+const char *xfa_take_bytes(struct xfa_cursor *cursor, size_t bytes);
+
+#endif

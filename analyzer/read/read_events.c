@@ -1,0 +1,197 @@
+/* Events: columns of compressed segments, and slabs the recorder had not compressed yet. */
+#include "read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/alloc.h"
+#include "read_columns.h"
+#include "seen.h"
+
+#define MAX_EVENT_BYTES 4096
+
+struct stream {
+    struct xfa_trace *trace;
+    struct xfa_seen seen;
+    xfa_batch_fn *fn;
+    void *context;
+    struct xft_chunk chunk;
+    struct xfa_columns columns;
+    struct xft_event events[XFA_BLOCK_ROWS];
+};
+
+/* ---- handing on ----------------------------------------------------------------------- */
+
+/* Hands on those rows that were not met before. */
+static void emit(struct stream *stream, struct xfa_batch batch)
+{
+    uint64_t end = batch.first_seq + batch.rows;
+    while (batch.first_seq < end) {
+        uint64_t until;
+        bool met = xfa_seen_get(&stream->seen, batch.lane, batch.first_seq, end, &until);
+        batch.rows = until - batch.first_seq;
+        if (met)
+            stream->trace->duplicate_events += batch.rows;
+        else
+            stream->fn(stream->context, &batch);
+        batch.events += batch.rows;
+        batch.first_seq = until;
+    }
+}
+
+static void bad_rows(struct stream *stream, uint64_t rows)
+{
+    stream->trace->loss.bad_rows = xfa_add(stream->trace->loss.bad_rows, rows);
+}
+
+/* ---- columns -------------------------------------------------------------------------- */
+
+static bool open_chunk(struct stream *stream, struct xfa_cursor *payload)
+{
+    struct xft_chunk *chunk = &stream->chunk;
+    return xfa_take(payload, chunk, sizeof *chunk) && chunk->rows <= XFA_MAX_ROWS &&
+           chunk->first_seq <= UINT64_MAX - chunk->rows &&
+           xfa_columns_open(&stream->columns, chunk, payload);
+}
+
+static void chunk_events(struct stream *stream, struct xfa_cursor payload)
+{
+    struct xft_chunk *chunk = &stream->chunk;
+    if (!open_chunk(stream, &payload)) {
+        stream->trace->loss.bad_entries++;
+        return;
+    }
+    uint32_t done = 0;
+    while (done < chunk->rows) {
+        uint32_t rows = chunk->rows - done < XFA_BLOCK_ROWS ? chunk->rows - done : XFA_BLOCK_ROWS;
+        if (!xfa_columns_next(&stream->columns, stream->events, rows))
+            break;
+        emit(stream, (struct xfa_batch){.lane = chunk->lane,
+                                        .tid = chunk->tid,
+                                        .first_seq = chunk->first_seq + done,
+                                        .rows = rows,
+                                        .events = stream->events});
+        done += rows;
+    }
+    bad_rows(stream, chunk->rows - done);
+    xfa_seen_add(&stream->seen, chunk->lane, chunk->first_seq, chunk->first_seq + done);
+}
+
+/* ---- slabs ---------------------------------------------------------------------------- */
+
+/* Copies what both versions of the event have. */
+static void slab_rows(struct stream *stream, const unsigned char *raw, size_t rows)
+{
+    size_t stride = stream->trace->header.event_bytes;
+    size_t common = stride < sizeof(struct xft_event) ? stride : sizeof(struct xft_event);
+    memset(stream->events, 0, rows * sizeof *stream->events);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(&stream->events[i], raw + i * stride, common);
+}
+
+static void slab_events(struct stream *stream, const unsigned char *raw, size_t bytes)
+{
+    struct xft_slab slab;
+    size_t stride = stream->trace->header.event_bytes;
+    memcpy(&slab, raw, sizeof slab);
+    if (slab.magic != XFT_SLAB_MAGIC || slab.state == XFT_SLAB_FREE)
+        return;
+    uint64_t room = (bytes - sizeof slab) / stride, rows = slab.committed;
+    if (slab.state > XFT_SLAB_FULL || slab.first_seq > UINT64_MAX - rows) {
+        stream->trace->loss.bad_entries++;
+        return;
+    }
+    if (rows > room) {
+        bad_rows(stream, rows - room);
+        rows = room;
+    }
+    for (uint64_t done = 0; done < rows;) {
+        size_t n = rows - done < XFA_BLOCK_ROWS ? rows - done : XFA_BLOCK_ROWS;
+        slab_rows(stream, raw + sizeof slab + done * stride, n);
+        emit(stream, (struct xfa_batch){.lane = slab.lane,
+                                        .tid = slab.tid,
+                                        .first_seq = slab.first_seq + done,
+                                        .rows = n,
+                                        .events = stream->events,
+                                        .from_slab = true});
+        done += n;
+    }
+    xfa_seen_add(&stream->seen, slab.lane, slab.first_seq, slab.first_seq + rows);
+}
+
+struct slab_place {
+    uint64_t at;
+    uint64_t first_seq;
+};
+
+static int by_sequence(const void *a, const void *b)
+{
+    const struct slab_place *x = a, *y = b;
+    return (x->first_seq > y->first_seq) - (x->first_seq < y->first_seq);
+}
+
+/* The used slabs of all LANES segments, in the order of their sequence numbers. */
+static struct slab_place *find_slabs(struct xfa_trace *trace, size_t *count)
+{
+    struct slab_place *places = NULL;
+    size_t capacity = 0;
+    for (size_t i = 0; i < trace->segment_count; i++) {
+        const struct xfa_segment *segment = &trace->segments[i];
+        if (segment->type != XFT_SEG_LANES)
+            continue;
+        uint64_t end = segment->at + segment->stored;
+        for (uint64_t at = (segment->at + 4095) & ~(uint64_t)4095; at < end; at += XFT_SLAB_BYTES) {
+            struct xft_slab slab;
+            if (xfa_source_read(&trace->source, at, &slab, sizeof slab) < sizeof slab)
+                break;
+            if (slab.magic != XFT_SLAB_MAGIC || slab.state == XFT_SLAB_FREE)
+                continue;
+            places = xfa_room(places, &capacity, *count + 1, sizeof *places);
+            places[(*count)++] = (struct slab_place){at, slab.first_seq};
+        }
+    }
+    return places;
+}
+
+static void all_slabs(struct stream *stream)
+{
+    size_t count = 0;
+    struct slab_place *places = find_slabs(stream->trace, &count);
+    unsigned char *raw = count ? xfa_alloc(XFT_SLAB_BYTES) : NULL;
+    if (count)
+        qsort(places, count, sizeof *places, by_sequence);
+    for (size_t i = 0; i < count; i++) {
+        size_t got = xfa_source_read(&stream->trace->source, places[i].at, raw, XFT_SLAB_BYTES);
+        if (got >= sizeof(struct xft_slab))
+            slab_events(stream, raw, got);
+    }
+    free(raw);
+    free(places);
+}
+
+void xfa_trace_events(struct xfa_trace *trace, xfa_batch_fn *fn, void *context)
+{
+    struct stream *stream = xfa_alloc(sizeof *stream);
+    stream->trace = trace;
+    stream->fn = fn;
+    stream->context = context;
+    xfa_seen_init(&stream->seen);
+    trace->loss.bad_entries = trace->names_bad_entries;
+    trace->loss.bad_rows = 0;
+    trace->duplicate_events = 0;
+    for (size_t i = 0; i < trace->segment_count; i++) {
+        const struct xfa_segment *segment = &trace->segments[i];
+        if (segment->type != XFT_SEG_EVENTS)
+            continue;
+        unsigned char *raw = xfa_segment_load(trace, segment);
+        if (raw)
+            chunk_events(stream, (struct xfa_cursor){raw, raw + segment->raw});
+        else
+            trace->loss.bad_entries++;
+        free(raw);
+    }
+    all_slabs(stream);
+    trace->loss.missing_events = xfa_seen_missing(&stream->seen);
+    xfa_seen_free(&stream->seen);
+    free(stream);
+}

@@ -1,0 +1,293 @@
+/* Names: META, CALLS, STACKS, MODULES, SYMBOLS, NAMES. Entries point into the payloads, which are
+ * kept. */
+#include "read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "../base/alloc.h"
+
+bool xfa_take(struct xfa_cursor *cursor, void *out, size_t bytes)
+{
+    if ((size_t)(cursor->end - cursor->at) < bytes)
+        return false;
+    if (bytes)
+        memcpy(out, cursor->at, bytes);
+    cursor->at += bytes;
+    return true;
+}
+
+const char *xfa_take_bytes(struct xfa_cursor *cursor, size_t bytes)
+{
+    if ((size_t)(cursor->end - cursor->at) < bytes)
+        return NULL;
+    const char *at = (const char *)cursor->at;
+    cursor->at += bytes;
+    return at;
+}
+
+void xfa_names_init(struct xfa_names *names)
+{
+    *names = (struct xfa_names){0};
+    xfa_table_init(&names->pairs, sizeof(uint64_t), sizeof(struct xfa_pair));
+    xfa_table_init(&names->calls, sizeof(uint16_t), sizeof(struct xfa_call));
+    xfa_table_init(&names->stacks, sizeof(uint32_t), sizeof(struct xfa_stack));
+    xfa_table_init(&names->texts, sizeof(uint32_t), sizeof(struct xfa_text));
+}
+
+void xfa_names_free(struct xfa_names *names)
+{
+    for (size_t i = 0; i < names->block_count; i++)
+        free(names->blocks[i]);
+    for (size_t i = 0; i < names->calls.count; i++)
+        free(((struct xfa_call *)xfa_table_at(&names->calls, i))->name);
+    for (size_t i = 0; i < names->module_count; i++) {
+        free(names->modules[i].path);
+        free(names->modules[i].build_id);
+    }
+    free(names->blocks);
+    free(names->modules);
+    free(names->symbols);
+    xfa_table_free(&names->pairs);
+    xfa_table_free(&names->calls);
+    xfa_table_free(&names->stacks);
+    xfa_table_free(&names->texts);
+}
+
+/* Each returns false when the entry is malformed or over a limit: the rest of the payload is then
+ * given up. */
+static bool take_meta(struct xfa_names *names, struct xfa_cursor *cursor)
+{
+    size_t left = (size_t)(cursor->end - cursor->at);
+    char *key = (char *)cursor->at;
+    char *end = memchr(key, 0, left);
+    char *value = end ? end + 1 : NULL;
+    char *last = end ? memchr(value, 0, left - (size_t)(value - key)) : NULL;
+    if (!last)
+        return false;
+    cursor->at = (unsigned char *)last + 1;
+    uint64_t hash = XXH3_64bits(key, (size_t)(end - key));
+    struct xfa_pair *pair = xfa_table_get(&names->pairs, &hash);
+    if (!pair && names->pairs.count == XFA_MAX_META)
+        return false;
+    pair = pair ? pair : xfa_table_put(&names->pairs, &hash);
+    pair->key = key;
+    pair->value = value;
+    return true;
+}
+
+static bool take_call(struct xfa_names *names, struct xfa_cursor *cursor)
+{
+    struct xft_call_name entry;
+    const char *name;
+    if (!xfa_take(cursor, &entry, sizeof entry) ||
+        !(name = xfa_take_bytes(cursor, entry.name_bytes)))
+        return false;
+    struct xfa_call *call = xfa_table_put(&names->calls, &entry.id);
+    free(call->name);
+    call->name = xfa_clean(name, entry.name_bytes);
+    call->level = entry.level;
+    return true;
+}
+
+static bool take_stack(struct xfa_names *names, struct xfa_cursor *cursor)
+{
+    struct xft_stack entry;
+    if (!xfa_take(cursor, &entry, sizeof entry))
+        return false;
+    const char *addresses = xfa_take_bytes(cursor, (size_t)entry.depth * sizeof(uint64_t));
+    if (!addresses || names->stacks.count >= XFA_MAX_ENTRIES)
+        return false;
+    struct xfa_stack *stack = xfa_table_put(&names->stacks, &entry.id);
+    stack->depth = entry.depth;
+    stack->addresses = (const unsigned char *)addresses;
+    return true;
+}
+
+static bool take_text(struct xfa_names *names, struct xfa_cursor *cursor)
+{
+    struct xft_name entry;
+    if (!xfa_take(cursor, &entry, sizeof entry))
+        return false;
+    const char *text = xfa_take_bytes(cursor, entry.bytes);
+    if (!text || entry.bytes > XFT_NAME_MOST || names->texts.count >= XFA_MAX_ENTRIES)
+        return false;
+    struct xfa_text *kept = xfa_table_put(&names->texts, &entry.id);
+    kept->bytes = entry.bytes;
+    kept->text = text;
+    return true;
+}
+
+static char *hexadecimal(const char *bytes, size_t n)
+{
+    char *text = xfa_alloc(n * 2 + 1);
+    for (size_t i = 0; i < n; i++) {
+        text[i * 2] = "0123456789abcdef"[(unsigned char)bytes[i] >> 4];
+        text[i * 2 + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    return text;
+}
+
+static bool take_module(struct xfa_names *names, struct xfa_cursor *cursor)
+{
+    struct xft_module entry;
+    const char *path, *build_id;
+    if (!xfa_take(cursor, &entry, sizeof entry) ||
+        !(path = xfa_take_bytes(cursor, entry.path_bytes)) ||
+        !(build_id = xfa_take_bytes(cursor, entry.build_id_bytes)) ||
+        names->module_count == XFA_MAX_MODULES)
+        return false;
+    names->modules = xfa_room(names->modules, &names->module_capacity, names->module_count + 1,
+                              sizeof *names->modules);
+    names->modules[names->module_count++] = (struct xfa_module){
+        .start = entry.start,
+        .end = entry.end,
+        .bias = entry.bias,
+        .path = xfa_clean(path, entry.path_bytes),
+        .build_id = hexadecimal(build_id, entry.build_id_bytes),
+    };
+    return true;
+}
+
+static bool take_symbol(struct xfa_names *names, struct xfa_cursor *cursor)
+{
+    struct xft_symbol entry;
+    struct xfa_symbol symbol = {0};
+    if (!xfa_take(cursor, &entry, sizeof entry) ||
+        !(symbol.function = xfa_take_bytes(cursor, entry.function_bytes)) ||
+        !(symbol.file = xfa_take_bytes(cursor, entry.file_bytes)) ||
+        !(symbol.module = xfa_take_bytes(cursor, entry.module_bytes)) ||
+        names->symbol_count == XFA_MAX_ENTRIES)
+        return false;
+    symbol.address = entry.address;
+    symbol.depth = entry.depth;
+    symbol.line = entry.line;
+    symbol.function_bytes = entry.function_bytes;
+    symbol.file_bytes = entry.file_bytes;
+    symbol.module_bytes = entry.module_bytes;
+    names->symbols = xfa_room(names->symbols, &names->symbol_capacity, names->symbol_count + 1,
+                              sizeof *names->symbols);
+    names->symbols[names->symbol_count++] = symbol;
+    return true;
+}
+
+typedef bool take_fn(struct xfa_names *names, struct xfa_cursor *cursor);
+static take_fn *const take_table[] = {
+    [XFT_SEG_META] = take_meta,      [XFT_SEG_CALLS] = take_call,     [XFT_SEG_STACKS] = take_stack,
+    [XFT_SEG_MODULES] = take_module, [XFT_SEG_SYMBOLS] = take_symbol, [XFT_SEG_NAMES] = take_text,
+};
+
+void xfa_names_take(struct xfa_trace *trace, uint16_t type, unsigned char *payload, uint64_t bytes)
+{
+    struct xfa_names *names = &trace->names;
+    if (names->bytes + bytes > XFA_MAX_NAMES) {
+        trace->loss.limited_segments++;
+        free(payload);
+        return;
+    }
+    names->bytes += bytes;
+    names->blocks = xfa_room(names->blocks, &names->block_capacity, names->block_count + 1,
+                             sizeof *names->blocks);
+    names->blocks[names->block_count++] = payload;
+    struct xfa_cursor cursor = {payload, payload + bytes};
+    while (cursor.at < cursor.end) {
+        if (!take_table[type](names, &cursor)) {
+            trace->names_bad_entries++;
+            trace->loss.bad_entries++;
+            return;
+        }
+    }
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct xfa_module *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct xfa_symbol *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address > y->address ? 1 : -1;
+    return (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+void xfa_names_finish(struct xfa_names *names)
+{
+    if (names->module_count)
+        qsort(names->modules, names->module_count, sizeof *names->modules, by_start);
+    if (names->symbol_count)
+        qsort(names->symbols, names->symbol_count, sizeof *names->symbols, by_address);
+}
+
+const char *xfa_trace_meta(const struct xfa_trace *trace, const char *key)
+{
+    uint64_t hash = XXH3_64bits(key, strlen(key));
+    const struct xfa_pair *pair = xfa_table_get(&trace->names.pairs, &hash);
+    return pair ? pair->value : NULL;
+}
+
+const struct xfa_call *xfa_trace_call(const struct xfa_trace *trace, unsigned id)
+{
+    uint16_t key = (uint16_t)id;
+    return id <= UINT16_MAX ? xfa_table_get(&trace->names.calls, &key) : NULL;
+}
+
+const struct xfa_stack *xfa_trace_stack(const struct xfa_trace *trace, uint32_t id)
+{
+    return xfa_table_get(&trace->names.stacks, &id);
+}
+
+/* Modules may have been unmapped and others mapped there: the last that starts at or before the
+ * address and reaches beyond it. */
+const struct xfa_module *xfa_trace_module(const struct xfa_trace *trace, uint64_t address)
+{
+    const struct xfa_module *modules = trace->names.modules;
+    size_t low = 0, high = trace->names.module_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (modules[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t back = 0; low > 0 && back < 8; back++, low--)
+        if (address < modules[low - 1].end)
+            return &modules[low - 1];
+    return NULL;
+}
+
+const struct xfa_symbol *xfa_trace_symbols(const struct xfa_trace *trace, uint64_t address,
+                                           size_t *count)
+{
+    const struct xfa_symbol *symbols = trace->names.symbols;
+    size_t low = 0, high = trace->names.symbol_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (symbols[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *count = 0;
+    while (low + *count < trace->names.symbol_count && symbols[low + *count].address == address)
+        ++*count;
+    return *count ? &symbols[low] : NULL;
+}
+
+const struct xfa_text *xfa_trace_text(const struct xfa_trace *trace, uint64_t id)
+{
+    uint32_t key = (uint32_t)id;
+    return id <= UINT32_MAX ? xfa_table_get(&trace->names.texts, &key) : NULL;
+}
+
+uint64_t xfa_stack_address(const struct xfa_stack *stack, uint32_t i)
+{
+    uint64_t address;
+    memcpy(&address, stack->addresses + (size_t)i * sizeof address, sizeof address);
+    return address;
+}

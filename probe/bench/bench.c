@@ -1,0 +1,214 @@
+#include "bench.h"
+
+#include <math.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../measure/measure.h"
+#include "../progress.h"
+
+static const struct xfp_family *const families[] = {
+    &xfp_family_host_copy,    &xfp_family_device_copy,   &xfp_family_peer_copy,
+    &xfp_family_host_host,    &xfp_family_concurrent,    &xfp_family_staged_copy,
+    &xfp_family_streams,      &xfp_family_overlap,       &xfp_family_mapped_read,
+    &xfp_family_mapped_write, &xfp_family_mapped_both,   &xfp_family_loaded_copy,
+    &xfp_family_both_copy,    &xfp_family_demand,        &xfp_family_prefetch,
+    &xfp_family_demand_both,  &xfp_family_prefetch_both, &xfp_family_demand_threads,
+    &xfp_family_fault,        &xfp_family_shape,         &xfp_family_host_threads,
+    &xfp_family_batch,        &xfp_family_alloc,         &xfp_family_sync,
+};
+
+void xfp_bench_add(struct xfp_bench_list *list, const struct xfp_bench *bench)
+{
+    if (list->count == list->room) {
+        size_t room = list->room ? 2 * list->room : 64;
+        struct xfp_bench *items = realloc(list->items, room * sizeof(*items));
+
+        if (!items)
+            return;
+        list->items = items;
+        list->room = room;
+    }
+    list->items[list->count++] = *bench;
+}
+
+static bool concerns_device(const struct xfp_bench *bench, int device)
+{
+    return device < 0 || bench->src.device == device || bench->dst.device == device;
+}
+
+/* Who asks for everything is told what this machine has nothing of. */
+static void say_absent(const struct xfp_family *family)
+{
+    fprintf(stderr, "xferscope probe: %s does not apply: %s%s\n", family->name,
+            family->needs ? "it needs " : "no size within --sizes, or not in this driver",
+            family->needs ? family->needs : "");
+}
+
+int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list)
+{
+    const struct xfp_probe_options *options = s->options;
+    size_t kept = 0, before = 0;
+    regex_t filter;
+
+    if (options->filter && regcomp(&filter, options->filter, REG_EXTENDED | REG_NOSUB))
+        return xfp_fail(s, "--filter %s: not a regular expression", options->filter);
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        families[i]->enumerate(s, families[i], list);
+        if (list->count == before && !options->filter && options->device < 0 && !options->quiet)
+            say_absent(families[i]);
+        before = list->count;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        const struct xfp_bench *bench = &list->items[i];
+
+        if (!concerns_device(bench, options->device))
+            continue;
+        if (options->filter && regexec(&filter, bench->name, 0, NULL, 0))
+            continue;
+        list->items[kept++] = *bench;
+    }
+    list->count = kept;
+    if (options->filter)
+        regfree(&filter);
+    return 0;
+}
+
+size_t xfp_host_nodes(const struct xfp_session *s, int *nodes, size_t room)
+{
+    size_t count = 0;
+
+    for (int n = 0; n < s->numa_count && count < room; n++)
+        nodes[count++] = s->numa_nodes[n];
+    if (s->numa_count > 1 && count < room)
+        nodes[count++] = -1;
+    return count;
+}
+
+const char *xfp_node_text(const struct xfp_session *s, int node, char text[XFP_NODE_TEXT])
+{
+    text[0] = '\0';
+    if (s->numa_count > 1 && node >= 0)
+        snprintf(text, XFP_NODE_TEXT, "node%d-", node);
+    return text;
+}
+
+size_t xfp_sweep_sizes(const struct xfp_probe_options *options, uint64_t *sizes, size_t room)
+{
+    int step = options->quick ? 2 : 1;
+    size_t count = 0;
+
+    for (int power = 0; power < 63 && count < room; power += step) {
+        uint64_t bytes = 1ull << power;
+
+        if (bytes >= options->min_bytes && bytes <= options->max_bytes)
+            sizes[count++] = bytes;
+    }
+    return count;
+}
+
+/* One size: the asynchronous form, then the synchronous one where there is one; each time the
+ * destination is cleared before and compared after. */
+static int measure_point(struct xfp_session *s, const struct xfp_copy *c, bool blocking,
+                         struct xfp_point *point)
+{
+    uint64_t slice = xfp_slice_ns(s) / (blocking ? 2 : 1);
+    const struct xfp_buffer *device_end = c->src->host ? c->dst : c->src;
+
+    for (int synchronous = 0; synchronous <= blocking; synchronous++) {
+        int bad;
+
+        if (synchronous && xfp_interrupted())
+            break;
+        if (s->options->verify && xfp_buffer_clear(s, c->dst, point->bytes))
+            return -1;
+        s->cu->cuCtxSetCurrent(c->device->context);
+        bad = synchronous ? xfp_measure_blocking(s, c, point, slice)
+                          : xfp_measure_async(s, c, point, slice);
+        if (bad)
+            return -1;
+        if (s->options->verify && xfp_buffer_verify(s, c->dst, device_end, point->bytes))
+            return -1;
+    }
+    s->cu->cuCtxSetCurrent(c->device->context);
+    return 0;
+}
+
+static void fit(struct xfp_session *s, const struct xfp_copy *c, struct xfp_path *path)
+{
+    const struct xfp_point *first = &path->points[0];
+    double gap = 0;
+
+    path->fit = xfp_fit_points(path->points, path->point_count, 0);
+    if (path->fit.valid && !xfp_interrupted())
+        gap = xfp_measure_gap(s, c, first->bytes, first->median_ns, path->fit.G_ns_per_byte);
+    path->fit.g_ns = gap > 0 ? gap : NAN;
+}
+
+int xfp_sweep_copy(struct xfp_session *s, const struct xfp_copy *c, struct xfp_path *path,
+                   size_t most_bytes)
+{
+    uint64_t sizes[64];
+    size_t count = xfp_sweep_sizes(s->options, sizes, 64);
+    bool blocking = c->src->host || c->dst->host;
+    int bad = 0;
+
+    path->points = calloc(count ? count : 1, sizeof(*path->points));
+    if (!path->points || xfp_buffer_fill(s, c->src, most_bytes))
+        return path->points ? -1 : xfp_fail(s, "out of memory");
+    path->device_timed = true;
+    for (size_t i = 0; i < count && sizes[i] <= most_bytes && !bad; i++) {
+        struct xfp_point point = {.bytes = sizes[i]};
+
+        if (xfp_interrupted())
+            break;
+        xfp_progress(s, path->name, sizes[i]);
+        bad = measure_point(s, c, blocking, &point);
+        s->points_done++;
+        if (!bad && point.n)
+            path->points[path->point_count++] = point;
+    }
+    path->blocking = blocking && path->point_count && path->points[0].blocking_ns > 0;
+    if (!bad && path->point_count)
+        fit(s, c, path);
+    return bad;
+}
+
+static int append_path(struct xfp_session *s, const struct xfp_path *path)
+{
+    struct xfp_profile *profile = s->profile;
+    struct xfp_path *paths =
+        realloc(profile->paths, (profile->path_count + 1) * sizeof(*profile->paths));
+
+    if (!paths)
+        return xfp_fail(s, "out of memory");
+    profile->paths = paths;
+    paths[profile->path_count++] = *path;
+    s->results++;
+    return 0;
+}
+
+int xfp_bench_run(struct xfp_session *s, const struct xfp_bench *bench)
+{
+    struct xfp_path path = {.method = bench->family->method,
+                            .direction = bench->direction,
+                            .src = bench->src,
+                            .dst = bench->dst,
+                            .fit = {.g_ns = NAN}};
+    size_t before = s->results;
+    int bad;
+
+    path.name = strdup(bench->name);
+    if (!path.name)
+        return xfp_fail(s, "out of memory");
+    s->error[0] = '\0';
+    bad = bench->family->run(s, bench, &path);
+    if (path.point_count && !append_path(s, &path))
+        return bad;
+    free(path.name);
+    free(path.points);
+    if (bad || xfp_interrupted() || s->results > before)
+        return bad;
+    return xfp_fail(s, "too short for the GPU's clock");
+}

@@ -1,0 +1,102 @@
+/*
+ * The benchmarks: one file per family, one table of families, one named benchmark per path.
+ *
+ * To add a family: write bench_NAME.c with its two functions, declare it below and add its row in
+ * bench.c. Names read METHOD/MEMORY/DIRECTION/PLACES, e.g. copy/pinned/h2d/gpu0.
+ */
+#ifndef XFP_BENCH_H
+#define XFP_BENCH_H
+
+#include "../session.h"
+
+#define XFP_NAME_BYTES 80
+
+struct xfp_bench {
+    char name[XFP_NAME_BYTES];
+    const struct xfp_family *family;
+    enum xft_direction direction;
+    struct xfp_place src, dst;
+    bool peer_access;   /* peer copies: enabled while measuring */
+    enum xfp_load load; /* of the path */
+    int variant;        /* a family's own */
+};
+
+struct xfp_bench_list {
+    size_t count, room;
+    struct xfp_bench *items;
+};
+
+struct xfp_family {
+    const char *name;
+    const char *summary; /* for --list */
+    const char *needs; /* what a machine must have that this may apply to; NULL: nothing special */
+    enum xfp_method method;
+    /* Seconds for one benchmark, usually and when quick; 0: as for a sweep of copies. */
+    double budget_s, quick_budget_s;
+    /* Appends the benchmarks that apply to this machine. */
+    void (*enumerate)(struct xfp_session *s, const struct xfp_family *family,
+                      struct xfp_bench_list *list);
+    /* Measures into path (places and name are set), or adds to another part of the profile and
+     * counts that in the session's results. 0, or -1 with the session's error; points measured
+     * before a failure stay and count. */
+    int (*run)(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path);
+};
+
+extern const struct xfp_family xfp_family_host_copy; /* host to and from device */
+extern const struct xfp_family xfp_family_host_host; /* within the host */
+extern const struct xfp_family xfp_family_host_threads;
+extern const struct xfp_family xfp_family_device_copy; /* within a device */
+extern const struct xfp_family xfp_family_peer_copy;   /* between devices */
+
+extern const struct xfp_family xfp_family_streams;     /* one transfer on several streams */
+extern const struct xfp_family xfp_family_overlap;     /* what runs at the same time */
+extern const struct xfp_family xfp_family_concurrent;  /* copies of several devices at once */
+extern const struct xfp_family xfp_family_staged_copy; /* between devices through the host */
+extern const struct xfp_family xfp_family_mapped_read; /* zero-copy */
+extern const struct xfp_family xfp_family_mapped_write;
+extern const struct xfp_family xfp_family_mapped_both;
+extern const struct xfp_family
+    xfp_family_loaded_copy; /* copies while the other direction is busy */
+extern const struct xfp_family xfp_family_both_copy;
+extern const struct xfp_family xfp_family_demand; /* managed memory */
+extern const struct xfp_family xfp_family_prefetch;
+extern const struct xfp_family xfp_family_demand_both;
+extern const struct xfp_family xfp_family_prefetch_both;
+extern const struct xfp_family xfp_family_demand_threads;
+extern const struct xfp_family xfp_family_fault;
+extern const struct xfp_family xfp_family_shape; /* 2D and 3D copies */
+extern const struct xfp_family xfp_family_batch; /* many small copies */
+extern const struct xfp_family xfp_family_alloc; /* what memory costs */
+extern const struct xfp_family xfp_family_sync;  /* what calls cost */
+
+/* All benchmarks that apply and match the options; 0, or -1 with the session's error when the
+ * filter is no regular expression. The caller frees list->items. */
+int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list);
+
+void xfp_bench_add(struct xfp_bench_list *list, const struct xfp_bench *bench);
+
+/*
+ * The nodes to which a family's host memory is bound in turn: the only one; or each of several, and
+ * last -1, not bound at all. Returns how many, at most room.
+ */
+#define XFP_MOST_NODES 64
+size_t xfp_host_nodes(const struct xfp_session *s, int *nodes, size_t room);
+
+/* How names speak of it: "node1-", or "" when there is one node only or none is bound to. */
+#define XFP_NODE_TEXT 24
+const char *xfp_node_text(const struct xfp_session *s, int node, char text[XFP_NODE_TEXT]);
+
+/* Sizes of the sweep: powers of two, of four when quick. */
+size_t xfp_sweep_sizes(const struct xfp_probe_options *options, uint64_t *sizes, size_t room);
+
+/* Runs one benchmark and appends its path to the profile when at least one size was measured. */
+int xfp_bench_run(struct xfp_session *s, const struct xfp_bench *bench);
+
+struct xfp_copy;
+
+/* What the copy families share: sweeps the sizes, checks the data, fits the model. The buffers
+ * hold most_bytes each. */
+int xfp_sweep_copy(struct xfp_session *s, const struct xfp_copy *copy, struct xfp_path *path,
+                   size_t most_bytes);
+
+#endif

@@ -1,0 +1,252 @@
+/*
+ * What it costs to have memory: allocating and freeing every kind, registering and unregistering
+ * touched pageable memory, by size; host clock.
+ */
+#include "bench.h"
+#include "../device/buffer.h"
+#include "../progress.h"
+#include "../measure/sample.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { LEAST = 4096 };
+#define MOST ((uint64_t)64 << 20)
+
+struct allocation {
+    struct xfp_device *device;
+    uint64_t bytes;
+    unsigned char *pages; /* to register */
+};
+
+/* A kind: how it is had and given back. take leaves what give needs in *held. */
+struct kind {
+    const char *word;       /* in the benchmark's name */
+    bool on_host;           /* has pages of a NUMA node */
+    const char *get, *back; /* the tables' first words */
+    xcu_result (*take)(struct xfp_session *s, const struct allocation *a, uintptr_t *held);
+    xcu_result (*give)(struct xfp_session *s, const struct allocation *a, uintptr_t held);
+};
+
+static xcu_result take_device(struct xfp_session *s, const struct allocation *a, uintptr_t *held)
+{
+    xcu_deviceptr address = 0;
+    xcu_result result = s->cu->cuMemAlloc(&address, a->bytes);
+
+    *held = (uintptr_t)address;
+    return result;
+}
+
+static xcu_result give_device(struct xfp_session *s, const struct allocation *a, uintptr_t held)
+{
+    (void)a;
+    return s->cu->cuMemFree((xcu_deviceptr)held);
+}
+
+/* From the stream's pool: until it can be used, and until it is back. */
+static xcu_result take_pool(struct xfp_session *s, const struct allocation *a, uintptr_t *held)
+{
+    xcu_deviceptr address = 0;
+    xcu_result result = s->cu->cuMemAllocAsync(&address, a->bytes, a->device->stream);
+
+    *held = (uintptr_t)address;
+    return result ? result : s->cu->cuStreamSynchronize(a->device->stream);
+}
+
+static xcu_result give_pool(struct xfp_session *s, const struct allocation *a, uintptr_t held)
+{
+    xcu_result result = s->cu->cuMemFreeAsync((xcu_deviceptr)held, a->device->stream);
+
+    return result ? result : s->cu->cuStreamSynchronize(a->device->stream);
+}
+
+static xcu_result take_managed(struct xfp_session *s, const struct allocation *a, uintptr_t *held)
+{
+    xcu_deviceptr address = 0;
+    xcu_result result = s->cu->cuMemAllocManaged(&address, a->bytes, 1);
+
+    *held = (uintptr_t)address;
+    return result;
+}
+
+static xcu_result take_host(struct xfp_session *s, const struct allocation *a, unsigned flags,
+                            uintptr_t *held)
+{
+    void *p = NULL;
+    xcu_result result = s->cu->cuMemHostAlloc(&p, a->bytes, flags);
+
+    *held = (uintptr_t)p;
+    return result;
+}
+
+static xcu_result take_pinned(struct xfp_session *s, const struct allocation *a, uintptr_t *held)
+{
+    return take_host(s, a, XCU_HOST_PORTABLE, held);
+}
+
+static xcu_result take_mapped(struct xfp_session *s, const struct allocation *a, uintptr_t *held)
+{
+    return take_host(s, a, XCU_HOST_PORTABLE | XCU_HOST_DEVICEMAP, held);
+}
+
+static xcu_result take_combined(struct xfp_session *s, const struct allocation *a, uintptr_t *held)
+{
+    return take_host(s, a, XCU_HOST_PORTABLE | XCU_HOST_WRITECOMBINED, held);
+}
+
+static xcu_result give_host(struct xfp_session *s, const struct allocation *a, uintptr_t held)
+{
+    (void)a;
+    return s->cu->cuMemFreeHost((void *)held);
+}
+
+static xcu_result take_registered(struct xfp_session *s, const struct allocation *a,
+                                  uintptr_t *held)
+{
+    *held = (uintptr_t)a->pages;
+    return s->cu->cuMemHostRegister(a->pages, a->bytes, XCU_HOST_PORTABLE);
+}
+
+static xcu_result give_registered(struct xfp_session *s, const struct allocation *a, uintptr_t held)
+{
+    (void)a;
+    return s->cu->cuMemHostUnregister((void *)held);
+}
+
+static const struct kind kinds[] = {
+    {"device", false, "alloc", "free", take_device, give_device},
+    {"pool", false, "alloc", "free", take_pool, give_pool},
+    {"managed", false, "alloc", "free", take_managed, give_device},
+    {"pinned", true, "alloc", "free", take_pinned, give_host},
+    {"mapped", true, "alloc", "free", take_mapped, give_host},
+    {"write-combined", true, "alloc", "free", take_combined, give_host},
+    {"pageable", true, "register", "unregister", take_registered, give_registered},
+};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static bool applies(const struct xfp_session *s, const struct kind *kind)
+{
+    if (kind->take == take_pool)
+        return s->cu->cuMemAllocAsync && s->cu->cuMemFreeAsync;
+    return kind->take != take_managed || s->cu->cuMemAllocManaged;
+}
+
+static void add(struct xfp_session *s, const struct xfp_family *family, struct xfp_bench_list *list,
+                int kind, int ordinal, int numa)
+{
+    struct xfp_bench bench = {.family = family,
+                              .direction = XFT_DIR_UNKNOWN,
+                              .variant = kind,
+                              .src = {XFT_MEM_UNKNOWN, -1, numa},
+                              .dst = {XFT_MEM_DEVICE, ordinal, -1}};
+    char node[XFP_NODE_TEXT];
+
+    snprintf(bench.name, sizeof(bench.name), "%s/%s/%sgpu%d", kinds[kind].get, kinds[kind].word,
+             xfp_node_text(s, numa, node), ordinal);
+    xfp_bench_add(list, &bench);
+}
+
+static void enumerate(struct xfp_session *s, const struct xfp_family *family,
+                      struct xfp_bench_list *list)
+{
+    int nodes[XFP_MOST_NODES];
+    size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
+
+    for (size_t d = 0; d < s->device_count && xfp_has_sizes(s, LEAST, MOST); d++)
+        for (int k = 0; k < KINDS; k++)
+            for (size_t n = kinds[k].on_host ? 0 : count - 1; n < count && applies(s, &kinds[k]);
+                 n++)
+                add(s, family, list, k, s->devices[d].ordinal, nodes[n]);
+}
+
+struct go {
+    const struct kind *kind;
+    struct allocation a;
+};
+
+static int once(struct xfp_session *s, void *state, double *ns)
+{
+    const struct go *go = state;
+    uint64_t before = xfp_driver_now_ns(s->cu), between, after;
+    uintptr_t held = 0;
+    xcu_result result = go->kind->take(s, &go->a, &held);
+
+    between = xfp_driver_now_ns(s->cu);
+    if (xfp_check(s, result, go->kind->get))
+        return -1;
+    result = go->kind->give(s, &go->a, held);
+    after = xfp_driver_now_ns(s->cu);
+    ns[0] = (double)(between - before);
+    ns[1] = (double)(after - between);
+    return xfp_check(s, result, go->kind->back);
+}
+
+/* Fresh for every size, and touched: what is registered is memory in use. */
+static int make_pages(struct xfp_session *s, struct allocation *a)
+{
+    void *p = mmap(NULL, a->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (p == MAP_FAILED)
+        return xfp_fail(s, "out of memory");
+    memset(p, 1, a->bytes);
+    a->pages = p;
+    return 0;
+}
+
+static int measure_size(struct xfp_session *s, struct go *go, uint64_t budget_ns,
+                        struct xfp_stats stats[2])
+{
+    int bad = 0;
+
+    if (go->kind->take == take_registered)
+        bad = make_pages(s, &go->a);
+    if (!bad)
+        bad = xfp_sample(s, once, go, budget_ns, stats, 2);
+    if (go->a.pages)
+        munmap(go->a.pages, go->a.bytes);
+    go->a.pages = NULL;
+    return bad;
+}
+
+static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
+{
+    struct go go = {.kind = &kinds[bench->variant],
+                    .a = {.device = &s->devices[bench->dst.device]}};
+    char node[XFP_NODE_TEXT];
+    struct xfp_rows get = {0}, back = {0};
+    uint64_t sizes[XFP_COARSE_ROOM];
+    size_t count = xfp_coarse_sizes(s, LEAST, xfp_coarse_most(s, MOST), sizes, XFP_COARSE_ROOM);
+    int bad = xfp_device_open(s, go.a.device);
+
+    xfp_bind(s, bench->src.numa);
+    for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {
+        struct xfp_stats stats[2];
+
+        xfp_progress(s, path->name, sizes[i]);
+        go.a.bytes = sizes[i];
+        bad = measure_size(s, &go, xfp_step_ns(s, count - i), stats);
+        if (bad)
+            break;
+        xfp_add_row(&get, sizes[i], &stats[0]);
+        xfp_add_row(&back, sizes[i], &stats[1]);
+    }
+    xfp_unbind(s);
+    /* the one that bears the benchmark's name comes last: --resume looks at it */
+    if (xfp_add_table(s, &back, "bytes", "ns", 0, "%s/%s/%sgpu%d", go.kind->back, go.kind->word,
+                      xfp_node_text(s, bench->src.numa, node), bench->dst.device) ||
+        xfp_add_table(s, &get, "bytes", "ns", 0, "%s", path->name))
+        return -1;
+    return bad;
+}
+
+const struct xfp_family xfp_family_alloc = {
+    .name = "alloc",
+    .summary = "the cost of allocating and freeing, of registering and unregistering",
+    .method = XFP_COPY,
+    .budget_s = 0.4,
+    .quick_budget_s = 0.06,
+    .enumerate = enumerate,
+    .run = run,
+};

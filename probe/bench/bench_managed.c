@@ -1,0 +1,361 @@
+/*
+ * Managed memory: migration on demand and by prefetch, between host and device and between
+ * devices, one way and both at once (Comm|Scope's Table 1, "cudaMallocManaged"; NUMA-aware
+ * measurements for Power/NVLink, algorithm 1: a go moves the pages back first, untimed).
+ */
+#include "bench.h"
+#include "../device/buffer.h"
+#include "../device/launch.h"
+#include "../device/managed.h"
+#include "../progress.h"
+#include "../measure/sample.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEAST = 4096, SINK_BYTES = 16 };
+#define MOST ((size_t)64 << 20)
+
+struct migration {
+    const char *name;
+    struct xfp_device *device; /* where the timed work is queued */
+    struct xfp_device *peer;   /* both ways between devices: where the other kernel runs */
+    struct xfp_managed memory; /* goes from `from` to `to` */
+    struct xfp_managed back;   /* both ways at once: the other way */
+    struct xfp_buffer sink, peer_sink;
+    int from, to; /* device ordinals, XFP_HOST */
+    int node;     /* of the host's pages, -1: not bound */
+    uint64_t bytes;
+};
+
+static int prepare(struct xfp_session *s, void *state)
+{
+    const struct migration *m = state;
+
+    return xfp_managed_move(s, &m->memory, m->bytes, m->from) ||
+                   (m->back.bytes && xfp_managed_move(s, &m->back, m->bytes, m->to))
+               ? -1
+               : 0;
+}
+
+static xcu_result queue_touch(struct xfp_session *s, void *state, xcu_stream stream)
+{
+    const struct migration *m = state;
+
+    return xfp_launch_read(s, m->device, stream, m->memory.address, m->bytes, m->sink.address);
+}
+
+static xcu_result queue_prefetch(struct xfp_session *s, void *state, xcu_stream stream)
+{
+    const struct migration *m = state;
+
+    return s->cu->cuMemPrefetchAsync(m->memory.address, m->bytes, m->to, stream);
+}
+
+static xcu_result queue_back(struct xfp_session *s, void *state, xcu_stream stream)
+{
+    const struct migration *m = state;
+
+    return s->cu->cuMemPrefetchAsync(m->back.address, m->bytes, m->from, stream);
+}
+
+/* The host's one thread touches every page: host clock. */
+static int once_host_touch(struct xfp_session *s, void *state, double *ns)
+{
+    struct migration *m = state;
+    uint64_t before;
+
+    if (prepare(s, m))
+        return -1;
+    before = xfp_driver_now_ns(s->cu);
+    xfp_managed_touch(s, &m->memory, m->bytes);
+    *ns = (double)(xfp_driver_now_ns(s->cu) - before);
+    return 0;
+}
+
+static xcu_result touch_on_peer(struct xfp_session *s, const struct migration *m)
+{
+    xcu_result result = s->cu->cuCtxSetCurrent(m->peer->context);
+
+    return result ? result
+                  : xfp_launch_read(s, m->peer, m->peer->stream, m->back.address, m->bytes,
+                                    m->peer_sink.address);
+}
+
+static xcu_result wait_for_peer(struct xfp_session *s, const struct migration *m)
+{
+    xcu_result result = s->cu->cuStreamSynchronize(m->peer->stream);
+
+    return result ? result : s->cu->cuCtxSetCurrent(m->device->context);
+}
+
+/* A kernel touches one buffer while the host, or another device's kernel, touches the other: until
+ * both are done, by the host's clock. */
+static int once_both_touch(struct xfp_session *s, void *state, double *ns)
+{
+    struct migration *m = state;
+    uint64_t before;
+    xcu_result result;
+
+    if (prepare(s, m))
+        return -1;
+    before = xfp_driver_now_ns(s->cu);
+    result = queue_touch(s, m, m->device->stream);
+    if (!result && m->peer)
+        result = touch_on_peer(s, m);
+    else if (!result)
+        xfp_managed_touch(s, &m->back, m->bytes);
+    if (!result && m->peer)
+        result = wait_for_peer(s, m);
+    if (!result)
+        result = s->cu->cuStreamSynchronize(m->device->stream);
+    *ns = (double)(xfp_driver_now_ns(s->cu) - before);
+    return xfp_check(s, result, "migrating");
+}
+
+/* A go in which the kernel's sink tells whether it saw the data; then the data itself. */
+static int verify(struct xfp_session *s, struct migration *m, xfp_once *once, void *state,
+                  bool kernel)
+{
+    double ns;
+    uint32_t seen = 0;
+
+    if (!s->options->verify)
+        return 0;
+    if (kernel) {
+        if (xfp_buffer_clear(s, &m->sink, SINK_BYTES) || once(s, state, &ns) ||
+            xfp_check(s, s->cu->cuMemcpyDtoH(&seen, m->sink.address, sizeof(seen)), "verifying"))
+            return -1;
+        if (seen != xfp_fold(s->pattern, m->bytes))
+            return xfp_fail(s, "wrong data in a kernel's view of %llu bytes of managed memory",
+                            (unsigned long long)m->bytes);
+    }
+    if (xfp_managed_verify(s, &m->memory, m->bytes))
+        return -1;
+    return m->back.bytes ? xfp_managed_verify(s, &m->back, m->bytes) : 0;
+}
+
+struct way {
+    xfp_once *once;
+    void *state;
+    bool kernel;
+};
+
+static int sweep(struct xfp_session *s, struct migration *m, const struct way *way,
+                 struct xfp_path *path, struct xfp_rows *rows)
+{
+    uint64_t sizes[XFP_COARSE_ROOM];
+    size_t count = xfp_coarse_sizes(s, LEAST, m->memory.bytes, sizes, XFP_COARSE_ROOM);
+
+    if (!count)
+        return xfp_fail(s, "too little free memory on GPU %d for managed memory",
+                        m->device->ordinal);
+    for (size_t i = 0; i < count && !xfp_interrupted(); i++) {
+        struct xfp_stats stats;
+
+        xfp_progress(s, m->name, sizes[i]);
+        m->bytes = sizes[i];
+        if (xfp_sample(s, way->once, way->state, xfp_step_ns(s, count - i), &stats, 1) ||
+            verify(s, m, way->once, way->state, way->kernel))
+            return -1;
+        if (path)
+            xfp_add_point(path, m->bytes, &stats);
+        else
+            xfp_add_row(rows, m->bytes, &stats);
+    }
+    return 0;
+}
+
+/* The pages that a host's node is asked for are its thread's: bound until tear_down(). */
+static int set_up(struct xfp_session *s, struct migration *m, bool both)
+{
+    struct xfp_place device = {XFT_MEM_DEVICE, m->device->ordinal, -1};
+    size_t most = xfp_coarse_most(s, MOST);
+    struct xfp_device *from = m->from >= 0 ? &s->devices[m->from] : m->device;
+
+    if (xfp_device_open(s, from) || xfp_device_open_kernels(s, m->device))
+        return -1;
+    xfp_bind(s, m->node);
+    /* both buffers together stay within the quarter */
+    most = xfp_managed_room(s, m->device, most * (both ? 2 : 1), 1) / (both ? 2 : 1) & ~(size_t)15;
+    if (xfp_managed_make(s, m->device, most, &m->memory) ||
+        (both && xfp_managed_make(s, m->device, most, &m->back)) ||
+        xfp_buffer_make(s, m->device, device, SINK_BYTES, &m->sink))
+        return -1;
+    if (!both || m->from < 0)
+        return 0;
+    m->peer = from;
+    device.device = m->from;
+    if (xfp_device_open_kernels(s, m->peer) ||
+        xfp_buffer_make(s, m->peer, device, SINK_BYTES, &m->peer_sink))
+        return -1;
+    return xfp_device_open(s, m->device);
+}
+
+static void tear_down(struct xfp_session *s, struct migration *m)
+{
+    xfp_managed_free(s, &m->memory);
+    xfp_managed_free(s, &m->back);
+    xfp_buffer_free(s, &m->sink);
+    xfp_buffer_free(s, &m->peer_sink);
+    xfp_unbind(s);
+}
+
+static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
+{
+    bool demand = bench->family->method == XFP_DEMAND, to_host = bench->dst.device < 0;
+    struct migration m = {.name = path->name,
+                          .device = &s->devices[to_host ? bench->src.device : bench->dst.device],
+                          .from = bench->src.device,
+                          .to = bench->dst.device,
+                          .node = to_host ? bench->dst.numa : bench->src.numa};
+    struct xfp_timed t = {.device = m.device,
+                          .prepare = prepare,
+                          .first = demand ? queue_touch : queue_prefetch,
+                          .state = &m,
+                          .gated = demand}; /* prefetching may wait for what is queued before */
+    struct way way = {xfp_once_timed, &t, demand && !to_host};
+    int bad = set_up(s, &m, false);
+
+    if (demand && to_host)
+        way = (struct way){once_host_touch, &m, false};
+    path->points = calloc(XFP_COARSE_ROOM, sizeof(*path->points));
+    path->device_timed = !(demand && to_host);
+    if (!bad && !path->points)
+        bad = xfp_fail(s, "out of memory");
+    if (!bad)
+        bad = sweep(s, &m, &way, path, NULL);
+    if (path->point_count)
+        path->fit = xfp_fit_points(path->points, path->point_count, 0);
+    tear_down(s, &m);
+    return bad;
+}
+
+static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
+{
+    bool demand = bench->family->method == XFP_DEMAND;
+    struct migration m = {.name = path->name,
+                          .device = &s->devices[bench->dst.device],
+                          .from = bench->src.device,
+                          .to = bench->dst.device,
+                          .node = bench->src.numa};
+    struct xfp_timed t = {.device = m.device,
+                          .prepare = prepare,
+                          .first = queue_prefetch,
+                          .second = queue_back,
+                          .state = &m};
+    struct way way = {xfp_once_timed, &t, false};
+    struct xfp_rows rows = {0};
+    int bad = set_up(s, &m, true);
+
+    if (demand)
+        way = (struct way){once_both_touch, &m, true};
+    if (!bad)
+        bad = xfp_check(s, s->cu->cuStreamCreate(&t.other, 1), "cuStreamCreate");
+    if (!bad)
+        bad = sweep(s, &m, &way, NULL, &rows);
+    if (t.other)
+        s->cu->cuStreamDestroy(t.other);
+    tear_down(s, &m);
+    return xfp_add_table(s, &rows, "bytes each way", "ns", 0, "%s", path->name) || bad ? -1 : 0;
+}
+
+/* Between devices: node is -1. */
+static void add(struct xfp_session *s, struct xfp_bench_list *list, const struct xfp_family *family,
+                int from, int to, int node)
+{
+    struct xfp_bench bench = {.family = family,
+                              .direction = from < 0 ? XFT_DIR_H2D
+                                           : to < 0 ? XFT_DIR_D2H
+                                                    : XFT_DIR_P2P,
+                              .src = {XFT_MEM_MANAGED, from, from < 0 ? node : -1},
+                              .dst = {XFT_MEM_MANAGED, to, to < 0 ? node : -1}};
+    const char *method = xfp_method_word(family->method);
+    char where[XFP_NODE_TEXT];
+
+    if (from >= 0 && to >= 0)
+        snprintf(bench.name, sizeof(bench.name), "%s/managed/p2p/gpu%d-gpu%d", method, from, to);
+    else
+        snprintf(bench.name, sizeof(bench.name), "%s/managed/%s/%sgpu%d", method,
+                 from < 0 ? "h2d" : "d2h", xfp_node_text(s, node, where), from < 0 ? to : from);
+    xfp_bench_add(list, &bench);
+}
+
+static void enumerate(struct xfp_session *s, const struct xfp_family *family,
+                      struct xfp_bench_list *list)
+{
+    int nodes[XFP_MOST_NODES];
+    size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
+
+    for (size_t i = 0; i < s->device_count; i++) {
+        int device = s->devices[i].ordinal;
+
+        if (!xfp_has_sizes(s, LEAST, MOST) || !xfp_managed_applies(s, device))
+            continue;
+        for (size_t n = 0; n < count; n++) {
+            add(s, list, family, XFP_HOST, device, s->numa_count > 1 ? nodes[n] : -1);
+            add(s, list, family, device, XFP_HOST, s->numa_count > 1 ? nodes[n] : -1);
+        }
+        for (size_t j = 0; j < s->device_count; j++)
+            if (j != i && xfp_managed_applies(s, s->devices[j].ordinal))
+                add(s, list, family, device, s->devices[j].ordinal, -1);
+    }
+}
+
+static void add_both(struct xfp_session *s, struct xfp_bench_list *list,
+                     const struct xfp_family *family, int from, int to, int node)
+{
+    struct xfp_bench bench = {.family = family,
+                              .direction = from < 0 ? XFT_DIR_H2D : XFT_DIR_P2P,
+                              .src = {XFT_MEM_MANAGED, from, node},
+                              .dst = {XFT_MEM_MANAGED, to, -1}};
+    char first[XFP_NODE_TEXT];
+
+    if (from >= 0)
+        snprintf(first, sizeof(first), "gpu%d-", from);
+    else
+        xfp_node_text(s, node, first);
+    snprintf(bench.name, sizeof(bench.name), "both-ways/%s/managed/%sgpu%d",
+             xfp_method_word(family->method), first, to);
+    xfp_bench_add(list, &bench);
+}
+
+static void enumerate_both(struct xfp_session *s, const struct xfp_family *family,
+                           struct xfp_bench_list *list)
+{
+    int nodes[XFP_MOST_NODES];
+    size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
+
+    for (size_t i = 0; i < s->device_count; i++) {
+        int device = s->devices[i].ordinal;
+
+        if (!xfp_has_sizes(s, LEAST, MOST) || !xfp_managed_applies(s, device))
+            continue;
+        for (size_t n = 0; n < count; n++)
+            add_both(s, list, family, XFP_HOST, device, s->numa_count > 1 ? nodes[n] : -1);
+        for (size_t j = i + 1; j < s->device_count; j++)
+            if (xfp_managed_applies(s, s->devices[j].ordinal))
+                add_both(s, list, family, device, s->devices[j].ordinal, -1);
+    }
+}
+
+#define FAMILY(symbol, word, text, how, lists, runs)                                               \
+    const struct xfp_family symbol = {                                                             \
+        .name = word,                                                                              \
+        .summary = text,                                                                           \
+        .needs = "kernels (a build with nvcc) and memory that migrates on access",                 \
+        .method = how,                                                                             \
+        .budget_s = 1.0,                                                                           \
+        .quick_budget_s = 0.12,                                                                    \
+        .enumerate = lists,                                                                        \
+        .run = runs,                                                                               \
+    }
+
+FAMILY(xfp_family_demand, "demand", "managed memory migrating on access", XFP_DEMAND, enumerate,
+       run_one_way);
+FAMILY(xfp_family_prefetch, "prefetch", "managed memory migrating by prefetch", XFP_PREFETCH,
+       enumerate, run_one_way);
+FAMILY(xfp_family_demand_both, "demand-both", "managed memory migrating on access, both ways",
+       XFP_DEMAND, enumerate_both, run_both);
+FAMILY(xfp_family_prefetch_both, "prefetch-both", "managed memory migrating by prefetch, both ways",
+       XFP_PREFETCH, enumerate_both, run_both);

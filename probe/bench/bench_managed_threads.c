@@ -1,0 +1,109 @@
+/*
+ * Managed memory migrating to the host by number of threads: one thread alone does not take what
+ * the link and the driver can give (Comm|Scope, section 4.5 and figure 10).
+ */
+#include "bench.h"
+#include "../device/buffer.h"
+#include "../device/managed.h"
+#include "../progress.h"
+#include "../measure/sample.h"
+#include "../device/team.h"
+
+#include <stdio.h>
+
+#define MOST ((size_t)64 << 20)
+enum { LEAST = 1 << 20 };
+
+struct touching {
+    struct xfp_managed memory;
+    struct xfp_team *team;
+    struct xfp_session *session;
+};
+
+static void touch_part(void *state, size_t index, size_t count)
+{
+    const struct touching *t = state;
+    struct xfp_managed part = t->memory;
+    size_t from, to;
+
+    xfp_team_part(t->memory.bytes, index, count, &from, &to);
+    part.address += from;
+    xfp_managed_touch(t->session, &part, to - from);
+}
+
+static int once(struct xfp_session *s, void *state, double *ns)
+{
+    struct touching *t = state;
+    uint64_t before;
+
+    if (xfp_managed_move(s, &t->memory, t->memory.bytes, t->memory.device->ordinal))
+        return -1;
+    before = xfp_driver_now_ns(s->cu);
+    xfp_team_work(t->team, touch_part, t);
+    *ns = (double)(xfp_driver_now_ns(s->cu) - before);
+    return 0;
+}
+
+static int measure(struct xfp_session *s, struct touching *t, size_t threads, size_t left,
+                   struct xfp_stats *stats)
+{
+    int bad;
+
+    t->team = xfp_team_start(s, threads, -1);
+    if (!t->team)
+        return -1;
+    bad = xfp_sample(s, once, t, xfp_step_ns(s, left), stats, 1);
+    xfp_team_end(t->team);
+    return bad ? -1 : xfp_managed_verify(s, &t->memory, t->memory.bytes);
+}
+
+static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
+{
+    struct xfp_device *d = &s->devices[bench->src.device];
+    struct touching t = {.session = s};
+    struct xfp_rows rows = {0};
+    size_t sizes[XFP_TEAM_SIZES], count = xfp_team_sizes(s, sizes), most;
+    int bad = xfp_device_open(s, d);
+
+    most = xfp_coarse_most(s, MOST);
+    if (!bad)
+        bad = xfp_managed_make(s, d, xfp_managed_room(s, d, most, LEAST), &t.memory);
+    for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {
+        struct xfp_stats stats;
+
+        xfp_progress(s, path->name, t.memory.bytes);
+        bad = measure(s, &t, sizes[i], count - i, &stats);
+        if (!bad)
+            xfp_add_row(&rows, sizes[i], &stats);
+    }
+    bad = xfp_add_table(s, &rows, "threads", "ns", t.memory.bytes, "%s", path->name) || bad;
+    xfp_managed_free(s, &t.memory);
+    return bad ? -1 : 0;
+}
+
+static void enumerate(struct xfp_session *s, const struct xfp_family *family,
+                      struct xfp_bench_list *list)
+{
+    for (size_t i = 0; i < s->device_count && s->options->max_bytes >= LEAST; i++) {
+        int device = s->devices[i].ordinal;
+        struct xfp_bench bench = {.family = family,
+                                  .direction = XFT_DIR_D2H,
+                                  .src = {XFT_MEM_MANAGED, device, -1},
+                                  .dst = {XFT_MEM_MANAGED, -1, -1}};
+
+        snprintf(bench.name, sizeof(bench.name), "demand-threads/managed/d2h/gpu%d", device);
+        if (xfp_managed_applies(s, device))
+            xfp_bench_add(list, &bench);
+    }
+}
+
+const struct xfp_family xfp_family_demand_threads = {
+    .name = "demand-threads",
+    .summary = "managed memory touched by the host, by number of threads",
+    .needs = "kernels (a build with nvcc) and memory that migrates on access",
+    .method = XFP_DEMAND,
+    .budget_s = 0.8,
+    .quick_budget_s = 0.12,
+    .enumerate = enumerate,
+    .run = run,
+};

@@ -1,0 +1,329 @@
+/*
+ * Zero-copy: a kernel reading or writing the memory of the other side where it is, one way and both
+ * at once; between host and device, and between devices with peer access (Comm|Scope's Table 1,
+ * "implicit (zero-copy) mapped").
+ */
+#include "bench.h"
+#include "bench_peer.h"
+#include "../device/buffer.h"
+#include "../device/launch.h"
+#include "../progress.h"
+#include "../measure/sample.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEAST = 64, SINK_BYTES = 16 };
+#define MOST ((uint64_t)64 << 20)
+
+/* What a kernel works on. */
+struct mapped {
+    struct xfp_device *device;
+    xcu_deviceptr src, dst, sink;
+    const struct xfp_buffer *ends[2]; /* both may be host memory */
+    uint64_t bytes;
+    uint32_t value;
+};
+
+static struct xfp_place device_place(int ordinal)
+{
+    return (struct xfp_place){XFT_MEM_DEVICE, ordinal, -1};
+}
+
+static struct xfp_place host_place(int node)
+{
+    return (struct xfp_place){XFT_MEM_MAPPED, -1, node};
+}
+
+static bool applies(struct xfp_session *s, int ordinal)
+{
+    return xfp_has_sizes(s, LEAST, MOST) && xfp_kernels_built(s) &&
+           xfp_attribute(s, ordinal, XFP_ATTR_MAPS_HOST_MEMORY) == 1;
+}
+
+/* For every GPU and every node: one benchmark, as `form` makes it. */
+static void enumerate_host(struct xfp_session *s, const struct xfp_family *family,
+                           struct xfp_bench_list *list, const char *prefix, bool read)
+{
+    int nodes[XFP_MOST_NODES];
+    size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
+
+    for (size_t d = 0; d < s->device_count; d++)
+        for (size_t n = 0; n < count && applies(s, s->devices[d].ordinal); n++) {
+            struct xfp_place host = host_place(nodes[n]);
+            struct xfp_place device = device_place(s->devices[d].ordinal);
+            struct xfp_bench bench = {.family = family,
+                                      .direction = read ? XFT_DIR_H2D : XFT_DIR_D2H,
+                                      .src = read ? host : device,
+                                      .dst = read ? device : host};
+            char node[XFP_NODE_TEXT];
+
+            xfp_node_text(s, host.numa, node);
+            snprintf(bench.name, sizeof(bench.name), "%s/%sgpu%d", prefix, node, device.device);
+            xfp_bench_add(list, &bench);
+        }
+}
+
+static void enumerate_peers(struct xfp_session *s, const struct xfp_family *family,
+                            struct xfp_bench_list *list, const char *prefix, bool each_way)
+{
+    for (size_t i = 0; i < s->device_count; i++)
+        for (size_t j = each_way ? 0 : i + 1; j < s->device_count; j++) {
+            struct xfp_bench bench = {.family = family,
+                                      .direction = XFT_DIR_P2P,
+                                      .src = device_place(s->devices[i].ordinal),
+                                      .dst = device_place(s->devices[j].ordinal),
+                                      .peer_access = true};
+
+            if (!applies(s, bench.src.device) || !applies(s, bench.dst.device) ||
+                !xfp_can_access(s, bench.src.device, bench.dst.device))
+                continue;
+            snprintf(bench.name, sizeof(bench.name), "%s/gpu%d-gpu%d", prefix, bench.src.device,
+                     bench.dst.device);
+            xfp_bench_add(list, &bench);
+        }
+}
+
+static void enumerate_read(struct xfp_session *s, const struct xfp_family *family,
+                           struct xfp_bench_list *list)
+{
+    enumerate_host(s, family, list, "mapped-read/mapped/h2d", true);
+    enumerate_peers(s, family, list, "mapped-read/device/p2p", true);
+}
+
+static void enumerate_write(struct xfp_session *s, const struct xfp_family *family,
+                            struct xfp_bench_list *list)
+{
+    enumerate_host(s, family, list, "mapped-write/mapped/d2h", false);
+    enumerate_peers(s, family, list, "mapped-write/device/p2p", true);
+}
+
+static void enumerate_both(struct xfp_session *s, const struct xfp_family *family,
+                           struct xfp_bench_list *list)
+{
+    enumerate_host(s, family, list, "both-ways/mapped/mapped", true);
+    enumerate_peers(s, family, list, "both-ways/mapped/device", false);
+}
+
+static int flush_ends(struct xfp_session *s, void *state)
+{
+    const struct mapped *m = state;
+
+    for (int i = 0; i < 2; i++)
+        xfp_flush_buffer(s, m->ends[i], m->bytes);
+    return 0;
+}
+
+static xcu_result queue_read(struct xfp_session *s, void *state, xcu_stream stream)
+{
+    const struct mapped *m = state;
+
+    return xfp_launch_read(s, m->device, stream, m->src, m->bytes, m->sink);
+}
+
+static xcu_result queue_write(struct xfp_session *s, void *state, xcu_stream stream)
+{
+    const struct mapped *m = state;
+
+    return xfp_launch_write(s, m->device, stream, m->dst, m->bytes, m->value);
+}
+
+/* The address under which the kernels' device sees a buffer. */
+static int see(struct xfp_session *s, const struct xfp_buffer *b, xcu_deviceptr *address)
+{
+    *address = b->address;
+    return b->host ? xfp_check(s, s->cu->cuMemHostGetDevicePointer(address, b->host, 0),
+                               "mapping host memory")
+                   : 0;
+}
+
+/* Everything a benchmark holds. */
+struct setup {
+    const char *name;
+    struct xfp_device *device; /* whose kernels run */
+    struct xfp_buffer src, dst, sink;
+    uint64_t most;
+    bool peers;
+};
+
+static void tear_down(struct xfp_session *s, const struct xfp_bench *bench, struct setup *u)
+{
+    xfp_buffer_free(s, &u->src);
+    xfp_buffer_free(s, &u->dst);
+    xfp_buffer_free(s, &u->sink);
+    if (u->peers)
+        xfp_set_peer_access(s, &s->devices[bench->src.device], &s->devices[bench->dst.device],
+                            false);
+    xfp_unbind(s);
+}
+
+/* The kernel runs on `device`; what it reads lies at src, what it writes at dst (either may be
+ * missing: XFT_MEM_UNKNOWN). */
+static int set_up(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_place src,
+                  struct xfp_place dst, struct setup *u, struct mapped *m)
+{
+    size_t most = xfp_coarse_most(s, MOST);
+    struct xfp_device *d = u->device;
+    struct xfp_device *from = src.device >= 0 ? &s->devices[src.device] : d;
+    struct xfp_device *to = dst.device >= 0 ? &s->devices[dst.device] : d;
+    int bad = xfp_device_open_kernels(s, d);
+
+    u->peers = bench->peer_access;
+    if (!bad && u->peers)
+        bad = xfp_set_peer_access(s, &s->devices[bench->src.device], &s->devices[bench->dst.device],
+                                  true);
+    if (!bad)
+        bad = xfp_buffer_make(s, d, device_place(d->ordinal), SINK_BYTES, &u->sink);
+    if (!bad && src.memory)
+        bad = xfp_buffer_make_fitting(s, from, src, LEAST, &most, &u->src);
+    if (!bad && dst.memory)
+        bad = xfp_buffer_make_fitting(s, to, dst, LEAST, &most, &u->dst);
+    u->most = most;
+    if (!bad && src.memory)
+        bad = xfp_buffer_fill(s, &u->src, most);
+    *m = (struct mapped){
+        .device = d, .sink = u->sink.address, .ends = {&u->src, &u->dst}, .value = 0x5afe0001};
+    if (!bad && src.memory)
+        bad = see(s, &u->src, &m->src);
+    if (!bad && dst.memory)
+        bad = see(s, &u->dst, &m->dst);
+    return bad || xfp_device_open(s, d) ? -1 : 0;
+}
+
+/* One more go from a clean sink and destination, then looks at both. */
+static int verify(struct xfp_session *s, struct xfp_timed *t, struct setup *u, struct mapped *m)
+{
+    unsigned char *written = u->dst.host ? u->dst.host : s->check;
+    uint32_t seen = 0;
+    double ns;
+
+    if (!s->options->verify)
+        return 0;
+    m->value++;
+    if (xfp_buffer_clear(s, &u->sink, SINK_BYTES) ||
+        (m->dst && xfp_buffer_clear(s, &u->dst, m->bytes)) || xfp_device_open(s, m->device) ||
+        xfp_once_timed(s, t, &ns) ||
+        xfp_check(s, s->cu->cuMemcpyDtoH(&seen, m->sink, sizeof(seen)), "verifying"))
+        return -1;
+    if (m->dst && !u->dst.host &&
+        (xfp_device_open(s, u->dst.device) ||
+         xfp_check(s, s->cu->cuMemcpyDtoH(written, m->dst, m->bytes), "verifying") ||
+         xfp_device_open(s, m->device)))
+        return -1;
+    if (m->src && seen != xfp_fold(s->pattern, m->bytes))
+        return xfp_fail(s, "wrong data after a mapped read of %llu bytes",
+                        (unsigned long long)m->bytes);
+    if (m->dst && !xfp_all_words(written, m->bytes, m->value))
+        return xfp_fail(s, "wrong data after a mapped write of %llu bytes",
+                        (unsigned long long)m->bytes);
+    return 0;
+}
+
+/* Times what `t` says for every size; points into path, or rows. */
+static int sweep(struct xfp_session *s, struct xfp_timed *t, struct setup *u, struct mapped *m,
+                 struct xfp_path *path, struct xfp_rows *rows)
+{
+    uint64_t sizes[XFP_COARSE_ROOM];
+    size_t count = xfp_coarse_sizes(s, LEAST, u->most, sizes, XFP_COARSE_ROOM);
+
+    for (size_t i = 0; i < count && !xfp_interrupted(); i++) {
+        struct xfp_stats stats;
+
+        xfp_progress(s, u->name, sizes[i]);
+        m->bytes = sizes[i];
+        if (xfp_sample(s, xfp_once_timed, t, xfp_step_ns(s, count - i), &stats, 1) ||
+            verify(s, t, u, m))
+            return -1;
+        if (path)
+            xfp_add_point(path, sizes[i], &stats);
+        else
+            xfp_add_row(rows, sizes[i], &stats);
+    }
+    return 0;
+}
+
+static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
+{
+    bool read = bench->family->method == XFP_MAPPED_READ;
+    struct xfp_place none = {XFT_MEM_UNKNOWN, -1, -1};
+    struct setup u = {.name = path->name,
+                      .device = &s->devices[read ? bench->dst.device : bench->src.device]};
+    struct mapped m;
+    struct xfp_timed t = {.device = u.device,
+                          .prepare = flush_ends,
+                          .first = read ? queue_read : queue_write,
+                          .state = &m,
+                          .gated = true};
+    int bad = set_up(s, bench, read ? bench->src : none, read ? none : bench->dst, &u, &m);
+
+    path->points = calloc(XFP_COARSE_ROOM, sizeof(*path->points));
+    path->device_timed = true;
+    if (!bad && !path->points)
+        bad = xfp_fail(s, "out of memory");
+    if (!bad)
+        bad = sweep(s, &t, &u, &m, path, NULL);
+    if (path->point_count)
+        path->fit = xfp_fit_points(path->points, path->point_count, 0);
+    tear_down(s, bench, &u);
+    return bad;
+}
+
+/* A kernel that reads and one that writes; with a device at both ends, both run on the first. */
+static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
+{
+    struct xfp_place there = bench->peer_access ? bench->dst : bench->src;
+    struct setup u = {.name = path->name,
+                      .device =
+                          &s->devices[bench->peer_access ? bench->src.device : bench->dst.device]};
+    struct xfp_rows rows = {0};
+    struct mapped m;
+    struct xfp_timed t = {.device = u.device,
+                          .prepare = flush_ends,
+                          .first = queue_read,
+                          .second = queue_write,
+                          .state = &m,
+                          .gated = true};
+    int bad = set_up(s, bench, there, there, &u, &m);
+
+    if (!bad)
+        bad = xfp_check(s, s->cu->cuStreamCreate(&t.other, 1), "cuStreamCreate");
+    if (!bad)
+        bad = sweep(s, &t, &u, &m, NULL, &rows);
+    if (t.other)
+        s->cu->cuStreamDestroy(t.other);
+    tear_down(s, bench, &u);
+    return xfp_add_table(s, &rows, "bytes each way", "ns", 0, "%s", path->name) || bad ? -1 : 0;
+}
+
+const struct xfp_family xfp_family_mapped_read = {
+    .name = "mapped-read",
+    .summary = "a kernel reads the other side's memory (zero-copy)",
+    .needs = "kernels (a build with nvcc) and memory that the GPU maps",
+    .method = XFP_MAPPED_READ,
+    .budget_s = 0.7,
+    .quick_budget_s = 0.1,
+    .enumerate = enumerate_read,
+    .run = run_one_way,
+};
+
+const struct xfp_family xfp_family_mapped_write = {
+    .name = "mapped-write",
+    .summary = "a kernel writes the other side's memory (zero-copy)",
+    .needs = "kernels (a build with nvcc) and memory that the GPU maps",
+    .method = XFP_MAPPED_WRITE,
+    .budget_s = 0.7,
+    .quick_budget_s = 0.1,
+    .enumerate = enumerate_write,
+    .run = run_one_way,
+};
+
+const struct xfp_family xfp_family_mapped_both = {
+    .name = "mapped-both",
+    .summary = "a kernel reads and another writes the other side's memory at once",
+    .needs = "kernels (a build with nvcc) and memory that the GPU maps",
+    .method = XFP_MAPPED_READ,
+    .budget_s = 0.7,
+    .quick_budget_s = 0.1,
+    .enumerate = enumerate_both,
+    .run = run_both,
+};

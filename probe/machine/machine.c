@@ -1,0 +1,287 @@
+#define _GNU_SOURCE /* sched_getaffinity */
+
+#include "machine.h"
+
+#include "../bench/bench.h"
+#include "../device/flush.h"
+#include "../device/launch.h"
+#include "machine_host.h"
+#include "nvml.h"
+
+#include <ctype.h>
+#include <hwloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* Tells machines apart without giving the id away, which some services treat as a secret. */
+static char *hashed_machine_id(void)
+{
+    char id[128], hash[24];
+
+    xfp_first_line("", "/etc/machine-id", id, sizeof(id));
+    if (!*id)
+        return strdup("");
+    snprintf(hash, sizeof(hash), "%016llx",
+             (unsigned long long)XXH3_64bits_withSeed(id, strlen(id), 0x786665727363ull));
+    return strdup(hash);
+}
+
+static char *cpu_model(hwloc_topology_t topology)
+{
+    hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+    const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
+    struct utsname system;
+
+    if (model)
+        return xfp_clean_text(model);
+    return xfp_clean_text(uname(&system) ? "" : system.machine);
+}
+
+static void note_node(struct xfp_machine *m, hwloc_obj_t node)
+{
+    m->nodes[m->node_count++] =
+        (struct xfp_node){.node = (int)node->os_index,
+                          .cpus = hwloc_bitmap_weight(node->cpuset),
+                          .memory_bytes = node->attr->numanode.local_memory};
+}
+
+/* Nodes that a process could be bound to: memory alone (CXL, a GPU's own) has no processors. */
+static int find_nodes(struct xfp_session *s, hwloc_topology_t topology)
+{
+    int count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+
+    s->numa_nodes = calloc(count > 0 ? (size_t)count : 1, sizeof(*s->numa_nodes));
+    if (!s->numa_nodes)
+        return xfp_fail(s, "out of memory");
+    s->profile->machine.nodes = calloc(count > 0 ? (size_t)count : 1, sizeof(struct xfp_node));
+    if (!s->profile->machine.nodes)
+        return xfp_fail(s, "out of memory");
+    for (int i = 0; i < count; i++) {
+        hwloc_obj_t node = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, (unsigned)i);
+
+        if (!node || !node->cpuset || hwloc_bitmap_iszero(node->cpuset))
+            continue;
+        s->numa_nodes[s->numa_count++] = (int)node->os_index;
+        note_node(&s->profile->machine, node);
+    }
+    if (!s->numa_count)
+        s->numa_nodes[s->numa_count++] = -1;
+    return 0;
+}
+
+static void warn_of_host(struct xfp_session *s)
+{
+    const struct xfp_machine *m = &s->profile->machine;
+    char text[XFP_HOST_TROUBLES][XFP_TROUBLE_BYTES];
+    size_t count = xfp_host_troubles("", m, text);
+
+    for (size_t i = 0; i < count; i++)
+        xfp_warn(s, "%s", text[i]);
+    if (m->hypervisor && *m->hypervisor && strcmp(m->hypervisor, "none"))
+        xfp_warn(s, "a virtual machine (%s): host times and NUMA nodes may not be real",
+                 m->hypervisor);
+    if (CPU_COUNT(&s->affinity) < sysconf(_SC_NPROCESSORS_ONLN))
+        xfp_warn(s, "this process may use %d of %ld processors only", CPU_COUNT(&s->affinity),
+                 sysconf(_SC_NPROCESSORS_ONLN));
+    if (!xfp_can_flush())
+        xfp_warn(s, "this processor's caches cannot be flushed by a program: copies find what "
+                    "earlier ones left there");
+}
+
+/* What the simulated machine has no part in. */
+static void describe_system(struct xfp_session *s)
+{
+    struct xfp_machine *m = &s->profile->machine;
+    char release[96];
+
+    xfp_nvml_open();
+    xfp_nvml_driver(release, sizeof(release));
+    m->driver_release = xfp_clean_text(release);
+    xfp_read_host("", m);
+    warn_of_host(s);
+}
+
+static int describe_host(struct xfp_session *s)
+{
+    struct xfp_machine *m = &s->profile->machine;
+    hwloc_topology_t topology;
+    char hostname[256] = "";
+    int bad;
+
+    gethostname(hostname, sizeof(hostname) - 1);
+    m->hostname = xfp_clean_text(hostname);
+    m->machine_id = hashed_machine_id();
+    m->cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (hwloc_topology_init(&topology))
+        return xfp_fail(s, "hwloc does not start");
+    hwloc_topology_load(topology);
+    m->cpu = cpu_model(topology);
+    bad = find_nodes(s, topology);
+    hwloc_topology_destroy(topology);
+    m->numa_nodes = s->numa_count;
+    if (!m->hostname || !m->machine_id || !m->cpu)
+        return xfp_fail(s, "out of memory");
+    return bad;
+}
+
+static char *uuid_text(const struct xcu_uuid *uuid)
+{
+    char text[48] = "GPU-", *to = text + 4;
+
+    for (int i = 0; i < 16; i++)
+        to +=
+            sprintf(to, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid->bytes[i]);
+    return strdup(text);
+}
+
+/* Drivers before CUDA 12.2 do not say; then the kernel may. */
+static int gpu_node(const struct xfp_driver *cu, xcu_device device, const char *pci)
+{
+    char path[96], line[32], lower[24];
+    int node = -1;
+    size_t i = 0;
+
+    if (!cu->cuDeviceGetAttribute(&node, XFP_ATTR_HOST_NUMA_ID, device) && node >= 0)
+        return node;
+    if (cu->simulated_now_ns)
+        return -1;
+    for (; pci[i] && i + 1 < sizeof(lower); i++)
+        lower[i] = (char)tolower((unsigned char)pci[i]);
+    lower[i] = '\0';
+    snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", lower);
+    xfp_first_line("", path, line, sizeof(line));
+    return isdigit((unsigned char)*line) ? atoi(line) : -1;
+}
+
+static void warn_of_use(struct xfp_session *s, int ordinal, const struct xfp_gpu *gpu,
+                        const struct xfp_gpu_use *use)
+{
+    if (use->percent > 5)
+        xfp_warn(s, "GPU %d is busy (%d %%): other work disturbs the figures", ordinal,
+                 use->percent);
+    else if (use->processes > 0)
+        xfp_warn(s, "GPU %d has %d other processes: they may disturb the figures", ordinal,
+                 use->processes);
+    if (gpu->mig > 0)
+        xfp_warn(s, "GPU %d is divided (MIG): other instances share its link and engines", ordinal);
+}
+
+void xfp_see_links(struct xfp_session *s, const struct xfp_bench *bench)
+{
+    int device = bench->src.device >= 0 ? bench->src.device : bench->dst.device;
+
+    if (bench->family == &xfp_family_host_copy && !s->profile->machine.simulated)
+        xfp_nvml_see_link(&s->profile->machine.gpus[device]);
+}
+
+void xfp_judge_gpus(struct xfp_session *s)
+{
+    const struct xfp_machine *m = &s->profile->machine;
+
+    for (size_t i = 0; i < m->gpu_count && !m->simulated; i++) {
+        const struct xfp_gpu *g = &m->gpus[i];
+        const char *why = xfp_nvml_slowed(g);
+
+        if (g->pcie_gen && (g->pcie_gen < g->pcie_max_gen || g->pcie_width < g->pcie_max_width))
+            xfp_warn(s, "GPU %zu: its PCIe link ran at generation %d x%d, of %d x%d", i,
+                     g->pcie_gen, g->pcie_width, g->pcie_max_gen, g->pcie_max_width);
+        if (*why)
+            xfp_warn(s, "GPU %zu: its clocks are held down (%s)", i, why);
+    }
+}
+
+/* Whose memory it may access. */
+static int find_peers(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
+{
+    size_t count = s->profile->machine.gpu_count;
+
+    gpu->peers = calloc(count, sizeof(*gpu->peers));
+    if (!gpu->peers)
+        return xfp_fail(s, "out of memory");
+    for (int other = 0; other < (int)count; other++)
+        if (xfp_can_access(s, ordinal, other))
+            gpu->peers[gpu->peer_count++] = other;
+    return 0;
+}
+
+static int describe_gpu(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
+{
+    const struct xfp_driver *cu = s->cu;
+    char name[256] = "", pci[32] = "";
+    struct xcu_uuid uuid = {{0}};
+    struct xfp_gpu_use use;
+    size_t memory = 0;
+    xcu_device device;
+
+    gpu->nvlinks = gpu->ecc = gpu->mig = -1;
+    if (xfp_check(s, cu->cuDeviceGet(&device, ordinal), "cuDeviceGet"))
+        return -1;
+    cu->cuDeviceGetName(name, sizeof(name) - 1, device);
+    cu->cuDeviceGetPCIBusId(pci, sizeof(pci) - 1, device);
+    cu->cuDeviceGetUuid(&uuid, device);
+    cu->cuDeviceTotalMem(&memory, device);
+    cu->cuDeviceGetAttribute(&gpu->copy_engines, XFP_ATTR_COPY_ENGINES, device);
+    gpu->name = xfp_clean_text(name);
+    gpu->pci = xfp_clean_text(pci);
+    gpu->uuid = uuid_text(&uuid);
+    gpu->memory_bytes = memory;
+    gpu->numa = gpu_node(cu, device, pci);
+    if (!s->profile->machine.simulated) {
+        xfp_nvml_describe(gpu, &use);
+        warn_of_use(s, ordinal, gpu, &use);
+    }
+    return gpu->name && gpu->pci && gpu->uuid ? 0 : xfp_fail(s, "out of memory");
+}
+
+/* The simulated machine has the nodes that its GPUs are attached to, whatever the host has. */
+static int simulate_nodes(struct xfp_session *s)
+{
+    struct xfp_machine *m = &s->profile->machine;
+    int highest = 0;
+
+    for (size_t i = 0; i < m->gpu_count; i++)
+        highest = m->gpus[i].numa > highest ? m->gpus[i].numa : highest;
+    free(s->numa_nodes);
+    m->node_count = 0; /* those are the host's */
+    s->numa_nodes = calloc((size_t)highest + 1, sizeof(*s->numa_nodes));
+    if (!s->numa_nodes)
+        return xfp_fail(s, "out of memory");
+    for (s->numa_count = 0; s->numa_count <= highest; s->numa_count++)
+        s->numa_nodes[s->numa_count] = s->numa_count;
+    m->numa_nodes = s->numa_count;
+    return 0;
+}
+
+int xfp_describe_machine(struct xfp_session *s)
+{
+    struct xfp_machine *m = &s->profile->machine;
+    int count = 0;
+
+    m->simulated = s->cu->simulated_now_ns != NULL;
+    m->driver_version = s->cu->version;
+    sched_getaffinity(0, sizeof(s->affinity), &s->affinity);
+    if (describe_host(s) || xfp_check(s, s->cu->cuDeviceGetCount(&count), "cuDeviceGetCount"))
+        return -1;
+    if (!m->simulated)
+        describe_system(s);
+    else
+        xfp_warn(s, "the GPU is simulated: no figure here was measured on hardware");
+    m->gpus = calloc((size_t)count, sizeof(*m->gpus));
+    s->devices = calloc((size_t)count, sizeof(*s->devices));
+    if (!m->gpus || !s->devices)
+        return xfp_fail(s, "out of memory");
+    for (int i = 0; i < count; i++) {
+        s->devices[s->device_count++].ordinal = i;
+        m->gpu_count++;
+        if (describe_gpu(s, i, &m->gpus[i]))
+            return -1;
+    }
+    for (int i = 0; i < count; i++)
+        if (find_peers(s, i, &m->gpus[i]))
+            return -1;
+    return m->simulated ? simulate_nodes(s) : 0;
+}

@@ -1,0 +1,20 @@
+/*
+ * The machine that is measured: what it is, and what about it makes figures untrustworthy.
+ */
+#ifndef XFP_MACHINE_H
+#define XFP_MACHINE_H
+
+#include "../session.h"
+
+struct xfp_bench;
+
+/* Fills the profile's machine and the session's NUMA nodes; adds warnings. 0, or -1. */
+int xfp_describe_machine(struct xfp_session *s);
+
+/* After a benchmark that used a GPU's PCIe link: notes how the link is now. */
+void xfp_see_links(struct xfp_session *s, const struct xfp_bench *bench);
+
+/* When all is measured: warns of links and clocks that were not what they could be. */
+void xfp_judge_gpus(struct xfp_session *s);
+
+#endif
