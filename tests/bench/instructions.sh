@@ -1,6 +1,6 @@
 #!/bin/bash
-# Instructions per intercepted call, by callgrind on the simulated GPU: exact, and the same on a
-# busy machine. Two numbers of calls; their difference leaves out start and end. What the calling
+# Instructions per intercepted call, by callgrind on the simulated GPU with its virtual clock: exact,
+# and the same on a busy machine, whatever the simulated GPU has finished meanwhile. Two numbers of calls; their difference leaves out start and end. What the calling
 # thread executes until the call has returned counts; the last column is what the recorder adds to
 # the bare call (two of its hooks where the runtime calls the driver, and two readings of the
 # simulated clock, which is dearer than the processor's).
@@ -44,7 +44,8 @@ command -v valgrind >/dev/null || {
 count() { # file kind bursts settings...: writes instructions
     local out=$1 kind=$2 bursts=$3
     shift 3
-    env LD_LIBRARY_PATH="$simulated${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" XFERSCOPE_OUTPUT="$out.xft" "$@" \
+    env LD_LIBRARY_PATH="$simulated${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" XFERSCOPE_SIMGPU_CLOCK=virtual \
+        XFERSCOPE_OUTPUT="$out.xft" "$@" \
         valgrind --tool=callgrind --collect-atstart=no --toggle-collect=burst --callgrind-out-file="$out.callgrind" \
         "$program" "$kind" "$bursts" "$calls" >"$out.log" 2>&1 || {
         tail -n 5 "$out.log" >&2
