@@ -14,19 +14,14 @@ import unittest
 
 import jsonschema
 
+from losing import losing
+
 PROBE, SIMGPU, LOSSY, SCHEMA = sys.argv[1:5]
 BYTES = 4 << 20
 
 
 def lossy(loses, name):
-    """Status and words when a driver loses data of this one benchmark."""
-    environment = dict(os.environ, LD_LIBRARY_PATH=LOSSY, XFERSCOPE_SIMGPU_CLOCK="virtual",
-                       XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu", LOSSY_CUDA=loses,
-                       LOSSY_CUDA_DRIVER=os.path.join(SIMGPU, "libcuda.so.1"))
-    run = subprocess.run([PROBE, "--quick", "--sizes", "64K:1M", "--filter", f"^{name}$",
-                          "--format", "json"], env=environment, capture_output=True, text=True,
-                         timeout=300)
-    return run.returncode, run.stderr
+    return losing(PROBE, SIMGPU, LOSSY, "sim-2socket-4gpu", "64K:1M", loses, name)
 
 
 class Concurrent(unittest.TestCase):

@@ -12,6 +12,8 @@ import unittest
 
 import jsonschema
 
+from losing import losing
+
 PROBE, SIMGPU, LOSSY, SCHEMA, MACHINES = sys.argv[1:6]
 
 
@@ -37,14 +39,7 @@ def probe(machine, *options):
 
 
 def lossy(loses, name):
-    """Status and words when a driver loses data of this one benchmark."""
-    environment = dict(os.environ, LD_LIBRARY_PATH=LOSSY, XFERSCOPE_SIMGPU_CLOCK="virtual",
-                       XFERSCOPE_SIMGPU_MACHINE="sim-h200", LOSSY_CUDA=loses,
-                       LOSSY_CUDA_DRIVER=os.path.join(SIMGPU, "libcuda.so.1"))
-    run = subprocess.run([PROBE, "--quick", "--sizes", "16M:16M", "--filter", f"^{name}$",
-                          "--format", "json"], env=environment, capture_output=True, text=True,
-                         timeout=300)
-    return run.returncode, run.stderr
+    return losing(PROBE, SIMGPU, LOSSY, "sim-h200", "16M:16M", loses, name)
 
 
 class Streams(unittest.TestCase):
