@@ -126,10 +126,16 @@ static uint32_t line_of(struct xfs_python_reader *reader, const struct place *pl
     return line;
 }
 
+struct new_place {
+    struct xfs_python_reader *reader;
+    const struct place *place;
+};
+
 /* Its SYMBOLS entry, in a segment of its own: at once, and whole. */
-static bool write_symbol(struct xfs_recorder *recorder, struct xfs_python_reader *reader,
-                         const struct place *place, uint32_t id)
+static bool write_symbol(struct xfs_recorder *recorder, const void *thing, uint32_t id)
 {
+    struct xfs_python_reader *reader = ((const struct new_place *)thing)->reader;
+    const struct place *place = ((const struct new_place *)thing)->place;
     char text[8 * XFS_PYTHON_TEXT + sizeof MODULE_NAME];
     unsigned char out[sizeof(struct xft_segment) + sizeof(struct xft_symbol) + sizeof text + 8];
     struct xft_symbol symbol = {.address = XFT_PYTHON_FRAME | id,
@@ -153,47 +159,6 @@ static bool write_symbol(struct xfs_recorder *recorder, struct xfs_python_reader
     size_t span = xft_segment_span(bytes);
     memset(payload + bytes, 0, span - sizeof head - bytes);
     return xfs_file_append(&recorder->file, out, span);
-}
-
-/* ---- numbers of places ------------------------------------------------------------------ */
-
-static struct xfs_python_slot *find(const struct xfs_python *python, uint64_t hash, uint64_t *found)
-{
-    uint32_t i = (uint32_t)hash & (XFS_PYTHON_SLOTS - 1);
-    while ((*found = __atomic_load_n(&python->slots[i].hash, __ATOMIC_ACQUIRE)) != 0 &&
-           *found != hash)
-        i = (i + 1) & (XFS_PYTHON_SLOTS - 1);
-    return &python->slots[i];
-}
-
-/* Under the lock. */
-static uint32_t insert(struct xfs_recorder *recorder, struct xfs_python *python,
-                       struct xfs_python_reader *reader, const struct place *place, uint64_t hash)
-{
-    uint64_t found;
-    struct xfs_python_slot *slot = find(python, hash, &found);
-    if (found == hash)
-        return slot->id;
-    if (python->count >= XFS_PYTHON_SLOTS / 4 * 3 ||
-        !write_symbol(recorder, reader, place, python->count + 1))
-        return 0;
-    slot->id = ++python->count;
-    __atomic_store_n(&slot->hash, hash, __ATOMIC_RELEASE);
-    return slot->id;
-}
-
-/* 0 when it has no number and cannot get one. */
-static uint32_t number_of(struct xfs_recorder *recorder, struct xfs_python *python,
-                          struct xfs_python_reader *reader, const struct place *place)
-{
-    uint64_t found, hash = XXH3_64bits(place, sizeof *place) | 1;
-    const struct xfs_python_slot *slot = find(python, hash, &found);
-    if (found == hash)
-        return slot->id;
-    pthread_mutex_lock(&python->lock);
-    uint32_t id = insert(recorder, python, reader, place, hash);
-    pthread_mutex_unlock(&python->lock);
-    return id;
 }
 
 /* ---- the walk --------------------------------------------------------------------------- */
@@ -233,7 +198,8 @@ static const char *walk(struct xfs_recorder *recorder, struct xfs_python_reader 
             return "its code objects are not what they should be";
         if (place.offset < 0)
             continue;
-        uint32_t id = number_of(recorder, python, reader, &place);
+        uint32_t id = xfs_number_of(&python->numbers, XXH3_64bits(&place, sizeof place),
+                                    write_symbol, recorder, &(struct new_place){reader, &place});
         if (id == 0)
             return not_kept;
         addresses[(*depth)++] = XFT_PYTHON_FRAME | id;

@@ -23,26 +23,20 @@
 #ifndef XFS_PYTHON_H
 #define XFS_PYTHON_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "numbers.h"
 #include "python_offsets.h"
 
 struct xfs_recorder;
 
-#define XFS_PYTHON_FRAMES 32        /* of one stack, innermost first */
-#define XFS_PYTHON_SLOTS (1u << 16) /* of which three quarters are used */
+#define XFS_PYTHON_FRAMES 32 /* of one stack, innermost first */
+#define XFS_PYTHON_SLOTS (1u << 16)
 
 #define XFS_PYTHON_HABITS 64
 
 struct xfs_python_habit; /* python_memory.h */
-
-struct xfs_python_slot {
-    uint64_t hash; /* 0 = empty */
-    uint32_t id;
-    uint32_t reserved;
-};
 
 enum xfs_python_state { XFS_PYTHON_OFF, XFS_PYTHON_UNTRIED, XFS_PYTHON_ON };
 
@@ -54,9 +48,7 @@ struct xfs_python {
     uintptr_t code_type, string_type, bytes_type;
     uintptr_t start, end;            /* the interpreter's code */
     struct xfs_python_habit *habits; /* XFS_PYTHON_HABITS, of threads other than the main one */
-    pthread_mutex_t lock;            /* for the rest; the table is read without it */
-    struct xfs_python_slot *slots;
-    uint32_t count;
+    struct xfs_numbers numbers;      /* of places in the program */
 };
 
 /* Finds out about Python, once per recorder; writes META. */

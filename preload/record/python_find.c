@@ -96,21 +96,17 @@ static const char *look_up(struct xfs_python *python, void *handle, uint32_t ver
 
 static bool make_room(struct xfs_python *python)
 {
-    size_t slots = XFS_PYTHON_SLOTS * sizeof *python->slots;
-    size_t habits = XFS_PYTHON_HABITS * sizeof *python->habits;
-    unsigned char *memory = mmap(NULL, slots + habits, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
+    void *habits = mmap(NULL, XFS_PYTHON_HABITS * sizeof *python->habits, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (habits == MAP_FAILED || !xfs_numbers_init(&python->numbers, XFS_PYTHON_SLOTS))
         return false;
-    python->slots = (struct xfs_python_slot *)memory;
-    python->habits = (struct xfs_python_habit *)(memory + slots);
+    python->habits = habits;
     return true;
 }
 
 void xfs_python_init(struct xfs_recorder *recorder, struct xfs_python *python)
 {
     char text[32];
-    pthread_mutex_init(&python->lock, NULL);
     void *handle;
     if (!find_interpreter(&handle))
         return;

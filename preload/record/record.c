@@ -220,7 +220,7 @@ uint32_t xfs_stack_capture(void)
         return 0;
     const struct xfs_libraries *libraries =
         atomic_load_explicit(&recorder->libraries, memory_order_acquire);
-    if (libraries == NULL || recorder->stacks.slots == NULL || lane->in_stack || entered) {
+    if (libraries == NULL || recorder->stacks.numbers.slots == NULL || lane->in_stack || entered) {
         xfs_count_stacks_lost(recorder, 1);
         return 0;
     }
@@ -236,7 +236,7 @@ uint32_t xfs_stack_capture(void)
 uint32_t xfs_stack_of(uint64_t instruction)
 {
     struct xfs_recorder *recorder = current_recorder();
-    if (recorder == NULL || entered || instruction == 0 || recorder->stacks.slots == NULL)
+    if (recorder == NULL || entered || instruction == 0 || recorder->stacks.numbers.slots == NULL)
         return 0;
     uint64_t address = instruction + 1; /* stacks hold return addresses */
     struct xfs_guard guard = xfs_guard_enter();

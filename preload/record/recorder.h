@@ -4,7 +4,7 @@
  * All of it is in one struct that lives as long as the process; a forked child forgets the pointer
  * and starts with another one, so no lock or count of the parent is ever met.
  *
- * Locks, in the order in which they may be taken: lanes.lock, or stacks.lock, or names.lock, or
+ * Locks, in the order in which they may be taken: lanes.lock, or the lock of a table of numbers, or
  * pack_lock; then file.lock.
  */
 #ifndef XFS_RECORDER_H
@@ -32,7 +32,7 @@ struct xfs_recorder {
     struct xfs_file file;
     struct xfs_lanes lanes;
     struct xfs_stacks stacks;
-    struct xfs_names names;
+    struct xfs_numbers names;                 /* of texts (names.h) */
     _Atomic(struct xft_file_header *) header; /* where losses are counted */
 
     pthread_mutex_t pack_lock; /* packer, packed */

@@ -8,26 +8,18 @@
 #ifndef XFS_STACKS_H
 #define XFS_STACKS_H
 
-#include <pthread.h>
 #include <stdint.h>
 
 #include "modules.h"
+#include "numbers.h"
 #include "python.h"
 
 struct xfs_recorder;
 
 #define XFS_STACK_SLOTS (1u << 18)
 
-struct xfs_stack_slot {
-    uint64_t hash; /* 0 = empty */
-    uint32_t id;   /* valid when hash is */
-    uint32_t reserved;
-};
-
 struct xfs_stacks {
-    pthread_mutex_t lock;
-    struct xfs_stack_slot *slots; /* XFS_STACK_SLOTS; NULL: stacks are off */
-    uint32_t count;
+    struct xfs_numbers numbers;   /* no slots: stacks are off */
     uintptr_t own_start, own_end; /* code of this library; both 0 when it is the program */
     struct xfs_modules modules;
     struct xfs_python python;

@@ -201,7 +201,7 @@ struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings)
     recorder->settings = settings;
     recorder->pid = getpid();
     init_locks(recorder);
-    xfs_names_init(&recorder->names);
+    xfs_numbers_init(&recorder->names, XFS_NAME_SLOTS);
     if (!create_file(recorder))
         return NULL;
     if (!make_packer(recorder, NULL) || !write_calls(recorder) || !xfs_lanes_init(recorder)) {
@@ -219,7 +219,7 @@ void xfs_recorder_equip(struct xfs_recorder *recorder)
     if (libraries->zstd)
         make_packer(recorder, libraries->zstd);
     xfs_stacks_init(recorder);
-    xfs_write_meta(recorder, "stacks", recorder->stacks.slots ? "on" : "off");
+    xfs_write_meta(recorder, "stacks", recorder->stacks.numbers.slots ? "on" : "off");
     atomic_store_explicit(&recorder->libraries, libraries, memory_order_release);
     xfs_writer_start(recorder);
 }

@@ -106,7 +106,7 @@ static void write_one(struct xfs_recorder *recorder, struct xfs_slab *slab)
 
 static void resolve_symbols(struct xfs_recorder *recorder)
 {
-    if (!recorder->settings->symbols || recorder->stacks.count == 0)
+    if (!recorder->settings->symbols || recorder->stacks.numbers.count == 0)
         return;
     xfs_symbols_function *resolve = xfs_libraries_symbols();
     size_t size = 0;
