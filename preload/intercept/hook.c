@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../content/content.h"
@@ -24,12 +25,15 @@ __thread int xfs_depth __attribute__((tls_model("initial-exec")));
 /* Set in this order, and back to the first in a forked child. */
 enum session {
     SESSION_NONE,
-    SESSION_WAITING, /* for the first call that can move data: device timing is attached before it
+    SESSION_WAITING, /* for the first call that can move data: device records are switched on before
                       */
     SESSION_ON,
 };
 static atomic_uchar session;
+static atomic_int started_by; /* the process: a forked child starts a session of its own */
 static bool simulated;
+
+#define CUDA_IN_USE "CUDA was in use before a call of it was seen: too late to attach CUPTI safely"
 
 /* As the compiler would not have it: it takes a string instruction, which takes longer to start
  * than this takes in all. */
@@ -57,18 +61,10 @@ static void find_moving(void)
             moving[call] = moving[call] || strstr(xfs_calls[call].name, words[i]) != NULL;
 }
 
-/* The exit handler goes before CUPTI's own, which is registered as CUPTI is loaded. */
 static void attach(void)
 {
-    int saved = errno, outer = xfs_depth;
-    xfs_depth = 1;
-    xfs_loading_begin();
     xfs_timing_attach();
-    xfs_loading_end();
-    if (atomic_exchange(&session, SESSION_ON) != SESSION_ON)
-        atexit(xfs_timing_finish);
-    xfs_depth = outer;
-    errno = saved;
+    atomic_store(&session, SESSION_ON);
 }
 
 XFS_COLD void xfs_before_moving(uint16_t call)
@@ -102,7 +98,7 @@ bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags)
 /* The first call of a process, in which cuInit ran or has still to be noticed. */
 static XFS_COLD void first_call(struct xfs_frame *f)
 {
-    xfs_session_start();
+    xfs_session_start(CUDA_IN_USE);
     if (simulated) /* the host's clock of before is not the trace's */
         f->event.start_ns = f->event.end_ns = xfs_now_ns();
 }
@@ -216,8 +212,19 @@ static bool use_simulated_clock(void)
     return now != NULL;
 }
 
-/* True: device timing is still to be attached. */
-static bool start_session(void)
+/* The exit handler goes before CUPTI's own, which is registered as CUPTI is loaded. True: device
+ * records are still to be switched on. */
+static bool start_timing(const char *too_late)
+{
+    xfs_loading_begin();
+    bool waits = xfs_timing_start(too_late);
+    xfs_loading_end();
+    atexit(xfs_timing_finish);
+    return waits;
+}
+
+/* As above. */
+static bool start_session(const char *too_late)
 {
     simulated = use_simulated_clock();
     if (!xfs_record_ready())
@@ -229,21 +236,75 @@ static bool start_session(void)
     xfs_content_session_start();
     atexit(xfs_content_finish);
     xfs_event_capturing = xfs_captures_now;
-    return xfs_timing_start();
+    return start_timing(too_late);
 }
 
-void xfs_session_start(void)
+void xfs_session_start(const char *too_late)
 {
-    static atomic_int started_by; /* the process: a forked child starts one of its own */
     int pid = getpid(), saved = errno, outer = xfs_depth;
     if (atomic_exchange(&started_by, pid) == pid)
         return;
     xfs_depth = 1;
     find_moving();
-    atomic_store(&session, start_session() ? SESSION_WAITING : SESSION_ON);
+    atomic_store(&session, start_session(too_late) ? SESSION_WAITING : SESSION_ON);
     if (outer > 0) /* cuInit within the process's first call */
         xfs_before_moving(early_call);
     xfs_depth = outer;
+    errno = saved;
+}
+
+/* ---- the first cuInit ------------------------------------------------------------------------ */
+
+#define INIT_ROUND_NS 100000
+#define INIT_ROUNDS 20000 /* 2 s */
+
+static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread bool initialising __attribute__((tls_model("initial-exec"))); /* holds it */
+
+static bool driver_is_ready(void)
+{
+    int count;
+    xcu_result (*devices)(int *) = ASK(__typeof__(devices), "cuDeviceGetCount");
+    return devices == NULL || devices(&count) != XCU_ERROR_NOT_INITIALIZED;
+}
+
+/* Somebody may hold the loader's lock, which we need, and wait for us: then nothing is attached. */
+static bool take_init_lock(void)
+{
+    for (int i = 0; i < INIT_ROUNDS; i++) {
+        if (pthread_mutex_trylock(&init_lock) == 0)
+            return true;
+        nanosleep(&(struct timespec){0, INIT_ROUND_NS}, NULL);
+    }
+    xfs_timing_overtaken();
+    return false;
+}
+
+enum xfs_init_turn xfs_init_begins(void)
+{
+    int saved = errno;
+    enum xfs_init_turn turn = XFS_INIT_NOTHING;
+    if (initialising || atomic_load(&started_by) == (int)getpid() || !take_init_lock())
+        return errno = saved, turn;
+    if (atomic_load(&started_by) == (int)getpid()) {
+        pthread_mutex_unlock(&init_lock);
+    } else {
+        initialising = true;
+        turn = driver_is_ready() ? XFS_INIT_LATE : XFS_INIT_FIRST;
+    }
+    errno = saved;
+    return turn;
+}
+
+void xfs_init_ends(enum xfs_init_turn turn, int status)
+{
+    int saved = errno;
+    if (turn == XFS_INIT_NOTHING)
+        return;
+    if (status == XCU_SUCCESS)
+        xfs_session_start(turn == XFS_INIT_FIRST ? NULL : CUDA_IN_USE);
+    initialising = false;
+    pthread_mutex_unlock(&init_lock);
     errno = saved;
 }
 
@@ -253,6 +314,8 @@ void xfs_session_start(void)
 static void in_child(void)
 {
     xfs_depth = 0;
+    initialising = false;
+    pthread_mutex_init(&init_lock, NULL);
     atomic_store(&session, SESSION_NONE);
     xfs_ranges_after_fork();
     xfs_captures_after_fork();

@@ -18,6 +18,7 @@
 #define XFS_CALL_V(version, level, symbol, flags, params, args, before, after)                     \
     XFS_ID_v##version##_##symbol,
 #define XFS_WATCH(symbol, params, args, after) XFS_ID_##symbol,
+#define XFS_INIT(symbol, params, args) XFS_ID_##symbol,
 enum xfs_call_id {
 #include "xferscope/calls.def"
     XFS_CALL_COUNT
@@ -25,6 +26,7 @@ enum xfs_call_id {
 #undef XFS_CALL
 #undef XFS_CALL_V
 #undef XFS_WATCH
+#undef XFS_INIT
 
 struct xfs_row {
     const char *symbol; /* exported name */

@@ -57,11 +57,24 @@
         }                                                                                          \
         return status;                                                                             \
     }
+/* cuInit, for the sake of what begins with it. */
+#define XFS_INIT(symbol, params, args)                                                             \
+    EXPORTED int symbol params;                                                                    \
+    EXPORTED int symbol params                                                                     \
+    {                                                                                              \
+        int(*const real) params = (int(*) params)xfs_real_DRIVER(XFS_ID_##symbol, NULL);           \
+        const enum xfs_init_turn turn = xfs_init_begins();                                         \
+        const int status = real args;                                                              \
+        xfs_init_ends(turn, status);                                                               \
+        return status;                                                                             \
+    }
 #include "xferscope/calls.def"
 #undef XFS_CALL
 #undef XFS_CALL_V
 #undef XFS_WATCH
+#undef XFS_INIT
 
+#define XFS_INIT(symbol, params, args) XFS_WATCH(symbol, params, args, )
 #define XFS_WATCH(symbol, params, args, after)                                                     \
     [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_DRIVER, 0, (void (*)(void))symbol},
 #define XFS_CALL(level, symbol, flags, params, args, before, after)                                \

@@ -13,10 +13,13 @@ struct buffer {
     struct buffer *next;
     size_t valid;
 };
+#define SPARES_AT_FIRST 64 /* not touched until they are filled */
+#define SPARES 32
 #define BUFFER_HEADER 4096 /* a page, so that the rest can be given back */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the three below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below but the last */
 static struct buffer *spare;
+static unsigned spares;
 static struct buffer *queue_first, **queue_end = &queue_first;
 static unsigned made;
 
@@ -26,23 +29,16 @@ static bool convert_clock;
 
 void (*xfs_records_queued)(void);
 
-void xfs_records_setup(const struct xcp_library *library, bool own_clock)
-{
-    uint32_t version = 0;
-    cupti = library;
-    convert_clock = own_clock;
-    if (library->GetVersion && library->GetVersion(&version) == XCP_SUCCESS)
-        xfs_convert_version(version);
-}
-
 /* ---- buffers ------------------------------------------------------------------------------- */
 
 static struct buffer *take_spare(bool *may_make)
 {
     pthread_mutex_lock(&lock);
     struct buffer *b = spare;
-    if (b)
+    if (b) {
         spare = b->next;
+        spares--;
+    }
     *may_make = b == NULL && made < XFS_RECORDS_BUFFERS;
     made += *may_make;
     pthread_mutex_unlock(&lock);
@@ -75,7 +71,27 @@ static void put_spare(struct buffer *b)
     pthread_mutex_lock(&lock);
     b->next = spare;
     spare = b;
+    spares++;
     pthread_mutex_unlock(&lock);
+}
+
+/* CUPTI asks for buffers in threads of the program, which are to make no system call for us. */
+static void make_ahead(unsigned wanted)
+{
+    for (;;) {
+        pthread_mutex_lock(&lock);
+        bool enough = spares >= wanted || made >= XFS_RECORDS_BUFFERS;
+        made += !enough;
+        pthread_mutex_unlock(&lock);
+        struct buffer *b = enough ? NULL : make_buffer();
+        if (b == NULL)
+            return;
+        pthread_mutex_lock(&lock);
+        b->next = spare;
+        spare = b;
+        spares++;
+        pthread_mutex_unlock(&lock);
+    }
 }
 
 void xfs_records_requested(uint8_t **buffer, size_t *size, size_t *max_records)
@@ -124,6 +140,18 @@ static struct buffer *dequeue(void)
     }
     pthread_mutex_unlock(&lock);
     return b;
+}
+
+/* ---- setup --------------------------------------------------------------------------------- */
+
+void xfs_records_setup(const struct xcp_library *library, bool own_clock)
+{
+    uint32_t version = 0;
+    cupti = library;
+    convert_clock = own_clock;
+    if (library->GetVersion && library->GetVersion(&version) == XCP_SUCCESS)
+        xfs_convert_version(version);
+    make_ahead(SPARES_AT_FIRST);
 }
 
 /* ---- clocks -------------------------------------------------------------------------------- */
@@ -179,6 +207,7 @@ void xfs_records_drain(const volatile bool *stop)
         record_buffer(b, offset, stop);
         put_spare(b);
     }
+    make_ahead(SPARES);
     if (cupti->ActivityGetNumDroppedRecords(NULL, 0, &dropped) == XCP_SUCCESS && dropped > 0)
         xfs_count_device_lost(dropped);
 }

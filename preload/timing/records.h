@@ -2,8 +2,9 @@
  * CUPTI's records: the buffers they come in, and the events they become.
  *
  * CUPTI asks for a buffer and hands it back filled, from threads of its own choice and under its
- * lock; so handing back only puts the buffer in a queue. One thread (timing.c) empties it. Buffers
- * live as long as the process and are used again.
+ * lock; so handing back only puts the buffer in a queue. One thread (timing.c) empties it, and
+ * keeps a stock of buffers ahead of what is asked for. They live as long as the process and are
+ * used again.
  */
 #ifndef XFS_RECORDS_H
 #define XFS_RECORDS_H

@@ -25,6 +25,13 @@
 /* How often records are collected: what SIGKILL costs at most. */
 #define COLLECT_SECONDS 1
 
+/* How long the collecting thread rests between two looks, and for how long a call of the program
+ * waits for it at most: once per process, and once more for managed memory. */
+#define REST_WAITING_MS 10
+#define REST_BUSY_MS 20
+#define REST_IDLE_MS 100
+#define MOST_WAIT_NS 300000000u
+
 /* The words of XFERSCOPE_TIMING, in the order of settings.def. */
 enum asked { ASKED_AUTO, ASKED_CUPTI, ASKED_HOST, ASKED_EVENT };
 
@@ -32,24 +39,34 @@ _Thread_local uint32_t xfs_timing_seen __attribute__((tls_model("initial-exec"))
 
 static atomic_int owner; /* the process that started timing; 0 = none yet */
 static struct xcp_library cupti;
-static xcp_subscriber subscriber; /* ours, while CUPTI serves us */
-static bool waiting;              /* for the first call that can move data */
+static xcp_subscriber subscriber;                              /* ours, while CUPTI serves us */
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER; /* of these, after the start */
 /* This thread holds the lock: what CUPTI calls of itself meanwhile is no other profiler. */
 static _Thread_local bool busy __attribute__((tls_model("initial-exec")));
+
+/* What is asked of the collecting thread; it answers by taking it back. A thread of the program
+ * asks with one store and waits without a system call (ask_collector). */
+enum order { ORDER_NONE, ORDER_RECORDS, ORDER_MANAGED };
 
 /* The collecting thread and what is said to it. */
 static struct {
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t wake;     /* something was queued, or finish */
+    pthread_cond_t wake;     /* finish */
     pthread_cond_t finished; /* done */
     bool running;
-    bool queued;
-    bool finish; /* collect the rest and end */
+    atomic_int order;
+    atomic_bool queued; /* a buffer came */
+    bool on;            /* records were switched on */
+    bool finish;        /* collect the rest and end */
     bool done;
     volatile bool give_up; /* finish took too long: record nothing more */
 } collector = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static atomic_bool overtaken; /* contexts may be in the making: too late to subscribe */
+
+/* Records come, as far as can be told: what was to be switched on is on, or never will be. */
+static atomic_bool settled;
 
 /* ---- the number of a call ------------------------------------------------------------------ */
 
@@ -88,24 +105,37 @@ static struct timespec in_ms(int ms)
     return t;
 }
 
+/* In whatever thread CUPTI fills a buffer, a program's among them: no lock, no system call. */
 static void on_queued(void)
 {
-    pthread_mutex_lock(&collector.lock);
-    collector.queued = true;
-    pthread_cond_signal(&collector.wake);
-    pthread_mutex_unlock(&collector.lock);
+    atomic_store(&collector.queued, true);
 }
 
-/* Waits for a buffer, the end, or the next second; true when that second is over. */
+/* The thread looks by itself, since waking it would be a system call in a thread of the program:
+ * often while records are to be switched on or come, seldom when nothing happens. */
+static int rest_ms(void)
+{
+    if (!atomic_load(&settled))
+        return REST_WAITING_MS;
+    return xfs_records_outstanding() > 0 ? REST_BUSY_MS : REST_IDLE_MS;
+}
+
+/* Waits for a buffer, an order, the end, or the next second; true when that second is over. */
 static bool wait_for_work(void)
 {
-    struct timespec until = in_ms(COLLECT_SECONDS * 1000);
-    int waited = 0;
-    while (!collector.queued && !collector.finish && waited == 0)
-        waited = pthread_cond_clockwait(&collector.wake, &collector.lock, CLOCK_MONOTONIC, &until);
-    collector.queued = false;
-    return waited == ETIMEDOUT;
+    for (int waited_ms = 0; waited_ms < COLLECT_SECONDS * 1000;) {
+        int rest = rest_ms();
+        struct timespec until = in_ms(rest);
+        if (collector.finish || atomic_exchange(&collector.queued, false) ||
+            atomic_load(&collector.order) != ORDER_NONE)
+            return false;
+        pthread_cond_clockwait(&collector.wake, &collector.lock, CLOCK_MONOTONIC, &until);
+        waited_ms += rest;
+    }
+    return true;
 }
+
+static void carry_out(enum order order);
 
 /* A flush that is not forced hands over buffers whose copies have all finished. */
 static void *collect(void *unused)
@@ -114,14 +144,18 @@ static void *collect(void *unused)
     while (!collector.finish) {
         bool flush = wait_for_work() && xfs_records_outstanding() > 0;
         pthread_mutex_unlock(&collector.lock);
+        carry_out((enum order)atomic_load(&collector.order));
         if (flush)
             cupti.ActivityFlushAll(0);
-        xfs_records_drain(&collector.give_up);
+        if (collector.on)
+            xfs_records_drain(&collector.give_up);
         pthread_mutex_lock(&collector.lock);
     }
     pthread_mutex_unlock(&collector.lock);
-    cupti.ActivityFlushAll(XCP_FLUSH_FORCED);
-    xfs_records_drain(&collector.give_up);
+    if (collector.on) {
+        cupti.ActivityFlushAll(XCP_FLUSH_FORCED);
+        xfs_records_drain(&collector.give_up);
+    }
     pthread_mutex_lock(&collector.lock);
     collector.done = true;
     pthread_cond_signal(&collector.finished);
@@ -192,10 +226,20 @@ static void failed(struct attempt *a, const struct xcp_library *library, const c
         snprintf(a->why, sizeof a->why, "cupti%s failed: %d", what, result);
 }
 
+void xfs_timing_overtaken(void)
+{
+    atomic_store(&overtaken, true);
+}
+
 /* Takes the copy of CUPTI that lets us subscribe; another profiler's presence ends the search. */
 static bool accept(const struct xcp_library *library, const char *path, void *user)
 {
     struct attempt *a = user;
+    if (atomic_load(&overtaken)) {
+        snprintf(a->why, sizeof a->why,
+                 "another thread began to use CUDA while CUPTI was being loaded");
+        return true;
+    }
     xcp_result result = library->Subscribe(&a->subscriber, on_call, NULL);
     if (result != XCP_SUCCESS) {
         failed(a, library, "Subscribe", result);
@@ -274,11 +318,21 @@ static bool enable_kernels(void)
     return xfs_settings()->kernels && cupti.ActivityEnable(XCP_ACTIVITY_KERNEL) == XCP_SUCCESS;
 }
 
-/* ---- managed memory ------------------------------------------------------------------------ */
+/* ---- what the collecting thread is asked for ---------------------------------------------------
+ */
 
-/* What has come of managed memory: used before timing started, or to be switched on when it is. */
-enum managed { MANAGED_UNUSED, MANAGED_USED, MANAGED_WAITING, MANAGED_DONE };
-static atomic_int managed;
+static void say_timing(const char *timing, const char *why)
+{
+    xfs_meta_set("timing", timing);
+    xfs_meta_set("timing.why", why);
+}
+
+static void say_no_timing(const char *why)
+{
+    say_timing("host", why);
+    if (xfs_settings()->timing == ASKED_CUPTI)
+        xfs_log("no device timing: %s", why);
+}
 
 static void enable_managed(void)
 {
@@ -292,12 +346,87 @@ static void enable_managed(void)
     }
 }
 
+/* CUPTI is given back: nothing was recorded through it yet. */
+static void let_go(void)
+{
+    if (subscriber != NULL && cupti.Unsubscribe)
+        cupti.Unsubscribe(subscriber);
+    subscriber = NULL;
+}
+
+/* Kinds of records and callbacks may be switched on beside threads and contexts, since CUPTI has
+ * seen all of these being made (docs/results/attaching-...). */
+static void switch_records_on(void)
+{
+    struct attempt a = {0};
+    if (!enable_records(&a)) {
+        let_go();
+        say_no_timing(a.why);
+        return;
+    }
+    watch_calls();
+    collector.on = true;
+    say_timing("cupti", "");
+    xfs_meta_set("kernels", enable_kernels() ? "on" : "off");
+    xfs_meta_set("managed", xfs_settings()->managed ? "on" : "off");
+}
+
+/* In the collecting thread, whose stack and system calls are the recorder's own. */
+static void carry_out(enum order order)
+{
+    if (order == ORDER_NONE)
+        return;
+    /* Who holds it otherwise is ending all this, and waits for this thread. */
+    if (pthread_mutex_trylock(&state_lock) == 0) {
+        busy = true;
+        if (subscriber != NULL && order == ORDER_RECORDS)
+            switch_records_on();
+        else if (subscriber != NULL && collector.on)
+            enable_managed();
+        busy = false;
+        pthread_mutex_unlock(&state_lock);
+    }
+    if (order == ORDER_RECORDS)
+        atomic_store(&settled, true);
+    atomic_store(&collector.order, ORDER_NONE);
+}
+
+static uint64_t passing_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t); /* no system call; not the simulated GPU's clock */
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Asks, and waits until it is done, but not for ever: a thread that goes on too early loses device
+ * times and nothing else. Spins, because a filter of the program's may forbid to sleep. False when
+ * it could not even ask. */
+static bool ask_collector(enum order order)
+{
+    int none = ORDER_NONE;
+    uint64_t until = passing_ns() + MOST_WAIT_NS;
+    while (!atomic_compare_exchange_weak(&collector.order, &none, (int)order)) {
+        if (none == (int)order)
+            break; /* asked by another thread: waited for as well */
+        none = ORDER_NONE;
+        if (passing_ns() > until)
+            return false;
+    }
+    while (atomic_load(&collector.order) == (int)order && passing_ns() < until)
+        __builtin_ia32_pause();
+    return true;
+}
+
+/* ---- managed memory ------------------------------------------------------------------------ */
+
+/* What has come of managed memory: used before records came, or to be switched on when it is. */
+enum managed { MANAGED_UNUSED, MANAGED_USED, MANAGED_WAITING, MANAGED_DONE };
+static atomic_int managed;
+
 /* CUPTI records: now, if there is managed memory already, else as soon as there is some. */
 static void await_managed(void)
 {
-    bool wanted = xfs_settings()->managed;
-    xfs_meta_set("managed", wanted ? "on" : "off");
-    if (wanted && atomic_exchange(&managed, MANAGED_WAITING) == MANAGED_USED)
+    if (xfs_settings()->managed && atomic_exchange(&managed, MANAGED_WAITING) == MANAGED_USED)
         xfs_timing_managed();
 }
 
@@ -307,83 +436,80 @@ void xfs_timing_managed(void)
     if (atomic_compare_exchange_strong(&managed, &unused, MANAGED_USED))
         return;
     if (atomic_load(&owner) == (int)getpid() &&
-        atomic_compare_exchange_strong(&managed, &awaited, MANAGED_DONE))
-        enable_managed();
+        atomic_compare_exchange_strong(&managed, &awaited, MANAGED_DONE) &&
+        !ask_collector(ORDER_MANAGED)) {
+        xfs_meta_set("managed", "off");
+        xfs_meta_set("managed.why", "the recorder's thread did not answer");
+    }
     errno = saved;
 }
 
 /* ---- start --------------------------------------------------------------------------------- */
 
+/* Nothing costs anything yet but the subscription: records are switched on when something is moved.
+ */
 static bool start_cupti(struct attempt *a)
 {
     if (!subscribe(a))
         return false;
-    if (!start_collector())
-        snprintf(a->why, sizeof a->why, "no thread to collect CUPTI's records");
-    else if (enable_records(a)) {
-        subscriber = a->subscriber;
-        watch_calls();
+    subscriber = a->subscriber;
+    if (start_collector())
         return true;
-    }
-    if (cupti.Unsubscribe)
-        cupti.Unsubscribe(a->subscriber);
-    stop_collector();
+    snprintf(a->why, sizeof a->why, "no thread to collect CUPTI's records");
+    let_go();
     return false;
 }
 
-static void say_timing(const char *timing, const char *why)
-{
-    xfs_meta_set("timing", timing);
-    xfs_meta_set("timing.why", why);
-}
-
-bool xfs_timing_start(void)
-{
-    int saved = errno, nobody = 0;
-    bool mine = atomic_compare_exchange_strong(&owner, &nobody, (int)getpid());
-    if (mine) {
-        waiting = xfs_settings()->timing != ASKED_HOST;
-        xfs_meta_set("kernels", "off");
-        xfs_meta_set("managed", "off");
-        if (waiting)
-            say_timing("none", "nothing was transferred");
-        else
-            xfs_meta_set("timing", "host");
-    }
-    errno = saved;
-    return mine && waiting;
-}
-
-static void attach(int asked)
+static bool start(const char *too_late)
 {
     struct attempt attempt = {0};
-    if (asked == ASKED_EVENT) {
-        bool on = xfs_event_start();
-        say_timing(on ? "event" : "host", on ? "" : "the driver lacks CUDA's events");
-        return;
+    int asked = xfs_settings()->timing;
+    xfs_meta_set("kernels", "off");
+    xfs_meta_set("managed", "off");
+    if (asked == ASKED_HOST) {
+        say_timing("host", "");
+        return false;
     }
-    if (start_cupti(&attempt)) {
-        say_timing("cupti", "");
-        xfs_meta_set("kernels", enable_kernels() ? "on" : "off");
-        await_managed();
-        return;
+    if (asked != ASKED_EVENT && (too_late != NULL || !start_cupti(&attempt))) {
+        say_no_timing(too_late ? too_late : attempt.why);
+        return false;
     }
-    say_timing("host", attempt.why);
-    if (asked == ASKED_CUPTI)
-        xfs_log("no device timing: %s", attempt.why);
+    say_timing("none", "nothing was transferred");
+    return true;
+}
+
+bool xfs_timing_start(const char *too_late)
+{
+    int saved = errno, nobody = 0;
+    bool on = false;
+    if (atomic_compare_exchange_strong(&owner, &nobody, (int)getpid())) {
+        pthread_mutex_lock(&state_lock);
+        busy = true;
+        on = start(too_late);
+        busy = false;
+        pthread_mutex_unlock(&state_lock);
+    }
+    errno = saved;
+    return on;
 }
 
 void xfs_timing_attach(void)
 {
     int saved = errno;
-    if (atomic_load(&owner) == (int)getpid()) {
+    if (atomic_load(&owner) != (int)getpid() || atomic_load(&settled)) {
+        errno = saved;
+        return;
+    }
+    if (xfs_settings()->timing == ASKED_EVENT) {
         pthread_mutex_lock(&state_lock);
-        busy = true;
-        if (waiting)
-            attach(xfs_settings()->timing);
-        waiting = false;
-        busy = false;
+        if (!atomic_exchange(&settled, true)) {
+            bool on = xfs_event_start();
+            say_timing(on ? "event" : "host", on ? "" : "the driver lacks CUDA's events");
+        }
         pthread_mutex_unlock(&state_lock);
+    } else {
+        ask_collector(ORDER_RECORDS);
+        await_managed();
     }
     errno = saved;
 }
@@ -419,11 +545,17 @@ static void leave_as_found(void)
 
 static void yield(void)
 {
-    disable_records();
+    bool recorded = collector.on;
+    if (recorded)
+        disable_records();
     atomic_store(&managed, MANAGED_DONE);
     bool collected = stop_collector();
-    cupti.Unsubscribe(subscriber);
-    subscriber = NULL;
+    let_go();
+    atomic_store(&settled, true);
+    if (!recorded) {
+        say_timing("host", "another profiler is using CUPTI in this process");
+        return;
+    }
     leave_as_found();
     xfs_meta_set("timing.why",
                  collected ? "another profiler took CUPTI over; no device times from then on"
@@ -437,11 +569,8 @@ void xfs_timing_yield(void)
     if (!busy && atomic_load(&owner) == (int)getpid() && xfs_settings()->timing == ASKED_AUTO) {
         pthread_mutex_lock(&state_lock);
         busy = true;
-        if (waiting)
-            say_timing("host", "another profiler is using CUPTI in this process");
-        else if (subscriber != NULL && cupti.Unsubscribe)
+        if (subscriber != NULL && cupti.Unsubscribe)
             yield();
-        waiting = false;
         busy = false;
         pthread_mutex_unlock(&state_lock);
     }
@@ -456,7 +585,7 @@ void xfs_timing_finish(void)
     if (atomic_load(&owner) != (int)getpid())
         return;
     pthread_mutex_lock(&state_lock);
-    waiting = false;
+    atomic_store(&settled, true);
     xfs_event_finish(XFS_EVENT_FINISH_MS);
     if (!stop_collector())
         xfs_meta_set("timing.why", "CUPTI did not hand over its last records in time");

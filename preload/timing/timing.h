@@ -1,13 +1,20 @@
 /*
  * Device timing: when each copy ran on the GPU, from CUPTI's activity records.
  *
- * Life cycle. xfs_timing_start() once, after the first cuInit that succeeded. CUPTI costs something
- * even where nothing is transferred; so it is only reached for by xfs_timing_attach(), before the
- * first call that can move data. From then on every
+ * Life cycle. xfs_timing_start() once, while the first cuInit of the process has succeeded and not
+ * yet returned to the program: it subscribes to CUPTI. Subscribing later, while another thread
+ * makes a context, crashes that thread in CUPTI; so where contexts may exist already there are no
+ * device times (docs/timing.md). Records cost something even where nothing is transferred; they are
+ * switched on by xfs_timing_attach(), before the first call that can move data, which is safe
+ * whenever CUPTI has seen all contexts being made. From then on every
  * copy, memset and kernel of the process becomes an event of its own (XFT_EVENT_DEVICE_COPY,
  * XFT_EVENT_MEMSET, XFT_EVENT_KERNEL), written by this module's thread a moment after it ran.
  * xfs_timing_finish() once, when the process ends and before recording does. A forked child has no
  * device timing (CUPTI does not survive fork): both functions do nothing there.
+ *
+ * Threads. The module's own thread (xferscope-gpu) makes all calls of CUPTI but the subscription:
+ * a thread of the program asks and waits for it, without a system call and without more of its
+ * stack than an ordinary call takes.
  *
  * Joining. CUPTI numbers the calls; the number of the call and that of its device records are the
  * same. A hook takes the number of the call it wraps from two inline functions below:
@@ -49,16 +56,22 @@ static inline uint32_t xfs_timing_correlation(void)
 }
 
 /*
- * Prepares device timing as XFERSCOPE_TIMING asks and sets META timing and timing.why; true when
- * xfs_timing_attach() is to be called. To be called after recording has started and cuInit has
- * returned success; later calls do nothing. Safe from any thread. Keeps errno.
+ * Prepares device timing as XFERSCOPE_TIMING asks, subscribes to CUPTI where it is wanted and sets
+ * META timing and timing.why; true when xfs_timing_attach() is to be called. To be called after
+ * recording has started, within a first cuInit (`too_late` NULL); any later it says why not
+ * (`too_late`, one line for timing.why). Needs a large stack. Later calls do nothing. Safe from any
+ * thread. Keeps errno.
  */
-bool xfs_timing_start(void);
+bool xfs_timing_start(const char *too_late);
+
+/* Meanwhile another thread could not be kept from using CUDA: nothing is subscribed to from now on.
+ */
+void xfs_timing_overtaken(void);
 
 /*
- * Before the first call that can move data: reaches for CUPTI, and says in META what came of it. To
- * be called inside a hook (so that CUPTI's own CUDA calls are not recorded). Other threads wait
- * until the first is done; later calls do nothing. Keeps errno.
+ * Before the first call that can move data: has the records switched on, and says in META what came
+ * of it. Other threads wait until that is done, but not for ever; later calls do nothing. Keeps
+ * errno.
  */
 void xfs_timing_attach(void);
 

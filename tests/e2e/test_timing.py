@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from lab import Bench, PROGRAMS, XFERSCOPE, needs, record, report, run
+from lab import Bench, PROGRAMS, XFERSCOPE, environment, needs, record, report, run
 
 WHAT = {1: "event", 2: "stream", 3: "context"}  # enum xft_sync
 
@@ -53,13 +53,44 @@ class Waits(Timing):
         )
 
 
+class FirstCalls(Timing):
+    """CUPTI is subscribed to before any context is made: the simulated one aborts otherwise."""
+
+    def at_once(self, program, threads):
+        environ = environment(XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu", XFERSCOPE_SIMGPU_CONTEXT_MS="20")
+        result = record(PROGRAMS / program, str(threads), cwd=self.folder, env=environ,
+                        options=["-o", "run", "--force"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        events = collections.Counter(event["kind"] for event in self.events())
+        self.assertEqual(int(result.stdout), 10 * threads)
+        self.assertEqual(events["transfer"], 20 * threads)
+        document = report(self.folder / "run.xft")
+        (process,) = document["run"]["processes"]
+        self.assertEqual((process["timing"], process["timing_why"]), ("cupti", None))
+        return events["device-copy"]
+
+    @needs("first_calls", "first_calls_simstatic")
+    def test_at_once_on_all_gpus(self):
+        for program in ("first_calls", "first_calls_simstatic"):
+            for threads in (2, 8, 64):
+                with self.subTest(program, threads=threads):
+                    self.assertEqual(self.at_once(program, threads), 20 * threads)
+
+    @needs("other_profiler")
+    def test_a_late_one_is_found_out(self):
+        alone = run([PROGRAMS / "other_profiler", "link"], cwd=self.folder)
+        self.assertEqual(alone.returncode, -6)
+        self.assertIn(b"not seen being made", alone.stderr)
+
+
 class OtherProfiler(Timing):
     """One that subscribes to CUPTI after the recorder is served as if it were alone."""
 
     def beside(self, how, *options):
-        alone = run([PROGRAMS / "other_profiler", how], cwd=self.folder)
+        environ = environment(XFERSCOPE_SIMGPU_CUPTI_LATE="1")
+        alone = run([PROGRAMS / "other_profiler", how], cwd=self.folder, env=environ)
         self.assertEqual(alone.stdout, b"the program's own profiler saw 5 copies\n")
-        result = record(PROGRAMS / "other_profiler", how, cwd=self.folder,
+        result = record(PROGRAMS / "other_profiler", how, cwd=self.folder, env=environ,
                         options=["-o", "run", "--force", *options])
         events = collections.Counter(event["kind"] for event in self.events())
         self.assertEqual(events["transfer"], 5 + 3 + 2 if result.returncode == 0 else 3)

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "fake_cupti.h"
 
 #include <pthread.h>
@@ -86,6 +87,7 @@ xcp_result cuptiSubscribe(xcp_subscriber *subscriber, xcp_callback_function call
 {
     if (fake.subscribe_result == XCP_SUCCESS) {
         fake.subscribed++;
+        fake.subscribed_by = gettid();
         fake.on_call = callback;
         *subscriber = &fake;
     }
@@ -107,6 +109,7 @@ xcp_result cuptiEnableCallback(uint32_t enable, xcp_subscriber subscriber, int d
 
 xcp_result cuptiActivityEnable(int kind)
 {
+    fake.enabled_by = gettid();
     if (kind == fake.refused_kind)
         return XCP_ERROR_NOT_SUPPORTED;
     if (fake.enable_result == XCP_SUCCESS && requested != NULL && fake.subscribed)

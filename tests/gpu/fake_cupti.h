@@ -24,6 +24,7 @@ struct fake_cupti {
 
     /* what it saw */
     int subscribed, unsubscribed;
+    int subscribed_by, enabled_by; /* threads; the last one */
     int kinds_enabled[64], kinds_disabled[64];
     unsigned counters; /* configured, before their kind was enabled */
     unsigned calls_watched;

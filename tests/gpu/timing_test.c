@@ -225,27 +225,71 @@ static void test_correlation(void **state)
     xfs_timing_finish();
 }
 
-/* A process that transfers nothing does not meet CUPTI. */
+/* A process that transfers nothing subscribes, before its first context, and has no records. */
 static void test_nothing_moves(void **state)
 {
-    assert_true(xfs_timing_start());
-    assert_int_equal(fake->subscribed, 0);
+    assert_true(xfs_timing_start(NULL));
+    assert_int_equal(fake->subscribed, 1);
+    assert_int_equal(fake->buffers_registered, 0);
+    assert_int_equal(fake->calls_watched, 0);
     assert_string_equal(timing_meta, "none");
     assert_string_equal(why_meta, "nothing was transferred");
     assert_string_equal(meta_of("kernels"), "off");
     xfs_timing_finish();
     xfs_timing_attach();
-    assert_int_equal(fake->subscribed, 0);
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 0);
+    assert_int_equal(fake->flushes, 0);
     assert_string_equal(timing_meta, "none");
+}
+
+/* Where contexts may exist, CUPTI is not subscribed to, whatever was asked for. */
+static void test_too_late(void **state)
+{
+    settings.timing = 1;
+    assert_false(xfs_timing_start("too late for it"));
+    xfs_timing_attach();
+    assert_int_equal(fake->subscribed, 0);
+    assert_string_equal(timing_meta, "host");
+    assert_string_equal(why_meta, "too late for it");
+    assert_non_null(strstr(said, "too late for it"));
+    xfs_timing_finish();
+    assert_int_equal(fake->flushes, 0);
+}
+
+/* Nor when another thread went on meanwhile. */
+static void test_overtaken(void **state)
+{
+    xfs_timing_overtaken();
+    assert_false(xfs_timing_start(NULL));
+    xfs_timing_attach();
+    assert_int_equal(fake->subscribed, 0);
+    assert_string_equal(timing_meta, "host");
+    assert_non_null(strstr(why_meta, "another thread"));
+    xfs_timing_finish();
+}
+
+/* The calling thread makes no call of CUPTI but the subscription: the collecting thread does. */
+static void test_own_thread(void **state)
+{
+    assert_true(xfs_timing_start(NULL));
+    xfs_timing_attach();
+    assert_true(fake->subscribed_by == gettid());
+    assert_true(fake->enabled_by != 0 && fake->enabled_by != gettid());
+    xfs_timing_managed();
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_COUNTER], 1);
+    assert_true(fake->enabled_by != gettid());
+    xfs_timing_finish();
 }
 
 /* Another profiler comes before the first transfer: it is left in peace. */
 static void test_yield_early(void **state)
 {
-    assert_true(xfs_timing_start());
+    assert_true(xfs_timing_start(NULL));
     xfs_timing_yield();
     xfs_timing_attach();
-    assert_int_equal(fake->subscribed, 0);
+    assert_int_equal(fake->subscribed, 1);
+    assert_int_equal(fake->unsubscribed, 1);
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 0);
     assert_string_equal(timing_meta, "host");
     assert_non_null(strstr(why_meta, "another profiler"));
     xfs_timing_finish();
@@ -399,7 +443,7 @@ static void test_fork(void **state)
     put(&r, sizeof r);
     pid_t child = fork();
     if (child == 0) {
-        xfs_timing_start();
+        xfs_timing_start(NULL);
         xfs_timing_attach();
         xfs_timing_finish();
         _exit(fake->forced_flushes + fake->subscribed - 1 + (int)event_count);
@@ -426,6 +470,9 @@ int main(int argc, char **argv)
         TEST(correlation),
         TEST(second_profiler),
         TEST(nothing_moves),
+        TEST(too_late),
+        TEST(overtaken),
+        TEST(own_thread),
         TEST(yield_early),
         TEST(yield),
         TEST(no_yield),

@@ -147,7 +147,7 @@ static int load_fake(void **state)
 /* The session's start, and the first call that can move data. */
 static void begin(void)
 {
-    if (xfs_timing_start())
+    if (xfs_timing_start(NULL))
         xfs_timing_attach();
 }
 

@@ -18,6 +18,7 @@ struct call {
 #define XFS_CALL_V(version, level, symbol, flags, params, args, before, after)                     \
     {#symbol, #level, version},
 #define XFS_WATCH(symbol, params, args, after) {#symbol, "WATCH", 0},
+#define XFS_INIT(symbol, params, args) {#symbol, "WATCH", 0},
 static const struct call calls[] = {
 #include "xferscope/calls.def"
 };

@@ -56,6 +56,13 @@ int xferscope_simgpu_numa_of(const void *address);
  */
 typedef void xferscope_simgpu_twin(void **params, const unsigned grid[3], const unsigned block[3]);
 
+/* Contexts that exist or are in the making (XFERSCOPE_SIMGPU_CONTEXT_MS makes that take its time).
+ */
+int xferscope_simgpu_contexts(void);
+
+/* XFERSCOPE_SIMGPU_CUPTI_LATE is set. */
+int xferscope_simgpu_cupti_late(void);
+
 /* ---- for the simulated CUPTI ------------------------------------------------------------- */
 
 enum xferscope_simgpu_what {

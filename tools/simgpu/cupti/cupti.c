@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -328,6 +330,20 @@ static void on_call(int entering, unsigned function, const char *name, uint32_t 
 
 static const struct xferscope_simgpu_hooks hooks = {on_activity, on_call};
 
+static bool saw_all_contexts; /* being made: the subscriber came first */
+
+/* What a real one does now and then, this one does always: whoever attaches it beside contexts that
+ * exist or are in the making is to be found out. XFERSCOPE_SIMGPU_CUPTI_LATE=1 lets it pass, for
+ * programs with a profiler of their own. */
+static void refuse_late(const char *what)
+{
+    if (xferscope_simgpu_cupti_late())
+        return;
+    fprintf(stderr, "simulated CUPTI: %s beside %d contexts that it has not seen being made\n",
+            what, xferscope_simgpu_contexts());
+    abort();
+}
+
 API(Subscribe, (xcp_subscriber * out, xcp_callback_function function, void *user))
 {
     xcp_result result = XCP_SUCCESS;
@@ -338,6 +354,9 @@ API(Subscribe, (xcp_subscriber * out, xcp_callback_function function, void *user
     if (subscribed) {
         result = XCP_ERROR_MULTIPLE_SUBSCRIBERS;
     } else {
+        saw_all_contexts = xferscope_simgpu_contexts() == 0;
+        if (!saw_all_contexts)
+            refuse_late("cuptiSubscribe");
         subscribed = 1;
         callback = function;
         callback_user = user;
@@ -360,6 +379,7 @@ API(Unsubscribe, (xcp_subscriber subscriber))
     for (int i = 0; i < FUNCTIONS; i++)
         atomic_store(&call_enabled[i], false);
     subscribed = 0;
+    saw_all_contexts = false;
     return XCP_SUCCESS;
 }
 
@@ -406,6 +426,8 @@ static xcp_result set_kind(int kind, bool on)
 {
     if (!record_bytes(kind))
         return kind < 0 ? INVALID_KIND : NOT_SUPPORTED;
+    if (on && !saw_all_contexts && xferscope_simgpu_contexts() > 0)
+        refuse_late("cuptiActivityEnable");
     pthread_mutex_lock(&lock);
     enabled[kind] = on;
     pthread_mutex_unlock(&lock);

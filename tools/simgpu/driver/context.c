@@ -1,9 +1,12 @@
 /*
  * Initialisation, contexts, peer access.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "../simgpu.h"
 #include "memory.h"
 #include "queue.h"
 #include "sim.h"
@@ -13,6 +16,35 @@ int sim_device_count;
 struct sim_context *sim_contexts;
 
 static unsigned context_ids;
+static atomic_int alive; /* contexts, those in the making included */
+
+SIM_EXPORT int xferscope_simgpu_contexts(void)
+{
+    return atomic_load(&alive);
+}
+
+SIM_EXPORT int xferscope_simgpu_cupti_late(void)
+{
+    return sim_settings.cupti_late != 0;
+}
+
+/* Making a context takes a real driver a fifth of a second, in which other threads' calls go on. */
+static void begin_context(void)
+{
+    time_t ms = (time_t)sim_settings.context_ms;
+
+    atomic_fetch_add(&alive, 1);
+    if (ms == 0)
+        return;
+    sim_unlock();
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+    sim_lock();
+}
+
+static void end_context(void)
+{
+    atomic_fetch_sub(&alive, 1);
+}
 
 static void start_device(int ordinal)
 {
@@ -93,13 +125,21 @@ static void context_free(struct sim_context *context)
     *at = context->next;
     sim_handle_remove(context);
     free(context);
+    end_context();
 }
 
 struct sim_context *sim_primary(int device)
 {
     struct sim_device *d = &sim_devices[device];
 
-    if (!d->primary && !sim_context_new(device, d->primary_flags, &d->primary))
+    if (d->primary)
+        return d->primary;
+    begin_context();
+    if (d->primary) /* by another thread meanwhile */
+        end_context();
+    else if (sim_context_new(device, d->primary_flags, &d->primary))
+        end_context();
+    else
         d->primary->primary = true;
     return d->primary;
 }
@@ -238,9 +278,12 @@ static xcu_result create(xcu_context *out, unsigned flags, xcu_device device)
         return XCU_ERROR_INVALID_VALUE;
     if (!is_device(device))
         return XCU_ERROR_INVALID_DEVICE;
+    begin_context();
     r = sim_context_new(device, flags, &c);
-    if (r)
+    if (r) {
+        end_context();
         return r;
+    }
     *out = c;
     return push(c);
 }
