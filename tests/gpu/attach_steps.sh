@@ -1,7 +1,8 @@
 #!/bin/bash
 # Which step of attaching CUPTI, at which moment, crashes a program with threads on several GPUs:
 # tests/programs/races.cu under libcupti_steps.so, without the recorder; then what the steps cost a
-# program that only launches kernels. usage: attach_steps.sh [BUILD [TRIES [AT_ONCE [RUNS]]]]
+# program that only launches kernels. usage: attach_steps.sh [BUILD [TRIES [AT_ONCE [RUNS [STEPS...]]]]]
+# RUNS: of the second part, 0 = none. STEPS: these only, as in the table; "+" stands for a blank.
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -35,7 +36,7 @@ race() { # steps [what]
 echo "8 threads over all GPUs; steps as in cupti_steps.c"
 while read -r steps what; do
     race "${steps//+/ }" "$what"
-done <<'LIST'
+done < <(if (($# > 4)); then printf '%s\n' "${@:5}"; else cat; fi <<'LIST'
 -:-
 copy:stzbmkc
 copy:stzbmk
@@ -59,7 +60,9 @@ alone:stzbmkc c
 away:stzbmkc
 init:stzbc+away:mk
 LIST
+)
 sort "$scratch/out" | grep -v '^h2d' | uniq -c | sort -rn | head -n 12
+((runs > 0)) || exit 0
 
 echo
 echo "kernels only: ns per launch, medians of $runs runs, in turn"
