@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "guard.h"
+#include "own_stack.h"
 #include "record.h"
 #include "settings.h"
 
@@ -110,9 +111,16 @@ static void fetched(const struct xft_event *event, const struct xfs_rows *dst)
         xfs_waiting_add(event, dst);
 }
 
-static void copied(const struct xft_event *event, const struct xfs_rows *dst,
-                   const struct xfs_rows *src)
+struct copy {
+    const struct xft_event *event;
+    const struct xfs_rows *dst, *src;
+};
+
+static void copied(void *arguments)
 {
+    const struct copy *copy = arguments;
+    const struct xft_event *event = copy->event;
+    const struct xfs_rows *dst = copy->dst, *src = copy->src;
     bool to_device = event->direction == XFT_DIR_H2D;
     if (!to_device && event->direction != XFT_DIR_D2H)
         return;
@@ -133,7 +141,8 @@ void xfs_content_copied(const struct xft_event *event, const struct xfs_rows *ds
         return;
     struct xfs_guard guard = xfs_guard_enter();
     busy = true;
-    copied(event, dst, src);
+    if (!xfs_on_own_stack(copied, &(struct copy){event, dst, src}))
+        xfs_content_skip(XFS_SKIP_UNREADABLE, 1);
     busy = false;
     xfs_guard_leave(guard);
 }

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "guard.h"
+#include "own_stack.h"
 #include "record.h"
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))
@@ -155,14 +156,19 @@ static bool take(const struct wait *wait, struct waiting *taken)
     return found;
 }
 
-static void settle(const struct wait *wait)
+static void hash_settled(void *wait)
 {
     struct waiting copy;
+    while (take(wait, &copy))
+        xfs_content_hash(&copy.event, &copy.rows, copy.event.dst_mem == XFT_MEM_WRITE_COMBINED);
+}
+
+static void settle(struct wait *wait)
+{
     if (atomic_load_explicit(&count, memory_order_relaxed) == 0)
         return;
     struct xfs_guard guard = xfs_guard_enter();
-    while (take(wait, &copy))
-        xfs_content_hash(&copy.event, &copy.rows, copy.event.dst_mem == XFT_MEM_WRITE_COMBINED);
+    xfs_on_own_stack(hash_settled, wait); /* or they stay, to be given up by a later one */
     xfs_guard_leave(guard);
 }
 

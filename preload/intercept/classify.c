@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../record/own_stack.h"
 #include "ranges.h"
 #include "resolve.h"
 #include "xferscope/cuda_abi.h"
@@ -50,39 +51,86 @@ static int ask(void)
     return 1;
 }
 
-int16_t xfs_current_device(void)
+/* What the driver needs of the stack is not known: its answers are fetched on ours. */
+static void current_device(void *answer)
 {
     xcu_device device;
-    if (!ask() || !ENTRY(context_device) || ENTRY(context_device)(&device) != XCU_SUCCESS)
-        return XFT_PLACE_UNKNOWN;
-    return (int16_t)device;
+    if (ask() && ENTRY(context_device) && ENTRY(context_device)(&device) == XCU_SUCCESS)
+        *(int16_t *)answer = (int16_t)device;
+}
+
+int16_t xfs_current_device(void)
+{
+    int16_t device = XFT_PLACE_UNKNOWN;
+    xfs_on_own_stack(current_device, &device);
+    return device;
+}
+
+struct context_question {
+    xcu_context context;
+    int16_t device;
+};
+
+static void context_device(void *asked)
+{
+    struct context_question *question = asked;
+    xcu_context popped;
+    if (!ask() || !ENTRY(push) || !ENTRY(pop) || ENTRY(push)(question->context) != XCU_SUCCESS)
+        return;
+    current_device(&question->device);
+    ENTRY(pop)(&popped);
 }
 
 int16_t xfs_context_device(void *context)
 {
-    if (!ask() || !ENTRY(push) || !ENTRY(pop) || ENTRY(push)(context) != XCU_SUCCESS)
-        return XFT_PLACE_UNKNOWN;
-    int16_t device = xfs_current_device();
-    xcu_context popped;
-    ENTRY(pop)(&popped);
-    return device;
+    struct context_question question = {context, XFT_PLACE_UNKNOWN};
+    xfs_on_own_stack(context_device, &question);
+    return question.device;
+}
+
+struct array_question {
+    xcu_array array;
+    unsigned bytes;
+};
+
+static void array_element(void *asked)
+{
+    struct array_question *question = asked;
+    struct xcu_array_descriptor descriptor = {0};
+    if (ask() && ENTRY(array) && ENTRY(array)(&descriptor, question->array) == XCU_SUCCESS)
+        question->bytes = xcu_format_bytes(descriptor.format) * descriptor.channels;
 }
 
 unsigned xfs_array_element_bytes(void *array)
 {
-    struct xcu_array_descriptor descriptor = {0};
-    if (!ask() || !ENTRY(array) || ENTRY(array)(&descriptor, array) != XCU_SUCCESS)
-        return 0;
-    return xcu_format_bytes(descriptor.format) * descriptor.channels;
+    struct array_question question = {array, 0};
+    xfs_on_own_stack(array_element, &question);
+    return question.bytes;
+}
+
+struct stream_question {
+    xcu_stream stream;
+    int per_thread;
+    bool captured;
+};
+
+static void stream_captured(void *asked)
+{
+    struct stream_question *question = asked;
+    int status = XCU_CAPTURE_NONE;
+    if (!ask())
+        return;
+    xcu_result (*query)(xcu_stream, int *) =
+        question->per_thread ? ENTRY(capturing_ptsz) : ENTRY(capturing);
+    question->captured =
+        query && query(question->stream, &status) == XCU_SUCCESS && status == XCU_CAPTURE_ACTIVE;
 }
 
 int xfs_stream_captured(void *stream, int per_thread)
 {
-    int status = XCU_CAPTURE_NONE;
-    if (!ask())
-        return 0;
-    xcu_result (*query)(xcu_stream, int *) = per_thread ? ENTRY(capturing_ptsz) : ENTRY(capturing);
-    return query && query(stream, &status) == XCU_SUCCESS && status == XCU_CAPTURE_ACTIVE;
+    struct stream_question question = {stream, per_thread, false};
+    xfs_on_own_stack(stream_captured, &question);
+    return question.captured;
 }
 
 /* ---- host pages --------------------------------------------------------------------------- */
@@ -142,8 +190,17 @@ static struct xfs_place ask_driver(uint64_t address)
 __thread struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES]
     __attribute__((tls_model("initial-exec")));
 
-static void fill(struct xfs_place_entry *entry, uint64_t address, uint32_t epoch)
+struct place_question {
+    struct xfs_place_entry *entry;
+    uint64_t address;
+    uint32_t epoch;
+};
+
+static void fill(void *asked)
 {
+    const struct place_question *question = asked;
+    struct xfs_place_entry *entry = question->entry;
+    uint64_t address = question->address;
     struct xfs_range range;
     if (xfs_ranges_find(address, &range)) {
         entry->answer = (struct xfs_place){range.memory, range.place};
@@ -160,14 +217,15 @@ static void fill(struct xfs_place_entry *entry, uint64_t address, uint32_t epoch
     }
     entry->low = range.start;
     entry->high = range.end;
-    entry->epoch = epoch;
+    entry->epoch = question->epoch;
 }
 
 __attribute__((cold, noinline)) struct xfs_place
 xfs_classify_slowly(struct xfs_place_entry *entry, uint64_t address, uint32_t epoch)
 {
+    struct place_question question = {entry, address, epoch};
     int saved = errno;
-    fill(entry, address, epoch);
+    bool answered = xfs_on_own_stack(fill, &question);
     errno = saved;
-    return entry->answer;
+    return answered ? entry->answer : (struct xfs_place){XFT_MEM_UNKNOWN, XFT_PLACE_UNKNOWN};
 }

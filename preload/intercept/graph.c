@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../record/own_stack.h"
 #include "resolve.h"
 
 struct copy {
@@ -114,7 +115,15 @@ static void release(struct graph *graph)
     free(graph);
 }
 
-void xfs_graph_gone(xcu_graph_exec exec)
+/* What a call said of an executable graph, for work on our own stack: children nest. */
+struct change {
+    xcu_graph_exec exec;
+    xcu_graph_node node;
+    xcu_graph source;
+    const struct xcu_memcpy3d *copy;
+};
+
+static void gone(xcu_graph_exec exec)
 {
     pthread_mutex_lock(&lock);
     struct graph **link = find(exec), *graph = *link;
@@ -125,38 +134,60 @@ void xfs_graph_gone(xcu_graph_exec exec)
     pthread_mutex_unlock(&lock);
 }
 
-/* Graphs without copies are remembered too when they hold what cannot be counted. */
-void xfs_graph_made(xcu_graph_exec exec, xcu_graph source)
+static void take_out(void *arguments)
 {
+    gone(((const struct change *)arguments)->exec);
+}
+
+void xfs_graph_gone(xcu_graph_exec exec)
+{
+    xfs_on_any_stack(take_out, &(struct change){.exec = exec});
+}
+
+/* Graphs without copies are remembered too when they hold what cannot be counted. */
+static void put_in(void *arguments)
+{
+    const struct change *made = arguments;
     struct questions ask;
     struct graph *graph = calloc(1, sizeof *graph);
     if (graph == NULL)
         return;
-    graph->exec = exec;
+    graph->exec = made->exec;
     if (prepare(&ask))
-        walk(&ask, graph, source, NULL, 0);
-    xfs_graph_gone(exec);
+        walk(&ask, graph, made->source, NULL, 0);
+    gone(made->exec);
     if (graph->count == 0 && !graph->conditional) {
         release(graph);
         return;
     }
     pthread_mutex_lock(&lock);
-    struct graph **link = find(exec);
+    struct graph **link = find(made->exec);
     graph->next = *link;
     *link = graph;
+    pthread_mutex_unlock(&lock);
+}
+
+void xfs_graph_made(xcu_graph_exec exec, xcu_graph source)
+{
+    xfs_on_any_stack(put_in, &(struct change){.exec = exec, .source = source});
+}
+
+static void exchange_copy(void *arguments)
+{
+    const struct change *change = arguments;
+    struct xft_event event = event_of(change->copy); /* asks the driver: not under the lock */
+    pthread_mutex_lock(&lock);
+    struct graph *graph = *find(change->exec);
+    for (size_t i = 0; graph && i < graph->count; i++)
+        if (graph->copies[i].node == change->node)
+            graph->copies[i].event = event;
     pthread_mutex_unlock(&lock);
 }
 
 void xfs_graph_copy_changed(xcu_graph_exec exec, xcu_graph_node node,
                             const struct xcu_memcpy3d *copy)
 {
-    struct xft_event event = event_of(copy); /* asks the driver: not under the lock */
-    pthread_mutex_lock(&lock);
-    struct graph *graph = *find(exec);
-    for (size_t i = 0; graph && i < graph->count; i++)
-        if (graph->copies[i].node == node)
-            graph->copies[i].event = event;
-    pthread_mutex_unlock(&lock);
+    xfs_on_any_stack(exchange_copy, &(struct change){.exec = exec, .node = node, .copy = copy});
 }
 
 void xfs_graph_node_changed(xcu_graph_exec exec, xcu_graph_node node,
@@ -168,21 +199,27 @@ void xfs_graph_node_changed(xcu_graph_exec exec, xcu_graph_node node,
         xfs_graph_child_changed(exec, node, params->u.child.graph);
 }
 
-void xfs_graph_child_changed(xcu_graph_exec exec, xcu_graph_node node, xcu_graph child)
+static void exchange_child(void *arguments)
 {
+    const struct change *change = arguments;
     struct questions ask;
     struct graph fresh = {0};
     if (!prepare(&ask))
         return;
-    walk(&ask, &fresh, child, node, 1);
+    walk(&ask, &fresh, change->source, change->node, 1);
     pthread_mutex_lock(&lock);
-    struct graph *graph = *find(exec);
+    struct graph *graph = *find(change->exec);
     /* The topology is unchanged by contract: the same copies in the same order. */
     for (size_t i = 0, j = 0; graph && i < graph->count && j < fresh.count; i++)
-        if (graph->copies[i].parent == node)
+        if (graph->copies[i].parent == change->node)
             graph->copies[i].event = fresh.copies[j++].event;
     pthread_mutex_unlock(&lock);
     free(fresh.copies);
+}
+
+void xfs_graph_child_changed(xcu_graph_exec exec, xcu_graph_node node, xcu_graph child)
+{
+    xfs_on_any_stack(exchange_child, &(struct change){.exec = exec, .node = node, .source = child});
 }
 
 void xfs_graph_node_enabled(xcu_graph_exec exec, xcu_graph_node node, unsigned enabled)

@@ -13,6 +13,7 @@
 #include "../nvtx/nvtx.h"
 #include "../record/hot.h"
 #include "../record/loading.h"
+#include "../record/own_stack.h"
 #include "../record/record.h"
 #include "../timing/event.h"
 #include "../timing/timing.h"
@@ -61,8 +62,9 @@ static void find_moving(void)
             moving[call] = moving[call] || strstr(xfs_calls[call].name, words[i]) != NULL;
 }
 
-static void attach(void)
+static void attach(void *unused)
 {
+    (void)unused;
     xfs_timing_attach();
     atomic_store(&session, SESSION_ON);
 }
@@ -73,7 +75,7 @@ XFS_COLD void xfs_before_moving(uint16_t call)
     if (state == SESSION_NONE && xfs_depth == 0)
         early_call = call;
     if (state == SESSION_WAITING && moving[call])
-        attach();
+        xfs_on_any_stack(attach, NULL);
 }
 
 /* ---- around the real call ------------------------------------------------------------------ */
@@ -110,11 +112,6 @@ void xfs_returned(struct xfs_frame *f, int status)
     f->event.correlation = xfs_timing_correlation();
 }
 
-static void publish_graph(struct xfs_frame *f)
-{
-    xfs_graph_transfers(f, xfs_event_write);
-}
-
 /* The first call of a process, and those that are more than one event. */
 static XFS_COLD void publish_slowly(struct xfs_frame *f)
 {
@@ -126,7 +123,7 @@ static XFS_COLD void publish_slowly(struct xfs_frame *f)
         f->event.stack = xfs_stack_capture();
         xfs_event_write(&f->event);
         if (f->event.kind == XFT_EVENT_GRAPH_LAUNCH && f->event.count > 0)
-            publish_graph(f);
+            xfs_graph_transfers(f, xfs_event_write);
     }
     errno = saved;
 }
@@ -212,23 +209,25 @@ static bool use_simulated_clock(void)
     return now != NULL;
 }
 
-/* The exit handler goes before CUPTI's own, which is registered as CUPTI is loaded. True: device
- * records are still to be switched on. */
-static bool start_timing(const char *too_late)
+struct start {
+    const char *too_late;
+    bool attached_later; /* device records are still to be switched on */
+};
+
+/* The exit handler goes before CUPTI's own, which is registered as CUPTI is loaded. */
+static void start_timing(struct start *start)
 {
     xfs_loading_begin();
-    bool waits = xfs_timing_start(too_late);
+    start->attached_later = xfs_timing_start(start->too_late);
     xfs_loading_end();
     atexit(xfs_timing_finish);
-    return waits;
 }
 
-/* As above. */
-static bool start_session(const char *too_late)
+static void start_session(void *asked)
 {
     simulated = use_simulated_clock();
     if (!xfs_record_ready())
-        return false;
+        return;
     if (simulated)
         xfs_meta_set("gpu.simulated", "1");
     note_machine();
@@ -236,7 +235,7 @@ static bool start_session(const char *too_late)
     xfs_content_session_start();
     atexit(xfs_content_finish);
     xfs_event_capturing = xfs_captures_now;
-    return start_timing(too_late);
+    start_timing(asked);
 }
 
 void xfs_session_start(const char *too_late)
@@ -244,9 +243,11 @@ void xfs_session_start(const char *too_late)
     int pid = getpid(), saved = errno, outer = xfs_depth;
     if (atomic_exchange(&started_by, pid) == pid)
         return;
+    struct start start = {.too_late = too_late};
     xfs_depth = 1;
     find_moving();
-    atomic_store(&session, start_session(too_late) ? SESSION_WAITING : SESSION_ON);
+    xfs_on_large_stack(start_session, &start);
+    atomic_store(&session, start.attached_later ? SESSION_WAITING : SESSION_ON);
     if (outer > 0) /* cuInit within the process's first call */
         xfs_before_moving(early_call);
     xfs_depth = outer;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../record/own_stack.h"
 #include "../timing/peer.h"
 #include "table.h"
 
@@ -60,18 +61,24 @@ static void *try_dlsym(void *handle, const char *name, unsigned version)
 
 static void *_Atomic driver_handle;
 
+static void find_driver(void *unused)
+{
+    (void)unused;
+    void *handle = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+    if (handle == NULL)
+        dlerror();
+    atomic_store(&driver_handle, handle);
+}
+
 void *xfs_driver_handle(void)
 {
     void *handle = atomic_load(&driver_handle);
     if (handle)
         return handle;
     int saved = errno;
-    handle = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
-    if (handle == NULL)
-        dlerror();
-    atomic_store(&driver_handle, handle);
+    xfs_on_any_stack(find_driver, NULL);
     errno = saved;
-    return handle;
+    return atomic_load(&driver_handle);
 }
 
 void *xfs_driver_symbol(const char *name)
@@ -120,8 +127,9 @@ static void sort_pairs(void)
     }
 }
 
-static void resolve_driver(void)
+static void resolve_driver(void *unused)
 {
+    (void)unused;
     for (unsigned i = 0; i < XFS_CALL_COUNT; i++) {
         if (xfs_rows[i].level != XFT_LEVEL_DRIVER)
             continue;
@@ -147,7 +155,7 @@ static bool ready(void)
     int saved = errno;
     pthread_mutex_lock(&driver_lock);
     if (!atomic_load(&driver_ready)) {
-        resolve_driver();
+        xfs_on_any_stack(resolve_driver, NULL);
         atomic_store_explicit(&driver_ready, 1, memory_order_release);
     }
     pthread_mutex_unlock(&driver_lock);
@@ -198,6 +206,8 @@ struct wanted {
     const char *symbol;
     unsigned version;
     const void *wrapper;
+    const void *caller;
+    void *found;
 };
 
 static void *look_in(void *handle, const struct wanted *wanted)
@@ -221,11 +231,11 @@ static void *look_in_library(const char *path, const struct wanted *wanted)
 }
 
 /* As the loader would have bound it for the library that contains `caller`. */
-static void *find_for_library_of(const struct wanted *wanted, const void *caller)
+static void *find_for_library_of(const struct wanted *wanted)
 {
     Dl_info info;
     struct link_map *map = NULL;
-    if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || map == NULL)
+    if (!dladdr1(wanted->caller, &info, (void **)&map, RTLD_DL_LINKMAP) || map == NULL)
         return NULL;
     if (map->l_name == NULL || map->l_name[0] == '\0')
         return NULL; /* the program itself: its scope starts with this library */
@@ -250,22 +260,23 @@ static void *find_anywhere(const struct wanted *wanted)
     return path ? look_in_library(path, wanted) : NULL;
 }
 
-static void *find_runtime(const struct wanted *wanted, const void *caller)
+static void find_runtime(void *arguments)
 {
-    int saved = errno;
-    void *found = find_for_library_of(wanted, caller);
-    if (found == NULL)
-        found = look_in(RTLD_NEXT, wanted);
-    if (found == NULL)
-        found = find_anywhere(wanted);
-    errno = saved;
-    return found;
+    struct wanted *wanted = arguments;
+    wanted->found = find_for_library_of(wanted);
+    if (wanted->found == NULL)
+        wanted->found = look_in(RTLD_NEXT, wanted);
+    if (wanted->found == NULL)
+        wanted->found = find_anywhere(wanted);
 }
 
 void *xfs_real_runtime_special(const char *symbol, const void *wrapper, const void *caller)
 {
-    struct wanted wanted = {symbol, 0, wrapper};
-    return find_runtime(&wanted, caller);
+    struct wanted wanted = {symbol, 0, wrapper, caller, NULL};
+    int saved = errno;
+    xfs_on_any_stack(find_runtime, &wanted);
+    errno = saved;
+    return wanted.found;
 }
 
 static xfs_function real_runtime(unsigned call, const void *caller)
@@ -274,9 +285,11 @@ static xfs_function real_runtime(unsigned call, const void *caller)
     uintptr_t key = xfs_caller_key(call, caller);
     struct xfs_caller *slot = xfs_caller_of(key);
     struct wanted wanted = {xfs_rows[call].symbol, xfs_rows[call].version,
-                            (const void *)xfs_rows[call].wrapper};
-    void *found = find_runtime(&wanted, caller);
-    xfs_function function = found ? (xfs_function)found : (xfs_function)not_found;
+                            (const void *)xfs_rows[call].wrapper, caller, NULL};
+    int saved = errno;
+    xfs_on_any_stack(find_runtime, &wanted);
+    errno = saved;
+    xfs_function function = wanted.found ? (xfs_function)wanted.found : (xfs_function)not_found;
     /* Two writers at once could mix their halves; one that fork left locked must not block. */
     if (pthread_mutex_trylock(&write_lock) == 0) {
         atomic_store_explicit(&slot->key, 0, memory_order_release);
@@ -330,12 +343,14 @@ int xfs_dlsym_is_ours(void *handle, const char *name)
  * The global scope holds our wrappers whether or not the program has CUDA. The answer is the
  * wrapper when there is a real function behind it, and none otherwise.
  */
-static void *answer_global(const char *name, const void *caller)
+static void answer_global(void *arguments)
 {
+    struct wanted *wanted = arguments;
+    const char *name = wanted->symbol;
     void *found = xfs_real_dlsym(RTLD_NEXT, name);
     if (found == NULL) {
         Dl_info info;
-        void *handle = dladdr(caller, &info) && info.dli_fname
+        void *handle = dladdr(wanted->caller, &info) && info.dli_fname
                            ? dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY)
                            : NULL;
         found = handle ? xfs_real_dlsym(handle, name) : NULL;
@@ -343,10 +358,16 @@ static void *answer_global(const char *name, const void *caller)
             dlclose(handle);
     }
     Dl_info own, of_found;
-    if (found && dladdr((void *)xfs_dlsym_is_ours, &own) && dladdr(found, &of_found) &&
-        own.dli_fbase == of_found.dli_fbase)
-        return NULL; /* a scope that leads back to this library has no other */
-    return found;
+    bool leads_back = found && dladdr((void *)xfs_dlsym_is_ours, &own) &&
+                      dladdr(found, &of_found) && own.dli_fbase == of_found.dli_fbase;
+    wanted->found = leads_back ? NULL : found; /* a scope that leads back has no other */
+}
+
+static void *find_global(const char *name, const void *caller)
+{
+    struct wanted wanted = {.symbol = name, .caller = caller};
+    xfs_on_any_stack(answer_global, &wanted);
+    return wanted.found;
 }
 
 static void *wrapper_of_runtime(const char *name)
@@ -363,7 +384,7 @@ void *xfs_dlsym_answer(void *handle, const char *name, const void *caller)
 {
     int saved = errno;
     bool global = handle == RTLD_DEFAULT;
-    void *found = global ? answer_global(name, caller) : xfs_real_dlsym(handle, name);
+    void *found = global ? find_global(name, caller) : xfs_real_dlsym(handle, name);
     if (found && !xfs_is_driver_code(caller) && xfs_peer_name(name)) {
         found = xfs_peer_function(name, found);
     } else if (found && !xfs_is_driver_code(caller)) {

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "own_stack.h"
 #include "recorder.h"
 #include "segments.h"
 
@@ -273,9 +274,24 @@ static bool write_and_reuse(struct xfs_lane *lane)
     return false;
 }
 
+struct writing {
+    struct xfs_lane *lane;
+    bool good;
+};
+
+static void write_own(void *arguments)
+{
+    struct writing *own = arguments;
+    own->good = write_and_reuse(own->lane);
+}
+
 bool xfs_lane_refill(struct xfs_lane *lane)
 {
     if (lane->refused++ % RETRY_EVERY != 0)
         return false;
-    return exchange(lane) || write_and_reuse(lane);
+    struct writing own = {lane, false};
+    if (exchange(lane))
+        return true;
+    xfs_on_own_stack(write_own, &own);
+    return own.good;
 }

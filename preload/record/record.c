@@ -11,6 +11,7 @@
 #include "guard.h"
 #include "hot.h"
 #include "log.h"
+#include "own_stack.h"
 #include "recorder.h"
 
 /* ---- life ------------------------------------------------------------------------------- */
@@ -65,6 +66,7 @@ static void thread_ends(void *lane)
         xfs_lane_close(ending);
         xfs_guard_leave(guard);
     }
+    xfs_own_stack_give_back();
 }
 
 /* Lock held. */
@@ -83,9 +85,10 @@ static struct xfs_recorder *start(struct xfs_life *l)
 }
 
 /* Others record meanwhile: only the first part is done under the lock. */
-static void start_once(struct xfs_life *l)
+static void start_once(void *life)
 {
     static atomic_bool fork_watched;
+    struct xfs_life *l = life;
     struct xfs_recorder *started = NULL;
     pthread_mutex_lock(&l->lock);
     if (atomic_load(&l->state) == STATE_NEW)
@@ -103,6 +106,7 @@ static struct xfs_lane *attach(struct xfs_recorder *recorder)
 {
     if (xfs_self == NULL || xfs_self->recorder != recorder) {
         xfs_self = xfs_lane_open(recorder);
+        xfs_own_stack_keep();
         if (xfs_self)
             pthread_setspecific(lane_key, xfs_self);
         else
@@ -121,7 +125,7 @@ XFS_COLD bool xfs_record_ready_slowly(void)
     entered = true;
     struct xfs_life *l = get_life();
     if (l && atomic_load(&l->state) == STATE_NEW)
-        start_once(l);
+        xfs_on_large_stack(start_once, l);
     struct xfs_recorder *recorder = current_recorder();
     bool ready = recorder ? attach(recorder) != NULL : l && atomic_load(&l->closed) != NULL;
     entered = false;
@@ -210,66 +214,116 @@ void xfs_event_write(const struct xft_event *event)
     xfs_event_write_now(event);
 }
 
+/* What is done on our own stack, with its arguments and its answer. */
+struct capture {
+    struct xfs_recorder *recorder;
+    uint32_t id;
+};
+
+static void capture(void *arguments)
+{
+    struct capture *c = arguments;
+    uint64_t addresses[XFS_STACK_FRAMES];
+    uint32_t depth = xfs_stacks_take(c->recorder, addresses, c->recorder->settings->stack_depth);
+    c->id = depth ? xfs_stacks_intern(c->recorder, addresses, depth) : 0;
+}
+
 uint32_t xfs_stack_capture(void)
 {
-    uint64_t addresses[64];
-    struct xfs_recorder *recorder = current_recorder();
+    struct capture c = {.recorder = current_recorder()};
     struct xfs_lane *lane = xfs_self;
-    if (recorder == NULL || lane == NULL || lane->recorder != recorder ||
-        !recorder->settings->stacks)
+    if (c.recorder == NULL || lane == NULL || lane->recorder != c.recorder ||
+        !c.recorder->settings->stacks)
         return 0;
     const struct xfs_libraries *libraries =
-        atomic_load_explicit(&recorder->libraries, memory_order_acquire);
-    if (libraries == NULL || recorder->stacks.numbers.slots == NULL || lane->in_stack || entered) {
-        xfs_count_stacks_lost(recorder, 1);
+        atomic_load_explicit(&c.recorder->libraries, memory_order_acquire);
+    if (libraries == NULL || c.recorder->stacks.numbers.slots == NULL || lane->in_stack ||
+        entered) {
+        xfs_count_stacks_lost(c.recorder, 1);
         return 0;
     }
     struct xfs_guard guard = xfs_guard_enter();
     lane->in_stack = true;
-    uint32_t depth = xfs_stacks_take(recorder, addresses, recorder->settings->stack_depth);
-    uint32_t id = depth ? xfs_stacks_intern(recorder, addresses, depth) : 0;
+    if (!xfs_on_own_stack(capture, &c))
+        xfs_count_stacks_lost(c.recorder, 1);
     lane->in_stack = false;
     xfs_guard_leave(guard);
-    return id;
+    return c.id;
+}
+
+/* Work that may not be entered again by a signal handler on top of it, which would wait for locks
+ * that this thread holds. */
+static bool alone(void (*work)(void *), void *arguments)
+{
+    struct xfs_guard guard = xfs_guard_enter();
+    entered = true;
+    bool done = xfs_on_own_stack(work, arguments);
+    entered = false;
+    xfs_guard_leave(guard);
+    return done;
+}
+
+struct place {
+    struct xfs_recorder *recorder;
+    uint64_t address;
+    uint32_t id;
+};
+
+static void intern_place(void *arguments)
+{
+    struct place *place = arguments;
+    place->id = xfs_stacks_intern(place->recorder, &place->address, 1);
 }
 
 uint32_t xfs_stack_of(uint64_t instruction)
 {
-    struct xfs_recorder *recorder = current_recorder();
-    if (recorder == NULL || entered || instruction == 0 || recorder->stacks.numbers.slots == NULL)
+    struct place place = {current_recorder(), instruction + 1, 0}; /* return addresses are kept */
+    if (place.recorder == NULL || entered || instruction == 0 ||
+        place.recorder->stacks.numbers.slots == NULL)
         return 0;
-    uint64_t address = instruction + 1; /* stacks hold return addresses */
-    struct xfs_guard guard = xfs_guard_enter();
-    entered = true;
-    uint32_t id = xfs_stacks_intern(recorder, &address, 1);
-    entered = false;
-    xfs_guard_leave(guard);
-    return id;
+    if (!alone(intern_place, &place))
+        xfs_count_stacks_lost(place.recorder, 1);
+    return place.id;
+}
+
+struct name {
+    struct xfs_recorder *recorder;
+    const char *text;
+    size_t bytes;
+    uint32_t id;
+};
+
+static void intern_name(void *arguments)
+{
+    struct name *name = arguments;
+    name->id = xfs_names_intern(name->recorder, name->text, name->bytes);
 }
 
 uint32_t xfs_name(const char *text, size_t bytes)
 {
-    struct xfs_recorder *recorder = current_recorder();
-    if (recorder == NULL || entered)
+    struct name name = {current_recorder(), text, bytes, 0};
+    if (name.recorder == NULL || entered)
         return 0;
-    struct xfs_guard guard = xfs_guard_enter();
-    entered = true; /* a signal handler must not wait for the lock that this thread holds */
-    uint32_t id = xfs_names_intern(recorder, text, bytes);
-    entered = false;
-    xfs_guard_leave(guard);
-    return id;
+    alone(intern_name, &name);
+    return name.id;
+}
+
+struct meta {
+    struct xfs_recorder *recorder;
+    const char *key, *value;
+};
+
+static void write_meta(void *arguments)
+{
+    struct meta *meta = arguments;
+    xfs_write_meta(meta->recorder, meta->key, meta->value);
 }
 
 void xfs_meta_set(const char *key, const char *value)
 {
-    struct xfs_recorder *recorder = current_recorder();
-    if (recorder == NULL || entered)
-        return;
-    struct xfs_guard guard = xfs_guard_enter();
-    entered = true;
-    xfs_write_meta(recorder, key, value);
-    entered = false;
-    xfs_guard_leave(guard);
+    struct meta meta = {current_recorder(), key, value};
+    if (meta.recorder && !entered)
+        alone(write_meta, &meta);
 }
 
 void xfs_count_device_lost(uint64_t n)
@@ -284,6 +338,13 @@ void xfs_count_device_lost(uint64_t n)
 
 /* ---- the end ---------------------------------------------------------------------------- */
 
+static void finish(void *ending)
+{
+    struct xfs_recorder *recorder = ending;
+    xfs_lanes_settle(&recorder->lanes, xfs_self);
+    xfs_recorder_finish(recorder);
+}
+
 /* A destructor of the library: it runs after the program's own exit handlers and destructors, so
  * that what they copy is recorded. The child of a vfork that calls exit() is not this process. */
 __attribute__((destructor)) static void process_ends(void)
@@ -297,8 +358,7 @@ __attribute__((destructor)) static void process_ends(void)
     atomic_store(&l->closed, recorder);
     atomic_store(&l->state, STATE_CLOSED);
     atomic_store(&l->current, NULL);
-    xfs_lanes_settle(&recorder->lanes, xfs_self);
-    xfs_recorder_finish(recorder);
+    xfs_on_large_stack(finish, recorder);
     entered = false;
     xfs_guard_leave(guard);
 }
