@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "common/text.h"
 #include "base/output.h"
 #include "report/report.h"
 #include "model/resolve.h"
@@ -49,8 +50,8 @@ const struct xfa_format *xfa_format_find(const char *name)
 
 static int wrong(const char *what, const char *value)
 {
-    fprintf(stderr, "xferscope analyze: %s%s%s; see xferscope analyze --help\n", what,
-            value ? ": " : "", value ? value : "");
+    xfc_print(stderr, "xferscope analyze: %s%s%s; see xferscope analyze --help\n", what,
+              value ? ": " : "", value ? value : "");
     return -1;
 }
 
@@ -139,8 +140,8 @@ static struct xfp_profile *load_profile(const struct options *options, char **pr
         return NULL;
     struct xfp_profile *profile = xfp_load(options->profile, error, sizeof error);
     if (!profile) {
-        *problem = xfa_clean(error, strlen(error));
-        fprintf(stderr, "xferscope analyze: %s; going on without what is achievable\n", *problem);
+        *problem = xfa_kept(error, strlen(error));
+        xfc_print(stderr, "xferscope analyze: %s; going on without what is achievable\n", *problem);
     }
     return profile;
 }
@@ -154,10 +155,8 @@ static void read_files(struct xfa_report *report, char **files, size_t count)
             xfa_trace_resolve(trace);
             xfa_report_add(report, trace);
         } else {
-            char *clean = xfa_clean(error, strlen(error));
-            fprintf(stderr, "xferscope analyze: %s\n", clean);
-            xfa_report_unreadable(report, clean);
-            free(clean);
+            xfc_print(stderr, "xferscope analyze: %s\n", error);
+            xfa_report_unreadable(report, error);
         }
         xfa_trace_close(trace);
     }
@@ -166,12 +165,12 @@ static void read_files(struct xfa_report *report, char **files, size_t count)
 static void say_losses(const struct xfa_report *report)
 {
     if (report->mismatch)
-        fprintf(stderr, "xferscope analyze: %s\n", report->mismatch);
+        xfc_print(stderr, "xferscope analyze: %s\n", report->mismatch);
     for (size_t i = 0; i < report->run.process_count; i++) {
         const struct xfa_process *process = &report->run.processes[i];
         if (process->losses)
-            fprintf(stderr, "xferscope analyze: %s: %s; the rest was read\n", process->file,
-                    process->losses);
+            xfc_print(stderr, "xferscope analyze: %s: %s; the rest was read\n", process->file,
+                      process->losses);
     }
 }
 
@@ -193,14 +192,14 @@ static int analyze(const struct options *options)
     size_t count = 0;
     char **files = xfa_run_files(options->trace, &count, error, sizeof error);
     if (count == 0) {
-        fprintf(stderr, "xferscope analyze: %s\n", error);
+        xfc_print(stderr, "xferscope analyze: %s\n", error);
         return XFA_NOTHING;
     }
     struct xfp_profile *profile = load_profile(options, &problem);
     struct xfa_report *report = xfa_report_new(options->trace, profile);
     report->profile_problem = problem;
     report->profile_path =
-        options->profile ? xfa_clean(options->profile, strlen(options->profile)) : NULL;
+        options->profile ? xfa_kept(options->profile, strlen(options->profile)) : NULL;
     read_files(report, files, count);
     xfa_run_files_free(files, count);
     int status = XFA_NOTHING;

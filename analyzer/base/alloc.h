@@ -18,8 +18,11 @@ char *xfa_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * room is not zeroed. */
 void *xfa_room(void *items, size_t *capacity, size_t needed, size_t item_bytes);
 
-/* A copy of n bytes of a trace that is safe to show: valid UTF-8 is kept, control characters
- * (terminal escapes among them) and invalid bytes become '?'. */
+/* A copy of n bytes of a trace to be kept: as they are, the number 0 as U+FFFD. Not fit to be
+ * printed but by xfc_print() (common/text.h) and as JSON (json_text.h). */
+char *xfa_kept(const char *bytes, size_t n);
+
+/* A copy of n bytes that is safe to show: xfc_shown(). */
 char *xfa_clean(const char *bytes, size_t n);
 
 static inline uint64_t xfa_add(uint64_t a, uint64_t b) /* sticks at the largest number */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "common/text.h"
 
 #define DEFAULT_WIDTH 120
 #define LEAST_WIDTH 60
@@ -15,8 +16,8 @@
 
 static int failed(struct xfa_output *output)
 {
-    fprintf(stderr, "xferscope: cannot write %s: %s\n",
-            output->path ? output->path : "standard output", strerror(errno));
+    xfc_print(stderr, "xferscope: cannot write %s: %s\n",
+              output->path ? output->path : "standard output", strerror(errno));
     if (output->temporary)
         unlink(output->temporary);
     free(output->temporary);

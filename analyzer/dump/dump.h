@@ -35,7 +35,7 @@ const char *xfa_event_function(const struct xfa_trace *trace, const struct xft_e
 char *xfa_event_name(const struct xfa_trace *trace, const struct xft_event *event);
 char *xfa_event_domain(const struct xfa_trace *trace, const struct xft_event *event);
 
-/* A value of META fit to be shown, separators of a list as spaces; the caller frees it. */
+/* A value of META, separators of a list as spaces; the caller frees it. */
 char *xfa_dump_value(const char *value);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
+#include "common/text.h"
 #include "dump.h"
 #include "../base/output.h"
 #include "../model/resolve.h"
@@ -37,8 +38,8 @@ static const char usage[] =
 
 static int wrong(const char *what, const char *value)
 {
-    fprintf(stderr, "xferscope dump: %s%s%s; see xferscope dump --help\n", what, value ? ": " : "",
-            value ? value : "");
+    xfc_print(stderr, "xferscope dump: %s%s%s; see xferscope dump --help\n", what,
+              value ? ": " : "", value ? value : "");
     return -1;
 }
 
@@ -159,7 +160,7 @@ static bool dump_file(const struct options *options, struct xfa_trace *trace, FI
     char *line = xfa_trace_loss_line(trace);
     format->losses(trace, line, out);
     if (line)
-        fprintf(stderr, "xferscope dump: %s: %s; the rest was read\n", trace->name, line);
+        xfc_print(stderr, "xferscope dump: %s: %s; the rest was read\n", trace->name, line);
     free(line);
     return line != NULL;
 }
@@ -179,7 +180,7 @@ static int dump_files(const struct options *options, char **files, size_t count)
             read++;
             lossy = dump_file(options, trace, output.stream) || lossy;
         } else {
-            fprintf(stderr, "xferscope dump: %s\n", error);
+            xfc_print(stderr, "xferscope dump: %s\n", error);
         }
         xfa_trace_close(trace);
     }
@@ -200,7 +201,7 @@ int xfa_dump_command(int argc, char **argv)
         return XFA_USAGE;
     char **files = xfa_run_files(options.trace, &count, error, sizeof error);
     if (count == 0) {
-        fprintf(stderr, "xferscope dump: %s\n", error);
+        xfc_print(stderr, "xferscope dump: %s\n", error);
         return XFA_NOTHING;
     }
     int status = dump_files(&options, files, count);

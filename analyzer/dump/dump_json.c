@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "../base/alloc.h"
+#include "../base/json_text.h"
 #include "../model/site.h"
 
 static void line(json_t *json, FILE *out)
 {
-    json_dumpf(json, out, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    xfa_json_write(json, out, JSON_COMPACT | JSON_PRESERVE_ORDER);
     fputc('\n', out);
     json_decref(json);
 }
@@ -25,8 +26,7 @@ static json_t *object(const char *type)
 
 static void set_text(json_t *json, const char *key, const char *value)
 {
-    json_t *string = value ? json_string(value) : NULL;
-    json_object_set_new(json, key, string ? string : json_null());
+    json_object_set_new(json, key, xfa_json_text(value));
 }
 
 /* Counts and times fit; addresses are written in hexadecimal, as text. */
@@ -50,9 +50,8 @@ static void set_address(json_t *json, const char *key, uint64_t value)
 static void header(const struct xfa_trace *trace, FILE *out)
 {
     const struct xft_file_header *h = &trace->header;
-    char *name = xfa_clean(trace->name, strlen(trace->name));
     json_t *json = object("file");
-    set_text(json, "path", name);
+    set_text(json, "path", trace->name);
     set_number(json, "bytes", trace->source.bytes);
     set_number(json, "version_major", h->version_major);
     set_number(json, "version_minor", h->version_minor);
@@ -64,20 +63,17 @@ static void header(const struct xfa_trace *trace, FILE *out)
     set_number(json, "end_mono_ns", h->end_mono_ns);
     set_number(json, "event_bytes", h->event_bytes);
     line(json, out);
-    free(name);
 }
 
 static void meta(const struct xfa_trace *trace, FILE *out)
 {
     for (size_t i = 0; i < trace->names.pairs.count; i++) {
         const struct xfa_pair *pair = xfa_table_at(&trace->names.pairs, i);
-        char *key = xfa_clean(pair->key, strlen(pair->key));
         char *value = xfa_dump_value(pair->value);
         json_t *json = object("meta");
-        set_text(json, "key", key);
+        set_text(json, "key", pair->key);
         set_text(json, "value", value);
         line(json, out);
-        free(key);
         free(value);
     }
 }

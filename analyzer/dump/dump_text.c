@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
+#include "common/text.h"
 #include "../model/site.h"
 
 const char *const xfa_flag_words[8] = {"async",   "captured",     "failed", "per-thread",
@@ -53,7 +54,7 @@ const char *xfa_event_word(unsigned kind)
 static char *name_text(const struct xfa_trace *trace, uint64_t id)
 {
     const struct xfa_text *found = xfa_trace_text(trace, id);
-    return found ? xfa_clean(found->text, found->bytes) : NULL;
+    return found ? xfa_kept(found->text, found->bytes) : NULL;
 }
 
 char *xfa_event_name(const struct xfa_trace *trace, const struct xft_event *event)
@@ -84,32 +85,27 @@ char *xfa_dump_value(const char *value)
     char *spaced = xfa_text(value);
     for (char *at = spaced; *at; at++)
         *at = *at == '\x1f' ? ' ' : *at;
-    char *clean = xfa_clean(spaced, strlen(spaced));
-    free(spaced);
-    return clean;
+    return spaced;
 }
 
 static void header(const struct xfa_trace *trace, FILE *out)
 {
     const struct xft_file_header *h = &trace->header;
-    char *name = xfa_clean(trace->name, strlen(trace->name));
-    fprintf(out,
-            "file %s bytes=%" PRIu64 " version=%u.%u state=%s pid=%d ppid=%d start_mono_ns=%" PRIu64
-            " start_real_ns=%" PRIu64 " end_mono_ns=%" PRIu64 " event_bytes=%u\n",
-            name, trace->source.bytes, h->version_major, h->version_minor,
-            h->state == XFT_STATE_CLOSED ? "closed" : "recording", h->pid, h->ppid,
-            h->start_mono_ns, h->start_real_ns, h->end_mono_ns, h->event_bytes);
-    free(name);
+    xfc_print(out,
+              "file %s bytes=%" PRIu64
+              " version=%u.%u state=%s pid=%d ppid=%d start_mono_ns=%" PRIu64
+              " start_real_ns=%" PRIu64 " end_mono_ns=%" PRIu64 " event_bytes=%u\n",
+              trace->name, trace->source.bytes, h->version_major, h->version_minor,
+              h->state == XFT_STATE_CLOSED ? "closed" : "recording", h->pid, h->ppid,
+              h->start_mono_ns, h->start_real_ns, h->end_mono_ns, h->event_bytes);
 }
 
 static void meta(const struct xfa_trace *trace, FILE *out)
 {
     for (size_t i = 0; i < trace->names.pairs.count; i++) {
         const struct xfa_pair *pair = xfa_table_at(&trace->names.pairs, i);
-        char *key = xfa_clean(pair->key, strlen(pair->key));
         char *value = xfa_dump_value(pair->value);
-        fprintf(out, "meta %s=%s\n", key, value);
-        free(key);
+        xfc_print(out, "meta %s=%s\n", pair->key, value);
         free(value);
     }
 }
@@ -117,9 +113,9 @@ static void meta(const struct xfa_trace *trace, FILE *out)
 static void segment(const struct xfa_trace *trace, const struct xfa_segment *s, FILE *out)
 {
     const char *word = xfa_segment_word(s->type);
-    fprintf(out, "segment %s type=%u at=%" PRIu64 " stored=%" PRIu64 " raw=%" PRIu64 "%s\n",
-            word ? word : "unknown", s->type, s->at, s->stored, s->raw,
-            s->flags & XFT_SEG_ZSTD ? " zstd" : "");
+    xfc_print(out, "segment %s type=%u at=%" PRIu64 " stored=%" PRIu64 " raw=%" PRIu64 "%s\n",
+              word ? word : "unknown", s->type, s->at, s->stored, s->raw,
+              s->flags & XFT_SEG_ZSTD ? " zstd" : "");
 }
 
 static void flags(unsigned set, FILE *out)
@@ -130,7 +126,7 @@ static void flags(unsigned set, FILE *out)
     for (size_t i = 0; i < sizeof xfa_flag_words / sizeof *xfa_flag_words; i++) {
         if (!(set & 1u << i))
             continue;
-        fprintf(out, "%s%s", before, xfa_flag_words[i]);
+        xfc_print(out, "%s%s", before, xfa_flag_words[i]);
         before = ",";
     }
 }
@@ -139,7 +135,7 @@ static void flags(unsigned set, FILE *out)
 static void text(const char *key, char *value, FILE *out)
 {
     if (value)
-        fprintf(out, "%s=\"%s\"", key, value);
+        xfc_print(out, "%s=\"%s\"", key, value);
     free(value);
 }
 
@@ -149,15 +145,15 @@ static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, 
     const struct xft_event *e = &batch->events[row];
     const char *function = xfa_event_function(trace, e);
     const char *word = xfa_event_word(e->kind);
-    fprintf(out,
-            "event %u:%" PRIu64 " tid=%d %s %s start=%" PRIu64 " end=%" PRIu64 " bytes=%" PRIu64
-            " %s src=0x%" PRIx64 " (%s %d) dst=0x%" PRIx64 " (%s %d) device=%d stream=0x%" PRIx64
-            " width=%" PRIu64 " count=%u stack=%u correlation=%u status=%d aux=%" PRIu64,
-            batch->lane, batch->first_seq + row, batch->tid, word ? word : "unknown",
-            function ? function : "-", e->start_ns, e->end_ns, e->bytes,
-            xft_direction_word(e->direction), e->src, xft_memory_word(e->src_mem), e->src_place,
-            e->dst, xft_memory_word(e->dst_mem), e->dst_place, e->device, e->stream, e->width,
-            e->count, e->stack, e->correlation, e->status, e->aux);
+    xfc_print(out,
+              "event %u:%" PRIu64 " tid=%d %s %s start=%" PRIu64 " end=%" PRIu64 " bytes=%" PRIu64
+              " %s src=0x%" PRIx64 " (%s %d) dst=0x%" PRIx64 " (%s %d) device=%d stream=0x%" PRIx64
+              " width=%" PRIu64 " count=%u stack=%u correlation=%u status=%d aux=%" PRIu64,
+              batch->lane, batch->first_seq + row, batch->tid, word ? word : "unknown",
+              function ? function : "-", e->start_ns, e->end_ns, e->bytes,
+              xft_direction_word(e->direction), e->src, xft_memory_word(e->src_mem), e->src_place,
+              e->dst, xft_memory_word(e->dst_mem), e->dst_place, e->device, e->stream, e->width,
+              e->count, e->stack, e->correlation, e->status, e->aux);
     flags(e->flags, out);
     text(" domain", xfa_event_domain(trace, e), out);
     text(" name", xfa_event_name(trace, e), out);
@@ -169,11 +165,11 @@ static void stack(const struct xfa_trace *trace, const struct xfa_stack *s, FILE
     struct xfa_shelf shelf;
     xfa_shelf_init(&shelf);
     struct xfa_site *site = xfa_site_new(&shelf, trace, s->id);
-    fprintf(out, "stack %u depth=%u\n", s->id, s->depth);
+    xfc_print(out, "stack %u depth=%u\n", s->id, s->depth);
     for (size_t i = 0; i < site->frame_count; i++) {
         char *line = xfa_frame_text(&site->frames[i]);
-        fprintf(out, "  %s0x%" PRIx64 " %s\n", (int)i == site->chosen ? "* " : "  ",
-                site->frames[i].address, line);
+        xfc_print(out, "  %s0x%" PRIx64 " %s\n", (int)i == site->chosen ? "* " : "  ",
+                  site->frames[i].address, line);
         free(line);
     }
     xfa_site_free(site);
@@ -182,7 +178,7 @@ static void stack(const struct xfa_trace *trace, const struct xfa_stack *s, FILE
 
 static void losses(const struct xfa_trace *trace, const char *line, FILE *out)
 {
-    fprintf(out, "lost %s\n", line ? line : "nothing");
+    xfc_print(out, "lost %s\n", line ? line : "nothing");
 }
 
 const struct xfa_dump_format xfa_dump_text = {

@@ -137,7 +137,7 @@ enum text_kind { TEXT_PLAIN, TEXT_FUNCTION };
 
 static char *made_fit(const char *bytes, size_t n, enum text_kind kind)
 {
-    char *text = xfa_clean(bytes, n);
+    char *text = xfa_kept(bytes, n);
     if (kind != TEXT_FUNCTION)
         return text;
     char *readable = xfa_demangle(text);

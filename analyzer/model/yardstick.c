@@ -30,12 +30,10 @@ static void mismatch(struct xfa_yardstick *yardstick, const char *what, const ch
     yardstick->match = XFA_MATCH_NO;
     if (yardstick->mismatch)
         return;
-    char *raw =
+    yardstick->mismatch =
         xfa_print("the profile is of another machine (%s: the trace has %s, the profile %s):"
                   " achievable figures are that machine's",
                   what, trace, profile);
-    yardstick->mismatch = xfa_clean(raw, strlen(raw));
-    free(raw);
 }
 
 static void match_text(struct xfa_yardstick *yardstick, const char *what, const char *trace,

@@ -70,7 +70,7 @@ struct xfa_stack {
 struct xfa_text {
     uint32_t id; /* key */
     uint32_t bytes;
-    const char *text; /* not terminated, as recorded: xfa_clean() before showing */
+    const char *text; /* not terminated, as recorded: xfa_kept() */
 };
 
 struct xfa_module {

@@ -88,7 +88,7 @@ static bool take_call(struct xfa_names *names, struct xfa_cursor *cursor)
         return false;
     struct xfa_call *call = xfa_table_put(&names->calls, &entry.id);
     free(call->name);
-    call->name = xfa_clean(name, entry.name_bytes);
+    call->name = xfa_kept(name, entry.name_bytes);
     call->level = entry.level;
     return true;
 }
@@ -146,7 +146,7 @@ static bool take_module(struct xfa_names *names, struct xfa_cursor *cursor)
         .start = entry.start,
         .end = entry.end,
         .bias = entry.bias,
-        .path = xfa_clean(path, entry.path_bytes),
+        .path = xfa_kept(path, entry.path_bytes),
         .build_id = hexadecimal(build_id, entry.build_id_bytes),
     };
     return true;

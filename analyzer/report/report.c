@@ -21,7 +21,7 @@ struct report_site {
 struct xfa_report *xfa_report_new(const char *path, const struct xfp_profile *profile)
 {
     struct xfa_report *report = xfa_alloc(sizeof *report);
-    report->run.path = xfa_clean(path, strlen(path));
+    report->run.path = xfa_kept(path, strlen(path));
     report->profile = profile;
     xfa_shelf_init(&report->shelf);
     xfa_table_init(&report->sites, sizeof(uint64_t), sizeof(struct report_site));
@@ -36,7 +36,7 @@ struct xfa_report *xfa_report_new(const char *path, const struct xfp_profile *pr
 static char *meta_clean(const struct xfa_trace *trace, const char *key)
 {
     const char *value = xfa_trace_meta(trace, key);
-    return value && *value ? xfa_clean(value, strlen(value)) : NULL;
+    return value && *value ? xfa_kept(value, strlen(value)) : NULL;
 }
 
 static const char *base_name(const char *path)
@@ -52,7 +52,7 @@ static void take_arguments(struct xfa_run *run, const char *line)
         size_t length = strcspn(line, "\x1f");
         run->arguments =
             xfa_room(run->arguments, &capacity, run->argument_count + 1, sizeof *run->arguments);
-        run->arguments[run->argument_count++] = xfa_clean(line, length);
+        run->arguments[run->argument_count++] = xfa_kept(line, length);
         line = line[length] ? line + length + 1 : NULL;
     }
 }
@@ -138,7 +138,7 @@ static void take_process(struct xfa_report *report, const struct xfa_trace *trac
         .losses = xfa_trace_loss_line(trace),
     };
     const char *file = base_name(trace->name);
-    process.file = xfa_clean(file, strlen(file));
+    process.file = xfa_kept(file, strlen(file));
     if (ns && header->start_real_ns)
         process.end_real_ns = xfa_add(header->start_real_ns, ns);
     bool first = true;
@@ -305,7 +305,7 @@ void xfa_report_unreadable(struct xfa_report *report, const char *line)
     struct xfa_run *run = &report->run;
     run->unreadable = xfa_room(run->unreadable, &run->unreadable_capacity,
                                run->unreadable_count + 1, sizeof *run->unreadable);
-    run->unreadable[run->unreadable_count++] = xfa_clean(line, strlen(line));
+    run->unreadable[run->unreadable_count++] = xfa_kept(line, strlen(line));
 }
 
 /* ---- order ---------------------------------------------------------------------------- */

@@ -8,26 +8,12 @@
 #include <time.h>
 
 #include "../base/alloc.h"
+#include "../base/json_text.h"
 #include "report_json.h"
 
 static json_t *number(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *text(const char *value)
-{
-    json_t *string = value ? json_string(value) : NULL;
-    return string ? string : json_null();
-}
-
-/* Text that did not come through the reader (the profile's, paths). */
-static json_t *foreign_text(const char *value)
-{
-    char *clean = value ? xfa_clean(value, strlen(value)) : NULL;
-    json_t *json = text(clean);
-    free(clean);
-    return json;
 }
 
 static json_t *count(uint64_t value)
@@ -68,22 +54,22 @@ static json_t *losses_json(const struct xfa_process *process)
     json_object_set_new(json, "events_not_stored", count(process->events_lost));
     json_object_set_new(json, "stacks_not_stored", count(process->stacks_lost));
     json_object_set_new(json, "device_times_dropped", count(process->device_lost));
-    json_object_set_new(json, "line", text(process->losses));
+    json_object_set_new(json, "line", xfa_json_text(process->losses));
     return json;
 }
 
 static json_t *process_json(const struct xfa_process *process)
 {
     json_t *json = json_object();
-    json_object_set_new(json, "file", text(process->file));
+    json_object_set_new(json, "file", xfa_json_text(process->file));
     json_object_set_new(json, "pid", process->pid > 0 ? json_integer(process->pid) : json_null());
     json_object_set_new(json, "ppid",
                         process->ppid > 0 ? json_integer(process->ppid) : json_null());
-    json_object_set_new(json, "program", text(process->exe));
+    json_object_set_new(json, "program", xfa_json_text(process->exe));
     json_object_set_new(json, "finished", json_boolean(process->closed));
-    json_object_set_new(json, "exit", text(process->exit));
-    json_object_set_new(json, "timing", text(process->timing));
-    json_object_set_new(json, "timing_why", text(process->timing_why));
+    json_object_set_new(json, "exit", xfa_json_text(process->exit));
+    json_object_set_new(json, "timing", xfa_json_text(process->timing));
+    json_object_set_new(json, "timing_why", xfa_json_text(process->timing_why));
     json_object_set_new(json, "transfer_calls", count(process->transfers));
     json_object_set_new(json, "losses", losses_json(process));
     return json;
@@ -136,8 +122,8 @@ static json_t *gpus_json(const struct xfa_run *run)
 {
     json_t *json = json_array();
     for (size_t i = 0; i < run->gpu_count; i++)
-        json_array_append_new(json, json_pack("{s:o,s:o}", "name", text(run->gpus[i].name), "uuid",
-                                              text(run->gpus[i].uuid)));
+        json_array_append_new(json, json_pack("{s:o,s:o}", "name", xfa_json_text(run->gpus[i].name),
+                                              "uuid", xfa_json_text(run->gpus[i].uuid)));
     return json;
 }
 
@@ -145,7 +131,7 @@ static json_t *texts_json(char *const *texts, size_t n)
 {
     json_t *json = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(json, text(texts[i]));
+        json_array_append_new(json, xfa_json_text(texts[i]));
     return json;
 }
 
@@ -154,8 +140,8 @@ static json_t *content_json(const struct xfa_run *run)
     const struct xfa_run_content *content = &run->content;
     const char *mode = content->whole ? "whole" : content->sampled ? "sampled" : "off";
     json_t *json = json_object();
-    json_object_set_new(json, "mode", text(mode));
-    json_object_set_new(json, "why", text(content->why));
+    json_object_set_new(json, "mode", xfa_json_text(mode));
+    json_object_set_new(json, "why", xfa_json_text(content->why));
     json_object_set_new(json, "hashed", count(content->hashes));
     json_object_set_new(json, "by_samples", count(content->by_sample));
     json_object_set_new(json, "not_hashed",
@@ -176,10 +162,10 @@ static json_t *run_json(const struct xfa_report *report)
         start = own && (start == 0 || own < start) ? own : start;
         json_array_append_new(processes, process_json(&run->processes[i]));
     }
-    json_object_set_new(json, "trace", text(run->path));
-    json_object_set_new(json, "program", text(run->program));
+    json_object_set_new(json, "trace", xfa_json_text(run->path));
+    json_object_set_new(json, "program", xfa_json_text(run->program));
     json_object_set_new(json, "command", texts_json(run->arguments, run->argument_count));
-    json_object_set_new(json, "host", text(run->hostname));
+    json_object_set_new(json, "host", xfa_json_text(run->hostname));
     json_object_set_new(json, "started", when(start));
     json_object_set_new(json, "wall_s", wall > 0 ? seconds(wall) : json_null());
     json_object_set_new(json, "simulated", json_boolean(run->simulated));
@@ -207,20 +193,21 @@ static json_t *machine_json(const struct xfa_report *report)
     const struct xfp_profile *profile = report->profile;
     json_t *json = json_object(), *warnings = json_array(), *gpus = json_array();
     if (report->profile_problem)
-        json_array_append_new(warnings, foreign_text(report->profile_problem));
+        json_array_append_new(warnings, xfa_json_text(report->profile_problem));
     if (report->mismatch)
-        json_array_append_new(warnings, text(report->mismatch));
+        json_array_append_new(warnings, xfa_json_text(report->mismatch));
     for (size_t i = 0; profile && i < profile->warning_count; i++)
-        json_array_append_new(warnings, foreign_text(profile->warnings[i]));
+        json_array_append_new(warnings, xfa_json_text(profile->warnings[i]));
     for (size_t i = 0; profile && i < profile->machine.gpu_count; i++)
         json_array_append_new(gpus, json_pack("{s:o,s:o}", "name",
-                                              foreign_text(profile->machine.gpus[i].name), "uuid",
-                                              foreign_text(profile->machine.gpus[i].uuid)));
-    json_object_set_new(json, "profile", profile ? text(report->profile_path) : json_null());
+                                              xfa_json_text(profile->machine.gpus[i].name), "uuid",
+                                              xfa_json_text(profile->machine.gpus[i].uuid)));
+    json_object_set_new(json, "profile",
+                        profile ? xfa_json_text(report->profile_path) : json_null());
     json_object_set_new(json, "matches", matches_json(report->match));
     json_object_set_new(json, "host",
-                        profile ? foreign_text(profile->machine.hostname) : json_null());
-    json_object_set_new(json, "created", profile ? foreign_text(profile->created) : json_null());
+                        profile ? xfa_json_text(profile->machine.hostname) : json_null());
+    json_object_set_new(json, "created", profile ? xfa_json_text(profile->created) : json_null());
     json_object_set_new(json, "simulated",
                         profile ? json_boolean(profile->machine.simulated) : json_null());
     json_object_set_new(json, "gpus", gpus);
@@ -235,10 +222,10 @@ static json_t *frame_json(const struct xfa_frame *frame)
     char offset[32];
     snprintf(offset, sizeof offset, "0x%llx", (unsigned long long)frame->offset);
     json_t *json = json_object();
-    json_object_set_new(json, "function", text(frame->function));
-    json_object_set_new(json, "file", text(frame->file));
+    json_object_set_new(json, "function", xfa_json_text(frame->function));
+    json_object_set_new(json, "file", xfa_json_text(frame->file));
     json_object_set_new(json, "line", frame->line ? json_integer(frame->line) : json_null());
-    json_object_set_new(json, "module", text(frame->module));
+    json_object_set_new(json, "module", xfa_json_text(frame->module));
     json_object_set_new(json, "offset", frame->module ? json_string(offset) : json_null());
     return json;
 }
@@ -247,7 +234,7 @@ static json_t *site_json(const struct xfa_site *site, bool with_stack)
 {
     static const struct xfa_frame none;
     json_t *json = frame_json(site->chosen >= 0 ? &site->frames[site->chosen] : &none);
-    json_object_set_new(json, "text", text(site->text));
+    json_object_set_new(json, "text", xfa_json_text(site->text));
     if (!with_stack)
         return json;
     json_t *stack = json_array();
@@ -287,11 +274,11 @@ static json_t *basis_json(const struct xfa_report *report, const char *achieved,
 {
     json_t *json = json_object();
     bool other = achievable && report->match == XFA_MATCH_NO;
-    json_object_set_new(json, "achieved", text(achieved));
-    json_object_set_new(json, "achievable", text(achievable));
+    json_object_set_new(json, "achieved", xfa_json_text(achieved));
+    json_object_set_new(json, "achievable", xfa_json_text(achievable));
     json_object_set_new(json, "achievable_error", achievable ? number(error) : json_null());
     json_object_set_new(json, "other_machine", json_boolean(other));
-    json_object_set_new(json, "note", text(note));
+    json_object_set_new(json, "note", xfa_json_text(note));
     return json;
 }
 
@@ -326,11 +313,11 @@ static json_t *row_json(const struct xfa_report *report, const struct xfa_row *r
     const struct xfa_figures *figures = &row->figures;
     json_t *json = json_object();
     json_object_set_new(json, "site", site_json(row->site, true));
-    json_object_set_new(json, "function", text(row->call));
-    json_object_set_new(json, "level", text(row->level));
-    json_object_set_new(json, "direction", text(xft_direction_word(row->key.direction)));
-    json_object_set_new(json, "src_memory", text(xft_memory_word(row->key.src_mem)));
-    json_object_set_new(json, "dst_memory", text(xft_memory_word(row->key.dst_mem)));
+    json_object_set_new(json, "function", xfa_json_text(row->call));
+    json_object_set_new(json, "level", xfa_json_text(row->level));
+    json_object_set_new(json, "direction", xfa_json_text(xft_direction_word(row->key.direction)));
+    json_object_set_new(json, "src_memory", xfa_json_text(xft_memory_word(row->key.src_mem)));
+    json_object_set_new(json, "dst_memory", xfa_json_text(xft_memory_word(row->key.dst_mem)));
     json_object_set_new(json, "src_device", device_json(row->key.src_device));
     json_object_set_new(json, "dst_device", device_json(row->key.dst_device));
     json_object_set_new(json, "async", json_boolean(row->key.async));
@@ -355,12 +342,13 @@ static json_t *row_json(const struct xfa_report *report, const struct xfa_row *r
 static json_t *finding_site_json(const struct xfa_finding_site *site)
 {
     json_t *json = site_json(site->row->site, false);
-    json_object_set_new(json, "called", text(site->row->call));
-    json_object_set_new(json, "direction", text(xft_direction_word(site->row->key.direction)));
+    json_object_set_new(json, "called", xfa_json_text(site->row->call));
+    json_object_set_new(json, "direction",
+                        xfa_json_text(xft_direction_word(site->row->key.direction)));
     json_object_set_new(json, "transfers", count(site->transfers));
     json_object_set_new(json, "bytes", count(site->bytes));
     json_object_set_new(json, "lost_s", seconds(site->lost_ns));
-    json_object_set_new(json, "earlier", text(site->earlier ? site->earlier->text : NULL));
+    json_object_set_new(json, "earlier", xfa_json_text(site->earlier ? site->earlier->text : NULL));
     return json;
 }
 
@@ -370,7 +358,7 @@ static json_t *finding_json(const struct xfa_report *report, const struct xfa_fi
     for (size_t i = 0; i < finding->site_count; i++)
         json_array_append_new(sites, finding_site_json(&finding->sites[i]));
     double bytes = (double)finding->bytes;
-    json_object_set_new(json, "kind", text(finding->kind));
+    json_object_set_new(json, "kind", xfa_json_text(finding->kind));
     json_object_set_new(json, "sites", sites);
     json_object_set_new(json, "transfers", count(finding->transfers));
     json_object_set_new(json, "bytes", count(finding->bytes));
@@ -378,7 +366,7 @@ static json_t *finding_json(const struct xfa_report *report, const struct xfa_fi
     json_object_set_new(json, "achievable_gbps", number(bytes / finding->best_ns));
     json_object_set_new(json, "lost_s", seconds(finding->lost_ns));
     json_object_set_new(json, "run_saving_s", json_null());
-    json_object_set_new(json, "fix", text(finding->fix));
+    json_object_set_new(json, "fix", xfa_json_text(finding->fix));
     json_object_set_new(json, "basis",
                         basis_json(report, finding->achieved_basis, finding->achievable_basis,
                                    finding->error, finding->note));
@@ -402,7 +390,7 @@ static void write_json(const struct xfa_report *report, const struct xfa_view *v
     json_object_set_new(json, "phases", xfa_phases_json(report));
     json_object_set_new(json, "managed", xfa_managed_json(report));
     json_object_set_new(json, "findings", findings);
-    json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    xfa_json_write(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     fputc('\n', out);
     json_decref(json);
 }

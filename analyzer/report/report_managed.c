@@ -82,11 +82,11 @@ static char *kernel_name(const struct xfa_trace *trace, uint32_t id)
     const struct xfa_text *text = id ? xfa_trace_text(trace, id) : NULL;
     if (!text)
         return NULL;
-    char *mangled = xfa_clean(text->text, text->bytes);
+    char *mangled = xfa_kept(text->text, text->bytes);
     char *name = xfa_demangle(mangled);
     free(mangled);
     if (strlen(name) > KERNEL_NAME) {
-        char *cut = xfa_clean(name, KERNEL_NAME);
+        char *cut = xfa_kept(name, KERNEL_NAME);
         free(name);
         return cut;
     }
@@ -152,7 +152,7 @@ static void take_state(struct xfa_report_managed *managed, const struct xfa_trac
     managed->off = managed->off || !on;
     managed->unseen = managed->unseen || (used && !on);
     if (why && *why && !managed->why)
-        managed->why = xfa_clean(why, strlen(why));
+        managed->why = xfa_kept(why, strlen(why));
 }
 
 void xfa_report_managed_add(struct xfa_report *report, struct xfa_table *known,

@@ -1,18 +1,13 @@
 /* The report's key `managed`. */
 #include <math.h>
 
+#include "../base/json_text.h"
 #include "report.h"
 #include "report_json.h"
 
 static json_t *count(uint64_t value)
 {
     return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
-}
-
-static json_t *text(const char *value)
-{
-    json_t *string = value ? json_string(value) : NULL;
-    return string ? string : json_null();
 }
 
 static json_t *seconds(double ns)
@@ -49,10 +44,10 @@ static json_t *kernels_json(const struct xfa_report_managed *m, const struct xfa
     for (size_t i = 0; i < m->kernels.count; i++) {
         const struct xfa_managed_fault_kernel *kernel = m->kernel_order[i];
         if (kernel->key.site == row->identity)
-            json_array_append_new(json,
-                                  json_pack("{s:o,s:o,s:o,s:o}", "name", text(kernel->name),
-                                            "fault_groups", count(kernel->groups), "faults",
-                                            count(kernel->faults), "time_s", seconds(kernel->ns)));
+            json_array_append_new(
+                json, json_pack("{s:o,s:o,s:o,s:o}", "name", xfa_json_text(kernel->name),
+                                "fault_groups", count(kernel->groups), "faults",
+                                count(kernel->faults), "time_s", seconds(kernel->ns)));
     }
     return json;
 }
@@ -61,7 +56,7 @@ static json_t *call_json(const struct xfa_managed_call *call)
 {
     if (!call->function)
         return json_null();
-    return json_pack("{s:o,s:o}", "function", text(call->function), "site",
+    return json_pack("{s:o,s:o}", "function", xfa_json_text(call->function), "site",
                      xfa_site_json(call->site, false));
 }
 
@@ -111,7 +106,7 @@ json_t *xfa_managed_json(const struct xfa_report *report)
     for (size_t i = 0; i < m->rows.count; i++)
         json_array_append_new(rows, row_json(m, m->order[i]));
     json_object_set_new(json, "recorded", json_string(recorded));
-    json_object_set_new(json, "why_not", text(m->why));
+    json_object_set_new(json, "why_not", xfa_json_text(m->why));
     json_object_set_new(json, "sites", rows);
     json_object_set_new(json, "beyond_limits", count(m->beyond));
     return json;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "report.h"
 #include "report_text.h"
 #include "../base/units.h"
@@ -29,18 +30,18 @@ static void write_moved(const struct xfa_managed_figures *f, FILE *out)
     for (unsigned d = 0; d < XFT_DIRECTION_COUNT; d++) {
         if (f->bytes[d] == 0)
             continue;
-        fprintf(out, "%s%s %s", before, xft_direction_word(d), xfa_bytes_text(text, f->bytes[d]));
+        xfc_print(out, "%s%s %s", before, xft_direction_word(d), xfa_bytes_text(text, f->bytes[d]));
         before = ", ";
     }
     if (f->migrations)
-        fprintf(out, " in %" PRIu64 " migration%s, %s", f->migrations,
-                f->migrations == 1 ? "" : "s", xfa_time_text(text, f->migration_ns));
+        xfc_print(out, " in %" PRIu64 " migration%s, %s", f->migrations,
+                  f->migrations == 1 ? "" : "s", xfa_time_text(text, f->migration_ns));
     before = ": ";
     for (size_t cause = 0; cause < XFA_MIGRATION_CAUSES; cause++) {
         if (f->by_cause[cause] == 0)
             continue;
-        fprintf(out, "%s%s %s", before, xfa_bytes_text(text, f->by_cause[cause]),
-                cause_word(cause));
+        xfc_print(out, "%s%s %s", before, xfa_bytes_text(text, f->by_cause[cause]),
+                  cause_word(cause));
         before = ", ";
     }
     fputs(f->migrations ? "\n" : "     nothing moved\n", out);
@@ -54,16 +55,16 @@ static void write_kernels(const struct xfa_report_managed *m, const struct xfa_m
     size_t shown = 0;
     if (f->fault_groups == 0)
         return;
-    fprintf(out, "     device faults: %" PRIu64 " in %" PRIu64 " group%s, served in %s\n",
-            f->faults, f->fault_groups, f->fault_groups == 1 ? "" : "s",
-            xfa_time_text(text, f->fault_ns));
+    xfc_print(out, "     device faults: %" PRIu64 " in %" PRIu64 " group%s, served in %s\n",
+              f->faults, f->fault_groups, f->fault_groups == 1 ? "" : "s",
+              xfa_time_text(text, f->fault_ns));
     for (size_t i = 0; i < m->kernels.count && shown < SHOWN_FAULTS; i++) {
         const struct xfa_managed_fault_kernel *kernel = m->kernel_order[i];
         if (kernel->key.site != row->identity)
             continue;
-        fprintf(out, "       in %s: %" PRIu64 " in %" PRIu64 " group%s, %s\n",
-                kernel->name ? kernel->name : "(no kernel is known to have run)", kernel->faults,
-                kernel->groups, kernel->groups == 1 ? "" : "s", xfa_time_text(text, kernel->ns));
+        xfc_print(out, "       in %s: %" PRIu64 " in %" PRIu64 " group%s, %s\n",
+                  kernel->name ? kernel->name : "(no kernel is known to have run)", kernel->faults,
+                  kernel->groups, kernel->groups == 1 ? "" : "s", xfa_time_text(text, kernel->ns));
         shown++;
     }
 }
@@ -71,7 +72,7 @@ static void write_kernels(const struct xfa_report_managed *m, const struct xfa_m
 static void write_call(const char *when, const struct xfa_managed_call *call, FILE *out)
 {
     if (call->function)
-        fprintf(out, "%s%s at %s", when, call->function, call->site->text);
+        xfc_print(out, "%s%s at %s", when, call->function, call->site->text);
 }
 
 static void write_line(const struct xfa_managed_fault_line *line, int width, FILE *out)
@@ -82,11 +83,12 @@ static void write_line(const struct xfa_managed_fault_line *line, int width, FIL
     FILE *memory = open_memstream(&text, &bytes);
     if (memory == NULL)
         return;
-    fputs(line->line->chosen >= 0 ? line->line->text : "a line that is not known", memory);
+    xfc_print(memory, "%s",
+              line->line->chosen >= 0 ? line->line->text : "a line that is not known");
     write_call(", after ", &line->before, memory);
     write_call(", before ", &line->after, memory);
     if (line->key.tid)
-        fprintf(memory, ", thread %" PRIu64, line->key.tid);
+        xfc_print(memory, ", thread %" PRIu64, line->key.tid);
     snprintf(lead, sizeof lead, "       %" PRIu64 " at ", line->faults);
     if (fclose(memory) == 0)
         xfa_write_paragraph(out, lead, text, width);
@@ -99,7 +101,7 @@ static void write_lines(const struct xfa_report_managed *m, const struct xfa_man
     size_t shown = 0;
     if (row->figures.host_faults == 0)
         return;
-    fprintf(out, "     host faults: %" PRIu64 "\n", row->figures.host_faults);
+    xfc_print(out, "     host faults: %" PRIu64 "\n", row->figures.host_faults);
     for (size_t i = 0; i < m->lines.count && shown < SHOWN_FAULTS; i++) {
         const struct xfa_managed_fault_line *line = m->line_order[i];
         if (line->key.site != row->identity)
@@ -115,8 +117,8 @@ static void write_site(const struct xfa_report_managed *m, const struct xfa_mana
     const struct xfa_managed_figures *f = &row->figures;
     char text[XFA_UNIT_CHARS];
     if (f->allocations)
-        fprintf(out, "  %s: %" PRIu64 " allocation%s, %s\n", row->site->text, f->allocations,
-                f->allocations == 1 ? "" : "s", xfa_bytes_text(text, f->allocated));
+        xfc_print(out, "  %s: %" PRIu64 " allocation%s, %s\n", row->site->text, f->allocations,
+                  f->allocations == 1 ? "" : "s", xfa_bytes_text(text, f->allocated));
     else
         fputs("  memory that no recorded allocation holds (variables declared managed)\n", out);
     write_moved(f, out);
@@ -133,12 +135,12 @@ void xfa_write_managed(const struct xfa_report *report, const struct xfa_view *v
         return;
     fputs("\nManaged memory, by the place that allocated it\n", out);
     if (why)
-        fprintf(out, "  migrations and faults were not recorded in every process: %s\n", why);
+        xfc_print(out, "  migrations and faults were not recorded in every process: %s\n", why);
     for (size_t i = 0; i < shown; i++)
         write_site(m, m->order[i], view->width, out);
     if (shown < m->rows.count)
-        fprintf(out, "  ... and %zu more (--top 0 shows all)\n", m->rows.count - shown);
+        xfc_print(out, "  ... and %zu more (--top 0 shows all)\n", m->rows.count - shown);
     if (m->beyond)
-        fprintf(out, "  beyond the limits, perhaps set to the wrong place: %" PRIu64 "\n",
-                m->beyond);
+        xfc_print(out, "  beyond the limits, perhaps set to the wrong place: %" PRIu64 "\n",
+                  m->beyond);
 }

@@ -33,7 +33,7 @@ static char *text_of(const struct xfa_trace *trace, uint64_t id)
     const struct xfa_text *text = xfa_trace_text(trace, id);
     if (!text || text->bytes == 0)
         return NULL;
-    return xfa_clean(text->text, text->bytes < XFA_PHASE_NAME ? text->bytes : XFA_PHASE_NAME);
+    return xfa_kept(text->text, text->bytes < XFA_PHASE_NAME ? text->bytes : XFA_PHASE_NAME);
 }
 
 static uint64_t hash_text(const char *text, uint64_t seed)

@@ -3,17 +3,12 @@
 
 #include <math.h>
 
+#include "../base/json_text.h"
 #include "report.h"
 
 static json_t *count(uint64_t value)
 {
     return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
-}
-
-static json_t *text(const char *value)
-{
-    json_t *string = value ? json_string(value) : NULL;
-    return string ? string : json_null();
 }
 
 static json_t *seconds(double ns, uint64_t known)
@@ -27,8 +22,8 @@ static json_t *path_json(const struct xfa_report_phases *phases, const struct xf
     size_t depth = xfa_phase_path(phases, phase, path);
     json_t *json = json_array();
     for (size_t i = 0; i < depth; i++)
-        json_array_append_new(json, json_pack("{s:o,s:o}", "domain", text(path[i]->domain), "name",
-                                              text(path[i]->name)));
+        json_array_append_new(json, json_pack("{s:o,s:o}", "domain", xfa_json_text(path[i]->domain),
+                                              "name", xfa_json_text(path[i]->name)));
     return json;
 }
 

@@ -2,8 +2,10 @@
 #include <inttypes.h>
 #include <libsmartcols.h>
 #include <math.h>
+#include <string.h>
 
 #include "../base/alloc.h"
+#include "common/text.h"
 #include "report.h"
 #include "report_text.h"
 #include "../base/units.h"
@@ -64,14 +66,15 @@ static void add_row(struct libscols_table *table, const struct xfa_report_phases
                     const struct xfa_phase *phase)
 {
     const struct xfa_phase_figures *figures = &phase->figures;
-    char text[XFA_PHASE_TEXT_CHARS], time[XFA_UNIT_CHARS];
+    char text[XFA_PHASE_TEXT_CHARS + sizeof " (process)"], time[XFA_UNIT_CHARS];
     struct libscols_line *line = scols_table_new_line(table, NULL);
     bool outside = phase == xfa_table_at(&phases->all, 0);
     if (!line)
         return;
     xfa_phase_text(phases, phase, text);
-    scols_line_refer_data(line, COL_PHASE,
-                          xfa_print("%s%s", text, phase->process ? " (process)" : ""));
+    if (phase->process)
+        strcat(text, " (process)");
+    xfa_set_cell(line, COL_PHASE, text);
     if (!outside) {
         scols_line_refer_data(line, COL_TIMES, xfa_print("%" PRIu64, figures->times));
         scols_line_set_data(line, COL_TIME, xfa_time_text(time, figures->ns));
@@ -106,10 +109,10 @@ void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *vi
         fputs("  (the table could not be written)\n", out);
     scols_unref_table(table);
     if (hidden)
-        fprintf(out, "  ... and %zu more (--top 0 shows all)\n", hidden);
+        xfc_print(out, "  ... and %zu more (--top 0 shows all)\n", hidden);
     if (idle)
-        fprintf(out, "  ... and %zu without transfers of their own\n", idle);
+        xfc_print(out, "  ... and %zu without transfers of their own\n", idle);
     if (phases->beyond)
-        fprintf(out, "  ranges beyond the limits, counted to those around them: %" PRIu64 "\n",
-                phases->beyond);
+        xfc_print(out, "  ranges beyond the limits, counted to those around them: %" PRIu64 "\n",
+                  phases->beyond);
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "../base/alloc.h"
+#include "common/text.h"
 #include "report_text.h"
 #include "../base/units.h"
 
@@ -17,7 +18,7 @@
 static void field(FILE *out, const char *name, const char *text)
 {
     if (text)
-        fprintf(out, "  %-12s %s\n", name, text);
+        xfc_print(out, "  %-12s %s\n", name, text);
 }
 
 void xfa_write_paragraph(FILE *out, const char *lead, const char *text, int width)
@@ -27,14 +28,19 @@ void xfa_write_paragraph(FILE *out, const char *lead, const char *text, int widt
     while (*text) {
         size_t word = strcspn(text, " ");
         if (column > indent && column + (int)word + 1 > width) {
-            fprintf(out, "\n%*s", indent, "");
+            xfc_print(out, "\n%*s", indent, "");
             column = indent;
         }
-        column += fprintf(out, "%s%.*s", column > indent ? " " : "", (int)word, text);
+        column += xfc_print(out, "%s%.*s", column > indent ? " " : "", (int)word, text);
         text += word;
         text += strspn(text, " ");
     }
     fputc('\n', out);
+}
+
+void xfa_set_cell(struct libscols_line *line, size_t column, const char *text)
+{
+    scols_line_refer_data(line, column, xfa_clean(text, strlen(text)));
 }
 
 /* ---- the run -------------------------------------------------------------------------- */
@@ -43,9 +49,9 @@ static void write_command(const struct xfa_run *run, FILE *out)
 {
     if (run->argument_count == 0)
         return;
-    fprintf(out, "  %-12s", "command");
+    xfc_print(out, "  %-12s", "command");
     for (size_t i = 0; i < run->argument_count; i++)
-        fprintf(out, " %s", run->arguments[i]);
+        xfc_print(out, " %s", run->arguments[i]);
     fputc('\n', out);
 }
 
@@ -61,18 +67,18 @@ static void write_start(const struct xfa_report *report, FILE *out)
     if (first && first != UINT64_MAX && gmtime_r(&seconds, &utc))
         strftime(when, sizeof when, ", started %Y-%m-%d %H:%M:%S UTC", &utc);
     double ns = xfa_report_wall_ns(report);
-    fprintf(out, "  %-12s %s%s, %zu process%s\n", "wall time",
-            xfa_time_text(wall, ns > 0 ? ns : NAN), when, report->run.process_count,
-            report->run.process_count == 1 ? "" : "es");
+    xfc_print(out, "  %-12s %s%s, %zu process%s\n", "wall time",
+              xfa_time_text(wall, ns > 0 ? ns : NAN), when, report->run.process_count,
+              report->run.process_count == 1 ? "" : "es");
 }
 
 static void write_gpus(const struct xfa_report *report, FILE *out)
 {
     const struct xfa_run *run = &report->run;
     for (size_t i = 0; i < run->gpu_count; i++)
-        fprintf(out, "  %-12s %zu: %s%s\n", i ? "" : "GPU", i,
-                run->gpus[i].name ? run->gpus[i].name : "unknown",
-                run->simulated ? " (simulated GPU)" : "");
+        xfc_print(out, "  %-12s %zu: %s%s\n", i ? "" : "GPU", i,
+                  run->gpus[i].name ? run->gpus[i].name : "unknown",
+                  run->simulated ? " (simulated GPU)" : "");
     if (run->gpu_count == 0)
         field(out, "GPU", run->simulated ? "simulated GPU" : "not recorded");
 }
@@ -98,8 +104,9 @@ static void write_timing(const struct xfa_run *run, FILE *out)
         const char *before = i ? timing_text(run->processes[i - 1].timing) : NULL;
         if (before && strcmp(before, text) == 0)
             continue;
-        fprintf(out, "  %-12s %s%s%s%s\n", i ? "" : "timing", text, process->timing_why ? " (" : "",
-                process->timing_why ? process->timing_why : "", process->timing_why ? ")" : "");
+        xfc_print(out, "  %-12s %s%s%s%s\n", i ? "" : "timing", text,
+                  process->timing_why ? " (" : "", process->timing_why ? process->timing_why : "",
+                  process->timing_why ? ")" : "");
     }
 }
 
@@ -111,8 +118,8 @@ static void write_driver_level(const struct xfa_report *report, FILE *out)
     char bytes[XFA_UNIT_CHARS];
     if (driver.transfers == 0 || xfa_report_level(report, "runtime").transfers == 0)
         return;
-    fprintf(out, "  %-12s of these, %" PRIu64 " (%s) were seen at the driver's interface only\n",
-            "", driver.transfers, xfa_bytes_text(bytes, driver.bytes));
+    xfc_print(out, "  %-12s of these, %" PRIu64 " (%s) were seen at the driver's interface only\n",
+              "", driver.transfers, xfa_bytes_text(bytes, driver.bytes));
 }
 
 static void write_traffic(const struct xfa_report *report, FILE *out)
@@ -128,8 +135,8 @@ static void write_traffic(const struct xfa_report *report, FILE *out)
         char bytes[XFA_UNIT_CHARS];
         if (by[d].transfers == 0)
             continue;
-        fprintf(out, "  %-12s %s: %" PRIu64 ", %s\n", any ? "" : "transfers", xft_direction_word(d),
-                by[d].transfers, xfa_bytes_text(bytes, by[d].bytes));
+        xfc_print(out, "  %-12s %s: %" PRIu64 ", %s\n", any ? "" : "transfers",
+                  xft_direction_word(d), by[d].transfers, xfa_bytes_text(bytes, by[d].bytes));
         any = true;
     }
     if (!any)
@@ -143,59 +150,59 @@ static void write_content(const struct xfa_report *report, FILE *out)
     char took[XFA_UNIT_CHARS];
     double wall = xfa_report_wall_ns(report);
     if (content->why)
-        fprintf(out, "  %-12s not hashed: %s\n", "contents", content->why);
+        xfc_print(out, "  %-12s not hashed: %s\n", "contents", content->why);
     if (!content->whole && !content->sampled)
         return;
-    fprintf(out, "  %-12s %" PRIu64 " hashed (%" PRIu64 " by samples), ", "contents",
-            content->hashes, content->by_sample);
+    xfc_print(out, "  %-12s %" PRIu64 " hashed (%" PRIu64 " by samples), ", "contents",
+              content->hashes, content->by_sample);
     if (content->skipped_unknown && content->skipped == 0)
         fputs("not known how many were not", out);
     else
-        fprintf(out, "%s%" PRIu64 " not", content->skipped_unknown ? "at least " : "",
-                content->skipped);
-    fprintf(out, "; took %s", xfa_time_text(took, content->ns));
+        xfc_print(out, "%s%" PRIu64 " not", content->skipped_unknown ? "at least " : "",
+                  content->skipped);
+    xfc_print(out, "; took %s", xfa_time_text(took, content->ns));
     if (wall > 0 && !report->run.simulated) /* that clock stands still meanwhile */
-        fprintf(out, ", %.2g %% of the run", content->ns / wall * 100);
+        xfc_print(out, ", %.2g %% of the run", content->ns / wall * 100);
     fputc('\n', out);
     if (content->not_compared)
-        fprintf(out, "  %-12s %" PRIu64 " of them over the limit, not compared\n", "",
-                content->not_compared);
+        xfc_print(out, "  %-12s %" PRIu64 " of them over the limit, not compared\n", "",
+                  content->not_compared);
 }
 
 static void write_uncounted(const struct xfa_run *run, FILE *out)
 {
     char bytes[XFA_UNIT_CHARS];
     if (run->failed)
-        fprintf(out, "  %-12s transfers that returned an error: %" PRIu64 "\n", "not counted",
-                run->failed);
+        xfc_print(out, "  %-12s transfers that returned an error: %" PRIu64 "\n", "not counted",
+                  run->failed);
     if (run->captured)
-        fprintf(out, "  %-12s transfers captured into graphs: %" PRIu64 "\n", "not counted",
-                run->captured);
+        xfc_print(out, "  %-12s transfers captured into graphs: %" PRIu64 "\n", "not counted",
+                  run->captured);
     if (run->device_only)
-        fprintf(out, "  %-12s device copies without a recorded call: %" PRIu64 ", %s\n",
-                "not counted", run->device_only, xfa_bytes_text(bytes, run->device_only_bytes));
+        xfc_print(out, "  %-12s device copies without a recorded call: %" PRIu64 ", %s\n",
+                  "not counted", run->device_only, xfa_bytes_text(bytes, run->device_only_bytes));
 }
 
 static void write_losses(const struct xfa_run *run, FILE *out)
 {
     for (size_t i = 0; i < run->unreadable_count; i++)
-        fprintf(out, "  %-12s %s\n", "UNREADABLE", run->unreadable[i]);
+        xfc_print(out, "  %-12s %s\n", "UNREADABLE", run->unreadable[i]);
     for (size_t i = 0; i < run->process_count; i++)
         if (run->processes[i].losses)
-            fprintf(out, "  %-12s %s: %s\n", "LOST", run->processes[i].file,
-                    run->processes[i].losses);
+            xfc_print(out, "  %-12s %s: %s\n", "LOST", run->processes[i].file,
+                      run->processes[i].losses);
     for (size_t i = 0; i < run->process_count; i++)
         if (!run->processes[i].closed)
-            fprintf(out,
-                    "  %-12s %s: recording did not end properly (the process was killed or "
-                    "still runs); what it had done is in the report\n",
-                    "unfinished", run->processes[i].file);
+            xfc_print(out,
+                      "  %-12s %s: recording did not end properly (the process was killed or "
+                      "still runs); what it had done is in the report\n",
+                      "unfinished", run->processes[i].file);
 }
 
 static void write_run(const struct xfa_report *report, FILE *out)
 {
     const struct xfa_run *run = &report->run;
-    fprintf(out, "Run %s\n", run->path);
+    xfc_print(out, "Run %s\n", run->path);
     field(out, "program", run->program ? run->program : "not recorded");
     write_command(run, out);
     field(out, "host", run->hostname);
@@ -220,25 +227,17 @@ static void write_machine(const struct xfa_report *report, int width, FILE *out)
               "`xferscope probe`, then analyze with --profile");
         return;
     }
-    char *host = profile->machine.hostname
-                     ? xfa_clean(profile->machine.hostname, strlen(profile->machine.hostname))
-                     : NULL;
-    char *created = profile->created ? xfa_clean(profile->created, strlen(profile->created)) : NULL;
+    const char *host = profile->machine.hostname, *created = profile->created;
     field(out, "profile", report->profile_path);
-    fprintf(out, "  %-12s %s%s%s%s\n", "measured on", host && *host ? host : "unknown host",
-            created && *created ? ", " : "", created ? created : "",
-            profile->machine.simulated ? " (simulated GPU)" : "");
+    xfc_print(out, "  %-12s %s%s%s%s\n", "measured on", host && *host ? host : "unknown host",
+              created && *created ? ", " : "", created ? created : "",
+              profile->machine.simulated ? " (simulated GPU)" : "");
     if (report->match == XFA_MATCH_UNKNOWN)
         field(out, "note", "whether it is the machine of the run cannot be told from the trace");
     if (report->mismatch)
         xfa_write_paragraph(out, "  WARNING      ", report->mismatch, width);
-    for (size_t i = 0; i < profile->warning_count; i++) {
-        char *warning = xfa_clean(profile->warnings[i], strlen(profile->warnings[i]));
-        xfa_write_paragraph(out, "  note         ", warning, width);
-        free(warning);
-    }
-    free(host);
-    free(created);
+    for (size_t i = 0; i < profile->warning_count; i++)
+        xfa_write_paragraph(out, "  note         ", profile->warnings[i], width);
 }
 
 /* ---- transfers ------------------------------------------------------------------------ */
@@ -348,8 +347,8 @@ static void add_row(struct libscols_table *table, const struct xfa_report *repor
     struct libscols_line *line = scols_table_new_line(table, NULL);
     if (!line)
         return;
-    scols_line_set_data(line, COL_SITE, row->site->text);
-    scols_line_set_data(line, COL_CALL, row->call);
+    xfa_set_cell(line, COL_SITE, row->site->text);
+    xfa_set_cell(line, COL_CALL, row->call);
     scols_line_refer_data(line, COL_PATH, path_text(report, row));
     scols_line_refer_data(line, COL_COUNT, xfa_print("%" PRIu64, figures->transfers));
     scols_line_set_data(line, COL_BYTES, xfa_bytes_text(text, figures->bytes));
@@ -375,7 +374,7 @@ static void write_transfers(const struct xfa_report *report, const struct xfa_vi
         fputs("  (the table could not be written)\n", out);
     scols_unref_table(table);
     if (shown < report->rows.count)
-        fprintf(out, "  ... and %zu more (--top 0 shows all)\n", report->rows.count - shown);
+        xfc_print(out, "  ... and %zu more (--top 0 shows all)\n", report->rows.count - shown);
 }
 
 static void write_legend(const struct xfa_report *report, int width, FILE *out)
@@ -405,17 +404,17 @@ static void write_sites(const struct xfa_finding *finding, FILE *out)
     for (size_t i = 0; i < finding->site_count && i < FINDING_SITES; i++) {
         const struct xfa_finding_site *site = &finding->sites[i];
         char bytes[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS];
-        fprintf(out, "     at  %s, %s %s: %" PRIu64 " transfer%s, %s", site->row->site->text,
-                site->row->call, xft_direction_word(site->row->key.direction), site->transfers,
-                site->transfers == 1 ? "" : "s", xfa_bytes_text(bytes, site->bytes));
+        xfc_print(out, "     at  %s, %s %s: %" PRIu64 " transfer%s, %s", site->row->site->text,
+                  site->row->call, xft_direction_word(site->row->key.direction), site->transfers,
+                  site->transfers == 1 ? "" : "s", xfa_bytes_text(bytes, site->bytes));
         if (!isnan(site->lost_ns))
-            fprintf(out, ", lost %s", xfa_time_text(lost, site->lost_ns));
+            xfc_print(out, ", lost %s", xfa_time_text(lost, site->lost_ns));
         fputc('\n', out);
         if (site->earlier)
-            fprintf(out, "         after the copy at %s\n", site->earlier->text);
+            xfc_print(out, "         after the copy at %s\n", site->earlier->text);
     }
     if (finding->site_count > FINDING_SITES)
-        fprintf(out, "     ... and %zu more call sites\n", finding->site_count - FINDING_SITES);
+        xfc_print(out, "     ... and %zu more call sites\n", finding->site_count - FINDING_SITES);
 }
 
 static void write_finding(const struct xfa_finding *finding, size_t number, int width, FILE *out)
@@ -423,15 +422,15 @@ static void write_finding(const struct xfa_finding *finding, size_t number, int 
     char lost[XFA_UNIT_CHARS], bytes[XFA_UNIT_CHARS], had[XFA_UNIT_CHARS], best[XFA_UNIT_CHARS];
     double achieved = finding->took_ns > 0 ? (double)finding->bytes / finding->took_ns : NAN;
     double achievable = finding->best_ns > 0 ? (double)finding->bytes / finding->best_ns : NAN;
-    fprintf(out, "%2zu. %s: %s\n", number, finding->kind, finding->title);
-    fprintf(out, "     lost %s in %" PRIu64 " transfer%s, %s",
-            isnan(finding->lost_ns) ? "not known" : xfa_time_text(lost, finding->lost_ns),
-            finding->transfers, finding->transfers == 1 ? "" : "s",
-            xfa_bytes_text(bytes, finding->bytes));
+    xfc_print(out, "%2zu. %s: %s\n", number, finding->kind, finding->title);
+    xfc_print(out, "     lost %s in %" PRIu64 " transfer%s, %s",
+              isnan(finding->lost_ns) ? "not known" : xfa_time_text(lost, finding->lost_ns),
+              finding->transfers, finding->transfers == 1 ? "" : "s",
+              xfa_bytes_text(bytes, finding->bytes));
     if (!isnan(achieved))
-        fprintf(out, "; achieved %s GB/s", xfa_gbps_text(had, achieved));
+        xfc_print(out, "; achieved %s GB/s", xfa_gbps_text(had, achieved));
     if (!isnan(achievable))
-        fprintf(out, ", achievable %s GB/s", xfa_gbps_text(best, achievable));
+        xfc_print(out, ", achievable %s GB/s", xfa_gbps_text(best, achievable));
     fputc('\n', out);
     write_sites(finding, out);
     xfa_write_paragraph(out, "     fix ", finding->fix, width);

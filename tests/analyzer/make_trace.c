@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hostile.h"
 #include "scenario.h"
 
 static void make_profile(const char *path, const char *variant)
@@ -17,6 +18,8 @@ static void make_profile(const char *path, const char *variant)
         profile->machine.gpus[0].uuid = strdup("GPU-99999999-1111-2222-3333-444444444444");
         profile->machine.gpus[0].name = strdup("Other GPU");
     }
+    if (strcmp(variant, "hostile") == 0)
+        hostile_profile(profile);
     profile->machine.simulated = strcmp(variant, "simulated") == 0;
     if (xfp_save(profile, path, error, sizeof error) != 0) {
         fprintf(stderr, "%s\n", error);
@@ -78,6 +81,8 @@ int main(int argc, char **argv)
         scenario_many(&b, strtoul(argument, NULL, 10));
     else if (strcmp(what, "unresolved") == 0)
         make_unresolved(&b, argument);
+    else if (strcmp(what, "hostile") == 0)
+        scenario_hostile(&b);
     else if (strcmp(what, "newer") == 0)
         make_newer(&b);
     else
