@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/text.h"
+
 #include "report/compare.h"
 #include "options.h"
 #include "resume.h"
@@ -35,11 +37,11 @@ static int save(const struct xfp_command *c, const struct xfp_profile *profile)
         return 0;
     default_name(profile, name, sizeof(name));
     if (xfp_save(profile, c->output ? c->output : name, error, sizeof(error))) {
-        fprintf(stderr, "xferscope probe: %s\n", error);
+        xfc_print(stderr, "xferscope probe: %s\n", error);
         return -1;
     }
     if (!c->options.quiet && text)
-        printf("\nmachine profile: %s\n", c->output ? c->output : name);
+        xfc_print(stdout, "\nmachine profile: %s\n", c->output ? c->output : name);
     return 0;
 }
 
@@ -58,7 +60,7 @@ static int deliver(const struct xfp_command *c, const struct xfp_profile *profil
     if (!to_stdout)
         bad |= save(c, profile);
     if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "xferscope probe: standard output: %s\n", strerror(errno));
+        xfc_print(stderr, "xferscope probe: standard output: %s\n", strerror(errno));
         bad = -1;
     }
     return bad;
@@ -78,8 +80,8 @@ static bool folder_takes_files(const struct xfp_command *c)
     snprintf(folder, sizeof(folder), "%.*s.", length, path);
     if (!access(folder, W_OK | X_OK))
         return true;
-    fprintf(stderr, "xferscope probe: %s: cannot write the machine profile: %s\n", path,
-            strerror(errno));
+    xfc_print(stderr, "xferscope probe: %s: cannot write the machine profile: %s\n", path,
+              strerror(errno));
     return false;
 }
 
@@ -89,7 +91,7 @@ static struct xfp_profile *load(const char *name)
     struct xfp_profile *profile = xfp_load(name, error, sizeof(error));
 
     if (!profile)
-        fprintf(stderr, "xferscope probe: %s\n", error);
+        xfc_print(stderr, "xferscope probe: %s\n", error);
     return profile;
 }
 
@@ -123,11 +125,11 @@ static int measure(const struct xfp_command *c)
     profile = xfp_probe_run(&options, &outcome, error, sizeof(error));
     xfp_free(old);
     if (!profile) {
-        fprintf(stderr, "xferscope probe: %s\n", error);
+        xfc_print(stderr, "xferscope probe: %s\n", error);
         return XFP_PROBE_FAILED;
     }
     if (!outcome.measured) {
-        fprintf(stderr, "xferscope probe: nothing was measured, no profile is written\n");
+        xfc_print(stderr, "xferscope probe: nothing was measured, no profile is written\n");
         xfp_free(profile);
         return XFP_PROBE_FAILED;
     }
@@ -155,17 +157,18 @@ static int compare(const struct xfp_command *c)
         return status;
     }
     if (strcmp(first->machine.machine_id, second->machine.machine_id) && !c->options.quiet)
-        printf("of two machines: %s, %s\n", first->machine.hostname, second->machine.hostname);
+        xfc_print(stdout, "of two machines: %s, %s\n", first->machine.hostname,
+                  second->machine.hostname);
     if (first->rules.known && second->rules.known &&
         first->rules.flushed != second->rules.flushed && !c->options.quiet)
-        printf("only the %s was measured with flushed caches\n",
-               first->rules.flushed ? "first" : "second");
+        xfc_print(stdout, "only the %s was measured with flushed caches\n",
+                  first->rules.flushed ? "first" : "second");
     if (xfp_compare(first, second, c->options.filter, c->tolerance, stdout, &result, error,
                     sizeof(error)) ||
         fflush(stdout))
-        fprintf(stderr, "xferscope probe: %s\n", error);
+        xfc_print(stderr, "xferscope probe: %s\n", error);
     else if (!result.compared)
-        fprintf(stderr, "xferscope probe: the profiles have no figure in common\n");
+        xfc_print(stderr, "xferscope probe: the profiles have no figure in common\n");
     else
         status = result.differ || result.only_first || result.only_second ? XFP_PROBE_DIFFERS
                                                                           : XFP_PROBE_OK;
@@ -181,7 +184,7 @@ static int describe(const struct xfp_command *c)
               xfp_print_sections(profile, stdout) || fflush(stdout);
 
     if (profile && bad)
-        fprintf(stderr, "xferscope probe: standard output: %s\n", strerror(errno));
+        xfc_print(stderr, "xferscope probe: standard output: %s\n", strerror(errno));
     xfp_free(profile);
     return bad ? XFP_PROBE_FAILED : XFP_PROBE_OK;
 }
@@ -192,7 +195,7 @@ static int list(const struct xfp_command *c)
 
     if (!xfp_probe_list(&c->options, stdout, error, sizeof(error)))
         return XFP_PROBE_OK;
-    fprintf(stderr, "xferscope probe: %s\n", error);
+    xfc_print(stderr, "xferscope probe: %s\n", error);
     return XFP_PROBE_FAILED;
 }
 

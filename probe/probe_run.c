@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "common/text.h"
 static volatile sig_atomic_t stop_asked;
 static volatile uint64_t stop_asked_ns;
 
@@ -199,7 +200,7 @@ static void complain(struct xfp_session *s, const char *name, const char *why, c
 {
     xfp_progress_clear(s);
     if (strcmp(why, last)) {
-        fprintf(stderr, "xferscope probe: %s: %s\n", name, why);
+        xfc_print(stderr, "xferscope probe: %s: %s\n", name, why);
         snprintf(last, sizeof(s->error), "%s", why);
     }
     xfp_warn(s, "%s: %s", name, why);

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "../profile/profile_json.h"
+#include "common/text.h"
 #include "../progress.h"
+#include "report.h"
 
 /* What is compared, whatever part of the profile it comes from: medians at ascending keys. */
 struct figure {
@@ -229,7 +231,7 @@ static int add_row(struct libscols_table *table, const struct series *s, const s
         snprintf(text[2], sizeof(text[2]), "%llu", (unsigned long long)c->a.key);
     snprintf(text[3], sizeof(text[3]), "%.2f / %.2f", c->a.median / 1e3, c->b.median / 1e3);
     snprintf(text[4], sizeof(text[4]), "%+.1f %%", (c->b.median / c->a.median - 1) * 100);
-    scols_line_set_data(line, 0, s->name);
+    xfp_set_text(line, 0, s->name);
     for (size_t i = 0; i < 5; i++)
         scols_line_set_data(line, i + 1, text[i]);
     return 0;
@@ -253,7 +255,7 @@ static int walk(const struct all *a, const struct all *b, const regex_t *filter,
         if (filter && regexec(filter, s->name, 0, NULL, 0))
             continue;
         if (order) {
-            fprintf(out, "only in the %s: %s\n", order < 0 ? "first" : "second", s->name);
+            xfc_print(out, "only in the %s: %s\n", order < 0 ? "first" : "second", s->name);
             result->only_first += order < 0;
             result->only_second += order > 0;
             continue;
@@ -277,10 +279,10 @@ static int print(struct libscols_table *table, double tolerance, FILE *out,
     if (r->differ)
         bad = scols_print_table_to_string(table, &text) || fputs(text, out) < 0;
     free(text);
-    fprintf(out,
-            "%zu of %zu benchmarks differ beyond noise (%zu slower, %zu faster; noise: the "
-            "medians' 95 %% intervals and %g %%)\n",
-            r->differ, r->compared, r->slower, r->faster, tolerance * 100);
+    xfc_print(out,
+              "%zu of %zu benchmarks differ beyond noise (%zu slower, %zu faster; noise: the "
+              "medians' 95 %% intervals and %g %%)\n",
+              r->differ, r->compared, r->slower, r->faster, tolerance * 100);
     return bad || ferror(out) ? -1 : 0;
 }
 

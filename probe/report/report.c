@@ -6,9 +6,15 @@
 #include <string.h>
 
 #include "../profile/profile_json.h"
+#include "common/text.h"
 #include "../progress.h"
 #include "report_csv.h"
 #include "summary.h"
+
+void xfp_set_text(struct libscols_line *line, size_t column, const char *text)
+{
+    scols_line_refer_data(line, column, xfc_shown(text, strlen(text)));
+}
 
 static void set_cell(struct libscols_line *line, size_t column, const char *format, double x)
 {
@@ -45,7 +51,7 @@ static int add_row(struct libscols_table *table, const struct xfp_path *path)
         if (xfp_gbps(path->points[i].bytes, path->points[i].median_ns) >
             xfp_gbps(best->bytes, best->median_ns))
             best = &path->points[i];
-    scols_line_set_data(line, 0, path->name);
+    xfp_set_text(line, 0, path->name);
     set_cell(line, 1, "%.2f", small->median_ns / 1e3);
     set_cell(line, 2, "%.2f", small->host_ns > 0 ? small->host_ns / 1e3 : NAN);
     set_cell(line, 3, "%.2f", small->blocking_ns > 0 ? small->blocking_ns / 1e3 : NAN);
@@ -89,8 +95,8 @@ static int add_ends(struct libscols_table *table, const struct xfp_table *t)
 
     if (!line)
         return -1;
-    scols_line_set_data(line, 0, t->name);
-    scols_line_set_data(line, 1, t->by);
+    xfp_set_text(line, 0, t->name);
+    xfp_set_text(line, 1, t->by);
     for (size_t i = 0; i < 2; i++) {
         if (sizes)
             xfp_size_text(ends[i]->at, text, sizeof(text));
@@ -110,7 +116,7 @@ static int add_scalar(struct libscols_table *table, const struct xfp_scalar *sca
 
     if (!line)
         return -1;
-    scols_line_set_data(line, 0, scalar->name);
+    xfp_set_text(line, 0, scalar->name);
     set_cell(line, 3, "%.2f", scalar->cost.median / 1e3);
     return 0;
 }
@@ -144,61 +150,62 @@ static bool known(const char *text)
 
 static void print_version(FILE *out, const char *before, int version)
 {
-    fprintf(out, "%s%d.%d", before, version / 1000, version % 1000 / 10);
+    xfc_print(out, "%s%d.%d", before, version / 1000, version % 1000 / 10);
 }
 
 static void print_host(const struct xfp_machine *m, FILE *out)
 {
-    fprintf(out, "%s: %s, %d processors, %d NUMA node(s)", m->hostname, m->cpu, m->cpus,
-            m->numa_nodes);
+    xfc_print(out, "%s: %s, %d processors, %d NUMA node(s)", m->hostname, m->cpu, m->cpus,
+              m->numa_nodes);
     print_version(out, "; CUDA ", m->driver_version);
     if (known(m->driver_release))
-        fprintf(out, ", driver %s", m->driver_release);
+        xfc_print(out, ", driver %s", m->driver_release);
     if (m->toolkit_version)
         print_version(out, ", toolkit ", m->toolkit_version);
     fputc('\n', out);
     if (!known(m->kernel))
         return;
-    fprintf(out, "%s", m->kernel);
+    xfc_print(out, "%s", m->kernel);
     if (known(m->hypervisor))
-        fprintf(out, ", %s %s",
-                strcmp(m->hypervisor, "none") ? "virtual machine:" : "hypervisor:", m->hypervisor);
-    fprintf(out, ", governor %s, huge pages %s, locked memory ",
-            known(m->governor) ? m->governor : "not known",
-            known(m->huge_pages) ? m->huge_pages : "not known");
+        xfc_print(
+            out, ", %s %s",
+            strcmp(m->hypervisor, "none") ? "virtual machine:" : "hypervisor:", m->hypervisor);
+    xfc_print(out, ", governor %s, huge pages %s, locked memory ",
+              known(m->governor) ? m->governor : "not known",
+              known(m->huge_pages) ? m->huge_pages : "not known");
     if (m->memlock_bytes == XFP_NO_LIMIT)
         fputs("unlimited\n", out);
     else
-        fprintf(out, "%lld KiB\n", (long long)m->memlock_bytes >> 10);
+        xfc_print(out, "%lld KiB\n", (long long)m->memlock_bytes >> 10);
 }
 
 static void print_gpu(const struct xfp_machine *m, size_t i, FILE *out)
 {
     const struct xfp_gpu *g = &m->gpus[i];
 
-    fprintf(out, "GPU %zu: %s, %.0f GiB, %d copy engine(s)", i, g->name,
-            (double)g->memory_bytes / (1 << 30), g->copy_engines);
+    xfc_print(out, "GPU %zu: %s, %.0f GiB, %d copy engine(s)", i, g->name,
+              (double)g->memory_bytes / (1 << 30), g->copy_engines);
     if (g->numa >= 0)
-        fprintf(out, ", node %d", g->numa);
+        xfc_print(out, ", node %d", g->numa);
     if (g->pcie_gen)
-        fprintf(out, ", PCIe generation %d x%d", g->pcie_gen, g->pcie_width);
+        xfc_print(out, ", PCIe generation %d x%d", g->pcie_gen, g->pcie_width);
     if (g->pcie_max_gen)
-        fprintf(out, " (at most %d x%d)", g->pcie_max_gen, g->pcie_max_width);
+        xfc_print(out, " (at most %d x%d)", g->pcie_max_gen, g->pcie_max_width);
     if (g->nvlinks > 0)
-        fprintf(out, ", %d NVLinks (version %d)", g->nvlinks, g->nvlink_version);
+        xfc_print(out, ", %d NVLinks (version %d)", g->nvlinks, g->nvlink_version);
     if (g->ecc >= 0)
-        fprintf(out, ", ECC %s", g->ecc ? "on" : "off");
+        xfc_print(out, ", ECC %s", g->ecc ? "on" : "off");
     for (size_t p = 0; p < g->peer_count; p++)
-        fprintf(out, "%s %d", p ? "" : ", peers", g->peers[p]);
-    fprintf(out, "%s\n", m->simulated ? ", SIMULATED" : "");
+        xfc_print(out, "%s %d", p ? "" : ", peers", g->peers[p]);
+    xfc_print(out, "%s\n", m->simulated ? ", SIMULATED" : "");
 }
 
 static void print_rules(const struct xfp_rules *r, FILE *out)
 {
     if (r->known)
-        fprintf(out, "Measured in %.1f s%s, caches %s, data %s.\n", r->seconds,
-                r->paper ? " by the paper's rule" : "", r->flushed ? "flushed" : "not flushed",
-                r->verified ? "checked" : "not checked");
+        xfc_print(out, "Measured in %.1f s%s, caches %s, data %s.\n", r->seconds,
+                  r->paper ? " by the paper's rule" : "", r->flushed ? "flushed" : "not flushed",
+                  r->verified ? "checked" : "not checked");
 }
 
 static int print_text(const struct xfp_profile *profile, FILE *out)
@@ -213,12 +220,12 @@ static int print_text(const struct xfp_profile *profile, FILE *out)
     if (profile->path_count) {
         const struct xfp_point *first = profile->paths[0].points;
 
-        fprintf(out,
-                "\nTimes are medians of one copy of %s: on the device, until the asynchronous "
-                "call returns,\nand of the blocking call. L+o, g and 1/G: the transfer model; "
-                "error: its largest.\nSpread: half the width of the medians' 95 %% confidence "
-                "interval, the largest of all sizes.\n\n",
-                xfp_size_text(first->bytes, size, sizeof(size)));
+        xfc_print(out,
+                  "\nTimes are medians of one copy of %s: on the device, until the asynchronous "
+                  "call returns,\nand of the blocking call. L+o, g and 1/G: the transfer model; "
+                  "error: its largest.\nSpread: half the width of the medians' 95 %% confidence "
+                  "interval, the largest of all sizes.\n\n",
+                  xfp_size_text(first->bytes, size, sizeof(size)));
         if (print_table(profile, out))
             return -1;
     }
@@ -226,8 +233,10 @@ static int print_text(const struct xfp_profile *profile, FILE *out)
         return -1;
     if (xfp_print_sections(profile, out))
         return -1;
+    if (profile->warning_count)
+        fputc('\n', out);
     for (size_t i = 0; i < profile->warning_count; i++)
-        fprintf(out, "%swarning: %s\n", i ? "" : "\n", profile->warnings[i]);
+        xfc_print(out, "warning: %s\n", profile->warnings[i]);
     return ferror(out) ? -1 : 0;
 }
 

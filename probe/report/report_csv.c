@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/text.h"
+
 /* One row. Names hold no comma or quote: they are made of the words of terms.h and of numbers. */
 struct row {
     const char *part, *name, *method, *load, *by, *figure;
@@ -16,7 +18,7 @@ struct row {
 
 static void print_words(FILE *out, const char *words)
 {
-    fprintf(out, ",%s", words ? words : "");
+    xfc_print(out, ",%s", words ? words : "");
 }
 
 static void print_number(FILE *out, uint64_t number)
@@ -46,7 +48,7 @@ static void print_row(FILE *out, const struct row *r)
 {
     const double times[] = {r->median, r->min, r->max, r->ci_low, r->ci_high, r->host, r->blocking};
 
-    fprintf(out, "%s", r->name);
+    xfc_print(out, "%s", r->name);
     print_words(out, r->method);
     print_words(out, r->way ? xft_direction_word(r->way->direction) : NULL);
     print_place(out, r->way ? &r->way->src : NULL);

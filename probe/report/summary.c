@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../progress.h"
+#include "common/text.h"
 
 /* Two paths at the largest size that both have. */
 struct pair {
@@ -43,11 +44,11 @@ static void print_pair(FILE *out, const struct pair *p)
     const struct xfp_point *fast = a_first ? a : b, *slow = a_first ? b : a;
     char size[32];
 
-    fprintf(out, "  %s %.1f GB/s, %s %.1f GB/s at %s: %.0f %% longer\n",
-            a_first ? p->a->name : p->b->name, xfp_gbps(fast->bytes, fast->median_ns),
-            a_first ? p->b->name : p->a->name, xfp_gbps(slow->bytes, slow->median_ns),
-            xfp_size_text(a->bytes, size, sizeof(size)),
-            (slow->median_ns / fast->median_ns - 1) * 100);
+    xfc_print(out, "  %s %.1f GB/s, %s %.1f GB/s at %s: %.0f %% longer\n",
+              a_first ? p->a->name : p->b->name, xfp_gbps(fast->bytes, fast->median_ns),
+              a_first ? p->b->name : p->a->name, xfp_gbps(slow->bytes, slow->median_ns),
+              xfp_size_text(a->bytes, size, sizeof(size)),
+              (slow->median_ns / fast->median_ns - 1) * 100);
 }
 
 static bool is_host_copy(const struct xfp_path *p)

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "../progress.h"
+#include "common/text.h"
 
 static double error_of(const struct xfp_fit *fit, const struct xfp_stream_point *p)
 {
@@ -27,23 +28,23 @@ static void print_streams(const struct xfp_streams *s, FILE *out)
     }
     if (!s->point_count)
         return;
-    fprintf(out,
-            "%s: transfer model in error by at most %.2f %% from %s to %s on 1 to %u streams "
-            "(%s on %u: %+.2f %%)\n",
-            s->name, s->fit.max_error * 100, xfp_size_text(least, size[0], sizeof(size[0])),
-            xfp_size_text(most, size[1], sizeof(size[1])), streams,
-            xfp_size_text(worst->bytes, size[2], sizeof(size[2])), worst->streams,
-            error_of(&s->fit, worst) * 100);
+    xfc_print(out,
+              "%s: transfer model in error by at most %.2f %% from %s to %s on 1 to %u streams "
+              "(%s on %u: %+.2f %%)\n",
+              s->name, s->fit.max_error * 100, xfp_size_text(least, size[0], sizeof(size[0])),
+              xfp_size_text(most, size[1], sizeof(size[1])), streams,
+              xfp_size_text(worst->bytes, size[2], sizeof(size[2])), worst->streams,
+              error_of(&s->fit, worst) * 100);
 }
 
 static void print_overlap(const struct xfp_overlap *o, FILE *out)
 {
-    fprintf(out, "%s: copies run in %d direction(s) at once, %s implicit synchronisation", o->name,
-            o->copy_engines, o->implicit_sync ? "with" : "no");
+    xfc_print(out, "%s: copies run in %d direction(s) at once, %s implicit synchronisation",
+              o->name, o->copy_engines, o->implicit_sync ? "with" : "no");
     if (o->category)
-        fprintf(out, " (category %d)\n", o->category);
+        xfc_print(out, " (category %d)\n", o->category);
     else
-        fprintf(out, " (none of the three categories)\n");
+        xfc_print(out, " (none of the three categories)\n");
 }
 
 static void print_staged(const struct xfp_staged *s, FILE *out)
@@ -54,18 +55,18 @@ static void print_staged(const struct xfp_staged *s, FILE *out)
     if (!s->point_count)
         return;
     p = &s->points[s->point_count - 1];
-    fprintf(out,
-            "%s: %s through the host at %.1f GB/s with %u buffers of %s (3B %.1f, 2B %.1f), the "
-            "driver's copy %.1f GB/s: %.2f times as fast; ",
-            s->name, xfp_size_text(p->bytes, size[0], sizeof(size[0])),
-            xfp_gbps(p->bytes, p->adaptive_ns), p->buffers,
-            xfp_size_text(p->buffer_bytes, size[1], sizeof(size[1])),
-            xfp_gbps(p->bytes, p->pipelined_ns), xfp_gbps(p->bytes, p->unpipelined_ns),
-            xfp_gbps(p->bytes, p->peer_ns), p->peer_ns / p->adaptive_ns);
+    xfc_print(out,
+              "%s: %s through the host at %.1f GB/s with %u buffers of %s (3B %.1f, 2B %.1f), the "
+              "driver's copy %.1f GB/s: %.2f times as fast; ",
+              s->name, xfp_size_text(p->bytes, size[0], sizeof(size[0])),
+              xfp_gbps(p->bytes, p->adaptive_ns), p->buffers,
+              xfp_size_text(p->buffer_bytes, size[1], sizeof(size[1])),
+              xfp_gbps(p->bytes, p->pipelined_ns), xfp_gbps(p->bytes, p->unpipelined_ns),
+              xfp_gbps(p->bytes, p->peer_ns), p->peer_ns / p->adaptive_ns);
     if (s->hybrid_bytes)
-        fprintf(out, "from %s on\n", xfp_size_text(s->hybrid_bytes, size[0], sizeof(size[0])));
+        xfc_print(out, "from %s on\n", xfp_size_text(s->hybrid_bytes, size[0], sizeof(size[0])));
     else
-        fprintf(out, "never for good\n");
+        xfc_print(out, "never for good\n");
 }
 
 static void print_concurrent(const struct xfp_concurrent *c, FILE *out)
@@ -76,9 +77,9 @@ static void print_concurrent(const struct xfp_concurrent *c, FILE *out)
     if (!c->point_count)
         return;
     p = &c->points[c->point_count - 1];
-    fprintf(out, "%s: %zu transfers of %s at once, together %.1f GB/s\n", c->name, c->flow_count,
-            xfp_size_text(p->bytes, size, sizeof(size)),
-            xfp_gbps(c->flow_count * p->bytes, p->median_ns));
+    xfc_print(out, "%s: %zu transfers of %s at once, together %.1f GB/s\n", c->name, c->flow_count,
+              xfp_size_text(p->bytes, size, sizeof(size)),
+              xfp_gbps(c->flow_count * p->bytes, p->median_ns));
 }
 
 int xfp_print_sections(const struct xfp_profile *p, FILE *out)

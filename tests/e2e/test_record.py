@@ -186,6 +186,21 @@ class Options(Bench):
         (self.folder / "link.xft").symlink_to(self.folder)
         self.refused("record", "--force", "-o", "link", "true")
 
+    def test_names_that_want_to_get_at_the_terminal(self):
+        evil = "\x1b[2J\n\u202e\u2066\u200b"
+        shown = "<U+001B>[2J<U+000A><U+202E><U+2066><U+200B>"
+        (self.folder / f"old{evil}.xft").mkdir()
+        (self.folder / f"old{evil}.xft" / f"my{evil}").write_text("years of work")
+        text = self.refused("record", "--force", "-o", f"old{evil}", "true")
+        for name in (f"old{shown}.xft", f"my{shown}"):
+            self.assertIn(name, text)
+        self.assertIn(f"'{shown}'", self.refused("record", f"--content={evil}", "true"))
+        for arguments in (["record", "-o", "new", "--", f"./{evil}"], [evil], ["doctor", evil]):
+            text = run([XFERSCOPE, *arguments], cwd=self.folder).stderr.decode()
+            self.assertEqual(text.count("\n"), 1, text)
+            self.assertIn(shown, text)
+            self.assertEqual([c for c in text[:-1] if not c.isprintable()], [])
+
     def test_no_place_for_the_run(self):
         self.assertIn("missing", self.refused("record", "-o", "missing/run", "true"))
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import unicodedata
 import unittest
 
 PROBE, FAKE, SIMGPU = sys.argv[1:4]
@@ -124,6 +125,55 @@ class Resume(InFolder):
         run = probe("--resume", self.file("none.json"), *SMALL)
         self.assertEqual((run.returncode, run.stderr.count("\n")), (1, 1))
         self.assertFalse(os.path.exists(self.file("none.json")))
+
+
+class Shown(InFolder):
+    """A profile's texts may be anybody's: what has no looks is not passed on to a terminal."""
+
+    MARK = "\u202e\u2066\u200b\u2028\ufeff\u00ad\U000e0041"
+    SHOWN = "<U+202E><U+2066><U+200B><U+2028><U+FEFF><U+00AD><U+E0041>"
+
+    def spoiled(self, name):
+        profile = self.measure("sound.json")
+        for texts in (profile["machine"], *profile["machine"]["gpus"]):  # names of paths have to be ASCII
+            for key in ("hostname", "cpu", "kernel", "governor", "name"):
+                if isinstance(texts.get(key), str):
+                    texts[key] += self.MARK
+        profile["warnings"].append("beware" + self.MARK)
+        store(self.file(name), profile)
+        return profile
+
+    def tame(self, text):
+        hidden = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") and c != "\n"}
+        self.assertEqual(hidden, set())
+        return text
+
+    def test_names_of_machines(self):
+        profile = self.spoiled("a\u202e.json")
+        profile["machine"]["machine_id"] = "another"
+        store(self.file("a\u202e.json"), profile)
+        host = profile["machine"]["hostname"].replace(self.MARK, self.SHOWN)
+        run = probe("--compare", self.file("a\u202e.json"), self.file("sound.json"))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn(f"of two machines: {host}, ", self.tame(run.stdout))
+
+    def test_printed_when_resumed(self):
+        self.spoiled("a.json")
+        run = probe("--resume", self.file("a.json"), "-o", self.file("b\u202e.json"), *SMALL)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        text = self.tame(run.stdout + run.stderr)
+        self.assertIn("b<U+202E>.json", text)
+        self.assertIn("warning: beware" + self.SHOWN + "\n", text)
+
+    def test_messages(self):
+        for name, content in (("bad\u202e.json", "{]"), ("\x1b[2J.json", '{"\u2028": 1}')):
+            with open(self.file(name), "w", encoding="utf-8") as file:
+                file.write(content)
+            for options in ([f"--summary={self.file(name)}"], ["--resume", self.file(name)],
+                            ["--compare", self.file(name), self.file(name)], ["--resume", self.file(name) + "-"]):
+                run = probe(*options)
+                self.assertEqual((run.returncode, run.stderr.count("\n")), (1, 1), run.stderr)
+                self.tame(run.stderr)
 
 
 class Compare(InFolder):

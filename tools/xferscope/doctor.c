@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/text.h"
 #include "commands.h"
 
 static const char usage[] =
@@ -66,7 +67,8 @@ static void look_at_all(const struct doctor_check *checks, size_t count, struct 
                                   json_pack("{s:s, s:s, s:s}", "check", checks[i].name, "verdict",
                                             verdicts[finding.verdict], "text", finding.text));
         else
-            printf("%-4s  %-14s %s\n", verdicts[finding.verdict], checks[i].name, finding.text);
+            xfc_print(stdout, "%-4s  %-14s %s\n", verdicts[finding.verdict], checks[i].name,
+                      finding.text);
     }
 }
 
@@ -100,7 +102,7 @@ static int examine(bool json)
 
 static int usage_error(const char *what, const char *word)
 {
-    fprintf(stderr, "xferscope doctor: %s%s; xferscope help doctor\n", what, word);
+    xfc_print(stderr, "xferscope doctor: %s%s; xferscope help doctor\n", what, word);
     return XFERSCOPE_EXIT_USAGE;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyzer/analyzer.h"
+#include "common/text.h"
 #include "commands.h"
 #include "probe/probe.h"
 
@@ -83,10 +84,11 @@ static int unknown_command(const char *name)
         }
     }
     if (nearest)
-        fprintf(stderr, "xferscope: there is no command '%s'; did you mean '%s'?\n", name,
-                nearest->name);
+        xfc_print(stderr, "xferscope: there is no command '%s'; did you mean '%s'?\n", name,
+                  nearest->name);
     else
-        fprintf(stderr, "xferscope: there is no command '%s'; xferscope --help lists them\n", name);
+        xfc_print(stderr, "xferscope: there is no command '%s'; xferscope --help lists them\n",
+                  name);
     return XFERSCOPE_EXIT_USAGE;
 }
 

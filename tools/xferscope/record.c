@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/text.h"
 #include "child.h"
 #include "commands.h"
 #include "rundir.h"
@@ -52,11 +53,13 @@ static int own_error(const char *format, ...)
 {
     va_list arguments;
 
-    fputs("xferscope record: ", stderr);
+    char *line = NULL;
+
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    if (vasprintf(&line, format, arguments) >= 0)
+        xfc_print(stderr, "xferscope record: %s\n", line);
     va_end(arguments);
-    fputc('\n', stderr);
+    free(line);
     return EXIT_OWN_ERROR;
 }
 
@@ -271,11 +274,12 @@ static void say_nothing_recorded(const char *program)
         fputs("xferscope: nothing was recorded: XFERSCOPE_ENABLE=0 is set\n", stderr);
         return;
     }
-    fprintf(stderr,
-            "xferscope: no CUDA call was seen, no trace was written. A program that does use CUDA\n"
-            "xferscope: escapes when it is static, setuid, or started in another container or on\n"
-            "xferscope: another machine by '%s'; `xferscope doctor` checks this machine\n",
-            program);
+    xfc_print(
+        stderr,
+        "xferscope: no CUDA call was seen, no trace was written. A program that does use CUDA\n"
+        "xferscope: escapes when it is static, setuid, or started in another container or on\n"
+        "xferscope: another machine by '%s'; `xferscope doctor` checks this machine\n",
+        program);
 }
 
 /* The path as the user would type it. */
@@ -299,20 +303,21 @@ static void say_what_was_recorded(const struct record_options *options, const ch
 
     rundir_complete(output, &totals);
     if (totals.failed)
-        fprintf(stderr, "xferscope: %zu of the traces could not be completed: %s\n", totals.failed,
-                totals.error);
+        xfc_print(stderr, "xferscope: %zu of the traces could not be completed: %s\n",
+                  totals.failed, totals.error);
     if (totals.running && !options->quiet)
-        fprintf(stderr, "xferscope: %zu of the processes still run and go on recording\n",
-                totals.running);
+        xfc_print(stderr, "xferscope: %zu of the processes still run and go on recording\n",
+                  totals.running);
     if (totals.lost)
-        fprintf(stderr, "xferscope: %llu events were lost, the report will say so\n",
-                (unsigned long long)totals.lost);
+        xfc_print(stderr, "xferscope: %llu events were lost, the report will say so\n",
+                  (unsigned long long)totals.lost);
     if (totals.processes == 0 && totals.failed == 0)
         say_nothing_recorded(options->program[0]);
     else if (!options->quiet)
-        fprintf(stderr, "xferscope: %zu process%s, %llu events in %s; next: xferscope analyze %s\n",
-                totals.processes, totals.processes == 1 ? "" : "es",
-                (unsigned long long)totals.events, name, name);
+        xfc_print(stderr,
+                  "xferscope: %zu process%s, %llu events in %s; next: xferscope analyze %s\n",
+                  totals.processes, totals.processes == 1 ? "" : "es",
+                  (unsigned long long)totals.events, name, name);
 }
 
 int xferscope_record(int argc, char **argv)
