@@ -230,6 +230,10 @@ static void transfer(struct pass *pass, const struct xft_event *event)
         pass->totals->captured += (event->flags & XFT_FAILED) == 0;
         return;
     }
+    if (event->bytes == 0) { /* the device never hears of it */
+        pass->totals->empty++;
+        return;
+    }
     double achieved = NAN;
     const struct xfa_device_copy *copy = xfa_join_find(&pass->join, event, &achieved);
     struct xfa_class *class = class_of(pass, key_of(event, copy));

@@ -35,7 +35,7 @@ struct xfa_class {
 struct xfa_totals {
     struct xfa_table classes;
     uint64_t kinds[XFA_EVENT_KINDS];         /* events by enum xft_event_kind; 0: kinds not known */
-    uint64_t failed, captured;               /* transfers that are in no class */
+    uint64_t failed, captured, empty;        /* transfers that are in no class; empty: of 0 bytes */
     uint64_t device_only, device_only_bytes; /* device copies without a recorded call */
     struct xfa_phases phases;
     struct xfa_contents contents;

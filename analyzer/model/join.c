@@ -10,7 +10,7 @@
 
 void xfa_join_add(struct xfa_join *join, const struct xft_event *event)
 {
-    if (event->start_ns == 0 || event->end_ns <= event->start_ns)
+    if (event->bytes == 0 || event->start_ns == 0 || event->end_ns <= event->start_ns)
         return;
     join->copies = xfa_room(join->copies, &join->capacity, join->count + 1, sizeof *join->copies);
     join->copies[join->count++] = (struct xfa_device_copy){

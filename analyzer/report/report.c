@@ -191,6 +191,7 @@ static void take_totals(struct xfa_run *run, const struct xfa_totals *totals)
         run->kinds[i] += totals->kinds[i];
     run->failed += totals->failed;
     run->captured += totals->captured;
+    run->empty += totals->empty;
     run->device_only += totals->device_only;
     run->device_only_bytes = xfa_add(run->device_only_bytes, totals->device_only_bytes);
 }

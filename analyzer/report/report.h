@@ -81,7 +81,7 @@ struct xfa_run {
     size_t process_count, process_capacity;
     uint64_t kinds[XFA_EVENT_KINDS];
     struct xfa_run_content content;
-    uint64_t failed, captured, device_only, device_only_bytes;
+    uint64_t failed, captured, empty, device_only, device_only_bytes;
     char **unreadable; /* files that could not be opened, one line each */
     size_t unreadable_count, unreadable_capacity;
 };

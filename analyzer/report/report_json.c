@@ -113,6 +113,7 @@ static json_t *uncounted_json(const struct xfa_run *run)
     json_t *json = json_object();
     json_object_set_new(json, "failed", count(run->failed));
     json_object_set_new(json, "captured", count(run->captured));
+    json_object_set_new(json, "empty", count(run->empty));
     json_object_set_new(json, "device_only", count(run->device_only));
     json_object_set_new(json, "device_only_bytes", count(run->device_only_bytes));
     return json;

@@ -178,6 +178,8 @@ static void write_uncounted(const struct xfa_run *run, FILE *out)
     if (run->captured)
         xfc_print(out, "  %-12s transfers captured into graphs: %" PRIu64 "\n", "not counted",
                   run->captured);
+    if (run->empty)
+        xfc_print(out, "  %-12s transfers of no bytes: %" PRIu64 "\n", "not counted", run->empty);
     if (run->device_only)
         xfc_print(out, "  %-12s device copies without a recorded call: %" PRIu64 ", %s\n",
                   "not counted", run->device_only, xfa_bytes_text(bytes, run->device_only_bytes));

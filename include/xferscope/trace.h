@@ -103,7 +103,8 @@ struct xft_segment {
 
 enum xft_event_kind {
     XFT_EVENT_NONE = 0,
-    XFT_EVENT_TRANSFER = 1,      /* an explicit copy, or a batch of them (count > 1) */
+    XFT_EVENT_TRANSFER = 1,      /* an explicit copy, or a batch of them (count > 1); of 0 bytes it
+                                    moved nothing and counts as no transfer */
     XFT_EVENT_ALLOC = 2,         /* dst = address, dst_mem = kind, bytes */
     XFT_EVENT_FREE = 3,          /* dst = address; bytes, dst_mem where known */
     XFT_EVENT_REGISTER = 4,      /* cudaHostRegister: dst, bytes */
@@ -196,7 +197,7 @@ struct xft_event {
     uint64_t stream;      /* handle; see XFT_STREAM_KNOWN */
     uint64_t width;       /* bytes of one contiguous row; equals bytes in a linear copy */
     uint64_t aux;         /* see xft_event_kind */
-    uint32_t count;       /* copies in this call: 1, or the batch's number */
+    uint32_t count;       /* copies in this call: 1, or those of a batch that move bytes */
     uint32_t stack;       /* id in STACKS; 0 = none */
     uint32_t correlation; /* joins DEVICE_COPY to its call; 0 = none */
     int32_t status;       /* CUresult or cudaError_t */

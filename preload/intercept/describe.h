@@ -32,7 +32,8 @@ struct xfs_frame {
 /* The Async form was called on this stream. First, before the other verbs. */
 __attribute__((hot)) void xfs_async(struct xfs_frame *f, xcu_stream stream);
 
-/* kind: enum xrt_copy_kind; XRT_COPY_DEFAULT lets the pointers decide. */
+/* kind: enum xrt_copy_kind; XRT_COPY_DEFAULT lets the pointers decide. A copy of no bytes is an
+ * event too: whoever counts transfers leaves it out. */
 __attribute__((hot)) void xfs_copy(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t bytes,
                                    int kind);
 __attribute__((hot)) void xfs_copy_rows(struct xfs_frame *f, uint64_t dst, uint64_t dst_pitch,

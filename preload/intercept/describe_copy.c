@@ -187,7 +187,7 @@ void xfs_copy_array(struct xfs_frame *f, xcu_array dst_array, xcu_array src_arra
            width, rows, kind);
     if (xfs_content_on() && rows == 1)
         show(f);
-    else if (xfs_content_on())
+    else if (xfs_content_on() && f->event.bytes > 0)
         xfs_content_not_copied();
 }
 
@@ -326,8 +326,9 @@ void xfs_copy_runtime_3d_peer(struct xfs_frame *f, const struct xrt_memcpy3d_pee
  */
 
 /*
- * A batch is one event: bytes and count are of all its copies; ends and direction are the first
- * copy's, and a direction or memory kind that the others do not share becomes unknown.
+ * A batch is one event: bytes and count are of all its copies that move any; ends and direction are
+ * the first such copy's, and a direction or memory kind that the others do not share becomes
+ * unknown.
  */
 static void merge(struct xft_event *e, struct end dst, struct end src)
 {
@@ -341,22 +342,41 @@ static void merge(struct xft_event *e, struct end dst, struct end src)
         e->src_mem = XFT_MEM_UNKNOWN;
 }
 
+static bool batch_begin(struct xfs_frame *f)
+{
+    if (!transfer(f))
+        return false;
+    f->event.count = 0;
+    f->event.dst_place = f->event.src_place = f->event.device = XFT_PLACE_UNKNOWN;
+    return true;
+}
+
+static void batch_add(struct xfs_frame *f, struct end dst, struct end src, uint64_t width,
+                      uint64_t bytes)
+{
+    uint64_t before = f->event.bytes;
+    if (f->event.count++ == 0)
+        finish(f, dst, src, width, 1, XRT_COPY_DEFAULT);
+    else
+        merge(&f->event, dst, src);
+    f->event.bytes = before + bytes;
+}
+
+static void batch_end(const struct xfs_frame *f)
+{
+    if (f->event.count > 0 && xfs_content_on())
+        xfs_content_not_copied();
+}
+
 void xfs_copy_batch(struct xfs_frame *f, const xcu_deviceptr *dsts, const xcu_deviceptr *srcs,
                     const size_t *sizes, size_t count)
 {
-    if (!transfer(f) || count == 0)
+    if (!batch_begin(f))
         return;
-    uint64_t bytes = 0;
-    finish(f, at(dsts[0]), at(srcs[0]), sizes[0], 1, XRT_COPY_DEFAULT);
-    for (size_t i = 0; i < count; i++) {
-        bytes += sizes[i];
-        if (i > 0)
-            merge(&f->event, at(dsts[i]), at(srcs[i]));
-    }
-    f->event.bytes = bytes;
-    f->event.count = (uint32_t)count;
-    if (xfs_content_on())
-        xfs_content_not_copied();
+    for (size_t i = 0; i < count; i++)
+        if (sizes[i] > 0)
+            batch_add(f, at(dsts[i]), at(srcs[i]), sizes[i], sizes[i]);
+    batch_end(f);
 }
 
 static struct end end_of_operand(const struct xcu_operand *operand)
@@ -374,18 +394,13 @@ static uint64_t operation_bytes(const struct xcu_memcpy3d_op *op)
 
 void xfs_copy_3d_batch(struct xfs_frame *f, const struct xcu_memcpy3d_op *ops, size_t count)
 {
-    if (!transfer(f) || count == 0)
+    if (!batch_begin(f))
         return;
-    uint64_t bytes = 0;
-    finish(f, end_of_operand(&ops[0].dst), end_of_operand(&ops[0].src), ops[0].extent.width, 1,
-           XRT_COPY_DEFAULT);
     for (size_t i = 0; i < count; i++) {
-        bytes += operation_bytes(&ops[i]);
-        if (i > 0)
-            merge(&f->event, end_of_operand(&ops[i].dst), end_of_operand(&ops[i].src));
+        uint64_t bytes = operation_bytes(&ops[i]);
+        if (bytes > 0)
+            batch_add(f, end_of_operand(&ops[i].dst), end_of_operand(&ops[i].src),
+                      ops[i].extent.width, bytes);
     }
-    f->event.bytes = bytes;
-    f->event.count = (uint32_t)count;
-    if (xfs_content_on())
-        xfs_content_not_copied();
+    batch_end(f);
 }

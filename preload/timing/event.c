@@ -281,7 +281,8 @@ void xfs_event_end_pair(const struct xft_event *copy)
     at_work = NULL;
     xcu_stream stream = (xcu_stream)(uintptr_t)pair->copy.stream;
     bool per_thread = (pair->copy.flags & XFT_PER_THREAD) != 0;
-    bool moved = copy->kind == XFT_EVENT_TRANSFER && copy->status == 0 && !capturing();
+    bool moved =
+        copy->kind == XFT_EVENT_TRANSFER && copy->status == 0 && copy->bytes > 0 && !capturing();
     pthread_mutex_lock(&lock);
     if (at_time != forgotten) {
         /* its context is gone, and its events with it */

@@ -314,6 +314,34 @@ static struct xfa_figures staged_figures(enum xft_direction direction, uint64_t 
     return figures;
 }
 
+/* A copy of no bytes is no transfer, at whatever level it was seen and whatever was timed of it. */
+static void test_no_bytes_are_no_transfer(void **state)
+{
+    struct xft_event events[8];
+    size_t n = 0;
+    for (unsigned call = CALL_MEMCPY; call <= CALL_HTOD; call++) {
+        events[n] = one(XFT_DIR_H2D, XFT_MEM_PAGEABLE, call == CALL_MEMCPY_ASYNC);
+        events[n].call = (uint16_t)call;
+        events[n++].bytes = 0;
+    }
+    events[n] = events[n - 1];
+    events[n - 1].correlation = events[n].correlation = 7;
+    events[n++].kind = XFT_EVENT_DEVICE_COPY;
+    events[n] = events[0];
+    events[n++].flags = XFT_FAILED;
+    events[n++] = one(XFT_DIR_H2D, XFT_MEM_PAGEABLE, false);
+    struct xfa_report *report = report_of_events(events, n, NULL);
+    assert_int_equal(report->rows.count, 1);
+    assert_int_equal(report->order[0]->figures.transfers, 1);
+    assert_int_equal(report->order[0]->figures.smallest, 1 << 20);
+    assert_int_equal(report->run.empty, 3);
+    assert_int_equal(report->run.failed, 1);
+    assert_int_equal(report->run.device_only, 0);
+    assert_int_equal(xfa_report_level(report, "runtime").transfers, 1);
+    assert_int_equal(xfa_report_level(report, "driver").transfers, 0);
+    xfa_report_free(report);
+}
+
 /* From and to pageable memory the device sees half of the work only. */
 static void test_staged_copies(void **state)
 {
@@ -617,6 +645,7 @@ int main(void)
         cmocka_unit_test(test_mixed_findings),
         cmocka_unit_test(test_without_profile_nothing_is_made_up),
         cmocka_unit_test(test_host_time_only_where_it_blocks),
+        cmocka_unit_test(test_no_bytes_are_no_transfer),
         cmocka_unit_test(test_staged_copies),
         cmocka_unit_test(test_staging_counts),
         cmocka_unit_test(test_end_before_start_is_no_time),

@@ -1,5 +1,6 @@
 """Programs on the simulated GPU: the same with and without the recorder, and every transfer they
 made is in the trace, once."""
+import collections
 import json
 import re
 import shutil
@@ -31,6 +32,11 @@ def announced(stdout):
             copies, size = sums.get(match[1], (0, 0))
             sums[match[1]] = (copies + int(match[2]), size + int(match[3]))
     return sums
+
+
+def empty(stdout):
+    """How many copies of no bytes a program says that it made."""
+    return sum(int(n) for n in re.findall(rb"^empty (\d+)$", stdout, re.MULTILINE))
 
 
 class Same(Bench):
@@ -101,6 +107,7 @@ class Same(Bench):
         printed, document = self.compare(program, how)
         self.assertEqual(moved(document), announced(printed))
         self.assertEqual({row["level"] for row in document["transfers"]}, {"driver"})
+        self.assertEqual(document["run"]["not_counted"]["empty"], empty(printed))
 
     def test_driver_through_dlsym(self):
         self.driver("driver_dlsym", "dlsym")
@@ -117,6 +124,45 @@ class Same(Bench):
     @needs("driver_link")
     def test_driver_linked(self):
         self.driver("driver_link", "link")
+
+    def no_bytes(self, program, seen):
+        """Copies of no bytes are no transfers: not in a row, a sum, a size or without a time."""
+        printed, document = self.compare(program)
+        self.assertEqual(moved(document), announced(printed))
+        sums = document["run"]["directions"]
+        self.assertEqual({d: s["transfers"] for d, s in sums.items()}, {"H2D": 1, "D2H": 2, "D2D": 1})
+        self.assertEqual(document["run"]["not_counted"]["empty"], seen(printed))
+        self.assertEqual({row["timed"]["unknown"] for row in document["transfers"]}, {0})
+        self.assertGreater(min(row["sizes"]["least"] for row in document["transfers"]), 0)
+        text = run([XFERSCOPE, "analyze", self.folder / "run.xft"]).stdout.decode()
+        told = [line for line in text.splitlines() if "no bytes" in line]
+        self.assertEqual([int(line.rsplit(":")[1]) for line in told], list(filter(None, [seen(printed)])))
+
+    @needs("zeros")
+    def test_copies_of_no_bytes(self):
+        self.no_bytes("zeros", empty)
+
+    @needs("zeros_simstatic")
+    def test_copies_of_no_bytes_static_runtime(self):
+        """The runtime keeps them to itself, and the driver's interface is where this is seen."""
+        self.no_bytes("zeros_simstatic", lambda printed: 0)
+
+    @needs("graph_driver")
+    def test_launched_graphs(self):
+        """Each launch moves what the graph holds then, once; the device bears it out."""
+        printed, document = self.compare("graph_driver")
+        self.assertEqual(moved(document), announced(printed))
+        self.assertEqual(document["run"]["not_counted"]["device_only"], 0)
+        self.assertEqual({row["function"] for row in document["transfers"]}, {"cuGraphLaunch"})
+        self.assertEqual({row["timed"]["unknown"] for row in document["transfers"]}, {0})
+        dump = run([XFERSCOPE, "dump", self.folder / "run.xft", "--format", "json"]).stdout
+        events = [json.loads(line) for line in dump.splitlines()]
+        events = [e for e in events if e["type"] == "event"]
+        launches = {e["correlation"]: e for e in events if e["kind"] == "graph-launch"}
+        self.assertEqual(len(launches), int(re.search(rb"^launches (\d+)$", printed, re.MULTILINE)[1]))
+        for kind in ("transfer", "device-copy"):  # of each launch as many as it says
+            copies = collections.Counter(e["correlation"] for e in events if e["kind"] == kind and "captured" not in e["flags"])
+            self.assertEqual(copies, collections.Counter({c: e["count"] for c, e in launches.items() if e["count"]}))
 
     @needs("threads")
     def test_threads(self):

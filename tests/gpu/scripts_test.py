@@ -128,6 +128,12 @@ class OneLine(ScriptTest):
         driver = {**event(), "call": "cuMemcpyHtoD_v2"}
         self.assertIn("; 1 at driver level", self.compare([driver, event()], cupti(H2D=(2, 200)))[1])
 
+    def test_of_no_bytes(self):
+        events = [event(), event(size=0), event(size=0, count=0), event(size=0, flags=["failed"])]
+        status, text = self.compare(events, cupti(H2D=(1, 100)))
+        self.assertEqual(status, 0, text)
+        self.assertIn("equal     H2D 1 (100); 2 of no bytes left out", text)
+
     def test_different(self):
         status, text = self.compare([event()], cupti(H2D=(1, 99)))
         self.assertEqual(status, 1)

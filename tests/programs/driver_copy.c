@@ -146,6 +146,24 @@ static void copy_async(xcu_deviceptr a, const char *out, char *in)
     puts("H2D 1 16384\nD2H 1 16384\nH2D 1 64");
 }
 
+/* Allowed, and nothing is moved. */
+static void copy_nothing(xcu_deviceptr a, xcu_deviceptr b, const char *out, char *in)
+{
+    struct xcu_memcpy2d what = {.src_type = XCU_MEMORY_HOST,
+                                .src_host = out,
+                                .src_pitch = WIDTH,
+                                .dst_type = XCU_MEMORY_DEVICE,
+                                .dst_device = a,
+                                .dst_pitch = PITCH,
+                                .height = HEIGHT};
+
+    check(cu.htod(a, out, 0), "cuMemcpyHtoD");
+    check(cu.dtod(b, a, 0), "cuMemcpyDtoD");
+    check(cu.dtoh_async(in, a, 0, NULL), "cuMemcpyDtoHAsync");
+    check(cu.copy_2d(&what), "cuMemcpy2D");
+    puts("empty 4");
+}
+
 static void copy_2d(xcu_deviceptr a, const char *out)
 {
     struct xcu_memcpy2d what = {.src_type = XCU_MEMORY_HOST,
@@ -180,6 +198,7 @@ int main(int argc, char **argv)
     copy_linear(a, b, out, in);
     copy_async(a, out, in);
     copy_2d(a, out);
+    copy_nothing(a, b, out, in);
     check(cu.mem_free(a), "cuMemFree");
     check(cu.mem_free(b), "cuMemFree");
     check(cu.context_release(device), "cuDevicePrimaryCtxRelease");
