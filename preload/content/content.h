@@ -15,8 +15,9 @@
  * META.
  *
  * Cost is bounded: in all, hashing takes at most XFERSCOPE_CONTENT_SHARE percent of the time since
- * recording began. What does not fit is hashed by samples (up to twice that share), then not at
- * all.
+ * recording began. Of that whole hashes may take four fifths; transfers for which that does not do
+ * are hashed by samples, within the rest, and then not at all. A hash that took longer than
+ * expected is made up for by the next.
  */
 #ifndef XFS_CONTENT_H
 #define XFS_CONTENT_H

@@ -23,12 +23,20 @@ void xfs_content_skip(enum xfs_skip why, unsigned n);
 /* Hashes the rows, as far as the budget goes, and writes the event's CONTENT. */
 void xfs_content_hash(const struct xft_event *event, const struct xfs_rows *rows, bool slow_memory);
 
+/* What hashes took or are expected to take, in ns. */
+struct xfs_hash_ns {
+    uint64_t whole, sampled;
+};
+
 /*
- * What may be spent: whole, sampled or nothing. Times in ns since recording began; share in
- * percent, 0 = no bound. `cost`: what hashing it whole is expected to take.
+ * What may be spent on a transfer: whole, sampled or nothing. `share` percent of the time since
+ * recording began (elapsed, ns) is all there is (0: no bound). With the setting "whole", whole
+ * hashes may take four fifths of it and samples the rest: neither starves the other.
  */
-enum xfs_content_mode xfs_content_afford(enum xfs_content_mode wanted, uint64_t spent,
-                                         uint64_t elapsed, uint64_t cost, unsigned share);
+enum xfs_content_mode xfs_content_afford(enum xfs_content_mode setting, bool slow_memory,
+                                         const struct xfs_hash_ns *spent,
+                                         const struct xfs_hash_ns *cost, uint64_t elapsed,
+                                         unsigned share);
 
 /* ---- waiting.c: copies to the host that are on their way ---------------------------------------
  */

@@ -36,6 +36,14 @@ class Pages(unittest.TestCase):
             for option in sorted(set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", usage))):
                 self.assertIn(option, page, f"docs/{command}.md")
 
+    def test_the_share_of_hashing_is_one(self):
+        """What record.md promises of --content is the default of the setting."""
+        settings = (ROOT / "preload" / "settings.def").read_text()
+        share = re.search(r'XFERSCOPE_CONTENT_SHARE", content_share, COUNT, "(\d+)"', settings)[1]
+        page = (ROOT / "docs" / "record.md").read_text()
+        self.assertEqual(re.findall(r"at most (\d+) % of the run time", page), [share])
+        self.assertIn("in all, hashing takes at most this part", (ROOT / "docs" / "settings.md").read_text())
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -157,23 +157,83 @@ static void test_fork(void **state)
 static void test_what_may_be_spent(void **state)
 {
     (void)state;
-    const int whole = XFS_CONTENT_WHOLE, sampled = XFS_CONTENT_SAMPLED, off = XFS_CONTENT_OFF;
-    const uint64_t s = 1000000000;
-    assert_int_equal(xfs_content_afford(whole, 0, s, s / 20, 5), whole); /* exactly its share */
-    assert_int_equal(xfs_content_afford(whole, 0, s, s / 20 + 1, 5), sampled);
-    assert_int_equal(xfs_content_afford(whole, s / 10, s, 1, 5), sampled);
-    assert_int_equal(xfs_content_afford(whole, s / 10 + 1, s, 1, 5), off);
-    assert_int_equal(xfs_content_afford(sampled, 0, s, 0, 5), sampled);
-    assert_int_equal(xfs_content_afford(sampled, s, s, 0, 5), off);
-    assert_int_equal(xfs_content_afford(whole, s, 1, s, 0), whole); /* no bound */
+    const uint64_t s = 1000000000, share = s / 20; /* of a second, at 5 percent */
+    const struct {
+        enum xfs_content_mode setting;
+        bool slow;
+        struct xfs_hash_ns spent, cost;
+        unsigned share;
+        enum xfs_content_mode expected;
+    } rows[] = {
+        {XFS_CONTENT_WHOLE, false, {0, 0}, {share / 5 * 4, 1}, 5, XFS_CONTENT_WHOLE},
+        {XFS_CONTENT_WHOLE, false, {0, 0}, {share / 5 * 4 + 1, 1}, 5, XFS_CONTENT_SAMPLED},
+        {XFS_CONTENT_WHOLE, false, {0, share}, {share / 2, 1}, 5, XFS_CONTENT_WHOLE},
+        {XFS_CONTENT_WHOLE, false, {share, share / 5 - 9}, {1, 9}, 5, XFS_CONTENT_SAMPLED},
+        {XFS_CONTENT_WHOLE, false, {share, share / 5 - 9}, {1, 10}, 5, XFS_CONTENT_OFF},
+        {XFS_CONTENT_WHOLE, true, {0, 0}, {1, 1}, 5, XFS_CONTENT_SAMPLED},
+        {XFS_CONTENT_WHOLE, true, {0, share / 5}, {1, 1}, 5, XFS_CONTENT_OFF},
+        {XFS_CONTENT_SAMPLED, false, {0, share - 9}, {1, 9}, 5, XFS_CONTENT_SAMPLED},
+        {XFS_CONTENT_SAMPLED, false, {0, share - 9}, {1, 10}, 5, XFS_CONTENT_OFF},
+        {XFS_CONTENT_WHOLE, false, {s, s}, {s, s}, 0, XFS_CONTENT_WHOLE}, /* no bound */
+        {XFS_CONTENT_WHOLE, true, {s, s}, {s, s}, 0, XFS_CONTENT_SAMPLED},
+        {XFS_CONTENT_SAMPLED, false, {s, s}, {s, s}, 0, XFS_CONTENT_SAMPLED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(xfs_content_afford(rows[i].setting, rows[i].slow, &rows[i].spent,
+                                            &rows[i].cost, s, rows[i].share),
+                         rows[i].expected);
+}
+
+/* The share is what is taken in all, in any run of transfers; whole hashes and samples go on beside
+ * each other; what took longer than expected is saved later. */
+static void check_share(enum xfs_content_mode setting, unsigned percent, uint64_t longer)
+{
+    uint64_t now = 0, most = 0;
+    struct xfs_hash_ns spent = {0, 0};
+    unsigned seed = percent, late[3] = {0};
+    for (int i = 0; i < 200000; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        struct xfs_hash_ns cost = {1000 + (seed >> 12), 12000}; /* to a millisecond: far too much */
+        now += 50000 + (seed >> 20);
+        enum xfs_content_mode mode =
+            xfs_content_afford(setting, i % 7 == 0, &spent, &cost, now, percent);
+        uint64_t took = longer * (mode == XFS_CONTENT_WHOLE     ? cost.whole
+                                  : mode == XFS_CONTENT_SAMPLED ? cost.sampled
+                                                                : 0);
+        *(mode == XFS_CONTENT_WHOLE ? &spent.whole : &spent.sampled) += took;
+        late[mode] += i >= 100000;
+        most = took > most ? took : most;
+        uint64_t over = longer > 1 ? 2 * most : 0; /* the last ones took more than was expected */
+        assert_true(spent.whole + spent.sampled <= now / 100 * percent + over);
+        now += took;
+    }
+    assert_true(late[XFS_CONTENT_OFF] > 0 && late[XFS_CONTENT_SAMPLED] > 0);
+    assert_true((late[XFS_CONTENT_WHOLE] > 0) == (setting == XFS_CONTENT_WHOLE));
+    assert_true(spent.whole + spent.sampled >=
+                now / 100 * percent / 10 * 9); /* and is made use of */
+}
+
+static void test_the_share_is_all(void **state)
+{
+    (void)state;
+    for (unsigned percent = 1; percent <= 10; percent++) {
+        check_share(XFS_CONTENT_WHOLE, percent, 1);
+        check_share(XFS_CONTENT_WHOLE, percent, 3);
+        check_share(XFS_CONTENT_SAMPLED, percent, 1);
+        check_share(XFS_CONTENT_SAMPLED, percent, 3);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_hashed), cmocka_unit_test(test_samples_see_both_ends),
-        cmocka_unit_test(test_rows),           cmocka_unit_test(test_unreadable),
-        cmocka_unit_test(test_fork),           cmocka_unit_test(test_what_may_be_spent),
+        cmocka_unit_test(test_what_is_hashed),
+        cmocka_unit_test(test_samples_see_both_ends),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_what_may_be_spent),
+        cmocka_unit_test(test_the_share_is_all),
     };
     return cmocka_run_group_tests_name("content", tests, NULL, NULL);
 }
