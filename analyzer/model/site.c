@@ -1,6 +1,5 @@
 #include "site.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,67 +9,12 @@
 
 #include "../base/alloc.h"
 #include "../base/demangle.h"
-
-enum layer { LAYER_PROGRAM, LAYER_FRAMEWORK, LAYER_CUDA };
-
-/* Libraries that make transfers for others, by the start of their file name. */
-static const struct {
-    const char *start;
-    enum layer layer;
-} libraries[] = {
-    {"libxferscope.so", LAYER_CUDA}, {"libcuda.so", LAYER_CUDA},
-    {"libcudart.so", LAYER_CUDA},    {"libcudart-", LAYER_CUDA},
-    {"libcublas", LAYER_CUDA},       {"libcudnn", LAYER_CUDA},
-    {"libcufft", LAYER_CUDA},        {"libcurand", LAYER_CUDA},
-    {"libcusolver", LAYER_CUDA},     {"libcusparse", LAYER_CUDA},
-    {"libcupti", LAYER_CUDA},        {"libnccl", LAYER_CUDA},
-    {"libc10", LAYER_FRAMEWORK},     {"libtorch", LAYER_FRAMEWORK},
-    {"libxla", LAYER_FRAMEWORK},     {"libtensorflow", LAYER_FRAMEWORK},
-    {"xla_cuda_", LAYER_FRAMEWORK},  {"libcupy", LAYER_FRAMEWORK},
-};
-
-static const char *base_name(const char *path)
-{
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path ? path : "";
-}
-
-static bool starts(const char *text, const char *start)
-{
-    return text && strncmp(text, start, strlen(start)) == 0;
-}
-
-/* A statically linked CUDA runtime has no module of its own; it has no line numbers either. */
-static bool static_runtime(const struct xfa_frame *frame)
-{
-    const char *f = frame->function;
-    if (!f || frame->line)
-        return false;
-    bool api = (starts(f, "cuda") && isupper((unsigned char)f[4])) ||
-               (starts(f, "cu") && isupper((unsigned char)f[2]));
-    return api || starts(f, "__cudart") || starts(f, "libcudart_static_");
-}
-
-/* The C++ conveniences of CUDA's headers, e.g. the template cudaMallocHost<T>(). */
-static bool cuda_header(const struct xfa_frame *frame)
-{
-    const char *file = base_name(frame->file);
-    return strcmp(file, "cuda_runtime.h") == 0 || strcmp(file, "cuda_runtime_api.h") == 0;
-}
-
-static enum layer layer_of(const struct xfa_frame *frame)
-{
-    const char *module = base_name(frame->module);
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-        if (starts(module, libraries[i].start))
-            return libraries[i].layer;
-    return static_runtime(frame) || cuda_header(frame) ? LAYER_CUDA : LAYER_PROGRAM;
-}
+#include "layer.h"
 
 static bool interpreter(const struct xfa_frame *frame)
 {
-    const char *module = base_name(frame->module);
-    return starts(module, "python") || starts(module, "libpython");
+    const char *module = xfa_base_name(frame->module);
+    return xfa_starts(module, "python") || xfa_starts(module, "libpython");
 }
 
 /* ---- Python frames ---------------------------------------------------------------------- */
@@ -90,10 +34,11 @@ static enum owner owner_of(const struct xfa_frame *frame)
     const char *file = frame->file;
     if (!file)
         return OWNER_NONE;
-    if (starts(file, "<string>")) /* python -c, but also what libraries generate */
+    if (xfa_starts(file, "<string>")) /* python -c, but also what libraries generate */
         return OWNER_STRING;
     if (*file == '<')
-        return starts(file, "<stdin>") || starts(file, "<ipython") ? OWNER_USER : OWNER_NONE;
+        return xfa_starts(file, "<stdin>") || xfa_starts(file, "<ipython") ? OWNER_USER
+                                                                           : OWNER_NONE;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (strstr(file, folders[i]))
             return OWNER_LIBRARY;
@@ -203,25 +148,45 @@ static void frames_of(struct xfa_shelf *shelf, struct xfa_site *site, size_t *ca
     }
 }
 
-static int choose(const struct xfa_site *site)
+/* The innermost frame of the least layer; of the innermost ones `runtime` are the CUDA runtime's.
+ */
+static int choose(const struct xfa_site *site, size_t runtime)
 {
-    static const enum layer deepest[] = {LAYER_PROGRAM, LAYER_FRAMEWORK, LAYER_CUDA};
-    int python = choose_python(site);
-    if (python >= 0)
-        return python;
-    for (size_t round = 0; round < sizeof deepest / sizeof *deepest; round++)
-        for (size_t i = 0; i < site->frame_count; i++)
-            if (layer_of(&site->frames[i]) <= deepest[round])
-                return (int)i;
-    return -1;
+    int least = XFA_LAYER_START + 1, chosen = choose_python(site);
+    if (chosen >= 0)
+        return chosen;
+    for (size_t i = 0; i < site->frame_count; i++) {
+        int layer = i < runtime ? XFA_LAYER_CUDA : (int)xfa_layer(&site->frames[i]);
+        if (layer < least) {
+            least = layer;
+            chosen = (int)i;
+        }
+    }
+    return chosen;
+}
+
+/* The thread that PyTorch made for a device's backward passes. Without a device, or for what is
+ * left to it, the calling thread does that work: its own code lies beyond then. */
+static bool autograd_thread(const struct xfa_site *site)
+{
+    bool engine = false;
+    for (size_t i = 0; i < site->frame_count; i++) {
+        const struct xfa_frame *frame = &site->frames[i];
+        if (xfa_starts(frame->function, "torch::autograd::Engine::thread_") ||
+            xfa_starts(frame->function, "torch::autograd::python::PythonEngine::thread_init"))
+            engine = true;
+        else if (python_frame(frame) || interpreter(frame) || xfa_layer(frame) == XFA_LAYER_PROGRAM)
+            engine = false;
+    }
+    return engine;
 }
 
 char *xfa_frame_text(const struct xfa_frame *frame)
 {
     if (frame->file && frame->line)
         return xfa_print("%s (%s:%u)", frame->function ? frame->function : "?",
-                         base_name(frame->file), frame->line);
-    const char *module = base_name(frame->module);
+                         xfa_base_name(frame->file), frame->line);
+    const char *module = xfa_base_name(frame->module);
     if (frame->function)
         return xfa_print("%s (%s)", frame->function, *module ? module : "?");
     if (*module)
@@ -249,11 +214,25 @@ static uint64_t identity(const struct xfa_site *site)
     if (site->chosen < 0)
         return 0;
     const struct xfa_frame *chosen = &site->frames[site->chosen];
-    uint64_t hash = frame_hash(chosen, 1);
+    uint64_t hash = frame_hash(chosen, 1 + site->autograd);
     bool whole = interpreter(chosen) && !python_frame(chosen);
     for (size_t i = 0; whole && i < site->frame_count; i++)
         hash = frame_hash(&site->frames[i], hash);
     return hash;
+}
+
+/* A function without its parameters. */
+static int name_bytes(const char *function)
+{
+    int depth = 0, i = 0;
+    for (; function[i]; i++) {
+        depth += (function[i] == '<') - (function[i] == '>');
+        bool opens = function[i] == '(' && i > 0 && depth == 0;
+        if (opens && !xfa_starts(function + i, "(anonymous namespace)") &&
+            !(i >= 8 && xfa_starts(function + i - 8, "operator")))
+            break;
+    }
+    return i;
 }
 
 /* Of a Python program the interpreter's frame says little; what it called says which operation of
@@ -261,22 +240,35 @@ static uint64_t identity(const struct xfa_site *site)
 static char *interpreter_text(const struct xfa_site *site)
 {
     const struct xfa_frame *called = &site->frames[site->chosen - 1];
-    const char *from = base_name(site->frames[site->chosen].module);
+    const char *from = xfa_base_name(site->frames[site->chosen].module);
     if (!called->function)
-        return xfa_print("%s+0x%" PRIx64 " (from %s)", base_name(called->module), called->offset,
-                         from);
-    return xfa_print("%.*s (from %s)", (int)strcspn(called->function, "("), called->function, from);
+        return xfa_print("%s+0x%" PRIx64 " (from %s)", xfa_base_name(called->module),
+                         called->offset, from);
+    return xfa_print("%.*s (from %s)", name_bytes(called->function), called->function, from);
+}
+
+static char *chosen_text(const struct xfa_site *site)
+{
+    const struct xfa_frame *frame = &site->frames[site->chosen];
+    bool own_line = frame->file && frame->line;
+    if (interpreter(frame) && !python_frame(frame) && !own_line && site->chosen > 0)
+        return interpreter_text(site);
+    if (!own_line && frame->function && xfa_layer(frame) != XFA_LAYER_PROGRAM)
+        return xfa_print("%.*s (%s)", name_bytes(frame->function), frame->function,
+                         *xfa_base_name(frame->module) ? xfa_base_name(frame->module) : "?");
+    return xfa_frame_text(frame);
 }
 
 static char *site_text(const struct xfa_site *site)
 {
     if (site->chosen < 0)
         return xfa_text("(no call stack)");
-    const struct xfa_frame *frame = &site->frames[site->chosen];
-    bool own_line = frame->file && frame->line;
-    if (interpreter(frame) && !python_frame(frame) && !own_line && site->chosen > 0)
-        return interpreter_text(site);
-    return xfa_frame_text(frame);
+    char *text = chosen_text(site);
+    if (!site->autograd)
+        return text;
+    char *longer = xfa_print("%s, autograd thread", text);
+    free(text);
+    return longer;
 }
 
 /* Room for everybody's chosen frame is worth more than for somebody's whole stack. */
@@ -305,8 +297,11 @@ struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *t
     for (uint32_t i = 0; stack && i < stack->depth && site->frame_count < MAX_DEPTH; i++)
         frames_of(shelf, site, &capacity, trace, xfa_stack_address(stack, i));
     for (size_t i = 0; i < site->frame_count; i++)
-        site->pytorch = site->pytorch || starts(base_name(site->frames[i].module), "libtorch");
-    site->chosen = choose(site);
+        site->pytorch =
+            site->pytorch || xfa_starts(xfa_base_name(site->frames[i].module), "libtorch");
+    size_t runtime = xfa_runtime_frames(site->frames, site->frame_count, &site->runtime_function);
+    site->chosen = choose(site, runtime);
+    site->autograd = autograd_thread(site);
     site->identity = identity(site);
     site->text = site_text(site);
     keep_frames(shelf, site);

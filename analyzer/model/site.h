@@ -2,8 +2,9 @@
  * Call sites: which line of the program asked for a transfer.
  *
  * The site of a stack is its innermost frame that belongs to the program: not the recorder, not
- * CUDA's libraries, not a framework's core (libtorch and friends). When every frame is such, the
- * innermost one outside CUDA's own libraries; failing that, the innermost.
+ * CUDA's libraries, not a framework's core (libtorch and friends), not what starts threads. When
+ * every frame is such, the innermost one of a framework; failing that, of CUDA's libraries; failing
+ * that, the innermost (layer.h).
  *
  * A stack with Python frames has its site among these: the innermost one that is neither of an
  * installed package nor of the standard library; of such, when there is no other.
@@ -37,9 +38,11 @@ struct xfa_site {
     uint64_t identity; /* the same for the same site, also in another process */
     struct xfa_frame *frames;
     size_t frame_count;
-    int chosen;   /* index into frames; -1: no call stack was recorded */
-    bool pytorch; /* libtorch is on the stack: advice speaks of tensors */
-    char *text;   /* one line: function, file:line, or module+offset */
+    int chosen;                   /* index into frames; -1: no call stack was recorded */
+    bool autograd;                /* PyTorch's own thread for backward passes made the call */
+    const char *runtime_function; /* of the CUDA runtime, on the way to the driver: layer.h */
+    bool pytorch;                 /* libtorch is on the stack: advice speaks of tensors */
+    char *text;                   /* one line: function, file:line, or module+offset */
 };
 
 /* Once a shelf holds XFA_MAX_FRAMES, further sites keep only the chosen frame of their stack. */

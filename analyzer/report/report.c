@@ -201,24 +201,32 @@ static void take_totals(struct xfa_run *run, const struct xfa_totals *totals)
 struct site_of_stack {
     uint32_t stack; /* key */
     const struct xfa_site *site;
+    const char *runtime_function; /* of this very stack: others have the site as well */
 };
 
 /* The site of a stack, one object for all stacks and processes with the same site. */
-static const struct xfa_site *site_of(struct xfa_report *report, struct xfa_table *known,
-                                      const struct xfa_trace *trace, uint32_t stack)
+static struct site_of_stack *look_up(struct xfa_report *report, struct xfa_table *known,
+                                     const struct xfa_trace *trace, uint32_t stack)
 {
     struct site_of_stack *entry = xfa_table_put(known, &stack);
     if (entry->site)
-        return entry->site;
+        return entry;
     struct xfa_site *site = xfa_site_new(&report->shelf, trace, stack);
     struct report_site *kept = xfa_table_put(&report->sites, &site->identity);
+    entry->runtime_function = site->runtime_function;
     if (kept->site) {
         report->shelf.frames -= site->frame_count;
         xfa_site_free(site);
     } else
         kept->site = site;
     entry->site = kept->site;
-    return entry->site;
+    return entry;
+}
+
+static const struct xfa_site *site_of(struct xfa_report *report, struct xfa_table *known,
+                                      const struct xfa_trace *trace, uint32_t stack)
+{
+    return look_up(report, known, trace, stack)->site;
 }
 
 const struct xfa_site *xfa_report_site(struct xfa_report *report, struct xfa_table *known,
@@ -232,11 +240,16 @@ static struct xfa_row *take_class(struct xfa_report *report, struct xfa_table *k
 {
     const struct xfa_call *call = xfa_trace_call(trace, class->key.call);
     const char *name = call ? call->name : "(unknown function)";
-    const struct xfa_site *site = site_of(report, known, trace, class->key.stack);
+    const struct site_of_stack *stack = look_up(report, known, trace, class->key.stack);
+    const struct xfa_site *site = stack->site;
+    bool driver = call && call->level == XFT_LEVEL_DRIVER;
+    const char *runtime_function = driver ? stack->runtime_function : NULL;
     struct xfa_row_key key;
     memset(&key, 0, sizeof key);
     key.site = report->rows.count < XFA_MAX_ROWS_KEPT ? site->identity : 0;
     key.call = XXH3_64bits(name, strlen(name));
+    if (runtime_function)
+        key.call = XXH3_64bits_withSeed(runtime_function, strlen(runtime_function), key.call);
     key.direction = class->key.direction;
     key.src_mem = class->key.src_mem;
     key.dst_mem = class->key.dst_mem;
@@ -248,6 +261,7 @@ static struct xfa_row *take_class(struct xfa_report *report, struct xfa_table *k
         row->site = key.site == site->identity ? site : site_of(report, known, trace, 0);
         row->call = xfa_text(name);
         row->level = xft_level_word(call ? call->level : 0);
+        row->runtime_function = runtime_function;
     }
     xfa_figures_merge(&row->figures, &class->figures);
     return row;
@@ -360,6 +374,11 @@ void xfa_report_finish(struct xfa_report *report, enum xfa_sort sort)
 }
 
 /* ---- questions ------------------------------------------------------------------------ */
+
+const char *xfa_row_function(const struct xfa_row *row)
+{
+    return row->runtime_function ? row->runtime_function : row->call;
+}
 
 struct xfa_sum xfa_report_level(const struct xfa_report *report, const char *level)
 {

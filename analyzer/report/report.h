@@ -23,7 +23,7 @@ enum xfa_sort { XFA_SORT_LOST, XFA_SORT_BYTES, XFA_SORT_COUNT };
 /* Transfers of one call site and class, over all processes. */
 struct xfa_row_key {
     uint64_t site; /* identity */
-    uint64_t call; /* hash of the name */
+    uint64_t call; /* hash of the names */
     uint8_t direction, src_mem, dst_mem, async;
     int16_t src_device, dst_device;
 };
@@ -32,7 +32,8 @@ struct xfa_row {
     struct xfa_row_key key;
     const struct xfa_site *site;
     char *call;
-    const char *level; /* runtime | driver | unknown */
+    const char *level;            /* runtime | driver | unknown */
+    const char *runtime_function; /* that called the driver's; NULL: none that is known */
     struct xfa_figures figures;
     const struct xfa_site *earlier[XFA_SAMES]; /* where such bytes had moved before; NULL = none */
 };
@@ -136,6 +137,9 @@ void xfa_report_free(struct xfa_report *report);
  * site. known: those met in this trace, which the caller keeps. */
 const struct xfa_site *xfa_report_site(struct xfa_report *report, struct xfa_table *known,
                                        const struct xfa_trace *trace, uint32_t stack);
+
+/* The CUDA function as the source has it, where that is known. */
+const char *xfa_row_function(const struct xfa_row *row);
 
 /* Transfers and bytes that were seen at one level, "runtime" or "driver". */
 struct xfa_sum xfa_report_level(const struct xfa_report *report, const char *level);

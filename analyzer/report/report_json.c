@@ -236,6 +236,7 @@ static json_t *site_json(const struct xfa_site *site, bool with_stack)
     static const struct xfa_frame none;
     json_t *json = frame_json(site->chosen >= 0 ? &site->frames[site->chosen] : &none);
     json_object_set_new(json, "text", xfa_json_text(site->text));
+    json_object_set_new(json, "thread", xfa_json_text(site->autograd ? "autograd" : NULL));
     if (!with_stack)
         return json;
     json_t *stack = json_array();
@@ -315,6 +316,7 @@ static json_t *row_json(const struct xfa_report *report, const struct xfa_row *r
     json_t *json = json_object();
     json_object_set_new(json, "site", site_json(row->site, true));
     json_object_set_new(json, "function", xfa_json_text(row->call));
+    json_object_set_new(json, "runtime_function", xfa_json_text(row->runtime_function));
     json_object_set_new(json, "level", xfa_json_text(row->level));
     json_object_set_new(json, "direction", xfa_json_text(xft_direction_word(row->key.direction)));
     json_object_set_new(json, "src_memory", xfa_json_text(xft_memory_word(row->key.src_mem)));
@@ -344,6 +346,7 @@ static json_t *finding_site_json(const struct xfa_finding_site *site)
 {
     json_t *json = site_json(site->row->site, false);
     json_object_set_new(json, "called", xfa_json_text(site->row->call));
+    json_object_set_new(json, "runtime_function", xfa_json_text(site->row->runtime_function));
     json_object_set_new(json, "direction",
                         xfa_json_text(xft_direction_word(site->row->key.direction)));
     json_object_set_new(json, "transfers", count(site->transfers));

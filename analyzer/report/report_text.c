@@ -350,7 +350,7 @@ static void add_row(struct libscols_table *table, const struct xfa_report *repor
     if (!line)
         return;
     xfa_set_cell(line, COL_SITE, row->site->text);
-    xfa_set_cell(line, COL_CALL, row->call);
+    xfa_set_cell(line, COL_CALL, xfa_row_function(row));
     scols_line_refer_data(line, COL_PATH, path_text(report, row));
     scols_line_refer_data(line, COL_COUNT, xfa_print("%" PRIu64, figures->transfers));
     scols_line_set_data(line, COL_BYTES, xfa_bytes_text(text, figures->bytes));
@@ -407,8 +407,9 @@ static void write_sites(const struct xfa_finding *finding, FILE *out)
         const struct xfa_finding_site *site = &finding->sites[i];
         char bytes[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS];
         xfc_print(out, "     at  %s, %s %s: %" PRIu64 " transfer%s, %s", site->row->site->text,
-                  site->row->call, xft_direction_word(site->row->key.direction), site->transfers,
-                  site->transfers == 1 ? "" : "s", xfa_bytes_text(bytes, site->bytes));
+                  xfa_row_function(site->row), xft_direction_word(site->row->key.direction),
+                  site->transfers, site->transfers == 1 ? "" : "s",
+                  xfa_bytes_text(bytes, site->bytes));
         if (!isnan(site->lost_ns))
             xfc_print(out, ", lost %s", xfa_time_text(lost, site->lost_ns));
         fputc('\n', out);

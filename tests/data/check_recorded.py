@@ -33,7 +33,7 @@ def figures(report):
         "simulated": report["run"]["simulated"],
         "gpus": [gpu["name"] for gpu in report["run"]["gpus"]],
         "profile_matches": report["machine"]["matches"],
-        "rows": [[row["site"]["text"], row["function"], row["direction"], row["transfers"], row["bytes"], row["achieved_gbps"], row["achievable_gbps"],
+        "rows": [[row["site"]["text"], row["function"], row["runtime_function"], row["direction"], row["transfers"], row["bytes"], row["achieved_gbps"], row["achievable_gbps"],
                   row["lost_s"]] for row in report["transfers"]],
         "findings": [[f["kind"], [site["text"] for site in f["sites"]], f["transfers"], f["bytes"],
                       f["achieved_gbps"], f["achievable_gbps"], f["lost_s"], f["run_saving_s"]]

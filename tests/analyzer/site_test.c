@@ -1,0 +1,301 @@
+/* Call sites and the names of calls, from made-up stacks: threads of every kind of program,
+ * PyTorch's backward passes, static CUDA runtimes with and without their symbols. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyzer/report/report.h"
+#include "build_trace.h"
+
+#define APP "/opt/app/train"
+#define CUDART "/usr/lib/libcudart.so.13"
+#define TORCH "/usr/lib/python3/site-packages/torch/lib/libtorch_cpu.so"
+#define TORCH_CUDA "/usr/lib/python3/site-packages/torch/lib/libtorch_cuda.so"
+#define TORCH_PYTHON "/usr/lib/python3/site-packages/torch/lib/libtorch_python.so"
+#define STDCXX "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+#define LIBC "/usr/lib/x86_64-linux-gnu/libc.so.6"
+#define PYTHON "/usr/bin/python3.12"
+
+enum { RUNTIME_CALL = 1, DRIVER_CALL = 2, MOST_FRAMES = 16 };
+
+/* A frame; a Python line has a file, but no module. */
+struct spec {
+    const char *function, *module, *file;
+    unsigned line;
+};
+
+#define MODULE_BYTES 0x100000u
+
+/* Where a module begins: each one of the stack has its place. */
+static uint64_t module_start(struct trace_builder *b, const struct spec *stack, unsigned depth)
+{
+    unsigned first = 0;
+    while (!stack[first].module || strcmp(stack[first].module, stack[depth].module) != 0)
+        first++;
+    uint64_t start = 0x7f0000000000 + (uint64_t)first * MODULE_BYTES;
+    if (first == depth)
+        build_module(b, start, start + MODULE_BYTES, stack[depth].module);
+    return start;
+}
+
+static struct xfa_report *report_of(const struct spec *stack, unsigned call)
+{
+    struct trace_builder b;
+    uint64_t addresses[MOST_FRAMES];
+    unsigned depth = 0;
+    char error[256];
+    build_start(&b, 1);
+    build_call(&b, RUNTIME_CALL, XFT_LEVEL_RUNTIME, "cudaMemcpyAsync");
+    build_call(&b, DRIVER_CALL, XFT_LEVEL_DRIVER, "cuMemcpyHtoDAsync_v2");
+    for (; depth < MOST_FRAMES && (stack[depth].module || stack[depth].file); depth++) {
+        const struct spec *spec = &stack[depth];
+        addresses[depth] = spec->module ? module_start(&b, stack, depth) + 0x1000 * (depth + 1)
+                                        : XFT_PYTHON_FRAME | (depth + 1);
+        if (spec->function)
+            build_symbol(&b, addresses[depth], 0, spec->function, spec->file ? spec->file : "",
+                         spec->line, spec->module ? spec->module : "");
+    }
+    build_stack(&b, 1, addresses, depth);
+    struct xft_event event =
+        test_transfer(call, XFT_DIR_H2D, XFT_MEM_PINNED, 1 << 20, TEST_START_NS, 50000);
+    event.stack = 1;
+    build_events(&b, 0, 0, &event, 1);
+    build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 1000000);
+    struct xfa_trace *trace = xfa_trace_open_bytes(b.bytes, b.size, error, sizeof error);
+    assert_non_null(trace);
+    struct xfa_report *report = xfa_report_new("test", NULL);
+    xfa_report_add(report, trace);
+    xfa_trace_close(trace);
+    xfa_report_finish(report, XFA_SORT_LOST);
+    build_free(&b);
+    assert_int_equal(report->rows.count, 1);
+    return report;
+}
+
+/* Programs read it as well. */
+static void check_json(const struct xfa_report *report, const char *expected)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    xfa_format_json.write(report, &(struct xfa_view){.width = 100}, out);
+    fclose(out);
+    if (!strstr(text, expected))
+        fail_msg("JSON lacks %s", expected);
+    free(text);
+}
+
+static void check(const struct spec *stack, const char *site, bool autograd)
+{
+    struct xfa_report *report = report_of(stack, RUNTIME_CALL);
+    assert_string_equal(report->order[0]->site->text, site);
+    assert_int_equal(report->order[0]->site->autograd, autograd);
+    check_json(report, autograd ? "\"thread\": \"autograd\"" : "\"thread\": null");
+    check_json(report, "\"runtime_function\": null");
+    assert_string_equal(xfa_row_function(report->order[0]), "cudaMemcpyAsync");
+    xfa_report_free(report);
+}
+
+#define CHECK(site, autograd, ...) check((struct spec[]){__VA_ARGS__, {0}}, site, autograd)
+
+/* ---- PyTorch ------------------------------------------------------------------------------ */
+
+#define COPY_KERNEL                                                                                \
+    {                                                                                              \
+        "at::native::copy_kernel_cuda(at::TensorIterator&, bool)", TORCH_CUDA                      \
+    }
+#define BACKWARD                                                                                   \
+    {                                                                                              \
+        "torch::autograd::generated::ToCopyBackward0::apply(std::vector<int>&&)", TORCH            \
+    }
+#define THREAD_MAIN                                                                                \
+    {                                                                                              \
+        "torch::autograd::Engine::thread_main(std::shared_ptr<torch::autograd::GraphTask> "        \
+        "const&)",                                                                                 \
+            TORCH                                                                                  \
+    }
+#define THREAD_INIT                                                                                \
+    {                                                                                              \
+        "torch::autograd::Engine::thread_init(int, std::shared_ptr<int> const&, bool)", TORCH      \
+    }
+#define PYTHON_INIT                                                                                \
+    {                                                                                              \
+        "torch::autograd::python::PythonEngine::thread_init(int, std::shared_ptr<int> const&, "    \
+        "bool)",                                                                                   \
+            TORCH_PYTHON                                                                           \
+    }
+#define STD_THREAD                                                                                 \
+    {                                                                                              \
+        NULL, STDCXX                                                                               \
+    }
+#define LIBC_THREAD                                                                                \
+    {                                                                                              \
+        NULL, LIBC                                                                                 \
+    }
+
+static void test_backward_thread(void **state)
+{
+    (void)state;
+    CHECK("at::native::copy_kernel_cuda (libtorch_cuda.so), autograd thread", true, COPY_KERNEL,
+          BACKWARD, THREAD_MAIN, THREAD_INIT, PYTHON_INIT, STD_THREAD, LIBC_THREAD, LIBC_THREAD);
+    CHECK("at::native::copy_kernel_cuda (libtorch_cuda.so), autograd thread", true, COPY_KERNEL,
+          THREAD_MAIN, PYTHON_INIT, STD_THREAD, LIBC_THREAD);
+    CHECK("libtorch_cuda.so+0x1000, autograd thread", true, {NULL, TORCH_CUDA}, THREAD_MAIN,
+          STD_THREAD);
+    CHECK("Scale.backward (ops.py:12), autograd thread", true, COPY_KERNEL,
+          {"Scale.backward", NULL, "/home/me/ops.py", 12},
+          {"apply", NULL, "/usr/lib/python3.12/site-packages/torch/autograd/function.py", 307},
+          THREAD_MAIN, PYTHON_INIT, STD_THREAD, LIBC_THREAD);
+}
+
+/* Work that is left to the calling thread: its lines are there. */
+static void test_backward_in_the_calling_thread(void **state)
+{
+    (void)state;
+    CHECK("train (train.py:93)", false, COPY_KERNEL, BACKWARD, THREAD_MAIN,
+          {"torch::autograd::THPEngine_run_backward(_object*)", TORCH_PYTHON},
+          {"backward", NULL, "/usr/lib/python3.12/site-packages/torch/_tensor.py", 525},
+          {"train", NULL, "/home/me/train.py", 93}, {NULL, PYTHON}, LIBC_THREAD);
+    CHECK("step (train.cpp:31)", false, COPY_KERNEL, BACKWARD, THREAD_MAIN,
+          {"step", APP, "/src/train.cpp", 31}, LIBC_THREAD);
+    CHECK("at::native::(anonymous namespace)::copy_ (from python3.12)", false,
+          {"at::native::(anonymous namespace)::copy_(at::Tensor&)", TORCH},
+          {"_PyEval_EvalFrameDefault", PYTHON}, LIBC_THREAD);
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+#define CUDA_COPY                                                                                  \
+    {                                                                                              \
+        "cudaMemcpyAsync", CUDART                                                                  \
+    }
+
+static void test_thread_starts_are_no_sites(void **state)
+{
+    (void)state;
+    CHECK("c10::cuda::memcpy_and_sync (libtorch_cuda.so)", false, CUDA_COPY,
+          {"c10::cuda::memcpy_and_sync(void*, void*, long)", TORCH_CUDA}, STD_THREAD, LIBC_THREAD,
+          {"clone3", LIBC});
+    CHECK("ncclProxyProgress (libnccl.so.2)", false, CUDA_COPY,
+          {"ncclProxyProgress", "/usr/lib/libnccl.so.2"}, {"start_thread", LIBC}, {"clone", LIBC});
+    CHECK("cudaMemcpyAsync (libcudart.so.13)", false, CUDA_COPY, {"start_thread", LIBC});
+    CHECK("fill (app.c:7)", false, CUDA_COPY, {"fill", APP, "/src/app.c", 7},
+          {"gomp_thread_start", "/usr/lib/libgomp.so.1"}, LIBC_THREAD);
+    CHECK("main._omp_fn.0 (train)", false, CUDA_COPY, {"main._omp_fn.0", APP},
+          {NULL, "/usr/lib/libgomp.so.1"}, LIBC_THREAD);
+    CHECK("Task::execute (train)", false, CUDA_COPY, {"Task::execute", APP},
+          {"tbb::detail::r1::rml::private_worker::thread_routine(void*)", "/usr/lib/libtbb.so.12"},
+          LIBC_THREAD);
+    CHECK("libc.so.6+0x1000", false, LIBC_THREAD, LIBC_THREAD);
+}
+
+/* Linked statically, or the program's own template with its code inlined. */
+static void test_thread_starts_of_the_program(void **state)
+{
+    (void)state;
+    CHECK("start_thread (train)", false, CUDA_COPY, {"start_thread", APP}, LIBC_THREAD);
+    CHECK("work (train)", false, CUDA_COPY, {"work", APP},
+          {"void std::__invoke_impl<void, void (*)()>(std::__invoke_other, void (*&&)())", APP},
+          {"execute_native_thread_routine", APP}, LIBC_THREAD);
+    CHECK(
+        "std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::{lambda()#1}> > >::_M_run "
+        "(train)",
+        false, CUDA_COPY,
+        {"std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::{lambda()#1}> > "
+         ">::_M_run()",
+         APP},
+        {"execute_native_thread_routine", APP}, LIBC_THREAD);
+    CHECK("at::copy (libtorch_cuda.so)", false, CUDA_COPY, {"at::copy(int)", TORCH_CUDA},
+          {"std::thread::_State_impl<std::thread::_Invoker<std::tuple<int> > >::_M_run()", APP},
+          STD_THREAD);
+    CHECK("_cgo_a1b2_Cfunc_cudaMemcpy (train)", false, CUDA_COPY,
+          {"_cgo_a1b2_Cfunc_cudaMemcpy", APP}, {"runtime.asmcgocall.abi0", APP},
+          {"runtime.goexit.abi0", APP});
+    CHECK("loader::run (train)", false, CUDA_COPY, {"loader::run", APP},
+          {"core::ops::function::FnOnce::call_once", APP},
+          {"std::sys::pal::unix::thread::Thread::new::thread_start", APP}, LIBC_THREAD);
+}
+
+/* ---- the name that the programmer wrote --------------------------------------------------- */
+
+static void check_name(const struct spec *stack, const char *site, const char *runtime)
+{
+    struct xfa_report *report = report_of(stack, DRIVER_CALL);
+    const struct xfa_row *row = report->order[0];
+    assert_string_equal(row->site->text, site);
+    assert_string_equal(row->call, "cuMemcpyHtoDAsync_v2");
+    assert_string_equal(xfa_row_function(row), runtime ? runtime : "cuMemcpyHtoDAsync_v2");
+    assert_true((row->runtime_function != NULL) == (runtime != NULL));
+    check_json(report, "\"function\": \"cuMemcpyHtoDAsync_v2\"");
+    if (runtime)
+        check_json(report, "\"runtime_function\": \"cuda");
+    xfa_report_free(report);
+}
+
+#define CHECK_NAME(site, runtime, ...) check_name((struct spec[]){__VA_ARGS__, {0}}, site, runtime)
+#define HASHED                                                                                     \
+    {                                                                                              \
+        "libcudart_static_5382377d5c772c9d197c0cda9fd9742ee6ad893c", APP                           \
+    }
+#define UPLOAD                                                                                     \
+    {                                                                                              \
+        "upload", APP, "/src/app.cu", 42                                                           \
+    }
+
+static void test_static_runtime(void **state)
+{
+    (void)state;
+    CHECK_NAME("upload (app.cu:42)", "cudaMemcpy", HASHED, HASHED, {"cudaMemcpy", APP}, UPLOAD);
+    CHECK_NAME("upload (app.cu:42)", "cudaMemcpyAsync", HASHED, {"cudaMemcpyAsync_ptsz", APP},
+               UPLOAD);
+    CHECK_NAME("upload (app.cu:42)", "cudaMemcpyToSymbol", HASHED, {"cudaMemcpyToSymbolAsync", APP},
+               {"cudaError cudaMemcpyToSymbol<float [16]>(float const (&) [16], void const*)", APP,
+                "/usr/local/cuda/include/cuda_runtime.h", 1024},
+               UPLOAD);
+    CHECK_NAME("upload (app.cu:42)", "cudaMemcpyArrayToArray", HASHED,
+               {"cudaMemcpyArrayToArray", APP}, UPLOAD);
+    CHECK_NAME("upload (app.cu:42)", "cudaMemcpy", {"cudaMemcpy", CUDART}, UPLOAD);
+}
+
+/* Names that only the global ones are left of: what cudaMemcpy calls is the runtime. */
+static void test_stripped_runtime(void **state)
+{
+    (void)state;
+    CHECK_NAME("upload (app.cu:42)", "cudaMemcpy", {NULL, APP}, {NULL, APP}, {"cudaMemcpy", APP},
+               UPLOAD);
+    CHECK_NAME("upload (app.cu:42)", "cudaMemcpy", {NULL, APP}, HASHED, {"cudaMemcpy", APP},
+               UPLOAD);
+    CHECK_NAME("train+0x4000", "cudaMemcpy", {NULL, APP}, {NULL, APP}, {"cudaMemcpy", APP},
+               {NULL, APP}, LIBC_THREAD);
+    /* With no name at all, nothing tells the runtime from the program. */
+    CHECK_NAME("train+0x1000", NULL, {NULL, APP}, {NULL, APP}, {NULL, APP}, LIBC_THREAD);
+}
+
+static void test_no_runtime_function(void **state)
+{
+    (void)state;
+    CHECK_NAME("upload (app.cu:42)", NULL, UPLOAD, {"main", APP, "/src/app.cu", 99});
+    CHECK_NAME("upload (app.cu:42)", NULL, {"cudaCheckedCopy", APP}, UPLOAD); /* none of CUDA's */
+    CHECK_NAME("upload (app.cu:42)", NULL, UPLOAD, {"cudaMemcpy", APP});      /* further out */
+    CHECK_NAME("train+0x1000", NULL, {NULL, APP}, {"cudaMemcpy", CUDART});    /* another module */
+    CHECK_NAME("libtorch_cuda.so+0x1000", NULL, {NULL, TORCH_CUDA}, STD_THREAD);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_backward_thread),
+        cmocka_unit_test(test_backward_in_the_calling_thread),
+        cmocka_unit_test(test_thread_starts_are_no_sites),
+        cmocka_unit_test(test_thread_starts_of_the_program),
+        cmocka_unit_test(test_static_runtime),
+        cmocka_unit_test(test_stripped_runtime),
+        cmocka_unit_test(test_no_runtime_function),
+    };
+    return cmocka_run_group_tests_name("analyzer-site", tests, NULL, NULL);
+}
