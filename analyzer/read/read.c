@@ -99,8 +99,29 @@ static void segment_keep(struct xfa_trace *trace, const struct xfa_segment *segm
 
 static void damage(struct xfa_trace *trace, uint64_t bytes)
 {
-    trace->loss.damaged_segments++;
+    trace->loss.damaged_segments = xfa_add(trace->loss.damaged_segments, 1);
     trace->loss.damaged_bytes = xfa_add(trace->loss.damaged_bytes, bytes);
+}
+
+/* What lies behind the end that a recorder told was on its way when the process ended: the events
+ * are still in their slab, and nothing refers to the rest. */
+static bool was_on_its_way(const struct xfa_trace *trace, uint64_t at)
+{
+    const struct xft_file_header *header = &trace->header;
+    return header->state != XFT_STATE_CLOSED && header->file_bytes && at >= header->file_bytes;
+}
+
+/* Slabs whose header makes no sense. Their events are counted with the others'. */
+static void slabs_examine(struct xfa_trace *trace, const struct xfa_segment *segment)
+{
+    struct xft_slab slab;
+    uint64_t at = xfa_slabs_begin(segment), end = segment->at + segment->stored;
+    for (; at + sizeof slab <= end; at += XFT_SLAB_BYTES) {
+        if (xfa_source_read(&trace->source, at, &slab, sizeof slab) < sizeof slab)
+            return;
+        if (xfa_slab_worth(trace, &slab) == XFA_SLAB_BROKEN)
+            damage(trace, end - at < XFT_SLAB_BYTES ? end - at : XFT_SLAB_BYTES);
+    }
 }
 
 static bool holds_names(uint16_t type)
@@ -114,6 +135,8 @@ static void segment_examine(struct xfa_trace *trace, const struct xfa_segment *s
 {
     if (segment->type == XFT_SEG_LANES || segment->type == XFT_SEG_PAD) {
         segment_keep(trace, segment);
+        if (segment->type == XFT_SEG_LANES)
+            slabs_examine(trace, segment);
     } else if (segment->type > XFT_SEG_NAMES) {
         segment_keep(trace, segment); /* from a newer version: skipped, by design */
     } else if (!segment_readable(segment)) {
@@ -146,11 +169,14 @@ static uint64_t segment_take(struct xfa_trace *trace, uint64_t at, const struct 
     };
     uint64_t left = trace->source.bytes - segment.at;
     if (segment.stored > left) {
-        trace->loss.truncated = true;
-        trace->loss.damaged_bytes = xfa_add(trace->loss.damaged_bytes, left);
+        bool lanes = segment.type == XFT_SEG_LANES; /* the slabs that are there are whole */
         segment.stored = left;
-        if (segment.type == XFT_SEG_LANES) /* the slabs that are there are whole */
-            segment_keep(trace, &segment);
+        if (lanes)
+            segment_examine(trace, &segment);
+        if (!was_on_its_way(trace, at)) {
+            trace->loss.truncated = true;
+            trace->loss.damaged_bytes = xfa_add(trace->loss.damaged_bytes, lanes ? 0 : left);
+        }
         return trace->source.bytes;
     }
     segment_examine(trace, &segment);
@@ -190,7 +216,8 @@ static uint64_t resync(struct xfa_trace *trace, uint64_t at)
         at += i;
     }
     /* A process that still runs, or was killed, leaves room it never used behind. */
-    if (!zero || trace->header.state == XFT_STATE_CLOSED)
+    bool settled = trace->header.state == XFT_STATE_CLOSED || trace->header.file_bytes;
+    if ((!zero || settled) && !was_on_its_way(trace, from))
         damage(trace, end - from);
     return end;
 }
@@ -199,6 +226,9 @@ static void walk(struct xfa_trace *trace)
 {
     uint64_t at = trace->header.header_bytes;
     struct xft_segment segment;
+    trace->loss.damaged_segments = trace->header.damaged_places;
+    trace->loss.damaged_bytes = trace->header.damaged_bytes;
+    trace->loss.bad_rows = trace->header.damaged_events;
     trace->loss.truncated = at > trace->source.bytes;
     while (at < trace->source.bytes) {
         if (segment_at(trace, at, &segment))
@@ -268,8 +298,8 @@ static struct xfa_trace *open_source(const char *name, struct xfa_source source,
     walk(trace);
     xfa_names_finish(&trace->names);
     bool closed = trace->header.state == XFT_STATE_CLOSED;
-    trace->loss.closed_short =
-        closed && (trace->names.pairs.count == 0 || trace->header.file_bytes > trace->source.bytes);
+    trace->loss.cut_short =
+        (closed && trace->names.pairs.count == 0) || trace->header.file_bytes > trace->source.bytes;
     return trace;
 }
 

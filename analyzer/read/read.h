@@ -27,17 +27,18 @@
 #define XFA_MAX_META (1u << 12)
 #define XFA_MAX_ROWS (1u << 20) /* rows of one EVENTS segment */
 
-/* What could not be read. Counted by the reader unless said otherwise. */
+/* What could not be read. Counted by the reader, on top of what who completed the file counted in
+ * its header. */
 struct xfa_loss {
     bool header_damaged;       /* the file header's sum is wrong; defaults were assumed */
     bool truncated;            /* the file ends inside a segment */
-    uint64_t damaged_segments; /* places where segments were skipped */
+    uint64_t damaged_segments; /* places where segments or slabs were skipped */
     uint64_t damaged_bytes;    /* bytes skipped there */
     uint64_t limited_segments; /* beyond a limit above, or a newer kind of payload */
     uint64_t bad_entries;      /* malformed entries inside sound segments */
     uint64_t bad_rows;         /* rows of EVENTS or slabs that could not be decoded */
     uint64_t missing_events;   /* gaps in the lanes' sequence numbers */
-    bool closed_short;         /* closed properly, yet what the recorder writes last is missing */
+    bool cut_short;            /* what the recorder told to have written is missing at the end */
 };
 
 /* One look at "was anything lost": by the reader or, as its header says, by the recorder. */
@@ -179,6 +180,15 @@ void xfa_names_free(struct xfa_names *names);
 /* Takes a payload of one of the six kinds of names; owns it from then on. */
 void xfa_names_take(struct xfa_trace *trace, uint16_t type, unsigned char *payload, uint64_t bytes);
 void xfa_names_finish(struct xfa_names *names);
+
+/* Slabs of a LANES segment: where the first one starts, and what its header says. */
+uint64_t xfa_slabs_begin(const struct xfa_segment *lanes);
+enum xfa_slab_worth {
+    XFA_SLAB_EMPTY, /* free, never used, or without events */
+    XFA_SLAB_SOUND,
+    XFA_SLAB_BROKEN, /* it cannot be told what the slab holds */
+};
+enum xfa_slab_worth xfa_slab_worth(const struct xfa_trace *trace, const struct xft_slab *slab);
 
 /* Reading inside a payload: false, and nothing taken, when fewer bytes are left. */
 struct xfa_cursor {

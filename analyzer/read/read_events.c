@@ -89,18 +89,39 @@ static void slab_rows(struct stream *stream, const unsigned char *raw, size_t ro
         memcpy(&stream->events[i], raw + i * stride, common);
 }
 
+uint64_t xfa_slabs_begin(const struct xfa_segment *lanes)
+{
+    return (lanes->at + 4095) & ~(uint64_t)4095;
+}
+
+static uint64_t slab_capacity(const struct xfa_trace *trace)
+{
+    return (XFT_SLAB_BYTES - sizeof(struct xft_slab)) / trace->header.event_bytes;
+}
+
+enum xfa_slab_worth xfa_slab_worth(const struct xfa_trace *trace, const struct xft_slab *slab)
+{
+    static const struct xft_slab untouched;
+    if (memcmp(slab, &untouched, sizeof untouched) == 0)
+        return XFA_SLAB_EMPTY;
+    if (slab->magic != XFT_SLAB_MAGIC || slab->state > XFT_SLAB_FULL)
+        return XFA_SLAB_BROKEN;
+    if (slab->state == XFT_SLAB_FREE)
+        return XFA_SLAB_EMPTY;
+    if (slab->committed > slab_capacity(trace) || slab->first_seq > UINT64_MAX - slab->committed)
+        return XFA_SLAB_BROKEN;
+    return slab->committed ? XFA_SLAB_SOUND : XFA_SLAB_EMPTY;
+}
+
+/* Of `bytes` in the file: fewer than a slab has where the file ends. */
 static void slab_events(struct stream *stream, const unsigned char *raw, size_t bytes)
 {
     struct xft_slab slab;
     size_t stride = stream->trace->header.event_bytes;
     memcpy(&slab, raw, sizeof slab);
-    if (slab.magic != XFT_SLAB_MAGIC || slab.state == XFT_SLAB_FREE)
+    if (xfa_slab_worth(stream->trace, &slab) != XFA_SLAB_SOUND)
         return;
     uint64_t room = (bytes - sizeof slab) / stride, rows = slab.committed;
-    if (slab.state > XFT_SLAB_FULL || slab.first_seq > UINT64_MAX - rows) {
-        stream->trace->loss.bad_entries++;
-        return;
-    }
     if (rows > room) {
         bad_rows(stream, rows - room);
         rows = room;
@@ -122,6 +143,7 @@ static void slab_events(struct stream *stream, const unsigned char *raw, size_t 
 struct slab_place {
     uint64_t at;
     uint64_t first_seq;
+    size_t bytes; /* that its segment holds of it */
 };
 
 static int by_sequence(const void *a, const void *b)
@@ -140,14 +162,15 @@ static struct slab_place *find_slabs(struct xfa_trace *trace, size_t *count)
         if (segment->type != XFT_SEG_LANES)
             continue;
         uint64_t end = segment->at + segment->stored;
-        for (uint64_t at = (segment->at + 4095) & ~(uint64_t)4095; at < end; at += XFT_SLAB_BYTES) {
+        for (uint64_t at = xfa_slabs_begin(segment); at < end; at += XFT_SLAB_BYTES) {
             struct xft_slab slab;
             if (xfa_source_read(&trace->source, at, &slab, sizeof slab) < sizeof slab)
                 break;
-            if (slab.magic != XFT_SLAB_MAGIC || slab.state == XFT_SLAB_FREE)
+            if (xfa_slab_worth(trace, &slab) != XFA_SLAB_SOUND)
                 continue;
             places = xfa_room(places, &capacity, *count + 1, sizeof *places);
-            places[(*count)++] = (struct slab_place){at, slab.first_seq};
+            uint64_t bytes = end - at < XFT_SLAB_BYTES ? end - at : XFT_SLAB_BYTES;
+            places[(*count)++] = (struct slab_place){at, slab.first_seq, bytes};
         }
     }
     return places;
@@ -161,7 +184,7 @@ static void all_slabs(struct stream *stream)
     if (count)
         qsort(places, count, sizeof *places, by_sequence);
     for (size_t i = 0; i < count; i++) {
-        size_t got = xfa_source_read(&stream->trace->source, places[i].at, raw, XFT_SLAB_BYTES);
+        size_t got = xfa_source_read(&stream->trace->source, places[i].at, raw, places[i].bytes);
         if (got >= sizeof(struct xft_slab))
             slab_events(stream, raw, got);
     }
@@ -177,7 +200,7 @@ void xfa_trace_events(struct xfa_trace *trace, xfa_batch_fn *fn, void *context)
     stream->context = context;
     xfa_seen_init(&stream->seen);
     trace->loss.bad_entries = trace->names_bad_entries;
-    trace->loss.bad_rows = 0;
+    trace->loss.bad_rows = trace->header.damaged_events;
     trace->duplicate_events = 0;
     for (size_t i = 0; i < trace->segment_count; i++) {
         const struct xfa_segment *segment = &trace->segments[i];

@@ -33,7 +33,7 @@ char *xfa_trace_loss_line(const struct xfa_trace *trace)
     char *line = xfa_text("");
     say(&line, loss->header_damaged, "the file header is damaged");
     say(&line, loss->truncated, "the file ends inside a segment");
-    say(&line, loss->closed_short, "the end of the file is missing");
+    say(&line, loss->cut_short, "the end of the file is missing");
     part(&line, loss->damaged_segments, "damaged places skipped", "damaged place skipped");
     part(&line, loss->damaged_bytes, "bytes unreadable", "byte unreadable");
     part(&line, loss->limited_segments, "segments too large or too new to read",

@@ -44,7 +44,7 @@ static json_t *losses_json(const struct xfa_process *process)
     const struct xfa_loss *loss = &process->loss;
     json_t *json = json_object();
     json_object_set_new(json, "header_damaged", json_boolean(loss->header_damaged));
-    json_object_set_new(json, "truncated", json_boolean(loss->truncated || loss->closed_short));
+    json_object_set_new(json, "truncated", json_boolean(loss->truncated || loss->cut_short));
     json_object_set_new(json, "damaged_places", count(loss->damaged_segments));
     json_object_set_new(json, "damaged_bytes", count(loss->damaged_bytes));
     json_object_set_new(json, "unreadable_segments", count(loss->limited_segments));

@@ -17,8 +17,10 @@
  * rewritten without LANES. A reader that meets both takes each event once: an event is named by
  * its lane and its sequence number in the lane, and EVENTS win over slabs.
  *
- * Damage: a segment whose header_sum or payload_sum is wrong is skipped; the reader looks for the
- * next XFT_SEGMENT_MAGIC at a multiple of 8 whose header_sum is right.
+ * Damage: a segment whose payload_sum is wrong is skipped; where no header with the right
+ * header_sum stands, the reader looks for the next XFT_SEGMENT_MAGIC at a multiple of 8 whose
+ * header_sum is right. Who rewrites a file leaves the damage out, and adds what was found to the
+ * damaged_ counts of the header: a reader adds these to what it finds itself.
  */
 #ifndef XFERSCOPE_TRACE_H
 #define XFERSCOPE_TRACE_H
@@ -30,7 +32,7 @@
 #define XFT_MAGIC "XFERSCP\n"
 #define XFT_BYTE_ORDER 0x01020304u
 /* A reader refuses a file with a higher major version; higher minor versions only add columns,
- * encodings, segments and keys. */
+ * encodings, segments, keys, and fields behind those of the file header. */
 #define XFT_VERSION_MAJOR 1
 #define XFT_VERSION_MINOR 1
 #define XFT_HEADER_BYTES 4096
@@ -63,8 +65,13 @@ struct xft_file_header {
     uint64_t events_lost; /* events that could not be stored (disk full, lanes exhausted) */
     uint64_t stacks_lost; /* events stored without their call stack */
     uint64_t device_lost; /* device-time records dropped by the timing source */
-    uint64_t file_bytes;  /* of the whole file when it was closed: a shorter one was truncated;
-                             0 = not told */
+    uint64_t file_bytes; /* of the whole file when it was closed, or last appended to: a shorter one
+                            was truncated; what lies behind these in a file that was not closed was
+                            on its way when the process ended. 0 = not told */
+    /* Damage left behind when the file was rewritten; 0 in files of older recorders. */
+    uint64_t damaged_places; /* segments, slabs, stretches of the file */
+    uint64_t damaged_bytes;  /* in them */
+    uint64_t damaged_events; /* known to have been there */
 };
 
 /* ---- segments ------------------------------------------------------------------------- */
@@ -295,6 +302,8 @@ enum xft_slab_state {
 /*
  * A slab is XFT_SLAB_BYTES long: this header, then events. An event counts once `committed`
  * includes it; `committed` and `state` are written with release order after what they vouch for.
+ * A header of zeros is a slab that was never used; one with another magic, state or more events
+ * than fit is damage.
  */
 #define XFT_SLAB_BYTES 262144
 struct xft_slab {

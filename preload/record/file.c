@@ -115,6 +115,7 @@ static bool map_header(struct xfs_file *file, const struct xft_file_header *head
     if (map == MAP_FAILED)
         return false;
     file->header = map;
+    file->made = *header;
     *file->header = *header;
     return true;
 }
@@ -155,6 +156,13 @@ static void cut_back(const struct xfs_file *file, int fd)
     errno = error;
 }
 
+/* After what is told has been written: a file that is shorter was truncated. */
+static void tell_end(struct xfs_file *file, uint64_t end)
+{
+    file->end = end;
+    __atomic_store_n(&file->header->file_bytes, end, __ATOMIC_RELEASE);
+}
+
 /* ---- appending -------------------------------------------------------------------------- */
 
 bool xfs_file_append(struct xfs_file *file, const void *segments, size_t bytes)
@@ -163,7 +171,7 @@ bool xfs_file_append(struct xfs_file *file, const void *segments, size_t bytes)
     int fd = descriptor(file);
     bool good = fd >= 0 && xft_write_at(fd, segments, bytes, file->end);
     if (good)
-        file->end += bytes;
+        tell_end(file, file->end + bytes);
     else
         cut_back(file, fd);
     pthread_mutex_unlock(&file->lock);
@@ -182,7 +190,7 @@ struct xft_slab *xfs_file_append_lanes(struct xfs_file *file, size_t slabs)
     if (fd >= 0 && allocate(fd, file->end, end - file->end))
         map = mmap(NULL, end - start, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)start);
     if (map != MAP_FAILED && xft_write_at(fd, &head, sizeof head, file->end)) {
-        file->end = end;
+        tell_end(file, end);
     } else if (map != MAP_FAILED) {
         munmap(map, end - start);
         map = MAP_FAILED;
@@ -198,8 +206,11 @@ void *xfs_file_map(struct xfs_file *file, size_t *bytes)
     void *map = MAP_FAILED;
     pthread_mutex_lock(&file->lock);
     int fd = descriptor(file);
+    struct stat now;
     *bytes = file->end;
-    if (fd >= 0)
+    if (fd >= 0 && fstat(fd, &now) == 0 && (uint64_t)now.st_size < file->end)
+        *bytes = (size_t)now.st_size; /* past its end there is nothing to read, but a signal */
+    if (fd >= 0 && *bytes > 0)
         map = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, fd, 0);
     pthread_mutex_unlock(&file->lock);
     return map == MAP_FAILED ? NULL : map;

@@ -26,7 +26,8 @@ struct xfs_file {
     dev_t device;
     ino_t inode;
     uint64_t end;                   /* where the next segment goes; a multiple of 8 */
-    struct xft_file_header *header; /* mapped, shared */
+    struct xft_file_header *header; /* mapped, shared; its file_bytes follow `end` */
+    struct xft_file_header made;    /* as it was when the file was created */
     char path[PATH_MAX];
 };
 
@@ -46,7 +47,8 @@ bool xfs_file_append(struct xfs_file *file, const void *segments, size_t bytes);
  */
 struct xft_slab *xfs_file_append_lanes(struct xfs_file *file, size_t slabs);
 
-/* Maps the file as it now is, read-only, private to the caller; NULL on failure. */
+/* Maps the file as it now is, read-only, private to the caller; NULL on failure, and of a file that
+ * somebody has emptied: *bytes is 0 then. */
 void *xfs_file_map(struct xfs_file *file, size_t *bytes);
 
 #endif

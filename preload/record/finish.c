@@ -61,7 +61,8 @@ static bool is_in_place(const struct xfs_file *file)
 }
 
 /* Losses from here on are counted in the new file. Threads that were between begin and commit when
- * the slabs were read have added events that it does not hold: these too. */
+ * the slabs were read have added events that it does not hold: these too. Of a file that was cut
+ * nothing is touched any more: its old pages may be gone. */
 static void move_header(struct xfs_recorder *recorder, const struct xft_rewrite *rewrite)
 {
     void *map = mmap(NULL, XFT_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, rewrite->fd, 0);
@@ -70,12 +71,29 @@ static void move_header(struct xfs_recorder *recorder, const struct xft_rewrite 
         return;
     struct xft_file_header *new = map, copied = *new,
                            *old = atomic_exchange(&recorder->header, new);
+    if (rewrite->size < rewrite->header->file_bytes)
+        return;
     carry_over(&old->events_lost, &new->events_lost, copied.events_lost);
     carry_over(&old->stacks_lost, &new->stacks_lost, copied.stacks_lost);
     carry_over(&old->device_lost, &new->device_lost, copied.device_lost);
     uint64_t now = xfs_lanes_count(&recorder->lanes);
     if (now > rewrite->slab_events)
         xfs_count_events_lost(recorder, now - rewrite->slab_events);
+}
+
+/* As it was made, with what was counted since. Somebody may have emptied or overwritten the file,
+ * and its first page with it. */
+static struct xft_file_header header_now(struct xfs_recorder *recorder, size_t size)
+{
+    struct xft_file_header header = recorder->file.made;
+    const struct xft_file_header *live = atomic_load(&recorder->header);
+    if (size >= XFT_HEADER_BYTES) {
+        header.events_lost = __atomic_load_n(&live->events_lost, __ATOMIC_SEQ_CST);
+        header.stacks_lost = __atomic_load_n(&live->stacks_lost, __ATOMIC_SEQ_CST);
+        header.device_lost = __atomic_load_n(&live->device_lost, __ATOMIC_SEQ_CST);
+    }
+    header.file_bytes = recorder->file.end;
+    return header;
 }
 
 static bool rewrite_file(struct xfs_recorder *recorder)
@@ -87,15 +105,23 @@ static bool rewrite_file(struct xfs_recorder *recorder)
         .exit = "exit",
         .end_mono_ns = xfs_now_ns(),
     };
-    void *file = is_in_place(&recorder->file) ? xfs_file_map(&recorder->file, &rewrite.size) : NULL;
-    if (file == NULL)
+    if (!is_in_place(&recorder->file))
         return false;
+    void *file = xfs_file_map(&recorder->file, &rewrite.size);
+    if (file == NULL && rewrite.size > 0)
+        return false;
+    struct xft_file_header header = header_now(recorder, rewrite.size);
     rewrite.file = file;
+    rewrite.header = &header;
     bool good = xft_rewrite(&rewrite, recorder->file.path);
     if (good)
         move_header(recorder, &rewrite);
     int error = errno;
-    munmap(file, rewrite.size);
+    if (file)
+        munmap(file, rewrite.size);
+    if (good && rewrite.damage.places > 0)
+        xfs_log("%s was damaged while it was recorded: the report tells what is left of it",
+                recorder->file.path);
     errno = error;
     return good;
 }

@@ -12,10 +12,11 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "lists.h"
 #include "rewrite.h"
 #include "segments.h"
 
-#define MOST_SYMBOL_BYTES (256u << 20)
+#define MOST_SYMBOL_BYTES (48u << 20)
 
 /* ---- is its process alive? -------------------------------------------------------------- */
 
@@ -48,27 +49,30 @@ static bool is_mapped(pid_t pid, const char *path)
 
 /* ---- what is to be done ----------------------------------------------------------------- */
 
-static bool has_segment(const unsigned char *file, size_t size, unsigned type)
+static struct xft_walk walk_over(const unsigned char *file, size_t size, unsigned type)
 {
     struct xft_file_header header;
     memcpy(&header, file, sizeof header);
-    struct xft_walk walk = {file, size, header.header_bytes, false};
+    return xft_walk_begin(file, size, &header, xft_wants(type));
+}
+
+static bool has_segment(const unsigned char *file, size_t size, unsigned type)
+{
+    struct xft_walk walk = walk_over(file, size, type);
     struct xft_view view;
-    while (xft_walk_next(&walk, &view))
-        if (view.head.type == type)
-            return true;
-    return false;
+    return xft_walk_next(&walk, &view);
 }
 
 /* SYMBOLS of code: a recorder leaves those of Python frames while it runs. */
 static bool names_code(const unsigned char *at, size_t bytes)
 {
     struct xft_symbol symbol;
-    while (bytes >= sizeof symbol) {
+    while (bytes > 0) {
+        size_t entry = xft_list_entry(XFT_SEG_SYMBOLS, at, bytes);
+        if (entry == 0)
+            return true;
         memcpy(&symbol, at, sizeof symbol);
-        size_t entry =
-            sizeof symbol + (size_t)symbol.function_bytes + symbol.file_bytes + symbol.module_bytes;
-        if (!(symbol.address & XFT_PYTHON_FRAME) || entry > bytes)
+        if (!(symbol.address & XFT_PYTHON_FRAME))
             return true;
         at += entry;
         bytes -= entry;
@@ -91,12 +95,10 @@ static bool segment_names_code(const struct xft_view *view)
 
 static bool code_is_named(const unsigned char *file, size_t size)
 {
-    struct xft_file_header header;
-    memcpy(&header, file, sizeof header);
-    struct xft_walk walk = {file, size, header.header_bytes, false};
+    struct xft_walk walk = walk_over(file, size, XFT_SEG_SYMBOLS);
     struct xft_view view;
     while (xft_walk_next(&walk, &view))
-        if (view.head.type == XFT_SEG_SYMBOLS && segment_names_code(&view))
+        if (segment_names_code(&view))
             return true;
     return false;
 }

@@ -73,41 +73,117 @@ static bool has_sum(const struct xft_segment *head)
     return head->type != XFT_SEG_LANES && head->type != XFT_SEG_PAD;
 }
 
+void xft_damage_add(struct xft_damage *damage, uint64_t places, uint64_t bytes)
+{
+    damage->places += places;
+    damage->bytes += bytes;
+}
+
+struct xft_walk xft_walk_begin(const void *file, size_t size, const struct xft_file_header *header,
+                               uint32_t wanted)
+{
+    bool closed = header->state == XFT_STATE_CLOSED;
+    return (struct xft_walk){.file = file,
+                             .size = size,
+                             .at = header->header_bytes,
+                             .wanted = wanted,
+                             .closed = closed,
+                             .told = closed ? 0 : header->file_bytes};
+}
+
+static void note_damage(struct xft_walk *walk, size_t from, uint64_t bytes)
+{
+    if (walk->told == 0 || from < walk->told)
+        xft_damage_add(&walk->damage, 1, bytes);
+}
+
+/* To the next sound segment header, or the end of the file. */
+static void resync(struct xft_walk *walk)
+{
+    struct xft_segment head;
+    size_t from = walk->at;
+    bool zero = true;
+    for (; walk->at < walk->size; walk->at += 8) {
+        size_t left = walk->size - walk->at;
+        if (left >= sizeof head) {
+            memcpy(&head, walk->file + walk->at, sizeof head);
+            if (header_ok(&head)) {
+                note_damage(walk, from, walk->at - from);
+                return;
+            }
+        }
+        for (size_t i = 0; zero && i < 8 && i < left; i++)
+            zero = walk->file[walk->at + i] == 0;
+    }
+    walk->at = walk->size;
+    if (!zero || walk->closed || walk->told)
+        note_damage(walk, from, walk->size - from);
+}
+
+/* The segment that the file ends in: the slabs that are there are good, nothing else is. */
+static bool take_cut(struct xft_walk *walk, struct xft_view *view, size_t left)
+{
+    bool lanes = view->head.type == XFT_SEG_LANES;
+    walk->cut = true;
+    walk->at = walk->size;
+    view->head.stored_bytes = left;
+    note_damage(walk, view->offset, lanes ? 0 : left);
+    return lanes;
+}
+
 bool xft_walk_next(struct xft_walk *walk, struct xft_view *view)
 {
-    for (; walk->at + sizeof view->head <= walk->size; walk->at += 8) {
-        memcpy(&view->head, walk->file + walk->at, sizeof view->head);
-        if (!header_ok(&view->head)) {
-            walk->damaged = true;
+    while (walk->at < walk->size) {
+        size_t left = walk->size - walk->at;
+        if (left >= sizeof view->head)
+            memcpy(&view->head, walk->file + walk->at, sizeof view->head);
+        if (left < sizeof view->head || !header_ok(&view->head)) {
+            resync(walk);
             continue;
         }
-        size_t left = walk->size - walk->at - sizeof view->head;
         view->offset = walk->at;
         view->payload = walk->file + walk->at + sizeof view->head;
-        bool cut = view->head.stored_bytes > left;
-        if (cut && has_sum(&view->head)) {
-            walk->damaged = true;
-            continue;
-        }
-        if (cut) /* the slabs that are there are good */
-            view->head.stored_bytes = left;
-        if (has_sum(&view->head) &&
-            XXH3_64bits(view->payload, view->head.stored_bytes) != view->head.payload_sum) {
-            walk->damaged = true;
+        left -= sizeof view->head;
+        bool wanted = walk->wanted == 0 || walk->wanted & xft_wants(view->head.type);
+        if (view->head.stored_bytes > left) {
+            if (take_cut(walk, view, left) && wanted)
+                return true;
             continue;
         }
         walk->at += xft_segment_span(view->head.stored_bytes);
-        return true;
+        if (!wanted)
+            continue;
+        if (!has_sum(&view->head) ||
+            XXH3_64bits(view->payload, view->head.stored_bytes) == view->head.payload_sum)
+            return true;
+        note_damage(walk, view->offset, view->head.stored_bytes);
     }
     return false;
 }
 
-size_t xft_lanes(const struct xft_view *view, const unsigned char *file,
-                 const struct xft_slab **first)
+const struct xft_slab *xft_lanes_slab(const struct xft_view *view, const unsigned char *file,
+                                      size_t i, size_t *bytes)
 {
     size_t payload = (size_t)(view->payload - file);
     size_t end = payload + view->head.stored_bytes;
     size_t start = XFT_ALIGN(payload, LANES_ALIGN);
-    *first = (const struct xft_slab *)(file + start);
-    return end > start ? (end - start) / XFT_SLAB_BYTES : 0;
+    if (start > end || i > (end - start) / XFT_SLAB_BYTES)
+        return NULL;
+    start += i * XFT_SLAB_BYTES;
+    *bytes = end - start < XFT_SLAB_BYTES ? end - start : XFT_SLAB_BYTES;
+    return *bytes < sizeof(struct xft_slab) ? NULL : (const struct xft_slab *)(file + start);
+}
+
+enum xft_slab_worth xft_slab_worth(const struct xft_slab *slab)
+{
+    static const struct xft_slab untouched;
+    if (memcmp(slab, &untouched, sizeof untouched) == 0)
+        return XFT_SLAB_EMPTY;
+    if (slab->magic != XFT_SLAB_MAGIC || slab->state > XFT_SLAB_FULL)
+        return XFT_SLAB_BROKEN;
+    if (slab->state == XFT_SLAB_FREE)
+        return XFT_SLAB_EMPTY;
+    if (slab->committed > XFT_SLAB_EVENTS || slab->first_seq > UINT64_MAX - slab->committed)
+        return XFT_SLAB_BROKEN;
+    return slab->committed ? XFT_SLAB_SOUND : XFT_SLAB_EMPTY;
 }

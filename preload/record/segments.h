@@ -29,31 +29,55 @@ struct xft_segment xft_segment_make(enum xft_segment_type type, unsigned flags, 
 /* Bytes that a segment with this payload takes in the file, rounded up to 8. */
 uint64_t xft_segment_span(uint64_t stored_bytes);
 
+/* What of a file cannot be read: places, the bytes there, and events known to have been there. */
+struct xft_damage {
+    uint64_t places, bytes, events;
+};
+void xft_damage_add(struct xft_damage *damage, uint64_t places, uint64_t bytes);
+
 /*
- * One sound segment after the other. Start with a cursor at header_bytes; damage is stepped over
- * as trace.h says and sets `damaged`.
+ * One sound segment after the other, of the types in `wanted` (bits xft_wants(); 0: all). Damage is
+ * stepped over as trace.h says and counted; the payloads of other types are not looked at. What
+ * lies behind header.file_bytes of a file being recorded was on its way when the process ended, and
+ * is no damage; nor are zeros at its end where that is not told.
  */
 struct xft_walk {
     const unsigned char *file;
     size_t size;
     size_t at;
-    bool damaged;
+    uint32_t wanted;
+    bool closed;   /* the file is: zeros at its end do not belong there */
+    uint64_t told; /* bytes that were there for certain; 0: not told */
+    bool cut;      /* out: the file ends inside a segment */
+    struct xft_damage damage;
 };
 struct xft_view {
     struct xft_segment head;
     const unsigned char *payload;
     size_t offset; /* of the segment header in the file */
 };
+struct xft_walk xft_walk_begin(const void *file, size_t size, const struct xft_file_header *header,
+                               uint32_t wanted);
 bool xft_walk_next(struct xft_walk *walk, struct xft_view *view);
 
-/* The slabs of a LANES segment: how many lie wholly in the file, and the first of them. */
-size_t xft_lanes(const struct xft_view *view, const unsigned char *file,
-                 const struct xft_slab **first);
-
-static inline const struct xft_slab *xft_slab_at(const struct xft_slab *first, size_t i)
+/* Types that this version does not know share a bit. */
+static inline uint32_t xft_wants(unsigned type)
 {
-    return (const struct xft_slab *)((const unsigned char *)first + i * XFT_SLAB_BYTES);
+    return UINT32_C(1) << (type <= XFT_SEG_NAMES ? type : 31);
 }
+
+/* Slab i of a LANES segment, of which *bytes lie in the file, its header at least; NULL: there is
+ * none. */
+const struct xft_slab *xft_lanes_slab(const struct xft_view *view, const unsigned char *file,
+                                      size_t i, size_t *bytes);
+
+enum xft_slab_worth {
+    XFT_SLAB_EMPTY,  /* free, never used, or without events */
+    XFT_SLAB_SOUND,  /* its header makes sense */
+    XFT_SLAB_BROKEN, /* it does not: what the slab holds cannot be told */
+};
+/* Of a copy of a slab's header. */
+enum xft_slab_worth xft_slab_worth(const struct xft_slab *slab);
 
 static inline struct xft_event *xft_slab_events(const struct xft_slab *slab)
 {

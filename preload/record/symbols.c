@@ -136,11 +136,11 @@ static void read_lists(struct job *job, const void *file, size_t size,
 {
     struct xft_file_header header;
     memcpy(&header, file, sizeof header);
-    struct xft_walk walk = {file, size, header.header_bytes, false};
+    uint32_t wanted = xft_wants(XFT_SEG_STACKS) | xft_wants(XFT_SEG_MODULES);
+    struct xft_walk walk = xft_walk_begin(file, size, &header, wanted);
     struct xft_view view;
     while (xft_walk_next(&walk, &view))
-        if (view.head.type == XFT_SEG_STACKS || view.head.type == XFT_SEG_MODULES)
-            read_list(job, &view, decompress);
+        read_list(job, &view, decompress);
     struct addresses *all = &job->addresses;
     if (all->count == 0)
         return;

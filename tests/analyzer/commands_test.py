@@ -248,6 +248,35 @@ class Commands(unittest.TestCase):
         self.assertEqual(report["run"]["directions"]["H2D"]["transfers"], 25)
         self.assertIsNone(report["run"]["wall_s"])
 
+    def test_counted_losses(self):
+        """What the recorder, or who completed the file, has counted: in each format, status 3."""
+        table = [
+            ("events", "7 events the recorder could not store", {"events_not_stored": 7}),
+            ("stacks", "8 events without their call stack", {"stacks_not_stored": 8}),
+            ("times", "9 device times dropped by the timing source", {"device_times_dropped": 9}),
+            ("damage", "1 damaged place skipped, 4000 bytes unreadable, 10 malformed events",
+             {"damaged_places": 1, "damaged_bytes": 4000, "malformed_events": 10}),
+        ]
+        for what, words, counts in table:
+            with self.subTest(what):
+                trace = self.make("lossy", f"{what}.trace", what)
+                losses = self.report(trace, status=3)["run"]["processes"][0]["losses"]
+                self.assertEqual(losses["line"], words)
+                for key, value in losses.items():
+                    if isinstance(value, int):
+                        self.assertEqual(value, counts.get(key, 0), key)
+                result = self.run_driver("analyze", trace)
+                self.assertEqual((result.status, len(result.lines)), (3, 1))
+                self.assertIn(words, result.lines[0])
+                self.assertRegex(result.out, "LOST[^\n]*" + words.split(",")[0])
+                for form in ("text", "json"):
+                    result = self.run_driver("dump", trace, "-f", form)
+                    self.assertEqual((result.status, len(result.lines)), (3, 1))
+                    self.assertIn(words, result.lines[0])
+                    last = result.out.splitlines()[-1]
+                    said = json.loads(last)["line"] if form == "json" else last[len("lost "):]
+                    self.assertEqual(said, words)
+
     def test_one_bad_file_of_a_run(self):
         os.mkdir(self.path("two.xft"))
         self.make("mixed", "two.xft/1-1.trace")

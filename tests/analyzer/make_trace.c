@@ -45,6 +45,21 @@ static void make_simulated(struct trace_builder *b)
     build_close(b, XFT_STATE_CLOSED, TEST_START_NS + 200000);
 }
 
+/* A sound file whose recorder had counted losses: events, stacks or device times. */
+static void make_lossy(struct trace_builder *b, const char *what)
+{
+    scenario_mixed(b);
+    struct xft_file_header *header = (struct xft_file_header *)b->bytes;
+    header->events_lost = strcmp(what, "events") == 0 ? 7 : 0;
+    header->stacks_lost = strcmp(what, "stacks") == 0 ? 8 : 0;
+    header->device_lost = strcmp(what, "times") == 0 ? 9 : 0;
+    if (strcmp(what, "damage") == 0) {
+        header->damaged_places = 1;
+        header->damaged_bytes = 4000;
+        header->damaged_events = 10;
+    }
+}
+
 /* A killed process's trace: a stack into this very program, and no symbols. */
 static void make_unresolved(struct trace_builder *b, const char *variant)
 {
@@ -83,6 +98,8 @@ int main(int argc, char **argv)
         make_unresolved(&b, argument);
     else if (strcmp(what, "hostile") == 0)
         scenario_hostile(&b);
+    else if (strcmp(what, "lossy") == 0)
+        make_lossy(&b, argument);
     else if (strcmp(what, "newer") == 0)
         make_newer(&b);
     else

@@ -299,10 +299,11 @@ static void add_segment(struct decoded *d, const struct xft_view *view, const un
     d->segments[view->head.type & 15]++;
     d->packed += (view->head.flags & XFT_SEG_ZSTD) != 0;
     if (view->head.type == XFT_SEG_LANES) {
-        const struct xft_slab *first;
-        size_t slabs = xft_lanes(view, file, &first);
-        for (size_t i = 0; i < slabs; i++)
-            add_slab(d, xft_slab_at(first, i));
+        const struct xft_slab *slab;
+        size_t there;
+        for (size_t i = 0; (slab = xft_lanes_slab(view, file, i, &there)); i++)
+            if (there == XFT_SLAB_BYTES)
+                add_slab(d, slab);
     } else if (view->head.flags & XFT_SEG_ZSTD) {
         unsigned char *raw = malloc(view->head.raw_bytes + 1);
         size_t n =
@@ -370,11 +371,11 @@ struct decoded *decode_file(const char *path)
     d->meta = strdup("");
     d->file_bytes = bytes;
     memcpy(&d->header, file, sizeof d->header);
-    struct xft_walk walk = {file, bytes, d->header.header_bytes, false};
+    struct xft_walk walk = xft_walk_begin(file, bytes, &d->header, 0);
     struct xft_view view;
     while (xft_walk_next(&walk, &view))
         add_segment(d, &view, file);
-    d->damaged |= walk.damaged;
+    d->damaged |= walk.damage.places > 0;
     keep_each_once(d);
     free(file);
     return d;

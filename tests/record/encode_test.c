@@ -228,7 +228,7 @@ static void test_without_zstd(void **state)
     size_t room = xft_pack_events_bound(&packer);
     unsigned char *out = malloc(room);
     size_t n = xft_pack_events(&packer, &chunk, events, out, room);
-    struct xft_walk walk = {out, n, 0, false};
+    struct xft_walk walk = {.file = out, .size = n};
     struct xft_view view;
     assert_true(xft_walk_next(&walk, &view));
     assert_int_equal(view.head.flags, 0);
@@ -254,7 +254,7 @@ static void test_damage(void **state)
     start[3] = size;
     for (size_t at = start[1]; at < start[1] + sizeof(struct xft_segment) + 10; at++) {
         struct xft_view view;
-        struct xft_walk walk = {file, size, 0, false};
+        struct xft_walk walk = {.file = file, .size = size};
         size_t found = 0;
         file[at] ^= 0x20;
         while (xft_walk_next(&walk, &view)) {
@@ -263,7 +263,7 @@ static void test_damage(void **state)
         }
         file[at] ^= 0x20;
         assert_int_equal(found, 2);
-        assert_true(walk.damaged);
+        assert_true(walk.damage.places > 0);
     }
     xft_packer_free(&packer);
 }
@@ -277,7 +277,7 @@ static void test_cut(void **state)
     size_t size = xft_pack(&packer, XFT_SEG_META, "key\0value", 10, file, sizeof file);
     for (size_t n = 0; n + 6 < size; n++) { /* the last 6 bytes are padding */
         struct xft_view view;
-        struct xft_walk walk = {file, n, 0, false};
+        struct xft_walk walk = {.file = file, .size = n};
         assert_false(xft_walk_next(&walk, &view));
     }
     xft_packer_free(&packer);

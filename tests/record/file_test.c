@@ -139,6 +139,35 @@ static void test_directory_deleted(void **state)
     assert_non_null(strstr(said, "cannot complete"));
 }
 
+/* ---- damage done to the file while it is recorded --------------------------------------- */
+
+/* What is gone is told by the file itself, which is a trace all the same. */
+static void test_trace_emptied(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("empties-trace", run_dir), 0);
+    assert_int_equal(trace_count, 1);
+    assert_int_equal(traces[0]->header.state, XFT_STATE_CLOSED);
+    assert_int_not_equal(traces[0]->header.pid, 0);
+    assert_int_equal(traces[0]->count, 0);
+    assert_true(traces[0]->header.damaged_places > 0);
+    assert_true(traces[0]->header.damaged_bytes >= XFT_SLAB_BYTES);
+    assert_non_null(strstr(said, "was damaged while it was recorded"));
+}
+
+/* In the first segment behind the header: exactly that is gone. */
+static void test_trace_damaged(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("XFERSCOPE_BUFFER=1M", "damages-trace", run_dir, "4100"), 0);
+    assert_int_equal(trace_count, 1);
+    assert_int_equal(traces[0]->header.state, XFT_STATE_CLOSED);
+    assert_int_equal(traces[0]->count, 20000);
+    assert_int_equal(traces[0]->header.damaged_places, 1);
+    assert_in_range(traces[0]->header.damaged_bytes, 40, 200);
+    assert_false(traces[0]->damaged); /* what was damaged is not in the new file */
+}
+
 static void test_bad_setting(void **state)
 {
     (void)state;
@@ -220,7 +249,8 @@ int main(void)
         cmocka_unit_test(test_disk_full),          cmocka_unit_test(test_no_directory),
         cmocka_unit_test(test_directory_is_link),  cmocka_unit_test(test_directory_deleted),
         cmocka_unit_test(test_bad_setting),        cmocka_unit_test(test_without_libraries),
-        cmocka_unit_test(test_finish_damaged),
+        cmocka_unit_test(test_finish_damaged),     cmocka_unit_test(test_trace_emptied),
+        cmocka_unit_test(test_trace_damaged),
     };
     return cmocka_run_group_tests(tests, lab_make_place, lab_remove_place);
 }

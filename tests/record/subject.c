@@ -3,6 +3,7 @@
  * in its own way. Exits with 0 unless the mode says otherwise; 9 = the recorder misbehaved.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -239,6 +240,49 @@ static int loses_directory(char **arguments)
     return 0;
 }
 
+/* The path of this process's trace, the only file in `directory`. */
+static bool own_trace(const char *directory, char *path, size_t room)
+{
+    DIR *entries = opendir(directory);
+    struct dirent *entry;
+    bool found = false;
+    while (entries && (entry = readdir(entries)))
+        if (entry->d_name[0] != '.') {
+            snprintf(path, room, "%s/%s", directory, entry->d_name);
+            found = true;
+        }
+    if (entries)
+        closedir(entries);
+    return found;
+}
+
+/* Its trace is emptied under it while it does nothing; grown again, all of it is zeros. */
+static int empties_trace(char **arguments)
+{
+    char path[4200];
+    record(10, 0);
+    if (!own_trace(arguments[0], path, sizeof path))
+        return MISBEHAVED;
+    struct stat info;
+    if (stat(path, &info) != 0 || truncate(path, 0) != 0 || truncate(path, info.st_size) != 0)
+        return MISBEHAVED;
+    return 0;
+}
+
+/* Four bytes in the middle of what it has written so far are overwritten. */
+static int damages_trace(char **arguments)
+{
+    char path[4200];
+    record(20000, 0);
+    usleep(200000); /* slabs are being written */
+    if (!own_trace(arguments[0], path, sizeof path))
+        return MISBEHAVED;
+    int fd = open(path, O_RDWR);
+    bool done = fd >= 0 && pwrite(fd, "\xde\xad\xbe\xef", 4, strtol(arguments[1], NULL, 10)) == 4;
+    close(fd);
+    return done ? 0 : MISBEHAVED;
+}
+
 /* ---- signals, exit handlers ------------------------------------------------------------- */
 
 static void on_signal(int signal_number)
@@ -415,6 +459,8 @@ static const struct {
     {"closes-all", closes_all},
     {"under-limit", under_limit},
     {"loses-directory", loses_directory},
+    {"empties-trace", empties_trace},
+    {"damages-trace", damages_trace},
     {"is-interrupted", is_interrupted},
     {"records-at-exit", records_at_exit},
     {"exits-amid", exits_amid},

@@ -79,11 +79,11 @@ static void check_damage(const char *path, bool torn_end)
     if (!bytes || fread(bytes, 1, size, file) != size)
         wrong("the trace cannot be read", size, 0);
     fclose(file);
-    struct xft_walk walk = {bytes, size, XFT_HEADER_BYTES, false};
+    struct xft_walk walk = {.file = bytes, .size = size, .at = XFT_HEADER_BYTES};
     while (xft_walk_next(&walk, &view))
-        if (walk.damaged)
+        if (walk.damage.places > 0)
             wrong("damage before a segment that is sound", view.offset, size);
-    if (walk.damaged && !torn_end)
+    if (walk.damage.places > 0 && !torn_end)
         wrong("the trace's end is damaged", size, 0);
     free(bytes);
 }

@@ -1,0 +1,187 @@
+#include <string.h>
+
+#include "rewrite_job.h"
+
+/* No honest chunk is larger: a slab's worth of widest columns is under 1 MiB. */
+#define MOST_CHUNK_BYTES (2u << 20)
+
+/* Slabs whose rows begin within one chunk; more than a few are nobody's honest work. */
+#define MOST_SLABS_OF_CHUNK 64
+
+struct xft_slab_place {
+    const struct xft_slab *slab; /* NULL: an EVENTS segment has its rows already */
+    uint64_t first_seq;
+    uint32_t lane, rows;
+};
+
+/* ---- finding slabs ---------------------------------------------------------------------- */
+
+/* Its rows may be growing: the process's other threads go on. */
+static struct xft_slab head_of(const struct xft_slab *slab)
+{
+    struct xft_slab head;
+    uint32_t state = __atomic_load_n(&slab->state, __ATOMIC_ACQUIRE);
+    uint32_t rows = __atomic_load_n(&slab->committed, __ATOMIC_ACQUIRE);
+    memcpy(&head, slab, sizeof head);
+    head.state = state;
+    head.committed = rows;
+    return head;
+}
+
+static void take_slab(struct xft_job *job, const struct xft_slab *slab, size_t bytes)
+{
+    struct xft_damage *damage = &job->want->damage;
+    struct xft_slab head = head_of(slab);
+    enum xft_slab_worth worth = xft_slab_worth(&head);
+    if (worth == XFT_SLAB_BROKEN)
+        xft_damage_add(damage, 1, bytes);
+    if (worth != XFT_SLAB_SOUND)
+        return;
+    size_t there = (bytes - sizeof head) / sizeof(struct xft_event);
+    uint32_t rows = head.committed < there ? head.committed : (uint32_t)there;
+    damage->events += head.committed - rows; /* the file ends before them */
+    if (rows > 0 && job->slab_count < job->slab_room)
+        job->slabs[job->slab_count++] =
+            (struct xft_slab_place){slab, head.first_seq, head.lane, rows};
+}
+
+static bool is_before(const struct xft_slab_place *a, const struct xft_slab_place *b)
+{
+    return a->lane != b->lane ? a->lane < b->lane : a->first_seq < b->first_seq;
+}
+
+static void sink(struct xft_slab_place *slabs, size_t at, size_t count)
+{
+    struct xft_slab_place moved = slabs[at];
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && is_before(&slabs[child], &slabs[child + 1]))
+            child++;
+        if (!is_before(&moved, &slabs[child]))
+            break;
+        slabs[at] = slabs[child];
+    }
+    slabs[at] = moved;
+}
+
+/* A heap: qsort() may allocate. */
+static void sort(struct xft_slab_place *slabs, size_t count)
+{
+    for (size_t i = count / 2; i-- > 0;)
+        sink(slabs, i, count);
+    for (size_t end = count; end-- > 1;) {
+        struct xft_slab_place last = slabs[0];
+        slabs[0] = slabs[end];
+        slabs[end] = last;
+        sink(slabs, 0, end);
+    }
+}
+
+void xft_job_find_slabs(struct xft_job *job)
+{
+    struct xft_walk walk = xft_job_walk(job, xft_wants(XFT_SEG_LANES));
+    struct xft_view view;
+    const struct xft_slab *slab;
+    size_t bytes;
+    job->slabs = xft_job_map(job, job->slab_room * sizeof *job->slabs);
+    while (!job->failed && xft_walk_next(&walk, &view))
+        for (size_t i = 0; (slab = xft_lanes_slab(&view, job->want->file, i, &bytes)); i++)
+            take_slab(job, slab, bytes);
+    if (!job->failed)
+        sort(job->slabs, job->slab_count);
+}
+
+void xft_job_forget_slabs(struct xft_job *job)
+{
+    xft_job_unmap(job->slabs, job->slab_room * sizeof *job->slabs);
+}
+
+/* ---- what EVENTS segments have already -------------------------------------------------- */
+
+/* The segment is sound, but this reader of its own writing is still careful: it was on a disk. */
+static bool read_chunk(const struct xft_job *job, const struct xft_view *view, void *buffer,
+                       struct xft_chunk *chunk)
+{
+    const struct xft_segment *head = &view->head;
+    const void *raw = view->payload;
+    size_t bytes = head->stored_bytes;
+    if (head->flags & XFT_SEG_ZSTD) {
+        if (head->raw_bytes > MOST_CHUNK_BYTES)
+            return false;
+        raw = buffer;
+        bytes = job->want->decompress(buffer, head->raw_bytes, view->payload, head->stored_bytes);
+        if (bytes != head->raw_bytes)
+            return false;
+    }
+    if (bytes < sizeof *chunk)
+        return false;
+    memcpy(chunk, raw, sizeof *chunk);
+    return chunk->rows <= XFT_SLAB_EVENTS;
+}
+
+/* A slab is written whole, so that its rows are in one chunk or in none. */
+static void note_written(struct xft_job *job, const struct xft_chunk *chunk)
+{
+    struct xft_slab_place from = {.lane = chunk->lane, .first_seq = chunk->first_seq};
+    size_t low = 0, high = job->slab_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (is_before(&job->slabs[middle], &from))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = 0; i < MOST_SLABS_OF_CHUNK && low + i < job->slab_count; i++) {
+        struct xft_slab_place *place = &job->slabs[low + i];
+        if (place->lane != chunk->lane || place->first_seq - chunk->first_seq >= chunk->rows)
+            return;
+        if (place->first_seq - chunk->first_seq + place->rows <= chunk->rows)
+            place->slab = NULL;
+    }
+}
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+static void copy_events(struct xft_job *job)
+{
+    bool look = job->want->decompress && job->slab_count > 0;
+    void *buffer = look ? xft_job_map(job, MOST_CHUNK_BYTES) : NULL;
+    struct xft_walk walk = xft_job_walk(job, xft_wants(XFT_SEG_EVENTS));
+    struct xft_view view;
+    struct xft_chunk chunk;
+    while (!job->failed && xft_walk_next(&walk, &view)) {
+        xft_job_copy(job, &view);
+        job->want->chunks++;
+        if (look && read_chunk(job, &view, buffer, &chunk))
+            note_written(job, &chunk);
+    }
+    xft_job_unmap(buffer, MOST_CHUNK_BYTES);
+}
+
+static void write_slab(struct xft_job *job, const struct xft_slab_place *place, void *buffer,
+                       size_t room)
+{
+    struct xft_chunk chunk = {.lane = place->lane,
+                              .tid = place->slab->tid,
+                              .first_seq = place->first_seq,
+                              .rows = place->rows};
+    const struct xft_event *events = xft_slab_events(place->slab);
+    size_t n = xft_pack_events(job->want->packer, &chunk, events, buffer, room);
+    xft_job_put(job, buffer, n);
+    job->failed |= n == 0;
+    job->want->slab_events += place->rows;
+    job->want->chunks++;
+    for (uint32_t i = 0; i < place->rows; i++)
+        if (events[i].end_ns > job->last_ns)
+            job->last_ns = events[i].end_ns;
+}
+
+void xft_job_events(struct xft_job *job)
+{
+    size_t room = xft_pack_events_bound(job->want->packer);
+    copy_events(job);
+    void *buffer = xft_job_map(job, room);
+    for (size_t i = 0; i < job->slab_count && !job->failed; i++)
+        if (job->slabs[i].slab)
+            write_slab(job, &job->slabs[i], buffer, room);
+    xft_job_unmap(buffer, room);
+}

@@ -1,0 +1,88 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "lists.h"
+#include "rewrite_job.h"
+
+/* Of one joined segment: what a reader takes, and what a process at its end can spare. */
+#define MOST_JOINED_BYTES (32u << 20)
+
+struct joined {
+    unsigned type;
+    unsigned char *bytes, *packed;
+    size_t count, room, packed_room;
+};
+
+bool xft_job_can_join(const struct xft_view *view)
+{
+    const struct xft_segment *head = &view->head;
+    return head->flags == 0 && head->raw_bytes == head->stored_bytes &&
+           head->stored_bytes <= MOST_JOINED_BYTES &&
+           xft_list_ok(head->type, view->payload, head->stored_bytes);
+}
+
+static void flush(struct xft_job *job, struct joined *joined)
+{
+    if (joined->count == 0 || job->failed)
+        return;
+    size_t n = xft_pack(job->want->packer, (enum xft_segment_type)joined->type, joined->bytes,
+                        joined->count, joined->packed, joined->packed_room);
+    xft_job_put(job, joined->packed, n);
+    job->failed |= n == 0;
+    joined->count = 0;
+}
+
+static bool join(struct xft_job *job, struct joined *joined, const void *bytes, size_t n)
+{
+    if (n > joined->room)
+        return false;
+    if (n > joined->room - joined->count)
+        flush(job, joined);
+    if (n > 0 && !job->failed)
+        memcpy(joined->bytes + joined->count, bytes, n);
+    joined->count += n;
+    return true;
+}
+
+/* What the caller adds to the lists of this type. */
+static size_t addition(const struct xft_rewrite *want, unsigned type, const void **from, char *text,
+                       size_t room)
+{
+    *from = text;
+    if (type == XFT_SEG_SYMBOLS) {
+        *from = want->symbols;
+        return want->symbols ? want->symbols_bytes : 0;
+    }
+    if (type != XFT_SEG_META || want->exit == NULL)
+        return 0;
+    int n = snprintf(text, room, "exit%c%s", '\0', want->exit);
+    return n > 0 && (size_t)n < room ? (size_t)n + 1 : 0;
+}
+
+void xft_job_lists(struct xft_job *job, unsigned type)
+{
+    char text[128];
+    const void *more;
+    size_t more_bytes = addition(job->want, type, &more, text, sizeof text);
+    uint64_t total = job->list_bytes[type] + more_bytes;
+    size_t most = more_bytes > MOST_JOINED_BYTES ? more_bytes : MOST_JOINED_BYTES;
+    struct joined joined = {.type = type, .room = total < most ? (size_t)total : most};
+    if (joined.room > 0) {
+        joined.packed_room = xft_pack_bound(job->want->packer, joined.room);
+        joined.bytes = xft_job_map(job, joined.room);
+        joined.packed = xft_job_map(job, joined.packed_room);
+    }
+    struct xft_walk walk = xft_job_walk(job, xft_wants(type));
+    struct xft_view view;
+    while (!job->failed && xft_walk_next(&walk, &view)) {
+        if (xft_job_can_join(&view) && join(job, &joined, view.payload, view.head.stored_bytes))
+            continue;
+        flush(job, &joined); /* later META pairs replace earlier ones: the order stays */
+        xft_job_copy(job, &view);
+    }
+    if (!job->failed && !join(job, &joined, more, more_bytes))
+        job->failed = true;
+    flush(job, &joined);
+    xft_job_unmap(joined.bytes, joined.room);
+    xft_job_unmap(joined.packed, joined.packed_room);
+}

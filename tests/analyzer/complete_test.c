@@ -1,0 +1,368 @@
+/*
+ * What completing a trace leaves of its damage: the reader finds the same before and after, and
+ * after a second time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <cmocka.h>
+
+#include "analyzer/read/read.h"
+#include "rewrite.h"
+#include "scenario.h"
+#include "symbols.h"
+
+static char place[] = "/tmp/xferscope-complete-XXXXXX";
+static char path[64];
+
+enum { ROWS = 100 };
+
+/* ---- reading and completing ------------------------------------------------------------- */
+
+struct found {
+    struct xfa_loss loss;
+    uint64_t events,
+        bytes; /* bytes: a sum over the events, which tells others from the right ones */
+    bool lossy, closed;
+};
+
+static void add_batch(void *context, const struct xfa_batch *batch)
+{
+    struct found *found = context;
+    for (size_t i = 0; i < batch->rows; i++)
+        found->bytes += batch->events[i].bytes;
+    found->events += batch->rows;
+}
+
+static struct found read_file(void)
+{
+    char error[512] = "";
+    struct found found = {.events = 0};
+    struct xfa_trace *trace = xfa_trace_open(path, error, sizeof error);
+    if (!trace)
+        fail_msg("%s", error);
+    xfa_trace_events(trace, add_batch, &found);
+    found.loss = trace->loss;
+    found.lossy = xfa_trace_lossy(trace);
+    found.closed = trace->header.state == XFT_STATE_CLOSED;
+    xfa_trace_close(trace);
+    return found;
+}
+
+static void complete(void)
+{
+    char error[256] = "";
+    if (xfs_finish_file(path, true, error, sizeof error) != 0)
+        fail_msg("%s", error);
+}
+
+/* As completing does when a closed file lacks its names. */
+static void rewrite_again(void)
+{
+    struct xft_packer packer;
+    struct stat info;
+    FILE *file = fopen(path, "rb");
+    assert_true(file && fstat(fileno(file), &info) == 0);
+    size_t size = (size_t)info.st_size;
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fileno(file), 0);
+    assert_true(bytes != MAP_FAILED);
+    assert_true(xft_packer_init(&packer, &xft_linked_zstd));
+    struct xft_rewrite job = {
+        .file = bytes, .size = size, .packer = &packer, .decompress = ZSTD_decompress};
+    assert_true(xft_rewrite(&job, path));
+    close(job.fd);
+    xft_packer_free(&packer);
+    munmap(bytes, size);
+    fclose(file);
+}
+
+static void assert_same(const struct found *a, const struct found *b)
+{
+    assert_int_equal(a->events, b->events);
+    assert_int_equal(a->bytes, b->bytes);
+    assert_int_equal(a->lossy, b->lossy);
+    assert_int_equal(a->loss.damaged_segments, b->loss.damaged_segments);
+    assert_int_equal(a->loss.damaged_bytes, b->loss.damaged_bytes);
+    assert_int_equal(a->loss.bad_rows, b->loss.bad_rows);
+    assert_int_equal(a->loss.bad_entries, b->loss.bad_entries);
+    assert_int_equal(a->loss.limited_segments, b->loss.limited_segments);
+    assert_int_equal(a->loss.missing_events, b->loss.missing_events);
+}
+
+/* Saves what was built, reads it, completes it twice, and returns what the reader found at first. A
+ * file that ends too early is a damaged place once it is complete. */
+static struct found check(struct trace_builder *b)
+{
+    build_save(b, path);
+    build_free(b);
+    struct found before = read_file(), expected = before;
+    assert_false(before.closed);
+    complete();
+    struct found after = read_file();
+    assert_true(after.closed);
+    expected.loss.damaged_segments += before.loss.truncated || before.loss.cut_short;
+    assert_same(&expected, &after);
+    rewrite_again();
+    struct found twice = read_file();
+    assert_same(&after, &twice);
+    return before;
+}
+
+/* ---- a killed process's file ------------------------------------------------------------ */
+
+static struct xft_event events[ROWS];
+
+static size_t lanes_at; /* where its LANES segment starts */
+
+/* 100 rows in columns, lane 0, and 100 in each of three slabs of the lanes 1 to 3. */
+static void build_killed(struct trace_builder *b)
+{
+    build_start(b, 4711);
+    build_meta(b, "exe", "/opt/sample/train");
+    build_events(b, 0, 0, events, ROWS);
+    lanes_at = b->size;
+    build_lanes(b, 4);
+    for (unsigned i = 0; i < 3; i++)
+        build_slab(b, i, i ? XFT_SLAB_FULL : XFT_SLAB_ACTIVE, i + 1, 0, events, ROWS);
+    build_close(b, XFT_STATE_RECORDING, 0);
+}
+
+static struct xft_slab *slab(struct trace_builder *b, size_t i)
+{
+    size_t first = XFT_ALIGN(lanes_at + sizeof(struct xft_segment), 4096);
+    return (struct xft_slab *)(b->bytes + first + i * XFT_SLAB_BYTES);
+}
+
+static void test_sound(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    build_killed(&b);
+    struct found found = check(&b);
+    assert_int_equal(found.events, 4 * ROWS);
+    assert_false(found.lossy);
+}
+
+/* The last segment of its lane: no hole in the numbers tells of it. */
+static void test_broken_events(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    build_killed(&b);
+    b.bytes[lanes_at - 16] ^= 1;
+    struct found found = check(&b);
+    assert_int_equal(found.events, 3 * ROWS);
+    assert_int_equal(found.loss.missing_events, 0);
+    assert_int_equal(found.loss.damaged_segments, 1);
+    assert_true(found.lossy);
+}
+
+static void test_broken_segment_header(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    build_killed(&b);
+    size_t at = b.size;
+    build_meta(&b, "late", "1");
+    b.bytes[at + 8] ^= 1;
+    struct found found = check(&b);
+    assert_int_equal(found.events, 4 * ROWS);
+    assert_int_equal(found.loss.damaged_segments, 1);
+    assert_int_equal(found.loss.damaged_bytes, 48); /* the segment, padded */
+}
+
+static void break_magic(struct xft_slab *at)
+{
+    at->magic ^= 0x100;
+}
+
+static void erase_magic(struct xft_slab *at)
+{
+    at->magic = 0;
+}
+
+static void break_state(struct xft_slab *at)
+{
+    at->state = 3;
+}
+
+static void break_committed(struct xft_slab *at)
+{
+    at->committed = XFT_SLAB_EVENTS + 1;
+}
+
+static void break_sequence(struct xft_slab *at)
+{
+    at->first_seq = UINT64_MAX - 5;
+}
+
+static void test_broken_slabs(void **state)
+{
+    (void)state;
+    static void (*const ways[])(struct xft_slab *) = {break_magic, erase_magic, break_state,
+                                                      break_committed, break_sequence};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct trace_builder b;
+        build_killed(&b);
+        ways[i](slab(&b, 1));
+        struct found found = check(&b);
+        assert_int_equal(found.events, 3 * ROWS);
+        assert_int_equal(found.loss.damaged_segments, 1);
+        assert_int_equal(found.loss.damaged_bytes, XFT_SLAB_BYTES);
+        assert_true(found.lossy);
+    }
+}
+
+/* ---- files that end too early ----------------------------------------------------------- */
+
+/* Cut inside a slab: its first rows are good, and how many others there were is known. */
+static void test_cut_in_slab(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    build_killed(&b);
+    b.size = (size_t)((unsigned char *)(slab(&b, 2) + 1) - b.bytes) + 40 * sizeof(struct xft_event);
+    struct found found = check(&b);
+    assert_int_equal(found.events, 3 * ROWS + 40);
+    assert_int_equal(found.loss.bad_rows, 60);
+    assert_true(found.loss.truncated);
+}
+
+/* At a segment's end, where nothing but the told length shows it; down to the header alone. */
+static void test_cut_between_segments(void **state)
+{
+    (void)state;
+    for (int to_nothing = 0; to_nothing < 2; to_nothing++) {
+        struct trace_builder b;
+        build_killed(&b);
+        struct xft_file_header *header = (struct xft_file_header *)b.bytes;
+        header->file_bytes = b.size;
+        b.size = to_nothing ? XFT_HEADER_BYTES : lanes_at;
+        struct found found = check(&b);
+        assert_int_equal(found.events, to_nothing ? 0 : ROWS);
+        assert_true(found.loss.cut_short);
+        assert_true(found.lossy);
+    }
+}
+
+/* What a killed process was writing is behind the told length, and no loss. */
+static void test_torn_end(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    build_killed(&b);
+    ((struct xft_file_header *)b.bytes)->file_bytes = b.size;
+    build_events(&b, 1, 0, events, ROWS);
+    b.size -= 24;
+    struct found found = check(&b);
+    assert_int_equal(found.events, 4 * ROWS);
+    assert_false(found.lossy);
+}
+
+/* ---- lists ------------------------------------------------------------------------------ */
+
+/* A malformed list must not take others with it when they are joined, nor vanish. */
+static void test_malformed_list(void **state)
+{
+    (void)state;
+    char error[256];
+    struct trace_builder b;
+    build_killed(&b);
+    build_plain_segment(&b, XFT_SEG_META, 0, "a\0first", 8, 8);
+    build_plain_segment(&b, XFT_SEG_META, 0, "no end", 6, 6);
+    build_plain_segment(&b, XFT_SEG_META, 0, "a\0second\0b\0third", 17, 17);
+    build_plain_segment(&b, XFT_SEG_CALLS, 0, "too short", 9, 10); /* raw and stored differ */
+    build_plain_segment(&b, XFT_SEG_NAMES, 2, "of a newer form", 15, 15);
+    struct found found = check(&b);
+    assert_int_equal(found.loss.bad_entries, 1);
+    assert_int_equal(found.loss.limited_segments, 2);
+    struct xfa_trace *trace = xfa_trace_open(path, error, sizeof error);
+    assert_non_null(trace);
+    assert_string_equal(xfa_trace_meta(trace, "a"), "second");
+    assert_string_equal(xfa_trace_meta(trace, "b"), "third");
+    xfa_trace_close(trace);
+}
+
+/* ---- order and duplicates --------------------------------------------------------------- */
+
+struct order {
+    uint64_t next;
+    size_t wrong;
+};
+
+static void follow(void *context, const struct xfa_batch *batch)
+{
+    struct order *order = context;
+    order->wrong += batch->first_seq != order->next;
+    order->next = batch->first_seq + batch->rows;
+}
+
+/* Slabs are used again in any order; within a lane the events stay in theirs. Those that EVENTS
+ * hold already are not written twice. */
+static void test_order_of_slabs(void **state)
+{
+    (void)state;
+    char error[256];
+    struct trace_builder b;
+    struct order order = {0};
+    build_start(&b, 4712);
+    build_meta(&b, "exe", "x");
+    build_events(&b, 0, 0, events, ROWS);
+    build_lanes(&b, 4);
+    build_slab(&b, 0, XFT_SLAB_ACTIVE, 0, 3 * ROWS, events, ROWS);
+    build_slab(&b, 1, XFT_SLAB_FULL, 0, 2 * ROWS, events, ROWS);
+    build_slab(&b, 2, XFT_SLAB_FULL, 0, 0, events, ROWS); /* written, not yet free */
+    build_slab(&b, 3, XFT_SLAB_FULL, 0, ROWS, events, ROWS);
+    build_close(&b, XFT_STATE_RECORDING, 0);
+    check(&b);
+    struct xfa_trace *trace = xfa_trace_open(path, error, sizeof error);
+    xfa_trace_events(trace, follow, &order);
+    assert_int_equal(order.next, 4 * ROWS);
+    assert_int_equal(order.wrong, 0);
+    assert_int_equal(trace->duplicate_events, 0);
+    xfa_trace_close(trace);
+}
+
+static int make_place(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++)
+        events[i] = test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PINNED, 1000 + i,
+                                  TEST_START_NS + i * 1000, 900);
+    if (!mkdtemp(place))
+        return -1;
+    snprintf(path, sizeof path, "%s/1-1.trace", place);
+    return 0;
+}
+
+static int remove_place(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sound),
+        cmocka_unit_test(test_broken_events),
+        cmocka_unit_test(test_broken_segment_header),
+        cmocka_unit_test(test_broken_slabs),
+        cmocka_unit_test(test_cut_in_slab),
+        cmocka_unit_test(test_cut_between_segments),
+        cmocka_unit_test(test_torn_end),
+        cmocka_unit_test(test_malformed_list),
+        cmocka_unit_test(test_order_of_slabs),
+    };
+    return cmocka_run_group_tests_name("analyzer-complete", tests, make_place, remove_place);
+}
