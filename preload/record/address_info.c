@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "debug_files.h"
 #include "xferscope/trace.h"
 
 /* A function of the symbol table; the name lies in the mapped file. */
@@ -17,9 +19,9 @@ struct function {
 };
 
 struct xfs_session {
-    const struct xfs_loaded_module *module;
+    char *path;
     Dwfl *dwfl;
-    Dwfl_Module *found;         /* NULL: no names */
+    Dwfl_Module *found;
     struct function *functions; /* by start; made when first asked for */
     size_t function_count;
     bool is_indexed;
@@ -27,58 +29,64 @@ struct xfs_session {
 
 /* ---- opening ---------------------------------------------------------------------------- */
 
-/* The standard search asks debuginfod when it is configured; nothing here goes to the network. */
-static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
-                          const char *file, const char *link, GElf_Word crc, char **path)
-{
-    int fd = dwfl_build_id_find_debuginfo(module, data, name, base, file, link, crc, path);
-    if (fd >= 0 || getenv("DEBUGINFOD_URLS") != NULL)
-        return fd;
-    return dwfl_standard_find_debuginfo(module, data, name, base, file, link, crc, path);
-}
-
 static const Dwfl_Callbacks callbacks = {
-    .find_debuginfo = find_debuginfo,
+    .find_debuginfo = xfs_find_debuginfo,
     .section_address = dwfl_offline_section_address,
 };
 
-static bool is_same_file(const struct xfs_session *session, uint64_t start_real_ns)
+static bool has_build_id(Dwfl_Module *found, const struct xfs_loaded_module *module)
 {
-    const struct xfs_loaded_module *module = session->module;
     const unsigned char *id;
     GElf_Addr where;
-    struct stat file;
     if (module->build_id_bytes == 0)
-        return stat(module->path, &file) == 0 &&
-               (uint64_t)file.st_mtim.tv_sec * 1000000000u <= start_real_ns;
-    int bytes = dwfl_module_build_id(session->found, &id, &where);
+        return true;
+    int bytes = dwfl_module_build_id(found, &id, &where);
     return bytes > 0 && (size_t)bytes == module->build_id_bytes &&
            memcmp(id, module->build_id, (size_t)bytes) == 0;
 }
 
-struct xfs_session *xfs_session_open(const struct xfs_loaded_module *module, uint64_t start_real_ns)
+/* The descriptor is the module's when that was made, ours when not. */
+static Dwfl_Module *report(Dwfl *dwfl, const char *path)
+{
+    struct stat info;
+    int fd = xfs_elf_open(path, &info);
+    if (fd < 0)
+        return NULL;
+    Dwfl_Module *found = dwfl_report_elf(dwfl, path, path, fd, 0, true);
+    if (found == NULL)
+        close(fd);
+    dwfl_report_end(dwfl, NULL, NULL);
+    return found;
+}
+
+struct xfs_session *xfs_session_open(const struct xfs_loaded_module *module)
 {
     struct xfs_session *session = calloc(1, sizeof *session);
     if (session == NULL)
         return NULL;
-    session->module = module;
+    session->path = strdup(module->path);
     session->dwfl = dwfl_begin(&callbacks);
-    if (session->dwfl == NULL || module->path[0] != '/')
+    if (session->path && session->dwfl)
+        session->found = report(session->dwfl, module->path);
+    if (session->found && has_build_id(session->found, module))
         return session;
-    session->found =
-        dwfl_report_elf(session->dwfl, module->path, module->path, -1, module->bias, true);
-    dwfl_report_end(session->dwfl, NULL, NULL);
-    if (session->found && !is_same_file(session, start_real_ns))
-        session->found = NULL;
-    return session;
+    xfs_session_close(session);
+    return NULL;
+}
+
+size_t xfs_session_functions(const struct xfs_session *session)
+{
+    return session->function_count;
 }
 
 void xfs_session_close(struct xfs_session *session)
 {
     if (session && session->dwfl)
         dwfl_end(session->dwfl);
-    if (session)
+    if (session) {
         free(session->functions);
+        free(session->path);
+    }
     free(session);
 }
 
@@ -158,7 +166,7 @@ struct place {
     uint32_t line;
 };
 
-static void append(struct xfs_symbol_list *out, const void *bytes, size_t n)
+void xfs_symbol_append(struct xfs_symbol_list *out, const void *bytes, size_t n)
 {
     if (out->failed || n == 0)
         return;
@@ -176,22 +184,23 @@ static void append(struct xfs_symbol_list *out, const void *bytes, size_t n)
     out->count += n;
 }
 
-static void put(struct xfs_symbol_list *out, const struct xfs_session *session, uint64_t address,
-                uint32_t depth, const char *function, struct place place)
+static void put(struct xfs_symbol_list *out, const char *path, struct xft_symbol symbol,
+                const char *function, struct place place)
 {
     const char *file = place.file ? place.file : "", *name = function ? function : "";
-    struct xft_symbol symbol = {
-        .address = address,
-        .depth = depth,
-        .line = place.file ? place.line : 0,
-        .function_bytes = (uint32_t)strlen(name),
-        .file_bytes = (uint32_t)strlen(file),
-        .module_bytes = (uint32_t)strlen(session->module->path),
-    };
-    append(out, &symbol, sizeof symbol);
-    append(out, name, symbol.function_bytes);
-    append(out, file, symbol.file_bytes);
-    append(out, session->module->path, symbol.module_bytes);
+    symbol.line = place.file ? place.line : 0;
+    symbol.function_bytes = (uint32_t)strlen(name);
+    symbol.file_bytes = (uint32_t)strlen(file);
+    symbol.module_bytes = (uint32_t)strlen(path);
+    xfs_symbol_append(out, &symbol, sizeof symbol);
+    xfs_symbol_append(out, name, symbol.function_bytes);
+    xfs_symbol_append(out, file, symbol.file_bytes);
+    xfs_symbol_append(out, path, symbol.module_bytes);
+}
+
+void xfs_symbol_unknown(const char *path, uint64_t address, struct xfs_symbol_list *out)
+{
+    put(out, path, (struct xft_symbol){.address = address}, NULL, (struct place){0});
 }
 
 /* As the linker sees it; C++ names stay mangled. */
@@ -248,7 +257,7 @@ static struct place line_at(Dwarf_Die *unit, Dwarf_Addr pc)
 
 /* The functions around a pc of the unit, innermost first. Returns how many there were. */
 static uint32_t put_scopes(struct xfs_session *session, Dwarf_Die *unit, Dwarf_Addr pc,
-                           uint64_t address, struct xfs_symbol_list *out)
+                           struct xfs_symbol_list *out)
 {
     struct place place = line_at(unit, pc);
     Dwarf_Die *scopes = NULL, *chain = NULL;
@@ -259,7 +268,8 @@ static uint32_t put_scopes(struct xfs_session *session, Dwarf_Die *unit, Dwarf_A
         int tag = dwarf_tag(&chain[i]);
         if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
             continue;
-        put(out, session, address, depth++, function_name(&chain[i]), place);
+        put(out, session->path, (struct xft_symbol){.depth = depth++}, function_name(&chain[i]),
+            place);
         if (tag == DW_TAG_subprogram)
             break;
         place = call_place(unit, &chain[i]);
@@ -272,15 +282,11 @@ static uint32_t put_scopes(struct xfs_session *session, Dwarf_Die *unit, Dwarf_A
 void xfs_session_resolve(struct xfs_session *session, uint64_t address, struct xfs_symbol_list *out)
 {
     struct place place = {0};
-    const char *function = NULL;
-    if (session->found) {
-        Dwarf_Addr bias;
-        Dwarf_Die *unit = find_unit(session, address - 1, &bias);
-        if (unit && put_scopes(session, unit, address - 1 - bias, address, out) > 0)
-            return;
-        if (unit)
-            place = line_at(unit, address - 1 - bias);
-        function = function_at(session, address - 1);
-    }
-    put(out, session, address, 0, function, place);
+    Dwarf_Addr bias;
+    Dwarf_Die *unit = find_unit(session, address - 1, &bias);
+    if (unit && put_scopes(session, unit, address - 1 - bias, out) > 0)
+        return;
+    if (unit)
+        place = line_at(unit, address - 1 - bias);
+    put(out, session->path, (struct xft_symbol){0}, function_at(session, address - 1), place);
 }

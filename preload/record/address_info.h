@@ -25,16 +25,24 @@ struct xfs_symbol_list {
 struct xfs_session;
 
 /*
- * A module whose file is missing, or is another one than was mapped (its build id differs, or,
- * having none, it is younger than the recording), makes a session without names. NULL only when
- * memory runs out.
+ * A module's file, for addresses as they are in the file (bias 0), so that it serves every process
+ * that has it loaded. NULL when it cannot be used: missing, no regular ELF file, or another one
+ * than was mapped (its build id differs; of one without, the caller compares times).
  */
-struct xfs_session *xfs_session_open(const struct xfs_loaded_module *module,
-                                     uint64_t start_real_ns);
+struct xfs_session *xfs_session_open(const struct xfs_loaded_module *module);
 void xfs_session_close(struct xfs_session *session); /* NULL is allowed */
 
-/* Appends what is known of a return address, inlined frames included; at least the module. */
+/* Functions in its table, once one was looked up there: what keeping it open costs. */
+size_t xfs_session_functions(const struct xfs_session *session);
+
+/* Appends what is known of a return address, inlined frames included; at least the module. The
+ * entries' address is 0. */
 void xfs_session_resolve(struct xfs_session *session, uint64_t address,
                          struct xfs_symbol_list *out);
+
+/* One entry of which nothing but the module is known. */
+void xfs_symbol_unknown(const char *path, uint64_t address, struct xfs_symbol_list *out);
+
+void xfs_symbol_append(struct xfs_symbol_list *out, const void *bytes, size_t n);
 
 #endif

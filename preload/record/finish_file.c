@@ -103,8 +103,9 @@ static bool code_is_named(const unsigned char *file, size_t size)
     return false;
 }
 
-static int rewrite(const unsigned char *file, size_t size, bool resolve, const char *path,
-                   char *error, size_t error_bytes)
+/* Without `known` no names are added. */
+static int rewrite(const unsigned char *file, size_t size, struct xfs_known *known,
+                   const char *path, char *error, size_t error_bytes)
 {
     struct xft_packer packer;
     const int never = 0;
@@ -114,8 +115,9 @@ static int rewrite(const unsigned char *file, size_t size, bool resolve, const c
         snprintf(error, error_bytes, "%s: out of memory", path);
         return -1;
     }
-    if (resolve)
-        xfs_symbols_resolve(file, size, ZSTD_decompress, &never, &symbols, &symbols_bytes);
+    if (known)
+        xfs_symbols_resolve_known(known, file, size, ZSTD_decompress, &never, &symbols,
+                                  &symbols_bytes);
     struct xft_rewrite job = {
         .file = file,
         .size = size,
@@ -134,8 +136,8 @@ static int rewrite(const unsigned char *file, size_t size, bool resolve, const c
     return good ? 0 : -1;
 }
 
-static int finish(int fd, const unsigned char *file, size_t size, const char *path, bool symbols,
-                  char *error, size_t error_bytes)
+static int finish(int fd, const unsigned char *file, size_t size, const char *path,
+                  struct xfs_known *known, char *error, size_t error_bytes)
 {
     struct xft_file_header header;
     const char *why = xft_header_check(file, size);
@@ -149,13 +151,14 @@ static int finish(int fd, const unsigned char *file, size_t size, const char *pa
         snprintf(error, error_bytes, "%s: process %d is still recording", path, (int)header.pid);
         return -1;
     }
-    bool resolve = symbols && has_segment(file, size, XFT_SEG_STACKS) && !code_is_named(file, size);
+    bool resolve = known && has_segment(file, size, XFT_SEG_STACKS) && !code_is_named(file, size);
     if (closed && !resolve)
         return 0;
-    return rewrite(file, size, resolve, path, error, error_bytes);
+    return rewrite(file, size, resolve ? known : NULL, path, error, error_bytes);
 }
 
-int xfs_finish_file(const char *path, bool symbols, char *error, size_t error_bytes)
+int xfs_finish_file_known(const char *path, struct xfs_known *known, char *error,
+                          size_t error_bytes)
 {
     struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -174,9 +177,21 @@ int xfs_finish_file(const char *path, bool symbols, char *error, size_t error_by
     else if ((file = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
         snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
     else
-        status = finish(fd, file, size, path, symbols, error, error_bytes);
+        status = finish(fd, file, size, path, known, error, error_bytes);
     if (file != MAP_FAILED)
         munmap(file, size);
     close(fd);
+    return status;
+}
+
+int xfs_finish_file(const char *path, bool symbols, char *error, size_t error_bytes)
+{
+    struct xfs_known *known = symbols ? xfs_known_new() : NULL;
+    if (symbols && known == NULL) {
+        snprintf(error, error_bytes, "%s: out of memory", path);
+        return -1;
+    }
+    int status = xfs_finish_file_known(path, known, error, error_bytes);
+    xfs_known_free(known);
     return status;
 }

@@ -158,21 +158,56 @@ void build_text(struct trace_builder *b, unsigned id, const char *text)
     build_segment(b, XFT_SEG_NAMES, entry, sizeof name + name.bytes);
 }
 
-void build_own_module(struct trace_builder *b, const void *address, bool right_build_id)
+/* `id` false: as of a file that has none. */
+static void put_own_module(struct trace_builder *b, const struct wanted *wanted, bool id)
 {
     static unsigned char entry[sizeof(struct xft_module) + 4096 + 64];
-    struct wanted wanted = {.address = (uint64_t)(uintptr_t)address};
-    check(dl_iterate_phdr(look_at_module, &wanted) == 1, "no module");
-    check(wanted.module.build_id_bytes > 0, "no build id");
-    ssize_t length = readlink("/proc/self/exe", wanted.path, sizeof wanted.path);
-    check(length > 0, "no path");
-    wanted.module.path_bytes = (uint32_t)length;
-    wanted.build_id[0] ^= right_build_id ? 0 : 1;
-    memcpy(entry, &wanted.module, sizeof wanted.module);
-    memcpy(entry + sizeof wanted.module, wanted.path, (size_t)length);
-    memcpy(entry + sizeof wanted.module + length, wanted.build_id, wanted.module.build_id_bytes);
+    struct xft_module module = wanted->module;
+    module.path_bytes = (uint32_t)strlen(wanted->path);
+    module.build_id_bytes = id ? module.build_id_bytes : 0;
+    memcpy(entry, &module, sizeof module);
+    memcpy(entry + sizeof module, wanted->path, module.path_bytes);
+    memcpy(entry + sizeof module + module.path_bytes, wanted->build_id, module.build_id_bytes);
     build_segment(b, XFT_SEG_MODULES, entry,
-                  sizeof wanted.module + (size_t)length + wanted.module.build_id_bytes);
+                  sizeof module + module.path_bytes + module.build_id_bytes);
+}
+
+static void find_own_module(struct wanted *wanted, const void *address)
+{
+    *wanted = (struct wanted){.address = (uint64_t)(uintptr_t)address};
+    check(dl_iterate_phdr(look_at_module, wanted) == 1, "no module");
+    check(wanted->module.build_id_bytes > 0, "no build id");
+    ssize_t length = readlink("/proc/self/exe", wanted->path, sizeof wanted->path - 1);
+    check(length > 0, "no path");
+}
+
+void build_own_module(struct trace_builder *b, const void *address, bool right_build_id)
+{
+    static struct wanted wanted;
+    find_own_module(&wanted, address);
+    wanted.build_id[0] ^= right_build_id ? 0 : 1;
+    put_own_module(b, &wanted, true);
+}
+
+void build_own_module_shifted(struct trace_builder *b, const void *address, const char *path,
+                              uint64_t shift)
+{
+    static struct wanted wanted;
+    find_own_module(&wanted, address);
+    snprintf(wanted.path, sizeof wanted.path, "%s", path);
+    wanted.module.start += shift;
+    wanted.module.end += shift;
+    wanted.module.bias += shift;
+    put_own_module(b, &wanted, true);
+}
+
+void build_own_module_at(struct trace_builder *b, const void *address, const char *path,
+                         bool has_build_id)
+{
+    static struct wanted wanted;
+    find_own_module(&wanted, address);
+    snprintf(wanted.path, sizeof wanted.path, "%s", path);
+    put_own_module(b, &wanted, has_build_id);
 }
 
 void build_symbol(struct trace_builder *b, uint64_t address, unsigned depth, const char *function,

@@ -32,6 +32,12 @@ void build_text(struct trace_builder *b, unsigned id, const char *text);
 void build_module(struct trace_builder *b, uint64_t start, uint64_t end, const char *path);
 /* The module of this process that `address` lies in, with its build id, or another one. */
 void build_own_module(struct trace_builder *b, const void *address, bool right_build_id);
+/* The same as if its file, or a copy of it, lay there; of a file without a build id, if need be. */
+void build_own_module_at(struct trace_builder *b, const void *address, const char *path,
+                         bool has_build_id);
+/* As if it had been loaded so many bytes further up. */
+void build_own_module_shifted(struct trace_builder *b, const void *address, const char *path,
+                              uint64_t shift);
 void build_symbol(struct trace_builder *b, uint64_t address, unsigned depth, const char *function,
                   const char *file, unsigned line, const char *module);
 void build_events(struct trace_builder *b, unsigned lane, uint64_t first_seq,

@@ -116,10 +116,11 @@ static bool still_recording(const struct xfa_trace *trace)
            (kill(trace->header.pid, 0) == 0 || errno == EPERM);
 }
 
-static void complete_file(const char *file, struct rundir_totals *totals)
+/* `known`: what the run's files have in common. */
+static void complete_file(const char *file, struct xfs_known *known, struct rundir_totals *totals)
 {
     char why_not[512], error[512];
-    int status = xfs_finish_file(file, true, why_not, sizeof why_not);
+    int status = xfs_finish_file_known(file, known, why_not, sizeof why_not);
     struct xfa_trace *trace = xfa_trace_open(file, error, sizeof error);
 
     if (!trace) {
@@ -147,7 +148,9 @@ void rundir_complete(const char *path, struct rundir_totals *totals)
     if (lstat(path, &info) != 0)
         return; /* the program never called CUDA */
     files = xfa_run_files(path, &count, error, sizeof error);
+    struct xfs_known *known = xfs_known_new();
     for (size_t i = 0; i < count; i++)
-        complete_file(files[i], totals);
+        complete_file(files[i], known, totals);
+    xfs_known_free(known);
     xfa_run_files_free(files, count);
 }
