@@ -91,7 +91,8 @@ struct xft_walk xft_walk_begin(const void *file, size_t size, const struct xft_f
                              .told = closed ? 0 : header->file_bytes};
 }
 
-static void note_damage(struct xft_walk *walk, size_t from, uint64_t bytes)
+/* That the file ends with: behind what is told it was on its way. */
+static void note_end(struct xft_walk *walk, size_t from, uint64_t bytes)
 {
     if (walk->told == 0 || from < walk->told)
         xft_damage_add(&walk->damage, 1, bytes);
@@ -108,7 +109,7 @@ static void resync(struct xft_walk *walk)
         if (left >= sizeof head) {
             memcpy(&head, walk->file + walk->at, sizeof head);
             if (header_ok(&head)) {
-                note_damage(walk, from, walk->at - from);
+                xft_damage_add(&walk->damage, 1, walk->at - from);
                 return;
             }
         }
@@ -117,7 +118,7 @@ static void resync(struct xft_walk *walk)
     }
     walk->at = walk->size;
     if (!zero || walk->closed || walk->told)
-        note_damage(walk, from, walk->size - from);
+        note_end(walk, from, walk->size - from);
 }
 
 /* The segment that the file ends in: the slabs that are there are good, nothing else is. */
@@ -127,7 +128,7 @@ static bool take_cut(struct xft_walk *walk, struct xft_view *view, size_t left)
     walk->cut = true;
     walk->at = walk->size;
     view->head.stored_bytes = left;
-    note_damage(walk, view->offset, lanes ? 0 : left);
+    note_end(walk, view->offset, lanes ? 0 : left);
     return lanes;
 }
 
@@ -156,7 +157,7 @@ bool xft_walk_next(struct xft_walk *walk, struct xft_view *view)
         if (!has_sum(&view->head) ||
             XXH3_64bits(view->payload, view->head.stored_bytes) == view->head.payload_sum)
             return true;
-        note_damage(walk, view->offset, view->head.stored_bytes);
+        xft_damage_add(&walk->damage, 1, view->head.stored_bytes);
     }
     return false;
 }

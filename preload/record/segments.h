@@ -37,9 +37,9 @@ void xft_damage_add(struct xft_damage *damage, uint64_t places, uint64_t bytes);
 
 /*
  * One sound segment after the other, of the types in `wanted` (bits xft_wants(); 0: all). Damage is
- * stepped over as trace.h says and counted; the payloads of other types are not looked at. What
- * lies behind header.file_bytes of a file being recorded was on its way when the process ended, and
- * is no damage; nor are zeros at its end where that is not told.
+ * stepped over as trace.h says and counted; the payloads of other types are not looked at. What a
+ * file being recorded ends with, behind header.file_bytes, was on its way when the process ended,
+ * and is no damage; nor are zeros at its end where that is not told.
  */
 struct xft_walk {
     const unsigned char *file;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -332,6 +333,50 @@ static void test_order_of_slabs(void **state)
     xfa_trace_close(trace);
 }
 
+/* ---- memory ----------------------------------------------------------------------------- */
+
+#ifdef __SANITIZE_ADDRESS__ /* keeps freed memory and shadows */
+#define MOST_KIB (1024L * 1024)
+#else
+#define MOST_KIB (256L * 1024)
+#endif
+
+static long peak_kib(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+/* 4 GB of stacks and of events in a file of some 200 KB. */
+static void test_bombs_stay_small(void **state)
+{
+    (void)state;
+    enum { RAW = 40 << 20, TIMES = 50 };
+    struct trace_builder b;
+    char error[256] = "";
+    unsigned char *raw = calloc(1, RAW);
+    size_t bound = ZSTD_compressBound(RAW);
+    unsigned char *packed = malloc(bound);
+    size_t stored = ZSTD_compress(packed, bound, raw, RAW, 1);
+    free(raw);
+    build_killed(&b);
+    for (int i = 0; i < TIMES; i++) {
+        build_plain_segment(&b, XFT_SEG_STACKS, XFT_SEG_ZSTD, packed, stored, RAW);
+        build_plain_segment(&b, XFT_SEG_EVENTS, XFT_SEG_ZSTD, packed, stored, RAW);
+        build_plain_segment(&b, XFT_SEG_SYMBOLS, XFT_SEG_ZSTD, packed, stored, UINT64_MAX);
+    }
+    build_save(&b, path);
+    build_free(&b);
+    free(packed);
+    long before = peak_kib();
+    assert_int_equal(xfs_finish_file(path, true, error, sizeof error), 0);
+    assert_true(peak_kib() - before < MOST_KIB);
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    assert_true(info.st_size < (off_t)(3 * TIMES * (stored + 64) + 100000));
+}
+
 static int make_place(void **state)
 {
     (void)state;
@@ -363,6 +408,7 @@ int main(void)
         cmocka_unit_test(test_torn_end),
         cmocka_unit_test(test_malformed_list),
         cmocka_unit_test(test_order_of_slabs),
+        cmocka_unit_test(test_bombs_stay_small),
     };
     return cmocka_run_group_tests_name("analyzer-complete", tests, make_place, remove_place);
 }

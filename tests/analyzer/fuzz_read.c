@@ -3,47 +3,15 @@
  *
  *     cmake -DCMAKE_C_COMPILER=clang -DXFERSCOPE_FUZZ=ON -DXFERSCOPE_SANITIZE=address,undefined ...
  *     bin/analyzer_fuzz_read CORPUS
- *
- * The sums of a file would stop most mutations at the door: with the first byte of the input odd,
- * they are made right before reading.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "analyzer/dump/dump.h"
 #include "analyzer/report/report.h"
+#include "fuzz_input.h"
 #include "scenario.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void mend_header(uint8_t *file, size_t size)
-{
-    struct xft_file_header header;
-    if (size < sizeof header)
-        return;
-    memcpy(&header, file, sizeof header);
-    header.checksum = XXH3_64bits(&header, offsetof(struct xft_file_header, checksum));
-    memcpy(file, &header, sizeof header);
-}
-
-static void mend_segments(uint8_t *file, size_t size)
-{
-    struct xft_segment head;
-    for (size_t at = XFT_HEADER_BYTES; at + sizeof head <= size; at += 8) {
-        memcpy(&head, file + at, sizeof head);
-        if (head.magic != XFT_SEGMENT_MAGIC)
-            continue;
-        if (head.stored_bytes <= size - at - sizeof head)
-            head.payload_sum = XXH3_64bits(file + at + sizeof head, head.stored_bytes);
-        head.header_sum = XXH3_64bits(&head, offsetof(struct xft_segment, header_sum));
-        memcpy(file + at, &head, sizeof head);
-    }
-}
 
 static void dump_batch(void *context, const struct xfa_batch *batch)
 {
@@ -74,16 +42,11 @@ static void read_all(const uint8_t *file, size_t size, FILE *sink)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static FILE *sink;
+    size_t bytes;
     sink = sink ? sink : fopen("/dev/null", "w");
-    if (size < 1 || !sink)
-        return 0;
-    uint8_t *file = malloc(size); /* of its own: the sanitizer watches its end */
-    memcpy(file, data + 1, size - 1);
-    if (data[0] & 1) {
-        mend_header(file, size - 1);
-        mend_segments(file, size - 1);
-    }
-    read_all(file, size - 1, sink);
+    uint8_t *file = sink ? fuzz_trace(data, size, &bytes) : NULL;
+    if (file)
+        read_all(file, bytes, sink);
     free(file);
     return 0;
 }

@@ -76,6 +76,58 @@ static void make_unresolved(struct trace_builder *b, const char *variant)
     build_close(b, XFT_STATE_RECORDING, 0);
 }
 
+static void break_slab(struct xft_slab *slab, unsigned how)
+{
+    switch (how) {
+    case 1:
+        slab->magic ^= 1;
+        break;
+    case 2:
+        slab->state = 9;
+        break;
+    case 3:
+        slab->committed = UINT32_MAX;
+        break;
+    case 4:
+        slab->first_seq = UINT64_MAX;
+        break;
+    case 5:
+        slab->magic = 0;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Seeds for the fuzzers: a small killed process's file, whole (0) or ill in one of 12 ways. */
+static void make_ill(struct trace_builder *b, unsigned how)
+{
+    struct xft_event events[30];
+    for (size_t i = 0; i < 30; i++)
+        events[i] = test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PINNED, 4096, i * 1000, 900);
+    build_start(b, 4715);
+    build_meta(b, "exe", "x");
+    build_call(b, CALL_MEMCPY, XFT_LEVEL_RUNTIME, "cudaMemcpy");
+    build_module(b, 0x400000, 0x500000, "/opt/sample/train");
+    build_stack(b, 1, (uint64_t[]){0x400100, 0x400200}, 2);
+    build_events(b, 0, 0, events, 20);
+    size_t events_end = b->size;
+    build_plain_segment(b, XFT_SEG_META, 0, "a\0b", how == 6 ? 3 : 4, how == 7 ? 5 : 4);
+    build_lanes(b, 1);
+    build_slab(b, 0, XFT_SLAB_ACTIVE, 0, how == 8 ? 0 : 20, events, 30);
+    build_close(b, XFT_STATE_RECORDING, 0);
+    struct xft_slab *slab = (struct xft_slab *)(b->bytes + 2 * XFT_HEADER_BYTES);
+    if (slab->magic != XFT_SLAB_MAGIC)
+        abort();
+    break_slab(slab, how);
+    struct xft_file_header *header = (struct xft_file_header *)b->bytes;
+    header->file_bytes = how == 9 ? b->size : how == 10 ? events_end : 0;
+    header->damaged_places = header->damaged_events = how == 11;
+    if (how == 12)
+        b->bytes[events_end - 9] ^= 1;
+    b->size = 2 * XFT_HEADER_BYTES + sizeof(struct xft_slab) + 30 * sizeof *events;
+}
+
 int main(int argc, char **argv)
 {
     struct trace_builder b = {0};
@@ -98,6 +150,8 @@ int main(int argc, char **argv)
         make_unresolved(&b, argument);
     else if (strcmp(what, "hostile") == 0)
         scenario_hostile(&b);
+    else if (strcmp(what, "ill") == 0)
+        make_ill(&b, (unsigned)strtoul(argument, NULL, 10));
     else if (strcmp(what, "lossy") == 0)
         make_lossy(&b, argument);
     else if (strcmp(what, "newer") == 0)

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_input.h"
 #include "scenario.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define ROUNDS 1500
 
@@ -41,7 +40,7 @@ static void rounds(const struct trace_builder *b)
     size_t size = b->size + 1;
     uint8_t *input = malloc(size);
     for (int i = 0; i < ROUNDS; i++) {
-        input[0] = (uint8_t)(i & 1 ? 1 : i % 8 == 0);
+        input[0] = (uint8_t)((i & 1 ? 1 : i % 8 == 0) | (i % 16 == 5 ? 2 : 0));
         memcpy(input + 1, b->bytes, b->size);
         mutate(input + 1, b->size);
         size_t cut = random_number() % 10 == 0 ? random_number() % size : size;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reads every input that the fuzzer of the trace reader has kept.
+# Puts every input that the fuzzers have kept through the replay of one of them.
 # usage: corpus.sh ANALYZER_REPLAY CORPUS.tar.zst
 set -euo pipefail
 replay=$1 corpus=$2
