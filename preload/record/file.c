@@ -61,15 +61,24 @@ static int descriptor(struct xfs_file *file)
 
 /* ---- creating --------------------------------------------------------------------------- */
 
-static bool make_directory(const char *path, bool must_make)
+static bool make_directory(struct xfs_file *file, const char *path, bool must_make)
 {
     struct stat found;
     if (mkdir(path, 0700) == 0)
-        return true;
+        return file->made_directory = true;
     if (errno != EEXIST || must_make || lstat(path, &found) != 0)
         return false;
     errno = ENOTDIR;
     return S_ISDIR(found.st_mode);
+}
+
+/* An empty directory would be in the way of the next run. Others of this run make it again. */
+static void remove_directory(const struct xfs_file *file, const char *directory)
+{
+    int error = errno;
+    if (file->made_directory)
+        rmdir(directory);
+    errno = error;
 }
 
 /* Another process of the same number may have recorded here: the first free name counts up. */
@@ -123,13 +132,17 @@ static bool map_header(struct xfs_file *file, const struct xft_file_header *head
 bool xfs_file_create(struct xfs_file *file, const char *directory, bool must_make,
                      struct xft_file_header *header)
 {
-    *file = (struct xfs_file){.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .end = XFT_HEADER_BYTES};
-    if (!make_directory(directory, must_make))
-        return false;
-    file->fd = create_new(file, directory, header);
     struct stat made;
-    if (file->fd < 0)
-        return false;
+    *file = (struct xfs_file){.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .end = XFT_HEADER_BYTES};
+    for (int tries = 0; file->fd < 0; tries++) { /* somebody may remove it while it is empty */
+        if (!make_directory(file, directory, must_make))
+            return false;
+        file->fd = create_new(file, directory, header);
+        if (file->fd < 0 && (errno != ENOENT || tries == 3)) {
+            remove_directory(file, directory);
+            return false;
+        }
+    }
     file->fd = move_high(file->fd);
     lock_file(file->fd);
     header->state = XFT_STATE_RECORDING;
@@ -139,11 +152,19 @@ bool xfs_file_create(struct xfs_file *file, const char *directory, bool must_mak
         file->inode = made.st_ino;
         return true;
     }
+    xfs_file_discard(file);
+    return false;
+}
+
+void xfs_file_discard(struct xfs_file *file)
+{
     int error = errno;
     close(file->fd);
+    file->fd = -1;
     unlink(file->path);
+    *strrchr(file->path, '/') = '\0';
+    remove_directory(file, file->path);
     errno = error;
-    return false;
 }
 
 /* What was written of a segment before the disk was full would only look like damage. Nothing is

@@ -29,6 +29,7 @@ struct xfs_file {
     struct xft_file_header *header; /* mapped, shared; its file_bytes follow `end` */
     struct xft_file_header made;    /* as it was when the file was created */
     char path[PATH_MAX];
+    bool made_directory;
 };
 
 /*
@@ -37,6 +38,9 @@ struct xfs_file {
  */
 bool xfs_file_create(struct xfs_file *file, const char *directory, bool must_make,
                      struct xft_file_header *header);
+
+/* Takes back what xfs_file_create() made: recording was impossible after all. Keeps errno. */
+void xfs_file_discard(struct xfs_file *file);
 
 /* Appends whole segments; bytes is a multiple of 8. */
 bool xfs_file_append(struct xfs_file *file, const void *segments, size_t bytes);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,40 +11,12 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "in_use.h"
 #include "lists.h"
 #include "rewrite.h"
 #include "segments.h"
 
 #define MOST_SYMBOL_BYTES (48u << 20)
-
-/* ---- is its process alive? -------------------------------------------------------------- */
-
-static bool is_locked(int fd)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
-}
-
-/* The lock goes when the program closes our descriptor, but the mapping stays. The process may have
- * become another program since (exec), or its number another process. */
-static bool is_mapped(pid_t pid, const char *path)
-{
-    char maps[64], *line = NULL;
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    size_t room = 0;
-    bool mapped = false;
-    if (pid <= 0 || (kill(pid, 0) != 0 && errno == ESRCH))
-        return false;
-    snprintf(maps, sizeof maps, "/proc/%d/maps", (int)pid);
-    FILE *file = fopen(maps, "re");
-    if (file == NULL)
-        return errno != ENOENT; /* alive, and not ours to look into */
-    while (!mapped && getline(&line, &room, file) > 0)
-        mapped = strstr(line, name) != NULL;
-    free(line);
-    fclose(file);
-    return mapped;
-}
 
 /* ---- what is to be done ----------------------------------------------------------------- */
 
@@ -147,7 +118,7 @@ static int finish(int fd, const unsigned char *file, size_t size, const char *pa
     }
     memcpy(&header, file, sizeof header);
     bool closed = header.state == XFT_STATE_CLOSED;
-    if (!closed && (is_locked(fd) || is_mapped(header.pid, path))) {
+    if (!closed && (xfs_is_open_for_writing(fd) || xfs_is_mapped_by(header.pid, path))) {
         snprintf(error, error_bytes, "%s: process %d is still recording", path, (int)header.pid);
         return -1;
     }

@@ -79,6 +79,8 @@ static struct xfs_recorder *start(struct xfs_life *l)
         registered = pthread_key_create(&lane_key, thread_ends) == 0;
     if (settings->enable && registered)
         recorder = xfs_recorder_create(settings);
+    else if (settings->enable)
+        xfs_log("cannot record: the program has used up its thread-specific keys");
     atomic_store(&l->current, recorder);
     atomic_store(&l->state, recorder ? STATE_ON : STATE_OFF);
     return recorder;

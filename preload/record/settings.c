@@ -36,6 +36,16 @@ static bool parse_TEXT(const char *text, const char *unused, char (*value)[XFS_T
     return true;
 }
 
+static bool parse_WORD(const char *text, const char *unused, char (*value)[XFS_WORD_BYTES])
+{
+    (void)unused;
+    size_t bytes = strlen(text) + 1;
+    if (bytes > sizeof *value)
+        return false;
+    memcpy(*value, text, bytes);
+    return true;
+}
+
 static bool parse_BYTES(const char *text, const char *unused, uint64_t *value)
 {
     (void)unused;
@@ -82,6 +92,7 @@ static bool parse_CHOICE(const char *text, const char *words, int *value)
 /* What is used when nothing is set: of a CHOICE, the first word. */
 #define DEFAULT_BOOL(text) text
 #define DEFAULT_TEXT(text) text
+#define DEFAULT_WORD(text) text
 #define DEFAULT_BYTES(text) text
 #define DEFAULT_COUNT(text) text
 #define DEFAULT_CHOICE(text) "\0" text

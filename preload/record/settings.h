@@ -12,9 +12,11 @@
 #include <stdint.h>
 
 #define XFS_TEXT_BYTES 4096
+#define XFS_WORD_BYTES 64
 
 typedef bool xfs_type_BOOL;
 typedef char xfs_type_TEXT[XFS_TEXT_BYTES];
+typedef char xfs_type_WORD[XFS_WORD_BYTES];
 typedef uint64_t xfs_type_BYTES;
 typedef uint32_t xfs_type_COUNT;
 typedef int xfs_type_CHOICE; /* index of the word in its list */

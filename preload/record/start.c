@@ -12,8 +12,11 @@
 #include <xxhash.h>
 
 #include "log.h"
+#include "notes.h"
 #include "record.h"
 #include "segments.h"
+
+#define MOST_PATH_SAID 300
 
 /* Kept over fork: a child of a process that records joins its run. */
 static char run_directory[PATH_MAX];
@@ -93,6 +96,8 @@ static void machine_id(char *text, size_t room)
 static void write_process(struct xfs_recorder *recorder)
 {
     char text[PATH_MAX];
+    if (recorder->settings->run[0]) /* first: a trace that has anything of this list has it */
+        xfs_write_meta(recorder, "run", recorder->settings->run);
     xfs_write_meta(recorder, "xferscope.version", XFERSCOPE_VERSION);
     ssize_t n = readlink("/proc/self/exe", text, sizeof text - 1);
     text[n > 0 ? n : 0] = '\0';
@@ -182,34 +187,45 @@ static bool create_file(struct xfs_recorder *recorder)
         .start_real_ns = clock_ns(CLOCK_REALTIME),
     };
     if (!choose_directory(recorder->settings, &must_make) ||
-        !xfs_file_create(&recorder->file, run_directory, must_make, &header)) {
-        xfs_log("cannot record in %s: %s", run_directory[0] ? run_directory : "this directory",
-                strerrordesc_np(errno));
+        !xfs_file_create(&recorder->file, run_directory, must_make, &header))
         return false;
-    }
     atomic_store(&recorder->header, recorder->file.header);
     xfs_verbose("recording in %s", recorder->file.path);
     return true;
 }
 
+/* The end of a long path says which, and leaves room for the reason. */
+static struct xfs_recorder *cannot_record(void)
+{
+    static char line[XFS_NOTES_WHY_BYTES];
+    const char *reason = strerrordesc_np(errno);
+    size_t bytes = strlen(run_directory), cut = bytes > MOST_PATH_SAID ? bytes - MOST_PATH_SAID : 0;
+    snprintf(line, sizeof line, "cannot record in %s%s: %s", cut ? "..." : "",
+             bytes ? run_directory + cut : "this directory", reason ? reason : "unknown error");
+    xfs_log("%s", line);
+    xfs_notes_refused(line);
+    return NULL;
+}
+
 struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings)
 {
+    xfs_notes_open(settings->run);
     struct xfs_recorder *recorder =
         mmap(NULL, sizeof *recorder, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (recorder == MAP_FAILED)
-        return NULL;
+        return cannot_record();
     recorder->settings = settings;
     recorder->pid = getpid();
     init_locks(recorder);
     xfs_numbers_init(&recorder->names, XFS_NAME_SLOTS);
     if (!create_file(recorder))
-        return NULL;
+        return cannot_record();
     if (!make_packer(recorder, NULL) || !write_calls(recorder) || !xfs_lanes_init(recorder)) {
-        xfs_log("cannot record in %s: %s", run_directory, strerrordesc_np(errno));
-        unlink(recorder->file.path);
-        return NULL;
+        xfs_file_discard(&recorder->file);
+        return cannot_record();
     }
     write_process(recorder);
+    xfs_notes_begun(run_directory);
     return recorder;
 }
 

@@ -12,7 +12,7 @@
 #include "common/text.h"
 #include "child.h"
 #include "commands.h"
-#include "rundir.h"
+#include "record_end.h"
 
 enum { EXIT_OWN_ERROR = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 enum { MAX_STACK_DEPTH = 64 };
@@ -198,6 +198,18 @@ static int find_library(char *path, size_t bytes)
     return 0;
 }
 
+/* PROGRAM-PID, of a long name the beginning: as the recorder does it, but in whole characters. */
+static int default_name(const char *program, char *name, size_t bytes)
+{
+    enum { MOST = 200 };
+    const char *slash = strrchr(program, '/'), *base = slash ? slash + 1 : program;
+    int length = (int)strnlen(base, MOST);
+
+    while (length > 0 && base[length] && ((unsigned char)base[length] & 0xc0) == 0x80)
+        length--;
+    return snprintf(name, bytes, "%.*s-%ld", length, base, (long)getpid());
+}
+
 /* The run directory, absolute (the program may change its working directory), ending in .xft. */
 static int name_output(const struct record_options *options, char *path, size_t bytes)
 {
@@ -208,10 +220,7 @@ static int name_output(const struct record_options *options, char *path, size_t 
     if (options->output) {
         n = snprintf(name, sizeof name, "%s", options->output);
     } else {
-        const char *slash = strrchr(options->program[0], '/');
-
-        n = snprintf(name, sizeof name, "%s-%ld", slash ? slash + 1 : options->program[0],
-                     (long)getpid());
+        n = default_name(options->program[0], name, sizeof name);
     }
     if (n < 0 || (size_t)n >= sizeof name)
         return own_error("the name of the run is too long");
@@ -227,7 +236,7 @@ static int name_output(const struct record_options *options, char *path, size_t 
 }
 
 static int run_program(const struct record_options *options, const char *library,
-                       const char *output, struct child_result *result)
+                       const char *output, const char *run, struct child_result *result)
 {
     enum { MOST = 16 };
     struct child_setting settings[MOST];
@@ -240,6 +249,7 @@ static int run_program(const struct record_options *options, const char *library
         return own_error("out of memory");
     settings[count++] = (struct child_setting){"LD_PRELOAD", preload};
     settings[count++] = (struct child_setting){"XFERSCOPE_OUTPUT", output};
+    settings[count++] = (struct child_setting){"XFERSCOPE_RUN", run};
     settings[count++] = (struct child_setting){"XFERSCOPE_SYMBOLS", "0"};
     if (!nvtx || !*nvtx) /* else another tool's, which stays */
         settings[count++] = (struct child_setting){"NVTX_INJECTION64_PATH", library};
@@ -266,65 +276,13 @@ static int run_program(const struct record_options *options, const char *library
     return 0;
 }
 
-static void say_nothing_recorded(const char *program)
-{
-    const char *enable = getenv("XFERSCOPE_ENABLE");
-
-    if (enable && strcmp(enable, "0") == 0) {
-        fputs("xferscope: nothing was recorded: XFERSCOPE_ENABLE=0 is set\n", stderr);
-        return;
-    }
-    xfc_print(
-        stderr,
-        "xferscope: no CUDA call was seen, no trace was written. A program that does use CUDA\n"
-        "xferscope: escapes when it is static, setuid, or started in another container or on\n"
-        "xferscope: another machine by '%s'; `xferscope doctor` checks this machine\n",
-        program);
-}
-
-/* The path as the user would type it. */
-static const char *short_path(const char *path)
-{
-    char folder[PATH_MAX];
-    size_t length;
-
-    if (!getcwd(folder, sizeof folder))
-        return path;
-    length = strlen(folder);
-    if (strncmp(path, folder, length) == 0 && path[length] == '/' && path[length + 1])
-        return path + length + 1;
-    return path;
-}
-
-static void say_what_was_recorded(const struct record_options *options, const char *output)
-{
-    struct rundir_totals totals;
-    const char *name = short_path(output);
-
-    rundir_complete(output, &totals);
-    if (totals.failed)
-        xfc_print(stderr, "xferscope: %zu of the traces could not be completed: %s\n",
-                  totals.failed, totals.error);
-    if (totals.running && !options->quiet)
-        xfc_print(stderr, "xferscope: %zu of the processes still run and go on recording\n",
-                  totals.running);
-    if (totals.lost)
-        xfc_print(stderr, "xferscope: %llu events were lost, the report will say so\n",
-                  (unsigned long long)totals.lost);
-    if (totals.processes == 0 && totals.failed == 0)
-        say_nothing_recorded(options->program[0]);
-    else if (!options->quiet)
-        xfc_print(stderr,
-                  "xferscope: %zu process%s, %llu events in %s; next: xferscope analyze %s\n",
-                  totals.processes, totals.processes == 1 ? "" : "es",
-                  (unsigned long long)totals.events, name, name);
-}
-
 int xferscope_record(int argc, char **argv)
 {
     struct record_options options = {0};
     struct child_result result = {0};
-    char library[PATH_MAX], output[PATH_MAX], error[PATH_MAX + 128];
+    struct rundir dir;
+    struct run_notes notes;
+    char library[PATH_MAX], output[PATH_MAX], error[2 * PATH_MAX];
     int status = parse_options(argc, argv, &options);
 
     if (status < 0) {
@@ -337,12 +295,15 @@ int xferscope_record(int argc, char **argv)
         status = name_output(&options, output, sizeof output);
     if (status != 0)
         return status;
-    if (rundir_prepare(output, options.force, error, sizeof error) != 0)
+    if (rundir_claim(&dir, output, options.force, error, sizeof error) != 0)
         return own_error("%s", error);
+    run_notes_open(&notes, output);
     fflush(NULL);
-    status = run_program(&options, library, output, &result);
-    if (status != 0)
+    status = run_program(&options, library, output, notes.run, &result);
+    if (status != 0) {
+        record_undo(&dir);
         return status;
-    say_what_was_recorded(&options, output);
+    }
+    record_end(&dir, &notes, options.program[0], options.quiet);
     return child_reproduce(result.wait_status);
 }

@@ -1,102 +1,192 @@
 #include "rundir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyzer/read/read.h"
 #include "preload/record/symbols.h"
+#include "run_look.h"
+#include "run_place.h"
 
-/* What a recorder leaves in its directory: finished files, and one being rewritten. */
-static bool is_ours(const char *name)
+#define ASIDE ".replaced"
+/* PID-STARTNS.trace.tmp behind the directory's path. */
+#define MOST_FILE_BYTES sizeof "/2147483647-18446744073709551615.trace.tmp"
+
+/* ---- claiming --------------------------------------------------------------------------- */
+
+static int set_paths(struct rundir *dir, const char *path, char *error, size_t error_bytes)
 {
-    const char *dot = strchr(name, '.');
+    size_t bytes = strlen(path);
+    const char *slash = strrchr(path, '/');
 
-    return dot && (strcmp(dot, ".trace") == 0 || strcmp(dot, ".trace.tmp") == 0);
-}
-
-/* The next entry of a directory but . and .., or NULL. */
-static const char *next_entry(DIR *dir)
-{
-    struct dirent *entry;
-
-    do
-        entry = readdir(dir);
-    while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
-    return entry ? entry->d_name : NULL;
-}
-
-/* Only a directory with nothing but traces in it is a run, and may be removed. */
-static int remove_run(const char *path, char *error, size_t error_bytes)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    const char *name;
-    int result = -1;
-
-    if (!dir) {
-        snprintf(error, error_bytes, "%s is no run directory: %s", path, strerror(errno));
-        if (fd >= 0)
-            close(fd);
+    if (bytes + MOST_FILE_BYTES > sizeof dir->path) {
+        snprintf(error, error_bytes, "the path of the run is too long: at most %zu bytes",
+                 sizeof dir->path - MOST_FILE_BYTES);
         return -1;
     }
-    while ((name = next_entry(dir)) && is_ours(name))
-        ;
-    if (name) {
-        snprintf(error, error_bytes, "%s holds %s, which is no trace: not replaced", path, name);
-        closedir(dir);
+    if (strlen(slash + 1) + strlen(ASIDE) > NAME_MAX) {
+        snprintf(error, error_bytes, "the name of the run is too long: at most %zu bytes with .xft",
+                 NAME_MAX - strlen(ASIDE));
         return -1;
     }
-    rewinddir(dir);
-    while ((name = next_entry(dir)))
-        unlinkat(fd, name, 0);
-    result = rmdir(path);
-    if (result != 0)
-        snprintf(error, error_bytes, "cannot remove %s: %s", path, strerror(errno));
-    closedir(dir);
-    return result;
+    memcpy(dir->path, path, bytes + 1);
+    snprintf(dir->path_aside, sizeof dir->path_aside, "%s" ASIDE, dir->path);
+    dir->name = dir->path + (slash + 1 - path);
+    dir->aside = dir->path_aside + (slash + 1 - path);
+    return 0;
 }
 
-static int check_parent(const char *path, char *error, size_t error_bytes)
+static int open_folder(struct rundir *dir, char *error, size_t error_bytes)
 {
-    char *parent = strdup(path);
-    char *slash = parent ? strrchr(parent, '/') : NULL;
-    const char *folder = ".";
-    int result;
+    char folder[PATH_MAX];
+    size_t bytes = (size_t)(dir->name - dir->path);
 
-    if (slash == parent && slash)
-        folder = "/";
-    else if (slash) {
-        *slash = '\0';
-        folder = parent;
-    }
-    result = access(folder, W_OK | X_OK);
-    if (result != 0)
-        snprintf(error, error_bytes, "cannot write to %s: %s", folder, strerror(errno));
-    free(parent);
-    return result;
+    memcpy(folder, dir->path, bytes);
+    folder[bytes] = '\0';
+    dir->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir->folder < 0 && errno == EACCES)
+        dir->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir->folder >= 0)
+        return 0;
+    if (bytes > 1)
+        folder[bytes - 1] = '\0';
+    snprintf(error, error_bytes, "cannot write to %s: %s", folder, strerror(errno));
+    return -1;
 }
 
-int rundir_prepare(const char *path, bool replace, char *error, size_t error_bytes)
+static int lock(const struct rundir *dir, bool replace, char *error, size_t error_bytes)
+{
+    switch (run_place_lock(dir->folder, dir->name)) {
+    case RUN_LOCKED:
+        return 0;
+    case RUN_LOCKED_BY_OTHER:
+        snprintf(error, error_bytes, "another xferscope record is recording in %s", dir->path);
+        return -1;
+    default:
+        if (!replace)
+            return 0; /* then nothing can be lost */
+        snprintf(error, error_bytes, "cannot tell whether %s is being recorded: not replaced",
+                 dir->path);
+        return -1;
+    }
+}
+
+static bool is_there(const struct rundir *dir, const char *name)
 {
     struct stat info;
 
-    if (lstat(path, &info) == 0) {
-        if (!replace) {
-            snprintf(error, error_bytes, "%s exists; --force replaces it, -o names another", path);
-            return -1;
-        }
-        if (remove_run(path, error, error_bytes) != 0)
-            return -1;
-    }
-    return check_parent(path, error, error_bytes);
+    return fstatat(dir->folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
+
+/*
+ * What a record that was killed left: the earlier run beside its place, or the empty directory of
+ * its trial. The run gets its name back, unless the new one has begun: then it has been replaced.
+ */
+static int recover(struct rundir *dir, bool replace, bool *put_back, char *error,
+                   size_t error_bytes)
+{
+    struct run_look aside, new;
+    bool begun;
+
+    if (!is_there(dir, dir->aside) || unlinkat(dir->folder, dir->aside, AT_REMOVEDIR) == 0)
+        return 0;
+    if (run_look(dir->folder, dir->aside, dir->path_aside, &aside, error, error_bytes) != 0)
+        return -1;
+    run_look_free(&aside);
+    /* A directory that is not empty, or no directory, stays. */
+    if (renameat(dir->folder, dir->aside, dir->folder, dir->name) == 0) {
+        *put_back = true;
+        return 0;
+    }
+    if (!replace)
+        return 0; /* what is there will be in the way */
+    if (run_look(dir->folder, dir->name, dir->path, &new, error, error_bytes) != 0)
+        return -1;
+    begun = new.traces > 0;
+    run_look_free(&new);
+    if (begun)
+        return run_remove(dir->folder, dir->aside, dir->path_aside, error, error_bytes);
+    snprintf(error, error_bytes, "%s holds an earlier run and is in the way", dir->path_aside);
+    return -1;
+}
+
+static int try_place(const struct rundir *dir, char *error, size_t error_bytes)
+{
+    if (run_place_try(dir->folder, dir->aside) == 0)
+        return 0;
+    snprintf(error, error_bytes, "cannot record in %s: %s", dir->path, strerror(errno));
+    return -1;
+}
+
+/* Whoever uses the path from here on meets nothing; what came in since the first look is kept. */
+static int set_aside(struct rundir *dir, const struct run_look *before, char *error,
+                     size_t error_bytes)
+{
+    struct run_look after;
+    bool same = false;
+
+    if (renameat(dir->folder, dir->name, dir->folder, dir->aside) != 0) {
+        snprintf(error, error_bytes, "cannot rename %s: %s", dir->path, strerror(errno));
+        return -1;
+    }
+    if (run_look(dir->folder, dir->aside, dir->path, &after, error, error_bytes) == 0) {
+        same = run_look_same(before, &after);
+        run_look_free(&after);
+        if (!same)
+            snprintf(error, error_bytes, "%s is being changed: not replaced", dir->path);
+    }
+    dir->earlier_waits = same;
+    if (!same && renameat(dir->folder, dir->aside, dir->folder, dir->name) != 0)
+        snprintf(error, error_bytes, "%s was changed by others and is now %s", dir->path,
+                 dir->path_aside);
+    return same ? 0 : -1;
+}
+
+static int claim(struct rundir *dir, bool replace, char *error, size_t error_bytes)
+{
+    struct run_look earlier;
+    bool put_back = false;
+    int result;
+
+    if (lock(dir, replace, error, error_bytes) != 0 ||
+        recover(dir, replace, &put_back, error, error_bytes) != 0)
+        return -1;
+    if (!is_there(dir, dir->name))
+        return try_place(dir, error, error_bytes);
+    if (!replace) {
+        snprintf(error, error_bytes, "%s exists%s; --force replaces it, -o names another",
+                 dir->path, put_back ? " (again: a record that was to replace it was killed)" : "");
+        return -1;
+    }
+    if (run_look(dir->folder, dir->name, dir->path, &earlier, error, error_bytes) != 0)
+        return -1;
+    result = try_place(dir, error, error_bytes);
+    if (result == 0)
+        result = set_aside(dir, &earlier, error, error_bytes);
+    run_look_free(&earlier);
+    return result;
+}
+
+int rundir_claim(struct rundir *dir, const char *path, bool replace, char *error,
+                 size_t error_bytes)
+{
+    memset(dir, 0, sizeof *dir);
+    dir->folder = -1;
+    if (set_paths(dir, path, error, error_bytes) != 0 || open_folder(dir, error, error_bytes) != 0)
+        return -1;
+    if (claim(dir, replace, error, error_bytes) == 0)
+        return 0;
+    close(dir->folder);
+    dir->folder = -1;
+    return -1;
+}
+
+/* ---- completing ------------------------------------------------------------------------- */
 
 static void count_batch(void *context, const struct xfa_batch *batch)
 {
@@ -116,15 +206,29 @@ static bool still_recording(const struct xfa_trace *trace)
            (kill(trace->header.pid, 0) == 0 || errno == EPERM);
 }
 
-/* `known`: what the run's files have in common. */
-static void complete_file(const char *file, struct xfs_known *known, struct rundir_totals *totals)
+/* A trace without all that it begins with (the disk was full) may be anybody's: count it. */
+static bool is_of_run(const struct xfa_trace *trace, const char *run)
 {
-    char why_not[512], error[512];
+    const char *its = xfa_trace_meta(trace, "run");
+
+    return its ? strcmp(its, run) == 0 : xfa_trace_meta(trace, "xferscope.version") == NULL;
+}
+
+/* `known`: what the run's files have in common. */
+static void complete_file(const char *file, const char *run, struct xfs_known *known,
+                          struct rundir_totals *totals)
+{
+    char why_not[2 * PATH_MAX], error[2 * PATH_MAX];
     int status = xfs_finish_file_known(file, known, why_not, sizeof why_not);
     struct xfa_trace *trace = xfa_trace_open(file, error, sizeof error);
 
     if (!trace) {
         note_failure(totals, error);
+        return;
+    }
+    if (!is_of_run(trace, run)) {
+        totals->strangers++;
+        xfa_trace_close(trace);
         return;
     }
     if (status != 0 && still_recording(trace))
@@ -137,20 +241,51 @@ static void complete_file(const char *file, struct xfs_known *known, struct rund
     xfa_trace_close(trace);
 }
 
-void rundir_complete(const char *path, struct rundir_totals *totals)
+void rundir_complete(const struct rundir *dir, const char *run, struct rundir_totals *totals)
 {
-    char error[512];
+    char error[2 * PATH_MAX] = "";
     size_t count = 0;
     char **files;
     struct stat info;
 
     memset(totals, 0, sizeof *totals);
-    if (lstat(path, &info) != 0)
-        return; /* the program never called CUDA */
-    files = xfa_run_files(path, &count, error, sizeof error);
+    if (lstat(dir->path, &info) != 0)
+        return; /* the program never called CUDA, or it has been deleted */
+    if (!S_ISDIR(info.st_mode)) {
+        snprintf(error, sizeof error, "%s is no directory any more", dir->path);
+        note_failure(totals, error);
+        return;
+    }
+    files = xfa_run_files(dir->path, &count, error, sizeof error);
     struct xfs_known *known = xfs_known_new();
     for (size_t i = 0; i < count; i++)
-        complete_file(files[i], known, totals);
+        complete_file(files[i], run, known, totals);
     xfs_known_free(known);
     xfa_run_files_free(files, count);
+}
+
+/* ---- the end of the claim --------------------------------------------------------------- */
+
+static int settle(struct rundir *dir, bool recorded, char *error, size_t error_bytes)
+{
+    if (recorded && run_remove(dir->folder, dir->aside, dir->path_aside, error, error_bytes) != 0)
+        return -1;
+    /* Over an empty directory, if a process got no further; nothing else gives way. */
+    if (recorded || renameat(dir->folder, dir->aside, dir->folder, dir->name) == 0)
+        return 0;
+    snprintf(error, error_bytes, "the earlier run is now %s: cannot rename it: %s", dir->path_aside,
+             strerror(errno));
+    return -1;
+}
+
+int rundir_settle(struct rundir *dir, bool recorded, char *error, size_t error_bytes)
+{
+    int result = 0;
+
+    if (dir->earlier_waits)
+        result = settle(dir, recorded, error, error_bytes);
+    dir->earlier_waits = false;
+    close(dir->folder);
+    dir->folder = -1;
+    return result;
 }

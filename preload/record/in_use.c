@@ -1,0 +1,62 @@
+#define _GNU_SOURCE
+#include "in_use.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static bool is_locked(int fd)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
+/* A lease for reading is granted only while nobody has the file open for writing, and a mapping
+ * keeps it open. It is given back at once; who opens the file in between makes the kernel send
+ * SIGIO. */
+static bool lease_is_refused(int fd)
+{
+    sigset_t io, before, pending;
+    sigemptyset(&io);
+    sigaddset(&io, SIGIO);
+    sigemptyset(&pending);
+    sigpending(&pending);
+    sigprocmask(SIG_BLOCK, &io, &before);
+    int status = fcntl(fd, F_SETLEASE, F_RDLCK), error = errno;
+    if (status == 0) {
+        fcntl(fd, F_SETLEASE, F_UNLCK);
+        if (!sigismember(&pending, SIGIO))
+            sigtimedwait(&io, NULL, &(struct timespec){0, 0});
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return status != 0 && error == EAGAIN; /* anything else: cannot tell */
+}
+
+bool xfs_is_open_for_writing(int fd)
+{
+    return is_locked(fd) || lease_is_refused(fd);
+}
+
+/* The process may have become another program since (exec), or its number another process. */
+bool xfs_is_mapped_by(pid_t pid, const char *path)
+{
+    char maps[64], *line = NULL;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t room = 0;
+    bool mapped = false;
+    if (pid <= 0 || (kill(pid, 0) != 0 && errno == ESRCH))
+        return false;
+    snprintf(maps, sizeof maps, "/proc/%d/maps", (int)pid);
+    FILE *file = fopen(maps, "re");
+    if (file == NULL)
+        return errno != ENOENT; /* alive, and not ours to look into */
+    while (!mapped && getline(&line, &room, file) > 0)
+        mapped = strstr(line, name) != NULL;
+    free(line);
+    fclose(file);
+    return mapped;
+}

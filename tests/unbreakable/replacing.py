@@ -1,0 +1,116 @@
+"""What the tests of run directories share."""
+import os
+import subprocess
+from pathlib import Path
+
+from illness import ILL
+from lab import Bench, XFERSCOPE, environment, record
+
+STEPS = ILL / "steps"
+MEDDLE = ILL / "meddle" / "meddle.so"
+OWN_ERROR = 125
+COPY = (STEPS, "copy")
+
+
+def contents(folder):
+    """Every path below a folder, with what it is and holds."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            found[name] = ("link", os.readlink(path))
+        elif path.is_file():
+            found[name] = ("file", path.read_bytes())
+        else:
+            found[name] = ("directory" if path.is_dir() else "special",)
+    return found
+
+
+def children(pid):
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def wait_gone(pid):
+    """Until a process that is nobody's child here has ended."""
+    while True:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                return
+        except OSError:
+            return
+
+
+class Replacing(Bench):
+    def setUp(self):
+        super().setUp()
+        self.output = self.folder / "run.xft"
+        self.aside = self.folder / "run.xft.replaced"
+
+    def runs(self):
+        return sorted(path.name for path in self.folder.glob("*.xft*"))
+
+    def earlier_run(self):
+        result = record(*COPY, cwd=self.folder, options=["-q", "-o", "run"])
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        (trace,) = self.output.iterdir()
+        return trace
+
+    def record(self, *program, force=True, **settings):
+        """record -o run, with --force; the settings are those of meddle.c."""
+        env = environment(**settings)
+        if settings:
+            env["LD_PRELOAD"] = ":".join(filter(None, [env.get("LD_PRELOAD", ""), str(MEDDLE)]))
+        options = ["--force"] if force else []
+        return record(*(program or COPY), cwd=self.folder, env=env, options=[*options, "-o", "run"])
+
+    def refused(self, why, force=True, added=(), **settings):
+        """One line, the program did not run, and nothing has gone or changed."""
+        before = contents(self.folder)
+        result = self.record("/bin/sh", "-c", "echo ran", force=force, **settings)
+        self.assertEqual((result.returncode, result.stdout), (OWN_ERROR, b""), result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertIn(why, result.stderr.decode())
+        after = contents(self.folder)
+        self.assertEqual(sorted(set(after) - set(before)), sorted(added))
+        self.assertEqual({name: after.get(name) for name in before}, before)
+
+    def replaced(self, old, *program, **settings):
+        """The new run, and nothing of the old one."""
+        result = self.record(*program, **settings)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(b"1 process, ", result.stderr)
+        self.assertEqual(self.runs(), ["run.xft"])
+        (trace,) = self.output.iterdir()
+        self.assertNotEqual(trace.name, old)
+        return result
+
+    def start(self, *steps, options=("--force", "-o", "run"), program=(STEPS,)):
+        """A record whose program does these steps (steps.c), up to where it has made `begun`."""
+        (self.folder / "begun").unlink(missing_ok=True)
+        process = subprocess.Popen(
+            [XFERSCOPE, "record", *options, *program, *steps], cwd=self.folder, env=environment(),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+        )
+        self.wait_for("begun", process)
+        return process
+
+    def wait_for(self, name, process):
+        while not (self.folder / name).exists():
+            if process.poll() is not None:
+                self.assertTrue((self.folder / name).exists(), process.communicate())
+
+    def end(self, process, name="go"):
+        """Lets a program that waits for a file go on; what record said."""
+        (self.folder / name).touch()
+        output, said = process.communicate()
+        self.assertEqual((process.returncode, output), (0, b""), said)
+        return said.decode()
+
+    def kill_record(self, process):
+        """SIGKILL for record alone; the program goes on."""
+        (program,) = children(process.pid)
+        process.kill()
+        process.wait()
+        process.stdout.close() # the program has these too
+        process.stderr.close()
+        return program

@@ -1,0 +1,272 @@
+"""The run directory: one record at a time, a place that can take it, and the truth at the end."""
+import os
+import resource
+import shutil
+import subprocess
+import unittest
+
+from illness import LIBRARY
+from lab import Bench, XFERSCOPE, environment, own_lines, record, report, run, sanitizer_runtime
+from replacing import COPY, OWN_ERROR, Replacing, STEPS, contents
+
+SAYS_SO = ("/bin/sh", "-c", "echo ran")
+
+
+def may_mount():
+    tools = shutil.which("unshare") and shutil.which("mount")
+    return bool(tools) and run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/tmp"]).returncode == 0
+
+
+class TwoAtOnce(Replacing):
+    def test_many_at_the_same_moment(self):
+        """One runs its program; the others say one line each, and leave nothing behind."""
+        for options in ((), ("--force",)):
+            command = [XFERSCOPE, "record", *options, "-o", "run", STEPS, "say", "ran", "wait", "go", "copy"]
+            processes = [
+                subprocess.Popen(command, cwd=self.folder, env=environment(), stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                for _ in range(8)
+            ]
+            losers = []
+            while len(losers) < 7:
+                self.assertLess(len([p for p in processes if p.poll() is None]), 9)
+                losers = [p for p in processes if p.poll() is not None]
+            self.assertEqual(list(self.folder.iterdir()), [])
+            (self.folder / "go").touch()
+            ended = [(process, *process.communicate()) for process in processes]
+            for process, output, said in ended:
+                if process in losers:
+                    self.assertEqual((process.returncode, output), (OWN_ERROR, b""))
+                    self.assertEqual(len(said.splitlines()), 1, said)
+                    self.assertIn(b"another xferscope record", said)
+                else:
+                    self.assertEqual((process.returncode, output), (0, b"ran\n"))
+                    self.assertIn(b"1 process, ", said)
+            shutil.rmtree(self.output)
+            (self.folder / "go").unlink()
+
+    def test_neighbours(self):
+        """Other names in the same folder, the same name in another."""
+        process = self.start("touch", "begun", "wait", "go")
+        (self.folder / "below").mkdir()
+        for name in ("run2", "below/run", "run.xft.xft"):
+            self.assertEqual(record(*COPY, cwd=self.folder, options=["-o", name]).returncode, 0)
+        self.end(process)
+
+    def test_by_another_path(self):
+        process = self.start("touch", "begun", "wait", "go", "copy")
+        (self.folder / "link").symlink_to(".")
+        result = record(*SAYS_SO, cwd=self.folder, options=["-o", "link/run.xft/"])
+        self.assertEqual((result.returncode, result.stdout), (OWN_ERROR, b""))
+        self.assertIn(b"another xferscope record", result.stderr)
+        self.end(process)
+
+    def test_the_lock_goes_with_its_holder(self):
+        """Not with the program, which knows nothing of it."""
+        process = self.start("touch", "begun", "wait", "go", options=["-o", "run"])
+        self.kill_record(process)
+        result = record(*COPY, cwd=self.folder, options=["-o", "run"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        (self.folder / "go").touch()
+
+    def test_traces_of_others_are_not_counted(self):
+        """A process that has come by the same directory in another way."""
+        process = self.start("touch", "begun", "wait", "go", "copy", options=["-o", "run"])
+        env = environment(XFERSCOPE_OUTPUT=str(self.output))
+        env["LD_PRELOAD"] = ":".join(filter(None, [str(LIBRARY), env.get("LD_PRELOAD", "")]))
+        for _ in range(3):
+            self.assertEqual(run(COPY, cwd=self.folder, env=env).returncode, 0)
+        said = self.end(process)
+        self.assertIn("3 of the traces in run.xft are of other runs, and not counted", said)
+        self.assertIn("1 process, ", said)
+        self.assertEqual(len(report(self.output)["run"]["processes"]), 4)
+
+    def test_late_process_of_a_killed_record(self):
+        """It was started by a record that is gone, and its first CUDA call comes in the next one."""
+        process = self.start("touch", "begun", "wait", "late", "copy", "touch", "done", options=["-o", "run"])
+        self.kill_record(process)
+        second = self.start("touch", "begun", "wait", "go", "copy", options=["-o", "run"])
+        (self.folder / "late").touch()
+        self.wait_for("done", second)
+        said = self.end(second)
+        self.assertIn("1 of the traces in run.xft are of other runs", said)
+        self.assertIn("1 process, ", said)
+
+
+class Truth(Replacing):
+    """Why nothing, or not all, is there."""
+
+    def said(self, script, status=0):
+        result = self.record("/bin/sh", "-c", script, force=False)
+        self.assertEqual(result.returncode, status, result.stderr)
+        return own_lines(result.stderr)
+
+    def test_no_cuda(self):
+        self.assertIn("no CUDA call was seen", self.said("true")[0])
+
+    def test_cannot_record(self):
+        lines = self.said(f"ulimit -f 0; exec {STEPS} copy")
+        self.assertEqual(len(lines), 2, lines)
+        self.assertRegex(lines[0], "^xferscope: cannot record in .*run.xft: File too large$")
+        self.assertRegex(lines[1], r"^xferscope: nothing was recorded: cannot record in .*\(1 process\)$")
+        self.assertEqual(self.runs(), [], "an empty directory would be in the way")
+
+    def test_folder_gone_before_the_first_call(self):
+        (self.folder / "below").mkdir()
+        result = record("/bin/sh", "-c", f"rm -r below; {STEPS} copy; {STEPS} copy", cwd=self.folder,
+                        options=["-o", "below/run"])
+        lines = own_lines(result.stderr)
+        self.assertEqual(len(lines), 3, lines)
+        self.assertRegex(lines[2], r"nothing was recorded: .*No such file or directory \(2 processes\)$")
+
+    def test_something_in_the_way(self):
+        lines = self.said(f"touch run.xft; {STEPS} copy")
+        self.assertIn("Not a directory", lines[0])
+        self.assertNotIn("no CUDA call", " ".join(lines))
+
+    def test_some_could_not(self):
+        lines = self.said(f"{STEPS} copy; ulimit -f 0; exec {STEPS} copy")
+        self.assertRegex(lines[1], "1 process could not be recorded: cannot record in .*File too large")
+        self.assertRegex(lines[2], "1 process, .* events in run.xft")
+
+    def test_deleted(self):
+        for what in ("rm -r run.xft", "mv run.xft elsewhere", "rm run.xft/*"):
+            lines = self.said(f"{STEPS} copy; {STEPS} copy; {what}")
+            self.assertIn("nothing is left of the 2 processes", lines[0])
+            self.assertNotIn("no CUDA call", " ".join(lines))
+            shutil.rmtree(self.output, ignore_errors=True)
+
+    def test_deleted_while_recording(self):
+        process = self.start("copy", "touch", "begun", "wait", "go", "copy", options=["-o", "run"])
+        shutil.rmtree(self.output)
+        said = self.end(process)
+        self.assertIn("nothing is left of the 1 process", said)
+        self.assertNotIn("no CUDA call", said)
+        self.assertEqual(self.runs(), [])
+
+    def test_some_deleted(self):
+        lines = self.said(f"{STEPS} copy; rm run.xft/*; {STEPS} copy")
+        self.assertIn("1 of the traces are missing in run.xft", lines[0])
+        self.assertRegex(lines[1], "1 process, .* events in run.xft")
+
+    def test_recorded_elsewhere(self):
+        """By a program that has settings of its own: nobody has deleted that."""
+        lines = self.said(f"XFERSCOPE_OUTPUT=$PWD/mine.xft {STEPS} copy")
+        self.assertNotIn("deleted", " ".join(lines))
+        self.assertEqual(len(self.traces("mine.xft")), 1)
+
+    def test_long_path_leaves_room_for_the_reason(self):
+        deep = self.folder.joinpath(*["d" * 200] * 4)
+        deep.mkdir(parents=True)
+        result = record("/bin/sh", "-c", f"rm -r {deep}; {STEPS} copy", cwd=self.folder, options=["-o", deep / "run"])
+        self.assertRegex(own_lines(result.stderr)[0], r"cannot record in \.\.\..*: No such file or directory$")
+
+
+class Place(Bench):
+    """What is known before the program starts is said before it starts."""
+
+    def refused(self, *options, why, command=SAYS_SO, before=(), **more):
+        there = contents(self.folder)
+        result = run([*before, XFERSCOPE, "record", *options, *command], cwd=self.folder, **more)
+        self.assertEqual((result.returncode, result.stdout), (OWN_ERROR, b""), result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertRegex(result.stderr.decode(), why)
+        self.assertEqual(contents(self.folder), there)
+
+    def recorded(self, *options, command=COPY):
+        result = record(*command, cwd=self.folder, options=options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(b"1 process, ", result.stderr)
+        (output,) = self.folder.glob("*.xft")
+        return output
+
+    def test_long_names(self):
+        for length in (247, 251, 252, 255, 256, 300, 4000, 5000):
+            self.refused("-o", "x" * length, why="too long")
+            self.refused("--force", "-o", "x" * (length - 4) + ".xft", why="too long")
+        output = self.recorded("-o", "x" * 242)
+        self.assertEqual(len(output.name), 246)
+        self.recorded("--force", "-o", "x" * 242)
+
+    def test_long_paths(self):
+        """A trace's name comes behind."""
+        folder = self.folder
+        while len(str(folder)) < 3800:
+            folder = folder / ("d" * 200)
+        try:
+            folder.mkdir(parents=True)
+        except OSError as error:
+            self.skipTest(f"no such long path here: {error}")
+        most = 4095 - len("/2147483647-18446744073709551615.trace.tmp")
+        length = most - len(str(folder)) - 1 - 4
+        self.refused("-o", folder / ("x" * (length + 1)), why="path of the run is too long")
+        result = record(*COPY, cwd=self.folder, options=["-o", folder / ("x" * length)])
+        self.assertIn(b"1 process, ", result.stderr)
+
+    def test_default_name_of_a_long_name(self):
+        for name in ("p" * 255, "\u00e4" * 127):
+            program = self.folder / name
+            program.symlink_to(STEPS)
+            output = self.recorded(command=(f"./{name}", "copy"))
+            self.assertRegex(output.name, rf"^{name[0]}+-\d+\.xft$")
+            self.assertLessEqual(len(os.fsencode(output.name)), 220)
+            shutil.rmtree(output)
+
+    def test_no_folder(self):
+        (self.folder / "file").touch()
+        self.refused("-o", "missing/run", why="missing: No such file or directory")
+        self.refused("-o", "file/run", why="file: Not a directory")
+
+    def test_something_there(self):
+        for make in (lambda path: path.mkdir(), lambda path: path.touch(), lambda path: path.symlink_to("none")):
+            path = self.folder / "run.xft"
+            make(path)
+            self.refused("-o", "run", why="exists; --force")
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def test_file_size_limit(self):
+        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))}
+        self.refused("-o", "run", why="File too large", **limit)
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
+    def test_folder_that_may_not_be_written(self):
+        below = self.folder / "below"
+        below.mkdir()
+        below.chmod(0o500)
+        self.addCleanup(below.chmod, 0o700)
+        self.refused("-o", "below/run", why="Permission denied")
+
+    @unittest.skipUnless(may_mount(), "not allowed to mount")
+    def test_disks(self):
+        """Full, without a name to spare, read-only; with an earlier run there, it stays."""
+        below = self.folder / "below"
+        below.mkdir()
+        kept = self.folder / "kept"
+        for options, fill, why in (
+            ("size=1m", "true", "No space left on device"),
+            ("size=8m", "head -c 7800000 /dev/zero >below/fill", "No space left on device"),
+            ("nr_inodes=2", "touch below/fill", "No space left on device"),
+            ("size=8m", "mount -o remount,ro below", "Read-only file system"),
+        ):
+            script = (
+                f"mount -t tmpfs -o {options} none below; mkdir below/run.xft; {fill}; "
+                '"$@"; status=$?; ls -A below >kept; exit $status'
+            )
+            before = ["unshare", "-m", "/bin/sh", "-c", script, "sh"]
+            if options != "nr_inodes=2":
+                kept.write_text("".join(f"{name}\n" for name in (["fill"] if "head" in fill else []) + ["run.xft"]))
+                self.refused("--force", "-o", "below/run", why=why, before=before)
+            script = script.replace("mkdir below/run.xft; ", "")
+            kept.write_text("fill\n" if "fill" in fill else "")
+            self.refused("-o", "below/run", why=why, before=[*before[:4], script, "sh"])
+
+    @unittest.skipIf(sanitizer_runtime(), "the sanitizer's runtime belongs to this user")
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv")
+    def test_folder_of_another_user(self):
+        self.folder.chmod(0o755)
+        user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        self.refused("-o", "run", why="Permission denied", before=user)
+
+
+if __name__ == "__main__":
+    unittest.main()

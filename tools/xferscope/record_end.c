@@ -1,0 +1,120 @@
+#include "record_end.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/text.h"
+
+/* The path as the user would type it. */
+static const char *short_path(const char *path)
+{
+    char folder[PATH_MAX];
+    size_t length;
+
+    if (!getcwd(folder, sizeof folder))
+        return path;
+    length = strlen(folder);
+    if (strncmp(path, folder, length) == 0 && path[length] == '/' && path[length + 1])
+        return path + length + 1;
+    return path;
+}
+
+static const char *processes(size_t count)
+{
+    return count == 1 ? "process" : "processes";
+}
+
+/* ---- nothing was recorded --------------------------------------------------------------- */
+
+static void say_nothing_recorded(const char *program, const char *name, const struct run_told *told)
+{
+    const char *enable = getenv("XFERSCOPE_ENABLE");
+
+    if (told->refused)
+        xfc_print(stderr, "xferscope: nothing was recorded: %s (%u %s)\n", told->why, told->refused,
+                  processes(told->refused));
+    if (told->begun)
+        xfc_print(stderr,
+                  "xferscope: nothing is left of the %u %s that recorded: %s was deleted or moved\n"
+                  "xferscope: while the program ran\n",
+                  told->begun, processes(told->begun), name);
+    if (told->refused || told->begun)
+        return;
+    if (enable && strcmp(enable, "0") == 0) {
+        fputs("xferscope: nothing was recorded: XFERSCOPE_ENABLE=0 is set\n", stderr);
+        return;
+    }
+    fprintf(
+        stderr,
+        "xferscope: no CUDA call was seen (unless a line above tells of one), no trace was\n"
+        "xferscope: written. A program that does use CUDA escapes when it is static, setuid, or\n"
+        "xferscope: started in another container or on another machine by '%s';\n"
+        "xferscope: `xferscope doctor` checks this machine\n",
+        program);
+}
+
+/* ---- something was ---------------------------------------------------------------------- */
+
+static void say_what_is_missing(const struct rundir_totals *totals, const char *name,
+                                const struct run_told *told)
+{
+    size_t there = totals->processes + totals->failed;
+
+    if (totals->failed)
+        xfc_print(stderr, "xferscope: %zu of the traces could not be completed: %s\n",
+                  totals->failed, totals->error);
+    if (totals->processes && told->refused)
+        xfc_print(stderr, "xferscope: %u %s could not be recorded: %s\n", told->refused,
+                  processes(told->refused), told->why);
+    if (there && told->begun > there)
+        xfc_print(stderr, "xferscope: %zu of the traces are missing in %s: deleted or moved\n",
+                  told->begun - there, name);
+    if (totals->lost)
+        xfc_print(stderr, "xferscope: %llu events were lost, the report will say so\n",
+                  (unsigned long long)totals->lost);
+    if (totals->strangers)
+        xfc_print(stderr, "xferscope: %zu of the traces in %s are of other runs, and not counted\n",
+                  totals->strangers, name);
+}
+
+static void say_what_was_recorded(const struct rundir_totals *totals, const char *name)
+{
+    if (totals->running)
+        xfc_print(stderr, "xferscope: %zu of the processes still run and go on recording\n",
+                  totals->running);
+    xfc_print(stderr, "xferscope: %zu %s, %llu events in %s; next: xferscope analyze %s\n",
+              totals->processes, processes(totals->processes), (unsigned long long)totals->events,
+              name, name);
+}
+
+void record_end(struct rundir *dir, const struct run_notes *notes, const char *program, bool quiet)
+{
+    const char *name = short_path(dir->path);
+    char error[2 * PATH_MAX];
+    struct rundir_totals totals;
+    struct run_told told;
+    bool earlier = dir->earlier_waits, recorded;
+
+    run_notes_read(notes, &told); /* first: a trace may be begun meanwhile */
+    rundir_complete(dir, notes->run, &totals);
+    recorded = totals.processes > 0;
+    say_what_is_missing(&totals, name, &told);
+    if (rundir_settle(dir, recorded, error, sizeof error) != 0)
+        xfc_print(stderr, "xferscope: %s\n", error);
+    else if (earlier && !recorded)
+        xfc_print(stderr, "xferscope: %s still holds the earlier run\n", name);
+    if (!recorded && totals.failed == 0)
+        say_nothing_recorded(program, name, &told);
+    else if (recorded && !quiet)
+        say_what_was_recorded(&totals, name);
+}
+
+void record_undo(struct rundir *dir)
+{
+    char error[2 * PATH_MAX];
+
+    if (rundir_settle(dir, false, error, sizeof error) != 0)
+        xfc_print(stderr, "xferscope record: %s\n", error);
+}

@@ -1,0 +1,29 @@
+/*
+ * record's side of preload/record/notes.h: what the processes of the run tell besides their traces.
+ */
+#ifndef XFERSCOPE_RUN_NOTES_H
+#define XFERSCOPE_RUN_NOTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/record/notes.h"
+
+struct run_notes {
+    char run[64];           /* XFERSCOPE_RUN: no other run has it */
+    struct xfs_notes *page; /* NULL when there can be none */
+};
+
+/* What was told: 0 and "" when nothing was, or nothing could be. */
+struct run_told {
+    uint32_t begun;                /* processes that began to record in the run directory */
+    uint32_t refused;              /* processes that could not record */
+    char why[XFS_NOTES_WHY_BYTES]; /* of the first of these, in printable characters */
+};
+
+/* `directory`: of the run, absolute. Lives until this process ends. */
+void run_notes_open(struct run_notes *notes, const char *directory);
+
+void run_notes_read(const struct run_notes *notes, struct run_told *told);
+
+#endif
