@@ -62,7 +62,7 @@ class Places(Bench):
         self.output = disk / "run.xft"
         return (
             f"mount -t tmpfs -o size={DISK} none {disk}", f"head -c {filled} /dev/zero >{disk}/fill",
-            '"$@"; status=$?', f"cp -r {disk}/run.xft {self.folder}/kept.xft", "exit $status",
+            '"$@"; status=$?', f"[ ! -e {disk}/run.xft ] || cp -r {disk}/run.xft {self.folder}/kept.xft", "exit $status",
         )
 
     def on_disk(self, filled, **settings):
@@ -84,7 +84,7 @@ class Places(Bench):
         lines = self.on_disk(DISK)
         self.assertEqual(len(lines), 1, lines)
         self.assertRegex(lines[0], "^xferscope: cannot record in .*No space left on device")
-        self.assertEqual(list((self.folder / "kept.xft").glob("*")), [])
+        self.assertFalse((self.folder / "kept.xft").exists(), "an empty directory would be in the way")
 
     @unittest.skipUnless(may_mount(), "not allowed to mount")
     def test_read_only(self):

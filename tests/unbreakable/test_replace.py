@@ -1,14 +1,20 @@
 """record --force: an earlier run is replaced once a new one is there, nothing else ever goes, and what
 others do meanwhile, or a kill at any moment, loses nothing."""
 import os
+import shutil
 import signal
 import subprocess
 import unittest
 
 from illness import tries
+from lab import run
 from replacing import Replacing, STEPS, contents, wait_gone
 
 WORK = b"years of work\n"
+
+
+def may_unshare():
+    return bool(shutil.which("unshare")) and run(["unshare", "--pid", "--fork", "true"]).returncode == 0
 
 
 class WhatIsReplaced(Replacing):
@@ -142,6 +148,17 @@ class StillRecorded(Replacing):
             (trace,) = self.output.iterdir()
             self.replaced(trace.name)
             (self.folder / "go").unlink()
+
+    @unittest.skipUnless(may_unshare(), "not allowed to make process namespaces")
+    def test_process_of_another_namespace(self):
+        """Its number means nothing here, and it has closed its descriptors."""
+        process = self.start("copy", "close", "touch", "begun", "wait", "go", "touch", "done",
+                             program=("unshare", "--pid", "--fork", STEPS))
+        self.kill_record(process)
+        self.refused("still being recorded")
+        (self.folder / "go").touch()
+        while not (self.folder / "done").exists():
+            pass
 
     def test_one_process_of_two_goes_on(self):
         """And has closed every descriptor."""
