@@ -1,6 +1,9 @@
 """What the tests of run directories share."""
 import os
+import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 from illness import ILL
@@ -10,6 +13,10 @@ STEPS = ILL / "steps"
 MEDDLE = ILL / "meddle" / "meddle.so"
 OWN_ERROR = 125
 COPY = (STEPS, "copy")
+# How to run something without root's rights; None when there is no way.
+AS_NOBODY = [] if os.geteuid() else None
+if AS_NOBODY is None and shutil.which("setpriv"):
+    AS_NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 
 def contents(folder):
@@ -34,10 +41,20 @@ def wait_gone(pid):
     """Until a process that is nobody's child here has ended."""
     while True:
         try:
-            if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            if state == "Z" and len(os.listdir(f"/proc/{pid}/task")) == 1:
                 return
         except OSError:
             return
+        time.sleep(0.001)
+
+
+def end_all(process):
+    """For a test that has failed: a record and its program."""
+    for pid in children(process.pid) if process.poll() is None else []:
+        os.kill(pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
 
 
 class Replacing(Bench):
@@ -91,12 +108,14 @@ class Replacing(Bench):
             [XFERSCOPE, "record", *options, *program, *steps], cwd=self.folder, env=environment(),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
         )
+        self.addCleanup(end_all, process)
         self.wait_for("begun", process)
         return process
 
-    def wait_for(self, name, process):
+    def wait_for(self, name, process=None):
         while not (self.folder / name).exists():
-            if process.poll() is not None:
+            time.sleep(0.001)
+            if process is not None and process.poll() is not None:
                 self.assertTrue((self.folder / name).exists(), process.communicate())
 
     def end(self, process, name="go"):
