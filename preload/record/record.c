@@ -11,6 +11,7 @@
 #include "guard.h"
 #include "hot.h"
 #include "log.h"
+#include "notes.h"
 #include "own_stack.h"
 #include "recorder.h"
 
@@ -69,6 +70,13 @@ static void thread_ends(void *lane)
     xfs_own_stack_give_back();
 }
 
+static void refuse(const struct xfs_settings *settings, const char *why)
+{
+    xfs_log("%s", why);
+    xfs_notes_open(settings->run);
+    xfs_notes_refused(why);
+}
+
 /* Lock held. */
 static struct xfs_recorder *start(struct xfs_life *l)
 {
@@ -80,7 +88,7 @@ static struct xfs_recorder *start(struct xfs_life *l)
     if (settings->enable && registered)
         recorder = xfs_recorder_create(settings);
     else if (settings->enable)
-        xfs_log("cannot record: the program has used up its thread-specific keys");
+        refuse(settings, "cannot record: the program has used up the thread-specific keys");
     atomic_store(&l->current, recorder);
     atomic_store(&l->state, recorder ? STATE_ON : STATE_OFF);
     return recorder;

@@ -4,6 +4,7 @@
  *   copy        one copy of 100 bytes to the device
  *   close       closes every descriptor from 3 on
  *   close-all   and standard input, output and error
+ *   keys        takes all thread-specific keys
  *   say TEXT    a line on standard output
  *   touch FILE, mkdir FOLDER
  *   wait FILE   until it is there
@@ -13,6 +14,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +45,13 @@ static void close_from(int first)
 {
     for (int fd = first; fd < 4096; fd++)
         close(fd);
+}
+
+static void take_keys(void)
+{
+    pthread_key_t key;
+    while (pthread_key_create(&key, NULL) == 0)
+        ;
 }
 
 static void touch(const char *path)
@@ -95,6 +104,8 @@ static bool take(const char *step)
         close_from(3);
     else if (strcmp(step, "close-all") == 0)
         close_from(0);
+    else if (strcmp(step, "keys") == 0)
+        take_keys();
     else
         return false;
     return true;

@@ -119,6 +119,11 @@ class Truth(Replacing):
         self.assertRegex(lines[1], r"^xferscope: nothing was recorded: cannot record in .*\(1 process\)$")
         self.assertEqual(self.runs(), [], "an empty directory would be in the way")
 
+    def test_no_key_left(self):
+        lines = self.said(f"exec {STEPS} keys copy")
+        self.assertIn("cannot record: the program has used up the thread-specific keys", lines[0])
+        self.assertIn("nothing was recorded: cannot record", lines[1])
+
     def test_folder_gone_before_the_first_call(self):
         (self.folder / "below").mkdir()
         result = record("/bin/sh", "-c", f"rm -r below; {STEPS} copy; {STEPS} copy", cwd=self.folder,
