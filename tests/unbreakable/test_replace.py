@@ -91,7 +91,7 @@ class WhatIsRefused(Replacing):
     def test_name_that_drives_a_terminal(self):
         self.earlier_run()
         (self.output / "a\x1b[2J\u202eb").write_bytes(WORK)
-        self.refused("a?[2J???b")
+        self.refused("a<U+001B>[2J<U+202E>b")
 
     def test_no_directory(self):
         self.output.write_bytes(WORK)

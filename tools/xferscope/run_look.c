@@ -137,19 +137,6 @@ static uint64_t print_of(const struct stat *info)
     return mix(sum, (uint64_t)info->st_mtim.tv_nsec);
 }
 
-/* Names of files are somebody else's text, and end on a terminal. */
-static void say_other(const char *shown, const char *name, const char *why, char *error,
-                      size_t error_bytes)
-{
-    char safe[256];
-    size_t i;
-
-    for (i = 0; i < sizeof safe - 1 && name[i]; i++)
-        safe[i] = name[i] >= ' ' && name[i] <= '~' ? name[i] : '?';
-    safe[i] = '\0';
-    snprintf(error, error_bytes, "%s holds %s (%s): not replaced", shown, safe, why);
-}
-
 static bool look_at_entry(int directory, const char *name, const char *shown, struct run_look *look,
                           char *error, size_t error_bytes)
 {
@@ -158,7 +145,7 @@ static bool look_at_entry(int directory, const char *name, const char *shown, st
     enum what what = look_at(directory, name, &info, &why);
 
     if (what == IS_OTHER) {
-        say_other(shown, name, why, error, error_bytes);
+        snprintf(error, error_bytes, "%s holds %s (%s): not replaced", shown, name, why);
         return false;
     }
     if (what == IS_RECORDED) {

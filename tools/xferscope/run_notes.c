@@ -63,11 +63,5 @@ void run_notes_read(const struct run_notes *notes, struct run_told *told)
     told->refused = __atomic_load_n(&notes->page->refused, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&notes->page->why_state, __ATOMIC_ACQUIRE) != XFS_WHY_THERE)
         return;
-    for (size_t i = 0; i < sizeof told->why - 1; i++) {
-        unsigned char c = (unsigned char)notes->page->why[i];
-
-        if (c == '\0')
-            break;
-        told->why[i] = c < ' ' || c == 0x7f ? '?' : (char)c;
-    }
+    memcpy(told->why, notes->page->why, sizeof told->why - 1);
 }

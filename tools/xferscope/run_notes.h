@@ -18,7 +18,7 @@ struct run_notes {
 struct run_told {
     uint32_t begun;                /* processes that began to record in the run directory */
     uint32_t refused;              /* processes that could not record */
-    char why[XFS_NOTES_WHY_BYTES]; /* of the first of these, in printable characters */
+    char why[XFS_NOTES_WHY_BYTES]; /* of the first of these */
 };
 
 /* `directory`: of the run, absolute. Lives until this process ends. */
