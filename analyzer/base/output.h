@@ -1,20 +1,19 @@
 /*
- * Where a report goes: standard output, or a file that appears complete or not at all (written
- * beside it, then renamed; devices and pipes are written directly).
+ * Where a report goes: standard output, or a file that appears complete or not at all (files.h).
  */
 #ifndef XFA_OUTPUT_H
 #define XFA_OUTPUT_H
 
-#include <stdio.h>
+#include "files.h"
 
 struct xfa_output {
     FILE *stream;
-    char *path;      /* NULL: standard output */
-    char *temporary; /* NULL: written directly */
+    const char *path; /* NULL: standard output */
+    struct xfa_replacement file;
 };
 
 /* Both return 0, or -1 after one line on stderr. Close also gives up a file that could not be
- * written fully. */
+ * written fully. path must outlive the output; NULL or "-": standard output. */
 int xfa_output_open(struct xfa_output *output, const char *path);
 int xfa_output_close(struct xfa_output *output);
 

@@ -304,7 +304,8 @@ struct xfp_profile *xfp_load(const char *path, char *error, size_t error_bytes);
 struct xfp_profile *xfp_parse(const char *text, size_t bytes, char *error, size_t error_bytes);
 void xfp_free(struct xfp_profile *profile);
 
-/* Writes path atomically (a temporary file, then rename). Returns 0, or -1 with the line. */
+/* Writes path as analyzer/base/files.h says: whole or not at all. Returns 0, or -1 with the line.
+ */
 int xfp_save(const struct xfp_profile *profile, const char *path, char *error, size_t error_bytes);
 
 /*

@@ -1,19 +1,14 @@
 /*
  * The machine profile as a file, its life and its words.
  */
-#define _GNU_SOURCE /* mkostemp */
-
 #include "profile_json.h"
 #include "profile_machine.h"
 #include "profile_sections.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "analyzer/base/files.h"
 
 #define XFP_WORD_ROW(symbol, number, word)                                                         \
     case symbol:                                                                                   \
@@ -87,124 +82,35 @@ void xfp_free(struct xfp_profile *profile)
     free(profile);
 }
 
-/* The whole file in memory (caller frees), or NULL with errno. EFBIG: more than a profile has. */
-static char *slurp(int fd, size_t *bytes)
-{
-    size_t room = 1 << 16, have = 0;
-    char *text = malloc(room);
-
-    while (text) {
-        ssize_t got = read(fd, text + have, room - have);
-        char *more;
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got == 0) {
-            *bytes = have;
-            return text;
-        }
-        have += got > 0 ? (size_t)got : 0;
-        if (got < 0 || have > XFP_MAX_FILE_BYTES) {
-            errno = got < 0 ? errno : EFBIG;
-            break;
-        }
-        if (have < room)
-            continue;
-        more = realloc(text, room *= 2);
-        if (!more)
-            break;
-        text = more;
-    }
-    free(text);
-    return NULL;
-}
-
 struct xfp_profile *xfp_load(const char *path, char *error, size_t error_bytes)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *text = NULL;
-    size_t bytes = 0;
     struct xfp_profile *profile;
+    const char *why;
+    size_t bytes = 0;
+    char *text = xfa_read_whole(path, XFP_MAX_FILE_BYTES, &bytes, &why);
 
-    if (fd >= 0)
-        text = slurp(fd, &bytes);
-    if (!text)
-        snprintf(error, error_bytes, "%s: cannot read the machine profile: %s", path,
-                 strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    if (!text)
+    if (!text) {
+        snprintf(error, error_bytes, "%s: cannot read the machine profile: %s", path, why);
         return NULL;
+    }
     profile = xfp_parse_named(path, text, bytes, error, error_bytes);
     free(text);
     return profile;
 }
 
-/* Everything to the disk, or -1 with errno. Takes over fd. */
-static int write_out(const struct xfp_profile *profile, int fd, bool sync)
-{
-    FILE *out = fdopen(fd, "w");
-    int bad, why;
-
-    if (!out) {
-        close(fd);
-        return -1;
-    }
-    errno = 0;
-    bad = xfp_write_json(profile, out) || fflush(out) || (sync && fsync(fd));
-    why = errno;
-    if (fclose(out) && !bad) {
-        bad = 1;
-        why = errno;
-    }
-    errno = why ? why : EIO;
-    return bad ? -1 : 0;
-}
-
-/* A pipe or device cannot be replaced by a file, and must not be. */
-static int save_directly(const struct xfp_profile *profile, const char *path)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-    return fd < 0 ? -1 : write_out(profile, fd, false);
-}
-
-static int save_atomically(const struct xfp_profile *profile, const char *path)
-{
-    char temporary[PATH_MAX];
-    mode_t mask = umask(0);
-    int fd, why;
-
-    umask(mask);
-    if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    fchmod(fd, 0666 & ~mask);
-    if (!write_out(profile, fd, true) && !rename(temporary, path))
-        return 0;
-    why = errno;
-    unlink(temporary);
-    errno = why;
-    return -1;
-}
-
 int xfp_save(const struct xfp_profile *profile, const char *path, char *error, size_t error_bytes)
 {
-    struct stat there;
-    char *target = realpath(path, NULL); /* through links: they stay links */
-    int bad;
+    struct xfa_replacement file;
+    int bad = xfa_replace_begin(&file, path);
 
-    if (target && !stat(target, &there) && !S_ISREG(there.st_mode))
-        bad = S_ISDIR(there.st_mode) ? (errno = EISDIR, -1) : save_directly(profile, target);
-    else
-        bad = save_atomically(profile, target ? target : path);
+    if (!bad && xfp_write_json(profile, file.stream) && !ferror(file.stream)) {
+        xfa_replace_drop(&file);
+        file.why = "out of memory";
+        bad = -1;
+    }
+    if (!bad)
+        bad = xfa_replace_end(&file);
     if (bad)
-        snprintf(error, error_bytes, "%s: cannot write the machine profile: %s", path,
-                 strerror(errno));
-    free(target);
+        snprintf(error, error_bytes, "%s: cannot write the machine profile: %s", path, file.why);
     return bad;
 }
