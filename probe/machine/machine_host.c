@@ -8,16 +8,29 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
-enum { PATH_BYTES = 512, LINE_BYTES = 256 };
+#include "../profile/json_text.h"
+#include "analyzer/base/files.h"
+
+enum { PATH_BYTES = 512, LINE_BYTES = 256, VERSION_BYTES = 1 << 20 };
+
+/* Folders may be the user's ($CUDA_HOME): what is no regular file there is not waited for. */
+static FILE *open_text(const char *root, const char *path)
+{
+    char name[PATH_BYTES];
+    const char *why;
+    int fd;
+
+    if (snprintf(name, sizeof(name), "%s%s", root, path) >= (int)sizeof(name))
+        return NULL;
+    fd = xfa_open_regular(name, &why);
+    return fd < 0 ? NULL : fdopen(fd, "r");
+}
 
 void xfp_first_line(const char *root, const char *path, char *line, size_t bytes)
 {
-    char name[PATH_BYTES];
-    FILE *file;
+    FILE *file = open_text(root, path);
 
     line[0] = '\0';
-    snprintf(name, sizeof(name), "%s%s", root, path);
-    file = fopen(name, "re");
     if (!file)
         return;
     if (fgets(line, (int)bytes, file))
@@ -38,13 +51,11 @@ char *xfp_clean_text(const char *text)
 /* The first line that begins with `key`, what follows it; false when there is none. */
 static bool find_line(const char *root, const char *path, const char *key, char *rest, size_t bytes)
 {
-    char name[PATH_BYTES], *line = NULL;
+    char *line = NULL;
     size_t room = 0;
     bool found = false;
-    FILE *file;
+    FILE *file = open_text(root, path);
 
-    snprintf(name, sizeof(name), "%s%s", root, path);
-    file = fopen(name, "re");
     while (file && !found && getline(&line, &room, file) > 0) {
         found = !strncmp(line, key, strlen(key));
         if (found)
@@ -164,13 +175,16 @@ static int version_in_header(const char *root, const char *folder)
 /* "13.0.1" is 13000, as the driver counts. */
 static int toolkit_at(const char *root, const char *folder)
 {
-    char path[PATH_BYTES];
+    char path[PATH_BYTES], reason[128], *text;
     json_t *file;
-    const char *version = NULL;
+    const char *version = NULL, *why;
     int major = 0, minor = 0;
+    size_t bytes = 0;
 
     snprintf(path, sizeof(path), "%s%s/version.json", root, folder);
-    file = json_load_file(path, 0, NULL);
+    text = xfa_read_whole(path, VERSION_BYTES, &bytes, &why);
+    file = text ? xfp_json_parse(text, bytes, reason, sizeof(reason)) : NULL;
+    free(text);
     if (file && !json_unpack(file, "{s:{s:s}}", "cuda", "version", &version) &&
         (sscanf(version, "%3d.%2d", &major, &minor) != 2 || major < 0 || minor < 0))
         major = minor = 0;

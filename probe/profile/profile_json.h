@@ -8,13 +8,14 @@
 
 #include "xferscope/profile.h"
 
-/* What a file may hold at most: more is damage or malice, and said so. */
+/* What a file may hold at most: more is damage or malice, and said so. json_text.h has the limits
+ * that hold before any of these is looked at. */
 enum xfp_limits {
-    XFP_MAX_FILE_BYTES = 64 << 20,
+    XFP_MAX_FILE_BYTES = 32 << 20,
     XFP_MAX_GPUS = 256,
-    XFP_MAX_PATHS = 65536,
+    XFP_MAX_PATHS = 16384,
     XFP_MAX_POINTS = 4096,
-    XFP_MAX_COSTS = 65536, /* scalars, tables */
+    XFP_MAX_COSTS = 16384, /* scalars, tables */
     XFP_MAX_WARNINGS = 4096,
     XFP_MAX_TEXT = 1024, /* bytes of one string */
 };

@@ -1,6 +1,7 @@
 /*
  * JSON text to a machine profile.
  */
+#include "json_text.h"
 #include "profile_json.h"
 #include "profile_machine.h"
 #include "profile_reader.h"
@@ -340,17 +341,16 @@ struct xfp_profile *xfp_parse_named(const char *name, const char *text, size_t b
 {
     struct xfp_reader r = {.name = name, .error = error, .error_bytes = error_bytes};
     struct xfp_profile *profile;
-    json_error_t why;
+    char why[256];
     json_t *root;
 
     if (bytes > XFP_MAX_FILE_BYTES) {
         xfp_refuse(&r, "", "larger than %d MiB, not a machine profile", XFP_MAX_FILE_BYTES >> 20);
         return NULL;
     }
-    root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
+    root = xfp_json_parse(text, bytes, why, sizeof(why));
     if (!root) {
-        xfp_refuse(&r, "", "no valid JSON (line %d: %s)", why.line,
-                   xfp_printable(why.text) ? why.text : "unreadable characters");
+        xfp_refuse(&r, "", "%s", why);
         return NULL;
     }
     profile = read_root(&r, root);

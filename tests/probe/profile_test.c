@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,14 +68,94 @@ static void hostile_input_is_one_clear_line(void **state)
     }
 }
 
+static void refuses(const char *text, size_t bytes, const char *says)
+{
+    char error[200] = "";
+
+    assert_null(xfp_parse(text, bytes, error, sizeof(error)));
+    if (!strstr(error, says) || strchr(error, '\n'))
+        fail_msg("got \"%s\", not \"%s\"", error, says);
+}
+
 static void deep_nesting_is_refused(void **state)
 {
-    size_t depth = 1000000;
-    char *text = malloc(depth), error[200];
+    static const char *const opening[] = {"[", "{\"a\":"};
+    size_t depth = 100000;
 
-    memset(text, '[', depth);
-    assert_null(xfp_parse(text, depth, error, sizeof(error)));
-    assert_non_null(strstr(error, "no valid JSON"));
+    for (int i = 0; i < 2; i++) {
+        size_t step = strlen(opening[i]);
+        char *text = malloc(depth * step);
+
+        for (size_t at = 0; at < depth; at++)
+            memcpy(text + at * step, opening[i], step);
+        refuses(text, depth * step, "more than 32 levels of objects and arrays");
+        refuses(text, 32 * step, "no valid JSON");
+        free(text);
+    }
+}
+
+/* A head, count times the item, a tail; the caller frees it. */
+static char *repeat(const char *head, const char *item, size_t count, const char *tail,
+                    size_t *bytes)
+{
+    size_t at = strlen(head), step = strlen(item);
+    char *text = malloc(at + count * step + strlen(tail) + 1);
+
+    memcpy(text, head, at);
+    for (size_t i = 0; i < count; i++, at += step)
+        memcpy(text + at, item, step);
+    strcpy(text + at, tail);
+    *bytes = at + strlen(tail);
+    return text;
+}
+
+static long peak_kib(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+/* Each would become a tree of gigabytes. The text is there before; no tree comes to it. */
+static void trees_are_not_built_beyond_the_limits(void **state)
+{
+    static const struct {
+        const char *head, *item, *says;
+        size_t count;
+    } floods[] = {
+        {"[", "{},", "more than 300000 objects and arrays", 10000000},
+        {"{\"x\":[", "[],", "more than 300000 objects and arrays", 10000000},
+        {"[", "1,", "more than 1500000 values", 15000000},
+        {"[", "\"\",", "more than 1500000 values", 10000000},
+        {"[", "true ", "more than 1500000 values", 6000000},
+        {"[", "\"\\\"{}\",", "more than 1500000 values", 4000000},
+    };
+
+    for (size_t i = 0; i < sizeof(floods) / sizeof(floods[0]); i++) {
+        size_t bytes;
+        char *text = repeat(floods[i].head, floods[i].item, floods[i].count, "0]", &bytes);
+        long before = peak_kib();
+
+        refuses(text, bytes, floods[i].says);
+        assert_true(peak_kib() - before < 1024);
+        free(text);
+    }
+}
+
+/* What is in strings is no value, and keys are none. */
+static void what_counts_is_what_is_built(void **state)
+{
+    size_t bytes, count = 600000;
+    char *text = repeat("[\"", "{[1,", count, "\"]", &bytes);
+
+    refuses(text, bytes, "not a machine profile");
+    free(text);
+    text = repeat("[", "{\"a\":1,\"b\":2,\"c\":3},", 299000, "0]", &bytes);
+    refuses(text, bytes, "not a machine profile");
+    free(text);
+    text = repeat("[", " ", 33 << 20, "]", &bytes);
+    refuses(text, bytes, "larger than 32 MiB");
     free(text);
 }
 
@@ -89,7 +170,7 @@ static void too_many_entries_are_refused(void **state)
         memcpy(text + at, "0,", 2);
     memcpy(text + at, tail, strlen(tail));
     assert_null(xfp_parse(text, at + strlen(tail), error, sizeof(error)));
-    assert_non_null(strstr(error, "paths: 70001 entries, at most 65536 are read"));
+    assert_non_null(strstr(error, "paths: 70001 entries, at most 16384 are read"));
     free(text);
 }
 
@@ -301,6 +382,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile_input_is_one_clear_line),
         cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(trees_are_not_built_beyond_the_limits),
+        cmocka_unit_test(what_counts_is_what_is_built),
         cmocka_unit_test(too_many_entries_are_refused),
         cmocka_unit_test(damage_never_crashes),
         cmocka_unit_test(saving_and_loading_is_lossless),
