@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../progress.h"
-#include "common/text.h"
+#include "statements.h"
 
 /* Two paths at the largest size that both have. */
 struct pair {
@@ -35,20 +34,6 @@ static int faster(const struct pair *p)
         return 1;
     return b->median_ns * (1 + XFP_SUMMARY_PART) < a->median_ns && b->ci_high_ns < a->ci_low_ns ? -1
                                                                                                 : 0;
-}
-
-static void print_pair(FILE *out, const struct pair *p)
-{
-    const struct xfp_point *a = p->at_a, *b = p->at_b;
-    bool a_first = a->median_ns <= b->median_ns;
-    const struct xfp_point *fast = a_first ? a : b, *slow = a_first ? b : a;
-    char size[32];
-
-    xfc_print(out, "  %s %.1f GB/s, %s %.1f GB/s at %s: %.0f %% longer\n",
-              a_first ? p->a->name : p->b->name, xfp_gbps(fast->bytes, fast->median_ns),
-              a_first ? p->b->name : p->a->name, xfp_gbps(slow->bytes, slow->median_ns),
-              xfp_size_text(a->bytes, size, sizeof(size)),
-              (slow->median_ns / fast->median_ns - 1) * 100);
 }
 
 static bool is_host_copy(const struct xfp_path *p)
@@ -181,10 +166,25 @@ static bool asks_links(const struct xfp_profile *p, const struct xfp_path *a,
            same_model(gpu(p, device_of(a)), gpu(p, device_of(b)));
 }
 
-/* Answers a question for all pairs: those that differ, and how many do not. */
+static bool is_near(const struct xfp_profile *p, const struct xfp_path *path)
+{
+    return is_within_host(path) ? path->src.numa == path->dst.numa : is_local(p, path);
+}
+
+static void state(const struct xfp_profile *p, struct xfp_statements *all, const struct pair *pair)
+{
+    struct xfp_side a = {pair->a, pair->at_a, is_near(p, pair->a)};
+    struct xfp_side b = {pair->b, pair->at_b, is_near(p, pair->b)};
+    bool a_first = pair->at_a->median_ns <= pair->at_b->median_ns;
+
+    xfp_state(all, a_first ? &a : &b, a_first ? &b : &a, XFP_SUMMARY_PART);
+}
+
+/* Answers a question for all pairs: how those differ that do, and how many do not. */
 static void answer(const struct xfp_profile *p, FILE *out, const char *title, const char *not_posed,
                    asks *question)
 {
+    struct xfp_statements statements = {0};
     size_t alike = 0, differ = 0;
     struct pair pair;
 
@@ -195,10 +195,11 @@ static void answer(const struct xfp_profile *p, FILE *out, const char *title, co
                 !meet(&p->paths[i], &p->paths[j], &pair))
                 continue;
             if (faster(&pair))
-                print_pair(out, &pair);
+                state(p, &statements, &pair);
             differ += faster(&pair) != 0;
             alike += faster(&pair) == 0;
         }
+    xfp_print_statements(&statements, out);
     if (differ || alike)
         fprintf(out, "  %zu of %zu pairs differ by more than %.0f %%\n", differ, differ + alike,
                 XFP_SUMMARY_PART * 100);

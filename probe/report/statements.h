@@ -1,0 +1,64 @@
+/*
+ * What many pairs of paths say alike, in one line with its range: "memory next to the GPU 9.4 to
+ * 55.4 GB/s, other memory 5.6 to 33.2 GB/s" instead of a line for every GPU and kind of memory.
+ * Private to probe/report/.
+ */
+#ifndef XFP_STATEMENTS_H
+#define XFP_STATEMENTS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "xferscope/profile.h"
+
+#define XFP_MOST_STATEMENTS 64 /* of one question */
+#define XFP_NAME_PARTS 4       /* METHOD/MEMORY/DIRECTION/PLACES */
+#define XFP_WORDS_NAMED 4      /* of a part of the names; more are a star */
+
+/* One side of a pair. */
+struct xfp_side {
+    const struct xfp_path *path;
+    const struct xfp_point *point;
+    bool near; /* its memory, or the other device, is next to the device */
+};
+
+struct xfp_range {
+    double low, high;
+};
+
+/* The different words in one part of many names: "h2d", "d2h". */
+struct xfp_words {
+    const char *at[XFP_WORDS_NAMED];
+    int length[XFP_WORDS_NAMED];
+    size_t count; /* one more than are named: there are others */
+};
+
+struct xfp_said {
+    struct xfp_side first; /* of the pairs */
+    struct xfp_range gbps;
+    struct xfp_words parts[XFP_NAME_PARTS];
+};
+
+struct xfp_statement {
+    size_t pairs;
+    struct xfp_said fast, slow;
+    struct xfp_range longer; /* the slow one's time over the fast one's, less 1 */
+};
+
+struct xfp_statements {
+    size_t count, left_out; /* pairs that would be still other statements */
+    struct xfp_statement items[XFP_MOST_STATEMENTS];
+};
+
+/*
+ * Puts a pair to those that say the same: the slow side of all takes longer by the same part
+ * (within `part`), at the same size, and they differ in the same way, in direction or in being near
+ * or in neither. Begin with zeroed statements.
+ */
+void xfp_state(struct xfp_statements *all, const struct xfp_side *fast, const struct xfp_side *slow,
+               double part);
+
+/* A line for each statement, in the order in which they came up. */
+void xfp_print_statements(const struct xfp_statements *all, FILE *out);
+
+#endif
