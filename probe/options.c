@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +132,27 @@ static bool parse_tolerance(const char *text, double *tolerance)
     return end != text && !*end && isfinite(percent) && percent >= 0 && percent <= 1000;
 }
 
+/* An empty pattern would match everything: somebody's variable is not set. */
+static int take_filter(struct xfp_probe_options *o, const char *value)
+{
+    regex_t regex;
+    char why[128] = "needs a pattern";
+    int bad = *value ? regcomp(&regex, value, REG_EXTENDED | REG_NOSUB) : REG_BADPAT;
+
+    o->filter = value;
+    if (!bad)
+        regfree(&regex);
+    else if (*value)
+        regerror(bad, NULL, why, sizeof(why));
+    if (!bad)
+        return 0;
+    fprintf(stderr, "xferscope probe: --filter \"%s\": %s (see xferscope probe --help)\n", value,
+            why);
+    return XFP_PROBE_USAGE;
+}
+
+static const char needs_two[] = "needs two file names";
+
 /* Options about profiles that are there already. */
 static int take_file(struct xfp_command *c, int option, const char *value)
 {
@@ -144,7 +166,7 @@ static int take_file(struct xfp_command *c, int option, const char *value)
         return !value || *value ? 0 : usage_error("--summary=", "needs a file name");
     case COMPARE:
         c->first = value;
-        return *value ? 0 : usage_error("--compare", "needs two file names");
+        return *value ? 0 : usage_error("--compare", needs_two);
     default:
         c->tolerance_said = true;
         return parse_tolerance(value, &c->tolerance)
@@ -165,8 +187,7 @@ static int take_option(struct xfp_command *c, int option, const char *value)
         c->format = xfp_report_format(value);
         return c->format ? 0 : usage_error("--format knows text, json and csv", value);
     case FILTER:
-        o->filter = value;
-        return 0;
+        return take_filter(o, value);
     case DEVICE:
         return parse_device(value, &o->device) ? 0 : usage_error("--device takes a number", value);
     case SIZES:
@@ -215,8 +236,8 @@ static int settle(struct xfp_command *c)
     struct xfp_probe_options *o = &c->options;
     uint64_t first;
 
-    if (c->first && !c->second)
-        return usage_error("--compare", "needs two file names");
+    if (c->first && (!c->second || !*c->second))
+        return usage_error("--compare", needs_two);
     if (c->tolerance_said && !c->first)
         return usage_error("--tolerance", "goes with --compare");
     if (c->resume && !c->output)

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyzer/base/files.h"
 #include "common/text.h"
-
 #include "report/compare.h"
 #include "options.h"
 #include "resume.h"
@@ -28,37 +28,40 @@ static void default_name(const struct xfp_profile *profile, char *name, size_t b
             *c = '_';
 }
 
-static int save(const struct xfp_command *c, const struct xfp_profile *profile)
+/* To --output, or to the default name; name stays empty when no file is wanted. */
+static int save(const struct xfp_command *c, const struct xfp_profile *profile, char *name,
+                size_t bytes)
 {
-    bool text = !strcmp(c->format->word, "text");
-    char name[320], error[512];
+    char error[512];
 
-    if (!c->output && !text)
+    name[0] = '\0';
+    if (c->output && !strcmp(c->output, "-"))
         return 0;
-    default_name(profile, name, sizeof(name));
-    if (xfp_save(profile, c->output ? c->output : name, error, sizeof(error))) {
-        xfc_print(stderr, "xferscope probe: %s\n", error);
-        return -1;
-    }
-    if (!c->options.quiet && text)
-        xfc_print(stdout, "\nmachine profile: %s\n", c->output ? c->output : name);
-    return 0;
+    if (c->output)
+        snprintf(name, bytes, "%s", c->output);
+    else if (!strcmp(c->format->word, "text"))
+        default_name(profile, name, bytes);
+    if (!*name || !xfp_save(profile, name, error, sizeof(error)))
+        return 0;
+    xfc_print(stderr, "xferscope probe: %s\n", error);
+    return -1;
 }
 
-static int deliver(const struct xfp_command *c, const struct xfp_profile *profile)
+static int print(const struct xfp_command *c, const struct xfp_profile *profile, const char *saved)
 {
     bool to_stdout = c->output && !strcmp(c->output, "-");
     const struct xfp_report_format *format = to_stdout ? xfp_report_format("json") : c->format;
+    bool text = !to_stdout && !strcmp(format->word, "text");
     int bad = 0;
 
-    if (to_stdout || !c->options.quiet || strcmp(format->word, "text"))
+    if (!text || !c->options.quiet)
         bad = format->print(profile, stdout);
-    if (c->summary && !to_stdout && !strcmp(format->word, "text") && !bad) {
+    if (c->summary && text && !bad) {
         putchar('\n');
         bad = xfp_print_summary(profile, stdout);
     }
-    if (!to_stdout)
-        bad |= save(c, profile);
+    if (*saved && text && !c->options.quiet)
+        xfc_print(stdout, "\nmachine profile: %s\n", saved);
     if (fflush(stdout) || ferror(stdout)) {
         xfc_print(stderr, "xferscope probe: standard output: %s\n", strerror(errno));
         bad = -1;
@@ -67,22 +70,20 @@ static int deliver(const struct xfp_command *c, const struct xfp_profile *profil
 }
 
 /* Said before a minute is spent on measuring. Other reasons show when the file is written. */
-static bool folder_takes_files(const struct xfp_command *c)
+static bool takes_files(const struct xfp_command *c)
 {
-    const char *path = c->output ? c->output : ".";
-    const char *slash = strrchr(path, '/');
-    int length = slash ? (int)(slash - path) + 1 : 0;
-    char folder[4096];
+    const char *why;
 
-    if ((!c->output && strcmp(c->format->word, "text")) || (c->output && !access(path, W_OK)) ||
-        (c->output && !strcmp(path, "-")))
+    if ((!c->output && strcmp(c->format->word, "text")) || (c->output && !strcmp(c->output, "-")))
         return true;
-    snprintf(folder, sizeof(folder), "%.*s.", length, path);
-    if (!access(folder, W_OK | X_OK))
-        return true;
-    xfc_print(stderr, "xferscope probe: %s: cannot write the machine profile: %s\n", path,
-              strerror(errno));
-    return false;
+    if (c->output)
+        why = xfa_replace_refused(c->output);
+    else
+        why = access(".", W_OK | X_OK) ? strerror(errno) : NULL;
+    if (why)
+        xfc_print(stderr, "xferscope probe: %s: cannot write the machine profile: %s\n",
+                  c->output ? c->output : ".", why);
+    return !why;
 }
 
 static struct xfp_profile *load(const char *name)
@@ -106,6 +107,23 @@ static bool partial_name(const struct xfp_command *c, char *name, size_t bytes)
     return snprintf(name, bytes, "%s" XFP_PARTIAL, c->output) < (int)bytes;
 }
 
+/*
+ * The file first: printing ends the process when nobody reads, or when the terminal has gone. What
+ * the whole profile holds need not be kept as a part of it.
+ */
+static int deliver(const struct xfp_command *c, const struct xfp_profile *profile,
+                   const struct xfp_probe_outcome *outcome, const char *partial)
+{
+    char saved[4096];
+    int bad = save(c, profile, saved, sizeof(saved));
+
+    if (!bad && partial)
+        unlink(partial);
+    if (!bad && c->output == c->whole && !outcome->interrupted)
+        unlink(c->resume);
+    return print(c, profile, bad ? "" : saved) | bad;
+}
+
 static int measure(const struct xfp_command *c)
 {
     struct xfp_probe_options options = c->options;
@@ -115,7 +133,7 @@ static int measure(const struct xfp_command *c)
     char error[512];
     int bad;
 
-    if (!folder_takes_files(c))
+    if (!takes_files(c))
         return XFP_PROBE_FAILED;
     if (c->resume && !(old = load(c->resume)))
         return XFP_PROBE_FAILED;
@@ -133,14 +151,10 @@ static int measure(const struct xfp_command *c)
         xfp_free(profile);
         return XFP_PROBE_FAILED;
     }
-    bad = deliver(c, profile);
+    bad = deliver(c, profile, &outcome, options.checkpoint);
     xfp_free(profile);
     if (bad)
         return XFP_PROBE_FAILED;
-    if (options.checkpoint)
-        unlink(options.checkpoint);
-    if (c->output == c->whole && !outcome.interrupted)
-        unlink(c->resume); /* all of it is in the whole now */
     return outcome.failed || outcome.interrupted ? XFP_PROBE_PARTLY : XFP_PROBE_OK;
 }
 

@@ -43,13 +43,21 @@ static void on_signal(int number)
     raise(number);
 }
 
-static void catch_signals(bool on, struct sigaction old[2])
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+
+enum { ENDING = sizeof(ending) / sizeof(ending[0]) };
+
+/* What is ignored (nohup, a shell's background) stays so. */
+static void catch_signals(bool on, struct sigaction old[ENDING])
 {
-    static const int signals[] = {SIGINT, SIGTERM};
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
-    for (int i = 0; i < 2; i++)
-        sigaction(signals[i], on ? &action : &old[i], on ? &old[i] : NULL);
+    for (int i = 0; i < ENDING; i++) {
+        if (on && sigaction(ending[i], NULL, &old[i]))
+            continue;
+        if (old[i].sa_handler != SIG_IGN)
+            sigaction(ending[i], on ? &action : &old[i], NULL);
+    }
 }
 
 uint64_t xfp_wall_ns(void)
@@ -233,7 +241,8 @@ static void note_time(struct xfp_session *s)
 
 /*
  * Between two benchmarks, for whoever is killed: the profile so far, marked as interrupted, so that
- * --resume can go on with it. A file that cannot be written is tried no more.
+ * --resume can go on with it; nothing before there is something. A file that cannot be written is
+ * tried no more.
  */
 static void keep_checkpoint(struct xfp_session *s, const struct xfp_probe_outcome *outcome)
 {
@@ -244,7 +253,8 @@ static void keep_checkpoint(struct xfp_session *s, const struct xfp_probe_outcom
     size_t warnings = p->warning_count;
     char error[200];
 
-    if (!s->options->checkpoint || s->checkpoint_failed || now - last < interval)
+    if (!s->options->checkpoint || s->checkpoint_failed || !outcome->measured ||
+        now - last < interval)
         return;
     s->checkpoint_ns = now;
     note_time(s);
@@ -333,7 +343,7 @@ struct xfp_profile *xfp_probe_run(const struct xfp_probe_options *options,
 {
     struct xfp_session s = {.options = options};
     struct xfp_bench_list list = {0};
-    struct sigaction old[2];
+    struct sigaction old[ENDING];
     int bad = prepare(&s, &list);
 
     *outcome = (struct xfp_probe_outcome){.selected = list.count};

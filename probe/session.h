@@ -63,7 +63,7 @@ void xfp_warn(struct xfp_session *s, const char *format, ...) __attribute__((for
 /* The wall clock, in ns, whatever the GPU's clock is: what the time limit counts. */
 uint64_t xfp_wall_ns(void);
 
-/* The user asked to stop (SIGINT, SIGTERM): what was measured is kept. */
+/* The user asked to stop (SIGINT, SIGTERM, SIGHUP): what was measured is kept. */
 bool xfp_interrupted(void);
 
 /*

@@ -7,8 +7,8 @@
  *   no-device, busy, no-kernels, no-pin (pinned memory beyond 1 MiB), small (device memory beyond 1
  *   MiB), crowded (others hold all but 64 MiB), lost (from the 300th copy on every call fails),
  * corrupt (copies of 4096 bytes lose a byte), late-gate (every gate gives up), interrupt (SIGINT at
- * the 300th copy), kill (SIGKILL at the 5000th), host-only-events (events always equal: a clock too
- *   coarse)
+ * the 300th copy), hang-up (SIGHUP there), early-2, early-15, early-1 (that signal at the first),
+ * kill (SIGKILL at the 5000th), host-only-events (events always equal: a clock too coarse)
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -108,6 +108,15 @@ static void copy(void *dst, const void *src, size_t bytes, const struct fake_pat
     if (copies == 300 && fault("interrupt")) {
         raise(SIGINT);
         raise(SIGINT); /* as timeout(1) does */
+    }
+    if (copies == 300 && fault("hang-up"))
+        raise(SIGHUP);
+    for (int early = 1; copies == 1 && early <= SIGTERM; early++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "early-%d", early);
+        if (fault(name))
+            raise(early);
     }
     if (bound >= 0 && bound != current)
         G += FAKE_REMOTE_NS;

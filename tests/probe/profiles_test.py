@@ -80,6 +80,77 @@ class Resume(InFolder):
         self.assertEqual(names(completed), names(whole))
         self.assertEqual(completed["paths"][0]["points"][0]["n"], 424242)
 
+    def test_a_run_that_measured_nothing_leaves_nothing(self):
+        """Interrupted in its first copy. An earlier run's part stays."""
+        for signal in (1, 2, 15):
+            run = probe("-o", self.file("m.json"), "--quiet", *SMALL, fault=f"early-{signal}")
+            self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (1, "", 1), signal)
+            self.assertIn("nothing was measured", run.stderr)
+            self.assertEqual(os.listdir(self.folder.name), [], signal)
+        store(self.file("m.json.partial"), {"earlier": True})
+        probe("-o", self.file("m.json"), "--quiet", *SMALL, fault="early-2")
+        self.assertEqual(os.listdir(self.folder.name), ["m.json.partial"])
+        self.assertEqual(load(self.file("m.json.partial")), {"earlier": True})
+
+    def test_a_terminal_that_goes_away_interrupts(self):
+        cut = self.measure("m.json", fault="hang-up", status=3)
+        self.assertTrue(names(cut))
+        self.assertEqual(os.listdir(self.folder.name), ["m.json"])
+
+    def test_nohup_is_respected(self):
+        environment = dict(os.environ, LD_LIBRARY_PATH=FAKE, FAKE_CUDA_FAULT="hang-up")
+        run = subprocess.run(["nohup", PROBE, "-o", self.file("m.json"), "--quiet", *SMALL],
+                             env=environment, capture_output=True, text=True, timeout=120)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertFalse(any("interrupted" in w for w in load(self.file("m.json"))["warnings"]))
+
+    def test_the_profile_is_there_when_nobody_reads_the_table(self):
+        environment = dict(os.environ, LD_LIBRARY_PATH=FAKE)
+        reader, writer = os.pipe()
+        os.close(reader)
+        run = subprocess.run([PROBE, "-o", self.file("m.json"), *SMALL], env=environment, stdout=writer,
+                             stderr=subprocess.PIPE, text=True, timeout=120)
+        os.close(writer)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertEqual(os.listdir(self.folder.name), ["m.json"])
+        self.assertTrue(names(load(self.file("m.json"))))
+
+    def test_output_through_a_link(self):
+        with open(self.file("target"), "w", encoding="utf-8") as file:
+            file.write("old")
+        os.chmod(self.file("target"), 0o620)
+        os.symlink("target", self.file("m.json"))
+        self.measure("m.json")
+        self.assertTrue(os.path.islink(self.file("m.json")))
+        self.assertEqual(os.stat(self.file("target")).st_mode & 0o777, 0o620)
+        self.assertTrue(names(load(self.file("target"))))
+        os.chmod(self.file("target"), 0o444)
+        before = os.stat(self.file("target"))
+        for name in ("m.json", "target"):
+            run = probe("-o", self.file(name), *SMALL)
+            self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (1, "", 1))
+            self.assertIn("read-only", run.stderr)
+        self.assertEqual(os.stat(self.file("target")).st_mtime_ns, before.st_mtime_ns)
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["m.json", "target"])
+
+    def test_pipes_are_not_waited_for(self):
+        os.mkfifo(self.file("pipe"))
+        self.measure("m.json")
+        for options in (["--resume", "pipe"], ["--summary=pipe"], ["--compare", "pipe", "m.json"],
+                        ["--compare", "m.json", "pipe"]):
+            words = [word.replace("pipe", self.file("pipe")).replace("m.json", self.file("m.json"))
+                     for word in options]
+            run = probe(*words)
+            self.assertEqual((run.returncode, run.stderr.count("\n")), (1, 1), options)
+            self.assertIn("not a regular file", run.stderr)
+        toolkit = self.file("toolkit")
+        os.makedirs(os.path.join(toolkit, "include"))
+        for name in ("version.json", "include/cuda.h"):
+            os.mkfifo(os.path.join(toolkit, name))
+        os.environ["CUDA_HOME"] = toolkit
+        self.addCleanup(os.environ.pop, "CUDA_HOME")
+        self.measure("n.json")
+
     def test_what_is_there_is_not_measured_again(self):
         profile = self.measure("m.json")
         marked = profile["paths"][3]
@@ -231,11 +302,11 @@ class Summary(InFolder):
         self.assertEqual(run.returncode, 0, run.stderr)
         return load(self.file("m.json"))
 
-    def slow_down(self, profile, name):
+    def slow_down(self, profile, name, factor=1.2):
         slow = next(p for p in profile["paths"] if p["name"] == name)
         for point in slow["points"]:
             for key in ("median_ns", "min_ns", "max_ns", "ci_low_ns", "ci_high_ns"):
-                point[key] *= 1.2
+                point[key] *= factor
         store(self.file("m.json"), profile)
 
     def test_two_sockets(self):
@@ -257,6 +328,26 @@ class Summary(InFolder):
         self.assertIn("1 of 9 pairs differ", said["direction"])
         self.assertIn("copy/pinned/d2h/node0-gpu1", said["direction"])
         self.assertIn("3 of ", said["links"])  # against the three other local ones
+        self.assertEqual(said["links"].count("GB/s,"), 1)
+
+    def test_what_says_the_same_is_one_line(self):
+        """16 pairs of two kinds of memory: one statement, with its range."""
+        profile = self.pinned(filter_="^copy/(pinned|registered)/(h2d|d2h)/node")
+        self.slow_down(profile, "copy/pinned/h2d/node1-gpu1", 1.03)
+        (line, total) = [l for l in self.answers("m.json")["affinity"].splitlines() if l.startswith("  ")]
+        self.assertRegex(total, "16 of 16 pairs differ")
+        self.assertRegex(line, r"^  copy/\{\w+,\w+\}/\{\w+,\w+\}/\{node0-gpu0,node0-gpu1,node1-gpu2,node1-gpu3\}"
+                               r" \(near\) [\d.]+ GB/s, .*\{node1-gpu0,.*\} \(far\) [\d.]+ to [\d.]+ GB/s at 4 MiB: "
+                               r"\d+ to \d+ % longer, 16 pairs$")
+        far = [p["points"][-1] for p in profile["paths"]
+               if p["name"].split("/")[3] in ("node1-gpu0", "node1-gpu1", "node0-gpu2", "node0-gpu3")]
+        speeds = [point["bytes"] / point["median_ns"] for point in far]
+        self.assertIn(f"(far) {min(speeds):.1f} to {max(speeds):.1f} GB/s", line)
+        # another slowdown is another statement
+        self.slow_down(profile, "copy/pinned/h2d/node1-gpu0", 1.5)
+        lines = [l for l in self.answers("m.json")["affinity"].splitlines() if "GB/s" in l]
+        self.assertEqual(len(lines), 2)
+        self.assertIn("copy/pinned/h2d/node0-gpu0", lines[0] + lines[1])
 
     def test_a_slow_way_between_nodes_is_found(self):
         profile = self.pinned()
