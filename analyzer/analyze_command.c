@@ -1,7 +1,6 @@
 /* xferscope analyze: docs/analyze.md. */
 #include "analyzer.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "base/alloc.h"
 #include "common/text.h"
 #include "base/output.h"
+#include "base/units.h"
 #include "report/report.h"
 #include "model/resolve.h"
 
@@ -69,24 +69,26 @@ static int set_sort(struct options *options, const char *word)
 
 static int set_top(struct options *options, const char *word)
 {
-    char *end;
-    errno = 0;
-    unsigned long number = strtoul(word, &end, 10);
-    if (!*word || *end || errno || *word == '-')
+    uint64_t number;
+    if (!xfa_number(word, &number) || number >= TOP_OF_FORMAT)
         return wrong("not a number of rows", word);
     options->top = number;
     return 0;
+}
+
+static int set_file(const char **file, const char *name, const char *lacks)
+{
+    *file = name;
+    return *name ? 0 : wrong(lacks, NULL);
 }
 
 static int set_option(struct options *options, int option, const char *value)
 {
     switch (option) {
     case 'p':
-        options->profile = value;
-        return 0;
+        return set_file(&options->profile, value, "--profile lacks a file name");
     case 'o':
-        options->output = value;
-        return 0;
+        return set_file(&options->output, value, "--output lacks a file name");
     case 's':
         return set_sort(options, value);
     case 'n':
@@ -124,8 +126,8 @@ static int parse(struct options *options, int argc, char **argv)
         if (set_option(options, option, optarg) != 0)
             return -1;
     }
-    if (optind + 1 != argc)
-        return wrong(optind == argc ? "which trace?" : "one trace at a time", NULL);
+    if (optind + 1 != argc || !*argv[optind])
+        return wrong(optind >= argc - 1 ? "which trace?" : "one trace at a time", NULL);
     options->trace = argv[optind];
     if (options->top == TOP_OF_FORMAT)
         options->top = options->format == &xfa_format_text ? TOP_TEXT : 0;

@@ -1,8 +1,11 @@
 #include "units.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Three significant digits, no exponent. */
 static int decimals(double value)
@@ -53,4 +56,11 @@ const char *xfa_gbps_text(char text[XFA_UNIT_CHARS], double gbps)
     else
         snprintf(text, XFA_UNIT_CHARS, "%.*f", decimals(gbps), gbps);
     return text;
+}
+
+bool xfa_number(const char *word, uint64_t *number)
+{
+    errno = 0;
+    *number = strtoull(word, NULL, 10);
+    return *word && !word[strspn(word, "0123456789")] && errno == 0;
 }

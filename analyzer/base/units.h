@@ -1,4 +1,5 @@
-/* Numbers for people. "-" where a figure is not known (NAN). Each writes to and returns `text`. */
+/* Numbers for people, and from them. "-" where a figure is not known (NAN). Each writes to and
+ * returns `text`. */
 #ifndef XFA_UNITS_H
 #define XFA_UNITS_H
 
@@ -11,5 +12,8 @@
 const char *xfa_bytes_text(char text[XFA_UNIT_CHARS], uint64_t bytes); /* 64 B, 1.5 MiB */
 const char *xfa_time_text(char text[XFA_UNIT_CHARS], double ns);       /* 3.5 us, 1.25 s */
 const char *xfa_gbps_text(char text[XFA_UNIT_CHARS], double gbps);     /* 55.3, without unit */
+
+/* A whole number of digits alone: no sign, no space, nothing after it. */
+bool xfa_number(const char *word, uint64_t *number);
 
 #endif

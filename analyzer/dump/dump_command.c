@@ -1,7 +1,6 @@
 /* xferscope dump: docs/dump.md. */
 #include "../analyzer.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "common/text.h"
 #include "dump.h"
 #include "../base/output.h"
+#include "../base/units.h"
 #include "../model/resolve.h"
 
 struct options {
@@ -43,31 +43,43 @@ static int wrong(const char *what, const char *value)
     return -1;
 }
 
+static int set_kind(struct options *options, const char *word, size_t length)
+{
+    for (unsigned kind = 1; kind < 32; kind++) {
+        const char *known = xfa_event_word(kind);
+        if (known && strlen(known) == length && strncmp(known, word, length) == 0) {
+            options->kinds |= 1u << kind;
+            return 0;
+        }
+    }
+    char *said = xfa_print("%.*s", (int)length, word);
+    wrong(length ? "no such kind of event" : "--kind lacks a kind of event", length ? said : NULL);
+    free(said);
+    return -1;
+}
+
+/* Nothing between two commas is no kind, and an empty list is not "all". */
 static int set_kinds(struct options *options, const char *words)
 {
-    while (*words) {
+    for (;;) {
         size_t length = strcspn(words, ",");
-        unsigned kind = 1;
-        for (; kind < 32; kind++) {
-            const char *word = xfa_event_word(kind);
-            if (word && strlen(word) == length && strncmp(word, words, length) == 0)
-                break;
-        }
-        if (kind == 32)
-            return wrong("no such kind of event", words);
-        options->kinds |= 1u << kind;
-        words += length;
-        words += *words == ',';
+        if (set_kind(options, words, length) != 0)
+            return -1;
+        if (!words[length])
+            return 0;
+        words += length + 1;
     }
-    return 0;
 }
 
 static int set_limit(struct options *options, const char *word)
 {
-    char *end;
-    errno = 0;
-    options->limit = strtoull(word, &end, 10);
-    return !*word || *end || errno || *word == '-' ? wrong("not a number of events", word) : 0;
+    return xfa_number(word, &options->limit) ? 0 : wrong("not a number of events", word);
+}
+
+static int set_output(struct options *options, const char *name)
+{
+    options->output = name;
+    return *name ? 0 : wrong("--output lacks a file name", NULL);
 }
 
 static int set_format(struct options *options, const char *name)
@@ -92,8 +104,7 @@ static int set_option(struct options *options, int option, const char *value)
     case 'n':
         return set_limit(options, value);
     case 'o':
-        options->output = value;
-        return 0;
+        return set_output(options, value);
     default:
         return wrong("an option lacks its value", NULL);
     }
@@ -118,8 +129,8 @@ static int parse(struct options *options, int argc, char **argv)
         if (set_option(options, option, optarg) != 0)
             return -1;
     }
-    if (optind + 1 != argc)
-        return wrong(optind == argc ? "which trace?" : "one trace at a time", NULL);
+    if (optind + 1 != argc || !*argv[optind])
+        return wrong(optind >= argc - 1 ? "which trace?" : "one trace at a time", NULL);
     options->trace = argv[optind];
     return 0;
 }

@@ -49,7 +49,7 @@ class Commands(unittest.TestCase):
     def run_driver(self, *arguments, **more):
         environment = dict(os.environ, **{"COLUMNS": "120", **more})
         done = subprocess.run(
-            [DRIVER, *arguments], capture_output=True, env=environment, cwd=self.folder.name
+            [DRIVER, *arguments], capture_output=True, env=environment, cwd=self.folder.name, timeout=300
         )
         self.assertGreaterEqual(done.returncode, 0, done.stderr.decode())
         return Result(done)
@@ -323,8 +323,19 @@ class Commands(unittest.TestCase):
         for wrong in (("--top", "-1"), ("--top", "x"), ("--sort", "colour")):
             result = self.run_driver("analyze", trace, *wrong)
             self.assertEqual((result.status, len(result.lines)), (2, 1))
-        result = self.run_driver("dump", trace, "--kind", "transfer,nonsense")
-        self.assertEqual((result.status, len(result.lines)), (2, 1))
+        for wrong in (("--top", " -1"), ("--top", "+1"), ("--top", ""), ("--top", "99999999999999999999"),
+                      ("--profile", ""), ("--output", ""), ("--sort", ""), ("--format", "")):
+            result = self.run_driver("analyze", trace, *wrong)
+            self.assertEqual((result.status, len(result.lines), result.out), (2, 1, ""), wrong)
+        for wrong in (("--kind", "transfer,nonsense"), ("--kind", ""), ("--kind", ","),
+                      ("--kind", "transfer,"), ("--kind", "transfer,,alloc"), ("--limit", "-1"),
+                      ("--limit", " -1"), ("--limit", ""), ("--output", ""), ("--format", "")):
+            result = self.run_driver("dump", trace, *wrong)
+            self.assertEqual((result.status, len(result.lines), result.out), (2, 1, ""), wrong)
+        self.assertIn("event: nonsense;", self.run_driver("dump", trace, "-k", "nonsense,sync").lines[0])
+        for command in ("analyze", "dump"):
+            result = self.run_driver(command, "")
+            self.assertEqual((result.status, len(result.lines)), (2, 1))
         for command in ("analyze", "dump"):
             result = self.run_driver(command, "--help")
             self.assertEqual((result.status, result.lines), (0, []))
@@ -340,6 +351,45 @@ class Commands(unittest.TestCase):
             with open("/dev/full", "w") as full:
                 done = subprocess.run([DRIVER, command, trace], stdout=full, stderr=subprocess.PIPE)
             self.assertEqual(done.returncode, 4)
+
+    def test_output_through_a_link(self):
+        """The link stays, a read-only file as well, and the mode is kept."""
+        trace = self.make("mixed", "mixed.trace")
+        target, link = self.path("target"), self.path("link")
+        for command in ("analyze", "dump"):
+            with open(target, "w") as file:
+                file.write("old")
+            os.chmod(target, 0o620)
+            os.symlink("target", link)
+            self.assertEqual(self.run_driver(command, trace, "-o", link).status, 0)
+            self.assertTrue(os.path.islink(link))
+            self.assertEqual(os.stat(target).st_mode & 0o777, 0o620)
+            with open(target) as file:
+                self.assertEqual(file.read(), self.run_driver(command, trace).out)
+            os.chmod(target, 0o440)
+            before = os.stat(target)
+            for name in (link, target):
+                result = self.run_driver(command, trace, "-o", name)
+                self.assertEqual((result.status, len(result.lines)), (4, 1))
+                self.assertIn("read-only", result.lines[0])
+            self.assertEqual(os.stat(target).st_mtime_ns, before.st_mtime_ns)
+            self.assertEqual(sorted(os.listdir(self.folder.name)), ["link", "mixed.trace", "target"])
+            os.unlink(link)
+            os.unlink(target)
+
+    def test_pipes_are_not_waited_for(self):
+        trace, pipe = self.make("mixed", "mixed.trace"), self.path("pipe")
+        os.mkfifo(pipe)
+        os.mkdir(self.path("run.xft"))
+        os.mkfifo(self.path("run.xft/1-1.trace"))
+        result = self.run_driver("analyze", trace, "-p", pipe)
+        self.assertEqual((result.status, len(result.lines)), (3, 1))
+        self.assertIn("not a regular file", result.lines[0])
+        for command in ("analyze", "dump"):
+            for name in (pipe, self.path("run.xft")):
+                result = self.run_driver(command, name)
+                self.assertEqual((result.status, len(result.lines)), (1, 1), (command, name))
+                self.assertIn("not a regular file", result.lines[0])
 
     # ---- text that wants to get at the terminal -----------------------------------------------
 
