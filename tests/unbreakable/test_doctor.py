@@ -2,15 +2,16 @@
 import json
 import os
 import re
+import shutil
 import unittest
 from pathlib import Path
 
 from illness import ILL, SIMGPU
-from lab import BUILD, Bench, XFERSCOPE, environment, run
+from lab import BUILD, LIBRARY, Bench, XFERSCOPE, environment, run
 
 CHECKS = [
     "library", "zstd", "unwind", "symbols", "settings", "preload", "memlock", "output", "clock",
-    "container", "python", "NVTX", "tools", "NUMA", "shm", "driver", "GPUs", "NVML", "CUPTI", "permission",
+    "container", "python", "NVTX", "tools", "ncu", "NUMA", "shm", "driver", "GPUs", "NVML", "CUPTI", "permission",
 ]
 # The same on every machine with the simulated GPU.
 GOLDEN = {
@@ -35,9 +36,9 @@ def scrub(text):
 
 
 class Doctor(Bench):
-    def look(self, status, **extra):
+    def look(self, status, command=XFERSCOPE, **extra):
         env = environment(**extra)
-        result = run([XFERSCOPE, "doctor", "--format", "json"], cwd=self.folder, env=env)
+        result = run([command, "doctor", "--format", "json"], cwd=self.folder, env=env)
         self.assertEqual(result.returncode, status, result.stdout + result.stderr)
         self.assertEqual(result.stderr, b"")
         document = json.loads(result.stdout)
@@ -73,11 +74,31 @@ class Doctor(Bench):
         checks = self.look(1, LD_LIBRARY_PATH=str(self.folder))
         self.assertIn("does not tell its version", checks["driver"][1])
 
+    def installed(self):
+        """A copy of the command with nothing but its library beside it: no lib/deps."""
+        for name in ("bin", "lib"):
+            (self.folder / name).mkdir()
+        shutil.copy(XFERSCOPE, self.folder / "bin")
+        for library in (LIBRARY, LIBRARY.with_name("libxferscope-symbols.so")):
+            (self.folder / "lib" / library.name).symlink_to(library)
+        return self.folder / "bin" / "xferscope"
+
     def test_library_that_is_none(self):
         (self.folder / "libunwind.so.8").write_bytes(b"")
-        checks = self.look(0, LD_LIBRARY_PATH=f"{self.folder}:{SIMGPU}")
+        checks = self.look(
+            0, command=self.installed(), LD_LIBRARY_PATH=f"{self.folder}:{SIMGPU}"
+        )
         self.assertEqual(checks["unwind"][0], "warn")
         self.assertIn("file too short", checks["unwind"][1])
+        # one in lib/deps takes its place, as for the recorder
+        (self.folder / "lib" / "deps").mkdir()
+        (self.folder / "lib" / "deps" / "libunwind.so.8").symlink_to(
+            ILL / "fake_unwind" / "libunwind.so.8"
+        )
+        checks = self.look(
+            0, command=self.folder / "bin" / "xferscope", LD_LIBRARY_PATH=f"{self.folder}:{SIMGPU}"
+        )
+        self.assertEqual(checks["unwind"], ("ok", GOLDEN["unwind"][1]))
 
     def test_output(self):
         (self.folder / "file").write_text("")
@@ -108,6 +129,21 @@ class Doctor(Bench):
         checks = self.look(0, CUDA_INJECTION64_PATH="/other/tool.so")
         self.assertEqual(checks["tools"][0], "warn")
         self.assertIn("/other/tool.so", checks["tools"][1])
+
+    def test_ncu(self):
+        """In which order it works with record, where it is found and where it runs."""
+        self.assertEqual(self.look(0, PATH="/nowhere")["ncu"], ("ok", "no ncu on the path"))
+        (self.folder / "ncu").write_text("")
+        (self.folder / "ncu").chmod(0o755)
+        verdict, said = self.look(0, PATH=str(self.folder))["ncu"]
+        self.assertEqual(verdict, "ok")
+        self.assertTrue(said.startswith(str((self.folder / "ncu").resolve())), said)
+        self.assertIn("ncu --target-processes all xferscope record PROGRAM works", said)
+        for sign in ("NV_NSIGHT_INJECTION_PORT_BASE", "NV_NSIGHT_INJECTION_TRANSPORT_TYPE",
+                     "NV_COMPUTE_PROFILER_PERFWORKS_DIR"):
+            verdict, said = self.look(0, PATH="/nowhere", **{sign: "1"})["ncu"]
+            self.assertEqual(verdict, "warn", sign)
+            self.assertIn("Nsight Compute runs this", said)
 
     def test_python(self):
         wanted = {"python3.9": "warn", "python3.12": "ok", "python3.13": "ok", "python3.99": "warn"}

@@ -14,14 +14,14 @@
 
 /* ---- Python ----------------------------------------------------------------------------- */
 
-/* The file that `python3` starts; false when there is none. */
-static bool find_python(char *real)
+/* The file that this word starts, links followed; false when there is none. */
+static bool find_program(const char *name, char *real)
 {
     const char *path = getenv("PATH");
     char copy[8192], candidate[PATH_MAX], *rest = copy, *folder;
     snprintf(copy, sizeof copy, "%s", path ? path : "/usr/bin:/bin");
     while ((folder = strsep(&rest, ":"))) {
-        int n = snprintf(candidate, sizeof candidate, "%s/python3", *folder ? folder : ".");
+        int n = snprintf(candidate, sizeof candidate, "%s/%s", *folder ? folder : ".", name);
         if (n > 0 && (size_t)n < sizeof candidate && access(candidate, X_OK) == 0)
             return realpath(candidate, real) != NULL;
     }
@@ -47,7 +47,7 @@ static bool frames_are_known(unsigned minor)
 static void look_at_python(struct doctor_finding *f)
 {
     char real[PATH_MAX];
-    if (!find_python(real))
+    if (!find_program("python3", real))
         doctor_say(f, DOCTOR_OK, "no python3 on the path");
     else if (minor_of(real) == 0)
         doctor_say(f, DOCTOR_OK, "%s, whose name does not tell its version", real);
@@ -88,6 +88,35 @@ static void look_at_tools(struct doctor_finding *f)
                    "CUDA_LAUNCH_BLOCKING=%s is set: kernels and copies do not overlap", queued);
     else
         doctor_say(f, DOCTOR_OK, "no other tool is injected into CUDA programs");
+}
+
+/* Nsight Compute starts its target through helpers of its own (TreeLauncherSubreaper), which put
+ * together the LD_PRELOAD of every process of the tree, and tells its libraries in the target what
+ * to do by these variables. */
+static bool is_under_ncu(void)
+{
+    static const char *const signs[] = {"NV_NSIGHT_INJECTION_PORT_BASE",
+                                        "NV_NSIGHT_INJECTION_TRANSPORT_TYPE",
+                                        "NV_COMPUTE_PROFILER_PERFWORKS_DIR"};
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+        if (getenv(signs[i]))
+            return true;
+    return false;
+}
+
+static void look_at_ncu(struct doctor_finding *f)
+{
+    static const char order[] = "ncu --target-processes all xferscope record PROGRAM";
+    char real[PATH_MAX];
+    if (is_under_ncu())
+        doctor_say(f, DOCTOR_WARN,
+                   "Nsight Compute runs this: %s is the order that works; times are not the "
+                   "program's own",
+                   order);
+    else if (find_program("ncu", real))
+        doctor_say(f, DOCTOR_OK, "%s: %s works, ncu within record is not seen", real, order);
+    else
+        doctor_say(f, DOCTOR_OK, "no ncu on the path");
 }
 
 /* ---- memory ----------------------------------------------------------------------------- */
@@ -152,7 +181,7 @@ static void look_at_shared_memory(struct doctor_finding *f)
 }
 
 const struct doctor_check doctor_program_checks[] = {
-    {"python", look_at_python}, {"NVTX", look_at_nvtx},         {"tools", look_at_tools},
-    {"NUMA", look_at_numa},     {"shm", look_at_shared_memory},
+    {"python", look_at_python}, {"NVTX", look_at_nvtx}, {"tools", look_at_tools},
+    {"ncu", look_at_ncu},       {"NUMA", look_at_numa}, {"shm", look_at_shared_memory},
 };
 const size_t doctor_program_count = sizeof doctor_program_checks / sizeof doctor_program_checks[0];
