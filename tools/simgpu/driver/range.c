@@ -30,19 +30,34 @@ static size_t pages(size_t bytes)
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
+static void *try_to_reserve(size_t bytes)
+{
+    return mmap(NULL, pages(bytes) + ALIGNED, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+/* A smaller reservation serves as well, up to its size, where address space is limited: a quarter
+ * of what could be had at most, since the program's threads and memory need some too. */
+static void *reserve(size_t *bytes)
+{
+    size_t all = pages(*bytes);
+    void *start = try_to_reserve(all);
+
+    for (*bytes = all; start == MAP_FAILED && *bytes >= (4u << 20); *bytes /= 2)
+        start = try_to_reserve(*bytes / 2);
+    if (start == MAP_FAILED || *bytes == all)
+        return start;
+    munmap(start, pages(*bytes) + ALIGNED);
+    *bytes = pages(*bytes / 4);
+    return try_to_reserve(*bytes);
+}
+
 struct sim_region *sim_region_new(size_t bytes)
 {
     struct sim_region *r = calloc(1, sizeof(*r));
     struct span *gaps = calloc(16, sizeof(*gaps));
-    void *start = MAP_FAILED;
+    void *start = r && gaps ? reserve(&bytes) : MAP_FAILED;
 
-    /* A smaller reservation serves as well, up to its size, where address space is limited. */
-    for (bytes = pages(bytes); r && gaps && bytes >= (1u << 20); bytes /= 2) {
-        start = mmap(NULL, pages(bytes) + ALIGNED, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (start != MAP_FAILED)
-            break;
-    }
     if (start == MAP_FAILED) {
         free(r);
         free(gaps);
