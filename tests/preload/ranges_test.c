@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
@@ -98,35 +99,53 @@ static void grows_and_stays_sorted(void **state)
 /* A stable range lies among ranges that come and go; readers must never miss it. */
 static atomic_int stop;
 
-static void *read_on(void *misses)
+struct reader {
+    pthread_t thread;
+    atomic_long looks; /* while the writer writes */
+    long misses;
+};
+
+enum { READERS = 3, ROUNDS = 30000, LOOKS = 1000 };
+
+static void *read_on(void *argument)
 {
+    struct reader *reader = argument;
     struct xfs_range found;
-    while (!atomic_load(&stop))
+    for (; !atomic_load(&stop); atomic_fetch_add(&reader->looks, 1))
         if (!xfs_ranges_find(0x800010, &found) || found.memory != XFT_MEM_REGISTERED ||
             found.start != 0x800000)
-            (*(long *)misses)++;
+            reader->misses++;
     return NULL;
 }
 
+static bool all_looked(struct reader *readers, long times)
+{
+    for (int i = 0; i < READERS; i++)
+        if (atomic_load(&readers[i].looks) < times)
+            return false;
+    return true;
+}
+
+/* The writer goes on until every reader has looked often enough, however they are scheduled. */
 static void readers_never_miss_beside_a_writer(void **state)
 {
     (void)state;
-    long misses[3] = {0};
-    pthread_t threads[3];
+    static struct reader readers[READERS];
     struct xfs_range removed;
     atomic_store(&stop, 0);
     add(0x800000, 0x100, -1, XFT_MEM_REGISTERED);
-    for (int i = 0; i < 3; i++)
-        pthread_create(&threads[i], NULL, read_on, &misses[i]);
-    for (uint64_t i = 0; i < 30000; i++) {
+    for (int i = 0; i < READERS; i++)
+        assert_int_equal(pthread_create(&readers[i].thread, NULL, read_on, &readers[i]), 0);
+    for (uint64_t i = 0; i < ROUNDS || !all_looked(readers, LOOKS); i++) {
         add(0x100000 + (i % 5000) * 0x100, 0x100, 0, XFT_MEM_DEVICE);
         add(0x900000 + (i % 5000) * 0x100, 0x100, 0, XFT_MEM_DEVICE);
         xfs_ranges_remove(0x100000 + (i * 7 % 5000) * 0x100, &removed);
     }
     atomic_store(&stop, 1);
-    for (int i = 0; i < 3; i++) {
-        pthread_join(threads[i], NULL);
-        assert_int_equal(misses[i], 0);
+    for (int i = 0; i < READERS; i++) {
+        assert_int_equal(pthread_join(readers[i].thread, NULL), 0);
+        assert_true(atomic_load(&readers[i].looks) >= LOOKS);
+        assert_int_equal(readers[i].misses, 0);
     }
 }
 

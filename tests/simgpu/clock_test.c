@@ -48,34 +48,42 @@ static void the_program_takes_its_time(void **state)
 }
 
 static atomic_bool stop;
+static atomic_long readings; /* of the other thread, while this one copies */
+static atomic_bool went_back;
+
+enum { READINGS = 1000 };
 
 static void *watch(void *unused)
 {
     uint64_t last = 0, now;
 
-    while (!atomic_load(&stop)) {
+    for (; !atomic_load(&stop); atomic_fetch_add(&readings, 1)) {
         now = xferscope_simgpu_now_ns();
-        assert_true(now >= last);
+        if (now < last)
+            atomic_store(&went_back, true);
         last = now;
     }
     return NULL;
 }
 
+/* As long as it takes until the other thread has looked often enough. */
 static void never_back(void **state)
 {
     xcu_deviceptr p = device_memory(BIG);
     pthread_t thread;
     uint64_t last = 0, now;
 
-    pthread_create(&thread, NULL, watch, NULL);
-    for (int i = 0; i < ROUNDS; i++) {
+    assert_int_equal(pthread_create(&thread, NULL, watch, NULL), 0);
+    for (int i = 0; i < ROUNDS || atomic_load(&readings) < READINGS; i++) {
         OK(cuMemsetD8_v2(p, 1, 4096));
         now = xferscope_simgpu_now_ns();
         assert_true(now >= last);
         last = now;
     }
     atomic_store(&stop, true);
-    pthread_join(thread, NULL);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(atomic_load(&readings) >= READINGS);
+    assert_false(atomic_load(&went_back));
     OK(cuMemFree_v2(p));
 }
 
