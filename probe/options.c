@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "common/text.h"
 #include "device/flush.h"
 
 #define XFP_MOST_BYTES (1ull << 36)
@@ -45,7 +46,7 @@ const char xfp_probe_usage[] =
 
 static int usage_error(const char *what, const char *argument)
 {
-    fprintf(stderr, "xferscope probe: %s: %s (see xferscope probe --help)\n", what, argument);
+    xfc_print(stderr, "xferscope probe: %s: %s (see xferscope probe --help)\n", what, argument);
     return XFP_PROBE_USAGE;
 }
 
@@ -146,8 +147,8 @@ static int take_filter(struct xfp_probe_options *o, const char *value)
         regerror(bad, NULL, why, sizeof(why));
     if (!bad)
         return 0;
-    fprintf(stderr, "xferscope probe: --filter \"%s\": %s (see xferscope probe --help)\n", value,
-            why);
+    xfc_print(stderr, "xferscope probe: --filter \"%s\": %s (see xferscope probe --help)\n", value,
+              why);
     return XFP_PROBE_USAGE;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../progress.h"
+#include "common/text.h"
 
 /* ---- collecting ---------------------------------------------------------------------------- */
 
@@ -116,7 +117,7 @@ static void print_words(FILE *out, const struct xfp_words *words)
     }
     fputs(words->count > 1 ? "{" : "", out);
     for (size_t i = 0; i < words->count; i++)
-        fprintf(out, "%s%.*s", i ? "," : "", words->length[i], words->at[i]);
+        xfc_print(out, "%s%.*s", i ? "," : "", words->length[i], words->at[i]);
     fputs(words->count > 1 ? "}" : "", out);
 }
 
