@@ -77,9 +77,9 @@ class Case(unittest.TestCase):
 
     @staticmethod
     def shown(frame):
-        """As the recorder keeps it and dump prints it: undecodable bytes are not UTF-8."""
+        """As the recorder keeps it, its end; bytes that are no UTF-8 are U+FFFD to both."""
         function, file, line = frame
-        return [function, file[-1024:].replace("\N{REPLACEMENT CHARACTER}", "?"), line]
+        return [function, file[-1024:], line]
 
     def expectation(self, suffix=""):
         with open(self.expected + suffix, encoding="utf-8") as file:
