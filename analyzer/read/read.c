@@ -130,6 +130,18 @@ static bool holds_names(uint16_t type)
            (type >= XFT_SEG_STACKS && type <= XFT_SEG_NAMES);
 }
 
+static struct xfa_segment segment_of(uint64_t at, const struct xft_segment *header)
+{
+    return (struct xfa_segment){
+        .at = at + sizeof *header,
+        .stored = header->stored_bytes,
+        .raw = header->raw_bytes,
+        .sum = header->payload_sum,
+        .type = header->type,
+        .flags = header->flags,
+    };
+}
+
 /* Checks the payload now, so that what is lost is known before anything is reported. */
 static void segment_examine(struct xfa_trace *trace, const struct xfa_segment *segment)
 {
@@ -156,17 +168,36 @@ static void segment_examine(struct xfa_trace *trace, const struct xfa_segment *s
     }
 }
 
+/* The segments in a room, as far as they count. */
+static void room_take(struct xfa_trace *trace, const struct xfa_segment *room)
+{
+    struct xft_room head = {0};
+    uint64_t at = room->at + sizeof head;
+    bool whole = room->stored >= sizeof head &&
+                 xfa_source_read(&trace->source, room->at, &head, sizeof head) == sizeof head &&
+                 head.committed <= room->stored - sizeof head;
+    uint64_t end = at + (whole ? head.committed : 0);
+    if (!whole)
+        damage(trace, room->stored);
+    while (at < end) {
+        struct xft_segment segment;
+        bool sound = end - at >= sizeof segment && segment_at(trace, at, &segment) &&
+                     segment.stored_bytes <= end - at - sizeof segment &&
+                     segment.type != XFT_SEG_ROOM;
+        if (!sound) {
+            damage(trace, end - at); /* it was written in one piece */
+            return;
+        }
+        struct xfa_segment inner = segment_of(at, &segment);
+        segment_examine(trace, &inner);
+        at = align8(inner.at + inner.stored);
+    }
+}
+
 /* Takes the segment whose sound header is at `at`; returns where the next one starts. */
 static uint64_t segment_take(struct xfa_trace *trace, uint64_t at, const struct xft_segment *header)
 {
-    struct xfa_segment segment = {
-        .at = at + sizeof *header,
-        .stored = header->stored_bytes,
-        .raw = header->raw_bytes,
-        .sum = header->payload_sum,
-        .type = header->type,
-        .flags = header->flags,
-    };
+    struct xfa_segment segment = segment_of(at, header);
     uint64_t left = trace->source.bytes - segment.at;
     if (segment.stored > left) {
         bool lanes = segment.type == XFT_SEG_LANES; /* the slabs that are there are whole */
@@ -179,7 +210,10 @@ static uint64_t segment_take(struct xfa_trace *trace, uint64_t at, const struct 
         }
         return trace->source.bytes;
     }
-    segment_examine(trace, &segment);
+    if (segment.type == XFT_SEG_ROOM)
+        room_take(trace, &segment);
+    else
+        segment_examine(trace, &segment);
     return align8(segment.at + segment.stored);
 }
 

@@ -34,7 +34,7 @@
 /* A reader refuses a file with a higher major version; higher minor versions only add columns,
  * encodings, segments, keys, and fields behind those of the file header. */
 #define XFT_VERSION_MAJOR 1
-#define XFT_VERSION_MINOR 1
+#define XFT_VERSION_MINOR 2
 #define XFT_HEADER_BYTES 4096
 
 enum xft_state {
@@ -88,6 +88,7 @@ enum xft_segment_type {
     XFT_SEG_MODULES = 6, /* struct xft_module + path + build id, repeated */
     XFT_SEG_SYMBOLS = 7, /* struct xft_symbol + strings, repeated */
     XFT_SEG_NAMES = 8,   /* struct xft_name + text, repeated; since 1.1 */
+    XFT_SEG_ROOM = 9, /* struct xft_room + segments, in a file that was not completed; since 1.2 */
 };
 
 enum xft_segment_flags {
@@ -102,8 +103,18 @@ struct xft_segment {
     uint64_t stored_bytes; /* payload as it lies in the file; the next segment starts at the
                               next multiple of 8 */
     uint64_t raw_bytes;    /* payload after decompression */
-    uint64_t payload_sum;  /* XXH3_64bits of the stored payload; 0 in LANES and PAD */
+    uint64_t payload_sum;  /* XXH3_64bits of the stored payload; 0 in LANES, PAD and ROOM */
     uint64_t header_sum;   /* XXH3_64bits of the bytes before it */
+};
+
+/*
+ * Segments that the program's threads add while it runs: one behind the other from here on, as far
+ * as `committed` says; what is behind that is not used yet. Not covered by the room's payload_sum,
+ * which is 0.
+ */
+#define XFT_ROOM_BYTES 65536 /* with its segment header */
+struct xft_room {
+    uint64_t committed; /* bytes */
 };
 
 /* ---- events --------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "guard.h"
 #include "own_stack.h"
 #include "record.h"
+#include "sandbox.h"
 #include "settings.h"
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))
@@ -92,6 +93,10 @@ static void write_event(const struct xft_event *event, uint64_t hash, uint64_t h
 
 void xfs_content_hash(const struct xft_event *event, const struct xfs_rows *rows, bool slow_memory)
 {
+    if (!xfs_may_call_kernel()) {
+        xfs_content_skip(XFS_SKIP_UNREADABLE, 1);
+        return;
+    }
     uint64_t before = clock_ns(), reserved, hash, hashed;
     enum xfs_content_mode mode = reserve(rows, slow_memory, before - started_ns, &reserved);
     if (mode == XFS_CONTENT_OFF) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../record/own_stack.h"
+#include "../record/sandbox.h"
 #include "ranges.h"
 #include "resolve.h"
 #include "xferscope/cuda_abi.h"
@@ -152,11 +153,18 @@ static int only_node(void)
     return answer;
 }
 
+void xfs_classify_start(void)
+{
+    (void)only_node();
+}
+
 /* Node of a page; unknown for a page not touched yet. move_pages without targets only asks. */
 static int16_t host_node(uint64_t address)
 {
     if (only_node() >= 0)
         return (int16_t)only_node();
+    if (!xfs_may_call_kernel())
+        return XFT_PLACE_UNKNOWN;
     void *page = (void *)(uintptr_t)(address & ~(uint64_t)(PAGE - 1));
     int status = -1;
     if (syscall(SYS_move_pages, 0, 1ul, &page, NULL, &status, 0) != 0 || status < 0)

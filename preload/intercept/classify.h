@@ -31,6 +31,9 @@ struct xfs_place_entry {
 extern __thread struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES]
     __attribute__((tls_model("initial-exec")));
 
+/* Asks the system what need be asked only once. When a session starts. */
+void xfs_classify_start(void);
+
 /* Keeps errno. */
 struct xfs_place xfs_classify_slowly(struct xfs_place_entry *entry, uint64_t address,
                                      uint32_t epoch);

@@ -17,6 +17,7 @@
 #include "../record/record.h"
 #include "../timing/event.h"
 #include "../timing/timing.h"
+#include "classify.h"
 #include "graph.h"
 #include "resolve.h"
 #include "table.h"
@@ -231,6 +232,7 @@ static void start_session(void *asked)
     if (simulated)
         xfs_meta_set("gpu.simulated", "1");
     note_machine();
+    xfs_classify_start();
     xfs_nvtx_session_start();
     xfs_content_session_start();
     atexit(xfs_content_finish);

@@ -13,7 +13,7 @@
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))
 
-static uint64_t monotonic(void)
+uint64_t xfs_monotonic_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -63,7 +63,7 @@ static void read_both(uint64_t *ticks, uint64_t *ns)
 {
     uint64_t narrowest = UINT64_MAX;
     for (int i = 0; i < 3; i++) {
-        uint64_t before = __rdtsc(), now = monotonic(), after = __rdtsc();
+        uint64_t before = __rdtsc(), now = xfs_monotonic_ns(), after = __rdtsc();
         if (after - before >= narrowest)
             continue;
         narrowest = after - before;
@@ -94,7 +94,7 @@ static uint64_t keep_order(uint64_t now)
 static __attribute__((cold, noinline)) uint64_t anchor_again(void)
 {
     if (!atomic_load_explicit(&usable, memory_order_acquire))
-        return monotonic();
+        return xfs_monotonic_ns();
     uint64_t ticks, ns;
     read_both(&ticks, &ns);
     anchor.valid = 0;
@@ -126,7 +126,7 @@ void xfs_clock_start(void)
 
 static uint64_t host_clock(void)
 {
-    return monotonic();
+    return xfs_monotonic_ns();
 }
 
 #endif

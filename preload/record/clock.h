@@ -18,6 +18,9 @@
  * until then, and where it cannot be used, clock_gettime is. Keeps errno. */
 void xfs_clock_start(void);
 
+/* CLOCK_MONOTONIC, whatever clock the trace has. */
+uint64_t xfs_monotonic_ns(void);
+
 /* In a forked child: the anchors of this thread are still right; nothing to do. */
 
 #endif

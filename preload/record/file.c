@@ -199,27 +199,51 @@ bool xfs_file_append(struct xfs_file *file, const void *segments, size_t bytes)
     return good;
 }
 
-struct xft_slab *xfs_file_append_lanes(struct xfs_file *file, size_t slabs)
+/* A segment from the end of the file to the page where `bytes` begin that are mapped; it covers
+ * them if they are its payload. NULL on failure. */
+static unsigned char *append_mapped(struct xfs_file *file, enum xft_segment_type type, size_t bytes,
+                                    bool covered, void (*fill)(unsigned char *, size_t))
 {
-    struct xft_slab *map = MAP_FAILED;
+    unsigned char *map = MAP_FAILED;
     pthread_mutex_lock(&file->lock);
     uint64_t start = XFT_ALIGN(file->end + sizeof(struct xft_segment), 4096);
-    uint64_t end = start + slabs * XFT_SLAB_BYTES;
-    struct xft_segment head = xft_segment_make(
-        XFT_SEG_LANES, 0, NULL, end - file->end - sizeof head, end - file->end - sizeof head);
+    uint64_t end = start + bytes;
+    uint64_t payload = (covered ? end : start) - file->end - sizeof(struct xft_segment);
+    struct xft_segment head = xft_segment_make(type, 0, NULL, payload, payload);
     int fd = descriptor(file);
     if (fd >= 0 && allocate(fd, file->end, end - file->end))
-        map = mmap(NULL, end - start, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)start);
+        map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)start);
+    if (map != MAP_FAILED && fill)
+        fill(map, bytes);
     if (map != MAP_FAILED && xft_write_at(fd, &head, sizeof head, file->end)) {
         tell_end(file, end);
     } else if (map != MAP_FAILED) {
-        munmap(map, end - start);
+        munmap(map, bytes);
         map = MAP_FAILED;
     }
     if (map == MAP_FAILED)
         cut_back(file, fd);
     pthread_mutex_unlock(&file->lock);
     return map == MAP_FAILED ? NULL : map;
+}
+
+struct xft_slab *xfs_file_append_lanes(struct xfs_file *file, size_t slabs)
+{
+    return (struct xft_slab *)append_mapped(file, XFT_SEG_LANES, slabs * XFT_SLAB_BYTES, true,
+                                            NULL);
+}
+
+static void make_rooms(unsigned char *map, size_t bytes)
+{
+    size_t payload = XFT_ROOM_BYTES - sizeof(struct xft_segment);
+    struct xft_segment head = xft_segment_make(XFT_SEG_ROOM, 0, NULL, payload, payload);
+    for (size_t at = 0; at < bytes; at += XFT_ROOM_BYTES)
+        memcpy(map + at, &head, sizeof head);
+}
+
+unsigned char *xfs_file_append_rooms(struct xfs_file *file, size_t rooms)
+{
+    return append_mapped(file, XFT_SEG_PAD, rooms * XFT_ROOM_BYTES, false, make_rooms);
 }
 
 void *xfs_file_map(struct xfs_file *file, size_t *bytes)

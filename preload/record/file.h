@@ -51,6 +51,10 @@ bool xfs_file_append(struct xfs_file *file, const void *segments, size_t bytes);
  */
 struct xft_slab *xfs_file_append_lanes(struct xfs_file *file, size_t slabs);
 
+/* Appends ROOM segments, of XFT_ROOM_BYTES each, one behind the other, and maps them. NULL on
+ * failure. */
+unsigned char *xfs_file_append_rooms(struct xfs_file *file, size_t rooms);
+
 /* Maps the file as it now is, read-only, private to the caller; NULL on failure, and of a file that
  * somebody has emptied: *bytes is 0 then. */
 void *xfs_file_map(struct xfs_file *file, size_t *bytes);

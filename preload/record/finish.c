@@ -126,13 +126,8 @@ static bool rewrite_file(struct xfs_recorder *recorder)
     return good;
 }
 
-void xfs_recorder_finish(struct xfs_recorder *recorder)
+void xfs_recorder_complete(struct xfs_recorder *recorder)
 {
-    bool done = xfs_writer_finish(recorder);
-    if (!done) { /* it may hold the packer */
-        xfs_log("names took too long; the trace stays as it is: `xferscope record` completes it");
-        return;
-    }
     pthread_mutex_lock(&recorder->pack_lock);
     bool good = rewrite_file(recorder);
     if (!good && xfs_write_trouble_was_said())

@@ -3,6 +3,7 @@
 
 #include <linux/membarrier.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -11,12 +12,18 @@
 
 #include "own_stack.h"
 #include "recorder.h"
+#include "sandbox.h"
 #include "segments.h"
 
 #define FIRST_SLABS 4
 #define MOST_SLABS_AT_ONCE 128
-#define LANES_AT_ONCE 32
-#define RETRY_EVERY 1024 /* refused events, when the disk is full */
+#define LANES_AT_ONCE 64
+#define STACKS_READY 8
+#define SUPPLY 4                  /* times what was taken since the last time */
+#define RETRY_EVERY 1024          /* refused events, when the disk is full */
+#define WAIT_NS 2000000000u       /* awake */
+#define SLEEP_NS 60000000000u     /* asleep: a machine may be slow */
+#define GROW_AGAIN_NS 1000000000u /* after the file could not grow */
 #define SETTLE_ROUNDS 5000
 #define SETTLE_ROUND_NS 100000
 
@@ -29,6 +36,11 @@ static void *map_memory(size_t bytes)
 static void set_state(struct xft_slab *slab, enum xft_slab_state state)
 {
     __atomic_store_n(&slab->state, (uint32_t)state, __ATOMIC_RELEASE);
+}
+
+static bool has_writer(const struct xfs_recorder *recorder)
+{
+    return atomic_load_explicit(&recorder->writer_runs, memory_order_acquire);
 }
 
 /* ---- slabs ------------------------------------------------------------------------------ */
@@ -50,74 +62,79 @@ static bool grow(struct xfs_recorder *recorder, size_t count)
     for (size_t i = 0; i < count; i++) {
         slabs[i].shared = (struct xft_slab *)(shared + i * XFT_SLAB_BYTES);
         slabs[i].shared->magic = XFT_SLAB_MAGIC;
-        slabs[i].next = lanes->free;
-        lanes->free = &slabs[i];
     }
     lanes->all[lanes->segments] = slabs;
     lanes->all_count[lanes->segments++] = count;
     lanes->mapped_bytes += count * XFT_SLAB_BYTES;
+    for (size_t i = 0; i < count; i++)
+        xfs_pool_put(&lanes->free, &slabs[i].node);
     return true;
 }
 
-/* Lock held. Doubles what there is, within the buffer size; `forced` takes one slab beyond it, for
- * a lane that has none. */
-static bool grow_by_policy(struct xfs_recorder *recorder, bool forced)
+/* Lock held. `count` slabs more, and at least as many as there are, within the buffer size;
+ * `forced` takes some beyond it, for lanes that have none. */
+static bool grow_by_policy(struct xfs_recorder *recorder, uint64_t count, bool forced)
 {
     struct xfs_lanes *lanes = &recorder->lanes;
     uint64_t mapped = lanes->mapped_bytes / XFT_SLAB_BYTES;
     uint64_t most = lanes->most_bytes / XFT_SLAB_BYTES;
-    uint64_t count = mapped < FIRST_SLABS ? FIRST_SLABS : mapped;
+    if (count < FIRST_SLABS)
+        count = FIRST_SLABS;
+    if (count < mapped / 2)
+        count = mapped / 2;
     if (count > MOST_SLABS_AT_ONCE)
         count = MOST_SLABS_AT_ONCE;
     if (count > (most > mapped ? most - mapped : 0))
         count = most > mapped ? most - mapped : 0;
     if (count == 0 && forced)
         count = mapped / 8 + 1;
-    return count > 0 && grow(recorder, count);
+    if (count == 0 || xfs_monotonic_ns() < lanes->grow_again_ns)
+        return false;
+    bool grew = grow(recorder, count);
+    lanes->grow_again_ns = grew ? 0 : xfs_monotonic_ns() + GROW_AGAIN_NS;
+    return grew;
 }
 
 static struct xfs_slab *pop_free(struct xfs_lanes *lanes)
 {
-    struct xfs_slab *slab = lanes->free;
+    struct xfs_slab *slab = (struct xfs_slab *)xfs_pool_take(&lanes->free);
     if (slab)
-        lanes->free = slab->next;
+        atomic_fetch_add_explicit(&lanes->taken, 1, memory_order_relaxed);
     return slab;
 }
 
-static void push_full(struct xfs_recorder *recorder, struct xfs_slab *slab)
+static void push_full(struct xfs_lanes *lanes, struct xfs_slab *slab)
 {
-    struct xfs_lanes *lanes = &recorder->lanes;
     set_state(slab->shared, XFT_SLAB_FULL);
-    slab->next = NULL;
-    *lanes->full_end = slab;
-    lanes->full_end = &slab->next;
-    pthread_cond_signal(&recorder->work);
+    xfs_pool_put(&lanes->full, &slab->node);
 }
 
-struct xfs_slab *xfs_lanes_pop_full(struct xfs_lanes *lanes)
-{
-    struct xfs_slab *slab = lanes->full;
-    if (slab == NULL)
-        return NULL;
-    lanes->full = slab->next;
-    if (lanes->full == NULL)
-        lanes->full_end = &lanes->full;
-    return slab;
-}
-
-void xfs_lanes_unpop_full(struct xfs_lanes *lanes, struct xfs_slab *slab)
-{
-    slab->next = lanes->full;
-    if (lanes->full == NULL)
-        lanes->full_end = &slab->next;
-    lanes->full = slab;
-}
-
-void xfs_lanes_release(struct xfs_lanes *lanes, struct xfs_slab *slab)
+static void release(struct xfs_lanes *lanes, struct xfs_slab *slab)
 {
     set_state(slab->shared, XFT_SLAB_FREE);
-    slab->next = lanes->free;
-    lanes->free = slab;
+    xfs_pool_put(&lanes->free, &slab->node);
+}
+
+bool xfs_lanes_write_full(struct xfs_recorder *recorder, bool *wrote)
+{
+    struct xfs_lanes *lanes = &recorder->lanes;
+    struct xfs_pool_node *node, *oldest = NULL;
+    bool good = true;
+    while ((node = xfs_pool_take(&lanes->full)) != NULL) { /* the latest comes first */
+        atomic_store_explicit(&node->next, oldest, memory_order_relaxed);
+        oldest = node;
+    }
+    *wrote = oldest != NULL;
+    while ((node = oldest) != NULL) {
+        oldest = atomic_load_explicit(&node->next, memory_order_relaxed);
+        struct xfs_slab *slab = (struct xfs_slab *)node;
+        good = good && xfs_write_slab(recorder, slab->shared);
+        if (good)
+            release(lanes, slab);
+        else /* its events stay readable where they are */
+            xfs_pool_put(&lanes->full, node);
+    }
+    return good;
 }
 
 uint64_t xfs_lanes_count(struct xfs_lanes *lanes)
@@ -163,9 +180,8 @@ bool xfs_lanes_init(struct xfs_recorder *recorder)
 {
     struct xfs_lanes *lanes = &recorder->lanes;
     pthread_mutex_init(&lanes->lock, NULL);
-    lanes->full_end = &lanes->full;
     lanes->most_bytes = recorder->settings->buffer_bytes;
-    return grow_by_policy(recorder, true);
+    return grow_by_policy(recorder, FIRST_SLABS, true);
 }
 
 /* ---- lanes ------------------------------------------------------------------------------ */
@@ -174,14 +190,11 @@ bool xfs_lanes_init(struct xfs_recorder *recorder)
 static void activate(struct xfs_lane *lane, struct xfs_slab *slab)
 {
     struct xft_slab *shared = slab->shared;
-    lane->next_seq += lane->next;
     shared->lane = lane->id;
     shared->tid = lane->tid;
     shared->first_seq = lane->next_seq;
     shared->committed = 0;
     set_state(shared, XFT_SLAB_ACTIVE);
-    /* One system call now instead of a page fault every 42 events; older kernels say no. */
-    madvise(shared, XFT_SLAB_BYTES, MADV_POPULATE_WRITE);
     __atomic_store_n(&slab->lane, lane, __ATOMIC_RELEASE);
     lane->slab = slab;
     lane->rows = xft_slab_events(shared);
@@ -191,107 +204,205 @@ static void activate(struct xfs_lane *lane, struct xfs_slab *slab)
     lane->refused = 0;
 }
 
-struct xfs_lane *xfs_lane_open(struct xfs_recorder *recorder)
+static void give_up_slab(struct xfs_lane *lane)
+{
+    lane->next_seq += lane->next;
+    lane->slab = NULL;
+    lane->next = lane->room = 0;
+}
+
+static bool make_lanes(struct xfs_lanes *lanes)
+{
+    struct xfs_lane *fresh = map_memory(LANES_AT_ONCE * sizeof *fresh);
+    for (size_t i = 0; fresh && i < LANES_AT_ONCE; i++)
+        xfs_pool_put(&lanes->idle, &fresh[i].node);
+    return fresh != NULL;
+}
+
+/* As libc knows it: a lock that tells its owner asks nobody. */
+static pid_t own_tid(void)
+{
+    pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    pthread_mutex_lock(&lock);
+    pid_t tid = __atomic_load_n(&lock.__data.__owner, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&lock);
+    return tid;
+}
+
+void xfs_lanes_pause(void)
+{
+    if (xfs_may_call_kernel())
+        nanosleep(&(struct timespec){0, 100000}, NULL);
+    else
+        for (int i = 0; i < 64; i++)
+            __builtin_ia32_pause();
+}
+
+bool xfs_lanes_wait(const struct xfs_recorder *recorder, uint64_t *since)
+{
+    xfs_lanes_pause();
+    uint64_t now = xfs_monotonic_ns();
+    if (*since == 0)
+        *since = now;
+    uint64_t most = xfs_may_call_kernel() ? SLEEP_NS : WAIT_NS;
+    return now - *since < most && !atomic_load(&recorder->lanes.stuck) &&
+           atomic_load(&recorder->ending) == XFS_ENDING_NOT;
+}
+
+static struct xfs_lane *take_lane(struct xfs_recorder *recorder)
 {
     struct xfs_lanes *lanes = &recorder->lanes;
-    pthread_mutex_lock(&lanes->lock);
-    struct xfs_lane *lane = lanes->idle;
-    if (lane) {
-        lanes->idle = lane->next_idle;
-    } else {
-        if (lanes->fresh_count == 0) {
-            lanes->fresh = map_memory(LANES_AT_ONCE * sizeof *lane);
-            lanes->fresh_count = lanes->fresh ? LANES_AT_ONCE : 0;
-        }
-        lane = lanes->fresh_count ? lanes->fresh++ : NULL;
-        lanes->fresh_count -= lane != NULL;
-    }
-    uint32_t id = lane ? ++lanes->lane_count : 0;
-    pthread_mutex_unlock(&lanes->lock);
-    if (lane)
-        *lane = (struct xfs_lane){
-            .recorder = recorder, .id = id, .tid = gettid(), .stacks = recorder->settings->stacks};
+    struct xfs_pool_node *node = xfs_pool_take(&lanes->idle);
+    uint64_t since = 0;
+    if (node == NULL && (xfs_may_call_kernel() || !has_writer(recorder)) && make_lanes(lanes))
+        node = xfs_pool_take(&lanes->idle);
+    while (node == NULL && has_writer(recorder) && xfs_lanes_wait(recorder, &since))
+        node = xfs_pool_take(&lanes->idle);
+    return node ? (struct xfs_lane *)((char *)node - offsetof(struct xfs_lane, node)) : NULL;
+}
+
+struct xfs_lane *xfs_lane_open(struct xfs_recorder *recorder)
+{
+    struct xfs_lane *lane = take_lane(recorder);
+    if (lane == NULL)
+        return NULL;
+    memset(lane, 0, offsetof(struct xfs_lane, node)); /* that one others may be looking at */
+    lane->recorder = recorder;
+    lane->id = 1 + atomic_fetch_add_explicit(&recorder->lanes.lane_count, 1, memory_order_relaxed);
+    lane->tid = has_writer(recorder) ? own_tid() : gettid();
+    lane->stacks = recorder->settings->stacks;
     return lane;
 }
 
 void xfs_lane_close(struct xfs_lane *lane)
 {
     struct xfs_lanes *lanes = &lane->recorder->lanes;
-    pthread_mutex_lock(&lanes->lock);
     if (lane->slab && lane->next > 0)
-        push_full(lane->recorder, lane->slab);
+        push_full(lanes, lane->slab);
     else if (lane->slab)
-        xfs_lanes_release(lanes, lane->slab);
+        release(lanes, lane->slab);
     lane->slab = NULL;
     lane->room = 0;
-    lane->next_idle = lanes->idle;
-    lanes->idle = lane;
-    pthread_mutex_unlock(&lanes->lock);
+    xfs_pool_put(&lanes->idle, &lane->node);
 }
 
-/* A free slab for the lane's full one. */
+/* The background thread makes one free, sooner with this lane's own. */
+static struct xfs_slab *wait_for_slab(struct xfs_recorder *recorder)
+{
+    struct xfs_lanes *lanes = &recorder->lanes;
+    struct xfs_slab *slab = NULL;
+    uint64_t since = 0;
+    atomic_fetch_add(&lanes->waiting, 1);
+    while (slab == NULL && xfs_lanes_wait(recorder, &since))
+        slab = pop_free(lanes);
+    atomic_fetch_sub(&lanes->waiting, 1);
+    return slab;
+}
+
 static bool exchange(struct xfs_lane *lane)
 {
     struct xfs_recorder *recorder = lane->recorder;
     struct xfs_lanes *lanes = &recorder->lanes;
-    struct xfs_slab *old = lane->slab;
-    pthread_mutex_lock(&lanes->lock);
     struct xfs_slab *slab = pop_free(lanes);
-    if (slab == NULL && grow_by_policy(recorder, old == NULL))
-        slab = pop_free(lanes);
-    if (slab && old)
-        push_full(recorder, old);
-    pthread_mutex_unlock(&lanes->lock);
+    if (slab == NULL && xfs_may_call_kernel())
+        return false;
+    if (lane->slab && (slab || !atomic_load(&lanes->stuck))) {
+        struct xfs_slab *full = lane->slab;
+        give_up_slab(lane);
+        push_full(lanes, full);
+    }
+    if (slab == NULL)
+        slab = wait_for_slab(recorder);
     if (slab)
         activate(lane, slab);
     return slab != NULL;
 }
 
-/* No slab is free: this thread does the background thread's work, for its own slab or, when it has
- * none, for one that waits. */
-static bool write_and_reuse(struct xfs_lane *lane)
-{
-    struct xfs_recorder *recorder = lane->recorder;
-    struct xfs_lanes *lanes = &recorder->lanes;
-    struct xfs_slab *slab = lane->slab;
-    if (slab == NULL) {
-        pthread_mutex_lock(&lanes->lock);
-        slab = xfs_lanes_pop_full(lanes);
-        pthread_mutex_unlock(&lanes->lock);
-    }
-    if (slab == NULL)
-        return false;
-    if (xfs_write_slab(recorder, slab->shared)) {
-        set_state(slab->shared, XFT_SLAB_FREE);
-        activate(lane, slab);
-        return true;
-    }
-    if (lane->slab == NULL) {
-        pthread_mutex_lock(&lanes->lock);
-        xfs_lanes_unpop_full(lanes, slab);
-        pthread_mutex_unlock(&lanes->lock);
-    }
-    return false;
-}
+/* ---- where the background thread has nothing ready -------------------------------------- */
 
 struct writing {
     struct xfs_lane *lane;
-    bool good;
+    bool good, failed;
 };
 
-static void write_own(void *arguments)
+static void refill_alone(void *arguments)
 {
     struct writing *own = arguments;
-    own->good = write_and_reuse(own->lane);
+    struct xfs_lane *lane = own->lane;
+    struct xfs_recorder *recorder = lane->recorder;
+    struct xfs_lanes *lanes = &recorder->lanes;
+    struct xfs_slab *slab = pop_free(lanes);
+    bool wrote;
+    pthread_mutex_lock(&lanes->lock);
+    if (slab == NULL && grow_by_policy(recorder, FIRST_SLABS, lane->slab == NULL))
+        slab = pop_free(lanes);
+    pthread_mutex_unlock(&lanes->lock);
+    if (lane->slab) {
+        struct xfs_slab *full = lane->slab;
+        give_up_slab(lane);
+        push_full(lanes, full);
+    }
+    if (slab == NULL) {
+        own->failed = !xfs_lanes_write_full(recorder, &wrote);
+        slab = pop_free(lanes);
+    }
+    if (slab)
+        activate(lane, slab);
+    own->good = slab != NULL;
 }
 
 bool xfs_lane_refill(struct xfs_lane *lane)
 {
+    struct writing own = {lane, false, false};
     if (lane->refused++ % RETRY_EVERY != 0)
         return false;
-    struct writing own = {lane, false};
-    if (exchange(lane))
-        return true;
-    xfs_on_own_stack(write_own, &own);
-    return own.good;
+    if (has_writer(lane->recorder)) {
+        if (exchange(lane))
+            return true;
+        if (!xfs_may_call_kernel())
+            return false;
+    }
+    xfs_on_own_stack(refill_alone, &own);
+    struct xfs_slab *slab = NULL; /* what is full may be in the background thread's hands */
+    if (!own.good && !own.failed && has_writer(lane->recorder))
+        slab = wait_for_slab(lane->recorder);
+    if (slab)
+        activate(lane, slab);
+    return own.good || slab != NULL;
+}
+
+/* ---- supply ----------------------------------------------------------------------------- */
+
+/* A fault for each page as it is first written would be the program's time. */
+static void touch_new(struct xfs_lanes *lanes)
+{
+    size_t segment = lanes->segments - 1;
+    for (size_t i = 0; i < lanes->all_count[segment]; i++) /* older kernels say no */
+        madvise(lanes->all[segment][i].shared, XFT_SLAB_BYTES, MADV_POPULATE_WRITE);
+}
+
+bool xfs_lanes_supply(struct xfs_recorder *recorder)
+{
+    struct xfs_lanes *lanes = &recorder->lanes;
+    unsigned taken = atomic_load(&lanes->taken), lately = taken - lanes->taken_before;
+    unsigned waiting = atomic_load(&lanes->waiting);
+    int ready = atomic_load(&lanes->free.count);
+    uint64_t wanted = (uint64_t)lately * SUPPLY + waiting;
+    bool good = true;
+    lanes->taken_before = taken;
+    if (wanted < FIRST_SLABS)
+        wanted = FIRST_SLABS;
+    if (ready < 0 || (uint64_t)ready < wanted) {
+        pthread_mutex_lock(&lanes->lock);
+        bool forced = waiting > 0 && ready <= 0 && atomic_load(&lanes->full.count) <= 0;
+        bool grew = grow_by_policy(recorder, wanted, forced);
+        good = grew || !forced;
+        if (grew)
+            touch_new(lanes);
+        pthread_mutex_unlock(&lanes->lock);
+    }
+    if (atomic_load(&lanes->idle.count) < LANES_AT_ONCE / 2)
+        make_lanes(lanes);
+    xfs_own_stacks_prepare(STACKS_READY);
+    return good;
 }

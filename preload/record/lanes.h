@@ -2,27 +2,34 @@
  * Lanes and slabs: where threads write their events.
  *
  * A lane is one thread's sequence of events; it always has at most one ACTIVE slab. Slabs come from
- * LANES segments, which are appended as needed up to the buffer size; then a thread writes its own
- * full slab to the file and uses it again. FULL slabs wait in a queue for the background thread.
+ * LANES segments, which are appended as needed up to the buffer size. FULL slabs wait for the
+ * background thread, which also keeps ready what threads will need next: free slabs, lanes. So that
+ * no thread of the program calls the kernel, they take and give without locks; one that finds no
+ * free slab waits for the background thread, awake and for a bounded time.
+ *
+ * Until there is a background thread, and where there can be none, threads do its work themselves.
  */
 #ifndef XFS_LANES_H
 #define XFS_LANES_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "rooms.h"
+#include "pool.h"
 #include "xferscope/trace.h"
 
 struct xfs_recorder;
 
 struct xfs_slab { /* our view of a slab in the mapping */
+    struct xfs_pool_node node;
     struct xft_slab *shared;
-    struct xfs_slab *next;
     struct xfs_lane *lane; /* that writes to it, while it is ACTIVE */
-};
+} __attribute__((aligned(16)));
 
 /* One thread's lane. In private memory: in a forked child nothing here leads to the parent's file.
  * What every event needs comes first, in one cache line. */
@@ -42,19 +49,24 @@ struct xfs_lane {
     uint32_t refused;       /* events in a row that found no room */
     uint64_t next_seq;      /* of the slab's first row */
     struct xft_event event; /* being filled, between begin and commit */
-    struct xfs_lane *next_idle;
+    struct xfs_pool_node node
+        __attribute__((aligned(16))); /* from here on: the next thread's too */
+    struct xfs_room_place place;
 } __attribute__((aligned(64)));
 
 struct xfs_lanes {
-    pthread_mutex_t lock;
-    struct xfs_slab *free;
-    struct xfs_slab *full, **full_end;
+    struct xfs_pool free, full; /* slabs */
+    struct xfs_pool idle;       /* lanes: of threads that ended, and for threads to come */
+    atomic_uint waiting;        /* threads that want a slab */
+    atomic_uint taken;          /* slabs, so far */
+    atomic_uint lane_count;
+    atomic_bool stuck; /* the file takes nothing: waiting is of no use */
+
+    pthread_mutex_t lock; /* of what follows: the background thread's, and whose it is else */
     uint64_t mapped_bytes;
     uint64_t most_bytes;
-    uint32_t lane_count;
-    struct xfs_lane *idle;  /* of threads that ended */
-    struct xfs_lane *fresh; /* rest of the last block of lanes */
-    uint32_t fresh_count;
+    unsigned taken_before;
+    uint64_t grow_again_ns;
     struct xfs_slab *all[64]; /* arrays of slabs, one per LANES segment */
     size_t all_count[64];
     size_t segments;
@@ -65,6 +77,13 @@ bool xfs_lanes_init(struct xfs_recorder *recorder);
 
 /* A lane for the calling thread; NULL when memory is short. */
 struct xfs_lane *xfs_lane_open(struct xfs_recorder *recorder);
+
+/* A moment; awake where sleeping could be forbidden. */
+void xfs_lanes_pause(void);
+
+/* The same. True while it makes sense to go on
+ * waiting for the background thread; *since is 0 at first. */
+bool xfs_lanes_wait(const struct xfs_recorder *recorder, uint64_t *since);
 
 /* Hands its slab over and keeps the lane for the next thread. */
 void xfs_lane_close(struct xfs_lane *lane);
@@ -91,12 +110,14 @@ static inline void xfs_lane_done(struct xfs_lane *lane)
  * that are changing their slabs. */
 void xfs_lanes_settle(struct xfs_lanes *lanes, const struct xfs_lane *own);
 
-/* Lock held. The oldest full slab, or NULL. */
-struct xfs_slab *xfs_lanes_pop_full(struct xfs_lanes *lanes);
+/* What threads may need until the next time, made ready by the background thread: as much as they
+ * took since the last time, several times over, within the buffer size. False when somebody waits
+ * for what cannot be had. */
+bool xfs_lanes_supply(struct xfs_recorder *recorder);
 
-/* Lock held. Puts a slab back that could not be written; or gives a written one to the free. */
-void xfs_lanes_unpop_full(struct xfs_lanes *lanes, struct xfs_slab *slab);
-void xfs_lanes_release(struct xfs_lanes *lanes, struct xfs_slab *slab);
+/* Writes what is full, oldest first; false when the file did not take all of it. *wrote: whether
+ * there was any. */
+bool xfs_lanes_write_full(struct xfs_recorder *recorder, bool *wrote);
 
 /* Events that lie in slabs now. */
 uint64_t xfs_lanes_count(struct xfs_lanes *lanes);

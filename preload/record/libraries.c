@@ -149,6 +149,7 @@ const struct xfs_libraries *xfs_libraries_load(bool stacks)
     if (loaded_by == 0) {
         libraries.zstd = load_zstd();
         libraries.backtrace = stacks ? load_unwinder() : NULL;
+        libraries.backtrace_quietly = stacks ? use_backtrace() : NULL;
     } else if (libraries.backtrace) {
         /* Another thread of the parent may have been in libunwind, and its lock is held for ever.
          */

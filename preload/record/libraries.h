@@ -16,8 +16,9 @@
 #include "symbols.h"
 
 struct xfs_libraries {
-    const struct xft_zstd *zstd;    /* NULL: events are stored uncompressed */
-    int (*backtrace)(void **, int); /* unw_backtrace or glibc's; NULL: no stacks */
+    const struct xft_zstd *zstd;            /* NULL: events are stored uncompressed */
+    int (*backtrace)(void **, int);         /* unw_backtrace or glibc's; NULL: no stacks */
+    int (*backtrace_quietly)(void **, int); /* glibc's, which makes no system call */
 };
 
 /* Loads what is not loaded yet; an unwinder only where stacks are wanted, which is settled once for

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "modules.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <limits.h>
 #include <link.h>
@@ -8,60 +9,47 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "intercept/resolve.h"
 #include "recorder.h"
 #include "segments.h"
 
 /* A walk writes its findings in pieces of this size. */
 #define PIECE_BYTES 32768
 #define BUILD_ID_BYTES 64
+#define MOST_MODULES 65536
+#define PAGE_OF(address) ((address) & ~UINT64_C(4095)) /* as the loader has it */
 
 struct walk {
     struct xfs_recorder *recorder;
     struct xfs_modules *modules;
     bool is_first, unchanged, failed;
     size_t bytes;
-    unsigned char *piece; /* segment header, then modules */
+    unsigned char *piece;
 };
 
 static void flush(struct walk *walk)
 {
-    struct xft_segment head;
-    size_t payload = walk->bytes - sizeof head;
-    if (payload == 0)
-        return;
-    head = xft_segment_make(XFT_SEG_MODULES, 0, walk->piece + sizeof head, payload, payload);
-    memcpy(walk->piece, &head, sizeof head);
-    size_t span = xft_segment_span(payload);
-    memset(walk->piece + walk->bytes, 0, span - walk->bytes);
-    if (!xfs_file_append(&walk->recorder->file, walk->piece, span))
+    if (walk->bytes && !xfs_room_add(walk->recorder, XFT_SEG_MODULES, walk->piece, walk->bytes))
         walk->failed = true;
-    walk->bytes = sizeof head;
+    walk->bytes = 0;
 }
 
-static bool is_known(const struct xfs_modules *modules, const struct xft_module *module)
+static bool is_known(const struct xfs_modules *modules, uint64_t start, uint64_t bias)
 {
-    for (size_t i = 0; i < modules->count; i++)
-        if (modules->known[i].start == module->start && modules->known[i].bias == module->bias)
+    size_t count = atomic_load_explicit(&modules->count, memory_order_acquire);
+    for (size_t i = 0; i < count; i++)
+        if (modules->known[i].start == start && modules->known[i].bias == bias)
             return true;
     return false;
 }
 
 static bool remember(struct xfs_modules *modules, const struct xft_module *module)
 {
-    if (modules->count == modules->room) {
-        size_t room = modules->room ? 2 * modules->room : 256;
-        void *more = mmap(NULL, room * sizeof *modules->known, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (more == MAP_FAILED)
-            return false;
-        if (modules->known) {
-            memcpy(more, modules->known, modules->count * sizeof *modules->known);
-            munmap(modules->known, modules->room * sizeof *modules->known);
-        }
-        modules->known = more;
-        modules->room = room;
-    }
-    modules->known[modules->count++] = (struct xfs_module_key){module->start, module->bias};
+    size_t count = atomic_load(&modules->count);
+    if (count == MOST_MODULES)
+        return false;
+    modules->known[count] = (struct xfs_module_key){PAGE_OF(module->start), module->bias};
+    atomic_store_explicit(&modules->count, count + 1, memory_order_release);
     return true;
 }
 
@@ -119,7 +107,7 @@ static void add(struct walk *walk, const struct dl_phdr_info *info)
     struct xft_module module;
     const unsigned char *id = NULL;
     size_t id_bytes = describe(info, &module, &id);
-    if (module.end == 0 || is_known(walk->modules, &module))
+    if (module.end == 0 || is_known(walk->modules, PAGE_OF(module.start), module.bias))
         return;
     if (walk->bytes + sizeof module + PATH_MAX + BUILD_ID_BYTES + 8 > PIECE_BYTES)
         flush(walk);
@@ -151,26 +139,71 @@ static int visit(struct dl_phdr_info *info, size_t size, void *out)
     return 0;
 }
 
-bool xfs_modules_refresh(struct xfs_recorder *recorder, struct xfs_modules *modules)
+static bool walk_all(struct xfs_recorder *recorder, struct xfs_modules *modules)
 {
-    struct walk walk = {.recorder = recorder,
-                        .modules = modules,
-                        .is_first = true,
-                        .bytes = sizeof(struct xft_segment),
-                        .piece = modules->piece};
-    size_t known = modules->count;
-    if (walk.piece == NULL) {
-        void *piece =
-            mmap(NULL, PIECE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (piece == MAP_FAILED)
-            return false;
-        walk.piece = modules->piece = piece;
-    }
+    struct walk walk = {
+        .recorder = recorder, .modules = modules, .is_first = true, .piece = modules->piece};
+    size_t known = atomic_load(&modules->count);
     dl_iterate_phdr(visit, &walk);
     flush(&walk);
     if (!walk.failed)
         return true;
-    modules->count = known; /* tried again with the next stack */
+    atomic_store(&modules->count, known); /* tried again with the next stack */
     modules->adds = 0;
     return false;
+}
+
+/* The loader's own answer for each address, which takes none of its locks (glibc 2.35). */
+static bool holds_known(const struct xfs_modules *modules, const uint64_t *addresses, uint32_t n)
+{
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+    struct dl_find_object found = {0};
+    uint64_t start = 0, end = 0;
+    if (modules->find == NULL)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        bool same = addresses[i] >= start && addresses[i] < end;
+        if (same || addresses[i] & XFT_PYTHON_FRAME ||
+            modules->find((void *)(uintptr_t)addresses[i], &found) != 0)
+            continue;
+        start = (uintptr_t)found.dlfo_map_start;
+        end = (uintptr_t)found.dlfo_map_end;
+        if (!is_known(modules, start, found.dlfo_link_map->l_addr))
+            return false;
+    }
+    return true;
+#else
+    (void)modules, (void)addresses, (void)n;
+    return false;
+#endif
+}
+
+bool xfs_modules_refresh(struct xfs_recorder *recorder, struct xfs_modules *modules,
+                         const uint64_t *addresses, uint32_t depth)
+{
+    uint64_t since = 0;
+    if (holds_known(modules, addresses, depth))
+        return true;
+    while (atomic_exchange_explicit(&modules->walked, true, memory_order_acquire))
+        if (!xfs_lanes_wait(recorder, &since))
+            return false;
+    bool good = walk_all(recorder, modules);
+    atomic_store_explicit(&modules->walked, false, memory_order_release);
+    return good;
+}
+
+bool xfs_modules_init(struct xfs_recorder *recorder, struct xfs_modules *modules)
+{
+    size_t bytes = MOST_MODULES * sizeof *modules->known;
+    char *map = mmap(NULL, PIECE_BYTES + bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED)
+        return false;
+    modules->piece = (unsigned char *)map;
+    modules->known = (struct xfs_module_key *)(map + PIECE_BYTES);
+    modules->find = (xfs_find_object *)xfs_real_dlsym(RTLD_DEFAULT, "_dl_find_object");
+    if (modules->find == NULL)
+        dlerror(); /* not the program's message */
+    walk_all(recorder, modules);
+    return true;
 }

@@ -17,16 +17,12 @@ static bool write_name(struct xfs_recorder *recorder, const void *thing, uint32_
 {
     const struct name *name = thing;
     struct {
-        struct xft_segment head;
         struct xft_name name;
-        char text[XFT_NAME_MOST + 8];
+        char text[XFT_NAME_MOST];
     } out;
-    size_t payload = sizeof out.name + name->bytes;
     out.name = (struct xft_name){number, (uint32_t)name->bytes};
     memcpy(out.text, name->text, name->bytes);
-    memset(out.text + name->bytes, 0, 8); /* segments start at multiples of 8 */
-    out.head = xft_segment_make(XFT_SEG_NAMES, 0, &out.name, payload, payload);
-    return xfs_file_append(&recorder->file, &out, xft_segment_span(payload));
+    return xfs_room_add(recorder, XFT_SEG_NAMES, &out, sizeof out.name + name->bytes);
 }
 
 uint32_t xfs_names_intern(struct xfs_recorder *recorder, const char *text, size_t bytes)

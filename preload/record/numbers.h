@@ -2,29 +2,28 @@
  * Numbers for what the file keeps once: call stacks, lines of Python programs, texts. The first is
  * 1.
  *
- * A thing is known by a 64-bit hash of its content. The table is read without a lock; a new thing
- * is in the file before anybody learns its number.
+ * A thing is known by a 64-bit hash of its content, of which a slot holds 44 bits, and its place
+ * the rest. There is no lock: a new thing is in the file before anybody learns its number, and of
+ * two threads that add the same one at once the second waits until the first has.
  */
 #ifndef XFS_NUMBERS_H
 #define XFS_NUMBERS_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct xfs_recorder;
 
-struct xfs_number_slot {
-    uint64_t hash;   /* 0 = empty */
-    uint32_t number; /* valid when hash is */
-    uint32_t reserved;
-};
+#define XFS_NUMBER_BITS 20
+#define XFS_NUMBER_MASK ((UINT64_C(1) << XFS_NUMBER_BITS) - 1)
+#define XFS_NUMBER_SOON XFS_NUMBER_MASK       /* a thread is writing the thing */
+#define XFS_NUMBER_NONE (XFS_NUMBER_MASK - 1) /* it could not; the next one may try */
 
 struct xfs_numbers {
-    pthread_mutex_t lock;
-    struct xfs_number_slot *slots; /* NULL: there is no table */
-    uint32_t room;                 /* slots, a power of two; three quarters of them are used */
-    uint32_t count;
+    uint64_t *slots; /* hash, its last bits replaced by the number; 0: empty. NULL: no table */
+    uint32_t room;   /* slots, a power of two; three quarters of them are used */
+    uint32_t used;   /* slots; atomic */
+    uint32_t given;  /* numbers; atomic */
 };
 
 /* False, and no table, when memory is short. */
@@ -37,26 +36,33 @@ typedef bool xfs_number_write(struct xfs_recorder *recorder, const void *thing, 
 uint32_t xfs_number_add(struct xfs_numbers *numbers, uint64_t hash, xfs_number_write *write,
                         struct xfs_recorder *recorder, const void *thing);
 
-/* The slot that has this hash, or the empty one where it belongs. */
-static inline struct xfs_number_slot *xfs_number_slot(const struct xfs_numbers *numbers,
-                                                      uint64_t hash, uint64_t *found)
+/* The slot that has this hash, or the empty one where it belongs; *found: what it holds. */
+static inline uint64_t *xfs_number_slot(const struct xfs_numbers *numbers, uint64_t hash,
+                                        uint64_t *found)
 {
     uint32_t i = (uint32_t)hash & (numbers->room - 1);
-    while ((*found = __atomic_load_n(&numbers->slots[i].hash, __ATOMIC_ACQUIRE)) != 0 &&
-           *found != hash)
+    while ((*found = __atomic_load_n(&numbers->slots[i], __ATOMIC_ACQUIRE)) != 0 &&
+           (*found ^ hash) >> XFS_NUMBER_BITS != 0)
         i = (i + 1) & (numbers->room - 1);
     return &numbers->slots[i];
 }
 
-/* The thing's number; 0 when it has none and cannot get one. There is a table. Inline: it is on the
- * path of every event with a stack. */
+/* The thing's number; 0 when it has none. There is a table. */
+static inline uint32_t xfs_number_find(const struct xfs_numbers *numbers, uint64_t hash)
+{
+    uint64_t found;
+    xfs_number_slot(numbers, hash, &found);
+    uint32_t number = (uint32_t)(found & XFS_NUMBER_MASK);
+    return number < XFS_NUMBER_NONE ? number : 0;
+}
+
+/* The same; 0 when it cannot get one. Inline: it is on the path of every event with a stack. */
 static inline uint32_t xfs_number_of(struct xfs_numbers *numbers, uint64_t hash,
                                      xfs_number_write *write, struct xfs_recorder *recorder,
                                      const void *thing)
 {
-    uint64_t found;
-    const struct xfs_number_slot *slot = xfs_number_slot(numbers, hash | 1, &found);
-    return found ? slot->number : xfs_number_add(numbers, hash | 1, write, recorder, thing);
+    uint32_t number = xfs_number_find(numbers, hash);
+    return number ? number : xfs_number_add(numbers, hash, write, recorder, thing);
 }
 
 #endif

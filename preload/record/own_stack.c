@@ -14,6 +14,7 @@
 #include "hot.h"
 #include "intercept/resolve.h"
 #include "pool.h"
+#include "sandbox.h"
 
 #define SMALL_BYTES (256u << 10)
 #define LARGE_BYTES (1u << 20)
@@ -97,7 +98,7 @@ bool xfs_on_own_stack(void (*work)(void *), void *argument)
     if (__builtin_expect(is_within(here, alternate.low, alternate.bytes), 0))
         return false;
     if (__builtin_expect(kept == NULL, 0))
-        return xfs_on_large_stack(work, argument);
+        return (xfs_self == NULL || xfs_may_call_kernel()) && xfs_on_large_stack(work, argument);
     run_on(kept, work, argument);
     return true;
 }
@@ -160,7 +161,10 @@ bool xfs_own_stack_keep(void)
     if (kept)
         return true;
     struct xfs_pool_node *node = xfs_pool_take(&pool);
-    kept = node ? (struct scratch *)node : map_scratch(SMALL_BYTES);
+    if (node == NULL && xfs_may_call_kernel())
+        kept = map_scratch(SMALL_BYTES);
+    else
+        kept = (struct scratch *)node;
     return kept != NULL;
 }
 

@@ -7,9 +7,11 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "hot.h"
 #include "python_lines.h"
 #include "python_memory.h"
 #include "recorder.h"
+#include "sandbox.h"
 #include "segments.h"
 
 #define MODULE_NAME "python"
@@ -137,7 +139,7 @@ static bool write_symbol(struct xfs_recorder *recorder, const void *thing, uint3
     struct xfs_python_reader *reader = ((const struct new_place *)thing)->reader;
     const struct place *place = ((const struct new_place *)thing)->place;
     char text[8 * XFS_PYTHON_TEXT + sizeof MODULE_NAME];
-    unsigned char out[sizeof(struct xft_segment) + sizeof(struct xft_symbol) + sizeof text + 8];
+    unsigned char payload[sizeof(struct xft_symbol) + sizeof text];
     struct xft_symbol symbol = {.address = XFT_PYTHON_FRAME | id,
                                 .module_bytes = sizeof MODULE_NAME - 1};
     struct xfs_python_content file, name;
@@ -150,15 +152,9 @@ static bool write_symbol(struct xfs_recorder *recorder, const void *thing, uint3
     size_t bytes = symbol.function_bytes + symbol.file_bytes;
     memcpy(text + bytes, MODULE_NAME, symbol.module_bytes);
     bytes += symbol.module_bytes;
-    unsigned char *payload = out + sizeof(struct xft_segment);
     memcpy(payload, &symbol, sizeof symbol);
     memcpy(payload + sizeof symbol, text, bytes);
-    bytes += sizeof symbol;
-    struct xft_segment head = xft_segment_make(XFT_SEG_SYMBOLS, 0, payload, bytes, bytes);
-    memcpy(out, &head, sizeof head);
-    size_t span = xft_segment_span(bytes);
-    memset(payload + bytes, 0, span - sizeof head - bytes);
-    return xfs_file_append(&recorder->file, out, span);
+    return xfs_room_add(recorder, XFT_SEG_SYMBOLS, payload, sizeof symbol + bytes);
 }
 
 /* ---- the walk --------------------------------------------------------------------------- */
@@ -232,10 +228,13 @@ uint32_t xfs_python_take(struct xfs_recorder *recorder, struct xfs_python *pytho
     uintptr_t thread = (uintptr_t)python->thread_state();
     if (thread == 0)
         return 0;
-    pid_t tid = gettid();
+    pid_t tid = xfs_self ? xfs_self->tid : gettid();
+    bool quietly = !xfs_may_call_kernel();
+    if (quietly && state != XFS_PYTHON_ON)
+        return 0;
     struct xfs_python_reader reader;
     reader.python = python;
-    reader.pid = state == XFS_PYTHON_ON && tid == recorder->pid ? 0 : recorder->pid;
+    reader.pid = state == XFS_PYTHON_ON && (tid == recorder->pid || quietly) ? 0 : recorder->pid;
     xfs_python_read_begin(&reader, &python->habits[(uint32_t)tid % XFS_PYTHON_HABITS]);
     const char *why = walk(recorder, &reader, thread, addresses, most, &depth);
     xfs_python_read_end(&reader);

@@ -10,6 +10,8 @@
  * read once the interpreter is finalizing, and what a thread other than the main one reads goes
  * through process_vm_readv, which fails where plain loads would fault. So does the first walk of a
  * process, which decides whether the layout (python_offsets.h) fits; META python.frames tells.
+ * In a sandbox (sandbox.h) other threads read plainly too once the layout is known to fit, since
+ * the system call would end the program for certain, and the load only where all else has failed.
  * On all walks every object's type is checked before it is used, and all lengths are bounded.
  *
  * A frame in a stack is XFT_PYTHON_FRAME | number. The number stands for a code object and an

@@ -14,6 +14,7 @@
 #include "notes.h"
 #include "own_stack.h"
 #include "recorder.h"
+#include "sandbox.h"
 
 /* ---- life ------------------------------------------------------------------------------- */
 
@@ -351,8 +352,7 @@ void xfs_count_device_lost(uint64_t n)
 static void finish(void *ending)
 {
     struct xfs_recorder *recorder = ending;
-    xfs_lanes_settle(&recorder->lanes, xfs_self);
-    xfs_recorder_finish(recorder);
+    xfs_writer_finish(recorder, xfs_self);
 }
 
 /* A destructor of the library: it runs after the program's own exit handlers and destructors, so
@@ -361,14 +361,17 @@ __attribute__((destructor)) static void process_ends(void)
 {
     struct xfs_life *l = atomic_load(&xfs_life);
     struct xfs_recorder *recorder = current_recorder();
-    if (recorder == NULL || recorder->pid != getpid())
+    if (recorder == NULL || (xfs_may_call_kernel() && recorder->pid != getpid()))
         return;
     struct xfs_guard guard = xfs_guard_enter();
     entered = true;
     atomic_store(&l->closed, recorder);
     atomic_store(&l->state, STATE_CLOSED);
     atomic_store(&l->current, NULL);
-    xfs_on_large_stack(finish, recorder);
+    if (atomic_load(&recorder->writer_runs))
+        finish(recorder); /* it only waits */
+    else
+        xfs_on_large_stack(finish, recorder);
     entered = false;
     xfs_guard_leave(guard);
 }

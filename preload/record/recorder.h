@@ -4,18 +4,20 @@
  * All of it is in one struct that lives as long as the process; a forked child forgets the pointer
  * and starts with another one, so no lock or count of the parent is ever met.
  *
- * Locks, in the order in which they may be taken: lanes.lock, or the lock of a table of numbers, or
- * pack_lock; then file.lock.
+ * Locks, in the order in which they may be taken: pack_lock, lanes.lock, file.lock. What threads
+ * take and add while they record takes none (pool.h, numbers.h, rooms.h).
  */
 #ifndef XFS_RECORDER_H
 #define XFS_RECORDER_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clock.h"
 #include "file.h"
 #include "lanes.h"
 #include "libraries.h"
@@ -31,6 +33,7 @@ struct xfs_recorder {
     pid_t pid;
     struct xfs_file file;
     struct xfs_lanes lanes;
+    struct xfs_rooms rooms;
     struct xfs_stacks stacks;
     struct xfs_numbers names;                 /* of texts (names.h) */
     _Atomic(struct xft_file_header *) header; /* where losses are counted */
@@ -40,15 +43,23 @@ struct xfs_recorder {
     unsigned char *packed; /* one segment */
     size_t packed_bytes;
 
-    /* The background thread, under lanes.lock. */
-    bool writer_runs;
-    bool closing;
-    bool writer_done;
-    pthread_cond_t work; /* a slab is full, or closing */
-    pthread_cond_t done;
-    int stop_symbols; /* atomic: time is up */
-    void *symbols;    /* what it resolved; valid when writer_done */
+    /* The background thread. */
+    atomic_bool writer_runs;
+    sem_t wake;                       /* it, for the end */
+    atomic_int ending;                /* enum xfs_ending */
+    const struct xfs_lane *last_lane; /* of the thread that ended recording */
+    int stop_symbols;                 /* atomic: time is up */
+    void *symbols;                    /* what it resolved */
     size_t symbols_bytes;
+};
+
+/* How far the end is. Given up: by the one who waits, before it was taken. */
+enum xfs_ending {
+    XFS_ENDING_NOT,
+    XFS_ENDING_ASKED,
+    XFS_ENDING_TAKEN,
+    XFS_ENDING_DONE,
+    XFS_ENDING_GIVEN_UP
 };
 
 /* ---- losses ----------------------------------------------------------------------------- */
@@ -75,8 +86,9 @@ bool xfs_write_meta(struct xfs_recorder *recorder, const char *key, const char *
 /* Starts the background thread; without it threads write their own slabs. */
 void xfs_writer_start(struct xfs_recorder *recorder);
 
-/* Asks it to finish, symbols included, and waits a bounded time; true when it did. */
-bool xfs_writer_finish(struct xfs_recorder *recorder);
+/* Asks it to complete the file, symbols included, and waits for that; not for symbols that take too
+ * long. `own`: the lane of the calling thread. */
+void xfs_writer_finish(struct xfs_recorder *recorder, const struct xfs_lane *own);
 
 /* ---- start.c, finish.c ------------------------------------------------------------------ */
 
@@ -87,7 +99,7 @@ struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings);
 /* What needs the loader: libraries, the background thread. Events are recorded meanwhile. */
 void xfs_recorder_equip(struct xfs_recorder *recorder);
 
-/* Symbols, then the file in its final form. */
-void xfs_recorder_finish(struct xfs_recorder *recorder);
+/* The file in its final form. */
+void xfs_recorder_complete(struct xfs_recorder *recorder);
 
 #endif

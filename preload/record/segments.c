@@ -70,7 +70,7 @@ static bool header_ok(const struct xft_segment *head)
 
 static bool has_sum(const struct xft_segment *head)
 {
-    return head->type != XFT_SEG_LANES && head->type != XFT_SEG_PAD;
+    return head->type != XFT_SEG_LANES && head->type != XFT_SEG_PAD && head->type != XFT_SEG_ROOM;
 }
 
 void xft_damage_add(struct xft_damage *damage, uint64_t places, uint64_t bytes)
@@ -132,9 +132,45 @@ static bool take_cut(struct xft_walk *walk, struct xft_view *view, size_t left)
     return lanes;
 }
 
+/* The walk goes on in the room, as far as it counts; `left`: of the file. A room in a room is none.
+ */
+static bool enter_room(struct xft_walk *walk, const struct xft_view *view, size_t left)
+{
+    struct xft_room room;
+    uint64_t stored = view->head.stored_bytes;
+    if (walk->outer_size || stored < sizeof room || left < sizeof room)
+        return false;
+    room.committed = __atomic_load_n((const uint64_t *)view->payload, __ATOMIC_ACQUIRE);
+    size_t first = walk->at + sizeof view->head + sizeof room, there = left - sizeof room;
+    if (room.committed > stored - sizeof room) {
+        xft_damage_add(&walk->damage, 1, stored);
+        room.committed = 0;
+    } else if (room.committed > there) {
+        note_end(walk, walk->at, room.committed - there);
+        room.committed = there;
+    }
+    walk->cut |= stored > left;
+    walk->outer_size = walk->size;
+    walk->outer_at = stored > left ? walk->size : walk->at + xft_segment_span(stored);
+    walk->at = first;
+    walk->size = first + room.committed;
+    return true;
+}
+
+/* False at the end of the file. */
+static bool go_on(struct xft_walk *walk)
+{
+    if (walk->at >= walk->size && walk->outer_size) {
+        walk->at = walk->outer_at;
+        walk->size = walk->outer_size;
+        walk->outer_size = 0;
+    }
+    return walk->at < walk->size;
+}
+
 bool xft_walk_next(struct xft_walk *walk, struct xft_view *view)
 {
-    while (walk->at < walk->size) {
+    while (go_on(walk)) {
         size_t left = walk->size - walk->at;
         if (left >= sizeof view->head)
             memcpy(&view->head, walk->file + walk->at, sizeof view->head);
@@ -145,6 +181,8 @@ bool xft_walk_next(struct xft_walk *walk, struct xft_view *view)
         view->offset = walk->at;
         view->payload = walk->file + walk->at + sizeof view->head;
         left -= sizeof view->head;
+        if (view->head.type == XFT_SEG_ROOM && enter_room(walk, view, left))
+            continue;
         bool wanted = walk->wanted == 0 || walk->wanted & xft_wants(view->head.type);
         if (view->head.stored_bytes > left) {
             if (take_cut(walk, view, left) && wanted)

@@ -36,10 +36,11 @@ struct xft_damage {
 void xft_damage_add(struct xft_damage *damage, uint64_t places, uint64_t bytes);
 
 /*
- * One sound segment after the other, of the types in `wanted` (bits xft_wants(); 0: all). Damage is
- * stepped over as trace.h says and counted; the payloads of other types are not looked at. What a
- * file being recorded ends with, behind header.file_bytes, was on its way when the process ended,
- * and is no damage; nor are zeros at its end where that is not told.
+ * One sound segment after the other, those in rooms too but no ROOM, of the types in `wanted` (bits
+ * xft_wants(); 0: all). Damage is stepped over as trace.h says and counted; the payloads of other
+ * types are not looked at. What a file being recorded ends with, behind header.file_bytes, was on
+ * its way when the process ended, and is no damage; nor are zeros at its end where that is not
+ * told.
  */
 struct xft_walk {
     const unsigned char *file;
@@ -50,6 +51,7 @@ struct xft_walk {
     uint64_t told; /* bytes that were there for certain; 0: not told */
     bool cut;      /* out: the file ends inside a segment */
     struct xft_damage damage;
+    size_t outer_size, outer_at; /* within a ROOM: of the file, and where it goes on behind it */
 };
 struct xft_view {
     struct xft_segment head;

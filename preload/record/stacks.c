@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "recorder.h"
+#include "sandbox.h"
 #include "segments.h"
 
 #define MOST_FRAMES XFS_STACK_FRAMES
@@ -21,18 +22,15 @@ static bool write_stack(struct xfs_recorder *recorder, const void *thing, uint32
 {
     const struct stack *stack = thing;
     struct {
-        struct xft_segment head;
         struct xft_stack stack;
         uint64_t addresses[MOST_FRAMES];
     } out;
-    if (!xfs_modules_refresh(recorder, &recorder->stacks.modules))
+    if (!xfs_modules_refresh(recorder, &recorder->stacks.modules, stack->addresses, stack->depth))
         return false;
     size_t addresses = stack->depth * sizeof *stack->addresses;
-    size_t payload = sizeof out.stack + addresses;
     out.stack = (struct xft_stack){number, stack->depth};
     memcpy(out.addresses, stack->addresses, addresses);
-    out.head = xft_segment_make(XFT_SEG_STACKS, 0, &out.stack, payload, payload);
-    return xfs_file_append(&recorder->file, &out, sizeof out.head + payload);
+    return xfs_room_add(recorder, XFT_SEG_STACKS, &out, sizeof out.stack + addresses);
 }
 
 uint32_t xfs_stacks_intern(struct xfs_recorder *recorder, const uint64_t *addresses, uint32_t depth)
@@ -54,7 +52,9 @@ uint32_t xfs_stacks_take(struct xfs_recorder *recorder, uint64_t *addresses, uin
     uint32_t python_most = most < XFS_PYTHON_FRAMES ? most : XFS_PYTHON_FRAMES;
     uint32_t python_depth = xfs_python_take(recorder, &stacks->python, python, python_most);
     most = most < MOST_FRAMES - python_depth ? most : MOST_FRAMES - python_depth;
-    int n = recorder->libraries->backtrace(frames, (int)most + OWN_FRAMES);
+    int n = xfs_may_call_kernel()
+                ? recorder->libraries->backtrace(frames, (int)most + OWN_FRAMES)
+                : recorder->libraries->backtrace_quietly(frames, (int)most + OWN_FRAMES);
     uint32_t depth = 0;
     for (int i = 0; i < n && depth < most; i++) {
         uintptr_t frame = (uintptr_t)frames[i];
@@ -95,6 +95,10 @@ void xfs_stacks_init(struct xfs_recorder *recorder)
     if (!recorder->settings->stacks || recorder->settings->stack_depth == 0 ||
         !xfs_numbers_init(&stacks->numbers, XFS_STACK_SLOTS))
         return;
+    if (!xfs_modules_init(recorder, &stacks->modules)) {
+        stacks->numbers.slots = NULL;
+        return;
+    }
     dl_iterate_phdr(find_own, stacks);
     xfs_python_init(recorder, &stacks->python);
 }

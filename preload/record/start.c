@@ -143,17 +143,6 @@ static bool write_calls(struct xfs_recorder *recorder)
 
 /* ---- creating --------------------------------------------------------------------------- */
 
-static void init_locks(struct xfs_recorder *recorder)
-{
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&recorder->pack_lock, NULL);
-    pthread_cond_init(&recorder->work, &monotonic);
-    pthread_cond_init(&recorder->done, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-}
-
 /* zstd or none; replaces an earlier packer. */
 static bool make_packer(struct xfs_recorder *recorder, const struct xft_zstd *zstd)
 {
@@ -216,7 +205,8 @@ struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings)
         return cannot_record();
     recorder->settings = settings;
     recorder->pid = getpid();
-    init_locks(recorder);
+    pthread_mutex_init(&recorder->pack_lock, NULL);
+    sem_init(&recorder->wake, 0, 0);
     xfs_numbers_init(&recorder->names, XFS_NAME_SLOTS);
     if (!create_file(recorder))
         return cannot_record();

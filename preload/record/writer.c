@@ -8,11 +8,12 @@
 #include <time.h>
 
 #include "log.h"
+#include "sandbox.h"
 #include "segments.h"
 
-#define STACK_BYTES (1 << 20) /* elfutils walks nested debug information */
-#define RETRY_S 1             /* after the file could not take a slab */
-#define SYMBOLS_S 10          /* at exit, in real time: somebody is waiting */
+#define STACK_BYTES (1 << 20)   /* elfutils walks nested debug information */
+#define RETRY_NS 1000000000u    /* after the file could not take a slab */
+#define SYMBOLS_NS 10000000000u /* at exit, in real time: somebody is waiting */
 
 static int said;
 
@@ -74,39 +75,23 @@ bool xfs_write_meta(struct xfs_recorder *recorder, const char *key, const char *
     memcpy(pair, key, a);
     memcpy(pair + a, value, b);
     pair[a + b - 1] = '\0';
-    return xfs_write_list(recorder, XFT_SEG_META, pair, a + b);
+    return xfs_room_add(recorder, XFT_SEG_META, pair, a + b);
 }
 
 /* ---- the background thread -------------------------------------------------------------- */
 
-static struct timespec after(time_t seconds)
+/* Nobody wakes it, since that takes a system call; but for the end, where that is allowed. */
+static void rest(struct xfs_recorder *recorder, unsigned idle_rounds)
 {
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += seconds;
-    return at;
-}
-
-/* Lock held at entry and return, not while writing. */
-static void write_one(struct xfs_recorder *recorder, struct xfs_slab *slab)
-{
-    struct xfs_lanes *lanes = &recorder->lanes;
-    pthread_mutex_unlock(&lanes->lock);
-    bool good = xfs_write_slab(recorder, slab->shared);
-    pthread_mutex_lock(&lanes->lock);
-    if (good) {
-        xfs_lanes_release(lanes, slab);
-        return;
-    }
-    xfs_lanes_unpop_full(lanes, slab); /* its events stay readable where they are */
-    struct timespec at = after(RETRY_S);
-    while (!recorder->closing && pthread_cond_timedwait(&recorder->work, &lanes->lock, &at) == 0)
-        ;
+    unsigned ms = idle_rounds < 8 ? 1 : idle_rounds < 64 ? 2 : idle_rounds < 256 ? 4 : 8;
+    uint64_t until = xfs_monotonic_ns() + ms * UINT64_C(1000000);
+    struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    sem_clockwait(&recorder->wake, CLOCK_MONOTONIC, &at);
 }
 
 static void resolve_symbols(struct xfs_recorder *recorder)
 {
-    if (!recorder->settings->symbols || recorder->stacks.numbers.count == 0)
+    if (!recorder->settings->symbols || recorder->stacks.numbers.used == 0)
         return;
     xfs_symbols_function *resolve = xfs_libraries_symbols();
     size_t size = 0;
@@ -121,24 +106,40 @@ static void resolve_symbols(struct xfs_recorder *recorder)
     munmap(file, size);
 }
 
+/* Whether there was anything to do. */
+static bool do_round(struct xfs_recorder *recorder, uint64_t *retry_ns)
+{
+    struct xfs_lanes *lanes = &recorder->lanes;
+    unsigned taken = atomic_load(&lanes->taken);
+    bool wrote = false;
+    if (xfs_monotonic_ns() < *retry_ns)
+        return true;
+    bool good = xfs_lanes_write_full(recorder, &wrote);
+    good = xfs_lanes_supply(recorder) && good;
+    good = xfs_rooms_supply(recorder) && good;
+    if (!good)
+        say_once("cannot write events");
+    atomic_store(&lanes->stuck, !good);
+    *retry_ns = good ? 0 : xfs_monotonic_ns() + RETRY_NS;
+    return wrote || taken != atomic_load(&lanes->taken) || atomic_load(&lanes->waiting) > 0;
+}
+
 static void *run(void *argument)
 {
     struct xfs_recorder *recorder = argument;
-    struct xfs_lanes *lanes = &recorder->lanes;
-    pthread_mutex_lock(&lanes->lock);
-    while (!recorder->closing) {
-        struct xfs_slab *slab = xfs_lanes_pop_full(lanes);
-        if (slab)
-            write_one(recorder, slab);
-        else
-            pthread_cond_wait(&recorder->work, &lanes->lock);
+    int closing = XFS_ENDING_ASKED;
+    unsigned idle_rounds = 0;
+    uint64_t retry_ns = 0;
+    while (atomic_load(&recorder->ending) == XFS_ENDING_NOT) {
+        idle_rounds = do_round(recorder, &retry_ns) ? 0 : idle_rounds + 1;
+        rest(recorder, idle_rounds);
     }
-    pthread_mutex_unlock(&lanes->lock);
+    xfs_lanes_settle(&recorder->lanes, recorder->last_lane);
     resolve_symbols(recorder);
-    pthread_mutex_lock(&lanes->lock);
-    recorder->writer_done = true;
-    pthread_cond_signal(&recorder->done);
-    pthread_mutex_unlock(&lanes->lock);
+    if (atomic_compare_exchange_strong(&recorder->ending, &closing, XFS_ENDING_TAKEN)) {
+        xfs_recorder_complete(recorder);
+        atomic_store(&recorder->ending, XFS_ENDING_DONE);
+    }
     return NULL;
 }
 
@@ -150,32 +151,46 @@ void xfs_writer_start(struct xfs_recorder *recorder)
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all); /* the program's handlers run in the program's threads */
+    xfs_rooms_supply(recorder);
+    xfs_lanes_supply(recorder); /* before threads rely on it */
+    sigfillset(&all);           /* the program's handlers run in the program's threads */
     pthread_sigmask(SIG_BLOCK, &all, &before);
     int error = pthread_create(&thread, &attributes, run, recorder);
     if (error == 0)
         pthread_setname_np(thread, "xferscope");
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    pthread_mutex_lock(&recorder->lanes.lock);
-    recorder->writer_runs = error == 0;
-    pthread_mutex_unlock(&recorder->lanes.lock);
+    atomic_store(&recorder->writer_runs, error == 0);
     if (error != 0)
         xfs_log("cannot start a thread (%s): threads write their own events",
                 strerrordesc_np(error));
 }
 
-bool xfs_writer_finish(struct xfs_recorder *recorder)
+static bool wait_for_end(struct xfs_recorder *recorder)
 {
-    struct timespec at = after(SYMBOLS_S);
-    int error = 0;
-    pthread_mutex_lock(&recorder->lanes.lock);
-    recorder->closing = true;
-    pthread_cond_signal(&recorder->work);
-    while (recorder->writer_runs && !recorder->writer_done && error == 0)
-        error = pthread_cond_timedwait(&recorder->done, &recorder->lanes.lock, &at);
-    bool done = recorder->writer_done || !recorder->writer_runs;
-    pthread_mutex_unlock(&recorder->lanes.lock);
-    __atomic_store_n(&recorder->stop_symbols, 1, __ATOMIC_RELAXED);
-    return done;
+    uint64_t until = xfs_monotonic_ns() + SYMBOLS_NS;
+    for (;;) {
+        int asked = XFS_ENDING_ASKED;
+        if (atomic_load(&recorder->ending) == XFS_ENDING_DONE)
+            return true;
+        if (xfs_monotonic_ns() > until &&
+            atomic_compare_exchange_strong(&recorder->ending, &asked, XFS_ENDING_GIVEN_UP))
+            return false;
+        xfs_lanes_pause();
+    }
+}
+
+void xfs_writer_finish(struct xfs_recorder *recorder, const struct xfs_lane *own)
+{
+    recorder->last_lane = own;
+    atomic_store(&recorder->ending, XFS_ENDING_ASKED);
+    if (xfs_may_call_kernel())
+        sem_post(&recorder->wake);
+    if (!atomic_load(&recorder->writer_runs)) {
+        xfs_lanes_settle(&recorder->lanes, own);
+        xfs_recorder_complete(recorder);
+    } else if (!wait_for_end(recorder)) {
+        __atomic_store_n(&recorder->stop_symbols, 1, __ATOMIC_RELAXED);
+        xfs_log("names took too long; the trace stays as it is: `xferscope record` completes it");
+    }
 }

@@ -582,6 +582,8 @@ void xfs_timing_yield(void)
 void xfs_timing_finish(void)
 {
     int saved = errno;
+    if (xfs_settings()->timing == ASKED_HOST) /* nothing to collect, nothing to ask the kernel */
+        return;
     if (atomic_load(&owner) != (int)getpid())
         return;
     pthread_mutex_lock(&state_lock);

@@ -1,0 +1,103 @@
+#define _GNU_SOURCE
+#include "rooms.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "hot.h"
+#include "recorder.h"
+#include "sandbox.h"
+#include "segments.h"
+
+#define ROOMS_READY 4
+#define MOST_ROOMS_AT_ONCE 256
+#define SUPPLY 4 /* times what was taken since the last time */
+
+static bool make_rooms(struct xfs_recorder *recorder, size_t count)
+{
+    struct xfs_room *rooms = mmap(NULL, count * sizeof *rooms, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (rooms == MAP_FAILED)
+        return false;
+    unsigned char *shared = xfs_file_append_rooms(&recorder->file, count);
+    if (shared == NULL) {
+        munmap(rooms, count * sizeof *rooms);
+        return false;
+    }
+    madvise(shared, count * XFT_ROOM_BYTES, MADV_DONTFORK);
+    for (size_t i = 0; i < count; i++) {
+        rooms[i].shared = shared + i * XFT_ROOM_BYTES;
+        xfs_pool_put(&recorder->rooms.free, &rooms[i].node);
+    }
+    return true;
+}
+
+static bool enter_room(struct xfs_recorder *recorder, struct xfs_room_place *place)
+{
+    struct xfs_rooms *rooms = &recorder->rooms;
+    struct xfs_pool_node *node = xfs_pool_take(&rooms->free);
+    uint64_t since = 0;
+    if (node == NULL && xfs_may_call_kernel()) {
+        make_rooms(recorder, ROOMS_READY);
+        node = xfs_pool_take(&rooms->free);
+        if (node == NULL)
+            return false;
+    }
+    while (node == NULL && xfs_lanes_wait(recorder, &since))
+        node = xfs_pool_take(&rooms->free);
+    if (node == NULL)
+        return false;
+    unsigned char *shared = ((struct xfs_room *)node)->shared;
+    struct xft_room *room = (struct xft_room *)(shared + sizeof(struct xft_segment));
+    atomic_fetch_add_explicit(&rooms->taken, 1, memory_order_relaxed);
+    place->at = (unsigned char *)(room + 1);
+    place->left = XFT_ROOM_BYTES - sizeof(struct xft_segment) - sizeof *room;
+    place->committed = &room->committed;
+    return true;
+}
+
+static bool put(struct xfs_recorder *recorder, struct xfs_room_place *place,
+                enum xft_segment_type type, const void *payload, size_t bytes)
+{
+    struct xft_segment head = xft_segment_make(type, 0, payload, bytes, bytes);
+    size_t span = xft_segment_span(bytes);
+    if (span > place->left && !enter_room(recorder, place))
+        return false;
+    if (span > place->left)
+        return false;
+    memcpy(place->at, &head, sizeof head);
+    memcpy(place->at + sizeof head, payload, bytes); /* and zeros, as the file has them */
+    place->at += span;
+    place->left -= span;
+    __atomic_store_n(place->committed, *place->committed + span, __ATOMIC_RELEASE);
+    return true;
+}
+
+bool xfs_room_add(struct xfs_recorder *recorder, enum xft_segment_type type, const void *payload,
+                  size_t bytes)
+{
+    struct xfs_lane *lane = xfs_self;
+    if (lane == NULL || lane->recorder != recorder || !atomic_load(&recorder->writer_runs) ||
+        atomic_load(&recorder->ending) != XFS_ENDING_NOT)
+        return xfs_write_list(recorder, type, payload, bytes);
+    if (lane->place.busy)
+        return false;
+    lane->place.busy = true;
+    bool good = put(recorder, &lane->place, type, payload, bytes);
+    lane->place.busy = false;
+    return good;
+}
+
+bool xfs_rooms_supply(struct xfs_recorder *recorder)
+{
+    struct xfs_rooms *rooms = &recorder->rooms;
+    unsigned taken = atomic_load(&rooms->taken), lately = taken - rooms->taken_before;
+    int ready = atomic_load(&rooms->free.count);
+    unsigned wanted = lately * SUPPLY < MOST_ROOMS_AT_ONCE ? lately * SUPPLY : MOST_ROOMS_AT_ONCE;
+    rooms->taken_before = taken;
+    if (wanted < ROOMS_READY)
+        wanted = ROOMS_READY;
+    if (ready >= (int)wanted)
+        return true;
+    return make_rooms(recorder, wanted - (ready > 0 ? (unsigned)ready : 0)) || ready > 0;
+}

@@ -1,0 +1,49 @@
+/*
+ * Rooms: the segments that threads of the program add to the file (stacks, names, symbols, modules,
+ * META) without calling the kernel.
+ *
+ * Each lane has a room, a piece of the file that is mapped shared (XFT_SEG_ROOM), and puts its
+ * segments there one behind the other; the background thread keeps rooms ready. A segment counts
+ * once the room's `committed` includes it, and outlives SIGKILL from then on. Before there is a
+ * background thread, and in threads without a lane, segments are appended to the file.
+ */
+#ifndef XFS_ROOMS_H
+#define XFS_ROOMS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pool.h"
+#include "xferscope/trace.h"
+
+struct xfs_recorder;
+
+struct xfs_room {
+    struct xfs_pool_node node;
+    unsigned char *shared; /* segment header, struct xft_room, segments */
+} __attribute__((aligned(16)));
+
+/* Of a lane; goes with it from thread to thread. */
+struct xfs_room_place {
+    unsigned char *at;
+    size_t left;
+    uint64_t *committed;
+    bool busy; /* a signal handler on top of it goes without */
+};
+
+struct xfs_rooms {
+    struct xfs_pool free;
+    atomic_uint taken;
+    unsigned taken_before;
+};
+
+/* Adds a list segment; false when it could not be added. */
+bool xfs_room_add(struct xfs_recorder *recorder, enum xft_segment_type type, const void *payload,
+                  size_t bytes);
+
+/* The background thread's: as xfs_lanes_supply(). */
+bool xfs_rooms_supply(struct xfs_recorder *recorder);
+
+#endif

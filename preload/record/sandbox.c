@@ -1,0 +1,36 @@
+#define _GNU_SOURCE
+#include "sandbox.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "intercept/resolve.h"
+
+atomic_bool xfs_sandbox_seen;
+
+typedef int prctl_function(int, ...);
+static prctl_function *real_prctl;
+
+__attribute__((constructor)) static void find_prctl(void)
+{
+    real_prctl = (prctl_function *)xfs_real_dlsym(RTLD_NEXT, "prctl");
+}
+
+/* Sanitizers call it before they can watch anything. */
+__attribute__((visibility("default"), no_sanitize("thread"))) int prctl(int option, ...)
+{
+    unsigned long a[4];
+    va_list list;
+    va_start(list, option);
+    for (size_t i = 0; i < sizeof a / sizeof *a; i++)
+        a[i] = va_arg(list, unsigned long);
+    va_end(list);
+    if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP)
+        atomic_store(&xfs_sandbox_seen, true);
+    return real_prctl ? real_prctl(option, a[0], a[1], a[2], a[3])
+                      : (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+}
