@@ -2,6 +2,7 @@
 #include "sandbox.h"
 
 #include <dlfcn.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -11,6 +12,7 @@
 #include "intercept/resolve.h"
 
 atomic_bool xfs_sandbox_seen;
+__thread bool xfs_no_counter;
 
 typedef int prctl_function(int, ...);
 static prctl_function *real_prctl;
@@ -31,6 +33,8 @@ __attribute__((visibility("default"), no_sanitize("thread"))) int prctl(int opti
     va_end(list);
     if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP)
         atomic_store(&xfs_sandbox_seen, true);
+    if ((option == PR_SET_SECCOMP && a[0] == SECCOMP_MODE_STRICT) || option == PR_SET_TSC)
+        xfs_no_counter = option != PR_SET_TSC || a[0] == PR_TSC_SIGSEGV;
     return real_prctl ? real_prctl(option, a[0], a[1], a[2], a[3])
                       : (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
 }

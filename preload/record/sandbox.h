@@ -14,6 +14,10 @@
 
 extern atomic_bool xfs_sandbox_seen;
 
+/* This thread may not read the processor's time stamp counter (SECCOMP_MODE_STRICT, PR_SET_TSC): it
+ * would fault, in clock_gettime too. The coarse clock does without. */
+extern __thread bool xfs_no_counter __attribute__((tls_model("initial-exec")));
+
 static inline bool xfs_may_call_kernel(void)
 {
     return !atomic_load_explicit(&xfs_sandbox_seen, memory_order_relaxed);
