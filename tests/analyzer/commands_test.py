@@ -235,6 +235,9 @@ class Commands(unittest.TestCase):
         self.assertIn(words, result.lines[0])
         self.assertIn(words, report["run"]["processes"][0]["losses"]["line"])
         self.assertIn("LOST", result.out)
+        result = self.run_driver("dump", self.path("damaged.trace"))
+        self.assertEqual((result.status, len(result.lines)), (3, 1))
+        self.assertIn(words, result.lines[0])
         return report
 
     def test_damaged_traces(self):

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -247,7 +248,14 @@ static void test_report(void **state)
     scenario_names(&b);
     build_meta(&b, "content", "sampled");
     build_meta(&b, "content.ns", "1000");
-    build_meta(&b, "content.skipped.unsettled", "4");
+    static const char *const reasons[] = {"budget",     "memory",    "shape",
+                                          "unreadable", "unsettled", "full"};
+    for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        char key[48], count[8];
+        snprintf(key, sizeof key, "content.skipped.%s", reasons[i]);
+        snprintf(count, sizeof count, "%u", 1u << i);
+        build_meta(&b, key, count);
+    }
     for (int i = 0; i < 4; i++) {
         struct xft_event call = test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PINNED, 1 << 20,
                                               TEST_START_NS + 100000u * (unsigned)i, 50000);
@@ -284,7 +292,7 @@ static void test_report(void **state)
     assert_string_not_equal(finding->sites[0].earlier->text, finding->sites[0].row->site->text);
     assert_int_equal(report->run.content.hashes, 4);
     assert_int_equal(report->run.content.by_sample, 4);
-    assert_int_equal(report->run.content.skipped, 4);
+    assert_int_equal(report->run.content.skipped, 63); /* one of each, two of the next, ... */
     assert_false(report->run.content.skipped_unknown);
     assert_true(report->run.content.ns == 1000);
     xfa_report_free(report);

@@ -134,20 +134,23 @@ static void test_kernels(void **state)
     kernel(100000, 200000, 0, 7);
     kernel(150000, 160000, 0, 8);
     kernel(100000, 900000, 1, 9);
+    kernel(20000, 50000, 0, 6);
     fault(120000, 0x1000000, 0, 3, 0);
     fault(155000, 0x1000000, 0, 4, 0);
     fault(190000, 0x1000000, 0, 5, 0);
     fault(155000, 0x1000000, 1, 6, 0);
     fault(500000, 0x1000000, 0, 20, 0); /* nothing ran there then */
+    fault(30000, 0x1000000, 1, 50, 0);  /* nor here: on the other one */
     struct xfa_managed m = result();
     assert_int_equal(of_kernel(&m, 1, 7)->faults, 3 + 5);
     assert_int_equal(of_kernel(&m, 1, 7)->groups, 2);
     assert_int_equal(of_kernel(&m, 1, 8)->faults, 4);
     assert_int_equal(of_kernel(&m, 1, 9)->faults, 6);
-    assert_int_equal(of_kernel(&m, 1, 0)->faults, 20);
-    assert_int_equal(at_site(&m, 1)->faults, 38);
-    assert_int_equal(at_site(&m, 1)->fault_groups, 5);
-    assert_int_equal(at_site(&m, 1)->fault_ns, 5 * 50);
+    assert_int_equal(of_kernel(&m, 1, 0)->faults, 20 + 50);
+    assert_null(of_kernel(&m, 1, 6));
+    assert_int_equal(at_site(&m, 1)->faults, 88);
+    assert_int_equal(at_site(&m, 1)->fault_groups, 6);
+    assert_int_equal(at_site(&m, 1)->fault_ns, 6 * 50);
     xfa_managed_free(&m);
 }
 

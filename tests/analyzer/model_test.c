@@ -527,7 +527,9 @@ static void test_units(void **state)
     char text[XFA_UNIT_CHARS];
     assert_string_equal(xfa_bytes_text(text, 0), "0 B");
     assert_string_equal(xfa_bytes_text(text, 1023), "1023 B");
+    assert_string_equal(xfa_bytes_text(text, 1024), "1 KiB");
     assert_string_equal(xfa_bytes_text(text, 1536), "1.50 KiB");
+    assert_string_equal(xfa_bytes_text(text, 1 << 20), "1 MiB");
     assert_string_equal(xfa_bytes_text(text, 16 << 20), "16 MiB");
     assert_string_equal(xfa_bytes_text(text, UINT64_MAX), "16 EiB");
     assert_string_equal(xfa_time_text(text, NAN), "-");

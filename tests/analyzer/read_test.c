@@ -624,6 +624,35 @@ static void test_reads_on_after_damage(void **state)
     build_free(&b);
 }
 
+/* What follows the damage may lie across the end of a block that is searched at once. */
+static void test_damage_up_to_a_block(void **state)
+{
+    enum { BLOCK = 65536, HEAD = sizeof(struct xft_segment) };
+    static const unsigned char junk[BLOCK];
+    (void)state;
+    for (size_t short_of = 8; short_of < HEAD; short_of += 8) {
+        struct trace_builder b;
+        struct gathered all = {0};
+        struct xft_event events[10] = {0};
+        build_start(&b, 7);
+        build_meta(&b, "exe", "x");
+        size_t from = b.size;
+        build_plain_segment(&b, XFT_SEG_PAD, 0, junk, BLOCK - short_of - HEAD,
+                            BLOCK - short_of - HEAD);
+        assert_int_equal(b.size - from, BLOCK - short_of);
+        memset(b.bytes + from, 0xaa, b.size - from);
+        build_events(&b, 0, 0, events, 10);
+        build_close(&b, XFT_STATE_CLOSED, 1);
+        struct xfa_trace *trace = open_built(&b);
+        xfa_trace_events(trace, gather, &all);
+        assert_int_equal(all.count, 10);
+        assert_int_equal(trace->loss.damaged_bytes, BLOCK - short_of);
+        xfa_trace_close(trace);
+        forget(&all);
+        build_free(&b);
+    }
+}
+
 static void test_not_a_trace(void **state)
 {
     static const char text[8192] = "this is a text file\n";
@@ -760,6 +789,7 @@ int main(void)
         cmocka_unit_test(test_cut_at_every_byte),
         cmocka_unit_test(test_every_byte_flipped),
         cmocka_unit_test(test_reads_on_after_damage),
+        cmocka_unit_test(test_damage_up_to_a_block),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_not_a_trace),
         cmocka_unit_test(test_newer_version),

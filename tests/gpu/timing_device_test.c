@@ -10,8 +10,8 @@ static struct xcp_kernel a_kernel(const char *name)
         .end = 7500,
         .device = 2,
         .stream = 13,
-        .grid = {10, 2, 1},
-        .block = {32, 4, 1},
+        .grid = {10, 2, 3},
+        .block = {32, 4, 2},
         .correlation = 99,
         .name = name,
     };
@@ -33,7 +33,7 @@ static void test_kernel(void **state)
     assert_int_equal(e->end_ns, 7500);
     assert_int_equal(e->device, 2);
     assert_int_equal(e->aux, 13);
-    assert_int_equal(e->dst, 10 * 2 * 32 * 4);
+    assert_int_equal(e->dst, 10 * 2 * 3 * 32 * 4 * 2);
     assert_int_equal(e->bytes, 0);
     assert_int_equal(e->correlation, 99);
     assert_int_equal(e->src, 1);

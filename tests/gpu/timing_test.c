@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "timing_world.h"
 
+#include "timing/records.h"
+
 static struct xcp_memcpy a_copy(uint32_t correlation)
 {
     return (struct xcp_memcpy){
@@ -99,6 +101,7 @@ static void test_peer_and_memset(void **state)
         .copy_kind = XCP_COPY_PTOP,
         .src_kind = XCP_MEMORY_DEVICE,
         .dst_kind = XCP_MEMORY_MANAGED,
+        .flags = XCP_MEMCPY_ASYNC,
         .bytes = 100,
         .start = 1,
         .end = 2,
@@ -116,6 +119,7 @@ static void test_peer_and_memset(void **state)
         .stream = 13,
         .correlation = 10,
         .memory_kind = XCP_MEMORY_DEVICE_STATIC,
+        .flags = XCP_MEMSET_ASYNC,
     };
     struct xcp_activity other = {.kind = 77};
     begin();
@@ -129,11 +133,13 @@ static void test_peer_and_memset(void **state)
     assert_int_equal(events[0].dst_place, 2);
     assert_int_equal(events[0].dst_mem, XFT_MEM_MANAGED);
     assert_int_equal(events[0].correlation, 9);
+    assert_int_equal(events[0].flags, XFT_ASYNC);
     assert_int_equal(events[1].kind, XFT_EVENT_MEMSET);
     assert_int_equal(events[1].bytes, 200);
     assert_int_equal(events[1].dst_mem, XFT_MEM_DEVICE);
     assert_int_equal(events[1].correlation, 10);
     assert_int_equal(events[1].aux, 13);
+    assert_int_equal(events[1].flags, XFT_ASYNC);
 }
 
 static void test_batch(void **state)
@@ -188,6 +194,37 @@ static void test_many(void **state)
     for (uint32_t i = 0; i < EVENTS; i++)
         assert_int_equal(events[i].correlation, i + 1);
     assert_int_equal(fake->dirty_buffers, 0);
+}
+
+static xcp_result no_record(uint8_t *buffer, size_t valid, struct xcp_activity **record)
+{
+    return 12; /* CUPTI_ERROR_MAX_LIMIT_REACHED */
+}
+
+static xcp_result none_dropped(void *context, uint32_t stream, size_t *dropped)
+{
+    *dropped = 0;
+    return XCP_SUCCESS;
+}
+
+/* A buffer that was filled in part is as empty as a new one when it is handed out again. */
+static void test_part_filled(void **state)
+{
+    struct xcp_library library = {.ActivityGetNextRecord = no_record,
+                                  .ActivityGetNumDroppedRecords = none_dropped};
+    uint8_t *first, *again;
+    size_t size, most, filled = 10000;
+    bool stop = false;
+    xfs_records_setup(&library, false);
+    xfs_records_requested(&first, &size, &most);
+    assert_non_null(first);
+    memset(first, 0xff, filled);
+    xfs_records_completed(NULL, 0, first, size, filled);
+    xfs_records_drain(&stop);
+    xfs_records_requested(&again, &size, &most);
+    assert_ptr_equal(again, first);
+    for (size_t i = 0; i < filled; i++)
+        assert_int_equal(again[i], 0);
 }
 
 /* A CUPTI that cannot be given a clock: its own times are converted. */
@@ -466,6 +503,7 @@ int main(int argc, char **argv)
         TEST(batch_unknown),
         TEST(losses),
         TEST(many),
+        TEST(part_filled),
         TEST(own_clock),
         TEST(correlation),
         TEST(second_profiler),

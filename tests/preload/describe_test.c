@@ -157,6 +157,23 @@ static void test_shapes_of_nothing(void **state)
     assert_int_equal(not_copied, 0);
 }
 
+/* ---- peers -------------------------------------------------------------------------------- */
+
+static void test_peers(void **state)
+{
+    static const struct {
+        int from, to, direction;
+    } rows[] = {{0, 1, XFT_DIR_P2P}, {1, 0, XFT_DIR_P2P}, {1, 1, XFT_DIR_D2D}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct xfs_frame frame = {0};
+        xfs_copy_peer(&frame, GPU, rows[i].to, GPU + 4096, rows[i].from, 64);
+        assert_int_equal(frame.event.direction, rows[i].direction);
+        assert_int_equal(frame.event.src_place, rows[i].from);
+        assert_int_equal(frame.event.dst_place, rows[i].to);
+        assert_int_equal(frame.event.device, rows[i].from);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +182,7 @@ int main(void)
         cmocka_unit_test(test_batch_of_rows),
         cmocka_unit_test(test_failed_batch_is_not_read),
         cmocka_unit_test(test_shapes_of_nothing),
+        cmocka_unit_test(test_peers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

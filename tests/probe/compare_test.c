@@ -92,6 +92,20 @@ static void noise_is_no_difference(void **state)
     free(text);
 }
 
+/* Beyond the first one's median, slower and faster, but within its interval. */
+static void the_first_ones_interval_counts(void **state)
+{
+    const struct given wide[] = {{1000, 400}, {2000, 10}, {1000, 400}, {6000, 60}};
+    const struct given later[] = {{1300, 10}, {2000, 10}, {700, 10}, {6000, 60}};
+    struct lab a, b;
+    char *text;
+    struct xfp_comparison r = compare(make(&a, wide), make(&b, later), NULL, 0.05, &text);
+
+    assert_int_equal(r.compared, 2);
+    assert_int_equal(r.differ, 0);
+    free(text);
+}
+
 static void what_differs_is_named_with_its_way(void **state)
 {
     const struct given later[] = {{1000, 10}, {2600, 10}, {2000, 10}, {6000, 60}};
@@ -222,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_is_no_difference),
         cmocka_unit_test(noise_is_no_difference),
+        cmocka_unit_test(the_first_ones_interval_counts),
         cmocka_unit_test(what_differs_is_named_with_its_way),
         cmocka_unit_test(what_only_one_has_is_named),
         cmocka_unit_test(sizes_need_not_be_the_same),

@@ -33,6 +33,7 @@ static const struct hostile {
     {"{}", "schema: not a machine profile"},
     {"{\"schema\":\"xferscope-profile\"}", "version"},
     {"{\"schema\":\"xferscope-profile\",\"version\":99}", "newer"},
+    {"{\"schema\":\"xferscope-profile\",\"version\":2}", "newer"}, /* by one */
     {"{\"schema\":\"xferscope-profile\",\"version\":1}", "machine: missing"},
     {"{\"schema\":\"xferscope-profile\",\"schema\":1,\"version\":1}", "no valid JSON"},
     {"{\"schema\":\"xferscope-profile\",\"version\":1,\"machine\":{}}", "paths: missing"},
@@ -314,6 +315,10 @@ static void an_estimate_says_where_it_comes_from(void **state)
 
     assert_int_equal(e.basis, XFP_MEASURED);
     assert_true(fabs(e.error - 0.01) < 1e-9);
+    points[6].ci_high_ns = points[6].max_ns = points[6].median_ns * 1.03; /* the wider side */
+    assert_true(fabs(xfp_time(&path, 4096).error - 0.03) < 1e-9);
+    points[6].ci_low_ns = points[6].min_ns = points[6].median_ns * 0.95;
+    assert_true(fabs(xfp_time(&path, 4096).error - 0.05) < 1e-9);
     e = xfp_time(&path, 3 << 20);
     assert_int_equal(e.basis, XFP_INTERPOLATED);
     assert_true(fabs(e.ns - (1000 + 0.02 * (3 << 20))) < 1);

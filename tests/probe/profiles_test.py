@@ -176,8 +176,11 @@ class Resume(InFolder):
 
     def test_other_machines_are_refused(self):
         profile = self.measure("m.json")
+        gpus = profile["machine"]["gpus"]
+        last = dict(gpus[-1], uuid="GPU-99999999-1111-2222-3333-444444444444")
+        self.assertGreater(len(gpus), 1)
         for change in ({"machine_id": "0123456789abcdef"}, {"driver_version": 11000},
-                       {"simulated": False}, {"gpus": profile["machine"]["gpus"][:1]}):
+                       {"simulated": False}, {"gpus": gpus[:1]}, {"gpus": [*gpus[:-1], last]}):
             other = dict(profile, machine=dict(profile["machine"], **change))
             store(self.file("other.json"), other)
             run = probe("--resume", self.file("other.json"), *SMALL)

@@ -246,6 +246,7 @@ static void what_makes_no_sense_is_refused(void **state)
 static void csv_shows_what_is_told(void **state)
 {
     static const char *const rows[] = {
+        "\nc,copy,,,,,,,,1024,9,100,90,130,95,110,,,20.48,0.075,concurrent,,bytes each,1024,",
         "\ns,copy,H2D,pinned,-1,1,device,3,-1,1000000,6,23500,23400,,23500,23500,",
         "\nt,copy,P2P,device,0,-1,device,2,-1,64,,6,,,,,,,10.6667,,staged,,,,4B,1,2,65536,",
         ",1000,20,90,81,99,85,95,,,11.1111,0.05556,staged,,,,driver,",

@@ -1,0 +1,732 @@
+"""The changes that `run` makes: each a mistake that a programmer could make, with what it would do
+to a user and the test of ctest that notices. The old text is there once in its file."""
+from collections import namedtuple
+
+Mutation = namedtuple("Mutation", "name file old new does test")
+M = Mutation
+
+# ---- preload: what is intercepted ----------------------------------------------------------------
+
+INTERCEPT = [
+    M("graph-copies-twice", "preload/intercept/graph.c",
+      """XFT_GRAPH;
+        publish(&event);""",
+      """XFT_GRAPH;
+        publish(&event);
+        publish(&event);""",
+      "every copy of a graph launch counts twice",
+      "e2e.programs"),
+    M("batch-empty-copies", "preload/intercept/describe_copy.c",
+      """        if (sizes[i] > 0)
+""",
+      "",
+      "copies of no bytes within a batch count as transfers",
+      "preload.describe"),
+    M("graph-node-disabled", "preload/intercept/graph.c",
+      """        if (!graph->copies[i].enabled)
+            continue;
+""",
+      "",
+      "copies of a graph's disabled nodes are reported as transfers",
+      "e2e.programs"),
+    M("graph-child-forgotten", "preload/intercept/graph.c",
+      "        walk(ask, graph, child, parent ? parent : node, depth + 1);",
+      "        graph->conditional = graph->conditional || child == NULL;",
+      "copies in child graphs are missing from the report",
+      "e2e.programs"),
+    M("peer-copy-is-local", "preload/intercept/describe_copy.c",
+      "src.place != dst.place ? XFT_DIR_P2P",
+      "src.place > dst.place ? XFT_DIR_P2P",
+      "half of the copies between GPUs are reported as copies within one",
+      "preload.describe"),
+    M("batch-bytes-of-last", "preload/intercept/describe_copy.c",
+      "    uint64_t before = f->event.bytes;",
+      "    uint64_t before = 0;",
+      "a batch of copies has the bytes of its last one",
+      "preload.describe"),
+    M("batch-direction-of-first", "preload/intercept/describe_copy.c",
+      """    if (other.direction != e->direction)
+        e->direction = XFT_DIR_UNKNOWN;
+""",
+      "",
+      "a batch that goes both ways counts as one direction",
+      "preload.describe"),
+    M("failed-copy-counts", "preload/intercept/describe_copy.c",
+      "        f->event.flags |= XFT_FAILED;",
+      "        f->event.flags &= (uint16_t)~XFT_FAILED;",
+      "copies that failed are reported as done",
+      "preload.describe"),
+    M("captured-copy-counts", "preload/intercept/describe_memory.c",
+      "    if (atomic_load_explicit(&captures, memory_order_relaxed) > 0 &&",
+      "    if (atomic_load_explicit(&captures, memory_order_relaxed) > 1 &&",
+      "what is captured into a graph counts as moved, and again at each launch",
+      "preload.memory"),
+    M("write-combined-is-mapped", "preload/intercept/describe_memory.c",
+      """    if (flags & XCU_HOST_WRITECOMBINED)
+        memory = XFT_MEM_WRITE_COMBINED;
+    else if (flags & XCU_HOST_DEVICEMAP)
+        memory = XFT_MEM_MAPPED;
+""",
+      """    if (flags & XCU_HOST_DEVICEMAP)
+        memory = XFT_MEM_MAPPED;
+    else if (flags & XCU_HOST_WRITECOMBINED)
+        memory = XFT_MEM_WRITE_COMBINED;
+""",
+      "write-combined memory that is mapped too is called mapped",
+      "preload.memory"),
+    M("prefetch-the-other-way", "preload/intercept/describe_memory.c",
+      "place < 0 ? XFT_DIR_D2H : XFT_DIR_H2D",
+      "place > 0 ? XFT_DIR_D2H : XFT_DIR_H2D",
+      "prefetches to the host are reported as prefetches to a GPU",
+      "preload.memory"),
+    M("failed-free-forgets", "preload/intercept/describe_memory.c",
+      "        xfs_ranges_add(&f->freed); /* empty when there was none */",
+      "        xfs_ranges_remove(f->freed.start, &f->freed);",
+      "after a free that failed, memory is of unknown kind",
+      "preload.memory"),
+    M("ranges-end-is-inside", "preload/intercept/ranges.c",
+      "        if (end_of(&array[middle]) <= address)",
+      "        if (end_of(&array[middle]) < address)",
+      "the byte behind an allocation counts as part of it",
+      "preload.ranges"),
+    M("ranges-overlap-left", "preload/intercept/ranges.c",
+      "        while (at + overlapped < count && start_of(&array[at + overlapped]) < "
+      "range->end)",
+      "        if (at + overlapped < count && start_of(&array[at + overlapped]) < range->end)",
+      "freed allocations that were not seen to go hide new ones",
+      "preload.ranges"),
+    M("peer-access-one-way", "preload/intercept/peers.c",
+      """           (atomic_load_explicit(&enabled_for[one][other], memory_order_relaxed) ||
+            atomic_load_explicit(&enabled_for[other][one], memory_order_relaxed));
+""",
+      """           atomic_load_explicit(&enabled_for[one][other], memory_order_relaxed);
+""",
+      "copies that use peer access are said to go by way of the host",
+      "preload.memory"),
+]
+
+# ---- preload: device times -----------------------------------------------------------------------
+
+TIMING = [
+    M("device-direction", "preload/timing/convert.c",
+      "[XCP_COPY_ATOH] = XFT_DIR_D2H",
+      "[XCP_COPY_ATOH] = XFT_DIR_H2D",
+      "copies from arrays join the wrong direction's figures",
+      "gpu.timing.directions"),
+    M("kernel-third-dimension", "preload/timing/convert.c",
+      """    for (int i = 0; i < 3; i++)
+        threads""",
+      """    for (int i = 0; i < 2; i++)
+        threads""",
+      "kernels launched in three dimensions have too few threads",
+      "gpu.timing.kernel"),
+    M("peer-copy-not-async", "preload/timing/convert.c",
+      """    e->flags = r->flags & XCP_MEMCPY_ASYNC ? XFT_ASYNC : 0;
+    e->count = 1;
+    e->correlation = r->correlation;
+    e->device = (int16_t)r->device;
+    e->aux = r->stream;
+    e->src_place = (int16_t)r->src_device;""",
+      """    e->flags = 0;
+    e->count = 1;
+    e->correlation = r->correlation;
+    e->device = (int16_t)r->device;
+    e->aux = r->stream;
+    e->src_place = (int16_t)r->src_device;""",
+      "device copies between GPUs lose the mark that they are asynchronous",
+      "gpu.timing.peer_and_memset"),
+    M("migration-device-of-source", "preload/timing/convert.c",
+      "    e->device = e->direction == XFT_DIR_D2H ? e->src_place : e->dst_place;",
+      "    e->device = e->direction == XFT_DIR_H2D ? e->dst_place : e->src_place;",
+      "migrations between GPUs are booked on the one that pages leave",
+      "gpu.timing.migrations"),
+    M("fault-groups-are-one", "preload/timing/convert.c",
+      "    e->count = host ? 1 : (uint32_t)r->value;",
+      "    e->count = 1;",
+      "a group of page faults counts as one",
+      "gpu.timing.faults"),
+    M("time-backwards-kept", "preload/timing/convert.c",
+      "(!moment && common->end < common->start)",
+      "(moment && common->end < common->start)",
+      "a copy that ends before it starts gets an absurd time",
+      "gpu.timing.losses"),
+    M("dropped-records-hidden", "preload/timing/records.c",
+      """XCP_SUCCESS && dropped > 0)
+        xfs_count_device_lost(dropped);""",
+      """XCP_SUCCESS && dropped > 1000)
+        xfs_count_device_lost(dropped);""",
+      "device times that CUPTI dropped are missing in silence",
+      "gpu.timing.losses"),
+    M("buffer-not-cleared", "preload/timing/records.c",
+      """        memset(memory, 0, filled);
+    else""",
+      """        memset(memory, 0, filled / 2);
+    else""",
+      "CUPTI finds old records in a buffer that was promised to be empty",
+      "gpu.timing.part_filled"),
+    M("queue-end-lost", "preload/timing/records.c",
+      """        if (queue_first == NULL)
+            queue_end = &queue_first;
+""",
+      "",
+      "after the first buffer all device times are lost",
+      "gpu.timing.many"),
+    M("inner-calls-number", "preload/timing/timing.c",
+      "    if (d->site == XCP_SITE_ENTER && xfs_timing_seen == 0)",
+      "    if (d->site == XCP_SITE_ENTER)",
+      "copies are given the times of other copies",
+      "gpu.timing.correlation"),
+    M("counters-all-or-none", "preload/timing/managed.c",
+      """    if (result != XCP_SUCCESS)
+        result = configure(cupti, COUNTERS - 1);
+""",
+      "",
+      "platforms without one counter have no managed memory in the report",
+      "gpu.timing.managed_fewer"),
+]
+
+# ---- preload: the trace --------------------------------------------------------------------------
+
+RECORD = [
+    M("dictionary-of-256", "preload/record/encode.c",
+      "    unsigned planes = entries > 256 ? 2 : 1;",
+      "    unsigned planes = entries >= 256 ? 2 : 1;",
+      "a column with 256 different values makes its segment unreadable",
+      "record.encode"),
+    M("delta-first-row", "preload/record/encode.c",
+      """    if (plan->encoding == XFT_ENC_DELTA_PLANES)
+        *(out->at - rows) = 0; /* the first row differs by nothing, not by the least */
+""",
+      "",
+      "all times of a segment are shifted",
+      "record.encode"),
+    M("cost-of-sign", "preload/record/encode.c",
+      "    if (diff <= plain && diff <= delta)",
+      "    if (diff >= plain && diff >= delta)",
+      "traces are larger than they need to be",
+      "record.encode"),
+    M("completion-hides-damage", "preload/record/rewrite.c",
+      """    xft_damage_add(damage, walk.damage.places, walk.damage.bytes);
+""",
+      "",
+      "a damaged trace looks whole once it is completed",
+      "analyzer-complete_test"),
+    M("completion-hides-broken-slab", "preload/record/rewrite_events.c",
+      """    if (worth == XFT_SLAB_BROKEN)
+        xft_damage_add(damage, 1, bytes);
+""",
+      "",
+      "a slab that makes no sense is dropped in silence",
+      "analyzer-complete_test"),
+    M("completion-hides-cut-slab", "preload/record/rewrite_events.c",
+      """    damage->events += head.committed - rows; /* the file ends before them */
+""",
+      "",
+      "events behind the end of a cut file are dropped in silence",
+      "analyzer-complete_test"),
+    M("lost-event-not-counted", "preload/record/record.c",
+      """        recorder = atomic_load(&l->closed);
+    if (recorder)
+        xfs_count_events_lost(recorder, 1);""",
+      """        recorder = atomic_load(&l->closed);
+    if (recorder == NULL)
+        return;""",
+      "events that did not fit are missing in silence",
+      "record.file"),
+    M("vfork-child-ends-the-run", "preload/record/record.c",
+      "    if (recorder == NULL || (xfs_may_call_kernel() && recorder->pid != getpid()))",
+      "    if (recorder == NULL)",
+      "a child of vfork that exits ends its parent's recording",
+      "record.life"),
+    M("size-suffix", "preload/record/settings.c",
+      "    unsigned shift = 10 * (unsigned)(suffix - suffixes + 1);",
+      "    unsigned shift = 10 * (unsigned)(suffix - suffixes);",
+      "XFERSCOPE_BUFFER=64M means 64 KiB",
+      "record.settings"),
+    M("choice-by-prefix", "preload/record/settings.c",
+      "        if (n == bytes && strncmp(word, text, n) == 0)",
+      "        if (n >= bytes && strncmp(word, text, bytes) == 0)",
+      "XFERSCOPE_TIMING=c is taken for cupti instead of being refused",
+      "record.settings"),
+]
+
+# ---- preload: ranges, contents, children ---------------------------------------------------------
+
+OTHERS = [
+    M("nvtx-early-never-settled", "preload/nvtx/early.c",
+      """        write_all(&shared);
+        shared.count = shared.beyond = 0;
+""",
+      """        shared.count = shared.beyond = 0;
+""",
+      "ranges of the process that began before the first CUDA call are missing",
+      "e2e.phases"),
+    M("nvtx-id-of-zero", "preload/nvtx/ranges.c",
+      "    uint64_t id = atomic_fetch_add(&last_id, 1) + 1;",
+      "    uint64_t id = atomic_fetch_add(&last_id, 1);",
+      "the first range of the process never ends",
+      "e2e.phases"),
+    M("content-share-twice", "preload/content/budget.c",
+      "    if (whole && spent->whole + cost->whole <= allowed - samples)",
+      "    if (whole && spent->whole + cost->whole <= allowed)",
+      "--content=whole takes more of the run than its share",
+      "preload.content"),
+    M("content-sample-misses-end", "preload/content/hash.c",
+      "        uint64_t step = (bytes - XFS_SAMPLE_BLOCK) / (XFS_SAMPLE_BLOCKS - 1);",
+      "        uint64_t step = (bytes - XFS_SAMPLE_BLOCK) / XFS_SAMPLE_BLOCKS;",
+      "buffers that differ at their end count as the same",
+      "preload.content"),
+    M("content-rows-without-slices", "preload/content/hash.c",
+      "row / rows->height * rows->slice + row % rows->height * rows->pitch;",
+      "row * rows->pitch;",
+      "3D copies with padded slices are compared by the wrong bytes",
+      "preload.content"),
+    M("execle-forgets-environment", "preload/process/exec.c",
+      """    char *const *envp = va_arg(rest, char *const *);
+    va_end(rest);
+    return execve(path, argv, envp);""",
+      """    va_end(rest);
+    return execve(path, argv, environ);""",
+      "execle passes its caller's environment on instead of the one given",
+      "unbreakable.family"),
+]
+
+# ---- analyzer ------------------------------------------------------------------------------------
+
+READ = [
+    M("gaps-between-are-none", "analyzer/read/seen.c",
+      "            expected = lane->stretches[k].end;",
+      "            expected = lane->stretches[k].first;",
+      "events that are missing from a trace are counted wrongly",
+      "analyzer-read_test"),
+    M("stretches-that-touch", "analyzer/read/seen.c",
+      "    while (to < lane->count && lane->stretches[to].first <= end) {",
+      "    while (to < lane->count && lane->stretches[to].first < first) {",
+      "after a crash events are counted twice",
+      "analyzer-read_test"),
+    M("slab-rows-beyond-hidden", "analyzer/read/read_events.c",
+      """        bad_rows(stream, rows - room);
+        rows = room;""",
+      "        rows = room;",
+      "a trace that was cut within a slab loses events in silence",
+      "analyzer-complete_test"),
+    M("slab-twice", "analyzer/read/read_events.c",
+      "    xfa_seen_add(&stream->seen, chunk->lane, chunk->first_seq, chunk->first_seq + done);",
+      "    xfa_seen_add(&stream->seen, chunk->lane, chunk->first_seq, chunk->first_seq + "
+      "done - 1);",
+      "the last event of each segment is counted twice after a crash",
+      "analyzer-read_test"),
+    M("chunk-cut-short", "analyzer/read/read_events.c",
+      "    bad_rows(stream, chunk->rows - done);",
+      "    bad_rows(stream, 0);",
+      "a segment whose columns end early loses events in silence",
+      "analyzer-read_test"),
+    M("events-lost-hidden", "analyzer/read/read_loss.c",
+      """    part(&line, header->events_lost, "events the recorder could not store",
+         "event the recorder could not store");
+""",
+      "",
+      "a report of a run that lost events says nothing of it, with status 0",
+      "analyzer-commands"),
+    M("device-lost-hidden", "analyzer/read/read_loss.c",
+      """    part(&line, header->device_lost, "device times dropped by the timing source",
+         "device time dropped by the timing source");
+""",
+      "",
+      "a report without some device times says nothing of it, with status 0",
+      "analyzer-commands"),
+    M("missing-end-hidden", "analyzer/read/read.c",
+      "        (closed && trace->names.pairs.count == 0) || trace->header.file_bytes > "
+      "trace->source.bytes;",
+      "        closed && trace->names.pairs.count == 0;",
+      "a finished trace that was cut between two segments counts as whole",
+      "analyzer-read_test"),
+    M("damage-skipped-too-far", "analyzer/read/read.c",
+      """        at += i;
+    }
+    /* A process""",
+      """        at += got;
+    }
+    /* A process""",
+      "behind a damaged place sound segments are passed over",
+      "analyzer-read_test"),
+    M("later-meta-ignored", "analyzer/read/read_names.c",
+      """    pair->key = key;
+    pair->value = value;""",
+      """    pair->key = pair->key ? pair->key : key;
+    pair->value = pair->value ? pair->value : value;""",
+      "what was said last (how the process ended, the timing) is not what is shown",
+      "analyzer-read_test"),
+    M("module-end-inside", "analyzer/read/read_names.c",
+      "        if (address < modules[low - 1].end)",
+      "        if (address <= modules[low - 1].end)",
+      "an address behind a library is given that library's name",
+      "analyzer-read_test"),
+]
+
+MODEL = [
+    M("join-id-used-before", "analyzer/model/join.c",
+      "    return !copy->used && copy->end_ns + CLOCK_SLACK_NS >= call->start_ns;",
+      "    return !copy->used;",
+      "a transfer is given the time of an earlier one with the same number",
+      "analyzer-model_test"),
+    M("join-first-piece-only", "analyzer/model/join.c",
+      "    for (size_t i = start; i < end && (!first || bytes < wanted); i++) {",
+      "    for (size_t i = start; i < end && !first; i++) {",
+      "a transfer in several pieces has the time of its first",
+      "analyzer-model_test"),
+    M("async-blocks", "analyzer/model/aggregate.c",
+      "    return host && (!key->async || pageable);",
+      "    return host && !(key->async && pageable);",
+      "the time to submit an asynchronous copy is shown as its transfer time",
+      "analyzer-model_test"),
+    M("staged-with-wait", "analyzer/model/aggregate.c",
+      "        return fmax(device_ns, fmax(call_end, end) - fmax(call_start, start));",
+      "        return fmax(device_ns, fmax(call_end, end) - call_start);",
+      "copies to pageable memory are blamed for the kernel before them",
+      "analyzer-model_test"),
+    M("gain-is-negative", "analyzer/model/aggregate.c",
+      "    sum_add(&figures->lost, bytes, fmax(0, achieved - best));",
+      "    sum_add(&figures->lost, bytes, achieved - best);",
+      "fast transfers hide what slow ones lose",
+      "analyzer-model_test"),
+    M("lone-small-is-a-run", "analyzer/model/aggregate.c",
+      "    if (lane->count >= 2) {",
+      "    if (lane->count >= 1) {",
+      "single small transfers are told to be batched",
+      "analyzer-model_test"),
+    M("smallest-of-merged", "analyzer/model/figures.c",
+      "    if (from->transfers && (!into->transfers || from->smallest < into->smallest))",
+      "    if (from->transfers && !into->transfers)",
+      "the smallest transfer of several processes is that of one of them",
+      "analyzer-sums_test"),
+    M("typical-is-largest", "analyzer/model/figures.c",
+      "        if (below * 2 >= f->transfers)",
+      "        if (below >= f->transfers)",
+      "the typical size is the largest",
+      "analyzer-sums_test"),
+    M("error-of-merged", "analyzer/model/figures.c",
+      """    into->best_error_ns += from->best_error_ns;
+""",
+      "",
+      "achievable figures of several processes look more certain than they are",
+      "analyzer-sums_test"),
+    M("gpus-by-number", "analyzer/model/yardstick.c",
+      "    yardstick->gpus[ordinal] = found >= 0 ? found : ordinal;",
+      "    yardstick->gpus[ordinal] = ordinal;",
+      "with CUDA_VISIBLE_DEVICES the wrong GPU's links are the yardstick",
+      "analyzer-sums_test"),
+    M("worst-path-is-best", "analyzer/model/yardstick.c",
+      "        if (reach->last.basis != XFP_UNKNOWN && estimate.ns >= reach->last.ns)",
+      "        if (reach->last.basis != XFP_UNKNOWN && estimate.ns <= reach->last.ns)",
+      "what is achievable is the slowest kind of pinned memory",
+      "analyzer-sums_test"),
+    M("phase-outlives-its-thread", "analyzer/model/phases.c",
+      """    else if (lane->tid != batch->tid)
+""",
+      """    else if (lane->tid > batch->tid)
+""",
+      "a thread's transfers fall into ranges of a thread that has ended",
+      "analyzer-phases_test"),
+    M("phase-ends-the-outer", "analyzer/model/phases.c",
+      """    while (i > 0 && lane->open[i - 1].domain != event->src)
+        i--;""",
+      """    while (i > 1 && lane->open[i - 1].domain != event->src)
+        i--;""",
+      "the end of a library's range ends a range of the program",
+      "analyzer-phases_test"),
+    M("process-range-tree", "analyzer/model/phases_process.c",
+      "    latest = right > latest ? right : latest;",
+      "    latest = right < latest ? right : latest;",
+      "transfers in ranges of the process are missing from their phases",
+      "analyzer-phases_test"),
+    M("memory-used-again", "analyzer/model/managed.c",
+      "                (deaths[j].address == b->address && deaths[j].when < b->born)))",
+      "                (deaths[j].address == b->address && deaths[j].when > b->born)))",
+      "page faults are blamed on an allocation that was freed",
+      "analyzer-managed_test"),
+    M("kernel-of-other-gpu", "analyzer/model/managed.c",
+      "    for (size_t i = low; i > 0 && i + SCAN > low && kernels[i - 1].device == "
+      "device; i--)",
+      "    for (size_t i = low; i > 0 && i + SCAN > low; i--)",
+      "page faults are blamed on a kernel of another GPU",
+      "analyzer-managed_test"),
+    M("duplicate-on-other-gpu", "analyzer/model/content.c",
+      "    uint32_t sent = last_met(walk, item, XFT_DIR_H2D, item->device);",
+      "    uint32_t sent = last_met(walk, item, XFT_DIR_H2D, ANY_DEVICE);",
+      "the same bytes sent to two GPUs are called a waste",
+      "analyzer-content_test"),
+    M("partly-overwritten", "analyzer/model/content_memory.c",
+      "    while (over < memory->count && memory->stretches[over].start < end)",
+      "    while (over < memory->count && memory->stretches[over].end <= end)",
+      "data that was partly overwritten counts as still there",
+      "analyzer-content_test"),
+]
+
+FINDINGS = [
+    M("finding-within-error", "analyzer/findings/finding.c",
+      "           at_stake > error_ns;",
+      "           at_stake > 0 * error_ns;",
+      "losses smaller than the profile's error are reported as findings",
+      "analyzer-sums_test"),
+    M("finding-basis-strongest", "analyzer/findings/finding.c",
+      'order[] = {"modelled", "interpolated", "measured"};',
+      'order[] = {"measured", "interpolated", "modelled"};',
+      "a finding that rests on the model says that it was measured",
+      "analyzer-sums_test"),
+    M("finding-order", "analyzer/findings/finding.c",
+      "    return (a < b) - (a > b);",
+      "    return (a > b) - (a < b);",
+      "the finding that matters most comes last",
+      "analyzer-commands"),
+    M("sync-remedy", "analyzer/findings/finding_sync.c",
+      "    gain->lost_ns = priced ? figures->beyond.ns : NAN;",
+      "    gain->lost_ns = figures->blocked.ns;",
+      "waiting in copies is said to be lost although its price is not known",
+      "analyzer-model_test"),
+    M("small-modelled-as-measured", "analyzer/findings/finding_small.c",
+      "    gain->achieved_basis = figures->small_modelled == 0 ? xfa_achieved_basis(figures)",
+      "    gain->achieved_basis = figures->small_modelled != 0 ? xfa_achieved_basis(figures)",
+      "a modelled loss says that it was measured",
+      "analyzer-sums_test"),
+    M("same-sample-as-whole", "analyzer/findings/finding_same.c",
+      "    gain->note = notes[found->sampled > 0];",
+      "    gain->note = notes[0];",
+      "a comparison of samples is reported as certain",
+      "analyzer-content_test"),
+]
+
+REPORT = [
+    M("wall-time-of-last", "analyzer/report/report.c",
+      "        if (process->start_real_ns && (first == 0 || process->start_real_ns < first))",
+      "        if (process->start_real_ns)",
+      "a run of several processes lasts as long as its last one",
+      "analyzer-sums_test"),
+    M("unreadable-is-fine", "analyzer/report/report.c",
+      "    bool lossy = report->run.unreadable_count > 0 || report->profile_problem;",
+      "    bool lossy = report->profile_problem != NULL;",
+      "a run with an unreadable trace is reported with status 0",
+      "analyzer-commands"),
+    M("mismatch-forgotten", "analyzer/report/report.c",
+      "    if (yardstick->match == XFA_MATCH_NO || report->match == XFA_MATCH_UNKNOWN)",
+      "    if (report->match == XFA_MATCH_UNKNOWN)",
+      "the second process's GPU is not that of the profile, which is not said",
+      "analyzer-sums_test"),
+    M("content-skips-hidden", "analyzer/report/report.c",
+      '"unreadable", "unsettled", "full"};',
+      '"unreadable", "unsettled"};',
+      "transfers that were not compared are missing from the report's account",
+      "analyzer-content_test"),
+    M("dump-limit-off-by-one", "analyzer/dump/dump_command.c",
+      "        if (options->limit && printing->printed >= options->limit)",
+      "        if (options->limit && printing->printed > options->limit)",
+      "dump --limit N prints one more",
+      "analyzer-commands"),
+    M("dump-loss-is-fine", "analyzer/dump/dump_command.c",
+      "            lossy = dump_file(options, trace, output.stream) || lossy;",
+      "            lossy = dump_file(options, trace, output.stream) && lossy;",
+      "a dump of a damaged trace ends with status 0",
+      "analyzer-commands"),
+    M("dump-first-kind-only", "analyzer/dump/dump_command.c",
+      "        options->kinds |= 1u << kind;",
+      "        options->kinds = 1u << kind;",
+      "dump --kind a,b prints the events of one kind",
+      "analyzer-commands"),
+    M("units-of-thousand", "analyzer/base/units.c",
+      "    while (value >= 1024 && unit < 6) {",
+      "    while (value > 1024 && unit < 6) {",
+      "1 MiB is shown as 1024 KiB",
+      "analyzer-model_test"),
+]
+
+# ---- probe ---------------------------------------------------------------------------------------
+
+PROBE = [
+    M("median-of-even", "probe/measure/stats.c",
+      "(samples[n / 2 - 1] + samples[n / 2]) / 2;",
+      "samples[n / 2];",
+      "medians of an even number of samples are too large",
+      "probe.stats"),
+    M("interval-too-wide-by-one", "probe/measure/stats.c",
+      """        if (below > 0.025)
+            break;
+        rank = k;""",
+      """        rank = k;
+        if (below > 0.025)
+            break;""",
+      "confidence intervals are too narrow",
+      "probe.stats"),
+    M("peer-from-and-to", "probe/measure/measure.c",
+      "        return cu->cuMemcpyPeerAsync(dst, c->dst->device->context, src, "
+      "c->src->device->context,",
+      "        return cu->cuMemcpyPeerAsync(src, c->src->device->context, dst, "
+      "c->dst->device->context,",
+      "copies between GPUs are measured the other way round",
+      "probe.command"),
+    M("flush-not-the-source", "probe/measure/measure.c",
+      """    xfp_flush_buffer(s, c->src, bytes);
+    xfp_flush_buffer(s, c->dst, bytes);""",
+      "    xfp_flush_buffer(s, c->dst, bytes);",
+      "copies from host memory are measured out of the caches",
+      "probe.flush"),
+    M("flushed-in-batches", "probe/measure/measure.c",
+      "        if (!gated || xfp_flushes(s, c))",
+      "        if (!gated)",
+      "all but the first copy of a batch are measured out of the caches",
+      "probe.flush"),
+    M("second-stream-ignored", "probe/measure/sample.c",
+      "    *ns = second > *ns ? second : *ns;",
+      "    *ns = second > 0 ? *ns : second;",
+      "two copies at once take as long as the first",
+      "probe.families"),
+    M("gate-given-up-used", "probe/device/device.c",
+      "    bool held = !d->gate[XFP_GATE_GAVE_UP];",
+      "    bool held = true;",
+      "a measurement that the host's submission delayed counts",
+      "probe.command"),
+    M("team-last-part-short", "probe/device/team.c",
+      "    *to = index + 1 == count ? bytes : pages * (index + 1) / count * PART;",
+      "    *to = pages * (index + 1) / count * PART;",
+      "the last bytes are copied by no thread",
+      "probe.team"),
+    M("team-does-not-wait", "probe/device/team.c",
+      """    while (t->busy)
+        pthread_cond_wait(&t->end, &t->lock);
+""",
+      """    if (t->busy > t->count)
+        pthread_cond_wait(&t->end, &t->lock);
+""",
+      "a copy by threads is timed before the slowest has ended",
+      "probe.team"),
+    M("fit-of-first-size", "probe/profile/profile_query.c",
+      "    fit->Lo_ns = fmax(first_t - first_k * fit->G_ns_per_byte, 0);",
+      "    fit->Lo_ns = fmax(first_t, 0);",
+      "the model's latency holds the time of the smallest copy's bytes",
+      "probe.profile"),
+    M("interval-of-lower-side", "probe/profile/profile_query.c",
+      """               ? fmax(p->ci_high_ns - p->median_ns, p->median_ns - p->ci_low_ns) / p->median_ns
+""",
+      """               ? (p->median_ns - p->ci_low_ns) / p->median_ns
+""",
+      "achievable figures look more certain than they are",
+      "probe.profile"),
+    M("peer-path-reversed", "probe/profile/profile_query.c",
+      "        int from = match_place(&src, &path->src), to = match_place(&dst, &path->dst);",
+      "        int from = match_place(&dst, &path->src), to = match_place(&src, &path->dst);",
+      "the yardstick of a direction is that of the other",
+      "probe.profile"),
+    M("table-beyond-its-end", "probe/profile/profile_costs.c",
+      "    e.ns = fmax(line_at(a, b, at), after < count ? 0 : b->cost.median);",
+      "    e.ns = fmax(line_at(a, b, at), 0);",
+      "beyond the largest measured size a cost may fall to nothing",
+      "probe.costs"),
+    M("sizes-may-repeat", "probe/profile/profile_parse.c",
+      "        if (i && path->points[i].bytes <= path->points[i - 1].bytes)",
+      "        if (i && path->points[i].bytes < path->points[i - 1].bytes)",
+      "a profile with the same size twice is taken, and divides by nothing",
+      "probe.profile"),
+    M("newer-profile-taken", "probe/profile/profile_parse.c",
+      "    else if (json_integer_value(version) > XFP_VERSION)",
+      "    else if (json_integer_value(version) > XFP_VERSION + 1)",
+      "a profile of a newer version is read as if it were understood",
+      "probe.profile"),
+    M("faster-is-slower", "probe/report/compare.c",
+      """        c.slower += way > 0;
+        c.faster += way < 0;""",
+      """        c.slower += way < 0;
+        c.faster += way > 0;""",
+      "--compare calls what became slower faster",
+      "probe.compare"),
+    M("noise-differs", "probe/report/compare.c",
+      "    if (b->low > a->high * (1 + tolerance))",
+      "    if (b->low > a->median * (1 + tolerance))",
+      "--compare calls noise a difference",
+      "probe.compare"),
+    M("compare-skips-last", "probe/report/compare.c",
+      "    for (size_t i = 0, j = 0; i < a->count || j < b->count;) {",
+      "    for (size_t i = 0, j = 0; i < a->count && j < b->count;) {",
+      "--compare does not name benchmarks that one profile lacks",
+      "probe.compare"),
+    M("csv-bandwidth-one-flow", "probe/report/report_csv.c",
+      "            r.moved = c->flow_count * r.bytes;",
+      "            r.moved = r.bytes;",
+      "concurrent transfers have the bandwidth of one of them",
+      "probe.sections"),
+    M("resume-other-gpu", "probe/resume.c",
+      "        if (!same_text(now->gpus[i].uuid, then->gpus[i].uuid))",
+      "        if (!same_text(now->gpus[0].uuid, then->gpus[0].uuid))",
+      "--resume mixes figures of two GPUs in one profile",
+      "probe.profiles"),
+    M("resume-missing-sizes", "probe/resume.c",
+      """    return at == count;
+}""",
+      """    return at > 0 || count == 0;
+}""",
+      "--resume leaves sizes out that were asked for",
+      "probe.profiles"),
+    M("toolkit-minor", "probe/machine/machine_host.c",
+      "    return major ? major * 1000 + minor * 10 :",
+      "    return major ? major * 1000 + minor * 100 :",
+      "the profile names a CUDA toolkit that does not exist",
+      "probe.machine"),
+    M("mixed-governors", "probe/machine/machine_host.c",
+      """            return strdup("mixed");
+        memcpy(first""",
+      """            break;
+        memcpy(first""",
+      "processors with mixed power settings are called uniform",
+      "probe.machine"),
+    M("rows-from-wrong-offset", "probe/bench/bench_shape.c",
+      "        if (memcmp(got + (p->to_device ? r * p->row : host_offset(p, r)),",
+      "        if (r > 0 && memcmp(got + (p->to_device ? r * p->row : host_offset(p, r)),",
+      "wrong data in the first row goes unnoticed",
+      "probe.families"),
+]
+
+# ---- tools ---------------------------------------------------------------------------------------
+
+TOOLS = [
+    M("record-signal-swallowed", "tools/xferscope/child.c",
+      "    return by_process && info->si_pid != child;",
+      "    return by_process && info->si_pid == child;",
+      "a signal sent to record never reaches the program",
+      "e2e.record"),
+    M("record-mask-stays", "tools/xferscope/child.c",
+      """    sigprocmask(SIG_SETMASK, mask, NULL);
+    execvp""",
+      "    execvp",
+      "the program starts with signals blocked",
+      "e2e.record"),
+    M("record-output-suffix", "tools/xferscope/record.c",
+      'strcmp(name + length - 4, ".xft") == 0',
+      'strcmp(name + length - 4, ".xft") != 0',
+      "-o run.xft records in run.xft.xft",
+      "e2e.record"),
+    M("record-not-found-status", "tools/xferscope/record.c",
+      "result->exec_error == ENOENT ?",
+      "result->exec_error == EACCES ?",
+      "scripts cannot tell a missing program from one that may not run",
+      "e2e.record"),
+    M("simgpu-wait-goes-back", "tools/simgpu/driver/clock.c",
+      "        atomic_fetch_add(&offset_ns, (int64_t)(ns - now));",
+      "        atomic_fetch_add(&offset_ns, (int64_t)(now - ns));",
+      "on the simulated GPU waiting for a copy takes no time",
+      "simgpu.clock"),
+    M("simgpu-engines-shared", "tools/simgpu/driver/queue.c",
+      "copy_engines == 1 ? SIM_H2D : SIM_D2H",
+      "copy_engines != 1 ? SIM_H2D : SIM_D2H",
+      "the simulated GPU copies one way at a time",
+      "simgpu.time"),
+    M("simgpu-legacy-stream", "tools/simgpu/driver/queue.c",
+      "    return is_legacy(s) ? s->context->blocking_tail : s->context->legacy->tail;",
+      "    return is_legacy(s) ? s->context->legacy->tail : s->context->blocking_tail;",
+      "the simulated GPU's default stream does not wait for others",
+      "simgpu.time"),
+    M("simgpu-range-end", "tools/simgpu/driver/range.c",
+      "    return r && (const uint8_t *)address < r->start + r->bytes ? r : NULL;",
+      "    return r && (const uint8_t *)address <= r->start + r->bytes ? r : NULL;",
+      "the simulated GPU takes an address behind an allocation for part of it",
+      "simgpu.api"),
+]
+
+MUTATIONS = INTERCEPT + TIMING + RECORD + OTHERS + READ + MODEL + FINDINGS + REPORT + PROBE + TOOLS

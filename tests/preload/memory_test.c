@@ -1,0 +1,179 @@
+/* What calls say about memory: kinds, frees that fail, prefetches, peers, captured streams. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "content/content.h"
+#include "intercept/classify.h"
+#include "intercept/describe.h"
+#include "intercept/peers.h"
+#include "intercept/ranges.h"
+#include "timing/event.h"
+#include "timing/timing.h"
+
+/* ---- what the descriptions ask ------------------------------------------------------------ */
+
+#define ADDRESS 0x10000u
+#define STREAM ((xcu_stream)0x50)
+
+atomic_int xfs_content_mode = XFS_CONTENT_OFF;
+static int captured, asked;
+__thread struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES]
+    __attribute__((tls_model("initial-exec")));
+
+struct xfs_place xfs_classify_slowly(struct xfs_place_entry *entry, uint64_t address,
+                                     uint32_t epoch)
+{
+    return (struct xfs_place){XFT_MEM_MANAGED, XFT_PLACE_UNKNOWN};
+}
+
+int16_t xfs_current_device(void)
+{
+    return 1;
+}
+
+int16_t xfs_context_device(void *context)
+{
+    return 0;
+}
+
+int xfs_stream_captured(void *stream, int per_thread)
+{
+    asked++;
+    return captured;
+}
+
+void xfs_content_forget(uint64_t start, uint64_t end)
+{
+}
+
+void xfs_event_forget(void)
+{
+}
+
+void xfs_timing_managed(void)
+{
+}
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+static unsigned kind_at(uint64_t address)
+{
+    struct xfs_range range;
+    return xfs_ranges_find(address, &range) ? range.memory : XFT_MEM_UNKNOWN;
+}
+
+static void test_kinds_of_host_memory(void **state)
+{
+    static const struct {
+        unsigned flags, memory;
+    } rows[] = {
+        {0, XFT_MEM_PINNED},
+        {XCU_HOST_PORTABLE, XFT_MEM_PINNED},
+        {XCU_HOST_DEVICEMAP, XFT_MEM_MAPPED},
+        {XCU_HOST_WRITECOMBINED, XFT_MEM_WRITE_COMBINED},
+        {XCU_HOST_WRITECOMBINED | XCU_HOST_DEVICEMAP, XFT_MEM_WRITE_COMBINED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct xfs_frame frame = {0};
+        xfs_alloc_host(&frame, ADDRESS, 4096, rows[i].flags);
+        assert_int_equal(frame.event.kind, XFT_EVENT_ALLOC);
+        assert_int_equal(frame.event.dst_mem, rows[i].memory);
+        assert_int_equal(frame.event.aux, rows[i].flags);
+        assert_int_equal(kind_at(ADDRESS + 4095), rows[i].memory);
+    }
+    xfs_ranges_clear();
+}
+
+/* A free that failed frees nothing: what is there is still known. */
+static void test_free_that_fails(void **state)
+{
+    struct xfs_frame frame = {0};
+    xfs_alloc(&frame, ADDRESS, 4096, XFT_MEM_DEVICE);
+    frame = (struct xfs_frame){0};
+    xfs_free_begin(&frame, ADDRESS);
+    xfs_free_end(&frame, 1);
+    assert_int_equal(frame.event.kind, XFT_EVENT_NONE);
+    assert_int_equal(kind_at(ADDRESS), XFT_MEM_DEVICE);
+    assert_int_equal(kind_at(ADDRESS + 4095), XFT_MEM_DEVICE);
+    xfs_free_begin(&frame, ADDRESS);
+    xfs_free_end(&frame, 0);
+    assert_int_equal(frame.event.kind, XFT_EVENT_FREE);
+    assert_int_equal(frame.event.bytes, 4096);
+    assert_int_equal(frame.event.device, 1);
+    assert_int_equal(kind_at(ADDRESS), XFT_MEM_UNKNOWN);
+}
+
+/* Older calls name the host by -1, newer ones by a location. */
+static void test_prefetches(void **state)
+{
+    static const struct {
+        int place, direction, dst;
+    } rows[] = {
+        {-1, XFT_DIR_D2H, XFT_PLACE_HOST},
+        {XFT_PLACE_HOST, XFT_DIR_D2H, XFT_PLACE_HOST},
+        {0, XFT_DIR_H2D, 0},
+        {3, XFT_DIR_H2D, 3},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct xfs_frame frame = {0};
+        xfs_prefetch(&frame, ADDRESS, 4096, rows[i].place);
+        assert_int_equal(frame.event.kind, XFT_EVENT_PREFETCH);
+        assert_int_equal(frame.event.direction, rows[i].direction);
+        assert_int_equal(frame.event.dst_place, rows[i].dst);
+        assert_int_equal(frame.event.bytes, 4096);
+    }
+}
+
+/* Either side may have switched it on; both ways count. */
+static void test_peers(void **state)
+{
+    struct xfs_frame frame = {0};
+    assert_false(xfs_peers_enabled(1, 2));
+    xfs_peer_device(&frame, 2, 1); /* the current device is 1 */
+    assert_true(xfs_peers_enabled(1, 2) && xfs_peers_enabled(2, 1));
+    assert_false(xfs_peers_enabled(0, 2) || xfs_peers_enabled(1, 0));
+    xfs_peer_device(&frame, 2, 0);
+    assert_false(xfs_peers_enabled(1, 2) || xfs_peers_enabled(2, 1));
+}
+
+/* ---- streams ------------------------------------------------------------------------------ */
+
+static unsigned flags_of(int status)
+{
+    struct xfs_frame frame = {.event.status = status};
+    xfs_async(&frame, STREAM);
+    return frame.event.flags;
+}
+
+/* The driver is asked only while something is captured. */
+static void test_captures(void **state)
+{
+    captured = 1;
+    assert_int_equal(flags_of(0), XFT_ASYNC | XFT_STREAM_KNOWN);
+    assert_int_equal(asked, 0);
+    xfs_captures(1);
+    assert_int_equal(flags_of(0), XFT_ASYNC | XFT_STREAM_KNOWN | XFT_CAPTURED);
+    assert_int_equal(flags_of(1), XFT_ASYNC | XFT_STREAM_KNOWN);
+    captured = 0; /* another stream is */
+    assert_int_equal(flags_of(0), XFT_ASYNC | XFT_STREAM_KNOWN);
+    xfs_captures(-1);
+    asked = 0;
+    assert_int_equal(flags_of(0), XFT_ASYNC | XFT_STREAM_KNOWN);
+    assert_int_equal(asked, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kinds_of_host_memory),
+        cmocka_unit_test(test_free_that_fails),
+        cmocka_unit_test(test_prefetches),
+        cmocka_unit_test(test_peers),
+        cmocka_unit_test(test_captures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
