@@ -11,6 +11,7 @@
 
 #define ROOMS_READY 4
 #define MOST_ROOMS_AT_ONCE 256
+#define META_TRIES 100000000
 #define SUPPLY 4 /* times what was taken since the last time */
 
 static bool make_rooms(struct xfs_recorder *recorder, size_t count)
@@ -73,10 +74,29 @@ static bool put(struct xfs_recorder *recorder, struct xfs_room_place *place,
     return true;
 }
 
+/* One after the other, without sleeping: each holds it for the length of a copy. What does not fit
+ * any more comes behind the room, and so after all that is in it. */
+static bool add_meta(struct xfs_recorder *recorder, const void *payload, size_t bytes)
+{
+    struct xfs_rooms *rooms = &recorder->rooms;
+    struct xfs_room_place *place = &rooms->meta;
+    int tries = META_TRIES;
+    while (atomic_flag_test_and_set_explicit(&rooms->meta_busy, memory_order_acquire))
+        if (--tries == 0)
+            return false;
+    bool fits = place->at == NULL || xft_segment_span(bytes) <= place->left;
+    bool good = fits && put(recorder, place, XFT_SEG_META, payload, bytes);
+    atomic_flag_clear_explicit(&rooms->meta_busy, memory_order_release);
+    return good || xfs_write_list(recorder, XFT_SEG_META, payload, bytes);
+}
+
 bool xfs_room_add(struct xfs_recorder *recorder, enum xft_segment_type type, const void *payload,
                   size_t bytes)
 {
     struct xfs_lane *lane = xfs_self;
+    if (type == XFT_SEG_META && atomic_load(&recorder->writer_runs) &&
+        atomic_load(&recorder->ending) == XFS_ENDING_NOT)
+        return add_meta(recorder, payload, bytes);
     if (lane == NULL || lane->recorder != recorder || !atomic_load(&recorder->writer_runs) ||
         atomic_load(&recorder->ending) != XFS_ENDING_NOT)
         return xfs_write_list(recorder, type, payload, bytes);

@@ -6,6 +6,8 @@
  * segments there one behind the other; the background thread keeps rooms ready. A segment counts
  * once the room's `committed` includes it, and outlives SIGKILL from then on. Before there is a
  * background thread, and in threads without a lane, segments are appended to the file.
+ *
+ * META has one room for all threads: a later pair replaces an earlier one, so their order counts.
  */
 #ifndef XFS_ROOMS_H
 #define XFS_ROOMS_H
@@ -37,6 +39,8 @@ struct xfs_rooms {
     struct xfs_pool free;
     atomic_uint taken;
     unsigned taken_before;
+    atomic_flag meta_busy;
+    struct xfs_room_place meta;
 };
 
 /* Adds a list segment; false when it could not be added. */
