@@ -258,8 +258,7 @@ void xfs_session_start(const char *too_late)
 
 /* ---- the first cuInit ------------------------------------------------------------------------ */
 
-#define INIT_ROUND_NS 100000
-#define INIT_ROUNDS 20000 /* 2 s */
+#define INIT_WAIT_S 2
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread bool initialising __attribute__((tls_model("initial-exec"))); /* holds it */
@@ -271,14 +270,15 @@ static bool driver_is_ready(void)
     return devices == NULL || devices(&count) != XCU_ERROR_NOT_INITIALIZED;
 }
 
-/* Somebody may hold the loader's lock, which we need, and wait for us: then nothing is attached. */
+/* Somebody may hold the loader's lock, which we need, and wait for us: then nothing is attached. So
+ * it is when somebody sets the calendar meanwhile. */
 static bool take_init_lock(void)
 {
-    for (int i = 0; i < INIT_ROUNDS; i++) {
-        if (pthread_mutex_trylock(&init_lock) == 0)
-            return true;
-        nanosleep(&(struct timespec){0, INIT_ROUND_NS}, NULL);
-    }
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += INIT_WAIT_S;
+    if (pthread_mutex_timedlock(&init_lock, &until) == 0)
+        return true;
     xfs_timing_overtaken();
     return false;
 }

@@ -334,6 +334,8 @@ static void refill_alone(void *arguments)
     struct xfs_slab *slab = pop_free(lanes);
     bool wrote;
     pthread_mutex_lock(&lanes->lock);
+    if (slab == NULL) /* somebody may have made room for all who waited here */
+        slab = pop_free(lanes);
     if (slab == NULL && grow_by_policy(recorder, FIRST_SLABS, lane->slab == NULL))
         slab = pop_free(lanes);
     pthread_mutex_unlock(&lanes->lock);

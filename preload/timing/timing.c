@@ -15,6 +15,7 @@
 #include "../intercept/resolve.h"
 #include "../record/log.h"
 #include "../record/record.h"
+#include "../record/sandbox.h"
 #include "../record/settings.h"
 #include "cupti_abi.h"
 #include "cupti_load.h"
@@ -31,6 +32,8 @@
 #define REST_BUSY_MS 20
 #define REST_IDLE_MS 100
 #define MOST_WAIT_NS 300000000u
+#define NAP_NS 100000
+#define NAP_MOST_NS 5000000
 
 /* The words of XFERSCOPE_TIMING, in the order of settings.def. */
 enum asked { ASKED_AUTO, ASKED_CUPTI, ASKED_HOST, ASKED_EVENT };
@@ -45,7 +48,8 @@ static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER; /* of these, afte
 static _Thread_local bool busy __attribute__((tls_model("initial-exec")));
 
 /* What is asked of the collecting thread; it answers by taking it back. A thread of the program
- * asks with one store and waits without a system call (ask_collector). */
+ * asks with one store, and naps, or where the program has forbidden itself system calls spins,
+ * until then. */
 enum order { ORDER_NONE, ORDER_RECORDS, ORDER_MANAGED };
 
 /* The collecting thread and what is said to it. */
@@ -394,26 +398,39 @@ static void carry_out(enum order order)
 static uint64_t passing_ns(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t); /* no system call; not the simulated GPU's clock */
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t); /* which every thread may read (sandbox.h) */
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* A filter of the program's may forbid to sleep. Longer and longer: many threads that wait must not
+ * keep the one from the processor that they wait for. */
+static void nap(long *ns)
+{
+    if (!xfs_may_call_kernel()) {
+        __builtin_ia32_pause();
+        return;
+    }
+    nanosleep(&(struct timespec){0, *ns}, NULL);
+    *ns = *ns < NAP_MOST_NS ? 2 * *ns : NAP_MOST_NS;
+}
+
 /* Asks, and waits until it is done, but not for ever: a thread that goes on too early loses device
- * times and nothing else. Spins, because a filter of the program's may forbid to sleep. False when
- * it could not even ask. */
+ * times and nothing else. False when it could not even ask. */
 static bool ask_collector(enum order order)
 {
     int none = ORDER_NONE;
+    long rest_ns = NAP_NS;
     uint64_t until = passing_ns() + MOST_WAIT_NS;
-    while (!atomic_compare_exchange_weak(&collector.order, &none, (int)order)) {
+    while (!atomic_compare_exchange_strong(&collector.order, &none, (int)order)) {
         if (none == (int)order)
             break; /* asked by another thread: waited for as well */
         none = ORDER_NONE;
         if (passing_ns() > until)
             return false;
+        nap(&rest_ns);
     }
     while (atomic_load(&collector.order) == (int)order && passing_ns() < until)
-        __builtin_ia32_pause();
+        nap(&rest_ns);
     return true;
 }
 
@@ -502,9 +519,10 @@ void xfs_timing_attach(void)
     }
     if (xfs_settings()->timing == ASKED_EVENT) {
         pthread_mutex_lock(&state_lock);
-        if (!atomic_exchange(&settled, true)) {
+        if (!atomic_load(&settled)) {
             bool on = xfs_event_start();
             say_timing(on ? "event" : "host", on ? "" : "the driver lacks CUDA's events");
+            atomic_store(&settled, true); /* others need not wait from here on */
         }
         pthread_mutex_unlock(&state_lock);
     } else {

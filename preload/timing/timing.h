@@ -13,8 +13,8 @@
  * device timing (CUPTI does not survive fork): both functions do nothing there.
  *
  * Threads. The module's own thread (xferscope-gpu) makes all calls of CUPTI but the subscription:
- * a thread of the program asks and waits for it, without a system call and without more of its
- * stack than an ordinary call takes.
+ * a thread of the program asks and waits for it, without more of its stack than an ordinary call
+ * takes, and without a system call where the program has forbidden itself these.
  *
  * Joining. CUPTI numbers the calls; the number of the call and that of its device records are the
  * same. A hook takes the number of the call it wraps from two inline functions below:

@@ -23,6 +23,7 @@
 #include "intercept/resolve.h"
 #include "record/log.h"
 #include "record/record.h"
+#include "record/sandbox.h"
 #include "record/settings.h"
 #include "timing/cupti_abi.h"
 #include "timing/timing.h"
@@ -34,6 +35,7 @@ static struct xft_event events[EVENTS];
 static size_t event_count;
 static uint64_t lost;
 static uint64_t now = 1000000;
+atomic_bool xfs_sandbox_seen;
 static char said[512];
 static struct xfs_settings settings = {.kernels = true, .managed = true};
 
