@@ -168,29 +168,94 @@ static void segment_examine(struct xfa_trace *trace, const struct xfa_segment *s
     }
 }
 
-/* The segments in a room, as far as they count. */
-static void room_take(struct xfa_trace *trace, const struct xfa_segment *room)
+static bool all_zero(const unsigned char *bytes, size_t n)
 {
-    struct xft_room head = {0};
-    uint64_t at = room->at + sizeof head;
-    bool whole = room->stored >= sizeof head &&
-                 xfa_source_read(&trace->source, room->at, &head, sizeof head) == sizeof head &&
-                 head.committed <= room->stored - sizeof head;
-    uint64_t end = at + (whole ? head.committed : 0);
-    if (!whole)
-        damage(trace, room->stored);
-    while (at < end) {
-        struct xft_segment segment;
-        bool sound = end - at >= sizeof segment && segment_at(trace, at, &segment) &&
-                     segment.stored_bytes <= end - at - sizeof segment &&
-                     segment.type != XFT_SEG_ROOM;
-        if (!sound) {
-            damage(trace, end - at); /* it was written in one piece */
-            return;
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+/* Where the next sound segment header at or after `at` starts, or `end`; whether nothing but zeros
+ * lies before it. */
+static uint64_t next_sound(const struct xfa_trace *trace, uint64_t at, uint64_t end, bool *zero)
+{
+    unsigned char block[65536];
+    *zero = true;
+    for (;;) {
+        size_t wanted = end - at < sizeof block ? end - at : sizeof block, i = 0;
+        size_t got = xfa_source_read(&trace->source, at, block, wanted);
+        if (got < sizeof(struct xft_segment)) {
+            *zero = *zero && all_zero(block, got);
+            return end;
         }
-        struct xfa_segment inner = segment_of(at, &segment);
-        segment_examine(trace, &inner);
-        at = align8(inner.at + inner.stored);
+        for (; i + sizeof(struct xft_segment) <= got; i += 8) {
+            struct xft_segment segment;
+            memcpy(&segment, block + i, sizeof segment);
+            if (segment_sound(&segment))
+                return at + i;
+        }
+        *zero = *zero && all_zero(block, i);
+        at += i;
+    }
+}
+
+/* Takes what lies at `at` in a room, of which the bytes up to `end` count; returns where the next
+ * one starts. */
+static uint64_t room_segment(struct xfa_trace *trace, uint64_t at, uint64_t end)
+{
+    struct xft_segment header;
+    if (end - at < sizeof header || !segment_at(trace, at, &header)) {
+        bool zero; /* does not matter: what counts was written whole */
+        uint64_t next = next_sound(trace, at, end, &zero);
+        damage(trace, next - at);
+        return next;
+    }
+    struct xfa_segment segment = segment_of(at, &header);
+    if (segment.stored > end - segment.at) {
+        damage(trace, end - segment.at);
+        return end;
+    }
+    if (segment.type == XFT_SEG_ROOM)
+        damage(trace, segment.stored); /* there is no room in a room */
+    else
+        segment_examine(trace, &segment);
+    return align8(segment.at + segment.stored);
+}
+
+/* The segments in a room, as far as they count and are there; `there`: bytes of the room in the
+ * file. False when it cannot be told what counts. */
+static bool room_take(struct xfa_trace *trace, const struct xfa_segment *room, uint64_t there)
+{
+    struct xft_room head;
+    if (there < sizeof head ||
+        xfa_source_read(&trace->source, room->at, &head, sizeof head) < sizeof head ||
+        head.committed > room->stored - sizeof head)
+        return false;
+    there -= sizeof head;
+    uint64_t at = room->at + sizeof head;
+    uint64_t end = at + (head.committed < there ? head.committed : there);
+    while (at < end)
+        at = room_segment(trace, at, end);
+    return true;
+}
+
+/* Of the segment that the file ends in: the slabs, and the segments in a room, that are there are
+ * whole; nothing else is. */
+static void cut_take(struct xfa_trace *trace, const struct xfa_segment *segment, uint64_t left)
+{
+    uint64_t lost = left;
+    struct xfa_segment there = *segment;
+    there.stored = left;
+    if (segment->type == XFT_SEG_LANES) {
+        segment_examine(trace, &there);
+        lost = 0;
+    } else if (segment->type == XFT_SEG_ROOM && room_take(trace, segment, left)) {
+        lost = 0;
+    }
+    if (!was_on_its_way(trace, segment->at - sizeof(struct xft_segment))) {
+        trace->loss.truncated = true;
+        trace->loss.damaged_bytes = xfa_add(trace->loss.damaged_bytes, lost);
     }
 }
 
@@ -200,70 +265,35 @@ static uint64_t segment_take(struct xfa_trace *trace, uint64_t at, const struct 
     struct xfa_segment segment = segment_of(at, header);
     uint64_t left = trace->source.bytes - segment.at;
     if (segment.stored > left) {
-        bool lanes = segment.type == XFT_SEG_LANES; /* the slabs that are there are whole */
-        segment.stored = left;
-        if (lanes)
-            segment_examine(trace, &segment);
-        if (!was_on_its_way(trace, at)) {
-            trace->loss.truncated = true;
-            trace->loss.damaged_bytes = xfa_add(trace->loss.damaged_bytes, lanes ? 0 : left);
-        }
+        cut_take(trace, &segment, left);
         return trace->source.bytes;
     }
-    if (segment.type == XFT_SEG_ROOM)
-        room_take(trace, &segment);
-    else
+    if (segment.type != XFT_SEG_ROOM)
         segment_examine(trace, &segment);
+    else if (!room_take(trace, &segment, segment.stored))
+        damage(trace, segment.stored);
     return align8(segment.at + segment.stored);
-}
-
-static bool all_zero(const unsigned char *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (bytes[i])
-            return false;
-    return true;
 }
 
 /* Where the next sound segment header after `at` starts, or the end of the file. */
 static uint64_t resync(struct xfa_trace *trace, uint64_t at)
 {
-    unsigned char block[65536];
-    uint64_t from = at, end = trace->source.bytes;
-    bool zero = true;
-    for (;;) {
-        size_t got = xfa_source_read(&trace->source, at, block, sizeof block);
-        if (got < sizeof(struct xft_segment)) {
-            zero = zero && all_zero(block, got);
-            break;
-        }
-        size_t i = 0;
-        for (; i + sizeof(struct xft_segment) <= got; i += 8) {
-            struct xft_segment segment;
-            memcpy(&segment, block + i, sizeof segment);
-            if (!segment_sound(&segment))
-                continue;
-            damage(trace, at + i - from);
-            return at + i;
-        }
-        zero = zero && all_zero(block, i);
-        at += i;
-    }
+    bool zero, settled = trace->header.state == XFT_STATE_CLOSED || trace->header.file_bytes;
+    uint64_t end = trace->source.bytes, next = next_sound(trace, at, end, &zero);
     /* A process that still runs, or was killed, leaves room it never used behind. */
-    bool settled = trace->header.state == XFT_STATE_CLOSED || trace->header.file_bytes;
-    if ((!zero || settled) && !was_on_its_way(trace, from))
-        damage(trace, end - from);
-    return end;
+    if (next < end || ((!zero || settled) && !was_on_its_way(trace, at)))
+        damage(trace, next - at);
+    return next;
 }
 
 static void walk(struct xfa_trace *trace)
 {
-    uint64_t at = trace->header.header_bytes;
+    uint64_t at = align8(trace->header.header_bytes);
     struct xft_segment segment;
     trace->loss.damaged_segments = trace->header.damaged_places;
     trace->loss.damaged_bytes = trace->header.damaged_bytes;
     trace->loss.bad_rows = trace->header.damaged_events;
-    trace->loss.truncated = at > trace->source.bytes;
+    trace->loss.truncated = trace->header.header_bytes > trace->source.bytes;
     while (at < trace->source.bytes) {
         if (segment_at(trace, at, &segment))
             at = segment_take(trace, at, &segment);

@@ -85,7 +85,7 @@ struct xft_walk xft_walk_begin(const void *file, size_t size, const struct xft_f
     bool closed = header->state == XFT_STATE_CLOSED;
     return (struct xft_walk){.file = file,
                              .size = size,
-                             .at = header->header_bytes,
+                             .at = XFT_ALIGN(header->header_bytes, 8),
                              .wanted = wanted,
                              .closed = closed,
                              .told = closed ? 0 : header->file_bytes};
@@ -117,7 +117,9 @@ static void resync(struct xft_walk *walk)
             zero = walk->file[walk->at + i] == 0;
     }
     walk->at = walk->size;
-    if (!zero || walk->closed || walk->told)
+    if (walk->outer_size) /* what counts in a room was written whole */
+        xft_damage_add(&walk->damage, 1, walk->size - from);
+    else if (!zero || walk->closed || walk->told)
         note_end(walk, from, walk->size - from);
 }
 
@@ -132,28 +134,39 @@ static bool take_cut(struct xft_walk *walk, struct xft_view *view, size_t left)
     return lanes;
 }
 
-/* The walk goes on in the room, as far as it counts; `left`: of the file. A room in a room is none.
- */
-static bool enter_room(struct xft_walk *walk, const struct xft_view *view, size_t left)
+/* The walk goes on in the room, as far as it counts and is there; `left`: of the file. */
+static void enter_room(struct xft_walk *walk, const struct xft_view *view, size_t left)
 {
-    struct xft_room room;
-    uint64_t stored = view->head.stored_bytes;
-    if (walk->outer_size || stored < sizeof room || left < sizeof room)
-        return false;
-    room.committed = __atomic_load_n((const uint64_t *)view->payload, __ATOMIC_ACQUIRE);
-    size_t first = walk->at + sizeof view->head + sizeof room, there = left - sizeof room;
-    if (room.committed > stored - sizeof room) {
+    uint64_t stored = view->head.stored_bytes, committed = 0;
+    bool cut = stored > left;
+    size_t there = cut ? left : (size_t)stored, first = walk->at + sizeof view->head;
+    if (there >= sizeof(struct xft_room))
+        committed = __atomic_load_n((const uint64_t *)view->payload, __ATOMIC_ACQUIRE);
+    bool sound = there >= sizeof(struct xft_room) && committed <= stored - sizeof(struct xft_room);
+    if (cut)
+        note_end(walk, walk->at, sound ? 0 : left);
+    else if (!sound)
         xft_damage_add(&walk->damage, 1, stored);
-        room.committed = 0;
-    } else if (room.committed > there) {
-        note_end(walk, walk->at, room.committed - there);
-        room.committed = there;
-    }
-    walk->cut |= stored > left;
+    walk->cut |= cut;
+    walk->outer_at = cut ? walk->size : walk->at + xft_segment_span(stored);
+    walk->at = walk->outer_at;
+    if (!sound)
+        return;
+    there -= sizeof(struct xft_room);
     walk->outer_size = walk->size;
-    walk->outer_at = stored > left ? walk->size : walk->at + xft_segment_span(stored);
-    walk->at = first;
-    walk->size = first + room.committed;
+    walk->at = first + sizeof(struct xft_room);
+    walk->size = walk->at + (committed < there ? committed : there);
+}
+
+/* In a room: no ROOM, and nothing that reaches beyond what counts there. */
+static bool step_over(struct xft_walk *walk, const struct xft_view *view, size_t left)
+{
+    bool fits = view->head.stored_bytes <= left;
+    if (walk->outer_size == 0 || (fits && view->head.type != XFT_SEG_ROOM))
+        return false;
+    uint64_t bytes = fits ? view->head.stored_bytes : left;
+    xft_damage_add(&walk->damage, 1, bytes);
+    walk->at = fits ? walk->at + xft_segment_span(bytes) : walk->size;
     return true;
 }
 
@@ -181,8 +194,12 @@ bool xft_walk_next(struct xft_walk *walk, struct xft_view *view)
         view->offset = walk->at;
         view->payload = walk->file + walk->at + sizeof view->head;
         left -= sizeof view->head;
-        if (view->head.type == XFT_SEG_ROOM && enter_room(walk, view, left))
+        if (step_over(walk, view, left))
             continue;
+        if (view->head.type == XFT_SEG_ROOM) {
+            enter_room(walk, view, left);
+            continue;
+        }
         bool wanted = walk->wanted == 0 || walk->wanted & xft_wants(view->head.type);
         if (view->head.stored_bytes > left) {
             if (take_cut(walk, view, left) && wanted)

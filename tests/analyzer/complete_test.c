@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "analyzer/read/read.h"
+#include "ill_rooms.h"
 #include "rewrite.h"
 #include "scenario.h"
 #include "symbols.h"
@@ -32,7 +33,8 @@ enum { ROWS = 100 };
 struct found {
     struct xfa_loss loss;
     uint64_t events,
-        bytes; /* bytes: a sum over the events, which tells others from the right ones */
+        bytes;     /* bytes: a sum over the events, which tells others from the right ones */
+    char names[8]; /* initials of the META pairs that ill rooms have */
     bool lossy, closed;
 };
 
@@ -44,6 +46,15 @@ static void add_batch(void *context, const struct xfa_batch *batch)
     found->events += batch->rows;
 }
 
+static void find_names(struct found *found, const struct xfa_trace *trace)
+{
+    static const char *const keys[] = {"a", "b", "c", "last"};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (xfa_trace_meta(trace, keys[i]))
+            found->names[n++] = *keys[i];
+}
+
 static struct found read_file(void)
 {
     char error[512] = "";
@@ -52,6 +63,7 @@ static struct found read_file(void)
     if (!trace)
         fail_msg("%s", error);
     xfa_trace_events(trace, add_batch, &found);
+    find_names(&found, trace);
     found.loss = trace->loss;
     found.lossy = xfa_trace_lossy(trace);
     found.closed = trace->header.state == XFT_STATE_CLOSED;
@@ -90,6 +102,7 @@ static void assert_same(const struct found *a, const struct found *b)
 {
     assert_int_equal(a->events, b->events);
     assert_int_equal(a->bytes, b->bytes);
+    assert_string_equal(a->names, b->names);
     assert_int_equal(a->lossy, b->lossy);
     assert_int_equal(a->loss.damaged_segments, b->loss.damaged_segments);
     assert_int_equal(a->loss.damaged_bytes, b->loss.damaged_bytes);
@@ -269,6 +282,29 @@ static void test_torn_end(void **state)
     assert_false(found.lossy);
 }
 
+/* ---- rooms ------------------------------------------------------------------------------ */
+
+static void test_ill_rooms(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < ILL_ROOMS; i++) {
+        const struct ill_room *expected = &ill_rooms[i];
+        struct trace_builder b;
+        build_ill_room(&b, i);
+        build_save(&b, path);
+        struct found before = read_file();
+        if (strcmp(before.names, expected->names) != 0 ||
+            before.loss.damaged_segments != expected->damaged)
+            print_message("a room: %s\n", expected->what);
+        assert_string_equal(before.names, expected->names);
+        assert_int_equal(before.events, ILL_ROOM_EVENTS);
+        assert_int_equal(before.loss.damaged_segments, expected->damaged);
+        assert_int_equal(before.loss.truncated, expected->truncated);
+        assert_int_equal(before.lossy, expected->damaged || expected->truncated);
+        check(&b);
+    }
+}
+
 /* ---- lists ------------------------------------------------------------------------------ */
 
 /* A malformed list must not take others with it when they are joined, nor vanish. */
@@ -406,6 +442,7 @@ int main(void)
         cmocka_unit_test(test_cut_in_slab),
         cmocka_unit_test(test_cut_between_segments),
         cmocka_unit_test(test_torn_end),
+        cmocka_unit_test(test_ill_rooms),
         cmocka_unit_test(test_malformed_list),
         cmocka_unit_test(test_order_of_slabs),
         cmocka_unit_test(test_bombs_stay_small),

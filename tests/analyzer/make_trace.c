@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hostile.h"
+#include "ill_rooms.h"
 #include "scenario.h"
 
 static void make_profile(const char *path, const char *variant)
@@ -128,6 +129,15 @@ static void make_ill(struct trace_builder *b, unsigned how)
     b->size = 2 * XFT_HEADER_BYTES + sizeof(struct xft_slab) + 30 * sizeof *events;
 }
 
+static bool make_ill_room(struct trace_builder *b, const char *how)
+{
+    unsigned long i = strtoul(how, NULL, 10);
+    if (i >= ILL_ROOMS)
+        return false;
+    build_ill_room(b, (unsigned)i);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct trace_builder b = {0};
@@ -152,6 +162,8 @@ int main(int argc, char **argv)
         scenario_hostile(&b);
     else if (strcmp(what, "ill") == 0)
         make_ill(&b, (unsigned)strtoul(argument, NULL, 10));
+    else if (strcmp(what, "ill-room") == 0 && make_ill_room(&b, argument))
+        ;
     else if (strcmp(what, "lossy") == 0)
         make_lossy(&b, argument);
     else if (strcmp(what, "newer") == 0)
