@@ -51,7 +51,7 @@ struct xft_file_header {
     uint32_t byte_order;
     uint16_t version_major;
     uint16_t version_minor;
-    uint32_t header_bytes;  /* offset of the first segment */
+    uint32_t header_bytes;  /* the first segment starts at the next multiple of 8 */
     uint32_t event_bytes;   /* sizeof(struct xft_event) when written */
     uint64_t start_mono_ns; /* CLOCK_MONOTONIC and CLOCK_REALTIME, read together at the start */
     uint64_t start_real_ns;

@@ -300,6 +300,12 @@ void build_version(struct trace_builder *b, unsigned major)
     seal_again(b);
 }
 
+void build_header_bytes(struct trace_builder *b, unsigned header_bytes)
+{
+    b->header.header_bytes = header_bytes;
+    seal_again(b);
+}
+
 void build_event_bytes(struct trace_builder *b, unsigned event_bytes, unsigned committed)
 {
     unsigned char *slab = b->bytes + first_slab(b, lanes_at);

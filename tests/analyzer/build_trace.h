@@ -50,6 +50,8 @@ void build_slab(struct trace_builder *b, unsigned index, unsigned state, unsigne
 void build_close(struct trace_builder *b, enum xft_state state, uint64_t end_ns);
 /* Another major version, with a header that is sound otherwise; after build_close(). */
 void build_version(struct trace_builder *b, unsigned major);
+/* Another length of the header; after build_close(). */
+void build_header_bytes(struct trace_builder *b, unsigned header_bytes);
 /* Another event size in the header, and `committed` of the first slab; after build_close(). */
 void build_event_bytes(struct trace_builder *b, unsigned event_bytes, unsigned committed);
 void build_save(const struct trace_builder *b, const char *path);

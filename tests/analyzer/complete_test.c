@@ -194,6 +194,20 @@ static void test_broken_segment_header(void **state)
     assert_int_equal(found.loss.damaged_bytes, 48); /* the segment, padded */
 }
 
+/* Segments lie at multiples of 8, whatever the header's length says. */
+static void test_odd_header(void **state)
+{
+    (void)state;
+    for (unsigned less = 1; less < 8; less++) {
+        struct trace_builder b;
+        build_killed(&b);
+        build_header_bytes(&b, XFT_HEADER_BYTES - less);
+        struct found found = check(&b);
+        assert_int_equal(found.events, 4 * ROWS);
+        assert_false(found.lossy);
+    }
+}
+
 static void break_magic(struct xft_slab *at)
 {
     at->magic ^= 0x100;
@@ -438,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_sound),
         cmocka_unit_test(test_broken_events),
         cmocka_unit_test(test_broken_segment_header),
+        cmocka_unit_test(test_odd_header),
         cmocka_unit_test(test_broken_slabs),
         cmocka_unit_test(test_cut_in_slab),
         cmocka_unit_test(test_cut_between_segments),

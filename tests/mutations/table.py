@@ -342,12 +342,10 @@ READ = [
       "a finished trace that was cut between two segments counts as whole",
       "analyzer-read_test"),
     M("damage-skipped-too-far", "analyzer/read/read.c",
-      """        at += i;
-    }
-    /* A process""",
-      """        at += got;
-    }
-    /* A process""",
+      """        *zero = *zero && all_zero(block, i);
+        at += i;""",
+      """        *zero = *zero && all_zero(block, i);
+        at += got;""",
       "behind a damaged place sound segments are passed over",
       "analyzer-read_test"),
     M("later-meta-ignored", "analyzer/read/read_names.c",
