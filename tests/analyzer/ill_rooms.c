@@ -1,7 +1,5 @@
 #include "ill_rooms.h"
 
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "segments.h"
