@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,25 +14,13 @@
 #include "../intercept/resolve.h"
 #include "../record/log.h"
 #include "../record/record.h"
-#include "../record/sandbox.h"
 #include "../record/settings.h"
+#include "collector.h"
 #include "cupti_abi.h"
 #include "cupti_load.h"
 #include "event.h"
 #include "managed.h"
 #include "records.h"
-
-/* How often records are collected: what SIGKILL costs at most. */
-#define COLLECT_SECONDS 1
-
-/* How long the collecting thread rests between two looks, and for how long a call of the program
- * waits for it at most: once per process, and once more for managed memory. */
-#define REST_WAITING_MS 10
-#define REST_BUSY_MS 20
-#define REST_IDLE_MS 100
-#define MOST_WAIT_NS 300000000u
-#define NAP_NS 100000
-#define NAP_MOST_NS 5000000
 
 /* The words of XFERSCOPE_TIMING, in the order of settings.def. */
 enum asked { ASKED_AUTO, ASKED_CUPTI, ASKED_HOST, ASKED_EVENT };
@@ -47,30 +34,7 @@ static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER; /* of these, afte
 /* This thread holds the lock: what CUPTI calls of itself meanwhile is no other profiler. */
 static _Thread_local bool busy __attribute__((tls_model("initial-exec")));
 
-/* What is asked of the collecting thread; it answers by taking it back. A thread of the program
- * asks with one store, and naps, or where the program has forbidden itself system calls spins,
- * until then. */
-enum order { ORDER_NONE, ORDER_RECORDS, ORDER_MANAGED };
-
-/* The collecting thread and what is said to it. */
-static struct {
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;     /* finish */
-    pthread_cond_t finished; /* done */
-    bool running;
-    atomic_int order;
-    atomic_bool queued; /* a buffer came */
-    bool on;            /* records were switched on */
-    bool finish;        /* collect the rest and end */
-    bool done;
-    volatile bool give_up; /* finish took too long: record nothing more */
-} collector = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 static atomic_bool overtaken; /* contexts may be in the making: too late to subscribe */
-
-/* Records come, as far as can be told: what was to be switched on is on, or never will be. */
-static atomic_bool settled;
 
 /* ---- the number of a call ------------------------------------------------------------------ */
 
@@ -92,121 +56,6 @@ static void watch_calls(void)
     };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
         cupti.EnableCallback(1, subscriber, XCP_DOMAIN_DRIVER, calls[i]);
-}
-
-/* ---- collecting ---------------------------------------------------------------------------- */
-
-static struct timespec in_ms(int ms)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += ms / 1000;
-    t.tv_nsec += ms % 1000 * 1000000L;
-    if (t.tv_nsec >= 1000000000L) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000L;
-    }
-    return t;
-}
-
-/* In whatever thread CUPTI fills a buffer, a program's among them: no lock, no system call. */
-static void on_queued(void)
-{
-    atomic_store(&collector.queued, true);
-}
-
-/* The thread looks by itself, since waking it would be a system call in a thread of the program:
- * often while records are to be switched on or come, seldom when nothing happens. */
-static int rest_ms(void)
-{
-    if (!atomic_load(&settled))
-        return REST_WAITING_MS;
-    return xfs_records_outstanding() > 0 ? REST_BUSY_MS : REST_IDLE_MS;
-}
-
-/* Waits for a buffer, an order, the end, or the next second; true when that second is over. */
-static bool wait_for_work(void)
-{
-    for (int waited_ms = 0; waited_ms < COLLECT_SECONDS * 1000;) {
-        int rest = rest_ms();
-        struct timespec until = in_ms(rest);
-        if (collector.finish || atomic_exchange(&collector.queued, false) ||
-            atomic_load(&collector.order) != ORDER_NONE)
-            return false;
-        pthread_cond_clockwait(&collector.wake, &collector.lock, CLOCK_MONOTONIC, &until);
-        waited_ms += rest;
-    }
-    return true;
-}
-
-static void carry_out(enum order order);
-
-/* A flush that is not forced hands over buffers whose copies have all finished. */
-static void *collect(void *unused)
-{
-    pthread_mutex_lock(&collector.lock);
-    while (!collector.finish) {
-        bool flush = wait_for_work() && xfs_records_outstanding() > 0;
-        pthread_mutex_unlock(&collector.lock);
-        carry_out((enum order)atomic_load(&collector.order));
-        if (flush)
-            cupti.ActivityFlushAll(0);
-        if (collector.on)
-            xfs_records_drain(&collector.give_up);
-        pthread_mutex_lock(&collector.lock);
-    }
-    pthread_mutex_unlock(&collector.lock);
-    if (collector.on) {
-        cupti.ActivityFlushAll(XCP_FLUSH_FORCED);
-        xfs_records_drain(&collector.give_up);
-    }
-    pthread_mutex_lock(&collector.lock);
-    collector.done = true;
-    pthread_cond_signal(&collector.finished);
-    pthread_mutex_unlock(&collector.lock);
-    return NULL;
-}
-
-/* The program's signals are none of this thread's business. */
-static bool start_collector(void)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    xfs_records_queued = on_queued;
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    collector.running = pthread_create(&collector.thread, NULL, collect, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (collector.running)
-        pthread_setname_np(collector.thread, "xferscope-gpu");
-    return collector.running;
-}
-
-static bool wait_until_done(void)
-{
-    struct timespec until = in_ms(XFS_TIMING_FINISH_MS);
-    int waited = 0;
-    pthread_mutex_lock(&collector.lock);
-    collector.finish = true;
-    pthread_cond_signal(&collector.wake);
-    while (!collector.done && waited == 0)
-        waited =
-            pthread_cond_clockwait(&collector.finished, &collector.lock, CLOCK_MONOTONIC, &until);
-    bool done = collector.done;
-    collector.give_up = !done;
-    pthread_mutex_unlock(&collector.lock);
-    return done;
-}
-
-/* False when the thread hangs in CUPTI: it is left alone. */
-static bool stop_collector(void)
-{
-    if (!collector.running)
-        return true;
-    collector.running = false;
-    if (!wait_until_done())
-        return false;
-    pthread_join(collector.thread, NULL);
-    return true;
 }
 
 /* ---- starting CUPTI ------------------------------------------------------------------------ */
@@ -359,7 +208,7 @@ static void let_go(void)
 }
 
 /* Kinds of records and callbacks may be switched on beside threads and contexts, since CUPTI has
- * seen all of these being made (docs/results/attaching-...). */
+ * seen all of these being made (docs/timing.md). */
 static void switch_records_on(void)
 {
     struct attempt a = {0};
@@ -369,69 +218,25 @@ static void switch_records_on(void)
         return;
     }
     watch_calls();
-    collector.on = true;
+    xfs_collector_records_on();
     say_timing("cupti", "");
     xfs_meta_set("kernels", enable_kernels() ? "on" : "off");
     xfs_meta_set("managed", xfs_settings()->managed ? "on" : "off");
 }
 
 /* In the collecting thread, whose stack and system calls are the recorder's own. */
-static void carry_out(enum order order)
+static void carry_out(enum xfs_order order)
 {
-    if (order == ORDER_NONE)
-        return;
     /* Who holds it otherwise is ending all this, and waits for this thread. */
     if (pthread_mutex_trylock(&state_lock) == 0) {
         busy = true;
-        if (subscriber != NULL && order == ORDER_RECORDS)
+        if (subscriber != NULL && order == XFS_ORDER_RECORDS)
             switch_records_on();
-        else if (subscriber != NULL && collector.on)
+        else if (subscriber != NULL && xfs_collector_has_records())
             enable_managed();
         busy = false;
         pthread_mutex_unlock(&state_lock);
     }
-    if (order == ORDER_RECORDS)
-        atomic_store(&settled, true);
-    atomic_store(&collector.order, ORDER_NONE);
-}
-
-static uint64_t passing_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &t); /* which every thread may read (sandbox.h) */
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* A filter of the program's may forbid to sleep. Longer and longer: many threads that wait must not
- * keep the one from the processor that they wait for. */
-static void nap(long *ns)
-{
-    if (!xfs_may_call_kernel()) {
-        __builtin_ia32_pause();
-        return;
-    }
-    nanosleep(&(struct timespec){0, *ns}, NULL);
-    *ns = *ns < NAP_MOST_NS ? 2 * *ns : NAP_MOST_NS;
-}
-
-/* Asks, and waits until it is done, but not for ever: a thread that goes on too early loses device
- * times and nothing else. False when it could not even ask. */
-static bool ask_collector(enum order order)
-{
-    int none = ORDER_NONE;
-    long rest_ns = NAP_NS;
-    uint64_t until = passing_ns() + MOST_WAIT_NS;
-    while (!atomic_compare_exchange_strong(&collector.order, &none, (int)order)) {
-        if (none == (int)order)
-            break; /* asked by another thread: waited for as well */
-        none = ORDER_NONE;
-        if (passing_ns() > until)
-            return false;
-        nap(&rest_ns);
-    }
-    while (atomic_load(&collector.order) == (int)order && passing_ns() < until)
-        nap(&rest_ns);
-    return true;
 }
 
 /* ---- managed memory ------------------------------------------------------------------------ */
@@ -454,7 +259,7 @@ void xfs_timing_managed(void)
         return;
     if (atomic_load(&owner) == (int)getpid() &&
         atomic_compare_exchange_strong(&managed, &awaited, MANAGED_DONE) &&
-        !ask_collector(ORDER_MANAGED)) {
+        !xfs_collector_ask(XFS_ORDER_MANAGED)) {
         xfs_meta_set("managed", "off");
         xfs_meta_set("managed.why", "the recorder's thread did not answer");
     }
@@ -470,7 +275,7 @@ static bool start_cupti(struct attempt *a)
     if (!subscribe(a))
         return false;
     subscriber = a->subscriber;
-    if (start_collector())
+    if (xfs_collector_start(&cupti, carry_out))
         return true;
     snprintf(a->why, sizeof a->why, "no thread to collect CUPTI's records");
     let_go();
@@ -513,20 +318,20 @@ bool xfs_timing_start(const char *too_late)
 void xfs_timing_attach(void)
 {
     int saved = errno;
-    if (atomic_load(&owner) != (int)getpid() || atomic_load(&settled)) {
+    if (atomic_load(&owner) != (int)getpid() || xfs_collector_settled()) {
         errno = saved;
         return;
     }
     if (xfs_settings()->timing == ASKED_EVENT) {
         pthread_mutex_lock(&state_lock);
-        if (!atomic_load(&settled)) {
+        if (!xfs_collector_settled()) {
             bool on = xfs_event_start();
             say_timing(on ? "event" : "host", on ? "" : "the driver lacks CUDA's events");
-            atomic_store(&settled, true); /* others need not wait from here on */
+            xfs_collector_settle(); /* others need not wait from here on */
         }
         pthread_mutex_unlock(&state_lock);
     } else {
-        ask_collector(ORDER_RECORDS);
+        xfs_collector_ask(XFS_ORDER_RECORDS);
         await_managed();
     }
     errno = saved;
@@ -563,13 +368,13 @@ static void leave_as_found(void)
 
 static void yield(void)
 {
-    bool recorded = collector.on;
+    bool recorded = xfs_collector_has_records();
     if (recorded)
         disable_records();
     atomic_store(&managed, MANAGED_DONE);
-    bool collected = stop_collector();
+    bool collected = xfs_collector_stop();
     let_go();
-    atomic_store(&settled, true);
+    xfs_collector_settle();
     if (!recorded) {
         say_timing("host", "another profiler is using CUPTI in this process");
         return;
@@ -605,9 +410,9 @@ void xfs_timing_finish(void)
     if (atomic_load(&owner) != (int)getpid())
         return;
     pthread_mutex_lock(&state_lock);
-    atomic_store(&settled, true);
+    xfs_collector_settle();
     xfs_event_finish(XFS_EVENT_FINISH_MS);
-    if (!stop_collector())
+    if (!xfs_collector_stop())
         xfs_meta_set("timing.why", "CUPTI did not hand over its last records in time");
     pthread_mutex_unlock(&state_lock);
     errno = saved;

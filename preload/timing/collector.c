@@ -1,0 +1,226 @@
+#define _GNU_SOURCE
+#include "collector.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "../record/sandbox.h"
+#include "records.h"
+#include "timing.h"
+
+/* How often records are collected: what SIGKILL costs at most. */
+#define COLLECT_SECONDS 1
+
+/* How long the thread rests between two looks, and for how long a call of the program
+ * waits for it at most: once per process, and once more for managed memory. */
+#define REST_WAITING_MS 10
+#define REST_BUSY_MS 20
+#define REST_IDLE_MS 100
+#define MOST_WAIT_NS 300000000u
+#define NAP_NS 100000
+#define NAP_MOST_NS 5000000
+
+/* Who waits asks with one store; the thread answers by taking it back. */
+static struct {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;     /* finish */
+    pthread_cond_t finished; /* done */
+    const struct xcp_library *cupti;
+    void (*carry_out)(enum xfs_order order);
+    bool running;
+    atomic_int order;
+    atomic_bool queued;  /* a buffer came */
+    atomic_bool on;      /* records were switched on */
+    atomic_bool settled; /* xfs_collector_settle() */
+    bool finish;         /* collect the rest and end */
+    bool done;
+    volatile bool give_up; /* finish took too long: record nothing more */
+} collector = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+static struct timespec in_ms(int ms)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += ms / 1000;
+    t.tv_nsec += ms % 1000 * 1000000L;
+    if (t.tv_nsec >= 1000000000L) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000L;
+    }
+    return t;
+}
+
+/* In whatever thread CUPTI fills a buffer, a program's among them: no lock, no system call. */
+static void on_queued(void)
+{
+    atomic_store(&collector.queued, true);
+}
+
+/* The thread looks by itself, since waking it would be a system call in a thread of the program:
+ * often while records are to be switched on or come, seldom when nothing happens. */
+static int rest_ms(void)
+{
+    if (!atomic_load(&collector.settled))
+        return REST_WAITING_MS;
+    return xfs_records_outstanding() > 0 ? REST_BUSY_MS : REST_IDLE_MS;
+}
+
+/* Waits for a buffer, an order, the end, or the next second; true when that second is over. */
+static bool wait_for_work(void)
+{
+    for (int waited_ms = 0; waited_ms < COLLECT_SECONDS * 1000;) {
+        int rest = rest_ms();
+        struct timespec until = in_ms(rest);
+        if (collector.finish || atomic_exchange(&collector.queued, false) ||
+            atomic_load(&collector.order) != XFS_ORDER_NONE)
+            return false;
+        pthread_cond_clockwait(&collector.wake, &collector.lock, CLOCK_MONOTONIC, &until);
+        waited_ms += rest;
+    }
+    return true;
+}
+
+static void obey(enum xfs_order order)
+{
+    if (order == XFS_ORDER_NONE)
+        return;
+    collector.carry_out(order);
+    if (order == XFS_ORDER_RECORDS)
+        atomic_store(&collector.settled, true);
+    atomic_store(&collector.order, XFS_ORDER_NONE);
+}
+
+/* A flush that is not forced hands over buffers whose copies have all finished. */
+static void *collect(void *unused)
+{
+    pthread_mutex_lock(&collector.lock);
+    while (!collector.finish) {
+        bool flush = wait_for_work() && xfs_records_outstanding() > 0;
+        pthread_mutex_unlock(&collector.lock);
+        obey((enum xfs_order)atomic_load(&collector.order));
+        if (flush)
+            collector.cupti->ActivityFlushAll(0);
+        if (atomic_load(&collector.on))
+            xfs_records_drain(&collector.give_up);
+        pthread_mutex_lock(&collector.lock);
+    }
+    pthread_mutex_unlock(&collector.lock);
+    if (atomic_load(&collector.on)) {
+        collector.cupti->ActivityFlushAll(XCP_FLUSH_FORCED);
+        xfs_records_drain(&collector.give_up);
+    }
+    pthread_mutex_lock(&collector.lock);
+    collector.done = true;
+    pthread_cond_signal(&collector.finished);
+    pthread_mutex_unlock(&collector.lock);
+    return NULL;
+}
+
+/* The program's signals are none of this thread's business. */
+bool xfs_collector_start(const struct xcp_library *library, void (*carry_out)(enum xfs_order order))
+{
+    sigset_t all, before;
+    collector.cupti = library;
+    collector.carry_out = carry_out;
+    sigfillset(&all);
+    xfs_records_queued = on_queued;
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    collector.running = pthread_create(&collector.thread, NULL, collect, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (collector.running)
+        pthread_setname_np(collector.thread, "xferscope-gpu");
+    return collector.running;
+}
+
+static bool wait_until_done(void)
+{
+    struct timespec until = in_ms(XFS_TIMING_FINISH_MS);
+    int waited = 0;
+    pthread_mutex_lock(&collector.lock);
+    collector.finish = true;
+    pthread_cond_signal(&collector.wake);
+    while (!collector.done && waited == 0)
+        waited =
+            pthread_cond_clockwait(&collector.finished, &collector.lock, CLOCK_MONOTONIC, &until);
+    bool done = collector.done;
+    collector.give_up = !done;
+    pthread_mutex_unlock(&collector.lock);
+    return done;
+}
+
+bool xfs_collector_stop(void)
+{
+    if (!collector.running)
+        return true;
+    collector.running = false;
+    bool done = wait_until_done();
+    if (done)
+        pthread_join(collector.thread, NULL);
+    atomic_store(&collector.order, XFS_ORDER_NONE); /* nobody answers any more */
+    return done;
+}
+
+/* ---- asking it ------------------------------------------------------------------------------- */
+
+static uint64_t passing_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t); /* which every thread may read (sandbox.h) */
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* A filter of the program's may forbid to sleep. Longer and longer: many threads that wait must not
+ * keep the one from the processor that they wait for. */
+static void nap(long *ns)
+{
+    if (!xfs_may_call_kernel()) {
+        __builtin_ia32_pause();
+        return;
+    }
+    nanosleep(&(struct timespec){0, *ns}, NULL);
+    *ns = *ns < NAP_MOST_NS ? 2 * *ns : NAP_MOST_NS;
+}
+
+bool xfs_collector_ask(enum xfs_order order)
+{
+    int none = XFS_ORDER_NONE;
+    long rest_ns = NAP_NS;
+    uint64_t until = passing_ns() + MOST_WAIT_NS;
+    while (!atomic_compare_exchange_strong(&collector.order, &none, (int)order)) {
+        if (none == (int)order)
+            break; /* asked by another thread: waited for as well */
+        none = XFS_ORDER_NONE;
+        if (passing_ns() > until)
+            return false;
+        nap(&rest_ns);
+    }
+    while (atomic_load(&collector.order) == (int)order && passing_ns() < until)
+        nap(&rest_ns);
+    return true;
+}
+
+void xfs_collector_records_on(void)
+{
+    atomic_store(&collector.on, true);
+}
+
+bool xfs_collector_has_records(void)
+{
+    return atomic_load(&collector.on);
+}
+
+void xfs_collector_settle(void)
+{
+    atomic_store(&collector.settled, true);
+}
+
+bool xfs_collector_settled(void)
+{
+    return atomic_load(&collector.settled);
+}
