@@ -2,6 +2,7 @@
 #include "recorder.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -80,10 +81,17 @@ bool xfs_write_meta(struct xfs_recorder *recorder, const char *key, const char *
 
 /* ---- the background thread -------------------------------------------------------------- */
 
-/* Nobody wakes it, since that takes a system call; but for the end, where that is allowed. */
+/* Nobody wakes it, since that takes a system call; but for the end, where that is allowed. Where
+ * nothing has happened for seconds it looks seldom: what is kept ready serves the first while. */
 static void rest(struct xfs_recorder *recorder, unsigned idle_rounds)
 {
-    unsigned ms = idle_rounds < 8 ? 1 : idle_rounds < 64 ? 2 : idle_rounds < 256 ? 4 : 8;
+    static const struct {
+        unsigned rounds, ms;
+    } steps[] = {{8, 1}, {64, 2}, {128, 4}, {256, 8}, {512, 20}, {UINT_MAX, 50}};
+    size_t i = 0;
+    while (idle_rounds >= steps[i].rounds && steps[i].rounds != UINT_MAX)
+        i++;
+    unsigned ms = steps[i].ms;
     uint64_t until = xfs_monotonic_ns() + ms * UINT64_C(1000000);
     struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
     sem_clockwait(&recorder->wake, CLOCK_MONOTONIC, &at);

@@ -1,8 +1,10 @@
 """xferscope record as a wrapper: what the program, its caller and the shell see of it."""
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import termios
 import unittest
 
 from lab import Bench, XFERSCOPE, environment, other_lines, own_lines, record, run
@@ -71,16 +73,21 @@ class Signals(Bench):
     def test_record_survives_the_terminals_interrupt(self):
         """Ctrl-C reaches the whole group; the program decides what it means."""
         script = "trap 'echo got; exit 34' INT; echo ready; while :; do sleep 0.05; done"
+        keyboard, terminal = os.openpty()
+        self.addCleanup(os.close, keyboard)
         process = subprocess.Popen(
             [XFERSCOPE, "record", "-q", SHELL, "-c", script],
             env=environment(),
             cwd=self.folder,
+            stdin=terminal,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
+        os.close(terminal)
         self.assertEqual(process.stdout.readline(), b"ready\n")
-        os.killpg(process.pid, signal.SIGINT)
+        os.write(keyboard, b"\x03")
         self.assertEqual(process.communicate()[0], b"got\n")
         self.assertEqual(process.returncode, 34)
 

@@ -127,14 +127,14 @@ class StillRecorded(Replacing):
     def test_record_goes_on(self):
         for force in (True, False):
             process = self.start("touch", "begun", "wait", "go", "copy")
-            self.refused("another xferscope record", force=force)
+            self.refused("another xferscope record", force=force, growing=True)
             self.assertIn("1 process, ", self.end(process))
             (self.folder / "go").unlink()
 
     def outlives(self, *steps, program=(STEPS,)):
         """A process goes on when record has ended."""
         said = self.start(*steps, program=program).communicate()[1].decode()
-        self.refused("still being recorded")
+        self.refused("still being recorded", growing=True)
         (self.folder / "go").touch()
         self.wait_for("done")
         return said
@@ -147,7 +147,7 @@ class StillRecorded(Replacing):
         for close in ((), ("close",)):
             process = self.start("copy", *close, "touch", "begun", "wait", "go", "copy")
             program = self.kill_record(process)
-            self.refused("still being recorded")
+            self.refused("still being recorded", growing=True)
             (self.folder / "go").touch()
             wait_gone(program)
             (trace,) = self.output.iterdir()
@@ -160,7 +160,7 @@ class StillRecorded(Replacing):
         process = self.start("copy", "close", "touch", "begun", "wait", "go", "touch", "done",
                              program=("unshare", "--pid", "--fork", "/bin/sh", "-c", f'{STEPS} "$@"; :', "sh"))
         self.kill_record(process)
-        self.refused("still being recorded")
+        self.refused("still being recorded", growing=True)
         (self.folder / "go").touch()
         self.wait_for("done")
 
@@ -277,7 +277,7 @@ class Meanwhile(Meddling):
         self.earlier_run()
         maker = (
             'n=0; while [ ! -e "$2" ]; do n=$((n+1)); '
-            'echo "$1-$n" 2>/dev/null >"$3/$1-$n.trace" && echo "$1-$n" >>"$4"; done'
+            'echo "$1-$n" 2>/dev/null >"$3/$1-$n.trace" && echo "$1-$n" >>"$4"; sleep 0.003; done'
         )
         made = self.folder / "made"
         stop = self.folder / "stop"
