@@ -261,6 +261,7 @@ static int empties_trace(char **arguments)
 {
     char path[4200];
     record(10, 0);
+    usleep(500000); /* rooms and slabs are being made ready */
     if (!own_trace(arguments[0], path, sizeof path))
         return MISBEHAVED;
     struct stat info;
