@@ -65,14 +65,19 @@ static void clear(struct buffer *b)
         memset(memory, 0, XFS_RECORDS_BUFFER_BYTES);
 }
 
-static void put_spare(struct buffer *b)
+static void keep(struct buffer *b)
 {
-    clear(b);
     pthread_mutex_lock(&lock);
     b->next = spare;
     spare = b;
     spares++;
     pthread_mutex_unlock(&lock);
+}
+
+static void put_spare(struct buffer *b)
+{
+    clear(b);
+    keep(b);
 }
 
 /* CUPTI asks for buffers in threads of the program, which are to make no system call for us. */
@@ -86,11 +91,7 @@ static void make_ahead(unsigned wanted)
         struct buffer *b = enough ? NULL : make_buffer();
         if (b == NULL)
             return;
-        pthread_mutex_lock(&lock);
-        b->next = spare;
-        spare = b;
-        spares++;
-        pthread_mutex_unlock(&lock);
+        keep(b);
     }
 }
 
