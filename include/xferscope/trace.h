@@ -89,6 +89,9 @@ enum xft_segment_type {
     XFT_SEG_SYMBOLS = 7, /* struct xft_symbol + strings, repeated */
     XFT_SEG_NAMES = 8,   /* struct xft_name + text, repeated; since 1.1 */
     XFT_SEG_ROOM = 9, /* struct xft_room + segments, in a file that was not completed; since 1.2 */
+    XFT_SEG_ARGUMENTS = 10, /* struct xft_arguments + pointers, repeated; since 1.2 */
+    XFT_SEG_INDEX = 11,     /* struct xft_index_entry, repeated; at most one, in a completed file;
+                               since 1.2 */
 };
 
 enum xft_segment_flags {
@@ -136,14 +139,15 @@ enum xft_event_kind {
                                     enum xft_sync; stream, or src = the event waited for */
     XFT_EVENT_DEVICE_COPY = 10,  /* a copy as the device ran it: start_ns and end_ns are device
                                    timestamps converted to CLOCK_MONOTONIC; correlation joins it
-                                   to its call; src_mem, dst_mem, direction as the device saw it */
+                                   to its call; src_mem, dst_mem, direction as the device saw it;
+                                   aux = the device's stream number, as in a STREAM */
     XFT_EVENT_GRAPH_LAUNCH = 11, /* src = executable graph; count = its copy nodes, which follow as
                                     TRANSFER events with XFT_GRAPH; aux = 1 if it has conditional
                                     nodes, whose copies are not known */
     XFT_EVENT_KERNEL = 12,       /* a kernel as the device ran it: src = its name in NAMES (0 = not
                                     known), dst = threads in all, aux = the device's stream number;
                                     correlation is the launch's */
-    XFT_EVENT_MEMSET = 13,
+    XFT_EVENT_MEMSET = 13,       /* a memset as the device ran it; aux as above */
     /* since 1.1 */
     XFT_EVENT_MIGRATION = 14,   /* managed memory moved by the driver: src = address, bytes,
                                    direction, places, aux = enum xft_migration_cause; device time */
@@ -160,6 +164,38 @@ enum xft_event_kind {
                                    transfer's (of several alike in one launch: in their order); aux
                                    = XXH3_64bits of what was hashed, width = bytes hashed (less than
                                    bytes: sampled, see docs/trace-format.md), count = ns that took */
+    /*
+     * since 1.2: what a replay of the run needs besides. Calls of the driver, which both runtimes
+     * pass; XFT_CAPTURED as with copies. They are recorded from the first call on that can move
+     * data. `device` only where the stream does not tell it: else XFT_PLACE_UNKNOWN.
+     */
+    XFT_EVENT_LAUNCH = 19, /* a kernel was launched: src = its name in NAMES (0 = not known),
+                              dst = threads in all, aux = id in ARGUMENTS (0 = not known) */
+    XFT_EVENT_SET = 20,    /* a memset was called: dst, dst_mem, bytes; width = bytes of a row */
+    XFT_EVENT_RECORD = 21, /* an event was recorded on a stream: src = the event */
+    XFT_EVENT_WAIT = 22,   /* a stream was made to wait for an event: src = the event */
+    XFT_EVENT_QUERY = 23,  /* as SYNC, but the host only asked, and the work was done; one that
+                              was not done yet is no event */
+    XFT_EVENT_HOST_FUNCTION = 24, /* a stream was given a function of the host to call: src = it */
+    XFT_EVENT_STREAM = 25,     /* a stream was made, or first seen: stream = its handle, src = the
+                                  device's number of it (aux of DEVICE_COPY, MEMSET and KERNEL;
+                                  0 = not known), aux = enum xft_stream, width = its priority (two's
+                                  complement), device */
+    XFT_EVENT_STREAM_END = 26, /* it is gone, and its handle may become another's */
+    XFT_EVENT_RECORDS = 27,    /* from start_ns on the device's records of these kinds come: aux =
+                                  sum of enum xft_records; 0: none, until the next such event */
+};
+
+/* aux of a STREAM. */
+enum xft_stream {
+    XFT_STREAM_NONBLOCKING =
+        1, /* it does not wait for the legacy default stream, nor that for it */
+};
+
+/* aux of a RECORDS. */
+enum xft_records {
+    XFT_RECORDS_COPIES = 1, /* DEVICE_COPY, MEMSET */
+    XFT_RECORDS_KERNELS = 2,
 };
 
 /* aux of a SYNC. */
@@ -265,6 +301,20 @@ struct xft_chunk {
 };
 
 /*
+ * INDEX: one entry per EVENTS segment of the file, in the order of lane and sequence, so that lanes
+ * can be merged in order of time without reading them first. Untrusted, like all else: an entry
+ * that does not fit the segment at its offset is damage.
+ */
+struct xft_index_entry {
+    uint64_t offset; /* of the segment's header in the file */
+    uint64_t first_seq;
+    uint32_t lane;
+    uint32_t rows;
+    uint64_t first_ns; /* least start_ns of the rows */
+    uint64_t last_ns;  /* greatest start_ns */
+};
+
+/*
  * How a column's rows are stored. All values are taken as 64-bit, signed ones sign-extended;
  * varint is LEB128; zigzag maps signed to unsigned; sums wrap at 2^64.
  *
@@ -359,6 +409,19 @@ struct xft_name {
     uint32_t bytes;
 }; /* then the text, not terminated, no padding */
 
+/*
+ * The pointers that a kernel launch was given, as far as they lie in memory that the recorder
+ * knows: each once, in the order of the parameters, words within structures that are passed by
+ * value included; at most XFT_ARGUMENTS_MOST. A launch that names no such memory has an entry of
+ * count 0. Ids are unique in the file and not 0; in the file before the first event that uses the
+ * id.
+ */
+#define XFT_ARGUMENTS_MOST 64
+struct xft_arguments {
+    uint32_t id;
+    uint32_t count;
+}; /* then count pointers (uint64_t) */
+
 struct xft_module {
     uint64_t start; /* mapped range in the process */
     uint64_t end;
@@ -394,6 +457,12 @@ struct xft_symbol {
  *   nvtx               on | off: whether RANGE events can come; nvtx.why: one line, when off
  *   content            off | whole | sampled; content.ns: what hashing took in all
  *   stacks             on | off
+ *   arguments          on | off: whether LAUNCH events have arguments; arguments.why: one line
+ *   budget             percent of the program's time that recording may take; 0 = no bound
+ *   cost.KIND.ns       what recording adds to one call, median, measured in the run: KIND = launch,
+ *                      copy, wait, alloc, other; cost.KIND.n of how many samples. The device's
+ *                      records of a launch or copy besides: cost.KIND.records.ns, measured as the
+ *                      difference between calls with and without them; absent: not known
  *   python.version     e.g. 3.12, when an interpreter was loaded as recording began
  *   python.frames      on | off: whether stacks have Python frames; absent: none was met
  *   python.frames.why  one line, when off
