@@ -1,0 +1,118 @@
+#include "functions.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "../record/own_stack.h"
+#include "../record/record.h"
+#include "resolve.h"
+#include "xferscope/cuda_abi.h"
+
+/* Zero pages until they are used. Few probes: three quarters are used at most. */
+struct xfs_function xfs_functions[XFS_FUNCTION_SLOTS] __attribute__((aligned(64)));
+_Static_assert(sizeof(struct xfs_function) == 32, "two to a cache line, none across");
+_Atomic uint32_t xfs_function_generation = 1; /* never one of these two: */
+enum generation { NEVER_FILLED = 0, BEING_FILLED = UINT32_MAX };
+static _Atomic uint32_t used;
+
+#define MOST_TURNS 100000 /* of waiting for another thread, awake */
+
+/* ---- what the driver says ------------------------------------------------------------------- */
+
+typedef xcu_result name_question(const char **, const void *);
+
+/* From CUDA 12.3. The driver keeps the text as long as the function is there. */
+static const char *name_of(const void *handle)
+{
+    static name_question *_Atomic of_function, *_Atomic of_kernel;
+    static atomic_bool looked_up;
+    const char *name = NULL;
+    if (!atomic_load_explicit(&looked_up, memory_order_acquire)) {
+        atomic_store(&of_function, (name_question *)xfs_driver_symbol("cuFuncGetName"));
+        atomic_store(&of_kernel, (name_question *)xfs_driver_symbol("cuKernelGetName"));
+        atomic_store_explicit(&looked_up, true, memory_order_release);
+    }
+    name_question *function = atomic_load(&of_function), *kernel = atomic_load(&of_kernel);
+    if (function && function(&name, handle) == XCU_SUCCESS && name)
+        return name;
+    if (kernel && kernel(&name, handle) == XCU_SUCCESS && name)
+        return name;
+    return NULL;
+}
+
+/* By one thread at a time. */
+static void fill(void *entry)
+{
+    struct xfs_function *f = entry;
+    uint32_t now = atomic_load(&xfs_function_generation);
+    const char *text = name_of((const void *)(uintptr_t)atomic_load(&f->handle));
+    uint32_t name = text ? xfs_name(text, strnlen(text, XFT_NAME_MOST + 1)) : 0;
+    atomic_store_explicit(&f->name, name, memory_order_relaxed);
+    atomic_store_explicit(&f->parameters, NULL, memory_order_relaxed);
+    if (text && name == 0)
+        now = NEVER_FILLED; /* it could not be kept now: another time, perhaps */
+    atomic_store_explicit(&f->generation, now, memory_order_release);
+}
+
+/* True: it is for this thread to fill. Another one that does so is waited for. */
+static bool take(struct xfs_function *f)
+{
+    uint32_t there = atomic_load_explicit(&f->generation, memory_order_acquire);
+    for (int turn = 0; turn < MOST_TURNS && there != atomic_load(&xfs_function_generation);
+         turn++) {
+        if (there != BEING_FILLED &&
+            atomic_compare_exchange_strong(&f->generation, &there, BEING_FILLED))
+            return true;
+        __builtin_ia32_pause();
+        there = atomic_load_explicit(&f->generation, memory_order_acquire);
+    }
+    return false;
+}
+
+/* ---- entries ----------------------------------------------------------------------------------
+ */
+
+/* The entry of a handle, which may have to take a free one. */
+static struct xfs_function *entry_of(uint64_t handle)
+{
+    for (uint32_t i = 0, slot = xfs_function_slot(handle); i < XFS_FUNCTION_SLOTS; i++, slot++) {
+        struct xfs_function *f = &xfs_functions[slot % XFS_FUNCTION_SLOTS];
+        uint64_t there = atomic_load_explicit(&f->handle, memory_order_relaxed);
+        if (there == 0) {
+            if (atomic_load(&used) >= XFS_FUNCTION_SLOTS / 4 * 3)
+                return NULL;
+            if (atomic_compare_exchange_strong(&f->handle, &there, handle)) {
+                atomic_fetch_add(&used, 1);
+                return f;
+            }
+        }
+        if (there == handle)
+            return f;
+    }
+    return NULL;
+}
+
+__attribute__((noinline)) struct xfs_function *xfs_function_search(uint64_t handle)
+{
+    struct xfs_function *f = handle ? entry_of(handle) : NULL;
+    if (f && take(f)) {
+        int saved = errno;
+        xfs_on_any_stack(fill, f);
+        errno = saved;
+    }
+    return f && atomic_load(&f->generation) == atomic_load(&xfs_function_generation) ? f : NULL;
+}
+
+void xfs_functions_forget(void)
+{
+    uint32_t now = atomic_load(&xfs_function_generation);
+    while (!atomic_compare_exchange_weak(&xfs_function_generation, &now,
+                                         now + 1 == BEING_FILLED ? 1 : now + 1))
+        ;
+}
+
+void xfs_functions_after_fork(void)
+{
+    xfs_functions_forget();
+}
