@@ -1,17 +1,17 @@
 /* xferscope analyze: docs/analyze.md. */
-#include "analyzer.h"
+#include "analyzer/analyzer.h"
 
 #include <getopt.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "analyzer/base/alloc.h"
 #include "common/text.h"
-#include "base/output.h"
-#include "base/units.h"
-#include "report/report.h"
-#include "model/resolve.h"
+#include "analyzer/base/output.h"
+#include "analyzer/base/units.h"
+#include "analyzer/report/report.h"
+#include "analyzer/model/resolve.h"
 
 struct options {
     const char *trace, *profile, *output;

@@ -1,4 +1,4 @@
-#include "alloc.h"
+#include "analyzer/base/alloc.h"
 
 #include <stdarg.h>
 #include <stdio.h>

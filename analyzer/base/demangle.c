@@ -1,11 +1,11 @@
-#include "demangle.h"
+#include "analyzer/base/demangle.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc.h"
+#include "analyzer/base/alloc.h"
 
 #define LONGEST 1024
 #define MOST_REFERENCES 24

@@ -1,4 +1,4 @@
-#include "json_text.h"
+#include "analyzer/base/json_text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "output.h"
+#include "analyzer/base/output.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef XFA_OUTPUT_H
 #define XFA_OUTPUT_H
 
-#include "files.h"
+#include "analyzer/base/files.h"
 
 struct xfa_output {
     FILE *stream;

@@ -1,4 +1,4 @@
-#include "files.h"
+#include "analyzer/base/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "table.h"
+#include "analyzer/base/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "alloc.h"
+#include "analyzer/base/alloc.h"
 
 void xfa_table_init(struct xfa_table *table, size_t key_bytes, size_t item_bytes)
 {

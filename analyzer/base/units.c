@@ -1,4 +1,4 @@
-#include "units.h"
+#include "analyzer/base/units.h"
 
 #include <errno.h>
 #include <inttypes.h>

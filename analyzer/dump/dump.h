@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "../read/read.h"
+#include "analyzer/read/read.h"
 
 struct xfa_dump_format {
     const char *name;

@@ -1,16 +1,16 @@
 /* xferscope dump: docs/dump.md. */
-#include "../analyzer.h"
+#include "analyzer/analyzer.h"
 
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 #include "common/text.h"
-#include "dump.h"
-#include "../base/output.h"
-#include "../base/units.h"
-#include "../model/resolve.h"
+#include "analyzer/dump/dump.h"
+#include "analyzer/base/output.h"
+#include "analyzer/base/units.h"
+#include "analyzer/model/resolve.h"
 
 struct options {
     const char *trace, *output;

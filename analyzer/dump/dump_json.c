@@ -1,14 +1,14 @@
 /* The raw contents, one JSON object per line. */
-#include "dump.h"
+#include "analyzer/dump/dump.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/alloc.h"
-#include "../base/json_text.h"
-#include "../model/site.h"
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/json_text.h"
+#include "analyzer/model/site.h"
 
 static void line(json_t *json, FILE *out)
 {

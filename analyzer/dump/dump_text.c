@@ -1,13 +1,13 @@
 /* The raw contents, a line each, for people. */
-#include "dump.h"
+#include "analyzer/dump/dump.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 #include "common/text.h"
-#include "../model/site.h"
+#include "analyzer/model/site.h"
 
 const char *const xfa_flag_words[8] = {"async",   "captured",     "failed", "per-thread",
                                        "guessed", "stream-known", "graph",  "peer-access"};

@@ -1,10 +1,10 @@
-#include "finding.h"
+#include "analyzer/findings/finding.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 static const struct xfa_finding_kind *const kinds[] = {
     &xfa_finding_pageable, &xfa_finding_small,    &xfa_finding_sync,

@@ -11,7 +11,7 @@
 #ifndef XFA_FINDING_H
 #define XFA_FINDING_H
 
-#include "../report/report.h"
+#include "analyzer/report/report.h"
 
 #define XFA_LEAST_LOST_NS 10000.0
 #define XFA_LEAST_PART 0.001

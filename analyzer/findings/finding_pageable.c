@@ -2,11 +2,11 @@
  * pageable-host-memory: the driver stages copies from and to pageable memory through buffers of
  * its own. Lost: achieved time minus that of a page-locked copy of the same size, per transfer.
  */
-#include "finding.h"
+#include "analyzer/findings/finding.h"
 
 #include <math.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 /* Without a profile there is no loss to reckon with; this rate stands in, for the threshold only,
  * where not even the achieved time is known: one GB/s is slower than any link in use. */

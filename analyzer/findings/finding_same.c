@@ -4,11 +4,11 @@
  * be left out is likely, not certain: what kernels did to the device's memory meanwhile is not
  * seen.
  */
-#include "finding.h"
+#include "analyzer/findings/finding.h"
 
 #include <math.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 /* As in finding_pageable.c: for the threshold only, where no time is known. */
 #define STAND_IN_NS_PER_BYTE 1.0

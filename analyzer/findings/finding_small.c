@@ -4,11 +4,11 @@
  * one behind the other from one site; lost is what they took minus Lo + k G of one transfer of all
  * k bytes.
  */
-#include "finding.h"
+#include "analyzer/findings/finding.h"
 
 #include <math.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 static char *remedy(const struct xfa_row *row)
 {

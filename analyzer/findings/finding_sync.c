@@ -3,11 +3,11 @@
  * calls took beyond an asynchronous submission. It is what the host could do meanwhile, not what
  * the run would gain.
  */
-#include "finding.h"
+#include "analyzer/findings/finding.h"
 
 #include <math.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 static char *remedy(const struct xfa_row *row)
 {

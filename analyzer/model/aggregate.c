@@ -1,10 +1,10 @@
-#include "aggregate.h"
+#include "analyzer/model/aggregate.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "../base/alloc.h"
-#include "managed.h"
+#include "analyzer/base/alloc.h"
+#include "analyzer/model/managed.h"
 
 /* What a thread did last: a run of small transfers of one class. */
 struct lane {

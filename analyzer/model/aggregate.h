@@ -5,12 +5,12 @@
 #ifndef XFA_AGGREGATE_H
 #define XFA_AGGREGATE_H
 
-#include "content.h"
-#include "figures.h"
-#include "join.h"
-#include "phases.h"
-#include "../read/read.h"
-#include "yardstick.h"
+#include "analyzer/model/content.h"
+#include "analyzer/model/figures.h"
+#include "analyzer/model/join.h"
+#include "analyzer/model/phases.h"
+#include "analyzer/read/read.h"
+#include "analyzer/model/yardstick.h"
 
 #define XFA_MAX_CLASSES 32768 /* further ones are summed up without stack and function */
 #define XFA_EVENT_KINDS 32

@@ -1,10 +1,10 @@
-#include "content.h"
+#include "analyzer/model/content.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 enum what { WHAT_NONE, WHAT_HASHED, WHAT_WRITTEN, WHAT_FREED };
 

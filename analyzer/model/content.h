@@ -25,8 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/table.h"
-#include "transfer.h"
+#include "analyzer/base/table.h"
+#include "analyzer/model/transfer.h"
 
 #define XFA_MAX_CONTENTS (1u << 20)
 #define XFA_LEAST_CONTENT 1024 /* bytes; smaller transfers are alike by chance, and cheap */

@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "../base/alloc.h"
-#include "content.h"
+#include "analyzer/base/alloc.h"
+#include "analyzer/model/content.h"
 
 /* The first stretch that ends after the address. */
 static size_t first_after(const struct xfa_memory *memory, uint64_t address)

@@ -1,9 +1,9 @@
-#include "figures.h"
+#include "analyzer/model/figures.h"
 
 #include <math.h>
 #include <stddef.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 static void merge_sum(struct xfa_sum *into, const struct xfa_sum *from)
 {

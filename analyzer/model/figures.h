@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "content.h"
+#include "analyzer/model/content.h"
 #include "xferscope/profile.h"
 
 struct xfa_sum {

@@ -1,8 +1,8 @@
-#include "join.h"
+#include "analyzer/model/join.h"
 
 #include <stdlib.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 /* Device timestamps are converted to the host's clock: allow for the error of that. */
 #define CLOCK_SLACK_NS 1000000u

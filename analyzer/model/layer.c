@@ -1,4 +1,4 @@
-#include "layer.h"
+#include "analyzer/model/layer.h"
 
 #include <ctype.h>
 #include <string.h>

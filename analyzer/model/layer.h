@@ -5,7 +5,7 @@
 #ifndef XFA_LAYER_H
 #define XFA_LAYER_H
 
-#include "site.h"
+#include "analyzer/model/site.h"
 
 /* The lower, the better a call site. */
 enum xfa_layer {

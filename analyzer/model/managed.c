@@ -1,9 +1,9 @@
-#include "managed.h"
+#include "analyzer/model/managed.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 #define SCAN 256           /* candidates looked at for one event */
 #define CLOCK_SLACK 20000u /* ns by which the two clocks of a device may differ */

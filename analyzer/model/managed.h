@@ -10,7 +10,7 @@
 #ifndef XFA_MANAGED_H
 #define XFA_MANAGED_H
 
-#include "../read/read.h"
+#include "analyzer/read/read.h"
 
 #define XFA_MAX_MANAGED_ITEMS (1u << 22) /* allocations, kernels, calls: of each */
 #define XFA_MAX_MANAGED_ROWS 16384       /* sites, kernels, lines: of each */

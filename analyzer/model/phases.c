@@ -1,11 +1,11 @@
 /* Ranges nested in threads. */
-#include "phases.h"
+#include "analyzer/model/phases.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 struct open_range {
     uint32_t path;

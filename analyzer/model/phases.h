@@ -24,10 +24,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "figures.h"
-#include "../read/read.h"
-#include "../base/table.h"
-#include "transfer.h"
+#include "analyzer/model/figures.h"
+#include "analyzer/read/read.h"
+#include "analyzer/base/table.h"
+#include "analyzer/model/transfer.h"
 
 #define XFA_MAX_PATHS 4096
 #define XFA_MAX_NESTING 64

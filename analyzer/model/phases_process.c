@@ -4,11 +4,11 @@
  * which `latest` holds the latest end below each node, so that the open ones at a time are found
  * without looking at the others.
  */
-#include "phases.h"
+#include "analyzer/model/phases.h"
 
 #include <stdlib.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 struct process_range {
     uint64_t id; /* key */

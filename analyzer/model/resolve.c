@@ -1,12 +1,12 @@
-#include "resolve.h"
+#include "analyzer/model/resolve.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../base/alloc.h"
-#include "segments.h"
-#include "symbols.h"
+#include "analyzer/base/alloc.h"
+#include "preload/record/segments.h"
+#include "preload/record/symbols.h"
 
 /* A trace in memory that holds stacks and modules only: what the recorder's look-up reads. It is
  * built from what the reader has checked, so that the look-up never sees the file itself. */

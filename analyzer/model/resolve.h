@@ -5,7 +5,7 @@
 #ifndef XFA_RESOLVE_H
 #define XFA_RESOLVE_H
 
-#include "../read/read.h"
+#include "analyzer/read/read.h"
 
 /* Adds symbols to a trace that has stacks and none; does nothing else. */
 void xfa_trace_resolve(struct xfa_trace *trace);

@@ -1,4 +1,4 @@
-#include "site.h"
+#include "analyzer/model/site.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "../base/alloc.h"
-#include "../base/demangle.h"
-#include "layer.h"
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/demangle.h"
+#include "analyzer/model/layer.h"
 
 static bool interpreter(const struct xfa_frame *frame)
 {

@@ -12,7 +12,7 @@
 #ifndef XFA_SITE_H
 #define XFA_SITE_H
 
-#include "../read/read.h"
+#include "analyzer/read/read.h"
 
 /*
  * Texts of frames, each kept once, and how many frames are kept: what a trace says about its

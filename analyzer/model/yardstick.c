@@ -1,11 +1,11 @@
-#include "yardstick.h"
+#include "analyzer/model/yardstick.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 /* ---- is it the same machine? ---------------------------------------------------------- */
 

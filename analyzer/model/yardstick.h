@@ -8,7 +8,7 @@
 #ifndef XFA_YARDSTICK_H
 #define XFA_YARDSTICK_H
 
-#include "../read/read.h"
+#include "analyzer/read/read.h"
 #include "xferscope/profile.h"
 
 #define XFA_MAX_GPUS 64

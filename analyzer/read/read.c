@@ -1,5 +1,5 @@
 /* Opening a trace: the header, the walk over the segments, damage and its account. */
-#include "read.h"
+#include "analyzer/read/read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 #define HEADER_CHECKED offsetof(struct xft_file_header, checksum)
 #define SEGMENT_CHECKED offsetof(struct xft_segment, header_sum)

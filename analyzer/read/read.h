@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/table.h"
+#include "analyzer/base/table.h"
 #include "xferscope/trace.h"
 
 #define XFA_MAX_SEGMENT (48u << 20) /* bytes of a segment's payload, stored and raw */

@@ -1,4 +1,4 @@
-#include "read_columns.h"
+#include "analyzer/read/read_columns.h"
 
 #include <string.h>
 

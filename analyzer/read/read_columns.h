@@ -6,7 +6,7 @@
 #ifndef XFA_READ_COLUMNS_H
 #define XFA_READ_COLUMNS_H
 
-#include "read.h"
+#include "analyzer/read/read.h"
 
 #define XFA_BLOCK_ROWS 256
 #define XFA_MAX_COLUMNS 64

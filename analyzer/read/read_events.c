@@ -1,12 +1,12 @@
 /* Events: columns of compressed segments, and slabs the recorder had not compressed yet. */
-#include "read.h"
+#include "analyzer/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/alloc.h"
-#include "read_columns.h"
-#include "seen.h"
+#include "analyzer/base/alloc.h"
+#include "analyzer/read/read_columns.h"
+#include "analyzer/read/seen.h"
 
 #define MAX_EVENT_BYTES 4096
 

@@ -1,11 +1,11 @@
 /* What was lost, in one line. */
-#include "read.h"
+#include "analyzer/read/read.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 static void part(char **line, uint64_t count, const char *what, const char *one)
 {

@@ -1,6 +1,6 @@
 /* Names: META, CALLS, STACKS, MODULES, SYMBOLS, NAMES. Entries point into the payloads, which are
  * kept. */
-#include "read.h"
+#include "analyzer/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 bool xfa_take(struct xfa_cursor *cursor, void *out, size_t bytes)
 {

@@ -1,5 +1,5 @@
 /* Where bytes come from: files, memory, and the files of a run. */
-#include "read.h"
+#include "analyzer/read/read.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 static size_t file_read(const struct xfa_source *source, uint64_t at, char *buffer, size_t bytes)
 {

@@ -1,9 +1,9 @@
-#include "seen.h"
+#include "analyzer/read/seen.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 struct stretch {
     uint64_t first, end;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../base/table.h"
+#include "analyzer/base/table.h"
 
 struct xfa_seen {
     struct xfa_table lanes;

@@ -1,4 +1,4 @@
-#include "report.h"
+#include "analyzer/report/report.h"
 
 #include <limits.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 #define XFA_MAX_ROWS_KEPT 32768
 #define MAX_ARGUMENTS 4096

@@ -9,11 +9,11 @@
 
 #include <stdio.h>
 
-#include "../model/aggregate.h"
-#include "../model/figures.h"
-#include "report_managed.h"
-#include "report_phases.h"
-#include "../model/site.h"
+#include "analyzer/model/aggregate.h"
+#include "analyzer/model/figures.h"
+#include "analyzer/report/report_managed.h"
+#include "analyzer/report/report_phases.h"
+#include "analyzer/model/site.h"
 
 #define XFA_REPORT_SCHEMA "xferscope-report"
 #define XFA_REPORT_VERSION 1

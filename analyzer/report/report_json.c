@@ -1,5 +1,5 @@
 /* The report for programs: docs/report-format.md, docs/report.schema.json. */
-#include "report.h"
+#include "analyzer/report/report.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "../base/alloc.h"
-#include "../base/json_text.h"
-#include "report_json.h"
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/json_text.h"
+#include "analyzer/report/report_json.h"
 
 static json_t *number(double value)
 {

@@ -1,4 +1,4 @@
-#include "report_managed.h"
+#include "analyzer/report/report_managed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,10 +6,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "../model/aggregate.h"
-#include "../base/alloc.h"
-#include "../base/demangle.h"
-#include "report.h"
+#include "analyzer/model/aggregate.h"
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/demangle.h"
+#include "analyzer/report/report.h"
 
 #define KERNEL_NAME 400 /* bytes of a name that are kept */
 

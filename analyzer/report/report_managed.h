@@ -5,7 +5,7 @@
 #ifndef XFA_REPORT_MANAGED_H
 #define XFA_REPORT_MANAGED_H
 
-#include "../model/managed.h"
+#include "analyzer/model/managed.h"
 
 struct xfa_site;
 struct xfa_trace;

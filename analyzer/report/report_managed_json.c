@@ -1,9 +1,9 @@
 /* The report's key `managed`. */
 #include <math.h>
 
-#include "../base/json_text.h"
-#include "report.h"
-#include "report_json.h"
+#include "analyzer/base/json_text.h"
+#include "analyzer/report/report.h"
+#include "analyzer/report/report_json.h"
 
 static json_t *count(uint64_t value)
 {

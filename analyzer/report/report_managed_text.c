@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "report.h"
-#include "report_text.h"
-#include "../base/units.h"
+#include "analyzer/report/report.h"
+#include "analyzer/report/report_text.h"
+#include "analyzer/base/units.h"
 
 #define SHOWN_FAULTS 5 /* kernels and lines, for each site */
 

@@ -1,4 +1,4 @@
-#include "report_phases.h"
+#include "analyzer/report/report_phases.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 
 void xfa_report_phases_init(struct xfa_report_phases *phases)
 {

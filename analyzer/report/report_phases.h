@@ -4,8 +4,8 @@
 #ifndef XFA_REPORT_PHASES_H
 #define XFA_REPORT_PHASES_H
 
-#include "../model/phases.h"
-#include "../base/table.h"
+#include "analyzer/model/phases.h"
+#include "analyzer/base/table.h"
 
 #define XFA_PHASE_NAME 200       /* bytes of a name that are kept */
 #define XFA_MAX_PHASES 16384     /* further ones are left out */

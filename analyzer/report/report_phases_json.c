@@ -1,10 +1,10 @@
 /* The report's key `phases`. */
-#include "report_json.h"
+#include "analyzer/report/report_json.h"
 
 #include <math.h>
 
-#include "../base/json_text.h"
-#include "report.h"
+#include "analyzer/base/json_text.h"
+#include "analyzer/report/report.h"
 
 static json_t *count(uint64_t value)
 {

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 #include "common/text.h"
-#include "report.h"
-#include "report_text.h"
-#include "../base/units.h"
+#include "analyzer/report/report.h"
+#include "analyzer/report/report_text.h"
+#include "analyzer/base/units.h"
 
 enum column {
     COL_PHASE,

@@ -1,5 +1,5 @@
 /* The report for people. */
-#include "report.h"
+#include "analyzer/report/report.h"
 
 #include <inttypes.h>
 #include <libsmartcols.h>
@@ -8,10 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "../base/alloc.h"
+#include "analyzer/base/alloc.h"
 #include "common/text.h"
-#include "report_text.h"
-#include "../base/units.h"
+#include "analyzer/report/report_text.h"
+#include "analyzer/base/units.h"
 
 #define FINDING_SITES 5 /* shown per finding */
 

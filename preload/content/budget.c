@@ -1,4 +1,4 @@
-#include "parts.h"
+#include "preload/content/parts.h"
 
 enum xfs_content_mode xfs_content_afford(enum xfs_content_mode setting, bool slow_memory,
                                          const struct xfs_hash_ns *spent,

@@ -1,15 +1,15 @@
-#include "parts.h"
+#include "preload/content/parts.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "guard.h"
-#include "own_stack.h"
-#include "record.h"
-#include "sandbox.h"
-#include "settings.h"
+#include "preload/record/guard.h"
+#include "preload/record/own_stack.h"
+#include "preload/record/record.h"
+#include "preload/record/sandbox.h"
+#include "preload/record/settings.h"
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))
 

@@ -25,7 +25,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "hash.h"
+#include "preload/content/hash.h"
 #include "xferscope/trace.h"
 
 enum xfs_content_mode { XFS_CONTENT_OFF, XFS_CONTENT_SAMPLED, XFS_CONTENT_WHOLE };

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #define XXH_INLINE_ALL
-#include "hash.h"
+#include "preload/content/hash.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #ifndef XFS_CONTENT_PARTS_H
 #define XFS_CONTENT_PARTS_H
 
-#include "content.h"
+#include "preload/content/content.h"
 
 /* Why a transfer has no hash; the word is part of a META key. */
 #define XFS_SKIPS(X)                                                                               \

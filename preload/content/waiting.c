@@ -1,13 +1,13 @@
-#include "parts.h"
+#include "preload/content/parts.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "guard.h"
-#include "own_stack.h"
-#include "record.h"
+#include "preload/record/guard.h"
+#include "preload/record/own_stack.h"
+#include "preload/record/record.h"
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))
 

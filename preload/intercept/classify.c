@@ -1,4 +1,4 @@
-#include "classify.h"
+#include "preload/intercept/classify.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,10 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../record/own_stack.h"
-#include "../record/sandbox.h"
-#include "ranges.h"
-#include "resolve.h"
+#include "preload/record/own_stack.h"
+#include "preload/record/sandbox.h"
+#include "preload/intercept/ranges.h"
+#include "preload/intercept/resolve.h"
 #include "xferscope/cuda_abi.h"
 #include "xferscope/trace.h"
 

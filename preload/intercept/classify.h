@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "ranges.h"
+#include "preload/intercept/ranges.h"
 #include "xferscope/terms.h"
 
 struct xfs_place {

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ranges.h"
+#include "preload/intercept/ranges.h"
 #include "xferscope/cuda_abi.h"
 #include "xferscope/trace.h"
 

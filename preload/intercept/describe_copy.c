@@ -1,10 +1,10 @@
 /* Transfers: what moved, between what kinds of memory, in which direction. */
 #include <stddef.h>
 
-#include "../content/content.h"
-#include "classify.h"
-#include "describe.h"
-#include "peers.h"
+#include "preload/content/content.h"
+#include "preload/intercept/classify.h"
+#include "preload/intercept/describe.h"
+#include "preload/intercept/peers.h"
 
 /* ---- ends and direction --------------------------------------------------------------------- */
 

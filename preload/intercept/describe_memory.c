@@ -2,12 +2,12 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "../timing/event.h"
-#include "../timing/timing.h"
-#include "../content/content.h"
-#include "classify.h"
-#include "describe.h"
-#include "peers.h"
+#include "preload/timing/event.h"
+#include "preload/timing/timing.h"
+#include "preload/content/content.h"
+#include "preload/intercept/classify.h"
+#include "preload/intercept/describe.h"
+#include "preload/intercept/peers.h"
 
 static atomic_int captures;
 

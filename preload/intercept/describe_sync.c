@@ -1,10 +1,10 @@
 /* Waits of the host: for a stream, an event, a context. */
 #include <stddef.h>
 
-#include "../content/content.h"
-#include "../timing/event.h"
-#include "classify.h"
-#include "describe.h"
+#include "preload/content/content.h"
+#include "preload/timing/event.h"
+#include "preload/intercept/classify.h"
+#include "preload/intercept/describe.h"
 
 /* Most fields stay 0: a wait is a few bytes in the trace. */
 static void waited(struct xfs_frame *f, enum xft_sync what)

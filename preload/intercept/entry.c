@@ -6,9 +6,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-#include "hook.h"
-#include "resolve.h"
-#include "table.h"
+#include "preload/intercept/hook.h"
+#include "preload/intercept/resolve.h"
+#include "preload/intercept/table.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 

@@ -1,11 +1,11 @@
-#include "graph.h"
+#include "preload/intercept/graph.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../record/own_stack.h"
-#include "resolve.h"
+#include "preload/record/own_stack.h"
+#include "preload/intercept/resolve.h"
 
 struct copy {
     xcu_graph_node node;

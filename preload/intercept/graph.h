@@ -13,7 +13,7 @@
 #ifndef XFS_GRAPH_H
 #define XFS_GRAPH_H
 
-#include "describe.h"
+#include "preload/intercept/describe.h"
 
 void xfs_graph_made(xcu_graph_exec exec, xcu_graph graph);
 void xfs_graph_gone(xcu_graph_exec exec);

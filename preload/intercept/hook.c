@@ -1,4 +1,4 @@
-#include "hook.h"
+#include "preload/intercept/hook.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,18 +9,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../content/content.h"
-#include "../nvtx/nvtx.h"
-#include "../record/hot.h"
-#include "../record/loading.h"
-#include "../record/own_stack.h"
-#include "../record/record.h"
-#include "../timing/event.h"
-#include "../timing/timing.h"
-#include "classify.h"
-#include "graph.h"
-#include "resolve.h"
-#include "table.h"
+#include "preload/content/content.h"
+#include "preload/nvtx/nvtx.h"
+#include "preload/record/hot.h"
+#include "preload/record/loading.h"
+#include "preload/record/own_stack.h"
+#include "preload/record/record.h"
+#include "preload/timing/event.h"
+#include "preload/timing/timing.h"
+#include "preload/intercept/classify.h"
+#include "preload/intercept/graph.h"
+#include "preload/intercept/resolve.h"
+#include "preload/intercept/table.h"
 
 __thread int xfs_depth __attribute__((tls_model("initial-exec")));
 

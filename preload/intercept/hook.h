@@ -13,7 +13,7 @@
 #ifndef XFS_HOOK_H
 #define XFS_HOOK_H
 
-#include "describe.h"
+#include "preload/intercept/describe.h"
 
 /* This thread is inside an intercepted call. */
 extern __thread int xfs_depth __attribute__((tls_model("initial-exec")));

@@ -1,4 +1,4 @@
-#include "peers.h"
+#include "preload/intercept/peers.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

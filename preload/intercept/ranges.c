@@ -1,4 +1,4 @@
-#include "ranges.h"
+#include "preload/intercept/ranges.h"
 
 #include <pthread.h>
 #include <sched.h>

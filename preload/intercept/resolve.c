@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* dlvsym, dladdr1, dl_iterate_phdr */
-#include "resolve.h"
+#include "preload/intercept/resolve.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../record/own_stack.h"
-#include "../timing/peer.h"
-#include "table.h"
+#include "preload/record/own_stack.h"
+#include "preload/timing/peer.h"
+#include "preload/intercept/table.h"
 
 /* ---- libc's dlsym ---------------------------------------------------------------------- */
 

@@ -1,12 +1,12 @@
 /* The table's rows as exported functions. */
 #include <errno.h>
 
-#include "../record/record.h"
-#include "../timing/event.h"
-#include "graph.h"
-#include "hook.h"
-#include "resolve.h"
-#include "table.h"
+#include "preload/record/record.h"
+#include "preload/timing/event.h"
+#include "preload/intercept/graph.h"
+#include "preload/intercept/hook.h"
+#include "preload/intercept/resolve.h"
+#include "preload/intercept/table.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 

@@ -1,12 +1,12 @@
-#include "nvtx.h"
-#include "parts.h"
+#include "preload/nvtx/nvtx.h"
+#include "preload/nvtx/parts.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "record.h"
+#include "preload/record/record.h"
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))
 

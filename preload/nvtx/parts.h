@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nvtx_abi.h"
+#include "preload/nvtx/nvtx_abi.h"
 #include "xferscope/trace.h"
 
 /* ---- texts.c: names of ranges and domains --------------------------------------------------- */

@@ -1,10 +1,10 @@
-#include "nvtx.h"
-#include "parts.h"
+#include "preload/nvtx/nvtx.h"
+#include "preload/nvtx/parts.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "record.h"
+#include "preload/record/record.h"
 
 /* What NVTX calls. Each function has the signature of its place in the table. */
 

@@ -1,11 +1,11 @@
-#include "parts.h"
+#include "preload/nvtx/parts.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <wchar.h>
 
-#include "record.h"
+#include "preload/record/record.h"
 
 /* ---- what is kept ---------------------------------------------------------------------------- */
 

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "follow.h"
-#include "intercept/resolve.h"
+#include "preload/process/follow.h"
+#include "preload/intercept/resolve.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -20,14 +20,14 @@ int execveat(int directory, const char *path, char *const argv[], char *const en
 
 #define X(name) static __typeof__(name) *real_##name;
 #define SHORT(name)
-#include "exec.def"
+#include "preload/process/exec.def"
 #undef X
 
 /* At the start: a look-up takes the loader's lock, which the child of a vfork must not. */
 __attribute__((constructor)) static void find_real_functions(void)
 {
 #define X(name) real_##name = (__typeof__(real_##name))xfs_real_dlsym(RTLD_NEXT, #name);
-#include "exec.def"
+#include "preload/process/exec.def"
 #undef X
 #undef SHORT
 }

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "follow.h"
+#include "preload/process/follow.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "record/settings.h"
+#include "preload/record/settings.h"
 
 #define MOST_SETTINGS 32
 #define MOST_STACK_BYTES 32768

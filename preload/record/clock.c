@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "clock.h"
+#include "preload/record/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record.h"
-#include "sandbox.h"
+#include "preload/record/record.h"
+#include "preload/record/sandbox.h"
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))
 

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "debug_files.h"
+#include "preload/record/debug_files.h"
 
 #include <elf.h>
 #include <elfutils/libdwelf.h>

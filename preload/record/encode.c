@@ -1,4 +1,4 @@
-#include "encode.h"
+#include "preload/record/encode.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "file.h"
+#include "preload/record/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "segments.h"
-#include "write.h"
+#include "preload/record/segments.h"
+#include "preload/record/write.h"
 
 #define HIGH_FD 1000
 

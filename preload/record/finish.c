@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "recorder.h"
+#include "preload/record/recorder.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "record.h"
-#include "rewrite.h"
+#include "preload/record/log.h"
+#include "preload/record/record.h"
+#include "preload/record/rewrite.h"
 
 /* A counter of the old header that has been carried over: no honest count comes near. */
 #define MOVED (UINT64_C(1) << 62)

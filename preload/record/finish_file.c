@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "symbols.h"
+#include "preload/record/symbols.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +11,10 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "in_use.h"
-#include "lists.h"
-#include "rewrite.h"
-#include "segments.h"
+#include "preload/record/in_use.h"
+#include "preload/record/lists.h"
+#include "preload/record/rewrite.h"
+#include "preload/record/segments.h"
 
 #define MOST_SYMBOL_BYTES (48u << 20)
 

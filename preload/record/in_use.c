@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "in_use.h"
+#include "preload/record/in_use.h"
 
 #include <errno.h>
 #include <fcntl.h>

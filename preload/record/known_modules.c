@@ -1,12 +1,12 @@
-#include "known_modules.h"
+#include "preload/record/known_modules.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "debug_files.h"
-#include "lists.h"
+#include "preload/record/debug_files.h"
+#include "preload/record/lists.h"
 #include "xferscope/trace.h"
 
 #define MOST_MODULES 4096

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "address_info.h"
-#include "symbols.h"
+#include "preload/record/address_info.h"
+#include "preload/record/symbols.h"
 
 struct xfs_known_module;
 

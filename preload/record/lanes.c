@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "lanes.h"
+#include "preload/record/lanes.h"
 
 #include <linux/membarrier.h>
 #include <stdatomic.h>
@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "own_stack.h"
-#include "recorder.h"
-#include "sandbox.h"
-#include "segments.h"
+#include "preload/record/own_stack.h"
+#include "preload/record/recorder.h"
+#include "preload/record/sandbox.h"
+#include "preload/record/segments.h"
 
 #define FIRST_SLABS 4
 #define MOST_SLABS_AT_ONCE 128

@@ -19,8 +19,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "rooms.h"
-#include "pool.h"
+#include "preload/record/rooms.h"
+#include "preload/record/pool.h"
 #include "xferscope/trace.h"
 
 struct xfs_recorder;

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "libraries.h"
+#include "preload/record/libraries.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "intercept/resolve.h"
-#include "loading.h"
-#include "log.h"
+#include "preload/intercept/resolve.h"
+#include "preload/record/loading.h"
+#include "preload/record/log.h"
 
 /* "dir/" of the file this code was loaded from; empty when it is the program itself. */
 static void own_directory(char *directory, size_t bytes)

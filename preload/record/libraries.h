@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "pack.h"
-#include "symbols.h"
+#include "preload/record/pack.h"
+#include "preload/record/symbols.h"
 
 struct xfs_libraries {
     const struct xft_zstd *zstd;            /* NULL: events are stored uncompressed */

@@ -1,4 +1,4 @@
-#include "lists.h"
+#include "preload/record/lists.h"
 
 #include <stdint.h>
 #include <string.h>

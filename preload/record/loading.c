@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "loading.h"
+#include "preload/record/loading.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "log.h"
+#include "preload/record/log.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "guard.h"
-#include "settings.h"
+#include "preload/record/guard.h"
+#include "preload/record/settings.h"
 
 static struct stat stderr_was;
 static bool known;

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "modules.h"
+#include "preload/record/modules.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "intercept/resolve.h"
-#include "recorder.h"
-#include "segments.h"
+#include "preload/intercept/resolve.h"
+#include "preload/record/recorder.h"
+#include "preload/record/segments.h"
 
 /* A walk writes its findings in pieces of this size. */
 #define PIECE_BYTES 32768

@@ -1,12 +1,12 @@
 #define XXH_INLINE_ALL
 #define _GNU_SOURCE
-#include "names.h"
+#include "preload/record/names.h"
 
 #include <string.h>
 #include <xxhash.h>
 
-#include "recorder.h"
-#include "segments.h"
+#include "preload/record/recorder.h"
+#include "preload/record/segments.h"
 
 struct name {
     const char *text;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "numbers.h"
+#include "preload/record/numbers.h"
 
 struct xfs_recorder;
 

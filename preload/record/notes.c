@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "notes.h"
+#include "preload/record/notes.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
-#include "numbers.h"
+#include "preload/record/numbers.h"
 
 #include <sys/mman.h>
 
-#include "recorder.h"
+#include "preload/record/recorder.h"
 
 bool xfs_numbers_init(struct xfs_numbers *numbers, uint32_t room)
 {

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "own_stack.h"
+#include "preload/record/own_stack.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,10 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hot.h"
-#include "intercept/resolve.h"
-#include "pool.h"
-#include "sandbox.h"
+#include "preload/record/hot.h"
+#include "preload/intercept/resolve.h"
+#include "preload/record/pool.h"
+#include "preload/record/sandbox.h"
 
 #define SMALL_BYTES (256u << 10)
 #define LARGE_BYTES (1u << 20)

@@ -1,5 +1,5 @@
 #define ZSTD_STATIC_LINKING_ONLY
-#include "pack.h"
+#include "preload/record/pack.h"
 
 #include <zstd.h>
 

@@ -1,18 +1,18 @@
 #define _GNU_SOURCE
 #define XXH_INLINE_ALL
-#include "python.h"
+#include "preload/record/python.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "hot.h"
-#include "python_lines.h"
-#include "python_memory.h"
-#include "recorder.h"
-#include "sandbox.h"
-#include "segments.h"
+#include "preload/record/hot.h"
+#include "preload/record/python_lines.h"
+#include "preload/record/python_memory.h"
+#include "preload/record/recorder.h"
+#include "preload/record/sandbox.h"
+#include "preload/record/segments.h"
 
 #define MODULE_NAME "python"
 #define MOST_LINKS 256 /* frames visited in one walk, those left out included */

@@ -28,8 +28,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "numbers.h"
-#include "python_offsets.h"
+#include "preload/record/numbers.h"
+#include "preload/record/python_offsets.h"
 
 struct xfs_recorder;
 

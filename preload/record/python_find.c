@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "python.h"
+#include "preload/record/python.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -10,9 +10,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "intercept/resolve.h"
-#include "python_memory.h"
-#include "recorder.h"
+#include "preload/intercept/resolve.h"
+#include "preload/record/python_memory.h"
+#include "preload/record/recorder.h"
 
 struct search {
     uintptr_t wanted;

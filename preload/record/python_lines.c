@@ -1,4 +1,4 @@
-#include "python_lines.h"
+#include "preload/record/python_lines.h"
 
 #include <stdbool.h>
 

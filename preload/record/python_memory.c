@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #define XXH_INLINE_ALL
-#include "python_memory.h"
+#include "preload/record/python_memory.h"
 
 #include <string.h>
 #include <sys/uio.h>

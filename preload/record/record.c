@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "record.h"
+#include "preload/record/record.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -7,14 +7,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "guard.h"
-#include "hot.h"
-#include "log.h"
-#include "notes.h"
-#include "own_stack.h"
-#include "recorder.h"
-#include "sandbox.h"
+#include "preload/record/clock.h"
+#include "preload/record/guard.h"
+#include "preload/record/hot.h"
+#include "preload/record/log.h"
+#include "preload/record/notes.h"
+#include "preload/record/own_stack.h"
+#include "preload/record/recorder.h"
+#include "preload/record/sandbox.h"
 
 /* ---- life ------------------------------------------------------------------------------- */
 

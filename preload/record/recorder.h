@@ -17,15 +17,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "clock.h"
-#include "file.h"
-#include "lanes.h"
-#include "libraries.h"
-#include "modules.h"
-#include "names.h"
-#include "pack.h"
-#include "settings.h"
-#include "stacks.h"
+#include "preload/record/clock.h"
+#include "preload/record/file.h"
+#include "preload/record/lanes.h"
+#include "preload/record/libraries.h"
+#include "preload/record/modules.h"
+#include "preload/record/names.h"
+#include "preload/record/pack.h"
+#include "preload/record/settings.h"
+#include "preload/record/stacks.h"
 
 struct xfs_recorder {
     const struct xfs_settings *settings;

@@ -5,7 +5,7 @@
 #ifndef XFT_REWRITE_JOB_H
 #define XFT_REWRITE_JOB_H
 
-#include "rewrite.h"
+#include "preload/record/rewrite.h"
 
 struct xft_slab_place;
 

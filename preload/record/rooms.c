@@ -1,13 +1,13 @@
 #define _GNU_SOURCE
-#include "rooms.h"
+#include "preload/record/rooms.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-#include "hot.h"
-#include "recorder.h"
-#include "sandbox.h"
-#include "segments.h"
+#include "preload/record/hot.h"
+#include "preload/record/recorder.h"
+#include "preload/record/sandbox.h"
+#include "preload/record/segments.h"
 
 #define ROOMS_READY 4
 #define MOST_ROOMS_AT_ONCE 256

@@ -1,5 +1,5 @@
 #define XXH_INLINE_ALL
-#include "segments.h"
+#include "preload/record/segments.h"
 
 #include <string.h>
 #include <xxhash.h>

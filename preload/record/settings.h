@@ -23,7 +23,7 @@ typedef int xfs_type_CHOICE; /* index of the word in its list */
 
 struct xfs_settings {
 #define X(variable, field, type, default_text, meaning) xfs_type_##type field;
-#include "settings.def"
+#include "preload/settings.def"
 #undef X
 };
 

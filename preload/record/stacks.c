@@ -1,14 +1,14 @@
 #define XXH_INLINE_ALL
 #define _GNU_SOURCE
-#include "stacks.h"
+#include "preload/record/stacks.h"
 
 #include <link.h>
 #include <string.h>
 #include <xxhash.h>
 
-#include "recorder.h"
-#include "sandbox.h"
-#include "segments.h"
+#include "preload/record/recorder.h"
+#include "preload/record/sandbox.h"
+#include "preload/record/segments.h"
 
 #define MOST_FRAMES XFS_STACK_FRAMES
 #define OWN_FRAMES 16 /* room for this library's frames, above those that are kept */

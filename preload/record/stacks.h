@@ -10,9 +10,9 @@
 
 #include <stdint.h>
 
-#include "modules.h"
-#include "numbers.h"
-#include "python.h"
+#include "preload/record/modules.h"
+#include "preload/record/numbers.h"
+#include "preload/record/python.h"
 
 struct xfs_recorder;
 

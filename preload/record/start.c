@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #define XXH_INLINE_ALL
-#include "recorder.h"
+#include "preload/record/recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +11,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "log.h"
-#include "notes.h"
-#include "record.h"
-#include "segments.h"
+#include "preload/record/log.h"
+#include "preload/record/notes.h"
+#include "preload/record/record.h"
+#include "preload/record/segments.h"
 
 #define MOST_PATH_SAID 300
 

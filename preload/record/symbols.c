@@ -1,13 +1,13 @@
-#include "symbols.h"
+#include "preload/record/symbols.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "address_info.h"
-#include "known_modules.h"
-#include "lists.h"
-#include "segments.h"
+#include "preload/record/address_info.h"
+#include "preload/record/known_modules.h"
+#include "preload/record/lists.h"
+#include "preload/record/segments.h"
 
 /* What a reader takes, of all lists together. */
 #define MOST_LIST_BYTES (48u << 20)

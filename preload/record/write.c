@@ -1,4 +1,4 @@
-#include "write.h"
+#include "preload/record/write.h"
 
 #include <errno.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "recorder.h"
+#include "preload/record/recorder.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "log.h"
-#include "sandbox.h"
-#include "segments.h"
+#include "preload/record/log.h"
+#include "preload/record/sandbox.h"
+#include "preload/record/segments.h"
 
 #define STACK_BYTES (1 << 20)   /* elfutils walks nested debug information */
 #define RETRY_NS 1000000000u    /* after the file could not take a slab */

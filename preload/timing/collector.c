@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "collector.h"
+#include "preload/timing/collector.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -7,9 +7,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "../record/sandbox.h"
-#include "records.h"
-#include "timing.h"
+#include "preload/record/sandbox.h"
+#include "preload/timing/records.h"
+#include "preload/timing/timing.h"
 
 /* How often records are collected: what SIGKILL costs at most. */
 #define COLLECT_SECONDS 1

@@ -1,9 +1,9 @@
-#include "convert.h"
+#include "preload/timing/convert.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "../record/record.h"
+#include "preload/record/record.h"
 
 static bool has_copy_count;
 

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "cupti_load.h"
+#include "preload/timing/cupti_load.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,13 +1,13 @@
-#include "event.h"
+#include "preload/timing/event.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "../intercept/resolve.h"
-#include "../record/record.h"
-#include "timing.h"
+#include "preload/intercept/resolve.h"
+#include "preload/record/record.h"
+#include "preload/timing/timing.h"
 
 #define MOST_PAIRS 65536 /* of a context, at work at once */
 #define MOST_CONTEXTS 64 /* further ones are not timed */

@@ -1,4 +1,4 @@
-#include "managed.h"
+#include "preload/timing/managed.h"
 
 #include <stdbool.h>
 

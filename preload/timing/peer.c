@@ -3,15 +3,15 @@
  * for one) is to find CUPTI free: device timing gives way before the call goes on to CUPTI, which
  * it does unchanged. The recorder's own subscription does not come this way.
  */
-#include "peer.h"
+#include "preload/timing/peer.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "../intercept/resolve.h"
-#include "../record/log.h"
-#include "timing.h"
+#include "preload/intercept/resolve.h"
+#include "preload/record/log.h"
+#include "preload/timing/timing.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 #define NOT_INITIALIZED 15 /* CUPTI_ERROR_NOT_INITIALIZED: there is no CUPTI to call */

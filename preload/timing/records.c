@@ -1,12 +1,12 @@
-#include "records.h"
+#include "preload/timing/records.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../record/record.h"
-#include "convert.h"
+#include "preload/record/record.h"
+#include "preload/timing/convert.h"
 
 /* One mapping: this, then at the next page the part that CUPTI sees. */
 struct buffer {

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "timing.h"
+#include "preload/timing/timing.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,16 +11,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../intercept/resolve.h"
-#include "../record/log.h"
-#include "../record/record.h"
-#include "../record/settings.h"
-#include "collector.h"
-#include "cupti_abi.h"
-#include "cupti_load.h"
-#include "event.h"
-#include "managed.h"
-#include "records.h"
+#include "preload/intercept/resolve.h"
+#include "preload/record/log.h"
+#include "preload/record/record.h"
+#include "preload/record/settings.h"
+#include "preload/timing/collector.h"
+#include "preload/timing/cupti_abi.h"
+#include "preload/timing/cupti_load.h"
+#include "preload/timing/event.h"
+#include "preload/timing/managed.h"
+#include "preload/timing/records.h"
 
 /* The words of XFERSCOPE_TIMING, in the order of settings.def. */
 enum asked { ASKED_AUTO, ASKED_CUPTI, ASKED_HOST, ASKED_EVENT };
@@ -51,7 +51,7 @@ static void watch_calls(void)
 {
     static const uint16_t calls[] = {
 #define X(number, name) number,
-#include "cupti_calls.def"
+#include "preload/timing/cupti_calls.def"
 #undef X
     };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)

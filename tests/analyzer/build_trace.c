@@ -1,4 +1,4 @@
-#include "build_trace.h"
+#include "tests/analyzer/build_trace.h"
 
 #include <elf.h>
 #include <link.h>
@@ -10,7 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "segments.h"
+#include "preload/record/segments.h"
 
 static void check(bool good, const char *what)
 {

@@ -18,10 +18,10 @@
 #include <cmocka.h>
 
 #include "analyzer/read/read.h"
-#include "ill_rooms.h"
-#include "rewrite.h"
-#include "scenario.h"
-#include "symbols.h"
+#include "tests/analyzer/ill_rooms.h"
+#include "preload/record/rewrite.h"
+#include "tests/analyzer/scenario.h"
+#include "preload/record/symbols.h"
 
 static char place[] = "/tmp/xferscope-complete-XXXXXX";
 static char path[64];

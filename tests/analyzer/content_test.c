@@ -11,7 +11,7 @@
 
 #include "analyzer/model/content.h"
 #include "analyzer/report/report.h"
-#include "scenario.h"
+#include "tests/analyzer/scenario.h"
 
 #define KIB64 65536
 

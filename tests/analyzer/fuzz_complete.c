@@ -13,9 +13,9 @@
 #include <zstd.h>
 
 #include "analyzer/read/read.h"
-#include "fuzz_input.h"
-#include "rewrite.h"
-#include "symbols.h"
+#include "tests/analyzer/fuzz_input.h"
+#include "preload/record/rewrite.h"
+#include "preload/record/symbols.h"
 
 static char folder[256], path[300];
 

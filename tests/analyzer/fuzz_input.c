@@ -1,4 +1,4 @@
-#include "fuzz_input.h"
+#include "tests/analyzer/fuzz_input.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,8 +10,8 @@
 
 #include "analyzer/dump/dump.h"
 #include "analyzer/report/report.h"
-#include "fuzz_input.h"
-#include "scenario.h"
+#include "tests/analyzer/fuzz_input.h"
+#include "tests/analyzer/scenario.h"
 
 static void dump_batch(void *context, const struct xfa_batch *batch)
 {

@@ -1,4 +1,4 @@
-#include "hostile.h"
+#include "tests/analyzer/hostile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef HOSTILE_H
 #define HOSTILE_H
 
-#include "scenario.h"
+#include "tests/analyzer/scenario.h"
 
 /* An escape, a line of its own, a C1 control; marks of direction, an isolate, a space of no width,
  * separators, a tag, a soft hyphen; bytes that are no UTF-8. A profile with controls is refused. */

@@ -1,8 +1,8 @@
-#include "ill_rooms.h"
+#include "tests/analyzer/ill_rooms.h"
 
 #include <string.h>
 
-#include "segments.h"
+#include "preload/record/segments.h"
 
 #define UNUSED_BYTES 400
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "build_trace.h"
+#include "tests/analyzer/build_trace.h"
 
 enum { ILL_ROOM_EVENTS = 20, ILL_ROOMS = 15 };
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hostile.h"
-#include "ill_rooms.h"
-#include "scenario.h"
+#include "tests/analyzer/hostile.h"
+#include "tests/analyzer/ill_rooms.h"
+#include "tests/analyzer/scenario.h"
 
 static void make_profile(const char *path, const char *variant)
 {

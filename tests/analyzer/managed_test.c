@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "analyzer/model/managed.h"
-#include "build_trace.h"
+#include "tests/analyzer/build_trace.h"
 
 enum { T0 = 1000000000, MIB = 1 << 20 };
 enum { ALLOC_CALL = 1, SYNC_CALL, FREE_CALL };

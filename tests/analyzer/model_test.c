@@ -16,7 +16,7 @@
 #include "analyzer/model/join.h"
 #include "analyzer/report/report.h"
 #include "analyzer/base/units.h"
-#include "scenario.h"
+#include "tests/analyzer/scenario.h"
 
 static void about(double value, double expected)
 {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "analyzer/report/report.h"
-#include "scenario.h"
+#include "tests/analyzer/scenario.h"
 
 enum { TRAIN = 1, STEP, LOAD, SOLVER, SOLVE, REQUEST };
 

@@ -12,7 +12,7 @@
 #include <zstd.h>
 
 #include "analyzer/read/read.h"
-#include "scenario.h"
+#include "tests/analyzer/scenario.h"
 
 struct gathered {
     struct xft_event *events;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz_input.h"
-#include "scenario.h"
+#include "tests/analyzer/fuzz_input.h"
+#include "tests/analyzer/scenario.h"
 
 #define ROUNDS 1500
 

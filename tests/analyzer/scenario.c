@@ -1,4 +1,4 @@
-#include "scenario.h"
+#include "tests/analyzer/scenario.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef SCENARIO_H
 #define SCENARIO_H
 
-#include "build_trace.h"
+#include "tests/analyzer/build_trace.h"
 #include "xferscope/profile.h"
 
 #define LINK_LO_NS 2000.0

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "analyzer/report/report.h"
-#include "build_trace.h"
+#include "tests/analyzer/build_trace.h"
 
 #define APP "/opt/app/train"
 #define CUDART "/usr/lib/libcudart.so.13"

@@ -12,7 +12,7 @@
 
 #include "analyzer/model/figures.h"
 #include "analyzer/report/report.h"
-#include "scenario.h"
+#include "tests/analyzer/scenario.h"
 
 static void about(double value, double expected)
 {

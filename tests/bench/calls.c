@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../programs/nvtx_client.h"
-#include "../programs/runtime_api.h"
+#include "tests/programs/nvtx_client.h"
+#include "tests/programs/runtime_api.h"
 
 static struct {
     void *device, *pinned;

@@ -12,7 +12,7 @@
 #include <cuda.h>
 #include <driver_types.h>
 
-#include "../../tools/simgpu/runtime/device_props.h"
+#include "tools/simgpu/runtime/device_props.h"
 #include "xferscope/cuda_abi.h"
 
 struct row {
@@ -27,13 +27,13 @@ struct row {
         {"size of " #our "." #f, sizeof(((our *)0)->f), sizeof(((their *)0)->g)},
 
 static const struct row result_rows[] = {
-#include "abi_results.def"
+#include "tests/contracts/abi_results.def"
 };
 static const struct row copy_rows[] = {
-#include "abi_copies.def"
+#include "tests/contracts/abi_copies.def"
 };
 static const struct row other_rows[] = {
-#include "abi_others.def"
+#include "tests/contracts/abi_others.def"
 };
 
 static void compare(const struct row *rows, size_t count)
@@ -52,7 +52,7 @@ static void compare(const struct row *rows, size_t count)
 }
 
 static const struct row props_rows[] = {
-#include "abi_props.def"
+#include "tests/contracts/abi_props.def"
 };
 
 #define COMPARE(name)                                                                              \

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <cupti.h>
 
-#include "../../tools/simgpu/cupti/records.h"
+#include "tools/simgpu/cupti/records.h"
 
 static int wrong;
 

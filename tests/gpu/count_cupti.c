@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "timing/cupti_load.h"
+#include "preload/timing/cupti_load.h"
 
 #define BUFFER_BYTES (4u << 20)
 

@@ -26,10 +26,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cupti_moments.h"
-#include "timing/cupti_abi.h"
-#include "timing/cupti_load.h"
-#include "timing/managed.h"
+#include "tests/gpu/cupti_moments.h"
+#include "preload/timing/cupti_abi.h"
+#include "preload/timing/cupti_load.h"
+#include "preload/timing/managed.h"
 
 __attribute__((visibility("default"))) void at_moment(enum moment moment);
 
@@ -83,7 +83,7 @@ static xcp_result watch_calls(void)
 {
     static const uint16_t calls[] = {
 #define X(number, name) number,
-#include "timing/cupti_calls.def"
+#include "preload/timing/cupti_calls.def"
 #undef X
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)

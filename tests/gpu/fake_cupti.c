@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
-#include "fake_cupti.h"
+#include "tests/gpu/fake_cupti.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "timing/cupti_abi.h"
+#include "preload/timing/cupti_abi.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../programs/runtime_api.h"
+#include "tests/programs/runtime_api.h"
 
 enum { BYTES = 64, WARM_UP_BURSTS = 5 };
 

@@ -1,8 +1,8 @@
 /* Device timing against a stand-in for CUPTI: copies, clocks, other profilers, the end. */
 #define _GNU_SOURCE
-#include "timing_world.h"
+#include "tests/gpu/timing_world.h"
 
-#include "timing/records.h"
+#include "preload/timing/records.h"
 
 static struct xcp_memcpy a_copy(uint32_t correlation)
 {

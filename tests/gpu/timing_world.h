@@ -19,14 +19,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-#include "fake_cupti.h"
-#include "intercept/resolve.h"
-#include "record/log.h"
-#include "record/record.h"
-#include "record/sandbox.h"
-#include "record/settings.h"
-#include "timing/cupti_abi.h"
-#include "timing/timing.h"
+#include "tests/gpu/fake_cupti.h"
+#include "preload/intercept/resolve.h"
+#include "preload/record/log.h"
+#include "preload/record/record.h"
+#include "preload/record/sandbox.h"
+#include "preload/record/settings.h"
+#include "preload/timing/cupti_abi.h"
+#include "preload/timing/timing.h"
 
 /* ---- the recorder, as far as device timing uses it ------------------------------------------- */
 

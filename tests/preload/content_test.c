@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "content/parts.h"
+#include "preload/content/parts.h"
 
 static unsigned char *some_bytes(size_t bytes)
 {

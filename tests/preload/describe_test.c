@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "content/content.h"
-#include "intercept/classify.h"
-#include "intercept/describe.h"
-#include "intercept/peers.h"
+#include "preload/content/content.h"
+#include "preload/intercept/classify.h"
+#include "preload/intercept/describe.h"
+#include "preload/intercept/peers.h"
 
 /* ---- what the descriptions ask ------------------------------------------------------------ */
 

@@ -6,13 +6,13 @@
 
 #include <cmocka.h>
 
-#include "content/content.h"
-#include "intercept/classify.h"
-#include "intercept/describe.h"
-#include "intercept/peers.h"
-#include "intercept/ranges.h"
-#include "timing/event.h"
-#include "timing/timing.h"
+#include "preload/content/content.h"
+#include "preload/intercept/classify.h"
+#include "preload/intercept/describe.h"
+#include "preload/intercept/peers.h"
+#include "preload/intercept/ranges.h"
+#include "preload/timing/event.h"
+#include "preload/timing/timing.h"
 
 /* ---- what the descriptions ask ------------------------------------------------------------ */
 

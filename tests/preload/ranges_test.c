@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../preload/intercept/ranges.h"
+#include "preload/intercept/ranges.h"
 
 static void add(uint64_t start, uint64_t bytes, int place, uint8_t memory)
 {

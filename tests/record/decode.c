@@ -1,12 +1,12 @@
 #define _GNU_SOURCE
-#include "decode.h"
+#include "tests/record/decode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
-#include "segments.h"
+#include "preload/record/segments.h"
 
 /* ---- columns ---------------------------------------------------------------------------- */
 

@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "decode.h"
-#include "encode.h"
-#include "pack.h"
-#include "segments.h"
+#include "tests/record/decode.h"
+#include "preload/record/encode.h"
+#include "preload/record/pack.h"
+#include "preload/record/segments.h"
 
 static uint64_t random_state = 88172645463325252u;
 

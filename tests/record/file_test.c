@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "lab.h"
-#include "symbols.h"
+#include "tests/record/lab.h"
+#include "preload/record/symbols.h"
 
 /* ---- descriptors, disk ------------------------------------------------------------------ */
 

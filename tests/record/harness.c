@@ -1,11 +1,11 @@
-#include "harness.h"
+#include "tests/record/harness.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
 #include <time.h>
 
-#include "intercept/resolve.h"
-#include "record.h"
+#include "preload/intercept/resolve.h"
+#include "preload/record/record.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 

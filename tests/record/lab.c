@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "lab.h"
-#include "symbols.h"
+#include "tests/record/lab.h"
+#include "preload/record/symbols.h"
 
 char place[64];
 char run_dir[128];

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "decode.h"
+#include "tests/record/decode.h"
 
 #define LAB_MOST_TRACES 8
 

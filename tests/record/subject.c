@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness.h"
+#include "tests/record/harness.h"
 #include "xferscope/trace.h"
 
 #define MISBEHAVED 9

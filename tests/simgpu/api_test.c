@@ -1,7 +1,7 @@
 /*
  * What the simulated driver's functions do, and what they refuse.
  */
-#include "cu.h"
+#include "tests/simgpu/cu.h"
 
 #include <pthread.h>
 #include <stdlib.h>

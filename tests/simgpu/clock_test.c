@@ -1,7 +1,7 @@
 /*
  * The host clock: real time plus what is simulated, never back.
  */
-#include "cu.h"
+#include "tests/simgpu/cu.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../../tools/simgpu/simgpu.h"
+#include "tools/simgpu/simgpu.h"
 
 enum { BIG = 64 << 20, ROUNDS = 2000 };
 

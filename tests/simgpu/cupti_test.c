@@ -1,14 +1,14 @@
 /*
  * The simulated CUPTI: what it reports of what the simulated driver does.
  */
-#include "cu.h"
+#include "tests/simgpu/cu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tools/simgpu/cupti/records.h"
-#include "../../tools/simgpu/simgpu.h"
-#include "timing/cupti_abi.h"
+#include "tools/simgpu/cupti/records.h"
+#include "tools/simgpu/simgpu.h"
+#include "preload/timing/cupti_abi.h"
 #include "xferscope/trace.h"
 
 #define DECLARE(name, params) xcp_result cupti##name params;

@@ -1,7 +1,7 @@
 /*
  * Entry points: which function a name, a version and flags lead to.
  */
-#include "cu.h"
+#include "tests/simgpu/cu.h"
 
 #include <dlfcn.h>
 #include <string.h>

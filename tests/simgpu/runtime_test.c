@@ -1,12 +1,12 @@
 /*
  * The simulated runtime, built twice: against the shared and against the static one.
  */
-#include "cu.h"
+#include "tests/simgpu/cu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tools/simgpu/runtime/device_props.h"
+#include "tools/simgpu/runtime/device_props.h"
 
 xrt_error cudaGetLastError(void);
 xrt_error cudaPeekAtLastError(void);

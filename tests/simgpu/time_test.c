@@ -1,14 +1,14 @@
 /*
  * When things start and end on the virtual clock, to the nanosecond, against the profile.
  */
-#include "cu.h"
+#include "tests/simgpu/cu.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tools/simgpu/simgpu.h"
+#include "tools/simgpu/simgpu.h"
 #include "xferscope/profile.h"
 
 enum { CALL = 200, SUBMIT = 2000, KERNEL = 10000, BIG = 1 << 20, SMALL = 64 };

@@ -21,9 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../record/decode.h"
-#include "segments.h"
-#include "told.h"
+#include "tests/record/decode.h"
+#include "preload/record/segments.h"
+#include "tests/unbreakable/told.h"
 
 static struct told told;
 static uint64_t found[TOLD_THREADS], found_handled, found_buffers;

@@ -4,7 +4,7 @@
  */
 #include <stdatomic.h>
 
-#include "../programs/runtime_api.h"
+#include "tests/programs/runtime_api.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../programs/runtime_api.h"
+#include "tests/programs/runtime_api.h"
 
 enum { CHILDREN = 7, GRANDCHILDREN = 6 };
 

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../programs/runtime_api.h"
+#include "tests/programs/runtime_api.h"
 
 enum { THREADS = 4, LIMIT_S = 60 };
 

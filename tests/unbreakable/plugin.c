@@ -1,5 +1,5 @@
 /* What loader.c loads: a library that copies. */
-#include "../programs/runtime_api.h"
+#include "tests/programs/runtime_api.h"
 
 __attribute__((visibility("default"))) int plugin_copy(int copies);
 

@@ -29,7 +29,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../programs/driver_api.h"
+#include "tests/programs/driver_api.h"
 
 #define COPY_BYTES 256
 #define DEPTH 17 /* two ways to go at each: 131072 stacks */

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../programs/driver_api.h"
+#include "tests/programs/driver_api.h"
 
 #define PAINT 0xa5
 #define PAGE 4096u

@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../programs/runtime_api.h"
+#include "tests/programs/runtime_api.h"
 
 static void fail(const char *step)
 {

@@ -20,8 +20,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "../programs/runtime_api.h"
-#include "told.h"
+#include "tests/programs/runtime_api.h"
+#include "tests/unbreakable/told.h"
 
 static struct told *told;
 static uint64_t wanted; /* copies; 0 = for ever */

@@ -1,5 +1,5 @@
 /* xferscope doctor: docs/doctor.md */
-#include "doctor.h"
+#include "tools/xferscope/doctor.h"
 
 #include <getopt.h>
 #include <jansson.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
-#include "commands.h"
+#include "tools/xferscope/commands.h"
 
 static const char usage[] =
     "usage: xferscope doctor [OPTIONS]\n"

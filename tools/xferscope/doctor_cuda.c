@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "doctor.h"
+#include "tools/xferscope/doctor.h"
 #include "preload/timing/cupti_load.h"
 #include "xferscope/cuda_abi.h"
 

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "doctor.h"
+#include "tools/xferscope/doctor.h"
 #include "preload/record/python_offsets.h"
 
 /* ---- Python ----------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "doctor.h"
+#include "tools/xferscope/doctor.h"
 
 extern char **environ;
 

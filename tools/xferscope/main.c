@@ -5,7 +5,7 @@
 
 #include "analyzer/analyzer.h"
 #include "common/text.h"
-#include "commands.h"
+#include "tools/xferscope/commands.h"
 #include "probe/probe.h"
 
 struct command {

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "common/text.h"
-#include "child.h"
-#include "commands.h"
-#include "record_end.h"
+#include "tools/xferscope/child.h"
+#include "tools/xferscope/commands.h"
+#include "tools/xferscope/record_end.h"
 
 enum { EXIT_OWN_ERROR = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 enum { MAX_STACK_DEPTH = 64 };

@@ -1,4 +1,4 @@
-#include "record_end.h"
+#include "tools/xferscope/record_end.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "run_notes.h"
-#include "rundir.h"
+#include "tools/xferscope/run_notes.h"
+#include "tools/xferscope/rundir.h"
 
 /* `program` has run; `quiet`: say nothing when all went well. */
 void record_end(struct rundir *dir, const struct run_notes *notes, const char *program, bool quiet);

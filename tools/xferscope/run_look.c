@@ -1,4 +1,4 @@
-#include "run_look.h"
+#include "tools/xferscope/run_look.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "run_notes.h"
+#include "tools/xferscope/run_notes.h"
 
 #include <fcntl.h>
 #include <stdio.h>

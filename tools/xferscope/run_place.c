@@ -1,4 +1,4 @@
-#include "run_place.h"
+#include "tools/xferscope/run_place.h"
 
 #include <errno.h>
 #include <fcntl.h>

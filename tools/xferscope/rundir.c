@@ -1,4 +1,4 @@
-#include "rundir.h"
+#include "tools/xferscope/rundir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 
 #include "analyzer/read/read.h"
 #include "preload/record/symbols.h"
-#include "run_look.h"
-#include "run_place.h"
+#include "tools/xferscope/run_look.h"
+#include "tools/xferscope/run_place.h"
 
 #define ASIDE ".replaced"
 /* PID-STARTNS.trace.tmp behind the directory's path. */

@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../simgpu.h"
-#include "records.h"
-#include "timing/cupti_abi.h"
+#include "tools/simgpu/simgpu.h"
+#include "tools/simgpu/cupti/records.h"
+#include "preload/timing/cupti_abi.h"
 #include "xferscope/trace.h"
 
 enum {
@@ -296,7 +296,7 @@ static void on_activity(const struct xferscope_simgpu_activity *a)
 /* The driver numbers its functions in the order of its list; CUPTI has numbers of its own. */
 #define SIM_FUNCTION(base, symbol, version, variant) FN_##symbol,
 enum driver_function {
-#include "../driver/functions.def"
+#include "tools/simgpu/driver/functions.def"
     FUNCTIONS
 };
 #undef SIM_FUNCTION
@@ -304,7 +304,7 @@ enum driver_function {
 
 static const uint16_t numbers[FUNCTIONS + 1] = {
 #define X(number, name) [FN_##name] = number,
-#include "timing/cupti_calls.def"
+#include "preload/timing/cupti_calls.def"
 #undef X
 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "tools/simgpu/driver/memory.h"
 
 enum { LAYERED = 1, CUBEMAP = 4 };
 

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "graph.h"
-#include "queue.h"
-#include "sim.h"
+#include "tools/simgpu/driver/graph.h"
+#include "tools/simgpu/driver/queue.h"
+#include "tools/simgpu/driver/sim.h"
 
 _Thread_local struct sim_thread sim_thread = {.numa = -1};
 bool sim_initialised;

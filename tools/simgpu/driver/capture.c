@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph.h"
+#include "tools/simgpu/driver/graph.h"
 
 struct sim_capture *sim_captures;
 

@@ -1,4 +1,4 @@
-#include "clock.h"
+#include "tools/simgpu/driver/clock.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "../simgpu.h"
-#include "memory.h"
-#include "queue.h"
-#include "sim.h"
+#include "tools/simgpu/simgpu.h"
+#include "tools/simgpu/driver/memory.h"
+#include "tools/simgpu/driver/queue.h"
+#include "tools/simgpu/driver/sim.h"
 
 struct sim_device sim_devices[SIM_MAX_DEVICES];
 int sim_device_count;

@@ -1,13 +1,13 @@
-#include "copy.h"
+#include "tools/simgpu/driver/copy.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph.h"
-#include "memory.h"
-#include "queue.h"
+#include "tools/simgpu/driver/graph.h"
+#include "tools/simgpu/driver/memory.h"
+#include "tools/simgpu/driver/queue.h"
 
 /* ---- sides -------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #ifndef SIM_COPY_H
 #define SIM_COPY_H
 
-#include "sim.h"
+#include "tools/simgpu/driver/sim.h"
 
 /* How long an operation takes, in ns. */
 struct sim_cost {

@@ -1,12 +1,12 @@
 /*
  * Copies of rows, layers and lists: 2D, 3D, 3D between devices, batches.
  */
-#include "copy_shaped.h"
+#include "tools/simgpu/driver/copy_shaped.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "tools/simgpu/driver/memory.h"
 
 enum { SYNC = SIM_CTX | SIM_TIMED | SIM_UNSAFE, ASYNC = SIM_CTX | SIM_TIMED };
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "memory.h"
-#include "sim.h"
+#include "tools/simgpu/driver/memory.h"
+#include "tools/simgpu/driver/sim.h"
 
 static bool is_device(xcu_device device)
 {

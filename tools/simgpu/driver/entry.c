@@ -3,11 +3,11 @@
  */
 #include <string.h>
 
-#include "sim.h"
+#include "tools/simgpu/driver/sim.h"
 
 /* Only the addresses are of interest here; the real types are where the functions are. */
 #define SIM_FUNCTION(base, symbol, version, variant) void symbol##_address(void) __asm__(#symbol);
-#include "functions.def"
+#include "tools/simgpu/driver/functions.def"
 #undef SIM_FUNCTION
 
 enum variant { PLAIN, PER_THREAD };
@@ -20,7 +20,7 @@ static const struct function {
 } functions[] = {
 #define SIM_FUNCTION(base, symbol, version, variant)                                               \
     {#base, #symbol, version, variant, symbol##_address},
-#include "functions.def"
+#include "tools/simgpu/driver/functions.def"
 #undef SIM_FUNCTION
 };
 

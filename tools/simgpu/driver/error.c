@@ -1,7 +1,7 @@
 /*
  * Names and descriptions of results.
  */
-#include "sim.h"
+#include "tools/simgpu/driver/sim.h"
 
 #define RESULTS(X)                                                                                 \
     X(0, "CUDA_SUCCESS", "no error")                                                               \

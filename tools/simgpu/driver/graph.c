@@ -1,7 +1,7 @@
 /*
  * Graphs: making, copying, running them.
  */
-#include "graph.h"
+#include "tools/simgpu/driver/graph.h"
 
 #include <stdlib.h>
 #include <string.h>

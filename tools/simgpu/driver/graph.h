@@ -5,8 +5,8 @@
 #ifndef SIM_GRAPH_H
 #define SIM_GRAPH_H
 
-#include "queue.h"
-#include "sim.h"
+#include "tools/simgpu/driver/queue.h"
+#include "tools/simgpu/driver/sim.h"
 
 struct sim_node {
     struct sim_graph *graph;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy_shaped.h"
-#include "graph.h"
-#include "kernel.h"
+#include "tools/simgpu/driver/copy_shaped.h"
+#include "tools/simgpu/driver/graph.h"
+#include "tools/simgpu/driver/kernel.h"
 
 xcu_result sim_node_set_copy(struct sim_node *n, const struct xcu_memcpy3d *what)
 {

@@ -1,16 +1,16 @@
 /*
  * Modules, libraries, functions and launches.
  */
-#include "kernel.h"
+#include "tools/simgpu/driver/kernel.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph.h"
-#include "known_kernels.h"
-#include "memory.h"
+#include "tools/simgpu/driver/graph.h"
+#include "tools/simgpu/driver/known_kernels.h"
+#include "tools/simgpu/driver/memory.h"
 
 struct sim_symbol {
     char *name;

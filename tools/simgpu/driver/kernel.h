@@ -5,8 +5,8 @@
 #ifndef SIM_KERNEL_H
 #define SIM_KERNEL_H
 
-#include "queue.h"
-#include "sim.h"
+#include "tools/simgpu/driver/queue.h"
+#include "tools/simgpu/driver/sim.h"
 
 struct sim_module {
     struct sim_function **functions;

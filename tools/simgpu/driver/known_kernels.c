@@ -1,11 +1,11 @@
 /*
  * The probe's kernels (probe/device/kernels.h): what they do, and how long it takes.
  */
-#include "known_kernels.h"
+#include "tools/simgpu/driver/known_kernels.h"
 
 #include <string.h>
 
-#include "memory.h"
+#include "tools/simgpu/driver/memory.h"
 
 static const struct {
     const char *name;

@@ -1,12 +1,12 @@
 /*
  * Allocation of device, pinned and managed memory; host registration.
  */
-#include "memory.h"
+#include "tools/simgpu/driver/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "queue.h"
+#include "tools/simgpu/driver/queue.h"
 
 struct sim_region *sim_managed_region, *sim_host_region;
 

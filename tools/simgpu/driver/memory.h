@@ -8,7 +8,7 @@
 #ifndef SIM_MEMORY_H
 #define SIM_MEMORY_H
 
-#include "sim.h"
+#include "tools/simgpu/driver/sim.h"
 
 enum sim_range_flags {
     SIM_RANGE_REGISTERED = 1, /* cuMemHostRegister: not ours to free */

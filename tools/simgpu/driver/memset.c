@@ -4,10 +4,10 @@
  */
 #include <string.h>
 
-#include "copy.h"
-#include "graph.h"
-#include "memory.h"
-#include "queue.h"
+#include "tools/simgpu/driver/copy.h"
+#include "tools/simgpu/driver/graph.h"
+#include "tools/simgpu/driver/memory.h"
+#include "tools/simgpu/driver/queue.h"
 
 enum { SYNC = SIM_CTX | SIM_TIMED | SIM_UNSAFE, ASYNC = SIM_CTX | SIM_TIMED };
 

@@ -1,8 +1,8 @@
 /*
  * What the hooks learn of managed memory that moves.
  */
-#include "memory.h"
-#include "sim.h"
+#include "tools/simgpu/driver/memory.h"
+#include "tools/simgpu/driver/sim.h"
 #include "xferscope/trace.h"
 
 static void report_fault(const struct sim_migration *m)

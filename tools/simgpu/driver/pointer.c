@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "memory.h"
+#include "tools/simgpu/driver/memory.h"
 
 enum {
     P2P_TOKENS = 5,

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph.h"
-#include "memory.h"
-#include "queue.h"
+#include "tools/simgpu/driver/graph.h"
+#include "tools/simgpu/driver/memory.h"
+#include "tools/simgpu/driver/queue.h"
 
 /* ---- pools -------------------------------------------------------------------------------- */
 

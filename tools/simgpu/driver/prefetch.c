@@ -1,8 +1,8 @@
 /*
  * Prefetch, advice and the attributes of managed ranges.
  */
-#include "memory.h"
-#include "queue.h"
+#include "tools/simgpu/driver/memory.h"
+#include "tools/simgpu/driver/queue.h"
 
 static struct sim_range *managed(xcu_deviceptr address, size_t bytes)
 {

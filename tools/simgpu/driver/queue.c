@@ -1,12 +1,12 @@
-#include "queue.h"
+#include "tools/simgpu/driver/queue.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "graph.h"
-#include "kernel.h"
-#include "memory.h"
+#include "tools/simgpu/driver/graph.h"
+#include "tools/simgpu/driver/kernel.h"
+#include "tools/simgpu/driver/memory.h"
 
 static struct sim_op *first_op, *last_op;
 static bool pumping;

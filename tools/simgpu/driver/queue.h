@@ -9,8 +9,8 @@
 #ifndef SIM_QUEUE_H
 #define SIM_QUEUE_H
 
-#include "copy.h"
-#include "sim.h"
+#include "tools/simgpu/driver/copy.h"
+#include "tools/simgpu/driver/sim.h"
 
 enum { SIM_MOST_PARAMS = 32 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "memory.h"
+#include "tools/simgpu/driver/memory.h"
 
 enum { PAGE = 4096, ALIGNED = 2 << 20 };
 

@@ -16,9 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../simgpu.h"
-#include "clock.h"
-#include "machine.h"
+#include "tools/simgpu/simgpu.h"
+#include "tools/simgpu/driver/clock.h"
+#include "tools/simgpu/driver/machine.h"
 #include "xferscope/cuda_abi.h"
 #include "xferscope/terms.h"
 
@@ -187,7 +187,7 @@ extern const struct xferscope_simgpu_hooks *sim_hooks;
 
 #define SIM_FUNCTION(base, symbol, version, variant) SIM_FN_##symbol,
 enum sim_function_id {
-#include "functions.def"
+#include "tools/simgpu/driver/functions.def"
     SIM_FUNCTION_COUNT
 };
 #undef SIM_FUNCTION

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph.h"
-#include "queue.h"
-#include "sim.h"
+#include "tools/simgpu/driver/graph.h"
+#include "tools/simgpu/driver/queue.h"
+#include "tools/simgpu/driver/sim.h"
 
 static unsigned stream_ids;
 

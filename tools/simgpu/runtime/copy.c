@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "rt.h"
+#include "tools/simgpu/runtime/rt.h"
 
 #define AT(pointer) ((xcu_deviceptr)(pointer))
 

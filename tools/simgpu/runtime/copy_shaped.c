@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "rt.h"
+#include "tools/simgpu/runtime/rt.h"
 
 /* Which memory a kind of copy expects on its two sides. */
 static xrt_error sides(int kind, int *src, int *dst)

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device_props.h"
-#include "rt.h"
+#include "tools/simgpu/runtime/device_props.h"
+#include "tools/simgpu/runtime/rt.h"
 
 /* ---- errors: these neither set nor depend on the last error ------------------------------- */
 

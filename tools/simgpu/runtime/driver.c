@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rt.h"
+#include "tools/simgpu/runtime/rt.h"
 
 _Thread_local struct rt_thread rt_thread;
 
@@ -24,7 +24,7 @@ static bool fill(get_proc_address *get, struct rt_driver *table, uint64_t flags)
 
 #define X(name, version, params)                                                                   \
     all &= !get(#name, (void **)&table->name, version, flags, &status) && table->name;
-#include "driver.def"
+#include "tools/simgpu/runtime/driver.def"
 #undef X
     return all;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt.h"
+#include "tools/simgpu/runtime/rt.h"
 
 /* One fat binary; its driver module is loaded when first needed. */
 struct binary {

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "rt.h"
+#include "tools/simgpu/runtime/rt.h"
 
 RT_API(cudaMalloc, RT_CONTEXT, (void **out, size_t bytes), (out, bytes))
 {

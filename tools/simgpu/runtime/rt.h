@@ -13,7 +13,7 @@
 
 struct rt_driver {
 #define X(name, version, params) xcu_result(*name) params;
-#include "driver.def"
+#include "tools/simgpu/runtime/driver.def"
 #undef X
 };
 

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "rt.h"
+#include "tools/simgpu/runtime/rt.h"
 
 RT_API(cudaStreamCreate, RT_CONTEXT, (xcu_stream * out), (out))
 {
