@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "analyzer/base/alloc.h"
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 #include "preload/record/symbols.h"
 
 /* A trace in memory that holds stacks and modules only: what the recorder's look-up reads. It is

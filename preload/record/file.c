@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "preload/record/segments.h"
-#include "preload/record/write.h"
+#include "preload/format/segments.h"
+#include "preload/format/write.h"
 
 #define HIGH_FD 1000
 

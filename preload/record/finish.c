@@ -11,7 +11,7 @@
 
 #include "preload/record/log.h"
 #include "preload/record/record.h"
-#include "preload/record/rewrite.h"
+#include "preload/format/rewrite.h"
 
 /* A counter of the old header that has been carried over: no honest count comes near. */
 #define MOVED (UINT64_C(1) << 62)

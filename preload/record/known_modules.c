@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "preload/record/debug_files.h"
-#include "preload/record/lists.h"
+#include "preload/format/lists.h"
 #include "xferscope/trace.h"
 
 #define MOST_MODULES 4096

@@ -13,7 +13,7 @@
 #include "preload/record/own_stack.h"
 #include "preload/record/recorder.h"
 #include "preload/record/sandbox.h"
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 
 #define FIRST_SLABS 4
 #define MOST_SLABS_AT_ONCE 128

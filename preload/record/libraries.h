@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "preload/record/pack.h"
+#include "preload/format/pack.h"
 #include "preload/record/symbols.h"
 
 struct xfs_libraries {

@@ -11,7 +11,7 @@
 
 #include "preload/intercept/resolve.h"
 #include "preload/record/recorder.h"
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 
 /* A walk writes its findings in pieces of this size. */
 #define PIECE_BYTES 32768

@@ -6,7 +6,7 @@
 #include <xxhash.h>
 
 #include "preload/record/recorder.h"
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 
 struct name {
     const char *text;

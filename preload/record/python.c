@@ -12,7 +12,7 @@
 #include "preload/record/python_memory.h"
 #include "preload/record/recorder.h"
 #include "preload/record/sandbox.h"
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 
 #define MODULE_NAME "python"
 #define MOST_LINKS 256 /* frames visited in one walk, those left out included */

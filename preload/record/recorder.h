@@ -23,7 +23,7 @@
 #include "preload/record/libraries.h"
 #include "preload/record/modules.h"
 #include "preload/record/names.h"
-#include "preload/record/pack.h"
+#include "preload/format/pack.h"
 #include "preload/record/settings.h"
 #include "preload/record/stacks.h"
 

@@ -7,7 +7,7 @@
 #include "preload/record/hot.h"
 #include "preload/record/recorder.h"
 #include "preload/record/sandbox.h"
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 
 #define ROOMS_READY 4
 #define MOST_ROOMS_AT_ONCE 256

@@ -8,7 +8,7 @@
 
 #include "preload/record/recorder.h"
 #include "preload/record/sandbox.h"
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 
 #define MOST_FRAMES XFS_STACK_FRAMES
 #define OWN_FRAMES 16 /* room for this library's frames, above those that are kept */

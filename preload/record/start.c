@@ -14,7 +14,7 @@
 #include "preload/record/log.h"
 #include "preload/record/notes.h"
 #include "preload/record/record.h"
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 
 #define MOST_PATH_SAID 300
 

@@ -6,8 +6,8 @@
 
 #include "preload/record/address_info.h"
 #include "preload/record/known_modules.h"
-#include "preload/record/lists.h"
-#include "preload/record/segments.h"
+#include "preload/format/lists.h"
+#include "preload/format/segments.h"
 
 /* What a reader takes, of all lists together. */
 #define MOST_LIST_BYTES (48u << 20)

@@ -10,7 +10,7 @@
 
 #include "preload/record/log.h"
 #include "preload/record/sandbox.h"
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 
 #define STACK_BYTES (1 << 20)   /* elfutils walks nested debug information */
 #define RETRY_NS 1000000000u    /* after the file could not take a slab */

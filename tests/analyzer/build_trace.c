@@ -10,7 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 
 static void check(bool good, const char *what)
 {

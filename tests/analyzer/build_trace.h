@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/record/pack.h"
+#include "preload/format/pack.h"
 #include "xferscope/trace.h"
 
 #define TEST_START_NS 1000000000ull

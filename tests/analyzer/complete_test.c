@@ -19,7 +19,7 @@
 
 #include "analyzer/read/read.h"
 #include "tests/analyzer/ill_rooms.h"
-#include "preload/record/rewrite.h"
+#include "preload/format/rewrite.h"
 #include "tests/analyzer/scenario.h"
 #include "preload/record/symbols.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 
 #define UNUSED_BYTES 400
 

@@ -188,37 +188,37 @@ TIMING = [
 # ---- preload: the trace --------------------------------------------------------------------------
 
 RECORD = [
-    M("dictionary-of-256", "preload/record/encode.c",
+    M("dictionary-of-256", "preload/format/encode.c",
       "    unsigned planes = entries > 256 ? 2 : 1;",
       "    unsigned planes = entries >= 256 ? 2 : 1;",
       "a column with 256 different values makes its segment unreadable",
       "record.encode"),
-    M("delta-first-row", "preload/record/encode.c",
+    M("delta-first-row", "preload/format/encode.c",
       """    if (plan->encoding == XFT_ENC_DELTA_PLANES)
         *(out->at - rows) = 0; /* the first row differs by nothing, not by the least */
 """,
       "",
       "all times of a segment are shifted",
       "record.encode"),
-    M("cost-of-sign", "preload/record/encode.c",
+    M("cost-of-sign", "preload/format/encode.c",
       "    if (diff <= plain && diff <= delta)",
       "    if (diff >= plain && diff >= delta)",
       "traces are larger than they need to be",
       "record.encode"),
-    M("completion-hides-damage", "preload/record/rewrite.c",
+    M("completion-hides-damage", "preload/format/rewrite.c",
       """    xft_damage_add(damage, walk.damage.places, walk.damage.bytes);
 """,
       "",
       "a damaged trace looks whole once it is completed",
       "analyzer-complete_test"),
-    M("completion-hides-broken-slab", "preload/record/rewrite_events.c",
+    M("completion-hides-broken-slab", "preload/format/rewrite_events.c",
       """    if (worth == XFT_SLAB_BROKEN)
         xft_damage_add(damage, 1, bytes);
 """,
       "",
       "a slab that makes no sense is dropped in silence",
       "analyzer-complete_test"),
-    M("completion-hides-cut-slab", "preload/record/rewrite_events.c",
+    M("completion-hides-cut-slab", "preload/format/rewrite_events.c",
       """    damage->events += head.committed - rows; /* the file ends before them */
 """,
       "",

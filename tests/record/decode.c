@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 
 /* ---- columns ---------------------------------------------------------------------------- */
 

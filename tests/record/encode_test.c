@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "tests/record/decode.h"
-#include "preload/record/encode.h"
-#include "preload/record/pack.h"
-#include "preload/record/segments.h"
+#include "preload/format/encode.h"
+#include "preload/format/pack.h"
+#include "preload/format/segments.h"
 
 static uint64_t random_state = 88172645463325252u;
 

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "tests/record/decode.h"
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 #include "tests/unbreakable/told.h"
 
 static struct told told;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "preload/record/in_use.h"
+#include "preload/format/in_use.h"
 #include "xferscope/trace.h"
 
 enum what { IS_TRACE, IS_LEFT_OVER, IS_RECORDED, IS_OTHER };

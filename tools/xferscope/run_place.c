@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/record/write.h"
+#include "preload/format/write.h"
 #include "xferscope/trace.h"
 
 enum { FIRST_SLABS = 4 }; /* as the recorder's, with its usual settings */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/record/encode.h"
+#include "preload/format/encode.h"
 #include "xferscope/trace.h"
 
 struct xft_zstd {

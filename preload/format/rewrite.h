@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/record/pack.h"
-#include "preload/record/segments.h"
+#include "preload/format/pack.h"
+#include "preload/format/segments.h"
 
 struct xft_rewrite {
     const unsigned char *file; /* the old file, mapped (NULL: nothing is left of it); without

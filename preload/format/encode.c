@@ -1,4 +1,4 @@
-#include "preload/record/encode.h"
+#include "preload/format/encode.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "preload/record/rewrite_job.h"
+#include "preload/format/rewrite_job.h"
 
 /* No honest chunk is larger: a slab's worth of widest columns is under 1 MiB. */
 #define MOST_CHUNK_BYTES (2u << 20)

@@ -11,10 +11,10 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "preload/record/in_use.h"
-#include "preload/record/lists.h"
-#include "preload/record/rewrite.h"
-#include "preload/record/segments.h"
+#include "preload/format/in_use.h"
+#include "preload/format/lists.h"
+#include "preload/format/rewrite.h"
+#include "preload/format/segments.h"
 
 #define MOST_SYMBOL_BYTES (48u << 20)
 

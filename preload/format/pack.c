@@ -1,9 +1,9 @@
-#include "preload/record/pack.h"
+#include "preload/format/pack.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 
 /* Of levels 1 to 9 on recorded traces, 3 is where size stops falling and time starts rising. */
 #define LEVEL 3

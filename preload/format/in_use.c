@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "preload/record/in_use.h"
+#include "preload/format/in_use.h"
 
 #include <errno.h>
 #include <fcntl.h>

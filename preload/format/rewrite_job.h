@@ -5,7 +5,7 @@
 #ifndef XFT_REWRITE_JOB_H
 #define XFT_REWRITE_JOB_H
 
-#include "preload/record/rewrite.h"
+#include "preload/format/rewrite.h"
 
 struct xft_slab_place;
 

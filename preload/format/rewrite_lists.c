@@ -1,8 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "preload/record/lists.h"
-#include "preload/record/rewrite_job.h"
+#include "preload/format/lists.h"
+#include "preload/format/rewrite_job.h"
 
 /* Of one joined segment: what a reader takes, and what a process at its end can spare. */
 #define MOST_JOINED_BYTES (32u << 20)

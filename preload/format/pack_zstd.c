@@ -1,5 +1,5 @@
 #define ZSTD_STATIC_LINKING_ONLY
-#include "preload/record/pack.h"
+#include "preload/format/pack.h"
 
 #include <zstd.h>
 

@@ -1,4 +1,4 @@
-#include "preload/record/rewrite.h"
+#include "preload/format/rewrite.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "preload/record/rewrite_job.h"
-#include "preload/record/write.h"
+#include "preload/format/rewrite_job.h"
+#include "preload/format/write.h"
 
 void *xft_job_map(struct xft_job *job, size_t bytes)
 {

@@ -1,4 +1,4 @@
-#include "preload/record/lists.h"
+#include "preload/format/lists.h"
 
 #include <stdint.h>
 #include <string.h>

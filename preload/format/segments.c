@@ -1,5 +1,5 @@
 #define XXH_INLINE_ALL
-#include "preload/record/segments.h"
+#include "preload/format/segments.h"
 
 #include <string.h>
 #include <xxhash.h>

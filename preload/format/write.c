@@ -1,4 +1,4 @@
-#include "preload/record/write.h"
+#include "preload/format/write.h"
 
 #include <errno.h>
 #include <sys/resource.h>
