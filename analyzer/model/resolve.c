@@ -6,7 +6,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "preload/format/segments.h"
-#include "preload/record/symbols.h"
+#include "symbols/symbols.h"
 
 /* A trace in memory that holds stacks and modules only: what the recorder's look-up reads. It is
  * built from what the reader has checked, so that the look-up never sees the file itself. */

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "preload/record/symbols.h"
+#include "symbols/symbols.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "preload/format/pack.h"
-#include "preload/record/symbols.h"
+#include "symbols/symbols.h"
 
 struct xfs_libraries {
     const struct xft_zstd *zstd;            /* NULL: events are stored uncompressed */

@@ -16,9 +16,9 @@
 #include <cmocka.h>
 
 #include "analyzer/read/read.h"
-#include "preload/record/debug_files.h"
+#include "symbols/debug_files.h"
 #include "tests/analyzer/scenario.h"
-#include "preload/record/symbols.h"
+#include "symbols/symbols.h"
 
 static char place[] = "/tmp/xferscope-names-XXXXXX";
 static char trace_path[64], module_path[64], debug_path[64];

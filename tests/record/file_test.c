@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "tests/record/lab.h"
-#include "preload/record/symbols.h"
+#include "symbols/symbols.h"
 
 /* ---- descriptors, disk ------------------------------------------------------------------ */
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "tests/record/lab.h"
-#include "preload/record/symbols.h"
+#include "symbols/symbols.h"
 
 /* ---- ordinary ends ---------------------------------------------------------------------- */
 

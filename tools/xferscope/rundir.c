@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "analyzer/read/read.h"
-#include "preload/record/symbols.h"
+#include "symbols/symbols.h"
 #include "tools/xferscope/run_look.h"
 #include "tools/xferscope/run_place.h"
 

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/record/address_info.h"
-#include "preload/record/symbols.h"
+#include "symbols/address_info.h"
+#include "symbols/symbols.h"
 
 struct xfs_known_module;
 

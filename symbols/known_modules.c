@@ -1,11 +1,11 @@
-#include "preload/record/known_modules.h"
+#include "symbols/known_modules.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "preload/record/debug_files.h"
+#include "symbols/debug_files.h"
 #include "preload/format/lists.h"
 #include "xferscope/trace.h"
 

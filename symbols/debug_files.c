@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "preload/record/debug_files.h"
+#include "symbols/debug_files.h"
 
 #include <elf.h>
 #include <elfutils/libdwelf.h>

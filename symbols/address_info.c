@@ -1,4 +1,4 @@
-#include "preload/record/address_info.h"
+#include "symbols/address_info.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "preload/record/debug_files.h"
+#include "symbols/debug_files.h"
 #include "xferscope/trace.h"
 
 /* A function of the symbol table; the name lies in the mapped file. */

@@ -1,11 +1,11 @@
-#include "preload/record/symbols.h"
+#include "symbols/symbols.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "preload/record/address_info.h"
-#include "preload/record/known_modules.h"
+#include "symbols/address_info.h"
+#include "symbols/known_modules.h"
 #include "preload/format/lists.h"
 #include "preload/format/segments.h"
 
