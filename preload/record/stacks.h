@@ -12,7 +12,7 @@
 
 #include "preload/record/modules.h"
 #include "preload/record/numbers.h"
-#include "preload/record/python.h"
+#include "preload/python/python.h"
 
 struct xfs_recorder;
 

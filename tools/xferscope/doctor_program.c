@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tools/xferscope/doctor.h"
-#include "preload/record/python_offsets.h"
+#include "preload/python/python_offsets.h"
 
 /* ---- Python ----------------------------------------------------------------------------- */
 

@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #include "preload/record/numbers.h"
-#include "preload/record/python_offsets.h"
+#include "preload/python/python_offsets.h"
 
 struct xfs_recorder;
 

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #define XXH_INLINE_ALL
-#include "preload/record/python_memory.h"
+#include "preload/python/python_memory.h"
 
 #include <string.h>
 #include <sys/uio.h>

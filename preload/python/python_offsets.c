@@ -1,4 +1,4 @@
-#include "preload/record/python_offsets.h"
+#include "preload/python/python_offsets.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "preload/record/python.h"
+#include "preload/python/python.h"
 
 /*
  * A thread mostly reads what it read the last time: the same frames and code objects, at the same

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "preload/record/python.h"
+#include "preload/python/python.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "preload/intercept/resolve.h"
-#include "preload/record/python_memory.h"
+#include "preload/python/python_memory.h"
 #include "preload/record/recorder.h"
 
 struct search {

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #define XXH_INLINE_ALL
-#include "preload/record/python.h"
+#include "preload/python/python.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -8,8 +8,8 @@
 #include <xxhash.h>
 
 #include "preload/record/hot.h"
-#include "preload/record/python_lines.h"
-#include "preload/record/python_memory.h"
+#include "preload/python/python_lines.h"
+#include "preload/python/python_memory.h"
 #include "preload/record/recorder.h"
 #include "preload/record/sandbox.h"
 #include "preload/format/segments.h"

@@ -1,4 +1,4 @@
-#include "preload/record/python_lines.h"
+#include "preload/python/python_lines.h"
 
 #include <stdbool.h>
 
