@@ -109,7 +109,7 @@ enum xfa_layer xfa_layer(const struct xfa_frame *frame)
 #define XFS_INIT(symbol, params, args)
 #define XFS_WATCH(symbol, params, args, after)
 static const char *const runtime_functions[] = {
-#include "xferscope/calls.def"
+#include "preload/intercept/calls.def"
     "cudaMemcpyArrayToArray", /* recorded as the two copies that it makes */
 };
 

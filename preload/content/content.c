@@ -5,11 +5,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "preload/record/guard.h"
-#include "preload/record/own_stack.h"
+#include "preload/base/guard.h"
+#include "preload/base/own_stack.h"
 #include "preload/record/record.h"
-#include "preload/record/sandbox.h"
-#include "preload/record/settings.h"
+#include "preload/base/sandbox.h"
+#include "preload/base/settings.h"
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "preload/record/guard.h"
-#include "preload/record/own_stack.h"
+#include "preload/base/guard.h"
+#include "preload/base/own_stack.h"
 #include "preload/record/record.h"
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))

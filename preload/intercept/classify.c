@@ -7,10 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/record/own_stack.h"
-#include "preload/record/sandbox.h"
+#include "preload/base/own_stack.h"
+#include "preload/base/sandbox.h"
 #include "preload/intercept/ranges.h"
-#include "preload/intercept/resolve.h"
+#include "preload/lookup/resolve.h"
 #include "xferscope/cuda_abi.h"
 #include "xferscope/trace.h"
 

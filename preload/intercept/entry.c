@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "preload/intercept/hook.h"
-#include "preload/intercept/resolve.h"
+#include "preload/lookup/resolve.h"
 #include "preload/intercept/table.h"
 
 #define EXPORTED __attribute__((visibility("default")))

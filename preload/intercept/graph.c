@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "preload/record/own_stack.h"
-#include "preload/intercept/resolve.h"
+#include "preload/base/own_stack.h"
+#include "preload/lookup/resolve.h"
 
 struct copy {
     xcu_graph_node node;

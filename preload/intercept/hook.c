@@ -12,14 +12,14 @@
 #include "preload/content/content.h"
 #include "preload/nvtx/nvtx.h"
 #include "preload/record/hot.h"
-#include "preload/record/loading.h"
-#include "preload/record/own_stack.h"
+#include "preload/base/loading.h"
+#include "preload/base/own_stack.h"
 #include "preload/record/record.h"
 #include "preload/timing/event.h"
 #include "preload/timing/timing.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/graph.h"
-#include "preload/intercept/resolve.h"
+#include "preload/lookup/resolve.h"
 #include "preload/intercept/table.h"
 
 __thread int xfs_depth __attribute__((tls_model("initial-exec")));

@@ -1,6 +1,6 @@
 /*
- * The table of intercepted calls (include/xferscope/calls.def) as numbers and rows. A row's number
- * is its id in the trace's CALLS segment.
+ * The table of intercepted calls (calls.def) as numbers and rows. A row's number is its id in the
+ * trace's CALLS segment.
  */
 #ifndef XFS_TABLE_H
 #define XFS_TABLE_H
@@ -20,7 +20,7 @@
 #define XFS_WATCH(symbol, params, args, after) XFS_ID_##symbol,
 #define XFS_INIT(symbol, params, args) XFS_ID_##symbol,
 enum xfs_call_id {
-#include "xferscope/calls.def"
+#include "preload/intercept/calls.def"
     XFS_CALL_COUNT
 };
 #undef XFS_CALL

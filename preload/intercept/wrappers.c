@@ -5,7 +5,7 @@
 #include "preload/timing/event.h"
 #include "preload/intercept/graph.h"
 #include "preload/intercept/hook.h"
-#include "preload/intercept/resolve.h"
+#include "preload/lookup/resolve.h"
 #include "preload/intercept/table.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -68,7 +68,7 @@
         xfs_init_ends(turn, status);                                                               \
         return status;                                                                             \
     }
-#include "xferscope/calls.def"
+#include "preload/intercept/calls.def"
 #undef XFS_CALL
 #undef XFS_CALL_V
 #undef XFS_WATCH
@@ -83,7 +83,7 @@
     [XFS_ID_v##ver##_##                                                                            \
         symbol] = {#symbol, XFT_LEVEL_##level, ver, (void (*)(void))XFS_VNAME(ver, symbol)},
 const struct xfs_row xfs_rows[XFS_CALL_COUNT] = {
-#include "xferscope/calls.def"
+#include "preload/intercept/calls.def"
 };
 #undef XFS_CALL
 #undef XFS_CALL_V
@@ -96,6 +96,6 @@ const struct xfs_row xfs_rows[XFS_CALL_COUNT] = {
 #define XFS_CALL_V(ver, level, symbol, flags, params, args, before, after)                         \
     [XFS_ID_v##ver##_##symbol] = {#symbol, XFT_LEVEL_##level},
 const struct xfs_call_info xfs_calls[XFS_CALL_COUNT] = {
-#include "xferscope/calls.def"
+#include "preload/intercept/calls.def"
 };
 const size_t xfs_call_count = XFS_CALL_COUNT;

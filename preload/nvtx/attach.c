@@ -5,11 +5,11 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "preload/intercept/resolve.h"
+#include "preload/lookup/resolve.h"
 #include "preload/nvtx/nvtx.h"
 #include "preload/nvtx/parts.h"
 #include "preload/record/record.h"
-#include "preload/record/settings.h"
+#include "preload/base/settings.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 #define PATH_VARIABLE "NVTX_INJECTION64_PATH"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "preload/process/follow.h"
-#include "preload/intercept/resolve.h"
+#include "preload/lookup/resolve.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 

@@ -10,7 +10,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "preload/record/settings.h"
+#include "preload/base/settings.h"
 
 #define MOST_SETTINGS 32
 #define MOST_STACK_BYTES 32768

@@ -11,7 +11,7 @@
 #include "preload/python/python_lines.h"
 #include "preload/python/python_memory.h"
 #include "preload/record/recorder.h"
-#include "preload/record/sandbox.h"
+#include "preload/base/sandbox.h"
 #include "preload/format/segments.h"
 
 #define MODULE_NAME "python"

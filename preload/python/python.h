@@ -28,7 +28,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "preload/record/numbers.h"
+#include "preload/base/numbers.h"
 #include "preload/python/python_offsets.h"
 
 struct xfs_recorder;

@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "preload/intercept/resolve.h"
+#include "preload/lookup/resolve.h"
 #include "preload/python/python_memory.h"
 #include "preload/record/recorder.h"
 

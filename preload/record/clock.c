@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "preload/record/record.h"
-#include "preload/record/sandbox.h"
+#include "preload/base/sandbox.h"
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))
 

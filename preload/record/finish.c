@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "preload/record/log.h"
+#include "preload/base/log.h"
 #include "preload/record/record.h"
 #include "preload/format/rewrite.h"
 

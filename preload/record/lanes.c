@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/record/own_stack.h"
+#include "preload/base/own_stack.h"
 #include "preload/record/recorder.h"
-#include "preload/record/sandbox.h"
+#include "preload/base/sandbox.h"
 #include "preload/format/segments.h"
 
 #define FIRST_SLABS 4

@@ -20,7 +20,7 @@
 #include <sys/types.h>
 
 #include "preload/record/rooms.h"
-#include "preload/record/pool.h"
+#include "preload/base/pool.h"
 #include "xferscope/trace.h"
 
 struct xfs_recorder;

@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "preload/intercept/resolve.h"
-#include "preload/record/loading.h"
-#include "preload/record/log.h"
+#include "preload/lookup/resolve.h"
+#include "preload/base/loading.h"
+#include "preload/base/log.h"
 
 /* "dir/" of the file this code was loaded from; empty when it is the program itself. */
 static void own_directory(char *directory, size_t bytes)

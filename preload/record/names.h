@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/record/numbers.h"
+#include "preload/base/numbers.h"
 
 struct xfs_recorder;
 

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "preload/record/clock.h"
-#include "preload/record/guard.h"
+#include "preload/base/guard.h"
 #include "preload/record/hot.h"
-#include "preload/record/log.h"
+#include "preload/base/log.h"
 #include "preload/record/notes.h"
-#include "preload/record/own_stack.h"
+#include "preload/base/own_stack.h"
 #include "preload/record/recorder.h"
-#include "preload/record/sandbox.h"
+#include "preload/base/sandbox.h"
 
 /* ---- life ------------------------------------------------------------------------------- */
 

@@ -24,7 +24,7 @@
 #include "preload/record/modules.h"
 #include "preload/record/names.h"
 #include "preload/format/pack.h"
-#include "preload/record/settings.h"
+#include "preload/base/settings.h"
 #include "preload/record/stacks.h"
 
 struct xfs_recorder {

@@ -6,7 +6,7 @@
 
 #include "preload/record/hot.h"
 #include "preload/record/recorder.h"
-#include "preload/record/sandbox.h"
+#include "preload/base/sandbox.h"
 #include "preload/format/segments.h"
 
 #define ROOMS_READY 4

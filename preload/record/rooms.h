@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/record/pool.h"
+#include "preload/base/pool.h"
 #include "xferscope/trace.h"
 
 struct xfs_recorder;

@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #include "preload/record/recorder.h"
-#include "preload/record/sandbox.h"
+#include "preload/base/sandbox.h"
 #include "preload/format/segments.h"
 
 #define MOST_FRAMES XFS_STACK_FRAMES

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "preload/record/modules.h"
-#include "preload/record/numbers.h"
+#include "preload/base/numbers.h"
 #include "preload/python/python.h"
 
 struct xfs_recorder;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "preload/record/log.h"
+#include "preload/base/log.h"
 #include "preload/record/notes.h"
 #include "preload/record/record.h"
 #include "preload/format/segments.h"

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "preload/record/log.h"
-#include "preload/record/sandbox.h"
+#include "preload/base/log.h"
+#include "preload/base/sandbox.h"
 #include "preload/format/segments.h"
 
 #define STACK_BYTES (1 << 20)   /* elfutils walks nested debug information */

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "preload/record/sandbox.h"
+#include "preload/base/sandbox.h"
 #include "preload/timing/records.h"
 #include "preload/timing/timing.h"
 

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "preload/timing/cupti_abi.h"
+#include "xferscope/cupti_abi.h"
 
 enum xfs_order { XFS_ORDER_NONE, XFS_ORDER_RECORDS, XFS_ORDER_MANAGED };
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "preload/timing/cupti_abi.h"
+#include "xferscope/cupti_abi.h"
 #include "xferscope/trace.h"
 
 /* cuptiGetVersion()'s answer; without it records are read as the oldest version has them. */

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "preload/timing/cupti_abi.h"
+#include "xferscope/cupti_abi.h"
 
 struct xfs_cupti_search {
     void *(*symbol)(void *handle, const char *name); /* dlsym */

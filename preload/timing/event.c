@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "preload/intercept/resolve.h"
+#include "preload/lookup/resolve.h"
 #include "preload/record/record.h"
 #include "preload/timing/timing.h"
 

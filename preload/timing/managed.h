@@ -5,7 +5,7 @@
 #ifndef XFS_MANAGED_H
 #define XFS_MANAGED_H
 
-#include "preload/timing/cupti_abi.h"
+#include "xferscope/cupti_abi.h"
 
 /* After cuInit. XCP_SUCCESS, or what CUPTI answered; *what is the function that did. */
 xcp_result xfs_managed_enable(const struct xcp_library *cupti, const char **what);

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "preload/intercept/resolve.h"
-#include "preload/record/log.h"
+#include "preload/lookup/resolve.h"
+#include "preload/base/log.h"
 #include "preload/timing/timing.h"
 
 #define EXPORTED __attribute__((visibility("default")))

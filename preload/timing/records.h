@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "preload/timing/cupti_abi.h"
+#include "xferscope/cupti_abi.h"
 
 #define XFS_RECORDS_BUFFER_BYTES (1u << 20)
 #define XFS_RECORDS_BUFFERS 1024 /* more are refused; CUPTI then drops records and counts them */

@@ -11,12 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/intercept/resolve.h"
-#include "preload/record/log.h"
+#include "preload/lookup/resolve.h"
+#include "preload/base/log.h"
 #include "preload/record/record.h"
-#include "preload/record/settings.h"
+#include "preload/base/settings.h"
 #include "preload/timing/collector.h"
-#include "preload/timing/cupti_abi.h"
+#include "xferscope/cupti_abi.h"
 #include "preload/timing/cupti_load.h"
 #include "preload/timing/event.h"
 #include "preload/timing/managed.h"
@@ -51,7 +51,7 @@ static void watch_calls(void)
 {
     static const uint16_t calls[] = {
 #define X(number, name) number,
-#include "preload/timing/cupti_calls.def"
+#include "xferscope/cupti_calls.def"
 #undef X
     };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)

@@ -38,7 +38,7 @@ class Pages(unittest.TestCase):
 
     def test_the_share_of_hashing_is_one(self):
         """What record.md promises of --content is the default of the setting."""
-        settings = (ROOT / "preload" / "settings.def").read_text()
+        settings = (ROOT / "preload" / "base" / "settings.def").read_text()
         share = re.search(r'XFERSCOPE_CONTENT_SHARE", content_share, COUNT, "(\d+)"', settings)[1]
         page = (ROOT / "docs" / "record.md").read_text()
         self.assertEqual(re.findall(r"at most (\d+) % of the run time", page), [share])

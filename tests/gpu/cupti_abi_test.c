@@ -5,7 +5,7 @@
 #include <cupti.h>
 #include <stdio.h>
 
-#include "preload/timing/cupti_abi.h"
+#include "xferscope/cupti_abi.h"
 #include "xferscope/trace.h"
 
 #define SAME(ours, theirs) _Static_assert((ours) == (int)(theirs), #ours " is not " #theirs)
@@ -165,7 +165,7 @@ PLACE(xcp_callback_data, correlation, CUpti_CallbackData, correlationId);
 
 /* Numbers of calls that this version of the header knows. */
 #define X(number, name) SAME(number, CUPTI_DRIVER_TRACE_CBID_##name);
-#include "preload/timing/cupti_calls.def"
+#include "xferscope/cupti_calls.def"
 #undef X
 
 /* The functions are still declared. */

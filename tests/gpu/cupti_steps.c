@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "tests/gpu/cupti_moments.h"
-#include "preload/timing/cupti_abi.h"
+#include "xferscope/cupti_abi.h"
 #include "preload/timing/cupti_load.h"
 #include "preload/timing/managed.h"
 
@@ -83,7 +83,7 @@ static xcp_result watch_calls(void)
 {
     static const uint16_t calls[] = {
 #define X(number, name) number,
-#include "preload/timing/cupti_calls.def"
+#include "xferscope/cupti_calls.def"
 #undef X
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "preload/timing/cupti_abi.h"
+#include "xferscope/cupti_abi.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -20,12 +20,12 @@
 #include <errno.h>
 
 #include "tests/gpu/fake_cupti.h"
-#include "preload/intercept/resolve.h"
-#include "preload/record/log.h"
+#include "preload/lookup/resolve.h"
+#include "preload/base/log.h"
 #include "preload/record/record.h"
-#include "preload/record/sandbox.h"
-#include "preload/record/settings.h"
-#include "preload/timing/cupti_abi.h"
+#include "preload/base/sandbox.h"
+#include "preload/base/settings.h"
+#include "xferscope/cupti_abi.h"
 #include "preload/timing/timing.h"
 
 /* ---- the recorder, as far as device timing uses it ------------------------------------------- */

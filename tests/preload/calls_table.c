@@ -20,7 +20,7 @@ struct call {
 #define XFS_WATCH(symbol, params, args, after) {#symbol, "WATCH", 0},
 #define XFS_INIT(symbol, params, args) {#symbol, "WATCH", 0},
 static const struct call calls[] = {
-#include "xferscope/calls.def"
+#include "preload/intercept/calls.def"
 };
 #define CALLS (sizeof calls / sizeof *calls)
 

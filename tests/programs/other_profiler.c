@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "preload/timing/cupti_abi.h"
+#include "xferscope/cupti_abi.h"
 #include "runtime_api.h"
 
 enum { BYTES = 4096, BUFFER = 1 << 16 };

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "preload/intercept/resolve.h"
+#include "preload/lookup/resolve.h"
 #include "preload/record/record.h"
 
 #define EXPORTED __attribute__((visibility("default")))

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "preload/record/settings.h"
+#include "preload/base/settings.h"
 
 static const char *asked_name, *asked_value;
 
@@ -125,7 +125,7 @@ static void test_page_has_all(void **state)
 {
     (void)state;
 #define X(name, field, type, value, meaning) check_row(name, #type, value, meaning);
-#include "preload/settings.def"
+#include "preload/base/settings.def"
 #undef X
 }
 
@@ -134,7 +134,7 @@ static void test_page_has_no_more(void **state)
     (void)state;
     static const char *const names[] = {
 #define X(name, field, type, value, meaning) name,
-#include "preload/settings.def"
+#include "preload/base/settings.def"
 #undef X
     };
     size_t seen = 0;

@@ -8,7 +8,7 @@
 
 #include "tools/simgpu/cupti/records.h"
 #include "tools/simgpu/simgpu.h"
-#include "preload/timing/cupti_abi.h"
+#include "xferscope/cupti_abi.h"
 #include "xferscope/trace.h"
 
 #define DECLARE(name, params) xcp_result cupti##name params;

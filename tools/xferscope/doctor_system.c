@@ -124,7 +124,7 @@ static bool is_setting(const char *name, size_t length)
 {
     static const char *const names[] = {
 #define X(variable, field, type, value, meaning) variable,
-#include "preload/settings.def"
+#include "preload/base/settings.def"
 #undef X
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)

@@ -16,7 +16,7 @@
 
 #include "tools/simgpu/simgpu.h"
 #include "tools/simgpu/cupti/records.h"
-#include "preload/timing/cupti_abi.h"
+#include "xferscope/cupti_abi.h"
 #include "xferscope/trace.h"
 
 enum {
@@ -304,7 +304,7 @@ enum driver_function {
 
 static const uint16_t numbers[FUNCTIONS + 1] = {
 #define X(number, name) [FN_##name] = number,
-#include "preload/timing/cupti_calls.def"
+#include "xferscope/cupti_calls.def"
 #undef X
 };
 

@@ -1,6 +1,6 @@
 /*
  * Activity records as CUPTI 13 lays them out, whole; tests/contracts/cupti_test.c holds them
- * against NVIDIA's headers. What the recorder reads of them is in preload/timing/cupti_abi.h.
+ * against NVIDIA's headers. What the recorder reads of them is in include/xferscope/cupti_abi.h.
  */
 #ifndef SIM_CUPTI_RECORDS_H
 #define SIM_CUPTI_RECORDS_H

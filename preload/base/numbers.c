@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "preload/record/numbers.h"
+#include "preload/base/numbers.h"
 
 #include <sys/mman.h>
 

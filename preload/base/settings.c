@@ -1,10 +1,10 @@
-#include "preload/record/settings.h"
+#include "preload/base/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "preload/record/log.h"
+#include "preload/base/log.h"
 
 static bool parse_digits(const char *text, const char **end, uint64_t *value)
 {
@@ -112,7 +112,7 @@ bool xfs_settings_parse(struct xfs_settings *settings, const char *(*get)(const 
     }                                                                                              \
     if (text == NULL)                                                                              \
         (void)parse_##type(DEFAULT_##type(default_text), default_text, &settings->field);
-#include "preload/settings.def"
+#include "preload/base/settings.def"
 #undef X
     return good;
 }

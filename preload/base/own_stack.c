@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "preload/record/own_stack.h"
+#include "preload/base/own_stack.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "preload/record/hot.h"
-#include "preload/intercept/resolve.h"
-#include "preload/record/pool.h"
-#include "preload/record/sandbox.h"
+#include "preload/lookup/resolve.h"
+#include "preload/base/pool.h"
+#include "preload/base/sandbox.h"
 
 #define SMALL_BYTES (256u << 10)
 #define LARGE_BYTES (1u << 20)

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "preload/record/log.h"
+#include "preload/base/log.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "preload/record/guard.h"
-#include "preload/record/settings.h"
+#include "preload/base/guard.h"
+#include "preload/base/settings.h"
 
 static struct stat stderr_was;
 static bool known;

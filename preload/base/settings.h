@@ -1,6 +1,6 @@
 /*
- * The recorder's settings, from the environment variables of preload/settings.def. Parsed once per
- * process; a value that makes no sense is named in one line and replaced by its default.
+ * The recorder's settings, from the environment variables of settings.def, parsed once per process;
+ * a value that makes no sense is named in one line and replaced by its default.
  *
  * In a set-uid program (AT_SECURE) the environment is somebody else's: recording is off.
  */
@@ -23,7 +23,7 @@ typedef int xfs_type_CHOICE; /* index of the word in its list */
 
 struct xfs_settings {
 #define X(variable, field, type, default_text, meaning) xfs_type_##type field;
-#include "preload/settings.def"
+#include "preload/base/settings.def"
 #undef X
 };
 

@@ -6,8 +6,8 @@
  * the common beginning. tests/gpu/cupti_abi_test.c holds sizes, offsets and numbers against
  * NVIDIA's headers where they are installed.
  */
-#ifndef XFS_CUPTI_ABI_H
-#define XFS_CUPTI_ABI_H
+#ifndef XFERSCOPE_CUPTI_ABI_H
+#define XFERSCOPE_CUPTI_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* dlvsym, dladdr1, dl_iterate_phdr */
-#include "preload/intercept/resolve.h"
+#include "preload/lookup/resolve.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "preload/record/own_stack.h"
+#include "preload/base/own_stack.h"
 #include "preload/timing/peer.h"
 #include "preload/intercept/table.h"
 

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "preload/record/sandbox.h"
+#include "preload/base/sandbox.h"
 
 #include <dlfcn.h>
 #include <linux/seccomp.h>
@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/intercept/resolve.h"
+#include "preload/lookup/resolve.h"
 
 atomic_bool xfs_sandbox_seen;
 __thread bool xfs_no_counter;

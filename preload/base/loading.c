@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "preload/record/loading.h"
+#include "preload/base/loading.h"
 
 #include <errno.h>
 #include <pthread.h>
