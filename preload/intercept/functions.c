@@ -1,12 +1,12 @@
-#include "functions.h"
+#include "preload/intercept/functions.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "../record/own_stack.h"
-#include "../record/record.h"
-#include "resolve.h"
+#include "preload/base/own_stack.h"
+#include "preload/record/record.h"
+#include "preload/lookup/resolve.h"
 #include "xferscope/cuda_abi.h"
 
 /* Zero pages until they are used. Few probes: three quarters are used at most. */

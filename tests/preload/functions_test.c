@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "intercept/functions.h"
-#include "intercept/resolve.h"
-#include "record/own_stack.h"
-#include "record/record.h"
+#include "preload/intercept/functions.h"
+#include "preload/lookup/resolve.h"
+#include "preload/base/own_stack.h"
+#include "preload/record/record.h"
 
 /* ---- the driver and the recorder ------------------------------------------------------------ */
 
