@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12"};
 #define SONAMES (sizeof sonames / sizeof sonames[0])
@@ -45,8 +46,17 @@ static bool offer(void *handle, const char *path, const struct xfs_cupti_search 
     return fill(&library, handle, search) && search->accept(&library, path, search->user);
 }
 
+/* The loader waits for the writer of a FIFO as long as it takes. */
+static bool is_regular(const char *path)
+{
+    struct stat found;
+    return stat(path, &found) == 0 && S_ISREG(found.st_mode);
+}
+
 static bool try_path(const char *path, const struct xfs_cupti_search *search)
 {
+    if (!is_regular(path))
+        return false;
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     return handle && offer(handle, path, search);
 }
@@ -76,11 +86,29 @@ static bool try_below(const char *root, const char *const *folders, size_t count
 
 /* ---- the places ---------------------------------------------------------------------------- */
 
+/* What stands in the loader's way to a library of that name. Looking for a loaded one opens it,
+ * too. */
+static bool is_blocked(const char *soname)
+{
+    const char *folder = getenv("LD_LIBRARY_PATH");
+    while (folder && *folder) {
+        char path[PATH_MAX];
+        struct stat found;
+        int length = (int)strcspn(folder, ":;");
+        int n = snprintf(path, sizeof path, "%.*s%s%s", length, folder, length ? "/" : "", soname);
+        if (n < (int)sizeof path && stat(path, &found) == 0 && !S_ISREG(found.st_mode))
+            return true;
+        folder += length + (folder[length] != '\0');
+    }
+    return false;
+}
+
 /* The copy that the process has loaded; NULL when there is none. */
 static void *loaded_copy(const char **soname)
 {
     for (size_t i = 0; i < SONAMES; i++) {
-        void *handle = dlopen(sonames[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+        void *handle =
+            is_blocked(sonames[i]) ? NULL : dlopen(sonames[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
         if (handle) {
             *soname = sonames[i];
             return handle;
@@ -133,6 +161,12 @@ static bool try_toolkits(const struct xfs_cupti_search *search)
     return false;
 }
 
+static bool try_name(const char *soname, const struct xfs_cupti_search *search)
+{
+    void *handle = is_blocked(soname) ? NULL : dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    return handle && offer(handle, soname, search);
+}
+
 static bool find(const struct xfs_cupti_search *search)
 {
     if (search->only_in)
@@ -144,7 +178,7 @@ static bool find(const struct xfs_cupti_search *search)
     if (try_beside_cudart(search))
         return true;
     for (size_t i = 0; i < SONAMES; i++)
-        if (try_path(sonames[i], search))
+        if (try_name(sonames[i], search))
             return true;
     return try_toolkits(search);
 }

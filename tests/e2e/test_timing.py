@@ -1,10 +1,11 @@
 """What the device and the waits of the host are recorded as, on the simulated GPU."""
 import collections
 import json
+import os
 import re
 import unittest
 
-from lab import Bench, PROGRAMS, XFERSCOPE, environment, needs, record, report, run
+from lab import Bench, PROGRAMS, SIMGPU, XFERSCOPE, environment, needs, record, report, run
 
 WHAT = {1: "event", 2: "stream", 3: "context"}  # enum xft_sync
 
@@ -81,6 +82,24 @@ class FirstCalls(Timing):
         alone = run([PROGRAMS / "other_profiler", "link"], cwd=self.folder)
         self.assertEqual(alone.returncode, -6)
         self.assertIn(b"not seen being made", alone.stderr)
+
+
+class Search(Timing):
+    @needs("waits")
+    def test_a_pipe_of_its_name(self):
+        """Where CUPTI should be there is a FIFO: the program does not wait for its writer."""
+        folder = self.folder / "cuda"
+        folder.mkdir()
+        for library in SIMGPU.iterdir():
+            if not library.name.startswith("libcupti"):
+                (folder / library.name).symlink_to(library)
+        os.mkfifo(folder / "libcupti.so.13")
+        (folder / "libcupti.so.12").symlink_to(SIMGPU / "libcupti.so.13")
+        environ = environment(LD_LIBRARY_PATH=str(folder))
+        result = record(PROGRAMS / "waits", cwd=self.folder, env=environ, options=["-o", "run"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        (process,) = report(self.folder / "run.xft")["run"]["processes"]
+        self.assertEqual(process["timing"], "cupti")
 
 
 class OtherProfiler(Timing):
