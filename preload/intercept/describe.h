@@ -83,8 +83,8 @@ void xfs_sync_event(struct xfs_frame *f, xcu_event event);
 void xfs_sync_context(struct xfs_frame *f, xcu_context context); /* NULL: the current one */
 
 /* What an event stands for, for those who have to know it when it is waited for. */
-void xfs_event_recorded(xcu_event event, xcu_stream stream, bool per_thread);
-void xfs_event_gone(xcu_event event); /* its handle may become another's */
+void xfs_cuda_event_recorded(xcu_event event, xcu_stream stream, bool per_thread);
+void xfs_cuda_event_gone(xcu_event event); /* its handle may become another's */
 void xfs_stream_gone(xcu_stream stream);
 
 /* Captures begun minus ended; while there are any, copies ask whether their stream is captured. */

@@ -2,7 +2,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "preload/timing/event.h"
+#include "preload/timing/event_pairs.h"
 #include "preload/timing/timing.h"
 #include "preload/content/content.h"
 #include "preload/intercept/classify.h"
@@ -141,7 +141,7 @@ void xfs_all_freed(struct xfs_frame *f)
     if (f->event.status == 0) {
         xfs_ranges_clear();
         xfs_peers_clear();
-        xfs_event_forget();
+        xfs_pairs_forget();
     }
 }
 

@@ -2,7 +2,7 @@
 #include <stddef.h>
 
 #include "preload/content/content.h"
-#include "preload/timing/event.h"
+#include "preload/timing/event_pairs.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/describe.h"
 
@@ -15,8 +15,8 @@ static void waited(struct xfs_frame *f, enum xft_sync what)
     e->kind = XFT_EVENT_SYNC;
     e->aux = what;
     e->device = XFT_PLACE_UNKNOWN;
-    if (__builtin_expect(xfs_event_is_on(), 0))
-        xfs_event_collect();
+    if (__builtin_expect(xfs_pairs_is_on(), 0))
+        xfs_pairs_collect();
 }
 
 void xfs_sync_stream(struct xfs_frame *f, xcu_stream stream)
@@ -46,14 +46,14 @@ void xfs_sync_context(struct xfs_frame *f, xcu_context context)
         xfs_content_device_done(f->event.device, f->event.start_ns);
 }
 
-void xfs_event_recorded(xcu_event event, xcu_stream stream, bool per_thread)
+void xfs_cuda_event_recorded(xcu_event event, xcu_stream stream, bool per_thread)
 {
     if (xfs_content_on())
         xfs_content_event_recorded(XFS_ADDR(event), XFS_ADDR(stream), per_thread,
                                    xfs_current_device());
 }
 
-void xfs_event_gone(xcu_event event)
+void xfs_cuda_event_gone(xcu_event event)
 {
     if (xfs_content_on())
         xfs_content_event_gone(XFS_ADDR(event));

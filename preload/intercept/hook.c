@@ -15,7 +15,7 @@
 #include "preload/base/loading.h"
 #include "preload/base/own_stack.h"
 #include "preload/record/record.h"
-#include "preload/timing/event.h"
+#include "preload/timing/event_pairs.h"
 #include "preload/timing/timing.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/graph.h"
@@ -132,7 +132,7 @@ static XFS_COLD void publish_slowly(struct xfs_frame *f)
 /* What this calls keeps errno. */
 void xfs_publish(struct xfs_frame *f)
 {
-    xfs_event_copy_ends(&f->event);
+    xfs_pairs_copy_ends(&f->event);
     if (f->event.kind != XFT_EVENT_NONE) {
         if (__builtin_expect(f->early || f->event.kind == XFT_EVENT_GRAPH_LAUNCH, 0)) {
             publish_slowly(f);
@@ -236,7 +236,7 @@ static void start_session(void *asked)
     xfs_nvtx_session_start();
     xfs_content_session_start();
     atexit(xfs_content_finish);
-    xfs_event_capturing = xfs_captures_now;
+    xfs_pairs_capturing = xfs_captures_now;
     start_timing(asked);
 }
 
@@ -322,7 +322,7 @@ static void in_child(void)
     atomic_store(&session, SESSION_NONE);
     xfs_ranges_after_fork();
     xfs_captures_after_fork();
-    xfs_event_after_fork();
+    xfs_pairs_after_fork();
     xfs_graph_after_fork();
     xfs_nvtx_after_fork();
     xfs_content_after_fork();

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "preload/record/record.h"
-#include "preload/timing/event.h"
+#include "preload/timing/event_pairs.h"
 #include "preload/intercept/graph.h"
 #include "preload/intercept/hook.h"
 #include "preload/lookup/resolve.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "preload/base/own_stack.h"
-#include "preload/timing/peer.h"
+#include "preload/timing/other_profiler.h"
 #include "preload/intercept/table.h"
 
 /* ---- libc's dlsym ---------------------------------------------------------------------- */
@@ -323,7 +323,7 @@ static bool is_our_name(const char *name, bool global)
     for (size_t i = 0; i < xfs_special_count; i++)
         if (strcmp(xfs_specials[i].symbol, name) == 0)
             return true;
-    return xfs_peer_name(name);
+    return xfs_other_profiler_name(name);
 }
 
 /*
@@ -385,8 +385,8 @@ void *xfs_dlsym_answer(void *handle, const char *name, const void *caller)
     int saved = errno;
     bool global = handle == RTLD_DEFAULT;
     void *found = global ? find_global(name, caller) : xfs_real_dlsym(handle, name);
-    if (found && !xfs_is_driver_code(caller) && xfs_peer_name(name)) {
-        found = xfs_peer_function(name, found);
+    if (found && !xfs_is_driver_code(caller) && xfs_other_profiler_name(name)) {
+        found = xfs_other_profiler_function(name, found);
     } else if (found && !xfs_is_driver_code(caller)) {
         void *wrapper = global ? wrapper_of_runtime(name) : NULL;
         found = wrapper ? wrapper : xfs_substitute(found);

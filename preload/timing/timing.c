@@ -18,7 +18,7 @@
 #include "preload/timing/collector.h"
 #include "xferscope/cupti_abi.h"
 #include "preload/timing/cupti_load.h"
-#include "preload/timing/event.h"
+#include "preload/timing/event_pairs.h"
 #include "preload/timing/managed.h"
 #include "preload/timing/records.h"
 
@@ -325,7 +325,7 @@ void xfs_timing_attach(void)
     if (xfs_settings()->timing == ASKED_EVENT) {
         pthread_mutex_lock(&state_lock);
         if (!xfs_collector_settled()) {
-            bool on = xfs_event_start();
+            bool on = xfs_pairs_start();
             say_timing(on ? "event" : "host", on ? "" : "the driver lacks CUDA's events");
             xfs_collector_settle(); /* others need not wait from here on */
         }
@@ -411,7 +411,7 @@ void xfs_timing_finish(void)
         return;
     pthread_mutex_lock(&state_lock);
     xfs_collector_settle();
-    xfs_event_finish(XFS_EVENT_FINISH_MS);
+    xfs_pairs_finish(XFS_PAIRS_FINISH_MS);
     if (!xfs_collector_stop())
         xfs_meta_set("timing.why", "CUPTI did not hand over its last records in time");
     pthread_mutex_unlock(&state_lock);

@@ -25,11 +25,11 @@
  *
  * only in the outermost hook of a call. Both cost one access to thread-local memory.
  *
- * CUPTI serves one client per process. A profiler that subscribes later takes it over (peer.c):
- * with XFERSCOPE_TIMING=auto device timing gives way, for good. When another profiler came first,
- * or CUPTI is missing, or it fails, META says timing=host and timing.why, and nothing else changes.
- * libcupti is loaded privately and never unloaded. No error reaches the program. See
- * docs/timing.md.
+ * CUPTI serves one client per process. A profiler that subscribes later takes it over
+ * (other_profiler.c): with XFERSCOPE_TIMING=auto device timing gives way, for good. When another
+ * profiler came first, or CUPTI is missing, or it fails, META says timing=host and timing.why, and
+ * nothing else changes. libcupti is loaded privately and never unloaded. No error reaches the
+ * program. See docs/timing.md.
  */
 #ifndef XFS_TIMING_H
 #define XFS_TIMING_H
@@ -98,8 +98,8 @@ void xfs_timing_yield(void);
 void xfs_timing_finish(void);
 
 /* The same for what CUDA's events are to tell. */
-#ifndef XFS_EVENT_FINISH_MS
-#define XFS_EVENT_FINISH_MS 1000
+#ifndef XFS_PAIRS_FINISH_MS
+#define XFS_PAIRS_FINISH_MS 1000
 #endif
 
 #ifndef XFS_TIMING_FINISH_MS

@@ -11,7 +11,7 @@
 #include "preload/intercept/describe.h"
 #include "preload/intercept/peers.h"
 #include "preload/intercept/ranges.h"
-#include "preload/timing/event.h"
+#include "preload/timing/event_pairs.h"
 #include "preload/timing/timing.h"
 
 /* ---- what the descriptions ask ------------------------------------------------------------ */
@@ -50,7 +50,7 @@ void xfs_content_forget(uint64_t start, uint64_t end)
 {
 }
 
-void xfs_event_forget(void)
+void xfs_pairs_forget(void)
 {
 }
 

@@ -2,8 +2,8 @@
  * Device times without CUPTI (XFERSCOPE_TIMING=event): a CUDA event before and one after each
  * asynchronous copy, on the copy's own stream.
  *
- *     xfs_event_copy_begins(f, stream)   before the real call
- *     xfs_event_copy_ends(f)             after it, when the event is described
+ *     xfs_pairs_copy_begins(f, stream)   before the real call
+ *     xfs_pairs_copy_ends(f)             after it, when the event is described
  *
  * Both cost a load while event timing is off. It never waits for the program's work: events are
  * only asked whether they were reached, when later copies are made, when the program has waited,
@@ -16,8 +16,8 @@
  * began is reckoned from an event of the recorder's own on a stream of its own, whose time is known
  * to the tens of microseconds that asking for it takes.
  */
-#ifndef XFS_EVENT_H
-#define XFS_EVENT_H
+#ifndef XFS_EVENT_PAIRS_H
+#define XFS_EVENT_PAIRS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,43 +25,43 @@
 #include "xferscope/cuda_abi.h"
 #include "xferscope/trace.h"
 
-extern atomic_bool xfs_event_on; /* set once; cleared in a forked child */
+extern atomic_bool xfs_pairs_on; /* set once; cleared in a forked child */
 
-static inline bool xfs_event_is_on(void)
+static inline bool xfs_pairs_is_on(void)
 {
-    return atomic_load_explicit(&xfs_event_on, memory_order_acquire);
+    return atomic_load_explicit(&xfs_pairs_on, memory_order_acquire);
 }
 
 /* False when the driver lacks a function that this needs. */
-bool xfs_event_start(void);
+bool xfs_pairs_start(void);
 
 /* Captures of streams that are under way: asked before anything is done. */
-extern int (*xfs_event_capturing)(void);
+extern int (*xfs_pairs_capturing)(void);
 
 /* Out of the way of those who do without. */
 #define XFS_SELDOM __attribute__((cold, noinline))
-XFS_SELDOM void xfs_event_begin_pair(xcu_stream stream, bool per_thread);
-XFS_SELDOM void xfs_event_end_pair(const struct xft_event *copy);
-static inline void xfs_event_copy_begins(xcu_stream stream, unsigned flags)
+XFS_SELDOM void xfs_pairs_begin(xcu_stream stream, bool per_thread);
+XFS_SELDOM void xfs_pairs_end(const struct xft_event *copy);
+static inline void xfs_pairs_copy_begins(xcu_stream stream, unsigned flags)
 {
-    if (__builtin_expect(xfs_event_is_on(), 0))
-        xfs_event_begin_pair(stream, (flags & XFT_PER_THREAD) != 0);
+    if (__builtin_expect(xfs_pairs_is_on(), 0))
+        xfs_pairs_begin(stream, (flags & XFT_PER_THREAD) != 0);
 }
-static inline void xfs_event_copy_ends(const struct xft_event *copy)
+static inline void xfs_pairs_copy_ends(const struct xft_event *copy)
 {
-    if (__builtin_expect(xfs_event_is_on(), 0))
-        xfs_event_end_pair(copy);
+    if (__builtin_expect(xfs_pairs_is_on(), 0))
+        xfs_pairs_end(copy);
 }
 
 /* The program has waited for work of its own: all that is done is recorded. */
-XFS_SELDOM void xfs_event_collect(void);
+XFS_SELDOM void xfs_pairs_collect(void);
 
 /* A context is gone, and with it all events: what is pending is lost. */
-void xfs_event_forget(void);
+void xfs_pairs_forget(void);
 
 /* Waits for what is pending, at most so long, and records it; then off. */
-void xfs_event_finish(int most_ms);
+void xfs_pairs_finish(int most_ms);
 
-void xfs_event_after_fork(void);
+void xfs_pairs_after_fork(void);
 
 #endif

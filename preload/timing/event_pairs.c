@@ -1,4 +1,4 @@
-#include "preload/timing/event.h"
+#include "preload/timing/event_pairs.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -50,8 +50,8 @@ static struct {
     FUNCTIONS(DECLARE)
 } driver;
 
-atomic_bool xfs_event_on;
-int (*xfs_event_capturing)(void);
+atomic_bool xfs_pairs_on;
+int (*xfs_pairs_capturing)(void);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
 static struct place places[MOST_CONTEXTS];
@@ -63,14 +63,14 @@ static __thread struct pair *at_work __attribute__((tls_model("initial-exec")));
 static __thread struct place *at_place __attribute__((tls_model("initial-exec")));
 static __thread unsigned at_time __attribute__((tls_model("initial-exec"))); /* forgotten, then */
 
-bool xfs_event_start(void)
+bool xfs_pairs_start(void)
 {
     bool all = true;
 #define LOOK_UP(field, name, type)                                                                 \
     driver.field = (__typeof__(driver.field))xfs_driver_symbol(name);                              \
     all = all && driver.field != NULL;
     FUNCTIONS(LOOK_UP)
-    atomic_store_explicit(&xfs_event_on, all, memory_order_release);
+    atomic_store_explicit(&xfs_pairs_on, all, memory_order_release);
     return all;
 }
 
@@ -216,7 +216,7 @@ static void collect(struct place *p, unsigned most)
 
 static bool capturing(void)
 {
-    return xfs_event_capturing && xfs_event_capturing();
+    return xfs_pairs_capturing && xfs_pairs_capturing();
 }
 
 /* Recording the first event is the last that is done: what comes between it and the copy counts. */
@@ -237,7 +237,7 @@ static struct pair *begin(struct place *p, xcu_stream stream, bool per_thread)
     return pair;
 }
 
-void xfs_event_begin_pair(xcu_stream stream, bool per_thread)
+void xfs_pairs_begin(xcu_stream stream, bool per_thread)
 {
     int saved = errno;
     at_work = NULL;
@@ -272,7 +272,7 @@ static void describe(struct xft_event *e, const struct xft_event *copy)
     e->flags = XFT_ASYNC;
 }
 
-void xfs_event_end_pair(const struct xft_event *copy)
+void xfs_pairs_end(const struct xft_event *copy)
 {
     struct pair *pair = at_work;
     int saved = errno;
@@ -302,10 +302,10 @@ void xfs_event_end_pair(const struct xft_event *copy)
 
 /* ---- later --------------------------------------------------------------------------------- */
 
-void xfs_event_collect(void)
+void xfs_pairs_collect(void)
 {
     int saved = errno;
-    if (!xfs_event_is_on() || capturing())
+    if (!xfs_pairs_is_on() || capturing())
         return;
     pthread_mutex_lock(&lock);
     int mode = relax();
@@ -317,9 +317,9 @@ void xfs_event_collect(void)
 }
 
 /* The pairs' memory is left alone: a thread may be between begin and end. */
-void xfs_event_forget(void)
+void xfs_pairs_forget(void)
 {
-    if (!xfs_event_is_on())
+    if (!xfs_pairs_is_on())
         return;
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < place_count; i++) {
@@ -351,22 +351,22 @@ static void lose_pending(void)
     pthread_mutex_unlock(&lock);
 }
 
-void xfs_event_finish(int most_ms)
+void xfs_pairs_finish(int most_ms)
 {
     struct timespec pause = {0, 1000000};
-    if (!xfs_event_is_on())
+    if (!xfs_pairs_is_on())
         return;
-    xfs_event_collect();
+    xfs_pairs_collect();
     for (int ms = 0; pending() && ms < most_ms; ms++) {
         nanosleep(&pause, NULL);
-        xfs_event_collect();
+        xfs_pairs_collect();
     }
-    atomic_store(&xfs_event_on, false);
+    atomic_store(&xfs_pairs_on, false);
     lose_pending();
 }
 
-void xfs_event_after_fork(void)
+void xfs_pairs_after_fork(void)
 {
-    atomic_store(&xfs_event_on, false);
+    atomic_store(&xfs_pairs_on, false);
     at_work = NULL;
 }

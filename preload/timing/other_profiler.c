@@ -3,7 +3,7 @@
  * for one) is to find CUPTI free: device timing gives way before the call goes on to CUPTI, which
  * it does unchanged. The recorder's own subscription does not come this way.
  */
-#include "preload/timing/peer.h"
+#include "preload/timing/other_profiler.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -38,12 +38,12 @@ SUBSCRIBE(cuptiSubscribe_v2,
           (void **subscriber, void (*callback)(void), void *user, void *parameters),
           (subscriber, callback, user, parameters))
 
-bool xfs_peer_name(const char *name)
+bool xfs_other_profiler_name(const char *name)
 {
     return strcmp(name, "cuptiSubscribe") == 0 || strcmp(name, "cuptiSubscribe_v2") == 0;
 }
 
-void *xfs_peer_function(const char *name, void *real)
+void *xfs_other_profiler_function(const char *name, void *real)
 {
     bool second = strcmp(name, "cuptiSubscribe_v2") == 0;
     void *wrapper = second ? (void *)cuptiSubscribe_v2 : (void *)cuptiSubscribe;
