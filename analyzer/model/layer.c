@@ -104,10 +104,10 @@ enum xfa_layer xfa_layer(const struct xfa_frame *frame)
 
 #define ADD_RUNTIME(symbol) #symbol,
 #define ADD_DRIVER(symbol)
-#define XFS_CALL(level, symbol, flags, params, args, before, after) ADD_##level(symbol)
-#define XFS_CALL_V(version, level, symbol, flags, params, args, before, after) ADD_##level(symbol)
+#define XFS_CALL(level, symbol, moves, flags, params, args, before, after) ADD_##level(symbol)
+#define XFS_CALL_V(version, level, symbol, moves, flags, params, args, before, after) ADD_##level(symbol)
 #define XFS_INIT(symbol, params, args)
-#define XFS_WATCH(symbol, params, args, after)
+#define XFS_WATCH(symbol, moves, params, args, after)
 static const char *const runtime_functions[] = {
 #include "preload/intercept/calls.def"
     "cudaMemcpyArrayToArray", /* recorded as the two copies that it makes */

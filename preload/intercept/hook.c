@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,17 +50,7 @@ static inline void clear(struct xft_event *event)
 
 /* ---- the first call that moves data -------------------------------------------------------- */
 
-static bool moving[XFS_CALL_COUNT];
 static __thread uint16_t early_call __attribute__((tls_model("initial-exec"))); /* the outermost */
-
-/* Copies, what launches or makes graphs, and managed memory, which moves by itself. */
-static void find_moving(void)
-{
-    static const char *const words[] = {"Memcpy", "Graph", "Managed", "Prefetch"};
-    for (size_t call = 0; call < XFS_CALL_COUNT; call++)
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-            moving[call] = moving[call] || strstr(xfs_calls[call].name, words[i]) != NULL;
-}
 
 static void attach(void *unused)
 {
@@ -75,7 +64,7 @@ XFS_COLD void xfs_before_moving(uint16_t call)
     unsigned char state = atomic_load(&session);
     if (state == SESSION_NONE && xfs_depth == 0)
         early_call = call;
-    if (state == SESSION_WAITING && moving[call])
+    if (state == SESSION_WAITING && xfs_rows[call].moves)
         xfs_on_any_stack(attach, NULL);
 }
 
@@ -247,7 +236,6 @@ void xfs_session_start(const char *too_late)
         return;
     struct start start = {.too_late = too_late};
     xfs_depth = 1;
-    find_moving();
     xfs_on_large_stack(start_session, &start);
     atomic_store(&session, start.attached_later ? SESSION_WAITING : SESSION_ON);
     if (outer > 0) /* cuInit within the process's first call */

@@ -5,6 +5,7 @@
 #ifndef XFS_TABLE_H
 #define XFS_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,10 +15,10 @@
 /* C name of a versioned wrapper: two of them share one exported name. */
 #define XFS_VNAME(version, symbol) xfs_v##version##_##symbol
 
-#define XFS_CALL(level, symbol, flags, params, args, before, after) XFS_ID_##symbol,
-#define XFS_CALL_V(version, level, symbol, flags, params, args, before, after)                     \
+#define XFS_CALL(level, symbol, moves, flags, params, args, before, after) XFS_ID_##symbol,
+#define XFS_CALL_V(version, level, symbol, moves, flags, params, args, before, after)              \
     XFS_ID_v##version##_##symbol,
-#define XFS_WATCH(symbol, params, args, after) XFS_ID_##symbol,
+#define XFS_WATCH(symbol, moves, params, args, after) XFS_ID_##symbol,
 #define XFS_INIT(symbol, params, args) XFS_ID_##symbol,
 enum xfs_call_id {
 #include "preload/intercept/calls.def"
@@ -32,6 +33,7 @@ struct xfs_row {
     const char *symbol; /* exported name */
     uint8_t level;      /* enum xft_level */
     uint8_t version;    /* node libcudart.so.N, 0 = any */
+    bool moves;         /* it can move data */
     void (*wrapper)(void);
 };
 extern const struct xfs_row xfs_rows[XFS_CALL_COUNT];

@@ -29,7 +29,7 @@
         return status;                                                                             \
     }
 
-#define XFS_CALL(level, symbol, flags, params, args, before, after)                                \
+#define XFS_CALL(level, symbol, moves, flags, params, args, before, after)                         \
     EXPORTED int symbol params;                                                                    \
     EXPORTED int symbol params WRAPPER_BODY(level, XFS_ID_##symbol, flags, params, args, before,   \
                                             after)
@@ -37,13 +37,13 @@
 /* Two functions under one name: each is exported under its library's version node (exports.map). */
 #define SYMVER_12(symbol) symbol "@libcudart.so.12"
 #define SYMVER_13(symbol) symbol "@@libcudart.so.13"
-#define XFS_CALL_V(version, level, symbol, flags, params, args, before, after)                     \
+#define XFS_CALL_V(version, level, symbol, moves, flags, params, args, before, after)              \
     EXPORTED int XFS_VNAME(version, symbol) params;                                                \
     __attribute__((symver(SYMVER_##version(#symbol)))) EXPORTED int XFS_VNAME(version, symbol)     \
     params WRAPPER_BODY(level, XFS_ID_v##version##_##symbol, flags, params, args, before, after)
 
 /* Outside of depth: a runtime function may be above it, and no event is made. */
-#define XFS_WATCH(symbol, params, args, after)                                                     \
+#define XFS_WATCH(symbol, moves, params, args, after)                                              \
     EXPORTED int symbol params;                                                                    \
     EXPORTED int symbol params                                                                     \
     {                                                                                              \
@@ -74,14 +74,14 @@
 #undef XFS_WATCH
 #undef XFS_INIT
 
-#define XFS_INIT(symbol, params, args) XFS_WATCH(symbol, params, args, )
-#define XFS_WATCH(symbol, params, args, after)                                                     \
-    [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_DRIVER, 0, (void (*)(void))symbol},
-#define XFS_CALL(level, symbol, flags, params, args, before, after)                                \
-    [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_##level, 0, (void (*)(void))symbol},
-#define XFS_CALL_V(ver, level, symbol, flags, params, args, before, after)                         \
-    [XFS_ID_v##ver##_##                                                                            \
-        symbol] = {#symbol, XFT_LEVEL_##level, ver, (void (*)(void))XFS_VNAME(ver, symbol)},
+#define XFS_INIT(symbol, params, args) XFS_WATCH(symbol, XFS_STAYS, params, args, )
+#define XFS_WATCH(symbol, moves, params, args, after)                                              \
+    [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_DRIVER, 0, moves, (void (*)(void))symbol},
+#define XFS_CALL(level, symbol, moves, flags, params, args, before, after)                         \
+    [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_##level, 0, moves, (void (*)(void))symbol},
+#define XFS_CALL_V(ver, level, symbol, moves, flags, params, args, before, after)                  \
+    [XFS_ID_v##ver##_##symbol] = {#symbol, XFT_LEVEL_##level, ver, moves,                          \
+                                  (void (*)(void))XFS_VNAME(ver, symbol)},
 const struct xfs_row xfs_rows[XFS_CALL_COUNT] = {
 #include "preload/intercept/calls.def"
 };
@@ -90,10 +90,11 @@ const struct xfs_row xfs_rows[XFS_CALL_COUNT] = {
 #undef XFS_WATCH
 
 /* Names for the trace. */
-#define XFS_WATCH(symbol, params, args, after) [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_DRIVER},
-#define XFS_CALL(level, symbol, flags, params, args, before, after)                                \
+#define XFS_WATCH(symbol, moves, params, args, after)                                              \
+    [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_DRIVER},
+#define XFS_CALL(level, symbol, moves, flags, params, args, before, after)                         \
     [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_##level},
-#define XFS_CALL_V(ver, level, symbol, flags, params, args, before, after)                         \
+#define XFS_CALL_V(ver, level, symbol, moves, flags, params, args, before, after)                  \
     [XFS_ID_v##ver##_##symbol] = {#symbol, XFT_LEVEL_##level},
 const struct xfs_call_info xfs_calls[XFS_CALL_COUNT] = {
 #include "preload/intercept/calls.def"

@@ -1,6 +1,8 @@
 /*
  * Prints the table of intercepted calls: as the list of exported names (--names), or as the table
  * of docs/interception.md (--markdown), in which the variants of a function share a line.
+ * --check-moves: what copies, makes or launches graphs or is about managed memory says so, and what
+ * waits does not.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,13 +14,15 @@ struct call {
     const char *symbol;
     const char *level;
     int version;
+    bool moves;
 };
 
-#define XFS_CALL(level, symbol, flags, params, args, before, after) {#symbol, #level, 0},
-#define XFS_CALL_V(version, level, symbol, flags, params, args, before, after)                     \
-    {#symbol, #level, version},
-#define XFS_WATCH(symbol, params, args, after) {#symbol, "WATCH", 0},
-#define XFS_INIT(symbol, params, args) {#symbol, "WATCH", 0},
+#define XFS_CALL(level, symbol, moves, flags, params, args, before, after)                         \
+    {#symbol, #level, 0, moves},
+#define XFS_CALL_V(version, level, symbol, moves, flags, params, args, before, after)              \
+    {#symbol, #level, version, moves},
+#define XFS_WATCH(symbol, moves, params, args, after) {#symbol, "WATCH", 0, moves},
+#define XFS_INIT(symbol, params, args) {#symbol, "WATCH", 0, false},
 static const struct call calls[] = {
 #include "preload/intercept/calls.def"
 };
@@ -81,6 +85,29 @@ static void print_level(const char *level, const char *title)
     printf("\n");
 }
 
+static bool has_one_of(const char *symbol, const char *const words[])
+{
+    while (*words && !strstr(symbol, *words))
+        words++;
+    return *words != NULL;
+}
+
+static int check_moves(void)
+{
+    static const char *const move[] = {"Memcpy", "Graph", "Managed", "Prefetch", NULL};
+    static const char *const stay[] = {"Synchronize", "Free", "Destroy", "Register", NULL};
+    int wrong = 0;
+    for (size_t i = 0; i < CALLS; i++) {
+        bool must = has_one_of(calls[i].symbol, move);
+        bool must_not = !must && has_one_of(calls[i].symbol, stay);
+        if ((must && !calls[i].moves) || (must_not && calls[i].moves)) {
+            printf("%s: %s\n", calls[i].symbol, must ? "can move data" : "moves nothing");
+            wrong = 1;
+        }
+    }
+    return wrong;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--names") == 0) {
@@ -89,8 +116,10 @@ int main(int argc, char **argv)
         print_level("RUNTIME", "Runtime API (libcudart)");
         print_level("DRIVER", "Driver API (libcuda)");
         print_level("WATCH", "Watched, not recorded (driver)");
+    } else if (argc == 2 && strcmp(argv[1], "--check-moves") == 0) {
+        return check_moves();
     } else {
-        fputs("usage: calls_table --names | --markdown\n", stderr);
+        fputs("usage: calls_table --names | --markdown | --check-moves\n", stderr);
         return 2;
     }
     return 0;
