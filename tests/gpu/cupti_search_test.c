@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "timing/cupti_load.h"
+#include "preload/timing/cupti_load.h"
 
 #define NAME "libcupti.so.13"
 
