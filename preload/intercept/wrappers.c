@@ -5,6 +5,7 @@
 #include "preload/timing/event_pairs.h"
 #include "preload/intercept/graph.h"
 #include "preload/intercept/hook.h"
+#include "preload/intercept/session.h"
 #include "preload/lookup/resolve.h"
 #include "preload/intercept/table.h"
 

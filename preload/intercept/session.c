@@ -1,0 +1,181 @@
+#include "preload/intercept/session.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/base/loading.h"
+#include "preload/base/own_stack.h"
+#include "preload/content/content.h"
+#include "preload/intercept/classify.h"
+#include "preload/intercept/graph.h"
+#include "preload/intercept/hook.h"
+#include "preload/intercept/machine.h"
+#include "preload/intercept/table.h"
+#include "preload/lookup/resolve.h"
+#include "preload/nvtx/nvtx.h"
+#include "preload/record/hot.h"
+#include "preload/record/record.h"
+#include "preload/timing/event_pairs.h"
+#include "preload/timing/timing.h"
+
+atomic_uchar xfs_session;
+bool xfs_session_simulated;
+static atomic_int started_by; /* the process: a forked child starts a session of its own */
+
+/* ---- the first call that moves data -------------------------------------------------------- */
+
+static __thread uint16_t early_call __attribute__((tls_model("initial-exec"))); /* the outermost */
+
+static void attach(void *unused)
+{
+    (void)unused;
+    xfs_timing_attach();
+    atomic_store(&xfs_session, XFS_SESSION_ON);
+}
+
+XFS_COLD void xfs_before_moving(uint16_t call)
+{
+    unsigned char state = atomic_load(&xfs_session);
+    if (state == XFS_SESSION_NONE && xfs_depth == 0)
+        early_call = call;
+    if (state == XFS_SESSION_WAITING && xfs_rows[call].moves)
+        xfs_on_any_stack(attach, NULL);
+}
+
+/* ---- the start ----------------------------------------------------------------------------- */
+
+#define ASK(type, name) ((type)xfs_driver_symbol(name))
+
+/* The simulated GPU brings its own clock: times of the host and of the device must be one. */
+static bool use_simulated_clock(void)
+{
+    uint64_t (*now)(void) = ASK(__typeof__(now), "xferscope_simgpu_now_ns");
+    if (now)
+        xfs_clock_use(now);
+    return now != NULL;
+}
+
+struct start {
+    const char *too_late;
+    bool attached_later; /* device records are still to be switched on */
+};
+
+/* The exit handler goes before CUPTI's own, which is registered as CUPTI is loaded. */
+static void start_timing(struct start *start)
+{
+    xfs_loading_begin();
+    start->attached_later = xfs_timing_start(start->too_late);
+    xfs_loading_end();
+    atexit(xfs_timing_finish);
+}
+
+static void start_session(void *asked)
+{
+    xfs_session_simulated = use_simulated_clock();
+    if (!xfs_record_ready())
+        return;
+    if (xfs_session_simulated)
+        xfs_meta_set("gpu.simulated", "1");
+    xfs_machine_note();
+    xfs_classify_start();
+    xfs_nvtx_session_start();
+    xfs_content_session_start();
+    atexit(xfs_content_finish);
+    xfs_pairs_capturing = xfs_captures_now;
+    start_timing(asked);
+}
+
+void xfs_session_start(const char *too_late)
+{
+    int pid = getpid(), saved = errno, outer = xfs_depth;
+    if (atomic_exchange(&started_by, pid) == pid)
+        return;
+    struct start start = {.too_late = too_late};
+    xfs_depth = 1;
+    xfs_on_large_stack(start_session, &start);
+    atomic_store(&xfs_session, start.attached_later ? XFS_SESSION_WAITING : XFS_SESSION_ON);
+    if (outer > 0) /* cuInit within the process's first call */
+        xfs_before_moving(early_call);
+    xfs_depth = outer;
+    errno = saved;
+}
+
+/* ---- the first cuInit ------------------------------------------------------------------------ */
+
+#define INIT_WAIT_S 2
+
+static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread bool initialising __attribute__((tls_model("initial-exec"))); /* holds it */
+
+static bool driver_is_ready(void)
+{
+    int count;
+    xcu_result (*devices)(int *) = ASK(__typeof__(devices), "cuDeviceGetCount");
+    return devices == NULL || devices(&count) != XCU_ERROR_NOT_INITIALIZED;
+}
+
+/* Somebody may hold the loader's lock, which we need, and wait for us: then nothing is attached. So
+ * it is when somebody sets the calendar meanwhile. */
+static bool take_init_lock(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += INIT_WAIT_S;
+    if (pthread_mutex_timedlock(&init_lock, &until) == 0)
+        return true;
+    xfs_timing_overtaken();
+    return false;
+}
+
+enum xfs_init_turn xfs_init_begins(void)
+{
+    int saved = errno;
+    enum xfs_init_turn turn = XFS_INIT_NOTHING;
+    if (initialising || atomic_load(&started_by) == (int)getpid() || !take_init_lock())
+        return errno = saved, turn;
+    if (atomic_load(&started_by) == (int)getpid()) {
+        pthread_mutex_unlock(&init_lock);
+    } else {
+        initialising = true;
+        turn = driver_is_ready() ? XFS_INIT_LATE : XFS_INIT_FIRST;
+    }
+    errno = saved;
+    return turn;
+}
+
+void xfs_init_ends(enum xfs_init_turn turn, int status)
+{
+    int saved = errno;
+    if (turn == XFS_INIT_NOTHING)
+        return;
+    if (status == XCU_SUCCESS)
+        xfs_session_start(turn == XFS_INIT_FIRST ? NULL : XFS_CUDA_IN_USE);
+    initialising = false;
+    pthread_mutex_unlock(&init_lock);
+    errno = saved;
+}
+
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+/* What the parent tracked is not the child's: CUDA does not survive fork. */
+static void in_child(void)
+{
+    xfs_depth = 0;
+    initialising = false;
+    pthread_mutex_init(&init_lock, NULL);
+    atomic_store(&xfs_session, XFS_SESSION_NONE);
+    xfs_ranges_after_fork();
+    xfs_captures_after_fork();
+    xfs_pairs_after_fork();
+    xfs_graph_after_fork();
+    xfs_nvtx_after_fork();
+    xfs_content_after_fork();
+}
+
+__attribute__((constructor)) static void watch_fork(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+}
