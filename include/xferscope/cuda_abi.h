@@ -344,6 +344,14 @@ struct xcu_kernel_node { /* CUDA_KERNEL_NODE_PARAMS_v2 (v1 ends before kernel) *
     xcu_context context;
 };
 
+struct xcu_alloc_node { /* CUDA_MEM_ALLOC_NODE_PARAMS, cudaMemAllocNodeParams */
+    struct xcu_pool_props pool;
+    const struct xcu_access *access;
+    size_t access_count;
+    size_t bytes;
+    xcu_deviceptr address; /* out */
+};
+
 struct xcu_host_node { /* CUDA_HOST_NODE_PARAMS, cudaHostNodeParams */
     void (*function)(void *user);
     void *user;

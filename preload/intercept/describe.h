@@ -44,6 +44,8 @@ void xfs_copy_array(struct xfs_frame *f, xcu_array dst_array, xcu_array src_arra
                     uint64_t src, uint64_t width, uint64_t rows, int kind);
 void xfs_copy_2d(struct xfs_frame *f, const struct xcu_memcpy2d *p);
 void xfs_copy_3d(struct xfs_frame *f, const struct xcu_memcpy3d *p);
+/* Ends of the transfer that lie in this device memory, which the driver did not know of. */
+void xfs_copy_in_memory(struct xft_event *transfer, const struct xfs_range *range);
 void xfs_copy_runtime_3d(struct xfs_frame *f, const struct xrt_memcpy3d *p);
 void xfs_copy_runtime_3d_peer(struct xfs_frame *f, const struct xrt_memcpy3d_peer *p);
 void xfs_copy_peer(struct xfs_frame *f, uint64_t dst, int dst_device, uint64_t src, int src_device,

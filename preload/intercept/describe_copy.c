@@ -279,6 +279,24 @@ void xfs_copy_3d(struct xfs_frame *f, const struct xcu_memcpy3d *p)
     show_rows(f, &dst, &src);
 }
 
+static struct end end_in(const struct xfs_range *range, uint64_t address, uint8_t memory,
+                         int16_t place)
+{
+    bool inside = address >= range->start && address < range->end && memory != XFT_MEM_ARRAY;
+    struct xfs_place old = {memory, place}, new = {range->memory, range->place};
+    return (struct end){address, inside ? new : old};
+}
+
+void xfs_copy_in_memory(struct xft_event *e, const struct xfs_range *range)
+{
+    struct end dst = end_in(range, e->dst, e->dst_mem, e->dst_place);
+    struct end src = end_in(range, e->src, e->src_mem, e->src_place);
+    if (dst.place.memory == e->dst_mem && src.place.memory == e->src_mem)
+        return;
+    e->flags &= (uint16_t) ~(XFT_GUESSED | XFT_PEER_ACCESS);
+    set_ends(e, dst, src, XRT_COPY_DEFAULT);
+}
+
 /* ---- runtime descriptors -----------------------------------------------------------------------
  */
 

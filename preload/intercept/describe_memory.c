@@ -75,6 +75,8 @@ void xfs_alloc_pool(struct xfs_frame *f, uint64_t address, uint64_t bytes)
     if (f->event.status != 0 || address == 0)
         return;
     struct xfs_place place = xfs_classify(address);
+    if (place.memory == XFT_MEM_PAGEABLE) /* captured: the driver does not know it yet */
+        place = (struct xfs_place){XFT_MEM_UNKNOWN, XFT_PLACE_UNKNOWN};
     describe(f, XFT_EVENT_ALLOC, address, bytes, place.memory);
     f->event.dst_place = f->event.device = place.place;
     struct xfs_range range = {address, address + bytes, place.place, place.memory};

@@ -22,6 +22,16 @@ struct graph {
     bool conditional;
 };
 
+/* Memory that a graph allocates by a node of its own: the driver does not know it before the first
+ * launch. It has its address from then on in all launches, and other graphs copy there, too. */
+struct owned {
+    struct owned *next;
+    xcu_graph_exec exec;
+    struct xfs_range range;
+};
+static struct owned *all_owned;
+
+#define MOST_DEPTH 32
 #define BUCKETS 256
 static struct graph *buckets[BUCKETS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -41,7 +51,39 @@ static struct xft_event event_of(const struct xcu_memcpy3d *copy)
 {
     struct xfs_frame frame = {0};
     xfs_copy_3d(&frame, copy);
+    pthread_mutex_lock(&lock);
+    for (const struct owned *own = all_owned; own; own = own->next)
+        xfs_copy_in_memory(&frame.event, &own->range);
+    pthread_mutex_unlock(&lock);
     return frame.event;
+}
+
+static void own(xcu_graph_exec exec, const struct xcu_alloc_node *node)
+{
+    const struct xcu_location *where = &node->pool.location;
+    struct owned *fresh = where->type == XCU_LOCATION_DEVICE ? malloc(sizeof *fresh) : NULL;
+    if (fresh == NULL)
+        return;
+    fresh->exec = exec;
+    fresh->range = (struct xfs_range){node->address, node->address + node->bytes,
+                                      (int16_t)where->id, XFT_MEM_DEVICE};
+    pthread_mutex_lock(&lock);
+    fresh->next = all_owned;
+    all_owned = fresh;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Lock held. */
+static void disown(xcu_graph_exec exec)
+{
+    for (struct owned **link = &all_owned, *own; (own = *link) != NULL;) {
+        if (own->exec == exec) {
+            *link = own->next;
+            free(own);
+        } else {
+            link = &own->next;
+        }
+    }
 }
 
 static void remember(struct graph *graph, xcu_graph_node node, xcu_graph_node parent,
@@ -64,6 +106,7 @@ struct questions {
     xcu_result (*type)(xcu_graph_node, int *);
     xcu_result (*copy)(xcu_graph_node, struct xcu_memcpy3d *);
     xcu_result (*child)(xcu_graph_node, xcu_graph *);
+    xcu_result (*memory)(xcu_graph_node, struct xcu_alloc_node *); /* since 11.4, or NULL */
 };
 
 static bool prepare(struct questions *ask)
@@ -72,11 +115,29 @@ static bool prepare(struct questions *ask)
     ask->type = (__typeof__(ask->type))xfs_driver_symbol("cuGraphNodeGetType");
     ask->copy = (__typeof__(ask->copy))xfs_driver_symbol("cuGraphMemcpyNodeGetParams");
     ask->child = (__typeof__(ask->child))xfs_driver_symbol("cuGraphChildGraphNodeGetGraph");
+    ask->memory = (__typeof__(ask->memory))xfs_driver_symbol("cuGraphMemAllocNodeGetParams");
     return ask->nodes && ask->type && ask->copy && ask->child;
 }
 
+static void walk_memory(const struct questions *ask, struct graph *graph, xcu_graph source,
+                        int depth);
 static void walk(const struct questions *ask, struct graph *graph, xcu_graph source,
                  xcu_graph_node parent, int depth);
+
+/* Not a copy: what copies may be of. */
+static void visit_memory(const struct questions *ask, struct graph *graph, xcu_graph_node node,
+                         int depth)
+{
+    int type = -1;
+    struct xcu_alloc_node memory;
+    xcu_graph child;
+    if (ask->type(node, &type) != XCU_SUCCESS)
+        return;
+    if (type == XCU_NODE_MEM_ALLOC && ask->memory(node, &memory) == XCU_SUCCESS)
+        own(graph->exec, &memory);
+    else if (type == XCU_NODE_GRAPH && ask->child(node, &child) == XCU_SUCCESS)
+        walk_memory(ask, graph, child, depth + 1);
+}
 
 static void visit(const struct questions *ask, struct graph *graph, xcu_graph_node node,
                   xcu_graph_node parent, int depth)
@@ -94,16 +155,36 @@ static void visit(const struct questions *ask, struct graph *graph, xcu_graph_no
         graph->conditional = true;
 }
 
+/* The nodes of a graph, for free(); NULL when there are none. */
+static xcu_graph_node *nodes_of(const struct questions *ask, xcu_graph source, size_t *count)
+{
+    *count = 0;
+    if (ask->nodes(source, NULL, count) != XCU_SUCCESS || *count == 0)
+        return NULL;
+    xcu_graph_node *nodes = calloc(*count, sizeof *nodes);
+    if (nodes && ask->nodes(source, nodes, count) != XCU_SUCCESS)
+        *count = 0;
+    return nodes;
+}
+
+static void walk_memory(const struct questions *ask, struct graph *graph, xcu_graph source,
+                        int depth)
+{
+    size_t count;
+    xcu_graph_node *nodes =
+        depth <= MOST_DEPTH && ask->memory ? nodes_of(ask, source, &count) : NULL;
+    for (size_t i = 0; nodes && i < count; i++)
+        visit_memory(ask, graph, nodes[i], depth);
+    free(nodes);
+}
+
 static void walk(const struct questions *ask, struct graph *graph, xcu_graph source,
                  xcu_graph_node parent, int depth)
 {
-    size_t count = 0;
-    if (depth > 32 || ask->nodes(source, NULL, &count) != XCU_SUCCESS || count == 0)
-        return;
-    xcu_graph_node *nodes = calloc(count, sizeof *nodes);
-    if (nodes && ask->nodes(source, nodes, &count) == XCU_SUCCESS)
-        for (size_t i = 0; i < count; i++)
-            visit(ask, graph, nodes[i], parent, depth);
+    size_t count;
+    xcu_graph_node *nodes = depth <= MOST_DEPTH ? nodes_of(ask, source, &count) : NULL;
+    for (size_t i = 0; nodes && i < count; i++)
+        visit(ask, graph, nodes[i], parent, depth);
     free(nodes);
 }
 
@@ -131,6 +212,7 @@ static void gone(xcu_graph_exec exec)
         *link = graph->next;
         release(graph);
     }
+    disown(exec);
     pthread_mutex_unlock(&lock);
 }
 
@@ -153,9 +235,11 @@ static void put_in(void *arguments)
     if (graph == NULL)
         return;
     graph->exec = made->exec;
-    if (prepare(&ask))
-        walk(&ask, graph, made->source, NULL, 0);
     gone(made->exec);
+    if (prepare(&ask)) {
+        walk_memory(&ask, graph, made->source, 0);
+        walk(&ask, graph, made->source, NULL, 0);
+    }
     if (graph->count == 0 && !graph->conditional) {
         release(graph);
         return;
@@ -203,9 +287,10 @@ static void exchange_child(void *arguments)
 {
     const struct change *change = arguments;
     struct questions ask;
-    struct graph fresh = {0};
+    struct graph fresh = {.exec = change->exec};
     if (!prepare(&ask))
         return;
+    walk_memory(&ask, &fresh, change->source, 1);
     walk(&ask, &fresh, change->source, change->node, 1);
     pthread_mutex_lock(&lock);
     struct graph *graph = *find(change->exec);
@@ -235,6 +320,7 @@ void xfs_graph_node_enabled(xcu_graph_exec exec, xcu_graph_node node, unsigned e
 void xfs_graph_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
+    all_owned = NULL;
     memset(buckets, 0, sizeof buckets); /* left alone: the child shares the pages until it writes */
 }
 

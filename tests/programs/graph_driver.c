@@ -3,7 +3,8 @@
  * launch and direction (direction, transfers, bytes, graph), and at the end how many launches there
  * were. Nodes added one by one, child graphs within child graphs, the same child twice, copies
  * captured from a stream; copies disabled and enabled again, parameters changed, a graph updated as
- * a whole. The functions are taken by dlsym: no toolkit is needed.
+ * a whole; memory that a graph allocates by a node of its own. The functions are taken by dlsym: no
+ * toolkit is needed.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -31,6 +32,12 @@ enum { N = 65536 };
                              const struct xcu_memcpy3d *, xcu_context))                            \
     X(cuGraphAddChildGraphNode,                                                                    \
       (xcu_graph_node *, xcu_graph, const xcu_graph_node *, size_t, xcu_graph))                    \
+    X(cuGraphAddMemAllocNode,                                                                      \
+      (xcu_graph_node *, xcu_graph, const xcu_graph_node *, size_t, struct xcu_alloc_node *))      \
+    X(cuGraphAddMemFreeNode,                                                                       \
+      (xcu_graph_node *, xcu_graph, const xcu_graph_node *, size_t, xcu_deviceptr))                \
+    X(cuMemAllocAsync, (xcu_deviceptr *, size_t, xcu_stream))                                      \
+    X(cuMemFreeAsync, (xcu_deviceptr, xcu_stream))                                                 \
     X(cuGraphInstantiateWithFlags, (xcu_graph_exec *, xcu_graph, unsigned long long))              \
     X(cuGraphNodeSetEnabled, (xcu_graph_exec, xcu_graph_node, unsigned))                           \
     X(cuGraphExecMemcpyNodeSetParams,                                                              \
@@ -230,6 +237,51 @@ static void changed(void)
     CALL(cuGraphDestroy, graph);
 }
 
+static xcu_graph_node add_after(xcu_graph graph, xcu_graph_node before, struct xcu_memcpy3d copy)
+{
+    xcu_graph_node node = NULL;
+
+    CALL(cuGraphAddMemcpyNode, &node, graph, &before, 1, &copy, context);
+    return node;
+}
+
+/* Allocated and freed by the graph itself; at first nobody but its nodes can tell what it is. */
+static void own_memory(xcu_device gpu)
+{
+    struct xcu_alloc_node memory = {.bytes = N};
+    struct xcu_memcpy3d in = up(N), between = across(N / 2), out = down(N / 4);
+    xcu_graph graph = new_graph();
+    xcu_graph_node node = NULL, last = NULL;
+
+    memory.pool.type = 1;
+    memory.pool.location = (struct xcu_location){XCU_LOCATION_DEVICE, gpu};
+    CALL(cuGraphAddMemAllocNode, &node, graph, NULL, 0, &memory);
+    in.dst_device = between.src_device = out.src_device = memory.address;
+    last = add_after(graph, add_after(graph, add_after(graph, node, in), between), out);
+    CALL(cuGraphAddMemFreeNode, &node, graph, &last, 1, memory.address);
+    xcu_graph_exec exec = instantiate(graph);
+    launch(exec, 3, (struct moves){1, N, 1, N / 4, 1, N / 2}, "memory of its own");
+    CALL(cuGraphExecDestroy, exec);
+    CALL(cuGraphDestroy, graph);
+}
+
+static void own_memory_captured(void)
+{
+    xcu_graph graph = NULL;
+    xcu_deviceptr memory = 0;
+
+    CALL(cuStreamBeginCapture_v2, stream, 0);
+    CALL(cuMemAllocAsync, &memory, N, stream);
+    CALL(cuMemcpyHtoDAsync_v2, memory, pinned, N / 2, stream);
+    CALL(cuMemcpyDtoHAsync_v2, pinned, memory, N / 8, stream);
+    CALL(cuMemFreeAsync, memory, stream);
+    CALL(cuStreamEndCapture, stream, &graph);
+    xcu_graph_exec exec = instantiate(graph);
+    launch(exec, 2, (struct moves){1, N / 2, 1, N / 8, 0, 0}, "memory of its own, captured");
+    CALL(cuGraphExecDestroy, exec);
+    CALL(cuGraphDestroy, graph);
+}
+
 int main(void)
 {
     xcu_device gpu = 0;
@@ -247,6 +299,8 @@ int main(void)
     children();
     captured();
     changed();
+    own_memory(gpu);
+    own_memory_captured();
     printf("launches %d\n", launches);
     return 0;
 }

@@ -93,6 +93,10 @@ static int node_type(const struct sim_op *op)
         return XCU_NODE_KERNEL;
     case SIM_OP_HOST:
         return XCU_NODE_HOST;
+    case SIM_OP_GRAPH_ALLOC:
+        return XCU_NODE_MEM_ALLOC;
+    case SIM_OP_GRAPH_FREE:
+        return XCU_NODE_MEM_FREE;
     default:
         return XCU_NODE_EMPTY;
     }

@@ -7,6 +7,7 @@
 #include "tools/simgpu/driver/copy_shaped.h"
 #include "tools/simgpu/driver/graph.h"
 #include "tools/simgpu/driver/kernel.h"
+#include "tools/simgpu/driver/memory.h"
 
 xcu_result sim_node_set_copy(struct sim_node *n, const struct xcu_memcpy3d *what)
 {
@@ -216,6 +217,72 @@ SIM_API(cuGraphAddHostNode, SIM_INIT,
         (*out)->op.u.host.user = what->user;
     }
     return r;
+}
+
+/* The address is the same in every launch. */
+static xcu_result set_alloc(struct sim_node *n, struct xcu_alloc_node *what)
+{
+    const struct xcu_location *where = &what->pool.location;
+    xcu_result r;
+
+    if (what->pool.type != 1 || where->type != XCU_LOCATION_DEVICE || where->id < 0 ||
+        where->id >= sim_device_count)
+        return XCU_ERROR_INVALID_VALUE;
+    r = sim_device_alloc(where->id, what->bytes, SIM_RANGE_ASYNC | SIM_RANGE_GRAPH,
+                         sim_default_pool(where->id), &what->address);
+    if (!r)
+        n->op = (struct sim_op){.kind = SIM_OP_GRAPH_ALLOC, .u.address = what->address};
+    return r;
+}
+
+SIM_API(cuGraphAddMemAllocNode, SIM_CTX,
+        (struct sim_node * *out, struct sim_graph *graph, struct sim_node *const *deps,
+         size_t count, struct xcu_alloc_node *what),
+        (out, graph, deps, count, what))
+{
+    xcu_result r =
+        what ? add(out, graph, XCU_NODE_MEM_ALLOC, deps, count) : XCU_ERROR_INVALID_VALUE;
+
+    return r ? r : keep_if(out, set_alloc(*out, what));
+}
+
+SIM_API(cuGraphMemAllocNodeGetParams, SIM_INIT,
+        (struct sim_node * node, struct xcu_alloc_node *what), (node, what))
+{
+    const struct sim_range *range;
+
+    if (!sim_handle_is(node, SIM_NODE) || node->type != XCU_NODE_MEM_ALLOC || !what)
+        return XCU_ERROR_INVALID_VALUE;
+    range = sim_range_at((void *)node->op.u.address);
+    *what =
+        (struct xcu_alloc_node){.address = node->op.u.address, .bytes = range ? range->bytes : 0};
+    what->pool.type = 1;
+    what->pool.location = (struct xcu_location){XCU_LOCATION_DEVICE, range ? range->device : 0};
+    return XCU_SUCCESS;
+}
+
+SIM_API(cuGraphAddMemFreeNode, SIM_CTX,
+        (struct sim_node * *out, struct sim_graph *graph, struct sim_node *const *deps,
+         size_t count, xcu_deviceptr address),
+        (out, graph, deps, count, address))
+{
+    const struct sim_range *range = sim_range_at((void *)address);
+    xcu_result r = range && (xcu_deviceptr)range->start == address
+                       ? add(out, graph, XCU_NODE_MEM_FREE, deps, count)
+                       : XCU_ERROR_INVALID_VALUE;
+
+    if (!r)
+        (*out)->op = (struct sim_op){.kind = SIM_OP_GRAPH_FREE, .u.address = address};
+    return r;
+}
+
+SIM_API(cuGraphMemFreeNodeGetParams, SIM_INIT, (struct sim_node * node, xcu_deviceptr *address),
+        (node, address))
+{
+    if (!sim_handle_is(node, SIM_NODE) || node->type != XCU_NODE_MEM_FREE || !address)
+        return XCU_ERROR_INVALID_VALUE;
+    *address = node->op.u.address;
+    return XCU_SUCCESS;
 }
 
 SIM_API(cuGraphAddEmptyNode, SIM_INIT,

@@ -170,7 +170,7 @@ SIM_API(cuMemPoolSetAccess, SIM_INIT,
 static xcu_result alloc_async(xcu_deviceptr *out, size_t bytes, struct sim_pool *pool,
                               xcu_stream stream)
 {
-    struct sim_op op = {.kind = SIM_OP_EMPTY};
+    struct sim_op op = {.kind = SIM_OP_GRAPH_ALLOC};
     struct sim_stream *s;
     xcu_result r = sim_stream_of(stream, &s);
 
@@ -184,7 +184,9 @@ static xcu_result alloc_async(xcu_deviceptr *out, size_t bytes, struct sim_pool 
         pool = sim_default_pool(s->context->device);
     if (!sim_handle_is(pool, SIM_POOL))
         return XCU_ERROR_INVALID_VALUE;
-    r = sim_device_alloc(pool->device, bytes, SIM_RANGE_ASYNC, pool, out);
+    r = sim_device_alloc(pool->device, bytes, SIM_RANGE_ASYNC | (s->capture ? SIM_RANGE_GRAPH : 0),
+                         pool, out);
+    op.u.address = r ? 0 : *out;
     return r || !s->capture ? r : sim_submit(s, &op);
 }
 
@@ -213,8 +215,8 @@ SIM_API_PT(cuMemFreeAsync, cuMemFreeAsync_ptsz, SIM_CTX, (xcu_deviceptr address,
         return r;
     if (!range || (xcu_deviceptr)range->start != address || range->memory != XFT_MEM_DEVICE)
         return XCU_ERROR_INVALID_VALUE;
-    if (s->capture) /* the graph's memory keeps its address from launch to launch */
-        op.kind = SIM_OP_EMPTY;
+    if (s->capture)
+        op.kind = SIM_OP_GRAPH_FREE;
     return sim_submit(s, &op);
 }
 

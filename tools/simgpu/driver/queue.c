@@ -284,6 +284,12 @@ uint64_t sim_execute(struct sim_op *op, uint64_t ready)
     case SIM_OP_WRITE:
         memcpy(op->u.write.address, &op->u.write.value, op->u.write.bytes);
         return ready;
+    case SIM_OP_GRAPH_ALLOC:
+        range = sim_range_at((void *)op->u.address);
+        if (range)
+            range->flags &= ~(unsigned)SIM_RANGE_GRAPH;
+        return ready;
+    case SIM_OP_GRAPH_FREE:
     case SIM_OP_EMPTY:
         break;
     }

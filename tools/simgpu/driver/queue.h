@@ -23,8 +23,10 @@ enum sim_op_kind {
     SIM_OP_WAIT,
     SIM_OP_GRAPH,
     SIM_OP_PREFETCH,
-    SIM_OP_FREE,  /* an address, in stream order */
-    SIM_OP_WRITE, /* cuStreamWriteValue */
+    SIM_OP_FREE,        /* an address, in stream order */
+    SIM_OP_WRITE,       /* cuStreamWriteValue */
+    SIM_OP_GRAPH_ALLOC, /* an address, which is known from then on */
+    SIM_OP_GRAPH_FREE,  /* the memory keeps its address from launch to launch */
     SIM_OP_EMPTY,
 };
 
