@@ -108,6 +108,8 @@ enum xfa_layer xfa_layer(const struct xfa_frame *frame)
 #define XFS_CALL_V(version, level, symbol, moves, flags, params, args, before, after) ADD_##level(symbol)
 #define XFS_INIT(symbol, params, args)
 #define XFS_WATCH(symbol, moves, params, args, after)
+#define XFS_STEP(symbol, flags, params, args, watch, step)
+#define XFS_FORGET(symbol, params, args, before)
 static const char *const runtime_functions[] = {
 #include "preload/intercept/calls.def"
     "cudaMemcpyArrayToArray", /* recorded as the two copies that it makes */

@@ -78,6 +78,7 @@ enum xrt_errors {
 /* The two spellings of the default stream. */
 #define XCU_STREAM_LEGACY ((xcu_stream)0x1)
 #define XCU_STREAM_PER_THREAD ((xcu_stream)0x2)
+enum { XCU_STREAM_NON_BLOCKING = 1 }; /* a flag of stream creation */
 
 enum xcu_memorytype { /* CUmemorytype */
                       XCU_MEMORY_HOST = 1,
@@ -363,6 +364,14 @@ struct xcu_launch_config { /* CUlaunchConfig */
     xcu_stream stream;
     void *attributes;
     unsigned int attribute_count;
+};
+
+struct xcu_launch { /* CUDA_LAUNCH_PARAMS */
+    void *function;
+    unsigned int grid[3], block[3];
+    unsigned int shared_bytes;
+    xcu_stream stream;
+    void **values;
 };
 
 struct xrt_launch_config { /* cudaLaunchConfig_t */

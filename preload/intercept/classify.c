@@ -27,6 +27,10 @@
       xcu_result (*)(struct xcu_array_descriptor *, xcu_array))                                    \
     X(capturing, "cuStreamIsCapturing", xcu_result (*)(xcu_stream, int *))                         \
     X(capturing_ptsz, "cuStreamIsCapturing_ptsz", xcu_result (*)(xcu_stream, int *))               \
+    X(stream_priority, "cuStreamGetPriority", xcu_result (*)(xcu_stream, int *))                   \
+    X(stream_device, "cuStreamGetDevice", xcu_result (*)(xcu_stream, xcu_device *))                \
+    X(stream_id, "cuStreamGetId", xcu_result (*)(xcu_stream, unsigned long long *))                \
+    X(devices, "cuDeviceGetCount", xcu_result (*)(int *))                                          \
     X(push, "cuCtxPushCurrent_v2", xcu_result (*)(xcu_context))                                    \
     X(pop, "cuCtxPopCurrent_v2", xcu_result (*)(xcu_context *))
 
@@ -134,6 +138,34 @@ int xfs_stream_captured(void *stream, int per_thread)
     return question.captured;
 }
 
+/* Whether the driver's number of a stream is the one that CUPTI's records have. */
+#define NUMBERS_ARE_CUPTIS 0
+
+struct look {
+    xcu_stream stream;
+    struct xfs_stream_answer *answer;
+};
+
+static void look_at_stream(void *asked)
+{
+    const struct look *look = asked;
+    struct xfs_stream_answer *answer = look->answer;
+    if (!ask())
+        return;
+    if (ENTRY(stream_priority))
+        ENTRY(stream_priority)(look->stream, &answer->priority);
+    if (!ENTRY(stream_device) || ENTRY(stream_device)(look->stream, &answer->device) != XCU_SUCCESS)
+        answer->device = xfs_current_device(); /* its context is current, or it is a green one's */
+    if (NUMBERS_ARE_CUPTIS && ENTRY(stream_id))
+        ENTRY(stream_id)(look->stream, &answer->number);
+}
+
+void xfs_stream_look(void *stream, struct xfs_stream_answer *answer)
+{
+    struct look look = {stream, answer};
+    xfs_on_own_stack(look_at_stream, &look);
+}
+
 /* ---- host pages --------------------------------------------------------------------------- */
 
 /* The only node of a machine that has one: no question needs asking. -1: several, or not known. */
@@ -153,9 +185,14 @@ static int only_node(void)
     return answer;
 }
 
+int16_t xfs_only_device = XFT_PLACE_UNKNOWN;
+
 void xfs_classify_start(void)
 {
+    int devices = 0;
     (void)only_node();
+    if (ask() && ENTRY(devices) && ENTRY(devices)(&devices) == XCU_SUCCESS && devices == 1)
+        xfs_only_device = 0;
 }
 
 /* Node of a page; unknown for a page not touched yet. move_pages without targets only asks. */

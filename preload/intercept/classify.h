@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "preload/intercept/ranges.h"
+#include "xferscope/cuda_abi.h"
 #include "xferscope/terms.h"
 
 struct xfs_place {
@@ -53,6 +54,24 @@ static inline struct xfs_place xfs_classify(uint64_t address)
 
 /* The calling thread's current device, or XFT_PLACE_UNKNOWN. Creates no context. */
 int16_t xfs_current_device(void);
+
+/* The only device of the process; XFT_PLACE_UNKNOWN when there are several, or before
+ * xfs_classify_start(). */
+extern int16_t xfs_only_device;
+
+/* The device whose default stream a call of this thread means. */
+static inline int16_t xfs_default_device(void)
+{
+    return __builtin_expect(xfs_only_device >= 0, 1) ? xfs_only_device : xfs_current_device();
+}
+
+/* What the driver says of a stream; what it does not say is left as it was. */
+struct xfs_stream_answer {
+    int priority;
+    xcu_device device;
+    unsigned long long number; /* CUPTI's (xfs_stream_look in classify.c) */
+};
+void xfs_stream_look(void *stream, struct xfs_stream_answer *answer);
 
 /* The device of a context, or XFT_PLACE_UNKNOWN. */
 int16_t xfs_context_device(void *context);

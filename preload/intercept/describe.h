@@ -32,6 +32,9 @@ struct xfs_frame {
 /* The Async form was called on this stream. First, before the other verbs. */
 __attribute__((hot)) void xfs_async(struct xfs_frame *f, xcu_stream stream);
 
+/* The same for what is given to a stream and is no copy. */
+void xfs_on_stream(struct xfs_frame *f, xcu_stream stream);
+
 /* kind: enum xrt_copy_kind; XRT_COPY_DEFAULT lets the pointers decide. A copy of no bytes is an
  * event too: whoever counts transfers leaves it out. */
 __attribute__((hot)) void xfs_copy(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t bytes,
@@ -79,6 +82,15 @@ int xfs_location_place(struct xcu_location where);
 void xfs_peer_device(struct xfs_frame *f, int peer, int enabled);
 void xfs_peer_context(struct xfs_frame *f, xcu_context peer, int enabled);
 
+/* Memsets, and functions of the host that a stream is to call: from the first call that can move
+ * data on. */
+void xfs_set(struct xfs_frame *f, uint64_t dst, uint64_t width, uint64_t rows);
+void xfs_host_function(struct xfs_frame *f, xcu_stream stream, uint64_t function);
+
+/* Streams, from the first call of CUDA on; stream: an address, 0 when the call failed. */
+void xfs_stream_made(struct xfs_frame *f, uint64_t stream, unsigned flags, int priority);
+void xfs_stream_ended(struct xfs_frame *f, xcu_stream stream);
+
 /* Waits of the host; one that failed is no event. */
 void xfs_sync_stream(struct xfs_frame *f, xcu_stream stream);
 void xfs_sync_event(struct xfs_frame *f, xcu_event event);
@@ -87,7 +99,6 @@ void xfs_sync_context(struct xfs_frame *f, xcu_context context); /* NULL: the cu
 /* What an event stands for, for those who have to know it when it is waited for. */
 void xfs_cuda_event_recorded(xcu_event event, xcu_stream stream, bool per_thread);
 void xfs_cuda_event_gone(xcu_event event); /* its handle may become another's */
-void xfs_stream_gone(xcu_stream stream);
 
 /* Captures begun minus ended; while there are any, copies ask whether their stream is captured. */
 void xfs_captures(int change);

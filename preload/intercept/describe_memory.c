@@ -13,8 +13,14 @@ static atomic_int captures;
 
 void xfs_async(struct xfs_frame *f, xcu_stream stream)
 {
+    f->event.flags |= XFT_ASYNC;
+    xfs_on_stream(f, stream);
+}
+
+void xfs_on_stream(struct xfs_frame *f, xcu_stream stream)
+{
     struct xft_event *e = &f->event;
-    e->flags |= XFT_ASYNC | XFT_STREAM_KNOWN;
+    e->flags |= XFT_STREAM_KNOWN;
     e->stream = XFS_ADDR(stream);
     if (atomic_load_explicit(&captures, memory_order_relaxed) > 0 && e->status == 0 &&
         xfs_stream_captured(stream, (e->flags & XFT_PER_THREAD) != 0))

@@ -1,4 +1,5 @@
 /* Waits of the host: for a stream, an event, a context. */
+#include <errno.h>
 #include <stddef.h>
 
 #include "preload/content/content.h"
@@ -48,19 +49,15 @@ void xfs_sync_context(struct xfs_frame *f, xcu_context context)
 
 void xfs_cuda_event_recorded(xcu_event event, xcu_stream stream, bool per_thread)
 {
-    if (xfs_content_on())
-        xfs_content_event_recorded(XFS_ADDR(event), XFS_ADDR(stream), per_thread,
-                                   xfs_current_device());
+    if (__builtin_expect(!xfs_content_on(), 1))
+        return;
+    int saved = errno;
+    xfs_content_event_recorded(XFS_ADDR(event), XFS_ADDR(stream), per_thread, xfs_current_device());
+    errno = saved;
 }
 
 void xfs_cuda_event_gone(xcu_event event)
 {
     if (xfs_content_on())
         xfs_content_event_gone(XFS_ADDR(event));
-}
-
-void xfs_stream_gone(xcu_stream stream)
-{
-    if (xfs_content_on())
-        xfs_content_stream_gone(XFS_ADDR(stream));
 }

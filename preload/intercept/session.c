@@ -10,6 +10,7 @@
 #include "preload/base/own_stack.h"
 #include "preload/content/content.h"
 #include "preload/intercept/classify.h"
+#include "preload/intercept/functions.h"
 #include "preload/intercept/graph.h"
 #include "preload/intercept/hook.h"
 #include "preload/intercept/machine.h"
@@ -23,6 +24,7 @@
 
 atomic_uchar xfs_session;
 bool xfs_session_simulated;
+static bool attached_later; /* device records are to be switched on by the first call that moves */
 static atomic_int started_by; /* the process: a forked child starts a session of its own */
 
 /* ---- the first call that moves data -------------------------------------------------------- */
@@ -32,7 +34,8 @@ static __thread uint16_t early_call __attribute__((tls_model("initial-exec"))); 
 static void attach(void *unused)
 {
     (void)unused;
-    xfs_timing_attach();
+    if (attached_later)
+        xfs_timing_attach();
     atomic_store(&xfs_session, XFS_SESSION_ON);
 }
 
@@ -58,21 +61,16 @@ static bool use_simulated_clock(void)
     return now != NULL;
 }
 
-struct start {
-    const char *too_late;
-    bool attached_later; /* device records are still to be switched on */
-};
-
 /* The exit handler goes before CUPTI's own, which is registered as CUPTI is loaded. */
-static void start_timing(struct start *start)
+static void start_timing(const char *too_late)
 {
     xfs_loading_begin();
-    start->attached_later = xfs_timing_start(start->too_late);
+    attached_later = xfs_timing_start(too_late);
     xfs_loading_end();
     atexit(xfs_timing_finish);
 }
 
-static void start_session(void *asked)
+static void start_session(void *too_late)
 {
     xfs_session_simulated = use_simulated_clock();
     if (!xfs_record_ready())
@@ -85,7 +83,7 @@ static void start_session(void *asked)
     xfs_content_session_start();
     atexit(xfs_content_finish);
     xfs_pairs_capturing = xfs_captures_now;
-    start_timing(asked);
+    start_timing(too_late);
 }
 
 void xfs_session_start(const char *too_late)
@@ -93,10 +91,10 @@ void xfs_session_start(const char *too_late)
     int pid = getpid(), saved = errno, outer = xfs_depth;
     if (atomic_exchange(&started_by, pid) == pid)
         return;
-    struct start start = {.too_late = too_late};
     xfs_depth = 1;
-    xfs_on_large_stack(start_session, &start);
-    atomic_store(&xfs_session, start.attached_later ? XFS_SESSION_WAITING : XFS_SESSION_ON);
+    attached_later = false;
+    xfs_on_large_stack(start_session, (void *)too_late);
+    atomic_store(&xfs_session, XFS_SESSION_WAITING);
     if (outer > 0) /* cuInit within the process's first call */
         xfs_before_moving(early_call);
     xfs_depth = outer;
@@ -171,6 +169,7 @@ static void in_child(void)
     xfs_captures_after_fork();
     xfs_pairs_after_fork();
     xfs_graph_after_fork();
+    xfs_functions_after_fork();
     xfs_nvtx_after_fork();
     xfs_content_after_fork();
 }

@@ -24,6 +24,11 @@ enum xfs_session_state {
 };
 extern atomic_uchar xfs_session;
 
+static inline bool xfs_moving_begun(void)
+{
+    return atomic_load_explicit(&xfs_session, memory_order_relaxed) == XFS_SESSION_ON;
+}
+
 /* The driver is the simulated GPU's, and the trace's clock with it. */
 extern bool xfs_session_simulated;
 

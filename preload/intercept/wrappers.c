@@ -3,11 +3,13 @@
 
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
+#include "preload/intercept/functions.h"
 #include "preload/intercept/graph.h"
 #include "preload/intercept/hook.h"
 #include "preload/intercept/session.h"
 #include "preload/lookup/resolve.h"
 #include "preload/intercept/table.h"
+#include "preload/intercept/work.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -58,6 +60,37 @@
         }                                                                                          \
         return status;                                                                             \
     }
+/* The fewest instructions: what is not recorded is a jump to the real function. */
+#define XFS_STEP(symbol, fl, params, args, watch, step)                                            \
+    EXPORTED int symbol params;                                                                    \
+    EXPORTED int symbol params                                                                     \
+    {                                                                                              \
+        int(*const real) params = (int(*) params)xfs_real_DRIVER(XFS_ID_##symbol, NULL);           \
+        struct xfs_step this = {.call = XFS_ID_##symbol, .flags = (fl)}, *const s = &this;         \
+        if (!xfs_step_begins(s)) {                                                                 \
+            const int status = real args;                                                          \
+            if (status == 0)                                                                       \
+                (void)(watch);                                                                     \
+            return status;                                                                         \
+        }                                                                                          \
+        const int status = real args;                                                              \
+        if (status == 0) {                                                                         \
+            (void)(watch);                                                                         \
+            step;                                                                                  \
+        }                                                                                          \
+        return status;                                                                             \
+    }
+
+/* Outside of depth, too. */
+#define XFS_FORGET(symbol, params, args, before)                                                   \
+    EXPORTED int symbol params;                                                                    \
+    EXPORTED int symbol params                                                                     \
+    {                                                                                              \
+        int(*const real) params = (int(*) params)xfs_real_DRIVER(XFS_ID_##symbol, NULL);           \
+        before;                                                                                    \
+        return real args;                                                                          \
+    }
+
 /* cuInit, for the sake of what begins with it. */
 #define XFS_INIT(symbol, params, args)                                                             \
     EXPORTED int symbol params;                                                                    \
@@ -73,9 +106,14 @@
 #undef XFS_CALL
 #undef XFS_CALL_V
 #undef XFS_WATCH
+#undef XFS_STEP
+#undef XFS_FORGET
 #undef XFS_INIT
 
 #define XFS_INIT(symbol, params, args) XFS_WATCH(symbol, XFS_STAYS, params, args, )
+#define XFS_FORGET(symbol, params, args, before) XFS_WATCH(symbol, XFS_STAYS, params, args, )
+#define XFS_STEP(symbol, flags, params, args, watch, step)                                         \
+    XFS_WATCH(symbol, XFS_STAYS, params, args, )
 #define XFS_WATCH(symbol, moves, params, args, after)                                              \
     [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_DRIVER, 0, moves, (void (*)(void))symbol},
 #define XFS_CALL(level, symbol, moves, flags, params, args, before, after)                         \

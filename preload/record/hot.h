@@ -85,6 +85,38 @@ static inline void xfs_lane_append(struct xfs_lane *lane, const struct xft_event
     lane->busy = false;
 }
 
+/*
+ * For an event that is short and filled in where it will lie: the row, zeroed, or NULL (the loss
+ * has been counted). Between open and close there is nothing but stores to it.
+ */
+static inline struct xft_event *xfs_row_open(void)
+{
+    typedef long long vector __attribute__((vector_size(16), may_alias, aligned(8)));
+    struct xfs_lane *lane = xfs_take_lane();
+    if (lane == NULL)
+        return NULL;
+    xfs_lane_claim(lane);
+    if (__builtin_expect(!xfs_lane_current(lane), 0)) {
+        xfs_lane_done(lane);
+        xfs_not_appended();
+        lane->busy = false;
+        return NULL;
+    }
+    vector *parts = (vector *)&lane->rows[lane->next];
+    for (size_t i = 0; i < sizeof(struct xft_event) / sizeof *parts; i++)
+        parts[i] = (vector){0};
+    return &lane->rows[lane->next];
+}
+
+static inline void xfs_row_close(void)
+{
+    struct xfs_lane *lane = xfs_self;
+    lane->next++;
+    __atomic_store_n(lane->committed, lane->next, __ATOMIC_RELEASE);
+    xfs_lane_done(lane);
+    lane->busy = false;
+}
+
 /* xfs_event_write(). */
 static inline void xfs_event_write_now(const struct xft_event *event)
 {

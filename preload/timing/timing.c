@@ -38,8 +38,8 @@ static atomic_bool overtaken; /* contexts may be in the making: too late to subs
 
 /* ---- the number of a call ------------------------------------------------------------------ */
 
-/* CUPTI calls this before and after every driver call that copies. Calls nest (a driver call may
- * make others): the outermost one's number is on the device records. */
+/* CUPTI calls this before and after every driver call that copies or launches. Calls nest (a driver
+ * call may make others): the outermost one's number is on the device records. */
 static void on_call(void *user, int domain, uint32_t call, const void *data)
 {
     const struct xcp_callback_data *d = data;
@@ -47,15 +47,19 @@ static void on_call(void *user, int domain, uint32_t call, const void *data)
         xfs_timing_seen = d->correlation;
 }
 
-static void watch_calls(void)
-{
-    static const uint16_t calls[] = {
 #define X(number, name) number,
+static const uint16_t calls[] = {
 #include "xferscope/cupti_calls.def"
+};
+static const uint16_t launches[] = {
+#include "xferscope/cupti_launches.def"
+};
 #undef X
-    };
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-        cupti.EnableCallback(1, subscriber, XCP_DOMAIN_DRIVER, calls[i]);
+
+static void watch(const uint16_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        cupti.EnableCallback(1, subscriber, XCP_DOMAIN_DRIVER, numbers[i]);
 }
 
 /* ---- starting CUPTI ------------------------------------------------------------------------ */
@@ -168,7 +172,10 @@ static bool enable_records(struct attempt *a)
 
 static bool enable_kernels(void)
 {
-    return xfs_settings()->kernels && cupti.ActivityEnable(XCP_ACTIVITY_KERNEL) == XCP_SUCCESS;
+    if (!xfs_settings()->kernels || cupti.ActivityEnable(XCP_ACTIVITY_KERNEL) != XCP_SUCCESS)
+        return false;
+    watch(launches, sizeof launches / sizeof *launches);
+    return true;
 }
 
 /* ---- what the collecting thread is asked for ---------------------------------------------------
@@ -217,7 +224,7 @@ static void switch_records_on(void)
         say_no_timing(a.why);
         return;
     }
-    watch_calls();
+    watch(calls, sizeof calls / sizeof *calls);
     xfs_collector_records_on();
     say_timing("cupti", "");
     xfs_meta_set("kernels", enable_kernels() ? "on" : "off");

@@ -166,6 +166,7 @@ PLACE(xcp_callback_data, correlation, CUpti_CallbackData, correlationId);
 /* Numbers of calls that this version of the header knows. */
 #define X(number, name) SAME(number, CUPTI_DRIVER_TRACE_CBID_##name);
 #include "xferscope/cupti_calls.def"
+#include "xferscope/cupti_launches.def"
 #undef X
 
 /* The functions are still declared. */

@@ -23,6 +23,8 @@ struct call {
     {#symbol, #level, version, moves},
 #define XFS_WATCH(symbol, moves, params, args, after) {#symbol, "WATCH", 0, moves},
 #define XFS_INIT(symbol, params, args) {#symbol, "WATCH", 0, false},
+#define XFS_STEP(symbol, flags, params, args, watch, step) {#symbol, "DRIVER", 0, false},
+#define XFS_FORGET(symbol, params, args, before) {#symbol, "WATCH", 0, false},
 static const struct call calls[] = {
 #include "preload/intercept/calls.def"
 };
@@ -94,7 +96,9 @@ static bool has_one_of(const char *symbol, const char *const words[])
 
 static int check_moves(void)
 {
-    static const char *const move[] = {"Memcpy", "Graph", "Managed", "Prefetch", NULL};
+    static const char *const move[] = {"Memcpy",     "Graph",        "Managed",
+                                       "Prefetch",   "HostAlloc",    "AllocHost",
+                                       "MallocHost", "HostRegister", NULL};
     static const char *const stay[] = {"Synchronize", "Free", "Destroy", "Register", NULL};
     int wrong = 0;
     for (size_t i = 0; i < CALLS; i++) {

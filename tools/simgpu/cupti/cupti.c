@@ -1,7 +1,7 @@
 /*
  * The simulated CUPTI: activity records of copies, memsets and kernels, and callbacks around the
- * driver calls that copy. It stands on the hooks of the simulated driver (../simgpu.h) and knows
- * no other GPU. One subscriber per process, as in the real one.
+ * driver calls that copy, set and launch. It stands on the hooks of the simulated driver
+ * (../simgpu.h) and knows no other GPU. One subscriber per process, as in the real one.
  *
  * Records go to one buffer at a time, for all contexts. They are written when the simulation
  * carries out the work: their times may still lie ahead of the clock.
@@ -300,11 +300,13 @@ enum driver_function {
     FUNCTIONS
 };
 #undef SIM_FUNCTION
-#define FN_cuMemcpy_v2 FUNCTIONS /* listed by CUPTI, not exported by any driver */
+/* Listed by CUPTI, not exported by this driver. */
+enum { FN_cuMemcpy_v2 = FUNCTIONS, FN_cuLaunch, FN_cuLaunchGrid, FN_cuLaunchGridAsync, LISTED };
 
-static const uint16_t numbers[FUNCTIONS + 1] = {
+static const uint16_t numbers[LISTED] = {
 #define X(number, name) [FN_##name] = number,
 #include "xferscope/cupti_calls.def"
+#include "xferscope/cupti_launches.def"
 #undef X
 };
 

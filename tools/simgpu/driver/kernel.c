@@ -488,3 +488,19 @@ SIM_API_PT(cuLaunchKernelEx, cuLaunchKernelEx_ptsz, SIM_CTX | SIM_TIMED,
     return config ? launch(function, config->grid, config->block, config->stream, params, extra)
                   : XCU_ERROR_INVALID_VALUE;
 }
+
+/* One kernel for each device, each on a stream of its own that was made for it. */
+SIM_API(cuLaunchCooperativeKernelMultiDevice, SIM_CTX | SIM_TIMED,
+        (struct xcu_launch * launches, unsigned count, unsigned flags), (launches, count, flags))
+{
+    xcu_result r = XCU_SUCCESS;
+
+    if (!launches || count == 0 || count > (unsigned)sim_device_count || flags > 3)
+        return XCU_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; !r && i < count; i++)
+        r = launches[i].stream <= XCU_STREAM_PER_THREAD
+                ? XCU_ERROR_INVALID_HANDLE
+                : launch(launches[i].function, launches[i].grid, launches[i].block,
+                         launches[i].stream, launches[i].values, NULL);
+    return r;
+}

@@ -1,0 +1,70 @@
+/* Streams, and what they are given besides copies and kernels. */
+#include <stddef.h>
+
+#include "preload/content/content.h"
+#include "preload/intercept/classify.h"
+#include "preload/intercept/describe.h"
+#include "preload/intercept/session.h"
+
+/* Of the streams that every context has. */
+static bool is_default(uint64_t stream)
+{
+    return stream <= XFS_ADDR(XCU_STREAM_PER_THREAD);
+}
+
+void xfs_set(struct xfs_frame *f, uint64_t dst, uint64_t width, uint64_t rows)
+{
+    struct xft_event *e = &f->event;
+    if (e->status != 0 || !xfs_moving_begun())
+        return;
+    struct xfs_place place = xfs_classify(dst);
+    e->kind = XFT_EVENT_SET;
+    e->dst = dst;
+    e->dst_mem = place.memory;
+    e->dst_place = place.place;
+    e->src_place = XFT_PLACE_UNKNOWN;
+    e->bytes = width * rows;
+    e->width = width;
+    e->count = 1;
+    e->device = is_default(e->stream) ? xfs_default_device() : XFT_PLACE_UNKNOWN;
+}
+
+void xfs_host_function(struct xfs_frame *f, xcu_stream stream, uint64_t function)
+{
+    struct xft_event *e = &f->event;
+    if (e->status != 0 || !xfs_moving_begun())
+        return;
+    xfs_on_stream(f, stream);
+    e->kind = XFT_EVENT_HOST_FUNCTION;
+    e->src = function;
+    e->device = is_default(e->stream) ? xfs_default_device() : XFT_PLACE_UNKNOWN;
+}
+
+void xfs_stream_made(struct xfs_frame *f, uint64_t stream, unsigned flags, int priority)
+{
+    struct xft_event *e = &f->event;
+    struct xfs_stream_answer answer = {.priority = priority, .device = XFT_PLACE_UNKNOWN};
+    if (e->status != 0)
+        return;
+    xfs_stream_look((void *)(uintptr_t)stream, &answer);
+    e->kind = XFT_EVENT_STREAM;
+    e->stream = stream;
+    e->flags |= XFT_STREAM_KNOWN;
+    e->src = answer.number;
+    e->aux = flags & XCU_STREAM_NON_BLOCKING ? XFT_STREAM_NONBLOCKING : 0;
+    e->width = (uint64_t)(int64_t)answer.priority;
+    e->device = (int16_t)answer.device;
+}
+
+void xfs_stream_ended(struct xfs_frame *f, xcu_stream stream)
+{
+    struct xft_event *e = &f->event;
+    if (e->status != 0)
+        return;
+    e->kind = XFT_EVENT_STREAM_END;
+    e->stream = XFS_ADDR(stream);
+    e->flags |= XFT_STREAM_KNOWN;
+    e->device = XFT_PLACE_UNKNOWN;
+    if (xfs_content_on())
+        xfs_content_stream_gone(XFS_ADDR(stream));
+}

@@ -1,0 +1,135 @@
+#include "preload/intercept/work.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "preload/nvtx/nvtx.h"
+#include "preload/intercept/classify.h"
+#include "preload/intercept/describe.h"
+#include "preload/intercept/functions.h"
+
+/* What a step's event has besides its call and its times. */
+struct short_event {
+    uint64_t src, dst, aux, stream;
+    uint32_t correlation;
+    uint16_t flags;
+    uint8_t kind;
+    int16_t device;
+};
+
+/* Keeps errno. */
+static inline void record(const struct xfs_step *s, uint64_t end_ns, const struct short_event *v)
+{
+    xfs_nvtx_settle();
+    struct xft_event *e = xfs_row_open();
+    if (e == NULL)
+        return;
+    e->start_ns = s->start_ns;
+    e->end_ns = end_ns;
+    e->src = v->src;
+    e->dst = v->dst;
+    e->aux = v->aux;
+    e->stream = v->stream;
+    e->correlation = v->correlation;
+    e->call = s->call;
+    e->flags = s->flags | v->flags;
+    e->kind = v->kind;
+    e->device = v->device;
+    xfs_row_close();
+}
+
+/* What only the driver knows. */
+static XFS_COLD void ask_driver(struct short_event *v, const struct xfs_step *s, bool is_default)
+{
+    int saved = errno;
+    if (is_default)
+        v->device = xfs_default_device();
+    if (xfs_captures_now() > 0 &&
+        xfs_stream_captured((xcu_stream)(uintptr_t)v->stream, (s->flags & XFT_PER_THREAD) != 0))
+        v->flags |= XFT_CAPTURED;
+    errno = saved;
+}
+
+/* The flags and the device that go with a stream. */
+static inline void set_stream(struct short_event *v, const struct xfs_step *s, xcu_stream stream)
+{
+    v->stream = XFS_ADDR(stream);
+    v->flags = XFT_STREAM_KNOWN;
+    bool is_default = v->stream <= XFS_ADDR(XCU_STREAM_PER_THREAD);
+    v->device = is_default ? xfs_only_device : XFT_PLACE_UNKNOWN;
+    if (__builtin_expect(xfs_captures_now() > 0 || (is_default && v->device < 0), 0))
+        ask_driver(v, s, is_default);
+}
+
+/* ---- launches ---------------------------------------------------------------------------------
+ */
+
+static inline void launched(const struct xfs_step *s, uint64_t end_ns, uint32_t correlation,
+                            const void *function, uint64_t threads, xcu_stream stream)
+{
+    const struct xfs_function *f = xfs_function_of(function);
+    struct short_event v = {.kind = XFT_EVENT_LAUNCH,
+                            .src = f ? atomic_load_explicit(&f->name, memory_order_relaxed) : 0,
+                            .dst = threads,
+                            .correlation = correlation};
+    set_stream(&v, s, stream);
+    record(s, end_ns, &v);
+}
+
+void xfs_launch(const struct xfs_step *s, const void *function, uint64_t threads, xcu_stream stream,
+                void **values, void **extra)
+{
+    (void)values;
+    (void)extra;
+    launched(s, xfs_now_ns(), xfs_timing_correlation(), function, threads, stream);
+}
+
+static uint64_t threads_of(const unsigned grid[3], const unsigned block[3])
+{
+    return XFS_THREADS(grid[0], grid[1], grid[2], block[0], block[1], block[2]);
+}
+
+void xfs_launch_config(const struct xfs_step *s, const void *function,
+                       const struct xcu_launch_config *config, void **values, void **extra)
+{
+    xfs_launch(s, function, threads_of(config->grid, config->block), config->stream, values, extra);
+}
+
+/* One call, one event for each: all have its times and its correlation. */
+void xfs_launch_many(const struct xfs_step *s, const struct xcu_launch *launches, unsigned count)
+{
+    uint64_t end_ns = xfs_now_ns();
+    uint32_t correlation = xfs_timing_correlation();
+    for (unsigned i = 0; i < count; i++)
+        launched(s, end_ns, correlation, launches[i].function,
+                 threads_of(launches[i].grid, launches[i].block), launches[i].stream);
+}
+
+/* ---- events, questions ------------------------------------------------------------------------
+ */
+
+void xfs_step_event(const struct xfs_step *s, int kind, xcu_event event, xcu_stream stream)
+{
+    uint64_t end_ns = xfs_now_ns();
+    struct short_event v = {.kind = (uint8_t)kind, .src = XFS_ADDR(event)};
+    set_stream(&v, s, stream);
+    record(s, end_ns, &v);
+}
+
+void xfs_step_event_done(const struct xfs_step *s, xcu_event event)
+{
+    uint64_t end_ns = xfs_now_ns();
+    record(s, end_ns,
+           &(struct short_event){.kind = XFT_EVENT_QUERY,
+                                 .src = XFS_ADDR(event),
+                                 .aux = XFT_SYNC_EVENT,
+                                 .device = XFT_PLACE_UNKNOWN});
+}
+
+void xfs_step_stream_done(const struct xfs_step *s, xcu_stream stream)
+{
+    uint64_t end_ns = xfs_now_ns();
+    struct short_event v = {.kind = XFT_EVENT_QUERY, .aux = XFT_SYNC_STREAM};
+    set_stream(&v, s, stream);
+    record(s, end_ns, &v);
+}

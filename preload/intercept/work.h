@@ -1,0 +1,62 @@
+/*
+ * Steps: calls of the driver that give work to a stream, or ask about it, so often that their
+ * events are kept short: two readings of the clock, no call stack, and the row filled where it will
+ * lie.
+ *
+ *     begins    outermost call of this thread, recording is on and data may have moved? note the
+ * time real call verb      only when it succeeded: the time, the device's correlation id, the event
+ *
+ * Programs that move nothing pay for a load and a branch.
+ */
+#ifndef XFS_WORK_H
+#define XFS_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/record/hot.h"
+#include "preload/timing/timing.h"
+#include "preload/intercept/hook.h"
+#include "preload/intercept/session.h"
+#include "xferscope/cuda_abi.h"
+
+struct xfs_step {
+    uint64_t start_ns;
+    uint16_t call;
+    uint16_t flags;
+};
+
+static inline bool xfs_step_begins(struct xfs_step *s)
+{
+    if (!xfs_moving_begun() || xfs_depth != 0 || !xfs_record_ready_now())
+        return false;
+    xfs_timing_call_begin();
+    s->start_ns = xfs_now_ns();
+    return true;
+}
+
+#define XFS_STEP_VERB __attribute__((hot)) void
+
+#define XFS_THREADS(gx, gy, gz, bx, by, bz)                                                        \
+    ((uint64_t)(gx) * (gy) * (gz) * ((uint64_t)(bx) * (by) * (bz)))
+
+/*
+ * Launches. threads: 0 = not known. values and extra are what cuLaunchKernel takes: at most one of
+ * them is not NULL, and what they point to is the caller's until the call returns.
+ */
+XFS_STEP_VERB xfs_launch(const struct xfs_step *s, const void *function, uint64_t threads,
+                         xcu_stream stream, void **values, void **extra);
+XFS_STEP_VERB xfs_launch_config(const struct xfs_step *s, const void *function,
+                                const struct xcu_launch_config *config, void **values,
+                                void **extra);
+void xfs_launch_many(const struct xfs_step *s, const struct xcu_launch *launches, unsigned count);
+
+/* A stream and an event: recorded, or waited for (kind: enum xft_event_kind). */
+XFS_STEP_VERB xfs_step_event(const struct xfs_step *s, int kind, xcu_event event,
+                             xcu_stream stream);
+
+/* The host asked, and the work was done. */
+XFS_STEP_VERB xfs_step_event_done(const struct xfs_step *s, xcu_event event);
+XFS_STEP_VERB xfs_step_stream_done(const struct xfs_step *s, xcu_stream stream);
+
+#endif
