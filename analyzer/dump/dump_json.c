@@ -111,7 +111,8 @@ static void set_names(json_t *json, const struct xfa_trace *trace, const struct 
     bool range = e->kind == XFT_EVENT_RANGE_BEGIN || e->kind == XFT_EVENT_RANGE_END;
     if (range)
         set_own_text(json, "domain", xfa_event_domain(trace, e));
-    if (e->kind == XFT_EVENT_RANGE_BEGIN || e->kind == XFT_EVENT_KERNEL)
+    if (e->kind == XFT_EVENT_RANGE_BEGIN || e->kind == XFT_EVENT_KERNEL ||
+        e->kind == XFT_EVENT_LAUNCH)
         set_own_text(json, "name", xfa_event_name(trace, e));
 }
 
@@ -145,6 +146,8 @@ static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, 
     set_number(json, "aux", e->aux);
     set_flags(json, e->flags);
     set_names(json, trace, e);
+    if (e->kind == XFT_EVENT_STREAM)
+        set_signed(json, "priority", (int64_t)e->width);
     if (e->kind == XFT_EVENT_CONTENT) /* of 64 bits, which not every reader's numbers have */
         set_address(json, "hash", e->aux);
     json_object_set_new(json, "slab", json_boolean(batch->from_slab));

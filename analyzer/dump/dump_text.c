@@ -15,7 +15,8 @@ const char *const xfa_flag_words[8] = {"async",   "captured",     "failed", "per
 /* What the device reports and what the program says about itself is no call. */
 static bool is_call(unsigned kind)
 {
-    return kind != XFT_EVENT_DEVICE_COPY && (kind < XFT_EVENT_KERNEL || kind > XFT_EVENT_CONTENT);
+    return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_RECORDS &&
+           (kind < XFT_EVENT_KERNEL || kind > XFT_EVENT_CONTENT);
 }
 
 const char *xfa_event_function(const struct xfa_trace *trace, const struct xft_event *event)
@@ -47,6 +48,15 @@ const char *xfa_event_word(unsigned kind)
         [XFT_EVENT_RANGE_BEGIN] = "range-begin",
         [XFT_EVENT_RANGE_END] = "range-end",
         [XFT_EVENT_CONTENT] = "content",
+        [XFT_EVENT_LAUNCH] = "launch",
+        [XFT_EVENT_SET] = "set",
+        [XFT_EVENT_RECORD] = "record",
+        [XFT_EVENT_WAIT] = "wait",
+        [XFT_EVENT_QUERY] = "query",
+        [XFT_EVENT_HOST_FUNCTION] = "host-function",
+        [XFT_EVENT_STREAM] = "stream",
+        [XFT_EVENT_STREAM_END] = "stream-end",
+        [XFT_EVENT_RECORDS] = "records",
     };
     return kind < sizeof words / sizeof *words ? words[kind] : NULL;
 }
@@ -59,7 +69,7 @@ static char *name_text(const struct xfa_trace *trace, uint64_t id)
 
 char *xfa_event_name(const struct xfa_trace *trace, const struct xft_event *event)
 {
-    if (event->kind == XFT_EVENT_KERNEL)
+    if (event->kind == XFT_EVENT_KERNEL || event->kind == XFT_EVENT_LAUNCH)
         return name_text(trace, event->src);
     return event->kind == XFT_EVENT_RANGE_BEGIN ? name_text(trace, event->aux) : NULL;
 }

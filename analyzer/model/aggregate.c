@@ -293,6 +293,12 @@ static bool uses_managed(const struct xft_event *event)
            (event->kind == XFT_EVENT_ALLOC && event->dst_mem == XFT_MEM_MANAGED);
 }
 
+/* What runs are replayed from, and rows are not made of. */
+static bool is_step(unsigned kind)
+{
+    return kind >= XFT_EVENT_LAUNCH;
+}
+
 static void extend(struct xfa_totals *totals, const struct xft_event *event)
 {
     if (event->start_ns && (totals->first_ns == 0 || event->start_ns < totals->first_ns))
@@ -323,7 +329,7 @@ static void sum_batch(void *context, const struct xfa_batch *batch)
         pass->totals->kinds[event->kind < XFA_EVENT_KINDS ? event->kind : 0]++;
         pass->totals->managed_moves |= xfa_is_managed_event(event->kind);
         pass->totals->managed_used |= uses_managed(event);
-        if (!on_device(event->kind))
+        if (!on_device(event->kind) && !is_step(event->kind))
             extend(pass->totals, event);
         if (event->kind == XFT_EVENT_TRANSFER)
             transfer(pass, event);

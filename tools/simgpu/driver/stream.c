@@ -245,7 +245,8 @@ SIM_API_PT(cuStreamAttachMemAsync, cuStreamAttachMemAsync_ptsz, SIM_CTX,
 
 /* ---- host functions, memory operations ---------------------------------------------------- */
 
-static xcu_result host_function(xcu_stream stream, void (*function)(void *), void *user)
+SIM_API_PT(cuLaunchHostFunc, cuLaunchHostFunc_ptsz, SIM_CTX,
+           (xcu_stream stream, void (*function)(void *), void *user), (stream, function, user))
 {
     struct sim_op op = {.kind = SIM_OP_HOST, .u.host = {function, NULL, user}};
     struct sim_stream *s;
@@ -254,20 +255,6 @@ static xcu_result host_function(xcu_stream stream, void (*function)(void *), voi
     if (!r && !function)
         r = XCU_ERROR_INVALID_VALUE;
     return r ? r : sim_submit(s, &op);
-}
-
-SIM_API_PT(cuLaunchHostFunc, cuLaunchHostFunc_ptsz, SIM_CTX,
-           (xcu_stream stream, void (*function)(void *), void *user), (stream, function, user))
-{
-    return host_function(stream, function, user);
-}
-
-/* mode: how the driver's own thread waits for its turn, which makes no difference here. */
-SIM_API_PT(cuLaunchHostFunc_v2, cuLaunchHostFunc_v2_ptsz, SIM_CTX,
-           (xcu_stream stream, void (*function)(void *), void *user, unsigned mode),
-           (stream, function, user, mode))
-{
-    return mode > 1 ? XCU_ERROR_INVALID_VALUE : host_function(stream, function, user);
 }
 
 SIM_API_PT(cuStreamAddCallback, cuStreamAddCallback_ptsz, SIM_CTX,
