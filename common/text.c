@@ -180,10 +180,13 @@ static int print_one(FILE *out, const struct conversion *c, struct arguments *ar
     case 'x':
     case 'X':
     case 'c':
-        return c->longs == 3   ? PRINT(size_t)
-               : c->longs == 2 ? PRINT(long long)
-               : c->longs == 1 ? PRINT(long)
-                               : PRINT(int);
+        if (c->longs == 3)
+            return PRINT(size_t);
+        if (c->longs == 2)
+            return PRINT(long long);
+        if (c->longs == 1)
+            return PRINT(long);
+        return PRINT(int);
     case 'e':
     case 'f':
     case 'g':

@@ -94,7 +94,8 @@ char *xfa_dump_value(const char *value)
 {
     char *spaced = xfa_text(value);
     for (char *at = spaced; *at; at++)
-        *at = *at == '\x1f' ? ' ' : *at;
+        if (*at == '\x1f')
+            *at = ' ';
     return spaced;
 }
 

@@ -33,7 +33,7 @@ static int16_t device_of(const struct xft_event *event, unsigned memory, int pla
         return -1;
     if (place >= 0)
         return (int16_t)place;
-    return event->device >= 0 ? event->device : -1;
+    return (int16_t)(event->device >= 0 ? event->device : -1);
 }
 
 /* The trace's word where it has one, else the device's own account of the copy. */

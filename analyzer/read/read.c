@@ -142,29 +142,31 @@ static struct xfa_segment segment_of(uint64_t at, const struct xft_segment *head
     };
 }
 
-/* Checks the payload now, so that what is lost is known before anything is reported. */
+/* True also of a segment that holds none. */
+static bool names_taken(struct xfa_trace *trace, const struct xfa_segment *segment)
+{
+    if (!holds_names(segment->type))
+        return true;
+    unsigned char *raw = xfa_segment_load(trace, segment);
+    if (raw)
+        xfa_names_take(trace, segment->type, raw, segment->raw);
+    return raw;
+}
+
+/* Checks the payload now, so that what is lost is known before anything is reported. Nothing is to
+ * be checked in what newer versions have: it is skipped, by design. */
 static void segment_examine(struct xfa_trace *trace, const struct xfa_segment *segment)
 {
-    if (segment->type == XFT_SEG_LANES || segment->type == XFT_SEG_PAD) {
-        segment_keep(trace, segment);
-        if (segment->type == XFT_SEG_LANES)
-            slabs_examine(trace, segment);
-    } else if (segment->type > XFT_SEG_NAMES) {
-        segment_keep(trace, segment); /* from a newer version: skipped, by design */
-    } else if (!segment_readable(segment)) {
+    bool lanes = segment->type == XFT_SEG_LANES;
+    bool checked = !lanes && segment->type != XFT_SEG_PAD && segment->type <= XFT_SEG_NAMES;
+    if (checked && !segment_readable(segment)) {
         trace->loss.limited_segments++;
-    } else if (!payload_sound(trace, segment)) {
+    } else if (checked && (!payload_sound(trace, segment) || !names_taken(trace, segment))) {
         damage(trace, segment->stored);
-    } else if (holds_names(segment->type)) {
-        unsigned char *raw = xfa_segment_load(trace, segment);
-        if (raw) {
-            xfa_names_take(trace, segment->type, raw, segment->raw);
-            segment_keep(trace, segment);
-        } else {
-            damage(trace, segment->stored);
-        }
     } else {
         segment_keep(trace, segment);
+        if (lanes)
+            slabs_examine(trace, segment);
     }
 }
 

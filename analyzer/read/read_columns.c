@@ -155,6 +155,7 @@ bool xfa_columns_open(struct xfa_columns *columns, const struct xft_chunk *chunk
 
 /* ---- rows ----------------------------------------------------------------------------- */
 
+/* base: what differences are added to, or NULL. */
 static bool next_varints(struct xfa_column *column, uint64_t *values, const uint64_t *base,
                          size_t rows)
 {
@@ -164,7 +165,7 @@ static bool next_varints(struct xfa_column *column, uint64_t *values, const uint
             return false;
         if (column->encoding == XFT_ENC_DELTA)
             value = column->previous += unzigzag(value);
-        else if (column->encoding == XFT_ENC_DIFF)
+        else if (base)
             value = base[i] + unzigzag(value);
         values[i] = value;
     }
@@ -232,8 +233,10 @@ static bool next_rows(struct xfa_columns *columns, uint32_t position, size_t row
     case XFT_ENC_DIFF_PLANES:
         next_differences(column, values, base, rows);
         return true;
-    default:
+    case XFT_ENC_DIFF:
         return next_varints(column, values, base, rows);
+    default:
+        return next_varints(column, values, NULL, rows);
     }
 }
 

@@ -66,15 +66,14 @@ static void add_row(struct libscols_table *table, const struct xfa_report_phases
                     const struct xfa_phase *phase)
 {
     const struct xfa_phase_figures *figures = &phase->figures;
-    char text[XFA_PHASE_TEXT_CHARS + sizeof " (process)"], time[XFA_UNIT_CHARS];
+    char text[XFA_PHASE_TEXT_CHARS], name[sizeof text + sizeof " (process)"], time[XFA_UNIT_CHARS];
     struct libscols_line *line = scols_table_new_line(table, NULL);
     bool outside = phase == xfa_table_at(&phases->all, 0);
     if (!line)
         return;
     xfa_phase_text(phases, phase, text);
-    if (phase->process)
-        strcat(text, " (process)");
-    xfa_set_cell(line, COL_PHASE, text);
+    snprintf(name, sizeof name, "%s%s", text, phase->process ? " (process)" : "");
+    xfa_set_cell(line, COL_PHASE, name);
     if (!outside) {
         scols_line_refer_data(line, COL_TIMES, xfa_print("%" PRIu64, figures->times));
         scols_line_set_data(line, COL_TIME, xfa_time_text(time, figures->ns));

@@ -19,7 +19,7 @@
 
 #define XFS_SAMPLE_BLOCKS 64
 #define XFS_SAMPLE_BLOCK 64
-#define XFS_SAMPLE_BYTES (XFS_SAMPLE_BLOCKS * XFS_SAMPLE_BLOCK)
+#define XFS_SAMPLE_BYTES ((size_t)XFS_SAMPLE_BLOCKS * XFS_SAMPLE_BLOCK)
 
 /* One end of a transfer: depth slices of height rows of width bytes. */
 struct xfs_rows {

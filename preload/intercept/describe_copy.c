@@ -117,7 +117,7 @@ static inline void set_ends(struct xft_event *e, struct end dst, struct end src,
     e->src_place = src.place.place;
     e->direction = find_direction(e, &dst, &src, kind);
     bool device_is_dst = e->direction == XFT_DIR_H2D || e->direction == XFT_DIR_H2H;
-    e->device = device_is_dst ? e->dst_place : e->src_place;
+    e->device = (int16_t)(device_is_dst ? e->dst_place : e->src_place);
     if (e->direction == XFT_DIR_H2H)
         e->device = XFT_PLACE_UNKNOWN;
     else if (e->direction == XFT_DIR_P2P && xfs_peers_enabled(e->src_place, e->dst_place))

@@ -42,7 +42,7 @@ void xfs_sync_context(struct xfs_frame *f, xcu_context context)
 {
     waited(f, XFT_SYNC_CONTEXT);
     if (f->event.kind == XFT_EVENT_SYNC)
-        f->event.device = context ? xfs_context_device(context) : xfs_current_device();
+        f->event.device = (int16_t)(context ? xfs_context_device(context) : xfs_current_device());
     if (xfs_content_on() && f->event.kind == XFT_EVENT_SYNC)
         xfs_content_device_done(f->event.device, f->event.start_ns);
 }

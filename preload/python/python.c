@@ -138,7 +138,7 @@ static bool write_symbol(struct xfs_recorder *recorder, const void *thing, uint3
 {
     struct xfs_python_reader *reader = ((const struct new_place *)thing)->reader;
     const struct place *place = ((const struct new_place *)thing)->place;
-    char text[8 * XFS_PYTHON_TEXT + sizeof MODULE_NAME];
+    char text[(size_t)8 * XFS_PYTHON_TEXT + sizeof MODULE_NAME];
     unsigned char payload[sizeof(struct xft_symbol) + sizeof text];
     struct xft_symbol symbol = {.address = XFT_PYTHON_FRAME | id,
                                 .module_bytes = sizeof MODULE_NAME - 1};

@@ -39,7 +39,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *out)
     }
     const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
     if (slash && strncmp(slash, "/libpython3.", 12) == 0 && strlen(info->dlpi_name) < PATH_MAX)
-        strcpy(search->path, info->dlpi_name);
+        memcpy(search->path, info->dlpi_name, strlen(info->dlpi_name) + 1);
     return 0;
 }
 

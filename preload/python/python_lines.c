@@ -58,7 +58,7 @@ uint32_t xfs_python_line_311(const uint8_t *table, size_t bytes, int32_t first_l
         if (!(table[at] & 128))
             return 0;
         line += line_delta(table, bytes, at, &none);
-        end += 2 * ((table[at] & 7) + 1);
+        end += (int64_t)2 * ((table[at] & 7) + 1);
         if (offset < end)
             return none ? 0 : valid(line);
         for (at++; at < bytes && !(table[at] & 128);)

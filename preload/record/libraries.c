@@ -52,11 +52,12 @@ enum { SAMPLE_BYTES = 4096 };
 static bool compresses(const struct xft_zstd *zstd, void *context, decompress_function *decompress,
                        unsigned char *room)
 {
-    unsigned char *packed = room + SAMPLE_BYTES, *back = packed + 2 * SAMPLE_BYTES;
+    const size_t most = (size_t)2 * SAMPLE_BYTES;
+    unsigned char *packed = room + SAMPLE_BYTES, *back = packed + most;
     for (size_t i = 0; i < SAMPLE_BYTES; i++)
         room[i] = (unsigned char)(i * i >> 5);
-    size_t n = zstd->compress(context, packed, 2 * SAMPLE_BYTES, room, SAMPLE_BYTES, 3);
-    return !zstd->is_error(n) && n <= 2 * SAMPLE_BYTES &&
+    size_t n = zstd->compress(context, packed, most, room, SAMPLE_BYTES, 3);
+    return !zstd->is_error(n) && n <= most &&
            decompress(back, SAMPLE_BYTES, packed, n) == SAMPLE_BYTES &&
            memcmp(back, room, SAMPLE_BYTES) == 0;
 }
@@ -66,11 +67,11 @@ static bool compresses(const struct xft_zstd *zstd, void *context, decompress_fu
 static bool works(const struct xft_zstd *zstd, decompress_function *decompress)
 {
     size_t bound = zstd->bound(SAMPLE_BYTES), workspace = zstd->workspace(3);
-    if (bound < SAMPLE_BYTES || bound > 2 * SAMPLE_BYTES || workspace < SAMPLE_BYTES ||
+    if (bound < SAMPLE_BYTES || bound > (size_t)2 * SAMPLE_BYTES || workspace < SAMPLE_BYTES ||
         workspace > 1u << 26)
         return false;
     workspace = (workspace + 4095) / 4096 * 4096;
-    size_t bytes = workspace + 4 * SAMPLE_BYTES;
+    size_t bytes = workspace + (size_t)4 * SAMPLE_BYTES;
     unsigned char *map =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED)

@@ -62,7 +62,7 @@ static bool put(struct xfs_recorder *recorder, struct xfs_room_place *place,
 {
     struct xft_segment head = xft_segment_make(type, 0, payload, bytes, bytes);
     size_t span = xft_segment_span(bytes);
-    if (span > place->left && !enter_room(recorder, place))
+    if ((place->at == NULL || span > place->left) && !enter_room(recorder, place))
         return false;
     if (span > place->left)
         return false;

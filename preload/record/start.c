@@ -45,8 +45,7 @@ static bool choose_directory(const struct xfs_settings *settings, bool *must_mak
         errno = ENAMETOOLONG;
         return false;
     }
-    memcpy(run_directory, here, n);
-    memcpy(run_directory + n, wanted, bytes);
+    memcpy(mempcpy(run_directory, here, n), wanted, bytes);
     return true;
 }
 

@@ -120,7 +120,7 @@ static void from_migration(struct xft_event *e, const struct xcp_counter_record 
     e->src_mem = e->dst_mem = XFT_MEM_MANAGED;
     e->src_place = (int16_t)(e->direction == XFT_DIR_H2D ? XFT_PLACE_HOST : (int)r->src);
     e->dst_place = (int16_t)(e->direction == XFT_DIR_D2H ? XFT_PLACE_HOST : (int)r->dst);
-    e->device = e->direction == XFT_DIR_D2H ? e->src_place : e->dst_place;
+    e->device = (int16_t)(e->direction == XFT_DIR_D2H ? e->src_place : e->dst_place);
     e->count = 1;
     e->aux = r->flags;
 }

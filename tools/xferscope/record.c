@@ -167,10 +167,8 @@ static int parse_options(int argc, char **argv, struct record_options *options)
         if (status != 0)
             return status;
     }
-    if (optind >= argc)
-        return own_error("no program given; xferscope help record");
     options->program = argv + optind;
-    return 0;
+    return optind < argc ? 0 : own_error("no program given; xferscope help record");
 }
 
 /* The preload library lies in ../lib of the command, in the build folder and where installed. */

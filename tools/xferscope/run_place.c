@@ -82,18 +82,14 @@ static int try_file(int directory)
     /* A smaller buffer may be set, and then less is enough. */
     const char *buffer = getenv("XFERSCOPE_BUFFER");
     off_t bytes = XFT_HEADER_BYTES + (buffer && *buffer ? 1 : FIRST_SLABS) * XFT_SLAB_BYTES;
-    int fd = open_nameless(directory), error;
+    int fd = open_nameless(directory), error = 0;
 
     if (fd < 0)
         return -1;
-    if (!xft_within_limit((uint64_t)bytes))
+    if (!xft_within_limit((uint64_t)bytes) || fallocate(fd, 0, 0, bytes) != 0)
         error = errno;
-    else if (fallocate(fd, 0, 0, bytes) == 0)
-        error = 0;
-    else if (errno == EOPNOTSUPP || errno == EINTR)
+    if (error == EOPNOTSUPP || error == EINTR)
         error = posix_fallocate(fd, 0, bytes);
-    else
-        error = errno;
     close(fd);
     errno = error;
     return error ? -1 : 0;

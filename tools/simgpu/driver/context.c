@@ -135,10 +135,8 @@ struct sim_context *sim_primary(int device)
     if (d->primary)
         return d->primary;
     begin_context();
-    if (d->primary) /* by another thread meanwhile */
-        end_context();
-    else if (sim_context_new(device, d->primary_flags, &d->primary))
-        end_context();
+    if (d->primary || sim_context_new(device, d->primary_flags, &d->primary))
+        end_context(); /* made by another thread meanwhile, or not at all */
     else
         d->primary->primary = true;
     return d->primary;

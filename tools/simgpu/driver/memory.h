@@ -21,6 +21,8 @@ enum sim_range_flags {
 /* Managed memory migrates in blocks of this size. */
 #define SIM_BLOCK ((size_t)2 << 20)
 
+struct vmm;
+
 struct sim_range {
     uint8_t *start;
     size_t bytes;
@@ -35,6 +37,7 @@ struct sim_range {
     uint64_t id;
     /* managed: where each block is (a device, -1 = host), advice, last prefetch */
     int16_t *where;
+    struct vmm *mapped; /* virtual memory: the allocation behind it; the range does not own it */
     bool read_mostly;
     struct xcu_location preferred, prefetched;
 };

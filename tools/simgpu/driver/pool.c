@@ -345,14 +345,9 @@ SIM_API(cuMemMap, SIM_INIT,
         !sim_region_owns((void *)address))
         return XCU_ERROR_INVALID_VALUE;
     range.device = v->device;
-    range.where = malloc(sizeof(v)); /* not managed: holds the allocation; freed with the range */
-    if (!range.where)
-        return XCU_ERROR_OUT_OF_MEMORY;
-    memcpy(range.where, &v, sizeof(v));
-    if (!sim_range_add(&range)) {
-        free(range.where);
+    range.mapped = v;
+    if (!sim_range_add(&range))
         return XCU_ERROR_INVALID_VALUE;
-    }
     v->holders++;
     return XCU_SUCCESS;
 }
@@ -365,7 +360,7 @@ SIM_API(cuMemUnmap, SIM_INIT, (xcu_deviceptr address, size_t bytes), (address, b
     if (!range || !(range->flags & SIM_RANGE_VMM) || (xcu_deviceptr)range->start != address ||
         range->bytes != bytes)
         return XCU_ERROR_INVALID_VALUE;
-    memcpy(&v, range->where, sizeof(v));
+    v = range->mapped;
     sim_range_remove(range);
     vmm_drop(v);
     return XCU_SUCCESS;

@@ -104,11 +104,13 @@ void sim_region_give(struct sim_region *region, void *start, size_t bytes)
         region->gaps[--i].bytes += want;
     } else {
         if (region->count == region->room) {
-            bigger = realloc(region->gaps, region->room * 2 * sizeof(*bigger));
+            size_t room = region->room ? 2 * region->room : 16;
+
+            bigger = realloc(region->gaps, room * sizeof(*bigger));
             if (!bigger)
                 return; /* these addresses are not used again */
             region->gaps = bigger;
-            region->room *= 2;
+            region->room = room;
         }
         memmove(&region->gaps[i + 1], &region->gaps[i],
                 (region->count++ - i) * sizeof(region->gaps[0]));

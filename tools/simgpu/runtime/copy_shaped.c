@@ -240,7 +240,7 @@ static size_t element_of(xcu_array array)
 
     if (!array || rt_driver()->cuArray3DGetDescriptor(&desc, array))
         return 1;
-    return xcu_format_bytes(desc.format) * desc.channels;
+    return (size_t)xcu_format_bytes(desc.format) * desc.channels;
 }
 
 /* Positions and the extent's width count elements where an array takes part. */
