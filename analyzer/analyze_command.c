@@ -140,7 +140,7 @@ static struct xfp_profile *load_profile(const struct options *options, char **pr
     char error[1024] = "";
     if (!options->profile)
         return NULL;
-    struct xfp_profile *profile = xfp_load(options->profile, error, sizeof error);
+    struct xfp_profile *profile = xfp_read_file(options->profile, error, sizeof error);
     if (!profile) {
         *problem = xfa_kept(error, strlen(error));
         xfc_print(stderr, "xferscope analyze: %s; going on without what is achievable\n", *problem);

@@ -11,6 +11,7 @@
 #include "bench/bench.h"
 #include "common/text.h"
 #include "device/flush.h"
+#include "measure/sizes.h"
 
 #define XFP_MOST_BYTES (1ull << 36)
 

@@ -89,7 +89,7 @@ static bool takes_files(const struct xfp_command *c)
 static struct xfp_profile *load(const char *name)
 {
     char error[512];
-    struct xfp_profile *profile = xfp_load(name, error, sizeof(error));
+    struct xfp_profile *profile = xfp_read_file(name, error, sizeof(error));
 
     if (!profile)
         xfc_print(stderr, "xferscope probe: %s\n", error);

@@ -1,4 +1,5 @@
 #include "progress.h"
+#include "measure/budget.h"
 
 #include <stdio.h>
 #include <unistd.h>

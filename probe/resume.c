@@ -1,4 +1,5 @@
 #include "resume.h"
+#include "measure/sizes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ int xfp_resume_check(struct xfp_session *s, const struct xfp_profile *old)
     if (!what && old->rules.known && old->rules.flushed != s->profile->rules.flushed)
         what = old->rules.flushed ? "flushed caches (leave --no-flush out)"
                                   : "caches as they were (say --no-flush)";
-    return what ? xfp_fail(s, "--resume: the profile was measured with %s", what) : 0;
+    return what ? xfp_fail(&s->sys, "--resume: the profile was measured with %s", what) : 0;
 }
 
 static bool was_interrupted(const struct xfp_profile *old)
@@ -163,7 +164,7 @@ static void merge_warnings(struct xfp_session *s, const struct xfp_profile *old)
         if (!strcmp(name, "interrupted") ||
             (strchr(name, '/') && !holds(&paths, *paths.count, name)))
             continue;
-        xfp_warn(s, "%s", line);
+        xfp_warn(&s->sys, "%s", line);
     }
 }
 
@@ -175,7 +176,7 @@ int xfp_resume_merge(struct xfp_session *s, struct xfp_profile *old)
     list_parts(old, then);
     for (size_t i = 0; i < PARTS; i++)
         if (merge_list(&now[i], &then[i]))
-            return xfp_fail(s, "out of memory");
+            return xfp_fail(&s->sys, "out of memory");
     merge_warnings(s, old);
     return 0;
 }

@@ -5,7 +5,7 @@
  * the same thing in memory and the way to ask it questions. Implemented in probe/profile/.
  *
  * Units: bytes, nanoseconds (double: medians need not be whole), GB/s = 10^9 bytes per second.
- * Ownership: xfp_load() allocates everything; xfp_free() releases it; pointers handed out by
+ * Ownership: xfp_read_file() allocates everything; xfp_free() releases it; pointers handed out by
  * look-ups live as long as the profile.
  */
 #ifndef XFERSCOPE_PROFILE_H
@@ -300,7 +300,7 @@ struct xfp_profile {
  * Reads a profile. On failure returns NULL and writes one line that says what is wrong (file name
  * included) to error. Unknown keys are ignored; a higher XFP_VERSION is an error.
  */
-struct xfp_profile *xfp_load(const char *path, char *error, size_t error_bytes);
+struct xfp_profile *xfp_read_file(const char *path, char *error, size_t error_bytes);
 struct xfp_profile *xfp_parse(const char *text, size_t bytes, char *error, size_t error_bytes);
 void xfp_free(struct xfp_profile *profile);
 

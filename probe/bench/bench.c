@@ -1,4 +1,5 @@
 #include "bench.h"
+#include "../measure/budget.h"
 
 #include <math.h>
 #include <regex.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #include "../measure/measure.h"
+#include "../measure/sizes.h"
 #include "../progress.h"
 
 static const struct xfp_family *const families[] = {
@@ -53,7 +55,7 @@ int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list)
     regex_t filter;
 
     if (options->filter && regcomp(&filter, options->filter, REG_EXTENDED | REG_NOSUB))
-        return xfp_fail(s, "--filter %s: not a regular expression", options->filter);
+        return xfp_fail(&s->sys, "--filter %s: not a regular expression", options->filter);
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         families[i]->enumerate(s, families[i], list);
         if (list->count == before && !options->filter && options->device < 0 && !options->quiet)
@@ -79,9 +81,9 @@ size_t xfp_host_nodes(const struct xfp_session *s, int *nodes, size_t room)
 {
     size_t count = 0;
 
-    for (int n = 0; n < s->numa_count && count < room; n++)
-        nodes[count++] = s->numa_nodes[n];
-    if (s->numa_count > 1 && count < room)
+    for (int n = 0; n < s->sys.numa_count && count < room; n++)
+        nodes[count++] = s->sys.numa_nodes[n];
+    if (s->sys.numa_count > 1 && count < room)
         nodes[count++] = -1;
     return count;
 }
@@ -89,23 +91,9 @@ size_t xfp_host_nodes(const struct xfp_session *s, int *nodes, size_t room)
 const char *xfp_node_text(const struct xfp_session *s, int node, char text[XFP_NODE_TEXT])
 {
     text[0] = '\0';
-    if (s->numa_count > 1 && node >= 0)
+    if (s->sys.numa_count > 1 && node >= 0)
         snprintf(text, XFP_NODE_TEXT, "node%d-", node);
     return text;
-}
-
-size_t xfp_sweep_sizes(const struct xfp_probe_options *options, uint64_t *sizes, size_t room)
-{
-    int step = options->quick ? 2 : 1;
-    size_t count = 0;
-
-    for (int power = 0; power < 63 && count < room; power += step) {
-        uint64_t bytes = 1ull << power;
-
-        if (bytes >= options->min_bytes && bytes <= options->max_bytes)
-            sizes[count++] = bytes;
-    }
-    return count;
 }
 
 /* One size: the asynchronous form, then the synchronous one where there is one; each time the
@@ -121,17 +109,17 @@ static int measure_point(struct xfp_session *s, const struct xfp_copy *c, bool b
 
         if (synchronous && xfp_interrupted())
             break;
-        if (s->options->verify && xfp_buffer_clear(s, c->dst, point->bytes))
+        if (s->sys.verify && xfp_buffer_clear(&s->sys, c->dst, point->bytes))
             return -1;
-        s->cu->cuCtxSetCurrent(c->device->context);
+        s->sys.cu->cuCtxSetCurrent(c->device->context);
         bad = synchronous ? xfp_measure_blocking(s, c, point, slice)
                           : xfp_measure_async(s, c, point, slice);
         if (bad)
             return -1;
-        if (s->options->verify && xfp_buffer_verify(s, c->dst, device_end, point->bytes))
+        if (s->sys.verify && xfp_buffer_verify(&s->sys, c->dst, device_end, point->bytes))
             return -1;
     }
-    s->cu->cuCtxSetCurrent(c->device->context);
+    s->sys.cu->cuCtxSetCurrent(c->device->context);
     return 0;
 }
 
@@ -155,8 +143,8 @@ int xfp_sweep_copy(struct xfp_session *s, const struct xfp_copy *c, struct xfp_p
     int bad = 0;
 
     path->points = calloc(count ? count : 1, sizeof(*path->points));
-    if (!path->points || xfp_buffer_fill(s, c->src, most_bytes))
-        return path->points ? -1 : xfp_fail(s, "out of memory");
+    if (!path->points || xfp_buffer_fill(&s->sys, c->src, most_bytes))
+        return path->points ? -1 : xfp_fail(&s->sys, "out of memory");
     path->device_timed = true;
     for (size_t i = 0; i < count && sizes[i] <= most_bytes && !bad; i++) {
         struct xfp_point point = {.bytes = sizes[i]};
@@ -182,7 +170,7 @@ static int append_path(struct xfp_session *s, const struct xfp_path *path)
         realloc(profile->paths, (profile->path_count + 1) * sizeof(*profile->paths));
 
     if (!paths)
-        return xfp_fail(s, "out of memory");
+        return xfp_fail(&s->sys, "out of memory");
     profile->paths = paths;
     paths[profile->path_count++] = *path;
     s->results++;
@@ -201,8 +189,8 @@ int xfp_bench_run(struct xfp_session *s, const struct xfp_bench *bench)
 
     path.name = strdup(bench->name);
     if (!path.name)
-        return xfp_fail(s, "out of memory");
-    s->error[0] = '\0';
+        return xfp_fail(&s->sys, "out of memory");
+    s->sys.error[0] = '\0';
     bad = bench->family->run(s, bench, &path);
     if (path.point_count && !append_path(s, &path))
         return bad;
@@ -210,5 +198,5 @@ int xfp_bench_run(struct xfp_session *s, const struct xfp_bench *bench)
     free(path.points);
     if (bad || xfp_interrupted() || s->results > before)
         return bad;
-    return xfp_fail(s, "too short for the GPU's clock");
+    return xfp_fail(&s->sys, "too short for the GPU's clock");
 }

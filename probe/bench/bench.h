@@ -86,9 +86,6 @@ size_t xfp_host_nodes(const struct xfp_session *s, int *nodes, size_t room);
 #define XFP_NODE_TEXT 24
 const char *xfp_node_text(const struct xfp_session *s, int node, char text[XFP_NODE_TEXT]);
 
-/* Sizes of the sweep: powers of two, of four when quick. */
-size_t xfp_sweep_sizes(const struct xfp_probe_options *options, uint64_t *sizes, size_t room);
-
 /* Runs one benchmark and appends its path to the profile when at least one size was measured. */
 int xfp_bench_run(struct xfp_session *s, const struct xfp_bench *bench);
 

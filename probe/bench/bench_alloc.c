@@ -4,8 +4,11 @@
  */
 #include "bench.h"
 #include "../device/buffer.h"
+#include "../measure/budget.h"
+#include "../measure/costs.h"
 #include "../progress.h"
 #include "../measure/sample.h"
+#include "../measure/sizes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +36,7 @@ struct kind {
 static xcu_result take_device(struct xfp_session *s, const struct allocation *a, uintptr_t *held)
 {
     xcu_deviceptr address = 0;
-    xcu_result result = s->cu->cuMemAlloc(&address, a->bytes);
+    xcu_result result = s->sys.cu->cuMemAlloc(&address, a->bytes);
 
     *held = (uintptr_t)address;
     return result;
@@ -42,30 +45,30 @@ static xcu_result take_device(struct xfp_session *s, const struct allocation *a,
 static xcu_result give_device(struct xfp_session *s, const struct allocation *a, uintptr_t held)
 {
     (void)a;
-    return s->cu->cuMemFree((xcu_deviceptr)held);
+    return s->sys.cu->cuMemFree((xcu_deviceptr)held);
 }
 
 /* From the stream's pool: until it can be used, and until it is back. */
 static xcu_result take_pool(struct xfp_session *s, const struct allocation *a, uintptr_t *held)
 {
     xcu_deviceptr address = 0;
-    xcu_result result = s->cu->cuMemAllocAsync(&address, a->bytes, a->device->stream);
+    xcu_result result = s->sys.cu->cuMemAllocAsync(&address, a->bytes, a->device->stream);
 
     *held = (uintptr_t)address;
-    return result ? result : s->cu->cuStreamSynchronize(a->device->stream);
+    return result ? result : s->sys.cu->cuStreamSynchronize(a->device->stream);
 }
 
 static xcu_result give_pool(struct xfp_session *s, const struct allocation *a, uintptr_t held)
 {
-    xcu_result result = s->cu->cuMemFreeAsync((xcu_deviceptr)held, a->device->stream);
+    xcu_result result = s->sys.cu->cuMemFreeAsync((xcu_deviceptr)held, a->device->stream);
 
-    return result ? result : s->cu->cuStreamSynchronize(a->device->stream);
+    return result ? result : s->sys.cu->cuStreamSynchronize(a->device->stream);
 }
 
 static xcu_result take_managed(struct xfp_session *s, const struct allocation *a, uintptr_t *held)
 {
     xcu_deviceptr address = 0;
-    xcu_result result = s->cu->cuMemAllocManaged(&address, a->bytes, 1);
+    xcu_result result = s->sys.cu->cuMemAllocManaged(&address, a->bytes, 1);
 
     *held = (uintptr_t)address;
     return result;
@@ -75,7 +78,7 @@ static xcu_result take_host(struct xfp_session *s, const struct allocation *a, u
                             uintptr_t *held)
 {
     void *p = NULL;
-    xcu_result result = s->cu->cuMemHostAlloc(&p, a->bytes, flags);
+    xcu_result result = s->sys.cu->cuMemHostAlloc(&p, a->bytes, flags);
 
     *held = (uintptr_t)p;
     return result;
@@ -99,20 +102,20 @@ static xcu_result take_combined(struct xfp_session *s, const struct allocation *
 static xcu_result give_host(struct xfp_session *s, const struct allocation *a, uintptr_t held)
 {
     (void)a;
-    return s->cu->cuMemFreeHost((void *)held);
+    return s->sys.cu->cuMemFreeHost((void *)held);
 }
 
 static xcu_result take_registered(struct xfp_session *s, const struct allocation *a,
                                   uintptr_t *held)
 {
     *held = (uintptr_t)a->pages;
-    return s->cu->cuMemHostRegister(a->pages, a->bytes, XCU_HOST_PORTABLE);
+    return s->sys.cu->cuMemHostRegister(a->pages, a->bytes, XCU_HOST_PORTABLE);
 }
 
 static xcu_result give_registered(struct xfp_session *s, const struct allocation *a, uintptr_t held)
 {
     (void)a;
-    return s->cu->cuMemHostUnregister((void *)held);
+    return s->sys.cu->cuMemHostUnregister((void *)held);
 }
 
 static const struct kind kinds[] = {
@@ -129,8 +132,8 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 static bool applies(const struct xfp_session *s, const struct kind *kind)
 {
     if (kind->take == take_pool)
-        return s->cu->cuMemAllocAsync && s->cu->cuMemFreeAsync;
-    return kind->take != take_managed || s->cu->cuMemAllocManaged;
+        return s->sys.cu->cuMemAllocAsync && s->sys.cu->cuMemFreeAsync;
+    return kind->take != take_managed || s->sys.cu->cuMemAllocManaged;
 }
 
 static void add(struct xfp_session *s, const struct xfp_family *family, struct xfp_bench_list *list,
@@ -154,11 +157,11 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
     int nodes[XFP_MOST_NODES];
     size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
 
-    for (size_t d = 0; d < s->device_count && xfp_has_sizes(s, LEAST, MOST); d++)
+    for (size_t d = 0; d < s->sys.device_count && xfp_has_sizes(s, LEAST, MOST); d++)
         for (int k = 0; k < KINDS; k++)
             for (size_t n = kinds[k].on_host ? 0 : count - 1; n < count && applies(s, &kinds[k]);
                  n++)
-                add(s, family, list, k, s->devices[d].ordinal, nodes[n]);
+                add(s, family, list, k, s->sys.devices[d].ordinal, nodes[n]);
 }
 
 struct go {
@@ -169,18 +172,18 @@ struct go {
 static int once(struct xfp_session *s, void *state, double *ns)
 {
     const struct go *go = state;
-    uint64_t before = xfp_driver_now_ns(s->cu), between, after;
+    uint64_t before = xfp_driver_now_ns(s->sys.cu), between, after;
     uintptr_t held = 0;
     xcu_result result = go->kind->take(s, &go->a, &held);
 
-    between = xfp_driver_now_ns(s->cu);
-    if (xfp_check(s, result, go->kind->get))
+    between = xfp_driver_now_ns(s->sys.cu);
+    if (xfp_check(&s->sys, result, go->kind->get))
         return -1;
     result = go->kind->give(s, &go->a, held);
-    after = xfp_driver_now_ns(s->cu);
+    after = xfp_driver_now_ns(s->sys.cu);
     ns[0] = (double)(between - before);
     ns[1] = (double)(after - between);
-    return xfp_check(s, result, go->kind->back);
+    return xfp_check(&s->sys, result, go->kind->back);
 }
 
 /* Fresh for every size, and touched: what is registered is memory in use. */
@@ -189,7 +192,7 @@ static int make_pages(struct xfp_session *s, struct allocation *a)
     void *p = mmap(NULL, a->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (p == MAP_FAILED)
-        return xfp_fail(s, "out of memory");
+        return xfp_fail(&s->sys, "out of memory");
     memset(p, 1, a->bytes);
     a->pages = p;
     return 0;
@@ -213,14 +216,14 @@ static int measure_size(struct xfp_session *s, struct go *go, uint64_t budget_ns
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
     struct go go = {.kind = &kinds[bench->variant],
-                    .a = {.device = &s->devices[bench->dst.device]}};
+                    .a = {.device = &s->sys.devices[bench->dst.device]}};
     char node[XFP_NODE_TEXT];
     struct xfp_rows get = {0}, back = {0};
     uint64_t sizes[XFP_COARSE_ROOM];
     size_t count = xfp_coarse_sizes(s, LEAST, xfp_coarse_most(s, MOST), sizes, XFP_COARSE_ROOM);
-    int bad = xfp_device_open(s, go.a.device);
+    int bad = xfp_device_open(&s->sys, go.a.device);
 
-    xfp_bind(s, bench->src.numa);
+    xfp_bind(&s->sys, bench->src.numa);
     for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {
         struct xfp_stats stats[2];
 
@@ -232,7 +235,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
         xfp_add_row(&get, sizes[i], &stats[0]);
         xfp_add_row(&back, sizes[i], &stats[1]);
     }
-    xfp_unbind(s);
+    xfp_unbind(&s->sys);
     /* the one that bears the benchmark's name comes last: --resume looks at it */
     if (xfp_add_table(s, &back, "bytes", "ns", 0, "%s/%s/%sgpu%d", go.kind->back, go.kind->word,
                       xfp_node_text(s, bench->src.numa, node), bench->dst.device) ||

@@ -4,6 +4,8 @@
  */
 #include "bench.h"
 #include "../device/buffer.h"
+#include "../measure/budget.h"
+#include "../measure/costs.h"
 #include "../progress.h"
 #include "../measure/sample.h"
 
@@ -27,8 +29,8 @@ static xcu_result copy_at(struct xfp_session *s, const struct batch *b, size_t a
     xcu_stream stream = b->device->stream;
 
     return b->to_device
-               ? s->cu->cuMemcpyHtoDAsync(b->dst.address + at, b->src.host + at, bytes, stream)
-               : s->cu->cuMemcpyDtoHAsync(b->dst.host + at, b->src.address + at, bytes, stream);
+               ? s->sys.cu->cuMemcpyHtoDAsync(b->dst.address + at, b->src.host + at, bytes, stream)
+               : s->sys.cu->cuMemcpyDtoHAsync(b->dst.host + at, b->src.address + at, bytes, stream);
 }
 
 static xcu_result submit_single(struct xfp_session *s, const struct batch *b)
@@ -45,13 +47,13 @@ static xcu_result submit_batch(struct xfp_session *s, const struct batch *b)
     struct xcu_copy_attributes in_order = {.access_order = 1};
     size_t first = 0, failed = 0;
 
-    return s->cu->cuMemcpyBatchAsync(b->destinations, b->sources, b->sizes, b->count, &in_order,
-                                     &first, 1, &failed, b->device->stream);
+    return s->sys.cu->cuMemcpyBatchAsync(b->destinations, b->sources, b->sizes, b->count, &in_order,
+                                         &first, 1, &failed, b->device->stream);
 }
 
 static xcu_result submit_graph(struct xfp_session *s, const struct batch *b)
 {
-    return s->cu->cuGraphLaunch(b->graph, b->device->stream);
+    return s->sys.cu->cuGraphLaunch(b->graph, b->device->stream);
 }
 
 static xcu_result submit_packed(struct xfp_session *s, const struct batch *b)
@@ -82,13 +84,13 @@ static int once(struct xfp_session *s, void *state, double *ns)
     uint64_t before;
     xcu_result result;
 
-    xfp_flush_buffer(s, b->to_device ? &b->src : &b->dst, b->count * APART);
-    before = xfp_driver_now_ns(s->cu);
+    xfp_flush_buffer(&s->sys, b->to_device ? &b->src : &b->dst, b->count * APART);
+    before = xfp_driver_now_ns(s->sys.cu);
     result = ways[go->way].submit(s, b);
     if (!result)
-        result = s->cu->cuStreamSynchronize(go->batch->device->stream);
-    *ns = (double)(xfp_driver_now_ns(s->cu) - before);
-    return xfp_check(s, result, "copying");
+        result = s->sys.cu->cuStreamSynchronize(go->batch->device->stream);
+    *ns = (double)(xfp_driver_now_ns(s->sys.cu) - before);
+    return xfp_check(&s->sys, result, "copying");
 }
 
 /* The copies as a graph, recorded from the stream, one behind the other. */
@@ -96,34 +98,35 @@ static int make_graph(struct xfp_session *s, struct batch *b)
 {
     const int relaxed = 2;
     xcu_graph graph = NULL;
-    xcu_result result = s->cu->cuStreamBeginCapture(b->device->stream, relaxed), ended;
+    xcu_result result = s->sys.cu->cuStreamBeginCapture(b->device->stream, relaxed), ended;
 
-    if (xfp_check(s, result, "recording a graph"))
+    if (xfp_check(&s->sys, result, "recording a graph"))
         return -1;
     result = submit_single(s, b);
-    ended = s->cu->cuStreamEndCapture(b->device->stream, &graph);
+    ended = s->sys.cu->cuStreamEndCapture(b->device->stream, &graph);
     if (!result)
         result = ended;
     if (!result)
-        result = s->cu->cuGraphInstantiateWithFlags(&b->graph, graph, 0);
+        result = s->sys.cu->cuGraphInstantiateWithFlags(&b->graph, graph, 0);
     if (graph)
-        s->cu->cuGraphDestroy(graph);
-    return xfp_check(s, result, "making a graph");
+        s->sys.cu->cuGraphDestroy(graph);
+    return xfp_check(&s->sys, result, "making a graph");
 }
 
 static int verify(struct xfp_session *s, const struct batch *b, int way)
 {
     size_t apart = ways[way].submit == submit_packed ? EACH : APART;
-    const unsigned char *got = b->to_device ? s->check : b->dst.host;
+    const unsigned char *got = b->to_device ? s->sys.check : b->dst.host;
 
     if (b->to_device &&
-        xfp_check(s, s->cu->cuMemcpyDtoH(s->check, b->dst.address, b->count * APART), "verifying"))
+        xfp_check(&s->sys, s->sys.cu->cuMemcpyDtoH(s->sys.check, b->dst.address, b->count * APART),
+                  "verifying"))
         return -1;
     for (size_t i = 0; i < b->count; i++)
         for (size_t j = 0; j < EACH; j++)
-            if (got[i * apart + j] != s->pattern[i * apart + j])
-                return xfp_fail(s, "wrong data after %zu copies: copy %zu, byte %zu", b->count, i,
-                                j);
+            if (got[i * apart + j] != s->sys.pattern[i * apart + j])
+                return xfp_fail(&s->sys, "wrong data after %zu copies: copy %zu, byte %zu",
+                                b->count, i, j);
     return 0;
 }
 
@@ -133,18 +136,18 @@ static int measure_count(struct xfp_session *s, struct batch *b, int way, uint64
     struct batch_go go = {b, way};
     int bad = 0;
 
-    if (s->options->verify)
-        bad = xfp_buffer_clear(s, &b->dst, b->count * APART);
+    if (s->sys.verify)
+        bad = xfp_buffer_clear(&s->sys, &b->dst, b->count * APART);
     if (!bad)
-        bad = xfp_device_open(s, b->device);
+        bad = xfp_device_open(&s->sys, b->device);
     if (!bad && ways[way].submit == submit_graph)
         bad = make_graph(s, b);
     if (!bad)
         bad = xfp_sample(s, once, &go, budget_ns, stats, 1);
     if (b->graph)
-        s->cu->cuGraphExecDestroy(b->graph);
+        s->sys.cu->cuGraphExecDestroy(b->graph);
     b->graph = NULL;
-    return bad || (s->options->verify && verify(s, b, way)) ? -1 : 0;
+    return bad || (s->sys.verify && verify(s, b, way)) ? -1 : 0;
 }
 
 static xcu_deviceptr address_of(const struct xfp_buffer *b)
@@ -160,11 +163,11 @@ static int set_up(struct xfp_session *s, const struct xfp_bench *bench, struct b
     b->destinations = calloc(MOST_COPIES, sizeof(*b->destinations));
     b->sizes = calloc(MOST_COPIES, sizeof(*b->sizes));
     if (!b->sources || !b->destinations || !b->sizes)
-        return xfp_fail(s, "out of memory");
-    if (xfp_device_open(s, b->device) ||
-        xfp_buffer_make(s, b->device, bench->src, bytes, &b->src) ||
-        xfp_buffer_make(s, b->device, bench->dst, bytes, &b->dst) ||
-        xfp_buffer_fill(s, &b->src, bytes))
+        return xfp_fail(&s->sys, "out of memory");
+    if (xfp_device_open(&s->sys, b->device) ||
+        xfp_buffer_make(&s->sys, b->device, bench->src, bytes, &b->src) ||
+        xfp_buffer_make(&s->sys, b->device, bench->dst, bytes, &b->dst) ||
+        xfp_buffer_fill(&s->sys, &b->src, bytes))
         return -1;
     for (size_t i = 0; i < MOST_COPIES; i++) {
         b->sources[i] = address_of(&b->src) + i * APART;
@@ -177,7 +180,7 @@ static int set_up(struct xfp_session *s, const struct xfp_bench *bench, struct b
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
     bool to_device = bench->direction == XFT_DIR_H2D;
-    struct batch b = {.device = &s->devices[to_device ? bench->dst.device : bench->src.device],
+    struct batch b = {.device = &s->sys.devices[to_device ? bench->dst.device : bench->src.device],
                       .to_device = to_device};
     struct xfp_rows rows = {0};
     int shift = s->options->quick ? 4 : 2, bad = set_up(s, bench, &b);
@@ -193,18 +196,18 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
         if (!bad)
             xfp_add_row(&rows, b.count, &stats);
     }
-    xfp_buffer_free(s, &b.src);
-    xfp_buffer_free(s, &b.dst);
+    xfp_buffer_free(&s->sys, &b.src);
+    xfp_buffer_free(&s->sys, &b.dst);
     free(b.sources);
     free(b.destinations);
     free(b.sizes);
-    xfp_unbind(s);
+    xfp_unbind(&s->sys);
     return xfp_add_table(s, &rows, "copies", "ns", EACH, "%s", path->name) || bad ? -1 : 0;
 }
 
 static bool applies(const struct xfp_session *s, int way)
 {
-    const struct xfp_driver *cu = s->cu;
+    const struct xfp_driver *cu = s->sys.cu;
 
     if (ways[way].submit == submit_batch)
         return cu->cuMemcpyBatchAsync;
@@ -220,11 +223,11 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 {
     if (s->options->max_bytes < (uint64_t)MOST_COPIES * APART)
         return;
-    for (size_t d = 0; d < s->device_count; d++)
+    for (size_t d = 0; d < s->sys.device_count; d++)
         for (int way = 0; way < WAYS; way++)
             for (int back = 0; back < 2; back++) {
                 struct xfp_place host = {XFT_MEM_PINNED, -1, -1};
-                struct xfp_place device = {XFT_MEM_DEVICE, s->devices[d].ordinal, -1};
+                struct xfp_place device = {XFT_MEM_DEVICE, s->sys.devices[d].ordinal, -1};
                 struct xfp_bench bench = {.family = family,
                                           .direction = back ? XFT_DIR_D2H : XFT_DIR_H2D,
                                           .variant = way,

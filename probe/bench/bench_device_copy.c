@@ -17,8 +17,8 @@ static struct xfp_place on_device(const struct xfp_device *d)
 static void enumerate_within(struct xfp_session *s, const struct xfp_family *family,
                              struct xfp_bench_list *list)
 {
-    for (size_t i = 0; i < s->device_count; i++) {
-        struct xfp_place place = on_device(&s->devices[i]);
+    for (size_t i = 0; i < s->sys.device_count; i++) {
+        struct xfp_place place = on_device(&s->sys.devices[i]);
         struct xfp_bench bench = {
             .family = family, .direction = XFT_DIR_D2D, .src = place, .dst = place};
 
@@ -31,12 +31,12 @@ static void enumerate_within(struct xfp_session *s, const struct xfp_family *fam
 static void enumerate_between(struct xfp_session *s, const struct xfp_family *family,
                               struct xfp_bench_list *list)
 {
-    for (size_t i = 0; i < s->device_count; i++)
-        for (size_t j = 0; j < s->device_count; j++) {
-            const struct xfp_device *from = &s->devices[i], *to = &s->devices[j];
+    for (size_t i = 0; i < s->sys.device_count; i++)
+        for (size_t j = 0; j < s->sys.device_count; j++) {
+            const struct xfp_device *from = &s->sys.devices[i], *to = &s->sys.devices[j];
 
-            for (int peer = xfp_can_access(s, from->ordinal, to->ordinal); i != j && peer >= 0;
-                 peer--) {
+            for (int peer = xfp_can_access(&s->sys, from->ordinal, to->ordinal);
+                 i != j && peer >= 0; peer--) {
                 struct xfp_bench bench = {.family = family,
                                           .direction = XFT_DIR_P2P,
                                           .src = on_device(from),
@@ -50,23 +50,26 @@ static void enumerate_between(struct xfp_session *s, const struct xfp_family *fa
         }
 }
 
+/* kind: a copy's properties, without its ends. */
 static int run_copy(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path,
-                    struct xfp_copy *copy)
+                    const struct xfp_copy *kind)
 {
-    struct xfp_device *from = &s->devices[bench->src.device], *to = &s->devices[bench->dst.device];
-    size_t most = s->most_bytes, least = s->options->min_bytes;
+    struct xfp_device *from = &s->sys.devices[bench->src.device],
+                      *to = &s->sys.devices[bench->dst.device];
+    size_t most = s->sys.most_bytes, least = s->options->min_bytes;
     struct xfp_buffer src = {0}, dst = {0};
-    int bad = xfp_buffer_make_fitting(s, from, bench->src, least, &most, &src);
+    struct xfp_copy copy = *kind;
+    int bad = xfp_buffer_make_fitting(&s->sys, from, bench->src, least, &most, &src);
 
     if (!bad)
-        bad = xfp_buffer_make_fitting(s, to, bench->dst, least, &most, &dst);
-    copy->device = from;
-    copy->src = &src;
-    copy->dst = &dst;
+        bad = xfp_buffer_make_fitting(&s->sys, to, bench->dst, least, &most, &dst);
+    copy.device = from;
+    copy.src = &src;
+    copy.dst = &dst;
     if (!bad)
-        bad = xfp_sweep_copy(s, copy, path, most);
-    xfp_buffer_free(s, &src);
-    xfp_buffer_free(s, &dst);
+        bad = xfp_sweep_copy(s, &copy, path, most);
+    xfp_buffer_free(&s->sys, &src);
+    xfp_buffer_free(&s->sys, &dst);
     return bad;
 }
 
@@ -74,7 +77,7 @@ static int run_within(struct xfp_session *s, const struct xfp_bench *bench, stru
 {
     struct xfp_copy copy = {.gated = true};
 
-    if (xfp_device_open(s, &s->devices[bench->src.device]))
+    if (xfp_device_open(&s->sys, &s->sys.devices[bench->src.device]))
         return -1;
     return run_copy(s, bench, path, &copy);
 }
@@ -83,19 +86,20 @@ int xfp_set_peer_access(struct xfp_session *s, struct xfp_device *a, struct xfp_
 {
     struct xfp_device *ends[] = {a, b};
 
-    if (xfp_device_open(s, a) || xfp_device_open(s, b))
+    if (xfp_device_open(&s->sys, a) || xfp_device_open(&s->sys, b))
         return -1;
     for (int i = 0; i < 2; i++) {
         xcu_context peer = ends[1 - i]->context;
         xcu_result result;
 
-        if (xfp_device_open(s, ends[i]))
+        if (xfp_device_open(&s->sys, ends[i]))
             return -1;
-        result = on ? s->cu->cuCtxEnablePeerAccess(peer, 0) : s->cu->cuCtxDisablePeerAccess(peer);
+        result = on ? s->sys.cu->cuCtxEnablePeerAccess(peer, 0)
+                    : s->sys.cu->cuCtxDisablePeerAccess(peer);
         if (result == XCU_ERROR_PEER_ACCESS_ALREADY_ENABLED ||
             result == XCU_ERROR_PEER_ACCESS_NOT_ENABLED)
             result = XCU_SUCCESS;
-        if (on && xfp_check(s, result, "enabling peer access"))
+        if (on && xfp_check(&s->sys, result, "enabling peer access"))
             return -1;
     }
     return 0;
@@ -104,9 +108,10 @@ int xfp_set_peer_access(struct xfp_session *s, struct xfp_device *a, struct xfp_
 /* Without peer access the driver stages through the host and may wait while submitting: no gate. */
 static int run_between(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
-    struct xfp_device *from = &s->devices[bench->src.device], *to = &s->devices[bench->dst.device];
+    struct xfp_device *from = &s->sys.devices[bench->src.device],
+                      *to = &s->sys.devices[bench->dst.device];
     struct xfp_copy copy = {.peer = true, .gated = bench->peer_access};
-    int bad = xfp_device_open(s, to) || xfp_device_open(s, from);
+    int bad = xfp_device_open(&s->sys, to) || xfp_device_open(&s->sys, from);
 
     if (!bad)
         bad = xfp_set_peer_access(s, from, to, bench->peer_access);

@@ -7,8 +7,11 @@
 #include "../device/buffer.h"
 #include "../device/launch.h"
 #include "../device/managed.h"
+#include "../measure/budget.h"
+#include "../measure/costs.h"
 #include "../progress.h"
 #include "../measure/sample.h"
+#include "../measure/timed.h"
 
 #include <stdio.h>
 
@@ -41,14 +44,15 @@ static int prepare(struct xfp_session *s, void *state)
 {
     const struct chase *c = state;
 
-    return xfp_managed_move(s, &c->memory, c->memory.bytes, c->from);
+    return xfp_managed_move(&s->sys, &c->memory, c->memory.bytes, c->from);
 }
 
 static xcu_result queue_chase(struct xfp_session *s, void *state, xcu_stream stream)
 {
     const struct chase *c = state;
 
-    return xfp_launch_chase(s, c->device, stream, c->memory.address, c->strides, c->last.address);
+    return xfp_launch_chase(&s->sys, c->device, stream, c->memory.address, c->strides,
+                            c->last.address);
 }
 
 static int once_host(struct xfp_session *s, void *state, double *ns)
@@ -59,13 +63,13 @@ static int once_host(struct xfp_session *s, void *state, double *ns)
 
     if (prepare(s, c))
         return -1;
-    before = xfp_driver_now_ns(s->cu);
+    before = xfp_driver_now_ns(s->sys.cu);
     for (uint64_t i = 0; i < c->strides; i++) {
-        if (s->cu->simulated_touch)
-            s->cu->simulated_touch(first + at, sizeof(at), 0);
+        if (s->sys.cu->simulated_touch)
+            s->sys.cu->simulated_touch(first + at, sizeof(at), 0);
         at = *(const volatile uint64_t *)(first + at);
     }
-    *ns = (double)(xfp_driver_now_ns(s->cu) - before);
+    *ns = (double)(xfp_driver_now_ns(s->sys.cu) - before);
     c->end = at;
     return 0;
 }
@@ -75,9 +79,11 @@ static int verify(struct xfp_session *s, struct chase *c)
     uint64_t expected = c->strides % (c->memory.bytes / STRIDE) * STRIDE;
 
     if (c->to >= 0 &&
-        xfp_check(s, s->cu->cuMemcpyDtoH(&c->end, c->last.address, sizeof(c->end)), "verifying"))
+        xfp_check(&s->sys, s->sys.cu->cuMemcpyDtoH(&c->end, c->last.address, sizeof(c->end)),
+                  "verifying"))
         return -1;
-    return c->end == expected ? 0 : xfp_fail(s, "the chase through managed memory went astray");
+    return c->end == expected ? 0
+                              : xfp_fail(&s->sys, "the chase through managed memory went astray");
 }
 
 /* Least squares: what one more stride costs. */
@@ -113,7 +119,7 @@ static int once_slope(struct xfp_session *s, void *state, double *ns)
     for (uint64_t strides = 2; strides <= p->room && n < 8; strides *= 2) {
         p->chase->strides = strides;
         x[n] = (double)strides;
-        if (p->once(s, p->state, &y[n++]) || (s->options->verify && verify(s, p->chase)))
+        if (p->once(s, p->state, &y[n++]) || (s->sys.verify && verify(s, p->chase)))
             return -1;
     }
     *ns = slope(x, y, n);
@@ -125,16 +131,17 @@ static int set_up(struct xfp_session *s, struct chase *c)
     struct xfp_place device = {XFT_MEM_DEVICE, c->device->ordinal, -1};
     size_t bytes;
 
-    if (c->from >= 0 && xfp_device_open(s, &s->devices[c->from]))
+    if (c->from >= 0 && xfp_device_open(&s->sys, &s->sys.devices[c->from]))
         return -1;
-    if (xfp_device_open_kernels(s, c->device))
+    if (xfp_device_open_kernels(&s->sys, c->device))
         return -1;
-    bytes = xfp_managed_room(s, c->device, MOST_STRIDES * STRIDE, STRIDE);
+    bytes = xfp_managed_room(&s->sys, c->device, MOST_STRIDES * STRIDE, STRIDE);
     if (bytes < 4 * STRIDE)
-        return xfp_fail(s, "too little free memory on GPU %d for chasing through managed memory",
+        return xfp_fail(&s->sys,
+                        "too little free memory on GPU %d for chasing through managed memory",
                         c->device->ordinal);
-    if (xfp_managed_make(s, c->device, bytes, &c->memory) ||
-        xfp_buffer_make(s, c->device, device, SINK_BYTES, &c->last))
+    if (xfp_managed_make(&s->sys, c->device, bytes, &c->memory) ||
+        xfp_buffer_make(&s->sys, c->device, device, SINK_BYTES, &c->last))
         return -1;
     write_cells(c, bytes / STRIDE);
     return 0;
@@ -143,7 +150,7 @@ static int set_up(struct xfp_session *s, struct chase *c)
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
     bool to_host = bench->dst.device < 0;
-    struct chase c = {.device = &s->devices[to_host ? bench->src.device : bench->dst.device],
+    struct chase c = {.device = &s->sys.devices[to_host ? bench->src.device : bench->dst.device],
                       .from = bench->src.device,
                       .to = bench->dst.device};
     struct xfp_timed t = {
@@ -160,8 +167,8 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     xfp_progress(s, path->name, 0);
     if (!bad)
         bad = xfp_sample(s, once_slope, &state, xfp_step_ns(s, 1), &stats, 1);
-    xfp_managed_free(s, &c.memory);
-    xfp_buffer_free(s, &c.last);
+    xfp_managed_free(&s->sys, &c.memory);
+    xfp_buffer_free(&s->sys, &c.last);
     return xfp_add_scalar(s, "ns", &stats, "%s", path->name) || bad ? -1 : 0;
 }
 
@@ -185,16 +192,16 @@ static void add(struct xfp_bench_list *list, const struct xfp_family *family, in
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
-    for (size_t i = 0; i < s->device_count; i++) {
-        int device = s->devices[i].ordinal;
+    for (size_t i = 0; i < s->sys.device_count; i++) {
+        int device = s->sys.devices[i].ordinal;
 
-        if (!xfp_managed_applies(s, device))
+        if (!xfp_managed_applies(&s->sys, device))
             continue;
         add(list, family, XFP_HOST, device);
         add(list, family, device, XFP_HOST);
-        for (size_t j = 0; j < s->device_count; j++)
-            if (j != i && xfp_managed_applies(s, s->devices[j].ordinal))
-                add(list, family, device, s->devices[j].ordinal);
+        for (size_t j = 0; j < s->sys.device_count; j++)
+            if (j != i && xfp_managed_applies(&s->sys, s->sys.devices[j].ordinal))
+                add(list, family, device, s->sys.devices[j].ordinal);
     }
 }
 

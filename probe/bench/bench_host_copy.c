@@ -34,12 +34,12 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
     int nodes[XFP_MOST_NODES];
     size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
 
-    for (size_t d = 0; d < s->device_count; d++)
+    for (size_t d = 0; d < s->sys.device_count; d++)
         for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
             for (size_t n = 0; n < count; n++)
                 add(s, family, list,
                     (struct xfp_place){.memory = kinds[k], .device = -1, .numa = nodes[n]},
-                    (struct xfp_place){XFT_MEM_DEVICE, s->devices[d].ordinal, -1});
+                    (struct xfp_place){XFT_MEM_DEVICE, s->sys.devices[d].ordinal, -1});
 }
 
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
@@ -47,23 +47,23 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     bool to_device = bench->direction == XFT_DIR_H2D;
     struct xfp_place host_place = to_device ? bench->src : bench->dst;
     struct xfp_place device_place = to_device ? bench->dst : bench->src;
-    struct xfp_device *d = &s->devices[device_place.device];
+    struct xfp_device *d = &s->sys.devices[device_place.device];
     struct xfp_buffer host = {0}, device = {0};
     struct xfp_copy copy = {.device = d, .gated = host_place.memory != XFT_MEM_PAGEABLE};
-    size_t most = s->most_bytes, least = s->options->min_bytes;
-    int bad = xfp_device_open(s, d);
+    size_t most = s->sys.most_bytes, least = s->options->min_bytes;
+    int bad = xfp_device_open(&s->sys, d);
 
     if (!bad)
-        bad = xfp_buffer_make_fitting(s, d, device_place, least, &most, &device);
+        bad = xfp_buffer_make_fitting(&s->sys, d, device_place, least, &most, &device);
     if (!bad)
-        bad = xfp_buffer_make_fitting(s, d, host_place, least, &most, &host);
+        bad = xfp_buffer_make_fitting(&s->sys, d, host_place, least, &most, &host);
     copy.src = to_device ? &host : &device;
     copy.dst = to_device ? &device : &host;
     if (!bad)
         bad = xfp_sweep_copy(s, &copy, path, most);
-    xfp_buffer_free(s, &host);
-    xfp_buffer_free(s, &device);
-    xfp_unbind(s);
+    xfp_buffer_free(&s->sys, &host);
+    xfp_buffer_free(&s->sys, &device);
+    xfp_unbind(&s->sys);
     return bad;
 }
 

@@ -9,6 +9,9 @@
 #include "../progress.h"
 #include "../measure/sample.h"
 #include "../device/team.h"
+#include "../measure/budget.h"
+#include "../measure/costs.h"
+#include "../measure/sizes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,12 +48,12 @@ static int once_driver(struct xfp_session *s, void *state, double *ns)
     uint64_t before;
     xcu_result result;
 
-    xfp_flush_buffer(s, &c->src, c->bytes);
-    xfp_flush_buffer(s, &c->dst, c->bytes);
-    before = xfp_driver_now_ns(s->cu);
-    result = s->cu->cuMemcpy(address_of(&c->dst), address_of(&c->src), c->bytes);
-    *ns = (double)(xfp_driver_now_ns(s->cu) - before);
-    return xfp_check(s, result, "copying within the host");
+    xfp_flush_buffer(&s->sys, &c->src, c->bytes);
+    xfp_flush_buffer(&s->sys, &c->dst, c->bytes);
+    before = xfp_driver_now_ns(s->sys.cu);
+    result = s->sys.cu->cuMemcpy(address_of(&c->dst), address_of(&c->src), c->bytes);
+    *ns = (double)(xfp_driver_now_ns(s->sys.cu) - before);
+    return xfp_check(&s->sys, result, "copying within the host");
 }
 
 static int once_team(struct xfp_session *s, void *state, double *ns)
@@ -58,13 +61,13 @@ static int once_team(struct xfp_session *s, void *state, double *ns)
     struct host_copy *c = state;
     uint64_t before;
 
-    xfp_flush_buffer(s, &c->src, c->bytes);
-    xfp_flush_buffer(s, &c->dst, c->bytes);
-    before = xfp_driver_now_ns(s->cu);
+    xfp_flush_buffer(&s->sys, &c->src, c->bytes);
+    xfp_flush_buffer(&s->sys, &c->dst, c->bytes);
+    before = xfp_driver_now_ns(s->sys.cu);
     xfp_team_work(c->team, copy_part, c);
-    if (s->cu->simulated_host_copy)
-        s->cu->simulated_host_copy(c->name, c->bytes, (unsigned)c->threads);
-    *ns = (double)(xfp_driver_now_ns(s->cu) - before);
+    if (s->sys.cu->simulated_host_copy)
+        s->sys.cu->simulated_host_copy(c->name, c->bytes, (unsigned)c->threads);
+    *ns = (double)(xfp_driver_now_ns(s->sys.cu) - before);
     return 0;
 }
 
@@ -74,20 +77,21 @@ static void bind_copy(struct xfp_session *s, const struct xfp_bench *bench)
 {
     bool from_pageable = bench->src.memory == XFT_MEM_PAGEABLE;
 
-    xfp_bind(s, bench->dst.numa);
-    if (s->cu->simulated_bind_numa)
-        s->cu->simulated_bind_numa(from_pageable ? bench->src.numa : bench->dst.numa);
+    xfp_bind(&s->sys, bench->dst.numa);
+    if (s->sys.cu->simulated_bind_numa)
+        s->sys.cu->simulated_bind_numa(from_pageable ? bench->src.numa : bench->dst.numa);
 }
 
 static int make_ends(struct xfp_session *s, const struct xfp_bench *bench, size_t most,
                      struct host_copy *c)
 {
-    struct xfp_device *d = &s->devices[0]; /* whose context the driver's call is made in */
+    struct xfp_device *d = &s->sys.devices[0]; /* whose context the driver's call is made in */
 
     most = xfp_coarse_most(s, most);
-    if (xfp_device_open(s, d) || xfp_buffer_make_fitting(s, d, bench->src, LEAST, &most, &c->src) ||
-        xfp_buffer_make_fitting(s, d, bench->dst, LEAST, &most, &c->dst) ||
-        xfp_buffer_fill(s, &c->src, most))
+    if (xfp_device_open(&s->sys, d) ||
+        xfp_buffer_make_fitting(&s->sys, d, bench->src, LEAST, &most, &c->src) ||
+        xfp_buffer_make_fitting(&s->sys, d, bench->dst, LEAST, &most, &c->dst) ||
+        xfp_buffer_fill(&s->sys, &c->src, most))
         return -1;
     c->bytes = most;
     bind_copy(s, bench);
@@ -96,20 +100,20 @@ static int make_ends(struct xfp_session *s, const struct xfp_bench *bench, size_
 
 static void free_ends(struct xfp_session *s, struct host_copy *c)
 {
-    xfp_buffer_free(s, &c->src);
-    xfp_buffer_free(s, &c->dst);
-    xfp_unbind(s);
+    xfp_buffer_free(&s->sys, &c->src);
+    xfp_buffer_free(&s->sys, &c->dst);
+    xfp_unbind(&s->sys);
 }
 
 /* One size, or one number of threads. */
 static int measure(struct xfp_session *s, struct host_copy *c, xfp_once *once, size_t left,
                    struct xfp_stats *stats)
 {
-    if (s->options->verify && xfp_buffer_clear(s, &c->dst, c->bytes))
+    if (s->sys.verify && xfp_buffer_clear(&s->sys, &c->dst, c->bytes))
         return -1;
     if (xfp_sample(s, once, c, xfp_step_ns(s, left), stats, 1))
         return -1;
-    return s->options->verify ? xfp_buffer_verify(s, &c->dst, &c->dst, c->bytes) : 0;
+    return s->sys.verify ? xfp_buffer_verify(&s->sys, &c->dst, &c->dst, c->bytes) : 0;
 }
 
 static int run_driver(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
@@ -122,7 +126,7 @@ static int run_driver(struct xfp_session *s, const struct xfp_bench *bench, stru
     path->points = calloc(XFP_COARSE_ROOM, sizeof(*path->points));
     path->blocking = true;
     if (!bad && !path->points)
-        bad = xfp_fail(s, "out of memory");
+        bad = xfp_fail(&s->sys, "out of memory");
     count = bad ? 0 : xfp_coarse_sizes(s, LEAST, c.bytes, sizes, XFP_COARSE_ROOM);
     for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {
         struct xfp_stats stats;
@@ -143,7 +147,7 @@ static int run_threads(struct xfp_session *s, const struct xfp_bench *bench, str
 {
     struct host_copy c = {.name = path->name};
     struct xfp_rows rows = {0};
-    size_t sizes[XFP_TEAM_SIZES], count = xfp_team_sizes(s, sizes);
+    size_t sizes[XFP_TEAM_SIZES], count = xfp_team_sizes(&s->sys, s->options->quick, sizes);
     int bad = make_ends(s, bench, THREADS_BYTES, &c);
 
     for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {
@@ -151,7 +155,7 @@ static int run_threads(struct xfp_session *s, const struct xfp_bench *bench, str
 
         xfp_progress(s, path->name, c.bytes);
         c.threads = sizes[i];
-        c.team = xfp_team_start(s, sizes[i], bench->dst.numa);
+        c.team = xfp_team_start(&s->sys, sizes[i], bench->dst.numa);
         bad = !c.team || measure(s, &c, once_team, count - i, &stats);
         xfp_team_end(c.team);
         if (!bad)
@@ -168,15 +172,15 @@ static void enumerate_kind(struct xfp_session *s, const struct xfp_family *famil
 {
     enum xft_memory to = from == XFT_MEM_PAGEABLE ? XFT_MEM_PINNED : XFT_MEM_PAGEABLE;
 
-    for (int a = 0; a < s->numa_count; a++)
-        for (int b = 0; b < s->numa_count; b++) {
+    for (int a = 0; a < s->sys.numa_count; a++)
+        for (int b = 0; b < s->sys.numa_count; b++) {
             struct xfp_bench bench = {.family = family,
                                       .direction = XFT_DIR_H2H,
-                                      .src = {from, -1, s->numa_nodes[a]},
-                                      .dst = {to, -1, s->numa_nodes[b]}};
+                                      .src = {from, -1, s->sys.numa_nodes[a]},
+                                      .dst = {to, -1, s->sys.numa_nodes[b]}};
             char nodes[48] = "host";
 
-            if (s->numa_count > 1)
+            if (s->sys.numa_count > 1)
                 snprintf(nodes, sizeof(nodes), "node%d-node%d", bench.src.numa, bench.dst.numa);
             snprintf(bench.name, sizeof(bench.name), "%s/%s/h2h/%s", word, xft_memory_word(from),
                      nodes);
@@ -187,7 +191,7 @@ static void enumerate_kind(struct xfp_session *s, const struct xfp_family *famil
 static void enumerate_driver(struct xfp_session *s, const struct xfp_family *family,
                              struct xfp_bench_list *list)
 {
-    if (!s->cu->cuMemcpy || !xfp_has_sizes(s, LEAST, MOST))
+    if (!s->sys.cu->cuMemcpy || !xfp_has_sizes(s, LEAST, MOST))
         return;
     enumerate_kind(s, family, list, "copy", XFT_MEM_PAGEABLE);
     enumerate_kind(s, family, list, "copy", XFT_MEM_PINNED);

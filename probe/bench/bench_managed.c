@@ -7,8 +7,12 @@
 #include "../device/buffer.h"
 #include "../device/launch.h"
 #include "../device/managed.h"
+#include "../measure/budget.h"
+#include "../measure/costs.h"
 #include "../progress.h"
 #include "../measure/sample.h"
+#include "../measure/sizes.h"
+#include "../measure/timed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +36,8 @@ static int prepare(struct xfp_session *s, void *state)
 {
     const struct migration *m = state;
 
-    return xfp_managed_move(s, &m->memory, m->bytes, m->from) ||
-                   (m->back.bytes && xfp_managed_move(s, &m->back, m->bytes, m->to))
+    return xfp_managed_move(&s->sys, &m->memory, m->bytes, m->from) ||
+                   (m->back.bytes && xfp_managed_move(&s->sys, &m->back, m->bytes, m->to))
                ? -1
                : 0;
 }
@@ -42,21 +46,22 @@ static xcu_result queue_touch(struct xfp_session *s, void *state, xcu_stream str
 {
     const struct migration *m = state;
 
-    return xfp_launch_read(s, m->device, stream, m->memory.address, m->bytes, m->sink.address);
+    return xfp_launch_read(&s->sys, m->device, stream, m->memory.address, m->bytes,
+                           m->sink.address);
 }
 
 static xcu_result queue_prefetch(struct xfp_session *s, void *state, xcu_stream stream)
 {
     const struct migration *m = state;
 
-    return s->cu->cuMemPrefetchAsync(m->memory.address, m->bytes, m->to, stream);
+    return s->sys.cu->cuMemPrefetchAsync(m->memory.address, m->bytes, m->to, stream);
 }
 
 static xcu_result queue_back(struct xfp_session *s, void *state, xcu_stream stream)
 {
     const struct migration *m = state;
 
-    return s->cu->cuMemPrefetchAsync(m->back.address, m->bytes, m->from, stream);
+    return s->sys.cu->cuMemPrefetchAsync(m->back.address, m->bytes, m->from, stream);
 }
 
 /* The host's one thread touches every page: host clock. */
@@ -67,26 +72,26 @@ static int once_host_touch(struct xfp_session *s, void *state, double *ns)
 
     if (prepare(s, m))
         return -1;
-    before = xfp_driver_now_ns(s->cu);
-    xfp_managed_touch(s, &m->memory, m->bytes);
-    *ns = (double)(xfp_driver_now_ns(s->cu) - before);
+    before = xfp_driver_now_ns(s->sys.cu);
+    xfp_managed_touch(&s->sys, &m->memory, m->bytes);
+    *ns = (double)(xfp_driver_now_ns(s->sys.cu) - before);
     return 0;
 }
 
 static xcu_result touch_on_peer(struct xfp_session *s, const struct migration *m)
 {
-    xcu_result result = s->cu->cuCtxSetCurrent(m->peer->context);
+    xcu_result result = s->sys.cu->cuCtxSetCurrent(m->peer->context);
 
     return result ? result
-                  : xfp_launch_read(s, m->peer, m->peer->stream, m->back.address, m->bytes,
+                  : xfp_launch_read(&s->sys, m->peer, m->peer->stream, m->back.address, m->bytes,
                                     m->peer_sink.address);
 }
 
 static xcu_result wait_for_peer(struct xfp_session *s, const struct migration *m)
 {
-    xcu_result result = s->cu->cuStreamSynchronize(m->peer->stream);
+    xcu_result result = s->sys.cu->cuStreamSynchronize(m->peer->stream);
 
-    return result ? result : s->cu->cuCtxSetCurrent(m->device->context);
+    return result ? result : s->sys.cu->cuCtxSetCurrent(m->device->context);
 }
 
 /* A kernel touches one buffer while the host, or another device's kernel, touches the other: until
@@ -99,18 +104,18 @@ static int once_both_touch(struct xfp_session *s, void *state, double *ns)
 
     if (prepare(s, m))
         return -1;
-    before = xfp_driver_now_ns(s->cu);
+    before = xfp_driver_now_ns(s->sys.cu);
     result = queue_touch(s, m, m->device->stream);
     if (!result && m->peer)
         result = touch_on_peer(s, m);
     else if (!result)
-        xfp_managed_touch(s, &m->back, m->bytes);
+        xfp_managed_touch(&s->sys, &m->back, m->bytes);
     if (!result && m->peer)
         result = wait_for_peer(s, m);
     if (!result)
-        result = s->cu->cuStreamSynchronize(m->device->stream);
-    *ns = (double)(xfp_driver_now_ns(s->cu) - before);
-    return xfp_check(s, result, "migrating");
+        result = s->sys.cu->cuStreamSynchronize(m->device->stream);
+    *ns = (double)(xfp_driver_now_ns(s->sys.cu) - before);
+    return xfp_check(&s->sys, result, "migrating");
 }
 
 /* A go in which the kernel's sink tells whether it saw the data; then the data itself. */
@@ -120,19 +125,21 @@ static int verify(struct xfp_session *s, struct migration *m, xfp_once *once, vo
     double ns;
     uint32_t seen = 0;
 
-    if (!s->options->verify)
+    if (!s->sys.verify)
         return 0;
     if (kernel) {
-        if (xfp_buffer_clear(s, &m->sink, SINK_BYTES) || once(s, state, &ns) ||
-            xfp_check(s, s->cu->cuMemcpyDtoH(&seen, m->sink.address, sizeof(seen)), "verifying"))
+        if (xfp_buffer_clear(&s->sys, &m->sink, SINK_BYTES) || once(s, state, &ns) ||
+            xfp_check(&s->sys, s->sys.cu->cuMemcpyDtoH(&seen, m->sink.address, sizeof(seen)),
+                      "verifying"))
             return -1;
-        if (seen != xfp_fold(s->pattern, m->bytes))
-            return xfp_fail(s, "wrong data in a kernel's view of %llu bytes of managed memory",
+        if (seen != xfp_fold(s->sys.pattern, m->bytes))
+            return xfp_fail(&s->sys,
+                            "wrong data in a kernel's view of %llu bytes of managed memory",
                             (unsigned long long)m->bytes);
     }
-    if (xfp_managed_verify(s, &m->memory, m->bytes))
+    if (xfp_managed_verify(&s->sys, &m->memory, m->bytes))
         return -1;
-    return m->back.bytes ? xfp_managed_verify(s, &m->back, m->bytes) : 0;
+    return m->back.bytes ? xfp_managed_verify(&s->sys, &m->back, m->bytes) : 0;
 }
 
 struct way {
@@ -148,7 +155,7 @@ static int sweep(struct xfp_session *s, struct migration *m, const struct way *w
     size_t count = xfp_coarse_sizes(s, LEAST, m->memory.bytes, sizes, XFP_COARSE_ROOM);
 
     if (!count)
-        return xfp_fail(s, "too little free memory on GPU %d for managed memory",
+        return xfp_fail(&s->sys, "too little free memory on GPU %d for managed memory",
                         m->device->ordinal);
     for (size_t i = 0; i < count && !xfp_interrupted(); i++) {
         struct xfp_stats stats;
@@ -171,41 +178,43 @@ static int set_up(struct xfp_session *s, struct migration *m, bool both)
 {
     struct xfp_place device = {XFT_MEM_DEVICE, m->device->ordinal, -1};
     size_t most = xfp_coarse_most(s, MOST);
-    struct xfp_device *from = m->from >= 0 ? &s->devices[m->from] : m->device;
+    struct xfp_device *from = m->from >= 0 ? &s->sys.devices[m->from] : m->device;
 
-    if (xfp_device_open(s, from) || xfp_device_open_kernels(s, m->device))
+    if (xfp_device_open(&s->sys, from) || xfp_device_open_kernels(&s->sys, m->device))
         return -1;
-    xfp_bind(s, m->node);
+    xfp_bind(&s->sys, m->node);
     /* both buffers together stay within the quarter */
-    most = xfp_managed_room(s, m->device, most * (both ? 2 : 1), 1) / (both ? 2 : 1) & ~(size_t)15;
-    if (xfp_managed_make(s, m->device, most, &m->memory) ||
-        (both && xfp_managed_make(s, m->device, most, &m->back)) ||
-        xfp_buffer_make(s, m->device, device, SINK_BYTES, &m->sink))
+    most = xfp_managed_room(&s->sys, m->device, most * (both ? 2 : 1), 1) / (both ? 2 : 1) &
+           ~(size_t)15;
+    if (xfp_managed_make(&s->sys, m->device, most, &m->memory) ||
+        (both && xfp_managed_make(&s->sys, m->device, most, &m->back)) ||
+        xfp_buffer_make(&s->sys, m->device, device, SINK_BYTES, &m->sink))
         return -1;
     if (!both || m->from < 0)
         return 0;
     m->peer = from;
     device.device = m->from;
-    if (xfp_device_open_kernels(s, m->peer) ||
-        xfp_buffer_make(s, m->peer, device, SINK_BYTES, &m->peer_sink))
+    if (xfp_device_open_kernels(&s->sys, m->peer) ||
+        xfp_buffer_make(&s->sys, m->peer, device, SINK_BYTES, &m->peer_sink))
         return -1;
-    return xfp_device_open(s, m->device);
+    return xfp_device_open(&s->sys, m->device);
 }
 
 static void tear_down(struct xfp_session *s, struct migration *m)
 {
-    xfp_managed_free(s, &m->memory);
-    xfp_managed_free(s, &m->back);
-    xfp_buffer_free(s, &m->sink);
-    xfp_buffer_free(s, &m->peer_sink);
-    xfp_unbind(s);
+    xfp_managed_free(&s->sys, &m->memory);
+    xfp_managed_free(&s->sys, &m->back);
+    xfp_buffer_free(&s->sys, &m->sink);
+    xfp_buffer_free(&s->sys, &m->peer_sink);
+    xfp_unbind(&s->sys);
 }
 
 static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
     bool demand = bench->family->method == XFP_DEMAND, to_host = bench->dst.device < 0;
     struct migration m = {.name = path->name,
-                          .device = &s->devices[to_host ? bench->src.device : bench->dst.device],
+                          .device =
+                              &s->sys.devices[to_host ? bench->src.device : bench->dst.device],
                           .from = bench->src.device,
                           .to = bench->dst.device,
                           .node = to_host ? bench->dst.numa : bench->src.numa};
@@ -222,7 +231,7 @@ static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, str
     path->points = calloc(XFP_COARSE_ROOM, sizeof(*path->points));
     path->device_timed = !(demand && to_host);
     if (!bad && !path->points)
-        bad = xfp_fail(s, "out of memory");
+        bad = xfp_fail(&s->sys, "out of memory");
     if (!bad)
         bad = sweep(s, &m, &way, path, NULL);
     if (path->point_count)
@@ -235,7 +244,7 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
 {
     bool demand = bench->family->method == XFP_DEMAND;
     struct migration m = {.name = path->name,
-                          .device = &s->devices[bench->dst.device],
+                          .device = &s->sys.devices[bench->dst.device],
                           .from = bench->src.device,
                           .to = bench->dst.device,
                           .node = bench->src.numa};
@@ -251,11 +260,11 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
     if (demand)
         way = (struct way){once_both_touch, &m, true};
     if (!bad)
-        bad = xfp_check(s, s->cu->cuStreamCreate(&t.other, 1), "cuStreamCreate");
+        bad = xfp_check(&s->sys, s->sys.cu->cuStreamCreate(&t.other, 1), "cuStreamCreate");
     if (!bad)
         bad = sweep(s, &m, &way, NULL, &rows);
     if (t.other)
-        s->cu->cuStreamDestroy(t.other);
+        s->sys.cu->cuStreamDestroy(t.other);
     tear_down(s, &m);
     return xfp_add_table(s, &rows, "bytes each way", "ns", 0, "%s", path->name) || bad ? -1 : 0;
 }
@@ -287,18 +296,18 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
     int nodes[XFP_MOST_NODES];
     size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
 
-    for (size_t i = 0; i < s->device_count; i++) {
-        int device = s->devices[i].ordinal;
+    for (size_t i = 0; i < s->sys.device_count; i++) {
+        int device = s->sys.devices[i].ordinal;
 
-        if (!xfp_has_sizes(s, LEAST, MOST) || !xfp_managed_applies(s, device))
+        if (!xfp_has_sizes(s, LEAST, MOST) || !xfp_managed_applies(&s->sys, device))
             continue;
         for (size_t n = 0; n < count; n++) {
-            add(s, list, family, XFP_HOST, device, s->numa_count > 1 ? nodes[n] : -1);
-            add(s, list, family, device, XFP_HOST, s->numa_count > 1 ? nodes[n] : -1);
+            add(s, list, family, XFP_HOST, device, s->sys.numa_count > 1 ? nodes[n] : -1);
+            add(s, list, family, device, XFP_HOST, s->sys.numa_count > 1 ? nodes[n] : -1);
         }
-        for (size_t j = 0; j < s->device_count; j++)
-            if (j != i && xfp_managed_applies(s, s->devices[j].ordinal))
-                add(s, list, family, device, s->devices[j].ordinal, -1);
+        for (size_t j = 0; j < s->sys.device_count; j++)
+            if (j != i && xfp_managed_applies(&s->sys, s->sys.devices[j].ordinal))
+                add(s, list, family, device, s->sys.devices[j].ordinal, -1);
     }
 }
 
@@ -326,16 +335,16 @@ static void enumerate_both(struct xfp_session *s, const struct xfp_family *famil
     int nodes[XFP_MOST_NODES];
     size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
 
-    for (size_t i = 0; i < s->device_count; i++) {
-        int device = s->devices[i].ordinal;
+    for (size_t i = 0; i < s->sys.device_count; i++) {
+        int device = s->sys.devices[i].ordinal;
 
-        if (!xfp_has_sizes(s, LEAST, MOST) || !xfp_managed_applies(s, device))
+        if (!xfp_has_sizes(s, LEAST, MOST) || !xfp_managed_applies(&s->sys, device))
             continue;
         for (size_t n = 0; n < count; n++)
-            add_both(s, list, family, XFP_HOST, device, s->numa_count > 1 ? nodes[n] : -1);
-        for (size_t j = i + 1; j < s->device_count; j++)
-            if (xfp_managed_applies(s, s->devices[j].ordinal))
-                add_both(s, list, family, device, s->devices[j].ordinal, -1);
+            add_both(s, list, family, XFP_HOST, device, s->sys.numa_count > 1 ? nodes[n] : -1);
+        for (size_t j = i + 1; j < s->sys.device_count; j++)
+            if (xfp_managed_applies(&s->sys, s->sys.devices[j].ordinal))
+                add_both(s, list, family, device, s->sys.devices[j].ordinal, -1);
     }
 }
 

@@ -8,6 +8,9 @@
 #include "../progress.h"
 #include "../measure/sample.h"
 #include "../device/team.h"
+#include "../measure/budget.h"
+#include "../measure/costs.h"
+#include "../measure/sizes.h"
 
 #include <stdio.h>
 
@@ -28,7 +31,7 @@ static void touch_part(void *state, size_t index, size_t count)
 
     xfp_team_part(t->memory.bytes, index, count, &from, &to);
     part.address += from;
-    xfp_managed_touch(t->session, &part, to - from);
+    xfp_managed_touch(&t->session->sys, &part, to - from);
 }
 
 static int once(struct xfp_session *s, void *state, double *ns)
@@ -36,11 +39,11 @@ static int once(struct xfp_session *s, void *state, double *ns)
     struct touching *t = state;
     uint64_t before;
 
-    if (xfp_managed_move(s, &t->memory, t->memory.bytes, t->memory.device->ordinal))
+    if (xfp_managed_move(&s->sys, &t->memory, t->memory.bytes, t->memory.device->ordinal))
         return -1;
-    before = xfp_driver_now_ns(s->cu);
+    before = xfp_driver_now_ns(s->sys.cu);
     xfp_team_work(t->team, touch_part, t);
-    *ns = (double)(xfp_driver_now_ns(s->cu) - before);
+    *ns = (double)(xfp_driver_now_ns(s->sys.cu) - before);
     return 0;
 }
 
@@ -49,25 +52,25 @@ static int measure(struct xfp_session *s, struct touching *t, size_t threads, si
 {
     int bad;
 
-    t->team = xfp_team_start(s, threads, -1);
+    t->team = xfp_team_start(&s->sys, threads, -1);
     if (!t->team)
         return -1;
     bad = xfp_sample(s, once, t, xfp_step_ns(s, left), stats, 1);
     xfp_team_end(t->team);
-    return bad ? -1 : xfp_managed_verify(s, &t->memory, t->memory.bytes);
+    return bad ? -1 : xfp_managed_verify(&s->sys, &t->memory, t->memory.bytes);
 }
 
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
-    struct xfp_device *d = &s->devices[bench->src.device];
+    struct xfp_device *d = &s->sys.devices[bench->src.device];
     struct touching t = {.session = s};
     struct xfp_rows rows = {0};
-    size_t sizes[XFP_TEAM_SIZES], count = xfp_team_sizes(s, sizes), most;
-    int bad = xfp_device_open(s, d);
+    size_t sizes[XFP_TEAM_SIZES], count = xfp_team_sizes(&s->sys, s->options->quick, sizes), most;
+    int bad = xfp_device_open(&s->sys, d);
 
     most = xfp_coarse_most(s, MOST);
     if (!bad)
-        bad = xfp_managed_make(s, d, xfp_managed_room(s, d, most, LEAST), &t.memory);
+        bad = xfp_managed_make(&s->sys, d, xfp_managed_room(&s->sys, d, most, LEAST), &t.memory);
     for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {
         struct xfp_stats stats;
 
@@ -77,22 +80,22 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
             xfp_add_row(&rows, sizes[i], &stats);
     }
     bad = xfp_add_table(s, &rows, "threads", "ns", t.memory.bytes, "%s", path->name) || bad;
-    xfp_managed_free(s, &t.memory);
+    xfp_managed_free(&s->sys, &t.memory);
     return bad ? -1 : 0;
 }
 
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
-    for (size_t i = 0; i < s->device_count && s->options->max_bytes >= LEAST; i++) {
-        int device = s->devices[i].ordinal;
+    for (size_t i = 0; i < s->sys.device_count && s->options->max_bytes >= LEAST; i++) {
+        int device = s->sys.devices[i].ordinal;
         struct xfp_bench bench = {.family = family,
                                   .direction = XFT_DIR_D2H,
                                   .src = {XFT_MEM_MANAGED, device, -1},
                                   .dst = {XFT_MEM_MANAGED, -1, -1}};
 
         snprintf(bench.name, sizeof(bench.name), "demand-threads/managed/d2h/gpu%d", device);
-        if (xfp_managed_applies(s, device))
+        if (xfp_managed_applies(&s->sys, device))
             xfp_bench_add(list, &bench);
     }
 }

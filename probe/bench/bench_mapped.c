@@ -7,8 +7,12 @@
 #include "bench_peer.h"
 #include "../device/buffer.h"
 #include "../device/launch.h"
+#include "../measure/budget.h"
+#include "../measure/costs.h"
 #include "../progress.h"
 #include "../measure/sample.h"
+#include "../measure/sizes.h"
+#include "../measure/timed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +41,8 @@ static struct xfp_place host_place(int node)
 
 static bool applies(struct xfp_session *s, int ordinal)
 {
-    return xfp_has_sizes(s, LEAST, MOST) && xfp_kernels_built(s) &&
-           xfp_attribute(s, ordinal, XFP_ATTR_MAPS_HOST_MEMORY) == 1;
+    return xfp_has_sizes(s, LEAST, MOST) && xfp_kernels_built(&s->sys) &&
+           xfp_attribute(&s->sys, ordinal, XFP_ATTR_MAPS_HOST_MEMORY) == 1;
 }
 
 /* For every GPU and every node: one benchmark, as `form` makes it. */
@@ -48,10 +52,10 @@ static void enumerate_host(struct xfp_session *s, const struct xfp_family *famil
     int nodes[XFP_MOST_NODES];
     size_t count = xfp_host_nodes(s, nodes, XFP_MOST_NODES);
 
-    for (size_t d = 0; d < s->device_count; d++)
-        for (size_t n = 0; n < count && applies(s, s->devices[d].ordinal); n++) {
+    for (size_t d = 0; d < s->sys.device_count; d++)
+        for (size_t n = 0; n < count && applies(s, s->sys.devices[d].ordinal); n++) {
             struct xfp_place host = host_place(nodes[n]);
-            struct xfp_place device = device_place(s->devices[d].ordinal);
+            struct xfp_place device = device_place(s->sys.devices[d].ordinal);
             struct xfp_bench bench = {.family = family,
                                       .direction = read ? XFT_DIR_H2D : XFT_DIR_D2H,
                                       .src = read ? host : device,
@@ -67,16 +71,16 @@ static void enumerate_host(struct xfp_session *s, const struct xfp_family *famil
 static void enumerate_peers(struct xfp_session *s, const struct xfp_family *family,
                             struct xfp_bench_list *list, const char *prefix, bool each_way)
 {
-    for (size_t i = 0; i < s->device_count; i++)
-        for (size_t j = each_way ? 0 : i + 1; j < s->device_count; j++) {
+    for (size_t i = 0; i < s->sys.device_count; i++)
+        for (size_t j = each_way ? 0 : i + 1; j < s->sys.device_count; j++) {
             struct xfp_bench bench = {.family = family,
                                       .direction = XFT_DIR_P2P,
-                                      .src = device_place(s->devices[i].ordinal),
-                                      .dst = device_place(s->devices[j].ordinal),
+                                      .src = device_place(s->sys.devices[i].ordinal),
+                                      .dst = device_place(s->sys.devices[j].ordinal),
                                       .peer_access = true};
 
             if (!applies(s, bench.src.device) || !applies(s, bench.dst.device) ||
-                !xfp_can_access(s, bench.src.device, bench.dst.device))
+                !xfp_can_access(&s->sys, bench.src.device, bench.dst.device))
                 continue;
             snprintf(bench.name, sizeof(bench.name), "%s/gpu%d-gpu%d", prefix, bench.src.device,
                      bench.dst.device);
@@ -110,7 +114,7 @@ static int flush_ends(struct xfp_session *s, void *state)
     const struct mapped *m = state;
 
     for (int i = 0; i < 2; i++)
-        xfp_flush_buffer(s, m->ends[i], m->bytes);
+        xfp_flush_buffer(&s->sys, m->ends[i], m->bytes);
     return 0;
 }
 
@@ -118,21 +122,21 @@ static xcu_result queue_read(struct xfp_session *s, void *state, xcu_stream stre
 {
     const struct mapped *m = state;
 
-    return xfp_launch_read(s, m->device, stream, m->src, m->bytes, m->sink);
+    return xfp_launch_read(&s->sys, m->device, stream, m->src, m->bytes, m->sink);
 }
 
 static xcu_result queue_write(struct xfp_session *s, void *state, xcu_stream stream)
 {
     const struct mapped *m = state;
 
-    return xfp_launch_write(s, m->device, stream, m->dst, m->bytes, m->value);
+    return xfp_launch_write(&s->sys, m->device, stream, m->dst, m->bytes, m->value);
 }
 
 /* The address under which the kernels' device sees a buffer. */
 static int see(struct xfp_session *s, const struct xfp_buffer *b, xcu_deviceptr *address)
 {
     *address = b->address;
-    return b->host ? xfp_check(s, s->cu->cuMemHostGetDevicePointer(address, b->host, 0),
+    return b->host ? xfp_check(&s->sys, s->sys.cu->cuMemHostGetDevicePointer(address, b->host, 0),
                                "mapping host memory")
                    : 0;
 }
@@ -148,13 +152,13 @@ struct setup {
 
 static void tear_down(struct xfp_session *s, const struct xfp_bench *bench, struct setup *u)
 {
-    xfp_buffer_free(s, &u->src);
-    xfp_buffer_free(s, &u->dst);
-    xfp_buffer_free(s, &u->sink);
+    xfp_buffer_free(&s->sys, &u->src);
+    xfp_buffer_free(&s->sys, &u->dst);
+    xfp_buffer_free(&s->sys, &u->sink);
     if (u->peers)
-        xfp_set_peer_access(s, &s->devices[bench->src.device], &s->devices[bench->dst.device],
-                            false);
-    xfp_unbind(s);
+        xfp_set_peer_access(s, &s->sys.devices[bench->src.device],
+                            &s->sys.devices[bench->dst.device], false);
+    xfp_unbind(&s->sys);
 }
 
 /* The kernel runs on `device`; what it reads lies at src, what it writes at dst (either may be
@@ -164,57 +168,57 @@ static int set_up(struct xfp_session *s, const struct xfp_bench *bench, struct x
 {
     size_t most = xfp_coarse_most(s, MOST);
     struct xfp_device *d = u->device;
-    struct xfp_device *from = src.device >= 0 ? &s->devices[src.device] : d;
-    struct xfp_device *to = dst.device >= 0 ? &s->devices[dst.device] : d;
-    int bad = xfp_device_open_kernels(s, d);
+    struct xfp_device *from = src.device >= 0 ? &s->sys.devices[src.device] : d;
+    struct xfp_device *to = dst.device >= 0 ? &s->sys.devices[dst.device] : d;
+    int bad = xfp_device_open_kernels(&s->sys, d);
 
     u->peers = bench->peer_access;
     if (!bad && u->peers)
-        bad = xfp_set_peer_access(s, &s->devices[bench->src.device], &s->devices[bench->dst.device],
-                                  true);
+        bad = xfp_set_peer_access(s, &s->sys.devices[bench->src.device],
+                                  &s->sys.devices[bench->dst.device], true);
     if (!bad)
-        bad = xfp_buffer_make(s, d, device_place(d->ordinal), SINK_BYTES, &u->sink);
+        bad = xfp_buffer_make(&s->sys, d, device_place(d->ordinal), SINK_BYTES, &u->sink);
     if (!bad && src.memory)
-        bad = xfp_buffer_make_fitting(s, from, src, LEAST, &most, &u->src);
+        bad = xfp_buffer_make_fitting(&s->sys, from, src, LEAST, &most, &u->src);
     if (!bad && dst.memory)
-        bad = xfp_buffer_make_fitting(s, to, dst, LEAST, &most, &u->dst);
+        bad = xfp_buffer_make_fitting(&s->sys, to, dst, LEAST, &most, &u->dst);
     u->most = most;
     if (!bad && src.memory)
-        bad = xfp_buffer_fill(s, &u->src, most);
+        bad = xfp_buffer_fill(&s->sys, &u->src, most);
     *m = (struct mapped){
         .device = d, .sink = u->sink.address, .ends = {&u->src, &u->dst}, .value = 0x5afe0001};
     if (!bad && src.memory)
         bad = see(s, &u->src, &m->src);
     if (!bad && dst.memory)
         bad = see(s, &u->dst, &m->dst);
-    return bad || xfp_device_open(s, d) ? -1 : 0;
+    return bad || xfp_device_open(&s->sys, d) ? -1 : 0;
 }
 
 /* One more go from a clean sink and destination, then looks at both. */
 static int verify(struct xfp_session *s, struct xfp_timed *t, struct setup *u, struct mapped *m)
 {
-    unsigned char *written = u->dst.host ? u->dst.host : s->check;
+    unsigned char *written = u->dst.host ? u->dst.host : s->sys.check;
     uint32_t seen = 0;
     double ns;
 
-    if (!s->options->verify)
+    if (!s->sys.verify)
         return 0;
     m->value++;
-    if (xfp_buffer_clear(s, &u->sink, SINK_BYTES) ||
-        (m->dst && xfp_buffer_clear(s, &u->dst, m->bytes)) || xfp_device_open(s, m->device) ||
-        xfp_once_timed(s, t, &ns) ||
-        xfp_check(s, s->cu->cuMemcpyDtoH(&seen, m->sink, sizeof(seen)), "verifying"))
+    if (xfp_buffer_clear(&s->sys, &u->sink, SINK_BYTES) ||
+        (m->dst && xfp_buffer_clear(&s->sys, &u->dst, m->bytes)) ||
+        xfp_device_open(&s->sys, m->device) || xfp_once_timed(s, t, &ns) ||
+        xfp_check(&s->sys, s->sys.cu->cuMemcpyDtoH(&seen, m->sink, sizeof(seen)), "verifying"))
         return -1;
     if (m->dst && !u->dst.host &&
-        (xfp_device_open(s, u->dst.device) ||
-         xfp_check(s, s->cu->cuMemcpyDtoH(written, m->dst, m->bytes), "verifying") ||
-         xfp_device_open(s, m->device)))
+        (xfp_device_open(&s->sys, u->dst.device) ||
+         xfp_check(&s->sys, s->sys.cu->cuMemcpyDtoH(written, m->dst, m->bytes), "verifying") ||
+         xfp_device_open(&s->sys, m->device)))
         return -1;
-    if (m->src && seen != xfp_fold(s->pattern, m->bytes))
-        return xfp_fail(s, "wrong data after a mapped read of %llu bytes",
+    if (m->src && seen != xfp_fold(s->sys.pattern, m->bytes))
+        return xfp_fail(&s->sys, "wrong data after a mapped read of %llu bytes",
                         (unsigned long long)m->bytes);
     if (m->dst && !xfp_all_words(written, m->bytes, m->value))
-        return xfp_fail(s, "wrong data after a mapped write of %llu bytes",
+        return xfp_fail(&s->sys, "wrong data after a mapped write of %llu bytes",
                         (unsigned long long)m->bytes);
     return 0;
 }
@@ -247,7 +251,7 @@ static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, str
     bool read = bench->family->method == XFP_MAPPED_READ;
     struct xfp_place none = {XFT_MEM_UNKNOWN, -1, -1};
     struct setup u = {.name = path->name,
-                      .device = &s->devices[read ? bench->dst.device : bench->src.device]};
+                      .device = &s->sys.devices[read ? bench->dst.device : bench->src.device]};
     struct mapped m;
     struct xfp_timed t = {.device = u.device,
                           .prepare = flush_ends,
@@ -259,7 +263,7 @@ static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, str
     path->points = calloc(XFP_COARSE_ROOM, sizeof(*path->points));
     path->device_timed = true;
     if (!bad && !path->points)
-        bad = xfp_fail(s, "out of memory");
+        bad = xfp_fail(&s->sys, "out of memory");
     if (!bad)
         bad = sweep(s, &t, &u, &m, path, NULL);
     if (path->point_count)
@@ -272,9 +276,9 @@ static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, str
 static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
     struct xfp_place there = bench->peer_access ? bench->dst : bench->src;
-    struct setup u = {.name = path->name,
-                      .device =
-                          &s->devices[bench->peer_access ? bench->src.device : bench->dst.device]};
+    struct setup u = {
+        .name = path->name,
+        .device = &s->sys.devices[bench->peer_access ? bench->src.device : bench->dst.device]};
     struct xfp_rows rows = {0};
     struct mapped m;
     struct xfp_timed t = {.device = u.device,
@@ -286,11 +290,11 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
     int bad = set_up(s, bench, there, there, &u, &m);
 
     if (!bad)
-        bad = xfp_check(s, s->cu->cuStreamCreate(&t.other, 1), "cuStreamCreate");
+        bad = xfp_check(&s->sys, s->sys.cu->cuStreamCreate(&t.other, 1), "cuStreamCreate");
     if (!bad)
         bad = sweep(s, &t, &u, &m, NULL, &rows);
     if (t.other)
-        s->cu->cuStreamDestroy(t.other);
+        s->sys.cu->cuStreamDestroy(t.other);
     tear_down(s, bench, &u);
     return xfp_add_table(s, &rows, "bytes each way", "ns", 0, "%s", path->name) || bad ? -1 : 0;
 }

@@ -11,6 +11,7 @@
 #include "bench_peer.h"
 #include "bench.h"
 #include "../device/launch.h"
+#include "../measure/budget.h"
 #include "../measure/measure.h"
 #include "../profile/profile_sections.h"
 #include "../progress.h"
@@ -39,18 +40,18 @@ struct group {
 static xcu_result queue_flow(struct xfp_session *s, struct group *g, size_t i)
 {
     struct flow *f = &g->flows[i];
-    xcu_result result = s->cu->cuCtxSetCurrent(f->copy.device->context);
+    xcu_result result = s->sys.cu->cuCtxSetCurrent(f->copy.device->context);
 
     if (!result && i)
-        result = s->cu->cuStreamWaitEvent(f->stream, g->start, 0);
+        result = s->sys.cu->cuStreamWaitEvent(f->stream, g->start, 0);
     if (!result)
-        result = xfp_submit_part(s->cu, &f->copy, 0, g->bytes, f->stream);
-    return result ? result : s->cu->cuEventRecord(f->end, f->stream);
+        result = xfp_submit_part(s->sys.cu, &f->copy, 0, g->bytes, f->stream);
+    return result ? result : s->sys.cu->cuEventRecord(f->end, f->stream);
 }
 
 static xcu_result queue_group(struct xfp_session *s, struct group *g)
 {
-    const struct xfp_driver *cu = s->cu;
+    const struct xfp_driver *cu = s->sys.cu;
     struct flow *first = &g->flows[0];
     xcu_result result = cu->cuCtxSetCurrent(first->copy.device->context);
 
@@ -77,31 +78,31 @@ static int run_group(struct xfp_session *s, void *what, double *ns)
 
     for (size_t i = 0; i < g->count; i++)
         xfp_flush_copy(s, &g->flows[i].copy, g->bytes);
-    before = xfp_driver_now_ns(s->cu);
-    s->cu->cuCtxSetCurrent(d->context);
-    if (g->gated && xfp_gate_close(s, d))
+    before = xfp_driver_now_ns(s->sys.cu);
+    s->sys.cu->cuCtxSetCurrent(d->context);
+    if (g->gated && xfp_gate_close(&s->sys, d))
         return -1;
     result = queue_group(s, g);
     if (g->gated)
         xfp_gate_open(d);
     for (size_t i = 0; i < g->count && !done; i++)
-        done = s->cu->cuStreamSynchronize(g->flows[i].stream);
-    *ns = (double)(xfp_driver_now_ns(s->cu) - before);
+        done = s->sys.cu->cuStreamSynchronize(g->flows[i].stream);
+    *ns = (double)(xfp_driver_now_ns(s->sys.cu) - before);
     if (!result && !done && g->gated) {
-        done = s->cu->cuEventElapsedTime(&ms, g->start, g->finish);
+        done = s->sys.cu->cuEventElapsedTime(&ms, g->start, g->finish);
         *ns = xfp_gate_held(d) ? (double)ms * 1e6 : 0;
     }
-    return xfp_check(s, result ? result : done, "copying at the same time");
+    return xfp_check(&s->sys, result ? result : done, "copying at the same time");
 }
 
 static int verify_group(struct xfp_session *s, struct group *g)
 {
     int bad = 0;
 
-    for (size_t i = 0; i < g->count && !bad && s->options->verify; i++) {
+    for (size_t i = 0; i < g->count && !bad && s->sys.verify; i++) {
         struct flow *f = &g->flows[i];
 
-        bad = xfp_buffer_verify(s, &f->dst, f->src.host ? &f->dst : &f->src, g->bytes);
+        bad = xfp_buffer_verify(&s->sys, &f->dst, f->src.host ? &f->dst : &f->src, g->bytes);
     }
     return bad;
 }
@@ -109,8 +110,8 @@ static int verify_group(struct xfp_session *s, struct group *g)
 static int measure_size(struct xfp_session *s, struct group *g, struct xfp_point *point)
 {
     g->bytes = point->bytes;
-    for (size_t i = 0; i < g->count && s->options->verify; i++)
-        if (xfp_buffer_clear(s, &g->flows[i].dst, g->bytes))
+    for (size_t i = 0; i < g->count && s->sys.verify; i++)
+        if (xfp_buffer_clear(&s->sys, &g->flows[i].dst, g->bytes))
             return -1;
     if (xfp_repeat(s, run_group, g, xfp_step_ns(s, 4), point))
         return -1;
@@ -124,7 +125,7 @@ static int sweep(struct xfp_session *s, struct group *g, struct xfp_concurrent *
 
     result->points = calloc(32, sizeof(*result->points));
     if (!result->points)
-        return xfp_fail(s, "out of memory");
+        return xfp_fail(&s->sys, "out of memory");
     while (bytes < s->options->min_bytes)
         bytes *= STEP;
     for (; bytes <= g->most && !bad && !xfp_interrupted(); bytes *= STEP) {
@@ -143,21 +144,22 @@ static int open_flow(struct xfp_session *s, struct group *g, const struct xfp_fl
 {
     const unsigned int non_blocking = 1, no_timing = 2;
     int ordinal = way->src.device >= 0 ? way->src.device : way->dst.device;
-    struct xfp_device *d = &s->devices[ordinal];
-    struct xfp_device *other = way->dst.device >= 0 ? &s->devices[way->dst.device] : d;
+    struct xfp_device *d = &s->sys.devices[ordinal];
+    struct xfp_device *other = way->dst.device >= 0 ? &s->sys.devices[way->dst.device] : d;
 
     f->copy = (struct xfp_copy){.src = &f->src, .dst = &f->dst, .device = d};
     f->copy.peer = way->direction == XFT_DIR_P2P;
-    if (xfp_device_open(s, other) || xfp_device_open(s, d) ||
-        xfp_buffer_make_fitting(s, d, way->src, LEAST_BYTES, &g->most, &f->src) ||
-        xfp_buffer_make_fitting(s, other, way->dst, LEAST_BYTES, &g->most, &f->dst))
+    if (xfp_device_open(&s->sys, other) || xfp_device_open(&s->sys, d) ||
+        xfp_buffer_make_fitting(&s->sys, d, way->src, LEAST_BYTES, &g->most, &f->src) ||
+        xfp_buffer_make_fitting(&s->sys, other, way->dst, LEAST_BYTES, &g->most, &f->dst))
         return -1;
-    s->cu->cuCtxSetCurrent(d->context);
+    s->sys.cu->cuCtxSetCurrent(d->context);
     if (f == g->flows)
         f->stream = d->stream;
-    else if (xfp_check(s, s->cu->cuStreamCreate(&f->stream, non_blocking), "cuStreamCreate"))
+    else if (xfp_check(&s->sys, s->sys.cu->cuStreamCreate(&f->stream, non_blocking),
+                       "cuStreamCreate"))
         return -1;
-    return xfp_check(s, s->cu->cuEventCreate(&f->end, no_timing), "cuEventCreate");
+    return xfp_check(&s->sys, s->sys.cu->cuEventCreate(&f->end, no_timing), "cuEventCreate");
 }
 
 static int open_group(struct xfp_session *s, struct group *g, const struct xfp_concurrent *what)
@@ -165,18 +167,18 @@ static int open_group(struct xfp_session *s, struct group *g, const struct xfp_c
     struct xfp_device *first;
     int bad = 0;
 
-    g->most = s->most_bytes;
+    g->most = s->sys.most_bytes;
     for (; g->count < what->flow_count && !bad; g->count++)
         bad = open_flow(s, g, &what->flows[g->count], &g->flows[g->count]);
     for (size_t i = 0; i < g->count && !bad; i++)
-        bad = xfp_buffer_fill(s, &g->flows[i].src, g->most);
-    if (bad)
+        bad = xfp_buffer_fill(&s->sys, &g->flows[i].src, g->most);
+    if (bad || !g->count)
         return -1;
     first = g->flows[0].copy.device;
-    s->cu->cuCtxSetCurrent(first->context);
+    s->sys.cu->cuCtxSetCurrent(first->context);
     g->gated = g->gated && first->gate;
-    return xfp_check(s, s->cu->cuEventCreate(&g->start, 0), "cuEventCreate") ||
-           xfp_check(s, s->cu->cuEventCreate(&g->finish, 0), "cuEventCreate");
+    return xfp_check(&s->sys, s->sys.cu->cuEventCreate(&g->start, 0), "cuEventCreate") ||
+           xfp_check(&s->sys, s->sys.cu->cuEventCreate(&g->finish, 0), "cuEventCreate");
 }
 
 static void close_group(struct xfp_session *s, struct group *g)
@@ -185,19 +187,19 @@ static void close_group(struct xfp_session *s, struct group *g)
         struct flow *f = &g->flows[i];
 
         if (f->copy.device && f->copy.device->context)
-            s->cu->cuCtxSetCurrent(f->copy.device->context);
+            s->sys.cu->cuCtxSetCurrent(f->copy.device->context);
         if (f->end)
-            s->cu->cuEventDestroy(f->end);
+            s->sys.cu->cuEventDestroy(f->end);
         if (i && f->stream)
-            s->cu->cuStreamDestroy(f->stream);
-        xfp_buffer_free(s, &f->src);
-        xfp_buffer_free(s, &f->dst);
+            s->sys.cu->cuStreamDestroy(f->stream);
+        xfp_buffer_free(&s->sys, &f->src);
+        xfp_buffer_free(&s->sys, &f->dst);
     }
     if (g->start)
-        s->cu->cuEventDestroy(g->start);
+        s->sys.cu->cuEventDestroy(g->start);
     if (g->finish)
-        s->cu->cuEventDestroy(g->finish);
-    xfp_unbind(s);
+        s->sys.cu->cuEventDestroy(g->finish);
+    xfp_unbind(&s->sys);
 }
 
 /* ---- which groups there are ----------------------------------------------------------------- */
@@ -210,7 +212,7 @@ static struct xfp_place on_device(const struct xfp_device *d)
 /* The pinned memory next to that GPU. */
 static struct xfp_place near_host(const struct xfp_session *s, int device)
 {
-    int node = s->numa_count > 1 ? s->profile->machine.gpus[device].numa : s->numa_nodes[0];
+    int node = s->sys.numa_count > 1 ? s->profile->machine.gpus[device].numa : s->sys.numa_nodes[0];
 
     return (struct xfp_place){XFT_MEM_PINNED, -1, node};
 }
@@ -228,9 +230,9 @@ static size_t list_flows(const struct xfp_session *s, const struct xfp_bench *be
         flows[1] = (struct xfp_flow){XFT_DIR_P2P, bench->dst, bench->src};
         return 2;
     }
-    for (size_t i = 0; i < s->device_count && count < MOST_FLOWS; i++) {
-        int ordinal = s->devices[i].ordinal;
-        struct xfp_place host = near_host(s, ordinal), device = on_device(&s->devices[i]);
+    for (size_t i = 0; i < s->sys.device_count && count < MOST_FLOWS; i++) {
+        int ordinal = s->sys.devices[i].ordinal;
+        struct xfp_place host = near_host(s, ordinal), device = on_device(&s->sys.devices[i]);
         bool in = bench->direction == XFT_DIR_H2D;
 
         if (all || ordinal == a || ordinal == b)
@@ -242,7 +244,8 @@ static size_t list_flows(const struct xfp_session *s, const struct xfp_bench *be
 
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
-    struct xfp_device *a = &s->devices[bench->src.device], *b = &s->devices[bench->dst.device];
+    struct xfp_device *a = &s->sys.devices[bench->src.device],
+                      *b = &s->sys.devices[bench->dst.device];
     bool between = bench->direction == XFT_DIR_P2P;
     struct group g = {.gated = !between || bench->peer_access};
     struct xfp_concurrent result = {.name = strdup(bench->name),
@@ -259,7 +262,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
         xfp_set_peer_access(s, a, b, false);
     if (result.point_count) {
         if (xfp_add_concurrent(s->profile, &result))
-            return xfp_fail(s, "out of memory");
+            return xfp_fail(&s->sys, "out of memory");
         s->results++;
         return bad ? -1 : 0;
     }
@@ -275,8 +278,8 @@ static void add_between(struct xfp_session *s, struct xfp_bench bench, struct xf
     bench.direction = XFT_DIR_P2P;
     bench.src = on_device(a);
     bench.dst = on_device(b);
-    for (int peer =
-             xfp_can_access(s, a->ordinal, b->ordinal) && xfp_can_access(s, b->ordinal, a->ordinal);
+    for (int peer = xfp_can_access(&s->sys, a->ordinal, b->ordinal) &&
+                    xfp_can_access(&s->sys, b->ordinal, a->ordinal);
          peer >= 0; peer--) {
         bench.peer_access = peer;
         snprintf(bench.name, sizeof(bench.name), "concurrent/%s/both/gpu%d-gpu%d",
@@ -293,8 +296,8 @@ static void add_host(struct xfp_session *s, struct xfp_bench bench, struct xfp_b
 
     if (a)
         snprintf(places, sizeof(places), "gpu%d-gpu%d", a->ordinal, b->ordinal);
-    bench.src = on_device(a ? a : &s->devices[0]);
-    bench.dst = on_device(b ? b : &s->devices[0]);
+    bench.src = on_device(a ? a : &s->sys.devices[0]);
+    bench.dst = on_device(b ? b : &s->sys.devices[0]);
     for (int back = 0; back < 2; back++) {
         bench.direction = back ? XFT_DIR_D2H : XFT_DIR_H2D;
         snprintf(bench.name, sizeof(bench.name), "concurrent/pinned/%s/%s", back ? "d2h" : "h2d",
@@ -309,15 +312,15 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 {
     struct xfp_bench bench = {.family = family};
 
-    if (s->device_count < 2 || s->options->max_bytes < LEAST_BYTES)
+    if (s->sys.device_count < 2 || s->options->max_bytes < LEAST_BYTES)
         return;
-    for (size_t i = 0; i < s->device_count; i++)
-        for (size_t j = i + 1; j < s->device_count; j++)
-            add_between(s, bench, list, &s->devices[i], &s->devices[j]);
+    for (size_t i = 0; i < s->sys.device_count; i++)
+        for (size_t j = i + 1; j < s->sys.device_count; j++)
+            add_between(s, bench, list, &s->sys.devices[i], &s->sys.devices[j]);
     add_host(s, bench, list, NULL, NULL);
-    for (size_t i = 0; i < s->device_count && s->device_count > 2; i++)
-        for (size_t j = i + 1; j < s->device_count; j++)
-            add_host(s, bench, list, &s->devices[i], &s->devices[j]);
+    for (size_t i = 0; i < s->sys.device_count && s->sys.device_count > 2; i++)
+        for (size_t j = i + 1; j < s->sys.device_count; j++)
+            add_host(s, bench, list, &s->sys.devices[i], &s->sys.devices[j]);
 }
 
 const struct xfp_family xfp_family_concurrent = {

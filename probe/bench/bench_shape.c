@@ -5,8 +5,11 @@
  */
 #include "bench.h"
 #include "../device/buffer.h"
+#include "../measure/budget.h"
+#include "../measure/costs.h"
 #include "../progress.h"
 #include "../measure/sample.h"
+#include "../measure/timed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +64,7 @@ static xcu_result queue_2d(struct xfp_session *s, const struct shape *p, xcu_str
         copy.dst_host = p->host.host;
         copy.dst_pitch = 2 * p->row;
     }
-    return s->cu->cuMemcpy2DAsync(&copy, stream);
+    return s->sys.cu->cuMemcpy2DAsync(&copy, stream);
 }
 
 static xcu_result queue_3d(struct xfp_session *s, const struct shape *p, xcu_stream stream)
@@ -88,7 +91,7 @@ static xcu_result queue_3d(struct xfp_session *s, const struct shape *p, xcu_str
         copy.dst_pitch = 2 * p->row;
         copy.dst_height = 2 * rows;
     }
-    return s->cu->cuMemcpy3DAsync(&copy, stream);
+    return s->sys.cu->cuMemcpy3DAsync(&copy, stream);
 }
 
 static xcu_result queue_rows(struct xfp_session *s, void *state, xcu_stream stream)
@@ -105,15 +108,15 @@ static xcu_result queue_lead(struct xfp_session *s, void *state, xcu_stream stre
     unsigned char *host = p->host.host + host_bytes(p) - LEAD_BYTES;
     xcu_deviceptr there = p->there.address + TOTAL - LEAD_BYTES;
 
-    return p->to_device ? s->cu->cuMemcpyHtoDAsync(there, host, LEAD_BYTES, stream)
-                        : s->cu->cuMemcpyDtoHAsync(host, p->there.address, LEAD_BYTES, stream);
+    return p->to_device ? s->sys.cu->cuMemcpyHtoDAsync(there, host, LEAD_BYTES, stream)
+                        : s->sys.cu->cuMemcpyDtoHAsync(host, p->there.address, LEAD_BYTES, stream);
 }
 
 static int flush(struct xfp_session *s, void *state)
 {
     const struct shape *p = state;
 
-    xfp_flush_buffer(s, &p->host, host_bytes(p));
+    xfp_flush_buffer(&s->sys, &p->host, host_bytes(p));
     return 0;
 }
 
@@ -122,20 +125,22 @@ static void fill_rows(const struct xfp_session *s, struct shape *p)
 {
     memset(p->host.host, 0, host_bytes(p));
     for (size_t r = 0; r < TOTAL / p->row; r++)
-        memcpy(p->host.host + host_offset(p, r), s->pattern + r * p->row, p->row);
+        memcpy(p->host.host + host_offset(p, r), s->sys.pattern + r * p->row, p->row);
 }
 
 static int compare(struct xfp_session *s, const struct shape *p)
 {
-    const unsigned char *got = p->to_device ? s->check : p->host.host;
+    const unsigned char *got = p->to_device ? s->sys.check : p->host.host;
 
     if (p->to_device &&
-        xfp_check(s, s->cu->cuMemcpyDtoH(s->check, p->there.address, TOTAL), "verifying"))
+        xfp_check(&s->sys, s->sys.cu->cuMemcpyDtoH(s->sys.check, p->there.address, TOTAL),
+                  "verifying"))
         return -1;
     for (size_t r = 0; r < TOTAL / p->row; r++)
-        if (memcmp(got + (p->to_device ? r * p->row : host_offset(p, r)), s->pattern + r * p->row,
-                   p->row) != 0)
-            return xfp_fail(s, "wrong data after a copy of rows of %zu bytes: row %zu", p->row, r);
+        if (memcmp(got + (p->to_device ? r * p->row : host_offset(p, r)),
+                   s->sys.pattern + r * p->row, p->row) != 0)
+            return xfp_fail(&s->sys, "wrong data after a copy of rows of %zu bytes: row %zu",
+                            p->row, r);
     return 0;
 }
 
@@ -154,11 +159,11 @@ static int measure_row(struct xfp_session *s, struct shape *p, uint64_t budget_n
         fill_rows(s, p);
     else
         memset(p->host.host, 0, host_bytes(p));
-    bad =
-        p->to_device ? xfp_buffer_clear(s, &p->there, TOTAL) : xfp_buffer_fill(s, &p->there, TOTAL);
+    bad = p->to_device ? xfp_buffer_clear(&s->sys, &p->there, TOTAL)
+                       : xfp_buffer_fill(&s->sys, &p->there, TOTAL);
     if (bad || xfp_sample(s, xfp_once_timed, &t, budget_ns, stats, 1))
         return -1;
-    return s->options->verify ? compare(s, p) : 0;
+    return s->sys.verify ? compare(s, p) : 0;
 }
 
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
@@ -166,17 +171,17 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     bool to_device = bench->direction == XFT_DIR_H2D;
     struct xfp_place host = to_device ? bench->src : bench->dst;
     struct xfp_place device = to_device ? bench->dst : bench->src;
-    struct shape p = {.device = &s->devices[device.device],
+    struct shape p = {.device = &s->sys.devices[device.device],
                       .to_device = to_device,
                       .layers = bench->variant == 3};
     struct xfp_rows rows = {0};
     int shift = s->options->quick ? 4 : 2;
-    int bad = xfp_device_open(s, p.device);
+    int bad = xfp_device_open(&s->sys, p.device);
 
     if (!bad)
-        bad = xfp_buffer_make(s, p.device, device, TOTAL, &p.there);
+        bad = xfp_buffer_make(&s->sys, p.device, device, TOTAL, &p.there);
     if (!bad)
-        bad = xfp_buffer_make(s, p.device, host, host_bytes(&p), &p.host);
+        bad = xfp_buffer_make(&s->sys, p.device, host, host_bytes(&p), &p.host);
     for (p.row = LEAST_ROW; p.row <= MOST_ROW && !bad && !xfp_interrupted(); p.row <<= shift) {
         struct xfp_stats stats;
         size_t left = 0;
@@ -188,9 +193,9 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
         if (!bad)
             xfp_add_row(&rows, p.row, &stats);
     }
-    xfp_buffer_free(s, &p.host);
-    xfp_buffer_free(s, &p.there);
-    xfp_unbind(s);
+    xfp_buffer_free(&s->sys, &p.host);
+    xfp_buffer_free(&s->sys, &p.there);
+    xfp_unbind(&s->sys);
     return xfp_add_table(s, &rows, "row bytes", "ns", TOTAL, "%s", path->name) || bad ? -1 : 0;
 }
 
@@ -218,12 +223,12 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 {
     if (s->options->max_bytes < TOTAL)
         return;
-    for (size_t d = 0; d < s->device_count; d++)
-        for (int n = 0; n < s->numa_count; n++) {
-            if (s->cu->cuMemcpy2DAsync)
-                add(s, family, list, 2, s->devices[d].ordinal, s->numa_nodes[n]);
-            if (s->cu->cuMemcpy3DAsync)
-                add(s, family, list, 3, s->devices[d].ordinal, s->numa_nodes[n]);
+    for (size_t d = 0; d < s->sys.device_count; d++)
+        for (int n = 0; n < s->sys.numa_count; n++) {
+            if (s->sys.cu->cuMemcpy2DAsync)
+                add(s, family, list, 2, s->sys.devices[d].ordinal, s->sys.numa_nodes[n]);
+            if (s->sys.cu->cuMemcpy3DAsync)
+                add(s, family, list, 3, s->sys.devices[d].ordinal, s->sys.numa_nodes[n]);
         }
 }
 

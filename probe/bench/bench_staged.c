@@ -11,10 +11,12 @@
  * All times are a blocking caller's, since submitting is a part of the method's cost.
  */
 #include "bench.h"
-#include "../measure/measure.h"
+#include "../device/buffer.h"
+#include "../measure/budget.h"
 #include "../profile/profile_sections.h"
 #include "../progress.h"
 #include "../measure/sample.h"
+#include "../measure/sizes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,13 +43,13 @@ struct stage {
 
 static xcu_result make_current(struct xfp_session *s, const struct xfp_device *d)
 {
-    return s->cu->cuCtxSetCurrent(d->context);
+    return s->sys.cu->cuCtxSetCurrent(d->context);
 }
 
 /* One chunk out of the source into its buffer, go that is empty, and on to the destination. */
 static xcu_result queue_chunk(struct xfp_session *s, struct stage *g, size_t chunk, size_t bytes)
 {
-    const struct xfp_driver *cu = s->cu;
+    const struct xfp_driver *cu = s->sys.cu;
     size_t offset = chunk * g->buffer_bytes, slot = chunk % g->buffers;
     unsigned char *buffer = g->ring.host + slot * g->buffer_bytes;
     xcu_stream out = g->out[chunk % g->streams], in = g->in[chunk % g->streams];
@@ -74,32 +76,32 @@ static xcu_result queue_chunk(struct xfp_session *s, struct stage *g, size_t chu
 static int copy_staged(struct xfp_session *s, void *what, double *ns)
 {
     struct stage *g = what;
-    uint64_t before = xfp_driver_now_ns(s->cu);
+    uint64_t before = xfp_driver_now_ns(s->sys.cu);
     xcu_result result = XCU_SUCCESS, done = XCU_SUCCESS;
 
     for (size_t chunk = 0, at = 0; at < g->bytes && !result; chunk++, at += g->buffer_bytes)
         result = queue_chunk(s, g, chunk,
                              g->bytes - at < g->buffer_bytes ? g->bytes - at : g->buffer_bytes);
     for (size_t i = 0; i < g->streams && !done; i++)
-        done = s->cu->cuStreamSynchronize(g->in[i]);
-    *ns = (double)(xfp_driver_now_ns(s->cu) - before);
+        done = s->sys.cu->cuStreamSynchronize(g->in[i]);
+    *ns = (double)(xfp_driver_now_ns(s->sys.cu) - before);
     for (size_t i = 0; i < g->streams && !done; i++)
-        done = s->cu->cuStreamSynchronize(g->out[i]);
-    return xfp_check(s, result ? result : done, "copying through the host");
+        done = s->sys.cu->cuStreamSynchronize(g->out[i]);
+    return xfp_check(&s->sys, result ? result : done, "copying through the host");
 }
 
 static int copy_peer(struct xfp_session *s, void *what, double *ns)
 {
     struct stage *g = what;
-    uint64_t before = xfp_driver_now_ns(s->cu);
+    uint64_t before = xfp_driver_now_ns(s->sys.cu);
     xcu_result result = make_current(s, g->from), done;
 
     if (!result)
-        result = s->cu->cuMemcpyPeerAsync(g->dst.address, g->to->context, g->src.address,
-                                          g->from->context, g->bytes, g->out[0]);
-    done = s->cu->cuStreamSynchronize(g->out[0]);
-    *ns = (double)(xfp_driver_now_ns(s->cu) - before);
-    return xfp_check(s, result ? result : done, "copying between the GPUs");
+        result = s->sys.cu->cuMemcpyPeerAsync(g->dst.address, g->to->context, g->src.address,
+                                              g->from->context, g->bytes, g->out[0]);
+    done = s->sys.cu->cuStreamSynchronize(g->out[0]);
+    *ns = (double)(xfp_driver_now_ns(s->sys.cu) - before);
+    return xfp_check(&s->sys, result ? result : done, "copying between the GPUs");
 }
 
 /* Times one way of copying g->bytes, the median is 0 when interrupted; checks the data if asked. */
@@ -108,14 +110,14 @@ static int measure(struct xfp_session *s, struct stage *g, xfp_once *go, uint64_
 {
     struct xfp_point point = {0};
 
-    check = check && s->options->verify;
-    if (check && xfp_buffer_clear(s, &g->dst, g->bytes))
+    check = check && s->sys.verify;
+    if (check && xfp_buffer_clear(&s->sys, &g->dst, g->bytes))
         return -1;
     if (xfp_repeat(s, go, g, slice, &point))
         return -1;
     *ns = point.n ? point.median_ns : 0;
     *spread = xfp_spread_of(&point);
-    return check ? xfp_buffer_verify(s, &g->dst, &g->src, g->bytes) : 0;
+    return check ? xfp_buffer_verify(&s->sys, &g->dst, &g->src, g->bytes) : 0;
 }
 
 /* Checking takes longer than copying: of large copies only the chosen ring's data is checked. */
@@ -123,14 +125,14 @@ static int check_chosen(struct xfp_session *s, struct stage *g, const struct xfp
 {
     double ns;
 
-    if (!s->options->verify || p->bytes <= MOST_CHECKED_BYTES || !(p->adaptive_ns > 0))
+    if (!s->sys.verify || p->bytes <= MOST_CHECKED_BYTES || !(p->adaptive_ns > 0))
         return 0;
     g->streams = p->streams;
     g->buffer_bytes = p->buffer_bytes;
     g->buffers = p->buffers;
-    if (xfp_buffer_clear(s, &g->dst, g->bytes) || copy_staged(s, g, &ns))
+    if (xfp_buffer_clear(&s->sys, &g->dst, g->bytes) || copy_staged(s, g, &ns))
         return -1;
-    return xfp_buffer_verify(s, &g->dst, &g->src, g->bytes);
+    return xfp_buffer_verify(&s->sys, &g->dst, &g->src, g->bytes);
 }
 
 /* The rings that differ for this size: no buffer larger than needed, no buffer never used. */
@@ -237,7 +239,7 @@ static int sweep(struct xfp_session *s, struct stage *g, struct xfp_staged *resu
     result->points = calloc(count, sizeof(*result->points));
     result->cells = calloc(count * MOST_CELLS, sizeof(*result->cells));
     if (!result->points || !result->cells)
-        return xfp_fail(s, "out of memory");
+        return xfp_fail(&s->sys, "out of memory");
     for (size_t i = 0; i < count && sizes[i] <= g->most && !bad; i++) {
         struct xfp_staged_point *p = &result->points[result->point_count];
 
@@ -260,13 +262,14 @@ static int open_streams(struct xfp_session *s, struct xfp_device *d, xcu_stream 
 {
     const unsigned int non_blocking = 1, no_timing = 2;
 
-    if (xfp_device_open(s, d))
+    if (xfp_device_open(&s->sys, d))
         return -1;
     for (size_t i = 0; i < STREAMS; i++)
-        if (xfp_check(s, s->cu->cuStreamCreate(&streams[i], non_blocking), "cuStreamCreate"))
+        if (xfp_check(&s->sys, s->sys.cu->cuStreamCreate(&streams[i], non_blocking),
+                      "cuStreamCreate"))
             return -1;
     for (size_t i = 0; i < MOST_BUFFERS; i++)
-        if (xfp_check(s, s->cu->cuEventCreate(&events[i], no_timing), "cuEventCreate"))
+        if (xfp_check(&s->sys, s->sys.cu->cuEventCreate(&events[i], no_timing), "cuEventCreate"))
             return -1;
     return 0;
 }
@@ -278,37 +281,38 @@ static void close_streams(struct xfp_session *s, struct xfp_device *d, xcu_strea
         return;
     for (size_t i = 0; i < MOST_BUFFERS; i++)
         if (events[i])
-            s->cu->cuEventDestroy(events[i]);
+            s->sys.cu->cuEventDestroy(events[i]);
     for (size_t i = 0; i < STREAMS; i++)
         if (streams[i])
-            s->cu->cuStreamDestroy(streams[i]);
+            s->sys.cu->cuStreamDestroy(streams[i]);
 }
 
 /* The ring lies on the node of the source, which writes it; 2B needs it as large as the copy. */
 static int open_buffers(struct xfp_session *s, struct stage *g, const struct xfp_bench *bench)
 {
     struct xfp_place host = {XFT_MEM_PINNED, -1, -1};
-    size_t most = s->most_bytes, least = s->options->min_bytes;
-    size_t rings = (size_t)MOST_BUFFERS * MOST_BUFFER_BYTES, ring;
+    size_t most = s->sys.most_bytes, least = s->options->min_bytes;
+    const size_t rings = (size_t)MOST_BUFFERS * MOST_BUFFER_BYTES;
+    const size_t fixed = (size_t)XFP_STAGED_BUFFERS * XFP_STAGED_BUFFER_BYTES;
+    size_t ring;
 
-    if (s->numa_count > 1)
+    if (s->sys.numa_count > 1)
         host.numa = s->profile->machine.gpus[g->from->ordinal].numa;
-    if (xfp_buffer_make_fitting(s, g->from, bench->src, least, &most, &g->src) ||
-        xfp_buffer_make_fitting(s, g->to, bench->dst, least, &most, &g->dst))
+    if (xfp_buffer_make_fitting(&s->sys, g->from, bench->src, least, &most, &g->src) ||
+        xfp_buffer_make_fitting(&s->sys, g->to, bench->dst, least, &most, &g->dst))
         return -1;
     g->most = most;
     ring = (s->options->quick ? 4 : 2) * most; /* list_cells() */
     ring = ring < rings ? ring : rings;
-    ring = ring > XFP_STAGED_BUFFERS * XFP_STAGED_BUFFER_BYTES
-               ? ring
-               : XFP_STAGED_BUFFERS * XFP_STAGED_BUFFER_BYTES;
-    return xfp_buffer_make(s, g->from, host, ring > most ? ring : most, &g->ring) ||
-           xfp_buffer_fill(s, &g->src, most);
+    ring = ring > fixed ? ring : fixed;
+    return xfp_buffer_make(&s->sys, g->from, host, ring > most ? ring : most, &g->ring) ||
+           xfp_buffer_fill(&s->sys, &g->src, most);
 }
 
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
-    struct stage g = {.from = &s->devices[bench->src.device], .to = &s->devices[bench->dst.device]};
+    struct stage g = {.from = &s->sys.devices[bench->src.device],
+                      .to = &s->sys.devices[bench->dst.device]};
     struct xfp_staged result = {.name = strdup(bench->name),
                                 .src_device = bench->src.device,
                                 .dst_device = bench->dst.device};
@@ -319,13 +323,13 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
         bad = sweep(s, &g, &result);
     close_streams(s, g.from, g.out, g.full);
     close_streams(s, g.to, g.in, g.empty);
-    xfp_buffer_free(s, &g.src);
-    xfp_buffer_free(s, &g.dst);
-    xfp_buffer_free(s, &g.ring);
-    xfp_unbind(s);
+    xfp_buffer_free(&s->sys, &g.src);
+    xfp_buffer_free(&s->sys, &g.dst);
+    xfp_buffer_free(&s->sys, &g.ring);
+    xfp_unbind(&s->sys);
     if (result.name && result.point_count) {
         if (xfp_add_staged(s->profile, &result))
-            return xfp_fail(s, "out of memory");
+            return xfp_fail(&s->sys, "out of memory");
         s->results++;
         return bad ? -1 : 0;
     }
@@ -338,12 +342,12 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
-    for (size_t i = 0; i < s->device_count; i++)
-        for (size_t j = 0; j < s->device_count; j++) {
+    for (size_t i = 0; i < s->sys.device_count; i++)
+        for (size_t j = 0; j < s->sys.device_count; j++) {
             struct xfp_bench bench = {.family = family,
                                       .direction = XFT_DIR_P2P,
-                                      .src = {XFT_MEM_DEVICE, s->devices[i].ordinal, -1},
-                                      .dst = {XFT_MEM_DEVICE, s->devices[j].ordinal, -1}};
+                                      .src = {XFT_MEM_DEVICE, s->sys.devices[i].ordinal, -1},
+                                      .dst = {XFT_MEM_DEVICE, s->sys.devices[j].ordinal, -1}};
 
             if (i == j)
                 continue;

@@ -5,10 +5,12 @@
  * keep copies waiting (implicit synchronisation).
  */
 #include "bench.h"
+#include "../measure/budget.h"
 #include "../measure/measure.h"
 #include "../profile/profile_sections.h"
 #include "../progress.h"
 #include "../measure/sample.h"
+#include "../profile/profile_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,17 +41,17 @@ static int open_lanes(struct xfp_session *s, struct lanes *l, size_t count)
     const unsigned int non_blocking = 1;
 
     l->streams[0] = l->copy.device->stream;
-    if (xfp_check(s, s->cu->cuEventCreate(&l->start, 0), "cuEventCreate"))
+    if (xfp_check(&s->sys, s->sys.cu->cuEventCreate(&l->start, 0), "cuEventCreate"))
         return -1;
     for (; l->opened < count; l->opened++) {
         size_t i = l->opened;
 
-        if (i &&
-            xfp_check(s, s->cu->cuStreamCreate(&l->streams[i], non_blocking), "cuStreamCreate"))
+        if (i && xfp_check(&s->sys, s->sys.cu->cuStreamCreate(&l->streams[i], non_blocking),
+                           "cuStreamCreate"))
             return -1;
-        if (xfp_check(s, s->cu->cuEventCreate(&l->ends[i], 0), "cuEventCreate")) {
+        if (xfp_check(&s->sys, s->sys.cu->cuEventCreate(&l->ends[i], 0), "cuEventCreate")) {
             if (i)
-                s->cu->cuStreamDestroy(l->streams[i]);
+                s->sys.cu->cuStreamDestroy(l->streams[i]);
             return -1;
         }
     }
@@ -59,11 +61,11 @@ static int open_lanes(struct xfp_session *s, struct lanes *l, size_t count)
 static void close_lanes(struct xfp_session *s, struct lanes *l)
 {
     if (l->start)
-        s->cu->cuEventDestroy(l->start);
+        s->sys.cu->cuEventDestroy(l->start);
     for (size_t i = 0; i < l->opened; i++) {
-        s->cu->cuEventDestroy(l->ends[i]);
+        s->sys.cu->cuEventDestroy(l->ends[i]);
         if (i)
-            s->cu->cuStreamDestroy(l->streams[i]);
+            s->sys.cu->cuStreamDestroy(l->streams[i]);
     }
     l->opened = 0;
 }
@@ -78,7 +80,7 @@ static size_t next_place(struct lanes *l)
 /* The parts, each in its stream, all behind the start; the last takes what the division leaves. */
 static xcu_result queue_parts(struct xfp_session *s, struct lanes *l)
 {
-    const struct xfp_driver *cu = s->cu;
+    const struct xfp_driver *cu = s->sys.cu;
     size_t part = l->bytes / l->count, at = next_place(l);
     xcu_result result = xfp_submit_lead(cu, &l->copy, LEAST_BYTES, l->streams[0]);
 
@@ -103,7 +105,8 @@ static int last_end(struct xfp_session *s, const struct lanes *l, double *ns)
     float ms, most = 0;
 
     for (size_t i = 0; i < l->count; i++) {
-        if (xfp_check(s, s->cu->cuEventElapsedTime(&ms, l->start, l->ends[i]), "reading events"))
+        if (xfp_check(&s->sys, s->sys.cu->cuEventElapsedTime(&ms, l->start, l->ends[i]),
+                      "reading events"))
             return -1;
         most = ms > most ? ms : most;
     }
@@ -118,14 +121,14 @@ static int run_lanes(struct xfp_session *s, void *what, double *ns)
     bool gated = d->gate != NULL;
     xcu_result result, done = XCU_SUCCESS;
 
-    if (gated && xfp_gate_close(s, d))
+    if (gated && xfp_gate_close(&s->sys, d))
         return -1;
     result = queue_parts(s, l);
     if (gated)
         xfp_gate_open(d);
     for (size_t i = 0; i < l->count && !done; i++)
-        done = s->cu->cuStreamSynchronize(l->streams[i]);
-    if (xfp_check(s, result ? result : done, "copying on several streams"))
+        done = s->sys.cu->cuStreamSynchronize(l->streams[i]);
+    if (xfp_check(&s->sys, result ? result : done, "copying on several streams"))
         return -1;
     *ns = 0;
     return gated && !xfp_gate_held(d) ? 0 : last_end(s, l, ns);
@@ -136,12 +139,12 @@ static int measure_point(struct xfp_session *s, struct lanes *l, uint64_t slice,
                          struct xfp_stream_point *p)
 {
     struct xfp_point point = {0};
-    bool check = s->options->verify && p->streams == MOST_STREAMS;
+    bool check = s->sys.verify && p->streams == MOST_STREAMS;
 
     l->bytes = p->bytes;
     l->count = p->streams;
     l->turns = 0;
-    if (check && xfp_buffer_clear(s, l->copy.dst, l->bytes))
+    if (check && xfp_buffer_clear(&s->sys, l->copy.dst, l->bytes))
         return -1;
     if (xfp_repeat(s, run_lanes, l, slice, &point))
         return -1;
@@ -151,8 +154,8 @@ static int measure_point(struct xfp_session *s, struct lanes *l, uint64_t slice,
     p->max_ns = point.max_ns;
     p->ci_low_ns = point.ci_low_ns;
     p->ci_high_ns = point.ci_high_ns;
-    return check ? xfp_buffer_verify(s, l->copy.dst, l->copy.src->host ? l->copy.dst : l->copy.src,
-                                     l->bytes)
+    return check ? xfp_buffer_verify(&s->sys, l->copy.dst,
+                                     l->copy.src->host ? l->copy.dst : l->copy.src, l->bytes)
                  : 0;
 }
 
@@ -176,7 +179,7 @@ static int sweep(struct xfp_session *s, struct lanes *l, size_t most, struct xfp
 
     result->points = calloc(MOST_POINTS, sizeof(*result->points));
     if (!result->points)
-        return xfp_fail(s, "out of memory");
+        return xfp_fail(&s->sys, "out of memory");
     count = plan(s, most, result->points);
     bad = measure_point(s, l, xfp_step_ns(s, count + 1), &first);
     for (size_t i = 0; i < count && !bad && first.n && !xfp_interrupted(); i++) {
@@ -200,7 +203,7 @@ static int keep(struct xfp_session *s, struct xfp_streams *result)
         return 0;
     }
     if (xfp_add_streams(s->profile, result))
-        return xfp_fail(s, "out of memory");
+        return xfp_fail(&s->sys, "out of memory");
     s->results++;
     return 0;
 }
@@ -210,35 +213,35 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     bool to_device = bench->direction == XFT_DIR_H2D;
     struct xfp_place host_place = to_device ? bench->src : bench->dst;
     struct xfp_place device_place = to_device ? bench->dst : bench->src;
-    struct xfp_device *d = &s->devices[device_place.device];
+    struct xfp_device *d = &s->sys.devices[device_place.device];
     struct xfp_buffer host = {0}, device = {0};
     struct lanes l = {.copy = {.device = d}};
     struct xfp_streams result = {.name = strdup(bench->name),
                                  .direction = bench->direction,
                                  .src = bench->src,
                                  .dst = bench->dst};
-    size_t most = s->most_bytes;
-    int bad = !result.name || xfp_device_open(s, d);
+    size_t most = s->sys.most_bytes;
+    int bad = !result.name || xfp_device_open(&s->sys, d);
 
     l.copy.src = to_device ? &host : &device;
     l.copy.dst = to_device ? &device : &host;
     if (!bad)
-        bad = xfp_buffer_make_fitting(s, d, device_place, LEAST_BYTES, &most, &device) ||
-              xfp_buffer_make_fitting(s, d, host_place, LEAST_BYTES, &most, &host) ||
-              xfp_buffer_fill(s, l.copy.src, most) || open_lanes(s, &l, MOST_STREAMS);
+        bad = xfp_buffer_make_fitting(&s->sys, d, device_place, LEAST_BYTES, &most, &device) ||
+              xfp_buffer_make_fitting(&s->sys, d, host_place, LEAST_BYTES, &most, &host) ||
+              xfp_buffer_fill(&s->sys, l.copy.src, most) || open_lanes(s, &l, MOST_STREAMS);
     l.whole = most;
     if (!bad)
         bad = sweep(s, &l, most, &result);
     close_lanes(s, &l);
-    xfp_buffer_free(s, &host);
-    xfp_buffer_free(s, &device);
-    xfp_unbind(s);
+    xfp_buffer_free(&s->sys, &host);
+    xfp_buffer_free(&s->sys, &device);
+    xfp_unbind(&s->sys);
     return keep(s, &result) || bad ? -1 : 0;
 }
 
 static struct xfp_place near_host(const struct xfp_session *s, int device)
 {
-    int node = s->numa_count > 1 ? s->profile->machine.gpus[device].numa : s->numa_nodes[0];
+    int node = s->sys.numa_count > 1 ? s->profile->machine.gpus[device].numa : s->sys.numa_nodes[0];
 
     return (struct xfp_place){XFT_MEM_PINNED, -1, node};
 }
@@ -246,9 +249,9 @@ static struct xfp_place near_host(const struct xfp_session *s, int device)
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
-    for (size_t i = 0; i < s->device_count && s->options->max_bytes >= LEAST_BYTES; i++)
+    for (size_t i = 0; i < s->sys.device_count && s->options->max_bytes >= LEAST_BYTES; i++)
         for (int back = 0; back < 2; back++) {
-            int ordinal = s->devices[i].ordinal;
+            int ordinal = s->sys.devices[i].ordinal;
             struct xfp_place host = near_host(s, ordinal), there = {XFT_MEM_DEVICE, ordinal, -1};
             struct xfp_bench bench = {.family = family,
                                       .direction = back ? XFT_DIR_D2H : XFT_DIR_H2D,
@@ -286,7 +289,7 @@ struct overlap {
 /* Each direction in a stream of its own, both behind the start. */
 static xcu_result queue_overlap(struct xfp_session *s, struct overlap *o)
 {
-    const struct xfp_driver *cu = s->cu;
+    const struct xfp_driver *cu = s->sys.cu;
     xcu_result result = cu->cuEventRecord(o->start, o->device->stream);
 
     for (int i = 0; i < 2 && !result; i++)
@@ -307,18 +310,18 @@ static int run_overlap(struct xfp_session *s, void *what, double *ns)
     xcu_result result, done = XCU_SUCCESS;
     float first = 0, second = 0;
 
-    if (xfp_gate_close(s, d))
+    if (xfp_gate_close(&s->sys, d))
         return -1;
     result = queue_overlap(s, o);
     xfp_gate_open(d);
     for (int i = 0; i < 2 && !done; i++)
-        done = s->cu->cuStreamSynchronize(o->streams[i]);
+        done = s->sys.cu->cuStreamSynchronize(o->streams[i]);
     if (!result && !done)
-        done = s->cu->cuEventElapsedTime(&first, o->start, o->ends[0]);
+        done = s->sys.cu->cuEventElapsedTime(&first, o->start, o->ends[0]);
     if (!result && !done)
-        done = s->cu->cuEventElapsedTime(&second, o->start, o->ends[1]);
+        done = s->sys.cu->cuEventElapsedTime(&second, o->start, o->ends[1]);
     *ns = xfp_gate_held(d) ? (double)(first > second ? first : second) * 1e6 : 0;
-    return xfp_check(s, result ? result : done, "copying in both directions");
+    return xfp_check(&s->sys, result ? result : done, "copying in both directions");
 }
 
 static int time_overlap(struct xfp_session *s, struct overlap *o, bool h2d, bool d2h, double *ns,
@@ -346,16 +349,16 @@ static xcu_result queue_implicit(struct xfp_session *s, struct overlap *o, int l
     uint64_t limit = 20ull * POLL_NS, bytes = SHORT_BYTES;
     uint32_t value = 0;
     void *write[] = {&o->to.address, &bytes, &value}, *wait[] = {&d->gate_address, &limit};
-    xcu_result result = s->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_WRITE], 1, 1, 1, 32, 1, 1, 0,
-                                              o->streams[lane], write, NULL);
+    xcu_result result = s->sys.cu->cuLaunchKernel(d->kernels[XFP_KERNEL_WRITE], 1, 1, 1, 32, 1, 1,
+                                                  0, o->streams[lane], write, NULL);
 
     if (!result) /* a second one behind the gate */
-        result = s->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_GATE], 1, 1, 1, 1, 1, 1, 0, d->stream,
-                                       wait, NULL);
+        result = s->sys.cu->cuLaunchKernel(d->kernels[XFP_KERNEL_GATE], 1, 1, 1, 1, 1, 1, 0,
+                                           d->stream, wait, NULL);
     if (!result)
         result =
-            s->cu->cuMemcpyDtoHAsync(o->out.host, o->to.address, SHORT_BYTES, o->streams[lane]);
-    return result ? result : s->cu->cuEventRecord(o->ends[lane], o->streams[lane]);
+            s->sys.cu->cuMemcpyDtoHAsync(o->out.host, o->to.address, SHORT_BYTES, o->streams[lane]);
+    return result ? result : s->sys.cu->cuEventRecord(o->ends[lane], o->streams[lane]);
 }
 
 static int find_implicit_in(struct xfp_session *s, struct overlap *o, int lane, bool *implicit)
@@ -364,17 +367,17 @@ static int find_implicit_in(struct xfp_session *s, struct overlap *o, int lane, 
     uint64_t until = xfp_wall_ns() + POLL_NS;
     xcu_result result, ended = XCU_ERROR_NOT_READY, done;
 
-    if (xfp_gate_close(s, d))
+    if (xfp_gate_close(&s->sys, d))
         return -1;
     result = queue_implicit(s, o, lane);
     while (!result && ended == XCU_ERROR_NOT_READY && xfp_wall_ns() < until)
-        ended = s->cu->cuEventQuery(o->ends[lane]);
+        ended = s->sys.cu->cuEventQuery(o->ends[lane]);
     xfp_gate_open(d);
-    done = s->cu->cuStreamSynchronize(d->stream);
+    done = s->sys.cu->cuStreamSynchronize(d->stream);
     if (!done)
-        done = s->cu->cuStreamSynchronize(o->streams[lane]);
+        done = s->sys.cu->cuStreamSynchronize(o->streams[lane]);
     *implicit = ended == XCU_ERROR_NOT_READY;
-    return xfp_check(s, result ? result : done, "looking for implicit synchronisation");
+    return xfp_check(&s->sys, result ? result : done, "looking for implicit synchronisation");
 }
 
 /* Streams that share one of the few hardware queues with the gate's wait for that alone: two
@@ -390,18 +393,19 @@ static int open_overlap(struct xfp_session *s, struct overlap *o, const struct x
 {
     const unsigned int non_blocking = 1;
     struct xfp_device *d = o->device;
-    int bad = xfp_device_open(s, d);
+    int bad = xfp_device_open(&s->sys, d);
 
     if (!bad && !d->gate)
-        return xfp_fail(s, "needs the probe's kernels, which this GPU did not load");
-    bad = bad || xfp_buffer_make(s, d, bench->src, o->bytes, &o->in) ||
-          xfp_buffer_make(s, d, bench->src, o->bytes, &o->out) ||
-          xfp_buffer_make(s, d, bench->dst, o->bytes, &o->to) ||
-          xfp_buffer_make(s, d, bench->dst, o->bytes, &o->from) ||
-          xfp_check(s, s->cu->cuEventCreate(&o->start, 0), "cuEventCreate");
+        return xfp_fail(&s->sys, "needs the probe's kernels, which this GPU did not load");
+    bad = bad || xfp_buffer_make(&s->sys, d, bench->src, o->bytes, &o->in) ||
+          xfp_buffer_make(&s->sys, d, bench->src, o->bytes, &o->out) ||
+          xfp_buffer_make(&s->sys, d, bench->dst, o->bytes, &o->to) ||
+          xfp_buffer_make(&s->sys, d, bench->dst, o->bytes, &o->from) ||
+          xfp_check(&s->sys, s->sys.cu->cuEventCreate(&o->start, 0), "cuEventCreate");
     for (int i = 0; i < 2 && !bad; i++)
-        bad = xfp_check(s, s->cu->cuStreamCreate(&o->streams[i], non_blocking), "cuStreamCreate") ||
-              xfp_check(s, s->cu->cuEventCreate(&o->ends[i], 0), "cuEventCreate");
+        bad = xfp_check(&s->sys, s->sys.cu->cuStreamCreate(&o->streams[i], non_blocking),
+                        "cuStreamCreate") ||
+              xfp_check(&s->sys, s->sys.cu->cuEventCreate(&o->ends[i], 0), "cuEventCreate");
     return bad ? -1 : 0;
 }
 
@@ -409,24 +413,24 @@ static void close_overlap(struct xfp_session *s, struct overlap *o)
 {
     for (int i = 0; i < 2; i++) {
         if (o->streams[i])
-            s->cu->cuStreamDestroy(o->streams[i]);
+            s->sys.cu->cuStreamDestroy(o->streams[i]);
         if (o->ends[i])
-            s->cu->cuEventDestroy(o->ends[i]);
+            s->sys.cu->cuEventDestroy(o->ends[i]);
     }
     if (o->start)
-        s->cu->cuEventDestroy(o->start);
-    xfp_buffer_free(s, &o->in);
-    xfp_buffer_free(s, &o->out);
-    xfp_buffer_free(s, &o->to);
-    xfp_buffer_free(s, &o->from);
-    xfp_unbind(s);
+        s->sys.cu->cuEventDestroy(o->start);
+    xfp_buffer_free(&s->sys, &o->in);
+    xfp_buffer_free(&s->sys, &o->out);
+    xfp_buffer_free(&s->sys, &o->to);
+    xfp_buffer_free(&s->sys, &o->from);
+    xfp_unbind(&s->sys);
 }
 
 static int run_categories(struct xfp_session *s, const struct xfp_bench *bench,
                           struct xfp_path *path)
 {
     size_t most = s->options->max_bytes;
-    struct overlap o = {.device = &s->devices[bench->dst.device],
+    struct overlap o = {.device = &s->sys.devices[bench->dst.device],
                         .bytes = most < OVERLAP_BYTES ? most : OVERLAP_BYTES};
     struct xfp_overlap r = {.device = bench->dst.device, .bytes = o.bytes};
     double sum, longer;
@@ -444,7 +448,7 @@ static int run_categories(struct xfp_session *s, const struct xfp_bench *bench,
     r.category = xfp_overlap_category(r.implicit_sync, r.copy_engines);
     r.name = strdup(bench->name);
     if (!r.name || xfp_add_overlap(s->profile, &r))
-        return xfp_fail(s, "out of memory");
+        return xfp_fail(&s->sys, "out of memory");
     s->results++;
     return 0;
 }
@@ -452,8 +456,8 @@ static int run_categories(struct xfp_session *s, const struct xfp_bench *bench,
 static void enumerate_categories(struct xfp_session *s, const struct xfp_family *family,
                                  struct xfp_bench_list *list)
 {
-    for (size_t i = 0; i < s->device_count; i++) {
-        int ordinal = s->devices[i].ordinal;
+    for (size_t i = 0; i < s->sys.device_count; i++) {
+        int ordinal = s->sys.devices[i].ordinal;
         struct xfp_bench bench = {.family = family,
                                   .direction = XFT_DIR_H2D,
                                   .src = near_host(s, ordinal),

@@ -4,6 +4,8 @@
  */
 #include "bench.h"
 #include "../device/launch.h"
+#include "../measure/budget.h"
+#include "../measure/costs.h"
 #include "../progress.h"
 #include "../measure/sample.h"
 
@@ -20,34 +22,34 @@ struct sync_go {
 
 static xcu_result sync_stream(struct xfp_session *s, const struct sync_go *go)
 {
-    return s->cu->cuStreamSynchronize(go->device->stream);
+    return s->sys.cu->cuStreamSynchronize(go->device->stream);
 }
 
 static xcu_result sync_context(struct xfp_session *s, const struct sync_go *go)
 {
     (void)go;
-    return s->cu->cuCtxSynchronize();
+    return s->sys.cu->cuCtxSynchronize();
 }
 
 static xcu_result sync_event(struct xfp_session *s, const struct sync_go *go)
 {
-    return s->cu->cuEventSynchronize(go->device->events[0]);
+    return s->sys.cu->cuEventSynchronize(go->device->events[0]);
 }
 
 static xcu_result record_event(struct xfp_session *s, const struct sync_go *go)
 {
-    return s->cu->cuEventRecord(go->device->events[0], go->device->stream);
+    return s->sys.cu->cuEventRecord(go->device->events[0], go->device->stream);
 }
 
 static xcu_result wait_event(struct xfp_session *s, const struct sync_go *go)
 {
-    return s->cu->cuStreamWaitEvent(go->device->stream, go->device->events[0], 0);
+    return s->sys.cu->cuStreamWaitEvent(go->device->stream, go->device->events[0], 0);
 }
 
 /* A kernel that ends at once: it follows no link. */
 static xcu_result launch(struct xfp_session *s, const struct sync_go *go)
 {
-    return xfp_launch_chase(s, go->device, go->device->stream, go->sink, 0, go->sink);
+    return xfp_launch_chase(&s->sys, go->device, go->device->stream, go->sink, 0, go->sink);
 }
 
 static xcu_result launch_and_wait(struct xfp_session *s, const struct sync_go *go)
@@ -75,30 +77,30 @@ enum { KINDS = sizeof(calls) / sizeof(calls[0]) };
 static int once(struct xfp_session *s, void *state, double *ns)
 {
     const struct sync_go *go = state;
-    uint64_t before = xfp_driver_now_ns(s->cu), after;
+    uint64_t before = xfp_driver_now_ns(s->sys.cu), after;
     xcu_result result = XCU_SUCCESS;
 
     for (int i = 0; i < CALLS && !result; i++)
         result = go->call(s, go);
-    after = xfp_driver_now_ns(s->cu);
+    after = xfp_driver_now_ns(s->sys.cu);
     if (!result)
-        result = s->cu->cuStreamSynchronize(go->device->stream);
+        result = s->sys.cu->cuStreamSynchronize(go->device->stream);
     *ns = (double)(after - before) / CALLS;
-    return xfp_check(s, result, "calling");
+    return xfp_check(&s->sys, result, "calling");
 }
 
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
-    for (size_t d = 0; d < s->device_count; d++)
+    for (size_t d = 0; d < s->sys.device_count; d++)
         for (int k = 0; k < KINDS; k++) {
             struct xfp_bench bench = {.family = family,
                                       .variant = k,
                                       .src = {XFT_MEM_UNKNOWN, -1, -1},
-                                      .dst = {XFT_MEM_DEVICE, s->devices[d].ordinal, -1}};
+                                      .dst = {XFT_MEM_DEVICE, s->sys.devices[d].ordinal, -1}};
 
-            if ((calls[k].kernel && !xfp_kernels_built(s)) ||
-                (calls[k].call == sync_event && !s->cu->cuEventSynchronize))
+            if ((calls[k].kernel && !xfp_kernels_built(&s->sys)) ||
+                (calls[k].call == sync_event && !s->sys.cu->cuEventSynchronize))
                 continue;
             snprintf(bench.name, sizeof(bench.name), "%s/gpu%d", calls[k].name, bench.dst.device);
             xfp_bench_add(list, &bench);
@@ -107,22 +109,23 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
-    struct sync_go go = {.device = &s->devices[bench->dst.device],
+    struct sync_go go = {.device = &s->sys.devices[bench->dst.device],
                          .call = calls[bench->variant].call};
     bool kernel = calls[bench->variant].kernel;
     struct xfp_stats stats = {0};
-    int bad = kernel ? xfp_device_open_kernels(s, go.device) : xfp_device_open(s, go.device);
+    int bad =
+        kernel ? xfp_device_open_kernels(&s->sys, go.device) : xfp_device_open(&s->sys, go.device);
 
     if (!bad && kernel)
-        bad = xfp_check(s, s->cu->cuMemAlloc(&go.sink, SINK_BYTES), "allocating");
+        bad = xfp_check(&s->sys, s->sys.cu->cuMemAlloc(&go.sink, SINK_BYTES), "allocating");
     if (!bad) /* the event that is waited for has passed */
-        bad = xfp_check(s, record_event(s, &go), "recording an event") ||
-              xfp_check(s, sync_stream(s, &go), "synchronising");
+        bad = xfp_check(&s->sys, record_event(s, &go), "recording an event") ||
+              xfp_check(&s->sys, sync_stream(s, &go), "synchronising");
     xfp_progress(s, path->name, 0);
     if (!bad)
         bad = xfp_sample(s, once, &go, xfp_step_ns(s, 1), &stats, 1);
     if (go.sink)
-        s->cu->cuMemFree(go.sink);
+        s->sys.cu->cuMemFree(go.sink);
     return xfp_add_scalar(s, "ns", &stats, "%s", path->name) || bad ? -1 : 0;
 }
 

@@ -38,24 +38,24 @@ static bool set_policy(int mode, int node)
 
 /* Thread and its new pages on one node. The first touch decides for pageable memory; the driver
  * allocates pinned memory under the caller's policy. */
-int xfp_bind(const struct xfp_session *s, int node)
+int xfp_bind(const struct xfp_system *sys, int node)
 {
-    if (s->cu->simulated_bind_numa)
-        s->cu->simulated_bind_numa(node);
-    if (s->cu->simulated_now_ns || node < 0 || s->numa_count < 2)
+    if (sys->cu->simulated_bind_numa)
+        sys->cu->simulated_bind_numa(node);
+    if (sys->cu->simulated_now_ns || node < 0 || sys->numa_count < 2)
         return 0;
     if (numa_available() < 0)
         return -1;
     return numa_run_on_node(node) || !set_policy(MPOL_BIND, node) ? -1 : 0;
 }
 
-void xfp_unbind(const struct xfp_session *s)
+void xfp_unbind(const struct xfp_system *sys)
 {
-    if (s->cu->simulated_bind_numa)
-        s->cu->simulated_bind_numa(-1);
-    if (s->cu->simulated_now_ns || s->numa_count < 2 || numa_available() < 0)
+    if (sys->cu->simulated_bind_numa)
+        sys->cu->simulated_bind_numa(-1);
+    if (sys->cu->simulated_now_ns || sys->numa_count < 2 || numa_available() < 0)
         return;
-    sched_setaffinity(0, sizeof(s->affinity), &s->affinity);
+    sched_setaffinity(0, sizeof(sys->affinity), &sys->affinity);
     set_policy(MPOL_DEFAULT, -1);
 }
 
@@ -69,7 +69,7 @@ static unsigned char *map_pageable(size_t bytes)
     return p;
 }
 
-static xcu_result make_host(struct xfp_session *s, struct xfp_buffer *b)
+static xcu_result make_host(struct xfp_system *sys, struct xfp_buffer *b)
 {
     unsigned int flags = XCU_HOST_PORTABLE;
     void *p = NULL;
@@ -81,7 +81,7 @@ static xcu_result make_host(struct xfp_session *s, struct xfp_buffer *b)
             return XCU_ERROR_OUT_OF_MEMORY;
         if (b->place.memory == XFT_MEM_PAGEABLE)
             return XCU_SUCCESS;
-        result = s->cu->cuMemHostRegister(b->host, b->bytes, 0);
+        result = sys->cu->cuMemHostRegister(b->host, b->bytes, 0);
         if (result) {
             munmap(b->host, b->bytes);
             b->host = NULL;
@@ -92,141 +92,142 @@ static xcu_result make_host(struct xfp_session *s, struct xfp_buffer *b)
         flags |= XCU_HOST_WRITECOMBINED;
     if (b->place.memory == XFT_MEM_MAPPED)
         flags |= XCU_HOST_DEVICEMAP;
-    result = s->cu->cuMemHostAlloc(&p, b->bytes, flags);
+    result = sys->cu->cuMemHostAlloc(&p, b->bytes, flags);
     b->host = p;
     if (!result)
         memset(p, 1, b->bytes);
     return result;
 }
 
-static int explain(struct xfp_session *s, const struct xfp_buffer *b, xcu_result result)
+static int explain(struct xfp_system *sys, const struct xfp_buffer *b, xcu_result result)
 {
     bool pins = b->place.memory != XFT_MEM_DEVICE && b->place.memory != XFT_MEM_PAGEABLE;
-    const char *reason = xfp_driver_reason(s->cu, result), *hint = "";
+    const char *reason = xfp_driver_reason(sys->cu, result), *hint = "";
     struct rlimit lock;
 
     if (pins && !getrlimit(RLIMIT_MEMLOCK, &lock) && lock.rlim_cur < b->bytes)
         hint = " (the limit on locked memory is lower: ulimit -l)";
-    return xfp_fail(s, "cannot %s %zu bytes of %s memory: %s%s", pins ? "pin" : "allocate",
+    return xfp_fail(sys, "cannot %s %zu bytes of %s memory: %s%s", pins ? "pin" : "allocate",
                     b->bytes, xft_memory_word(b->place.memory), reason, hint);
 }
 
-int xfp_buffer_make(struct xfp_session *s, struct xfp_device *d, struct xfp_place place,
+int xfp_buffer_make(struct xfp_system *sys, struct xfp_device *d, struct xfp_place place,
                     size_t bytes, struct xfp_buffer *b)
 {
     xcu_result result;
 
     *b = (struct xfp_buffer){.place = place, .device = d, .bytes = bytes};
-    if (xfp_check(s, s->cu->cuCtxSetCurrent(d->context), "cuCtxSetCurrent"))
+    if (xfp_check(sys, sys->cu->cuCtxSetCurrent(d->context), "cuCtxSetCurrent"))
         return -1;
     if (place.memory == XFT_MEM_DEVICE) {
-        result = s->cu->cuMemAlloc(&b->address, bytes);
+        result = sys->cu->cuMemAlloc(&b->address, bytes);
     } else {
-        if (xfp_bind(s, place.numa))
-            xfp_warn(s,
+        if (xfp_bind(sys, place.numa))
+            xfp_warn(sys,
                      "no permission to bind to NUMA nodes: figures that name one may be another's");
-        result = make_host(s, b);
+        result = make_host(sys, b);
     }
     if (!result)
         return 0;
     b->host = NULL;
-    explain(s, b, result);
+    explain(sys, b, result);
     b->bytes = 0;
     return -1;
 }
 
-int xfp_buffer_make_fitting(struct xfp_session *s, struct xfp_device *d, struct xfp_place place,
+int xfp_buffer_make_fitting(struct xfp_system *sys, struct xfp_device *d, struct xfp_place place,
                             size_t least, size_t *bytes, struct xfp_buffer *b)
 {
     size_t wanted = *bytes;
-    char why[sizeof(s->error)];
+    char why[sizeof(sys->error)];
 
     why[0] = '\0';
-    while (xfp_buffer_make(s, d, place, *bytes, b)) {
+    while (xfp_buffer_make(sys, d, place, *bytes, b)) {
         if (!*why)
-            memcpy(why, s->error, sizeof(why));
+            memcpy(why, sys->error, sizeof(why));
         if (*bytes / 2 < least)
             return -1;
         *bytes /= 2;
     }
     if (*bytes < wanted)
-        snprintf(s->notice, sizeof(s->notice), "measured up to %zu bytes only: %.180s", *bytes,
+        snprintf(sys->notice, sizeof(sys->notice), "measured up to %zu bytes only: %.180s", *bytes,
                  why);
     return 0;
 }
 
-void xfp_buffer_free(struct xfp_session *s, struct xfp_buffer *b)
+void xfp_buffer_free(struct xfp_system *sys, struct xfp_buffer *b)
 {
     if (!b->bytes)
         return;
-    s->cu->cuCtxSetCurrent(b->device->context);
+    sys->cu->cuCtxSetCurrent(b->device->context);
     if (b->place.memory == XFT_MEM_DEVICE)
-        s->cu->cuMemFree(b->address);
+        sys->cu->cuMemFree(b->address);
     else if (b->place.memory == XFT_MEM_REGISTERED)
-        s->cu->cuMemHostUnregister(b->host);
+        sys->cu->cuMemHostUnregister(b->host);
     else if (b->place.memory != XFT_MEM_PAGEABLE)
-        s->cu->cuMemFreeHost(b->host);
+        sys->cu->cuMemFreeHost(b->host);
     if (b->place.memory == XFT_MEM_PAGEABLE || b->place.memory == XFT_MEM_REGISTERED)
         munmap(b->host, b->bytes);
     *b = (struct xfp_buffer){0};
 }
 
-int xfp_buffer_fill(struct xfp_session *s, const struct xfp_buffer *b, size_t bytes)
+int xfp_buffer_fill(struct xfp_system *sys, const struct xfp_buffer *b, size_t bytes)
 {
     if (b->host) {
-        memcpy(b->host, s->pattern, bytes);
+        memcpy(b->host, sys->pattern, bytes);
         return 0;
     }
-    s->cu->cuCtxSetCurrent(b->device->context);
-    return xfp_check(s, s->cu->cuMemcpyHtoD(b->address, s->pattern, bytes), "filling the source");
+    sys->cu->cuCtxSetCurrent(b->device->context);
+    return xfp_check(sys, sys->cu->cuMemcpyHtoD(b->address, sys->pattern, bytes),
+                     "filling the source");
 }
 
-int xfp_buffer_clear(struct xfp_session *s, const struct xfp_buffer *b, size_t bytes)
+int xfp_buffer_clear(struct xfp_system *sys, const struct xfp_buffer *b, size_t bytes)
 {
     if (b->host) {
         memset(b->host, 0, bytes);
         return 0;
     }
-    s->cu->cuCtxSetCurrent(b->device->context);
-    if (xfp_check(s, s->cu->cuMemsetD8(b->address, 0, bytes), "clearing the destination"))
+    sys->cu->cuCtxSetCurrent(b->device->context);
+    if (xfp_check(sys, sys->cu->cuMemsetD8(b->address, 0, bytes), "clearing the destination"))
         return -1;
-    return xfp_check(s, s->cu->cuCtxSynchronize(), "clearing the destination");
+    return xfp_check(sys, sys->cu->cuCtxSynchronize(), "clearing the destination");
 }
 
-void xfp_flush_buffer(const struct xfp_session *s, const struct xfp_buffer *b, size_t bytes)
+void xfp_flush_buffer(const struct xfp_system *sys, const struct xfp_buffer *b, size_t bytes)
 {
-    if (s->options->flush && b->host)
+    if (sys->flush && b->host)
         xfp_flush(b->host, bytes);
 }
 
-static int compare(struct xfp_session *s, const unsigned char *got, size_t bytes)
+static int compare(struct xfp_system *sys, const unsigned char *got, size_t bytes)
 {
     size_t at = 0;
 
-    if (!memcmp(got, s->pattern, bytes))
+    if (!memcmp(got, sys->pattern, bytes))
         return 0;
-    while (got[at] == s->pattern[at])
+    while (got[at] == sys->pattern[at])
         at++;
-    return xfp_fail(s, "wrong data after a copy of %zu bytes: byte %zu is 0x%02x, not 0x%02x",
-                    bytes, at, got[at], s->pattern[at]);
+    return xfp_fail(sys, "wrong data after a copy of %zu bytes: byte %zu is 0x%02x, not 0x%02x",
+                    bytes, at, got[at], sys->pattern[at]);
 }
 
-int xfp_buffer_verify(struct xfp_session *s, const struct xfp_buffer *b,
+int xfp_buffer_verify(struct xfp_system *sys, const struct xfp_buffer *b,
                       const struct xfp_buffer *other, size_t bytes)
 {
     const struct xfp_buffer *on_device = b;
 
     if (b->host && b->place.memory != XFT_MEM_WRITE_COMBINED)
-        return compare(s, b->host, bytes);
+        return compare(sys, b->host, bytes);
     if (b->host) {
-        if (xfp_buffer_clear(s, other, bytes) ||
-            xfp_check(s, s->cu->cuMemcpyHtoD(other->address, b->host, bytes), "verifying"))
+        if (xfp_buffer_clear(sys, other, bytes) ||
+            xfp_check(sys, sys->cu->cuMemcpyHtoD(other->address, b->host, bytes), "verifying"))
             return -1;
         on_device = other;
     }
-    s->cu->cuCtxSetCurrent(on_device->device->context);
-    memset(s->check, 0, bytes);
-    if (xfp_check(s, s->cu->cuMemcpyDtoH(s->check, on_device->address, bytes), "verifying"))
+    sys->cu->cuCtxSetCurrent(on_device->device->context);
+    memset(sys->check, 0, bytes);
+    if (xfp_check(sys, sys->cu->cuMemcpyDtoH(sys->check, on_device->address, bytes), "verifying"))
         return -1;
-    return compare(s, s->check, bytes);
+    return compare(sys, sys->check, bytes);
 }

@@ -5,7 +5,8 @@
 #ifndef XFP_BUFFER_H
 #define XFP_BUFFER_H
 
-#include "../session.h"
+#include "device.h"
+#include "xferscope/profile.h"
 
 struct xfp_buffer {
     struct xfp_place place;
@@ -17,31 +18,31 @@ struct xfp_buffer {
 
 /*
  * Makes the memory; host memory (and the calling thread) is bound to place.numa when that is not
- * negative. On failure returns -1 with the session's error set and nothing held.
+ * negative. On failure returns -1 with the system's error set and nothing held.
  */
-int xfp_buffer_make(struct xfp_session *s, struct xfp_device *d, struct xfp_place place,
+int xfp_buffer_make(struct xfp_system *sys, struct xfp_device *d, struct xfp_place place,
                     size_t bytes, struct xfp_buffer *buffer);
 
 /* As above, with half of `*bytes` (down to `least`) for as long as memory does not suffice; says
- * so in the session's notice. */
-int xfp_buffer_make_fitting(struct xfp_session *s, struct xfp_device *d, struct xfp_place place,
+ * so in the system's notice. */
+int xfp_buffer_make_fitting(struct xfp_system *sys, struct xfp_device *d, struct xfp_place place,
                             size_t least, size_t *bytes, struct xfp_buffer *buffer);
-void xfp_buffer_free(struct xfp_session *s, struct xfp_buffer *buffer);
+void xfp_buffer_free(struct xfp_system *sys, struct xfp_buffer *buffer);
 
 /* The first bytes become the pattern, or zeros. */
-int xfp_buffer_fill(struct xfp_session *s, const struct xfp_buffer *buffer, size_t bytes);
-int xfp_buffer_clear(struct xfp_session *s, const struct xfp_buffer *buffer, size_t bytes);
+int xfp_buffer_fill(struct xfp_system *sys, const struct xfp_buffer *buffer, size_t bytes);
+int xfp_buffer_clear(struct xfp_system *sys, const struct xfp_buffer *buffer, size_t bytes);
 
-/* The first bytes of host memory leave the processor's caches, unless the options say otherwise; on
+/* The first bytes of host memory leave the processor's caches where the system says so; on
  * device memory nothing happens. No transfer may be in flight. */
-void xfp_flush_buffer(const struct xfp_session *s, const struct xfp_buffer *buffer, size_t bytes);
+void xfp_flush_buffer(const struct xfp_system *sys, const struct xfp_buffer *buffer, size_t bytes);
 
 /*
  * Do the first bytes hold the pattern? If not: -1, and the error names the first wrong byte.
  * Write-combined memory is read back through `other`, a device buffer which it overwrites, since
  * the processor reads it at a crawl.
  */
-int xfp_buffer_verify(struct xfp_session *s, const struct xfp_buffer *buffer,
+int xfp_buffer_verify(struct xfp_system *sys, const struct xfp_buffer *buffer,
                       const struct xfp_buffer *other, size_t bytes);
 
 /* The pattern: no two 8-byte words of a buffer alike, the same for every run. */
@@ -49,9 +50,9 @@ void xfp_pattern(unsigned char *bytes, size_t count);
 
 /* The calling thread and its new memory stay on that node; -1, or a machine with one node: nothing
  * happens. -1 when the system does not let it (in some containers). */
-int xfp_bind(const struct xfp_session *s, int node);
+int xfp_bind(const struct xfp_system *sys, int node);
 
 /* Lets go of the thread's binding to a node. */
-void xfp_unbind(const struct xfp_session *s);
+void xfp_unbind(const struct xfp_system *sys);
 
 #endif

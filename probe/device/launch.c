@@ -7,73 +7,74 @@ enum {
     BLOCKS_EACH = 4 /* per multiprocessor: enough reads in flight for any link */
 };
 
-bool xfp_kernels_built(const struct xfp_session *s)
+bool xfp_kernels_built(const struct xfp_system *sys)
 {
     size_t bytes;
 
-    return s->cu->simulated_now_ns || xfp_kernel_image(&bytes);
+    return sys->cu->simulated_now_ns || xfp_kernel_image(&bytes);
 }
 
-int xfp_device_open_kernels(struct xfp_session *s, struct xfp_device *d)
+int xfp_device_open_kernels(struct xfp_system *sys, struct xfp_device *d)
 {
-    if (xfp_device_open(s, d))
+    if (xfp_device_open(sys, d))
         return -1;
-    return d->gate ? 0 : xfp_fail(s, "GPU %d: the probe's kernels do not load", d->ordinal);
+    return d->gate ? 0 : xfp_fail(sys, "GPU %d: the probe's kernels do not load", d->ordinal);
 }
 
-int xfp_attribute(struct xfp_session *s, int ordinal, int which)
+int xfp_attribute(struct xfp_system *sys, int ordinal, int which)
 {
     xcu_device device;
     int value = 0;
 
-    if (s->cu->cuDeviceGet(&device, ordinal) || s->cu->cuDeviceGetAttribute(&value, which, device))
+    if (sys->cu->cuDeviceGet(&device, ordinal) ||
+        sys->cu->cuDeviceGetAttribute(&value, which, device))
         return 0;
     return value;
 }
 
-bool xfp_can_access(struct xfp_session *s, int from, int to)
+bool xfp_can_access(struct xfp_system *sys, int from, int to)
 {
     xcu_device a, b;
     int can = 0;
 
-    return from != to && !s->cu->cuDeviceGet(&a, from) && !s->cu->cuDeviceGet(&b, to) &&
-           !s->cu->cuDeviceCanAccessPeer(&can, a, b) && can;
+    return from != to && !sys->cu->cuDeviceGet(&a, from) && !sys->cu->cuDeviceGet(&b, to) &&
+           !sys->cu->cuDeviceCanAccessPeer(&can, a, b) && can;
 }
 
-static unsigned blocks_for(struct xfp_session *s, struct xfp_device *d, uint64_t bytes)
+static unsigned blocks_for(struct xfp_system *sys, struct xfp_device *d, uint64_t bytes)
 {
     uint64_t wanted = (bytes / 16 + THREADS - 1) / THREADS;
-    int processors = xfp_attribute(s, d->ordinal, XFP_ATTR_MULTIPROCESSORS);
+    int processors = xfp_attribute(sys, d->ordinal, XFP_ATTR_MULTIPROCESSORS);
     uint64_t most = (uint64_t)(processors > 0 ? processors : 8) * BLOCKS_EACH;
 
     return (unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most);
 }
 
-xcu_result xfp_launch_read(struct xfp_session *s, struct xfp_device *d, xcu_stream stream,
+xcu_result xfp_launch_read(struct xfp_system *sys, struct xfp_device *d, xcu_stream stream,
                            xcu_deviceptr src, uint64_t bytes, xcu_deviceptr sink)
 {
     void *parameters[] = {&src, &bytes, &sink};
 
-    return s->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_READ], blocks_for(s, d, bytes), 1, 1,
-                                 THREADS, 1, 1, 0, stream, parameters, NULL);
+    return sys->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_READ], blocks_for(sys, d, bytes), 1, 1,
+                                   THREADS, 1, 1, 0, stream, parameters, NULL);
 }
 
-xcu_result xfp_launch_write(struct xfp_session *s, struct xfp_device *d, xcu_stream stream,
+xcu_result xfp_launch_write(struct xfp_system *sys, struct xfp_device *d, xcu_stream stream,
                             xcu_deviceptr dst, uint64_t bytes, uint32_t value)
 {
     void *parameters[] = {&dst, &bytes, &value};
 
-    return s->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_WRITE], blocks_for(s, d, bytes), 1, 1,
-                                 THREADS, 1, 1, 0, stream, parameters, NULL);
+    return sys->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_WRITE], blocks_for(sys, d, bytes), 1, 1,
+                                   THREADS, 1, 1, 0, stream, parameters, NULL);
 }
 
-xcu_result xfp_launch_chase(struct xfp_session *s, struct xfp_device *d, xcu_stream stream,
+xcu_result xfp_launch_chase(struct xfp_system *sys, struct xfp_device *d, xcu_stream stream,
                             xcu_deviceptr first, uint64_t steps, xcu_deviceptr last)
 {
     void *parameters[] = {&first, &steps, &last};
 
-    return s->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_CHASE], 1, 1, 1, 1, 1, 1, 0, stream,
-                                 parameters, NULL);
+    return sys->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_CHASE], 1, 1, 1, 1, 1, 1, 0, stream,
+                                   parameters, NULL);
 }
 
 uint32_t xfp_fold(const unsigned char *bytes, size_t count)

@@ -7,7 +7,7 @@
 #ifndef XFP_MANAGED_H
 #define XFP_MANAGED_H
 
-#include "../session.h"
+#include "device.h"
 
 #define XFP_HOST (-1) /* a place for xfp_managed_move() besides the devices */
 
@@ -18,25 +18,25 @@ struct xfp_managed {
 };
 
 /* Does memory migrate on access between the host and this device? */
-bool xfp_managed_applies(struct xfp_session *s, int ordinal);
+bool xfp_managed_applies(struct xfp_system *sys, int ordinal);
 
 /* How much may be had on this device, at most `most`: a multiple of `unit`, maybe 0. The device is
  * open. */
-size_t xfp_managed_room(struct xfp_session *s, struct xfp_device *d, size_t most, size_t unit);
+size_t xfp_managed_room(struct xfp_system *sys, struct xfp_device *d, size_t most, size_t unit);
 
-/* 0, or -1 with the session's error and nothing held. Filled with the pattern, on the host. */
-int xfp_managed_make(struct xfp_session *s, struct xfp_device *d, size_t bytes,
+/* 0, or -1 with the system's error and nothing held. Filled with the pattern, on the host. */
+int xfp_managed_make(struct xfp_system *sys, struct xfp_device *d, size_t bytes,
                      struct xfp_managed *m);
-void xfp_managed_free(struct xfp_session *s, struct xfp_managed *m);
+void xfp_managed_free(struct xfp_system *sys, struct xfp_managed *m);
 
 /* The first bytes go to a device, or XFP_HOST, and are there when it returns. */
-int xfp_managed_move(struct xfp_session *s, const struct xfp_managed *m, size_t bytes, int to);
+int xfp_managed_move(struct xfp_system *sys, const struct xfp_managed *m, size_t bytes, int to);
 
 /* The host reads a word of every page of the first bytes; returns their xor. */
-uint64_t xfp_managed_touch(struct xfp_session *s, const struct xfp_managed *m, size_t bytes);
+uint64_t xfp_managed_touch(struct xfp_system *sys, const struct xfp_managed *m, size_t bytes);
 
-/* Do the first bytes hold the pattern? -1 with the session's error if not. Moves them to the
+/* Do the first bytes hold the pattern? -1 with the system's error if not. Moves them to the
  * host. */
-int xfp_managed_verify(struct xfp_session *s, const struct xfp_managed *m, size_t bytes);
+int xfp_managed_verify(struct xfp_system *sys, const struct xfp_managed *m, size_t bytes);
 
 #endif

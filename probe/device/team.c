@@ -16,7 +16,7 @@ struct member {
 };
 
 struct xfp_team {
-    const struct xfp_session *session;
+    const struct xfp_system *system;
     size_t count, started; /* the caller is member 0 */
     int node;
     pthread_mutex_t lock;
@@ -33,7 +33,7 @@ static void *be_member(void *argument)
     const struct member *m = argument;
     struct xfp_team *t = m->team;
 
-    xfp_bind(t->session, t->node);
+    xfp_bind(t->system, t->node);
     for (unsigned long seen = 0;; seen++) {
         pthread_mutex_lock(&t->lock);
         while (t->round == seen)
@@ -60,15 +60,15 @@ static void begin(struct xfp_team *t, xfp_work *work, void *state)
     pthread_mutex_unlock(&t->lock);
 }
 
-struct xfp_team *xfp_team_start(struct xfp_session *s, size_t count, int node)
+struct xfp_team *xfp_team_start(struct xfp_system *sys, size_t count, int node)
 {
     struct xfp_team *t = calloc(1, sizeof(*t));
 
     if (!t) {
-        xfp_fail(s, "out of memory");
+        xfp_fail(sys, "out of memory");
         return NULL;
     }
-    *t = (struct xfp_team){.session = s, .count = count, .node = node};
+    *t = (struct xfp_team){.system = sys, .count = count, .node = node};
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->begin, NULL);
     pthread_cond_init(&t->end, NULL);
@@ -78,7 +78,7 @@ struct xfp_team *xfp_team_start(struct xfp_session *s, size_t count, int node)
         *m = (struct member){.team = t, .index = t->started + 1};
         if (pthread_create(&m->thread, NULL, be_member, m)) {
             xfp_team_end(t);
-            xfp_fail(s, "cannot start %zu threads", count);
+            xfp_fail(sys, "cannot start %zu threads", count);
             return NULL;
         }
         t->started++;
@@ -109,10 +109,10 @@ void xfp_team_end(struct xfp_team *t)
     free(t);
 }
 
-size_t xfp_team_sizes(const struct xfp_session *s, size_t sizes[XFP_TEAM_SIZES])
+size_t xfp_team_sizes(const struct xfp_system *sys, bool quick, size_t sizes[XFP_TEAM_SIZES])
 {
-    size_t most = (size_t)CPU_COUNT(&s->affinity), count = 0;
-    int shift = s->options->quick ? 2 : 1;
+    size_t most = (size_t)CPU_COUNT(&sys->affinity), count = 0;
+    int shift = quick ? 2 : 1;
 
     most = most < 1 ? 1 : most > XFP_MOST_THREADS ? XFP_MOST_THREADS : most;
     for (size_t n = 1; n <= most; n <<= shift)

@@ -5,7 +5,7 @@
 #ifndef XFP_TEAM_H
 #define XFP_TEAM_H
 
-#include "../session.h"
+#include "device.h"
 
 struct xfp_team; /* at most XFP_MOST_THREADS */
 
@@ -13,8 +13,8 @@ struct xfp_team; /* at most XFP_MOST_THREADS */
 typedef void xfp_work(void *state, size_t index, size_t count);
 
 /* Starts count - 1 threads, on the processors of a NUMA node when that is not negative. NULL with
- * the session's error. */
-struct xfp_team *xfp_team_start(struct xfp_session *s, size_t count, int node);
+ * the system's error. */
+struct xfp_team *xfp_team_start(struct xfp_system *sys, size_t count, int node);
 
 /* All parts, one of them by the caller; returns when all are done. */
 void xfp_team_work(struct xfp_team *team, xfp_work *work, void *state);
@@ -26,7 +26,7 @@ void xfp_team_end(struct xfp_team *team);
  * process may use (at most XFP_MOST_THREADS), and that number. Returns how many numbers. */
 #define XFP_MOST_THREADS 64
 #define XFP_TEAM_SIZES 16
-size_t xfp_team_sizes(const struct xfp_session *s, size_t sizes[XFP_TEAM_SIZES]);
+size_t xfp_team_sizes(const struct xfp_system *sys, bool quick, size_t sizes[XFP_TEAM_SIZES]);
 
 /* What part `index` of `count` has of `bytes`, in whole pages: *from to *to. */
 void xfp_team_part(size_t bytes, size_t index, size_t count, size_t *from, size_t *to);

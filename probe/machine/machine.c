@@ -54,22 +54,22 @@ static int find_nodes(struct xfp_session *s, hwloc_topology_t topology)
 {
     int count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
 
-    s->numa_nodes = calloc(count > 0 ? (size_t)count : 1, sizeof(*s->numa_nodes));
-    if (!s->numa_nodes)
-        return xfp_fail(s, "out of memory");
+    s->sys.numa_nodes = calloc(count > 0 ? (size_t)count : 1, sizeof(*s->sys.numa_nodes));
+    if (!s->sys.numa_nodes)
+        return xfp_fail(&s->sys, "out of memory");
     s->profile->machine.nodes = calloc(count > 0 ? (size_t)count : 1, sizeof(struct xfp_node));
     if (!s->profile->machine.nodes)
-        return xfp_fail(s, "out of memory");
+        return xfp_fail(&s->sys, "out of memory");
     for (int i = 0; i < count; i++) {
         hwloc_obj_t node = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, (unsigned)i);
 
         if (!node || !node->cpuset || hwloc_bitmap_iszero(node->cpuset))
             continue;
-        s->numa_nodes[s->numa_count++] = (int)node->os_index;
+        s->sys.numa_nodes[s->sys.numa_count++] = (int)node->os_index;
         note_node(&s->profile->machine, node);
     }
-    if (!s->numa_count)
-        s->numa_nodes[s->numa_count++] = -1;
+    if (!s->sys.numa_count)
+        s->sys.numa_nodes[s->sys.numa_count++] = -1;
     return 0;
 }
 
@@ -80,16 +80,17 @@ static void warn_of_host(struct xfp_session *s)
     size_t count = xfp_host_troubles("", m, text);
 
     for (size_t i = 0; i < count; i++)
-        xfp_warn(s, "%s", text[i]);
+        xfp_warn(&s->sys, "%s", text[i]);
     if (m->hypervisor && *m->hypervisor && strcmp(m->hypervisor, "none"))
-        xfp_warn(s, "a virtual machine (%s): host times and NUMA nodes may not be real",
+        xfp_warn(&s->sys, "a virtual machine (%s): host times and NUMA nodes may not be real",
                  m->hypervisor);
-    if (CPU_COUNT(&s->affinity) < sysconf(_SC_NPROCESSORS_ONLN))
-        xfp_warn(s, "this process may use %d of %ld processors only", CPU_COUNT(&s->affinity),
-                 sysconf(_SC_NPROCESSORS_ONLN));
+    if (CPU_COUNT(&s->sys.affinity) < sysconf(_SC_NPROCESSORS_ONLN))
+        xfp_warn(&s->sys, "this process may use %d of %ld processors only",
+                 CPU_COUNT(&s->sys.affinity), sysconf(_SC_NPROCESSORS_ONLN));
     if (!xfp_can_flush())
-        xfp_warn(s, "this processor's caches cannot be flushed by a program: copies find what "
-                    "earlier ones left there");
+        xfp_warn(&s->sys,
+                 "this processor's caches cannot be flushed by a program: copies find what "
+                 "earlier ones left there");
 }
 
 /* What the simulated machine has no part in. */
@@ -117,14 +118,14 @@ static int describe_host(struct xfp_session *s)
     m->machine_id = hashed_machine_id();
     m->cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (hwloc_topology_init(&topology))
-        return xfp_fail(s, "hwloc does not start");
+        return xfp_fail(&s->sys, "hwloc does not start");
     hwloc_topology_load(topology);
     m->cpu = cpu_model(topology);
     bad = find_nodes(s, topology);
     hwloc_topology_destroy(topology);
-    m->numa_nodes = s->numa_count;
+    m->numa_nodes = s->sys.numa_count;
     if (!m->hostname || !m->machine_id || !m->cpu)
-        return xfp_fail(s, "out of memory");
+        return xfp_fail(&s->sys, "out of memory");
     return bad;
 }
 
@@ -161,13 +162,14 @@ static void warn_of_use(struct xfp_session *s, int ordinal, const struct xfp_gpu
                         const struct xfp_gpu_use *use)
 {
     if (use->percent > 5)
-        xfp_warn(s, "GPU %d is busy (%d %%): other work disturbs the figures", ordinal,
+        xfp_warn(&s->sys, "GPU %d is busy (%d %%): other work disturbs the figures", ordinal,
                  use->percent);
     else if (use->processes > 0)
-        xfp_warn(s, "GPU %d has %d other processes: they may disturb the figures", ordinal,
+        xfp_warn(&s->sys, "GPU %d has %d other processes: they may disturb the figures", ordinal,
                  use->processes);
     if (gpu->mig > 0)
-        xfp_warn(s, "GPU %d is divided (MIG): other instances share its link and engines", ordinal);
+        xfp_warn(&s->sys, "GPU %d is divided (MIG): other instances share its link and engines",
+                 ordinal);
 }
 
 void xfp_see_links(struct xfp_session *s, const struct xfp_bench *bench)
@@ -187,10 +189,10 @@ void xfp_judge_gpus(struct xfp_session *s)
         const char *why = xfp_nvml_slowed(g);
 
         if (g->pcie_gen && (g->pcie_gen < g->pcie_max_gen || g->pcie_width < g->pcie_max_width))
-            xfp_warn(s, "GPU %zu: its PCIe link ran at generation %d x%d, of %d x%d", i,
+            xfp_warn(&s->sys, "GPU %zu: its PCIe link ran at generation %d x%d, of %d x%d", i,
                      g->pcie_gen, g->pcie_width, g->pcie_max_gen, g->pcie_max_width);
         if (*why)
-            xfp_warn(s, "GPU %zu: its clocks are held down (%s)", i, why);
+            xfp_warn(&s->sys, "GPU %zu: its clocks are held down (%s)", i, why);
     }
 }
 
@@ -201,16 +203,16 @@ static int find_peers(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
 
     gpu->peers = calloc(count, sizeof(*gpu->peers));
     if (!gpu->peers)
-        return xfp_fail(s, "out of memory");
+        return xfp_fail(&s->sys, "out of memory");
     for (int other = 0; other < (int)count; other++)
-        if (xfp_can_access(s, ordinal, other))
+        if (xfp_can_access(&s->sys, ordinal, other))
             gpu->peers[gpu->peer_count++] = other;
     return 0;
 }
 
 static int describe_gpu(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
 {
-    const struct xfp_driver *cu = s->cu;
+    const struct xfp_driver *cu = s->sys.cu;
     char name[256] = "", pci[32] = "";
     struct xcu_uuid uuid = {{0}};
     struct xfp_gpu_use use;
@@ -218,7 +220,7 @@ static int describe_gpu(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
     xcu_device device;
 
     gpu->nvlinks = gpu->ecc = gpu->mig = -1;
-    if (xfp_check(s, cu->cuDeviceGet(&device, ordinal), "cuDeviceGet"))
+    if (xfp_check(&s->sys, cu->cuDeviceGet(&device, ordinal), "cuDeviceGet"))
         return -1;
     cu->cuDeviceGetName(name, sizeof(name) - 1, device);
     cu->cuDeviceGetPCIBusId(pci, sizeof(pci) - 1, device);
@@ -234,7 +236,7 @@ static int describe_gpu(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
         xfp_nvml_describe(gpu, &use);
         warn_of_use(s, ordinal, gpu, &use);
     }
-    return gpu->name && gpu->pci && gpu->uuid ? 0 : xfp_fail(s, "out of memory");
+    return gpu->name && gpu->pci && gpu->uuid ? 0 : xfp_fail(&s->sys, "out of memory");
 }
 
 /* The simulated machine has the nodes that its GPUs are attached to, whatever the host has. */
@@ -245,14 +247,14 @@ static int simulate_nodes(struct xfp_session *s)
 
     for (size_t i = 0; i < m->gpu_count; i++)
         highest = m->gpus[i].numa > highest ? m->gpus[i].numa : highest;
-    free(s->numa_nodes);
+    free(s->sys.numa_nodes);
     m->node_count = 0; /* those are the host's */
-    s->numa_nodes = calloc((size_t)highest + 1, sizeof(*s->numa_nodes));
-    if (!s->numa_nodes)
-        return xfp_fail(s, "out of memory");
-    for (s->numa_count = 0; s->numa_count <= highest; s->numa_count++)
-        s->numa_nodes[s->numa_count] = s->numa_count;
-    m->numa_nodes = s->numa_count;
+    s->sys.numa_nodes = calloc((size_t)highest + 1, sizeof(*s->sys.numa_nodes));
+    if (!s->sys.numa_nodes)
+        return xfp_fail(&s->sys, "out of memory");
+    for (s->sys.numa_count = 0; s->sys.numa_count <= highest; s->sys.numa_count++)
+        s->sys.numa_nodes[s->sys.numa_count] = s->sys.numa_count;
+    m->numa_nodes = s->sys.numa_count;
     return 0;
 }
 
@@ -261,21 +263,22 @@ int xfp_describe_machine(struct xfp_session *s)
     struct xfp_machine *m = &s->profile->machine;
     int count = 0;
 
-    m->simulated = s->cu->simulated_now_ns != NULL;
-    m->driver_version = s->cu->version;
-    sched_getaffinity(0, sizeof(s->affinity), &s->affinity);
-    if (describe_host(s) || xfp_check(s, s->cu->cuDeviceGetCount(&count), "cuDeviceGetCount"))
+    m->simulated = s->sys.cu->simulated_now_ns != NULL;
+    m->driver_version = s->sys.cu->version;
+    sched_getaffinity(0, sizeof(s->sys.affinity), &s->sys.affinity);
+    if (describe_host(s) ||
+        xfp_check(&s->sys, s->sys.cu->cuDeviceGetCount(&count), "cuDeviceGetCount"))
         return -1;
     if (!m->simulated)
         describe_system(s);
     else
-        xfp_warn(s, "the GPU is simulated: no figure here was measured on hardware");
+        xfp_warn(&s->sys, "the GPU is simulated: no figure here was measured on hardware");
     m->gpus = calloc((size_t)count, sizeof(*m->gpus));
-    s->devices = calloc((size_t)count, sizeof(*s->devices));
-    if (!m->gpus || !s->devices)
-        return xfp_fail(s, "out of memory");
+    s->sys.devices = calloc((size_t)count, sizeof(*s->sys.devices));
+    if (!m->gpus || !s->sys.devices)
+        return xfp_fail(&s->sys, "out of memory");
     for (int i = 0; i < count; i++) {
-        s->devices[s->device_count++].ordinal = i;
+        s->sys.devices[s->sys.device_count++].ordinal = i;
         m->gpu_count++;
         if (describe_gpu(s, i, &m->gpus[i]))
             return -1;

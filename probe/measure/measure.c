@@ -1,37 +1,14 @@
 #include "measure.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "stats.h"
+#include "sample.h"
+#include "timed.h"
 
 enum {
-    ROOM = 1024 + XFP_MOST_IN_BATCH,
-    MOST_SAMPLES = XFP_MOST_SAMPLES,
-    ENOUGH_SAMPLES = 20, /* before the interval's width may end the sampling */
     LEAD_BYTES = 4096,
     BURST = 128, /* copies behind one gate when the gap is measured */
-    MOST_BURSTS = 25,
-    MOST_GAVE_UP = 3, /* spoiled gates before the gate is given up for this GPU */
+    MOST_BURSTS = 24,
 };
-#define PAPER_NS 2000000000u /* two forms of a copy, a second each */
-#define WANTED_SPREAD 0.01
 #define BATCH_NS 2e6 /* device time queued behind one gate */
-
-uint64_t xfp_slice_ns(const struct xfp_session *s)
-{
-    uint64_t now = xfp_wall_ns();
-    uint64_t until = now + s->reserved_ns;
-    uint64_t left = s->deadline_ns > until ? s->deadline_ns - until : 0;
-    size_t points = s->points_planned > s->points_done ? s->points_planned - s->points_done : 1;
-    uint64_t most = s->options->quick ? 60000000u : 400000000u;
-
-    /* a fifth is kept for what is not sampling: filling, verifying, allocating */
-    left = left / 5 * 4 / points;
-    if (s->options->paper)
-        return PAPER_NS;
-    return left < most ? left : most;
-}
 
 xcu_result xfp_submit_part(const struct xfp_driver *cu, const struct xfp_copy *c, size_t offset,
                            size_t bytes, xcu_stream stream)
@@ -66,17 +43,40 @@ static xcu_result submit(const struct xfp_driver *cu, const struct xfp_copy *c, 
     return xfp_submit_part(cu, c, 0, bytes, c->device->stream);
 }
 
+bool xfp_flushes(const struct xfp_session *s, const struct xfp_copy *c)
+{
+    return s->sys.flush && (c->src->host || c->dst->host);
+}
+
+void xfp_flush_copy(const struct xfp_session *s, const struct xfp_copy *c, size_t bytes)
+{
+    xfp_flush_buffer(&s->sys, c->src, bytes);
+    xfp_flush_buffer(&s->sys, c->dst, bytes);
+}
+
+/* Is the gate used for this copy? A GPU on which it gave up repeatedly goes without, and the
+ * paper's rule knows none: a copy is submitted and waited for. */
+static bool uses_gate(const struct xfp_session *s, const struct xfp_copy *c)
+{
+    return c->gated && xfp_gate_usable(c->device) && !s->options->paper;
+}
+
+/* ---- the asynchronous form ------------------------------------------------------------------ */
+
 struct batch {
-    size_t count; /* copies, each between two events of its own */
+    const struct xfp_copy *copy;
+    size_t bytes;
+    size_t count; /* copies, each between two events of its own; 0: not known yet */
+    bool gated;
     double device_ns[XFP_MOST_IN_BATCH], host_ns[XFP_MOST_IN_BATCH];
 };
 
-static xcu_result queue_batch(struct xfp_session *s, const struct xfp_copy *c, size_t bytes,
-                              bool gated, struct batch *b)
+static xcu_result queue_batch(struct xfp_session *s, void *state)
 {
-    const struct xfp_driver *cu = s->cu;
-    struct xfp_device *d = c->device;
-    xcu_result result = gated ? xfp_submit_lead(cu, c, bytes, d->stream) : XCU_SUCCESS;
+    struct batch *b = state;
+    const struct xfp_driver *cu = s->sys.cu;
+    struct xfp_device *d = b->copy->device;
+    xcu_result result = b->gated ? xfp_submit_lead(cu, b->copy, b->bytes, d->stream) : XCU_SUCCESS;
 
     for (size_t i = 0; i < b->count && !result; i++) {
         uint64_t before, after;
@@ -84,7 +84,7 @@ static xcu_result queue_batch(struct xfp_session *s, const struct xfp_copy *c, s
         result = cu->cuEventRecord(d->events[2 * i], d->stream);
         before = xfp_driver_now_ns(cu);
         if (!result)
-            result = submit(cu, c, bytes);
+            result = submit(cu, b->copy, b->bytes);
         after = xfp_driver_now_ns(cu);
         if (!result)
             result = cu->cuEventRecord(d->events[2 * i + 1], d->stream);
@@ -93,107 +93,24 @@ static xcu_result queue_batch(struct xfp_session *s, const struct xfp_copy *c, s
     return result;
 }
 
-/* Is the gate used for this copy? A GPU on which it gave up repeatedly goes without, and the
- * paper's rule knows none: a copy is submitted and waited for. */
-static bool uses_gate(const struct xfp_session *s, const struct xfp_copy *c)
+/* Repeats a batch that its gate did not hold; without a gate, and with caches to flush, there is
+ * one copy at a time: a second one would find what the first one left in the caches. */
+static int run_batch(struct xfp_session *s, struct batch *b)
 {
-    return c->gated && c->device->gate && c->device->gave_up < MOST_GAVE_UP && !s->options->paper;
-}
-
-/* 1: spoiled, to be repeated; 0; -1. */
-static int wait_batch(struct xfp_session *s, const struct xfp_copy *c, bool gated,
-                      xcu_result queued)
-{
-    struct xfp_device *d = c->device;
-    xcu_result done;
-
-    if (gated)
-        xfp_gate_open(d);
-    done = s->cu->cuStreamSynchronize(d->stream);
-    if (xfp_check(s, queued ? queued : done, "copying"))
-        return -1;
-    if (!gated || xfp_gate_held(d))
-        return 0;
-    if (d->gave_up == MOST_GAVE_UP)
-        xfp_warn(s, "GPU %d: submission waits for the copy; measured without the gate", d->ordinal);
-    return 1;
-}
-
-static int elapsed(struct xfp_session *s, xcu_event from, xcu_event to, double *ns)
-{
-    float ms = 0;
-    int bad = xfp_check(s, s->cu->cuEventElapsedTime(&ms, from, to), "reading events");
-
-    *ns = (double)ms * 1e6;
-    return bad;
-}
-
-bool xfp_flushes(const struct xfp_session *s, const struct xfp_copy *c)
-{
-    return s->options->flush && (c->src->host || c->dst->host);
-}
-
-void xfp_flush_copy(const struct xfp_session *s, const struct xfp_copy *c, size_t bytes)
-{
-    xfp_flush_buffer(s, c->src, bytes);
-    xfp_flush_buffer(s, c->dst, bytes);
-}
-
-static int run_batch(struct xfp_session *s, const struct xfp_copy *c, size_t bytes, struct batch *b)
-{
-    struct xfp_device *d = c->device;
+    struct xfp_device *d = b->copy->device;
+    struct xfp_queued queued = {.device = d, .queue = queue_batch, .state = b, .what = "copying"};
     int state;
 
     do {
-        bool gated = uses_gate(s, c);
-
-        /* a second copy would find what the first one left in the caches */
-        if (!gated || xfp_flushes(s, c))
+        b->gated = queued.gated = uses_gate(s, b->copy);
+        if (!b->gated || xfp_flushes(s, b->copy))
             b->count = 1;
-        xfp_flush_copy(s, c, bytes);
-        if (gated && xfp_gate_close(s, d))
-            return -1;
-        state = wait_batch(s, c, gated, queue_batch(s, c, bytes, gated, b));
+        xfp_flush_copy(s, b->copy, b->bytes);
+        state = xfp_run_queued(s, &queued);
     } while (state > 0);
     for (size_t i = 0; i < b->count && !state; i++)
-        state = elapsed(s, d->events[2 * i], d->events[2 * i + 1], &b->device_ns[i]);
+        state = xfp_elapsed(s, d->events[2 * i], d->events[2 * i + 1], &b->device_ns[i]);
     return state;
-}
-
-bool xfp_enough(const struct xfp_session *s, double *samples, size_t n, uint64_t until_ns)
-{
-    struct xfp_stats stats;
-
-    if (n < XFP_FEWEST_SAMPLES)
-        return false;
-    if (n >= MOST_SAMPLES || xfp_wall_ns() >= until_ns)
-        return true;
-    if (n < ENOUGH_SAMPLES && !s->cu->simulated_now_ns)
-        return false;
-    stats = xfp_stats_of(samples, n);
-    /* a virtual clock is exact: more of the same would say nothing */
-    return xfp_stats_spread(&stats) <= (n < ENOUGH_SAMPLES ? 0 : WANTED_SPREAD);
-}
-
-/* Of a sweep; by the paper's rule a second has to pass, whatever the number of samples. */
-static bool sweep_enough(const struct xfp_session *s, double *samples, size_t n, uint64_t until_ns)
-{
-    if (s->options->paper)
-        return n >= XFP_FEWEST_SAMPLES && xfp_wall_ns() >= until_ns;
-    return xfp_enough(s, samples, n, until_ns);
-}
-
-static void set_point(struct xfp_point *point, double *device, double *host, size_t n)
-{
-    struct xfp_stats times = xfp_stats_of(device, n);
-
-    point->n = times.median > 0 ? (uint32_t)n : 0;
-    point->median_ns = times.median;
-    point->min_ns = times.min;
-    point->max_ns = times.max;
-    point->ci_low_ns = times.ci_low;
-    point->ci_high_ns = times.ci_high;
-    point->host_ns = xfp_stats_of(host, n).median;
 }
 
 static size_t batch_size(double copy_ns)
@@ -203,30 +120,45 @@ static size_t batch_size(double copy_ns)
     return fit >= XFP_MOST_IN_BATCH ? XFP_MOST_IN_BATCH : fit < 1 ? 1 : (size_t)fit;
 }
 
+/* The first go is one copy, and says how many fit into a batch. */
+static int go_batch(struct xfp_session *s, void *state, struct xfp_samples *samples)
+{
+    struct batch *b = state;
+    bool first = !b->count;
+
+    b->count = first ? 1 : b->count;
+    if (run_batch(s, b))
+        return -1;
+    for (size_t i = 0; i < b->count; i++)
+        xfp_samples_add(samples, (double[]){b->device_ns[i], b->host_ns[i]}, 2);
+    if (first)
+        b->count = batch_size(b->device_ns[0]);
+    return 0;
+}
+
 int xfp_measure_async(struct xfp_session *s, const struct xfp_copy *c, struct xfp_point *point,
                       uint64_t slice_ns)
 {
-    double device[ROOM], host[ROOM]; /* by the paper's rule there are more: the last ones count */
-    struct batch b = {.count = 1};
-    uint64_t until;
-    size_t n = 0;
+    struct batch b = {.copy = c, .bytes = point->bytes};
+    struct xfp_sampling what = {
+        .go = go_batch, .state = &b, .budget_ns = slice_ns, .whole_budget = s->options->paper};
+    struct xfp_samples samples;
+    struct xfp_stats device;
 
-    if (run_batch(s, c, point->bytes, &b)) /* the warm-up; it also says how long a copy takes */
+    if (xfp_take_samples(s, &what, &samples))
         return -1;
-    b.count = batch_size(b.device_ns[0]);
-    until = xfp_wall_ns() + slice_ns;
-    while (!sweep_enough(s, device, n, until) && !xfp_interrupted()) {
-        if (run_batch(s, c, point->bytes, &b))
-            return -1;
-        for (size_t i = 0; i < b.count; i++) {
-            device[n % ROOM] = b.device_ns[i];
-            host[n++ % ROOM] = b.host_ns[i];
-        }
-    }
-    if (n >= XFP_FEWEST_SAMPLES)
-        set_point(point, device, host, n < ROOM ? n : ROOM);
+    device = xfp_samples_stats(&samples, 0);
+    xfp_set_point(point, &device);
+    point->host_ns = xfp_samples_stats(&samples, 1).median;
     return 0;
 }
+
+/* ---- the synchronous form ------------------------------------------------------------------- */
+
+struct blocking {
+    const struct xfp_copy *copy;
+    size_t bytes;
+};
 
 static xcu_result copy_blocking(const struct xfp_driver *cu, const struct xfp_copy *c, size_t bytes)
 {
@@ -235,83 +167,96 @@ static xcu_result copy_blocking(const struct xfp_driver *cu, const struct xfp_co
     return cu->cuMemcpyDtoH(c->dst->host, c->src->address, bytes);
 }
 
+static int go_blocking(struct xfp_session *s, void *state, struct xfp_samples *samples)
+{
+    const struct blocking *b = state;
+    uint64_t before, after;
+    xcu_result result;
+
+    xfp_flush_copy(s, b->copy, b->bytes);
+    before = xfp_driver_now_ns(s->sys.cu);
+    result = copy_blocking(s->sys.cu, b->copy, b->bytes);
+    after = xfp_driver_now_ns(s->sys.cu);
+    xfp_samples_add(samples, (double[]){(double)(after - before)}, 1);
+    return xfp_check(&s->sys, result, "copying");
+}
+
 int xfp_measure_blocking(struct xfp_session *s, const struct xfp_copy *c, struct xfp_point *point,
                          uint64_t slice_ns)
 {
-    double times[ROOM];
-    uint64_t until = 0;
-    size_t n = 0;
-    bool warm = false;
+    struct blocking b = {c, point->bytes};
+    struct xfp_sampling what = {
+        .go = go_blocking, .state = &b, .budget_ns = slice_ns, .whole_budget = s->options->paper};
+    struct xfp_samples samples;
+    struct xfp_stats stats;
 
-    do { /* at least the warm-up: the caller looks at the data */
-        uint64_t before, after;
-        xcu_result result;
-
-        xfp_flush_copy(s, c, point->bytes);
-        before = xfp_driver_now_ns(s->cu);
-        result = copy_blocking(s->cu, c, point->bytes);
-        after = xfp_driver_now_ns(s->cu);
-        if (xfp_check(s, result, "copying"))
-            return -1;
-        if (warm)
-            times[n++ % ROOM] = (double)(after - before);
-        else
-            until = xfp_wall_ns() + slice_ns;
-        warm = true;
-    } while (!sweep_enough(s, times, n, until) && !xfp_interrupted());
-    if (n >= XFP_FEWEST_SAMPLES) {
-        struct xfp_stats stats = xfp_stats_of(times, n < ROOM ? n : ROOM);
-
-        point->blocking_ns = stats.median;
-        point->blocking_low_ns = stats.ci_low;
-        point->blocking_high_ns = stats.ci_high;
-    }
+    if (xfp_take_samples(s, &what, &samples))
+        return -1;
+    stats = xfp_samples_stats(&samples, 0);
+    point->blocking_ns = stats.median;
+    point->blocking_low_ns = stats.ci_low;
+    point->blocking_high_ns = stats.ci_high;
     return 0;
 }
 
-/* Device time of a burst, from before its first copy to after its last; 0 when it was spoiled. */
-static int run_burst(struct xfp_session *s, const struct xfp_copy *c, size_t bytes, double *ns)
-{
-    const struct xfp_driver *cu = s->cu;
-    struct xfp_device *d = c->device;
-    bool gated = uses_gate(s, c);
-    xcu_result result;
-    int state;
+/* ---- the gap -------------------------------------------------------------------------------- */
 
-    if (gated && xfp_gate_close(s, d))
-        return -1;
-    result = gated ? xfp_submit_lead(cu, c, bytes, d->stream) : XCU_SUCCESS;
+struct burst {
+    const struct xfp_copy *copy;
+    size_t bytes;
+    bool gated;
+};
+
+static xcu_result queue_burst(struct xfp_session *s, void *state)
+{
+    const struct burst *b = state;
+    const struct xfp_driver *cu = s->sys.cu;
+    struct xfp_device *d = b->copy->device;
+    xcu_result result = b->gated ? xfp_submit_lead(cu, b->copy, b->bytes, d->stream) : XCU_SUCCESS;
+
     if (!result)
         result = cu->cuEventRecord(d->events[0], d->stream);
     for (int i = 0; i < BURST && !result; i++)
-        result = submit(cu, c, bytes);
-    if (!result)
-        result = cu->cuEventRecord(d->events[1], d->stream);
-    state = wait_batch(s, c, gated, result);
-    *ns = 0;
-    if (!state)
-        state = elapsed(s, d->events[0], d->events[1], ns);
-    return state < 0 ? -1 : 0;
+        result = submit(cu, b->copy, b->bytes);
+    return result ? result : cu->cuEventRecord(d->events[1], d->stream);
+}
+
+/* Device time of a burst, from before its first copy to after its last. */
+static int go_burst(struct xfp_session *s, void *state, struct xfp_samples *samples)
+{
+    struct burst *b = state;
+    struct xfp_device *d = b->copy->device;
+    struct xfp_queued queued = {.device = d, .queue = queue_burst, .state = b, .what = "copying"};
+    double ns = 0;
+    int bad;
+
+    b->gated = queued.gated = uses_gate(s, b->copy);
+    bad = xfp_run_queued(s, &queued);
+    if (!bad)
+        bad = xfp_elapsed(s, d->events[0], d->events[1], &ns);
+    if (!bad && ns > 0)
+        xfp_samples_add(samples, &ns, 1);
+    return bad < 0 ? -1 : 0;
 }
 
 double xfp_measure_gap(struct xfp_session *s, const struct xfp_copy *c, size_t bytes,
                        double single_ns, double G_ns_per_byte)
 {
-    double times[MOST_BURSTS], ns, gap;
-    size_t n = 0;
+    struct burst b = {.copy = c, .bytes = bytes};
+    struct xfp_sampling what = {.go = go_burst, .state = &b, .goes = MOST_BURSTS};
+    struct xfp_samples samples;
+    struct xfp_stats stats;
+    double gap;
 
     /* without the gate the host's submission is measured, unless copying waits for it anyway */
     if (c->gated && !uses_gate(s, c))
         return 0;
-    for (int i = 0; i < MOST_BURSTS && !xfp_interrupted(); i++) {
-        if (run_burst(s, c, bytes, &ns))
-            return 0;
-        if (i && ns > 0)
-            times[n++] = ns;
-    }
-    if (n < XFP_FEWEST_SAMPLES)
+    if (xfp_take_samples(s, &what, &samples))
+        return 0;
+    stats = xfp_samples_stats(&samples, 0);
+    if (!stats.n)
         return 0;
     /* L+o + n k G + (n - 1) g against L+o + k G */
-    gap = (xfp_stats_of(times, n).median - single_ns) / (BURST - 1) - (double)bytes * G_ns_per_byte;
+    gap = (stats.median - single_ns) / (BURST - 1) - (double)bytes * G_ns_per_byte;
     return gap > 0 ? gap : 0;
 }

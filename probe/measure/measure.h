@@ -8,6 +8,7 @@
 #define XFP_MEASURE_H
 
 #include "../device/buffer.h"
+#include "../session.h"
 
 struct xfp_copy {
     struct xfp_buffer *src, *dst;
@@ -15,9 +16,6 @@ struct xfp_copy {
     bool gated;                /* submission never waits for the copy: pageable copies do */
     bool peer;                 /* cuMemcpyPeerAsync */
 };
-
-/* Most wall time one point may take, ns: an equal part of what is left of the time limit. */
-uint64_t xfp_slice_ns(const struct xfp_session *s);
 
 /* Queues bytes of the copy from offset on in stream. */
 xcu_result xfp_submit_part(const struct xfp_driver *cu, const struct xfp_copy *copy, size_t offset,
@@ -38,14 +36,9 @@ xcu_result xfp_submit_lead(const struct xfp_driver *cu, const struct xfp_copy *c
 bool xfp_flushes(const struct xfp_session *s, const struct xfp_copy *copy);
 void xfp_flush_copy(const struct xfp_session *s, const struct xfp_copy *copy, size_t bytes);
 
-/* Do n samples suffice? At least XFP_FEWEST_SAMPLES are taken whatever the time; sorts them. */
-bool xfp_enough(const struct xfp_session *s, double *samples, size_t n, uint64_t until_ns);
-
-/* Samples of one figure, at most. */
-#define XFP_MOST_SAMPLES 1024
-
-/* Fills times and statistics of the asynchronous form in point (bytes is set by the caller).
- * 0, or -1 with the session's error. A point of n = 0: interrupted, or too short for events. */
+/* Fills times and statistics of the asynchronous form in point (bytes is set by the caller), within
+ * slice_ns of wall time. 0, or -1 with the session's error. A point of n = 0: interrupted, or too
+ * short for events. */
 int xfp_measure_async(struct xfp_session *s, const struct xfp_copy *copy, struct xfp_point *point,
                       uint64_t slice_ns);
 

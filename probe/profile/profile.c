@@ -82,7 +82,7 @@ void xfp_free(struct xfp_profile *profile)
     free(profile);
 }
 
-struct xfp_profile *xfp_load(const char *path, char *error, size_t error_bytes)
+struct xfp_profile *xfp_read_file(const char *path, char *error, size_t error_bytes)
 {
     struct xfp_profile *profile;
     const char *why;

@@ -1,7 +1,7 @@
 /*
  * Questions to a machine profile: which path, and how long a transfer takes on it.
  */
-#include "xferscope/profile.h"
+#include "profile_model.h"
 
 #include <math.h>
 #include <string.h>
@@ -80,88 +80,16 @@ static double interval(const struct xfp_point *p)
                : 0;
 }
 
-static double model(const struct xfp_fit *fit, double bytes)
-{
-    return fit->Lo_ns + bytes * fit->G_ns_per_byte;
-}
-
-static double disagreement(const struct xfp_fit *fit, const struct xfp_point *p, double ns)
-{
-    return fabs(model(fit, (double)p->bytes) - ns) / ns;
-}
-
-/*
- * Lo and G of times[] (0 = not measured) as section V.A extracts them: L+o from the shortest
- * transfer, G = (sum of t - n (L+o)) / sum of k. Lo is corrected for the bytes of that shortest
- * transfer, which is not a single byte here.
- */
-static bool extract(const struct xfp_point *points, const double *times, size_t count,
-                    struct xfp_fit *fit)
-{
-    double sum_t = 0, sum_k = 0, first_t = 0, first_k = 0;
-    size_t n = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        if (!(times[i] > 0) || !isfinite(times[i]))
-            continue;
-        if (!n++) {
-            first_t = times[i];
-            first_k = (double)points[i].bytes;
-        }
-        sum_t += times[i];
-        sum_k += (double)points[i].bytes;
-    }
-    if (n < 2 || sum_k <= (double)n * first_k)
-        return false;
-    /* t1 = Lo + k1 G inserted into the paper's sum */
-    fit->G_ns_per_byte = (sum_t - (double)n * first_t) / (sum_k - (double)n * first_k);
-    fit->Lo_ns = fmax(first_t - first_k * fit->G_ns_per_byte, 0);
-    return fit->G_ns_per_byte > 0;
-}
-
-/* The model is held against the sizes where bytes, not latency, make the time: k G >= L+o. */
-static struct xfp_fit fit_times(const struct xfp_point *points, const double *times, size_t count)
-{
-    struct xfp_fit fit = {.g_ns = NAN};
-
-    if (!extract(points, times, count, &fit))
-        return (struct xfp_fit){.g_ns = NAN};
-    for (size_t i = 0; i < count; i++) {
-        if (!(times[i] > 0) || (double)points[i].bytes * fit.G_ns_per_byte < fit.Lo_ns)
-            continue;
-        if (!fit.valid)
-            fit.fit_min_bytes = points[i].bytes;
-        fit.valid = true;
-        fit.max_error = fmax(fit.max_error, disagreement(&fit, &points[i], times[i]));
-    }
-    return fit.valid ? fit : (struct xfp_fit){.g_ns = NAN};
-}
-
-enum { MOST_FITTED = 4096 }; /* as many as a file may hold */
-
-struct xfp_fit xfp_fit_points(const struct xfp_point *points, size_t count, double g_ns)
-{
-    double times[MOST_FITTED];
-    struct xfp_fit fit;
-
-    count = count < MOST_FITTED ? count : MOST_FITTED;
-    for (size_t i = 0; i < count; i++)
-        times[i] = points[i].median_ns;
-    fit = fit_times(points, times, count);
-    fit.g_ns = g_ns > 0 && isfinite(g_ns) ? g_ns : NAN;
-    return fit;
-}
-
 static struct xfp_fit path_fit(const struct xfp_path *path, bool blocking)
 {
-    double times[MOST_FITTED];
-    size_t count = path->point_count < MOST_FITTED ? path->point_count : MOST_FITTED;
+    double times[XFP_MOST_FITTED];
+    size_t count = path->point_count < XFP_MOST_FITTED ? path->point_count : XFP_MOST_FITTED;
 
     if (!blocking && path->fit.valid)
         return path->fit;
     for (size_t i = 0; i < count; i++)
         times[i] = point_time(path, &path->points[i], blocking);
-    return fit_times(path->points, times, count);
+    return xfp_fit_times(path->points, times, count);
 }
 
 /* The measured neighbours of a size: NULL where there is none. */
@@ -198,7 +126,7 @@ static struct xfp_estimate between(const struct xfp_path *path, struct neighbour
 
     e.error = fmax(interval(n.below), interval(n.above));
     if (fit.valid)
-        e.error += fmax(disagreement(&fit, n.below, t0), disagreement(&fit, n.above, t1)) / 2;
+        e.error += fmax(xfp_model_error(&fit, n.below, t0), xfp_model_error(&fit, n.above, t1)) / 2;
     else /* nothing better is known than that the time lies between its neighbours' */
         e.error += fmax(fabs(e.ns - t0), fabs(t1 - e.ns)) / e.ns;
     return e;
@@ -233,7 +161,7 @@ static struct xfp_estimate estimate(const struct xfp_path *path, uint64_t bytes,
     fit = path_fit(path, blocking);
     if (!fit.valid)
         return (struct xfp_estimate){0};
-    return (struct xfp_estimate){XFP_MODELLED, model(&fit, (double)bytes), fit.max_error};
+    return (struct xfp_estimate){XFP_MODELLED, xfp_model_ns(&fit, bytes), fit.max_error};
 }
 
 struct xfp_estimate xfp_time(const struct xfp_path *path, uint64_t bytes)

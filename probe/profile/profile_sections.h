@@ -31,15 +31,6 @@ int xfp_add_streams(struct xfp_profile *profile, struct xfp_streams *item);
 int xfp_add_staged(struct xfp_profile *profile, struct xfp_staged *item);
 int xfp_add_overlap(struct xfp_profile *profile, struct xfp_overlap *item);
 
-/*
- * The model's parameters from transfers on several streams: those with the least largest relative
- * error over all points, which is max_error. Of a single size, L+o and G cannot be told apart: then
- * L+o comes from a copy of first_bytes on one stream and G from the one on one stream, as in
- * section V.A, and only g is chosen. Not valid when a point that this needs is missing.
- */
-struct xfp_fit xfp_fit_streams(const struct xfp_stream_point *points, size_t count,
-                               uint64_t first_bytes, double first_ns);
-
 /* What a point says besides its median. */
 struct xfp_spread xfp_spread_of(const struct xfp_point *point);
 

@@ -100,7 +100,7 @@ static void saving_and_loading_is_lossless(void **state)
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(xfp_save(a, name, error, sizeof(error)), 0);
-    b = xfp_load(name, error, sizeof(error));
+    b = xfp_read_file(name, error, sizeof(error));
     unlink(name);
     assert_string_equal(error, "");
     assert_non_null(b);

@@ -229,8 +229,9 @@ static void a_narrow_link_and_a_hot_gpu_are_warnings(void **state)
         {.pci = other, .pcie_max_gen = 5, .pcie_max_width = 16}, /* never used: nothing is known */
     };
     struct xfp_profile profile = {.machine = {.gpu_count = 3, .gpus = gpus}};
-    struct xfp_session session = {.profile = &profile};
+    struct xfp_session session = {.profile = &profile, .sys.warn = xfp_session_warn};
 
+    session.sys.warned = &session;
     xfp_nvml_open();
     xfp_judge_gpus(&session);
     assert_int_equal(profile.warning_count, 2);
@@ -266,7 +267,7 @@ static void a_machine_survives_its_file(void **state)
     snprintf(name, sizeof(name), "%s/m.json", root);
     assert_int_equal(xfp_save(p, name, error, sizeof(error)), 0);
     xfp_free(p);
-    p = xfp_load(name, error, sizeof(error));
+    p = xfp_read_file(name, error, sizeof(error));
     assert_non_null(p);
     g = &p->machine.gpus[0];
     assert_true(p->rules.known && p->rules.paper && p->rules.flushed && !p->rules.verified);

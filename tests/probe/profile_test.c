@@ -230,7 +230,7 @@ static void saving_and_loading_is_lossless(void **state)
     close(fd);
     a->paths[0].fit = xfp_fit_points(a->paths[0].points, 2, 0);
     assert_int_equal(xfp_save(a, name, error, sizeof(error)), 0);
-    b = xfp_load(name, error, sizeof(error));
+    b = xfp_read_file(name, error, sizeof(error));
     unlink(name);
     assert_non_null(b);
     assert_int_equal(b->paths[0].point_count, 2);
@@ -250,9 +250,9 @@ static void files_that_cannot_be_had_are_named(void **state)
     struct xfp_profile *p;
     struct stat dev;
 
-    assert_null(xfp_load("/nonexistent/m.json", error, sizeof(error)));
+    assert_null(xfp_read_file("/nonexistent/m.json", error, sizeof(error)));
     assert_non_null(strstr(error, "/nonexistent/m.json"));
-    assert_null(xfp_load("/tmp", error, sizeof(error)));
+    assert_null(xfp_read_file("/tmp", error, sizeof(error)));
     p = parse(HEAD "]}");
     assert_int_equal(xfp_save(p, "/nonexistent/m.json", error, sizeof(error)), -1);
     assert_int_equal(xfp_save(p, "/tmp", error, sizeof(error)), -1);

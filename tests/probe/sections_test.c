@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "probe/profile/profile_model.h"
 #include "probe/profile/profile_sections.h"
 #include "probe/report/report_csv.h"
 
@@ -116,7 +117,7 @@ static void what_is_written_is_read(void **state)
     assert_non_null(first);
     check_full(first);
     assert_int_equal(xfp_save(first, name, error, sizeof(error)), 0);
-    second = xfp_load(name, error, sizeof(error));
+    second = xfp_read_file(name, error, sizeof(error));
     assert_non_null(second);
     check_full(second);
     assert_true(xfp_has_section(second, "t") && !xfp_has_section(second, "u"));

@@ -15,7 +15,6 @@
 enum { ROUNDS = 300, MOST = 16 };
 
 static const struct xfp_driver driver; /* neither simulated nor asked */
-static const struct xfp_probe_options plain, quick = {.quick = true};
 
 struct work {
     long done[MOST], of[MOST];
@@ -31,7 +30,7 @@ static void count(void *state, size_t index, size_t all)
 
 static void every_part_is_done_once_a_round(void **state)
 {
-    struct xfp_session s = {.cu = &driver, .options = &plain};
+    struct xfp_system s = {.cu = &driver};
 
     for (size_t threads = 1; threads <= MOST; threads++) {
         struct xfp_team *team = xfp_team_start(&s, threads, -1);
@@ -70,21 +69,20 @@ static void parts_are_whole_pages_and_all(void **state)
 
 static void numbers_end_with_the_processors(void **state)
 {
-    struct xfp_session s = {.cu = &driver, .options = &plain};
+    struct xfp_system s = {.cu = &driver};
     size_t sizes[XFP_TEAM_SIZES];
 
     for (int cpu = 0; cpu < 12; cpu++)
         CPU_SET(cpu, &s.affinity);
-    assert_int_equal(xfp_team_sizes(&s, sizes), 5); /* 1 2 4 8 12 */
+    assert_int_equal(xfp_team_sizes(&s, false, sizes), 5); /* 1 2 4 8 12 */
     assert_int_equal(sizes[3], 8);
     assert_int_equal(sizes[4], 12);
-    s.options = &quick;
-    assert_int_equal(xfp_team_sizes(&s, sizes), 3); /* 1 4 12 */
-    CPU_ZERO(&s.affinity);                          /* more processors than the mask has room for */
-    assert_int_equal(xfp_team_sizes(&s, sizes), 1);
+    assert_int_equal(xfp_team_sizes(&s, true, sizes), 3); /* 1 4 12 */
+    CPU_ZERO(&s.affinity); /* more processors than the mask has room for */
+    assert_int_equal(xfp_team_sizes(&s, true, sizes), 1);
     for (int cpu = 0; cpu < 500; cpu++)
         CPU_SET(cpu, &s.affinity);
-    assert_int_equal(sizes[xfp_team_sizes(&s, sizes) - 1], XFP_MOST_THREADS);
+    assert_int_equal(sizes[xfp_team_sizes(&s, true, sizes) - 1], XFP_MOST_THREADS);
 }
 
 int main(void)

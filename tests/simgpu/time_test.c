@@ -22,7 +22,7 @@ static int start(void **state)
 {
     char error[256];
 
-    profile = xfp_load(SIM_PROFILE, error, sizeof(error));
+    profile = xfp_read_file(SIM_PROFILE, error, sizeof(error));
     assert_non_null(profile);
     OK(cuInit(0));
     for (int i = 0; i < 4; i++)

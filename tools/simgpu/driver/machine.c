@@ -85,7 +85,7 @@ bool sim_machine_load(void)
     if (!read_settings())
         return false;
     machine_path(path, sizeof(path));
-    sim_profile = xfp_load(path, error, sizeof(error));
+    sim_profile = xfp_read_file(path, error, sizeof(error));
     if (!sim_profile)
         return complain(error);
     if (sim_profile->machine.gpu_count > SIM_MAX_DEVICES)

@@ -1,0 +1,76 @@
+/*
+ * What is measured on: the driver, its GPUs, the host's NUMA nodes, and the memory that data comes
+ * from and is compared with. Everything in this room works on it; who measures (probe/session.h)
+ * makes it and says what is wanted.
+ */
+#ifndef XFP_DEVICE_H
+#define XFP_DEVICE_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "driver.h"
+#include "kernels.h"
+
+#define XFP_MOST_IN_BATCH 16 /* copies queued behind one gate */
+
+/* A GPU that is in use: its primary context, one stream, events, the gate. */
+struct xfp_device {
+    int ordinal;
+    xcu_device handle;
+    xcu_context context; /* NULL: not opened yet */
+    xcu_stream stream;
+    xcu_event events[2 * XFP_MOST_IN_BATCH];
+    void *module, *kernels[XFP_KERNEL_COUNT];
+    volatile uint32_t *gate; /* XFP_GATE_WORDS, mapped; NULL: no gate on this GPU */
+    xcu_deviceptr gate_address;
+    int gave_up; /* gates that had to give up */
+};
+
+struct xfp_system {
+    const struct xfp_driver *cu;
+    size_t device_count;
+    struct xfp_device *devices;
+    int numa_count, *numa_nodes; /* nodes with memory and a processor this process may use */
+    cpu_set_t affinity;          /* as the process was started */
+    unsigned char *pattern;      /* what sources hold: most_bytes of it */
+    unsigned char *check;        /* where results are looked at */
+    size_t most_bytes;           /* largest size asked for */
+    bool verify;                 /* compare data after it moved */
+    bool flush;                  /* host memory leaves the caches before it is copied */
+    char error[240];             /* why the last thing failed */
+    char notice[240]; /* what could not be measured, although nothing failed; "" = none */
+    /* Takes a line about what makes figures doubtful, maybe for the second time. */
+    void (*warn)(void *warned, const char *line);
+    void *warned;
+};
+
+/* Sets the system's error line; returns -1. */
+int xfp_fail(struct xfp_system *sys, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* xfp_fail() of a driver call that returned result, 0 when it succeeded. */
+int xfp_check(struct xfp_system *sys, xcu_result result, const char *what);
+
+/* Passes a line on to whoever gathers warnings. */
+void xfp_warn(struct xfp_system *sys, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/*
+ * Devices. Opening makes the primary context current and is repeated at no cost; a device without
+ * usable kernels opens too, with gate NULL and a warning.
+ */
+int xfp_device_open(struct xfp_system *sys, struct xfp_device *d);
+void xfp_device_close(struct xfp_system *sys, struct xfp_device *d);
+
+/*
+ * The gate: close it, queue work on d->stream, open it, synchronise, then ask whether it held
+ * until it was opened. When it did not, the host blocked while submitting, and the times mean
+ * nothing. Whoever closed a gate opens it on every way out.
+ */
+int xfp_gate_close(struct xfp_system *sys, struct xfp_device *d);
+void xfp_gate_open(struct xfp_device *d);
+bool xfp_gate_held(struct xfp_device *d);
+
+#endif

@@ -1,0 +1,40 @@
+#include "budget.h"
+
+#include <time.h>
+
+#define MOST_NS 400000000u
+#define MOST_QUICK_NS 60000000u
+#define PAPER_NS 2000000000u /* two forms of a copy, a second each */
+
+uint64_t xfp_wall_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* A fifth is kept for what is not sampling: filling, verifying, allocating. */
+static uint64_t share(const struct xfp_session *s, uint64_t left, size_t parts)
+{
+    uint64_t most = s->options->quick ? MOST_QUICK_NS : MOST_NS;
+
+    left = left / 5 * 4 / (parts ? parts : 1);
+    return left < most ? left : most;
+}
+
+uint64_t xfp_slice_ns(const struct xfp_session *s)
+{
+    uint64_t until = xfp_wall_ns() + s->reserved_ns;
+    uint64_t left = s->deadline_ns > until ? s->deadline_ns - until : 0;
+    size_t points = s->points_planned > s->points_done ? s->points_planned - s->points_done : 1;
+
+    return s->options->paper ? PAPER_NS : share(s, left, points);
+}
+
+uint64_t xfp_step_ns(const struct xfp_session *s, size_t left)
+{
+    uint64_t now = xfp_wall_ns();
+
+    return share(s, s->bench_deadline_ns > now ? s->bench_deadline_ns - now : 0, left);
+}

@@ -1,0 +1,50 @@
+#include "sizes.h"
+
+size_t xfp_sweep_sizes(const struct xfp_probe_options *options, uint64_t *sizes, size_t room)
+{
+    int step = options->quick ? 2 : 1;
+    size_t count = 0;
+
+    for (int power = 0; power < 63 && count < room; power += step) {
+        uint64_t bytes = 1ull << power;
+
+        if (bytes >= options->min_bytes && bytes <= options->max_bytes)
+            sizes[count++] = bytes;
+    }
+    return count;
+}
+
+static bool one_size(const struct xfp_session *s)
+{
+    return s->options->min_bytes == s->options->max_bytes;
+}
+
+size_t xfp_coarse_most(const struct xfp_session *s, uint64_t most)
+{
+    return one_size(s) || s->sys.most_bytes < most ? s->sys.most_bytes : most;
+}
+
+size_t xfp_coarse_sizes(const struct xfp_session *s, uint64_t least, uint64_t most, uint64_t *sizes,
+                        size_t room)
+{
+    int shift = s->options->quick ? 4 : 2;
+    size_t count = 0;
+
+    if (one_size(s) && s->options->min_bytes >= least) {
+        sizes[0] = s->options->min_bytes;
+        return sizes[0] <= most;
+    }
+    for (uint64_t bytes = least; bytes <= most && count < room; bytes <<= shift)
+        if (bytes >= s->options->min_bytes && bytes <= s->options->max_bytes)
+            sizes[count++] = bytes;
+    return count;
+}
+
+bool xfp_has_sizes(const struct xfp_session *s, uint64_t least, uint64_t most)
+{
+    uint64_t one;
+
+    if (one_size(s))
+        return s->options->min_bytes >= least;
+    return xfp_coarse_sizes(s, least, most, &one, 1);
+}

@@ -1,0 +1,52 @@
+/*
+ * One go on a device's clock: work that is queued behind the gate, and the time between events.
+ */
+#ifndef XFP_TIMED_H
+#define XFP_TIMED_H
+
+#include "../session.h"
+
+/* Is the gate to be used on this GPU? Not where it gave up repeatedly. */
+bool xfp_gate_usable(const struct xfp_device *d);
+
+/* What is queued at once, into the device's stream and maybe another one. */
+struct xfp_queued {
+    struct xfp_device *device;
+    bool gated; /* submission is over before anything starts */
+    xcu_result (*queue)(struct xfp_session *s, void *state);
+    void *state;
+    xcu_stream other; /* waited for as well; NULL: none */
+    const char *what; /* "copying": for the session's error */
+};
+
+/* Queues it and waits for its end. 1: the gate gave up, so that times mean nothing and it is to be
+ * repeated; 0; -1 with the session's error. */
+int xfp_run_queued(struct xfp_session *s, const struct xfp_queued *queued);
+
+int xfp_elapsed(struct xfp_session *s, xcu_event from, xcu_event to, double *ns);
+
+/* Something queued into a stream; what it works on is in state. */
+typedef xcu_result xfp_queue(struct xfp_session *s, void *state, xcu_stream stream);
+
+/*
+ * What the device needs for one thing, or for two at once, between events.
+ *
+ * prepare (may be NULL) is called before each go, with everything idle. One thing goes into the
+ * device's stream; with `second`, that goes into `other` and starts together with the first, and
+ * the time runs until both have ended. gated: submission is over before either starts.
+ */
+struct xfp_timed {
+    struct xfp_device *device;
+    xcu_stream other;
+    int (*prepare)(struct xfp_session *s, void *state);
+    xfp_queue *lead; /* may be NULL: queued before the first event, to bring the stream from the
+                        gate's engine to that of the first thing */
+    xfp_queue *first, *second;
+    void *state;
+    bool gated;
+};
+
+/* An xfp_once (sample.h) whose state is a struct xfp_timed; one figure, ns. */
+int xfp_once_timed(struct xfp_session *s, void *timed, double *ns);
+
+#endif
