@@ -3,10 +3,11 @@
  * events are kept short: two readings of the clock, no call stack, and the row filled where it will
  * lie.
  *
- *     begins    outermost call of this thread, recording is on and data may have moved? note the
- * time real call verb      only when it succeeded: the time, the device's correlation id, the event
+ *     begins    outermost call of this thread, recording, data may have moved? note the time
+ *     real call
+ *     verb      when it succeeded: the time, the device's correlation id, the event
  *
- * Programs that move nothing pay for a load and a branch.
+ * Programs that move nothing pay for a load and a branch, and for passing the arguments on.
  */
 #ifndef XFS_WORK_H
 #define XFS_WORK_H

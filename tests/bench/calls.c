@@ -1,19 +1,21 @@
 /*
  * Many calls of one kind, in bursts, for instructions.sh, which counts what happens in burst().
  *
- * usage: calls copy | wait | alloc | range BURSTS CALLS
+ * usage: calls copy | wait | alloc | range | launch | launch-only BURSTS CALLS
  *
  *   copy   cudaMemcpyAsync of 64 bytes from pinned memory
  *   wait   cudaStreamSynchronize of a stream with nothing in it
  *   alloc  cudaMalloc and cudaFree: two calls
  *   range  nvtxRangePushA and nvtxRangePop: two calls
+ *   launch       cudaLaunchKernel of a kernel without parameters, on a stream
+ *   launch-only  the same in a program that has called nothing that could move data
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/programs/nvtx_client.h"
-#include "tests/programs/runtime_api.h"
+#include "tests/programs/kernel_client.h"
 
 static struct {
     void *device, *pinned;
@@ -51,6 +53,13 @@ static void range(void)
     nvtxRangePop();
 }
 
+static const char kernel;
+
+static void launch(void)
+{
+    check(launch_kernel(&kernel, 4, 32, gpu.stream));
+}
+
 __attribute__((noinline)) static void burst(void (*one)(void), long calls)
 {
     for (long i = 0; i < calls; i++)
@@ -63,10 +72,13 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*one)(void);
-    } kinds[] = {{"copy", copy}, {"wait", wait_for_stream}, {"alloc", alloc}, {"range", range}};
+    } kinds[] = {{"copy", copy},   {"wait", wait_for_stream}, {"alloc", alloc},
+                 {"range", range}, {"launch", launch},        {"launch-only", launch}};
     long bursts = argc == 4 ? atol(argv[2]) : 0, calls = argc == 4 ? atol(argv[3]) : 0;
     check(cudaMalloc(&gpu.device, 64));
-    check(cudaMallocHost(&gpu.pinned, 64));
+    if (argc < 2 || strcmp(argv[1], "launch-only") != 0)
+        check(cudaMallocHost(&gpu.pinned, 64));
+    register_kernel(&kernel, (char[]){"step"});
     check(cudaStreamCreate(&gpu.stream));
     for (size_t k = 0; argc == 4 && k < sizeof kinds / sizeof *kinds; k++) {
         if (strcmp(kinds[k].name, argv[1]) != 0)
@@ -75,6 +87,6 @@ int main(int argc, char **argv)
             burst(kinds[k].one, calls);
         return bursts > 0 && calls > 0 ? 0 : 2;
     }
-    fprintf(stderr, "usage: calls copy|wait|alloc|range BURSTS CALLS\n");
+    fprintf(stderr, "usage: calls copy|wait|alloc|range|launch|launch-only BURSTS CALLS\n");
     return 2;
 }

@@ -112,6 +112,10 @@ rows() {
     row wait "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
     row alloc "bare"
     row alloc "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
+    row launch "bare"
+    row launch "recorded" "${recorded[@]}"
+    row launch-only "bare"
+    row launch-only "recorded" "${recorded[@]}"
     row range "bare" NVTX_INJECTION64_PATH=
     row range "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0 NVTX_INJECTION64_PATH="$library"
 }
@@ -123,7 +127,7 @@ row() { # kind name settings...: prints kind|name|instructions|added|calls
 }
 
 table() {
-    awk -F'|' '{printf "%-6s %-22s %8d %+8d %8d\n", $1, $2, $3, $4, $5}'
+    awk -F'|' '{printf "%-11s %-22s %8d %+8d %8d\n", $1, $2, $3, $4, $5}'
 }
 
 # Rows that differ from those expected by more than is allowed.
@@ -150,7 +154,7 @@ compare() {
 }
 
 rows >"$scratch.rows"
-printf '%-6s %-22s %8s %8s %8s\n' "" "instructions per call" all added calls
+printf '%-11s %-22s %8s %8s %8s\n' "" "instructions per call" all added calls
 table <"$scratch.rows"
 case $mode in
 --check)

@@ -1,0 +1,176 @@
+"""What a replay of a run needs besides its transfers: launches, events, waits of streams, memsets,
+functions of the host, questions, streams. Order and times are exact, by the simulated GPU's clock."""
+import json
+import unittest
+
+from lab import Bench, PROGRAMS, XFERSCOPE, environment, moved, needs, own_lines, record, report, run
+
+KINDS = ("launch", "set", "record", "wait", "query", "host-function", "stream", "stream-end")
+CALL_NS, SUBMIT_NS, KERNEL_NS = 200, 2000, 10000  # of the simulated GPU (docs/simgpu.md)
+LEAST_LAUNCHES, MOST_LAUNCHES = 30000, 90000
+BYTES_PER_LAUNCH = 4
+
+
+class Told:
+    """What a line of the program says of one call."""
+
+    def __init__(self, line):
+        words = line.split()
+        self.kind, self.stream, detail = words[:3]
+        self.captured = detail.startswith("captured:")
+        self.detail = detail.removeprefix("captured:")
+        self.before, self.after = int(words[3]), int(words[4])
+
+
+class Work(Bench):
+    def dump(self, name, *kinds):
+        result = run([XFERSCOPE, "dump", self.folder / name, "-f", "json", "-k", ",".join(kinds)])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        return [line for line in lines if line["type"] == "event"]
+
+    def recorded(self, program, *arguments, options=(), **settings):
+        result = record(
+            PROGRAMS / program,
+            *arguments,
+            cwd=self.folder,
+            options=["-o", "run", *options],
+            env=environment(**settings),
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout.decode().splitlines()
+
+    def told(self, lines):
+        steps = [Told(line) for line in lines if line.split()[0] in KINDS]
+        self.streams = {"-": "0x0"}
+        self.streams.update((line.split()[1], line.split()[2]) for line in lines if line.startswith("is "))
+        return steps
+
+    def check_detail(self, event, told):
+        detail = told.detail
+        if told.kind == "launch":
+            self.assertEqual(f"{event['name']}:{int(event['dst'], 16)}", detail)
+        elif told.kind == "set":
+            self.assertEqual(f"{event['bytes']}/{event['width']}", detail)
+            self.assertEqual(event["dst_memory"], "device")
+        elif told.kind == "stream":
+            self.assertEqual(f"{event['aux']}/{event['priority']}", detail)
+        elif detail.startswith("0x"):
+            self.assertEqual(event["src"], detail)
+
+    def check_one(self, event, told):
+        self.assertEqual(event["kind"], told.kind)
+        self.assertEqual(event["stream"], self.streams[told.stream])
+        self.assertEqual("captured" in event["flags"], told.captured)
+        self.assertGreaterEqual(event["start_ns"], told.before)
+        self.assertLessEqual(event["end_ns"], told.after)
+        long = told.kind in ("launch", "set")
+        self.assertEqual(event["end_ns"] - event["start_ns"], SUBMIT_NS if long else CALL_NS)
+        self.check_detail(event, told)
+
+    def check_devices(self, events):
+        """Only where the stream does not tell: the default one's, and a stream's own as it is made."""
+        for event in events:
+            event_waited = event["kind"] == "query" and event["src"] != "0x0"
+            default = event["stream"] == "0x0" and not event_waited
+            self.assertEqual(event["device"], 0 if default or event["kind"] == "stream" else -1, event)
+
+    def check_stacks(self, events):
+        for event in events:
+            quick = event["kind"] in ("launch", "record", "wait", "query")
+            self.assertEqual(event["stack"] == 0, quick, event)
+
+    def order_and_times(self, program):
+        lines = self.recorded(program)
+        told, events = self.told(lines), self.dump("run.xft", *KINDS)
+        self.assertEqual([e["kind"] for e in events], [t.kind for t in told])
+        for event, one in zip(events, told):
+            self.check_one(event, one)
+        self.assertGreater(sum(e["start_ns"] == t.before for e, t in zip(events, told)), len(told) // 2)
+        self.check_devices(events)
+        self.check_stacks(events)
+        return events
+
+    @needs("work")
+    def test_shared_runtime(self):
+        self.order_and_times("work")
+
+    @needs("work_simstatic")
+    def test_static_runtime(self):
+        self.order_and_times("work_simstatic")
+
+    @needs("work")
+    def test_launches_and_their_kernels(self):
+        """Joined by the number of the call; one stream of the device to each handle."""
+        self.recorded("work")
+        launches, kernels = self.dump("run.xft", "launch"), self.dump("run.xft", "kernel")
+        ran = {kernel["correlation"]: kernel for kernel in kernels}
+        self.assertEqual(len(ran), len(kernels))
+        numbers = {}
+        for launch in launches:
+            if "captured" in launch["flags"]:
+                self.assertNotIn(launch["correlation"], ran)
+                continue
+            kernel = ran.pop(launch["correlation"])
+            self.assertEqual((kernel["name"], kernel["dst"]), (launch["name"], launch["dst"]))
+            self.assertEqual(kernel["end_ns"] - kernel["start_ns"], KERNEL_NS)
+            self.assertGreaterEqual(kernel["start_ns"], launch["start_ns"])
+            self.assertEqual(numbers.setdefault(launch["stream"], kernel["aux"]), kernel["aux"])
+        self.assertEqual(ran, {})  # the launch before anything could move has no record either
+        self.assertEqual(len(set(numbers.values())), 3)
+
+    @needs("work")
+    def test_sets_and_what_the_device_did(self):
+        self.recorded("work")
+        sets = [e for e in self.dump("run.xft", "set") if "captured" not in e["flags"]]
+        done = {e["correlation"]: e for e in self.dump("run.xft", "memset")}
+        self.assertEqual([done[e["correlation"]]["bytes"] for e in sets], [e["bytes"] for e in sets])
+
+    @needs("work")
+    def test_without_records_of_kernels(self):
+        """Launches are the hooks' own."""
+        self.recorded("work", options=["--no-kernels"])
+        launches = self.dump("run.xft", "launch")
+        self.assertEqual(len(launches), 12)
+        self.assertEqual({e["correlation"] for e in launches}, {0})
+
+    @needs("work")
+    def test_two_devices(self):
+        """With more than one device the driver is asked whose default stream is meant."""
+        self.recorded("work", XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu")
+        self.check_devices(self.dump("run.xft", *KINDS))
+
+    @needs("work")
+    def test_a_program_that_moves_nothing(self):
+        self.recorded("work", "only", "5")
+        self.assertEqual([e["kind"] for e in self.dump("run.xft", *KINDS)], ["stream"])
+
+    @needs("work")
+    def test_the_report_is_that_of_the_transfers(self):
+        self.recorded("work", "launches", "100")
+        document = report(self.folder / "run.xft")
+        self.assertEqual(moved(document), {"H2D": (1, 64)})
+
+    def size_of(self, launches):
+        name = f"of{launches}"
+        result = record(
+            PROGRAMS / "work",
+            "launches",
+            launches,
+            cwd=self.folder,
+            options=["-o", name, "--no-kernels"],
+            env=environment(XFERSCOPE_SIMGPU_CLOCK="host"),
+        )
+        self.assertEqual((result.returncode, own_lines(result.stderr)[1:]), (0, []))
+        self.assertEqual(len(self.dump(f"{name}.xft", "launch")), launches)
+        return sum(path.stat().st_size for path in self.traces(f"{name}.xft"))
+
+    @needs("work")
+    def test_bytes_of_a_launch(self):
+        """In a completed file, of a plain loop, with the noise of a real clock."""
+        few, many = self.size_of(LEAST_LAUNCHES), self.size_of(MOST_LAUNCHES)
+        self.assertLessEqual((many - few) / (MOST_LAUNCHES - LEAST_LAUNCHES), BYTES_PER_LAUNCH)
+
+
+if __name__ == "__main__":
+    unittest.main()
