@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "symbols/debug_files.h"
-#include "preload/format/lists.h"
 #include "xferscope/trace.h"
 
 #define MOST_MODULES 4096
@@ -230,9 +229,12 @@ static void put_place(const struct xfs_known_module *at, const struct known_plac
     xfs_symbol_append(out, at->entries.bytes + place->at, place->bytes);
     if (out->failed)
         return;
-    for (size_t n; from < out->count; from += n) {
-        n = xft_list_entry(XFT_SEG_SYMBOLS, out->bytes + from, out->count - from);
-        memcpy(out->bytes + from + offsetof(struct xft_symbol, address), &address, sizeof address);
+    while (from < out->count) {
+        struct xft_symbol symbol;
+        memcpy(&symbol, out->bytes + from, sizeof symbol);
+        symbol.address = address;
+        memcpy(out->bytes + from, &symbol, sizeof symbol);
+        from += sizeof symbol + symbol.function_bytes + symbol.file_bytes + symbol.module_bytes;
     }
 }
 

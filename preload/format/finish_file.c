@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "symbols/symbols.h"
+#include "preload/format/finish_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include "preload/format/lists.h"
 #include "preload/format/rewrite.h"
 #include "preload/format/segments.h"
+#include "preload/format/trace_symbols.h"
 
 #define MOST_SYMBOL_BYTES (48u << 20)
 

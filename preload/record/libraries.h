@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "preload/format/pack.h"
-#include "symbols/symbols.h"
+#include "preload/format/trace_symbols.h"
 
 struct xfs_libraries {
     const struct xft_zstd *zstd;            /* NULL: events are stored uncompressed */

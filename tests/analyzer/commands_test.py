@@ -161,7 +161,6 @@ class Commands(unittest.TestCase):
         self.assertEqual(whole["transfers"], killed["transfers"])
         self.assertIs(killed["run"]["processes"][0]["finished"], False)
 
-    @unittest.skipUnless(os.environ.get("XFERSCOPE_RESOLVES") == "1", "built without the recorder")
     def test_names_of_a_killed_process(self):
         report = self.report(self.make("unresolved", "here.trace"))
         site = report["transfers"][0]["site"]

@@ -21,7 +21,7 @@
 #include "tests/analyzer/ill_rooms.h"
 #include "preload/format/rewrite.h"
 #include "tests/analyzer/scenario.h"
-#include "symbols/symbols.h"
+#include "preload/format/finish_file.h"
 
 static char place[] = "/tmp/xferscope-complete-XXXXXX";
 static char path[64];

@@ -15,7 +15,7 @@
 #include "analyzer/read/read.h"
 #include "tests/analyzer/fuzz_input.h"
 #include "preload/format/rewrite.h"
-#include "symbols/symbols.h"
+#include "preload/format/finish_file.h"
 
 static char folder[256], path[300];
 

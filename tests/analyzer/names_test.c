@@ -18,6 +18,7 @@
 #include "analyzer/read/read.h"
 #include "symbols/debug_files.h"
 #include "tests/analyzer/scenario.h"
+#include "preload/format/finish_file.h"
 #include "symbols/symbols.h"
 
 static char place[] = "/tmp/xferscope-names-XXXXXX";

@@ -16,7 +16,8 @@
 #include <cmocka.h>
 
 #include "tests/record/lab.h"
-#include "symbols/symbols.h"
+#include "preload/format/finish_file.h"
+#include "preload/format/trace_symbols.h"
 
 /* ---- descriptors, disk ------------------------------------------------------------------ */
 

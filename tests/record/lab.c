@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "tests/record/lab.h"
-#include "symbols/symbols.h"
+#include "preload/format/finish_file.h"
 
 char place[64];
 char run_dir[128];

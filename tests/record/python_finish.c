@@ -1,7 +1,7 @@
 /* Completes the file of a dead process, as `xferscope record` does. */
 #include <stdio.h>
 
-#include "symbols/symbols.h"
+#include "preload/format/finish_file.h"
 
 int main(int argc, char **argv)
 {

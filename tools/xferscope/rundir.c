@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyzer/read/read.h"
+#include "preload/format/finish_file.h"
 #include "symbols/symbols.h"
 #include "tools/xferscope/run_look.h"
 #include "tools/xferscope/run_place.h"
