@@ -102,19 +102,6 @@ enum xfa_layer xfa_layer(const struct xfa_frame *frame)
 
 /* ---- the runtime ------------------------------------------------------------------------- */
 
-#define ADD_RUNTIME(symbol) #symbol,
-#define ADD_DRIVER(symbol)
-#define XFS_CALL(level, symbol, moves, flags, params, args, before, after) ADD_##level(symbol)
-#define XFS_CALL_V(version, level, symbol, moves, flags, params, args, before, after) ADD_##level(symbol)
-#define XFS_INIT(symbol, params, args)
-#define XFS_WATCH(symbol, moves, params, args, after)
-#define XFS_STEP(symbol, flags, params, args, watch, step)
-#define XFS_FORGET(symbol, params, args, before)
-static const char *const runtime_functions[] = {
-#include "preload/intercept/calls.def"
-    "cudaMemcpyArrayToArray", /* recorded as the two copies that it makes */
-};
-
 static size_t without_suffix(const char *name, size_t bytes)
 {
     bool per_thread = bytes > 5 && (strncmp(name + bytes - 5, "_ptds", 5) == 0 ||
@@ -122,8 +109,23 @@ static size_t without_suffix(const char *name, size_t bytes)
     return per_thread ? bytes - 5 : bytes;
 }
 
+/* The functions of the runtime that its recorder watches, as the trace lists them; and one that is
+ * recorded as the two copies that it makes. */
+static const char *watched(const struct xfa_trace *trace, const char *name, size_t bytes)
+{
+    static const char two_copies[] = "cudaMemcpyArrayToArray";
+    const struct xfa_table *calls = &trace->names.calls;
+    for (size_t i = 0; i < calls->count; i++) {
+        const struct xfa_call *call = xfa_table_at(calls, i);
+        if (call->level == XFT_LEVEL_RUNTIME && strlen(call->name) == bytes &&
+            memcmp(call->name, name, bytes) == 0)
+            return call->name;
+    }
+    return bytes == strlen(two_copies) && memcmp(two_copies, name, bytes) == 0 ? two_copies : NULL;
+}
+
 /* Of "cudaMemcpy_ptds" and of "cudaError cudaMemcpyToSymbol<int>(...)" the name in the source. */
-static const char *runtime_function(const char *function)
+static const char *runtime_function(const struct xfa_trace *trace, const char *function)
 {
     if (!function)
         return NULL;
@@ -131,10 +133,7 @@ static const char *runtime_function(const char *function)
     const char *space = memrchr(function, ' ', bytes); /* behind it, a template's type */
     const char *name = space ? space + 1 : function;
     bytes = without_suffix(name, bytes - (size_t)(name - function));
-    for (size_t i = 0; i < sizeof runtime_functions / sizeof *runtime_functions; i++)
-        if (strncmp(runtime_functions[i], name, bytes) == 0 && !runtime_functions[i][bytes])
-            return runtime_functions[i];
-    return NULL;
+    return watched(trace, name, bytes);
 }
 
 static bool same_module(const struct xfa_frame *a, const struct xfa_frame *b)
@@ -142,7 +141,8 @@ static bool same_module(const struct xfa_frame *a, const struct xfa_frame *b)
     return a->module && b->module && strcmp(a->module, b->module) == 0;
 }
 
-size_t xfa_runtime_frames(const struct xfa_frame *frames, size_t count, const char **function)
+size_t xfa_runtime_frames(const struct xfa_trace *trace, const struct xfa_frame *frames,
+                          size_t count, const char **function)
 {
     const struct xfa_frame *unnamed = NULL;
     size_t known = 0;
@@ -150,7 +150,7 @@ size_t xfa_runtime_frames(const struct xfa_frame *frames, size_t count, const ch
     for (size_t i = 0; i < count; i++) {
         const struct xfa_frame *frame = &frames[i];
         bool cuda = xfa_layer(frame) == XFA_LAYER_CUDA;
-        const char *name = cuda ? runtime_function(frame->function) : NULL;
+        const char *name = cuda ? runtime_function(trace, frame->function) : NULL;
         bool nameless = !frame->function && xfa_layer(frame) == XFA_LAYER_PROGRAM &&
                         !(frame->address & XFT_PYTHON_FRAME);
         if ((!cuda && !nameless) || (unnamed && (cuda || nameless) && !same_module(unnamed, frame)))

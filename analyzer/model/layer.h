@@ -21,10 +21,12 @@ enum xfa_layer xfa_layer(const struct xfa_frame *frame);
 /*
  * How many of the innermost frames are the CUDA driver's and runtime's; *function is the outermost
  * function of the runtime among them, as the source has it (without the suffix of per-thread
- * default streams), NULL when its name is not known. Frames without a name are the runtime's when a
- * function of the runtime in the same module has called them: a static runtime's, stripped.
+ * default streams; the trace's), NULL when its name is not known. Frames without a name are the
+ * runtime's when a function of the runtime in the same module has called them: a static runtime's,
+ * stripped.
  */
-size_t xfa_runtime_frames(const struct xfa_frame *frames, size_t count, const char **function);
+size_t xfa_runtime_frames(const struct xfa_trace *trace, const struct xfa_frame *frames,
+                          size_t count, const char **function);
 
 /* The last part of a path; "" for NULL. */
 const char *xfa_base_name(const char *path);

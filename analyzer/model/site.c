@@ -299,7 +299,10 @@ struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *t
     for (size_t i = 0; i < site->frame_count; i++)
         site->pytorch =
             site->pytorch || xfa_starts(xfa_base_name(site->frames[i].module), "libtorch");
-    size_t runtime = xfa_runtime_frames(site->frames, site->frame_count, &site->runtime_function);
+    const char *function;
+    size_t runtime = xfa_runtime_frames(trace, site->frames, site->frame_count, &function);
+    site->runtime_function =
+        shelf_text(shelf, function, function ? strlen(function) : 0, TEXT_PLAIN);
     site->chosen = choose(site, runtime);
     site->autograd = autograd_thread(site);
     site->identity = identity(site);

@@ -1,15 +1,15 @@
 #define _GNU_SOURCE
 #include "preload/base/numbers.h"
 
+#include <stddef.h>
 #include <sys/mman.h>
 
-#include "preload/record/recorder.h"
-
-bool xfs_numbers_init(struct xfs_numbers *numbers, uint32_t room)
+bool xfs_numbers_init(struct xfs_numbers *numbers, uint32_t room, xfs_number_wait *wait)
 {
     void *memory = mmap(NULL, room * sizeof *numbers->slots, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     numbers->room = room;
+    numbers->wait = wait;
     numbers->slots = memory == MAP_FAILED ? NULL : memory;
     return numbers->slots != NULL;
 }
@@ -45,6 +45,6 @@ uint32_t xfs_number_add(struct xfs_numbers *numbers, uint64_t hash, xfs_number_w
         if ((found & XFS_NUMBER_MASK) == 0)
             __atomic_add_fetch(&numbers->used, 1, __ATOMIC_RELAXED);
         return fill(numbers, slot, hash, write, recorder, thing);
-    } while (xfs_lanes_wait(recorder, &since));
+    } while (numbers->wait(recorder, &since));
     return 0;
 }

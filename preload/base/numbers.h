@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct xfs_recorder;
+struct xfs_recorder; /* whose they are: handed through */
 
 #define XFS_NUMBER_BITS 20
 #define XFS_NUMBER_MASK ((UINT64_C(1) << XFS_NUMBER_BITS) - 1)
@@ -24,10 +24,13 @@ struct xfs_numbers {
     uint32_t room;   /* slots, a power of two; three quarters of them are used */
     uint32_t used;   /* slots; atomic */
     uint32_t given;  /* numbers; atomic */
+    bool (*wait)(const struct xfs_recorder *recorder, uint64_t *since);
 };
 
-/* False, and no table, when memory is short. */
-bool xfs_numbers_init(struct xfs_numbers *numbers, uint32_t room);
+/* False, and no table, when memory is short. `wait`: a moment, while another thread writes the same
+ * thing; false when it is of no use to wait any longer. *since is 0 at first. */
+typedef bool xfs_number_wait(const struct xfs_recorder *recorder, uint64_t *since);
+bool xfs_numbers_init(struct xfs_numbers *numbers, uint32_t room, xfs_number_wait *wait);
 
 /* Writes the thing under its number to the file; false when that failed. */
 typedef bool xfs_number_write(struct xfs_recorder *recorder, const void *thing, uint32_t number);

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -11,9 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/record/hot.h"
-#include "preload/lookup/resolve.h"
+#include "preload/base/attributes.h"
 #include "preload/base/pool.h"
+#include "preload/base/real_dlsym.h"
 #include "preload/base/sandbox.h"
 
 #define SMALL_BYTES (256u << 10)
@@ -33,6 +34,7 @@ static struct xfs_pool pool; /* of small ones; forked children go on with it */
 /* What this thread keeps, and what its work runs on now. One store decides: a handler in between
  * sees the one or the other. */
 static XFS_TLS struct scratch *kept;
+static XFS_TLS bool wanted; /* a stack to keep: what comes after must not need the kernel */
 static XFS_TLS struct scratch *volatile running;
 
 /* In own_stack_switch.S. */
@@ -98,7 +100,7 @@ bool xfs_on_own_stack(void (*work)(void *), void *argument)
     if (__builtin_expect(is_within(here, alternate.low, alternate.bytes), 0))
         return false;
     if (__builtin_expect(kept == NULL, 0))
-        return (xfs_self == NULL || xfs_may_call_kernel()) && xfs_on_large_stack(work, argument);
+        return (!wanted || xfs_may_call_kernel()) && xfs_on_large_stack(work, argument);
     run_on(kept, work, argument);
     return true;
 }
@@ -158,6 +160,7 @@ bool xfs_on_large_stack(void (*work)(void *), void *argument)
 
 bool xfs_own_stack_keep(void)
 {
+    wanted = true;
     if (kept)
         return true;
     struct xfs_pool_node *node = xfs_pool_take(&pool);
@@ -172,6 +175,7 @@ bool xfs_own_stack_keep(void)
 void xfs_own_stack_give_back(void)
 {
     struct scratch *given = kept;
+    wanted = false;
     if (given == NULL || running)
         return;
     kept = NULL;

@@ -25,7 +25,8 @@
 #include <stdbool.h>
 
 /* Small: 256 KiB, kept by the thread between xfs_own_stack_keep() and xfs_own_stack_give_back();
- * a thread that keeps none uses a large one. No system call where one is kept. */
+ * a thread that keeps none uses a large one, which takes system calls: in a sandbox not once it
+ * should have kept one. No system call where one is kept. */
 bool xfs_on_own_stack(void (*work)(void *), void *argument);
 
 /* The same for what must be done in any case: where there is no stack of ours, on the caller's. */

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/lookup/resolve.h"
+#include "preload/base/real_dlsym.h"
 
 atomic_bool xfs_sandbox_seen;
 __thread bool xfs_no_counter;

@@ -9,6 +9,7 @@
 #include "preload/intercept/hook.h"
 #include "preload/lookup/resolve.h"
 #include "preload/intercept/table.h"
+#include "preload/timing/other_profiler.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -85,16 +86,18 @@ ENTRY_POINT(cudaGetDriverEntryPoint_ptsz)
 ENTRY_POINT_BY_VERSION(cudaGetDriverEntryPointByVersion)
 ENTRY_POINT_BY_VERSION(cudaGetDriverEntryPointByVersion_ptsz)
 
-#define SPECIAL(symbol)                                                                            \
+#define SPECIAL(symbol, driver, learn)                                                             \
     {                                                                                              \
-#symbol, (void (*)(void))symbol                                                            \
+#symbol, driver, (void (*)(void))symbol, learn                                             \
     }
 const struct xfs_special xfs_specials[] = {
-    SPECIAL(cuGetProcAddress),
-    SPECIAL(cuGetProcAddress_v2),
-    SPECIAL(cudaGetDriverEntryPoint),
-    SPECIAL(cudaGetDriverEntryPoint_ptsz),
-    SPECIAL(cudaGetDriverEntryPointByVersion),
-    SPECIAL(cudaGetDriverEntryPointByVersion_ptsz),
+    SPECIAL(cuGetProcAddress, true, NULL),
+    SPECIAL(cuGetProcAddress_v2, true, NULL),
+    SPECIAL(cudaGetDriverEntryPoint, false, NULL),
+    SPECIAL(cudaGetDriverEntryPoint_ptsz, false, NULL),
+    SPECIAL(cudaGetDriverEntryPointByVersion, false, NULL),
+    SPECIAL(cudaGetDriverEntryPointByVersion_ptsz, false, NULL),
+    SPECIAL(cuptiSubscribe, false, xfs_found_cuptiSubscribe),
+    SPECIAL(cuptiSubscribe_v2, false, xfs_found_cuptiSubscribe_v2),
 };
 const size_t xfs_special_count = sizeof xfs_specials / sizeof *xfs_specials;

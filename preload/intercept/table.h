@@ -5,10 +5,7 @@
 #ifndef XFS_TABLE_H
 #define XFS_TABLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "preload/lookup/rows.h"
 #include "xferscope/cuda_abi.h"
 #include "xferscope/trace.h"
 
@@ -32,22 +29,5 @@ enum xfs_call_id {
 #undef XFS_STEP
 #undef XFS_FORGET
 #undef XFS_INIT
-
-struct xfs_row {
-    const char *symbol; /* exported name */
-    uint8_t level;      /* enum xft_level */
-    uint8_t version;    /* node libcudart.so.N, 0 = any */
-    bool moves;         /* it can move data */
-    void (*wrapper)(void);
-};
-extern const struct xfs_row xfs_rows[XFS_CALL_COUNT];
-
-/* Functions with a wrapper of their own (entry.c): they record nothing but lead to others. */
-struct xfs_special {
-    const char *symbol;
-    void (*wrapper)(void);
-};
-extern const struct xfs_special xfs_specials[];
-extern const size_t xfs_special_count;
 
 #endif

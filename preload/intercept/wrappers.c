@@ -121,6 +121,8 @@
 #define XFS_CALL_V(ver, level, symbol, moves, flags, params, args, before, after)                  \
     [XFS_ID_v##ver##_##symbol] = {#symbol, XFT_LEVEL_##level, ver, moves,                          \
                                   (void (*)(void))XFS_VNAME(ver, symbol)},
+_Static_assert(XFS_CALL_COUNT <= XFS_ROWS_MOST, "all of them are looked up");
+const unsigned xfs_row_count = XFS_CALL_COUNT;
 const struct xfs_row xfs_rows[XFS_CALL_COUNT] = {
 #include "preload/intercept/calls.def"
 };

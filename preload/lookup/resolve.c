@@ -10,37 +10,14 @@
 #include <string.h>
 
 #include "preload/base/own_stack.h"
-#include "preload/timing/other_profiler.h"
-#include "preload/intercept/table.h"
-
-/* ---- libc's dlsym ---------------------------------------------------------------------- */
-
-typedef void *(*dlsym_function)(void *, const char *);
+#include "preload/base/real_dlsym.h"
+#include "preload/lookup/rows.h"
+#include "xferscope/cuda_abi.h"
+#include "xferscope/terms.h"
 
 #define FROM_ASSEMBLY __attribute__((used)) /* dlsym.S, which the optimiser does not see */
 /* Sanitizers look up what they intercept through our dlsym, before they can watch anything. */
 #define BEFORE_SANITIZERS __attribute__((no_sanitize("thread")))
-
-void *_Atomic xfs_dlsym_address FROM_ASSEMBLY;
-
-static BEFORE_SANITIZERS dlsym_function find_dlsym(void)
-{
-    /* dlvsym is not hooked. The first is libc.so's since 2.34; the others are libdl's, before. */
-    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
-    void *found = NULL;
-    for (size_t i = 0; found == NULL && i < sizeof versions / sizeof *versions; i++)
-        found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
-    if (found == NULL)
-        abort(); /* no libc this library could have been loaded by */
-    atomic_store(&xfs_dlsym_address, found);
-    return (dlsym_function)found;
-}
-
-void *xfs_real_dlsym(void *handle, const char *name)
-{
-    void *address = atomic_load(&xfs_dlsym_address);
-    return (address ? (dlsym_function)address : find_dlsym())(handle, name);
-}
 
 /* A look-up that may fail must not leave a message for the program's dlerror(). */
 static void *try_dlsym(void *handle, const char *name, unsigned version)
@@ -97,9 +74,9 @@ struct pair {
     uintptr_t real;
     uintptr_t wrapper;
 };
-static struct pair pairs[XFS_CALL_COUNT + 16];
+static struct pair pairs[XFS_ROWS_MOST + 16];
 static size_t pair_count;
-_Atomic(xfs_function) xfs_driver_real[XFS_CALL_COUNT];
+_Atomic(xfs_function) xfs_driver_real[XFS_ROWS_MOST];
 static atomic_int driver_ready;
 static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -130,7 +107,7 @@ static void sort_pairs(void)
 static void resolve_driver(void *unused)
 {
     (void)unused;
-    for (unsigned i = 0; i < XFS_CALL_COUNT; i++) {
+    for (unsigned i = 0; i < xfs_row_count; i++) {
         if (xfs_rows[i].level != XFT_LEVEL_DRIVER)
             continue;
         void *real = xfs_driver_symbol(xfs_rows[i].symbol);
@@ -140,7 +117,7 @@ static void resolve_driver(void *unused)
         add_pair(real, xfs_rows[i].wrapper);
     }
     for (size_t i = 0; i < xfs_special_count; i++)
-        if (strncmp(xfs_specials[i].symbol, "cuda", 4) != 0)
+        if (xfs_specials[i].driver)
             add_pair(xfs_driver_symbol(xfs_specials[i].symbol), xfs_specials[i].wrapper);
     sort_pairs();
 }
@@ -309,6 +286,14 @@ xfs_function xfs_real(unsigned call, const void *caller)
 
 /* ---- dlsym as the program sees it --------------------------------------------------------- */
 
+static const struct xfs_special *special_of(const char *name)
+{
+    for (size_t i = 0; i < xfs_special_count; i++)
+        if (strcmp(xfs_specials[i].symbol, name) == 0)
+            return &xfs_specials[i];
+    return NULL;
+}
+
 /*
  * Driver functions are ours through any handle. Runtime functions only in the global scope, where
  * our wrappers would otherwise be found by a program that has no cudart; through a handle they are
@@ -316,14 +301,11 @@ xfs_function xfs_real(unsigned call, const void *caller)
  */
 static bool is_our_name(const char *name, bool global)
 {
-    for (unsigned i = 0; i < XFS_CALL_COUNT; i++)
+    for (unsigned i = 0; i < xfs_row_count; i++)
         if ((global || xfs_rows[i].level == XFT_LEVEL_DRIVER) &&
             strcmp(xfs_rows[i].symbol, name) == 0)
             return true;
-    for (size_t i = 0; i < xfs_special_count; i++)
-        if (strcmp(xfs_specials[i].symbol, name) == 0)
-            return true;
-    return xfs_other_profiler_name(name);
+    return special_of(name) != NULL;
 }
 
 /*
@@ -334,7 +316,7 @@ int xfs_dlsym_is_ours(void *handle, const char *name) FROM_ASSEMBLY BEFORE_SANIT
 int xfs_dlsym_is_ours(void *handle, const char *name)
 {
     if (atomic_load_explicit(&xfs_dlsym_address, memory_order_relaxed) == NULL)
-        find_dlsym();
+        xfs_find_real_dlsym();
     return handle != RTLD_NEXT && name != NULL && name[0] == 'c' && name[1] == 'u' &&
            is_our_name(name, handle == RTLD_DEFAULT);
 }
@@ -372,7 +354,7 @@ static void *find_global(const char *name, const void *caller)
 
 static void *wrapper_of_runtime(const char *name)
 {
-    for (unsigned i = 0; i < XFS_CALL_COUNT; i++)
+    for (unsigned i = 0; i < xfs_row_count; i++)
         if (xfs_rows[i].level == XFT_LEVEL_RUNTIME && xfs_rows[i].version == 0 &&
             strcmp(xfs_rows[i].symbol, name) == 0)
             return (void *)xfs_rows[i].wrapper;
@@ -385,10 +367,13 @@ void *xfs_dlsym_answer(void *handle, const char *name, const void *caller)
     int saved = errno;
     bool global = handle == RTLD_DEFAULT;
     void *found = global ? find_global(name, caller) : xfs_real_dlsym(handle, name);
-    if (found && !xfs_is_driver_code(caller) && xfs_other_profiler_name(name)) {
-        found = xfs_other_profiler_function(name, found);
-    } else if (found && !xfs_is_driver_code(caller)) {
-        void *wrapper = global ? wrapper_of_runtime(name) : NULL;
+    if (found && !xfs_is_driver_code(caller)) {
+        const struct xfs_special *special = special_of(name);
+        void *wrapper = special && special->learn ? (void *)special->wrapper : NULL;
+        if (wrapper && found != wrapper) /* else the loader's global scope led to this library */
+            special->learn(found);
+        if (wrapper == NULL && global)
+            wrapper = wrapper_of_runtime(name);
         found = wrapper ? wrapper : xfs_substitute(found);
     }
     errno = saved;

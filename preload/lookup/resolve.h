@@ -19,9 +19,6 @@
 
 typedef void (*xfs_function)(void);
 
-/* libc's own dlsym, under this library's hook. */
-void *xfs_real_dlsym(void *handle, const char *name);
-
 /* Handle of libcuda.so.1 if the process has loaded it, else NULL. Never loads it. */
 void *xfs_driver_handle(void);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "preload/lookup/resolve.h"
+#include "preload/base/real_dlsym.h"
 #include "preload/nvtx/nvtx.h"
 #include "preload/nvtx/parts.h"
 #include "preload/record/record.h"

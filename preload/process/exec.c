@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "preload/process/follow.h"
-#include "preload/lookup/resolve.h"
+#include "preload/base/real_dlsym.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 

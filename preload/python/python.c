@@ -7,12 +7,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "preload/record/hot.h"
 #include "preload/python/python_lines.h"
 #include "preload/python/python_memory.h"
-#include "preload/record/recorder.h"
 #include "preload/base/sandbox.h"
-#include "preload/format/segments.h"
+#include "xferscope/trace.h"
 
 #define MODULE_NAME "python"
 #define MOST_LINKS 256 /* frames visited in one walk, those left out included */
@@ -154,7 +152,7 @@ static bool write_symbol(struct xfs_recorder *recorder, const void *thing, uint3
     bytes += symbol.module_bytes;
     memcpy(payload, &symbol, sizeof symbol);
     memcpy(payload + sizeof symbol, text, bytes);
-    return xfs_room_add(recorder, XFT_SEG_SYMBOLS, payload, sizeof symbol + bytes);
+    return reader->python->host->write_symbol(recorder, payload, sizeof symbol + bytes);
 }
 
 /* ---- the walk --------------------------------------------------------------------------- */
@@ -174,10 +172,9 @@ static bool innermost(struct xfs_python_reader *reader, uintptr_t thread, uintpt
 static const char not_kept[] = "not kept"; /* nothing wrong with the interpreter */
 
 /* NULL, or what was not as it should be. */
-static const char *walk(struct xfs_recorder *recorder, struct xfs_python_reader *reader,
+static const char *walk(struct xfs_python *python, struct xfs_python_reader *reader,
                         uintptr_t thread, uint64_t *addresses, uint32_t most, uint32_t *depth)
 {
-    struct xfs_python *python = &recorder->stacks.python;
     struct frame frame;
     struct place place;
     uintptr_t at = 0;
@@ -194,8 +191,9 @@ static const char *walk(struct xfs_recorder *recorder, struct xfs_python_reader 
             return "its code objects are not what they should be";
         if (place.offset < 0)
             continue;
-        uint32_t id = xfs_number_of(&python->numbers, XXH3_64bits(&place, sizeof place),
-                                    write_symbol, recorder, &(struct new_place){reader, &place});
+        uint32_t id =
+            xfs_number_of(&python->numbers, XXH3_64bits(&place, sizeof place), write_symbol,
+                          python->recorder, &(struct new_place){reader, &place});
         if (id == 0)
             return not_kept;
         addresses[(*depth)++] = XFT_PYTHON_FRAME | id;
@@ -204,8 +202,7 @@ static const char *walk(struct xfs_recorder *recorder, struct xfs_python_reader 
 }
 
 /* The first walk that finds frames decides. */
-static void decide(struct xfs_recorder *recorder, struct xfs_python *python, const char *why,
-                   uint32_t depth)
+static void decide(struct xfs_python *python, const char *why, uint32_t depth)
 {
     enum xfs_python_state untried = XFS_PYTHON_UNTRIED;
     if (why == not_kept || (why == NULL && depth == 0))
@@ -214,12 +211,11 @@ static void decide(struct xfs_recorder *recorder, struct xfs_python *python, con
                                         why ? XFS_PYTHON_OFF : XFS_PYTHON_ON))
         return;
     if (why)
-        xfs_write_meta(recorder, "python.frames.why", why);
-    xfs_write_meta(recorder, "python.frames", why ? "off" : "on");
+        python->host->write_meta(python->recorder, "python.frames.why", why);
+    python->host->write_meta(python->recorder, "python.frames", why ? "off" : "on");
 }
 
-uint32_t xfs_python_take(struct xfs_recorder *recorder, struct xfs_python *python,
-                         uint64_t *addresses, uint32_t most)
+uint32_t xfs_python_take(struct xfs_python *python, pid_t tid, uint64_t *addresses, uint32_t most)
 {
     uint32_t depth = 0;
     enum xfs_python_state state = atomic_load_explicit(&python->state, memory_order_acquire);
@@ -228,17 +224,16 @@ uint32_t xfs_python_take(struct xfs_recorder *recorder, struct xfs_python *pytho
     uintptr_t thread = (uintptr_t)python->thread_state();
     if (thread == 0)
         return 0;
-    pid_t tid = xfs_self ? xfs_self->tid : gettid();
     bool quietly = !xfs_may_call_kernel();
     if (quietly && state != XFS_PYTHON_ON)
         return 0;
     struct xfs_python_reader reader;
     reader.python = python;
-    reader.pid = state == XFS_PYTHON_ON && (tid == recorder->pid || quietly) ? 0 : recorder->pid;
+    reader.pid = state == XFS_PYTHON_ON && (tid == python->pid || quietly) ? 0 : python->pid;
     xfs_python_read_begin(&reader, &python->habits[(uint32_t)tid % XFS_PYTHON_HABITS]);
-    const char *why = walk(recorder, &reader, thread, addresses, most, &depth);
+    const char *why = walk(python, &reader, thread, addresses, most, &depth);
     xfs_python_read_end(&reader);
     if (state == XFS_PYTHON_UNTRIED)
-        decide(recorder, python, why, depth);
+        decide(python, why, depth);
     return why ? 0 : depth;
 }

@@ -26,7 +26,10 @@
 #define XFS_PYTHON_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "preload/base/numbers.h"
 #include "preload/python/python_offsets.h"
@@ -42,7 +45,17 @@ struct xfs_python_habit; /* python_memory.h */
 
 enum xfs_python_state { XFS_PYTHON_OFF, XFS_PYTHON_UNTRIED, XFS_PYTHON_ON };
 
+/* What the recorder does for them: puts a SYMBOLS entry and META into the file, and waits. */
+struct xfs_python_host {
+    bool (*write_symbol)(struct xfs_recorder *recorder, const void *payload, size_t bytes);
+    bool (*write_meta)(struct xfs_recorder *recorder, const char *key, const char *value);
+    xfs_number_wait *wait;
+};
+
 struct xfs_python {
+    struct xfs_recorder *recorder;
+    const struct xfs_python_host *host;
+    pid_t pid;
     _Atomic(enum xfs_python_state) state;
     struct xfs_python_layout layout;
     void *(*thread_state)(void); /* PyGILState_GetThisThreadState */
@@ -54,11 +67,16 @@ struct xfs_python {
 };
 
 /* Finds out about Python, once per recorder; writes META. */
-void xfs_python_init(struct xfs_recorder *recorder, struct xfs_python *python);
+void xfs_python_init(struct xfs_recorder *recorder, const struct xfs_python_host *host,
+                     struct xfs_python *python);
+
+static inline bool xfs_python_is_on(const struct xfs_python *python)
+{
+    return atomic_load_explicit(&python->state, memory_order_acquire) != XFS_PYTHON_OFF;
+}
 
 /* The calling thread's Python frames, cut to `most`; 0 when there are none, or one of them could
- * not be kept. */
-uint32_t xfs_python_take(struct xfs_recorder *recorder, struct xfs_python *python,
-                         uint64_t *addresses, uint32_t most);
+ * not be kept. `tid` is its number. */
+uint32_t xfs_python_take(struct xfs_python *python, pid_t tid, uint64_t *addresses, uint32_t most);
 
 #endif

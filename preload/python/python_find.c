@@ -10,9 +10,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "preload/lookup/resolve.h"
+#include "preload/base/real_dlsym.h"
 #include "preload/python/python_memory.h"
-#include "preload/record/recorder.h"
 
 struct search {
     uintptr_t wanted;
@@ -98,27 +97,32 @@ static bool make_room(struct xfs_python *python)
 {
     void *habits = mmap(NULL, XFS_PYTHON_HABITS * sizeof *python->habits, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (habits == MAP_FAILED || !xfs_numbers_init(&python->numbers, XFS_PYTHON_SLOTS))
+    if (habits == MAP_FAILED ||
+        !xfs_numbers_init(&python->numbers, XFS_PYTHON_SLOTS, python->host->wait))
         return false;
     python->habits = habits;
     return true;
 }
 
-void xfs_python_init(struct xfs_recorder *recorder, struct xfs_python *python)
+void xfs_python_init(struct xfs_recorder *recorder, const struct xfs_python_host *host,
+                     struct xfs_python *python)
 {
     char text[32];
     void *handle;
     if (!find_interpreter(&handle))
         return;
     uint32_t version = version_of(handle);
+    python->recorder = recorder;
+    python->host = host;
+    python->pid = getpid();
     snprintf(text, sizeof text, "%u.%u", version >> 24, version >> 16 & 255);
-    xfs_write_meta(recorder, "python.version", text);
+    host->write_meta(recorder, "python.version", text);
     const char *why = look_up(python, handle, version);
     if (why == NULL && !make_room(python))
         why = "out of memory";
     if (why) {
-        xfs_write_meta(recorder, "python.frames", "off");
-        xfs_write_meta(recorder, "python.frames.why", why);
+        host->write_meta(recorder, "python.frames", "off");
+        host->write_meta(recorder, "python.frames.why", why);
         return;
     }
     atomic_store_explicit(&python->state, XFS_PYTHON_UNTRIED, memory_order_release);

@@ -10,11 +10,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "preload/base/attributes.h"
 #include "preload/record/lanes.h"
 #include "preload/record/record.h"
-
-#define XFS_TLS __thread __attribute__((tls_model("initial-exec")))
-#define XFS_COLD __attribute__((cold, noinline))
 
 struct xfs_recorder;
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "preload/lookup/resolve.h"
+#include "preload/base/real_dlsym.h"
 #include "preload/base/loading.h"
 #include "preload/base/log.h"
 

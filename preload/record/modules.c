@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "preload/lookup/resolve.h"
+#include "preload/base/real_dlsym.h"
 #include "preload/record/recorder.h"
 #include "preload/format/segments.h"
 

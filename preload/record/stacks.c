@@ -4,8 +4,10 @@
 
 #include <link.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 
+#include "preload/record/hot.h"
 #include "preload/record/recorder.h"
 #include "preload/base/sandbox.h"
 #include "preload/format/segments.h"
@@ -44,13 +46,20 @@ uint32_t xfs_stacks_intern(struct xfs_recorder *recorder, const uint64_t *addres
     return id;
 }
 
+static pid_t own_thread(void)
+{
+    return xfs_self ? xfs_self->tid : gettid();
+}
+
 uint32_t xfs_stacks_take(struct xfs_recorder *recorder, uint64_t *addresses, uint32_t most)
 {
     struct xfs_stacks *stacks = &recorder->stacks;
     void *frames[MOST_FRAMES + OWN_FRAMES];
     uint64_t python[XFS_PYTHON_FRAMES];
     uint32_t python_most = most < XFS_PYTHON_FRAMES ? most : XFS_PYTHON_FRAMES;
-    uint32_t python_depth = xfs_python_take(recorder, &stacks->python, python, python_most);
+    uint32_t python_depth = 0;
+    if (xfs_python_is_on(&stacks->python))
+        python_depth = xfs_python_take(&stacks->python, own_thread(), python, python_most);
     most = most < MOST_FRAMES - python_depth ? most : MOST_FRAMES - python_depth;
     int n = xfs_may_call_kernel()
                 ? recorder->libraries->backtrace(frames, (int)most + OWN_FRAMES)
@@ -67,6 +76,19 @@ uint32_t xfs_stacks_take(struct xfs_recorder *recorder, uint64_t *addresses, uin
     memcpy(addresses + depth, python, python_depth * sizeof *python);
     return depth + python_depth;
 }
+
+/* ---- Python ----------------------------------------------------------------------------- */
+
+static bool write_symbol(struct xfs_recorder *recorder, const void *payload, size_t bytes)
+{
+    return xfs_room_add(recorder, XFT_SEG_SYMBOLS, payload, bytes);
+}
+
+static const struct xfs_python_host python_host = {
+    .write_symbol = write_symbol,
+    .write_meta = xfs_write_meta,
+    .wait = xfs_lanes_wait,
+};
 
 /* ---- start ------------------------------------------------------------------------------ */
 
@@ -93,12 +115,12 @@ void xfs_stacks_init(struct xfs_recorder *recorder)
 {
     struct xfs_stacks *stacks = &recorder->stacks;
     if (!recorder->settings->stacks || recorder->settings->stack_depth == 0 ||
-        !xfs_numbers_init(&stacks->numbers, XFS_STACK_SLOTS))
+        !xfs_numbers_init(&stacks->numbers, XFS_STACK_SLOTS, xfs_lanes_wait))
         return;
     if (!xfs_modules_init(recorder, &stacks->modules)) {
         stacks->numbers.slots = NULL;
         return;
     }
     dl_iterate_phdr(find_own, stacks);
-    xfs_python_init(recorder, &stacks->python);
+    xfs_python_init(recorder, &python_host, &stacks->python);
 }

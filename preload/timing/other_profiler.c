@@ -7,7 +7,6 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "preload/lookup/resolve.h"
 #include "preload/base/log.h"
@@ -19,7 +18,10 @@
 /* Both versions: what is to be called back, by which function, and what they are given. */
 #define SUBSCRIBE(name, params, args)                                                              \
     static void *_Atomic found_##name; /* by dlsym: then no library's dependency leads there */    \
-    EXPORTED int name params;                                                                      \
+    void xfs_found_##name(void *real)                                                              \
+    {                                                                                              \
+        atomic_store(&found_##name, real);                                                         \
+    }                                                                                              \
     EXPORTED int name params                                                                       \
     {                                                                                              \
         void *found = atomic_load(&found_##name);                                                  \
@@ -37,18 +39,3 @@ SUBSCRIBE(cuptiSubscribe, (void **subscriber, void (*callback)(void), void *user
 SUBSCRIBE(cuptiSubscribe_v2,
           (void **subscriber, void (*callback)(void), void *user, void *parameters),
           (subscriber, callback, user, parameters))
-
-bool xfs_other_profiler_name(const char *name)
-{
-    return strcmp(name, "cuptiSubscribe") == 0 || strcmp(name, "cuptiSubscribe_v2") == 0;
-}
-
-void *xfs_other_profiler_function(const char *name, void *real)
-{
-    bool second = strcmp(name, "cuptiSubscribe_v2") == 0;
-    void *wrapper = second ? (void *)cuptiSubscribe_v2 : (void *)cuptiSubscribe;
-    if (real == wrapper)
-        return wrapper; /* the loader's global scope led to this library */
-    atomic_store(second ? &found_cuptiSubscribe_v2 : &found_cuptiSubscribe, real);
-    return wrapper;
-}

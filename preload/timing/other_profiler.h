@@ -5,12 +5,11 @@
 #ifndef XFS_OTHER_PROFILER_H
 #define XFS_OTHER_PROFILER_H
 
-#include <stdbool.h>
+int cuptiSubscribe(void **subscriber, void (*callback)(void), void *user);
+int cuptiSubscribe_v2(void **subscriber, void (*callback)(void), void *user, void *parameters);
 
-/* Is it one of the two names? */
-bool xfs_other_profiler_name(const char *name);
-
-/* What to hand out for such a name, when the loader found `real` for it. */
-void *xfs_other_profiler_function(const char *name, void *real);
+/* What the loader found under these names. */
+void xfs_found_cuptiSubscribe(void *real);
+void xfs_found_cuptiSubscribe_v2(void *real);
 
 #endif

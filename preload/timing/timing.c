@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/base/real_dlsym.h"
 #include "preload/lookup/resolve.h"
 #include "preload/base/log.h"
 #include "preload/record/record.h"

@@ -52,6 +52,9 @@ static struct xfa_report *report_of(const struct spec *stack, unsigned call)
     build_start(&b, 1);
     build_call(&b, RUNTIME_CALL, XFT_LEVEL_RUNTIME, "cudaMemcpyAsync");
     build_call(&b, DRIVER_CALL, XFT_LEVEL_DRIVER, "cuMemcpyHtoDAsync_v2");
+    build_call(&b, DRIVER_CALL + 1, XFT_LEVEL_RUNTIME, "cudaMemcpy");
+    build_call(&b, DRIVER_CALL + 2, XFT_LEVEL_RUNTIME, "cudaMemcpyToSymbolAsync");
+    build_call(&b, DRIVER_CALL + 3, XFT_LEVEL_RUNTIME, "cudaMemcpyToSymbol");
     for (; depth < MOST_FRAMES && (stack[depth].module || stack[depth].file); depth++) {
         const struct spec *spec = &stack[depth];
         addresses[depth] = spec->module ? module_start(&b, stack, depth) + 0x1000 * (depth + 1)

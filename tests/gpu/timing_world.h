@@ -20,6 +20,7 @@
 #include <errno.h>
 
 #include "tests/gpu/fake_cupti.h"
+#include "preload/base/real_dlsym.h"
 #include "preload/lookup/resolve.h"
 #include "preload/base/log.h"
 #include "preload/record/record.h"

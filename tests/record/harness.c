@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "preload/lookup/resolve.h"
 #include "preload/record/record.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -12,11 +11,6 @@
 const struct xfs_call_info xfs_calls[] = {
     {"testCopy", XFT_LEVEL_RUNTIME}, {"testAlloc", XFT_LEVEL_DRIVER}, {"", XFT_LEVEL_DRIVER}};
 const size_t xfs_call_count = 3;
-
-void *xfs_real_dlsym(void *handle, const char *name)
-{
-    return dlsym(handle, name);
-}
 
 static bool call(uint64_t bytes, uint64_t aux, void (*between)(void))
 {

@@ -1,0 +1,13 @@
+/*
+ * libc's own dlsym, under this library's hook (lookup/dlsym.S).
+ */
+#ifndef XFS_REAL_DLSYM_H
+#define XFS_REAL_DLSYM_H
+
+void *xfs_real_dlsym(void *handle, const char *name);
+
+/* Its address; found by xfs_real_dlsym() or, before, by xfs_find_real_dlsym(). */
+extern void *_Atomic xfs_dlsym_address;
+void xfs_find_real_dlsym(void);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * What is looked up: the rows of the table of calls, and functions with a wrapper of their own.
+ * Provided by the table (preload/intercept/).
+ */
+#ifndef XFS_ROWS_H
+#define XFS_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct xfs_row {
+    const char *symbol; /* exported name */
+    uint8_t level;      /* enum xft_level */
+    uint8_t version;    /* node libcudart.so.N, 0 = any */
+    bool moves;         /* it can move data */
+    void (*wrapper)(void);
+};
+#define XFS_ROWS_MOST 1024
+extern const struct xfs_row xfs_rows[];
+extern const unsigned xfs_row_count;
+
+/* They record nothing but lead to others. */
+struct xfs_special {
+    const char *symbol;
+    bool driver; /* libcuda's, which hands it out as well */
+    void (*wrapper)(void);
+    void (*learn)(void *real); /* what dlsym found, of those that are no library's dependency; else
+                                  NULL */
+};
+extern const struct xfs_special xfs_specials[];
+extern const size_t xfs_special_count;
+
+#endif
