@@ -1,8 +1,8 @@
-#include "checkpoint.h"
+#include "probe/checkpoint.h"
 
 #include <stdlib.h>
 
-#include "measure/budget.h"
+#include "probe/measure/budget.h"
 
 #define INTERVAL_NS 3000000000u
 

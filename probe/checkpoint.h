@@ -5,7 +5,7 @@
 #ifndef XFP_CHECKPOINT_H
 #define XFP_CHECKPOINT_H
 
-#include "session.h"
+#include "probe/session.h"
 
 struct xfp_checkpoint {
     uint64_t last_ns; /* when the profile was last kept, 0: not yet */

@@ -1,11 +1,11 @@
 #define _GNU_SOURCE /* sigaction */
 
-#include "interrupt.h"
+#include "probe/interrupt.h"
 
 #include <signal.h>
 
-#include "measure/budget.h"
-#include "session.h"
+#include "probe/measure/budget.h"
+#include "probe/session.h"
 
 #define AGAIN_NS 500000000u
 

@@ -1,4 +1,4 @@
-#include "options.h"
+#include "probe/options.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "probe/bench/bench.h"
 #include "common/text.h"
-#include "device/flush.h"
-#include "measure/sizes.h"
+#include "probe/device/flush.h"
+#include "probe/measure/sizes.h"
 
 #define XFP_MOST_BYTES (1ull << 36)
 

@@ -4,8 +4,8 @@
 #ifndef XFP_OPTIONS_H
 #define XFP_OPTIONS_H
 
-#include "probe.h"
-#include "report/report.h"
+#include "probe/probe.h"
+#include "probe/report/report.h"
 
 struct xfp_command {
     struct xfp_probe_options options;

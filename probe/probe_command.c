@@ -1,7 +1,7 @@
 /*
  * The subcommand `xferscope probe`: files and exit status. docs/probe.md is its manual.
  */
-#include "probe.h"
+#include "probe/probe.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,10 +12,10 @@
 
 #include "analyzer/base/files.h"
 #include "common/text.h"
-#include "report/compare.h"
-#include "options.h"
-#include "resume.h"
-#include "report/summary.h"
+#include "probe/report/compare.h"
+#include "probe/options.h"
+#include "probe/resume.h"
+#include "probe/report/summary.h"
 
 /* HOSTNAME.json, and never over a real machine's profile when the GPU is simulated. */
 static void default_name(const struct xfp_profile *profile, char *name, size_t bytes)

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
-#include "checkpoint.h"
+#include "probe/bench/bench.h"
+#include "probe/checkpoint.h"
 #include "common/text.h"
-#include "interrupt.h"
-#include "machine/machine.h"
-#include "progress.h"
-#include "resume.h"
-#include "schedule.h"
+#include "probe/interrupt.h"
+#include "probe/machine/machine.h"
+#include "probe/progress.h"
+#include "probe/resume.h"
+#include "probe/schedule.h"
 
 /* One line for a failure, even when it is every benchmark's (a busy GPU). */
 static void complain(struct xfp_session *s, const char *name, const char *why, char *last)

@@ -1,5 +1,5 @@
-#include "progress.h"
-#include "measure/budget.h"
+#include "probe/progress.h"
+#include "probe/measure/budget.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 #ifndef XFP_PROGRESS_H
 #define XFP_PROGRESS_H
 
-#include "session.h"
+#include "probe/session.h"
 
 /* Shows what is measured now, how far it is and how long it may still take. */
 void xfp_progress(struct xfp_session *s, const char *name, uint64_t bytes);

@@ -1,10 +1,10 @@
-#include "resume.h"
-#include "measure/sizes.h"
+#include "probe/resume.h"
+#include "probe/measure/sizes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/profile_sections.h"
+#include "probe/profile/profile_sections.h"
 
 static bool same_text(const char *a, const char *b)
 {

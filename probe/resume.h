@@ -7,7 +7,7 @@
 #ifndef XFP_RESUME_H
 #define XFP_RESUME_H
 
-#include "bench/bench.h"
+#include "probe/bench/bench.h"
 
 /* Is the profile of this machine, as it is? 0, or -1 with the session's error. */
 int xfp_resume_check(struct xfp_session *s, const struct xfp_profile *old);

@@ -1,7 +1,7 @@
-#include "schedule.h"
+#include "probe/schedule.h"
 
-#include "measure/budget.h"
-#include "measure/sizes.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/sizes.h"
 
 /* A sweep of copies. Nine benchmarks of one GPU: at most 23 s, or 2 s when quick. */
 #define BENCH_S 2.5

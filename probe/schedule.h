@@ -5,7 +5,7 @@
 #ifndef XFP_SCHEDULE_H
 #define XFP_SCHEDULE_H
 
-#include "bench/bench.h"
+#include "probe/bench/bench.h"
 
 /* The clock starts. The limit is for measuring: describing and allocating come on top, and are
  * short. */

@@ -1,14 +1,14 @@
-#include "session.h"
+#include "probe/session.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
-#include "device/buffer.h"
-#include "machine/machine.h"
-#include "machine/machine_host.h"
-#include "machine/nvml.h"
+#include "probe/device/buffer.h"
+#include "probe/machine/machine.h"
+#include "probe/machine/machine_host.h"
+#include "probe/machine/nvml.h"
 
 void xfp_session_warn(void *session, const char *line)
 {

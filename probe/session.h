@@ -5,8 +5,8 @@
 #ifndef XFP_SESSION_H
 #define XFP_SESSION_H
 
-#include "device/device.h"
-#include "probe.h"
+#include "probe/device/device.h"
+#include "probe/probe.h"
 #include "xferscope/profile.h"
 
 struct xfp_session {

@@ -1,14 +1,14 @@
-#include "bench.h"
-#include "../measure/budget.h"
+#include "probe/bench/bench.h"
+#include "probe/measure/budget.h"
 
 #include <math.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../measure/measure.h"
-#include "../measure/sizes.h"
-#include "../progress.h"
+#include "probe/measure/measure.h"
+#include "probe/measure/sizes.h"
+#include "probe/progress.h"
 
 static const struct xfp_family *const families[] = {
     &xfp_family_host_copy,    &xfp_family_device_copy,   &xfp_family_peer_copy,

@@ -7,7 +7,7 @@
 #ifndef XFP_BENCH_H
 #define XFP_BENCH_H
 
-#include "../session.h"
+#include "probe/session.h"
 
 #define XFP_NAME_BYTES 80
 

@@ -2,13 +2,13 @@
  * What it costs to have memory: allocating and freeing every kind, registering and unregistering
  * touched pageable memory, by size; host clock.
  */
-#include "bench.h"
-#include "../device/buffer.h"
-#include "../measure/budget.h"
-#include "../measure/costs.h"
-#include "../progress.h"
-#include "../measure/sample.h"
-#include "../measure/sizes.h"
+#include "probe/bench/bench.h"
+#include "probe/device/buffer.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/costs.h"
+#include "probe/progress.h"
+#include "probe/measure/sample.h"
+#include "probe/measure/sizes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

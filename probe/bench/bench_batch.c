@@ -2,12 +2,12 @@
  * Many small copies, by their number: one call each, all in one batch call, as the nodes of a
  * graph, packed into one. Host clock, from the first call until all data is there.
  */
-#include "bench.h"
-#include "../device/buffer.h"
-#include "../measure/budget.h"
-#include "../measure/costs.h"
-#include "../progress.h"
-#include "../measure/sample.h"
+#include "probe/bench/bench.h"
+#include "probe/device/buffer.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/costs.h"
+#include "probe/progress.h"
+#include "probe/measure/sample.h"
 
 #include <stdio.h>
 #include <stdlib.h>

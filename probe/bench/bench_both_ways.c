@@ -2,14 +2,14 @@
  * Explicit copies in both directions, started together, from start to the last end (Comm|Scope's
  * "both").
  */
-#include "bench.h"
-#include "../measure/budget.h"
-#include "../measure/costs.h"
-#include "../measure/measure.h"
-#include "../measure/sample.h"
-#include "../measure/sizes.h"
-#include "../measure/timed.h"
-#include "../progress.h"
+#include "probe/bench/bench.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/costs.h"
+#include "probe/measure/measure.h"
+#include "probe/measure/sample.h"
+#include "probe/measure/sizes.h"
+#include "probe/measure/timed.h"
+#include "probe/progress.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
  * Explicit copies within a device and between devices, with and without peer access
  * (Comm|Scope's Table 1, "explicit / peer" and "explicit / no peer").
  */
-#include "bench.h"
-#include "bench_peer.h"
-#include "../device/launch.h"
-#include "../measure/measure.h"
+#include "probe/bench/bench.h"
+#include "probe/bench/bench_peer.h"
+#include "probe/device/launch.h"
+#include "probe/measure/measure.h"
 
 #include <stdio.h>
 

@@ -3,15 +3,15 @@
  * over the number of strides, each of which meets a page that is not there (NUMA-aware measurements
  * for Power/NVLink, section 3.1).
  */
-#include "bench.h"
-#include "../device/buffer.h"
-#include "../device/launch.h"
-#include "../device/managed.h"
-#include "../measure/budget.h"
-#include "../measure/costs.h"
-#include "../progress.h"
-#include "../measure/sample.h"
-#include "../measure/timed.h"
+#include "probe/bench/bench.h"
+#include "probe/device/buffer.h"
+#include "probe/device/launch.h"
+#include "probe/device/managed.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/costs.h"
+#include "probe/progress.h"
+#include "probe/measure/sample.h"
+#include "probe/measure/timed.h"
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
  * registered memory, on every NUMA node and without
  * binding, with every GPU (Comm|Scope's Table 1, "explicit").
  */
-#include "bench.h"
-#include "../measure/measure.h"
+#include "probe/bench/bench.h"
+#include "probe/measure/measure.h"
 
 #include <stdio.h>
 

@@ -4,14 +4,14 @@
  * the program's own memcpy by number of threads, which is what staging through pinned memory by
  * hand costs.
  */
-#include "bench.h"
-#include "../device/buffer.h"
-#include "../progress.h"
-#include "../measure/sample.h"
-#include "../device/team.h"
-#include "../measure/budget.h"
-#include "../measure/costs.h"
-#include "../measure/sizes.h"
+#include "probe/bench/bench.h"
+#include "probe/device/buffer.h"
+#include "probe/progress.h"
+#include "probe/measure/sample.h"
+#include "probe/device/team.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/costs.h"
+#include "probe/measure/sizes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

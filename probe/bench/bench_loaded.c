@@ -2,15 +2,15 @@
  * Explicit copies while the link is busy in the other direction: the transfer model's G when both
  * directions run, and when mapped traffic collides (van Werkhoven et al., section V.B, table II).
  */
-#include "bench.h"
-#include "../device/launch.h"
-#include "../measure/budget.h"
-#include "../measure/costs.h"
-#include "../measure/measure.h"
-#include "../measure/sample.h"
-#include "../measure/sizes.h"
-#include "../measure/timed.h"
-#include "../progress.h"
+#include "probe/bench/bench.h"
+#include "probe/device/launch.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/costs.h"
+#include "probe/measure/measure.h"
+#include "probe/measure/sample.h"
+#include "probe/measure/sizes.h"
+#include "probe/measure/timed.h"
+#include "probe/progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,16 +3,16 @@
  * devices, one way and both at once (Comm|Scope's Table 1, "cudaMallocManaged"; NUMA-aware
  * measurements for Power/NVLink, algorithm 1: a go moves the pages back first, untimed).
  */
-#include "bench.h"
-#include "../device/buffer.h"
-#include "../device/launch.h"
-#include "../device/managed.h"
-#include "../measure/budget.h"
-#include "../measure/costs.h"
-#include "../progress.h"
-#include "../measure/sample.h"
-#include "../measure/sizes.h"
-#include "../measure/timed.h"
+#include "probe/bench/bench.h"
+#include "probe/device/buffer.h"
+#include "probe/device/launch.h"
+#include "probe/device/managed.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/costs.h"
+#include "probe/progress.h"
+#include "probe/measure/sample.h"
+#include "probe/measure/sizes.h"
+#include "probe/measure/timed.h"
 
 #include <stdio.h>
 #include <stdlib.h>

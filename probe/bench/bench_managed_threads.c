@@ -2,15 +2,15 @@
  * Managed memory migrating to the host by number of threads: one thread alone does not take what
  * the link and the driver can give (Comm|Scope, section 4.5 and figure 10).
  */
-#include "bench.h"
-#include "../device/buffer.h"
-#include "../device/managed.h"
-#include "../progress.h"
-#include "../measure/sample.h"
-#include "../device/team.h"
-#include "../measure/budget.h"
-#include "../measure/costs.h"
-#include "../measure/sizes.h"
+#include "probe/bench/bench.h"
+#include "probe/device/buffer.h"
+#include "probe/device/managed.h"
+#include "probe/progress.h"
+#include "probe/measure/sample.h"
+#include "probe/device/team.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/costs.h"
+#include "probe/measure/sizes.h"
 
 #include <stdio.h>
 

@@ -3,16 +3,16 @@
  * at once; between host and device, and between devices with peer access (Comm|Scope's Table 1,
  * "implicit (zero-copy) mapped").
  */
-#include "bench.h"
-#include "bench_peer.h"
-#include "../device/buffer.h"
-#include "../device/launch.h"
-#include "../measure/budget.h"
-#include "../measure/costs.h"
-#include "../progress.h"
-#include "../measure/sample.h"
-#include "../measure/sizes.h"
-#include "../measure/timed.h"
+#include "probe/bench/bench.h"
+#include "probe/bench/bench_peer.h"
+#include "probe/device/buffer.h"
+#include "probe/device/launch.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/costs.h"
+#include "probe/progress.h"
+#include "probe/measure/sample.h"
+#include "probe/measure/sizes.h"
+#include "probe/measure/timed.h"
 
 #include <stdio.h>
 #include <stdlib.h>

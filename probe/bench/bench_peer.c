@@ -8,14 +8,14 @@
  * Without peer access the driver takes part in the copy and may wait while submitting: then the
  * host's clock is read from the first submission until all have ended.
  */
-#include "bench_peer.h"
-#include "bench.h"
-#include "../device/launch.h"
-#include "../measure/budget.h"
-#include "../measure/measure.h"
-#include "../profile/profile_sections.h"
-#include "../progress.h"
-#include "../measure/sample.h"
+#include "probe/bench/bench_peer.h"
+#include "probe/bench/bench.h"
+#include "probe/device/launch.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/measure.h"
+#include "probe/profile/profile_sections.h"
+#include "probe/progress.h"
+#include "probe/measure/sample.h"
 
 #include <stdio.h>
 #include <stdlib.h>

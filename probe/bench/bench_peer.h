@@ -4,7 +4,7 @@
 #ifndef XFP_BENCH_PEER_H
 #define XFP_BENCH_PEER_H
 
-#include "../session.h"
+#include "probe/session.h"
 
 /* Enables or disables it both ways, since either context may be asked; what was already so counts
  * as done. Opens both devices. 0, or -1 with the session's error. */

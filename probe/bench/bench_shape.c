@@ -3,13 +3,13 @@
  * On the host the rows are a part of something twice as wide, and layers of something twice as
  * high; on the device they follow each other.
  */
-#include "bench.h"
-#include "../device/buffer.h"
-#include "../measure/budget.h"
-#include "../measure/costs.h"
-#include "../progress.h"
-#include "../measure/sample.h"
-#include "../measure/timed.h"
+#include "probe/bench/bench.h"
+#include "probe/device/buffer.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/costs.h"
+#include "probe/progress.h"
+#include "probe/measure/sample.h"
+#include "probe/measure/timed.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,13 +10,13 @@
  * engines work at go; an event per buffer says when it is full, another when it is empty again.
  * All times are a blocking caller's, since submitting is a part of the method's cost.
  */
-#include "bench.h"
-#include "../device/buffer.h"
-#include "../measure/budget.h"
-#include "../profile/profile_sections.h"
-#include "../progress.h"
-#include "../measure/sample.h"
-#include "../measure/sizes.h"
+#include "probe/bench/bench.h"
+#include "probe/device/buffer.h"
+#include "probe/measure/budget.h"
+#include "probe/profile/profile_sections.h"
+#include "probe/progress.h"
+#include "probe/measure/sample.h"
+#include "probe/measure/sizes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,13 +4,13 @@
  * IV's three categories of GPUs: how many copy engines work at once, and whether launched kernels
  * keep copies waiting (implicit synchronisation).
  */
-#include "bench.h"
-#include "../measure/budget.h"
-#include "../measure/measure.h"
-#include "../profile/profile_sections.h"
-#include "../progress.h"
-#include "../measure/sample.h"
-#include "../profile/profile_model.h"
+#include "probe/bench/bench.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/measure.h"
+#include "probe/profile/profile_sections.h"
+#include "probe/progress.h"
+#include "probe/measure/sample.h"
+#include "probe/profile/profile_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

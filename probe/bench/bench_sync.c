@@ -2,12 +2,12 @@
  * What calls cost that move nothing: synchronisation, events, launches. Host clock, a call's share
  * of a run of them.
  */
-#include "bench.h"
-#include "../device/launch.h"
-#include "../measure/budget.h"
-#include "../measure/costs.h"
-#include "../progress.h"
-#include "../measure/sample.h"
+#include "probe/bench/bench.h"
+#include "probe/device/launch.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/costs.h"
+#include "probe/progress.h"
+#include "probe/measure/sample.h"
 
 #include <stdio.h>
 

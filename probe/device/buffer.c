@@ -1,6 +1,6 @@
 #define _GNU_SOURCE /* sched_setaffinity */
 
-#include "buffer.h"
+#include "probe/device/buffer.h"
 
 #include <errno.h>
 #include <numa.h>
@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "flush.h"
+#include "probe/device/flush.h"
 
 void xfp_pattern(unsigned char *bytes, size_t count)
 {

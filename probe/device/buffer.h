@@ -5,7 +5,7 @@
 #ifndef XFP_BUFFER_H
 #define XFP_BUFFER_H
 
-#include "device.h"
+#include "probe/device/device.h"
 #include "xferscope/profile.h"
 
 struct xfp_buffer {

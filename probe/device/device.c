@@ -1,7 +1,7 @@
 /*
  * A GPU in use: context, stream, events and the gate.
  */
-#include "device.h"
+#include "probe/device/device.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "driver.h"
-#include "kernels.h"
+#include "probe/device/driver.h"
+#include "probe/device/kernels.h"
 
 #define XFP_MOST_IN_BATCH 16 /* copies queued behind one gate */
 

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE /* dlfcn.h */
 
-#include "driver.h"
+#include "probe/device/driver.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -35,11 +35,11 @@ static const char *resolve(void *library)
     *(void **)&driver.name = look_up(library, #name, symbol, version);                             \
     if (!driver.name)                                                                              \
         return #name;
-#include "driver.def"
+#include "probe/device/driver.def"
 #undef X
 #define X(name, symbol, version, parameters)                                                       \
     *(void **)&driver.name = look_up(library, #name, symbol, version);
-#include "driver_more.def"
+#include "probe/device/driver_more.def"
 #undef X
     *(void **)&driver.simulated_now_ns = dlsym(library, "xferscope_simgpu_now_ns");
     *(void **)&driver.simulated_bind_numa = dlsym(library, "xferscope_simgpu_bind_numa");

@@ -30,8 +30,8 @@ enum xfp_driver_errors { /* results with a message of their own, besides those o
 
 struct xfp_driver {
 #define X(name, symbol, version, parameters) xcu_result(*name) parameters;
-#include "driver.def"
-#include "driver_more.def" /* these may be NULL */
+#include "probe/device/driver.def"
+#include "probe/device/driver_more.def" /* these may be NULL */
 #undef X
     /* The simulated GPU's clock and choice of NUMA node; NULL on a real one. */
     uint64_t (*simulated_now_ns)(void);

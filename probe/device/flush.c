@@ -1,4 +1,4 @@
-#include "flush.h"
+#include "probe/device/flush.h"
 
 #include <stdint.h>
 

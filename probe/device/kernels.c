@@ -2,7 +2,7 @@
  * The compiled kernels as bytes of this library. XFP_KERNELS_FILE is the fat binary's path, given
  * by CMake when there is an nvcc.
  */
-#include "kernels.h"
+#include "probe/device/kernels.h"
 
 #ifdef XFP_KERNELS_FILE
 __asm__(".pushsection .rodata, \"a\"\n"

@@ -1,4 +1,4 @@
-#include "launch.h"
+#include "probe/device/launch.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef XFP_LAUNCH_H
 #define XFP_LAUNCH_H
 
-#include "device.h"
+#include "probe/device/device.h"
 
 /* Are kernels there (built with nvcc, or the simulated GPU, which knows them)? */
 bool xfp_kernels_built(const struct xfp_system *sys);

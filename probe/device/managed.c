@@ -1,10 +1,10 @@
-#include "managed.h"
+#include "probe/device/managed.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "buffer.h"
-#include "launch.h"
+#include "probe/device/buffer.h"
+#include "probe/device/launch.h"
 
 bool xfp_managed_applies(struct xfp_system *sys, int ordinal)
 {

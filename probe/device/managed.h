@@ -7,7 +7,7 @@
 #ifndef XFP_MANAGED_H
 #define XFP_MANAGED_H
 
-#include "device.h"
+#include "probe/device/device.h"
 
 #define XFP_HOST (-1) /* a place for xfp_managed_move() besides the devices */
 

@@ -1,11 +1,11 @@
 #define _GNU_SOURCE /* CPU_COUNT */
 
-#include "team.h"
+#include "probe/device/team.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "buffer.h"
+#include "probe/device/buffer.h"
 
 enum { PART = 4096 };
 

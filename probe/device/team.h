@@ -5,7 +5,7 @@
 #ifndef XFP_TEAM_H
 #define XFP_TEAM_H
 
-#include "device.h"
+#include "probe/device/device.h"
 
 struct xfp_team; /* at most XFP_MOST_THREADS */
 

@@ -1,12 +1,12 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 
-#include "machine.h"
+#include "probe/machine/machine.h"
 
-#include "../bench/bench.h"
-#include "../device/flush.h"
-#include "../device/launch.h"
-#include "machine_host.h"
-#include "nvml.h"
+#include "probe/bench/bench.h"
+#include "probe/device/flush.h"
+#include "probe/device/launch.h"
+#include "probe/machine/machine_host.h"
+#include "probe/machine/nvml.h"
 
 #include <ctype.h>
 #include <hwloc.h>

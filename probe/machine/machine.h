@@ -4,7 +4,7 @@
 #ifndef XFP_MACHINE_H
 #define XFP_MACHINE_H
 
-#include "../session.h"
+#include "probe/session.h"
 
 struct xfp_bench;
 

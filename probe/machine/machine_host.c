@@ -1,4 +1,4 @@
-#include "machine_host.h"
+#include "probe/machine/machine_host.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
-#include "../profile/json_text.h"
+#include "probe/profile/json_text.h"
 #include "analyzer/base/files.h"
 
 enum { PATH_BYTES = 512, LINE_BYTES = 256, VERSION_BYTES = 1 << 20 };

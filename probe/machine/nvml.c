@@ -1,6 +1,6 @@
 #define _GNU_SOURCE /* dlfcn.h */
 
-#include "nvml.h"
+#include "probe/machine/nvml.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

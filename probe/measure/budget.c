@@ -1,4 +1,4 @@
-#include "budget.h"
+#include "probe/measure/budget.h"
 
 #include <time.h>
 

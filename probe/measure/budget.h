@@ -4,7 +4,7 @@
 #ifndef XFP_BUDGET_H
 #define XFP_BUDGET_H
 
-#include "../session.h"
+#include "probe/session.h"
 
 /* The wall clock, in ns, whatever the GPU's clock is: what the time limit counts. */
 uint64_t xfp_wall_ns(void);

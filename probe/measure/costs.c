@@ -1,12 +1,12 @@
-#include "costs.h"
+#include "probe/measure/costs.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sample.h"
-#include "sizes.h"
+#include "probe/measure/sample.h"
+#include "probe/measure/sizes.h"
 
 static struct xfp_cost cost_of(const struct xfp_stats *stats)
 {

@@ -4,8 +4,8 @@
 #ifndef XFP_COSTS_H
 #define XFP_COSTS_H
 
-#include "../session.h"
-#include "stats.h"
+#include "probe/session.h"
+#include "probe/measure/stats.h"
 
 int xfp_add_scalar(struct xfp_session *s, const char *unit, const struct xfp_stats *stats,
                    const char *format, ...) __attribute__((format(printf, 4, 5)));

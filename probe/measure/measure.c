@@ -1,7 +1,7 @@
-#include "measure.h"
+#include "probe/measure/measure.h"
 
-#include "sample.h"
-#include "timed.h"
+#include "probe/measure/sample.h"
+#include "probe/measure/timed.h"
 
 enum {
     LEAD_BYTES = 4096,

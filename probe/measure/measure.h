@@ -7,8 +7,8 @@
 #ifndef XFP_MEASURE_H
 #define XFP_MEASURE_H
 
-#include "../device/buffer.h"
-#include "../session.h"
+#include "probe/device/buffer.h"
+#include "probe/session.h"
 
 struct xfp_copy {
     struct xfp_buffer *src, *dst;

@@ -1,8 +1,8 @@
-#include "sample.h"
+#include "probe/measure/sample.h"
 
 #include <string.h>
 
-#include "budget.h"
+#include "probe/measure/budget.h"
 
 enum {
     MOST_SAMPLES = 1024,

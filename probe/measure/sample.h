@@ -6,8 +6,8 @@
 #ifndef XFP_SAMPLE_H
 #define XFP_SAMPLE_H
 
-#include "../session.h"
-#include "stats.h"
+#include "probe/session.h"
+#include "probe/measure/stats.h"
 
 #define XFP_MOST_VALUES 2
 #define XFP_SAMPLE_ROOM (1024 + XFP_MOST_IN_BATCH)

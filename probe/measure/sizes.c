@@ -1,4 +1,4 @@
-#include "sizes.h"
+#include "probe/measure/sizes.h"
 
 size_t xfp_sweep_sizes(const struct xfp_probe_options *options, uint64_t *sizes, size_t room)
 {

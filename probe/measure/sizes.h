@@ -4,7 +4,7 @@
 #ifndef XFP_SIZES_H
 #define XFP_SIZES_H
 
-#include "../session.h"
+#include "probe/session.h"
 
 /* Enough for xfp_coarse_sizes() and the points of a path with these sizes. */
 #define XFP_COARSE_ROOM 32

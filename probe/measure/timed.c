@@ -1,4 +1,4 @@
-#include "timed.h"
+#include "probe/measure/timed.h"
 
 enum { MOST_GAVE_UP = 3 }; /* spoiled gates before the gate is given up for this GPU */
 

@@ -4,7 +4,7 @@
 #ifndef XFP_TIMED_H
 #define XFP_TIMED_H
 
-#include "../session.h"
+#include "probe/session.h"
 
 /* Is the gate to be used on this GPU? Not where it gave up repeatedly. */
 bool xfp_gate_usable(const struct xfp_device *d);

@@ -1,10 +1,10 @@
-#include "json_text.h"
+#include "probe/profile/json_text.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "profile_reader.h"
+#include "probe/profile/profile_reader.h"
 
 /* How far the text has been looked through. Nothing here decides whether it is JSON: jansson does,
  * and builds no more of a text than what is counted here before its first fault. */

@@ -1,9 +1,9 @@
 /*
  * The machine profile as a file, its life and its words.
  */
-#include "profile_json.h"
-#include "profile_machine.h"
-#include "profile_sections.h"
+#include "probe/profile/profile_json.h"
+#include "probe/profile/profile_machine.h"
+#include "probe/profile/profile_sections.h"
 
 #include <stdlib.h>
 #include <string.h>

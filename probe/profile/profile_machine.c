@@ -1,9 +1,9 @@
-#include "profile_machine.h"
+#include "probe/profile/profile_machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profile_json.h"
+#include "probe/profile/profile_json.h"
 
 enum { MOST_NODES = 4096 };
 

@@ -4,7 +4,7 @@
 #ifndef XFP_PROFILE_MACHINE_H
 #define XFP_PROFILE_MACHINE_H
 
-#include "profile_reader.h"
+#include "probe/profile/profile_reader.h"
 #include "xferscope/profile.h"
 
 /* From the profile's object. */

@@ -1,7 +1,7 @@
 /*
  * The transfer model of section V: what it predicts, and its parameters from measured times.
  */
-#include "profile_model.h"
+#include "probe/profile/profile_model.h"
 
 #include <math.h>
 

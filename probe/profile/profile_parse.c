@@ -1,11 +1,11 @@
 /*
  * JSON text to a machine profile.
  */
-#include "json_text.h"
-#include "profile_json.h"
-#include "profile_machine.h"
-#include "profile_reader.h"
-#include "profile_sections.h"
+#include "probe/profile/json_text.h"
+#include "probe/profile/profile_json.h"
+#include "probe/profile/profile_machine.h"
+#include "probe/profile/profile_reader.h"
+#include "probe/profile/profile_sections.h"
 
 #include <jansson.h>
 #include <math.h>

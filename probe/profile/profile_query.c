@@ -1,7 +1,7 @@
 /*
  * Questions to a machine profile: which path, and how long a transfer takes on it.
  */
-#include "profile_model.h"
+#include "probe/profile/profile_model.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,11 +1,11 @@
-#include "profile_reader.h"
+#include "probe/profile/profile_reader.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile_json.h"
+#include "probe/profile/profile_json.h"
 
 void xfp_refuse(struct xfp_reader *r, const char *key, const char *format, ...)
 {

@@ -1,4 +1,4 @@
-#include "profile_sections.h"
+#include "probe/profile/profile_sections.h"
 
 #include <stdlib.h>
 #include <string.h>

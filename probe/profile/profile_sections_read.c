@@ -1,10 +1,10 @@
-#include "profile_sections.h"
+#include "probe/profile/profile_sections.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile_json.h"
+#include "probe/profile/profile_json.h"
 
 /* Where the reader is, for its line on what is wrong. */
 struct place {

@@ -1,9 +1,9 @@
-#include "profile_sections.h"
+#include "probe/profile/profile_sections.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "profile_json.h"
+#include "probe/profile/profile_json.h"
 
 static json_t *place(const struct xfp_place *p)
 {

@@ -1,9 +1,9 @@
 /*
  * A machine profile to JSON text. Laid out for people and for diff: a line per point.
  */
-#include "profile_json.h"
-#include "profile_machine.h"
-#include "profile_sections.h"
+#include "probe/profile/profile_json.h"
+#include "probe/profile/profile_machine.h"
+#include "probe/profile/profile_sections.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "compare.h"
+#include "probe/report/compare.h"
 
 #include <libsmartcols.h>
 #include <math.h>
@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/profile_json.h"
+#include "probe/profile/profile_json.h"
 #include "common/text.h"
-#include "../progress.h"
-#include "report.h"
+#include "probe/progress.h"
+#include "probe/report/report.h"
 
 /* What is compared, whatever part of the profile it comes from: medians at ascending keys. */
 struct figure {

@@ -1,15 +1,15 @@
-#include "report.h"
+#include "probe/report/report.h"
 
 #include <libsmartcols.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/profile_json.h"
+#include "probe/profile/profile_json.h"
 #include "common/text.h"
-#include "../progress.h"
-#include "report_csv.h"
-#include "summary.h"
+#include "probe/progress.h"
+#include "probe/report/report_csv.h"
+#include "probe/report/summary.h"
 
 void xfp_set_text(struct libscols_line *line, size_t column, const char *text)
 {

@@ -1,4 +1,4 @@
-#include "report_csv.h"
+#include "probe/report/report_csv.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-#include "statements.h"
+#include "probe/report/statements.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "../progress.h"
+#include "probe/progress.h"
 #include "common/text.h"
 
 /* ---- collecting ---------------------------------------------------------------------------- */

@@ -1,10 +1,10 @@
-#include "summary.h"
+#include "probe/report/summary.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "statements.h"
+#include "probe/report/statements.h"
 
 /* Two paths at the largest size that both have. */
 struct pair {

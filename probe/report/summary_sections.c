@@ -1,8 +1,8 @@
-#include "summary.h"
+#include "probe/report/summary.h"
 
 #include <math.h>
 
-#include "../progress.h"
+#include "probe/progress.h"
 #include "common/text.h"
 
 static double error_of(const struct xfp_fit *fit, const struct xfp_stream_point *p)

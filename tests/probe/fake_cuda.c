@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_model.h"
+#include "tests/probe/fake_model.h"
 #include "probe/device/kernels.h"
 #include "xferscope/cuda_abi.h"
 
