@@ -1,0 +1,252 @@
+"""The "may use" column of docs/architecture.md against the includes of the sources.
+
+A row names rooms (folders) in its first column. Its third names what they may include: rooms and
+single headers in backquotes, "contracts" (include/xferscope/), "everything", and libraries by name.
+A room may always include its own headers. Each folder with sources is a room of its own; only one
+that may use everything stands for the folders in it, too.
+"""
+import re
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(sys.argv.pop(1)) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
+CONTRACTS = "include/xferscope/"
+SOURCES = {".c", ".h", ".S", ".def", ".cu"}
+LIBRARIES = {  # by how their headers begin
+    "zstd.h": "zstd", "jansson.h": "jansson", "libsmartcols": "libsmartcols", "hwloc": "hwloc",
+    "numa": "libnuma", "xxhash.h": "xxHash", "elfutils/": "elfutils", "dwarf.h": "elfutils",
+    "libelf.h": "elfutils", "libunwind.h": "libunwind", "cuda": "CUDA toolkit",
+    "cupti": "CUDA toolkit", "nvml.h": "CUDA toolkit", "nvtx3/": "CUDA toolkit",
+}
+
+
+class Row:
+    def __init__(self, may_use):
+        names = re.findall(r"`([^`]+)`", may_use)
+        words = re.sub(r"`[^`]*`", "", may_use)
+        self.everything = "everything" in words
+        self.rooms = {name for name in names if name.endswith("/")}
+        self.headers = {name for name in names if name.endswith((".h", ".def"))}
+        self.words = words
+        if "contracts" in words:
+            self.rooms.add(CONTRACTS)
+
+
+def rows_of(page):
+    rows = {}
+    table = page.split("## Rooms", 1)[1].split("\n## ", 1)[0]
+    for line in table.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| `") and len(cells) == 3:
+            for room in re.findall(r"`([^`]+/)`", cells[0]):
+                rows[room] = Row(cells[2])
+    return rows
+
+
+def sources_of(root):
+    tops = ("include", "common", "symbols", "preload", "probe", "analyzer", "tools", "tests")
+    known = set(tops)
+    found = [path for top in tops for path in sorted((root / top).rglob("*")) if path.suffix in SOURCES]
+    others = [path for path in sorted(root.glob("*/*")) if path.suffix in SOURCES
+              and path.parts[len(root.parts)] not in known and not (path.parent / "CMakeCache.txt").exists()]
+    return found + others
+
+
+def room_of(path, rows):
+    """The row that a file belongs to; its own folder when there is none."""
+    folder = path.rpartition("/")[0] + "/"
+    for room, row in rows.items():
+        if row.everything and folder.startswith(room):
+            return room
+    return folder
+
+
+def includes_of(text):
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    return re.findall(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', text, re.M)
+
+
+def stands_alone(path):
+    """Built by other compilers, without our include folders."""
+    return path.endswith(".cu") or path.startswith("tests/programs/")
+
+
+def place_of(root, name):
+    for folder in ("", "include/"):
+        if ".." not in name and (root / folder / name).is_file():
+            return folder + name
+    return None
+
+
+def library_complaint(row, path, name):
+    for start, library in LIBRARIES.items():
+        if name.startswith(start) and library not in row.words:
+            return [f"{path}: {library} (<{name}>) is not in its room's column"]
+    return []
+
+
+def circle_in(edges):
+    """One circle among the rooms, from the first of their names on, or None."""
+    state = {}
+
+    def visit(at, way):
+        if state.get(at) == "done":
+            return None
+        if at in way:
+            circle = way[way.index(at):]
+            first = circle.index(min(circle))
+            return circle[first:] + circle[:first + 1]
+        for to in sorted(edges.get(at, ())):
+            circle = visit(to, way + [at])
+            if circle:
+                return circle
+        state[at] = "done"
+        return None
+
+    for room in sorted(edges):
+        circle = visit(room, [])
+        if circle:
+            return circle
+    return None
+
+
+def complaints(root, page):
+    rows = rows_of(page)
+    wrong, edges, seen = [], {}, set()
+    # A header that is named by itself counts as a room of its own in circles: others may stand on
+    # it while the rest of its room stands on them.
+    apart = {header for row in rows.values() for header in row.headers}
+    for file in sources_of(root):
+        path = file.relative_to(root).as_posix()
+        room = room_of(path, rows)
+        seen.add(room)
+        row = rows.get(room)
+        if row is None:
+            wrong.append(f"{path}: the table has no room {room}")
+            continue
+        for kind, name in includes_of(file.read_text(errors="replace")):
+            if kind == "<":
+                wrong += [] if row.everything else library_complaint(row, path, name)
+                continue
+            place = place_of(root, name)
+            if place is None:
+                if not stands_alone(path):
+                    wrong.append(f'{path}: "{name}" is no path from the root')
+                continue
+            other = room_of(place, rows)
+            node = path if path in apart else room
+            if not row.everything and (place if place in apart else other) != node:
+                edges.setdefault(node, set()).add(place if place in apart else other)
+            if not (row.everything or other == room or other in row.rooms or place in row.headers):
+                wrong.append(f"{path}: {room} may not include {place}")
+    wrong += [f"{room}: in the table, but without sources" for room in rows if room not in seen]
+    for header in sorted(apart):
+        if not (root / header).is_file():
+            wrong.append(f"{header}: in the table, but not there")
+    circle = circle_in(edges)
+    if circle:
+        wrong.append("a circle: " + " -> ".join(circle))
+    return wrong
+
+
+class Rooms(unittest.TestCase):
+    def test_this_repository(self):
+        page = (ROOT / "docs" / "architecture.md").read_text()
+        self.assertGreater(len(rows_of(page)), 20)
+        self.assertEqual(complaints(ROOT, page), [])
+
+
+PAGE = """
+## Rooms
+
+| room | what lives there | what it may use |
+|---|---|---|
+| `include/xferscope/` | contracts | libc |
+| `common/` | ground | libc |
+| `probe/` | above | `common/`, contracts; zstd |
+| `analyzer/` | above it | `probe/one.h`, `common/` |
+| `tests/` | all | everything |
+
+## More
+"""
+
+
+class Checker(unittest.TestCase):
+    """The same on small trees."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        for path, text in {
+            "include/xferscope/trace.h": "#include <stdint.h>\n",
+            "common/text.h": "",
+            "probe/one.h": '#include "common/text.h"\n',
+            "probe/main.c": '#include <zstd.h>\n#include "xferscope/trace.h"\n#include "probe/one.h"\n',
+            "analyzer/a.c": '#include "probe/one.h"\n/* #include "probe/two.h" */\n',
+            "tests/deep/t.c": '#include "analyzer/a.c"\n#include "probe/one.h"\n',
+        }.items():
+            self.put(path, text)
+
+    def put(self, path, text):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def check(self, *expected, page=PAGE):
+        self.assertEqual(complaints(self.root, page), list(expected))
+
+    def test_nothing_wrong(self):
+        self.check()
+
+    def test_outside_the_column(self):
+        self.put("common/text.c", '#include "probe/one.h"\n')
+        self.check("common/text.c: common/ may not include probe/one.h", "a circle: common/ -> probe/one.h -> common/")
+
+    def test_another_header_of_the_room(self):
+        self.put("probe/two.h", "")
+        self.put("analyzer/a.c", '#include "probe/two.h"\n')
+        self.check("analyzer/a.c: analyzer/ may not include probe/two.h")
+
+    def test_contracts_are_to_be_named(self):
+        self.put("common/text.c", '#include "xferscope/trace.h"\n')
+        self.check("common/text.c: common/ may not include include/xferscope/trace.h")
+
+    def test_library(self):
+        self.put("common/text.c", "#include <zstd.h>\n")
+        self.check("common/text.c: zstd (<zstd.h>) is not in its room's column")
+
+    def test_room_that_the_table_lacks(self):
+        self.put("probe/new/n.c", "")
+        self.put("other/o.c", "")
+        self.check("probe/new/n.c: the table has no room probe/new/", "other/o.c: the table has no room other/")
+
+    def test_room_without_sources(self):
+        page = PAGE.replace("| `tests/`", "| `gone/` | - | libc |\n| `tests/`")
+        self.check("gone/: in the table, but without sources", page=page)
+
+    def test_circle(self):
+        page = PAGE.replace("ground | libc", "ground | `probe/`")
+        self.put("probe/two.h", "")
+        self.put("common/text.c", '#include "probe/two.h"\n')
+        self.put("probe/two.c", '#include "common/text.h"\n')
+        self.check("a circle: common/ -> probe/ -> common/", page=page)
+
+    def test_header_apart_is_no_circle(self):
+        page = PAGE.replace("ground | libc", "ground | `probe/base.h`")
+        self.put("probe/base.h", "")
+        self.put("common/text.c", '#include "probe/base.h"\n')
+        self.check(page=page)
+        self.put("probe/base.h", '#include "common/text.h"\n')
+        self.check("a circle: common/ -> probe/base.h -> common/", page=page)
+
+    def test_no_path_from_the_root(self):
+        self.put("probe/main.c", '#include "one.h"\n#include "../common/text.h"\n')
+        self.check('probe/main.c: "one.h" is no path from the root',
+                   'probe/main.c: "../common/text.h" is no path from the root')
+
+
+if __name__ == "__main__":
+    unittest.main()
