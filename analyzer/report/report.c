@@ -22,6 +22,7 @@ struct xfa_report *xfa_report_new(const char *path, const struct xfp_profile *pr
 {
     struct xfa_report *report = xfa_alloc(sizeof *report);
     report->run.path = xfa_kept(path, strlen(path));
+    report->run.oldest_minor = -1;
     report->profile = profile;
     xfa_shelf_init(&report->shelf);
     xfa_table_init(&report->sites, sizeof(uint64_t), sizeof(struct report_site));
@@ -115,12 +116,26 @@ static uint64_t duration(const struct xft_file_header *header, const struct xfa_
                : 0;
 }
 
+const char *const *xfa_run_lacks(const struct xfa_run *run)
+{
+    static const char *const by_minor[XFA_LACKS + 1] = {
+        "managed memory's moves, NVTX ranges, contents",
+        "launches, streams, events, memsets and queries as calls",
+        NULL,
+    };
+    int minor = run->oldest_minor;
+    return by_minor + (minor < 0 || minor > XFA_LACKS ? XFA_LACKS : minor);
+}
+
 static void take_process(struct xfa_report *report, const struct xfa_trace *trace,
                          const struct xfa_totals *totals)
 {
     struct xfa_run *run = &report->run;
     const struct xft_file_header *header = &trace->header;
     uint64_t ns = duration(header, totals);
+    bool known = header->version_major == XFT_VERSION_MAJOR; /* else its header is damaged */
+    if (known && (run->oldest_minor < 0 || header->version_minor < run->oldest_minor))
+        run->oldest_minor = header->version_minor;
     struct xfa_process process = {
         .pid = header->pid,
         .ppid = header->ppid,

@@ -81,6 +81,7 @@ struct xfa_run {
     struct xfa_process *processes;
     size_t process_count, process_capacity;
     uint64_t kinds[XFA_EVENT_KINDS];
+    int oldest_minor; /* of the formats of its files, which are 1.N; -1: no file was read */
     struct xfa_run_content content;
     uint64_t failed, captured, empty, device_only, device_only_bytes;
     char **unreadable; /* files that could not be opened, one line each */
@@ -132,6 +133,10 @@ void xfa_report_add(struct xfa_report *report, struct xfa_trace *trace);
 void xfa_report_unreadable(struct xfa_report *report, const char *line);
 void xfa_report_finish(struct xfa_report *report, enum xfa_sort sort);
 void xfa_report_free(struct xfa_report *report);
+
+/* What the oldest format of the run's files could not record; NULL at the end. */
+#define XFA_LACKS 2
+const char *const *xfa_run_lacks(const struct xfa_run *run);
 
 /* The report's site for a stack of a trace: one object for all stacks and processes with the same
  * site. known: those met in this trace, which the caller keeps. */

@@ -152,6 +152,21 @@ static json_t *content_json(const struct xfa_run *run)
     return json;
 }
 
+static json_t *format_json(const struct xfa_run *run)
+{
+    char version[16];
+    snprintf(version, sizeof version, "%u.%d", XFT_VERSION_MAJOR, run->oldest_minor);
+    return run->oldest_minor < 0 ? json_null() : json_string(version);
+}
+
+static json_t *lacks_json(const struct xfa_run *run)
+{
+    json_t *json = json_array();
+    for (const char *const *lack = xfa_run_lacks(run); *lack; lack++)
+        json_array_append_new(json, json_string(*lack));
+    return json;
+}
+
 static json_t *run_json(const struct xfa_report *report)
 {
     const struct xfa_run *run = &report->run;
@@ -164,6 +179,8 @@ static json_t *run_json(const struct xfa_report *report)
         json_array_append_new(processes, process_json(&run->processes[i]));
     }
     json_object_set_new(json, "trace", xfa_json_text(run->path));
+    json_object_set_new(json, "format", format_json(run));
+    json_object_set_new(json, "lacks", lacks_json(run));
     json_object_set_new(json, "program", xfa_json_text(run->program));
     json_object_set_new(json, "command", texts_json(run->arguments, run->argument_count));
     json_object_set_new(json, "host", xfa_json_text(run->hostname));

@@ -110,6 +110,18 @@ static void write_timing(const struct xfa_run *run, FILE *out)
     }
 }
 
+/* A format of before today's: what is not in the report for that reason. */
+static void write_format(const struct xfa_run *run, FILE *out)
+{
+    const char *const *lacks = xfa_run_lacks(run);
+    for (size_t i = 0; lacks[i]; i++) {
+        char version[16];
+        snprintf(version, sizeof version, "%u.%d", XFT_VERSION_MAJOR, run->oldest_minor);
+        xfc_print(out, "  %-12s %s%s%s\n", i ? "" : "format", i ? "" : version,
+                  i ? "without " : ", without ", lacks[i]);
+    }
+}
+
 /* Where the runtime was seen as well, what only the driver saw is somebody else's: a library with a
  * runtime of its own. */
 static void write_driver_level(const struct xfa_report *report, FILE *out)
@@ -211,6 +223,7 @@ static void write_run(const struct xfa_report *report, FILE *out)
     write_gpus(report, out);
     write_start(report, out);
     write_timing(run, out);
+    write_format(run, out);
     write_traffic(report, out);
     write_content(report, out);
     write_uncounted(run, out);

@@ -165,23 +165,24 @@ enum xft_event_kind {
                                    = XXH3_64bits of what was hashed, width = bytes hashed (less than
                                    bytes: sampled, see docs/trace-format.md), count = ns that took */
     /*
-     * since 1.2: what a replay of the run needs besides. Calls of the driver, which both runtimes
-     * pass; XFT_CAPTURED as with copies. They are recorded from the first call on that can move
-     * data. `device` only where the stream does not tell it: else XFT_PLACE_UNKNOWN.
+     * since 1.2: what a replay of the run needs besides. Calls of the driver that succeeded, which
+     * both runtimes pass; XFT_CAPTURED as with copies. They are recorded from the first call on
+     * that can move data, streams from the first call of CUDA. `device` only where the stream does
+     * not tell it: else XFT_PLACE_UNKNOWN. No stacks, but for SET, HOST_FUNCTION and streams.
      */
-    XFT_EVENT_LAUNCH = 19, /* a kernel was launched: src = its name in NAMES (0 = not known),
-                              dst = threads in all, aux = id in ARGUMENTS (0 = not known) */
+    XFT_EVENT_LAUNCH = 19, /* a kernel was launched: src = its name in NAMES, dst = threads in all,
+                              aux = id in ARGUMENTS; each 0 = not known */
     XFT_EVENT_SET = 20,    /* a memset was called: dst, dst_mem, bytes; width = bytes of a row */
     XFT_EVENT_RECORD = 21, /* an event was recorded on a stream: src = the event */
     XFT_EVENT_WAIT = 22,   /* a stream was made to wait for an event: src = the event */
     XFT_EVENT_QUERY = 23,  /* as SYNC, but the host only asked, and the work was done; one that
                               was not done yet is no event */
     XFT_EVENT_HOST_FUNCTION = 24, /* a stream was given a function of the host to call: src = it */
-    XFT_EVENT_STREAM = 25,     /* a stream was made, or first seen: stream = its handle, src = the
-                                  device's number of it (aux of DEVICE_COPY, MEMSET and KERNEL;
-                                  0 = not known), aux = enum xft_stream, width = its priority (two's
-                                  complement), device */
-    XFT_EVENT_STREAM_END = 26, /* it is gone, and its handle may become another's */
+    XFT_EVENT_STREAM = 25, /* a stream was made, and is there from end_ns on: stream = its handle,
+                              src = the device's number of it (aux of DEVICE_COPY, MEMSET and
+                              KERNEL; 0 = not known), aux = enum xft_stream, width = its priority
+                              (two's complement), device */
+    XFT_EVENT_STREAM_END = 26, /* it is gone from start_ns on; its handle may become another's */
     XFT_EVENT_RECORDS = 27,    /* from start_ns on the device's records of these kinds come: aux =
                                   sum of enum xft_records; 0: none, until the next such event */
 };

@@ -250,6 +250,20 @@ class Commands(unittest.TestCase):
         self.assertEqual(report["run"]["directions"]["H2D"]["transfers"], 25)
         self.assertIsNone(report["run"]["wall_s"])
 
+    def test_what_an_old_format_lacks(self):
+        """Said in the report, in text and JSON; of today's there is nothing to say."""
+        recorded = os.path.join(os.path.dirname(__file__), "..", "data", "h200-static.xft")
+        result = self.run_driver("analyze", recorded, "--format", "json")
+        run = json.loads(result.out)["run"]
+        self.assertEqual((run["format"], len(run["lacks"])), ("1.0", 2))
+        text = self.run_driver("analyze", recorded).out
+        self.assertIn("format       1.0, without " + run["lacks"][0], text)
+        self.assertIn("             without " + run["lacks"][1], text)
+        trace = self.make("mixed", "mixed.trace")
+        run = json.loads(self.run_driver("analyze", trace, "--format", "json").out)["run"]
+        self.assertEqual((run["format"], run["lacks"]), ("1.2", []))
+        self.assertNotIn("  format  ", self.run_driver("analyze", trace).out)
+
     def test_counted_losses(self):
         """What the recorder, or who completed the file, has counted: in each format, status 3."""
         table = [
