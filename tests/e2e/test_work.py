@@ -18,8 +18,10 @@ class Told:
         words = line.split()
         self.kind, self.stream, detail = words[:3]
         self.captured = detail.startswith("captured:")
-        self.detail = detail.removeprefix("captured:")
+        self.both = detail.startswith("both:")  # one call for two devices
+        self.detail = detail.removeprefix("captured:").removeprefix("both:")
         self.before, self.after = int(words[3]), int(words[4])
+        self.function = words[5] if len(words) > 5 else None
 
 
 class Work(Bench):
@@ -42,7 +44,7 @@ class Work(Bench):
 
     def told(self, lines):
         steps = [Told(line) for line in lines if line.split()[0] in KINDS]
-        self.streams = {"-": "0x0"}
+        self.streams, self.both = {"-": "0x0"}, any(step.both for step in steps)
         self.streams.update((line.split()[1], line.split()[2]) for line in lines if line.startswith("is "))
         return steps
 
@@ -65,23 +67,27 @@ class Work(Bench):
         self.assertGreaterEqual(event["start_ns"], told.before)
         self.assertLessEqual(event["end_ns"], told.after)
         long = told.kind in ("launch", "set")
-        self.assertEqual(event["end_ns"] - event["start_ns"], SUBMIT_NS if long else CALL_NS)
+        took = (SUBMIT_NS if long else CALL_NS) * (2 if told.both else 1)
+        self.assertEqual(event["end_ns"] - event["start_ns"], took)
+        self.assertIn(told.function, (None, event["call"]))
         self.check_detail(event, told)
 
     def check_devices(self, events):
         """Only where the stream does not tell: the default one's, and a stream's own as it is made."""
         for event in events:
-            event_waited = event["kind"] == "query" and event["src"] != "0x0"
-            default = event["stream"] == "0x0" and not event_waited
-            self.assertEqual(event["device"], 0 if default or event["kind"] == "stream" else -1, event)
+            of_event = event["kind"] == "query" and event["src"] != "0x0"
+            wanted = 0 if event["stream"] == "0x0" and not of_event else -1
+            if event["kind"] == "stream":
+                wanted = 1 if event["stream"] == self.streams.get("b") and self.both else 0
+            self.assertEqual(event["device"], wanted, event)
 
     def check_stacks(self, events):
         for event in events:
             quick = event["kind"] in ("launch", "record", "wait", "query")
             self.assertEqual(event["stack"] == 0, quick, event)
 
-    def order_and_times(self, program):
-        lines = self.recorded(program)
+    def order_and_times(self, program, **settings):
+        lines = self.recorded(program, **settings)
         told, events = self.told(lines), self.dump("run.xft", *KINDS)
         self.assertEqual([e["kind"] for e in events], [t.kind for t in told])
         for event, one in zip(events, told):
@@ -98,6 +104,19 @@ class Work(Bench):
     @needs("work_simstatic")
     def test_static_runtime(self):
         self.order_and_times("work_simstatic")
+
+    @needs("work_driver")
+    def test_every_form_of_the_drivers_calls(self):
+        machine = "sim-2socket-4gpu"
+        events = self.order_and_times("work_driver", XFERSCOPE_SIMGPU_MACHINE=machine)
+        several = [e for e in events if e["call"] == "cuLaunchCooperativeKernelMultiDevice"]
+        self.assertEqual(len(several), 2)
+        self.assertEqual(len({(e["start_ns"], e["correlation"]) for e in several}), 1)
+        for event in events:
+            per_thread = event["call"].endswith(("_ptds", "_ptsz"))
+            self.assertEqual("per-thread" in event["flags"], per_thread, event)
+            asynchronous = "Async" in event["call"]
+            self.assertEqual("async" in event["flags"], asynchronous, event)
 
     @needs("work")
     def test_launches_and_their_kernels(self):
@@ -137,7 +156,7 @@ class Work(Bench):
     @needs("work")
     def test_two_devices(self):
         """With more than one device the driver is asked whose default stream is meant."""
-        self.recorded("work", XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu")
+        self.told(self.recorded("work", XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu"))
         self.check_devices(self.dump("run.xft", *KINDS))
 
     @needs("work")
