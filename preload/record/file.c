@@ -11,6 +11,7 @@
 
 #include "preload/format/segments.h"
 #include "preload/format/write.h"
+#include "preload/record/bus.h"
 
 #define HIGH_FD 1000
 
@@ -34,10 +35,17 @@ static void lock_file(int fd)
     (void)fcntl(fd, F_SETLK, &whole); /* without it there is still /proc/PID/maps */
 }
 
-static bool is_ours(const struct xfs_file *file, int fd)
+static bool is_ours(struct xfs_file *file, int fd)
 {
     struct stat now;
-    return fstat(fd, &now) == 0 && now.st_dev == file->device && now.st_ino == file->inode;
+    if (fstat(fd, &now) != 0 || now.st_dev != file->device || now.st_ino != file->inode)
+        return false;
+    if ((uint64_t)now.st_size < file->end && !file->cut) {
+        file->cut = true;
+        file->made.damaged_places++;
+        file->made.damaged_bytes += file->end - (uint64_t)now.st_size;
+    }
+    return true;
 }
 
 /* Lock held. A descriptor that is not ours any more belongs to the program: it is left alone. */
@@ -123,6 +131,7 @@ static bool map_header(struct xfs_file *file, const struct xft_file_header *head
     void *map = mmap(NULL, XFT_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
     if (map == MAP_FAILED)
         return false;
+    (void)xfs_bus_cover(map, XFT_HEADER_BYTES, XFT_HEADER_BYTES);
     file->header = map;
     file->made = *header;
     *file->header = *header;
@@ -205,6 +214,8 @@ static unsigned char *append_mapped(struct xfs_file *file, enum xft_segment_type
                                     bool covered, void (*fill)(unsigned char *, size_t))
 {
     unsigned char *map = MAP_FAILED;
+    struct xfs_bus_region *region = NULL;
+    size_t unit = type == XFT_SEG_LANES ? XFT_SLAB_BYTES : XFT_ROOM_BYTES;
     pthread_mutex_lock(&file->lock);
     uint64_t start = XFT_ALIGN(file->end + sizeof(struct xft_segment), 4096);
     uint64_t end = start + bytes;
@@ -213,11 +224,14 @@ static unsigned char *append_mapped(struct xfs_file *file, enum xft_segment_type
     int fd = descriptor(file);
     if (fd >= 0 && allocate(fd, file->end, end - file->end))
         map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)start);
+    if (map != MAP_FAILED)
+        region = xfs_bus_cover(map, bytes, unit);
     if (map != MAP_FAILED && fill)
         fill(map, bytes);
     if (map != MAP_FAILED && xft_write_at(fd, &head, sizeof head, file->end)) {
         tell_end(file, end);
     } else if (map != MAP_FAILED) {
+        xfs_bus_leave(region);
         munmap(map, bytes);
         map = MAP_FAILED;
     }
@@ -225,6 +239,60 @@ static unsigned char *append_mapped(struct xfs_file *file, enum xft_segment_type
         cut_back(file, fd);
     pthread_mutex_unlock(&file->lock);
     return map == MAP_FAILED ? NULL : map;
+}
+
+/* ---- cut by somebody --------------------------------------------------------------------- */
+
+/* Lock held. */
+static bool is_cut(struct xfs_file *file, bool torn)
+{
+    if (descriptor(file) >= 0 && !file->cut &&
+        (torn || memcmp(file->header->magic, XFT_MAGIC, sizeof file->header->magic) != 0)) {
+        file->cut = true; /* and grown again since */
+        file->made.damaged_places++;
+    }
+    return file->cut;
+}
+
+bool xfs_file_was_cut(struct xfs_file *file, bool torn)
+{
+    pthread_mutex_lock(&file->lock);
+    bool cut = is_cut(file, torn);
+    pthread_mutex_unlock(&file->lock);
+    return cut;
+}
+
+/* As counted in the mapping, which may be memory in the place of the file's first page by now. */
+static void put_header(const struct xfs_file *file, unsigned char block[XFT_HEADER_BYTES])
+{
+    struct xft_file_header header = file->made;
+    header.events_lost = __atomic_load_n(&file->header->events_lost, __ATOMIC_SEQ_CST);
+    header.stacks_lost = __atomic_load_n(&file->header->stacks_lost, __ATOMIC_SEQ_CST);
+    header.device_lost = __atomic_load_n(&file->header->device_lost, __ATOMIC_SEQ_CST);
+    header.file_bytes = file->end;
+    memset(block, 0, XFT_HEADER_BYTES);
+    memcpy(block, &header, sizeof header);
+}
+
+bool xfs_file_mend(struct xfs_file *file)
+{
+    unsigned char block[XFT_HEADER_BYTES];
+    struct stat now;
+    pthread_mutex_lock(&file->lock);
+    int fd = descriptor(file);
+    put_header(file, block);
+    bool good = fd >= 0 && xft_write_at(fd, block, sizeof block, 0) && fstat(fd, &now) == 0 &&
+                ((uint64_t)now.st_size >= file->end || ftruncate(fd, (off_t)file->end) == 0);
+    void *map = MAP_FAILED;
+    if (good)
+        map = mmap(NULL, XFT_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map != MAP_FAILED) {
+        (void)xfs_bus_cover(map, XFT_HEADER_BYTES, XFT_HEADER_BYTES);
+        file->header = map;
+        file->cut = false;
+    }
+    pthread_mutex_unlock(&file->lock);
+    return map != MAP_FAILED;
 }
 
 struct xft_slab *xfs_file_append_lanes(struct xfs_file *file, size_t slabs)

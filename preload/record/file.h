@@ -27,7 +27,8 @@ struct xfs_file {
     ino_t inode;
     uint64_t end;                   /* where the next segment goes; a multiple of 8 */
     struct xft_file_header *header; /* mapped, shared; its file_bytes follow `end` */
-    struct xft_file_header made;    /* as it was when the file was created */
+    struct xft_file_header made;    /* as it was when the file was created, and the damage since */
+    bool cut;                       /* truncated by somebody, and not mended yet */
     char path[PATH_MAX];
     bool made_directory;
 };
@@ -54,6 +55,14 @@ struct xft_slab *xfs_file_append_lanes(struct xfs_file *file, size_t slabs);
 /* Appends ROOM segments, of XFT_ROOM_BYTES each, one behind the other, and maps them. NULL on
  * failure. */
 unsigned char *xfs_file_append_rooms(struct xfs_file *file, size_t rooms);
+
+/* True when somebody has truncated the file or emptied its first page, or when slabs show it
+ * (torn). */
+bool xfs_file_was_cut(struct xfs_file *file, bool torn);
+
+/* Gives a file that was cut its length and its header again, with the damage and the counts of
+ * losses as they are now; `header` is then another mapping, the old one stays. */
+bool xfs_file_mend(struct xfs_file *file);
 
 /* Maps the file as it now is, read-only, private to the caller; NULL on failure, and of a file that
  * somebody has emptied: *bytes is 0 then. */

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "preload/record/bus.h"
 #include "preload/record/recorder.h"
 
 #include <errno.h>
@@ -96,6 +97,33 @@ static struct xft_file_header header_now(struct xfs_recorder *recorder, size_t s
     return header;
 }
 
+/* Threads may be counting in the old header. */
+static void take_header(struct xfs_recorder *recorder)
+{
+    struct xft_file_header *new = recorder->file.header, copied = *new,
+                           *old = atomic_exchange(&recorder->header, new);
+    carry_over(&old->events_lost, &new->events_lost, copied.events_lost);
+    carry_over(&old->stacks_lost, &new->stacks_lost, copied.stacks_lost);
+    carry_over(&old->device_lost, &new->device_lost, copied.device_lost);
+}
+
+void xfs_recorder_mend(struct xfs_recorder *recorder)
+{
+    bool torn = xfs_lanes_are_torn(&recorder->lanes);
+    if (!xfs_file_was_cut(&recorder->file, torn))
+        return;
+    if (!recorder->left) {
+        xfs_lanes_leave(&recorder->lanes);
+        xfs_rooms_leave(recorder);
+    }
+    recorder->left = true;
+    if (!xfs_file_mend(&recorder->file))
+        return;
+    recorder->left = false;
+    take_header(recorder);
+    (void)xfs_recorder_introduce(recorder);
+}
+
 static bool rewrite_file(struct xfs_recorder *recorder)
 {
     struct xft_rewrite rewrite = {
@@ -113,13 +141,15 @@ static bool rewrite_file(struct xfs_recorder *recorder)
     struct xft_file_header header = header_now(recorder, rewrite.size);
     rewrite.file = file;
     rewrite.header = &header;
+    struct xfs_bus_region *region = file ? xfs_bus_cover(file, rewrite.size, rewrite.size) : NULL;
     bool good = xft_rewrite(&rewrite, recorder->file.path);
     if (good)
         move_header(recorder, &rewrite);
     int error = errno;
+    xfs_bus_leave(region);
     if (file)
         munmap(file, rewrite.size);
-    if (good && rewrite.damage.places > 0)
+    if (good && (rewrite.damage.places > 0 || header.damaged_places > 0))
         xfs_log("%s was damaged while it was recorded: the report tells what is left of it",
                 recorder->file.path);
     errno = error;
@@ -128,6 +158,9 @@ static bool rewrite_file(struct xfs_recorder *recorder)
 
 void xfs_recorder_complete(struct xfs_recorder *recorder)
 {
+    xfs_recorder_mend(recorder);
+    if (recorder->file.made.damaged_places > 0) /* what is in memory the file may not have */
+        xfs_lanes_write_all(recorder);
     pthread_mutex_lock(&recorder->pack_lock);
     bool good = rewrite_file(recorder);
     if (!good && xfs_write_trouble_was_said())

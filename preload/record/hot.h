@@ -15,6 +15,7 @@
 #include "preload/record/record.h"
 
 struct xfs_recorder;
+struct xfs_bus_regions;
 
 /*
  * What must be forgotten in a forked child lies in one page that the kernel wipes there: a child
@@ -24,7 +25,8 @@ struct xfs_life {
     struct xfs_recorder *_Atomic current; /* that events go to now */
     struct xfs_recorder *_Atomic closed;  /* that counts what comes after the end */
     atomic_int state;
-    pthread_mutex_t lock; /* zero is PTHREAD_MUTEX_INITIALIZER */
+    struct xfs_bus_regions *_Atomic mapped; /* of the file (bus.c) */
+    pthread_mutex_t lock;                   /* zero is PTHREAD_MUTEX_INITIALIZER */
 };
 
 extern struct xfs_life *_Atomic xfs_life; /* NULL until recording begins; then for ever */

@@ -112,7 +112,8 @@ static void push_full(struct xfs_lanes *lanes, struct xfs_slab *slab)
 static void release(struct xfs_lanes *lanes, struct xfs_slab *slab)
 {
     set_state(slab->shared, XFT_SLAB_FREE);
-    xfs_pool_put(&lanes->free, &slab->node);
+    if (!slab->left)
+        xfs_pool_put(&lanes->free, &slab->node);
 }
 
 bool xfs_lanes_write_full(struct xfs_recorder *recorder, bool *wrote)
@@ -150,6 +151,49 @@ uint64_t xfs_lanes_count(struct xfs_lanes *lanes)
     }
     pthread_mutex_unlock(&lanes->lock);
     return events;
+}
+
+bool xfs_lanes_are_torn(struct xfs_lanes *lanes)
+{
+    bool torn = false;
+    pthread_mutex_lock(&lanes->lock);
+    for (size_t i = 0; i < lanes->segments; i++) {
+        const struct xfs_slab *last = &lanes->all[i][lanes->all_count[i] - 1];
+        torn |= !last->left && last->shared->magic != XFT_SLAB_MAGIC;
+    }
+    pthread_mutex_unlock(&lanes->lock);
+    return torn;
+}
+
+/* A thread that has got another slab meanwhile exchanges that one early, and no harm is done. */
+void xfs_lanes_leave(struct xfs_lanes *lanes)
+{
+    pthread_mutex_lock(&lanes->lock);
+    while (xfs_pool_take(&lanes->free))
+        ;
+    for (size_t i = 0; i < lanes->segments; i++) {
+        for (size_t j = 0; j < lanes->all_count[i]; j++) {
+            struct xfs_slab *slab = &lanes->all[i][j];
+            struct xfs_lane *lane = __atomic_load_n(&slab->lane, __ATOMIC_ACQUIRE);
+            slab->left = true;
+            if (lane && __atomic_load_n(&lane->slab, __ATOMIC_RELAXED) == slab)
+                __atomic_store_n(&lane->room, 0, __ATOMIC_RELAXED);
+        }
+    }
+    lanes->mapped_bytes = 0;
+    pthread_mutex_unlock(&lanes->lock);
+}
+
+void xfs_lanes_write_all(struct xfs_recorder *recorder)
+{
+    struct xfs_lanes *lanes = &recorder->lanes;
+    for (size_t i = 0; i < lanes->segments; i++) {
+        for (size_t j = 0; j < lanes->all_count[i]; j++) {
+            const struct xft_slab *slab = lanes->all[i][j].shared;
+            if (xft_slab_worth(slab) == XFT_SLAB_SOUND)
+                xfs_write_slab(recorder, slab);
+        }
+    }
 }
 
 static bool is_any_writing(struct xfs_lanes *lanes, const struct xfs_lane *own)
@@ -190,6 +234,7 @@ bool xfs_lanes_init(struct xfs_recorder *recorder)
 static void activate(struct xfs_lane *lane, struct xfs_slab *slab)
 {
     struct xft_slab *shared = slab->shared;
+    shared->magic = XFT_SLAB_MAGIC; /* of a file that was cut it is gone */
     shared->lane = lane->id;
     shared->tid = lane->tid;
     shared->first_seq = lane->next_seq;

@@ -29,6 +29,7 @@ struct xfs_slab { /* our view of a slab in the mapping */
     struct xfs_pool_node node;
     struct xft_slab *shared;
     struct xfs_lane *lane; /* that writes to it, while it is ACTIVE */
+    bool left;             /* the file was cut since it was made: not used again */
 } __attribute__((aligned(16)));
 
 /* One thread's lane. In private memory: in a forked child nothing here leads to the parent's file.
@@ -118,6 +119,15 @@ bool xfs_lanes_supply(struct xfs_recorder *recorder);
 /* Writes what is full, oldest first; false when the file did not take all of it. *wrote: whether
  * there was any. */
 bool xfs_lanes_write_full(struct xfs_recorder *recorder, bool *wrote);
+
+/* The end of a LANES segment is gone: the file was cut, and may have grown again since. */
+bool xfs_lanes_are_torn(struct xfs_lanes *lanes);
+
+/* The file was cut: its slabs are used no more, and threads leave them with their next event. */
+void xfs_lanes_leave(struct xfs_lanes *lanes);
+
+/* When recording has ended: writes what slabs still hold, also those that the file has. */
+void xfs_lanes_write_all(struct xfs_recorder *recorder);
 
 /* Events that lie in slabs now. */
 uint64_t xfs_lanes_count(struct xfs_lanes *lanes);

@@ -43,6 +43,8 @@ struct xfs_recorder {
     unsigned char *packed; /* one segment */
     size_t packed_bytes;
 
+    bool left; /* the file was cut and cannot be mended yet: nothing of before is used any more */
+
     /* The background thread. */
     atomic_bool writer_runs;
     sem_t wake;                       /* it, for the end */
@@ -98,6 +100,13 @@ struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings);
 
 /* What needs the loader: libraries, the background thread. Events are recorded meanwhile. */
 void xfs_recorder_equip(struct xfs_recorder *recorder);
+
+/* What a file begins with: the calls' names, and what process this is. */
+bool xfs_recorder_introduce(struct xfs_recorder *recorder);
+
+/* If somebody has truncated the file: makes it a trace again, so that what is recorded from here on
+ * can be read. */
+void xfs_recorder_mend(struct xfs_recorder *recorder);
 
 /* The file in its final form. */
 void xfs_recorder_complete(struct xfs_recorder *recorder);

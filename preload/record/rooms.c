@@ -51,6 +51,7 @@ static bool enter_room(struct xfs_recorder *recorder, struct xfs_room_place *pla
     unsigned char *shared = ((struct xfs_room *)node)->shared;
     struct xft_room *room = (struct xft_room *)(shared + sizeof(struct xft_segment));
     atomic_fetch_add_explicit(&rooms->taken, 1, memory_order_relaxed);
+    place->cut = atomic_load(&rooms->cut);
     place->at = (unsigned char *)(room + 1);
     place->left = XFT_ROOM_BYTES - sizeof(struct xft_segment) - sizeof *room;
     place->committed = &room->committed;
@@ -62,7 +63,9 @@ static bool put(struct xfs_recorder *recorder, struct xfs_room_place *place,
 {
     struct xft_segment head = xft_segment_make(type, 0, payload, bytes, bytes);
     size_t span = xft_segment_span(bytes);
-    if ((place->at == NULL || span > place->left) && !enter_room(recorder, place))
+    bool left = place->at == NULL ||
+                place->cut != atomic_load_explicit(&recorder->rooms.cut, memory_order_relaxed);
+    if ((left || span > place->left) && !enter_room(recorder, place))
         return false;
     if (span > place->left)
         return false;
@@ -106,6 +109,14 @@ bool xfs_room_add(struct xfs_recorder *recorder, enum xft_segment_type type, con
     bool good = put(recorder, &lane->place, type, payload, bytes);
     lane->place.busy = false;
     return good;
+}
+
+void xfs_rooms_leave(struct xfs_recorder *recorder)
+{
+    while (xfs_pool_take(&recorder->rooms.free))
+        ;
+    atomic_fetch_add(&recorder->rooms.cut, 1);
+    xfs_rooms_supply(recorder);
 }
 
 bool xfs_rooms_supply(struct xfs_recorder *recorder)

@@ -32,12 +32,14 @@ struct xfs_room_place {
     unsigned char *at;
     size_t left;
     uint64_t *committed;
-    bool busy; /* a signal handler on top of it goes without */
+    unsigned cut; /* as in struct xfs_rooms when it was entered */
+    bool busy;    /* a signal handler on top of it goes without */
 };
 
 struct xfs_rooms {
     struct xfs_pool free;
     atomic_uint taken;
+    atomic_uint cut; /* how often the file was: rooms from before are left */
     unsigned taken_before;
     atomic_flag meta_busy;
     struct xfs_room_place meta;
@@ -46,6 +48,9 @@ struct xfs_rooms {
 /* Adds a list segment; false when it could not be added. */
 bool xfs_room_add(struct xfs_recorder *recorder, enum xft_segment_type type, const void *payload,
                   size_t bytes);
+
+/* The file was cut: its rooms are used no more. */
+void xfs_rooms_leave(struct xfs_recorder *recorder);
 
 /* The background thread's: as xfs_lanes_supply(). */
 bool xfs_rooms_supply(struct xfs_recorder *recorder);

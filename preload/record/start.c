@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "preload/base/log.h"
+#include "preload/record/bus.h"
 #include "preload/record/notes.h"
 #include "preload/record/record.h"
 #include "preload/format/segments.h"
@@ -140,6 +141,14 @@ static bool write_calls(struct xfs_recorder *recorder)
     return good;
 }
 
+bool xfs_recorder_introduce(struct xfs_recorder *recorder)
+{
+    if (!write_calls(recorder))
+        return false;
+    write_process(recorder);
+    return true;
+}
+
 /* ---- creating --------------------------------------------------------------------------- */
 
 /* zstd or none; replaces an earlier packer. */
@@ -202,6 +211,7 @@ struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings)
         mmap(NULL, sizeof *recorder, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (recorder == MAP_FAILED)
         return cannot_record();
+    xfs_bus_watch();
     recorder->settings = settings;
     recorder->pid = getpid();
     pthread_mutex_init(&recorder->pack_lock, NULL);

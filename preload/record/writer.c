@@ -11,6 +11,7 @@
 #include "preload/base/log.h"
 #include "preload/base/sandbox.h"
 #include "preload/format/segments.h"
+#include "preload/record/bus.h"
 
 #define STACK_BYTES (1 << 20)   /* elfutils walks nested debug information */
 #define RETRY_NS 1000000000u    /* after the file could not take a slab */
@@ -29,22 +30,42 @@ static void say_once(const char *what)
         xfs_log("%s: %s; going on, and counting what is lost", what, strerrordesc_np(errno));
 }
 
-bool xfs_write_slab(struct xfs_recorder *recorder, const struct xft_slab *slab)
+static bool write_rows(struct xfs_recorder *recorder, const struct xft_slab *slab, uint32_t from,
+                       uint32_t to)
 {
     struct xft_chunk chunk = {.lane = slab->lane,
                               .tid = slab->tid,
-                              .first_seq = slab->first_seq,
-                              .rows = slab->committed};
-    if (chunk.rows == 0)
-        return true;
+                              .first_seq = slab->first_seq + from,
+                              .rows = to - from};
     pthread_mutex_lock(&recorder->pack_lock);
-    size_t n = xft_pack_events(&recorder->packer, &chunk, xft_slab_events(slab), recorder->packed,
-                               recorder->packed_bytes);
+    size_t n = xft_pack_events(&recorder->packer, &chunk, xft_slab_events(slab) + from,
+                               recorder->packed, recorder->packed_bytes);
     bool good = n > 0 && xfs_file_append(&recorder->file, recorder->packed, n);
     pthread_mutex_unlock(&recorder->pack_lock);
     if (!good)
         say_once("cannot write events");
     return good;
+}
+
+/* Rows of zeros are where the file was cut. */
+static bool write_cut(struct xfs_recorder *recorder, const struct xft_slab *slab, uint32_t rows)
+{
+    const struct xft_event *events = xft_slab_events(slab);
+    bool good = true;
+    for (uint32_t i = 0, from; good && i < rows; i++) {
+        for (from = i; i < rows && events[i].kind != XFT_EVENT_NONE;)
+            i++;
+        good = i == from || write_rows(recorder, slab, from, i);
+    }
+    return good;
+}
+
+bool xfs_write_slab(struct xfs_recorder *recorder, const struct xft_slab *slab)
+{
+    uint32_t rows = slab->committed;
+    if (rows == 0 || slab->magic != XFT_SLAB_MAGIC) /* the file was cut before it */
+        return true;
+    return write_cut(recorder, slab, rows);
 }
 
 bool xfs_write_list(struct xfs_recorder *recorder, enum xft_segment_type type, const void *payload,
@@ -109,8 +130,10 @@ static void resolve_symbols(struct xfs_recorder *recorder)
                 resolve ? "cannot read the trace back" : XFS_SYMBOLS_MODULE " not found");
         return;
     }
+    struct xfs_bus_region *region = xfs_bus_cover(file, size, size);
     resolve(file, size, NULL, &recorder->stop_symbols, &recorder->symbols,
             &recorder->symbols_bytes);
+    xfs_bus_leave(region);
     munmap(file, size);
 }
 
@@ -122,6 +145,7 @@ static bool do_round(struct xfs_recorder *recorder, uint64_t *retry_ns)
     bool wrote = false;
     if (xfs_monotonic_ns() < *retry_ns)
         return true;
+    xfs_recorder_mend(recorder);
     bool good = xfs_lanes_write_full(recorder, &wrote);
     good = xfs_lanes_supply(recorder) && good;
     good = xfs_rooms_supply(recorder) && good;
@@ -138,6 +162,7 @@ static void *run(void *argument)
     int closing = XFS_ENDING_ASKED;
     unsigned idle_rounds = 0;
     uint64_t retry_ns = 0;
+    xfs_bus_own_thread();
     while (atomic_load(&recorder->ending) == XFS_ENDING_NOT) {
         idle_rounds = do_round(recorder, &retry_ns) ? 0 : idle_rounds + 1;
         rest(recorder, idle_rounds);

@@ -1,0 +1,36 @@
+/*
+ * The trace's file is mapped, and somebody may truncate it: whoever touches the mapping beyond the
+ * new end is sent SIGBUS, as when a disk fails or cannot take a page. The program must not die of
+ * that: a handler of SIGBUS puts memory of the process's own in place of what is gone, and the
+ * thread goes on as if nothing had been.
+ *
+ * The program's own disposition of SIGBUS stays what it is in all that it can see: sigaction() and
+ * signal() answer with it and change it, and every SIGBUS that is not of this mapping goes to it,
+ * with its mask and flags, also where it is the default that ends the process. There is no handler
+ * before a session starts, nor where the program ignores SIGBUS or sets it by a bare system call.
+ *
+ * What this cannot help: a thread that has SIGBUS blocked (the kernel ends the process), and one
+ * that may not call mmap() (a sandbox).
+ */
+#ifndef XFS_BUS_H
+#define XFS_BUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* When a session starts. */
+void xfs_bus_watch(void);
+
+/* Watched from here on, for as long as it is mapped: a shared mapping of the file, of pieces of
+ * `unit` bytes; what is gone is replaced up to the end of a piece. Returns what xfs_bus_leave()
+ * wants; NULL when memory is short. */
+struct xfs_bus_region *xfs_bus_cover(void *start, size_t bytes, size_t unit);
+
+/* Before it is unmapped. */
+void xfs_bus_leave(struct xfs_bus_region *region);
+
+/* In a thread of ours that has all signals blocked: it takes part. A SIGBUS that others sent is
+ * left to the program's threads. */
+void xfs_bus_own_thread(void);
+
+#endif
