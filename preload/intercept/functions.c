@@ -16,8 +16,6 @@ _Atomic uint32_t xfs_function_generation = 1; /* never one of these two: */
 enum generation { NEVER_FILLED = 0, BEING_FILLED = UINT32_MAX };
 static _Atomic uint32_t used;
 
-#define MOST_TURNS 100000 /* of waiting for another thread, awake */
-
 /* ---- what the driver says ------------------------------------------------------------------- */
 
 typedef xcu_result name_question(const char **, const void *);
@@ -55,19 +53,19 @@ static void fill(void *entry)
     atomic_store_explicit(&f->generation, now, memory_order_release);
 }
 
-/* True: it is for this thread to fill. Another one that does so is waited for. */
+/* True: it is for this thread to fill. */
 static bool take(struct xfs_function *f)
 {
     uint32_t there = atomic_load_explicit(&f->generation, memory_order_acquire);
-    for (int turn = 0; turn < MOST_TURNS && there != atomic_load(&xfs_function_generation);
-         turn++) {
-        if (there != BEING_FILLED &&
-            atomic_compare_exchange_strong(&f->generation, &there, BEING_FILLED))
+    while (there != BEING_FILLED && there != atomic_load(&xfs_function_generation))
+        if (atomic_compare_exchange_weak(&f->generation, &there, BEING_FILLED))
             return true;
-        __builtin_ia32_pause();
-        there = atomic_load_explicit(&f->generation, memory_order_acquire);
-    }
     return false;
+}
+
+static bool is_filled(const struct xfs_function *f)
+{
+    return atomic_load(&f->generation) == atomic_load(&xfs_function_generation);
 }
 
 /* ---- entries ----------------------------------------------------------------------------------
@@ -93,15 +91,26 @@ static struct xfs_function *entry_of(uint64_t handle)
     return NULL;
 }
 
+/* For a launch while another thread, or the one that a signal handler interrupted, is filling the
+ * entry: the same, found out once more. Nobody waits. */
+static __thread struct xfs_function own __attribute__((tls_model("initial-exec")));
+
 __attribute__((noinline)) struct xfs_function *xfs_function_search(uint64_t handle)
 {
     struct xfs_function *f = handle ? entry_of(handle) : NULL;
-    if (f && take(f)) {
-        int saved = errno;
-        xfs_on_any_stack(fill, f);
-        errno = saved;
+    if (f == NULL || is_filled(f))
+        return f;
+    int saved = errno;
+    bool taken = take(f);
+    if (!taken && !is_filled(f)) {
+        f = &own;
+        atomic_store_explicit(&f->handle, handle, memory_order_relaxed);
+        taken = true;
     }
-    return f && atomic_load(&f->generation) == atomic_load(&xfs_function_generation) ? f : NULL;
+    if (taken)
+        xfs_on_any_stack(fill, f);
+    errno = saved;
+    return is_filled(f) ? f : NULL;
 }
 
 void xfs_functions_forget(void)

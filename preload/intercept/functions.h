@@ -5,8 +5,10 @@
  * From then on its entry is found by a look-up that takes no lock and writes nothing. Entries never
  * move and are never freed; a handle keeps its entry for ever. When modules may be about to go, all
  * entries become stale, and each is filled again at the next launch: its handle may then stand for
- * another function. Who holds an entry while it launches the function reads what is right, since
- * nobody may unload a module and launch a function of it at once.
+ * another function. Where an entry is just being filled by another thread, this one finds out for
+ * itself, in an entry of its own that holds until its next look-up. Who holds an entry while it
+ * launches the function reads what is right, since nobody may unload a module and launch a function
+ * of it at once.
  *
  * No allocation; as many functions as there are slots, and the others are not known.
  */

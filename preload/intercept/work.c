@@ -21,9 +21,10 @@ struct short_event {
 static inline void record(const struct xfs_step *s, uint64_t end_ns, const struct short_event *v)
 {
     xfs_nvtx_settle();
-    struct xft_event *e = xfs_row_open();
-    if (e == NULL)
+    struct xfs_lane *lane = xfs_row_open();
+    if (lane == NULL)
         return;
+    struct xft_event *e = &lane->rows[lane->next];
     e->start_ns = s->start_ns;
     e->end_ns = end_ns;
     e->src = v->src;
@@ -35,7 +36,7 @@ static inline void record(const struct xfs_step *s, uint64_t end_ns, const struc
     e->flags = s->flags | v->flags;
     e->kind = v->kind;
     e->device = v->device;
-    xfs_row_close();
+    xfs_row_close(lane);
 }
 
 /* What only the driver knows. */

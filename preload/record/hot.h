@@ -86,10 +86,12 @@ static inline void xfs_lane_append(struct xfs_lane *lane, const struct xft_event
 }
 
 /*
- * For an event that is short and filled in where it will lie: the row, zeroed, or NULL (the loss
- * has been counted). Between open and close there is nothing but stores to it.
+ * For an event that is short and filled in where it will lie: the thread's lane, whose next row is
+ * zeroed and may be filled, or NULL (the loss has been counted). Between open and close there is
+ * nothing but stores to it. Nor is the lane looked up again: a handler may have forked in between,
+ * and the child has none.
  */
-static inline struct xft_event *xfs_row_open(void)
+static inline struct xfs_lane *xfs_row_open(void)
 {
     typedef long long vector __attribute__((vector_size(16), may_alias, aligned(8)));
     struct xfs_lane *lane = xfs_take_lane();
@@ -105,12 +107,11 @@ static inline struct xft_event *xfs_row_open(void)
     vector *parts = (vector *)&lane->rows[lane->next];
     for (size_t i = 0; i < sizeof(struct xft_event) / sizeof *parts; i++)
         parts[i] = (vector){0};
-    return &lane->rows[lane->next];
+    return lane;
 }
 
-static inline void xfs_row_close(void)
+static inline void xfs_row_close(struct xfs_lane *lane)
 {
-    struct xfs_lane *lane = xfs_self;
     lane->next++;
     __atomic_store_n(lane->committed, lane->next, __ATOMIC_RELEASE);
     xfs_lane_done(lane);

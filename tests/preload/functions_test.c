@@ -145,7 +145,7 @@ static void threads_agree(void **state)
         pthread_join(threads[i], NULL);
         assert_int_equal(wrong[i], 0);
     }
-    assert_int_equal(asked - before, HANDLES);
+    assert_in_range(asked - before, HANDLES, HANDLES * THREADS); /* nobody waits for another */
 }
 
 /* More functions than there is room for: the others are not known, and nothing is lost of these. */
