@@ -62,7 +62,8 @@ extern int16_t xfs_only_device;
 /* The device whose default stream a call of this thread means. */
 static inline int16_t xfs_default_device(void)
 {
-    return __builtin_expect(xfs_only_device >= 0, 1) ? xfs_only_device : xfs_current_device();
+    return (int16_t)(__builtin_expect(xfs_only_device >= 0, 1) ? xfs_only_device
+                                                               : xfs_current_device());
 }
 
 /* What the driver says of a stream; what it does not say is left as it was. */

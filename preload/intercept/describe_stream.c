@@ -26,7 +26,7 @@ void xfs_set(struct xfs_frame *f, uint64_t dst, uint64_t width, uint64_t rows)
     e->bytes = width * rows;
     e->width = width;
     e->count = 1;
-    e->device = is_default(e->stream) ? xfs_default_device() : XFT_PLACE_UNKNOWN;
+    e->device = (int16_t)(is_default(e->stream) ? xfs_default_device() : XFT_PLACE_UNKNOWN);
 }
 
 void xfs_host_function(struct xfs_frame *f, xcu_stream stream, uint64_t function)
@@ -37,7 +37,7 @@ void xfs_host_function(struct xfs_frame *f, xcu_stream stream, uint64_t function
     xfs_on_stream(f, stream);
     e->kind = XFT_EVENT_HOST_FUNCTION;
     e->src = function;
-    e->device = is_default(e->stream) ? xfs_default_device() : XFT_PLACE_UNKNOWN;
+    e->device = (int16_t)(is_default(e->stream) ? xfs_default_device() : XFT_PLACE_UNKNOWN);
 }
 
 void xfs_stream_made(struct xfs_frame *f, uint64_t stream, unsigned flags, int priority)
