@@ -23,7 +23,6 @@ struct xfa_dump_format {
 extern const struct xfa_dump_format xfa_dump_text, xfa_dump_json;
 
 /* Words of trace.h; NULL for a number that this version does not know. */
-const char *xfa_event_word(unsigned kind);
 const char *xfa_segment_word(unsigned type);
 extern const char *const xfa_flag_words[8]; /* bit 0 first */
 

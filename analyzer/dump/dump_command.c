@@ -48,7 +48,7 @@ static int wrong(const char *what, const char *value)
 static int set_kind(struct options *options, const char *word, size_t length)
 {
     for (unsigned kind = 1; kind < 32; kind++) {
-        const char *known = xfa_event_word(kind);
+        const char *known = xft_event_word(kind);
         if (known && strlen(known) == length && strncmp(known, word, length) == 0) {
             options->kinds |= 1u << kind;
             return 0;

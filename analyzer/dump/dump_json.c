@@ -124,7 +124,7 @@ static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, 
     set_number(json, "lane", batch->lane);
     set_number(json, "seq", batch->first_seq + row);
     set_signed(json, "tid", batch->tid);
-    set_text(json, "kind", xfa_event_word(e->kind));
+    set_text(json, "kind", xft_event_word(e->kind));
     set_text(json, "call", xfa_event_function(trace, e));
     set_number(json, "start_ns", e->start_ns);
     set_number(json, "end_ns", e->end_ns);

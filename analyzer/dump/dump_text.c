@@ -27,40 +27,6 @@ const char *xfa_event_function(const struct xfa_trace *trace, const struct xft_e
     return call ? call->name : NULL;
 }
 
-const char *xfa_event_word(unsigned kind)
-{
-    static const char *const words[] = {
-        [XFT_EVENT_TRANSFER] = "transfer",
-        [XFT_EVENT_ALLOC] = "alloc",
-        [XFT_EVENT_FREE] = "free",
-        [XFT_EVENT_REGISTER] = "register",
-        [XFT_EVENT_UNREGISTER] = "unregister",
-        [XFT_EVENT_PREFETCH] = "prefetch",
-        [XFT_EVENT_ADVISE] = "advise",
-        [XFT_EVENT_PEER] = "peer",
-        [XFT_EVENT_SYNC] = "sync",
-        [XFT_EVENT_DEVICE_COPY] = "device-copy",
-        [XFT_EVENT_GRAPH_LAUNCH] = "graph-launch",
-        [XFT_EVENT_KERNEL] = "kernel",
-        [XFT_EVENT_MEMSET] = "memset",
-        [XFT_EVENT_MIGRATION] = "migration",
-        [XFT_EVENT_FAULT] = "fault",
-        [XFT_EVENT_RANGE_BEGIN] = "range-begin",
-        [XFT_EVENT_RANGE_END] = "range-end",
-        [XFT_EVENT_CONTENT] = "content",
-        [XFT_EVENT_LAUNCH] = "launch",
-        [XFT_EVENT_SET] = "set",
-        [XFT_EVENT_RECORD] = "record",
-        [XFT_EVENT_WAIT] = "wait",
-        [XFT_EVENT_QUERY] = "query",
-        [XFT_EVENT_HOST_FUNCTION] = "host-function",
-        [XFT_EVENT_STREAM] = "stream",
-        [XFT_EVENT_STREAM_END] = "stream-end",
-        [XFT_EVENT_RECORDS] = "records",
-    };
-    return kind < sizeof words / sizeof *words ? words[kind] : NULL;
-}
-
 static char *name_text(const struct xfa_trace *trace, uint64_t id)
 {
     const struct xfa_text *found = xfa_trace_text(trace, id);
@@ -155,7 +121,7 @@ static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, 
 {
     const struct xft_event *e = &batch->events[row];
     const char *function = xfa_event_function(trace, e);
-    const char *word = xfa_event_word(e->kind);
+    const char *word = xft_event_word(e->kind);
     xfc_print(out,
               "event %u:%" PRIu64 " tid=%d %s %s start=%" PRIu64 " end=%" PRIu64 " bytes=%" PRIu64
               " %s src=0x%" PRIx64 " (%s %d) dst=0x%" PRIx64 " (%s %d) device=%d stream=0x%" PRIx64

@@ -27,9 +27,9 @@ static json_t *directions_json(const struct xfa_managed_figures *f)
 static json_t *causes_json(const struct xfa_managed_figures *f)
 {
     static const char *const words[XFA_MIGRATION_CAUSES] = {
-        [XFT_CAUSE_UNKNOWN] = "unknown",   [XFT_CAUSE_USER] = "prefetch",
-        [XFT_CAUSE_COHERENCE] = "fault",   [XFT_CAUSE_PREFETCH] = "driver",
-        [XFT_CAUSE_EVICTION] = "eviction", [XFT_CAUSE_ACCESS_COUNTERS] = "access-counters",
+#define WORD(symbol, number, word, phrase) [symbol] = word,
+        XFT_CAUSE_LIST(WORD)
+#undef WORD
     };
     json_t *json = json_object();
     for (size_t i = 0; i < XFA_MIGRATION_CAUSES; i++)

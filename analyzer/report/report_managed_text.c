@@ -13,12 +13,9 @@
 static const char *cause_word(size_t cause)
 {
     static const char *const words[XFA_MIGRATION_CAUSES] = {
-        [XFT_CAUSE_UNKNOWN] = "for unknown reasons",
-        [XFT_CAUSE_USER] = "by prefetches",
-        [XFT_CAUSE_COHERENCE] = "by faults",
-        [XFT_CAUSE_PREFETCH] = "by the driver's guess",
-        [XFT_CAUSE_EVICTION] = "by eviction",
-        [XFT_CAUSE_ACCESS_COUNTERS] = "by access counters",
+#define PHRASE(symbol, number, word, phrase) [symbol] = phrase,
+        XFT_CAUSE_LIST(PHRASE)
+#undef PHRASE
     };
     return words[cause];
 }

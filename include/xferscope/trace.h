@@ -80,7 +80,7 @@ struct xft_file_header {
 
 enum xft_segment_type {
     XFT_SEG_PAD = 0,     /* no content */
-    XFT_SEG_META = 1,    /* key\0value\0 pairs, UTF-8; a later pair replaces an earlier one */
+    XFT_SEG_META = 1,    /* key\0value\0 pairs (meta.h); a later one replaces an earlier */
     XFT_SEG_CALLS = 2,   /* struct xft_call_name + name bytes, repeated */
     XFT_SEG_EVENTS = 3,  /* struct xft_chunk + columns */
     XFT_SEG_LANES = 4,   /* slabs; the first starts at the next multiple of 4096 in the file */
@@ -187,6 +187,51 @@ enum xft_event_kind {
                                   sum of enum xft_records; 0: none, until the next such event */
 };
 
+/* The word of each kind. */
+#define XFT_EVENT_LIST(X)                                                                          \
+    X(XFT_EVENT_TRANSFER, "transfer")                                                              \
+    X(XFT_EVENT_ALLOC, "alloc")                                                                    \
+    X(XFT_EVENT_FREE, "free")                                                                      \
+    X(XFT_EVENT_REGISTER, "register")                                                              \
+    X(XFT_EVENT_UNREGISTER, "unregister")                                                          \
+    X(XFT_EVENT_PREFETCH, "prefetch")                                                              \
+    X(XFT_EVENT_ADVISE, "advise")                                                                  \
+    X(XFT_EVENT_PEER, "peer")                                                                      \
+    X(XFT_EVENT_SYNC, "sync")                                                                      \
+    X(XFT_EVENT_DEVICE_COPY, "device-copy")                                                        \
+    X(XFT_EVENT_GRAPH_LAUNCH, "graph-launch")                                                      \
+    X(XFT_EVENT_KERNEL, "kernel")                                                                  \
+    X(XFT_EVENT_MEMSET, "memset")                                                                  \
+    X(XFT_EVENT_MIGRATION, "migration")                                                            \
+    X(XFT_EVENT_FAULT, "fault")                                                                    \
+    X(XFT_EVENT_RANGE_BEGIN, "range-begin")                                                        \
+    X(XFT_EVENT_RANGE_END, "range-end")                                                            \
+    X(XFT_EVENT_CONTENT, "content")                                                                \
+    X(XFT_EVENT_LAUNCH, "launch")                                                                  \
+    X(XFT_EVENT_SET, "set")                                                                        \
+    X(XFT_EVENT_RECORD, "record")                                                                  \
+    X(XFT_EVENT_WAIT, "wait")                                                                      \
+    X(XFT_EVENT_QUERY, "query")                                                                    \
+    X(XFT_EVENT_HOST_FUNCTION, "host-function")                                                    \
+    X(XFT_EVENT_STREAM, "stream")                                                                  \
+    X(XFT_EVENT_STREAM_END, "stream-end")                                                          \
+    X(XFT_EVENT_RECORDS, "records")
+
+/* NULL for a kind that this version does not know. */
+static inline const char *xft_event_word(unsigned kind)
+{
+#define XFT_WORD_ROW(symbol, word)                                                                 \
+    case symbol:                                                                                   \
+        return word;
+    switch ((enum xft_event_kind)kind) { /* without default: the compiler misses a kind */
+        XFT_EVENT_LIST(XFT_WORD_ROW)
+    case XFT_EVENT_NONE:
+        break;
+    }
+#undef XFT_WORD_ROW
+    return (const char *)0;
+}
+
 /* aux of a STREAM. */
 enum xft_stream {
     XFT_STREAM_NONBLOCKING =
@@ -206,14 +251,17 @@ enum xft_sync {
     XFT_SYNC_CONTEXT = 3,
 };
 
-enum xft_migration_cause {
-    XFT_CAUSE_UNKNOWN = 0,
-    XFT_CAUSE_USER = 1,      /* a prefetch */
-    XFT_CAUSE_COHERENCE = 2, /* a fault */
-    XFT_CAUSE_PREFETCH = 3,  /* the driver's own guess */
-    XFT_CAUSE_EVICTION = 4,  /* room was needed */
-    XFT_CAUSE_ACCESS_COUNTERS = 5,
-};
+/* Enumerator, number, word, and what a migration came about by. */
+#define XFT_CAUSE_LIST(X)                                                                          \
+    X(XFT_CAUSE_UNKNOWN, 0, "unknown", "for unknown reasons")                                      \
+    X(XFT_CAUSE_USER, 1, "prefetch", "by prefetches")                                              \
+    X(XFT_CAUSE_COHERENCE, 2, "fault", "by faults")                                                \
+    X(XFT_CAUSE_PREFETCH, 3, "driver", "by the driver's guess")                                    \
+    X(XFT_CAUSE_EVICTION, 4, "eviction", "by eviction")                                            \
+    X(XFT_CAUSE_ACCESS_COUNTERS, 5, "access-counters", "by access counters")
+#define XFT_CAUSE_ROW(symbol, number, word, phrase) symbol = number,
+enum xft_migration_cause { XFT_CAUSE_LIST(XFT_CAUSE_ROW) };
+#undef XFT_CAUSE_ROW
 
 enum xft_fault_access {
     XFT_ACCESS_UNKNOWN = 0,
@@ -444,30 +492,5 @@ struct xft_symbol {
     uint32_t module_bytes;
     uint32_t reserved;
 }; /* then function, file and module path, no padding; empty = not known */
-
-/*
- * Keys of META. All values are text.
- *   xferscope.version  exe  cmdline (arguments joined by \x1f)  cwd  hostname  machine_id (hash)
- *   timing             cupti | event | host | none: where DEVICE_COPY events come from
- *   timing.why         one line, when timing is not what was asked for
- *   cuda.driver_version                 e.g. 13000
- *   gpu.N.name, gpu.N.uuid, gpu.N.pci   per device; gpu.count
- *   gpu.simulated      1 when the driver is the simulated GPU
- *   kernels            on | off: whether KERNEL events are recorded; managed likewise (MIGRATION,
- *                      FAULT); managed.why: one line, when off although asked for
- *   nvtx               on | off: whether RANGE events can come; nvtx.why: one line, when off
- *   content            off | whole | sampled; content.ns: what hashing took in all
- *   stacks             on | off
- *   arguments          on | off: whether LAUNCH events have arguments; arguments.why: one line
- *   budget             percent of the program's time that recording may take; 0 = no bound
- *   cost.KIND.ns       what recording adds to one call, median, measured in the run: KIND = launch,
- *                      copy, wait, alloc, other; cost.KIND.n of how many samples. The device's
- *                      records of a launch or copy besides: cost.KIND.records.ns, measured as the
- *                      difference between calls with and without them; absent: not known
- *   python.version     e.g. 3.12, when an interpreter was loaded as recording began
- *   python.frames      on | off: whether stacks have Python frames; absent: none was met
- *   python.frames.why  one line, when off
- *   exit               exit | signal N | unknown
- */
 
 #endif

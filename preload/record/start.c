@@ -90,7 +90,7 @@ static void machine_id(char *text, size_t room)
     text[0] = '\0';
     if (id[0])
         snprintf(text, room, "%016llx",
-                 (unsigned long long)XXH3_64bits_withSeed(id, strlen(id), 0x786665727363ull));
+                 (unsigned long long)XXH3_64bits_withSeed(id, strlen(id), XFT_MACHINE_ID_SEED));
 }
 
 static void write_process(struct xfs_recorder *recorder)

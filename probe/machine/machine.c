@@ -26,7 +26,7 @@ static char *hashed_machine_id(void)
     if (!*id)
         return strdup("");
     snprintf(hash, sizeof(hash), "%016llx",
-             (unsigned long long)XXH3_64bits_withSeed(id, strlen(id), 0x786665727363ull));
+             (unsigned long long)XXH3_64bits_withSeed(id, strlen(id), XFT_MACHINE_ID_SEED));
     return strdup(hash);
 }
 

@@ -1,0 +1,47 @@
+/*
+ * The keys of META: X(key, what it says). All values are text. N is the number of a device, KIND a
+ * kind of call (launch, copy, wait, alloc, other), WHY a reason (docs/trace-format.md has them
+ * all). The test contracts.words holds the page, and the keys that the rooms write and read, to
+ * this list.
+ */
+#ifndef XFERSCOPE_META_H
+#define XFERSCOPE_META_H
+
+#define XFT_META_LIST(X)                                                                           \
+    X("xferscope.version", "of the recorder")                                                      \
+    X("run", "of one xferscope record: the same in all its processes")                             \
+    X("exe", "path")                                                                               \
+    X("cmdline", "arguments joined by \\x1f")                                                      \
+    X("cwd", "path")                                                                               \
+    X("hostname", "")                                                                              \
+    X("machine_id", "XFT_MACHINE_ID_SEED")                                                         \
+    X("timing", "cupti | event | host | none: where DEVICE_COPY events come from")                 \
+    X("timing.why", "one line, when it is not what was asked for")                                 \
+    X("cuda.driver_version", "e.g. 13000")                                                         \
+    X("gpu.count", "devices")                                                                      \
+    X("gpu.N.name", "")                                                                            \
+    X("gpu.N.uuid", "")                                                                            \
+    X("gpu.N.pci", "")                                                                             \
+    X("gpu.simulated", "1 when the driver is the simulated GPU")                                   \
+    X("stacks", "on | off")                                                                        \
+    X("arguments", "on | off: whether LAUNCH events have arguments")                               \
+    X("arguments.why", "one line, when off")                                                       \
+    X("budget", "percent of the program's time that recording may take; 0 = no bound")             \
+    X("cost.KIND.ns", "what recording adds to one call, median, measured in the run")              \
+    X("cost.KIND.n", "of how many samples")                                                        \
+    X("cost.KIND.records.ns", "what the device's records add besides; absent: not known")          \
+    X("kernels", "on | off: whether KERNEL events are recorded")                                   \
+    X("managed", "on | off: whether MIGRATION and FAULT events are recorded")                      \
+    X("managed.why", "one line, when off although asked for")                                      \
+    X("nvtx", "on | off: whether RANGE events can come")                                           \
+    X("nvtx.why", "one line, when off")                                                            \
+    X("content", "off | sampled | whole")                                                          \
+    X("content.why", "one line, when it could not be had")                                         \
+    X("content.ns", "what hashing took in all")                                                    \
+    X("content.skipped.WHY", "transfers without a hash")                                           \
+    X("python.version", "e.g. 3.12, when an interpreter was loaded as recording began")            \
+    X("python.frames", "on | off: whether stacks have Python frames; absent: none was met")        \
+    X("python.frames.why", "one line, when off")                                                   \
+    X("exit", "exit | signal N | unknown")
+
+#endif
