@@ -126,7 +126,7 @@ static void slabs_examine(struct xfa_trace *trace, const struct xfa_segment *seg
 
 static bool holds_names(uint16_t type)
 {
-    return type == XFT_SEG_META || type == XFT_SEG_CALLS ||
+    return type == XFT_SEG_META || type == XFT_SEG_CALLS || type == XFT_SEG_ARGUMENTS ||
            (type >= XFT_SEG_STACKS && type <= XFT_SEG_NAMES);
 }
 
@@ -158,7 +158,7 @@ static bool names_taken(struct xfa_trace *trace, const struct xfa_segment *segme
 static void segment_examine(struct xfa_trace *trace, const struct xfa_segment *segment)
 {
     bool lanes = segment->type == XFT_SEG_LANES;
-    bool checked = !lanes && segment->type != XFT_SEG_PAD && segment->type <= XFT_SEG_NAMES;
+    bool checked = !lanes && segment->type != XFT_SEG_PAD && segment->type <= XFT_SEG_KNOWN;
     if (checked && !segment_readable(segment)) {
         trace->loss.limited_segments++;
     } else if (checked && (!payload_sound(trace, segment) || !names_taken(trace, segment))) {

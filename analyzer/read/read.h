@@ -3,7 +3,8 @@
  *
  * A run is a directory NAME.xft of .trace files, or one such file. xfa_trace_open() checks the
  * header, walks all segments, verifies their sums and keeps the names (META, CALLS, STACKS,
- * MODULES, SYMBOLS, NAMES); xfa_trace_events() then streams the events, as often as wanted.
+ * MODULES, SYMBOLS, NAMES, ARGUMENTS); xfa_trace_events() then streams the events, as often as
+ * wanted, lane by lane; merge.h gives them in the order of their times.
  *
  * Nothing in a file is believed: every length is checked, damage is skipped and counted in
  * struct xfa_loss, and memory is bounded whatever the file says (the XFA_MAX_ limits below).
@@ -22,7 +23,7 @@
 #define XFA_MAX_SEGMENT (48u << 20) /* bytes of a segment's payload, stored and raw */
 #define XFA_MAX_PIECES 4096         /* zstd frames of a segment */
 #define XFA_MAX_NAMES (48u << 20)   /* bytes of all names of a process */
-#define XFA_MAX_ENTRIES (1u << 20)  /* stacks; symbols; texts */
+#define XFA_MAX_ENTRIES (1u << 20)  /* stacks; symbols; texts; arguments */
 #define XFA_MAX_MODULES (1u << 16)
 #define XFA_MAX_META (1u << 12)
 #define XFA_MAX_ROWS (1u << 20) /* rows of one EVENTS segment */
@@ -74,6 +75,12 @@ struct xfa_text {
     const char *text; /* not terminated, as recorded: xfa_kept() */
 };
 
+struct xfa_arguments {
+    uint32_t id; /* key */
+    uint32_t count;
+    const unsigned char *pointers; /* count little-endian uint64_t, unaligned */
+};
+
 struct xfa_module {
     uint64_t start, end, bias;
     char *path;     /* clean */
@@ -107,6 +114,7 @@ struct xfa_names {
     struct xfa_table calls;     /* struct xfa_call */
     struct xfa_table stacks;    /* struct xfa_stack */
     struct xfa_table texts;     /* struct xfa_text */
+    struct xfa_table arguments; /* struct xfa_arguments */
     struct xfa_module *modules; /* by start once the trace is open */
     size_t module_count, module_capacity;
     struct xfa_symbol *symbols; /* by address, then depth, once the trace is open */
@@ -167,6 +175,9 @@ const struct xfa_module *xfa_trace_module(const struct xfa_trace *trace, uint64_
 const struct xfa_symbol *xfa_trace_symbols(const struct xfa_trace *trace, uint64_t address,
                                            size_t *count);
 uint64_t xfa_stack_address(const struct xfa_stack *stack, uint32_t i);
+/* What a launch was given (aux of a LAUNCH). */
+const struct xfa_arguments *xfa_trace_arguments(const struct xfa_trace *trace, uint64_t id);
+uint64_t xfa_arguments_pointer(const struct xfa_arguments *arguments, uint32_t i);
 
 /* A segment's payload after verification and decompression, segment->raw bytes for the caller to
  * free; NULL when it is damaged or over a limit. */
@@ -177,9 +188,18 @@ unsigned char *xfa_segment_load(struct xfa_trace *trace, const struct xfa_segmen
 size_t xfa_source_read(const struct xfa_source *source, uint64_t at, void *buffer, size_t bytes);
 void xfa_names_init(struct xfa_names *names);
 void xfa_names_free(struct xfa_names *names);
-/* Takes a payload of one of the six kinds of names; owns it from then on. */
+/* Takes a payload of one of the seven kinds of names; owns it from then on. */
 void xfa_names_take(struct xfa_trace *trace, uint16_t type, unsigned char *payload, uint64_t bytes);
 void xfa_names_finish(struct xfa_names *names);
+
+/* What reading the events counts, back to what is known before. */
+void xfa_trace_reset(struct xfa_trace *trace);
+
+/* Where a segment's header lies. */
+static inline uint64_t xfa_segment_offset(const struct xfa_segment *segment)
+{
+    return segment->at - sizeof(struct xft_segment);
+}
 
 /* Slabs of a LANES segment: where the first one starts, and what its header says. */
 uint64_t xfa_slabs_begin(const struct xfa_segment *lanes);
@@ -189,6 +209,19 @@ enum xfa_slab_worth {
     XFA_SLAB_BROKEN, /* it cannot be told what the slab holds */
 };
 enum xfa_slab_worth xfa_slab_worth(const struct xfa_trace *trace, const struct xft_slab *slab);
+
+/* The used slabs of all LANES segments, in the order of their sequence numbers; the caller frees
+ * them. */
+struct xfa_slab_place {
+    uint64_t at;
+    uint64_t first_seq;
+    size_t bytes; /* that its segment holds of it */
+};
+struct xfa_slab_place *xfa_slabs_find(struct xfa_trace *trace, size_t *count);
+
+/* Events that lie as in a slab: what both versions of the event have. */
+void xfa_slab_rows(const struct xfa_trace *trace, const unsigned char *raw, size_t rows,
+                   struct xft_event *events);
 
 /* Reading inside a payload: false, and nothing taken, when fewer bytes are left. */
 struct xfa_cursor {

@@ -130,11 +130,17 @@ static int directory_position(const struct xfa_columns *columns, uint32_t before
     return -1;
 }
 
-bool xfa_columns_open(struct xfa_columns *columns, const struct xft_chunk *chunk,
+bool xfa_chunk_sound(const struct xft_chunk *chunk)
+{
+    return chunk->rows <= XFA_MAX_ROWS && chunk->first_seq <= UINT64_MAX - chunk->rows;
+}
+
+bool xfa_columns_open(struct xfa_columns *columns, struct xft_chunk *chunk,
                       struct xfa_cursor *payload)
 {
     struct xft_column entries[XFA_MAX_COLUMNS];
-    if (chunk->columns > XFA_MAX_COLUMNS ||
+    if (!xfa_take(payload, chunk, sizeof *chunk) || !xfa_chunk_sound(chunk) ||
+        chunk->columns > XFA_MAX_COLUMNS ||
         !xfa_take(payload, entries, chunk->columns * sizeof *entries))
         return false;
     columns->count = chunk->columns;

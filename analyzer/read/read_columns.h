@@ -34,9 +34,12 @@ struct xfa_columns {
     uint64_t tables[XFA_MAX_COLUMNS][XFT_DICT_MOST];
 };
 
-/* Reads the directory behind the chunk's head; false when it is damaged. The payload must stay
- * where it is until the last block is read. */
-bool xfa_columns_open(struct xfa_columns *columns, const struct xft_chunk *chunk,
+/* Whether a segment may begin with this head. */
+bool xfa_chunk_sound(const struct xft_chunk *chunk);
+
+/* Reads the head into *chunk, and the directory behind it; false when one is damaged. The payload
+ * must stay where it is until the last block is read. */
+bool xfa_columns_open(struct xfa_columns *columns, struct xft_chunk *chunk,
                       struct xfa_cursor *payload);
 
 /* The next rows, at most XFA_BLOCK_ROWS; false when their bytes are damaged. */

@@ -46,18 +46,10 @@ static void bad_rows(struct stream *stream, uint64_t rows)
 
 /* ---- columns -------------------------------------------------------------------------- */
 
-static bool open_chunk(struct stream *stream, struct xfa_cursor *payload)
-{
-    struct xft_chunk *chunk = &stream->chunk;
-    return xfa_take(payload, chunk, sizeof *chunk) && chunk->rows <= XFA_MAX_ROWS &&
-           chunk->first_seq <= UINT64_MAX - chunk->rows &&
-           xfa_columns_open(&stream->columns, chunk, payload);
-}
-
 static void chunk_events(struct stream *stream, struct xfa_cursor payload)
 {
     struct xft_chunk *chunk = &stream->chunk;
-    if (!open_chunk(stream, &payload)) {
+    if (!xfa_columns_open(&stream->columns, chunk, &payload)) {
         stream->trace->loss.bad_entries++;
         return;
     }
@@ -79,14 +71,14 @@ static void chunk_events(struct stream *stream, struct xfa_cursor payload)
 
 /* ---- slabs ---------------------------------------------------------------------------- */
 
-/* Copies what both versions of the event have. */
-static void slab_rows(struct stream *stream, const unsigned char *raw, size_t rows)
+void xfa_slab_rows(const struct xfa_trace *trace, const unsigned char *raw, size_t rows,
+                   struct xft_event *events)
 {
-    size_t stride = stream->trace->header.event_bytes;
-    size_t common = stride < sizeof(struct xft_event) ? stride : sizeof(struct xft_event);
-    memset(stream->events, 0, rows * sizeof *stream->events);
+    size_t stride = trace->header.event_bytes;
+    size_t common = stride < sizeof *events ? stride : sizeof *events;
+    memset(events, 0, rows * sizeof *events);
     for (size_t i = 0; i < rows; i++)
-        memcpy(&stream->events[i], raw + i * stride, common);
+        memcpy(&events[i], raw + i * stride, common);
 }
 
 uint64_t xfa_slabs_begin(const struct xfa_segment *lanes)
@@ -128,7 +120,7 @@ static void slab_events(struct stream *stream, const unsigned char *raw, size_t 
     }
     for (uint64_t done = 0; done < rows;) {
         size_t n = rows - done < XFA_BLOCK_ROWS ? rows - done : XFA_BLOCK_ROWS;
-        slab_rows(stream, raw + sizeof slab + done * stride, n);
+        xfa_slab_rows(stream->trace, raw + sizeof slab + done * stride, n, stream->events);
         emit(stream, (struct xfa_batch){.lane = slab.lane,
                                         .tid = slab.tid,
                                         .first_seq = slab.first_seq + done,
@@ -140,23 +132,17 @@ static void slab_events(struct stream *stream, const unsigned char *raw, size_t 
     xfa_seen_add(&stream->seen, slab.lane, slab.first_seq, slab.first_seq + rows);
 }
 
-struct slab_place {
-    uint64_t at;
-    uint64_t first_seq;
-    size_t bytes; /* that its segment holds of it */
-};
-
 static int by_sequence(const void *a, const void *b)
 {
-    const struct slab_place *x = a, *y = b;
+    const struct xfa_slab_place *x = a, *y = b;
     return (x->first_seq > y->first_seq) - (x->first_seq < y->first_seq);
 }
 
-/* The used slabs of all LANES segments, in the order of their sequence numbers. */
-static struct slab_place *find_slabs(struct xfa_trace *trace, size_t *count)
+struct xfa_slab_place *xfa_slabs_find(struct xfa_trace *trace, size_t *count)
 {
-    struct slab_place *places = NULL;
+    struct xfa_slab_place *places = NULL;
     size_t capacity = 0;
+    *count = 0;
     for (size_t i = 0; i < trace->segment_count; i++) {
         const struct xfa_segment *segment = &trace->segments[i];
         if (segment->type != XFT_SEG_LANES)
@@ -170,7 +156,7 @@ static struct slab_place *find_slabs(struct xfa_trace *trace, size_t *count)
                 continue;
             places = xfa_room(places, &capacity, *count + 1, sizeof *places);
             uint64_t bytes = end - at < XFT_SLAB_BYTES ? end - at : XFT_SLAB_BYTES;
-            places[(*count)++] = (struct slab_place){at, slab.first_seq, bytes};
+            places[(*count)++] = (struct xfa_slab_place){at, slab.first_seq, bytes};
         }
     }
     return places;
@@ -179,7 +165,7 @@ static struct slab_place *find_slabs(struct xfa_trace *trace, size_t *count)
 static void all_slabs(struct stream *stream)
 {
     size_t count = 0;
-    struct slab_place *places = find_slabs(stream->trace, &count);
+    struct xfa_slab_place *places = xfa_slabs_find(stream->trace, &count);
     unsigned char *raw = count ? xfa_alloc(XFT_SLAB_BYTES) : NULL;
     if (count)
         qsort(places, count, sizeof *places, by_sequence);
@@ -192,6 +178,13 @@ static void all_slabs(struct stream *stream)
     free(places);
 }
 
+void xfa_trace_reset(struct xfa_trace *trace)
+{
+    trace->loss.bad_entries = trace->names_bad_entries;
+    trace->loss.bad_rows = trace->header.damaged_events;
+    trace->duplicate_events = 0;
+}
+
 void xfa_trace_events(struct xfa_trace *trace, xfa_batch_fn *fn, void *context)
 {
     struct stream *stream = xfa_alloc(sizeof *stream);
@@ -199,9 +192,7 @@ void xfa_trace_events(struct xfa_trace *trace, xfa_batch_fn *fn, void *context)
     stream->fn = fn;
     stream->context = context;
     xfa_seen_init(&stream->seen);
-    trace->loss.bad_entries = trace->names_bad_entries;
-    trace->loss.bad_rows = trace->header.damaged_events;
-    trace->duplicate_events = 0;
+    xfa_trace_reset(trace);
     for (size_t i = 0; i < trace->segment_count; i++) {
         const struct xfa_segment *segment = &trace->segments[i];
         if (segment->type != XFT_SEG_EVENTS)

@@ -1,5 +1,5 @@
-/* Names: META, CALLS, STACKS, MODULES, SYMBOLS, NAMES. Entries point into the payloads, which are
- * kept. */
+/* Names: META, CALLS, STACKS, MODULES, SYMBOLS, NAMES, ARGUMENTS. Entries point into the payloads,
+ * which are kept. */
 #include "analyzer/read/read.h"
 
 #include <stdlib.h>
@@ -36,6 +36,7 @@ void xfa_names_init(struct xfa_names *names)
     xfa_table_init(&names->calls, sizeof(uint16_t), sizeof(struct xfa_call));
     xfa_table_init(&names->stacks, sizeof(uint32_t), sizeof(struct xfa_stack));
     xfa_table_init(&names->texts, sizeof(uint32_t), sizeof(struct xfa_text));
+    xfa_table_init(&names->arguments, sizeof(uint32_t), sizeof(struct xfa_arguments));
 }
 
 void xfa_names_free(struct xfa_names *names)
@@ -55,6 +56,7 @@ void xfa_names_free(struct xfa_names *names)
     xfa_table_free(&names->calls);
     xfa_table_free(&names->stacks);
     xfa_table_free(&names->texts);
+    xfa_table_free(&names->arguments);
 }
 
 /* Each returns false when the entry is malformed or over a limit: the rest of the payload is then
@@ -121,6 +123,21 @@ static bool take_text(struct xfa_names *names, struct xfa_cursor *cursor)
     return true;
 }
 
+static bool take_arguments(struct xfa_names *names, struct xfa_cursor *cursor)
+{
+    struct xft_arguments entry;
+    if (!xfa_take(cursor, &entry, sizeof entry) || entry.count > XFT_ARGUMENTS_MOST ||
+        names->arguments.count >= XFA_MAX_ENTRIES)
+        return false;
+    const char *pointers = xfa_take_bytes(cursor, entry.count * sizeof(uint64_t));
+    if (!pointers)
+        return false;
+    struct xfa_arguments *arguments = xfa_table_put(&names->arguments, &entry.id);
+    arguments->count = entry.count;
+    arguments->pointers = (const unsigned char *)pointers;
+    return true;
+}
+
 static char *hexadecimal(const char *bytes, size_t n)
 {
     char *text = xfa_alloc(n * 2 + 1);
@@ -176,8 +193,10 @@ static bool take_symbol(struct xfa_names *names, struct xfa_cursor *cursor)
 
 typedef bool take_fn(struct xfa_names *names, struct xfa_cursor *cursor);
 static take_fn *const take_table[] = {
-    [XFT_SEG_META] = take_meta,      [XFT_SEG_CALLS] = take_call,     [XFT_SEG_STACKS] = take_stack,
-    [XFT_SEG_MODULES] = take_module, [XFT_SEG_SYMBOLS] = take_symbol, [XFT_SEG_NAMES] = take_text,
+    [XFT_SEG_META] = take_meta,           [XFT_SEG_CALLS] = take_call,
+    [XFT_SEG_STACKS] = take_stack,        [XFT_SEG_MODULES] = take_module,
+    [XFT_SEG_SYMBOLS] = take_symbol,      [XFT_SEG_NAMES] = take_text,
+    [XFT_SEG_ARGUMENTS] = take_arguments,
 };
 
 void xfa_names_take(struct xfa_trace *trace, uint16_t type, unsigned char *payload, uint64_t bytes)
@@ -285,9 +304,26 @@ const struct xfa_text *xfa_trace_text(const struct xfa_trace *trace, uint64_t id
     return id <= UINT32_MAX ? xfa_table_get(&trace->names.texts, &key) : NULL;
 }
 
+const struct xfa_arguments *xfa_trace_arguments(const struct xfa_trace *trace, uint64_t id)
+{
+    uint32_t key = (uint32_t)id;
+    return id <= UINT32_MAX ? xfa_table_get(&trace->names.arguments, &key) : NULL;
+}
+
+/* Number i of those that lie there, unaligned. */
+static uint64_t number_at(const unsigned char *at, uint32_t i)
+{
+    uint64_t number;
+    memcpy(&number, at + (size_t)i * sizeof number, sizeof number);
+    return number;
+}
+
 uint64_t xfa_stack_address(const struct xfa_stack *stack, uint32_t i)
 {
-    uint64_t address;
-    memcpy(&address, stack->addresses + (size_t)i * sizeof address, sizeof address);
-    return address;
+    return number_at(stack->addresses, i);
+}
+
+uint64_t xfa_arguments_pointer(const struct xfa_arguments *arguments, uint32_t i)
+{
+    return number_at(arguments->pointers, i);
 }

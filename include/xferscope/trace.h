@@ -90,8 +90,8 @@ enum xft_segment_type {
     XFT_SEG_NAMES = 8,   /* struct xft_name + text, repeated; since 1.1 */
     XFT_SEG_ROOM = 9, /* struct xft_room + segments, in a file that was not completed; since 1.2 */
     XFT_SEG_ARGUMENTS = 10, /* struct xft_arguments + pointers, repeated; since 1.2 */
-    XFT_SEG_INDEX = 11,     /* struct xft_index_entry, repeated; at most one, in a completed file;
-                               since 1.2 */
+    XFT_SEG_INDEX = 11,     /* struct xft_index_entry, repeated; since 1.2 */
+    XFT_SEG_KNOWN = XFT_SEG_INDEX, /* the last that this version knows */
 };
 
 enum xft_segment_flags {
@@ -350,9 +350,11 @@ struct xft_chunk {
 };
 
 /*
- * INDEX: one entry per EVENTS segment of the file, in the order of lane and sequence, so that lanes
- * can be merged in order of time without reading them first. Untrusted, like all else: an entry
- * that does not fit the segment at its offset is damage.
+ * INDEX: an entry for each EVENTS segment of the file, in the order in which they lie there, so
+ * that lanes can be merged in order of time without reading them first. An INDEX lies behind the
+ * segments that it names: while a process runs each EVENTS is followed by one of its own, in a
+ * completed file there are few. Untrusted, like all else: an entry that does not fit the segment at
+ * its offset is damage, and a segment without an entry has to be read to know its times.
  */
 struct xft_index_entry {
     uint64_t offset; /* of the segment's header in the file */

@@ -69,6 +69,14 @@ static size_t name_bytes(const unsigned char *at, size_t left)
     return name.bytes <= XFT_NAME_MOST ? fitting(sizeof name, name.bytes, left) : 0;
 }
 
+static size_t arguments_bytes(const unsigned char *at, size_t left)
+{
+    struct xft_arguments arguments;
+    if (!read_head(&arguments, sizeof arguments, at, left) || arguments.count > XFT_ARGUMENTS_MOST)
+        return 0;
+    return fitting(sizeof arguments, arguments.count * sizeof(uint64_t), left);
+}
+
 size_t xft_list_entry(unsigned type, const unsigned char *at, size_t left)
 {
     switch (type) {
@@ -84,6 +92,8 @@ size_t xft_list_entry(unsigned type, const unsigned char *at, size_t left)
         return symbol_bytes(at, left);
     case XFT_SEG_NAMES:
         return name_bytes(at, left);
+    case XFT_SEG_ARGUMENTS:
+        return arguments_bytes(at, left);
     default:
         return 0;
     }

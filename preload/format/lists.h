@@ -1,5 +1,5 @@
 /*
- * The entries of list segments: META, CALLS, STACKS, MODULES, SYMBOLS, NAMES (trace.h). One after
+ * The entries of list segments: META, CALLS, STACKS, MODULES, SYMBOLS, NAMES, ARGUMENTS (trace.h). One after
  * the other without padding, so that a malformed one makes what follows it unreadable.
  */
 #ifndef XFT_LISTS_H

@@ -74,7 +74,7 @@ static void survey(struct xft_job *job)
         unsigned type = view.head.type;
         if (type == XFT_SEG_LANES)
             job->slab_room += view.head.stored_bytes / XFT_SLAB_BYTES + 1;
-        else if (type <= XFT_SEG_NAMES && xft_job_can_join(&view))
+        else if (type <= XFT_SEG_KNOWN && xft_job_can_join(&view))
             job->list_bytes[type] += view.head.stored_bytes;
     }
     xft_damage_add(damage, walk.damage.places, walk.damage.bytes);
@@ -87,7 +87,7 @@ static void survey(struct xft_job *job)
 /* Types this version does not know are somebody's data all the same. */
 static void write_unknown(struct xft_job *job)
 {
-    struct xft_walk walk = xft_job_walk(job, xft_wants(XFT_SEG_NAMES + 1));
+    struct xft_walk walk = xft_job_walk(job, xft_wants(XFT_SEG_KNOWN + 1));
     struct xft_view view;
     while (!job->failed && xft_walk_next(&walk, &view))
         xft_job_copy(job, &view);
@@ -122,8 +122,9 @@ static void write_header(struct xft_job *job)
 
 static void write_all(struct xft_job *job)
 {
-    static const enum xft_segment_type lists[] = {XFT_SEG_META,   XFT_SEG_CALLS,   XFT_SEG_MODULES,
-                                                  XFT_SEG_STACKS, XFT_SEG_SYMBOLS, XFT_SEG_NAMES};
+    static const enum xft_segment_type lists[] = {
+        XFT_SEG_META,    XFT_SEG_CALLS, XFT_SEG_MODULES,  XFT_SEG_STACKS,
+        XFT_SEG_SYMBOLS, XFT_SEG_NAMES, XFT_SEG_ARGUMENTS};
     take_header(job);
     survey(job);
     xft_job_find_slabs(job);

@@ -1,6 +1,7 @@
 /*
  * From the file of a process that records no more to its final form: slabs become EVENTS, the many
- * small segments become one of each type, LANES and PAD go, the state is CLOSED.
+ * small segments become one of each type, LANES and PAD go, EVENTS that have an INDEX entry keep it
+ * and new ones get theirs, the state is CLOSED.
  *
  * What is damaged cannot be taken along. It is counted in the new file's header (damaged_places
  * and so on), on top of what is counted there already.

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "preload/format/index.h"
 #include "preload/format/rewrite_job.h"
 
 /* No honest chunk is larger: a slab's worth of widest columns is under 1 MiB. */
@@ -97,25 +98,19 @@ void xft_job_forget_slabs(struct xft_job *job)
 
 /* ---- what EVENTS segments have already -------------------------------------------------- */
 
-/* The segment is sound, but this reader of its own writing is still careful: it was on a disk. */
-static bool read_chunk(const struct xft_job *job, const struct xft_view *view, void *buffer,
-                       struct xft_chunk *chunk)
+/* The payload as it was before compression, where that can be told; NULL else. The segment is
+ * sound, but this reader of its own writing is still careful: it was on a disk. */
+static const void *unpack(const struct xft_job *job, const struct xft_view *view, void *buffer,
+                          size_t *bytes)
 {
     const struct xft_segment *head = &view->head;
-    const void *raw = view->payload;
-    size_t bytes = head->stored_bytes;
-    if (head->flags & XFT_SEG_ZSTD) {
-        if (head->raw_bytes > MOST_CHUNK_BYTES)
-            return false;
-        raw = buffer;
-        bytes = job->want->decompress(buffer, head->raw_bytes, view->payload, head->stored_bytes);
-        if (bytes != head->raw_bytes)
-            return false;
-    }
-    if (bytes < sizeof *chunk)
-        return false;
-    memcpy(chunk, raw, sizeof *chunk);
-    return chunk->rows <= XFT_SLAB_EVENTS;
+    *bytes = head->stored_bytes;
+    if (!(head->flags & XFT_SEG_ZSTD))
+        return view->payload;
+    if (job->want->decompress == NULL || head->raw_bytes > MOST_CHUNK_BYTES)
+        return NULL;
+    *bytes = job->want->decompress(buffer, head->raw_bytes, view->payload, head->stored_bytes);
+    return *bytes == head->raw_bytes ? buffer : NULL;
 }
 
 /* A slab is written whole, so that its rows are in one chunk or in none. */
@@ -141,19 +136,42 @@ static void note_written(struct xft_job *job, const struct xft_chunk *chunk)
 
 /* ---- writing ---------------------------------------------------------------------------- */
 
+/* What slabs have of it need not be written. Whether its entry, if the file does not tell it, could
+ * be made. */
+static bool look_into(struct xft_job *job, const struct xft_view *view, void *buffer, bool told,
+                      struct xft_index_entry *entry)
+{
+    struct xft_chunk chunk;
+    size_t bytes;
+    const void *raw = unpack(job, view, buffer, &bytes);
+    if (raw == NULL || bytes < sizeof chunk)
+        return told;
+    memcpy(&chunk, raw, sizeof chunk);
+    if (chunk.rows <= XFT_SLAB_EVENTS)
+        note_written(job, &chunk);
+    return told || xft_index_read(raw, bytes, entry);
+}
+
+static void copy_chunk(struct xft_job *job, const struct xft_view *view, void *buffer)
+{
+    struct xft_index_entry entry;
+    bool told = xft_job_index_find(job, view->offset, &entry);
+    if (buffer && (job->slab_count > 0 || !told))
+        told = look_into(job, view, buffer, told, &entry);
+    entry.offset = job->at;
+    xft_job_copy(job, view);
+    job->want->chunks++;
+    if (told)
+        xft_job_index_add(job, &entry);
+}
+
 static void copy_events(struct xft_job *job)
 {
-    bool look = job->want->decompress && job->slab_count > 0;
-    void *buffer = look ? xft_job_map(job, MOST_CHUNK_BYTES) : NULL;
+    void *buffer = job->want->decompress ? xft_job_map(job, MOST_CHUNK_BYTES) : NULL;
     struct xft_walk walk = xft_job_walk(job, xft_wants(XFT_SEG_EVENTS));
     struct xft_view view;
-    struct xft_chunk chunk;
-    while (!job->failed && xft_walk_next(&walk, &view)) {
-        xft_job_copy(job, &view);
-        job->want->chunks++;
-        if (look && read_chunk(job, &view, buffer, &chunk))
-            note_written(job, &chunk);
-    }
+    while (!job->failed && xft_walk_next(&walk, &view))
+        copy_chunk(job, &view, buffer);
     xft_job_unmap(buffer, MOST_CHUNK_BYTES);
 }
 
@@ -165,11 +183,14 @@ static void write_slab(struct xft_job *job, const struct xft_slab_place *place, 
                               .first_seq = place->first_seq,
                               .rows = place->rows};
     const struct xft_event *events = xft_slab_events(place->slab);
+    struct xft_index_entry entry = xft_index_of(&chunk, events);
     size_t n = xft_pack_events(job->want->packer, &chunk, events, buffer, room);
+    entry.offset = job->at;
     xft_job_put(job, buffer, n);
     job->failed |= n == 0;
     job->want->slab_events += place->rows;
     job->want->chunks++;
+    xft_job_index_add(job, &entry);
     for (uint32_t i = 0; i < place->rows; i++)
         if (events[i].end_ns > job->last_ns)
             job->last_ns = events[i].end_ns;
@@ -178,10 +199,12 @@ static void write_slab(struct xft_job *job, const struct xft_slab_place *place, 
 void xft_job_events(struct xft_job *job)
 {
     size_t room = xft_pack_events_bound(job->want->packer);
+    xft_job_index_begin(job);
     copy_events(job);
     void *buffer = xft_job_map(job, room);
     for (size_t i = 0; i < job->slab_count && !job->failed; i++)
         if (job->slabs[i].slab)
             write_slab(job, &job->slabs[i], buffer, room);
     xft_job_unmap(buffer, room);
+    xft_job_index_end(job);
 }

@@ -8,15 +8,17 @@
 #include "preload/format/rewrite.h"
 
 struct xft_slab_place;
+struct xft_job_index;
 
 struct xft_job {
     struct xft_rewrite *want;
     struct xft_file_header header;          /* of the old file */
     uint64_t at;                            /* where the next segment goes */
     uint64_t last_ns;                       /* end of the last event found in a slab */
-    uint64_t list_bytes[XFT_SEG_NAMES + 1]; /* of lists that can be joined, by type */
+    uint64_t list_bytes[XFT_SEG_KNOWN + 1]; /* of lists that can be joined, by type */
     struct xft_slab_place *slabs;           /* those with events, by lane and sequence */
     size_t slab_count, slab_room;
+    struct xft_job_index *index;
     bool failed;
 };
 
@@ -49,7 +51,20 @@ void xft_job_find_slabs(struct xft_job *job);
 void xft_job_forget_slabs(struct xft_job *job);
 
 /* EVENTS segments as they are, then what only slabs hold: within a lane in the order of its
- * sequence numbers. */
+ * sequence numbers. With their INDEX. */
 void xft_job_events(struct xft_job *job);
+
+/* ---- rewrite_index.c -------------------------------------------------------------------- */
+
+void xft_job_index_begin(struct xft_job *job);
+
+/* The entry that the old file has for the EVENTS segment at this offset; asked for in the order of
+ * the file. One in another order is not found: a reader does without. */
+bool xft_job_index_find(struct xft_job *job, uint64_t offset, struct xft_index_entry *entry);
+
+/* Of the EVENTS segment that the new file has at entry->offset. */
+void xft_job_index_add(struct xft_job *job, const struct xft_index_entry *entry);
+
+void xft_job_index_end(struct xft_job *job);
 
 #endif

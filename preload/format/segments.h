@@ -65,7 +65,7 @@ bool xft_walk_next(struct xft_walk *walk, struct xft_view *view);
 /* Types that this version does not know share a bit. */
 static inline uint32_t xft_wants(unsigned type)
 {
-    return UINT32_C(1) << (type <= XFT_SEG_NAMES ? type : 31);
+    return UINT32_C(1) << (type <= XFT_SEG_KNOWN ? type : 31);
 }
 
 /* Slab i of a LANES segment, of which *bytes lie in the file, its header at least; NULL: there is

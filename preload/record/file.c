@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "preload/format/index.h"
 #include "preload/format/segments.h"
 #include "preload/format/write.h"
 #include "preload/record/bus.h"
@@ -202,6 +203,24 @@ bool xfs_file_append(struct xfs_file *file, const void *segments, size_t bytes)
     bool good = fd >= 0 && xft_write_at(fd, segments, bytes, file->end);
     if (good)
         tell_end(file, file->end + bytes);
+    else
+        cut_back(file, fd);
+    pthread_mutex_unlock(&file->lock);
+    return good;
+}
+
+bool xfs_file_append_events(struct xfs_file *file, const void *segment, size_t bytes,
+                            struct xft_index_entry *entry)
+{
+    unsigned char index[XFT_INDEX_SPAN];
+    pthread_mutex_lock(&file->lock);
+    entry->offset = file->end;
+    xft_index_pack(entry, index);
+    int fd = descriptor(file);
+    bool good = fd >= 0 && xft_write_at(fd, segment, bytes, file->end) &&
+                xft_write_at(fd, index, sizeof index, file->end + bytes);
+    if (good)
+        tell_end(file, file->end + bytes + sizeof index);
     else
         cut_back(file, fd);
     pthread_mutex_unlock(&file->lock);

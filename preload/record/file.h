@@ -46,6 +46,10 @@ void xfs_file_discard(struct xfs_file *file);
 /* Appends whole segments; bytes is a multiple of 8. */
 bool xfs_file_append(struct xfs_file *file, const void *segments, size_t bytes);
 
+/* Appends an EVENTS segment and behind it its INDEX: both or none. entry->offset is set here. */
+bool xfs_file_append_events(struct xfs_file *file, const void *segment, size_t bytes,
+                            struct xft_index_entry *entry);
+
 /*
  * Appends a LANES segment with room for `slabs` slabs, its blocks allocated, and maps them. NULL on
  * failure.

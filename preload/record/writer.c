@@ -10,6 +10,7 @@
 
 #include "preload/base/log.h"
 #include "preload/base/sandbox.h"
+#include "preload/format/index.h"
 #include "preload/format/segments.h"
 #include "preload/record/bus.h"
 
@@ -37,10 +38,11 @@ static bool write_rows(struct xfs_recorder *recorder, const struct xft_slab *sla
                               .tid = slab->tid,
                               .first_seq = slab->first_seq + from,
                               .rows = to - from};
+    struct xft_index_entry entry = xft_index_of(&chunk, xft_slab_events(slab) + from);
     pthread_mutex_lock(&recorder->pack_lock);
     size_t n = xft_pack_events(&recorder->packer, &chunk, xft_slab_events(slab) + from,
                                recorder->packed, recorder->packed_bytes);
-    bool good = n > 0 && xfs_file_append(&recorder->file, recorder->packed, n);
+    bool good = n > 0 && xfs_file_append_events(&recorder->file, recorder->packed, n, &entry);
     pthread_mutex_unlock(&recorder->pack_lock);
     if (!good)
         say_once("cannot write events");

@@ -10,6 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "preload/format/index.h"
 #include "preload/format/segments.h"
 
 static void check(bool good, const char *what)
@@ -240,11 +241,32 @@ void build_events(struct trace_builder *b, unsigned lane, uint64_t first_seq,
         unsigned char *out = extend(b, room);
         size_t used = xft_pack_events(&b->packer, &chunk, events, out, room);
         check(used > 0, "pack events");
+        struct xft_index_entry entry = xft_index_of(&chunk, events);
+        entry.offset = (uint64_t)(out - b->bytes);
+        b->entries[b->entry_count++ % 64] = entry;
         b->size -= room - used;
         events += rows;
         first_seq += rows;
         count -= rows;
     }
+}
+
+void build_index(struct trace_builder *b)
+{
+    check(b->entry_count <= 64, "too many EVENTS for an INDEX");
+    build_segment(b, XFT_SEG_INDEX, b->entries, b->entry_count * sizeof *b->entries);
+    b->entry_count = 0;
+}
+
+void build_arguments(struct trace_builder *b, unsigned id, const uint64_t *pointers, unsigned count)
+{
+    unsigned char entry[sizeof(struct xft_arguments) + 256 * sizeof *pointers];
+    struct xft_arguments arguments = {id, count};
+    check(count <= 256, "too many arguments");
+    memcpy(entry, &arguments, sizeof arguments);
+    if (count)
+        memcpy(entry + sizeof arguments, pointers, count * sizeof *pointers);
+    build_segment(b, XFT_SEG_ARGUMENTS, entry, sizeof arguments + count * sizeof *pointers);
 }
 
 static size_t first_slab(const struct trace_builder *b, size_t segment)

@@ -19,6 +19,8 @@ struct trace_builder {
     size_t size, room;
     struct xft_packer packer;
     struct xft_file_header header;
+    struct xft_index_entry entries[64]; /* of the last EVENTS segments, in their order */
+    size_t entry_count;
 };
 
 void build_start(struct trace_builder *b, int pid);
@@ -42,6 +44,10 @@ void build_symbol(struct trace_builder *b, uint64_t address, unsigned depth, con
                   const char *file, unsigned line, const char *module);
 void build_events(struct trace_builder *b, unsigned lane, uint64_t first_seq,
                   const struct xft_event *events, size_t count);
+/* An INDEX of the EVENTS segments since the last one, at most 64. */
+void build_index(struct trace_builder *b);
+void build_arguments(struct trace_builder *b, unsigned id, const uint64_t *pointers,
+                     unsigned count);
 /* A LANES segment with one slab per call of build_slab() between these two. */
 void build_lanes(struct trace_builder *b, unsigned slabs);
 void build_slab(struct trace_builder *b, unsigned index, unsigned state, unsigned lane,

@@ -9,15 +9,58 @@
 #include <stdlib.h>
 
 #include "analyzer/dump/dump.h"
+#include "analyzer/read/merge.h"
 #include "analyzer/report/report.h"
 #include "tests/analyzer/fuzz_input.h"
 #include "tests/analyzer/scenario.h"
+
+#define MOST_MERGED 3000 /* events: of more, in one small file, each part would be read often */
 
 static void dump_batch(void *context, const struct xfa_batch *batch)
 {
     void **both = context;
     if (batch->rows > 0)
         xfa_dump_text.event(both[0], batch, batch->rows - 1, both[1]);
+}
+
+struct tally {
+    uint64_t events, mix;
+};
+
+static void add_event(struct tally *tally, uint32_t lane, uint64_t seq, const struct xft_event *e)
+{
+    tally->events++;
+    tally->mix += (e->start_ns ^ e->bytes << 7 ^ seq) * (2 * (uint64_t)lane + 1);
+}
+
+static void tally_batch(void *context, const struct xfa_batch *batch)
+{
+    for (size_t i = 0; i < batch->rows; i++)
+        add_event(context, batch->lane, batch->first_seq + i, &batch->events[i]);
+}
+
+/* In the order of time the same events come; what an INDEX or a chunk lies about is counted. */
+static void merge_all(struct xfa_trace *trace)
+{
+    struct tally streamed = {0}, merged = {0};
+    struct xfa_merged event;
+    uint64_t before = 0;
+    bool ordered = true;
+    xfa_trace_events(trace, tally_batch, &streamed);
+    bool sound = trace->loss.bad_rows == 0 && trace->loss.bad_entries == 0;
+    if (streamed.events > MOST_MERGED)
+        return;
+    struct xfa_merge *merge = xfa_merge_within(trace, 100);
+    while (xfa_merge_next(merge, &event)) {
+        add_event(&merged, event.lane, event.seq, event.event);
+        ordered = ordered && before <= event.event->start_ns;
+        before = event.event->start_ns;
+    }
+    xfa_merge_free(merge);
+    if (!ordered && trace->loss.bad_entries == 0)
+        abort();
+    if (sound && (merged.events != streamed.events || merged.mix != streamed.mix))
+        abort();
 }
 
 static void read_all(const uint8_t *file, size_t size, FILE *sink)
@@ -35,6 +78,7 @@ static void read_all(const uint8_t *file, size_t size, FILE *sink)
     xfa_format_text.write(report, &view, sink);
     xfa_format_json.write(report, &view, sink);
     xfa_trace_events(trace, dump_batch, (void *[]){trace, sink});
+    merge_all(trace);
     xfa_report_free(report);
     xfa_trace_close(trace);
 }

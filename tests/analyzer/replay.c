@@ -98,6 +98,35 @@ static void ranges_and_contents(struct trace_builder *b)
     b->size = XFT_HEADER_BYTES + 16384;
 }
 
+/* Launches with what they were given, and lanes that overlap, with an INDEX. */
+static void launches_and_index(struct trace_builder *b)
+{
+    struct xft_event events[60];
+    const uint64_t pointers[] = {0x7f0000001000, 0x7f0000002008};
+    for (size_t i = 0; i < 60; i++) {
+        struct xft_event *e = &events[i];
+        *e = test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PINNED, 4096,
+                           TEST_START_NS + i * 100 + i % 7 * 30, 90);
+        if (i % 3 == 0) {
+            e->kind = XFT_EVENT_LAUNCH;
+            e->aux = i % 4;
+        }
+    }
+    build_start(b, 97);
+    scenario_names(b);
+    for (unsigned i = 0; i < 3; i++)
+        build_arguments(b, i + 1, pointers, i);
+    build_events(b, 0, 0, events, 30);
+    build_index(b);
+    build_events(b, 1, 0, events + 20, 20);
+    build_events(b, 0, 30, events + 30, 30);
+    build_index(b);
+    build_lanes(b, 1);
+    build_slab(b, 0, XFT_SLAB_ACTIVE, 1, 10, events + 30, 30);
+    build_close(b, XFT_STATE_RECORDING, 0);
+    b->size = XFT_HEADER_BYTES + 16384;
+}
+
 static int replay_file(const char *path)
 {
     static uint8_t bytes[4 << 20];
@@ -125,8 +154,11 @@ int main(int argc, char **argv)
     ranges_and_contents(&b);
     rounds(&b);
     build_free(&b);
+    launches_and_index(&b);
+    rounds(&b);
+    build_free(&b);
     for (int i = 1; i < argc; i++)
         failed |= replay_file(argv[i]);
-    printf("%d mutated traces read\n", 3 * ROUNDS);
+    printf("%d mutated traces read\n", 4 * ROUNDS);
     return failed;
 }

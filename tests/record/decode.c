@@ -276,14 +276,50 @@ static void add_meta(struct decoded *d, const char *at, size_t bytes)
     }
 }
 
-static void add_payload(struct decoded *d, unsigned type, const unsigned char *raw, size_t bytes)
+/* What INDEX should say of the EVENTS segments met so far and not named yet. */
+static struct xft_index_entry expected[4096];
+static size_t expected_count;
+
+static void add_chunk(struct decoded *d, uint64_t offset, const unsigned char *raw, size_t bytes)
 {
     static struct xft_event events[XFT_SLAB_EVENTS];
     struct xft_chunk chunk;
-    if (type == XFT_SEG_EVENTS && decode_chunk(raw, bytes, &chunk, events, XFT_SLAB_EVENTS))
-        add(d, &chunk, events);
-    else if (type == XFT_SEG_EVENTS)
+    if (!decode_chunk(raw, bytes, &chunk, events, XFT_SLAB_EVENTS)) {
         d->damaged = true;
+        return;
+    }
+    add(d, &chunk, events);
+    struct xft_index_entry entry = {.offset = offset,
+                                    .first_seq = chunk.first_seq,
+                                    .lane = chunk.lane,
+                                    .rows = chunk.rows,
+                                    .first_ns = UINT64_MAX};
+    for (uint32_t i = 0; i < chunk.rows; i++) {
+        uint64_t ns = events[i].start_ns;
+        entry.first_ns = ns < entry.first_ns ? ns : entry.first_ns;
+        entry.last_ns = ns > entry.last_ns ? ns : entry.last_ns;
+    }
+    expected[expected_count++ % 4096] = entry;
+}
+
+/* Entries come in the order of the segments that they name. */
+static void check_index(struct decoded *d, const unsigned char *at, size_t bytes)
+{
+    size_t named = 0;
+    for (; bytes >= sizeof *expected && named < expected_count;
+         at += sizeof *expected, bytes -= sizeof *expected, named++)
+        if (memcmp(at, &expected[named], sizeof *expected) == 0)
+            d->indexed++;
+        else
+            d->index_wrong = true;
+    d->index_wrong |= bytes > 0 || named < expected_count || expected_count > 4096;
+    expected_count = 0;
+}
+
+static void add_payload(struct decoded *d, unsigned type, const unsigned char *raw, size_t bytes)
+{
+    if (type == XFT_SEG_INDEX)
+        check_index(d, raw, bytes);
     else if (type == XFT_SEG_SYMBOLS)
         add_symbols(d, raw, bytes);
     else if (type == XFT_SEG_STACKS)
@@ -292,6 +328,15 @@ static void add_payload(struct decoded *d, unsigned type, const unsigned char *r
         add_names(d, raw, bytes);
     else if (type == XFT_SEG_META)
         add_meta(d, (const char *)raw, bytes);
+}
+
+static void put_payload(struct decoded *d, const struct xft_view *view, const unsigned char *raw,
+                        size_t bytes)
+{
+    if (view->head.type == XFT_SEG_EVENTS)
+        add_chunk(d, view->offset, raw, bytes);
+    else
+        add_payload(d, view->head.type, raw, bytes);
 }
 
 static void add_segment(struct decoded *d, const struct xft_view *view, const unsigned char *file)
@@ -309,12 +354,12 @@ static void add_segment(struct decoded *d, const struct xft_view *view, const un
         size_t n =
             ZSTD_decompress(raw, view->head.raw_bytes, view->payload, view->head.stored_bytes);
         if (n == view->head.raw_bytes)
-            add_payload(d, view->head.type, raw, n);
+            put_payload(d, view, raw, n);
         else
             d->damaged = true;
         free(raw);
     } else {
-        add_payload(d, view->head.type, view->payload, view->head.stored_bytes);
+        put_payload(d, view, view->payload, view->head.stored_bytes);
     }
 }
 
@@ -371,6 +416,7 @@ struct decoded *decode_file(const char *path)
     d->meta = strdup("");
     d->file_bytes = bytes;
     memcpy(&d->header, file, sizeof d->header);
+    expected_count = 0;
     struct xft_walk walk = xft_walk_begin(file, bytes, &d->header, 0);
     struct xft_view view;
     while (xft_walk_next(&walk, &view))
@@ -389,6 +435,11 @@ void decode_free(struct decoded *d)
     free(d->symbols);
     free(d->meta);
     free(d);
+}
+
+bool decode_is_indexed(const struct decoded *d)
+{
+    return !d->index_wrong && d->indexed == d->segments[XFT_SEG_EVENTS];
 }
 
 bool decode_is_complete(const struct decoded *d)

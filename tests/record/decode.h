@@ -25,6 +25,8 @@ struct decoded {
     size_t segments[16];
     size_t packed; /* segments with zstd */
     size_t file_bytes;
+    size_t indexed; /* EVENTS segments that INDEX has rightly, each once */
+    bool index_wrong;
     bool damaged;
     uint32_t most_stack; /* highest id in STACKS */
     uint32_t most_text;  /* highest id in NAMES */
@@ -41,6 +43,9 @@ void decode_free(struct decoded *decoded);
 /* Payload of an EVENTS segment to events[0 .. rows); false when it is malformed. */
 bool decode_chunk(const unsigned char *raw, size_t bytes, struct xft_chunk *chunk,
                   struct xft_event *events, uint32_t room);
+
+/* True when every EVENTS segment has its entry in INDEX, and no other is there. */
+bool decode_is_indexed(const struct decoded *decoded);
 
 /* True when each lane's sequence numbers are 0, 1, 2 ... */
 bool decode_is_complete(const struct decoded *decoded);

@@ -116,6 +116,7 @@ void lab_check_closed(const struct decoded *trace, size_t events)
     assert_int_equal(trace->segments[XFT_SEG_LANES], 0);
     assert_false(trace->damaged);
     assert_true(decode_is_complete(trace));
+    assert_true(decode_is_indexed(trace));
 }
 
 void lab_complete(size_t i)
