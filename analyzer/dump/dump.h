@@ -14,9 +14,13 @@ struct xfa_dump_format {
     void (*header)(const struct xfa_trace *trace, FILE *out);
     void (*meta)(const struct xfa_trace *trace, FILE *out);
     void (*segment)(const struct xfa_trace *trace, const struct xfa_segment *segment, FILE *out);
+    /* An entry of an INDEX as it lies there, whatever it says. */
+    void (*index)(const struct xfa_trace *trace, const struct xft_index_entry *entry, FILE *out);
     void (*event)(const struct xfa_trace *trace, const struct xfa_batch *batch, size_t row,
                   FILE *out);
     void (*stack)(const struct xfa_trace *trace, const struct xfa_stack *stack, FILE *out);
+    void (*arguments)(const struct xfa_trace *trace, const struct xfa_arguments *arguments,
+                      FILE *out);
     void (*losses)(const struct xfa_trace *trace, const char *line, FILE *out);
 };
 

@@ -23,7 +23,7 @@ static const char usage[] =
     "usage: xferscope dump TRACE [options]\n"
     "\n"
     "Prints what a run (NAME.xft, or one of its .trace files) contains: header, META, segments,\n"
-    "stacks, events.\n"
+    "INDEX, stacks, arguments, events.\n"
     "\n"
     "  -f, --format FORMAT  text (default) or json (one object per line)\n"
     "  -k, --kind KIND,...  only these events: transfer, alloc, free, register, unregister,\n"
@@ -159,6 +159,18 @@ static void print_batch(void *context, const struct xfa_batch *batch)
     }
 }
 
+static void dump_index(const struct xfa_dump_format *format, struct xfa_trace *trace,
+                       const struct xfa_segment *segment, FILE *out)
+{
+    struct xft_index_entry entry;
+    unsigned char *raw = xfa_segment_load(trace, segment);
+    for (uint64_t at = 0; raw && at + sizeof entry <= segment->raw; at += sizeof entry) {
+        memcpy(&entry, raw + at, sizeof entry);
+        format->index(trace, &entry, out);
+    }
+    free(raw);
+}
+
 static bool dump_file(const struct options *options, struct xfa_trace *trace, FILE *out)
 {
     const struct xfa_dump_format *format = options->format;
@@ -166,8 +178,13 @@ static bool dump_file(const struct options *options, struct xfa_trace *trace, FI
     format->meta(trace, out);
     for (size_t i = 0; i < trace->segment_count; i++)
         format->segment(trace, &trace->segments[i], out);
+    for (size_t i = 0; i < trace->segment_count; i++)
+        if (trace->segments[i].type == XFT_SEG_INDEX)
+            dump_index(format, trace, &trace->segments[i], out);
     for (size_t i = 0; i < trace->names.stacks.count; i++)
         format->stack(trace, xfa_table_at(&trace->names.stacks, i), out);
+    for (size_t i = 0; i < trace->names.arguments.count; i++)
+        format->arguments(trace, xfa_table_at(&trace->names.arguments, i), out);
     struct printing printing = {options, trace, 0, out};
     xfa_trace_events(trace, print_batch, &printing);
     char *line = xfa_trace_loss_line(trace);

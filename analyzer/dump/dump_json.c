@@ -90,6 +90,19 @@ static void segment(const struct xfa_trace *trace, const struct xfa_segment *s, 
     line(json, out);
 }
 
+static void index_entry(const struct xfa_trace *trace, const struct xft_index_entry *e, FILE *out)
+{
+    (void)trace;
+    json_t *json = object("index");
+    set_number(json, "at", e->offset);
+    set_number(json, "lane", e->lane);
+    set_number(json, "first_seq", e->first_seq);
+    set_number(json, "rows", e->rows);
+    set_number(json, "first_ns", e->first_ns);
+    set_number(json, "last_ns", e->last_ns);
+    line(json, out);
+}
+
 static void set_flags(json_t *json, unsigned set)
 {
     json_t *words = json_array();
@@ -178,6 +191,20 @@ static void stack(const struct xfa_trace *trace, const struct xfa_stack *s, FILE
     xfa_shelf_free(&shelf);
 }
 
+static void arguments(const struct xfa_trace *trace, const struct xfa_arguments *a, FILE *out)
+{
+    (void)trace;
+    json_t *json = object("arguments"), *pointers = json_array();
+    set_number(json, "id", a->id);
+    for (uint32_t i = 0; i < a->count; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "0x%" PRIx64, xfa_arguments_pointer(a, i));
+        json_array_append_new(pointers, json_string(text));
+    }
+    json_object_set_new(json, "pointers", pointers);
+    line(json, out);
+}
+
 static void losses(const struct xfa_trace *trace, const char *text, FILE *out)
 {
     json_t *json = object("lost");
@@ -190,7 +217,9 @@ const struct xfa_dump_format xfa_dump_json = {
     .header = header,
     .meta = meta,
     .segment = segment,
+    .index = index_entry,
     .event = event,
     .stack = stack,
+    .arguments = arguments,
     .losses = losses,
 };

@@ -49,9 +49,18 @@ char *xfa_event_domain(const struct xfa_trace *trace, const struct xft_event *ev
 const char *xfa_segment_word(unsigned type)
 {
     static const char *const words[] = {
-        [XFT_SEG_PAD] = "pad",         [XFT_SEG_META] = "meta",       [XFT_SEG_CALLS] = "calls",
-        [XFT_SEG_EVENTS] = "events",   [XFT_SEG_LANES] = "lanes",     [XFT_SEG_STACKS] = "stacks",
-        [XFT_SEG_MODULES] = "modules", [XFT_SEG_SYMBOLS] = "symbols", [XFT_SEG_NAMES] = "names",
+        [XFT_SEG_PAD] = "pad",
+        [XFT_SEG_META] = "meta",
+        [XFT_SEG_CALLS] = "calls",
+        [XFT_SEG_EVENTS] = "events",
+        [XFT_SEG_LANES] = "lanes",
+        [XFT_SEG_STACKS] = "stacks",
+        [XFT_SEG_MODULES] = "modules",
+        [XFT_SEG_SYMBOLS] = "symbols",
+        [XFT_SEG_NAMES] = "names",
+        [XFT_SEG_ROOM] = "room",
+        [XFT_SEG_ARGUMENTS] = "arguments",
+        [XFT_SEG_INDEX] = "index",
     };
     return type < sizeof words / sizeof *words ? words[type] : NULL;
 }
@@ -93,6 +102,15 @@ static void segment(const struct xfa_trace *trace, const struct xfa_segment *s, 
     xfc_print(out, "segment %s type=%u at=%" PRIu64 " stored=%" PRIu64 " raw=%" PRIu64 "%s\n",
               word ? word : "unknown", s->type, s->at, s->stored, s->raw,
               s->flags & XFT_SEG_ZSTD ? " zstd" : "");
+}
+
+static void index_entry(const struct xfa_trace *trace, const struct xft_index_entry *e, FILE *out)
+{
+    (void)trace;
+    xfc_print(out,
+              "index at=%" PRIu64 " lane=%u first_seq=%" PRIu64 " rows=%u first_ns=%" PRIu64
+              " last_ns=%" PRIu64 "\n",
+              e->offset, e->lane, e->first_seq, e->rows, e->first_ns, e->last_ns);
 }
 
 static void flags(unsigned set, FILE *out)
@@ -153,6 +171,15 @@ static void stack(const struct xfa_trace *trace, const struct xfa_stack *s, FILE
     xfa_shelf_free(&shelf);
 }
 
+static void arguments(const struct xfa_trace *trace, const struct xfa_arguments *a, FILE *out)
+{
+    (void)trace;
+    xfc_print(out, "arguments %u count=%u", a->id, a->count);
+    for (uint32_t i = 0; i < a->count; i++)
+        xfc_print(out, " 0x%" PRIx64, xfa_arguments_pointer(a, i));
+    fputc('\n', out);
+}
+
 static void losses(const struct xfa_trace *trace, const char *line, FILE *out)
 {
     xfc_print(out, "lost %s\n", line ? line : "nothing");
@@ -163,7 +190,9 @@ const struct xfa_dump_format xfa_dump_text = {
     .header = header,
     .meta = meta,
     .segment = segment,
+    .index = index_entry,
     .event = event,
     .stack = stack,
+    .arguments = arguments,
     .losses = losses,
 };

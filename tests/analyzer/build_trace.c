@@ -254,7 +254,8 @@ void build_events(struct trace_builder *b, unsigned lane, uint64_t first_seq,
 void build_index(struct trace_builder *b)
 {
     check(b->entry_count <= 64, "too many EVENTS for an INDEX");
-    build_segment(b, XFT_SEG_INDEX, b->entries, b->entry_count * sizeof *b->entries);
+    size_t bytes = b->entry_count * sizeof *b->entries;
+    build_plain_segment(b, XFT_SEG_INDEX, 0, b->entries, bytes, bytes);
     b->entry_count = 0;
 }
 

@@ -100,6 +100,36 @@ class Commands(unittest.TestCase):
         self.assertEqual((result.status, result.lines), (0, []))
         self.golden("mixed-dump.txt", result.out, [PACKED_SIZES, PACKED])
 
+    def test_dump_index_and_arguments(self):
+        self.make("indexed", "indexed.trace")
+        text = self.run_driver("dump", "indexed.trace")
+        self.assertEqual((text.status, text.lines), (0, []))
+        lines = text.out.splitlines()
+        at = [int(line.split("at=")[1].split()[0]) - 40 for line in lines if line.startswith("segment events")]
+        self.assertEqual(
+            [line for line in lines if line.startswith(("index", "arguments"))],
+            [
+                f"index at={at[0]} lane=3 first_seq=0 rows=1 first_ns=1000000000 last_ns=1000000000",
+                f"index at={at[1]} lane=4 first_seq=0 rows=5 first_ns=1000000000 last_ns=1000000000",
+                "arguments 7 count=2 0x7f0000001000 0xffffffffffffffff",
+                "arguments 9 count=0",
+            ],
+        )
+        self.assertEqual([line.split()[1] for line in lines if line.startswith("segment")][-4:],
+                         ["arguments", "events", "events", "index"])
+        result = self.run_driver("dump", "indexed.trace", "--format", "json")
+        found = [json.loads(line) for line in result.out.splitlines()]
+        self.assertEqual(
+            [line for line in found if line["type"] == "index"],
+            [{"type": "index", "at": at[0], "lane": 3, "first_seq": 0, "rows": 1,
+              "first_ns": 1000000000, "last_ns": 1000000000},
+             {"type": "index", "at": at[1], "lane": 4, "first_seq": 0, "rows": 5,
+              "first_ns": 1000000000, "last_ns": 1000000000}])
+        self.assertEqual(
+            [line for line in found if line["type"] == "arguments"],
+            [{"type": "arguments", "id": 7, "pointers": ["0x7f0000001000", "0xffffffffffffffff"]},
+             {"type": "arguments", "id": 9, "pointers": []}])
+
     def test_dump_json(self):
         trace = self.make("killed", "killed.trace")
         result = self.run_driver("dump", trace, "--format", "json")

@@ -46,6 +46,22 @@ static void make_simulated(struct trace_builder *b)
     build_close(b, XFT_STATE_CLOSED, TEST_START_NS + 200000);
 }
 
+/* What launches were given, and an INDEX, an entry of which lies. */
+static void make_indexed(struct trace_builder *b)
+{
+    struct xft_event event =
+        test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PAGEABLE, 4096, TEST_START_NS, 900);
+    build_start(b, 4720);
+    scenario_names(b);
+    build_arguments(b, 7, (uint64_t[]){0x7f0000001000, 0xffffffffffffffff}, 2);
+    build_arguments(b, 9, NULL, 0);
+    build_events(b, 3, 0, &event, 1);
+    build_events(b, 4, 0, &event, 1);
+    b->entries[1].rows = 5;
+    build_index(b);
+    build_close(b, XFT_STATE_CLOSED, 0);
+}
+
 /* A sound file whose recorder had counted losses: events, stacks or device times. */
 static void make_lossy(struct trace_builder *b, const char *what)
 {
@@ -150,6 +166,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "mixed") == 0)
         scenario_mixed(&b);
+    else if (strcmp(what, "indexed") == 0)
+        make_indexed(&b);
     else if (strcmp(what, "killed") == 0)
         scenario_killed(&b);
     else if (strcmp(what, "simulated") == 0)

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "analyzer/read/merge.h"
-#include "build_trace.h"
+#include "tests/analyzer/build_trace.h"
 
 /* ---- counted memory (the linker puts these between) -------------------------------------- */
 
