@@ -46,6 +46,8 @@ char *xfa_trace_loss_line(const struct xfa_trace *trace)
          "event the recorder could not store");
     part(&line, header->stacks_lost, "events without their call stack",
          "event without its call stack");
+    part(&line, header->arguments_lost, "launches without their arguments",
+         "launch without its arguments");
     part(&line, header->device_lost, "device times dropped by the timing source",
          "device time dropped by the timing source");
     if (*line)

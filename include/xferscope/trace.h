@@ -68,10 +68,12 @@ struct xft_file_header {
     uint64_t file_bytes; /* of the whole file when it was closed, or last appended to: a shorter one
                             was truncated; what lies behind these in a file that was not closed was
                             on its way when the process ended. 0 = not told */
-    /* Damage left behind when the file was rewritten; 0 in files of older recorders. */
+    /* Damage left behind when the file was rewritten; 0 in files of older recorders, as is all
+     * behind. */
     uint64_t damaged_places; /* segments, slabs, stretches of the file */
     uint64_t damaged_bytes;  /* in them */
     uint64_t damaged_events; /* known to have been there */
+    uint64_t arguments_lost; /* launches without what they were given, though it was looked for */
 };
 
 /* ---- segments ------------------------------------------------------------------------- */
@@ -89,8 +91,8 @@ enum xft_segment_type {
     XFT_SEG_SYMBOLS = 7, /* struct xft_symbol + strings, repeated */
     XFT_SEG_NAMES = 8,   /* struct xft_name + text, repeated; since 1.1 */
     XFT_SEG_ROOM = 9, /* struct xft_room + segments, in a file that was not completed; since 1.2 */
-    XFT_SEG_ARGUMENTS = 10, /* struct xft_arguments + pointers, repeated; since 1.2 */
-    XFT_SEG_INDEX = 11,     /* struct xft_index_entry, repeated; since 1.2 */
+    XFT_SEG_ARGUMENTS = 10,        /* struct xft_arguments + pointers, repeated; since 1.2 */
+    XFT_SEG_INDEX = 11,            /* struct xft_index_entry, repeated; since 1.2 */
     XFT_SEG_KNOWN = XFT_SEG_INDEX, /* the last that this version knows */
 };
 
@@ -463,9 +465,9 @@ struct xft_name {
 /*
  * The pointers that a kernel launch was given, as far as they lie in memory that the recorder
  * knows: each once, in the order of the parameters, words within structures that are passed by
- * value included; at most XFT_ARGUMENTS_MOST. A launch that names no such memory has an entry of
- * count 0. Ids are unique in the file and not 0; in the file before the first event that uses the
- * id.
+ * value included; at most XFT_ARGUMENTS_MOST: of more the first, so that an entry of that many may
+ * lack some. A launch that names no such memory has an entry of count 0. Ids are unique in the file
+ * and not 0; in the file before the first event that uses the id.
  */
 #define XFT_ARGUMENTS_MOST 64
 struct xft_arguments {

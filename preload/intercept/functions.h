@@ -18,14 +18,16 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+struct xfs_parameters;
+
 struct xfs_function {
     _Atomic uint64_t handle;     /* 0: free */
     _Atomic uint32_t generation; /* of what follows: valid when it is the current one */
     _Atomic uint32_t name;       /* id in NAMES; 0 = not known */
-    /* Where its parameters lie; NULL until somebody has found out (and again when the entry is
-     * filled anew). Belongs to who sets it. */
-    const void *_Atomic parameters;
-    uint64_t reserved;
+    /* Where its parameters lie (parameters.h); NULL until somebody has found out, and again when the
+     * entry is filled anew. */
+    const struct xfs_parameters *_Atomic parameters;
+    const struct xfs_parameters *_Atomic parameters_before; /* of any filling */
 };
 
 #define XFS_FUNCTION_SLOTS (1u << 15)

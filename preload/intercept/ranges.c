@@ -27,6 +27,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct table *_Atomic table;
 static _Atomic size_t count;
 _Atomic uint32_t xfs_ranges_sequence;
+_Atomic uint64_t xfs_ranges_low, xfs_ranges_high;
 /* This thread is changing the set: a signal handler on top of it must not wait for it. */
 static __thread volatile bool changing __attribute__((tls_model("initial-exec")));
 
@@ -38,13 +39,6 @@ static void begin_change(void)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-static void end_change(void)
-{
-    atomic_fetch_add_explicit(&xfs_ranges_sequence, 1, memory_order_release);
-    changing = false;
-    pthread_mutex_unlock(&lock);
-}
-
 static uint64_t start_of(const struct slot *slot)
 {
     return atomic_load_explicit(&slot->start, memory_order_relaxed);
@@ -53,6 +47,23 @@ static uint64_t start_of(const struct slot *slot)
 static uint64_t end_of(const struct slot *slot)
 {
     return atomic_load_explicit(&slot->end, memory_order_relaxed);
+}
+
+static void note_bounds(void)
+{
+    const struct slot *array = table ? table->slots : NULL;
+    bool any = array && count > 0;
+    atomic_store_explicit(&xfs_ranges_low, any ? start_of(array) : 0, memory_order_relaxed);
+    atomic_store_explicit(&xfs_ranges_high, any ? end_of(&array[count - 1]) : 0,
+                          memory_order_relaxed);
+}
+
+static void end_change(void)
+{
+    note_bounds();
+    atomic_fetch_add_explicit(&xfs_ranges_sequence, 1, memory_order_release);
+    changing = false;
+    pthread_mutex_unlock(&lock);
 }
 
 static struct xfs_range get(const struct slot *slot)
@@ -153,6 +164,7 @@ void xfs_ranges_after_fork(void)
     changing = false;
     atomic_store(&xfs_ranges_sequence, (xfs_ranges_sequence + 2) & ~1u);
     atomic_store(&count, 0);
+    note_bounds();
 }
 
 static bool nothing_known(struct xfs_range *found, uint64_t start, uint64_t end)

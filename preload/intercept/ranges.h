@@ -40,6 +40,10 @@ void xfs_ranges_after_fork(void);
  */
 bool xfs_ranges_find(uint64_t address, struct xfs_range *found);
 
+/* All ranges lie between these, as far as the set is not just changing; 0 and 0 when there are
+ * none. */
+extern _Atomic uint64_t xfs_ranges_low, xfs_ranges_high;
+
 /* Changes with every change of the set. */
 extern _Atomic uint32_t xfs_ranges_sequence; /* odd while the set changes */
 static inline uint32_t xfs_ranges_epoch(void)

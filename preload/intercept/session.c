@@ -9,6 +9,7 @@
 #include "preload/base/loading.h"
 #include "preload/base/own_stack.h"
 #include "preload/content/content.h"
+#include "preload/intercept/arguments.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/functions.h"
 #include "preload/intercept/graph.h"
@@ -170,6 +171,7 @@ static void in_child(void)
     xfs_pairs_after_fork();
     xfs_graph_after_fork();
     xfs_functions_after_fork();
+    xfs_arguments_after_fork();
     xfs_nvtx_after_fork();
     xfs_content_after_fork();
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "preload/nvtx/nvtx.h"
+#include "preload/intercept/arguments.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/describe.h"
 #include "preload/intercept/functions.h"
@@ -66,12 +67,14 @@ static inline void set_stream(struct short_event *v, const struct xfs_step *s, x
  */
 
 static inline void launched(const struct xfs_step *s, uint64_t end_ns, uint32_t correlation,
-                            const void *function, uint64_t threads, xcu_stream stream)
+                            const void *function, uint64_t threads, xcu_stream stream,
+                            void **values, void **extra)
 {
-    const struct xfs_function *f = xfs_function_of(function);
+    struct xfs_function *f = xfs_function_of(function);
     struct short_event v = {.kind = XFT_EVENT_LAUNCH,
                             .src = f ? atomic_load_explicit(&f->name, memory_order_relaxed) : 0,
                             .dst = threads,
+                            .aux = xfs_arguments_of(f, values, extra),
                             .correlation = correlation};
     set_stream(&v, s, stream);
     record(s, end_ns, &v);
@@ -80,9 +83,7 @@ static inline void launched(const struct xfs_step *s, uint64_t end_ns, uint32_t 
 void xfs_launch(const struct xfs_step *s, const void *function, uint64_t threads, xcu_stream stream,
                 void **values, void **extra)
 {
-    (void)values;
-    (void)extra;
-    launched(s, xfs_now_ns(), xfs_timing_correlation(), function, threads, stream);
+    launched(s, xfs_now_ns(), xfs_timing_correlation(), function, threads, stream, values, extra);
 }
 
 static uint64_t threads_of(const unsigned grid[3], const unsigned block[3])
@@ -103,7 +104,8 @@ void xfs_launch_many(const struct xfs_step *s, const struct xcu_launch *launches
     uint32_t correlation = xfs_timing_correlation();
     for (unsigned i = 0; i < count; i++)
         launched(s, end_ns, correlation, launches[i].function,
-                 threads_of(launches[i].grid, launches[i].block), launches[i].stream);
+                 threads_of(launches[i].grid, launches[i].block), launches[i].stream,
+                 launches[i].values, NULL);
 }
 
 /* ---- events, questions ------------------------------------------------------------------------

@@ -38,6 +38,11 @@ void xfs_count_stacks_lost(struct xfs_recorder *recorder, uint64_t n)
     count(recorder, offsetof(struct xft_file_header, stacks_lost), n);
 }
 
+void xfs_count_arguments_lost(struct xfs_recorder *recorder, uint64_t n)
+{
+    count(recorder, offsetof(struct xft_file_header, arguments_lost), n);
+}
+
 void xfs_count_records_lost(struct xfs_recorder *recorder, uint64_t n)
 {
     count(recorder, offsetof(struct xft_file_header, device_lost), n);
@@ -77,6 +82,7 @@ static void move_header(struct xfs_recorder *recorder, const struct xft_rewrite 
     carry_over(&old->events_lost, &new->events_lost, copied.events_lost);
     carry_over(&old->stacks_lost, &new->stacks_lost, copied.stacks_lost);
     carry_over(&old->device_lost, &new->device_lost, copied.device_lost);
+    carry_over(&old->arguments_lost, &new->arguments_lost, copied.arguments_lost);
     uint64_t now = xfs_lanes_count(&recorder->lanes);
     if (now > rewrite->slab_events)
         xfs_count_events_lost(recorder, now - rewrite->slab_events);
@@ -92,6 +98,7 @@ static struct xft_file_header header_now(struct xfs_recorder *recorder, size_t s
         header.events_lost = __atomic_load_n(&live->events_lost, __ATOMIC_SEQ_CST);
         header.stacks_lost = __atomic_load_n(&live->stacks_lost, __ATOMIC_SEQ_CST);
         header.device_lost = __atomic_load_n(&live->device_lost, __ATOMIC_SEQ_CST);
+        header.arguments_lost = __atomic_load_n(&live->arguments_lost, __ATOMIC_SEQ_CST);
     }
     header.file_bytes = recorder->file.end;
     return header;

@@ -319,6 +319,28 @@ uint32_t xfs_name(const char *text, size_t bytes)
     return name.id;
 }
 
+struct pointers {
+    struct xfs_recorder *recorder;
+    const uint64_t *pointers;
+    uint32_t count, id;
+};
+
+static void intern_pointers(void *arguments)
+{
+    struct pointers *p = arguments;
+    p->id = xfs_arguments_intern(p->recorder, p->pointers, p->count);
+}
+
+uint32_t xfs_arguments_id(const uint64_t *pointers, uint32_t count)
+{
+    struct pointers p = {current_recorder(), pointers, count, 0};
+    if (p.recorder)
+        p.id = xfs_arguments_find(p.recorder, pointers, count);
+    if (p.recorder && p.id == 0 && (entered || !alone(intern_pointers, &p)))
+        xfs_count_arguments_lost(p.recorder, 1);
+    return p.id;
+}
+
 struct meta {
     struct xfs_recorder *recorder;
     const char *key, *value;

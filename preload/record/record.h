@@ -56,6 +56,10 @@ uint32_t xfs_stack_of(uint64_t instruction);
  * new text is in the file before this returns. A known one costs a hash and a look-up. */
 uint32_t xfs_name(const char *text, size_t bytes);
 
+/* Id in ARGUMENTS of these pointers (at most XFT_ARGUMENTS_MOST) in this order; 0 when they could
+ * not be kept, which has been counted. A new set is in the file before this returns. */
+uint32_t xfs_arguments_id(const uint64_t *pointers, uint32_t count);
+
 /* Adds or replaces a META pair (at once in the file). */
 void xfs_meta_set(const char *key, const char *value);
 

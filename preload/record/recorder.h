@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "preload/record/arguments.h"
 #include "preload/record/clock.h"
 #include "preload/record/file.h"
 #include "preload/record/lanes.h"
@@ -36,6 +37,7 @@ struct xfs_recorder {
     struct xfs_rooms rooms;
     struct xfs_stacks stacks;
     struct xfs_numbers names;                 /* of texts (names.h) */
+    struct xfs_numbers arguments;             /* of what launches are given (arguments.h) */
     _Atomic(struct xft_file_header *) header; /* where losses are counted */
 
     pthread_mutex_t pack_lock; /* packer, packed */
@@ -68,6 +70,7 @@ enum xfs_ending {
 
 void xfs_count_events_lost(struct xfs_recorder *recorder, uint64_t n);
 void xfs_count_stacks_lost(struct xfs_recorder *recorder, uint64_t n);
+void xfs_count_arguments_lost(struct xfs_recorder *recorder, uint64_t n);
 void xfs_count_records_lost(struct xfs_recorder *recorder, uint64_t n); /* device times */
 
 /* ---- writer.c --------------------------------------------------------------------------- */

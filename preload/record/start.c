@@ -217,6 +217,8 @@ struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings)
     pthread_mutex_init(&recorder->pack_lock, NULL);
     sem_init(&recorder->wake, 0, 0);
     xfs_numbers_init(&recorder->names, XFS_NAME_SLOTS, xfs_lanes_wait);
+    if (settings->arguments)
+        xfs_numbers_init(&recorder->arguments, XFS_ARGUMENT_SLOTS, xfs_lanes_wait);
     if (!create_file(recorder))
         return cannot_record();
     if (!make_packer(recorder, NULL) || !write_calls(recorder) || !xfs_lanes_init(recorder)) {

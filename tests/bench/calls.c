@@ -1,13 +1,14 @@
 /*
  * Many calls of one kind, in bursts, for instructions.sh, which counts what happens in burst().
  *
- * usage: calls copy | wait | alloc | range | launch | launch-only BURSTS CALLS
+ * usage: calls copy | wait | alloc | range | launch | launch-given | launch-only BURSTS CALLS
  *
  *   copy   cudaMemcpyAsync of 64 bytes from pinned memory
  *   wait   cudaStreamSynchronize of a stream with nothing in it
  *   alloc  cudaMalloc and cudaFree: two calls
  *   range  nvtxRangePushA and nvtxRangePop: two calls
  *   launch       cudaLaunchKernel of a kernel without parameters, on a stream
+ *   launch-given cudaLaunchKernel of one with four parameters, three of them pointers
  *   launch-only  the same in a program that has called nothing that could move data
  */
 #include <stdio.h>
@@ -60,6 +61,18 @@ static void launch(void)
     check(launch_kernel(&kernel, 4, 32, gpu.stream));
 }
 
+__attribute__((visibility("default"))) extern const size_t xferscope_simgpu_params_given[];
+const size_t xferscope_simgpu_params_given[] = {8, 8, 4, 8, 0};
+static const char given;
+
+static void launch_given(void)
+{
+    char *const middle = (char *)gpu.device + 32;
+    int n = 64;
+    void *values[] = {&gpu.device, &gpu.pinned, &n, (void *)&middle};
+    check(cudaLaunchKernel(&given, 1ull << 32 | 4, 1, 1ull << 32 | 64, 1, values, 0, gpu.stream));
+}
+
 __attribute__((noinline)) static void burst(void (*one)(void), long calls)
 {
     for (long i = 0; i < calls; i++)
@@ -72,13 +85,19 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*one)(void);
-    } kinds[] = {{"copy", copy},   {"wait", wait_for_stream}, {"alloc", alloc},
-                 {"range", range}, {"launch", launch},        {"launch-only", launch}};
+    } kinds[] = {{"copy", copy},
+                 {"wait", wait_for_stream},
+                 {"alloc", alloc},
+                 {"range", range},
+                 {"launch", launch},
+                 {"launch-only", launch},
+                 {"launch-given", launch_given}};
     long bursts = argc == 4 ? atol(argv[2]) : 0, calls = argc == 4 ? atol(argv[3]) : 0;
     check(cudaMalloc(&gpu.device, 64));
     if (argc < 2 || strcmp(argv[1], "launch-only") != 0)
         check(cudaMallocHost(&gpu.pinned, 64));
     register_kernel(&kernel, (char[]){"step"});
+    register_kernel(&given, (char[]){"given"});
     check(cudaStreamCreate(&gpu.stream));
     for (size_t k = 0; argc == 4 && k < sizeof kinds / sizeof *kinds; k++) {
         if (strcmp(kinds[k].name, argv[1]) != 0)
@@ -87,6 +106,7 @@ int main(int argc, char **argv)
             burst(kinds[k].one, calls);
         return bursts > 0 && calls > 0 ? 0 : 2;
     }
-    fprintf(stderr, "usage: calls copy|wait|alloc|range|launch|launch-only BURSTS CALLS\n");
+    fprintf(stderr,
+            "usage: calls copy|wait|alloc|range|launch|launch-given|launch-only BURSTS CALLS\n");
     return 2;
 }

@@ -114,6 +114,9 @@ rows() {
     row alloc "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
     row launch "bare"
     row launch "recorded" "${recorded[@]}"
+    row launch-given "bare"
+    row launch-given "recorded, no arguments" "${recorded[@]}" XFERSCOPE_ARGUMENTS=0
+    row launch-given "recorded" "${recorded[@]}"
     row launch-only "bare"
     row launch-only "recorded" "${recorded[@]}"
     row range "bare" NVTX_INJECTION64_PATH=

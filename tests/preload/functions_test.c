@@ -97,7 +97,7 @@ static void forgets_what_was_unloaded(void **state)
 {
     assert_int_equal(name_of(0x4560), 0x4560);
     struct xfs_function *f = xfs_function_of((const void *)0x4560);
-    atomic_store(&f->parameters, &change);
+    atomic_store(&f->parameters, (const struct xfs_parameters *)&change);
     xfs_functions_forget();
     change = 1;
     assert_int_equal(name_of(0x4560), 0x4561);

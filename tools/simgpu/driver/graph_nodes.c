@@ -176,7 +176,7 @@ static xcu_result set_kernel(struct sim_node *n, const struct xcu_kernel_node *w
     op.u.kernel.function = f;
     memcpy(op.u.kernel.grid, what->grid, sizeof(op.u.kernel.grid));
     memcpy(op.u.kernel.block, what->block, sizeof(op.u.kernel.block));
-    r = sim_kernel_params(&op.u.kernel, what->params);
+    r = sim_kernel_params(&op.u.kernel, what->params, NULL);
     op.u.kernel.deferred = true;
     if (!r)
         n->op = op;

@@ -377,41 +377,6 @@ SIM_API(xferscope_simgpu_symbol, SIM_CTX, (void *module, const char *name, size_
 
 /* ---- launches ----------------------------------------------------------------------------- */
 
-void sim_params_drop(struct sim_params *params)
-{
-    if (params && --params->holders == 0)
-        free(params);
-}
-
-/* One block: the pointers, then the values, each aligned as strictly as any. */
-xcu_result sim_kernel_params(struct sim_kernel *kernel, void **params)
-{
-    const size_t *sizes = kernel->function->sizes;
-    size_t count = 0, bytes = sizeof(struct sim_params);
-    struct sim_params *p;
-    uint8_t *at;
-
-    kernel->borrowed = params;
-    if (!sizes)
-        return XCU_SUCCESS;
-    while (count < SIM_MOST_PARAMS && sizes[count])
-        bytes += (sizes[count++] + 15) / 16 * 16 + 16;
-    p = calloc(1, bytes);
-    if (!p || (count && !params)) {
-        free(p);
-        return p ? XCU_ERROR_INVALID_VALUE : XCU_ERROR_OUT_OF_MEMORY;
-    }
-    at = (uint8_t *)(((uintptr_t)(p + 1) + 15) & ~(uintptr_t)15);
-    for (size_t i = 0; i < count; i++) {
-        p->values[i] = at;
-        memcpy(at, params[i], sizes[i]);
-        at += (sizes[i] + 15) / 16 * 16;
-    }
-    p->holders = 1;
-    kernel->params = p;
-    return XCU_SUCCESS;
-}
-
 uint64_t sim_kernel_run(const struct sim_kernel *kernel, int device)
 {
     struct sim_function *f = kernel->function;
@@ -454,7 +419,7 @@ static xcu_result launch(struct sim_function *f, const unsigned grid[3], const u
     op.u.kernel.function = f;
     memcpy(op.u.kernel.grid, grid, sizeof(op.u.kernel.grid));
     memcpy(op.u.kernel.block, block, sizeof(op.u.kernel.block));
-    r = sim_kernel_params(&op.u.kernel, params);
+    r = sim_kernel_params(&op.u.kernel, params, extra);
     if (!r && f->known == SIM_KERNEL_GATE && !sim_gate_of(&op.u.kernel))
         r = XCU_ERROR_ILLEGAL_ADDRESS;
     if (!r)

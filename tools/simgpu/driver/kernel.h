@@ -26,8 +26,9 @@ struct sim_function {
 
 /* Runs a kernel's effect; returns its duration in ns. */
 uint64_t sim_kernel_run(const struct sim_kernel *kernel, int device);
-/* Keeps the parameter values when their number is known. */
-xcu_result sim_kernel_params(struct sim_kernel *kernel, void **params);
+/* Keeps the parameter values when their number is known. One of `params` and `extra` is NULL; NULL
+ * both where there are none. */
+xcu_result sim_kernel_params(struct sim_kernel *kernel, void **params, void **extra);
 void sim_params_drop(struct sim_params *params);
 
 #endif
