@@ -102,6 +102,72 @@ class Search(Timing):
         self.assertEqual(process["timing"], "cupti")
 
 
+class Budget(Timing):
+    """Dense copies whose records cost a third of their time, by the simulated GPU's clock."""
+
+    RECORD_NS = 600
+
+    def copies(self, budget):
+        environ = environment(XFERSCOPE_SIMGPU_RECORD_NS=str(self.RECORD_NS))
+        result = record(PROGRAMS / "overhead_shared", "10", "10000", cwd=self.folder, env=environ,
+                        options=["-o", "run", "--force", "--budget", budget, "--no-stacks"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return report(self.folder / "run.xft")
+
+    @needs("overhead_shared")
+    def test_windows(self):
+        whole = self.copies("0")
+        (process,) = whole["run"]["processes"]
+        (row,) = whole["transfers"]
+        self.assertIsNone(process["windows"])
+        self.assertEqual(row["timed"]["device"], row["transfers"])
+
+        part = self.copies("5")
+        (process,) = part["run"]["processes"]
+        (fewer,) = part["transfers"]
+        windows = process["windows"]
+        self.assertEqual((fewer["transfers"], fewer["bytes"]), (row["transfers"], row["bytes"]))
+        self.assertEqual(windows["budget_percent"], 5)
+        self.assertEqual(windows["transfers"], row["transfers"])
+        self.assertGreater(windows["transfers_seen"], 0)
+        self.assertLess(windows["transfers_seen"], windows["transfers"])
+        self.assertEqual(fewer["timed"]["device"], windows["transfers_seen"])
+        self.assertIsNone(process["losses"]["line"])
+        # what was not paid for is not in the clock of the run
+        saved = whole["run"]["wall_s"] - part["run"]["wall_s"]
+        unseen = windows["transfers"] - windows["transfers_seen"]
+        self.assertAlmostEqual(saved, unseen * self.RECORD_NS * 1e-9, delta=0.01 * whole["run"]["wall_s"])
+
+    @needs("overhead_shared")
+    def test_what_is_said(self):
+        """RECORDS events say when; a call has a number when its records came, but for one that is
+        under way when they are switched off."""
+        self.copies("5")
+        events = self.events("transfer", "device-copy", "records")
+        switched = [event["aux"] for event in events if event["kind"] == "records"]
+        self.assertEqual(switched[0], 3)
+        for before, after in zip(switched, switched[1:]):
+            self.assertNotEqual(before, after)
+        calls = [event["correlation"] for event in events if event["kind"] == "transfer"]
+        copies = [event["correlation"] for event in events if event["kind"] == "device-copy"]
+        self.assertLessEqual(set(copies), set(calls))
+        self.assertLessEqual(len(calls) - calls.count(0) - len(copies), switched.count(0) + switched.count(2))
+        self.assertIn(0, calls)
+
+    @needs("overhead_shared")
+    def test_records_that_cost_nothing(self):
+        result = record(PROGRAMS / "overhead_shared", "5", "10000", cwd=self.folder, options=["-o", "run"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        (process,) = report(self.folder / "run.xft")["run"]["processes"]
+        self.assertIsNone(process["windows"])
+
+    def test_nonsense(self):
+        for budget in ("-1", "101", "x", ""):
+            result = record("true", cwd=self.folder, options=["--budget", budget])
+            self.assertEqual(result.returncode, 125)
+            self.assertIn(b"--budget wants a number from 0 to 100", result.stderr)
+
+
 class OtherProfiler(Timing):
     """One that subscribes to CUPTI after the recorder is served as if it were alone."""
 
