@@ -91,18 +91,30 @@ done
 # machine's own changes of speed cancel. What a static cudart's cudaMemcpyAsync adds is this hook.
 paired=$build/bin/programs/overhead_paired
 [[ -x $paired ]] || exit 0
+settings[arguments]="XFERSCOPE_TIMING=host"
+settings[no_arguments]="XFERSCOPE_TIMING=host XFERSCOPE_ARGUMENTS=0"
+meaning[arguments]="launch, with its arguments"
+meaning[no_arguments]="launch, without them"
+paired_table() { # copy or launch; configurations...
+    local call=$1 configuration run
+    shift
+    printf '%-36s %8s %8s %8s %8s\n' how median least most bare
+    for configuration in "$@"; do # CUPTI's own cost would be on both sides
+        read -ra words <<<"${settings[$configuration]} LD_PRELOAD=$library XFERSCOPE_OUTPUT=$scratch/run"
+        for ((run = 0; run < runs; run++)); do
+            env "${words[@]}" LD_LIBRARY_PATH="$(cuda_path_for "$paired")" "$paired" "$bursts" "$calls" "$call"
+            rm -rf "$scratch"/run*
+        done >"$scratch/paired"
+        awk '{print $6}' "$scratch/paired" >"$scratch/added"
+        awk '{print $2}' "$scratch/paired" >"$scratch/past"
+        printf '%-36s %+8.0f %+8.0f %+8.0f %8.0f\n' "${meaning[$configuration]}" "$(median_of "$scratch/added")" \
+            "$(sort -n "$scratch/added" | head -n 1)" "$(sort -n "$scratch/added" | tail -n 1)" \
+            "$(median_of "$scratch/past")"
+    done
+}
 echo
 echo "ns that the hook adds to cuMemcpyHtoDAsync, 64 bytes; $runs runs of $bursts pairs of bursts in one process each"
-printf '%-36s %8s %8s %8s %8s\n' how median least most bare
-for configuration in plain stacks; do # CUPTI's own cost would be on both sides
-    read -ra words <<<"${settings[$configuration]} LD_PRELOAD=$library XFERSCOPE_OUTPUT=$scratch/run"
-    for ((run = 0; run < runs; run++)); do
-        env "${words[@]}" LD_LIBRARY_PATH="$(cuda_path_for "$paired")" "$paired" "$bursts" "$calls"
-        rm -rf "$scratch"/run*
-    done >"$scratch/paired"
-    awk '{print $6}' "$scratch/paired" >"$scratch/added"
-    awk '{print $2}' "$scratch/paired" >"$scratch/past"
-    printf '%-36s %+8.0f %+8.0f %+8.0f %8.0f\n' "${meaning[$configuration]}" "$(median_of "$scratch/added")" \
-        "$(sort -n "$scratch/added" | head -n 1)" "$(sort -n "$scratch/added" | tail -n 1)" \
-        "$(median_of "$scratch/past")"
-done
+paired_table copy plain stacks
+echo
+echo "ns that the hook adds to cuLaunchKernel, a pointer and a number; the same"
+paired_table launch no_arguments arguments
