@@ -1,5 +1,3 @@
-#define _GNU_SOURCE /* sigaction */
-
 #include "probe/interrupt.h"
 
 #include <signal.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "symbols/debug_files.h"
 
 #include <elf.h>

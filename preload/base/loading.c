@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/base/loading.h"
 
 #include <errno.h>
@@ -7,12 +6,13 @@
 #include <stdbool.h>
 #include <time.h>
 
-#define TLS __thread __attribute__((tls_model("initial-exec")))
+#include "preload/base/attributes.h"
+
 #define ROUND_NS 100000
 #define ROUNDS 20000 /* 2 s */
 
 static atomic_int loads, forks; /* under way */
-static TLS int own;             /* loads of this thread, one within the other */
+static XFS_TLS int own;         /* loads of this thread, one within the other */
 
 static void rest(void)
 {

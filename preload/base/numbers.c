@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/base/numbers.h"
 
 #include <stddef.h>

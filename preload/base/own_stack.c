@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/base/own_stack.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* dlvsym, RTLD_NEXT */
 #include "preload/base/real_dlsym.h"
 
 #include <dlfcn.h>

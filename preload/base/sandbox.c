@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/base/sandbox.h"
 
 #include <dlfcn.h>
@@ -12,7 +11,7 @@
 #include "preload/base/real_dlsym.h"
 
 atomic_bool xfs_sandbox_seen;
-__thread bool xfs_no_counter;
+XFS_TLS bool xfs_no_counter;
 
 typedef int prctl_function(int, ...);
 static prctl_function *real_prctl;

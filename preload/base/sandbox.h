@@ -12,11 +12,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "preload/base/attributes.h"
+
 extern atomic_bool xfs_sandbox_seen;
 
 /* This thread may not read the processor's time stamp counter (SECCOMP_MODE_STRICT, PR_SET_TSC): it
  * would fault, in clock_gettime too. The coarse clock does without. */
-extern __thread bool xfs_no_counter __attribute__((tls_model("initial-exec")));
+extern XFS_TLS bool xfs_no_counter;
 
 static inline bool xfs_may_call_kernel(void)
 {

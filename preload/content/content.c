@@ -5,13 +5,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "preload/base/attributes.h"
 #include "preload/base/guard.h"
 #include "preload/base/own_stack.h"
 #include "preload/record/record.h"
 #include "preload/base/sandbox.h"
 #include "preload/base/settings.h"
-
-#define TLS __thread __attribute__((tls_model("initial-exec")))
 
 atomic_int xfs_content_mode;
 
@@ -19,7 +18,7 @@ static atomic_ullong spent_whole_ns, spent_sampled_ns;
 static atomic_uint skipped[XFS_SKIP_COUNT];
 static uint64_t started_ns;
 static unsigned share;
-static TLS bool busy; /* a signal handler on top of a hash does not start another */
+static XFS_TLS bool busy; /* a signal handler on top of a hash does not start another */
 
 /* The machine's own time: under the simulated GPU the trace's clock stands still meanwhile. */
 static uint64_t clock_ns(void)

@@ -5,11 +5,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "preload/base/attributes.h"
 #include "preload/base/guard.h"
 #include "preload/base/own_stack.h"
 #include "preload/record/record.h"
-
-#define TLS __thread __attribute__((tls_model("initial-exec")))
 
 /* One copy to the host on its way. */
 struct waiting {
@@ -22,8 +21,8 @@ struct waiting {
 static struct waiting *list; /* in the order of submission */
 static atomic_uint count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static TLS bool holding; /* a signal handler must not wait for its own thread */
-static TLS char this_thread;
+static XFS_TLS bool holding; /* a signal handler must not wait for its own thread */
+static XFS_TLS char this_thread;
 
 static bool enter(void)
 {

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/format/finish_file.h"
 
 #include <errno.h>

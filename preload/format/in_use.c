@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/format/in_use.h"
 
 #include <errno.h>

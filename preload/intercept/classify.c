@@ -232,8 +232,7 @@ static struct xfs_place ask_driver(uint64_t address)
 
 /* ---- what this thread found last time ------------------------------------------------------- */
 
-__thread struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES]
-    __attribute__((tls_model("initial-exec")));
+XFS_TLS struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES];
 
 struct place_question {
     struct xfs_place_entry *entry;

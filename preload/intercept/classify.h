@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "preload/base/attributes.h"
 #include "preload/intercept/ranges.h"
 #include "xferscope/cuda_abi.h"
 #include "xferscope/terms.h"
@@ -29,8 +30,7 @@ struct xfs_place_entry {
     struct xfs_place answer;
 };
 #define XFS_PLACE_ENTRIES 16
-extern __thread struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES]
-    __attribute__((tls_model("initial-exec")));
+extern XFS_TLS struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES];
 
 /* Asks the system what need be asked only once. When a session starts. */
 void xfs_classify_start(void);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "preload/base/attributes.h"
 #include "preload/base/own_stack.h"
 #include "preload/record/record.h"
 #include "preload/lookup/resolve.h"
@@ -93,7 +94,7 @@ static struct xfs_function *entry_of(uint64_t handle)
 
 /* For a launch while another thread, or the one that a signal handler interrupted, is filling the
  * entry: the same, found out once more. Nobody waits. */
-static __thread struct xfs_function own __attribute__((tls_model("initial-exec")));
+static XFS_TLS struct xfs_function own;
 
 __attribute__((noinline)) struct xfs_function *xfs_function_search(uint64_t handle)
 {

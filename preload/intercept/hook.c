@@ -11,7 +11,7 @@
 #include "preload/timing/event_pairs.h"
 #include "preload/timing/timing.h"
 
-__thread int xfs_depth __attribute__((tls_model("initial-exec")));
+XFS_TLS int xfs_depth;
 
 /* As the compiler would not have it: it takes a string instruction, which takes longer to start
  * than this takes in all. */

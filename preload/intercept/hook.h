@@ -13,10 +13,11 @@
 #ifndef XFS_HOOK_H
 #define XFS_HOOK_H
 
+#include "preload/base/attributes.h"
 #include "preload/intercept/describe.h"
 
 /* This thread is inside an intercepted call. */
-extern __thread int xfs_depth __attribute__((tls_model("initial-exec")));
+extern XFS_TLS int xfs_depth;
 
 /* False: call the real function and do nothing else. */
 /* Hot: one beside the other in memory, whatever lies between them in the sources. */

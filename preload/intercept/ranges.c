@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
+#include "preload/base/attributes.h"
 #include "xferscope/trace.h"
 
 #define FIRST_CAPACITY 4096
@@ -29,7 +30,7 @@ static _Atomic size_t count;
 _Atomic uint32_t xfs_ranges_sequence;
 _Atomic uint64_t xfs_ranges_low, xfs_ranges_high;
 /* This thread is changing the set: a signal handler on top of it must not wait for it. */
-static __thread volatile bool changing __attribute__((tls_model("initial-exec")));
+static XFS_TLS volatile bool changing;
 
 static void begin_change(void)
 {

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/base/attributes.h"
 #include "preload/base/loading.h"
 #include "preload/base/own_stack.h"
 #include "preload/content/content.h"
@@ -30,7 +31,7 @@ static atomic_int started_by; /* the process: a forked child starts a session of
 
 /* ---- the first call that moves data -------------------------------------------------------- */
 
-static __thread uint16_t early_call __attribute__((tls_model("initial-exec"))); /* the outermost */
+static XFS_TLS uint16_t early_call; /* the outermost */
 
 static void attach(void *unused)
 {
@@ -107,7 +108,7 @@ void xfs_session_start(const char *too_late)
 #define INIT_WAIT_S 2
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
-static __thread bool initialising __attribute__((tls_model("initial-exec"))); /* holds it */
+static XFS_TLS bool initialising; /* holds it */
 
 static bool driver_is_ready(void)
 {

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* dlvsym, dladdr1, dl_iterate_phdr */
 #include "preload/lookup/resolve.h"
 
 #include <dlfcn.h>

@@ -6,9 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "preload/base/attributes.h"
 #include "preload/record/record.h"
-
-#define TLS __thread __attribute__((tls_model("initial-exec")))
 
 struct early {
     uint64_t id;
@@ -26,7 +25,7 @@ struct open_ranges {
 
 atomic_int xfs_nvtx_waiting;
 
-static TLS struct open_ranges *own; /* nested in this thread */
+static XFS_TLS struct open_ranges *own; /* nested in this thread */
 static pthread_key_t own_key;
 static pthread_once_t own_once = PTHREAD_ONCE_INIT;
 static bool own_key_made;

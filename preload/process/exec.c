@@ -2,7 +2,6 @@
  * The wrappers of exec.def. Each completes the environment on its own stack, which goes with the
  * old program, and calls the real function.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <spawn.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/process/follow.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/python/python.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #define XXH_INLINE_ALL
 #include "preload/python/python_memory.h"
 

@@ -1,5 +1,4 @@
 #define XXH_INLINE_ALL
-#define _GNU_SOURCE
 #include "preload/record/arguments.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/record/clock.h"
 
 #include <errno.h>
@@ -9,10 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/base/attributes.h"
 #include "preload/record/record.h"
 #include "preload/base/sandbox.h"
-
-#define TLS __thread __attribute__((tls_model("initial-exec")))
 
 uint64_t xfs_monotonic_ns(void)
 {
@@ -33,7 +31,7 @@ static atomic_bool usable;
 #define RATE_AFTER_NS 1000000 /* the rate is not believed before it was measured this long */
 #define ANCHOR_NS 4000000     /* how long an anchor holds */
 
-static TLS struct {
+static XFS_TLS struct {
     uint64_t ticks, ns; /* the anchor */
     uint64_t valid;     /* for this many ticks; 0 = no anchor yet */
     uint64_t rate;      /* ns per tick, fixed point */

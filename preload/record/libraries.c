@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/record/libraries.h"
 
 #include <dlfcn.h>

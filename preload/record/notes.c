@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/record/notes.h"
 
 #include <fcntl.h>

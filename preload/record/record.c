@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/record/record.h"
 
 #include <stdatomic.h>
@@ -20,7 +19,6 @@
 
 enum state { STATE_NEW, STATE_ON, STATE_OFF, STATE_CLOSED };
 
-/* Initial-exec: dynamic TLS could call malloc in the middle of the program's call. */
 struct xfs_life *_Atomic xfs_life;
 XFS_TLS struct xfs_lane *xfs_self;
 static XFS_TLS bool entered; /* in the slow path: a signal handler, or a malloc that uses CUDA */

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/record/recorder.h"
 
 #include <errno.h>

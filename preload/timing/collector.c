@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/timing/collector.h"
 
 #include <errno.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/timing/cupti_load.h"
 
 #include <dlfcn.h>

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "preload/base/attributes.h"
 #include "preload/lookup/resolve.h"
 #include "preload/record/record.h"
 #include "preload/timing/timing.h"
@@ -59,9 +60,9 @@ static unsigned place_count;
 static uint32_t numbers;
 static unsigned forgotten; /* how often */
 
-static __thread struct pair *at_work __attribute__((tls_model("initial-exec")));
-static __thread struct place *at_place __attribute__((tls_model("initial-exec")));
-static __thread unsigned at_time __attribute__((tls_model("initial-exec"))); /* forgotten, then */
+static XFS_TLS struct pair *at_work;
+static XFS_TLS struct place *at_place;
+static XFS_TLS unsigned at_time; /* forgotten, then */
 
 bool xfs_pairs_start(void)
 {

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "preload/timing/timing.h"
 
 #include <dlfcn.h>
@@ -28,14 +27,14 @@
 /* The words of XFERSCOPE_TIMING, in the order of settings.def. */
 enum asked { ASKED_AUTO, ASKED_CUPTI, ASKED_HOST, ASKED_EVENT };
 
-_Thread_local uint32_t xfs_timing_seen __attribute__((tls_model("initial-exec")));
+XFS_TLS uint32_t xfs_timing_seen;
 
 static atomic_int owner; /* the process that started timing; 0 = none yet */
 static struct xcp_library cupti;
 static xcp_subscriber subscriber;                              /* ours, while CUPTI serves us */
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER; /* of these, after the start */
 /* This thread holds the lock: what CUPTI calls of itself meanwhile is no other profiler. */
-static _Thread_local bool busy __attribute__((tls_model("initial-exec")));
+static XFS_TLS bool busy;
 
 static atomic_bool overtaken; /* contexts may be in the making: too late to subscribe */
 

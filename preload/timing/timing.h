@@ -37,8 +37,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "preload/base/attributes.h"
+
 /* CUPTI's number of the outermost driver call seen in this thread since it was cleared. */
-extern _Thread_local uint32_t xfs_timing_seen __attribute__((tls_model("initial-exec")));
+extern XFS_TLS uint32_t xfs_timing_seen;
 
 /* Before the real call: forgets what calls outside of any hook left behind. */
 static inline void xfs_timing_call_begin(void)

@@ -1,5 +1,3 @@
-#define _GNU_SOURCE /* sched_setaffinity */
-
 #include "probe/device/buffer.h"
 
 #include <errno.h>

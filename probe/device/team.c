@@ -1,5 +1,3 @@
-#define _GNU_SOURCE /* CPU_COUNT */
-
 #include "probe/device/team.h"
 
 #include <pthread.h>

@@ -1,5 +1,3 @@
-#define _GNU_SOURCE /* sched_getaffinity */
-
 #include "probe/machine/machine.h"
 
 #include "probe/bench/bench.h"

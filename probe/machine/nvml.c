@@ -1,5 +1,3 @@
-#define _GNU_SOURCE /* dlfcn.h */
-
 #include "probe/machine/nvml.h"
 
 #include <dlfcn.h>

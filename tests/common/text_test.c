@@ -1,5 +1,4 @@
 /* Text of others: what is shown of it, and that nothing else gets through. */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -16,7 +16,6 @@
  * record for each half: "device to host" and "host to device", both between device memories. The
  * first half counts here, as P2P; the second ones are "staged".
  */
-#define _GNU_SOURCE
 #include <cupti.h>
 #include <dlfcn.h>
 #include <inttypes.h>

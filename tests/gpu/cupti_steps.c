@@ -15,7 +15,6 @@
  *   k records of kernels   u counters of managed memory   c callbacks around copies
  * X instead: subscribed again and again by a profiler that comes and goes, for half a second.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>

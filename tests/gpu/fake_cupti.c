@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "tests/gpu/fake_cupti.h"
 
 #include <pthread.h>

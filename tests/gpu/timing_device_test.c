@@ -1,5 +1,4 @@
 /* Device timing against a stand-in for CUPTI: kernels and managed memory. */
-#define _GNU_SOURCE
 #include "tests/gpu/timing_world.h"
 
 static struct xcp_kernel a_kernel(const char *name)

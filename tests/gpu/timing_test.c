@@ -1,5 +1,4 @@
 /* Device timing against a stand-in for CUPTI: copies, clocks, other profilers, the end. */
-#define _GNU_SOURCE
 #include "tests/gpu/timing_world.h"
 
 #include "preload/timing/records.h"

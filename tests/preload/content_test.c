@@ -1,5 +1,4 @@
 /* Hashes of the program's memory: what is hashed, what cannot be read, what may be spent. */
-#define _GNU_SOURCE
 #define XXH_INLINE_ALL
 #include <setjmp.h>
 #include <stdarg.h>

@@ -21,8 +21,7 @@
 
 atomic_int xfs_content_mode = XFS_CONTENT_OFF;
 static int captured, asked;
-__thread struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES]
-    __attribute__((tls_model("initial-exec")));
+XFS_TLS struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES];
 
 struct xfs_place xfs_classify_slowly(struct xfs_place_entry *entry, uint64_t address,
                                      uint32_t epoch)

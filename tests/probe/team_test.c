@@ -1,7 +1,6 @@
 /*
  * Several threads at one thing: every part done once in every round, and all of the bytes.
  */
-#define _GNU_SOURCE /* CPU_SET */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

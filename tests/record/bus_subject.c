@@ -2,7 +2,6 @@
  * The program that bus_test runs: `bus_subject MODE [ARGUMENT ...]`. Its trace is truncated while
  * it records, or SIGBUS is its own business. 9 = the recorder misbehaved.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "tests/record/decode.h"
 
 #include <stdio.h>

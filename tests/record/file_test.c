@@ -1,5 +1,4 @@
 /* The recorder and its file: descriptors taken away, limits, full disks, links, damage. */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,4 @@
 /* What a recorder leaves behind after every way a process can go. */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,7 +2,6 @@
  * The program that record_test runs: `subject MODE [NUMBER ...]`. Every mode records and then ends
  * in its own way. Exits with 0 unless the mode says otherwise; 9 = the recorder misbehaved.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

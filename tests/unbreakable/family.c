@@ -5,7 +5,6 @@
  *
  * usage: family [NUMBER]
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>

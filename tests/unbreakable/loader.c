@@ -3,7 +3,6 @@
  *
  * usage: loader PLUGIN local | deepbind | newlm
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

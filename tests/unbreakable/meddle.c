@@ -7,7 +7,6 @@
  * MEDDLE         the command; $VICTIM is the process that calls
  * MEDDLE_LOG     a file that gets the names of all calls, a line each
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

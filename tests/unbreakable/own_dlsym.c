@@ -2,7 +2,6 @@
  * For a program that wraps dlsym itself, as overlay libraries and sandboxes do: linked with
  * tests/programs/driver_copy.c, whose look-ups come here.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 

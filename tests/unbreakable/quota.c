@@ -2,7 +2,6 @@
  * A quota: preloaded, it lets the process's files grow by QUOTA_BYTES in all and then answers as
  * the kernel does when a user's share of the disk is used up.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>

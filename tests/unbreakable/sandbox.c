@@ -15,7 +15,6 @@
  * Under a filter are allowed: leaving, write (to say something), and what the names after COPIES
  * say (futex, ioctl, sched_yield: what a driver needs).
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -8,7 +8,6 @@
  * not be touched small_stack handler COPIES  copies in a signal handler on an alternate stack of 8
  * KiB
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>

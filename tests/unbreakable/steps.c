@@ -12,7 +12,6 @@
  *
  * usage: steps STEP...
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
