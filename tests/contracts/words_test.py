@@ -1,5 +1,5 @@
-"""The words of the trace are in one list each: the keys of META (meta.h) and the kinds of events
-(trace.h) against the pages, and against what the rooms write and read."""
+"""The words of the trace are in one list each: the keys of META (meta.h), the kinds of events and the
+causes of migrations (trace.h), against the pages, and against what the rooms write and read."""
 import re
 import sys
 import unittest
@@ -9,6 +9,36 @@ ROOT = Path(sys.argv.pop(1)) if len(sys.argv) > 1 else Path(__file__).resolve().
 PAGE = (ROOT / "docs" / "trace-format.md").read_text()
 CALL = re.compile(r'\b(?:xfs_meta_set|write_meta|xfs_write_meta|xfa_trace_meta)\((?:[\w>.-]+, )?"([^"]+)"')
 FORMAT = re.compile(r'snprintf\(key, sizeof key, "([a-z_.%]+)"')
+
+
+HEADER = (ROOT / "include" / "xferscope" / "trace.h").read_text()
+
+
+def rows_of(name, pattern):
+    """What an X-macro of trace.h lists."""
+    text = HEADER[HEADER.index(f"#define {name}(X)"):]
+    return re.findall(pattern, re.match(r"(?:.*\\\n)*.*\n", text)[0])
+
+
+def events():
+    """By number, as the enum has them: name and word."""
+    words = dict(rows_of("XFT_EVENT_LIST", r'X\(XFT_EVENT_(\w+), "([^"]+)"\)'))
+    numbers = re.search(r"enum xft_event_kind \{(.*?)\n\};", HEADER, re.S)[1]
+    found = [(int(number), name) for name, number in re.findall(r"XFT_EVENT_(\w+) = (\d+)", numbers)]
+    return [(number, name, words[name]) for number, name in sorted(found) if number]
+
+
+def causes():
+    return [(int(number), word) for number, word in
+            rows_of("XFT_CAUSE_LIST", r'X\(XFT_CAUSE_\w+, (\d+), "([^"]+)",')]
+
+
+def cells(page, first):
+    """The row of a page's tables that begins with this."""
+    rows = [line for line in (ROOT / "docs" / page).read_text().splitlines()
+            if line.startswith(f"| {first} |")]
+    assert len(rows) == 1, (page, first, len(rows))
+    return rows[0]
 
 
 def listed():
@@ -41,6 +71,23 @@ class Words(unittest.TestCase):
                 met |= {(re.sub(r"%\w", "%", key), path.name) for key in FORMAT.findall(text)}
         self.assertGreater(len(met), 25)
         self.assertEqual({(key, file) for key, file in met if key not in known}, {("gpu.%.%", "yardstick.c")})  # any of a GPU's
+
+    def test_the_pages_have_the_events(self):
+        self.assertGreater(len(events()), 25)
+        kinds = PAGE[PAGE.index("\n| kind | name |"):].lstrip("\n").partition("\n\n")[0]
+        documented_kinds = re.findall(r"^\| (\d+) \| (\w+) \|", kinds, re.M)
+        self.assertEqual(documented_kinds, [(str(number), name) for number, name, _ in events()])
+        options = re.findall(r"`([a-z-]+)`", cells("dump.md", "`-k`, `--kind KIND,...`").split("|")[2])
+        self.assertEqual(options, [word for _, _, word in events()])
+
+    def test_the_pages_have_the_causes(self):
+        self.assertEqual(len(causes()), 6)
+        why = re.search(r"`aux` why: ([^.]+)\.", PAGE)[1]
+        self.assertEqual([int(n) for n in re.findall(r"(?:^|, )(\d+) ", why)],
+                         [number for number, _ in causes()])
+        meaning = cells("report-format.md", "`moved_why_bytes`").split("|")[2]
+        self.assertEqual(sorted(re.findall(r"`([a-z-]+)`", meaning)),
+                         sorted(word for _, word in causes()))
 
 
 if __name__ == "__main__":
