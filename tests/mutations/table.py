@@ -261,6 +261,11 @@ OTHERS = [
 """,
       "ranges of the process that began before the first CUDA call are missing",
       "e2e.phases"),
+    M("nvtx-early-any-domain", "preload/nvtx/early.c",
+      "        if (id ? range->id != id : range->domain != domain)",
+      "        if (id && range->id != id)",
+      "a range that began before the first CUDA call is ended by another domain's end",
+      "e2e.phases"),
     M("nvtx-id-of-zero", "preload/nvtx/ranges.c",
       "    uint64_t id = atomic_fetch_add(&last_id, 1) + 1;",
       "    uint64_t id = atomic_fetch_add(&last_id, 1);",
@@ -281,6 +286,14 @@ OTHERS = [
       "row * rows->pitch;",
       "3D copies with padded slices are compared by the wrong bytes",
       "preload.content"),
+    M("preload-of-others-dropped", "preload/process/follow.c",
+      """    if (plan->preload && plan->preload[0])
+        stpcpy(stpcpy(end, ":"), plan->preload);
+""",
+      """    *end = '\\0';
+""",
+      "a child that is given libraries to preload loses them",
+      "unbreakable.family"),
     M("execle-forgets-environment", "preload/process/exec.c",
       """    char *const *envp = va_arg(rest, char *const *);
     va_end(rest);
@@ -572,6 +585,11 @@ PROBE = [
       "        if (!b->gated)",
       "all but the first copy of a batch are measured out of the caches",
       "probe.flush"),
+    M("gap-holds-bytes", "probe/measure/measure.c",
+      " / (BURST - 1) - (double)bytes * G_ns_per_byte;",
+      " / (BURST - 1);",
+      "the gap of the model holds the bytes of its copies a second time",
+      "probe.recover.made"),
     M("second-stream-ignored", "probe/measure/timed.c",
       "    *ns = second > *ns ? second : *ns;",
       "    *ns = second > 0 ? *ns : second;",

@@ -60,28 +60,48 @@ def made_machine():
             "paths": paths}
 
 
+def probed(given, sizes, selection):
+    """What the probe finds on that machine."""
+    with tempfile.TemporaryDirectory() as folder:
+        machine = os.path.join(folder, "machine.json")
+        with open(machine, "w", encoding="utf-8") as file:
+            json.dump(given, file)
+        output = os.path.join(folder, "probed.json")
+        environment = dict(os.environ, LD_LIBRARY_PATH=SIMGPU, XFERSCOPE_SIMGPU_MACHINE=machine,
+                           XFERSCOPE_SIMGPU_CLOCK="virtual")
+        run = subprocess.run(
+            [PROBE, "-o", output, "--sizes", sizes, "--time-limit", "400", "--no-flush",
+             "--format", "csv", "--quiet", *selection],
+            env=environment, capture_output=True, text=True, timeout=500)
+        if run.returncode:
+            raise AssertionError(f"status {run.returncode}: {run.stderr}")
+        with open(output, encoding="utf-8") as file:
+            return json.load(file)
+
+
+@unittest.skipIf(MACHINE, "of the made machine")
+class Gap(unittest.TestCase):
+    """g is what lies between two copies, whatever they move: here moving takes longer."""
+
+    def test_the_gap_is_without_the_bytes(self):
+        given = made_machine()
+        found = probed(given, "64K:4M", ["--filter", "^copy/pinned/h2d/node0-gpu[01]$"])
+        gaps = {path["name"]: path["fit"]["g_ns"] for path in found["paths"]}
+        self.assertEqual(len(gaps), 2)
+        for path in given["paths"]:
+            if path["name"] in gaps:
+                self.assertAlmostEqual(gaps[path["name"]] / path["fit"]["g_ns"], 1, delta=TOLERANCE)
+
+
 class Recovery(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        with tempfile.TemporaryDirectory() as folder:
-            machine = MACHINE
-            if not machine:
-                machine = os.path.join(folder, "machine.json")
-                with open(machine, "w", encoding="utf-8") as file:
-                    json.dump(made_machine(), file)
-            with open(machine, encoding="utf-8") as file:
+        if MACHINE:
+            with open(MACHINE, encoding="utf-8") as file:
                 cls.given = json.load(file)
-            output = os.path.join(folder, "probed.json")
-            environment = dict(os.environ, LD_LIBRARY_PATH=SIMGPU, XFERSCOPE_SIMGPU_MACHINE=machine,
-                               XFERSCOPE_SIMGPU_CLOCK="virtual")
-            cls.run_ = subprocess.run(
-                [PROBE, "-o", output, "--sizes", "64:4M", "--time-limit", "400", "--no-flush",
-                 "--format", "csv", "--quiet", *cls.selection()],
-                env=environment, capture_output=True, text=True, timeout=500)
-            if cls.run_.returncode:
-                raise AssertionError(f"status {cls.run_.returncode}: {cls.run_.stderr}")
-            with open(output, encoding="utf-8") as file:
-                cls.found = json.load(file)
+        else:
+            cls.given = made_machine()
+        cls.found = probed(cls.given, "64:4M", cls.selection())
 
     @classmethod
     def selection(cls):

@@ -31,7 +31,16 @@ static void copy_in(size_t bytes)
 
 static void *other_thread(void *unused)
 {
+    /* What ends is the innermost of its domain, not the innermost of all. */
+    nvtxDomainHandle_t domain = nvtxDomainCreateA("solver");
+    nvtxStringHandle_t brief = nvtxDomainRegisterStringA(domain, "over before CUDA");
+    nvtxEventAttributes_t attributes = {.version = 2,
+                                        .size = sizeof attributes,
+                                        .message_type = NVTX_MESSAGE_TYPE_REGISTERED,
+                                        .message = brief};
+    nvtxDomainRangePushEx(domain, &attributes);
     nvtxRangePushA("other thread");
+    nvtxDomainRangePop(domain);
     pthread_barrier_wait(&barrier);
     pthread_barrier_wait(&barrier); /* CUDA is in use now */
     copy_in(32);
