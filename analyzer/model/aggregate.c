@@ -240,7 +240,6 @@ static void transfer(struct pass *pass, const struct xft_event *event)
     struct xfa_figures *figures = &class->figures;
     bool blocks = blocking(&class->key) && event->end_ns > event->start_ns;
     double host_ns = blocks ? (double)(event->end_ns - event->start_ns) : NAN;
-    bool unseen = xfa_windows_transfer(&pass->totals->windows, copy != NULL);
 
     count_size(figures, event);
     if (blocks)
@@ -251,16 +250,12 @@ static void transfer(struct pass *pass, const struct xft_event *event)
                 achieved);
     } else if (copy) {
         sum_add(&figures->device, event->bytes, achieved);
-    } else if (unseen) {
-        sum_add(&figures->unseen, event->bytes, blocks ? host_ns : 0);
     } else if (blocks) {
         achieved = host_ns;
         sum_add(&figures->host, event->bytes, achieved);
     }
     struct xfp_estimate best = xfa_reach_time(&class->reach, event->bytes);
     count_best(figures, event->bytes, &best);
-    if (unseen && best.basis != XFP_UNKNOWN)
-        figures->unseen_best_ns += best.ns;
     bool priced = best.basis != XFP_UNKNOWN && !isnan(achieved);
     if (priced)
         count_lost(figures, event->bytes, achieved, best.ns);
@@ -321,7 +316,6 @@ static void gather_batch(void *context, const struct xfa_batch *batch)
         else
             xfa_phases_gather(&pass->totals->phases, &batch->events[i]);
         xfa_contents_gather(&pass->totals->contents, &batch->events[i]);
-        xfa_windows_gather(&pass->totals->windows, &batch->events[i]);
     }
 }
 
@@ -341,8 +335,6 @@ static void sum_batch(void *context, const struct xfa_batch *batch)
             transfer(pass, event);
         else if (event->kind == XFT_EVENT_RANGE_BEGIN || event->kind == XFT_EVENT_RANGE_END)
             xfa_phases_range(&pass->totals->phases, event);
-        else if (event->kind == XFT_EVENT_LAUNCH)
-            xfa_windows_launch(&pass->totals->windows, event);
         else if (event->kind == XFT_EVENT_FREE)
             xfa_contents_free(&pass->totals->contents, event);
     }
@@ -363,10 +355,6 @@ void xfa_aggregate(struct xfa_totals *totals, struct xfa_trace *trace,
     xfa_trace_events(trace, sum_batch, &pass);
     for (size_t i = 0; i < pass.lanes.count; i++)
         run_end(&pass, xfa_table_at(&pass.lanes, i));
-    for (size_t i = 0; i < totals->classes.count; i++) {
-        struct xfa_class *class = xfa_table_at(&totals->classes, i);
-        xfa_windows_extend(&class->figures);
-    }
     xfa_phases_finish(&totals->phases);
     xfa_contents_finish(&totals->contents, count_same, totals);
     xfa_join_unused(&pass.join, &totals->device_only, &totals->device_only_bytes);

@@ -9,7 +9,6 @@
 #include "analyzer/model/figures.h"
 #include "analyzer/model/join.h"
 #include "analyzer/model/phases.h"
-#include "analyzer/model/windows.h"
 #include "analyzer/read/read.h"
 #include "analyzer/model/yardstick.h"
 
@@ -38,7 +37,6 @@ struct xfa_totals {
     uint64_t kinds[XFA_EVENT_KINDS];         /* events by enum xft_event_kind; 0: kinds not known */
     uint64_t failed, captured, empty;        /* transfers that are in no class; empty: of 0 bytes */
     uint64_t device_only, device_only_bytes; /* device copies without a recorded call */
-    struct xfa_windows windows;
     struct xfa_phases phases;
     struct xfa_contents contents;
     bool managed_moves;         /* there are migrations or faults */

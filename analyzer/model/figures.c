@@ -51,8 +51,6 @@ void xfa_figures_merge(struct xfa_figures *into, const struct xfa_figures *from)
     into->strided += from->strided;
     merge_sum(&into->device, &from->device);
     merge_sum(&into->host, &from->host);
-    merge_sum(&into->unseen, &from->unseen);
-    into->unseen_best_ns += from->unseen_best_ns;
     merge_sum(&into->best, &from->best);
     into->best_error_ns += from->best_error_ns;
     for (size_t i = 0; i < 4; i++)

@@ -38,18 +38,12 @@ struct xfa_figures {
      * includes waiting for earlier work, so that it is an upper bound; else not known. */
     struct xfa_sum device, host;
 
-    /* Made while the device's records were off (windows.h): in none of the sums of times. ns: of
-     * calls that block, what they took on the host. */
-    struct xfa_sum unseen;
-    double unseen_best_ns;
-
     /* Achievable, by the profile. */
     struct xfa_sum best;
     double best_error_ns;   /* sum of time * relative error */
     uint64_t best_basis[4]; /* transfers by enum xfp_basis */
 
-    /* Lost = max(0, achieved - achievable), where both are known; of unseen transfers, as of those
-     * of their class that were seen. */
+    /* Lost = max(0, achieved - achievable), where both are known. */
     struct xfa_sum lost;
     double lost_achieved_ns, lost_best_ns; /* the two times of the same transfers */
 

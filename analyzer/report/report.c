@@ -144,8 +144,6 @@ static void take_process(struct xfa_report *report, const struct xfa_trace *trac
         .closed = header->state == XFT_STATE_CLOSED,
         .timing = meta_clean(trace, "timing"),
         .timing_why = meta_clean(trace, "timing.why"),
-        .windows = totals->windows,
-        .budget = meta_clean(trace, "budget"),
         .start_real_ns = header->start_real_ns,
         .transfers = totals->kinds[XFT_EVENT_TRANSFER],
         .loss = trace->loss,
@@ -445,7 +443,6 @@ static void free_run(struct xfa_run *run)
         free(run->processes[i].exit);
         free(run->processes[i].timing);
         free(run->processes[i].timing_why);
-        free(run->processes[i].budget);
         free(run->processes[i].losses);
     }
     for (size_t i = 0; i < run->unreadable_count; i++)

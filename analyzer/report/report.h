@@ -46,8 +46,6 @@ struct xfa_process {
     bool closed;  /* recording ended properly */
     char *timing; /* META timing, timing.why; NULL = not recorded */
     char *timing_why;
-    struct xfa_windows windows;          /* of device records */
-    char *budget;                        /* META budget, NULL = not recorded */
     uint64_t start_real_ns, end_real_ns; /* end: of recording, or the last event */
     uint64_t transfers;
     struct xfa_loss loss;

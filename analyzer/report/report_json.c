@@ -58,24 +58,6 @@ static json_t *losses_json(const struct xfa_process *process)
     return json;
 }
 
-/* null: records were always on, or never. */
-static json_t *windows_json(const struct xfa_process *process)
-{
-    const struct xfa_windows *windows = &process->windows;
-    if (!windows->copies_off && !windows->kernels_off)
-        return json_null();
-    json_t *json = json_object();
-    json_object_set_new(json, "budget_percent",
-                        process->budget ? json_integer(strtol(process->budget, NULL, 10))
-                                        : json_null());
-    json_object_set_new(json, "opened", count(windows->opened));
-    json_object_set_new(json, "transfers", count(windows->transfers));
-    json_object_set_new(json, "transfers_seen", count(windows->transfers - windows->unseen));
-    json_object_set_new(json, "launches", count(windows->launches));
-    json_object_set_new(json, "launches_seen", count(windows->launches - windows->launches_unseen));
-    return json;
-}
-
 static json_t *process_json(const struct xfa_process *process)
 {
     json_t *json = json_object();
@@ -88,7 +70,6 @@ static json_t *process_json(const struct xfa_process *process)
     json_object_set_new(json, "exit", xfa_json_text(process->exit));
     json_object_set_new(json, "timing", xfa_json_text(process->timing));
     json_object_set_new(json, "timing_why", xfa_json_text(process->timing_why));
-    json_object_set_new(json, "windows", windows_json(process));
     json_object_set_new(json, "transfer_calls", count(process->transfers));
     json_object_set_new(json, "losses", losses_json(process));
     return json;

@@ -96,24 +96,6 @@ static const char *timing_text(const char *timing)
     return timing;
 }
 
-static void write_windows(const struct xfa_run *run, FILE *out)
-{
-    for (size_t i = 0; i < run->process_count; i++) {
-        const struct xfa_process *process = &run->processes[i];
-        const struct xfa_windows *w = &process->windows;
-        if (!w->copies_off && !w->kernels_off)
-            continue;
-        xfc_print(out,
-                  "  %-12s in %" PRIu64 " windows (recording may take %s %% of the time): %" PRIu64
-                  " of %" PRIu64 " transfers and %" PRIu64 " of %" PRIu64 " launches were seen",
-                  "", w->opened, process->budget ? process->budget : "?", w->transfers - w->unseen,
-                  w->transfers, w->launches - w->launches_unseen, w->launches);
-        if (run->process_count > 1)
-            xfc_print(out, ", %s", process->file);
-        fputc('\n', out);
-    }
-}
-
 static void write_timing(const struct xfa_run *run, FILE *out)
 {
     for (size_t i = 0; i < run->process_count; i++) {
@@ -241,7 +223,6 @@ static void write_run(const struct xfa_report *report, FILE *out)
     write_gpus(report, out);
     write_start(report, out);
     write_timing(run, out);
-    write_windows(run, out);
     write_format(run, out);
     write_traffic(report, out);
     write_content(report, out);
