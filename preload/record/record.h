@@ -44,10 +44,6 @@ void xfs_event_commit(struct xft_event *event);
 /* The same in one step, for an event that is complete. */
 void xfs_event_write(const struct xft_event *event);
 
-/* Asked to look at events as they are written out, in stretches of a lane, usually by the recorder's
- * own thread; NULL = nobody. It may not record, nor wait. */
-extern void (*_Atomic xfs_events_written)(const struct xft_event *events, size_t count);
-
 /* Id of the calling thread's stack, 0 when stacks are off or could not be kept. New stacks are in
  * the file before this returns. Frames of this library are left out. */
 __attribute__((hot)) uint32_t xfs_stack_capture(void);

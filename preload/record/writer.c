@@ -30,8 +30,6 @@ static void say_once(const char *what)
         xfs_log("%s: %s; going on, and counting what is lost", what, strerrordesc_np(errno));
 }
 
-void (*_Atomic xfs_events_written)(const struct xft_event *events, size_t count);
-
 static bool write_rows(struct xfs_recorder *recorder, const struct xft_slab *slab, uint32_t from,
                        uint32_t to)
 {
@@ -40,9 +38,6 @@ static bool write_rows(struct xfs_recorder *recorder, const struct xft_slab *sla
                               .first_seq = slab->first_seq + from,
                               .rows = to - from};
     struct xft_index_entry entry = xft_index_of(&chunk, xft_slab_events(slab) + from);
-    void (*look)(const struct xft_event *, size_t) = atomic_load(&xfs_events_written);
-    if (look)
-        look(xft_slab_events(slab) + from, chunk.rows);
     pthread_mutex_lock(&recorder->pack_lock);
     size_t n = xft_pack_events(&recorder->packer, &chunk, xft_slab_events(slab) + from,
                                recorder->packed, recorder->packed_bytes);

@@ -16,7 +16,6 @@
 /* How long the thread rests between two looks, and for how long a call of the program
  * waits for it at most: once per process, and once more for managed memory. */
 #define REST_WAITING_MS 10
-#define REST_DENSE_MS 5
 #define REST_BUSY_MS 20
 #define REST_IDLE_MS 100
 #define MOST_WAIT_NS 300000000u
@@ -30,8 +29,7 @@ static struct {
     pthread_cond_t wake;     /* finish */
     pthread_cond_t finished; /* done */
     const struct xcp_library *cupti;
-    bool (*carry_out)(enum xfs_order order);
-    bool hurry; /* what it answered */
+    void (*carry_out)(enum xfs_order order);
     bool running;
     atomic_int order;
     atomic_bool queued;  /* a buffer came */
@@ -69,28 +67,29 @@ static int rest_ms(void)
 {
     if (!atomic_load(&collector.settled))
         return REST_WAITING_MS;
-    if (collector.hurry)
-        return REST_DENSE_MS;
     return xfs_records_outstanding() > 0 ? REST_BUSY_MS : REST_IDLE_MS;
 }
 
-/* How long it rested, in ms: 0 when there is a buffer, an order, or the end. */
-static int rest(void)
+/* Waits for a buffer, an order, the end, or the next second; true when that second is over. */
+static bool wait_for_work(void)
 {
-    int ms = rest_ms();
-    struct timespec until = in_ms(ms);
-    if (collector.finish || atomic_load(&collector.queued) ||
-        atomic_load(&collector.order) != XFS_ORDER_NONE)
-        return 0;
-    pthread_cond_clockwait(&collector.wake, &collector.lock, CLOCK_MONOTONIC, &until);
-    return ms;
+    for (int waited_ms = 0; waited_ms < COLLECT_SECONDS * 1000;) {
+        int rest = rest_ms();
+        struct timespec until = in_ms(rest);
+        if (collector.finish || atomic_exchange(&collector.queued, false) ||
+            atomic_load(&collector.order) != XFS_ORDER_NONE)
+            return false;
+        pthread_cond_clockwait(&collector.wake, &collector.lock, CLOCK_MONOTONIC, &until);
+        waited_ms += rest;
+    }
+    return true;
 }
 
 static void obey(enum xfs_order order)
 {
-    collector.hurry = collector.carry_out(order);
     if (order == XFS_ORDER_NONE)
         return;
+    collector.carry_out(order);
     if (order == XFS_ORDER_RECORDS)
         atomic_store(&collector.settled, true);
     atomic_store(&collector.order, XFS_ORDER_NONE);
@@ -99,18 +98,14 @@ static void obey(enum xfs_order order)
 /* A flush that is not forced hands over buffers whose copies have all finished. */
 static void *collect(void *unused)
 {
-    int rested_ms = 0;
     pthread_mutex_lock(&collector.lock);
     while (!collector.finish) {
-        rested_ms += rest();
-        bool flush = rested_ms >= COLLECT_SECONDS * 1000;
-        bool queued = atomic_exchange(&collector.queued, false);
-        rested_ms = flush ? 0 : rested_ms;
+        bool flush = wait_for_work() && xfs_records_outstanding() > 0;
         pthread_mutex_unlock(&collector.lock);
         obey((enum xfs_order)atomic_load(&collector.order));
-        if (flush && xfs_records_outstanding() > 0)
+        if (flush)
             collector.cupti->ActivityFlushAll(0);
-        if ((flush || queued) && atomic_load(&collector.on))
+        if (atomic_load(&collector.on))
             xfs_records_drain(&collector.give_up);
         pthread_mutex_lock(&collector.lock);
     }
@@ -127,7 +122,7 @@ static void *collect(void *unused)
 }
 
 /* The program's signals are none of this thread's business. */
-bool xfs_collector_start(const struct xcp_library *library, bool (*carry_out)(enum xfs_order order))
+bool xfs_collector_start(const struct xcp_library *library, void (*carry_out)(enum xfs_order order))
 {
     sigset_t all, before;
     collector.cupti = library;

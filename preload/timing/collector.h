@@ -16,11 +16,10 @@
 
 enum xfs_order { XFS_ORDER_NONE, XFS_ORDER_RECORDS, XFS_ORDER_MANAGED };
 
-/* `carry_out` is called in the thread, once for each order, and with none whenever it has looked
- * for work; true: it is to look every few milliseconds. The library must stay. False when there is
- * no thread to be had. */
+/* `carry_out` is called in the thread, once for each order. The library must stay. False when there
+ * is no thread to be had. */
 bool xfs_collector_start(const struct xcp_library *library,
-                         bool (*carry_out)(enum xfs_order order));
+                         void (*carry_out)(enum xfs_order order));
 
 /* From any thread of the program: asks, and waits until it is done or 0.3 s are over; napping, or,
  * where the program has forbidden itself system calls, awake. False when it could not even ask. */

@@ -10,19 +10,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/base/log.h"
 #include "preload/base/real_dlsym.h"
-#include "preload/base/settings.h"
 #include "preload/lookup/resolve.h"
+#include "preload/base/log.h"
 #include "preload/record/record.h"
+#include "preload/base/settings.h"
 #include "preload/timing/collector.h"
+#include "xferscope/cupti_abi.h"
 #include "preload/timing/cupti_load.h"
 #include "preload/timing/event_pairs.h"
-#include "preload/timing/kinds.h"
 #include "preload/timing/managed.h"
 #include "preload/timing/records.h"
-#include "preload/timing/windows.h"
-#include "xferscope/cupti_abi.h"
 
 /* The words of XFERSCOPE_TIMING, in the order of settings.def. */
 enum asked { ASKED_AUTO, ASKED_CUPTI, ASKED_HOST, ASKED_EVENT };
@@ -47,6 +45,21 @@ static void on_call(void *user, int domain, uint32_t call, const void *data)
     const struct xcp_callback_data *d = data;
     if (d->site == XCP_SITE_ENTER && xfs_timing_seen == 0)
         xfs_timing_seen = d->correlation;
+}
+
+#define X(number, name) number,
+static const uint16_t calls[] = {
+#include "xferscope/cupti_calls.def"
+};
+static const uint16_t launches[] = {
+#include "xferscope/cupti_launches.def"
+};
+#undef X
+
+static void watch(const uint16_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        cupti.EnableCallback(1, subscriber, XCP_DOMAIN_DRIVER, numbers[i]);
 }
 
 /* ---- starting CUPTI ------------------------------------------------------------------------ */
@@ -147,18 +160,22 @@ static bool enable_records(struct attempt *a)
         failed(a, &cupti, "ActivityRegisterCallbacks", result);
         return false;
     }
-    result = xfs_kinds_on(&cupti, a->subscriber, XFT_RECORDS_COPIES);
+    result = cupti.ActivityEnable(XCP_ACTIVITY_MEMCPY);
     if (result != XCP_SUCCESS) {
         failed(a, &cupti, "ActivityEnable", result);
         return false;
     }
+    cupti.ActivityEnable(XCP_ACTIVITY_MEMCPY2);
+    cupti.ActivityEnable(XCP_ACTIVITY_MEMSET);
     return true;
 }
 
 static bool enable_kernels(void)
 {
-    return xfs_settings()->kernels &&
-           xfs_kinds_on(&cupti, subscriber, XFT_RECORDS_KERNELS) == XCP_SUCCESS;
+    if (!xfs_settings()->kernels || cupti.ActivityEnable(XCP_ACTIVITY_KERNEL) != XCP_SUCCESS)
+        return false;
+    watch(launches, sizeof launches / sizeof *launches);
+    return true;
 }
 
 /* ---- what the collecting thread is asked for ---------------------------------------------------
@@ -201,37 +218,32 @@ static void let_go(void)
  * seen all of these being made (docs/timing.md). */
 static void switch_records_on(void)
 {
-    struct attempt a = {.subscriber = subscriber};
+    struct attempt a = {0};
     if (!enable_records(&a)) {
         let_go();
         say_no_timing(a.why);
         return;
     }
-    bool kernels = enable_kernels();
-    xfs_windows_open(&cupti, subscriber, XFT_RECORDS_COPIES | (kernels ? XFT_RECORDS_KERNELS : 0));
+    watch(calls, sizeof calls / sizeof *calls);
     xfs_collector_records_on();
     say_timing("cupti", "");
-    xfs_meta_set("kernels", kernels ? "on" : "off");
+    xfs_meta_set("kernels", enable_kernels() ? "on" : "off");
     xfs_meta_set("managed", xfs_settings()->managed ? "on" : "off");
 }
 
 /* In the collecting thread, whose stack and system calls are the recorder's own. */
-static bool carry_out(enum xfs_order order)
+static void carry_out(enum xfs_order order)
 {
-    bool hurry = false;
     /* Who holds it otherwise is ending all this, and waits for this thread. */
-    if (pthread_mutex_trylock(&state_lock) != 0)
-        return false;
-    busy = true;
-    if (subscriber != NULL && order == XFS_ORDER_RECORDS)
-        switch_records_on();
-    else if (subscriber != NULL && order == XFS_ORDER_MANAGED && xfs_collector_has_records())
-        enable_managed();
-    if (subscriber != NULL && xfs_collector_has_records())
-        hurry = xfs_windows_look();
-    busy = false;
-    pthread_mutex_unlock(&state_lock);
-    return hurry;
+    if (pthread_mutex_trylock(&state_lock) == 0) {
+        busy = true;
+        if (subscriber != NULL && order == XFS_ORDER_RECORDS)
+            switch_records_on();
+        else if (subscriber != NULL && xfs_collector_has_records())
+            enable_managed();
+        busy = false;
+        pthread_mutex_unlock(&state_lock);
+    }
 }
 
 /* ---- managed memory ------------------------------------------------------------------------ */
@@ -344,9 +356,10 @@ static uint64_t calendar_ns(void)
 
 static void disable_records(void)
 {
-    xfs_windows_close();
-    if (cupti.ActivityDisable)
-        cupti.ActivityDisable(XCP_ACTIVITY_COUNTER);
+    static const int kinds[] = {XCP_ACTIVITY_MEMCPY, XCP_ACTIVITY_MEMCPY2, XCP_ACTIVITY_MEMSET,
+                                XCP_ACTIVITY_KERNEL, XCP_ACTIVITY_COUNTER};
+    for (size_t i = 0; cupti.ActivityDisable && i < sizeof kinds / sizeof *kinds; i++)
+        cupti.ActivityDisable(kinds[i]);
 }
 
 /* The next client knows nothing of our clock, and hands out buffers as it likes. */
@@ -406,10 +419,7 @@ void xfs_timing_finish(void)
     pthread_mutex_lock(&state_lock);
     xfs_collector_settle();
     xfs_pairs_finish(XFS_PAIRS_FINISH_MS);
-    bool collected = xfs_collector_stop();
-    if (xfs_collector_has_records())
-        xfs_windows_say_costs();
-    if (!collected)
+    if (!xfs_collector_stop())
         xfs_meta_set("timing.why", "CUPTI did not hand over its last records in time");
     pthread_mutex_unlock(&state_lock);
     errno = saved;

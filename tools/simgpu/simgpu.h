@@ -63,9 +63,6 @@ int xferscope_simgpu_contexts(void);
 /* XFERSCOPE_SIMGPU_CUPTI_LATE is set. */
 int xferscope_simgpu_cupti_late(void);
 
-/* XFERSCOPE_SIMGPU_RECORD_NS. */
-uint64_t xferscope_simgpu_record_ns(void);
-
 /* ---- for the simulated CUPTI ------------------------------------------------------------- */
 
 enum xferscope_simgpu_what {

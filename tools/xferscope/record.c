@@ -22,7 +22,6 @@ struct record_options {
     const char *stack_depth;
     const char *timing;
     const char *content;
-    const char *budget;
     bool no_stacks;
     bool no_kernels;
     bool no_managed;
@@ -42,8 +41,6 @@ static const char usage[] =
     "      --stack-depth N    frames kept per stack, 1 to 64; default: 32\n"
     "      --timing SOURCE    device times: auto, cupti, event or host; default: auto\n"
     "      --content[=HOW]    hash what transfers move: sampled (default) or whole\n"
-    "      --budget PERCENT   of the program's time that recording may take; default: 2;\n"
-    "                         0: no bound\n"
     "      --no-kernels       record no kernels\n"
     "      --no-managed       record no migrations and faults of managed memory\n"
     "  -q, --quiet            say nothing when all went well\n"
@@ -77,16 +74,6 @@ static int check_depth(const char *text)
     return 0;
 }
 
-static int check_budget(const char *text)
-{
-    char *end;
-    long percent = strtol(text, &end, 10);
-
-    if (*text < '0' || *text > '9' || *end || percent > 100)
-        return own_error("--budget wants a number from 0 to 100, not '%s'", text);
-    return 0;
-}
-
 static int check_content(const char *word)
 {
     if (strcmp(word, "sampled") != 0 && strcmp(word, "whole") != 0)
@@ -110,7 +97,6 @@ enum option_values {
     OPT_CONTENT,
     OPT_NO_KERNELS,
     OPT_NO_MANAGED,
-    OPT_BUDGET,
 };
 
 static const struct option long_options[] = {
@@ -122,7 +108,6 @@ static const struct option long_options[] = {
     {"no-managed", no_argument, NULL, OPT_NO_MANAGED},
     {"timing", required_argument, NULL, OPT_TIMING},
     {"content", optional_argument, NULL, OPT_CONTENT},
-    {"budget", required_argument, NULL, OPT_BUDGET},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -153,9 +138,6 @@ static int take_option(int option, char **argv, struct record_options *options)
     case OPT_CONTENT:
         options->content = optarg ? optarg : "sampled";
         return check_content(options->content);
-    case OPT_BUDGET:
-        options->budget = optarg;
-        return check_budget(optarg);
     case OPT_TIMING:
         options->timing = optarg;
         return check_timing(optarg);
@@ -281,8 +263,6 @@ static int run_program(const struct record_options *options, const char *library
         settings[count++] = (struct child_setting){"XFERSCOPE_STACK_DEPTH", options->stack_depth};
     if (options->timing)
         settings[count++] = (struct child_setting){"XFERSCOPE_TIMING", options->timing};
-    if (options->budget)
-        settings[count++] = (struct child_setting){"XFERSCOPE_BUDGET", options->budget};
     status = child_run(options->program, settings, count, result);
     free(preload);
     if (status != 0)

@@ -326,11 +326,8 @@ static void on_call(int entering, unsigned function, const char *name, uint32_t 
                                      .correlation_data = &correlation_data,
                                      .correlation = correlation};
 
-    if (function >= FUNCTIONS || !atomic_load(&call_enabled[function]) || !callback)
-        return;
-    if (entering)
-        xferscope_simgpu_spend_ns(xferscope_simgpu_record_ns());
-    callback(callback_user, XCP_DOMAIN_DRIVER, numbers[function], &data);
+    if (function < FUNCTIONS && atomic_load(&call_enabled[function]) && callback)
+        callback(callback_user, XCP_DOMAIN_DRIVER, numbers[function], &data);
 }
 
 static const struct xferscope_simgpu_hooks hooks = {on_activity, on_call};

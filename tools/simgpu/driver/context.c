@@ -28,11 +28,6 @@ SIM_EXPORT int xferscope_simgpu_cupti_late(void)
     return sim_settings.cupti_late != 0;
 }
 
-SIM_EXPORT uint64_t xferscope_simgpu_record_ns(void)
-{
-    return sim_settings.record_ns;
-}
-
 /* Making a context takes a real driver a fifth of a second, in which other threads' calls go on. */
 static void begin_context(void)
 {

@@ -27,9 +27,7 @@ enum { SIM_MAX_DEVICES = 32 };
     X("XFERSCOPE_SIMGPU_CONTEXT_MS", context_ms, NUMBER, "0",                                      \
       "real time that making a context takes, in which other threads go on")                       \
     X("XFERSCOPE_SIMGPU_CUPTI_LATE", cupti_late, NUMBER, "0",                                      \
-      "1: CUPTI may be attached beside contexts that it has not seen being made")                  \
-    X("XFERSCOPE_SIMGPU_RECORD_NS", record_ns, NUMBER, "0",                                        \
-      "host time that a call takes longer while CUPTI records what it does")
+      "1: CUPTI may be attached beside contexts that it has not seen being made")
 
 struct sim_settings {
 #define TEXT const char *
