@@ -26,10 +26,6 @@
     X("stacks", "on | off")                                                                        \
     X("arguments", "on | off: whether LAUNCH events have arguments")                               \
     X("arguments.why", "one line, when off")                                                       \
-    X("budget", "percent of the program's time that recording may take; 0 = no bound")             \
-    X("cost.KIND.ns", "what recording adds to one call, median, measured in the run")              \
-    X("cost.KIND.n", "of how many samples")                                                        \
-    X("cost.KIND.records.ns", "what the device's records add besides; absent: not known")          \
     X("kernels", "on | off: whether KERNEL events are recorded")                                   \
     X("managed", "on | off: whether MIGRATION and FAULT events are recorded")                      \
     X("managed.why", "one line, when off although asked for")                                      \

@@ -214,6 +214,18 @@ static void let_go(void)
     subscriber = NULL;
 }
 
+/* Which of the device's records come from now on: a sum of enum xft_records. */
+static void say_records(unsigned kinds)
+{
+    struct xft_event event = {.kind = XFT_EVENT_RECORDS,
+                              .aux = kinds,
+                              .device = XFT_PLACE_UNKNOWN,
+                              .src_place = XFT_PLACE_UNKNOWN,
+                              .dst_place = XFT_PLACE_UNKNOWN};
+    event.start_ns = event.end_ns = xfs_now_ns();
+    xfs_event_write(&event);
+}
+
 /* Kinds of records and callbacks may be switched on beside threads and contexts, since CUPTI has
  * seen all of these being made (docs/timing.md). */
 static void switch_records_on(void)
@@ -227,7 +239,9 @@ static void switch_records_on(void)
     watch(calls, sizeof calls / sizeof *calls);
     xfs_collector_records_on();
     say_timing("cupti", "");
-    xfs_meta_set("kernels", enable_kernels() ? "on" : "off");
+    bool kernels = enable_kernels();
+    say_records(XFT_RECORDS_COPIES | (kernels ? XFT_RECORDS_KERNELS : 0));
+    xfs_meta_set("kernels", kernels ? "on" : "off");
     xfs_meta_set("managed", xfs_settings()->managed ? "on" : "off");
 }
 
@@ -360,6 +374,7 @@ static void disable_records(void)
                                 XCP_ACTIVITY_KERNEL, XCP_ACTIVITY_COUNTER};
     for (size_t i = 0; cupti.ActivityDisable && i < sizeof kinds / sizeof *kinds; i++)
         cupti.ActivityDisable(kinds[i]);
+    say_records(0);
 }
 
 /* The next client knows nothing of our clock, and hands out buffers as it likes. */

@@ -47,6 +47,7 @@ static void test_no_kernels(void **state)
     assert_string_equal(timing_meta, "cupti");
     assert_string_equal(meta_of("kernels"), "off");
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_KERNEL], 0);
+    assert_int_equal(records_on, XFT_RECORDS_COPIES);
     xfs_timing_finish();
 }
 

@@ -32,6 +32,7 @@ static void test_copy(void **state)
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY2], 1);
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMSET], 1);
     assert_true(fake->calls_watched > 50);
+    assert_int_equal(records_on, XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS);
     assert_true(fake->clock == xfs_now_ns);
     struct xcp_memcpy r = a_copy(42);
     put(&r, sizeof r);
@@ -357,6 +358,7 @@ static void test_yield(void **state)
     assert_int_equal(fake->unsubscribed, 1);
     assert_int_equal(fake->kinds_disabled[XCP_ACTIVITY_MEMCPY], 1);
     assert_int_equal(fake->kinds_disabled[XCP_ACTIVITY_KERNEL], 1);
+    assert_int_equal(records_on, 0);
     assert_int_equal(fake->zeroed_promised, 0);
     assert_true(fake->clock != xfs_now_ns);
     assert_string_equal(timing_meta, "cupti");

@@ -40,9 +40,13 @@ atomic_bool xfs_sandbox_seen;
 static char said[512];
 static struct xfs_settings settings = {.kernels = true, .managed = true};
 
+static uint64_t records_on; /* as the latest RECORDS says */
+
 void xfs_event_write(const struct xft_event *event)
 {
-    if (event_count < EVENTS)
+    if (event->kind == XFT_EVENT_RECORDS)
+        records_on = event->aux;
+    else if (event_count < EVENTS)
         events[event_count++] = *event;
 }
 
