@@ -24,7 +24,7 @@ BEFORE_SANITIZERS void xfs_find_real_dlsym(void)
     atomic_store(&xfs_dlsym_address, found);
 }
 
-void *xfs_real_dlsym(void *handle, const char *name)
+BEFORE_SANITIZERS void *xfs_real_dlsym(void *handle, const char *name)
 {
     if (atomic_load(&xfs_dlsym_address) == NULL)
         xfs_find_real_dlsym();

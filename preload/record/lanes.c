@@ -108,10 +108,15 @@ static void push_full(struct xfs_lanes *lanes, struct xfs_slab *slab)
     xfs_pool_put(&lanes->full, &slab->node);
 }
 
+static bool is_left(const struct xfs_slab *slab)
+{
+    return __atomic_load_n(&slab->left, __ATOMIC_RELAXED);
+}
+
 static void release(struct xfs_lanes *lanes, struct xfs_slab *slab)
 {
     set_state(slab->shared, XFT_SLAB_FREE);
-    if (!slab->left)
+    if (!is_left(slab))
         xfs_pool_put(&lanes->free, &slab->node);
 }
 
@@ -158,7 +163,8 @@ bool xfs_lanes_are_torn(struct xfs_lanes *lanes)
     pthread_mutex_lock(&lanes->lock);
     for (size_t i = 0; i < lanes->segments; i++) {
         const struct xfs_slab *last = &lanes->all[i][lanes->all_count[i] - 1];
-        torn |= !last->left && last->shared->magic != XFT_SLAB_MAGIC;
+        torn |= !is_left(last) &&
+                __atomic_load_n(&last->shared->magic, __ATOMIC_RELAXED) != XFT_SLAB_MAGIC;
     }
     pthread_mutex_unlock(&lanes->lock);
     return torn;
@@ -174,7 +180,7 @@ void xfs_lanes_leave(struct xfs_lanes *lanes)
         for (size_t j = 0; j < lanes->all_count[i]; j++) {
             struct xfs_slab *slab = &lanes->all[i][j];
             struct xfs_lane *lane = __atomic_load_n(&slab->lane, __ATOMIC_ACQUIRE);
-            slab->left = true;
+            __atomic_store_n(&slab->left, true, __ATOMIC_RELAXED);
             if (lane && __atomic_load_n(&lane->slab, __ATOMIC_RELAXED) == slab)
                 __atomic_store_n(&lane->room, 0, __ATOMIC_RELAXED);
         }
@@ -233,7 +239,7 @@ bool xfs_lanes_init(struct xfs_recorder *recorder)
 static void activate(struct xfs_lane *lane, struct xfs_slab *slab)
 {
     struct xft_slab *shared = slab->shared;
-    shared->magic = XFT_SLAB_MAGIC; /* of a file that was cut it is gone */
+    __atomic_store_n(&shared->magic, XFT_SLAB_MAGIC, __ATOMIC_RELAXED); /* a cut takes it */
     shared->lane = lane->id;
     shared->tid = lane->tid;
     shared->first_seq = lane->next_seq;

@@ -63,8 +63,8 @@ static bool write_cut(struct xfs_recorder *recorder, const struct xft_slab *slab
 
 bool xfs_write_slab(struct xfs_recorder *recorder, const struct xft_slab *slab)
 {
-    uint32_t rows = slab->committed;
-    if (rows == 0 || slab->magic != XFT_SLAB_MAGIC) /* the file was cut before it */
+    uint32_t rows = slab->committed, magic = __atomic_load_n(&slab->magic, __ATOMIC_RELAXED);
+    if (rows == 0 || magic != XFT_SLAB_MAGIC) /* the file was cut before it */
         return true;
     return write_cut(recorder, slab, rows);
 }
@@ -165,6 +165,7 @@ static void *run(void *argument)
     uint64_t retry_ns = 0;
     xfs_bus_own_thread();
     while (atomic_load(&recorder->ending) == XFS_ENDING_NOT) {
+        xfs_bus_own_thread();
         idle_rounds = do_round(recorder, &retry_ns) ? 0 : idle_rounds + 1;
         rest(recorder, idle_rounds);
     }
