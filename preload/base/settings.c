@@ -26,24 +26,25 @@ static bool parse_BOOL(const char *text, const char *unused, bool *value)
     return (text[0] == '0' || text[0] == '1') && text[1] == '\0';
 }
 
+static bool copy_text(const char *text, char *value, size_t room)
+{
+    size_t bytes = strlen(text) + 1;
+    if (bytes > room)
+        return false;
+    memcpy(value, text, bytes);
+    return true;
+}
+
 static bool parse_TEXT(const char *text, const char *unused, char (*value)[XFS_TEXT_BYTES])
 {
     (void)unused;
-    size_t bytes = strlen(text) + 1;
-    if (bytes > sizeof *value)
-        return false;
-    memcpy(*value, text, bytes);
-    return true;
+    return copy_text(text, *value, sizeof *value);
 }
 
 static bool parse_WORD(const char *text, const char *unused, char (*value)[XFS_WORD_BYTES])
 {
     (void)unused;
-    size_t bytes = strlen(text) + 1;
-    if (bytes > sizeof *value)
-        return false;
-    memcpy(*value, text, bytes);
-    return true;
+    return copy_text(text, *value, sizeof *value);
 }
 
 static bool parse_BYTES(const char *text, const char *unused, uint64_t *value)

@@ -15,7 +15,6 @@
  * Under a filter are allowed: leaving, write (to say something), and what the names after COPIES
  * say (futex, ioctl, sched_yield: what a driver needs).
  */
-#include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -28,7 +27,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tests/programs/driver_api.h"
+#include "tests/unbreakable/find_driver.h"
 
 #define COPY_BYTES 256
 #define DEPTH 17 /* two ways to go at each: 131072 stacks */
@@ -52,19 +51,8 @@ static void check(int result, const char *what)
 
 static void resolve(void)
 {
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    const struct {
-        void **slot;
-        const char *name;
-    } wanted[] = {
-#define DRIVER_WANTED(field, exported, name, version, parameters) {(void **)&cu.field, #exported},
-        DRIVER_CALLS(DRIVER_WANTED)
-#undef DRIVER_WANTED
-    };
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        *wanted[i].slot = driver ? dlsym(driver, wanted[i].name) : NULL;
-        check(*wanted[i].slot == NULL, wanted[i].name);
-    }
+    const char *missing = find_driver(&cu);
+    check(missing != NULL, missing);
 }
 
 /* ---- the filter --------------------------------------------------------------------------- */

@@ -8,7 +8,6 @@
  * not be touched small_stack handler COPIES  copies in a signal handler on an alternate stack of 8
  * KiB
  */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -17,7 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "tests/programs/driver_api.h"
+#include "tests/unbreakable/find_driver.h"
 
 #define PAINT 0xa5
 #define PAGE 4096u
@@ -56,15 +55,8 @@ static void check(xcu_result result, const char *what)
 
 static void resolve(void)
 {
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    const struct {
-        void **slot;
-        const char *name;
-    } wanted[] = {
-#define DRIVER_WANTED(field, exported, name, version, parameters) {(void **)&cu.field, #exported},
-        DRIVER_CALLS(DRIVER_WANTED)
-#undef DRIVER_WANTED
-            {(void **)&more.begin_capture, "cuStreamBeginCapture_v2"},
+    static const struct wanted others[] = {
+        {(void **)&more.begin_capture, "cuStreamBeginCapture_v2"},
         {(void **)&more.end_capture, "cuStreamEndCapture"},
         {(void **)&more.instantiate, "cuGraphInstantiateWithFlags"},
         {(void **)&more.launch, "cuGraphLaunch"},
@@ -72,11 +64,11 @@ static void resolve(void)
         {(void **)&more.alloc_host, "cuMemHostAlloc"},
         {(void **)&more.free_host, "cuMemFreeHost"},
     };
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        *wanted[i].slot = driver ? dlsym(driver, wanted[i].name) : NULL;
-        if (*wanted[i].slot == NULL)
-            check(-1, wanted[i].name);
-    }
+    const char *missing = find_driver(&cu);
+    if (missing == NULL)
+        missing = find_wanted(others, sizeof others / sizeof *others);
+    if (missing)
+        check(-1, missing);
 }
 
 /* ---- measuring ---------------------------------------------------------------------------- */
