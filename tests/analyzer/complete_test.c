@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "analyzer/read/index.h"
 #include "analyzer/read/read.h"
 #include "tests/analyzer/ill_rooms.h"
 #include "preload/format/rewrite.h"
@@ -112,6 +113,28 @@ static void assert_same(const struct found *a, const struct found *b)
     assert_int_equal(a->loss.missing_events, b->loss.missing_events);
 }
 
+/* Whatever lies in a completed file its INDEX tells, and tells the times exactly. */
+static void assert_indexed(void)
+{
+    static struct xft_event rows[XFT_SLAB_EVENTS];
+    struct xfa_trace *trace = xfa_trace_open(path, NULL, 0);
+    struct xfa_index *index = xfa_index_new(trace);
+    for (size_t i = 0; i < index->count; i++) {
+        const struct xfa_chunk *chunk = &index->chunks[i];
+        uint64_t first_ns = UINT64_MAX, last_ns = 0;
+        assert_true(chunk->told && chunk->rows <= XFT_SLAB_EVENTS);
+        assert_int_equal(xfa_index_read(index, chunk, rows), chunk->rows);
+        for (uint32_t row = 0; row < chunk->rows; row++) {
+            first_ns = rows[row].start_ns < first_ns ? rows[row].start_ns : first_ns;
+            last_ns = rows[row].start_ns > last_ns ? rows[row].start_ns : last_ns;
+        }
+        assert_int_equal(chunk->first_ns, first_ns);
+        assert_int_equal(chunk->last_ns, last_ns);
+    }
+    xfa_index_free(index);
+    xfa_trace_close(trace);
+}
+
 /* Saves what was built, reads it, completes it twice, and returns what the reader found at first. A
  * file that ends too early is a damaged place once it is complete. */
 static struct found check(struct trace_builder *b)
@@ -123,11 +146,13 @@ static struct found check(struct trace_builder *b)
     complete();
     struct found after = read_file();
     assert_true(after.closed);
+    assert_indexed();
     expected.loss.damaged_segments += before.loss.truncated || before.loss.cut_short;
     assert_same(&expected, &after);
     rewrite_again();
     struct found twice = read_file();
     assert_same(&after, &twice);
+    assert_indexed();
     return before;
 }
 

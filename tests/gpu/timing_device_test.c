@@ -57,6 +57,7 @@ static void test_kernels_refused(void **state)
     begin();
     assert_string_equal(timing_meta, "cupti");
     assert_string_equal(meta_of("kernels"), "off");
+    assert_int_equal(records_on, XFT_RECORDS_COPIES);
     xfs_timing_finish();
 }
 

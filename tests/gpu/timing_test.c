@@ -356,8 +356,10 @@ static void test_yield(void **state)
     assert_int_equal(errno, EDOM);
     assert_int_equal(event_count, 1);
     assert_int_equal(fake->unsubscribed, 1);
-    assert_int_equal(fake->kinds_disabled[XCP_ACTIVITY_MEMCPY], 1);
-    assert_int_equal(fake->kinds_disabled[XCP_ACTIVITY_KERNEL], 1);
+    static const int kinds[] = {XCP_ACTIVITY_MEMCPY, XCP_ACTIVITY_MEMCPY2, XCP_ACTIVITY_MEMSET,
+                                XCP_ACTIVITY_KERNEL};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        assert_int_equal(fake->kinds_disabled[kinds[i]], 1);
     assert_int_equal(records_on, 0);
     assert_int_equal(fake->zeroed_promised, 0);
     assert_true(fake->clock != xfs_now_ns);

@@ -22,7 +22,8 @@
 #define NAMELESS 0x7770u
 
 static atomic_int asked, names_kept = 1;
-static atomic_int change; /* what handles stand for */
+static atomic_int change;   /* what handles stand for */
+static atomic_bool unloads; /* the next question is overtaken: its answer is of what was there */
 
 static int name_of_handle(const char **name, uint64_t handle)
 {
@@ -32,6 +33,10 @@ static int name_of_handle(const char **name, uint64_t handle)
         return 400;
     snprintf(text, sizeof text, "%llu", (unsigned long long)(handle + (unsigned)change));
     *name = text;
+    if (atomic_exchange(&unloads, false)) {
+        change = 1;
+        xfs_functions_forget();
+    }
     return 0;
 }
 
@@ -107,6 +112,16 @@ static void forgets_what_was_unloaded(void **state)
     xfs_functions_forget();
 }
 
+static void forgets_what_is_unloaded_meanwhile(void **state)
+{
+    unloads = true;
+    name_of(0x6780);
+    assert_int_equal(change, 1);
+    assert_int_equal(name_of(0x6780), 0x6781);
+    change = 0;
+    xfs_functions_forget();
+}
+
 static void a_name_that_was_not_kept_is_asked_for_again(void **state)
 {
     names_kept = 0;
@@ -164,6 +179,7 @@ int main(void)
         cmocka_unit_test(asks_once),
         cmocka_unit_test(a_function_without_a_name_is_known_too),
         cmocka_unit_test(forgets_what_was_unloaded),
+        cmocka_unit_test(forgets_what_is_unloaded_meanwhile),
         cmocka_unit_test(a_name_that_was_not_kept_is_asked_for_again),
         cmocka_unit_test(generations_skip_what_means_something_else),
         cmocka_unit_test(threads_agree),

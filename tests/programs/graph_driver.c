@@ -256,7 +256,8 @@ static void own_memory(xcu_device gpu)
     memory.pool.type = 1;
     memory.pool.location = (struct xcu_location){XCU_LOCATION_DEVICE, gpu};
     CALL(cuGraphAddMemAllocNode, &node, graph, NULL, 0, &memory);
-    in.dst_device = between.src_device = out.src_device = memory.address;
+    in.dst_device = out.src_device = memory.address;
+    between.src_device = memory.address + N / 2; /* to its end */
     last = add_after(graph, add_after(graph, add_after(graph, node, in), between), out);
     CALL(cuGraphAddMemFreeNode, &node, graph, &last, 1, memory.address);
     xcu_graph_exec exec = instantiate(graph);

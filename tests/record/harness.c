@@ -53,6 +53,11 @@ EXPORTED uint32_t harness_name(const char *text, uint64_t bytes)
     return xfs_name(text, bytes);
 }
 
+EXPORTED uint32_t harness_arguments(const uint64_t *pointers, uint32_t count)
+{
+    return xfs_arguments_id(pointers, count);
+}
+
 void harness_meta(const char *key, const char *value)
 {
     xfs_meta_set(key, value);

@@ -19,6 +19,8 @@ bool harness_ready(void);
 uint64_t harness_capture_ns(uint32_t times);
 /* The number of a text; 0 = not kept. */
 uint32_t harness_name(const char *text, uint64_t bytes);
+/* The number of a set of pointers; 0 = not kept. */
+uint32_t harness_arguments(const uint64_t *pointers, uint32_t count);
 void harness_meta(const char *key, const char *value);
 
 #endif

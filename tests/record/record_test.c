@@ -353,6 +353,14 @@ static void test_texts_killed(void **state)
     assert_int_equal(traces[0]->segments[XFT_SEG_NAMES], 1);
 }
 
+static void test_arguments(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("is-given"), 0);
+    assert_int_equal(traces[0]->header.arguments_lost, 1);
+    assert_int_equal(traces[0]->segments[XFT_SEG_ARGUMENTS], 1);
+}
+
 /* No debug information: the symbol table's names, no lines. */
 static void test_names_only(void **state)
 {
@@ -395,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_symbols_later),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_texts_killed),
+        cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_names_only),
     };
     return cmocka_run_group_tests(tests, lab_make_place, lab_remove_place);

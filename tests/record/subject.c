@@ -441,6 +441,18 @@ static int has_texts(char **arguments)
     return 0;
 }
 
+/* A set that no entry can hold is one that is lost. */
+static int is_given(char **arguments)
+{
+    static uint64_t pointers[XFT_ARGUMENTS_MOST + 1] = {4096, 8192};
+    record(1, 0);
+    uint32_t both = harness_arguments(pointers, 2), none = harness_arguments(pointers, 0);
+    if (both == 0 || none == 0 || both == none || harness_arguments(pointers, 2) != both ||
+        harness_arguments(pointers, XFT_ARGUMENTS_MOST + 1) != 0)
+        return MISBEHAVED;
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*run)(char **arguments);
@@ -469,6 +481,7 @@ static const struct {
     {"is-switched-off", is_switched_off},
     {"has-stacks", has_stacks},
     {"has-texts", has_texts},
+    {"is-given", is_given},
 };
 
 int main(int count, char **arguments)
