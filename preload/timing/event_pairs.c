@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "preload/base/attributes.h"
+#include "preload/base/own_stack.h"
 #include "preload/lookup/resolve.h"
 #include "preload/record/record.h"
 #include "preload/timing/timing.h"
@@ -238,16 +239,19 @@ static struct pair *begin(struct place *p, xcu_stream stream, bool per_thread)
     return pair;
 }
 
-void xfs_pairs_begin(xcu_stream stream, bool per_thread)
+struct start {
+    xcu_stream stream;
+    bool per_thread;
+};
+
+/* The driver takes kilobytes of stack to make an event, which the program's thread may not have. */
+static void start_pair(void *arguments)
 {
-    int saved = errno;
-    at_work = NULL;
-    if (capturing())
-        return;
+    const struct start *start = arguments;
     pthread_mutex_lock(&lock);
     at_place = current_place();
     at_time = forgotten;
-    at_work = at_place ? begin(at_place, stream, per_thread) : NULL;
+    at_work = at_place ? begin(at_place, start->stream, start->per_thread) : NULL;
     if (at_work) {
         numbers += 1 + (numbers == UINT32_MAX);
         at_work->copy.correlation = xfs_timing_seen = numbers;
@@ -255,6 +259,15 @@ void xfs_pairs_begin(xcu_stream stream, bool per_thread)
         xfs_count_device_lost(1);
     }
     pthread_mutex_unlock(&lock);
+}
+
+void xfs_pairs_begin(xcu_stream stream, bool per_thread)
+{
+    struct start start = {stream, per_thread};
+    int saved = errno;
+    at_work = NULL;
+    if (!capturing())
+        xfs_on_any_stack(start_pair, &start);
     errno = saved;
 }
 
@@ -273,12 +286,10 @@ static void describe(struct xft_event *e, const struct xft_event *copy)
     e->flags = XFT_ASYNC;
 }
 
-void xfs_pairs_end(const struct xft_event *copy)
+static void end_pair(void *ended)
 {
+    const struct xft_event *copy = ended;
     struct pair *pair = at_work;
-    int saved = errno;
-    if (pair == NULL)
-        return;
     at_work = NULL;
     xcu_stream stream = (xcu_stream)(uintptr_t)pair->copy.stream;
     bool per_thread = (pair->copy.flags & XFT_PER_THREAD) != 0;
@@ -298,22 +309,34 @@ void xfs_pairs_end(const struct xft_event *copy)
         put_pair(at_place, pair);
     }
     pthread_mutex_unlock(&lock);
+}
+
+void xfs_pairs_end(const struct xft_event *copy)
+{
+    int saved = errno;
+    if (at_work)
+        xfs_on_any_stack(end_pair, (void *)(uintptr_t)copy);
     errno = saved;
 }
 
 /* ---- later --------------------------------------------------------------------------------- */
 
-void xfs_pairs_collect(void)
+static void collect_all(void *unused)
 {
-    int saved = errno;
-    if (!xfs_pairs_is_on() || capturing())
-        return;
+    (void)unused;
     pthread_mutex_lock(&lock);
     int mode = relax();
     for (unsigned i = 0; i < place_count; i++)
         collect(&places[i], UINT32_MAX);
     restore(mode);
     pthread_mutex_unlock(&lock);
+}
+
+void xfs_pairs_collect(void)
+{
+    int saved = errno;
+    if (xfs_pairs_is_on() && !capturing())
+        xfs_on_any_stack(collect_all, NULL);
     errno = saved;
 }
 

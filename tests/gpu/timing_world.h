@@ -24,6 +24,7 @@
 #include "preload/lookup/resolve.h"
 #include "preload/base/log.h"
 #include "preload/record/record.h"
+#include "preload/base/own_stack.h"
 #include "preload/base/sandbox.h"
 #include "preload/base/settings.h"
 #include "xferscope/cupti_abi.h"
@@ -39,6 +40,12 @@ static uint64_t now = 1000000;
 atomic_bool xfs_sandbox_seen;
 static char said[512];
 static struct xfs_settings settings = {.kernels = true, .managed = true};
+
+bool xfs_on_own_stack(void (*work)(void *), void *argument)
+{
+    work(argument);
+    return true;
+}
 
 static uint64_t records_on; /* as the latest RECORDS says */
 
