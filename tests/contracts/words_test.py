@@ -1,5 +1,6 @@
 """The words of the trace are in one list each: the keys of META (meta.h), the kinds of events and the
-causes of migrations (trace.h), against the pages, and against what the rooms write and read."""
+causes of migrations (trace.h), against the pages, and against what the rooms write and read. And what
+the language is told: once, in one place."""
 import re
 import sys
 import unittest
@@ -88,6 +89,16 @@ class Words(unittest.TestCase):
         meaning = cells("report-format.md", "`moved_why_bytes`").split("|")[2]
         self.assertEqual(sorted(re.findall(r"`([a-z-]+)`", meaning)),
                          sorted(word for _, word in causes()))
+
+    def met(self, pattern, *rooms):
+        return [str(path.relative_to(ROOT)) for room in rooms for path in sorted((ROOT / room).rglob("*.[ch]"))
+                if re.search(pattern, path.read_text())]
+
+    def test_one_dialect(self):
+        rooms = ("include", "common", "symbols", "preload", "probe", "analyzer", "tools", "tests")
+        self.assertEqual(self.met(r"#\s*define _GNU_SOURCE", *rooms), [])  # CMakeLists.txt does
+        self.assertEqual(self.met(r"\b(__thread|_Thread_local|thread_local)\b", "preload"),
+                         ["preload/base/attributes.h"])
 
 
 if __name__ == "__main__":
