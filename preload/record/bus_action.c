@@ -158,8 +158,12 @@ void xfs_bus_own_thread(void)
 
 static void leave_to_others(const siginfo_t *info, ucontext_t *context)
 {
+    sigset_t bus;
     left_to_others = true;
-    sigaddset(&context->uc_sigmask, SIGBUS);
+    sigemptyset(&bus);
+    sigaddset(&bus, SIGBUS);
+    pthread_sigmask(SIG_BLOCK, &bus, NULL);  /* their handler may be one that does not defer it */
+    sigaddset(&context->uc_sigmask, SIGBUS); /* nor is it taken after this */
     if (syscall(SYS_rt_sigqueueinfo, getpid(), SIGBUS, info) != 0) /* only with a negative code */
         kill(getpid(), SIGBUS);
 }

@@ -332,6 +332,7 @@ static int queues(void)
     sigemptyset(&bus);
     sigaddset(&bus, SIGBUS);
     begin();
+    set(take, SA_NODEFER);
     pthread_sigmask(SIG_BLOCK, &bus, NULL);
     for (int i = 0; i < 5; i++) {
         while (blocks_everywhere())
