@@ -17,7 +17,7 @@ void xfp_schedule_begin(struct xfp_session *s, const struct xfp_bench_list *list
 /* It has ended, with or without all of its points. */
 void xfp_schedule_end(struct xfp_session *s, const struct xfp_bench_list *list, size_t at);
 
-/* Is it too late to begin anything? */
+/* Is it too late to begin anything? Never for the first. */
 bool xfp_schedule_over(const struct xfp_session *s);
 
 #endif
