@@ -10,8 +10,8 @@
 /* Of the EVENTS segment that these rows become; its offset is for the caller to say. */
 struct xft_index_entry xft_index_of(const struct xft_chunk *chunk, const struct xft_event *events);
 
-/* The same from the payload of an EVENTS segment; false when it is damaged, or holds the times in an
- * encoding that no recorder ever used for them. */
+/* The same from the payload of an EVENTS segment; false when it is damaged, or holds the times in
+ * an encoding that no recorder ever used for them. */
 bool xft_index_read(const void *payload, size_t bytes, struct xft_index_entry *entry);
 
 /* A whole INDEX segment with this one entry. */
