@@ -8,7 +8,7 @@
 typedef void *dlsym_function(void *, const char *);
 
 /* Sanitizers look up what they intercept through our dlsym, before they can watch anything. */
-#define BEFORE_SANITIZERS __attribute__((no_sanitize("thread")))
+#define BEFORE_SANITIZERS __attribute__((no_sanitize("thread", "address")))
 
 void *_Atomic xfs_dlsym_address __attribute__((used)); /* by assembly, unseen by the optimiser */
 

@@ -16,7 +16,7 @@
 
 #define FROM_ASSEMBLY __attribute__((used)) /* dlsym.S, which the optimiser does not see */
 /* Sanitizers look up what they intercept through our dlsym, before they can watch anything. */
-#define BEFORE_SANITIZERS __attribute__((no_sanitize("thread")))
+#define BEFORE_SANITIZERS __attribute__((no_sanitize("thread", "address")))
 
 /* A look-up that may fail must not leave a message for the program's dlerror(). */
 static void *try_dlsym(void *handle, const char *name, unsigned version)

@@ -13,7 +13,7 @@
 #include "preload/base/real_dlsym.h"
 
 /* Sanitizers set their handlers before they can watch anything. */
-#define EARLY __attribute__((no_sanitize("thread")))
+#define EARLY __attribute__((no_sanitize("thread", "address")))
 
 #define KEPT_FLAGS (SA_ONSTACK | SA_RESTART | SA_NODEFER)
 #define RESTORER_FLAG 0x04000000 /* libc sets it in all that it hands to the kernel */
