@@ -160,7 +160,8 @@ static void segment_examine(struct xfa_trace *trace, const struct xfa_segment *s
     bool lanes = segment->type == XFT_SEG_LANES;
     bool checked = !lanes && segment->type != XFT_SEG_PAD && segment->type <= XFT_SEG_KNOWN;
     if (checked && !segment_readable(segment)) {
-        trace->loss.limited_segments++;
+        /* what an INDEX says is found without it, and a completed file has a new one */
+        trace->loss.limited_segments += segment->type != XFT_SEG_INDEX;
     } else if (checked && (!payload_sound(trace, segment) || !names_taken(trace, segment))) {
         damage(trace, segment->stored);
     } else {

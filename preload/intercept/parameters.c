@@ -61,14 +61,14 @@ static question *question_for(const void *handle)
 
 /* ---- layouts --------------------------------------------------------------------------------- */
 
-struct layout {
+union layout {
     struct xfs_parameters head;
-    struct xfs_run run[XFS_ARGUMENT_WORDS];
+    unsigned char room[sizeof(struct xfs_parameters) + XFS_ARGUMENT_WORDS * sizeof(struct xfs_run)];
 };
 
 /* False when there are too many words. A parameter that is not aligned to 8 bytes, or shorter,
  * holds no pointer. */
-static bool add(struct layout *layout, size_t index, size_t offset, size_t bytes)
+static bool add(union layout *layout, size_t index, size_t offset, size_t bytes)
 {
     size_t words = bytes / sizeof(uint64_t);
     if (offset % sizeof(uint64_t) != 0 || words == 0)
@@ -76,13 +76,13 @@ static bool add(struct layout *layout, size_t index, size_t offset, size_t bytes
     if (index > UINT16_MAX || offset > UINT16_MAX ||
         words > (size_t)(XFS_ARGUMENT_WORDS - layout->head.words))
         return false;
-    layout->run[layout->head.runs++] =
+    layout->head.run[layout->head.runs++] =
         (struct xfs_run){(uint16_t)index, (uint16_t)offset, (uint16_t)words};
     layout->head.words += (uint16_t)words;
     return true;
 }
 
-static bool ask(struct layout *layout, const void *handle)
+static bool ask(union layout *layout, const void *handle)
 {
     question *of_it = question_for(handle);
     size_t offset, bytes;
@@ -102,7 +102,7 @@ static size_t bytes_of(const struct xfs_parameters *head)
     return sizeof *head + head->runs * sizeof *head->run;
 }
 
-static const struct xfs_parameters *keep(const struct layout *layout)
+static const struct xfs_parameters *keep(const union layout *layout)
 {
     size_t bytes = bytes_of(&layout->head), room = (bytes + 7) & ~(size_t)7;
     uint32_t at = atomic_load(&arena_used);
@@ -111,17 +111,17 @@ static const struct xfs_parameters *keep(const struct layout *layout)
             return &nothing_known;
     } while (!atomic_compare_exchange_weak(&arena_used, &at, at + (uint32_t)room));
     memcpy(arena + at, &layout->head, sizeof layout->head);
-    memcpy(arena + at + sizeof layout->head, layout->run, bytes - sizeof layout->head);
+    memcpy(arena + at + sizeof layout->head, layout->head.run, bytes - sizeof layout->head);
     return (const struct xfs_parameters *)(arena + at);
 }
 
 /* A module that is loaded again has the same functions. */
 static const struct xfs_parameters *keep_once(struct xfs_function *function,
-                                              const struct layout *layout)
+                                              const union layout *layout)
 {
     const struct xfs_parameters *before = atomic_load(&function->parameters_before);
     if (before && memcmp(before, &layout->head, sizeof *before) == 0 &&
-        memcmp(before->run, layout->run, before->runs * sizeof *before->run) == 0)
+        memcmp(before->run, layout->head.run, before->runs * sizeof *before->run) == 0)
         return before;
     const struct xfs_parameters *kept = keep(layout);
     atomic_store(&function->parameters_before, kept);
@@ -130,7 +130,7 @@ static const struct xfs_parameters *keep_once(struct xfs_function *function,
 
 const struct xfs_parameters *xfs_parameters_ask(struct xfs_function *function)
 {
-    struct layout layout;
+    union layout layout;
     const void *handle = (const void *)(uintptr_t)atomic_load(&function->handle);
     const struct xfs_parameters *found =
         ask(&layout, handle) ? keep_once(function, &layout) : &nothing_known;

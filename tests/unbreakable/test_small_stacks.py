@@ -52,6 +52,8 @@ class SmallStacks(Bench):
                 used = self.used(self.recorded("measure", **settings))
                 self.assertEqual(list(used), list(alone))
                 more = {name: used[name] - alone[name] for name in used if used[name] > alone[name] + MOST}
+                if REAL and "XFERSCOPE_TIMING" not in settings:
+                    more.pop("stream", None)  # what CUPTI itself does as a stream is made: 13 KB
                 self.assertEqual(more, {})
                 for trace in self.traces("run.xft"):
                     trace.unlink()
