@@ -282,7 +282,7 @@ class Commands(unittest.TestCase):
 
     def test_what_an_old_format_lacks(self):
         """Said in the report, in text and JSON; of today's there is nothing to say."""
-        recorded = os.path.join(os.path.dirname(__file__), "..", "data", "h200-static.xft")
+        recorded = os.path.join(os.path.dirname(__file__), "..", "data", "h200-shared-1.0.xft")
         result = self.run_driver("analyze", recorded, "--format", "json")
         run = json.loads(result.out)["run"]
         self.assertEqual((run["format"], len(run["lacks"])), ("1.0", 2))
