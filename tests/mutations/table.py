@@ -130,7 +130,7 @@ INTERCEPT = [
       "preload.arguments"),
     M("arguments-layout-by-length", "preload/intercept/parameters.c",
       """    if (before && memcmp(before, &layout->head, sizeof *before) == 0 &&
-        memcmp(before->run, layout->run, before->runs * sizeof *before->run) == 0)""",
+        memcmp(before->run, layout->head.run, before->runs * sizeof *before->run) == 0)""",
       "    if (before && memcmp(before, &layout->head, sizeof *before) == 0)",
       "a function that is loaded at another's address is read by the other's parameters",
       "preload.arguments"),
