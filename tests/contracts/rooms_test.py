@@ -50,7 +50,8 @@ def sources_of(root):
     known = set(tops)
     found = [path for top in tops for path in sorted((root / top).rglob("*")) if path.suffix in SOURCES]
     others = [path for path in sorted(root.glob("*/*")) if path.suffix in SOURCES
-              and path.parts[len(root.parts)] not in known and not (path.parent / "CMakeCache.txt").exists()]
+              and path.parts[len(root.parts)] not in known and not path.parts[len(root.parts)].startswith(".")
+              and not (path.parent / "CMakeCache.txt").exists()]
     return found + others
 
 
