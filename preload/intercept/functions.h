@@ -24,8 +24,8 @@ struct xfs_function {
     _Atomic uint64_t handle;     /* 0: free */
     _Atomic uint32_t generation; /* of what follows: valid when it is the current one */
     _Atomic uint32_t name;       /* id in NAMES; 0 = not known */
-    /* Where its parameters lie (parameters.h); NULL until somebody has found out, and again when the
-     * entry is filled anew. */
+    /* Where its parameters lie (parameters.h); NULL until somebody has found out, and again when
+     * the entry is filled anew. */
     const struct xfs_parameters *_Atomic parameters;
     const struct xfs_parameters *_Atomic parameters_before; /* of any filling */
 };

@@ -1,8 +1,8 @@
 /*
  * Prints the table of intercepted calls: as the list of exported names (--names), or as the table
  * of docs/interception.md (--markdown), in which the variants of a function share a line.
- * --check-moves: what copies, makes or launches graphs, is about managed memory or about memory of the
- * host that kernels can reach says so, and what waits does not.
+ * --check-moves: what copies, makes or launches graphs, is about managed memory or about memory of
+ * the host that kernels can reach says so, and what waits does not.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -92,7 +92,7 @@ void sim_params_drop(struct sim_params *params)
 /* One block: the pointers, then the values, each aligned as strictly as any. */
 xcu_result sim_kernel_params(struct sim_kernel *kernel, void **params, void **extra)
 {
-    void *unpacked[SIM_MOST_PARAMS];
+    void *unpacked[SIM_MOST_PARAMS] = {0};
     const size_t *sizes = kernel->function->sizes;
     size_t count = 0, bytes = sizeof(struct sim_params);
     struct sim_params *p;
@@ -115,6 +115,10 @@ xcu_result sim_kernel_params(struct sim_kernel *kernel, void **params, void **ex
     }
     at = (uint8_t *)(((uintptr_t)(p + 1) + 15) & ~(uintptr_t)15);
     for (size_t i = 0; i < count; i++) {
+        if (!params[i]) {
+            free(p);
+            return XCU_ERROR_INVALID_VALUE;
+        }
         p->values[i] = at;
         memcpy(at, params[i], sizes[i]);
         at += (sizes[i] + 15) / 16 * 16;
