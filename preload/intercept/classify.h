@@ -59,6 +59,12 @@ int16_t xfs_current_device(void);
  * xfs_classify_start(). */
 extern int16_t xfs_only_device;
 
+/* One of the streams that every context has: the handle does not tell the context. */
+static inline bool xfs_stream_is_default(uint64_t stream)
+{
+    return stream <= (uintptr_t)XCU_STREAM_PER_THREAD;
+}
+
 /* The device whose default stream a call of this thread means. */
 static inline int16_t xfs_default_device(void)
 {

@@ -6,10 +6,11 @@
 #include "preload/intercept/describe.h"
 #include "preload/intercept/session.h"
 
-/* Of the streams that every context has. */
-static bool is_default(uint64_t stream)
+/* Only where the stream does not tell it. */
+static void set_device(struct xft_event *e)
 {
-    return stream <= XFS_ADDR(XCU_STREAM_PER_THREAD);
+    e->device =
+        (int16_t)(xfs_stream_is_default(e->stream) ? xfs_default_device() : XFT_PLACE_UNKNOWN);
 }
 
 void xfs_set(struct xfs_frame *f, uint64_t dst, uint64_t width, uint64_t rows)
@@ -26,7 +27,7 @@ void xfs_set(struct xfs_frame *f, uint64_t dst, uint64_t width, uint64_t rows)
     e->bytes = width * rows;
     e->width = width;
     e->count = 1;
-    e->device = (int16_t)(is_default(e->stream) ? xfs_default_device() : XFT_PLACE_UNKNOWN);
+    set_device(e);
 }
 
 void xfs_host_function(struct xfs_frame *f, xcu_stream stream, uint64_t function)
@@ -37,7 +38,7 @@ void xfs_host_function(struct xfs_frame *f, xcu_stream stream, uint64_t function
     xfs_on_stream(f, stream);
     e->kind = XFT_EVENT_HOST_FUNCTION;
     e->src = function;
-    e->device = (int16_t)(is_default(e->stream) ? xfs_default_device() : XFT_PLACE_UNKNOWN);
+    set_device(e);
 }
 
 void xfs_stream_made(struct xfs_frame *f, uint64_t stream, unsigned flags, int priority)

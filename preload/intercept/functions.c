@@ -121,8 +121,3 @@ void xfs_functions_forget(void)
                                          now + 1 == BEING_FILLED ? 1 : now + 1))
         ;
 }
-
-void xfs_functions_after_fork(void)
-{
-    xfs_functions_forget();
-}

@@ -57,10 +57,8 @@ static inline struct xfs_function *xfs_function_of(const void *launched)
     return xfs_function_search(handle);
 }
 
-/* Before modules, libraries or contexts go: all entries become stale. */
+/* Before modules, libraries or contexts go, and in a forked child, whose names have other ids: all
+ * entries become stale. */
 void xfs_functions_forget(void);
-
-/* In a forked child, whose names have other ids. */
-void xfs_functions_after_fork(void);
 
 #endif

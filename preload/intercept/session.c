@@ -171,7 +171,7 @@ static void in_child(void)
     xfs_captures_after_fork();
     xfs_pairs_after_fork();
     xfs_graph_after_fork();
-    xfs_functions_after_fork();
+    xfs_functions_forget();
     xfs_arguments_after_fork();
     xfs_nvtx_after_fork();
     xfs_content_after_fork();

@@ -57,7 +57,7 @@ static inline void set_stream(struct short_event *v, const struct xfs_step *s, x
 {
     v->stream = XFS_ADDR(stream);
     v->flags = XFT_STREAM_KNOWN;
-    bool is_default = v->stream <= XFS_ADDR(XCU_STREAM_PER_THREAD);
+    bool is_default = xfs_stream_is_default(v->stream);
     v->device = (int16_t)(is_default ? xfs_only_device : XFT_PLACE_UNKNOWN);
     if (__builtin_expect(xfs_captures_now() > 0 || (is_default && v->device < 0), 0))
         ask_driver(v, s, is_default);

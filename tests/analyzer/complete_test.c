@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -20,6 +19,7 @@
 #include "analyzer/read/index.h"
 #include "analyzer/read/read.h"
 #include "tests/analyzer/ill_rooms.h"
+#include "tests/analyzer/memory.h"
 #include "preload/format/rewrite.h"
 #include "tests/analyzer/scenario.h"
 #include "preload/format/finish_file.h"
@@ -409,19 +409,6 @@ static void test_order_of_slabs(void **state)
 }
 
 /* ---- memory ----------------------------------------------------------------------------- */
-
-#ifdef __SANITIZE_ADDRESS__ /* keeps freed memory and shadows */
-#define MOST_KIB (1024L * 1024)
-#else
-#define MOST_KIB (256L * 1024)
-#endif
-
-static long peak_kib(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
-}
 
 /* 4 GB of stacks and of events in a file of some 200 KB. */
 static void test_bombs_stay_small(void **state)

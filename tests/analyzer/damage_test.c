@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include <cmocka.h>
 #include <zstd.h>
 
 #include "analyzer/read/read.h"
 #include "tests/analyzer/gather.h"
+#include "tests/analyzer/memory.h"
 #include "tests/analyzer/scenario.h"
 
 static size_t count_events(const unsigned char *bytes, size_t size, bool *opened, bool *lossy)
@@ -137,19 +137,6 @@ static void test_damage_up_to_a_block(void **state)
 }
 
 /* ---- memory --------------------------------------------------------------------------- */
-
-#ifdef __SANITIZE_ADDRESS__ /* keeps freed memory and shadows */
-#define MOST_KIB (1024L * 1024)
-#else
-#define MOST_KIB (256L * 1024)
-#endif
-
-static long peak_kib(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
-}
 
 /* Frames that say, or hold, far more than the file is long. */
 static void test_bombs_stay_small(void **state)

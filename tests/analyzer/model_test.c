@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -16,6 +15,7 @@
 #include "analyzer/model/join.h"
 #include "analyzer/report/report.h"
 #include "analyzer/base/units.h"
+#include "tests/analyzer/memory.h"
 #include "tests/analyzer/scenario.h"
 
 static void about(double value, double expected)
@@ -595,19 +595,6 @@ static void bomb_names(struct trace_builder *b)
     build_segment(b, XFT_SEG_STACKS, payload, BOMB_STACKS * entry);
     free(payload);
 }
-
-static long peak_kib(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
-}
-
-#ifdef __SANITIZE_ADDRESS__ /* keeps freed memory and shadows */
-#define MOST_KIB (1024L * 1024)
-#else
-#define MOST_KIB (256L * 1024)
-#endif
 
 static void test_name_bomb(void **state)
 {

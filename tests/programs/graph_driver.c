@@ -47,38 +47,13 @@ enum { N = 65536 };
     X(cuGraphExecDestroy, (xcu_graph_exec))                                                        \
     X(cuGraphDestroy, (xcu_graph))
 
-#define POINTER(name, parameters) xcu_result(*name) parameters;
-static struct {
-    CALLS(POINTER)
-} cu;
-
-#define CALL(name, ...)                                                                            \
-    do {                                                                                           \
-        xcu_result result_ = cu.name(__VA_ARGS__);                                                 \
-        if (result_ != 0)                                                                          \
-            fail(#name, result_);                                                                  \
-    } while (0)
-
-static void fail(const char *what, int code)
-{
-    fprintf(stderr, "graph_driver: %s: %d\n", what, code);
-    exit(1);
-}
+#include "tests/programs/calls_by_name.h"
 
 static xcu_context context;
 static xcu_deviceptr device, other;
 static char *pinned;
 static xcu_stream stream;
 static int launches;
-
-static void resolve(void)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-#define RESOLVE(name, parameters)                                                                  \
-    if (!driver || !(*(void **)&cu.name = dlsym(driver, #name)))                                   \
-        fail(#name, -1);
-    CALLS(RESOLVE)
-}
 
 /* What one launch moves. */
 struct moves {
@@ -287,7 +262,7 @@ int main(void)
 {
     xcu_device gpu = 0;
 
-    resolve();
+    find_calls();
     CALL(cuInit, 0);
     CALL(cuDeviceGet, &gpu, 0);
     CALL(cuDevicePrimaryCtxRetain, &context, gpu);

@@ -54,10 +54,7 @@ typedef unsigned u;
     X(cuMemset##rows##Async, (xcu_deviceptr, size_t, type, size_t, size_t, xcu_stream))            \
     X(cuMemset##rows##Async_ptsz, (xcu_deviceptr, size_t, type, size_t, size_t, xcu_stream))
 
-#define POINTER(name, parameters) xcu_result(*name) parameters;
-static struct {
-    CALLS(POINTER)
-} cu;
+#include "tests/programs/calls_by_name.h"
 
 enum { BYTES = 4096 };
 
@@ -65,29 +62,11 @@ static uint64_t (*now)(void);
 static xcu_stream a;
 static void *kernel;
 
-static void fail(const char *what, int code)
-{
-    fprintf(stderr, "work_driver: %s: %d\n", what, code);
-    exit(1);
-}
-
 static void resolve(void)
 {
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-#define RESOLVE(name, parameters)                                                                  \
-    if (!driver || !(*(void **)&cu.name = dlsym(driver, #name)))                                   \
-        fail(#name, -1);
-    CALLS(RESOLVE)
-    if (!(*(void **)&now = dlsym(driver, "xferscope_simgpu_now_ns")))
+    if (!(*(void **)&now = dlsym(find_calls(), "xferscope_simgpu_now_ns")))
         fail("only for the simulated GPU", 2);
 }
-
-#define CALL(name, ...)                                                                            \
-    do {                                                                                           \
-        xcu_result result_ = cu.name(__VA_ARGS__);                                                 \
-        if (result_ != 0)                                                                          \
-            fail(#name, result_);                                                                  \
-    } while (0)
 
 /* One call, and its line. */
 #define DONE(line, name, ...)                                                                      \
