@@ -25,6 +25,7 @@ def environment(**extra):
     env = {k: v for k, v in os.environ.items() if not k.startswith("XFERSCOPE_")}
     env["LD_LIBRARY_PATH"] = str(SIMGPU)
     env.pop("LD_PRELOAD", None)
+    env.pop("CUDA_VISIBLE_DEVICES", None)  # the simulated GPU obeys it, too
     if sanitizer_runtime():
         env["LD_PRELOAD"] = sanitizer_runtime()
         env["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0:handle_segv=0:handle_abort=0"

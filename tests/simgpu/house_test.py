@@ -60,6 +60,25 @@ class House(unittest.TestCase):
             self.assertEqual(len(got.stderr.splitlines()), 1, got.stderr)
             self.assertIn(part, got.stderr)
 
+    def visible(self, devices):
+        env = {"LD_LIBRARY_PATH": str(LIBRARIES), "XFERSCOPE_SIMGPU_MACHINE": "sim-2socket-4gpu"}
+        if devices is not None:
+            env["CUDA_VISIBLE_DEVICES"] = devices
+        got = subprocess.run([INIT], env=env, capture_output=True, text=True)
+        self.assertEqual(got.stderr, "")
+        return got.stdout.strip()
+
+    def test_visible_devices(self):
+        uuid = "GPU-51300000-0000-4000-8000-00000000000"
+        for devices, seen in (
+            (None, "0 0 1 2 3"), ("0,1,2,3", "0 0 1 2 3"), ("2,0", "0 2 0"), ("3", "0 3"),
+            ("1,7,2", "0 1"), ("1,-1,2", "0 1"), ("2,2,1", "0 2"), ("1,two", "0 1"),
+            (f"{uuid}3,{uuid}1", "0 3 1"), (f"{uuid}2,0", "0 2 0"),
+            ("", "100"), ("-1", "100"), ("4", "100"), ("GPU-5", "100"), ("GPU-6", "100"),
+        ):
+            with self.subTest(devices=devices):
+                self.assertEqual(self.visible(devices), seen)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

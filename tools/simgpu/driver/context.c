@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "tools/simgpu/simgpu.h"
+#include "tools/simgpu/driver/copy.h"
 #include "tools/simgpu/driver/memory.h"
 #include "tools/simgpu/driver/queue.h"
 #include "tools/simgpu/driver/sim.h"
@@ -46,17 +47,23 @@ static void end_context(void)
     atomic_fetch_sub(&alive, 1);
 }
 
-static void start_device(int ordinal)
+static void start_device(int ordinal, int number)
 {
     struct sim_device *d = &sim_devices[ordinal];
 
     d->ordinal = ordinal;
-    d->gpu = &sim_profile->machine.gpus[ordinal];
+    d->gpu = &sim_profile->machine.gpus[number];
+}
+
+int sim_number_of(int ordinal)
+{
+    return (int)(sim_devices[ordinal].gpu - sim_profile->machine.gpus);
 }
 
 SIM_API(cuInit, SIM_NOTHING, (unsigned flags), (flags))
 {
     static bool failed;
+    int numbers[SIM_MAX_DEVICES];
 
     if (flags)
         return XCU_ERROR_INVALID_VALUE;
@@ -66,9 +73,13 @@ SIM_API(cuInit, SIM_NOTHING, (unsigned flags), (flags))
         failed = true;
         return XCU_ERROR_NO_DEVICE;
     }
-    sim_device_count = (int)sim_profile->machine.gpu_count;
+    sim_device_count = sim_machine_visible(numbers);
+    if (sim_device_count == 0) {
+        failed = true;
+        return XCU_ERROR_NO_DEVICE;
+    }
     for (int i = 0; i < sim_device_count; i++)
-        start_device(i);
+        start_device(i, numbers[i]);
     sim_initialised = true;
     return XCU_SUCCESS;
 }
@@ -481,7 +492,7 @@ static bool peers(int from, int to)
 {
     struct xfp_place a = {XFT_MEM_DEVICE, from, -1}, b = {XFT_MEM_DEVICE, to, -1};
 
-    return from != to && xfp_find(sim_profile, XFP_COPY, a, b, false);
+    return from != to && sim_find_path(XFP_COPY, a, b, false);
 }
 
 bool sim_peer_enabled(int from, int to)

@@ -116,6 +116,20 @@ static uint64_t whole(double ns)
     return isfinite(ns) && ns > 0 ? (uint64_t)llround(ns) : 0;
 }
 
+/* By its number in the profile: CUDA_VISIBLE_DEVICES may have given it another one. */
+static struct xfp_place in_profile(struct xfp_place place)
+{
+    if (place.device >= 0)
+        place.device = sim_number_of(place.device);
+    return place;
+}
+
+const struct xfp_path *sim_find_path(enum xfp_method method, struct xfp_place src,
+                                     struct xfp_place dst, bool exactly)
+{
+    return xfp_find(sim_profile, method, in_profile(src), in_profile(dst), exactly);
+}
+
 uint64_t sim_path_ns(enum xfp_method method, struct xfp_place src, struct xfp_place dst,
                      size_t bytes)
 {
@@ -129,7 +143,7 @@ uint64_t sim_path_ns(enum xfp_method method, struct xfp_place src, struct xfp_pl
             s.memory = stand_in[i];
         if (stand_in[i] && d.device < 0)
             d.memory = stand_in[i];
-        path = xfp_find(sim_profile, method, s, d, false);
+        path = sim_find_path(method, s, d, false);
     }
     return path ? whole(xfp_time(path, bytes).ns) : 0;
 }
@@ -141,9 +155,9 @@ static enum xft_memory kind_for_profile(const struct sim_side *side)
 
 static const struct xfp_path *find_path(struct xfp_place src, struct xfp_place dst)
 {
-    const struct xfp_path *path = xfp_find(sim_profile, XFP_COPY, src, dst, true);
+    const struct xfp_path *path = sim_find_path(XFP_COPY, src, dst, true);
 
-    return path ? path : xfp_find(sim_profile, XFP_COPY, src, dst, false);
+    return path ? path : sim_find_path(XFP_COPY, src, dst, false);
 }
 
 static const struct xfp_path *path_of(const struct sim_copy *copy)
@@ -239,8 +253,8 @@ static struct sim_cost staged_cost(const struct sim_copy *copy)
     struct sim_cost a, b;
     char name[64];
 
-    snprintf(name, sizeof(name), "copy/no-peer/p2p/gpu%d-gpu%d", copy->src.device,
-             copy->dst.device);
+    snprintf(name, sizeof(name), "copy/no-peer/p2p/gpu%d-gpu%d", sim_number_of(copy->src.device),
+             sim_number_of(copy->dst.device));
     path = path_named(name);
     if (path)
         return cost_on(path, sim_copy_bytes(copy));

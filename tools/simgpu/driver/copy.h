@@ -53,6 +53,9 @@ xcu_result sim_side_array(struct sim_side *side, struct sim_array *array, size_t
 enum xft_direction sim_copy_direction(const struct sim_copy *copy);
 struct sim_cost sim_copy_cost(const struct sim_copy *copy);
 struct sim_cost sim_fill_cost(size_t bytes, int device);
+/* The profile's path between places whose devices are the program's ordinals (xfp_find). */
+const struct xfp_path *sim_find_path(enum xfp_method method, struct xfp_place src,
+                                     struct xfp_place dst, bool exactly);
 /* Time of a path of the profile, or 0 when it has none. */
 uint64_t sim_path_ns(enum xfp_method method, struct xfp_place src, struct xfp_place dst,
                      size_t bytes);

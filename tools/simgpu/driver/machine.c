@@ -96,3 +96,59 @@ bool sim_machine_load(void)
              sim_profile->machine.gpus[0].name, path);
     return true;
 }
+
+/* ---- CUDA_VISIBLE_DEVICES ------------------------------------------------------------------- */
+
+/* The GPU with this number, or the only one whose UUID begins so; -1: none. */
+static int gpu_named(const char *text, size_t bytes)
+{
+    int count = (int)sim_profile->machine.gpu_count, found = -1;
+    char entry[64], *end;
+
+    if (bytes == 0 || bytes >= sizeof(entry))
+        return -1;
+    memcpy(entry, text, bytes);
+    entry[bytes] = '\0';
+    found = (int)strtol(entry, &end, 10);
+    if (*end == '\0')
+        return found < count ? found : -1;
+    found = -1;
+    for (int i = 0; i < count; i++) {
+        if (strncmp(sim_profile->machine.gpus[i].uuid, entry, bytes) != 0)
+            continue;
+        if (found >= 0)
+            return -1;
+        found = i;
+    }
+    return found;
+}
+
+static bool is_among(const int *numbers, int count, int number)
+{
+    while (count-- > 0)
+        if (numbers[count] == number)
+            return true;
+    return false;
+}
+
+int sim_machine_visible(int numbers[SIM_MAX_DEVICES])
+{
+    const char *at = getenv("CUDA_VISIBLE_DEVICES");
+    int count = 0;
+
+    if (!at) {
+        for (; count < (int)sim_profile->machine.gpu_count; count++)
+            numbers[count] = count;
+        return count;
+    }
+    while (count < SIM_MAX_DEVICES) {
+        size_t bytes = strcspn(at, ",");
+        int number = gpu_named(at, bytes);
+
+        if (number < 0 || is_among(numbers, count, number))
+            break;
+        numbers[count++] = number;
+        at += bytes + (at[bytes] == ',');
+    }
+    return count;
+}

@@ -47,4 +47,9 @@ extern char sim_machine_name[512];
  * the driver then says that it has no device. */
 bool sim_machine_load(void);
 
+/* The GPUs of the profile that CUDA_VISIBLE_DEVICES leaves, in its order: how many. As for a real
+ * driver, its entries are numbers or beginnings of UUIDs, and the first that is no GPU, or one that
+ * was named before, ends the list. */
+int sim_machine_visible(int numbers[SIM_MAX_DEVICES]);
+
 #endif

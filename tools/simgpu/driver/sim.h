@@ -60,6 +60,7 @@ struct sim_device {
 };
 extern struct sim_device sim_devices[SIM_MAX_DEVICES];
 extern int sim_device_count;
+int sim_number_of(int ordinal); /* of a device: its number in the profile */
 
 struct sim_context {
     int device;
