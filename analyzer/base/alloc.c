@@ -21,6 +21,11 @@ void *xfa_alloc(size_t bytes)
     return checked(calloc(1, bytes ? bytes : 1));
 }
 
+void *xfa_alloc_unset(size_t bytes)
+{
+    return checked(malloc(bytes ? bytes : 1));
+}
+
 char *xfa_text(const char *text)
 {
     return checked(strdup(text ? text : ""));

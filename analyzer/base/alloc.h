@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 void *xfa_alloc(size_t bytes); /* zeroed */
+void *xfa_alloc_unset(size_t bytes);
 char *xfa_text(const char *text);
 char *xfa_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -4,78 +4,73 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/read/time_order.h"
 
 #define LEAST_ROWS 16 /* kept of a chunk, however many there are */
-
-struct row {
-    struct xft_event event;
-    uint64_t seq;
-};
 
 /* A chunk between its first event and its last. */
 struct opened {
     const struct xfa_chunk *chunk;
-    struct row *rows; /* by time and sequence */
+    struct xft_event *events; /* by time and sequence */
+    uint32_t *rows;           /* of each in the chunk; NULL: row i is first + i */
+    size_t first;
     size_t next, count;
     bool more;  /* the chunk has rows behind these */
     bool again; /* it was read before: what was wrong has been counted */
 };
 
+/* An opened chunk by its next event. */
+struct head {
+    uint64_t ns;
+    uint32_t lane;
+    struct opened *opened;
+};
+
 struct xfa_merge {
     struct xfa_index *index;
-    size_t next;         /* chunk to open */
-    struct opened *heap; /* the first has the next event */
+    size_t next;       /* chunk to open */
+    struct head *heap; /* the first has the next event */
     size_t count, capacity;
-    size_t most, kept;        /* rows of all that are open */
-    bool taken;               /* the first one's next event has been handed out */
-    struct xft_event *events; /* a chunk as it lies in the file */
-    struct key *keys;
+    size_t most, kept;         /* rows of all that are open */
+    size_t taken;              /* of the first one's events, handed out */
+    struct xft_event *events;  /* a chunk as it lies in the file */
+    struct xfa_time_key *keys; /* the rows by time, and as many to sort them */
     size_t events_room, keys_room;
+    struct xfa_merged_run run; /* of xfa_merge_next() */
+    size_t run_next;
 };
 
 /* ---- order ------------------------------------------------------------------------------ */
 
-struct key {
-    uint64_t ns, seq;
-};
-
-static bool key_before(const struct key *a, const struct key *b)
+static uint32_t row_of(const struct opened *opened, size_t i)
 {
-    return a->ns != b->ns ? a->ns < b->ns : a->seq < b->seq;
+    return opened->rows ? opened->rows[i] : (uint32_t)(opened->first + i);
 }
 
-static int by_key(const void *a, const void *b)
+static uint64_t next_seq(const struct opened *opened)
 {
-    return key_before(a, b) ? -1 : key_before(b, a);
+    return opened->chunk->first_seq + row_of(opened, opened->next);
 }
 
-static const struct row *next_row(const struct opened *opened)
+static bool is_before(const struct head *a, const struct head *b)
 {
-    /* The analyzer loses sight of it when the last of the heap takes the place of one that was let
-     * go. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-    return &opened->rows[opened->next];
+    if (a->ns != b->ns)
+        return a->ns < b->ns;
+    if (a->lane != b->lane)
+        return a->lane < b->lane;
+    return next_seq(a->opened) < next_seq(b->opened);
 }
 
-static bool is_before(const struct opened *a, const struct opened *b)
+static void swap(struct head *a, struct head *b)
 {
-    const struct row *x = next_row(a), *y = next_row(b);
-    if (x->event.start_ns != y->event.start_ns)
-        return x->event.start_ns < y->event.start_ns;
-    if (a->chunk->lane != b->chunk->lane)
-        return a->chunk->lane < b->chunk->lane;
-    return x->seq < y->seq;
-}
-
-static void swap(struct opened *a, struct opened *b)
-{
-    struct opened was = *a;
+    struct head was = *a;
     *a = *b;
     *b = was;
 }
 
 static void sink(struct xfa_merge *merge)
 {
-    struct opened *heap = merge->heap;
+    struct head *heap = merge->heap;
     for (size_t at = 0, child; (child = 2 * at + 1) < merge->count; at = child) {
         if (child + 1 < merge->count && is_before(&heap[child + 1], &heap[child]))
             child++;
@@ -87,25 +82,34 @@ static void sink(struct xfa_merge *merge)
 
 static void rise(struct xfa_merge *merge, size_t at)
 {
-    struct opened *heap = merge->heap;
+    struct head *heap = merge->heap;
     for (size_t above; at > 0 && is_before(&heap[at], &heap[above = (at - 1) / 2]); at = above)
         swap(&heap[at], &heap[above]);
 }
 
 /* ---- chunks ----------------------------------------------------------------------------- */
 
-/* Counted once: also of a chunk that is read part by part. */
-static uint32_t read_chunk(struct xfa_merge *merge, struct opened *opened)
+/* Into merge->events; *sorted: they lie by time. Damage is counted once, also of a chunk that is
+ * read part by part. */
+static uint32_t read_chunk(struct xfa_merge *merge, struct opened *opened, bool *sorted)
 {
     const struct xfa_chunk *chunk = opened->chunk;
     struct xfa_loss *loss = &merge->index->trace->loss, before = *loss;
-    merge->events =
-        xfa_room(merge->events, &merge->events_room, chunk->rows, sizeof *merge->events);
+    if (merge->events_room < chunk->rows) {
+        free(merge->events);
+        merge->events = xfa_alloc_unset(chunk->rows * sizeof *merge->events);
+        merge->events_room = chunk->rows;
+    }
     uint32_t rows = xfa_index_read(merge->index, chunk, merge->events);
+    uint64_t last = 0;
     bool wrong = false;
-    for (uint32_t i = 0; i < rows; i++)
-        wrong |= merge->events[i].start_ns < chunk->first_ns ||
-                 merge->events[i].start_ns > chunk->last_ns;
+    *sorted = true;
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t ns = merge->events[i].start_ns;
+        wrong |= ns < chunk->first_ns || ns > chunk->last_ns;
+        *sorted &= last <= ns;
+        last = ns;
+    }
     if (opened->again)
         *loss = before;
     else if (wrong)
@@ -114,23 +118,17 @@ static uint32_t read_chunk(struct xfa_merge *merge, struct opened *opened)
     return rows;
 }
 
-/* The keys of the rows behind `last`, sorted. */
-static size_t sort_keys(struct xfa_merge *merge, uint32_t rows, uint64_t first_seq,
-                        const struct key *last)
+static bool is_behind(const struct xfa_time_key *last, uint64_t ns, uint32_t row)
 {
-    size_t count = 0;
-    bool sorted = true;
-    merge->keys = xfa_room(merge->keys, &merge->keys_room, rows, sizeof *merge->keys);
-    for (uint32_t i = 0; i < rows; i++) {
-        struct key key = {merge->events[i].start_ns, first_seq + i};
-        if (last && !key_before(last, &key))
-            continue;
-        sorted = sorted && (count == 0 || key_before(&merge->keys[count - 1], &key));
-        merge->keys[count++] = key;
-    }
-    if (!sorted)
-        qsort(merge->keys, count, sizeof *merge->keys, by_key);
-    return count;
+    return ns != last->ns ? ns > last->ns : row > last->row;
+}
+
+static void sort_keys(struct xfa_merge *merge, uint32_t rows)
+{
+    merge->keys = xfa_room(merge->keys, &merge->keys_room, 2 * (size_t)rows, sizeof *merge->keys);
+    for (uint32_t i = 0; i < rows; i++)
+        merge->keys[i] = (struct xfa_time_key){merge->events[i].start_ns, i};
+    xfa_time_order(merge->keys, rows, merge->keys + rows);
 }
 
 static size_t rows_to_keep(const struct xfa_merge *merge, size_t wanted)
@@ -142,21 +140,53 @@ static size_t rows_to_keep(const struct xfa_merge *merge, size_t wanted)
     return wanted < most ? wanted : most;
 }
 
-/* Fills it with what comes behind `last` (NULL: the first rows); false when there is nothing. */
-static bool fill(struct xfa_merge *merge, struct opened *opened, const struct key *last)
+/* Of the rows of merge->events, as they lie, those from `from` on. */
+static void keep_as_they_lie(struct xfa_merge *merge, struct opened *opened, size_t from)
 {
-    uint32_t rows = read_chunk(merge, opened);
-    uint64_t first_seq = opened->chunk->first_seq;
-    size_t count = sort_keys(merge, rows, first_seq, last);
-    opened->count = rows_to_keep(merge, count);
-    opened->more = opened->count < count;
+    opened->rows = NULL;
+    opened->first = from;
+    if (from == 0 && opened->count == merge->events_room) {
+        opened->events = merge->events;
+        merge->events = NULL;
+        merge->events_room = 0;
+        return;
+    }
+    opened->events = xfa_alloc_unset(opened->count * sizeof *opened->events);
+    memcpy(opened->events, merge->events + from, opened->count * sizeof *opened->events);
+}
+
+static void keep_by_time(struct xfa_merge *merge, struct opened *opened, size_t from)
+{
+    opened->events = xfa_alloc_unset(opened->count * sizeof *opened->events);
+    opened->rows = xfa_alloc_unset(opened->count * sizeof *opened->rows);
+    for (size_t i = 0; i < opened->count; i++) {
+        opened->rows[i] = merge->keys[from + i].row;
+        opened->events[i] = merge->events[opened->rows[i]];
+    }
+}
+
+/* Fills it with what comes behind `last` (NULL: the first rows); false when there is nothing. */
+static bool fill(struct xfa_merge *merge, struct opened *opened, const struct xfa_time_key *last)
+{
+    bool sorted;
+    uint32_t rows = read_chunk(merge, opened, &sorted);
+    size_t from = 0;
+    if (!sorted)
+        sort_keys(merge, rows);
+    for (; last && from < rows; from++) {
+        uint32_t row = sorted ? (uint32_t)from : merge->keys[from].row;
+        if (is_behind(last, merge->events[row].start_ns, row))
+            break;
+    }
+    opened->count = rows_to_keep(merge, rows - from);
+    opened->more = opened->count < rows - from;
     opened->next = 0;
     if (opened->count == 0)
         return false;
-    opened->rows = xfa_alloc(opened->count * sizeof *opened->rows);
-    for (size_t i = 0; i < opened->count; i++)
-        opened->rows[i] =
-            (struct row){merge->events[merge->keys[i].seq - first_seq], merge->keys[i].seq};
+    if (sorted)
+        keep_as_they_lie(merge, opened, from);
+    else
+        keep_by_time(merge, opened, from);
     merge->kept += opened->count;
     return true;
 }
@@ -164,33 +194,52 @@ static bool fill(struct xfa_merge *merge, struct opened *opened, const struct ke
 static void let_go(struct xfa_merge *merge, struct opened *opened)
 {
     merge->kept -= opened->count;
+    free(opened->events);
     free(opened->rows);
+    opened->events = NULL;
     opened->rows = NULL;
+}
+
+static struct head head_of(struct opened *opened)
+{
+    return (struct head){opened->events[opened->next].start_ns, opened->chunk->lane, opened};
 }
 
 static void open_chunk(struct xfa_merge *merge, const struct xfa_chunk *chunk)
 {
-    struct opened opened = {.chunk = chunk};
-    if (!fill(merge, &opened, NULL))
+    struct opened *opened = xfa_alloc(sizeof *opened);
+    opened->chunk = chunk;
+    if (!fill(merge, opened, NULL)) {
+        free(opened);
         return;
+    }
     merge->heap = xfa_room(merge->heap, &merge->capacity, merge->count + 1, sizeof *merge->heap);
-    merge->heap[merge->count++] = opened;
+    merge->heap[merge->count++] = head_of(opened);
     rise(merge, merge->count - 1);
 }
 
-/* Behind the event that was handed out last. */
+/* Rows behind those that are used up; false when there are none. */
+static bool refill(struct xfa_merge *merge, struct opened *opened)
+{
+    size_t end = opened->count - 1;
+    struct xfa_time_key last = {opened->events[end].start_ns, row_of(opened, end)};
+    let_go(merge, opened);
+    return opened->more && fill(merge, opened, &last);
+}
+
+/* Behind the events that were handed out last. */
 static void advance(struct xfa_merge *merge)
 {
-    struct opened *first = merge->heap;
-    const struct row *row = next_row(first);
-    struct key last = {row->event.start_ns, row->seq};
-    if (++first->next == first->count) {
-        let_go(merge, first);
-        if (!first->more || !fill(merge, first, &last)) {
-            if (--merge->count == 0)
-                return;
-            *first = merge->heap[merge->count];
-        }
+    struct opened *first = merge->heap->opened;
+    first->next += merge->taken;
+    merge->taken = 0;
+    if (first->next < first->count || refill(merge, first)) {
+        *merge->heap = head_of(first);
+    } else {
+        free(first);
+        if (--merge->count == 0)
+            return;
+        *merge->heap = merge->heap[merge->count];
     }
     sink(merge);
 }
@@ -210,22 +259,66 @@ struct xfa_merge *xfa_merge_new(struct xfa_trace *trace)
     return xfa_merge_within(trace, XFA_MERGE_ROWS);
 }
 
-bool xfa_merge_next(struct xfa_merge *merge, struct xfa_merged *merged)
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The first one's events before any other's, one at least. */
+static size_t run_length(const struct xfa_merge *merge)
+{
+    const struct xfa_index *index = merge->index;
+    const struct head *heap = merge->heap;
+    const struct opened *first = heap->opened;
+    uint64_t until = UINT64_MAX;
+    if (merge->next < index->count)
+        until = index->chunks[merge->next].first_ns;
+    for (size_t i = 1; i < merge->count && i < 3; i++)
+        until = least(until, heap[i].ns);
+    size_t end = first->next + 1;
+    while (end < first->count && first->events[end].start_ns < until)
+        end++;
+    return end - first->next;
+}
+
+bool xfa_merge_next_run(struct xfa_merge *merge, struct xfa_merged_run *run)
 {
     const struct xfa_index *index = merge->index;
     if (merge->taken)
         advance(merge);
     while (merge->next < index->count &&
-           (merge->count == 0 ||
-            index->chunks[merge->next].first_ns <= next_row(merge->heap)->event.start_ns))
+           (merge->count == 0 || index->chunks[merge->next].first_ns <= merge->heap->ns))
         open_chunk(merge, &index->chunks[merge->next++]);
-    merge->taken = merge->count > 0;
-    if (!merge->taken)
+    if (merge->count == 0)
         return false;
-    const struct xfa_chunk *chunk = merge->heap->chunk;
-    const struct row *row = next_row(merge->heap);
-    *merged = (struct xfa_merged){&row->event, row->seq, chunk->lane, chunk->tid,
-                                  chunk->segment == XFA_NO_SEGMENT};
+    const struct opened *first = merge->heap->opened;
+    const struct xfa_chunk *chunk = first->chunk;
+    merge->taken = run_length(merge);
+    *run = (struct xfa_merged_run){.events = first->events + first->next,
+                                   .count = merge->taken,
+                                   .lane = chunk->lane,
+                                   .tid = chunk->tid,
+                                   .from_slab = chunk->segment == XFA_NO_SEGMENT,
+                                   .first_seq = chunk->first_seq};
+    if (first->rows)
+        run->rows = first->rows + first->next;
+    else
+        run->first_seq += first->first + first->next;
+    return true;
+}
+
+bool xfa_merge_next(struct xfa_merge *merge, struct xfa_merged *merged)
+{
+    struct xfa_merged_run *run = &merge->run;
+    if (merge->run_next == run->count) {
+        *run = (struct xfa_merged_run){0};
+        merge->run_next = 0;
+        if (!xfa_merge_next_run(merge, run))
+            return false;
+    }
+    size_t i = merge->run_next++;
+    *merged = (struct xfa_merged){&run->events[i], xfa_merged_seq(run, i), run->lane, run->tid,
+                                  run->from_slab};
     return true;
 }
 
@@ -233,8 +326,10 @@ void xfa_merge_free(struct xfa_merge *merge)
 {
     if (!merge)
         return;
-    for (size_t i = 0; i < merge->count; i++)
-        free(merge->heap[i].rows);
+    for (size_t i = 0; i < merge->count; i++) {
+        let_go(merge, merge->heap[i].opened);
+        free(merge->heap[i].opened);
+    }
     xfa_index_free(merge->index);
     free(merge->heap);
     free(merge->events);

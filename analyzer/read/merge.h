@@ -13,15 +13,25 @@
 
 #include "analyzer/read/index.h"
 
-#define XFA_MERGE_ROWS (1u << 22)
+#define XFA_MERGE_ROWS (1u << 20)
 
-struct xfa_merged {
-    const struct xft_event *event; /* until the next call */
-    uint64_t seq;
+/* Events of one lane that follow each other in the order of time, none of another lane's between
+ * them: one or two where threads alternate, up to a whole segment where one works alone. */
+struct xfa_merged_run {
+    const struct xft_event *events; /* until the next call */
+    size_t count;                   /* not 0 */
     uint32_t lane;
     int32_t tid;
-    bool from_slab; /* as in struct xfa_batch */
+    bool from_slab;       /* as in struct xfa_batch */
+    uint64_t first_seq;   /* see xfa_merged_seq() */
+    const uint32_t *rows; /* NULL: they lie in the file as they come */
 };
+
+/* The sequence number of run->events[i]. */
+static inline uint64_t xfa_merged_seq(const struct xfa_merged_run *run, size_t i)
+{
+    return run->first_seq + (run->rows ? run->rows[i] : i);
+}
 
 /* trace->loss is set as xfa_trace_events() does, complete at the end. One at a time per trace. */
 struct xfa_merge *xfa_merge_new(struct xfa_trace *trace);
@@ -29,7 +39,17 @@ struct xfa_merge *xfa_merge_new(struct xfa_trace *trace);
 /* The same with as many rows kept; for tests. */
 struct xfa_merge *xfa_merge_within(struct xfa_trace *trace, size_t rows);
 
-/* The next event; false at the end. */
+/* The next events; false at the end. */
+bool xfa_merge_next_run(struct xfa_merge *merge, struct xfa_merged_run *run);
+
+/* One at a time: dearer. Not on a merge that hands out runs. */
+struct xfa_merged {
+    const struct xft_event *event; /* until the next call */
+    uint64_t seq;
+    uint32_t lane;
+    int32_t tid;
+    bool from_slab;
+};
 bool xfa_merge_next(struct xfa_merge *merge, struct xfa_merged *merged);
 
 void xfa_merge_free(struct xfa_merge *merge);

@@ -1,0 +1,47 @@
+#include "analyzer/read/time_order.h"
+
+#include <string.h>
+
+#define BLOCK 12 /* sorted by insertion */
+
+static void insert(struct xfa_time_key *keys, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct xfa_time_key key = keys[i];
+        size_t at = i;
+        for (; at > 0 && key.ns < keys[at - 1].ns; at--)
+            keys[at] = keys[at - 1];
+        keys[at] = key;
+    }
+}
+
+/* keys[0, middle) and keys[middle, count) are sorted; the first is moved out of the way. */
+static void merge(struct xfa_time_key *keys, size_t middle, size_t count,
+                  struct xfa_time_key *spare)
+{
+    size_t from = 0, left = 0, right = middle;
+    while (from < middle && keys[from].ns <= keys[middle].ns)
+        from++;
+    size_t moved = middle - from;
+    memcpy(spare, keys + from, moved * sizeof *keys);
+    while (left < moved && right < count) {
+        if (keys[right].ns < spare[left].ns)
+            keys[from++] = keys[right++];
+        else
+            keys[from++] = spare[left++];
+    }
+    memcpy(keys + from, spare + left, (moved - left) * sizeof *keys);
+}
+
+void xfa_time_order(struct xfa_time_key *keys, size_t count, struct xfa_time_key *spare)
+{
+    for (size_t at = 0; at < count; at += BLOCK)
+        insert(keys + at, count - at < BLOCK ? count - at : BLOCK);
+    for (size_t half = BLOCK; half < count; half *= 2) {
+        for (size_t at = 0; at + half < count; at += 2 * half) {
+            size_t both = count - at < 2 * half ? count - at : 2 * half;
+            if (keys[at + half].ns < keys[at + half - 1].ns)
+                merge(keys + at, half, both, spare);
+        }
+    }
+}
