@@ -78,6 +78,11 @@ def difference(before, after):
     return "".join(line + "\n" for line in lines) or "the same\n"
 
 
+def shorter(before, after):
+    """What differs, or where that is more than the whole, the whole."""
+    return min(difference(before, after), after, key=len)
+
+
 def reordered(before, after):
     """The rows of the second report in the numbers of the first one's, and the first in that order."""
     rows = {one_line(row): i for i, row in enumerate(before['"transfers"'])}

@@ -3,7 +3,7 @@ and of made traces that reach what the recorded ones do not.
 
 goldens_test.py DRIVER MAKE_TRACE DATA_DIR GOLDEN_DIR. UPDATE_GOLDEN=1 in the environment writes the
 golden files anew instead of comparing. A file has a line for each command, and behind it what that
-wrote: of an order of rows, or of another width, only how it differs from the command before.
+wrote: of another order of rows, or of a run like the first one, only how it differs.
 """
 
 import os
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-from golden_text import WIDTH, Frames, difference, layout, parse, reordered
+from golden_text import WIDTH, Frames, difference, layout, parse, reordered, shorter
 
 DRIVER, MAKE, DATA, GOLDEN = sys.argv[1:5]
 PROFILES = {"h200-static": "h200.json", "h200-pytorch": "h200.json", "h200-shared-1.0": "h200-1.0.json"}
@@ -52,22 +52,33 @@ class Goldens(unittest.TestCase):
             found += difference(whole, sorted_so)
         return found
 
-    def json(self, folder, frames, run, *options, orders=ORDERS):
-        """The report, and in the other orders the numbers of its rows, and what else differs."""
-        text, said = analyze(folder, run, *options, "--format", "json")
-        whole = parse(text)
-        self.assertEqual(layout(whole, 0) + "\n", text)
-        found = f"$ analyze {' '.join((run, *options))}\n{said}{layout(frames.replace(whole), WIDTH)}\n"
+    def json_report(self, folder, *arguments):
+        text, said = analyze(folder, *arguments, "--format", "json")
+        report = parse(text)
+        self.assertEqual(layout(report, 0) + "\n", text)
+        return report, said
+
+    def json(self, folder, run, *options, like=(), orders=ORDERS):
+        """The report, and in the other orders the numbers of its rows, and what else differs; then runs
+        like this one, by what differs."""
+        frames = Frames()
+
+        def shown(report):
+            return layout(frames.replace(report), WIDTH) + "\n"
+
+        whole, said = self.json_report(folder, run, *options)
+        found = f"$ analyze {' '.join((run, *options))}\n{said}{shown(whole)}"
         for order in orders:
-            text, again = analyze(folder, run, *options, "--format", "json", "--sort", order)
+            sorted_so, again = self.json_report(folder, run, *options, "--sort", order)
             self.assertEqual(again, said)
-            sorted_so = parse(text)
-            self.assertEqual(layout(sorted_so, 0) + "\n", text)
             rows, as_sorted = reordered(whole, sorted_so)
-            shown = (layout(frames.replace(report), WIDTH) for report in (as_sorted, sorted_so))
             found += f"$ analyze {' '.join((run, *options))} --sort {order}\n"
-            found += f"transfers: {' '.join(map(str, rows)) if rows else 'others'}; all else: {difference(*shown)}"
-        return found
+            found += f"transfers: {' '.join(map(str, rows)) if rows else 'others'}; all else: "
+            found += difference(shown(as_sorted), shown(sorted_so))
+        for other in like:
+            report, said = self.json_report(folder, *other)
+            found += f"$ analyze {' '.join(other)}\n{said}{shorter(shown(whole), shown(report))}"
+        return found + frames.text()
 
     # ---- recorded on a GPU ------------------------------------------------------------------
 
@@ -77,9 +88,109 @@ class Goldens(unittest.TestCase):
                 run, with_profile = f"{name}.xft", ("--profile", profile)
                 text = self.text(DATA, run, *with_profile, widths=(80, 200))
                 self.golden(f"{name}.txt", text + self.text(DATA, run))
-                frames = Frames()
-                report = self.json(DATA, frames, run, *with_profile) + self.json(DATA, frames, run)
-                self.golden(f"{name}.json.txt", report + frames.text())
+                self.golden(f"{name}.json.txt", self.json(DATA, run, *with_profile, like=[(run,)]))
+
+    # ---- made -------------------------------------------------------------------------------
+
+    def make(self, path, scenario, variant=""):
+        path = os.path.join(self.folder.name, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        subprocess.run([MAKE, scenario, path, variant], check=True)
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="xferscope-")
+        self.addCleanup(self.folder.cleanup)
+        for profile in ("machine", "other", "simulated", "hostile"):
+            self.make(f"{profile}.json", "profile", profile)
+
+    def made(self, name, first, *like, json_like=(), **more):
+        """Runs in one file, each a path and options: the first whole, others by what differs."""
+        whole, _ = analyze(self.folder.name, *first, columns=more.get("widths", (120,))[-1])
+        text = self.text(self.folder.name, *first, **more)
+        for run in like:
+            report, said = analyze(self.folder.name, *run, columns=more.get("widths", (120,))[-1])
+            text += f"$ analyze {' '.join(run)}\n{said}{shorter(whole, report)}"
+        self.golden(f"{name}.txt", text)
+        more.pop("widths", None)
+        self.golden(f"{name}.json.txt", self.json(self.folder.name, *first, like=json_like, **more))
+
+    def test_findings(self):
+        self.make("findings.trace", "findings")
+        run = ("findings.trace", "-p", "machine.json")
+        self.made("findings", run, (*run, "--top", "3"), run[:1])
+        whole, top = (self.json_report(self.folder.name, *run, "--top", n)[0] for n in ("0", "2"))
+        self.assertEqual(top, dict(whole, **{'"transfers"': whole['"transfers"'][:2]}))
+
+    def test_contents(self):
+        runs = []
+        for variant in ("whole", "sampled", "killed", "simulated", "refused"):
+            self.make(f"{variant}.trace", "contents", variant)
+            runs.append((f"{variant}.trace", "-p", "machine.json"))
+        self.made("contents", *runs, json_like=runs[4:])
+
+    def test_more_contents_than_are_compared(self):
+        self.make("many.trace", "many-contents")
+        self.golden("many-contents.txt", self.text(self.folder.name, "many.trace", orders=()))
+
+    def test_phases(self):
+        self.make("phases.trace", "phases")
+        self.make("deep.trace", "phases", "too-deep")
+        run = ("phases.trace", "-p", "machine.json")
+        self.made("phases", (*run, "-n", "0"), (*run, "-n", "2"), run[:1], widths=(100,))
+        self.golden("phases-deep.txt", self.text(self.folder.name, "deep.trace", orders=()))
+
+    def test_managed(self):
+        for variant in ("threads", "one-thread", "crowded"):
+            self.make(f"{variant}.trace", "managed", variant)
+        self.make("two.xft/1-1.trace", "managed", "threads")
+        self.make("two.xft/2-2.trace", "managed", "off")
+        self.make("three.xft/1-1.trace", "managed", "one-thread")
+        self.make("three.xft/2-2.trace", "managed", "refused")
+        runs = [("one-thread.trace",), ("threads.trace", "-n", "1"), ("two.xft",), ("three.xft",),
+                ("crowded.trace",)]
+        self.made("managed", *runs, json_like=runs[3:], widths=(80, 200), orders=())
+
+    def test_several_gpus(self):
+        self.make("gpus.trace", "gpus")
+        self.made("gpus", ("gpus.trace", "-p", "machine.json"))
+
+    def test_several_processes(self):
+        for i in range(6):
+            self.make(f"six.xft/{5000 + i}-1.trace", "process", str(i))
+        with open(os.path.join(self.folder.name, "six.xft/6000-1.trace"), "w", encoding="ascii"):
+            pass
+        self.made("processes", ("six.xft",))
+
+    def test_what_is_not_known(self):
+        self.make("nameless.trace", "nameless")
+        self.make("nothing.trace", "nameless", "nothing")
+        self.make("older.trace", "format", "1")
+        runs = [("nameless.trace",), ("nothing.trace", "-p", "machine.json"),
+                ("older.trace", "-p", "other.json")]
+        self.made("nameless", *runs, json_like=runs[1:2], orders=())
+
+    def test_losses(self):
+        runs = [("mixed.trace",)]
+        self.make("mixed.trace", "mixed")
+        for what in ("events", "stacks", "times", "damage"):
+            self.make(f"{what}.trace", "lossy", what)
+            runs.append((f"{what}.trace",))
+        self.made("losses", *runs, json_like=runs[1:], orders=())
+
+    def test_profiles(self):
+        for name in ("mixed", "killed", "simulated"):
+            self.make(f"{name}.trace", name)
+        with open(os.path.join(self.folder.name, "ill.json"), "w", encoding="ascii") as file:
+            file.write("{]")
+        profiles = ("machine", "other", "simulated", "ill", "missing")
+        runs = [("mixed.trace", "-p", f"{profile}.json") for profile in profiles]
+        runs.append(("killed.trace", "-p", "machine.json"))
+        runs.append(("simulated.trace", "-p", "simulated.json"))
+        self.made("profiles", *runs, json_like=runs[1:2] + runs[3:4])
+
+    def test_hostile(self):
+        self.make("hostile.xft/\x1b[2J\n1-1.trace", "hostile")
+        self.made("hostile", ("hostile.xft", "-p", "hostile.json"), widths=(400,), orders=())
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include "tests/analyzer/hostile.h"
 #include "tests/analyzer/ill_rooms.h"
 #include "tests/analyzer/scenario.h"
+#include "tests/analyzer/scenario_report.h"
 
 static void make_profile(const char *path, const char *variant)
 {
@@ -186,7 +187,7 @@ int main(int argc, char **argv)
         make_lossy(&b, argument);
     else if (strcmp(what, "newer") == 0)
         make_newer(&b);
-    else
+    else if (!scenario_report(&b, what, argument))
         return 2;
     build_save(&b, path);
     build_free(&b);

@@ -6,7 +6,7 @@ The other figures are what the report gave when they were written; they follow f
 profiles alone, so they are the same on every machine. Of the runs in today's format the traces
 themselves are looked at too: launches against the kernels that CUPTI told of, streams, INDEX.
 
-usage: check_recorded.py XFERSCOPE            UPDATE_EXPECTED=1 writes the figures of the reports.
+usage: check_recorded.py XFERSCOPE            UPDATE_GOLDEN=1 writes the figures of the reports.
 """
 import json
 import os
@@ -130,7 +130,7 @@ def main():
     expected = json.loads(expected_file.read_text())
     reports = {run: analyze(sys.argv[1], run) for run in PROFILES}
     found = {run: figures(report) for run, report in reports.items()}
-    if os.environ.get("UPDATE_EXPECTED") == "1":
+    if os.environ.get("UPDATE_GOLDEN") == "1":
         for run in PROFILES:
             found[run]["cupti"] = expected[run]["cupti"]
         expected_file.write_text(json.dumps(found, indent=1) + "\n")

@@ -1,0 +1,33 @@
+/*
+ * Runs that reach the lines of the report which the recorded ones do not. Their figures differ from
+ * each other, so that no order hangs on a tie.
+ */
+#ifndef SCENARIO_REPORT_H
+#define SCENARIO_REPORT_H
+
+#include <stdbool.h>
+
+#include "tests/analyzer/scenario.h"
+
+/*
+ * By name, with a variant where there are any:
+ *
+ *   findings    more sites than a finding shows, every remedy; losses that are not known
+ *   contents    whole, sampled, killed, simulated, refused: bytes that had moved before
+ *   many-contents  one more than are compared
+ *   phases      ranges of threads and of the process; too-deep: more than are told apart
+ *   managed     one-thread, threads, off, refused, crowded: managed memory
+ *   gpus        three of them, every direction and kind of memory
+ *   process     0 to 5: one of a run of several
+ *   nameless    nothing but transfers; nothing: not even these
+ *   format      1: the minor version of the file
+ *
+ * false: there is none of that name. findings and contents are in scenario_findings.c.
+ */
+bool scenario_report(struct trace_builder *b, const char *name, const char *variant);
+
+void scenario_findings(struct trace_builder *b, const char *variant);
+void scenario_contents(struct trace_builder *b, const char *variant);
+void scenario_many_contents(struct trace_builder *b, const char *variant);
+
+#endif
