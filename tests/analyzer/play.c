@@ -51,15 +51,25 @@ struct xft_event *play_copy(struct play *play, unsigned stack, enum xft_directio
     return play_event(play, event, ns);
 }
 
-void play_device_copy(struct play *play, struct xft_event *call, uint64_t ns)
+struct xft_event *play_device_part(struct play *play, const struct xft_event *call, uint64_t bytes,
+                                   uint64_t ns)
 {
+    struct play_lane *lane = &play->lanes[LANE_DEVICE];
+    const struct xft_event *last = lane->count ? &lane->events[lane->count - 1] : NULL;
+    bool next = last && last->correlation == call->correlation;
     struct xft_event copy = *call;
-    call->correlation = copy.correlation = ++play->correlation;
     copy.kind = XFT_EVENT_DEVICE_COPY;
-    copy.start_ns = call->start_ns + 500;
+    copy.bytes = bytes;
+    copy.start_ns = next ? last->end_ns + PAUSE_NS : call->start_ns + 500;
     copy.end_ns = copy.start_ns + ns;
     copy.stack = copy.call = copy.flags = 0;
-    add(&play->lanes[LANE_DEVICE], copy);
+    return add(lane, copy);
+}
+
+void play_device_copy(struct play *play, struct xft_event *call, uint64_t ns)
+{
+    call->correlation = ++play->correlation;
+    play_device_part(play, call, call->bytes, ns);
 }
 
 struct xft_event *play_async(struct play *play, unsigned stack, enum xft_direction direction,

@@ -39,6 +39,9 @@ struct xft_event *play_async(struct play *play, unsigned stack, enum xft_directi
                              unsigned host_memory, uint64_t bytes, uint64_t device_ns);
 /* The last call's, as if the device had run it. */
 void play_device_copy(struct play *play, struct xft_event *call, uint64_t ns);
+/* A part of the call's, behind those it has; the call has a correlation. */
+struct xft_event *play_device_part(struct play *play, const struct xft_event *call, uint64_t bytes,
+                                   uint64_t ns);
 
 /* Writes the events, ends the recording. */
 void play_end(struct play *play, enum xft_state state);

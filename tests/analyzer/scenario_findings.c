@@ -18,6 +18,7 @@ enum {
     SITE_ASYNC,
     SITE_OTHER_GPU,
     SITE_PYTHON,
+    SITE_GENERATED,
     SITE_TORCH_UP,
     SITE_TORCH_DOWN,
     SITE_TORCH_PINNED,
@@ -38,6 +39,8 @@ static void sites(struct play *play)
     static const char *const pieces[] = {"piece_a", "piece_b", "piece_c", "piece_d",
                                          "piece_e", "piece_f", "piece_g"};
     uint64_t python = XFT_PYTHON_FRAME | 0x10, engine = 0x7f3000005000;
+    uint64_t generated = XFT_PYTHON_FRAME | 0x20, library = XFT_PYTHON_FRAME | 0x30;
+    uint64_t frozen = XFT_PYTHON_FRAME | 0x40;
     struct trace_builder *b = play->b;
     for (unsigned i = 0; i < 7; i++)
         play_site(play, SITE_PIECES + i, pieces[i], 100 + i);
@@ -49,8 +52,15 @@ static void sites(struct play *play)
     play_site(play, SITE_ASYNC, "upload_async", 206);
     play_site(play, SITE_OTHER_GPU, "upload_other_gpu", 207);
     build_symbol(b, python, 0, "load_batch", "/home/user/train.py", 12, "");
+    build_symbol(b, generated, 0, "<lambda>", "<string>", 1, "");
+    build_symbol(b, library, 0, "to", "/usr/lib/python3.11/site-packages/torch/tensor.py", 8, "");
+    build_symbol(b, frozen, 0, "_call", "<frozen importlib>", 241, "");
     build_stack(b, SITE_PYTHON,
-                (uint64_t[]){0x7f1000001000, 0x7f3000001000, python, 0x7f4000001000}, 4);
+                (uint64_t[]){0x7f1000001000, 0x7f3000001000, frozen, library, generated, python,
+                             0x7f4000001000},
+                7);
+    build_stack(b, SITE_GENERATED,
+                (uint64_t[]){0x7f1000001000, 0x7f3000001000, library, generated, frozen}, 5);
     torch_site(b, SITE_TORCH_UP);
     torch_site(b, SITE_TORCH_DOWN);
     torch_site(b, SITE_TORCH_PINNED);
@@ -100,6 +110,7 @@ static void torch_copies(struct play *play)
     play_copy(play, SITE_TORCH_DOWN, XFT_DIR_D2H, XFT_MEM_PAGEABLE, 8 * MIB, 900000);
     play_copy(play, SITE_TORCH_PINNED, XFT_DIR_H2D, XFT_MEM_PINNED, 7 * MIB, 390000);
     play_copy(play, SITE_PYTHON, XFT_DIR_H2D, XFT_MEM_PAGEABLE, 9 * MIB, 1100000);
+    play_copy(play, SITE_GENERATED, XFT_DIR_H2D, XFT_MEM_PAGEABLE, 6 * MIB, 800000);
     play_copy(play, SITE_BACKWARD, XFT_DIR_D2H, XFT_MEM_PAGEABLE, 1 * MIB, 260000);
 }
 
@@ -171,6 +182,19 @@ static void duplicate(struct contents *c)
     moved(c, SITE_PIECES + 5, XFT_DIR_H2D, 0x8000000, 512, 77);
 }
 
+/* What was there is written by a copy without a hash, or freed: it is sent to "another place". */
+static void forgotten(struct contents *c)
+{
+    play_copy(&c->play, SITE_PIECES + 5, XFT_DIR_H2D, XFT_MEM_PINNED, 128 * KIB, 50500)->dst =
+        0x1000000;
+    moved(c, SITE_PIECES + 6, XFT_DIR_H2D, 0x1000000, 256 * KIB, 11);
+    struct xft_event freed = {.kind = XFT_EVENT_FREE, .dst = 0x2000000, .bytes = 512 * KIB};
+    play_event(&c->play, freed, 400);
+    moved(c, SITE_PIECES + 6, XFT_DIR_H2D, 0x2000000, 512 * KIB, 22);
+    struct xft_event lonely = {.kind = XFT_EVENT_CONTENT, .bytes = 4096, .aux = 88, .width = 4096};
+    play_event(&c->play, lonely, 0); /* its transfer was lost */
+}
+
 void scenario_contents(struct trace_builder *b, const char *variant)
 {
     struct contents c = {.sampled = strcmp(variant, "sampled") == 0};
@@ -192,6 +216,7 @@ void scenario_contents(struct trace_builder *b, const char *variant)
         repeated(&c);
         returned(&c);
         duplicate(&c);
+        forgotten(&c);
     }
     play_end(&c.play, killed ? XFT_STATE_RECORDING : XFT_STATE_CLOSED);
 }

@@ -97,6 +97,16 @@ static void long_names(struct play *play)
         pop(play, 0);
 }
 
+/* A domain's range ends within another one's. */
+static void interleaved(struct play *play)
+{
+    push(play, 0, TEXT_SAVE);
+    push(play, TEXT_DOMAIN, TEXT_LOAD);
+    pop(play, 0);
+    play_copy(play, SITE_LOAD, XFT_DIR_H2D, XFT_MEM_PINNED, 9 * MIB, 250000);
+    pop(play, TEXT_DOMAIN);
+}
+
 static void phases(struct trace_builder *b, const char *variant)
 {
     struct play play;
@@ -111,14 +121,18 @@ static void phases(struct trace_builder *b, const char *variant)
     if (!deep)
         thread_ranges(&play);
     process_ranges(&play);
-    if (!deep)
+    for (unsigned i = 0; deep && i < 70; i++)
+        pop(&play, 0);
+    if (!deep) {
         long_names(&play);
+        interleaved(&play);
+    }
     play_end(&play, XFT_STATE_CLOSED);
 }
 
 /* ---- managed memory ------------------------------------------------------------------------- */
 
-enum { SITE_GRID = 10, SITE_MESH, SITE_UNUSED, SITE_KERNEL_CALL, SITE_LINE };
+enum { SITE_GRID = 10, SITE_MESH, SITE_UNUSED, SITE_KERNEL_CALL, SITE_AGAIN, SITE_LINE };
 enum { GRID = 0x1000000, MESH = 0x4000000, UNUSED = 0x6000000, DECLARED = 0x8000000 };
 enum { KERNELS = 6, LINES = 6 };
 
@@ -194,6 +208,17 @@ static void migrations(struct play *play)
     migrate(play, DECLARED, 128 << 10, XFT_DIR_H2D, XFT_CAUSE_COHERENCE);
 }
 
+/* The same place again, for another site. */
+static void free_and_allocate(struct play *play)
+{
+    struct xft_event freed = {.kind = XFT_EVENT_FREE, .dst = MESH, .bytes = 2 * MIB};
+    freed.dst_mem = XFT_MEM_MANAGED;
+    play_event(play, freed, 300);
+    migrate(play, MESH, 32 << 10, XFT_DIR_D2H, XFT_CAUSE_EVICTION); /* nobody's */
+    allocate(play, SITE_AGAIN, MESH, 1 * MIB);
+    migrate(play, MESH, 16 << 10, XFT_DIR_H2D, XFT_CAUSE_USER);
+}
+
 static void managed_events(struct play *play)
 {
     allocate(play, SITE_GRID, GRID, 32 * MIB);
@@ -203,6 +228,7 @@ static void managed_events(struct play *play)
     migrations(play);
     device_faults(play);
     host_faults(play);
+    free_and_allocate(play);
 }
 
 static void managed_sites(struct play *play)
@@ -211,6 +237,7 @@ static void managed_sites(struct play *play)
     play_site(play, SITE_MESH, "make_mesh", 402);
     play_site(play, SITE_UNUSED, "make_scratch", 403);
     play_site(play, SITE_KERNEL_CALL, "wait_for_step", 404);
+    play_site(play, SITE_AGAIN, "make_mesh_again", 405);
     for (unsigned i = 0; i < LINES; i++)
         play_site(play, SITE_LINE + i, "sum_up_what_the_device_has_left_in_the_grid", 410 + i);
 }
@@ -287,6 +314,24 @@ static void copies_of_gpus(struct play *play)
     }
 }
 
+/* Device copies of one call: the parts of a batch; the halves of a copy between devices that is
+ * staged in host memory. */
+static void copies_in_parts(struct play *play)
+{
+    struct xft_event *call = play_async(play, 31, XFT_DIR_H2D, XFT_MEM_PINNED, 8 * MIB, 0);
+    call->count = 2;
+    call->correlation = ++play->correlation;
+    play_device_part(play, call, 3 * MIB, 90000);
+    play_device_part(play, call, 5 * MIB, 140000);
+    call = play_async(play, 32, XFT_DIR_P2P, XFT_MEM_DEVICE, 7 * MIB, 0);
+    call->src_mem = call->dst_mem = XFT_MEM_DEVICE;
+    call->src_place = 1;
+    call->dst_place = 2;
+    call->correlation = ++play->correlation;
+    play_device_part(play, call, 7 * MIB, 170000)->direction = XFT_DIR_D2H;
+    play_device_part(play, call, 7 * MIB, 180000)->direction = XFT_DIR_H2D;
+}
+
 /* What is in no sum, and calls of the driver beside those of the runtime. */
 static void odd_copies(struct play *play)
 {
@@ -315,6 +360,7 @@ static void gpus(struct trace_builder *b, const char *variant)
     for (unsigned i = 0; i < 12; i++)
         play_site(&play, 10 + i, "exchange", 501 + i);
     copies_of_gpus(&play);
+    copies_in_parts(&play);
     odd_copies(&play);
     play_end(&play, XFT_STATE_CLOSED);
 }
@@ -375,6 +421,39 @@ static void format(struct trace_builder *b, const char *minor)
     build_version(b, XFT_VERSION_MAJOR);
 }
 
+/* One event of each kind, and of one that nobody knows, with a number of its own in each field. */
+static void kinds(struct trace_builder *b, const char *variant)
+{
+    struct play play;
+    (void)variant;
+    play_start(&play, b, 4728);
+    texts(b);
+    build_arguments(b, 5, (uint64_t[]){0x7f0000001000, 0xffffffffffffffff}, 2);
+    for (unsigned kind = 1; kind <= XFT_EVENT_RECORDS + 1; kind++) {
+        struct xft_event event = {.kind = (uint8_t)kind,
+                                  .bytes = 1000 + kind,
+                                  .dst = 0x2000 + kind,
+                                  .src = 1 + kind % TEXT_IDLE,
+                                  .stream = 0x3000 + kind,
+                                  .width = 0 - (uint64_t)(kind % 3),
+                                  .aux = 1 + kind % TEXT_SAVE,
+                                  .count = 4000 + kind,
+                                  .stack = 1 + kind % STACK_UNNAMED,
+                                  .correlation = 5000 + kind,
+                                  .status = -(int32_t)kind,
+                                  .call = (uint16_t)(1 + kind % 4),
+                                  .flags = (uint16_t)(1 << kind % 9),
+                                  .src_place = (int16_t)(kind % 5 - 2),
+                                  .dst_place = (int16_t)(kind % 7 - 2),
+                                  .device = (int16_t)(kind % 3)};
+        event.direction = (uint8_t)(kind % (XFT_DIRECTION_COUNT + 1));
+        event.src_mem = (uint8_t)(kind % (XFT_MEMORY_COUNT + 1));
+        event.dst_mem = (uint8_t)((kind + 4) % (XFT_MEMORY_COUNT + 1));
+        play_event(&play, event, 10 * kind);
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+}
+
 bool scenario_report(struct trace_builder *b, const char *name, const char *variant)
 {
     static const struct {
@@ -390,6 +469,7 @@ bool scenario_report(struct trace_builder *b, const char *name, const char *vari
         {"process", process},
         {"nameless", nameless},
         {"format", format},
+        {"kinds", kinds},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].name, name) == 0) {

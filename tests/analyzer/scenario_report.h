@@ -21,6 +21,7 @@
  *   process     0 to 5: one of a run of several
  *   nameless    nothing but transfers; nothing: not even these
  *   format      1: the minor version of the file
+ *   kinds       an event of each kind
  *
  * false: there is none of that name. findings and contents are in scenario_findings.c.
  */
