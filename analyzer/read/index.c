@@ -14,7 +14,9 @@ struct xfa_index_scratch {
     struct xfa_columns columns;
     struct xft_event block[XFA_BLOCK_ROWS];
     unsigned char slab[XFT_SLAB_BYTES];
-    ZSTD_DCtx *head; /* for the heads of segments; NULL until one is compressed */
+    ZSTD_DCtx *head;    /* for the heads of segments; NULL until one is compressed */
+    unsigned char *raw; /* payload of a segment */
+    size_t raw_room;
 };
 
 static struct xfa_loss *loss_of(struct xfa_index *index)
@@ -57,9 +59,12 @@ static uint32_t read_columns(struct xfa_index *index, struct xfa_cursor payload,
     }
     while (done < head.rows && done < span->end) {
         uint32_t rows = head.rows - done < XFA_BLOCK_ROWS ? head.rows - done : XFA_BLOCK_ROWS;
-        if (!xfa_columns_next(&scratch->columns, scratch->block, rows))
+        bool direct = span->out && span->first == 0 && span->end >= done + rows;
+        struct xft_event *to = direct ? span->out + done : scratch->block;
+        if (!xfa_columns_next(&scratch->columns, to, rows))
             break;
-        take_block(span, scratch->block, done, rows);
+        if (!direct)
+            take_block(span, to, done, rows);
         done += rows;
     }
     return done;
@@ -68,14 +73,14 @@ static uint32_t read_columns(struct xfa_index *index, struct xfa_cursor payload,
 static uint32_t read_segment(struct xfa_index *index, uint32_t number, struct span *span)
 {
     const struct xfa_segment *segment = &index->trace->segments[number];
-    unsigned char *raw = xfa_segment_load(index->trace, segment);
-    if (!raw) {
+    struct xfa_index_scratch *scratch = index->scratch;
+    scratch->raw = xfa_room(scratch->raw, &scratch->raw_room, segment->raw + 1, 1);
+    if (!xfa_segment_unpack(index->trace, segment, scratch->raw)) {
         loss_of(index)->bad_entries++;
         return 0;
     }
-    uint32_t rows = read_columns(index, (struct xfa_cursor){raw, raw + segment->raw}, span);
-    free(raw);
-    return rows;
+    struct xfa_cursor payload = {scratch->raw, scratch->raw + segment->raw};
+    return read_columns(index, payload, span);
 }
 
 /* Rows of a slab of which `bytes` are in the file. */
@@ -346,7 +351,9 @@ void xfa_index_free(struct xfa_index *index)
     if (!index)
         return;
     ZSTD_freeDCtx(index->scratch->head);
+    free(index->scratch->raw);
     free(index->scratch);
+    xfa_trace_rest(index->trace);
     free(index->chunks);
     free(index);
 }

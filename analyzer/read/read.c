@@ -71,23 +71,41 @@ static uint64_t frames_bytes(const unsigned char *at, size_t bytes)
     return total;
 }
 
-unsigned char *xfa_segment_load(struct xfa_trace *trace, const struct xfa_segment *segment)
+bool xfa_segment_unpack(struct xfa_trace *trace, const struct xfa_segment *segment,
+                        unsigned char *raw)
 {
     if (!segment_readable(segment) || !payload_sound(trace, segment))
-        return NULL;
+        return false;
     if (!(segment->flags & XFT_SEG_ZSTD)) {
-        unsigned char *copy = xfa_alloc(segment->raw + 1);
-        memcpy(copy, trace->stored, segment->raw);
-        return copy;
+        memcpy(raw, trace->stored, segment->raw);
+        return true;
     }
     if (frames_bytes(trace->stored, segment->stored) != segment->raw)
+        return false;
+    trace->unpacker = trace->unpacker ? trace->unpacker : ZSTD_createDCtx();
+    size_t got =
+        ZSTD_decompressDCtx(trace->unpacker, raw, segment->raw, trace->stored, segment->stored);
+    return !ZSTD_isError(got) && got == segment->raw;
+}
+
+unsigned char *xfa_segment_load(struct xfa_trace *trace, const struct xfa_segment *segment)
+{
+    if (!segment_readable(segment))
         return NULL;
-    unsigned char *raw = xfa_alloc(segment->raw + 1);
-    size_t got = ZSTD_decompress(raw, segment->raw, trace->stored, segment->stored);
-    if (!ZSTD_isError(got) && got == segment->raw)
+    unsigned char *raw = xfa_alloc_unset(segment->raw + 1);
+    if (xfa_segment_unpack(trace, segment, raw))
         return raw;
     free(raw);
     return NULL;
+}
+
+void xfa_trace_rest(struct xfa_trace *trace)
+{
+    ZSTD_freeDCtx(trace->unpacker);
+    free(trace->stored);
+    trace->unpacker = NULL;
+    trace->stored = NULL;
+    trace->stored_capacity = 0;
 }
 
 static void segment_keep(struct xfa_trace *trace, const struct xfa_segment *segment)
@@ -363,6 +381,7 @@ static struct xfa_trace *open_source(const char *name, struct xfa_source source,
         return NULL;
     }
     walk(trace);
+    xfa_trace_rest(trace);
     xfa_names_finish(&trace->names);
     bool closed = trace->header.state == XFT_STATE_CLOSED;
     trace->loss.cut_short =
@@ -404,7 +423,7 @@ void xfa_trace_close(struct xfa_trace *trace)
         close(trace->source.fd);
     xfa_names_free(&trace->names);
     free(trace->segments);
-    free(trace->stored);
+    xfa_trace_rest(trace);
     free(trace->name);
     free(trace);
 }

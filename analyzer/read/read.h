@@ -131,8 +131,9 @@ struct xfa_trace {
     struct xfa_names names;
     uint64_t names_bad_entries; /* the part of loss.bad_entries found by xfa_trace_open() */
     uint64_t duplicate_events;  /* met twice, taken once (a reused slab) */
-    unsigned char *stored;      /* scratch of xfa_segment_load() */
+    unsigned char *stored;      /* of the segment read last; see xfa_trace_rest() */
     size_t stored_capacity;
+    struct ZSTD_DCtx_s *unpacker; /* NULL until a segment is unpacked */
 };
 
 /*
@@ -182,6 +183,14 @@ uint64_t xfa_arguments_pointer(const struct xfa_arguments *arguments, uint32_t i
 /* A segment's payload after verification and decompression, segment->raw bytes for the caller to
  * free; NULL when it is damaged or over a limit. */
 unsigned char *xfa_segment_load(struct xfa_trace *trace, const struct xfa_segment *segment);
+
+/* The same into room for segment->raw bytes (XFA_MAX_SEGMENT of them at most are ever written);
+ * false when it is damaged or over a limit. */
+bool xfa_segment_unpack(struct xfa_trace *trace, const struct xfa_segment *segment,
+                        unsigned char *raw);
+
+/* Gives back what reading segments takes, until one is read again: of a trace that stays open. */
+void xfa_trace_rest(struct xfa_trace *trace);
 
 /* ---- between the reader's files ------------------------------------------------------- */
 

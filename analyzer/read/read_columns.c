@@ -178,41 +178,82 @@ static bool next_varints(struct xfa_column *column, uint64_t *values, const uint
     return true;
 }
 
-/* Bytes of the rows, put together again. */
+/* Bytes of the rows, put together again: `planes` of them, which the compiler is to know. */
+static inline __attribute__((always_inline)) void join(uint64_t *restrict values,
+                                                       const unsigned char *restrict from,
+                                                       size_t step, unsigned planes, size_t rows)
+{
+    for (size_t i = 0; i < rows; i++) {
+        uint64_t value = 0;
+        for (unsigned plane = 0; plane < planes; plane++)
+            value |= (uint64_t)from[plane * step + i] << 8 * plane;
+        values[i] = value;
+    }
+}
+
 static void next_planes(struct xfa_column *column, uint64_t *values, size_t rows)
 {
-    memset(values, 0, rows * sizeof *values);
-    for (unsigned plane = 0; plane < column->planes; plane++) {
-        const unsigned char *from = column->data.at + plane * column->plane_bytes;
-        for (size_t i = 0; i < rows; i++)
-            values[i] |= (uint64_t)from[i] << 8 * plane;
+    const unsigned char *from = column->data.at;
+    size_t step = column->plane_bytes;
+    switch (column->planes) {
+    case 0:
+        memset(values, 0, rows * sizeof *values);
+        return; /* and no bytes are used up */
+    case 1:
+        join(values, from, step, 1, rows);
+        break;
+    case 2:
+        join(values, from, step, 2, rows);
+        break;
+    case 3:
+        join(values, from, step, 3, rows);
+        break;
+    case 4:
+        join(values, from, step, 4, rows);
+        break;
+    default:
+        join(values, from, step, column->planes, rows);
+        break;
     }
-    if (column->planes)
-        column->data.at += rows;
+    column->data.at += rows;
 }
 
 static void next_differences(struct xfa_column *column, uint64_t *values, const uint64_t *base,
                              size_t rows)
 {
+    uint64_t least = column->least, previous = column->previous;
     next_planes(column, values, rows);
     if (column->encoding == XFT_ENC_DELTA_PLANES)
         for (size_t i = 0; i < rows; i++)
-            values[i] = column->previous += values[i] + column->least;
+            values[i] = previous += values[i] + least;
+    else if (base)
+        for (size_t i = 0; i < rows; i++)
+            values[i] += least + base[i];
     else
         for (size_t i = 0; i < rows; i++)
-            values[i] += column->least + (base ? base[i] : 0);
+            values[i] += least;
+    column->previous = previous;
+}
+
+static void look_up(uint64_t *restrict values, const uint64_t *restrict table,
+                    const uint16_t *restrict indices, size_t rows)
+{
+    for (size_t i = 0; i < rows; i++)
+        values[i] = table[indices[i]];
 }
 
 static bool next_entries(struct xfa_column *column, uint64_t *values, uint16_t *indices,
                          size_t rows)
 {
+    uint64_t most = 0;
     next_planes(column, values, rows);
     for (size_t i = 0; i < rows; i++) {
-        if (values[i] >= column->entries)
-            return false;
+        most = values[i] > most ? values[i] : most;
         indices[i] = (uint16_t)values[i];
-        values[i] = column->table[indices[i]];
     }
+    if (most >= column->entries)
+        return false;
+    look_up(values, column->table, indices, rows);
     return true;
 }
 
@@ -229,8 +270,7 @@ static bool next_rows(struct xfa_columns *columns, uint32_t position, size_t row
     case XFT_ENC_DICT:
         return next_entries(column, values, columns->indices[position], rows);
     case XFT_ENC_MAP:
-        for (size_t i = 0; i < rows; i++)
-            values[i] = column->table[columns->indices[column->base][i]];
+        look_up(values, column->table, columns->indices[column->base], rows);
         return true;
     case XFT_ENC_PLANES:
     case XFT_ENC_DELTA_PLANES:
@@ -246,17 +286,38 @@ static bool next_rows(struct xfa_columns *columns, uint32_t position, size_t row
     }
 }
 
-#define SCATTER_ROW(number, field)                                                                 \
-    case number:                                                                                   \
-        for (size_t i = 0; i < rows; i++)                                                          \
-            events[i].field = (__typeof__(events[i].field))values[i];                              \
-        break;
+/* Where a column's values lie in an event. */
+struct place {
+    uint8_t offset, bytes;
+};
+#define PLACE_ROW(number, field)                                                                   \
+    [number] = {offsetof(struct xft_event, field), sizeof(((struct xft_event *)0)->field)},
+static const struct place places[] = {XFT_COLUMN_LIST(PLACE_ROW)};
 
+#define SCATTER(type)                                                                              \
+    for (size_t i = 0; i < rows; i++)                                                              \
+    *(type *)(to + i * sizeof(struct xft_event)) = (type)values[i]
+
+/* -fno-strict-aliasing is in force: fields are stored as numbers of their width. */
 static void scatter(struct xft_event *events, unsigned id, const uint64_t *values, size_t rows)
 {
-    switch (id) {
-        XFT_COLUMN_LIST(SCATTER_ROW)
-    default: /* a column of a newer version */
+    if (id >= sizeof places / sizeof *places)
+        return; /* a column of a newer version */
+    unsigned char *to = (unsigned char *)events + places[id].offset;
+    switch (places[id].bytes) {
+    case 8:
+        SCATTER(uint64_t);
+        break;
+    case 4:
+        SCATTER(uint32_t);
+        break;
+    case 2:
+        SCATTER(uint16_t);
+        break;
+    case 1:
+        SCATTER(uint8_t);
+        break;
+    default: /* no column has the number */
         break;
     }
 }

@@ -18,6 +18,8 @@ struct stream {
     struct xft_chunk chunk;
     struct xfa_columns columns;
     struct xft_event events[XFA_BLOCK_ROWS];
+    unsigned char *raw; /* payload of a segment */
+    size_t raw_room;
 };
 
 /* ---- handing on ----------------------------------------------------------------------- */
@@ -197,15 +199,16 @@ void xfa_trace_events(struct xfa_trace *trace, xfa_batch_fn *fn, void *context)
         const struct xfa_segment *segment = &trace->segments[i];
         if (segment->type != XFT_SEG_EVENTS)
             continue;
-        unsigned char *raw = xfa_segment_load(trace, segment);
-        if (raw)
-            chunk_events(stream, (struct xfa_cursor){raw, raw + segment->raw});
+        stream->raw = xfa_room(stream->raw, &stream->raw_room, segment->raw + 1, 1);
+        if (xfa_segment_unpack(trace, segment, stream->raw))
+            chunk_events(stream, (struct xfa_cursor){stream->raw, stream->raw + segment->raw});
         else
             trace->loss.bad_entries++;
-        free(raw);
     }
     all_slabs(stream);
     trace->loss.missing_events = xfa_seen_missing(&stream->seen);
     xfa_seen_free(&stream->seen);
+    xfa_trace_rest(trace);
+    free(stream->raw);
     free(stream);
 }
