@@ -20,8 +20,6 @@ PROFILES = {"h200-static": "h200.json", "h200-pytorch": "h200.json", "h200-share
 ORDERS = ("bytes", "count")
 # What rounding leaves of an error that is none: another libm leaves something else.
 NOISE = (r'("achievable_error": )\d\.\d+e-1[5-9]', r"\g<1>0.0")
-
-
 # How well zstd packs is its own affair: sizes, places and what was not worth packing.
 PACKED = ((r"\b(bytes|at|stored)=\d+(?= (version|stored|raw)=)", r"\1=N"),
           (r'"(bytes|at|stored_bytes)":\d+(?=,"(version_major|stored_bytes|raw_bytes)")', r'"\1":"N"'),
