@@ -15,6 +15,20 @@
     X("cwd", "path")                                                                               \
     X("hostname", "")                                                                              \
     X("machine_id", "XFT_MACHINE_ID_SEED")                                                         \
+    X("boot_id", "of the host's kernel since it was started: tells hosts of one name apart")       \
+    X("clock", "files with the same text share the clock of their times")                          \
+    X("rank", "of the process in the launch, from 0 on; absent: no launcher told one")             \
+    X("rank.launcher", "torchrun | env | openmpi | mvapich | pmi | pmix | slurm: who told")        \
+    X("rank.size", "ranks of the launch")                                                          \
+    X("rank.local", "number among those of its node")                                              \
+    X("rank.local_size", "ranks on its node")                                                      \
+    X("rank.node", "number of its node in the launch")                                             \
+    X("rank.world", "the launch's name: the same in all its ranks")                                \
+    X("rank.why", "one line, when a launcher's variable made no sense")                            \
+    X("job.id", "of the batch system (Slurm), also without a rank")                                \
+    X("job.step", "")                                                                              \
+    X("job.node", "the node, as the batch system calls it")                                        \
+    X("env.CUDA_VISIBLE_DEVICES", "as it was when recording began; absent: it was not set")        \
     X("timing", "cupti | event | host | none: where DEVICE_COPY events come from")                 \
     X("timing.why", "one line, when it is not what was asked for")                                 \
     X("cuda.driver_version", "e.g. 13000")                                                         \

@@ -10,6 +10,7 @@
 #ifndef XFS_CLOCK_H
 #define XFS_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* xfs_now_ns() and xfs_clock_use() are declared in record.h. */
@@ -20,6 +21,9 @@ void xfs_clock_start(void);
 
 /* CLOCK_MONOTONIC, whatever clock the trace has. */
 uint64_t xfs_monotonic_ns(void);
+
+/* Whether that is the trace's clock. */
+bool xfs_clock_is_monotonic(void);
 
 /* In a forked child: the anchors of this thread are still right; nothing to do. */
 

@@ -24,6 +24,7 @@
 #include "preload/record/libraries.h"
 #include "preload/record/modules.h"
 #include "preload/record/names.h"
+#include "preload/record/process.h"
 #include "preload/format/pack.h"
 #include "preload/base/settings.h"
 #include "preload/record/stacks.h"
@@ -32,6 +33,7 @@ struct xfs_recorder {
     const struct xfs_settings *settings;
     const struct xfs_libraries *_Atomic libraries; /* NULL until equipped */
     pid_t pid;
+    struct xfs_process process;
     struct xfs_file file;
     struct xfs_lanes lanes;
     struct xfs_rooms rooms;

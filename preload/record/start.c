@@ -1,14 +1,11 @@
-#define XXH_INLINE_ALL
 #include "preload/record/recorder.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "preload/base/log.h"
 #include "preload/record/bus.h"
@@ -51,65 +48,26 @@ static bool choose_directory(const struct xfs_settings *settings, bool *must_mak
 
 /* ---- the first segments ----------------------------------------------------------------- */
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t calendar_ns(void)
 {
     struct timespec now;
-    clock_gettime(clock, &now);
+    clock_gettime(CLOCK_REALTIME, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static size_t read_file(const char *path, char *text, size_t room)
+/* One reading between two others: the narrowest of a few, since the thread may be interrupted.
+ * Files of several hosts are put beside each other by it. */
+static void read_clocks(uint64_t *mono, uint64_t *real)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, text, room - 1);
-    if (fd >= 0)
-        close(fd);
-    n = n < 0 ? 0 : n;
-    text[n] = '\0';
-    return (size_t)n;
-}
-
-/* Arguments joined by \x1f. */
-static void read_command(char *text, size_t room)
-{
-    size_t n = read_file("/proc/self/cmdline", text, room);
-    if (n > 0 && text[n - 1] == '\0')
-        n--;
-    for (size_t i = 0; i < n; i++)
-        if (text[i] == '\0')
-            text[i] = '\x1f';
-}
-
-/* As the probe hashes it: the two are compared. */
-static void machine_id(char *text, size_t room)
-{
-    char id[128];
-    read_file("/etc/machine-id", id, sizeof id);
-    id[strcspn(id, "\n")] = '\0';
-    text[0] = '\0';
-    if (id[0])
-        snprintf(text, room, "%016llx",
-                 (unsigned long long)XXH3_64bits_withSeed(id, strlen(id), XFT_MACHINE_ID_SEED));
-}
-
-static void write_process(struct xfs_recorder *recorder)
-{
-    char text[PATH_MAX];
-    if (recorder->settings->run[0]) /* first: a trace that has anything of this list has it */
-        xfs_write_meta(recorder, "run", recorder->settings->run);
-    xfs_write_meta(recorder, "xferscope.version", XFERSCOPE_VERSION);
-    ssize_t n = readlink("/proc/self/exe", text, sizeof text - 1);
-    text[n > 0 ? n : 0] = '\0';
-    xfs_write_meta(recorder, "exe", text);
-    read_command(text, sizeof text);
-    xfs_write_meta(recorder, "cmdline", text);
-    if (getcwd(text, sizeof text))
-        xfs_write_meta(recorder, "cwd", text);
-    if (gethostname(text, sizeof text) == 0)
-        xfs_write_meta(recorder, "hostname", text);
-    machine_id(text, sizeof text);
-    if (text[0])
-        xfs_write_meta(recorder, "machine_id", text);
+    uint64_t narrowest = UINT64_MAX;
+    for (int i = 0; i < 3; i++) {
+        uint64_t before = xfs_now_ns(), calendar = calendar_ns(), after = xfs_now_ns();
+        if (i > 0 && after - before >= narrowest)
+            continue;
+        narrowest = after - before;
+        *mono = before + narrowest / 2;
+        *real = calendar;
+    }
 }
 
 static size_t put_calls(unsigned char *out)
@@ -144,7 +102,7 @@ bool xfs_recorder_introduce(struct xfs_recorder *recorder)
 {
     if (!write_calls(recorder))
         return false;
-    write_process(recorder);
+    xfs_process_note(recorder);
     return true;
 }
 
@@ -179,9 +137,8 @@ static bool create_file(struct xfs_recorder *recorder)
     struct xft_file_header header = {
         .pid = recorder->pid,
         .ppid = getppid(),
-        .start_mono_ns = xfs_now_ns(),
-        .start_real_ns = clock_ns(CLOCK_REALTIME),
     };
+    read_clocks(&header.start_mono_ns, &header.start_real_ns);
     if (!choose_directory(recorder->settings, &must_make) ||
         !xfs_file_create(&recorder->file, run_directory, must_make, &header))
         return false;
@@ -224,7 +181,8 @@ struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings)
         xfs_file_discard(&recorder->file);
         return cannot_record();
     }
-    write_process(recorder);
+    xfs_process_look(&recorder->process);
+    xfs_process_note(recorder);
     xfs_notes_begun(run_directory);
     return recorder;
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1)) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "trace-format.md").read_text()
-CALL = re.compile(r'\b(?:xfs_meta_set|write_meta|xfs_write_meta|xfa_trace_meta)\((?:[\w>.-]+, )?"([^"]+)"')
+CALL = re.compile(r'\b(?:xfs_meta_set|write_meta|xfs_write_meta|write_count|write_text|xfa_trace_meta)\((?:[\w>.-]+, )?"([^"]+)"')
 FORMAT = re.compile(r'snprintf\(key, sizeof key, "([a-z_.%]+)"')
 
 
@@ -89,6 +89,16 @@ class Words(unittest.TestCase):
         meaning = cells("report-format.md", "`moved_why_bytes`").split("|")[2]
         self.assertEqual(sorted(re.findall(r"`([a-z-]+)`", meaning)),
                          sorted(word for _, word in causes()))
+
+    def test_the_page_has_the_launchers(self):
+        table = (ROOT / "preload" / "record" / "ranks.def").read_text()
+        variables = set(re.findall(r"^V\((\w+), \w+\)", table, re.M))
+        launchers = re.findall(r'^L\("(\w+)", ', table, re.M)
+        self.assertGreater(len(variables), 30)
+        ranks = PAGE[PAGE.index("**Ranks**"):]
+        self.assertEqual(variables - set(re.findall(r"`([A-Z0-9_]+)`", PAGE)), set())
+        self.assertEqual(re.findall(r"^\| `(\w+)`[^|]*\| `", ranks, re.M), launchers)
+        self.assertEqual(re.findall(r"`(\w+)`", cells("trace-format.md", "`rank.launcher`").split("|")[2]), launchers)
 
     def met(self, pattern, *rooms):
         return [str(path.relative_to(ROOT)) for room in rooms for path in sorted((ROOT / room).rglob("*.[ch]"))

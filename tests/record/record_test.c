@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -78,6 +79,37 @@ static void test_end_at_once(void **state)
     lab_complete(0);
     lab_check_closed(traces[0], 5000);
     assert_true(traces[0]->header.end_mono_ns > 0);
+}
+
+/* ---- the clocks ------------------------------------------------------------------------- */
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The same clock as that of every process of this boot and time namespace, and the two clocks of
+ * the header lie as far apart as they do here. */
+static void test_clocks(void **state)
+{
+    (void)state;
+    char boot[64] = "", namespace[64] = "", expected[256];
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%63s", boot), 1);
+    fclose(file);
+    ssize_t n = readlink("/proc/self/ns/time", namespace, sizeof namespace - 1);
+    int bytes = n > 0 ? (int)n - (int)strlen("time:[]") : 0;
+    snprintf(expected, sizeof expected, "\nboot_id=%s\nclock=%s%s%.*s\n", boot, boot,
+             n > 0 ? "/" : "", bytes, namespace + strlen("time:["));
+    assert_int_equal(RUN("plain", "1"), 0);
+    assert_non_null(strstr(traces[0]->meta, expected));
+    int64_t before = clock_ns(CLOCK_MONOTONIC), calendar = clock_ns(CLOCK_REALTIME),
+            after = clock_ns(CLOCK_MONOTONIC), second = 1000000000,
+            apart = (int64_t)(traces[0]->header.start_real_ns - traces[0]->header.start_mono_ns);
+    assert_true(apart > calendar - after - second && apart < calendar - before + second);
 }
 
 /* ---- threads ---------------------------------------------------------------------------- */
@@ -381,6 +413,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_clocks),
         cmocka_unit_test(test_nothing_without_a_call),
         cmocka_unit_test(test_off),
         cmocka_unit_test(test_exit_handler),

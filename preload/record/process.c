@@ -1,0 +1,147 @@
+#define XXH_INLINE_ALL
+#include "preload/record/process.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "preload/record/recorder.h"
+#include "preload/record/record.h"
+
+static size_t read_file(const char *path, char *text, size_t room)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, room - 1);
+    if (fd >= 0)
+        close(fd);
+    n = n < 0 ? 0 : n;
+    text[n] = '\0';
+    return (size_t)n;
+}
+
+/* Arguments joined by \x1f. */
+static void read_command(char *text, size_t room)
+{
+    size_t n = read_file("/proc/self/cmdline", text, room);
+    if (n > 0 && text[n - 1] == '\0')
+        n--;
+    for (size_t i = 0; i < n; i++)
+        if (text[i] == '\0')
+            text[i] = '\x1f';
+}
+
+/* As the probe hashes it: the two are compared. */
+static void machine_id(char *text, size_t room)
+{
+    char id[128];
+    read_file("/etc/machine-id", id, sizeof id);
+    id[strcspn(id, "\n")] = '\0';
+    text[0] = '\0';
+    if (id[0])
+        snprintf(text, room, "%016llx",
+                 (unsigned long long)XXH3_64bits_withSeed(id, strlen(id), XFT_MACHINE_ID_SEED));
+}
+
+/* ---- the host and its clock -------------------------------------------------------------- */
+
+/* "time:[4026531834]": between the brackets; "" where the kernel has no such namespaces. */
+static void time_namespace(char *text, size_t room)
+{
+    ssize_t n = readlink("/proc/self/ns/time", text, room - 1);
+    text[n > 0 ? n : 0] = '\0';
+    char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
+    size_t bytes = close ? (size_t)(close - open - 1) : 0;
+    memmove(text, close ? open + 1 : text, bytes);
+    text[bytes] = '\0';
+}
+
+/* CLOCK_MONOTONIC is one clock in all processes of a boot and a time namespace. */
+static void write_host(struct xfs_recorder *recorder)
+{
+    char text[256], boot[64], namespace[64], clock[sizeof boot + sizeof namespace];
+    if (gethostname(text, sizeof text) == 0) {
+        text[sizeof text - 1] = '\0';
+        xfs_write_meta(recorder, "hostname", text);
+    }
+    machine_id(text, sizeof text);
+    if (text[0])
+        xfs_write_meta(recorder, "machine_id", text);
+    read_file("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+    boot[strcspn(boot, "\n")] = '\0';
+    if (boot[0] == '\0')
+        return;
+    xfs_write_meta(recorder, "boot_id", boot);
+    if (!xfs_clock_is_monotonic())
+        return;
+    time_namespace(namespace, sizeof namespace);
+    snprintf(clock, sizeof clock, namespace[0] ? "%s/%s" : "%s", boot, namespace);
+    xfs_write_meta(recorder, "clock", clock);
+}
+
+/* ---- the rank ------------------------------------------------------------------------------ */
+
+void xfs_process_look(struct xfs_process *process)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    process->visible_told = visible != NULL;
+    if (visible)
+        snprintf(process->visible, sizeof process->visible, "%s", visible);
+    xfs_rank_find(&process->rank);
+}
+
+static void write_count(struct xfs_recorder *recorder, const char *key, int32_t count)
+{
+    char text[16];
+    if (count < 0)
+        return;
+    snprintf(text, sizeof text, "%d", (int)count);
+    xfs_write_meta(recorder, key, text);
+}
+
+static void write_text(struct xfs_recorder *recorder, const char *key, const char *text)
+{
+    if (text[0])
+        xfs_write_meta(recorder, key, text);
+}
+
+static void write_rank(struct xfs_recorder *recorder, const struct xfs_rank *rank)
+{
+    char why[128];
+    write_count(recorder, "rank", rank->rank);
+    write_text(recorder, "rank.launcher", rank->launcher ? rank->launcher : "");
+    write_count(recorder, "rank.size", rank->size);
+    write_count(recorder, "rank.local", rank->local);
+    write_count(recorder, "rank.local_size", rank->local_size);
+    write_count(recorder, "rank.node", rank->node);
+    write_text(recorder, "rank.world", rank->world);
+    if (rank->senseless) {
+        snprintf(why, sizeof why, "%s makes no sense", rank->senseless);
+        xfs_write_meta(recorder, "rank.why", why);
+    }
+    write_text(recorder, "job.id", rank->job);
+    write_text(recorder, "job.step", rank->step);
+    write_text(recorder, "job.node", rank->node_name);
+}
+
+void xfs_process_note(struct xfs_recorder *recorder)
+{
+    char text[PATH_MAX];
+    if (recorder->settings->run[0]) /* first: a trace that has anything of this list has it */
+        xfs_write_meta(recorder, "run", recorder->settings->run);
+    xfs_write_meta(recorder, "xferscope.version", XFERSCOPE_VERSION);
+    ssize_t n = readlink("/proc/self/exe", text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    xfs_write_meta(recorder, "exe", text);
+    read_command(text, sizeof text);
+    xfs_write_meta(recorder, "cmdline", text);
+    if (getcwd(text, sizeof text))
+        xfs_write_meta(recorder, "cwd", text);
+    write_host(recorder);
+    write_rank(recorder, &recorder->process.rank);
+    if (recorder->process.visible_told)
+        xfs_write_meta(recorder, "env.CUDA_VISIBLE_DEVICES", recorder->process.visible);
+}
