@@ -371,6 +371,28 @@ RECORD = [
       "    uintptr_t end = start + (at - start + region->unit - 1) / region->unit * region->unit;",
       "a program whose trace was cut dies when it begins a slab",
       "record.bus"),
+    M("rank-of-the-outermost", "preload/record/ranks.c",
+      "        if (chosen == NULL || gives_way(chosen, rank, l, &here)) {",
+      "        if (true) {",
+      "eight ranks of torchrun under srun are one: the rank of the node's task",
+      "record.ranks"),
+    M("rank-of-a-batch-script", "preload/record/ranks.c",
+      "        return number_of(get, l->sign, MOST_STEP, &senseless) >= 0;",
+      "        return number_of(get, l->sign, UINT32_MAX, &senseless) >= 0;",
+      "a shell of salloc is rank 0 of the job",
+      "record.ranks"),
+    M("rank-cleaned-away", "preload/record/ranks.c",
+      "            start.used += bytes;",
+      "            start.used += 0 * bytes;",
+      "programs that clean their environment have no rank",
+      "e2e.ranks"),
+    M("clock-of-simulated", "preload/record/process.c",
+      """    if (!xfs_clock_is_monotonic())
+        return;
+""",
+      "",
+      "times of clocks that have nothing in common are compared as they are",
+      "e2e.ranks"),
 ]
 
 # ---- preload: ranges, contents, children ---------------------------------------------------------
