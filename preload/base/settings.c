@@ -4,7 +4,10 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "preload/base/kept.h"
 #include "preload/base/log.h"
+
+#define PREFIX "XFERSCOPE_"
 
 static bool parse_digits(const char *text, const char **end, uint64_t *value)
 {
@@ -118,9 +121,25 @@ bool xfs_settings_parse(struct xfs_settings *settings, const char *(*get)(const 
     return good;
 }
 
+static char first_text[2 * XFS_TEXT_BYTES];
+static struct xfs_kept first = {first_text, sizeof first_text, 0};
+
+static bool is_setting(const char *entry)
+{
+    return strncmp(entry, PREFIX, strlen(PREFIX)) == 0;
+}
+
+__attribute__((constructor)) static void remember_start(void)
+{
+    xfs_keep(&first, is_setting);
+}
+
+/* What the program has not set is as it was when it began: cleaning its environment does not lead
+ * its trace elsewhere, as it does not lead those of its children (preload/process/follow.h). */
 static const char *from_environment(const char *name)
 {
-    return getenv(name);
+    const char *value = getenv(name);
+    return value ? value : xfs_kept_value(&first, name);
 }
 
 const struct xfs_settings *xfs_settings(void)

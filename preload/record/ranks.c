@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "preload/base/kept.h"
 
 #define FIRST_BYTES 4096
 #define MOST_STEP 0xfffffff0u /* SLURM_MAX_NORMAL_STEP_ID: above are batch scripts and shells */
@@ -227,7 +228,7 @@ static void put_job(get_fn *get, struct xfs_rank *r, const char **senseless)
         put_text(get, V_SLURMD_NODENAME, r->node_name, senseless);
 }
 
-void xfs_rank_choose(get_fn *now, get_fn *first, struct xfs_rank *rank)
+void xfs_rank_choose(get_fn *now, get_fn *start, struct xfs_rank *rank)
 {
     static const struct xfs_rank nothing = {
         .rank = -1, .size = -1, .local = -1, .local_size = -1, .node = -1};
@@ -237,7 +238,7 @@ void xfs_rank_choose(get_fn *now, get_fn *first, struct xfs_rank *rank)
     for (const struct launcher *l = launchers; l < launchers + LAUNCHERS; l++) {
         struct xfs_rank here = nothing, before = nothing;
         if (!ask(l, now, &here, &senseless)) {
-            if (!ask(l, first, &before, &senseless))
+            if (!ask(l, start, &before, &senseless))
                 continue;
             here = before;
         }
@@ -247,54 +248,31 @@ void xfs_rank_choose(get_fn *now, get_fn *first, struct xfs_rank *rank)
         }
     }
     put_job(now, rank, &senseless);
-    put_job(first, rank, &senseless);
+    put_job(start, rank, &senseless);
     rank->senseless = senseless;
 }
 
 /* ---- the environment that the process began with ------------------------------------------ */
 
-static struct {
-    char text[FIRST_BYTES]; /* NAME=VALUE, one behind the other */
-    size_t used;
-} start;
-
-/* The value of an entry with this name. */
-static const char *value_in(const char *entry, const char *name)
-{
-    size_t bytes = strlen(name);
-    return strncmp(entry, name, bytes) == 0 && entry[bytes] == '=' ? entry + bytes + 1 : NULL;
-}
+static char first_text[FIRST_BYTES];
+static struct xfs_kept first = {first_text, sizeof first_text, 0};
 
 static bool is_wanted(const char *entry)
 {
     for (size_t i = 0; i < VARIABLES; i++)
-        if (entry[0] == variables[i].name[0] && value_in(entry, variables[i].name))
+        if (entry[0] == variables[i].name[0] && xfs_value_in(entry, variables[i].name))
             return true;
     return false;
 }
 
-/* Copied: programs write over their first environment. */
 __attribute__((constructor)) static void remember_start(void)
 {
-    for (char **at = environ; at && *at; at++) {
-        if (!is_wanted(*at))
-            continue;
-        size_t bytes = strnlen(*at, sizeof start.text) + 1;
-        if (bytes <= sizeof start.text - start.used) {
-            memcpy(start.text + start.used, *at, bytes);
-            start.used += bytes;
-        }
-    }
+    xfs_keep(&first, is_wanted);
 }
 
 static const char *from_start(const char *name)
 {
-    for (const char *at = start.text; at < start.text + start.used; at += strlen(at) + 1) {
-        const char *value = value_in(at, name);
-        if (value)
-            return value;
-    }
-    return NULL;
+    return xfs_kept_value(&first, name);
 }
 
 static const char *from_environment(const char *name)

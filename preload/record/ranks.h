@@ -27,7 +27,7 @@ struct xfs_rank {
 void xfs_rank_find(struct xfs_rank *rank);
 
 /* The same from two environments of getenv's shape, the present one and the first. For tests. */
-void xfs_rank_choose(const char *(*now)(const char *name), const char *(*first)(const char *name),
+void xfs_rank_choose(const char *(*now)(const char *name), const char *(*start)(const char *name),
                      struct xfs_rank *rank);
 
 #endif

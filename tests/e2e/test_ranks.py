@@ -118,6 +118,16 @@ class Ranks(Bench):
             with self.subTest(clean=clean):
                 self.assertEqual(self.told(SLURM, before=clean), AS_SLURM)
 
+    def test_cleaned_under_record(self):
+        """The trace lies in the run's directory all the same."""
+        program = PROGRAM.format(before="os.environ.clear()", after="")
+        result = record(sys.executable, "-c", program, cwd=self.folder, options=["-o", "run", "--no-stacks"])
+        self.assertIn(b"1 process", result.stderr)
+        self.assertEqual(self.runs_left(), ["run.xft"])
+        (meta,) = metas(self.folder / "run.xft").values()
+        self.assertEqual(meta["stacks"], "off")
+        self.assertIn("run", meta)
+
     def test_written_over_before_the_first_call(self):
         """As programs do that set their title."""
         before = """
