@@ -12,7 +12,8 @@
 
 struct xfa_index_scratch {
     struct xfa_columns columns;
-    struct xft_event block[XFA_BLOCK_ROWS];
+    struct xfa_block block;
+    struct xft_event events[XFA_BLOCK_ROWS];
     unsigned char slab[XFT_SLAB_BYTES];
     ZSTD_DCtx *head;    /* for the heads of segments; NULL until one is compressed */
     unsigned char *raw; /* payload of a segment */
@@ -60,8 +61,8 @@ static uint32_t read_columns(struct xfa_index *index, struct xfa_cursor payload,
     while (done < head.rows && done < span->end) {
         uint32_t rows = head.rows - done < XFA_BLOCK_ROWS ? head.rows - done : XFA_BLOCK_ROWS;
         bool direct = span->out && span->first == 0 && span->end >= done + rows;
-        struct xft_event *to = direct ? span->out + done : scratch->block;
-        if (!xfa_columns_next(&scratch->columns, to, rows))
+        struct xft_event *to = direct ? span->out + done : scratch->events;
+        if (!xfa_columns_next(&scratch->columns, &scratch->block, to, rows))
             break;
         if (!direct)
             take_block(span, to, done, rows);
@@ -94,8 +95,8 @@ static uint32_t read_slab(struct xfa_index *index, uint64_t at, size_t bytes, st
     for (uint64_t done = 0; done < end;) {
         size_t rows = end - done < XFA_BLOCK_ROWS ? end - done : XFA_BLOCK_ROWS;
         const unsigned char *raw = scratch->slab + sizeof(struct xft_slab) + done * stride;
-        xfa_slab_rows(index->trace, raw, rows, scratch->block);
-        take_block(span, scratch->block, done, rows);
+        xfa_slab_rows(index->trace, raw, rows, scratch->events);
+        take_block(span, scratch->events, done, rows);
         done += rows;
     }
     return (uint32_t)end;
@@ -305,14 +306,30 @@ static void take_slab(struct xfa_index *index, struct xfa_seen *seen,
     claim(index, seen, &chunk);
 }
 
+static int by_lane(const void *a, const void *b)
+{
+    const struct xfa_chunk *x = a, *y = b;
+    if (x->lane != y->lane)
+        return x->lane > y->lane ? 1 : -1;
+    return (x->first_seq > y->first_seq) - (x->first_seq < y->first_seq);
+}
+
 static int by_time(const void *a, const void *b)
 {
     const struct xfa_chunk *x = a, *y = b;
     if (x->first_ns != y->first_ns)
         return x->first_ns > y->first_ns ? 1 : -1;
-    if (x->lane != y->lane)
-        return x->lane > y->lane ? 1 : -1;
-    return (x->first_seq > y->first_seq) - (x->first_seq < y->first_seq);
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static void sort_chunks(struct xfa_index *index)
+{
+    if (index->count == 0)
+        return;
+    qsort(index->chunks, index->count, sizeof *index->chunks, by_lane);
+    for (size_t i = 0; i < index->count; i++)
+        index->chunks[i].rank = (uint32_t)i;
+    qsort(index->chunks, index->count, sizeof *index->chunks, by_time);
 }
 
 static void build(struct xfa_index *index, struct xfa_seen *seen)
@@ -328,8 +345,7 @@ static void build(struct xfa_index *index, struct xfa_seen *seen)
     for (size_t i = 0; i < slabs; i++)
         take_slab(index, seen, &places[i]);
     free(places);
-    if (index->count)
-        qsort(index->chunks, index->count, sizeof *index->chunks, by_time);
+    sort_chunks(index);
 }
 
 struct xfa_index *xfa_index_new(struct xfa_trace *trace)
@@ -351,6 +367,7 @@ void xfa_index_free(struct xfa_index *index)
     if (!index)
         return;
     ZSTD_freeDCtx(index->scratch->head);
+    xfa_columns_free(&index->scratch->columns);
     free(index->scratch->raw);
     free(index->scratch);
     xfa_trace_rest(index->trace);

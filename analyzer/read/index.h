@@ -25,6 +25,7 @@ struct xfa_chunk {
     uint32_t rows;
     uint32_t skip;    /* rows there before the first */
     uint32_t segment; /* its number in the trace; XFA_NO_SEGMENT: a slab */
+    uint32_t rank;    /* among all, by lane and first_seq */
     bool told;        /* the times are the INDEX's word */
 };
 #define XFA_NO_SEGMENT UINT32_MAX

@@ -1,6 +1,9 @@
 #include "analyzer/read/read_columns.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "analyzer/base/alloc.h"
 
 /* ---- numbers -------------------------------------------------------------------------- */
 
@@ -47,25 +50,28 @@ static bool open_differences(struct xfa_column *column, uint32_t rows)
     return open_planes(column, planes, rows);
 }
 
-static bool open_table(struct xfa_column *column, uint64_t entries, uint64_t *table)
+static bool open_table(struct xfa_columns *columns, struct xfa_column *column, uint64_t entries)
 {
     uint64_t value = 0, difference;
     if (entries == 0 || entries > XFT_DICT_MOST)
         return false;
+    size_t end = columns->tables_used + entries;
+    columns->tables =
+        xfa_room(columns->tables, &columns->tables_room, end, sizeof *columns->tables);
     column->entries = (uint32_t)entries;
-    column->table = table;
-    for (uint64_t i = 0; i < entries; i++) {
+    column->table = columns->tables_used;
+    for (; columns->tables_used < end; columns->tables_used++) {
         if (!varint(&column->data, &difference))
             return false;
-        table[i] = value += unzigzag(difference);
+        columns->tables[columns->tables_used] = value += unzigzag(difference);
     }
     return true;
 }
 
-static bool open_dictionary(struct xfa_column *column, uint32_t rows, uint64_t *table)
+static bool open_dictionary(struct xfa_columns *columns, struct xfa_column *column, uint32_t rows)
 {
     uint64_t entries;
-    return varint(&column->data, &entries) && open_table(column, entries, table) &&
+    return varint(&column->data, &entries) && open_table(columns, column, entries) &&
            open_planes(column, entries > 256 ? 2 : 1, rows);
 }
 
@@ -93,10 +99,9 @@ static bool open_column(struct xfa_columns *columns, uint32_t position, uint32_t
     case XFT_ENC_DIFF_PLANES:
         return open_differences(column, rows);
     case XFT_ENC_DICT:
-        return open_dictionary(column, rows, columns->tables[position]);
+        return open_dictionary(columns, column, rows);
     case XFT_ENC_MAP:
-        return base->encoding == XFT_ENC_DICT &&
-               open_table(column, base->entries, columns->tables[position]);
+        return base->encoding == XFT_ENC_DICT && open_table(columns, column, base->entries);
     default:
         return false;
     }
@@ -144,12 +149,14 @@ bool xfa_columns_open(struct xfa_columns *columns, struct xft_chunk *chunk,
         !xfa_take(payload, entries, chunk->columns * sizeof *entries))
         return false;
     columns->count = chunk->columns;
+    columns->tables_used = 0;
     for (uint32_t i = 0; i < chunk->columns; i++) {
         struct xfa_column *column = &columns->columns[i];
         const char *data = xfa_take_bytes(payload, entries[i].bytes);
         if (!data)
             return false;
-        *column = (struct xfa_column){.id = entries[i].id, .encoding = entries[i].encoding};
+        *column = (struct xfa_column){
+            .id = entries[i].id, .encoding = entries[i].encoding, .wanted = true};
         column->base = directory_position(columns, i, entries[i].base);
         column->data.at = (const unsigned char *)data;
         column->data.end = column->data.at + entries[i].bytes;
@@ -157,6 +164,24 @@ bool xfa_columns_open(struct xfa_columns *columns, struct xft_chunk *chunk,
             return false;
     }
     return true;
+}
+
+void xfa_columns_free(struct xfa_columns *columns)
+{
+    free(columns->tables);
+}
+
+int xfa_columns_only(struct xfa_columns *columns, unsigned id)
+{
+    int position = -1; /* the last one counts, as in an event */
+    for (uint32_t i = 0; i < columns->count; i++) {
+        columns->columns[i].wanted = columns->columns[i].id == id;
+        position = columns->columns[i].id == id ? (int)i : position;
+    }
+    for (uint32_t i = columns->count; i-- > 0;) /* a base comes before who refers to it */
+        if (columns->columns[i].wanted && columns->columns[i].base >= 0)
+            columns->columns[columns->columns[i].base].wanted = true;
+    return position;
 }
 
 /* ---- rows ----------------------------------------------------------------------------- */
@@ -242,8 +267,8 @@ static void look_up(uint64_t *restrict values, const uint64_t *restrict table,
         values[i] = table[indices[i]];
 }
 
-static bool next_entries(struct xfa_column *column, uint64_t *values, uint16_t *indices,
-                         size_t rows)
+static bool next_entries(struct xfa_column *column, const uint64_t *table, uint64_t *values,
+                         uint16_t *indices, size_t rows)
 {
     uint64_t most = 0;
     next_planes(column, values, rows);
@@ -253,24 +278,26 @@ static bool next_entries(struct xfa_column *column, uint64_t *values, uint16_t *
     }
     if (most >= column->entries)
         return false;
-    look_up(values, column->table, indices, rows);
+    look_up(values, table, indices, rows);
     return true;
 }
 
-static bool next_rows(struct xfa_columns *columns, uint32_t position, size_t rows)
+static bool next_rows(struct xfa_columns *columns, struct xfa_block *block, uint32_t position,
+                      size_t rows)
 {
     struct xfa_column *column = &columns->columns[position];
-    uint64_t *values = columns->values[position];
-    const uint64_t *base = column->base >= 0 ? columns->values[column->base] : NULL;
+    uint64_t *values = block->values[position];
+    const uint64_t *base = column->base >= 0 ? block->values[column->base] : NULL;
+    const uint64_t *table = columns->tables + column->table;
     switch (column->encoding) {
     case XFT_ENC_CONST:
         for (size_t i = 0; i < rows; i++)
             values[i] = column->previous;
         return true;
     case XFT_ENC_DICT:
-        return next_entries(column, values, columns->indices[position], rows);
+        return next_entries(column, table, values, block->indices[position], rows);
     case XFT_ENC_MAP:
-        look_up(values, column->table, columns->indices[column->base], rows);
+        look_up(values, table, block->indices[column->base], rows);
         return true;
     case XFT_ENC_PLANES:
     case XFT_ENC_DELTA_PLANES:
@@ -322,13 +349,18 @@ static void scatter(struct xft_event *events, unsigned id, const uint64_t *value
     }
 }
 
-bool xfa_columns_next(struct xfa_columns *columns, struct xft_event *events, size_t rows)
+bool xfa_columns_next(struct xfa_columns *columns, struct xfa_block *block,
+                      struct xft_event *events, size_t rows)
 {
-    memset(events, 0, rows * sizeof *events);
+    if (events)
+        memset(events, 0, rows * sizeof *events);
     for (uint32_t i = 0; i < columns->count; i++) {
-        if (!next_rows(columns, i, rows))
+        if (!columns->columns[i].wanted)
+            continue;
+        if (!next_rows(columns, block, i, rows))
             return false;
-        scatter(events, columns->columns[i].id, columns->values[i], rows);
+        if (events)
+            scatter(events, columns->columns[i].id, block->values[i], rows);
     }
     return true;
 }

@@ -10,28 +10,36 @@
 
 #define XFA_BLOCK_ROWS 256
 #define XFA_MAX_COLUMNS 64
+#define XFA_COLUMN_START 1 /* start_ns in XFT_COLUMN_LIST */
 
 struct xfa_column {
     uint16_t id;
     uint8_t encoding;
     bool undecodable; /* of an encoding this version does not know */
-    int base;         /* position in the directory; -1 none */
+    bool wanted;
+    int base; /* position in the directory; -1 none */
     struct xfa_cursor data;
     uint64_t previous; /* deltas: the row before; XFT_ENC_CONST: the value */
     uint64_t least;    /* planes: added to every difference */
     unsigned planes;
     size_t plane_bytes; /* from one plane to the next */
-    uint32_t entries;   /* of `table` */
-    uint64_t *table;    /* DICT, MAP */
+    uint32_t entries;   /* DICT, MAP */
+    size_t table;       /* where they are in xfa_columns.tables */
 };
 
-/* Zero it before the first use; it serves many segments. */
+/* An open segment. Zero it before the first use; it serves many. A copy shares the tables with what
+ * it is a copy of, and must not be opened or freed. */
 struct xfa_columns {
     uint32_t count;
     struct xfa_column columns[XFA_MAX_COLUMNS];
-    uint64_t values[XFA_MAX_COLUMNS][XFA_BLOCK_ROWS];
-    uint16_t indices[XFA_MAX_COLUMNS][XFA_BLOCK_ROWS]; /* of DICT columns */
-    uint64_t tables[XFA_MAX_COLUMNS][XFT_DICT_MOST];
+    uint64_t *tables;
+    size_t tables_used, tables_room;
+};
+
+/* What decoding a block needs, whichever segment it is of. */
+struct xfa_block {
+    uint64_t values[XFA_MAX_COLUMNS][XFA_BLOCK_ROWS]; /* of the wanted columns */
+    uint16_t indices[XFA_MAX_COLUMNS][XFA_BLOCK_ROWS];
 };
 
 /* Whether a segment may begin with this head. */
@@ -41,8 +49,15 @@ bool xfa_chunk_sound(const struct xft_chunk *chunk);
  * must stay where it is until the last block is read. */
 bool xfa_columns_open(struct xfa_columns *columns, struct xft_chunk *chunk,
                       struct xfa_cursor *payload);
+void xfa_columns_free(struct xfa_columns *columns);
 
-/* The next rows, at most XFA_BLOCK_ROWS; false when their bytes are damaged. */
-bool xfa_columns_next(struct xfa_columns *columns, struct xft_event *events, size_t rows);
+/* From here on no column is decoded but this and what it refers to. Its position, or -1: it is 0 in
+ * all rows. */
+int xfa_columns_only(struct xfa_columns *columns, unsigned id);
+
+/* The next rows, at most XFA_BLOCK_ROWS; false when their bytes are damaged. `events` NULL: only
+ * block->values is wanted. */
+bool xfa_columns_next(struct xfa_columns *columns, struct xfa_block *block,
+                      struct xft_event *events, size_t rows);
 
 #endif

@@ -17,6 +17,7 @@ struct stream {
     void *context;
     struct xft_chunk chunk;
     struct xfa_columns columns;
+    struct xfa_block block;
     struct xft_event events[XFA_BLOCK_ROWS];
     unsigned char *raw; /* payload of a segment */
     size_t raw_room;
@@ -58,7 +59,7 @@ static void chunk_events(struct stream *stream, struct xfa_cursor payload)
     uint32_t done = 0;
     while (done < chunk->rows) {
         uint32_t rows = chunk->rows - done < XFA_BLOCK_ROWS ? chunk->rows - done : XFA_BLOCK_ROWS;
-        if (!xfa_columns_next(&stream->columns, stream->events, rows))
+        if (!xfa_columns_next(&stream->columns, &stream->block, stream->events, rows))
             break;
         emit(stream, (struct xfa_batch){.lane = chunk->lane,
                                         .tid = chunk->tid,
@@ -209,6 +210,7 @@ void xfa_trace_events(struct xfa_trace *trace, xfa_batch_fn *fn, void *context)
     trace->loss.missing_events = xfa_seen_missing(&stream->seen);
     xfa_seen_free(&stream->seen);
     xfa_trace_rest(trace);
+    xfa_columns_free(&stream->columns);
     free(stream->raw);
     free(stream);
 }

@@ -19,37 +19,30 @@
 #include "analyzer/read/merge.h"
 
 struct tally {
-    uint64_t events, transfers, last_ns;
+    uint64_t events, transfers;
 };
-
-static void count(struct tally *tally, const struct xft_event *events, size_t rows)
-{
-    tally->events += rows;
-    for (size_t i = 0; i < rows; i++)
-        tally->transfers += events[i].kind == XFT_EVENT_TRANSFER;
-}
 
 static void take_batch(void *context, const struct xfa_batch *batch)
 {
-    count(context, batch->events, batch->rows);
-}
-
-static bool in_order(struct tally *tally, const struct xfa_merged_run *run)
-{
-    bool right = run->events[0].start_ns >= tally->last_ns;
-    tally->last_ns = run->events[run->count - 1].start_ns;
-    return right;
+    struct tally *tally = context;
+    tally->events += batch->rows;
+    for (size_t i = 0; i < batch->rows; i++)
+        tally->transfers += batch->events[i].kind == XFT_EVENT_TRANSFER;
 }
 
 static bool merge_all(struct xfa_trace *trace, struct tally *tally)
 {
-    struct xfa_merged_run run;
+    const struct xfa_merged *events;
     struct xfa_merge *merge = xfa_merge_new(trace);
+    uint64_t last_ns = 0;
     bool right = true;
-    tally->last_ns = 0;
-    while (xfa_merge_next_run(merge, &run)) {
-        count(tally, run.events, run.count);
-        right = in_order(tally, &run) && right;
+    for (size_t count; (count = xfa_merge_next_batch(merge, &events)) > 0;) {
+        tally->events += count;
+        for (size_t i = 0; i < count; i++) {
+            tally->transfers += events[i].event->kind == XFT_EVENT_TRANSFER;
+            right &= last_ns <= events[i].event->start_ns;
+            last_ns = events[i].event->start_ns;
+        }
     }
     xfa_merge_free(merge);
     return right;

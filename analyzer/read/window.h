@@ -1,0 +1,42 @@
+/*
+ * A chunk's rows by time, some at a time, for the merge (merge.h).
+ *
+ * Rows that lie by time, as a thread's do, are decoded a block at a time: of an open chunk its
+ * unpacked columns are kept, some 20 bytes a row, and a block of rows. Others, as the device's
+ * records are, are decoded at once and sorted. Where that is more than may be kept, a part of them
+ * is, and they are read again for the next part.
+ */
+#ifndef XFA_WINDOW_H
+#define XFA_WINDOW_H
+
+#include "analyzer/read/index.h"
+
+struct xfa_windows; /* what the chunks of a trace share */
+
+struct xfa_window {
+    const struct xfa_chunk *chunk;
+    const struct xft_event *events;
+    const uint64_t *times; /* start_ns, ascending */
+    const uint32_t *order; /* the i-th by time is events[order[i]] */
+    const uint32_t *rows;  /* and has the number first_seq + rows[i] */
+    uint64_t first_seq;
+    uint32_t next, count;
+    struct xfa_decoding *decoding; /* what these point into: one of the two */
+    struct xfa_sorting *sorted;
+};
+
+/* At most as many rows are kept, or the bytes that they would take, of all windows together, and 16
+ * of each. Damage is counted in trace->loss as by xfa_index_read(), once for each chunk. */
+struct xfa_windows *xfa_windows_new(struct xfa_index *index, size_t rows);
+void xfa_windows_free(struct xfa_windows *windows); /* when all are closed */
+
+/* The chunk's first rows; false when there are none. */
+bool xfa_window_open(struct xfa_windows *windows, struct xfa_window *window,
+                     const struct xfa_chunk *chunk);
+
+/* The rows behind these, which are gone; false, and the window is closed, when there are none. */
+bool xfa_window_more(struct xfa_windows *windows, struct xfa_window *window);
+
+void xfa_window_close(struct xfa_windows *windows, struct xfa_window *window);
+
+#endif
