@@ -1,8 +1,7 @@
 /*
- * The keys of META: X(key, what it says). All values are text. N is the number of a device, KIND a
- * kind of call (launch, copy, wait, alloc, other), WHY a reason (docs/trace-format.md has them
- * all). The test contracts.words holds the page, and the keys that the rooms write and read, to
- * this list.
+ * The keys of META: X(key, what it says). All values are text. N is the number of a device, KIND
+ * the word of a kind of event (trace.h), WHY a reason (docs/trace-format.md has them all). The test
+ * contracts.words holds the page, and the keys that the rooms write and read, to this list.
  */
 #ifndef XFERSCOPE_META_H
 #define XFERSCOPE_META_H
@@ -49,6 +48,8 @@
     X("content.why", "one line, when it could not be had")                                         \
     X("content.ns", "what hashing took in all")                                                    \
     X("content.skipped.WHY", "transfers without a hash")                                           \
+    X("cost.KIND.ns", "what recording added to a call of this kind: the median of those timed")    \
+    X("cost.KIND.n", "how many were timed")                                                        \
     X("python.version", "e.g. 3.12, when an interpreter was loaded as recording began")            \
     X("python.frames", "on | off: whether stacks have Python frames; absent: none was met")        \
     X("python.frames.why", "one line, when off")                                                   \

@@ -33,7 +33,7 @@ bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags)
     f->early = state == XFS_SESSION_NONE;
     if (__builtin_expect(state != XFS_SESSION_ON, 0))
         xfs_before_moving(call);
-    if (__builtin_expect(!f->early, 1) && !xfs_record_ready_now())
+    if (__builtin_expect(!f->early, 1) && !xfs_call_ready_now())
         return false;
     xfs_depth = 1;
     clear(&f->event);
@@ -59,6 +59,11 @@ void xfs_returned(struct xfs_frame *f, int status)
     f->event.correlation = xfs_timing_correlation();
 }
 
+static XFS_COLD void cost_ends(struct xfs_lane *lane, const struct xft_event *event)
+{
+    xfs_cost_ends(lane, event->kind, event->start_ns, event->end_ns);
+}
+
 /* The first call of a process, and those that are more than one event. */
 static XFS_COLD void publish_slowly(struct xfs_frame *f)
 {
@@ -71,6 +76,8 @@ static XFS_COLD void publish_slowly(struct xfs_frame *f)
         xfs_event_write(&f->event);
         if (f->event.kind == XFT_EVENT_GRAPH_LAUNCH && f->event.count > 0)
             xfs_graph_transfers(f, xfs_event_write);
+        if (!f->early && xfs_self && xfs_call_is_timed(xfs_self))
+            cost_ends(xfs_self, &f->event);
     }
     errno = saved;
 }
@@ -86,7 +93,9 @@ void xfs_publish(struct xfs_frame *f)
             xfs_nvtx_settle();
             if (xfs_stacks_wanted())
                 f->event.stack = xfs_stack_capture();
-            xfs_event_write_now(&f->event);
+            struct xfs_lane *lane = xfs_event_write_now(&f->event);
+            if (lane && xfs_call_is_timed(lane))
+                cost_ends(lane, &f->event);
         }
     }
     xfs_depth = 0;

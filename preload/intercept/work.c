@@ -38,6 +38,8 @@ static inline void record(const struct xfs_step *s, uint64_t end_ns, const struc
     e->kind = v->kind;
     e->device = v->device;
     xfs_row_close(lane);
+    if (xfs_call_is_timed(lane))
+        xfs_cost_ends(lane, v->kind, s->start_ns, end_ns);
 }
 
 /* What only the driver knows. */

@@ -29,7 +29,7 @@ struct xfs_step {
 
 static inline bool xfs_step_begins(struct xfs_step *s)
 {
-    if (!xfs_moving_begun() || xfs_depth != 0 || !xfs_record_ready_now())
+    if (!xfs_moving_begun() || xfs_depth != 0 || !xfs_call_ready_now())
         return false;
     xfs_timing_call_begin();
     s->start_ns = xfs_now_ns();

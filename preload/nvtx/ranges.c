@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "preload/record/hot.h"
 #include "preload/record/record.h"
 
 /* What NVTX calls. Each function has the signature of its place in the table. */
@@ -18,8 +19,8 @@ uint64_t xfs_range_first_ns(void)
     return atomic_load_explicit(&first_ns, memory_order_relaxed);
 }
 
-void xfs_range_write(enum xft_event_kind kind, uint32_t domain, uint32_t name, uint64_t id,
-                     uint64_t at_ns)
+static inline struct xfs_lane *write_event(enum xft_event_kind kind, uint32_t domain, uint32_t name,
+                                           uint64_t id, uint64_t at_ns)
 {
     struct xft_event event = {
         .start_ns = at_ns,
@@ -32,7 +33,28 @@ void xfs_range_write(enum xft_event_kind kind, uint32_t domain, uint32_t name, u
         .device = XFT_PLACE_UNKNOWN,
         .kind = (uint8_t)kind,
     };
-    xfs_event_write(&event);
+    return xfs_event_write_now(&event);
+}
+
+void xfs_range_write(enum xft_event_kind kind, uint32_t domain, uint32_t name, uint64_t id,
+                     uint64_t at_ns)
+{
+    write_event(kind, domain, name, id, at_ns);
+}
+
+/* Of a recording thread: as a call. */
+static inline void count_range(void)
+{
+    if (xfs_self)
+        (void)xfs_count_call(xfs_self);
+}
+
+static inline void write_counted(enum xft_event_kind kind, uint32_t domain, uint32_t name,
+                                 uint64_t id, uint64_t at_ns)
+{
+    struct xfs_lane *lane = write_event(kind, domain, name, id, at_ns);
+    if (lane && xfs_call_is_timed(lane))
+        xfs_cost_ends(lane, (uint8_t)kind, at_ns, at_ns);
 }
 
 static void begin(struct xfs_text *domain, const struct xfs_message *message, uint64_t id)
@@ -41,9 +63,10 @@ static void begin(struct xfs_text *domain, const struct xfs_message *message, ui
     if (xfs_range_first_ns() == 0) {
         xfs_early_begin(domain, message, id);
     } else if (xfs_recording()) {
+        count_range();
         xfs_nvtx_settle();
-        xfs_range_write(XFT_EVENT_RANGE_BEGIN, domain ? xfs_text_id(domain) : 0,
-                        xfs_message_id(message), id, xfs_now_ns());
+        write_counted(XFT_EVENT_RANGE_BEGIN, domain ? xfs_text_id(domain) : 0,
+                      xfs_message_id(message), id, xfs_now_ns());
     } /* else it is over */
     errno = saved;
 }
@@ -54,8 +77,9 @@ static void end(struct xfs_text *domain, uint64_t id)
     if (xfs_range_first_ns() == 0) {
         xfs_early_end(domain, id);
     } else if (xfs_recording()) {
+        count_range();
         xfs_nvtx_settle();
-        xfs_range_write(XFT_EVENT_RANGE_END, domain ? xfs_text_id(domain) : 0, 0, id, xfs_now_ns());
+        write_counted(XFT_EVENT_RANGE_END, domain ? xfs_text_id(domain) : 0, 0, id, xfs_now_ns());
     }
     errno = saved;
 }

@@ -108,7 +108,7 @@ static __attribute__((cold, noinline)) uint64_t anchor_again(void)
     return keep_order(ns);
 }
 
-static uint64_t host_clock(void)
+static inline __attribute__((always_inline)) uint64_t host_clock(void)
 {
     if (__builtin_expect(xfs_no_counter, 0))
         return keep_order(xfs_monotonic_ns());
@@ -134,10 +134,20 @@ static uint64_t host_clock(void)
 
 static uint64_t (*_Atomic other_clock)(void);
 
-uint64_t xfs_now_ns(void)
+static inline __attribute__((always_inline)) uint64_t read_clock(void)
 {
     uint64_t (*other)(void) = atomic_load_explicit(&other_clock, memory_order_relaxed);
     return __builtin_expect(other == NULL, 1) ? host_clock() : other();
+}
+
+uint64_t xfs_now_ns(void)
+{
+    return read_clock();
+}
+
+XFS_COLD uint64_t xfs_now_apart_ns(void)
+{
+    return read_clock();
 }
 
 void xfs_clock_use(uint64_t (*now)(void))

@@ -167,6 +167,7 @@ void xfs_recorder_complete(struct xfs_recorder *recorder)
     xfs_recorder_mend(recorder);
     if (recorder->file.made.damaged_places > 0) /* what is in memory the file may not have */
         xfs_lanes_write_all(recorder);
+    xfs_cost_note(recorder, true);
     pthread_mutex_lock(&recorder->pack_lock);
     bool good = rewrite_file(recorder);
     if (!good && xfs_write_trouble_was_said())

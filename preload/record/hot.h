@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "preload/base/attributes.h"
+#include "preload/record/cost.h"
 #include "preload/record/lanes.h"
 #include "preload/record/record.h"
 
@@ -44,11 +45,27 @@ static inline bool xfs_lane_current(const struct xfs_lane *lane)
     return lane->recorder == atomic_load_explicit(&life->current, memory_order_acquire);
 }
 
-/* xfs_record_ready(), and the next row comes into the cache while the call runs. */
-static inline bool xfs_record_ready_now(void)
+/* A call of this thread begins: every so often one that is timed whole. The lane again: so it need
+ * not be kept where a function saves a register for it. */
+static inline struct xfs_lane *xfs_count_call(struct xfs_lane *lane)
+{
+    return __builtin_expect(--lane->until_timed == 0, 0) ? xfs_cost_begins(lane) : lane;
+}
+
+/* It is one of these: xfs_cost_ends() once its event has been written. */
+static inline bool xfs_call_is_timed(const struct xfs_lane *lane)
+{
+    return __builtin_expect(lane->until_timed == XFS_COST_TIMED, 0);
+}
+
+/* xfs_record_ready() as a call begins, and the next row comes into the cache while it runs. */
+static inline bool xfs_call_ready_now(void)
 {
     struct xfs_lane *lane = xfs_self;
-    if (__builtin_expect(lane == NULL || !xfs_lane_current(lane), 0))
+    if (__builtin_expect(lane == NULL, 0))
+        return xfs_record_ready_slowly();
+    lane = xfs_count_call(lane);
+    if (__builtin_expect(!xfs_lane_current(lane), 0))
         return xfs_record_ready_slowly();
     const char *row = (const char *)&lane->rows[lane->next];
     __builtin_prefetch(row, 1);
@@ -118,12 +135,13 @@ static inline void xfs_row_close(struct xfs_lane *lane)
     lane->busy = false;
 }
 
-/* xfs_event_write(). */
-static inline void xfs_event_write_now(const struct xft_event *event)
+/* xfs_event_write(): where to; NULL when that is nowhere. */
+static inline struct xfs_lane *xfs_event_write_now(const struct xft_event *event)
 {
     struct xfs_lane *lane = xfs_take_lane();
     if (lane)
         xfs_lane_append(lane, event);
+    return lane;
 }
 
 /* Stacks are recorded, as far as this thread knows. */

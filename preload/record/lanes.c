@@ -316,7 +316,9 @@ struct xfs_lane *xfs_lane_open(struct xfs_recorder *recorder)
     struct xfs_lane *lane = take_lane(recorder);
     if (lane == NULL)
         return NULL;
+    uint32_t until_timed = lane->until_timed;
     memset(lane, 0, offsetof(struct xfs_lane, node)); /* that one others may be looking at */
+    lane->until_timed = xfs_cost_count(until_timed);
     lane->recorder = recorder;
     lane->id = 1 + atomic_fetch_add_explicit(&recorder->lanes.lane_count, 1, memory_order_relaxed);
     lane->tid = has_writer(recorder) ? own_tid() : gettid();

@@ -40,6 +40,7 @@ struct xfs_lane {
     uint32_t *committed;    /* the slab's */
     uint32_t next;          /* row to write */
     uint32_t room;          /* rows in the current slab; 0 = no slab */
+    uint32_t until_timed;   /* calls, until one is timed whole (cost.h) */
     bool busy;              /* between begin and commit */
     bool writing;           /* this thread is about to change its slab (xfs_lane_claim) */
     bool in_stack;
@@ -53,6 +54,8 @@ struct xfs_lane {
     struct xfs_pool_node node
         __attribute__((aligned(16))); /* from here on: the next thread's too */
     struct xfs_room_place place;
+    uint64_t timed_from_ns; /* that call */
+    uint8_t timed;          /* calls so far, the first few */
 } __attribute__((aligned(64)));
 
 struct xfs_lanes {

@@ -144,7 +144,8 @@ XFS_COLD bool xfs_record_ready_slowly(void)
 
 bool xfs_record_ready(void)
 {
-    return xfs_record_ready_now();
+    struct xfs_lane *lane = xfs_self;
+    return (lane && xfs_lane_current(lane)) || xfs_record_ready_slowly();
 }
 
 /* ---- events ----------------------------------------------------------------------------- */

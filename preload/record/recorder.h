@@ -19,6 +19,7 @@
 
 #include "preload/record/arguments.h"
 #include "preload/record/clock.h"
+#include "preload/record/cost.h"
 #include "preload/record/file.h"
 #include "preload/record/lanes.h"
 #include "preload/record/libraries.h"
@@ -46,6 +47,8 @@ struct xfs_recorder {
     struct xft_packer packer;
     unsigned char *packed; /* one segment */
     size_t packed_bytes;
+
+    struct xfs_costs costs;
 
     bool left; /* the file was cut and cannot be mended yet: nothing of before is used any more */
 

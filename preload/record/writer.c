@@ -150,6 +150,7 @@ static bool do_round(struct xfs_recorder *recorder, uint64_t *retry_ns)
     bool good = xfs_lanes_write_full(recorder, &wrote);
     good = xfs_lanes_supply(recorder) && good;
     good = xfs_rooms_supply(recorder) && good;
+    xfs_cost_note(recorder, false);
     if (!good)
         say_once("cannot write events");
     atomic_store(&lanes->stuck, !good);

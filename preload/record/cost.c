@@ -1,0 +1,108 @@
+#include "preload/record/cost.h"
+
+#include <stdio.h>
+
+#include "preload/base/sandbox.h"
+#include "preload/record/clock.h"
+#include "preload/record/recorder.h"
+#include "xferscope/trace.h"
+
+#define NONSENSE_NS UINT64_C(1000000000) /* the clock was another one meanwhile */
+
+_Static_assert(XFS_COST_KINDS == XFT_EVENT_RECORDS + 1, "every kind has its figures");
+
+/* ---- figures ------------------------------------------------------------------------------ */
+
+static unsigned class_of(uint64_t ns)
+{
+    if (ns < XFS_COST_EXACT)
+        return (unsigned)ns;
+    unsigned octave = 63 - (unsigned)__builtin_clzll(ns); /* 5 and more */
+    unsigned in_class = XFS_COST_EXACT + 16 * (octave - 5) + ((unsigned)(ns >> (octave - 4)) & 15);
+    return in_class < XFS_COST_CLASSES ? in_class : XFS_COST_CLASSES - 1;
+}
+
+static void limits_of(unsigned in_class, uint64_t *least, uint64_t *width)
+{
+    *least = in_class;
+    *width = 1;
+    if (in_class < XFS_COST_EXACT)
+        return;
+    unsigned shift = (in_class - XFS_COST_EXACT) / 16 + 1;
+    *least = (uint64_t)(16 + (in_class - XFS_COST_EXACT) % 16) << shift;
+    *width = UINT64_C(1) << shift;
+}
+
+void xfs_cost_add(struct xfs_costs *costs, uint8_t kind, uint64_t ns)
+{
+    atomic_fetch_add_explicit(&costs->counts[kind][class_of(ns)], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&costs->n[kind], 1, memory_order_release);
+}
+
+/* Within its class a figure is taken to be where its rank is. */
+uint64_t xfs_cost_median(struct xfs_costs *costs, uint8_t kind)
+{
+    uint64_t n = atomic_load_explicit(&costs->n[kind], memory_order_acquire);
+    uint64_t rank = n / 2, before = 0, least, width;
+    for (unsigned i = 0; n > 0 && i < XFS_COST_CLASSES; i++) {
+        uint64_t count = atomic_load_explicit(&costs->counts[kind][i], memory_order_relaxed);
+        if (before + count > rank) {
+            limits_of(i, &least, &width);
+            return least + (2 * (rank - before) + 1) * width / (2 * count);
+        }
+        before += count;
+    }
+    return 0;
+}
+
+/* ---- calls -------------------------------------------------------------------------------- */
+
+struct xfs_lane *xfs_cost_begins(struct xfs_lane *lane)
+{
+    lane->until_timed = XFS_COST_TIMED;
+    lane->timed_from_ns = xfs_now_apart_ns();
+    return lane;
+}
+
+/* Until the next one. */
+static uint32_t next_count(struct xfs_lane *lane)
+{
+    static const uint8_t counts[] = {17, 31, 61, 127, XFS_COST_EVERY};
+    if (lane->timed == sizeof counts)
+        return XFS_COST_EVERY;
+    return counts[lane->timed++];
+}
+
+void xfs_cost_ends(struct xfs_lane *lane, uint8_t kind, uint64_t start_ns, uint64_t end_ns)
+{
+    uint64_t now = xfs_now_apart_ns(), from = lane->timed_from_ns;
+    lane->until_timed = next_count(lane);
+    if (kind >= XFS_COST_KINDS || xfs_no_counter || from > start_ns || end_ns > now)
+        return; /* the clock is too coarse, or went backwards */
+    uint64_t ns = (start_ns - from) + (now - end_ns);
+    if (ns < NONSENSE_NS)
+        xfs_cost_add(&lane->recorder->costs, kind, ns);
+}
+
+uint32_t xfs_cost_count(uint32_t before)
+{
+    return before > 0 && before < XFS_COST_TIMED ? before : XFS_COST_FIRST;
+}
+
+/* ---- META --------------------------------------------------------------------------------- */
+
+void xfs_cost_note(struct xfs_recorder *recorder, bool end)
+{
+    struct xfs_costs *costs = &recorder->costs;
+    for (uint8_t kind = 0; kind < XFS_COST_KINDS; kind++) {
+        char pairs[128];
+        unsigned n = atomic_load_explicit(&costs->n[kind], memory_order_relaxed);
+        if (n == 0 || (!end && n / 2 < costs->noted[kind]))
+            continue;
+        const char *word = xft_event_word(kind);
+        int bytes = snprintf(pairs, sizeof pairs, "cost.%s.ns%c%llu%ccost.%s.n%c%u", word, 0,
+                             (unsigned long long)xfs_cost_median(costs, kind), 0, word, 0, n);
+        if (xfs_room_add(recorder, XFT_SEG_META, pairs, (size_t)bytes + 1)) /* both or none */
+            costs->noted[kind] = n;
+    }
+}

@@ -1,0 +1,142 @@
+"""What recording itself costs, as META has it: for the kinds of calls that a program made, from as many
+of them as are timed, without the program's own calls."""
+import json
+import subprocess
+import time
+import unittest
+
+from lab import Bench, PROGRAMS, XFERSCOPE, environment, needs, record, run
+
+FIRST = (13, 30, 61, 122, 249)  # calls of a lane that are timed, then one of EVERY
+EVERY = 251
+PLAUSIBLE_NS = 1000000
+NOTED_WITHIN_S = 60  # only ends what never comes
+NO_CALLS = ("device-copy", "kernel", "memset", "records")  # events that no call of the program makes
+
+
+def timed(calls):
+    """Of so many calls of a thread; the first has to get the lane, and is not counted."""
+    calls -= 1
+    return sum(calls >= at for at in FIRST) + max(0, calls - FIRST[-1]) // EVERY
+
+
+class Cost(Bench):
+    def recorded(self, *command, clock="host", status=0):
+        result = record(
+            PROGRAMS / command[0],
+            *command[1:],
+            cwd=self.folder,
+            options=["--force", "-o", "run"],
+            env=environment(XFERSCOPE_SIMGPU_CLOCK=clock),
+        )
+        self.assertEqual(result.returncode, status, result.stderr)
+        return [self.read(path) for path in self.traces("run.xft")]
+
+    def read(self, path):
+        """The figures of a process and its events' kinds by lane."""
+        result = run([XFERSCOPE, "dump", path, "-f", "json"])
+        self.assertIn(result.returncode, (0, 3), result.stderr)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        costs, lanes = {}, {}
+        for line in lines:
+            if line["type"] == "meta" and line["key"].startswith("cost."):
+                kind, figure = line["key"].removeprefix("cost.").rsplit(".", 1)
+                costs.setdefault(kind, {})[figure] = int(line["value"])
+            if line["type"] == "event" and line["kind"] not in NO_CALLS:
+                lanes.setdefault(line["lane"], []).append(line["kind"])
+        return costs, lanes
+
+    def check(self, costs, lanes, reused=False):
+        """Where a thread goes on with another's lane, that had its first calls: reused."""
+        kinds = {kind for lane in lanes.values() for kind in lane}
+        self.assertLessEqual(set(costs), kinds)
+        for figures in costs.values():
+            self.assertEqual(set(figures), {"ns", "n"})
+            self.assertGreater(figures["n"], 0)
+            self.assertLess(figures["ns"], PLAUSIBLE_NS)
+        n = sum(figures["n"] for figures in costs.values())
+        most = sum(timed(len(lane)) for lane in lanes.values())
+        if reused:
+            self.assertGreaterEqual(n, sum((len(lane) - 1) // EVERY for lane in lanes.values()))
+            self.assertLessEqual(n, most + len(lanes))
+        else:
+            self.assertEqual(n, most)
+
+    @needs("endings")
+    def test_one_kind(self):
+        ((costs, lanes),) = self.recorded("endings", "return", "2000", status=3)
+        self.check(costs, lanes)
+        self.assertEqual(set(costs), {"transfer"})
+        self.assertEqual(costs["transfer"]["n"], timed(4001))
+        self.assertGreater(costs["transfer"]["ns"], 0)
+
+    @needs("threads")
+    def test_threads_that_come_and_go(self):
+        ((costs, lanes),) = self.recorded("threads", "16", "300")
+        self.assertGreater(len(lanes), 8)
+        self.check(costs, lanes, reused=True)
+        self.assertEqual(set(costs), {"transfer", "sync"})
+        for figures in costs.values():
+            self.assertGreater(figures["ns"], 0)
+            self.assertGreater(figures["n"], 20)
+
+    @needs("threads")
+    def test_the_programs_calls_are_not_in_it(self):
+        """By the virtual clock recording takes no time, but where it asks the driver something."""
+        ((costs, lanes),) = self.recorded("threads", "2", "500", clock="virtual")
+        self.check(costs, lanes, reused=True)
+        self.assertEqual({kind: figures["ns"] for kind, figures in costs.items()},
+                         {"transfer": 0, "sync": 0})
+
+    @needs("work")
+    def test_launches(self):
+        ((costs, lanes),) = self.recorded("work", "launches", "3000")
+        self.check(costs, lanes)
+        self.assertGreaterEqual(costs["launch"]["n"], timed(3000))
+        self.assertGreater(costs["launch"]["ns"], 0)
+
+    @needs("forker")
+    def test_each_process_has_its_own(self):
+        for costs, lanes in self.recorded("forker"):
+            self.check(costs, lanes)
+
+    @needs("endings")
+    def test_short_programs_have_none(self):
+        ((costs, lanes),) = self.recorded("endings", "return", "3", status=3)
+        self.assertEqual(costs, {})
+
+    def wait_until_noted(self, path, least):
+        until = time.monotonic() + NOTED_WITHIN_S
+        while True:
+            costs, _ = self.read(path)
+            if costs.get("transfer", {"n": 0})["n"] >= least:
+                return costs
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.05)
+
+    @needs("endings")
+    def test_killed(self):
+        """What had been noted until then is there, at least half of it, in the file as it is left and
+        in the completed one."""
+        copies = 3000
+        process = subprocess.Popen(
+            [XFERSCOPE, "record", "-o", "run", "--", PROGRAMS / "endings", "wait", str(copies)],
+            cwd=self.folder, env=environment(XFERSCOPE_SIMGPU_CLOCK="host"),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        self.assertIn(b"copies each way", process.stdout.readline())
+        (path,) = self.traces("run.xft")
+        try:
+            noted = self.wait_until_noted(path, timed(2 * copies + 1) / 2)
+        finally:
+            subprocess.run(["kill", "-9", path.name.partition("-")[0]], check=True)
+        process.communicate()
+        left, _ = self.read(path)
+        self.assertEqual(left, noted)
+        self.assertEqual(set(left), {"transfer"})
+        self.assertLessEqual(left["transfer"]["n"], timed(2 * copies + 1))
+        self.assertGreater(left["transfer"]["ns"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,269 @@
+/* What recording costs: which calls are timed, what of them counts, and the figures of it. The
+ * clock is the test's, so that all of it is exact. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "preload/base/sandbox.h"
+#include "preload/record/cost.h"
+#include "preload/record/hot.h"
+#include "preload/record/recorder.h"
+#include "xferscope/trace.h"
+
+enum { BEFORE_NS = 10, CALL_NS = 1000, AFTER_NS = 15, ADDED_NS = BEFORE_NS + AFTER_NS };
+
+static struct xfs_recorder recorder;
+static struct xfs_lane lane;
+static uint64_t clock_ns;
+
+static uint64_t read_clock(void)
+{
+    return clock_ns;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&recorder, 0, sizeof recorder);
+    memset(&lane, 0, sizeof lane);
+    lane.recorder = &recorder;
+    lane.until_timed = xfs_cost_count(0);
+    clock_ns = 5000000;
+    xfs_clock_use(read_clock);
+    return 0;
+}
+
+static unsigned n_of(uint8_t kind)
+{
+    return atomic_load(&recorder.costs.n[kind]);
+}
+
+static unsigned n_of_all(void)
+{
+    unsigned n = 0;
+    for (uint8_t kind = 0; kind < XFS_COST_KINDS; kind++)
+        n += n_of(kind);
+    return n;
+}
+
+/* ---- calls, as hooks make them ------------------------------------------------------------ */
+
+struct call {
+    uint64_t start_ns, end_ns;
+};
+
+static void begin(struct call *call)
+{
+    assert_ptr_equal(xfs_count_call(&lane), &lane);
+    clock_ns += BEFORE_NS;
+    call->start_ns = clock_ns;
+    clock_ns += CALL_NS;
+}
+
+static void end(struct call *call, uint8_t kind)
+{
+    call->end_ns = clock_ns;
+    clock_ns += AFTER_NS;
+    if (xfs_call_is_timed(&lane))
+        xfs_cost_ends(&lane, kind, call->start_ns, call->end_ns);
+}
+
+static void make_call(uint8_t kind)
+{
+    struct call call;
+    begin(&call);
+    end(&call, kind);
+}
+
+static void make_failing_call(void)
+{
+    struct call call;
+    begin(&call);
+}
+
+static void make_calls(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        make_call(XFT_EVENT_LAUNCH);
+}
+
+static void test_what_is_timed(void **state)
+{
+    static const unsigned timed_at[] = {13, 30, 61, 122, 249, 500, 751, 1002, 1253};
+    unsigned made = 0;
+    (void)state;
+    for (unsigned i = 0; i < sizeof timed_at / sizeof *timed_at; i++) {
+        make_calls(timed_at[i] - made - 1);
+        assert_int_equal(n_of(XFT_EVENT_LAUNCH), i);
+        make_calls(1);
+        assert_int_equal(n_of(XFT_EVENT_LAUNCH), i + 1);
+        made = timed_at[i];
+    }
+}
+
+static void test_the_programs_call_does_not_count(void **state)
+{
+    (void)state;
+    make_calls(10000);
+    assert_int_equal(xfs_cost_median(&recorder.costs, XFT_EVENT_LAUNCH), ADDED_NS);
+}
+
+/* A step of a few calls is not always timed at the same of them. */
+static void test_steps_of_any_length(void **state)
+{
+    (void)state;
+    for (unsigned length = 2; length <= 16; length++) {
+        set_up(NULL);
+        for (unsigned i = 0; i < 16 * 251 * length; i++)
+            make_call((uint8_t)(1 + i % length));
+        for (uint8_t kind = 1; kind <= length; kind++)
+            assert_in_range(n_of(kind), 15, 21);
+    }
+}
+
+static void test_a_call_without_an_event(void **state)
+{
+    (void)state;
+    make_calls(12);
+    make_failing_call(); /* the one that is timed */
+    clock_ns += 1000000;
+    make_calls(255);
+    assert_int_equal(n_of_all(), 0);
+    make_calls(1);
+    assert_int_equal(n_of_all(), 1);
+    assert_int_equal(xfs_cost_median(&recorder.costs, XFT_EVENT_LAUNCH), ADDED_NS);
+}
+
+/* Its time is in the call's, which then tells nothing; nor is the handler's call taken for it. */
+static void test_a_signal_handler_makes_calls(void **state)
+{
+    struct call call;
+    (void)state;
+    make_calls(12);
+    begin(&call);
+    make_call(XFT_EVENT_TRANSFER);
+    end(&call, XFT_EVENT_LAUNCH);
+    assert_int_equal(n_of_all(), 0);
+    make_calls(1000);
+    assert_true(n_of(XFT_EVENT_LAUNCH) > 0);
+    assert_int_equal(xfs_cost_median(&recorder.costs, XFT_EVENT_LAUNCH), ADDED_NS);
+}
+
+static void test_the_clock_goes_backwards(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++) {
+        make_call(XFT_EVENT_LAUNCH);
+        clock_ns -= 900;
+    }
+    unsigned before = n_of_all();
+    assert_true(before > 0); /* between calls it may */
+    for (unsigned i = 0; i < 1000; i++) {
+        struct call call;
+        begin(&call);
+        clock_ns -= BEFORE_NS + CALL_NS + 1;
+        call.start_ns = clock_ns;
+        end(&call, XFT_EVENT_LAUNCH);
+    }
+    for (unsigned i = 0; i < 1000; i++) {
+        struct call call;
+        begin(&call);
+        call.end_ns = clock_ns;
+        clock_ns -= 1;
+        if (xfs_call_is_timed(&lane))
+            xfs_cost_ends(&lane, XFT_EVENT_LAUNCH, call.start_ns, call.end_ns);
+    }
+    assert_int_equal(n_of_all(), before);
+    make_calls(251);
+    assert_int_equal(n_of_all(), before + 1);
+    assert_int_equal(xfs_cost_median(&recorder.costs, XFT_EVENT_LAUNCH), ADDED_NS);
+}
+
+static void test_without_a_counter(void **state)
+{
+    (void)state;
+    xfs_no_counter = true;
+    make_calls(1000);
+    xfs_no_counter = false;
+    assert_int_equal(n_of_all(), 0);
+}
+
+static void test_lanes_go_on(void **state)
+{
+    (void)state;
+    assert_int_equal(xfs_cost_count(0), XFS_COST_FIRST);
+    assert_int_equal(xfs_cost_count(1), 1);
+    assert_int_equal(xfs_cost_count(XFS_COST_EVERY), XFS_COST_EVERY);
+    assert_int_equal(xfs_cost_count(XFS_COST_TIMED), XFS_COST_FIRST);
+    assert_int_equal(xfs_cost_count(UINT32_MAX), XFS_COST_FIRST);
+}
+
+/* ---- figures ------------------------------------------------------------------------------ */
+
+static void test_one_figure(void **state)
+{
+    (void)state;
+    assert_int_equal(xfs_cost_median(&recorder.costs, 1), 0);
+    for (uint64_t ns = 0; ns < UINT64_C(1) << 23; ns += 1 + ns / 50) {
+        set_up(NULL);
+        xfs_cost_add(&recorder.costs, 1, ns);
+        uint64_t median = xfs_cost_median(&recorder.costs, 1);
+        assert_in_range(median, ns - ns / 32, ns + ns / 32);
+        assert_int_equal(n_of_all(), 1);
+    }
+}
+
+static void test_beyond_all_classes(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        xfs_cost_add(&recorder.costs, XFS_COST_KINDS - 1, UINT64_MAX - i);
+    assert_int_equal(n_of(XFS_COST_KINDS - 1), 3);
+    assert_in_range(xfs_cost_median(&recorder.costs, XFS_COST_KINDS - 1), 1 << 23, 1 << 24);
+}
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void test_medians(void **state)
+{
+    static uint64_t all[5001];
+    uint64_t random = 1;
+    (void)state;
+    for (size_t n = 11; n <= sizeof all / sizeof *all; n += 500) {
+        set_up(NULL);
+        for (size_t i = 0; i < n; i++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            all[i] = 40 + (random >> 33) % 80 + (i % 10 == 0 ? 100000 : 0);
+            xfs_cost_add(&recorder.costs, 3, all[i]);
+        }
+        qsort(all, n, sizeof *all, compare);
+        assert_in_range(xfs_cost_median(&recorder.costs, 3), all[n / 2] - 4, all[n / 2] + 4);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_what_is_timed, set_up),
+        cmocka_unit_test_setup(test_the_programs_call_does_not_count, set_up),
+        cmocka_unit_test_setup(test_steps_of_any_length, set_up),
+        cmocka_unit_test_setup(test_a_call_without_an_event, set_up),
+        cmocka_unit_test_setup(test_a_signal_handler_makes_calls, set_up),
+        cmocka_unit_test_setup(test_the_clock_goes_backwards, set_up),
+        cmocka_unit_test_setup(test_without_a_counter, set_up),
+        cmocka_unit_test_setup(test_lanes_go_on, set_up),
+        cmocka_unit_test_setup(test_one_figure, set_up),
+        cmocka_unit_test_setup(test_beyond_all_classes, set_up),
+        cmocka_unit_test_setup(test_medians, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
