@@ -2,15 +2,27 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "analyzer/base/alloc.h"
 
+/* Another one in every process: keys come from files, and nobody shall know which ones meet. */
+static uint64_t seed(void)
+{
+    static uint64_t number;
+    while (number == 0)
+        if (getrandom(&number, sizeof number, GRND_NONBLOCK) < 0)
+            number = (uintptr_t)&number ^ (uint64_t)getpid() << 32;
+    return number;
+}
+
 void xfa_table_init(struct xfa_table *table, size_t key_bytes, size_t item_bytes)
 {
-    *table = (struct xfa_table){.key_bytes = key_bytes, .item_bytes = item_bytes};
+    *table = (struct xfa_table){.key_bytes = key_bytes, .item_bytes = item_bytes, .seed = seed()};
 }
 
 void xfa_table_free(struct xfa_table *table)
@@ -24,7 +36,7 @@ void xfa_table_free(struct xfa_table *table)
 static uint32_t *slot_of(const struct xfa_table *table, const void *key)
 {
     size_t mask = table->slot_count - 1;
-    size_t at = XXH3_64bits(key, table->key_bytes) & mask;
+    size_t at = XXH3_64bits_withSeed(key, table->key_bytes, table->seed) & mask;
     while (table->slots[at] != 0) {
         const void *item = xfa_table_at(table, table->slots[at] - 1);
         if (memcmp(item, key, table->key_bytes) == 0)

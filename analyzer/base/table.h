@@ -1,7 +1,8 @@
 /*
  * A hash table of fixed-size items. Each item begins with its key, key_bytes long, compared byte
  * by byte: zero a key before filling it in. Items lie in one array in the order they came;
- * pointers to them last until the next xfa_table_put().
+ * pointers to them last until the next xfa_table_put(). Keys may be chosen by whoever wants a table
+ * to be slow: where they lie in it differs from process to process.
  */
 #ifndef XFA_TABLE_H
 #define XFA_TABLE_H
@@ -15,6 +16,7 @@ struct xfa_table {
     unsigned char *items;
     uint32_t *slots; /* index + 1 of an item, 0 = empty */
     size_t slot_count;
+    uint64_t seed; /* of its hashes */
 };
 
 void xfa_table_init(struct xfa_table *table, size_t key_bytes, size_t item_bytes);

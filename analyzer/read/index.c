@@ -9,6 +9,7 @@
 #include "analyzer/read/seen.h"
 
 #define HEAD_BYTES 4096 /* read at a time, until the head of an EVENTS segment is there */
+#define WINDOW_LOG 21   /* of XFA_MAX_CHUNK: memory that a frame may ask for */
 
 struct xfa_index_scratch {
     struct xfa_columns columns;
@@ -92,7 +93,7 @@ static uint32_t read_slab(struct xfa_index *index, uint64_t at, size_t bytes, st
     size_t got = xfa_source_read(&index->trace->source, at, scratch->slab, bytes);
     uint64_t room = got < sizeof(struct xft_slab) ? 0 : (got - sizeof(struct xft_slab)) / stride;
     uint64_t end = span->end < room ? span->end : room;
-    for (uint64_t done = 0; done < end;) {
+    for (uint64_t done = span->first; done < end;) {
         size_t rows = end - done < XFA_BLOCK_ROWS ? end - done : XFA_BLOCK_ROWS;
         const unsigned char *raw = scratch->slab + sizeof(struct xft_slab) + done * stride;
         xfa_slab_rows(index->trace, raw, rows, scratch->events);
@@ -192,7 +193,8 @@ static bool unpack_head(struct xfa_index *index, const struct xfa_segment *segme
     ZSTD_outBuffer out = {head, sizeof *head, 0};
     struct xfa_index_scratch *scratch = index->scratch;
     scratch->head = scratch->head ? scratch->head : ZSTD_createDCtx();
-    if (!scratch->head || ZSTD_isError(ZSTD_DCtx_reset(scratch->head, ZSTD_reset_session_only)))
+    if (!scratch->head || ZSTD_isError(ZSTD_DCtx_reset(scratch->head, ZSTD_reset_session_only)) ||
+        ZSTD_isError(ZSTD_DCtx_setParameter(scratch->head, ZSTD_d_windowLogMax, WINDOW_LOG)))
         return false;
     for (uint64_t done = 0; done < segment->stored && out.pos < out.size;) {
         size_t left = segment->stored - done < sizeof bytes ? segment->stored - done : sizeof bytes;

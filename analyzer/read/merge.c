@@ -26,7 +26,8 @@ struct xfa_merge {
     uint32_t *vacant;         /* slots, `width - open` of them */
     node *tree;               /* tree[1] is the next of all, tree[width + slot] a leaf */
     size_t width, open;
-    uint32_t ended; /* slot whose events have all been handed out; or NOBODY */
+    uint64_t last_ns; /* of the event that was handed out last */
+    uint32_t ended;   /* slot whose events have all been handed out; or NOBODY */
     struct xfa_merged batch[BATCH];
     size_t count, taken; /* of the batch, for those who take them otherwise */
 };
@@ -89,6 +90,8 @@ static void open_chunk(struct xfa_merge *merge, const struct xfa_chunk *chunk)
 {
     if (merge->open == merge->width)
         widen(merge);
+    if (chunk->first_ns < merge->last_ns) /* it had to wait */
+        merge->index->trace->loss.bad_entries++;
     uint32_t slot = merge->vacant[merge->width - merge->open - 1];
     if (!xfa_window_open(merge->windows, &merge->slots[slot], chunk))
         return;
@@ -110,7 +113,7 @@ static void read_on(struct xfa_merge *merge, uint32_t slot)
 static bool is_due(const struct xfa_merge *merge)
 {
     const struct xfa_index *index = merge->index;
-    return merge->next < index->count &&
+    return merge->next < index->count && merge->open < XFA_MERGE_OPEN &&
            (merge->open == 0 || index->chunks[merge->next].first_ns <= ns_of(merge->tree[1]));
 }
 
@@ -136,6 +139,7 @@ static size_t fill_batch(struct xfa_merge *merge)
         uint32_t slot = (uint32_t)first;
         struct xfa_window *window = &merge->slots[slot];
         hand_out(&merge->batch[count++], window);
+        merge->last_ns = ns_of(first);
         if (++window->next == window->count) {
             merge->ended = slot;
             break;

@@ -48,10 +48,12 @@ static bool payload_sound(struct xfa_trace *trace, const struct xfa_segment *seg
 /* Within the limits, and of a form this version knows. */
 static bool segment_readable(const struct xfa_segment *segment)
 {
-    if (segment->stored > XFA_MAX_SEGMENT || segment->raw > XFA_MAX_SEGMENT)
+    bool chunk = segment->type == XFT_SEG_EVENTS || segment->type == XFT_SEG_INDEX;
+    uint64_t most = chunk ? XFA_MAX_CHUNK : XFA_MAX_SEGMENT;
+    if (segment->stored > most || segment->raw > most)
         return false;
     if (segment->flags & XFT_SEG_ZSTD)
-        return segment->flags == XFT_SEG_ZSTD;
+        return segment->flags == XFT_SEG_ZSTD && segment->raw <= xft_unfold_most(segment->stored);
     return segment->flags == 0 && segment->raw == segment->stored;
 }
 
@@ -134,7 +136,7 @@ static void slabs_examine(struct xfa_trace *trace, const struct xfa_segment *seg
 {
     struct xft_slab slab;
     uint64_t at = xfa_slabs_begin(segment), end = segment->at + segment->stored;
-    for (; at + sizeof slab <= end; at += XFT_SLAB_BYTES) {
+    for (; (at = xfa_slabs_next(trace, at, end)) + sizeof slab <= end; at += XFT_SLAB_BYTES) {
         if (xfa_source_read(&trace->source, at, &slab, sizeof slab) < sizeof slab)
             return;
         if (xfa_slab_worth(trace, &slab) == XFA_SLAB_BROKEN)
@@ -160,15 +162,26 @@ static struct xfa_segment segment_of(uint64_t at, const struct xft_segment *head
     };
 }
 
-/* True also of a segment that holds none. */
+/* What cannot be read counts as well: to find that out takes as long. */
 static bool names_taken(struct xfa_trace *trace, const struct xfa_segment *segment)
 {
-    if (!holds_names(segment->type))
-        return true;
     unsigned char *raw = xfa_segment_load(trace, segment);
     if (raw)
         xfa_names_take(trace, segment->type, raw, segment->raw);
+    else
+        trace->names.bytes += segment->raw;
     return raw;
+}
+
+static bool within_limits(const struct xfa_trace *trace, const struct xfa_segment *segment)
+{
+    return segment_readable(segment) &&
+           (!holds_names(segment->type) || segment->raw <= XFA_MAX_NAMES - trace->names.bytes);
+}
+
+static bool sound(struct xfa_trace *trace, const struct xfa_segment *segment)
+{
+    return holds_names(segment->type) ? names_taken(trace, segment) : payload_sound(trace, segment);
 }
 
 /* Checks the payload now, so that what is lost is known before anything is reported. Nothing is to
@@ -177,10 +190,10 @@ static void segment_examine(struct xfa_trace *trace, const struct xfa_segment *s
 {
     bool lanes = segment->type == XFT_SEG_LANES;
     bool checked = !lanes && segment->type != XFT_SEG_PAD && segment->type <= XFT_SEG_KNOWN;
-    if (checked && !segment_readable(segment)) {
+    if (checked && !within_limits(trace, segment)) {
         /* what an INDEX says is found without it, and a completed file has a new one */
         trace->loss.limited_segments += segment->type != XFT_SEG_INDEX;
-    } else if (checked && (!payload_sound(trace, segment) || !names_taken(trace, segment))) {
+    } else if (checked && !sound(trace, segment)) {
         damage(trace, segment->stored);
     } else {
         segment_keep(trace, segment);
@@ -198,13 +211,14 @@ static bool all_zero(const unsigned char *bytes, size_t n)
 }
 
 /* Where the next sound segment header at or after `at` starts, or `end`; whether nothing but zeros
- * lies before it. */
+ * lies before it. It may be near: little is read at first. */
 static uint64_t next_sound(const struct xfa_trace *trace, uint64_t at, uint64_t end, bool *zero)
 {
     unsigned char block[65536];
     *zero = true;
-    for (;;) {
-        size_t wanted = end - at < sizeof block ? end - at : sizeof block, i = 0;
+    for (size_t most = 512;; most = most < sizeof block ? 2 * most : most) {
+        at = xfa_source_data(&trace->source, at, end) & ~(uint64_t)7;
+        size_t wanted = end - at < most ? end - at : most, i = 0;
         size_t got = xfa_source_read(&trace->source, at, block, wanted);
         if (got < sizeof(struct xft_segment)) {
             *zero = *zero && all_zero(block, got);
@@ -383,6 +397,8 @@ static struct xfa_trace *open_source(const char *name, struct xfa_source source,
     walk(trace);
     xfa_trace_rest(trace);
     xfa_names_finish(&trace->names);
+    trace->names_bad_entries += trace->names.beyond;
+    trace->loss.bad_entries += trace->names.beyond;
     bool closed = trace->header.state == XFT_STATE_CLOSED;
     trace->loss.cut_short =
         (closed && trace->names.pairs.count == 0) || trace->header.file_bytes > trace->source.bytes;

@@ -7,8 +7,11 @@
  * wanted, lane by lane; merge.h gives them in the order of their times.
  *
  * Nothing in a file is believed: every length is checked, damage is skipped and counted in
- * struct xfa_loss, and memory is bounded whatever the file says (the XFA_MAX_ limits below).
- * Files are read, not mapped: one that shrinks meanwhile gives a short read, not a signal.
+ * struct xfa_loss. What reading takes is bounded by what the file holds, whatever it says: memory
+ * by the XFA_MAX_ limits below, time by the rows that a segment may have (XFA_MAX_ROWS), by how far
+ * it may unfold (XFT_UNFOLD_MOST), and because holes of a sparse file are stepped over where the
+ * file system can tell them. Files are read, not mapped: one that shrinks meanwhile gives a short
+ * read, not a signal.
  */
 #ifndef XFA_READ_H
 #define XFA_READ_H
@@ -21,12 +24,16 @@
 #include "xferscope/trace.h"
 
 #define XFA_MAX_SEGMENT (48u << 20) /* bytes of a segment's payload, stored and raw */
+#define XFA_MAX_CHUNK (2u << 20)    /* the same of EVENTS and INDEX */
 #define XFA_MAX_PIECES 4096         /* zstd frames of a segment */
 #define XFA_MAX_NAMES (48u << 20)   /* bytes of all names of a process */
 #define XFA_MAX_ENTRIES (1u << 20)  /* stacks; symbols; texts; arguments */
 #define XFA_MAX_MODULES (1u << 16)
+#define XFA_MAX_CALLS (1u << 12)
 #define XFA_MAX_META (1u << 12)
-#define XFA_MAX_ROWS (1u << 20) /* rows of one EVENTS segment */
+#define XFA_MAX_PAIR (1u << 16) /* bytes of a key and its value: what a ROOM can hold */
+#define XFA_MAX_INLINED 64      /* symbols of one address */
+#define XFA_MAX_ROWS (1u << 12) /* rows of one EVENTS segment */
 
 /* What could not be read. Counted by the reader, on top of what who completed the file counted in
  * its header. */
@@ -119,6 +126,7 @@ struct xfa_names {
     size_t module_count, module_capacity;
     struct xfa_symbol *symbols; /* by address, then depth, once the trace is open */
     size_t symbol_count, symbol_capacity;
+    uint64_t beyond; /* symbols over XFA_MAX_INLINED, which were forgotten */
 };
 
 struct xfa_trace {
@@ -195,6 +203,9 @@ void xfa_trace_rest(struct xfa_trace *trace);
 /* ---- between the reader's files ------------------------------------------------------- */
 
 size_t xfa_source_read(const struct xfa_source *source, uint64_t at, void *buffer, size_t bytes);
+/* Where, at or behind `at`, the next bytes are that are not in a hole; `end` when there are none
+ * before it. */
+uint64_t xfa_source_data(const struct xfa_source *source, uint64_t at, uint64_t end);
 void xfa_names_init(struct xfa_names *names);
 void xfa_names_free(struct xfa_names *names);
 /* Takes a payload of one of the seven kinds of names; owns it from then on. */
@@ -210,8 +221,10 @@ static inline uint64_t xfa_segment_offset(const struct xfa_segment *segment)
     return segment->at - sizeof(struct xft_segment);
 }
 
-/* Slabs of a LANES segment: where the first one starts, and what its header says. */
+/* Slabs of a LANES segment: where the first one starts, where the next one that is not a hole does
+ * (at or behind that of a slab; `end` when there is none before it), and what its header says. */
 uint64_t xfa_slabs_begin(const struct xfa_segment *lanes);
+uint64_t xfa_slabs_next(const struct xfa_trace *trace, uint64_t at, uint64_t end);
 enum xfa_slab_worth {
     XFA_SLAB_EMPTY, /* free, never used, or without events */
     XFA_SLAB_SOUND,

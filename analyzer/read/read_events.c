@@ -89,6 +89,12 @@ uint64_t xfa_slabs_begin(const struct xfa_segment *lanes)
     return (lanes->at + 4095) & ~(uint64_t)4095;
 }
 
+uint64_t xfa_slabs_next(const struct xfa_trace *trace, uint64_t at, uint64_t end)
+{
+    uint64_t data = xfa_source_data(&trace->source, at, end);
+    return data < end ? at + (data - at) / XFT_SLAB_BYTES * XFT_SLAB_BYTES : end;
+}
+
 static uint64_t slab_capacity(const struct xfa_trace *trace)
 {
     return (XFT_SLAB_BYTES - sizeof(struct xft_slab)) / trace->header.event_bytes;
@@ -151,7 +157,8 @@ struct xfa_slab_place *xfa_slabs_find(struct xfa_trace *trace, size_t *count)
         if (segment->type != XFT_SEG_LANES)
             continue;
         uint64_t end = segment->at + segment->stored;
-        for (uint64_t at = xfa_slabs_begin(segment); at < end; at += XFT_SLAB_BYTES) {
+        uint64_t at = xfa_slabs_begin(segment);
+        for (; (at = xfa_slabs_next(trace, at, end)) < end; at += XFT_SLAB_BYTES) {
             struct xft_slab slab;
             if (xfa_source_read(&trace->source, at, &slab, sizeof slab) < sizeof slab)
                 break;

@@ -71,6 +71,8 @@ static bool take_meta(struct xfa_names *names, struct xfa_cursor *cursor)
     if (!last)
         return false;
     cursor->at = (unsigned char *)last + 1;
+    if (last - key >= XFA_MAX_PAIR)
+        return false;
     uint64_t hash = XXH3_64bits(key, (size_t)(end - key));
     struct xfa_pair *pair = xfa_table_get(&names->pairs, &hash);
     if (!pair && names->pairs.count == XFA_MAX_META)
@@ -88,7 +90,10 @@ static bool take_call(struct xfa_names *names, struct xfa_cursor *cursor)
     if (!xfa_take(cursor, &entry, sizeof entry) ||
         !(name = xfa_take_bytes(cursor, entry.name_bytes)))
         return false;
-    struct xfa_call *call = xfa_table_put(&names->calls, &entry.id);
+    struct xfa_call *call = xfa_table_get(&names->calls, &entry.id);
+    if (!call && names->calls.count == XFA_MAX_CALLS)
+        return false;
+    call = call ? call : xfa_table_put(&names->calls, &entry.id);
     free(call->name);
     call->name = xfa_kept(name, entry.name_bytes);
     call->level = entry.level;
@@ -202,7 +207,7 @@ static take_fn *const take_table[] = {
 void xfa_names_take(struct xfa_trace *trace, uint16_t type, unsigned char *payload, uint64_t bytes)
 {
     struct xfa_names *names = &trace->names;
-    if (names->bytes + bytes > XFA_MAX_NAMES) {
+    if (bytes > XFA_MAX_NAMES - names->bytes) {
         trace->loss.limited_segments++;
         free(payload);
         return;
@@ -235,12 +240,27 @@ static int by_address(const void *a, const void *b)
     return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
+/* No compiler inlines that deep, and who asks for an address looks at all it has. */
+static void forget_beyond(struct xfa_names *names)
+{
+    size_t kept = 0, alike = 0;
+    for (size_t i = 0; i < names->symbol_count; i++) {
+        bool same = kept > 0 && names->symbols[kept - 1].address == names->symbols[i].address;
+        alike = same ? alike + 1 : 1;
+        if (alike <= XFA_MAX_INLINED)
+            names->symbols[kept++] = names->symbols[i];
+    }
+    names->beyond += names->symbol_count - kept;
+    names->symbol_count = kept;
+}
+
 void xfa_names_finish(struct xfa_names *names)
 {
     if (names->module_count)
         qsort(names->modules, names->module_count, sizeof *names->modules, by_start);
     if (names->symbol_count)
         qsort(names->symbols, names->symbol_count, sizeof *names->symbols, by_address);
+    forget_beyond(names);
 }
 
 const char *xfa_trace_meta(const struct xfa_trace *trace, const char *key)

@@ -37,6 +37,16 @@ size_t xfa_source_read(const struct xfa_source *source, uint64_t at, void *buffe
     return bytes;
 }
 
+uint64_t xfa_source_data(const struct xfa_source *source, uint64_t at, uint64_t end)
+{
+    if (source->fd < 0 || at >= end)
+        return at < end ? at : end;
+    off_t data = lseek(source->fd, (off_t)at, SEEK_DATA);
+    if (data < 0)
+        return errno == ENXIO ? end : at; /* no more; or nobody can tell */
+    return (uint64_t)data < end ? (uint64_t)data : end;
+}
+
 static bool is_trace_name(const char *name)
 {
     size_t length = strlen(name), suffix = strlen(".trace");

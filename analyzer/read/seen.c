@@ -14,6 +14,7 @@ struct lane {
     uint32_t reserved;
     struct stretch *stretches; /* ascending, apart from each other */
     size_t count, capacity;
+    uint64_t closed; /* numbers in holes that were given up */
 };
 
 void xfa_seen_init(struct xfa_seen *seen)
@@ -42,6 +43,16 @@ static size_t stretch_from(const struct lane *lane, uint64_t at)
     return low;
 }
 
+/* The hole between the first two stretches. */
+static void close_first(struct lane *lane)
+{
+    struct stretch *at = lane->stretches;
+    lane->closed = xfa_add(lane->closed, at[1].first - at[0].end);
+    at[1].first = at[0].first;
+    lane->count--;
+    memmove(at, at + 1, lane->count * sizeof *at);
+}
+
 void xfa_seen_add(struct xfa_seen *seen, uint32_t id, uint64_t first, uint64_t end)
 {
     if (first >= end)
@@ -59,6 +70,8 @@ void xfa_seen_add(struct xfa_seen *seen, uint32_t id, uint64_t first, uint64_t e
             (lane->count - to) * sizeof *lane->stretches);
     lane->stretches[from] = (struct stretch){first, end};
     lane->count = lane->count - (to - from) + 1;
+    if (lane->count > XFA_SEEN_HOLES)
+        close_first(lane);
 }
 
 bool xfa_seen_get(const struct xfa_seen *seen, uint32_t id, uint64_t at, uint64_t end,
@@ -84,6 +97,7 @@ uint64_t xfa_seen_missing(const struct xfa_seen *seen)
     for (size_t i = 0; i < seen->lanes.count; i++) {
         const struct lane *lane = xfa_table_at(&seen->lanes, i);
         uint64_t expected = 0;
+        missing = xfa_add(missing, lane->closed);
         for (size_t k = 0; k < lane->count; k++) {
             missing = xfa_add(missing, lane->stretches[k].first - expected);
             expected = lane->stretches[k].end;

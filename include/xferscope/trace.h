@@ -113,6 +113,20 @@ struct xft_segment {
 };
 
 /*
+ * A compressed payload unfolds to at most so many bytes for each one of the segment, so that what a
+ * file asks of its reader is bounded by its size. What recorders write stays under 1000: two
+ * entries of a list differ at least in their number, which takes zstd some bytes, and the longest
+ * entries have 4 KiB.
+ */
+#define XFT_UNFOLD_MOST 4096
+static inline uint64_t xft_unfold_most(uint64_t stored_bytes)
+{
+    const uint64_t largest = UINT64_MAX / XFT_UNFOLD_MOST - sizeof(struct xft_segment);
+    return (sizeof(struct xft_segment) + (stored_bytes < largest ? stored_bytes : largest)) *
+           XFT_UNFOLD_MOST;
+}
+
+/*
  * Segments that the program's threads add while it runs: one behind the other from here on, as far
  * as `committed` says; what is behind that is not used yet. Not covered by the room's payload_sum,
  * which is 0.

@@ -52,7 +52,7 @@ size_t xft_pack_bound(const struct xft_packer *packer, size_t raw_bytes)
 }
 
 /* Each piece a frame of its own: one table of frequencies would not fit all. 0 when that is not
- * smaller. */
+ * smaller, or so small that no reader would believe it. */
 static size_t compress(struct xft_packer *packer, const unsigned char *raw,
                        const struct xft_cuts *cuts, unsigned char *out, size_t capacity)
 {
@@ -65,7 +65,7 @@ static size_t compress(struct xft_packer *packer, const unsigned char *raw,
         total += n;
         from = cuts->at[i];
     }
-    return total < raw_bytes ? total : 0;
+    return total < raw_bytes && raw_bytes <= xft_unfold_most(total) ? total : 0;
 }
 
 static size_t pack(struct xft_packer *packer, enum xft_segment_type type, const void *raw,

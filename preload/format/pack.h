@@ -46,7 +46,7 @@ size_t xft_pack_bound(const struct xft_packer *packer, size_t raw_bytes);
 
 /*
  * Header, payload and padding to 8 bytes, into `out` (at least xft_pack_bound bytes). Returns the
- * length. Compressed only when that is smaller.
+ * length. Compressed only when that is smaller, and within XFT_UNFOLD_MOST.
  */
 size_t xft_pack(struct xft_packer *packer, enum xft_segment_type type, const void *raw,
                 size_t raw_bytes, unsigned char *out, size_t capacity);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/analyzer/attacks.h"
 #include "tests/analyzer/hostile.h"
 #include "tests/analyzer/ill_rooms.h"
 #include "tests/analyzer/scenario.h"
@@ -155,6 +156,15 @@ static bool make_ill_room(struct trace_builder *b, const char *how)
     return true;
 }
 
+/* NAME[:BYTES] */
+static bool make_attack(struct trace_builder *b, const char *what)
+{
+    char name[64];
+    size_t bytes = strcspn(what, ":");
+    snprintf(name, sizeof name, "%.*s", (int)bytes, what);
+    return build_attack(b, name, what[bytes] ? strtoul(what + bytes + 1, NULL, 10) : 16384);
+}
+
 int main(int argc, char **argv)
 {
     struct trace_builder b = {0};
@@ -163,6 +173,10 @@ int main(int argc, char **argv)
     const char *what = argv[1], *path = argv[2], *argument = argc > 3 ? argv[3] : "";
     if (strcmp(what, "profile") == 0) {
         make_profile(path, argument);
+        return 0;
+    }
+    if (strcmp(what, "sparse") == 0 && strtoul(argument, NULL, 10) < SPARSE_HOWS) {
+        make_sparse(path, (enum sparse)strtoul(argument, NULL, 10), UINT64_C(1) << 40);
         return 0;
     }
     if (strcmp(what, "mixed") == 0)
@@ -182,6 +196,8 @@ int main(int argc, char **argv)
     else if (strcmp(what, "ill") == 0)
         make_ill(&b, (unsigned)strtoul(argument, NULL, 10));
     else if (strcmp(what, "ill-room") == 0 && make_ill_room(&b, argument))
+        ;
+    else if (strcmp(what, "attack") == 0 && make_attack(&b, argument))
         ;
     else if (strcmp(what, "lossy") == 0)
         make_lossy(&b, argument);

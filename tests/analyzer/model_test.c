@@ -580,7 +580,8 @@ static void bomb_names(struct trace_builder *b)
     struct xft_symbol symbol = {.address = 0x401100, .line = 1, .function_bytes = BOMB_NAME};
     unsigned char *payload = calloc(1, sizeof symbol + BOMB_NAME);
     memcpy(payload, &symbol, sizeof symbol);
-    memset(payload + sizeof symbol, 'x', BOMB_NAME);
+    for (uint32_t i = 0; i < BOMB_NAME; i++) /* within what a reader lets a segment unfold to */
+        payload[sizeof symbol + i] = (unsigned char)('a' + (i % 500 ? 0 : i * 2654435761u >> 28));
     build_segment(b, XFT_SEG_SYMBOLS, payload, sizeof symbol + BOMB_NAME);
     free(payload);
     size_t entry = sizeof(struct xft_stack) + BOMB_DEPTH * sizeof(uint64_t);
