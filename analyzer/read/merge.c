@@ -44,7 +44,8 @@ static uint64_t ns_of(node n)
     return (uint64_t)(n >> 64);
 }
 
-static void put_leaf(struct xfa_merge *merge, uint32_t slot, node leaf)
+/* Returns the next of all. */
+static node put_leaf(struct xfa_merge *merge, uint32_t slot, node leaf)
 {
     node *tree = merge->tree;
     size_t at = merge->width + slot;
@@ -54,6 +55,7 @@ static void put_leaf(struct xfa_merge *merge, uint32_t slot, node leaf)
         leaf = other < leaf ? other : leaf;
         tree[at / 2] = leaf;
     }
+    return leaf;
 }
 
 static uint64_t next_ns(const struct xfa_window *window)
@@ -117,6 +119,13 @@ static bool is_due(const struct xfa_merge *merge)
            (merge->open == 0 || index->chunks[merge->next].first_ns <= ns_of(merge->tree[1]));
 }
 
+/* The latest time for which no chunk need be opened: what is due has been. */
+static uint64_t last_before_next(const struct xfa_merge *merge)
+{
+    const struct xfa_index *index = merge->index;
+    return merge->next < index->count ? index->chunks[merge->next].first_ns - 1 : UINT64_MAX;
+}
+
 /* ---- handing out ------------------------------------------------------------------------ */
 
 static void hand_out(struct xfa_merged *merged, const struct xfa_window *window)
@@ -133,9 +142,10 @@ static void hand_out(struct xfa_merged *merged, const struct xfa_window *window)
 /* Until a chunk is to be opened or read on. */
 static size_t fill_batch(struct xfa_merge *merge)
 {
+    uint64_t last_ns = last_before_next(merge);
+    node first = merge->tree[1];
     size_t count = 0;
-    while (count < BATCH && merge->open > 0 && !is_due(merge)) {
-        node first = merge->tree[1];
+    while (count < BATCH && ns_of(first) <= last_ns) {
         uint32_t slot = (uint32_t)first;
         struct xfa_window *window = &merge->slots[slot];
         hand_out(&merge->batch[count++], window);
@@ -144,7 +154,7 @@ static size_t fill_batch(struct xfa_merge *merge)
             merge->ended = slot;
             break;
         }
-        put_leaf(merge, slot, (node)next_ns(window) << 64 | (uint64_t)first);
+        first = put_leaf(merge, slot, (node)next_ns(window) << 64 | (uint64_t)first);
     }
     return count;
 }
@@ -157,7 +167,7 @@ size_t xfa_merge_next_batch(struct xfa_merge *merge, const struct xfa_merged **e
     while (is_due(merge))
         open_chunk(merge, &merge->index->chunks[merge->next++]);
     *events = merge->batch;
-    return fill_batch(merge);
+    return merge->open > 0 ? fill_batch(merge) : 0;
 }
 
 /* The first of the batch that has not been taken; NULL at the end. */

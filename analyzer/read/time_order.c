@@ -15,13 +15,25 @@ static void insert(struct xfa_time_key *keys, size_t count)
     }
 }
 
+/* The first of the sorted keys that is later than `ns`. */
+static size_t first_after(const struct xfa_time_key *keys, size_t count, uint64_t ns)
+{
+    size_t low = 0;
+    while (low < count) {
+        size_t middle = (low + count) / 2;
+        if (keys[middle].ns <= ns)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
 /* keys[0, middle) and keys[middle, count) are sorted; the first is moved out of the way. */
 static void merge(struct xfa_time_key *keys, size_t middle, size_t count,
                   struct xfa_time_key *spare)
 {
-    size_t from = 0, left = 0, right = middle;
-    while (from < middle && keys[from].ns <= keys[middle].ns)
-        from++;
+    size_t from = first_after(keys, middle, keys[middle].ns), left = 0, right = middle;
     size_t moved = middle - from;
     memcpy(spare, keys + from, moved * sizeof *keys);
     while (left < moved && right < count) {

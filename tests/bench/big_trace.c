@@ -82,10 +82,11 @@ static void put_names(struct trace_builder *b)
         {"xferscope.version", "0.1.0"},
         {"exe", "/opt/sample/train"},
         {"cmdline", "./train"},
+        {"machine_id", "aaaa1111"}, /* of the tests' profile, and so the GPU */
         {"timing", "cupti"},
         {"cuda.driver_version", "13000"},
         {"gpu.count", "1"},
-        {"gpu.0.name", "Bench GPU"},
+        {"gpu.0.name", "Test GPU"},
         {"stacks", "on"},
         {"kernels", "on"},
         {"exit", "exit"},
@@ -302,7 +303,7 @@ static void finish_file(struct output *out, unsigned number)
     b->size = 0;
     snprintf(text, sizeof text, "node%u", number / 8);
     build_meta(b, "hostname", text);
-    snprintf(text, sizeof text, "GPU-00000000-0000-0000-0000-%012u", number);
+    snprintf(text, sizeof text, "GPU-00000000-1111-2222-3333-%llu", 444444444444ull + number);
     build_meta(b, "gpu.0.uuid", text);
     put(out, b->bytes, b->size);
     b->header.pid = (int)(1000 + number);
