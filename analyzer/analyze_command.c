@@ -10,21 +10,23 @@
 #include "common/text.h"
 #include "analyzer/base/output.h"
 #include "analyzer/base/units.h"
-#include "analyzer/report/report.h"
-#include "analyzer/model/resolve.h"
+#include "analyzer/report/format.h"
 
 struct options {
-    const char *trace, *profile, *output;
+    const char *const *traces;
+    size_t trace_count;
+    const char *profile, *output;
     const struct xfa_format *format;
-    enum xfa_sort sort;
-    size_t top;
+    struct xfa_view view;
 };
 
 static const char usage[] =
-    "usage: xferscope analyze TRACE [options]\n"
+    "usage: xferscope analyze TRACE... [options]\n"
     "\n"
-    "Reads a run (NAME.xft, or one of its .trace files) and reports, for each call site and kind\n"
-    "of transfer, what it achieved, what the machine could have given and what to change.\n"
+    "Reads a run (NAME.xft, or one of its .trace files; several, of other hosts too, are one run)\n"
+    "and reports, for each call site and kind of transfer, what it achieved, what the machine "
+    "could\n"
+    "have given and what to change.\n"
     "\n"
     "  -p, --profile FILE   machine profile, from `xferscope probe`\n"
     "  -f, --format FORMAT  text (default) or json\n"
@@ -39,15 +41,6 @@ static const char usage[] =
 #define TOP_OF_FORMAT ((size_t)-1)
 #define TOP_TEXT 20
 
-const struct xfa_format *xfa_format_find(const char *name)
-{
-    static const struct xfa_format *const formats[] = {&xfa_format_text, &xfa_format_json};
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (strcmp(formats[i]->name, name) == 0)
-            return formats[i];
-    return NULL;
-}
-
 static int wrong(const char *what, const char *value)
 {
     xfc_print(stderr, "xferscope analyze: %s%s%s; see xferscope analyze --help\n", what,
@@ -60,7 +53,7 @@ static int set_sort(struct options *options, const char *word)
     static const char *const words[] = {"lost", "bytes", "count"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strcmp(words[i], word) == 0) {
-            options->sort = (enum xfa_sort)i;
+            options->view.sort = (enum xfa_sort)i;
             return 0;
         }
     }
@@ -72,7 +65,7 @@ static int set_top(struct options *options, const char *word)
     uint64_t number;
     if (!xfa_number(word, &number) || number >= TOP_OF_FORMAT)
         return wrong("not a number of rows", word);
-    options->top = number;
+    options->view.top = number;
     return 0;
 }
 
@@ -115,7 +108,7 @@ static int parse(struct options *options, int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    *options = (struct options){.format = &xfa_format_text, .top = TOP_OF_FORMAT};
+    *options = (struct options){.format = &xfa_format_text, .view.top = TOP_OF_FORMAT};
     optind = 0; /* this may be the second parse of the process */
     int option;
     while ((option = getopt_long(argc, argv, ":p:f:o:n:s:h", longs, NULL)) != -1) {
@@ -126,11 +119,15 @@ static int parse(struct options *options, int argc, char **argv)
         if (set_option(options, option, optarg) != 0)
             return -1;
     }
-    if (optind + 1 != argc || !*argv[optind])
-        return wrong(optind >= argc - 1 ? "which trace?" : "one trace at a time", NULL);
-    options->trace = argv[optind];
-    if (options->top == TOP_OF_FORMAT)
-        options->top = options->format == &xfa_format_text ? TOP_TEXT : 0;
+    for (int i = optind; i < argc; i++)
+        if (!*argv[i])
+            return wrong("which trace?", NULL);
+    if (optind >= argc)
+        return wrong("which trace?", NULL);
+    options->traces = (const char *const *)argv + optind;
+    options->trace_count = (size_t)(argc - optind);
+    if (options->view.top == TOP_OF_FORMAT)
+        options->view.top = options->format == &xfa_format_text ? TOP_TEXT : 0;
     return 0;
 }
 
@@ -148,32 +145,20 @@ static struct xfp_profile *load_profile(const struct options *options, char **pr
     return profile;
 }
 
-static void read_files(struct xfa_report *report, char **files, size_t count)
+static void complain(const char *line)
 {
-    for (size_t i = 0; i < count; i++) {
-        char error[1024] = "";
-        struct xfa_trace *trace = xfa_trace_open(files[i], error, sizeof error);
-        if (trace) {
-            xfa_trace_resolve(trace);
-            xfa_report_add(report, trace);
-        } else {
-            xfc_print(stderr, "xferscope analyze: %s\n", error);
-            xfa_report_unreadable(report, error);
-        }
-        xfa_trace_close(trace);
-    }
+    xfc_print(stderr, "xferscope analyze: %s\n", line);
 }
 
-static void say_losses(const struct xfa_report *report)
+static void say_losses(const struct xfa_analysis *analysis)
 {
-    if (report->mismatch)
-        xfc_print(stderr, "xferscope analyze: %s\n", report->mismatch);
-    for (size_t i = 0; i < report->run.process_count; i++) {
-        const struct xfa_process *process = &report->run.processes[i];
-        if (process->losses)
-            xfc_print(stderr, "xferscope analyze: %s: %s; the rest was read\n", process->file,
-                      process->losses);
-    }
+    const struct xfa_run *run = analysis->run;
+    if (analysis->achievable.mismatch)
+        complain(analysis->achievable.mismatch);
+    for (size_t i = 0; i < run->process_count; i++)
+        if (run->processes[i]->losses)
+            xfc_print(stderr, "xferscope analyze: %s: %s; the rest was read\n",
+                      run->processes[i]->file, run->processes[i]->losses);
 }
 
 static int write_report(const struct xfa_report *report, const struct options *options)
@@ -181,38 +166,61 @@ static int write_report(const struct xfa_report *report, const struct options *o
     struct xfa_output output;
     if (xfa_output_open(&output, options->output) != 0)
         return XFA_OUTPUT;
-    struct xfa_view view = {.top = options->top, .width = xfa_output_width(output.stream)};
+    struct xfa_view view = options->view;
+    view.width = xfa_output_width(output.stream);
     options->format->write(report, &view, output.stream);
     if (xfa_output_close(&output) != 0)
         return XFA_OUTPUT;
-    return xfa_report_lossy(report) ? XFA_LOSSES : XFA_OK;
+    return report->analysis->lossy ? XFA_LOSSES : XFA_OK;
+}
+
+static int report(struct xfa_findings *findings, const struct xfa_analysis *analysis,
+                  const struct options *options)
+{
+    if (analysis->run->process_count == 0)
+        return XFA_NOTHING;
+    xfa_findings_find(findings, analysis);
+    say_losses(analysis);
+    struct xfa_report all = {analysis, findings};
+    return write_report(&all, options);
+}
+
+/* "A.xft, B.xft" */
+static char *name_run(const struct options *options)
+{
+    char *name = xfa_text(options->traces[0]);
+    for (size_t i = 1; i < options->trace_count; i++) {
+        char *longer = xfa_print("%s, %s", name, options->traces[i]);
+        free(name);
+        name = longer;
+    }
+    return name;
 }
 
 static int analyze(const struct options *options)
 {
-    char error[1024] = "", *problem = NULL;
-    size_t count = 0;
-    char **files = xfa_run_files(options->trace, &count, error, sizeof error);
-    if (count == 0) {
-        xfc_print(stderr, "xferscope analyze: %s\n", error);
-        return XFA_NOTHING;
-    }
+    char *problem = NULL, *name = name_run(options);
     struct xfp_profile *profile = load_profile(options, &problem);
-    struct xfa_report *report = xfa_report_new(options->trace, profile);
-    report->profile_problem = problem;
-    report->profile_path =
-        options->profile ? xfa_kept(options->profile, strlen(options->profile)) : NULL;
-    read_files(report, files, count);
-    xfa_run_files_free(files, count);
-    int status = XFA_NOTHING;
-    if (report->run.process_count > 0) {
-        xfa_report_finish(report, options->sort);
-        say_losses(report);
-        status = write_report(report, options);
-    }
-    xfa_report_free(report);
+    struct xfa_findings *findings = xfa_findings_new();
+    struct xfa_request request = {
+        .path = name,
+        .profile = profile,
+        .profile_path = options->profile,
+        .profile_problem = problem,
+        .observers = findings->observers,
+        .observer_count = findings->observer_count,
+    };
+    struct xfa_analysis *analysis = xfa_analysis_new(&request);
+    for (size_t i = 0; i < options->trace_count; i++)
+        xfa_analysis_add(analysis, options->traces[i], complain);
+    xfa_analysis_finish(analysis);
+    int status = report(findings, analysis, options);
+    xfa_findings_free(findings);
+    xfa_analysis_free(analysis);
     if (profile)
         xfp_free(profile);
+    free(problem);
+    free(name);
     return status;
 }
 

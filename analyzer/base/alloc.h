@@ -20,7 +20,7 @@ char *xfa_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void *xfa_room(void *items, size_t *capacity, size_t needed, size_t item_bytes);
 
 /* A copy of n bytes of a trace to be kept: as they are, the number 0 as U+FFFD. Not fit to be
- * printed but by xfc_print() (common/text.h) and as JSON (json_text.h). */
+ * printed but by xfc_print() (common/text.h) and as JSON (json.h). */
 char *xfa_kept(const char *bytes, size_t n);
 
 /* A copy of n bytes that is safe to show: xfc_shown(). */

@@ -10,7 +10,7 @@
 #include "analyzer/dump/dump.h"
 #include "analyzer/base/output.h"
 #include "analyzer/base/units.h"
-#include "analyzer/model/resolve.h"
+#include "analyzer/run/resolve.h"
 
 struct options {
     const char *trace, *output;

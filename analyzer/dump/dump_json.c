@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/base/json_text.h"
-#include "analyzer/model/site.h"
+#include "analyzer/base/json.h"
+#include "analyzer/run/site.h"
 
 static void line(json_t *json, FILE *out)
 {
@@ -32,7 +32,7 @@ static void set_text(json_t *json, const char *key, const char *value)
 /* Counts and times fit; addresses are written in hexadecimal, as text. */
 static void set_number(json_t *json, const char *key, uint64_t value)
 {
-    json_object_set_new(json, key, json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value));
+    json_object_set_new(json, key, xfa_json_count(value));
 }
 
 static void set_signed(json_t *json, const char *key, int64_t value)

@@ -7,7 +7,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "common/text.h"
-#include "analyzer/model/site.h"
+#include "analyzer/run/site.h"
 
 const char *const xfa_flag_words[8] = {"async",   "captured",     "failed", "per-thread",
                                        "guessed", "stream-known", "graph",  "peer-access"};

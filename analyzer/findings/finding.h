@@ -1,7 +1,8 @@
 /*
- * Kinds of finding: one file and one row of the table in finding.c each.
+ * Findings: what an analysis advises. Each kind is a row of kinds.def and one file, whole: its sums
+ * (an observer, where those of sums/ do not do), what it looks for, what it reckons with.
  *
- * A kind looks at one row of the report and says what there is to gain. finding.c applies the
+ * A kind looks at one row of the analysis and says what there is to gain. findings.c applies the
  * common thresholds, puts sites with the same remedy into one finding and sorts, worst first.
  * Findings stand each alone: one transfer may be in several, and their losses do not add up.
  *
@@ -11,33 +12,92 @@
 #ifndef XFA_FINDING_H
 #define XFA_FINDING_H
 
-#include "analyzer/report/report.h"
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/findings/remedy.h"
 
 #define XFA_LEAST_LOST_NS 10000.0
 #define XFA_LEAST_PART 0.001
 
+/* Where neither a loss nor a time is known this rate stands in, for the thresholds only: one GB/s
+ * is slower than any link in use. */
+#define XFA_STAND_IN_NS_PER_BYTE 1.0
+
+enum xfa_finding_id {
+#define XFA_FINDING(id, name, word, title) XFA_FINDING_##id,
+#include "analyzer/findings/kinds.def"
+#undef XFA_FINDING
+    XFA_FINDINGS
+};
+
 /* What one row would gain. */
 struct xfa_gain {
     uint64_t transfers, bytes;
-    double took_ns, best_ns; /* NAN = not known */
+    double achieved_ns, achievable_ns; /* NAN = not known */
     double lost_ns;
     double weight_ns; /* where lost is not known: what stands in for it against the thresholds */
-    double error;     /* relative, of best_ns; NAN */
-    const char *achieved_basis, *achievable_basis;
-    const char *note;
+    double error;     /* relative, of achievable_ns; NAN */
+    enum xfa_basis achieved_basis, achievable_basis;
+    enum xfa_reckoning reckoning;
+    bool probably;                  /* by samples, not all bytes */
     const struct xfa_site *earlier; /* the other end, where there is one; NULL */
-    char *fix;                      /* the caller frees it */
+    struct xfa_remedy remedy;
 };
 
 struct xfa_finding_kind {
-    const char *name;
-    const char *title;
-    /* False when the row has nothing of this kind. */
-    bool (*look)(const struct xfa_row *row, struct xfa_gain *gain);
+    /* False when the row has nothing of this kind. sums: the observer's self; NULL without one. */
+    bool (*look)(const struct xfa_analysis *analysis, const void *sums, size_t row,
+                 struct xfa_gain *gain);
+    /* Sums of its own, observe NULL when it needs none: a zeroed self of self_bytes is made for it.
+     */
+    size_t self_bytes;
+    struct xfa_observer (*observe)(void *self);
+    void (*free)(void *self); /* what the self owns */
 };
 
-extern const struct xfa_finding_kind xfa_finding_pageable, xfa_finding_small, xfa_finding_sync;
-extern const struct xfa_finding_kind xfa_finding_repeated, xfa_finding_returned,
-    xfa_finding_duplicate;
+#define XFA_FINDING(id, name, word, title) extern const struct xfa_finding_kind xfa_kind_##name;
+#include "analyzer/findings/kinds.def"
+#undef XFA_FINDING
+
+struct xfa_finding_site {
+    const struct xfa_row *row;
+    uint64_t transfers, bytes;
+    double lost_ns; /* NAN = not known */
+    enum xfa_reckoning reckoning;
+    const struct xfa_site *earlier; /* where the bytes had moved before; NULL: of no interest */
+};
+
+/* Sites with the same problem and the same remedy. */
+struct xfa_finding {
+    enum xfa_finding_id id;
+    struct xfa_finding_site *sites; /* worst first */
+    size_t site_count, site_capacity;
+    uint64_t transfers, bytes;
+    double achieved_ns, achievable_ns; /* of these transfers: as they were, as they could be; NAN */
+    double lost_ns;                    /* NAN = not known */
+    double error;                      /* relative, of achievable_ns; NAN */
+    struct xfa_remedy remedy;
+    enum xfa_reckoning reckoning; /* of the worst site */
+    bool probably;                /* in any of them */
+    enum xfa_basis achieved_basis, achievable_basis;
+};
+
+/* All findings of one analysis. Made before the walk, for the observers of the kinds. */
+struct xfa_findings {
+    struct xfa_finding *items; /* worst first */
+    size_t count, capacity;
+    struct xfa_observer observers[XFA_FINDINGS];
+    size_t observer_count;
+    void *selves[XFA_FINDINGS];
+};
+
+struct xfa_findings *xfa_findings_new(void);
+void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis *analysis);
+void xfa_findings_free(struct xfa_findings *findings);
+
+const char *xfa_finding_word(enum xfa_finding_id id);
+const char *xfa_finding_title(enum xfa_finding_id id);
+
+/* The remedy for a row, in the terms of its call site. */
+struct xfa_remedy xfa_remedy_for(const struct xfa_row *row, enum xfa_remedy_kind kind);
 
 #endif

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -152,7 +153,8 @@ class Commands(unittest.TestCase):
         profile = self.make("profile", "machine.json")
         report = self.report(trace, "--profile", profile)
         self.assertEqual(
-            list(report), ["schema", "run", "machine", "transfers", "phases", "managed", "findings"]
+            list(report), ["schema", "run", "machine", "transfers", "phases", "managed", "waits", "ranks",
+             "findings"]
         )
         self.assertEqual(report["run"]["command"], ["./train", "--steps", "3"])
         self.assertEqual(report["run"]["directions"]["H2D"]["transfers"], 25)
@@ -359,10 +361,30 @@ class Commands(unittest.TestCase):
         self.assertIn("another machine", result.lines[0])
         self.assertIn("ACHIEVABLE*", result.out)
 
+    def test_several_runs(self):
+        first, second = self.make("mixed", "mixed.trace"), self.make("killed", "killed.trace")
+        os.mkdir(self.path("run.xft"))
+        shutil.copy(first, self.path("run.xft/1.trace"))
+        one = self.report(first)
+        both = self.report(self.path("run.xft"), second)
+        self.assertEqual([p["file"] for p in both["run"]["processes"]], ["1.trace", "killed.trace"])
+        self.assertEqual(len(both["transfers"]), len(one["transfers"]))
+        for row, alone in zip(both["transfers"], one["transfers"]):
+            self.assertEqual(row["transfers"], 2 * alone["transfers"])
+        missing = self.run_driver("analyze", first, self.path("missing.xft"))
+        self.assertEqual((missing.status, len(missing.lines)), (3, 1))
+        self.assertIn("missing.xft", missing.lines[0])
+        again = self.run_driver("analyze", self.path("run.xft"), self.path("run.xft/1.trace"), "-f", "json")
+        self.assertEqual((again.status, len(again.lines)), (0, 1))
+        self.assertIn("1.trace: given twice; it is read once", again.lines[0])
+        self.assertEqual(len(json.loads(again.out)["run"]["processes"]), 1)
+
     def test_usage(self):
         trace = self.make("mixed", "mixed.trace")
         self.refused(2, "which trace?")
-        self.refused(2, "one trace", trace, trace)
+        result = self.run_driver("dump", trace, trace)
+        self.assertEqual((result.status, result.out, len(result.lines)), (2, "", 1))
+        self.assertIn("one trace", result.lines[0])
         self.refused(2, "unknown option: --nonsense", trace, "--nonsense")
         self.refused(2, "no such format: xml", trace, "--format", "xml")
         self.refused(2, "lacks its value", trace, "--format")

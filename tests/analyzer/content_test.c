@@ -1,4 +1,5 @@
 /* Transfers whose bytes had moved before. */
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,33 +10,48 @@
 
 #include <cmocka.h>
 
-#include "analyzer/model/content.h"
-#include "analyzer/report/report.h"
+#include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/scenario.h"
+#include "tests/analyzer/told.h"
 
 #define KIB64 65536
 
 /* Copies and what they are expected to be, one after the other. */
 struct play {
-    struct xfa_contents contents;
     struct xft_event calls[64];
+    struct xft_event hashes[64]; /* of the calls; kind 0: none */
     enum xfa_same wanted[64];
     uint32_t earlier[64]; /* index of the call */
-    size_t count, found;
+    size_t count;
+    const char *mode; /* META content; NULL: the trace does not say */
 };
+
+static void told_start(struct told *told, struct xfa_contents *contents, const char *mode)
+{
+    build_start(&told->b, 1);
+    if (mode)
+        build_meta(&told->b, "content", mode);
+    *contents = (struct xfa_contents){0};
+    told_open(told, xfa_contents_observer(contents));
+}
+
+static void told_stop(struct told *told, struct xfa_contents *contents)
+{
+    xfa_contents_free(contents);
+    told_free(told);
+}
 
 static void hash_of(struct play *play, size_t i, uint64_t hash, uint64_t width)
 {
     const struct xft_event *call = &play->calls[i];
-    struct xft_event content = {.kind = XFT_EVENT_CONTENT,
-                                .start_ns = call->start_ns,
-                                .bytes = call->bytes,
-                                .src = call->src,
-                                .dst = call->dst,
-                                .aux = hash,
-                                .width = width,
-                                .count = 7};
-    xfa_contents_gather(&play->contents, &content);
+    play->hashes[i] = (struct xft_event){.kind = XFT_EVENT_CONTENT,
+                                         .start_ns = call->start_ns,
+                                         .bytes = call->bytes,
+                                         .src = call->src,
+                                         .dst = call->dst,
+                                         .aux = hash,
+                                         .width = width,
+                                         .count = 7};
 }
 
 static size_t move(struct play *play, unsigned direction, uint64_t src, uint64_t dst,
@@ -67,37 +83,71 @@ static size_t fetch(struct play *play, uint64_t src, uint64_t hash, enum xfa_sam
     return move(play, XFT_DIR_D2H, src, 0x2000, KIB64, hash, wanted, earlier);
 }
 
-/* The class is the number of the call. */
-static void judged(void *context, enum xfa_same same, uint32_t class, uint32_t earlier,
-                   uint64_t bytes, double achieved_ns, bool sampled)
+/* Calls of one time come as a walk gives them: the hash before the transfer, behind it, or behind
+ * all of that time. */
+static void tell_play(const struct told *told, const struct play *play, unsigned order)
 {
-    struct play *play = context;
-    (void)sampled;
-    if (play->wanted[class] != same || (same && play->earlier[class] != earlier))
-        fail_msg("call %u: found %d after %u, expected %d after %u", class, (int)same, earlier,
-                 (int)play->wanted[class], play->earlier[class]);
-    assert_true(bytes == play->calls[class].bytes);
-    assert_true(achieved_ns == 100.0 + class);
-    play->wanted[class] = XFA_SAME_NONE;
-    play->found++;
+    size_t next = 0;
+    for (size_t i = 0; i < play->count; i = next) {
+        for (next = i; next < play->count && play->calls[next].start_ns == play->calls[i].start_ns;
+             next++) {
+            const struct xft_event *call = &play->calls[next], *hash = &play->hashes[next];
+            if (hash->kind && order == 0)
+                tell(told, hash, 0);
+            if (call->kind == XFT_EVENT_FREE)
+                tell(told, call, 0);
+            else
+                tell_transfer(told, call, 0, (uint32_t)next,
+                              next % 2 ? XFA_TIMED_DEVICE : XFA_TIMED_HOST, 100.0 + (double)next);
+            if (hash->kind && order == 1)
+                tell(told, hash, 0);
+        }
+        for (size_t k = i; order == 2 && k < next; k++)
+            if (play->hashes[k].kind)
+                tell(told, &play->hashes[k], 0);
+    }
 }
 
-static void judge(struct play *play)
+/* The row is the number of the call. */
+static size_t check_call(const struct xfa_contents *contents, const struct play *play, size_t i)
 {
-    xfa_contents_ready(&play->contents);
-    for (size_t i = 0; i < play->count; i++) {
-        struct xfa_transfer done = {&play->calls[i], play->calls[i].direction, (uint32_t)i,
-                                    100.0 + (double)i, 0};
-        if (play->calls[i].kind == XFT_EVENT_FREE)
-            xfa_contents_free(&play->contents, &play->calls[i]);
-        else
-            xfa_contents_transfer(&play->contents, &done);
+    size_t found = 0;
+    const struct xfa_same_row *row = xfa_contents_row(contents, (uint32_t)i);
+    for (enum xfa_same same = XFA_SAME_REPEATED; same < XFA_SAMES; same++) {
+        struct xfa_same_sum sum = row ? row->same[same] : (struct xfa_same_sum){0};
+        if (sum.sum.transfers != (same == play->wanted[i]))
+            fail_msg("call %zu: %d %lu times, expected %d", i, (int)same,
+                     (unsigned long)sum.sum.transfers, (int)play->wanted[i]);
+        if (sum.sum.transfers == 0)
+            continue;
+        if (sum.earlier != play->earlier[i] + 1)
+            fail_msg("call %zu: after %u, expected %u", i, sum.earlier - 1, play->earlier[i]);
+        assert_true(sum.sum.bytes == play->calls[i].bytes);
+        assert_true(sum.sum.ns == 100.0 + (double)i);
+        assert_int_equal(sum.timed, 1);
+        assert_int_equal(sum.by_device, i % 2);
+        assert_int_equal(sum.sampled, play->hashes[i].width < play->calls[i].bytes);
+        found++;
     }
-    xfa_contents_finish(&play->contents, judged, play);
-    for (size_t i = 0; i < play->count; i++)
-        if (play->wanted[i])
-            fail_msg("call %zu was not found", i);
-    xfa_contents_release(&play->contents);
+    return found;
+}
+
+/* How many were found. */
+static size_t judge(const struct play *play)
+{
+    size_t found = 0;
+    for (unsigned order = 0; order < 3; order++) {
+        struct told told;
+        struct xfa_contents contents;
+        told_start(&told, &contents, play->mode);
+        tell_play(&told, play, order);
+        tell_end(&told);
+        found = 0;
+        for (size_t i = 0; i < play->count; i++)
+            found += check_call(&contents, play, i);
+        told_stop(&told, &contents);
+    }
+    return found;
 }
 
 #define NONE XFA_SAME_NONE
@@ -113,8 +163,7 @@ static void test_same_place(void **state)
     size_t again = send(&play, 0xd0000, 11, AGAIN, first);
     send(&play, 0xd0000, 12, NONE, 0);
     send(&play, 0xd0000, 11, TWICE, again); /* written since */
-    judge(&play);
-    assert_int_equal(play.found, 2);
+    assert_int_equal(judge(&play), 2);
 }
 
 /* What writes to the place in between: a part of it, from the device, without a hash; a free. */
@@ -174,32 +223,138 @@ static void test_not_compared(void **state)
     hash_of(&play, i, 13, KIB64);
     i = move(&play, XFT_DIR_H2D, 1, 0xb0000, KIB64, 0, NONE, 0);
     hash_of(&play, i, 13, 4096); /* by samples */
-    judge(&play);
-    assert_int_equal(play.found, 0);
+    assert_int_equal(judge(&play), 0);
 }
 
-/* Hashes come in any order, belong to nothing, or are several of the same transfer. */
-static void test_hostile(void **state)
+/* Several transfers of one time (a graph's), two of them alike: the first hash is the first one's.
+ */
+static void test_of_one_time(void **state)
 {
     (void)state;
     struct play play = {0};
-    for (uint64_t i = 0; i < 3000000; i++) {
-        struct xft_event content = {.kind = XFT_EVENT_CONTENT,
-                                    .start_ns = i * 0x9e3779b97f4a7c15u,
-                                    .bytes = UINT64_MAX - i,
-                                    .dst = UINT64_MAX - 5,
-                                    .aux = 1};
-        xfa_contents_gather(&play.contents, &content);
+    size_t first = send(&play, 0xd0000, 11, NONE, 0);
+    size_t other = send(&play, 0xe0000, 12, NONE, 0);
+    size_t alike = send(&play, 0xd0000, 13, NONE, 0);
+    size_t last = send(&play, 0xe0000, 12, AGAIN, other);
+    for (size_t i = first; i <= last; i++)
+        play.calls[i].start_ns = play.hashes[i].start_ns = 1000;
+    send(&play, 0xd0000, 13, AGAIN, alike);
+    send(&play, 0xe0000, 12, AGAIN, last);
+    send(&play, 0xf0000, 11, TWICE, first);
+    assert_int_equal(judge(&play), 4);
+}
+
+/* A trace that does not say that there are hashes, or says there are none, and has some. */
+static void test_not_announced(void **state)
+{
+    (void)state;
+    struct play play = {.mode = NULL};
+    send(&play, 0xd0000, 0, NONE, 0);
+    size_t first = send(&play, 0xd0000, 11, NONE, 0);
+    send(&play, 0xd0000, 11, AGAIN, first);
+    assert_int_equal(judge(&play), 1);
+    struct told told;
+    struct xfa_contents contents;
+    told_start(&told, &contents, "off");
+    tell_play(&told, &play, 0);
+    tell_end(&told);
+    assert_non_null(xfa_contents_row(&contents, 2));
+    assert_false(contents.whole || contents.on_samples || contents.skipped_unknown);
+    told_stop(&told, &contents);
+}
+
+static size_t memory_used(void)
+{
+    struct mallinfo2 all = mallinfo2();
+    return all.uordblks + all.hblkhd;
+}
+
+/* Without hashes nothing is kept: neither of a process without, nor before the first comes. */
+static void test_nothing_kept(void **state)
+{
+    (void)state;
+    static const char *const modes[] = {NULL, "off", "whole"};
+    for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
+        struct told told;
+        struct xfa_contents contents;
+        told_start(&told, &contents, modes[m]);
+        size_t before = memory_used();
+        for (uint64_t i = 0; i < 100000; i++) {
+            struct xft_event call = {.kind = XFT_EVENT_TRANSFER,
+                                     .start_ns = 1000 + i,
+                                     .bytes = 4096,
+                                     .dst = 0xd0000 + 4096 * i,
+                                     .direction = XFT_DIR_H2D};
+            tell_transfer(&told, &call, 0, 0, XFA_TIMED_HOST, 1);
+        }
+        assert_true(memory_used() < before + 4096);
+        tell_end(&told);
+        assert_int_equal(contents.row_count, 0);
+        assert_int_equal(contents.skipped_unknown, modes[m] && strcmp(modes[m], "off") != 0);
+        told_stop(&told, &contents);
     }
-    xfa_contents_ready(&play.contents);
-    struct xft_event call = {.kind = XFT_EVENT_TRANSFER, .bytes = UINT64_MAX, .dst = 5};
-    struct xfa_transfer done = {&call, XFT_DIR_H2D, 0, 1.0, 0};
-    xfa_contents_transfer(&play.contents, &done);
-    xfa_contents_finish(&play.contents, judged, &play);
-    assert_true(play.contents.count <= XFA_MAX_CONTENTS);
-    assert_int_equal(play.contents.hashes, 3000000);
-    assert_true(play.contents.not_compared >= 3000000 - XFA_MAX_CONTENTS);
-    xfa_contents_release(&play.contents);
+}
+
+/* Hashes belong to nothing, come all at one time, or are more than are compared. */
+static void test_hostile(void **state)
+{
+    (void)state;
+    enum { ALL = 3000000 };
+    for (unsigned at_once = 0; at_once < 2; at_once++) {
+        struct told told;
+        struct xfa_contents contents;
+        told_start(&told, &contents, "whole");
+        struct xft_event call = {.kind = XFT_EVENT_TRANSFER,
+                                 .start_ns = 5,
+                                 .bytes = UINT64_MAX,
+                                 .dst = 5,
+                                 .direction = XFT_DIR_H2D};
+        for (uint64_t i = 0; i < ALL; i++) {
+            struct xft_event content = {.kind = XFT_EVENT_CONTENT,
+                                        .start_ns = at_once ? 5 : 5 + i,
+                                        .bytes = UINT64_MAX - i,
+                                        .dst = UINT64_MAX - 5,
+                                        .aux = 1};
+            tell(&told, &content, 0);
+            if (i < 10 || i > ALL - 10)
+                tell_transfer(&told, &call, 0, 0, XFA_TIMED_HOST, 1);
+        }
+        tell_end(&told);
+        assert_int_equal(contents.hashes, ALL);
+        assert_int_equal(contents.not_compared, ALL - XFA_MAX_CONTENTS);
+        assert_int_equal(contents.row_count, 0);
+        told_stop(&told, &contents);
+    }
+}
+
+/* As many as are compared are; what comes then still writes to memory. */
+static void test_limit(void **state)
+{
+    (void)state;
+    struct told told;
+    struct xfa_contents contents;
+    told_start(&told, &contents, "whole");
+    for (uint64_t i = 0; i < XFA_MAX_CONTENTS + 2; i++) {
+        bool same = i < 2 || i >= XFA_MAX_CONTENTS - 1;
+        struct xft_event call = {.kind = XFT_EVENT_TRANSFER,
+                                 .start_ns = 1000 + i,
+                                 .bytes = 4096,
+                                 .dst = same ? 0xd0000 : 0xe0000,
+                                 .direction = XFT_DIR_H2D};
+        struct xft_event content = call;
+        content.kind = XFT_EVENT_CONTENT;
+        content.aux = same ? 7 : 100 + i;
+        content.width = 4096;
+        tell_transfer(&told, &call, 0, same, XFA_TIMED_HOST, 1);
+        tell(&told, &content, 0);
+    }
+    tell_end(&told);
+    assert_null(xfa_contents_row(&contents, 0));
+    const struct xfa_same_row *row = xfa_contents_row(&contents, 1);
+    assert_int_equal(row->same[XFA_SAME_REPEATED].sum.transfers, 2); /* the last one compared too */
+    assert_int_equal(row->same[XFA_SAME_DUPLICATE].sum.transfers, 0);
+    assert_int_equal(contents.not_compared, 2);
+    told_stop(&told, &contents);
 }
 
 /* Ranges of memory that are written in any way: the same as a plain array of owners. */
@@ -236,77 +391,84 @@ static void test_memory(void **state)
     free(memory.stretches);
 }
 
-/* From the trace to the finding, both ends named. */
-static void test_report(void **state)
+static void skipped_for(struct trace_builder *b)
 {
-    (void)state;
-    struct trace_builder b;
-    struct xft_event events[8];
-    char error[256];
-    size_t n = 0;
-    build_start(&b, 1);
-    scenario_names(&b);
-    build_meta(&b, "content", "sampled");
-    build_meta(&b, "content.ns", "1000");
     static const char *const reasons[] = {"budget",     "memory",    "shape",
                                           "unreadable", "unsettled", "full"};
     for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         char key[48], count[8];
         snprintf(key, sizeof key, "content.skipped.%s", reasons[i]);
         snprintf(count, sizeof count, "%u", 1u << i);
-        build_meta(&b, key, count);
+        build_meta(b, key, count);
     }
-    for (int i = 0; i < 4; i++) {
-        struct xft_event call = test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PINNED, 1 << 20,
-                                              TEST_START_NS + 100000u * (unsigned)i, 50000);
-        call.stack = i == 0 ? STACK_UPLOAD : STACK_RESULTS;
-        call.dst = 0xd00000;
-        events[n++] = call;
-        events[n++] = (struct xft_event){.kind = XFT_EVENT_CONTENT,
-                                         .start_ns = call.start_ns,
-                                         .end_ns = call.start_ns,
-                                         .bytes = call.bytes,
-                                         .src = call.src,
-                                         .dst = call.dst,
-                                         .aux = 42,
-                                         .width = 4096,
-                                         .count = 250};
+}
+
+/* From the trace to the finding, both ends named; hashes in another lane, which lies behind the
+ * transfers' in the file or before it. */
+static void report_one(bool hashes_first)
+{
+    struct trace_builder b;
+    struct xft_event calls[4], hashes[4];
+    build_start(&b, 1);
+    scenario_names(&b);
+    build_meta(&b, "content", "sampled");
+    build_meta(&b, "content.ns", "1000");
+    skipped_for(&b);
+    for (unsigned i = 0; i < 4; i++) {
+        calls[i] = test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PINNED, 1 << 20,
+                                 TEST_START_NS + 100000u * i, 50000);
+        calls[i].stack = i == 0 ? STACK_UPLOAD : STACK_RESULTS;
+        calls[i].dst = 0xd00000;
+        hashes[i] = (struct xft_event){.kind = XFT_EVENT_CONTENT,
+                                       .start_ns = calls[i].start_ns,
+                                       .end_ns = calls[i].start_ns,
+                                       .bytes = calls[i].bytes,
+                                       .src = calls[i].src,
+                                       .dst = calls[i].dst,
+                                       .aux = 42,
+                                       .width = 4096,
+                                       .count = 250};
     }
-    build_events(&b, 0, 0, events, n);
+    build_events(&b, hashes_first ? 0 : 1, 0, hashes_first ? hashes : calls, 4);
+    build_events(&b, hashes_first ? 1 : 0, 0, hashes_first ? calls : hashes, 4);
     build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 1000000);
-    struct xfa_trace *trace = xfa_trace_open_bytes(b.bytes, b.size, error, sizeof error);
-    struct xfa_report *report = xfa_report_new("test", NULL);
-    xfa_report_add(report, trace);
-    xfa_report_finish(report, XFA_SORT_LOST);
-    const struct xfa_finding *finding = NULL;
-    for (size_t i = 0; i < report->finding_count; i++)
-        if (strcmp(report->findings[i].kind, "repeated-transfer") == 0)
-            finding = &report->findings[i];
+    struct analyzed all = analyzed_trace(&b, NULL);
+    const struct xfa_finding *finding = analyzed_finding(&all, XFA_FINDING_REPEATED, NULL);
     assert_non_null(finding);
     assert_int_equal(finding->transfers, 3);
     assert_int_equal(finding->bytes, 3 << 20);
     assert_true(finding->lost_ns == 150000);
-    assert_non_null(strstr(finding->note, "probably"));
+    assert_true(finding->probably);
     assert_int_equal(finding->site_count, 1);
     assert_non_null(finding->sites[0].earlier);
     assert_string_not_equal(finding->sites[0].earlier->text, finding->sites[0].row->site->text);
-    assert_int_equal(report->run.content.hashes, 4);
-    assert_int_equal(report->run.content.by_sample, 4);
-    assert_int_equal(report->run.content.skipped, 63); /* one of each, two of the next, ... */
-    assert_false(report->run.content.skipped_unknown);
-    assert_true(report->run.content.ns == 1000);
-    xfa_report_free(report);
-    xfa_trace_close(trace);
+    const struct xfa_contents *contents = &all.analysis->contents;
+    assert_true(contents->on_samples && !contents->whole);
+    assert_int_equal(contents->hashes, 4);
+    assert_int_equal(contents->sampled, 4);
+    assert_int_equal(contents->skipped, 63); /* one of each, two of the next, ... */
+    assert_false(contents->skipped_unknown);
+    assert_true(contents->hash_ns == 1000);
+    analyzed_free(&all);
     build_free(&b);
+}
+
+static void test_report(void **state)
+{
+    (void)state;
+    report_one(false);
+    report_one(true);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_place),   cmocka_unit_test(test_overwritten),
-        cmocka_unit_test(test_round_trips),  cmocka_unit_test(test_other_devices),
-        cmocka_unit_test(test_not_compared), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_memory),       cmocka_unit_test(test_report),
+        cmocka_unit_test(test_same_place),    cmocka_unit_test(test_overwritten),
+        cmocka_unit_test(test_round_trips),   cmocka_unit_test(test_other_devices),
+        cmocka_unit_test(test_not_compared),  cmocka_unit_test(test_of_one_time),
+        cmocka_unit_test(test_not_announced), cmocka_unit_test(test_nothing_kept),
+        cmocka_unit_test(test_hostile),       cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_report),
     };
     return cmocka_run_group_tests_name("content", tests, NULL, NULL);
 }

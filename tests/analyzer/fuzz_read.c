@@ -10,7 +10,7 @@
 
 #include "analyzer/dump/dump.h"
 #include "analyzer/read/merge.h"
-#include "analyzer/report/report.h"
+#include "analyzer/report/format.h"
 #include "tests/analyzer/fuzz_input.h"
 #include "tests/analyzer/scenario.h"
 
@@ -63,23 +63,39 @@ static void merge_all(struct xfa_trace *trace)
         abort();
 }
 
+static void report_all(const uint8_t *file, size_t size, const struct xfp_profile *profile,
+                       FILE *sink)
+{
+    struct xfa_view view = {.width = 100};
+    char error[512];
+    struct xfa_findings *findings = xfa_findings_new();
+    struct xfa_request request = {.path = "fuzz",
+                                  .profile = profile,
+                                  .observers = findings->observers,
+                                  .observer_count = findings->observer_count};
+    struct xfa_analysis *analysis = xfa_analysis_new(&request);
+    if (xfa_analysis_add_bytes(analysis, file, size, error, sizeof error)) {
+        struct xfa_report report = {analysis, findings};
+        xfa_analysis_finish(analysis);
+        xfa_findings_find(findings, analysis);
+        xfa_format_text.write(&report, &view, sink);
+        xfa_format_json.write(&report, &view, sink);
+    }
+    xfa_findings_free(findings);
+    xfa_analysis_free(analysis);
+}
+
 static void read_all(const uint8_t *file, size_t size, FILE *sink)
 {
     static struct xfp_profile *profile;
-    struct xfa_view view = {.width = 100};
     char error[512];
     struct xfa_trace *trace = xfa_trace_open_bytes(file, size, error, sizeof error);
     if (!trace)
         return;
     profile = profile ? profile : scenario_profile();
-    struct xfa_report *report = xfa_report_new("fuzz", profile);
-    xfa_report_add(report, trace);
-    xfa_report_finish(report, XFA_SORT_LOST);
-    xfa_format_text.write(report, &view, sink);
-    xfa_format_json.write(report, &view, sink);
+    report_all(file, size, profile, sink);
     xfa_trace_events(trace, dump_batch, (void *[]){trace, sink});
     merge_all(trace);
-    xfa_report_free(report);
     xfa_trace_close(trace);
 }
 

@@ -171,6 +171,12 @@ class Goldens(unittest.TestCase):
             pass
         self.made("processes", ("six.xft",))
 
+    def test_several_hosts(self):
+        for i in range(3):
+            self.make(f"ranks.xft/{6000 + i}-1.trace", "rank", str(i))
+        run = ("ranks.xft",)
+        self.made("ranks", run, (*run, "-n", "0"), (*run, "-n", "3"), orders=())
+
     def test_what_is_not_known(self):
         self.make("nameless.trace", "nameless")
         self.make("nothing.trace", "nameless", "nothing")

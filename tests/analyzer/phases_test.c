@@ -9,13 +9,15 @@
 
 #include <cmocka.h>
 
-#include "analyzer/report/report.h"
+#include "analyzer/sums/phases_private.h"
+#include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/scenario.h"
+#include "tests/analyzer/told.h"
 
 enum { TRAIN = 1, STEP, LOAD, SOLVER, SOLVE, REQUEST };
 
 struct script { /* a lane being written */
-    struct xft_event events[64];
+    struct xft_event events[600];
     size_t count;
 };
 
@@ -63,36 +65,39 @@ static void copy(struct script *s, uint64_t bytes)
     clock_ns += 500;
 }
 
-static struct xfa_report *report_of(struct trace_builder *b, struct xfa_report *report)
+static void add_to(struct analyzed *all, struct trace_builder *b)
 {
-    char error[256];
     build_close(b, XFT_STATE_CLOSED, clock_ns + 1000);
-    struct xfa_trace *trace = xfa_trace_open_bytes(b->bytes, b->size, error, sizeof error);
-    assert_non_null(trace);
-    report = report ? report : xfa_report_new("test", NULL);
-    xfa_report_add(report, trace);
-    xfa_trace_close(trace);
+    analyzed_add(all, b);
     build_free(b);
-    return report;
+}
+
+static struct analyzed analyzed_of(struct trace_builder *b)
+{
+    struct analyzed all = analyzed_start(NULL);
+    add_to(&all, b);
+    analyzed_finish(&all);
+    return all;
 }
 
 /* The figures of a path as printed; NULL = there is none. */
-static const struct xfa_phase *phase(const struct xfa_report *report, const char *path)
+static const struct xfa_phase *phase(const struct analyzed *all, const char *path)
 {
-    for (size_t i = 0; i < report->phases.all.count; i++) {
+    const struct xfa_phases *phases = &all->analysis->phases;
+    for (size_t i = 0; i < phases->all.count; i++) {
         char text[XFA_PHASE_TEXT_CHARS];
-        const struct xfa_phase *found = xfa_table_at(&report->phases.all, i);
-        xfa_phase_text(&report->phases, found, text);
+        const struct xfa_phase *found = xfa_table_at(&phases->all, i);
+        xfa_phase_text(phases, found, text);
         if (strcmp(text, path) == 0)
             return found;
     }
     return NULL;
 }
 
-static void expect(const struct xfa_report *report, const char *path, uint64_t times,
-                   uint64_t transfers, uint64_t bytes, double ns)
+static void expect(const struct analyzed *all, const char *path, uint64_t times, uint64_t transfers,
+                   uint64_t bytes, double ns)
 {
-    const struct xfa_phase *found = phase(report, path);
+    const struct xfa_phase *found = phase(all, path);
     if (!found)
         fail_msg("no phase %s", path);
     const struct xfa_sum *sum = &found->figures.by_direction[XFT_DIR_H2D];
@@ -123,13 +128,13 @@ static void test_innermost(void **state)
     pop(&s, 0);
     copy(&s, 1);
     build_events(&b, 0, 0, s.events, s.count);
-    struct xfa_report *report = report_of(&b, NULL);
-    expect(report, "train/step/load", 2, 4, 400, 2 * 4000);
-    expect(report, "train/step", 2, 2, 20, 2 * 7500);
-    expect(report, "train", 1, 0, 0, 2 * 8500 + 1000);
-    expect(report, "(outside of ranges)", 0, 1, 1, 0);
-    assert_int_equal(report->phases.stray_ends, 0);
-    xfa_report_free(report);
+    struct analyzed all = analyzed_of(&b);
+    expect(&all, "train/step/load", 2, 4, 400, 2 * 4000);
+    expect(&all, "train/step", 2, 2, 20, 2 * 7500);
+    expect(&all, "train", 1, 0, 0, 2 * 8500 + 1000);
+    expect(&all, "(outside of ranges)", 0, 1, 1, 0);
+    assert_int_equal(all.analysis->phases.stray_ends, 0);
+    analyzed_free(&all);
 }
 
 /* Nesting is per domain: an end closes the innermost of its domain, whatever lies inside. */
@@ -147,11 +152,11 @@ static void test_domains(void **state)
     pop(&s, SOLVER);
     copy(&s, 4);
     build_events(&b, 0, 0, s.events, s.count);
-    struct xfa_report *report = report_of(&b, NULL);
-    expect(report, "step/solver:solve", 1, 2, 3, 5000);
-    expect(report, "step", 1, 0, 0, 3500);
-    expect(report, "(outside of ranges)", 0, 1, 4, 0);
-    xfa_report_free(report);
+    struct analyzed all = analyzed_of(&b);
+    expect(&all, "step/solver:solve", 1, 2, 3, 5000);
+    expect(&all, "step", 1, 0, 0, 3500);
+    expect(&all, "(outside of ranges)", 0, 1, 4, 0);
+    analyzed_free(&all);
 }
 
 /* Begun in one lane, ended in another that lies before it in the file. Two of a name that are open
@@ -174,13 +179,13 @@ static void test_process_ranges(void **state)
     range(&two, XFT_EVENT_RANGE_END, 0, 0, 99);
     build_events(&b, 2, 0, two.events, two.count);
     build_events(&b, 1, 0, one.events, one.count);
-    struct xfa_report *report = report_of(&b, NULL);
-    expect(report, "request", 2, 3, 7, 6000 + 7500);
-    expect(report, "step", 1, 1, 2, clock_ns - (TEST_START_NS + 4500));
-    expect(report, "(outside of ranges)", 0, 3, 13, 0);
-    assert_true(phase(report, "request")->process);
-    assert_int_equal(report->phases.stray_ends, 1);
-    xfa_report_free(report);
+    struct analyzed all = analyzed_of(&b);
+    expect(&all, "request", 2, 3, 7, 6000 + 7500);
+    expect(&all, "step", 1, 1, 2, clock_ns - (TEST_START_NS + 4500));
+    expect(&all, "(outside of ranges)", 0, 3, 13, 0);
+    assert_true(phase(&all, "request")->process);
+    assert_int_equal(all.analysis->phases.stray_ends, 1);
+    analyzed_free(&all);
 }
 
 static void test_unbalanced(void **state)
@@ -194,46 +199,251 @@ static void test_unbalanced(void **state)
     pop(&s, SOLVER);
     copy(&s, 1);
     build_events(&b, 0, 0, s.events, s.count);
-    struct xfa_report *report = report_of(&b, NULL);
-    expect(report, "step", 1, 1, 1, 2500); /* to the last event */
-    assert_int_equal(report->phases.stray_ends, 2);
-    xfa_report_free(report);
+    struct analyzed all = analyzed_of(&b);
+    expect(&all, "step", 1, 1, 1, 2500); /* to the last event */
+    assert_int_equal(all.analysis->phases.stray_ends, 2);
+    analyzed_free(&all);
+}
+
+/* Many of them, over four lanes and in any order, ids used again: each transfer counts to the names
+ * that a list of what is open would give. */
+static void test_across_lanes(void **state)
+{
+    (void)state;
+    enum { LANES = 4, NAMES = 5, IDS = 12, STEPS = 2000 };
+    struct trace_builder b;
+    struct script *lanes = calloc(LANES, sizeof *lanes);
+    unsigned open_name[IDS] = {0}, seed = 3; /* 0: that id is not open */
+    uint64_t times[NAMES + 1] = {0}, transfers[NAMES + 1] = {0}, bytes[NAMES + 1] = {0};
+    uint64_t began[IDS] = {0}, ns[NAMES + 1] = {0}, last_ns = 0;
+    assert_non_null(lanes);
+    start(&b, 1);
+    for (unsigned n = 0; n < STEPS; n++) {
+        seed = seed * 1664525u + 1013904223u;
+        struct script *lane = &lanes[(seed >> 8) % LANES];
+        unsigned id = (seed >> 12) % IDS, name = 1 + (seed >> 20) % NAMES;
+        if (lane->count == sizeof lane->events / sizeof *lane->events)
+            continue;
+        if ((seed >> 28) % 2) {
+            copy(lane, n + 1);
+            last_ns = clock_ns;
+            for (unsigned k = 1; k <= NAMES; k++) {
+                bool in = false;
+                for (unsigned i = 0; i < IDS; i++)
+                    in = in || open_name[i] == k;
+                transfers[k] += in;
+                bytes[k] += in ? n + 1 : 0;
+            }
+        } else if (open_name[id]) {
+            range(lane, XFT_EVENT_RANGE_END, 0, 0, id + 1);
+            last_ns = clock_ns;
+            ns[open_name[id]] += clock_ns - began[id];
+            open_name[id] = 0;
+        } else {
+            range(lane, XFT_EVENT_RANGE_BEGIN, 0, name, id + 1);
+            last_ns = began[id] = clock_ns;
+            open_name[id] = name;
+            times[name]++;
+        }
+    }
+    for (unsigned i = 0; i < IDS; i++)
+        ns[open_name[i]] += last_ns - began[i];
+    for (unsigned i = LANES; i > 0; i--)
+        build_events(&b, i, 0, lanes[i - 1].events, lanes[i - 1].count);
+    struct analyzed all = analyzed_of(&b);
+    static const char *const names[] = {"", "train", "step", "load", "solver", "solve"};
+    for (unsigned k = 1; k <= NAMES; k++) {
+        assert_true(times[k] > 10 && transfers[k] > 10);
+        expect(&all, names[k], times[k], transfers[k], bytes[k], (double)ns[k]);
+    }
+    assert_int_equal(all.analysis->phases.stray_ends, 0);
+    analyzed_free(&all);
+    free(lanes);
+}
+
+/* What a process copied before its first range was outside of ranges; a process that never has one
+ * is in no phase. */
+static void test_before_the_first(void **state)
+{
+    (void)state;
+    struct analyzed all = analyzed_start(NULL);
+    for (int pid = 1; pid <= 3; pid++) {
+        struct trace_builder b;
+        struct script s = {0};
+        start(&b, pid);
+        copy(&s, 100);
+        copy(&s, 100);
+        if (pid != 2) {
+            push(&s, 0, STEP);
+            copy(&s, 1);
+            pop(&s, 0);
+            copy(&s, 10);
+        }
+        build_events(&b, 0, 0, s.events, s.count);
+        add_to(&all, &b);
+    }
+    analyzed_finish(&all);
+    expect(&all, "(outside of ranges)", 0, 6, 420, 0);
+    expect(&all, "step", 2, 2, 2, 2 * 2500);
+    assert_int_equal(phase(&all, "(outside of ranges)")->figures.timed, 6);
+    assert_true(phase(&all, "(outside of ranges)")->figures.transfer_ns == 6 * 500);
+    analyzed_free(&all);
+}
+
+/* ---- past what a trace of a program has ------------------------------------------------------ */
+
+static void told_start(struct told *told, struct xfa_phases *phases, unsigned texts)
+{
+    char text[32];
+    build_start(&told->b, 1);
+    for (unsigned i = 1; i <= texts; i++) {
+        snprintf(text, sizeof text, "name %u", i);
+        build_text(&told->b, i, text);
+    }
+    *phases = (struct xfa_phases){0};
+    told_open(told, xfa_phases_observer(phases));
+}
+
+static void told_stop(struct told *told, struct xfa_phases *phases)
+{
+    xfa_phases_free(phases);
+    told_free(told);
+}
+
+static void tell_range(const struct told *told, unsigned kind, uint64_t name, uint64_t id,
+                       uint64_t at)
+{
+    struct xft_event event = {.kind = (uint8_t)kind, .start_ns = at, .aux = name, .dst = id};
+    tell(told, &event, 10);
+}
+
+static void tell_copy(const struct told *told, int32_t tid, uint64_t at)
+{
+    struct xft_event call = {.start_ns = at, .end_ns = at + 10, .bytes = 8};
+    call.direction = XFT_DIR_H2D;
+    tell_transfer(told, &call, tid, 0, XFA_TIMED_HOST, 10);
+}
+
+static const struct xfa_phase_figures *figures_at(const struct xfa_phases *phases, size_t i)
+{
+    return &((const struct xfa_phase *)xfa_table_at(&phases->all, i))->figures;
 }
 
 /* A lane is used again: what its first thread left open is not the second one's. */
 static void test_threads_of_a_lane(void **state)
 {
     (void)state;
-    struct trace_builder b;
-    struct script s = {0};
-    start(&b, 1);
-    push(&s, 0, STEP);
-    copy(&s, 1);
-    build_events(&b, 0, 0, s.events, s.count);
+    struct told told;
     struct xfa_phases phases;
-    struct xfa_batch first = {.lane = 5, .tid = 10}, second = {.lane = 5, .tid = 11};
-    xfa_phases_init(&phases);
-    xfa_phases_ready(&phases);
-    xfa_phases_lane(&phases, &first);
-    xfa_phases_range(&phases, &s.events[0]);
-    xfa_phases_lane(&phases, &second);
-    struct xfa_transfer done = {&s.events[1], XFT_DIR_H2D, 0, 100.0, 1.0};
-    xfa_phases_transfer(&phases, &done);
-    xfa_phases_finish(&phases);
-    const struct xfa_phase_path *outside = xfa_table_at(&phases.paths, 0);
-    assert_int_equal(outside->figures.transfers, 1);
-    assert_int_equal(phases.paths.count, 2);
-    xfa_phases_free(&phases);
-    build_free(&b);
+    told_start(&told, &phases, 1);
+    tell_range(&told, XFT_EVENT_RANGE_BEGIN, 1, 0, 1000);
+    tell_copy(&told, 10, 1500);
+    tell_copy(&told, 11, 9000);
+    tell_end(&told);
+    assert_int_equal(phases.all.count, 2);
+    assert_int_equal(figures_at(&phases, 0)->transfers, 1);
+    assert_int_equal(figures_at(&phases, 1)->transfers, 1);
+    assert_true(figures_at(&phases, 1)->ns == 510); /* to the first one's last event */
+    told_stop(&told, &phases);
+}
+
+/* More ranges of the process open than a transfer is counted to; some end, others move up. */
+static void test_many_open(void **state)
+{
+    (void)state;
+    struct told told;
+    struct xfa_phases phases;
+    uint64_t counted = 0;
+    told_start(&told, &phases, XFA_MAX_OPEN + 6);
+    for (uint64_t i = 1; i <= XFA_MAX_OPEN + 6; i++)
+        tell_range(&told, XFT_EVENT_RANGE_BEGIN, i, i, i);
+    tell_range(&told, XFT_EVENT_RANGE_BEGIN, 1, 1000,
+               100); /* of a name that is open: no place more */
+    assert_int_equal(phases.beyond, 6);
+    tell_copy(&told, 10, 200);
+    for (size_t i = 1; i < phases.all.count; i++)
+        counted += figures_at(&phases, i)->transfers;
+    assert_int_equal(counted, XFA_MAX_OPEN);
+    for (uint64_t i = 1; i <= 10; i++)
+        tell_range(&told, XFT_EVENT_RANGE_END, 0, i, 300);
+    tell_copy(&told, 10, 400);
+    counted = 0;
+    for (size_t i = 1; i < phases.all.count; i++) {
+        bool ended = i > 1 && i <= 10; /* the first name has one left */
+        assert_true(figures_at(&phases, i)->transfers <= 2);
+        counted += figures_at(&phases, i)->transfers;
+        assert_true(!ended || figures_at(&phases, i)->transfers == 1);
+    }
+    assert_int_equal(counted, XFA_MAX_OPEN + (XFA_MAX_OPEN + 6 - 9));
+    tell_end(&told);
+    assert_int_equal(figures_at(&phases, 1)->times, 2);
+    assert_true(figures_at(&phases, 1)->ns == 299 + 310);
+    assert_int_equal(phases.stray_ends, 0);
+    told_stop(&told, &phases);
+}
+
+/* What has ended is forgotten, however many came; an end that was lost ends with the next begin. */
+static void test_ended(void **state)
+{
+    (void)state;
+    struct told told;
+    struct xfa_phases phases;
+    told_start(&told, &phases, 2);
+    tell_range(&told, XFT_EVENT_RANGE_BEGIN, 2, 5000000, 1);
+    for (uint64_t i = 1; i <= 1000000; i++) {
+        tell_range(&told, XFT_EVENT_RANGE_BEGIN, 1, i, 10 * i);
+        tell_range(&told, XFT_EVENT_RANGE_END, 0, i, 10 * i + 3);
+        assert_true(phases.now->open.ranges.count < 200);
+    }
+    tell_range(&told, XFT_EVENT_RANGE_BEGIN, 1, 7, 20000000);
+    tell_range(&told, XFT_EVENT_RANGE_BEGIN, 1, 7, 20000005);
+    tell_range(&told, XFT_EVENT_RANGE_END, 0, 7, 20000010);
+    tell_range(&told, XFT_EVENT_RANGE_END, 0, 5000000, 20000011);
+    tell_end(&told);
+    assert_int_equal(figures_at(&phases, 1)->times, 1);
+    assert_true(figures_at(&phases, 1)->ns == 20000010);
+    assert_int_equal(figures_at(&phases, 2)->times, 1000002);
+    assert_true(figures_at(&phases, 2)->ns == 3000000 + 10);
+    assert_int_equal(phases.stray_ends, 0);
+    assert_int_equal(phases.beyond, 0);
+    told_stop(&told, &phases);
+}
+
+/* A million of each kind of nonsense stays within the limits, and is told. */
+static void test_endless(void **state)
+{
+    (void)state;
+    enum { TEXTS = 20000, ALL = 1000000 };
+    struct told told;
+    struct xfa_phases phases;
+    told_start(&told, &phases, TEXTS);
+    for (uint64_t i = 1; i <= ALL; i++)
+        tell_range(&told, XFT_EVENT_RANGE_BEGIN, i % TEXTS + 1, i, i);
+    tell_copy(&told, 10, 2000000); /* in a million open ranges */
+    for (uint64_t i = 1; i <= ALL; i++)
+        tell_range(&told, XFT_EVENT_RANGE_BEGIN, i % TEXTS + 1, 0, 2000000 + i);
+    tell_copy(&told, 10, 3500000);
+    for (uint64_t i = 1; i <= ALL + 1; i++)
+        tell_range(&told, XFT_EVENT_RANGE_END, 0, 0, 4000000 + i);
+    assert_int_equal(phases.stray_ends, 1);
+    assert_int_equal(phases.now->open.range_count, XFA_MAX_PROCESS_RANGES);
+    assert_true(phases.now->known.count <= XFA_MAX_PHASES);
+    for (uint64_t i = ALL + 1; i > 0; i--)
+        tell_range(&told, XFT_EVENT_RANGE_END, 0, i, 6000000 - i);
+    assert_int_equal(phases.stray_ends, 2);
+    tell_end(&told);
+    assert_int_equal(phases.all.count, XFA_MAX_PHASES);
+    assert_true(phases.beyond >= 2 * ALL - XFA_MAX_PROCESS_RANGES - XFA_MAX_NESTING);
+    told_stop(&told, &phases);
 }
 
 /* The same names in two processes are one phase; ids differ. */
 static void test_processes(void **state)
 {
     (void)state;
-    struct trace_builder b;
-    struct xfa_report *report = NULL;
+    struct analyzed all = analyzed_start(NULL);
     for (int pid = 1; pid <= 2; pid++) {
+        struct trace_builder b;
         struct script s = {0};
         start(&b, pid);
         build_text(&b, 100, "step");
@@ -241,54 +451,22 @@ static void test_processes(void **state)
         copy(&s, 1);
         pop(&s, 0);
         build_events(&b, 0, 0, s.events, s.count);
-        report = report_of(&b, report);
+        add_to(&all, &b);
     }
-    expect(report, "step", 2, 2, 2, 2 * 2500);
-    assert_int_equal(report->phases.all.count, 2);
-    xfa_report_free(report);
-}
-
-static void feed(struct xfa_phases *phases, unsigned kind, uint64_t name, uint64_t id, uint64_t at)
-{
-    struct xft_event event = {.kind = (uint8_t)kind, .start_ns = at, .aux = name, .dst = id};
-    xfa_phases_range(phases, &event);
-}
-
-/* A million of each kind of nonsense stays within the limits, and is told. */
-static void test_endless(void **state)
-{
-    (void)state;
-    struct xfa_phases phases;
-    struct xfa_batch batch = {.lane = 0, .tid = 1};
-    xfa_phases_init(&phases);
-    for (uint64_t i = 1; i <= 1000000; i++) {
-        struct xft_event event = {.kind = XFT_EVENT_RANGE_BEGIN, .start_ns = i, .aux = i, .dst = i};
-        xfa_phases_gather(&phases, &event);
-    }
-    xfa_phases_ready(&phases);
-    xfa_phases_lane(&phases, &batch);
-    struct xft_event call = {.kind = XFT_EVENT_TRANSFER, .start_ns = 5000000, .bytes = 8};
-    struct xfa_transfer done = {&call, XFT_DIR_H2D, 0, 100.0, 1.0};
-    xfa_phases_transfer(&phases, &done); /* in a million open ranges */
-    for (uint64_t i = 1; i <= 1000000; i++)
-        feed(&phases, XFT_EVENT_RANGE_BEGIN, i, 0, 5000000 + i);
-    xfa_phases_transfer(&phases, &done);
-    for (uint64_t i = 1; i <= 1000001; i++)
-        feed(&phases, XFT_EVENT_RANGE_END, 0, 0, 6000000 + i);
-    xfa_phases_finish(&phases);
-    assert_true(phases.paths.count <= XFA_MAX_PATHS);
-    assert_true(phases.of_process.count <= XFA_MAX_PROCESS_RANGES);
-    assert_true(phases.beyond >= 2000000 - XFA_MAX_PROCESS_RANGES - XFA_MAX_PATHS);
-    assert_int_equal(phases.stray_ends, 1);
-    xfa_phases_free(&phases);
+    analyzed_finish(&all);
+    expect(&all, "step", 2, 2, 2, 2 * 2500);
+    assert_int_equal(all.analysis->phases.all.count, 2);
+    analyzed_free(&all);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_innermost),         cmocka_unit_test(test_domains),
-        cmocka_unit_test(test_process_ranges),    cmocka_unit_test(test_unbalanced),
-        cmocka_unit_test(test_threads_of_a_lane), cmocka_unit_test(test_processes),
+        cmocka_unit_test(test_innermost),      cmocka_unit_test(test_domains),
+        cmocka_unit_test(test_process_ranges), cmocka_unit_test(test_unbalanced),
+        cmocka_unit_test(test_across_lanes),   cmocka_unit_test(test_before_the_first),
+        cmocka_unit_test(test_processes),      cmocka_unit_test(test_threads_of_a_lane),
+        cmocka_unit_test(test_many_open),      cmocka_unit_test(test_ended),
         cmocka_unit_test(test_endless),
     };
     return cmocka_run_group_tests_name("phases", tests, NULL, NULL);

@@ -399,6 +399,62 @@ static void process(struct trace_builder *b, const char *variant)
     header->arguments_lost = i == 2;
 }
 
+/* Waits of one thread: each site another number of times, one of them through two functions. */
+static void waits(struct play *play, unsigned sites, uint64_t ns)
+{
+    enum { SITE_WAIT = 20, CALL_STREAM = 10, CALL_EVENT };
+    build_call(play->b, CALL_STREAM, XFT_LEVEL_RUNTIME, "cudaStreamSynchronize");
+    build_call(play->b, CALL_EVENT, XFT_LEVEL_RUNTIME, "cudaEventSynchronize");
+    for (unsigned i = 0; i < sites; i++) {
+        play_site(play, SITE_WAIT + i, "wait_for", 701 + i);
+        struct xft_event wait = {.kind = XFT_EVENT_SYNC, .call = CALL_STREAM};
+        wait.stack = SITE_WAIT + i;
+        wait.aux = XFT_SYNC_STREAM;
+        for (unsigned times = 0; times <= i; times++)
+            play_event(play, wait, ns * (1 + times));
+        wait.call = CALL_EVENT;
+        wait.aux = XFT_SYNC_EVENT;
+        if (i == 3)
+            play_event(play, wait, ns / 2);
+    }
+}
+
+/* Ranks 0 and 1 are of one host, each with a GPU of its own as its first; rank 2 is of another
+ * host, and has two. */
+static void rank(struct trace_builder *b, const char *variant)
+{
+    static const struct {
+        const char *host, *uuid, *second;
+    } table[] = {
+        {"node01", "GPU-00000000-1111-2222-3333-444444444444", NULL},
+        {"node01", "GPU-11111111-1111-2222-3333-444444444444", NULL},
+        {"node02", "GPU-22222222-1111-2222-3333-444444444444",
+         "GPU-33333333-1111-2222-3333-444444444444"},
+    };
+    struct play play;
+    unsigned i = (unsigned)strtoul(variant, NULL, 10) % 3;
+    play_start_nameless(&play, b, 6000 + (int)i);
+    build_meta(b, "exe", "/opt/sample/train");
+    build_meta(b, "hostname", table[i].host);
+    build_meta(b, "timing", "cupti");
+    build_meta(b, "gpu.0.name", "Test GPU");
+    build_meta(b, "gpu.0.uuid", table[i].uuid);
+    if (table[i].second) {
+        build_meta(b, "gpu.1.name", "Test GPU");
+        build_meta(b, "gpu.1.uuid", table[i].second);
+    }
+    build_call(b, CALL_MEMCPY, XFT_LEVEL_RUNTIME, "cudaMemcpy");
+    build_module(b, 0x400000, 0x500000, "/opt/sample/train");
+    play_site(&play, 10, "upload", 601);
+    play_copy(&play, 10, XFT_DIR_H2D, XFT_MEM_PINNED, (i + 1) * MIB, 200000 * (i + 1));
+    if (table[i].second) {
+        struct xft_event *call = play_copy(&play, 10, XFT_DIR_H2D, XFT_MEM_PINNED, 9 * MIB, 700000);
+        call->dst_place = call->device = 1;
+    }
+    waits(&play, i == 0 ? 12 : i, 1000 * (i + 1));
+    play_end(&play, XFT_STATE_CLOSED);
+}
+
 static void nameless(struct trace_builder *b, const char *variant)
 {
     struct play play;
@@ -467,6 +523,7 @@ bool scenario_report(struct trace_builder *b, const char *name, const char *vari
         {"managed", managed},
         {"gpus", gpus},
         {"process", process},
+        {"rank", rank},
         {"nameless", nameless},
         {"format", format},
         {"kinds", kinds},

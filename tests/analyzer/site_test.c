@@ -9,8 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/report/report.h"
-#include "tests/analyzer/build_trace.h"
+#include "tests/analyzer/analyzed.h"
 
 #define APP "/opt/app/train"
 #define CUDART "/usr/lib/libcudart.so.13"
@@ -43,12 +42,11 @@ static uint64_t module_start(struct trace_builder *b, const struct spec *stack, 
     return start;
 }
 
-static struct xfa_report *report_of(const struct spec *stack, unsigned call)
+static struct analyzed report_of(const struct spec *stack, unsigned call)
 {
     struct trace_builder b;
     uint64_t addresses[MOST_FRAMES];
     unsigned depth = 0;
-    char error[256];
     build_start(&b, 1);
     build_call(&b, RUNTIME_CALL, XFT_LEVEL_RUNTIME, "cudaMemcpyAsync");
     build_call(&b, DRIVER_CALL, XFT_LEVEL_DRIVER, "cuMemcpyHtoDAsync_v2");
@@ -69,25 +67,16 @@ static struct xfa_report *report_of(const struct spec *stack, unsigned call)
     event.stack = 1;
     build_events(&b, 0, 0, &event, 1);
     build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 1000000);
-    struct xfa_trace *trace = xfa_trace_open_bytes(b.bytes, b.size, error, sizeof error);
-    assert_non_null(trace);
-    struct xfa_report *report = xfa_report_new("test", NULL);
-    xfa_report_add(report, trace);
-    xfa_trace_close(trace);
-    xfa_report_finish(report, XFA_SORT_LOST);
+    struct analyzed report = analyzed_trace(&b, NULL);
     build_free(&b);
-    assert_int_equal(report->rows.count, 1);
+    assert_int_equal(report.analysis->row_count, 1);
     return report;
 }
 
 /* Programs read it as well. */
-static void check_json(const struct xfa_report *report, const char *expected)
+static void check_json(const struct analyzed *report, const char *expected)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-    xfa_format_json.write(report, &(struct xfa_view){.width = 100}, out);
-    fclose(out);
+    char *text = analyzed_report(report, &xfa_format_json);
     if (!strstr(text, expected))
         fail_msg("JSON lacks %s", expected);
     free(text);
@@ -95,13 +84,13 @@ static void check_json(const struct xfa_report *report, const char *expected)
 
 static void check(const struct spec *stack, const char *site, bool autograd)
 {
-    struct xfa_report *report = report_of(stack, RUNTIME_CALL);
-    assert_string_equal(report->order[0]->site->text, site);
-    assert_int_equal(report->order[0]->site->autograd, autograd);
-    check_json(report, autograd ? "\"thread\": \"autograd\"" : "\"thread\": null");
-    check_json(report, "\"runtime_function\": null");
-    assert_string_equal(xfa_row_function(report->order[0]), "cudaMemcpyAsync");
-    xfa_report_free(report);
+    struct analyzed report = report_of(stack, RUNTIME_CALL);
+    assert_string_equal(analyzed_row(&report, 0)->site->text, site);
+    assert_int_equal(analyzed_row(&report, 0)->site->autograd, autograd);
+    check_json(&report, autograd ? "\"thread\": \"autograd\"" : "\"thread\": null");
+    check_json(&report, "\"runtime_function\": null");
+    assert_string_equal(xfa_row_called(analyzed_row(&report, 0))->name, "cudaMemcpyAsync");
+    analyzed_free(&report);
 }
 
 #define CHECK(site, autograd, ...) check((struct spec[]){__VA_ARGS__, {0}}, site, autograd)
@@ -228,16 +217,16 @@ static void test_thread_starts_of_the_program(void **state)
 
 static void check_name(const struct spec *stack, const char *site, const char *runtime)
 {
-    struct xfa_report *report = report_of(stack, DRIVER_CALL);
-    const struct xfa_row *row = report->order[0];
+    struct analyzed report = report_of(stack, DRIVER_CALL);
+    const struct xfa_row *row = analyzed_row(&report, 0);
     assert_string_equal(row->site->text, site);
-    assert_string_equal(row->call, "cuMemcpyHtoDAsync_v2");
-    assert_string_equal(xfa_row_function(row), runtime ? runtime : "cuMemcpyHtoDAsync_v2");
+    assert_string_equal(row->function->name, "cuMemcpyHtoDAsync_v2");
+    assert_string_equal(xfa_row_called(row)->name, runtime ? runtime : "cuMemcpyHtoDAsync_v2");
     assert_true((row->runtime_function != NULL) == (runtime != NULL));
-    check_json(report, "\"function\": \"cuMemcpyHtoDAsync_v2\"");
+    check_json(&report, "\"function\": \"cuMemcpyHtoDAsync_v2\"");
     if (runtime)
-        check_json(report, "\"runtime_function\": \"cuda");
-    xfa_report_free(report);
+        check_json(&report, "\"runtime_function\": \"cuda");
+    analyzed_free(&report);
 }
 
 #define CHECK_NAME(site, runtime, ...) check_name((struct spec[]){__VA_ARGS__, {0}}, site, runtime)

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/model/figures.h"
-#include "analyzer/report/report.h"
+#include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/scenario.h"
 
 static void about(double value, double expected)
@@ -25,8 +24,8 @@ static void about(double value, double expected)
 static struct xfa_figures figures(uint64_t smallest, uint64_t largest, double error_ns)
 {
     struct xfa_figures f = {.transfers = 4, .smallest = smallest, .largest = largest};
-    f.best = (struct xfa_sum){.transfers = 4, .bytes = 4, .ns = 100};
-    f.best_error_ns = error_ns;
+    f.achievable = (struct xfa_sum){.transfers = 4, .bytes = 4, .ns = 100};
+    f.achievable_error_ns = error_ns;
     return f;
 }
 
@@ -40,7 +39,7 @@ static void test_merged(void **state)
     xfa_figures_merge(&all, &(struct xfa_figures){0});
     assert_int_equal(all.smallest, 8);
     assert_int_equal(all.largest, 5000);
-    about(xfa_best_error(&all), 40.0 / 200);
+    about(xfa_achievable_error(&all), 40.0 / 200);
 }
 
 /* The class in which half of the transfers is reached. */
@@ -66,11 +65,10 @@ static struct xft_event upload(uint64_t bytes, uint64_t host_ns)
 
 static uint64_t start_ms; /* of the next process */
 
-static void add_trace(struct xfa_report *report, const struct xft_event *events, size_t count,
+static void add_trace(struct analyzed *report, const struct xft_event *events, size_t count,
                       const char *uuid)
 {
     struct trace_builder b;
-    char error[256];
     build_start(&b, 1);
     b.header.start_real_ns += start_ms * 1000000;
     scenario_names(&b);
@@ -78,28 +76,17 @@ static void add_trace(struct xfa_report *report, const struct xft_event *events,
         build_meta(&b, "gpu.0.uuid", uuid);
     build_events(&b, 0, 0, events, count);
     build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 100000000);
-    struct xfa_trace *trace = xfa_trace_open_bytes(b.bytes, b.size, error, sizeof error);
-    assert_non_null(trace);
-    xfa_report_add(report, trace);
-    xfa_trace_close(trace);
+    analyzed_add(report, &b);
     build_free(&b);
 }
 
-static struct xfa_report *report_of(const struct xft_event *events, size_t count, const char *uuid,
-                                    const struct xfp_profile *profile)
+static struct analyzed report_of(const struct xft_event *events, size_t count, const char *uuid,
+                                 const struct xfp_profile *profile)
 {
-    struct xfa_report *report = xfa_report_new("test", profile);
-    add_trace(report, events, count, uuid);
-    xfa_report_finish(report, XFA_SORT_LOST);
+    struct analyzed report = analyzed_start(profile);
+    add_trace(&report, events, count, uuid);
+    analyzed_finish(&report);
     return report;
-}
-
-static const struct xfa_finding *finding(const struct xfa_report *report, const char *kind)
-{
-    for (size_t i = 0; i < report->finding_count; i++)
-        if (strcmp(report->findings[i].kind, kind) == 0)
-            return &report->findings[i];
-    return NULL;
 }
 
 /* One path more, `times` as slow as the first, which it is like otherwise. */
@@ -123,10 +110,10 @@ static struct xfp_path *add_path(struct xfp_profile *p, const char *name, double
 static double achievable(const struct xfp_profile *profile, const char *uuid)
 {
     struct xft_event event = upload(1 << 20, 500000);
-    struct xfa_report *report = report_of(&event, 1, uuid, profile);
-    assert_int_equal(report->rows.count, 1);
-    double gbps = xfa_achievable_gbps(&report->order[0]->figures);
-    xfa_report_free(report);
+    struct analyzed report = report_of(&event, 1, uuid, profile);
+    assert_int_equal(report.analysis->row_count, 1);
+    double gbps = xfa_achievable_gbps(analyzed_figures(&report, 0));
+    analyzed_free(&report);
     return gbps;
 }
 
@@ -163,18 +150,18 @@ static void test_fastest_memory(void **state)
 static void test_second_process_elsewhere(void **state)
 {
     struct xfp_profile *profile = scenario_profile();
-    struct xfa_report *report = xfa_report_new("test", profile);
+    struct analyzed report = analyzed_start(profile);
     struct xft_event event = upload(1 << 20, 500000);
     (void)state;
-    add_trace(report, &event, 1, NULL);
-    assert_int_equal(report->match, XFA_MATCH_YES);
-    add_trace(report, &event, 1, "GPU-99999999-1111-2222-3333-444444444444");
-    assert_int_equal(report->match, XFA_MATCH_NO);
-    assert_non_null(report->mismatch);
-    add_trace(report, &event, 1, NULL);
-    assert_int_equal(report->match, XFA_MATCH_NO);
-    xfa_report_finish(report, XFA_SORT_LOST);
-    xfa_report_free(report);
+    add_trace(&report, &event, 1, NULL);
+    assert_int_equal(report.analysis->achievable.match, XFA_MATCH_YES);
+    add_trace(&report, &event, 1, "GPU-99999999-1111-2222-3333-444444444444");
+    assert_int_equal(report.analysis->achievable.match, XFA_MATCH_NO);
+    assert_non_null(report.analysis->achievable.mismatch);
+    add_trace(&report, &event, 1, NULL);
+    assert_int_equal(report.analysis->achievable.match, XFA_MATCH_NO);
+    analyzed_finish(&report);
+    analyzed_free(&report);
     xfp_free(profile);
 }
 
@@ -185,15 +172,15 @@ static void test_wall_time(void **state)
     struct xft_event event = upload(1 << 20, 500000);
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        struct xfa_report *report = xfa_report_new("test", NULL);
+        struct analyzed report = analyzed_start(NULL);
         for (size_t k = 0; k < 2; k++) {
             start_ms = starts_ms[i][k];
-            add_trace(report, &event, 1, NULL);
+            add_trace(&report, &event, 1, NULL);
         }
         start_ms = 0;
-        xfa_report_finish(report, XFA_SORT_LOST);
-        about(xfa_report_wall_ns(report), 150e6); /* each takes 100 ms */
-        xfa_report_free(report);
+        analyzed_finish(&report);
+        about(xfa_run_wall_ns(report.analysis->run), 150e6); /* each takes 100 ms */
+        analyzed_free(&report);
     }
 }
 
@@ -209,15 +196,15 @@ static void test_loss_within_the_error(void **state)
     event.src_mem = XFT_MEM_PAGEABLE;
     event.bytes = event.width = 1 << 28; /* the profile's largest size */
     event.end_ns = event.start_ns + (uint64_t)(1.5 * best);
-    struct xfa_report *report = report_of(&event, 1, NULL, profile);
-    assert_non_null(finding(report, "pageable-host-memory"));
-    xfa_report_free(report);
+    struct analyzed report = report_of(&event, 1, NULL, profile);
+    assert_non_null(analyzed_finding(&report, XFA_FINDING_PAGEABLE, NULL));
+    analyzed_free(&report);
     struct xfp_point *point = &profile->paths[0].points[profile->paths[0].point_count - 1];
     assert_int_equal(point->bytes, event.bytes);
     point->ci_high_ns = point->max_ns = 1.6 * best;
     report = report_of(&event, 1, NULL, profile);
-    assert_null(finding(report, "pageable-host-memory"));
-    xfa_report_free(report);
+    assert_null(analyzed_finding(&report, XFA_FINDING_PAGEABLE, NULL));
+    analyzed_free(&report);
     xfp_free(profile);
 }
 
@@ -231,12 +218,12 @@ static void test_weakest_basis(void **state)
     events[0].src_mem = events[1].src_mem = XFT_MEM_PAGEABLE;
     events[1].stack = STACK_RESULTS;
     for (int turn = 0; turn < 2; turn++) { /* the worse site is the first, either way */
-        struct xfa_report *report = report_of(events, 2, NULL, profile);
-        const struct xfa_finding *both = finding(report, "pageable-host-memory");
+        struct analyzed report = report_of(events, 2, NULL, profile);
+        const struct xfa_finding *both = analyzed_finding(&report, XFA_FINDING_PAGEABLE, NULL);
         assert_non_null(both);
         assert_int_equal(both->site_count, 2);
-        assert_string_equal(both->achievable_basis, "modelled");
-        xfa_report_free(report);
+        assert_int_equal(both->achievable_basis, XFA_BASIS_MODELLED);
+        analyzed_free(&report);
         events[0].end_ns += 100000000;
     }
     xfp_free(profile);
@@ -256,12 +243,12 @@ static void test_modelled_run(void **state)
         events[i].end_ns += i * 10000;
         events[i].flags = XFT_ASYNC;
     }
-    struct xfa_report *report = report_of(events, COUNT, NULL, profile);
-    const struct xfa_finding *small = finding(report, "small-transfers");
+    struct analyzed report = report_of(events, COUNT, NULL, profile);
+    const struct xfa_finding *small = analyzed_finding(&report, XFA_FINDING_SMALL, NULL);
     assert_non_null(small);
-    assert_string_equal(small->achieved_basis, "modelled");
+    assert_int_equal(small->achieved_basis, XFA_BASIS_MODELLED);
     about(small->lost_ns, (COUNT - 1) * LINK_GAP_NS);
-    xfa_report_free(report);
+    analyzed_free(&report);
     xfp_free(profile);
     free(events);
 }

@@ -1,0 +1,179 @@
+#include "analyzer/analysis/analysis.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analyzer/base/alloc.h"
+
+#define OWN_OBSERVERS 6
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static void walk(struct xfa_analysis *analysis, struct xfa_process *process)
+{
+    xfa_achievable_match(&analysis->achievable, process);
+    xfa_pass_walk(analysis->pass, &process, 1);
+}
+
+static void unreadable(struct xfa_analysis *analysis, const char *line, xfa_complain_fn *complain)
+{
+    xfa_run_unreadable(analysis->run, line);
+    if (complain)
+        complain(line);
+}
+
+struct added_file { /* key only */
+    uint64_t device, inode;
+};
+
+/* False when it was added before, under whatever name. */
+static bool note_file(struct xfa_analysis *analysis, const char *file)
+{
+    struct stat status;
+    if (stat(file, &status) != 0)
+        return true; /* opening it will say why not */
+    struct added_file key = {status.st_dev, status.st_ino};
+    size_t before = analysis->files.count;
+    xfa_table_put(&analysis->files, &key);
+    return analysis->files.count > before;
+}
+
+static void add_file(struct xfa_analysis *analysis, const char *file, xfa_complain_fn *complain)
+{
+    char error[1024] = "";
+    if (!note_file(analysis, file)) {
+        snprintf(error, sizeof error, "%s: given twice; it is read once", file);
+        if (complain)
+            complain(error);
+        return;
+    }
+    struct xfa_process *process = xfa_run_open(analysis->run, file, error, sizeof error);
+    if (process)
+        walk(analysis, process);
+    else
+        unreadable(analysis, error, complain);
+}
+
+void xfa_analysis_add(struct xfa_analysis *analysis, const char *path, xfa_complain_fn *complain)
+{
+    char error[1024] = "";
+    size_t count = 0;
+    char **files = xfa_run_files(path, &count, error, sizeof error);
+    if (count == 0)
+        unreadable(analysis, error, complain);
+    for (size_t i = 0; i < count; i++)
+        add_file(analysis, files[i], complain);
+    xfa_run_files_free(files, count);
+}
+
+bool xfa_analysis_add_bytes(struct xfa_analysis *analysis, const void *data, size_t bytes,
+                            char *error, size_t error_bytes)
+{
+    struct xfa_process *process =
+        xfa_run_open_bytes(analysis->run, data, bytes, error, error_bytes);
+    if (process)
+        walk(analysis, process);
+    return process != NULL;
+}
+
+/* ---- sums over the rows ---------------------------------------------------------------------- */
+
+static void add(struct xfa_sum *sum, const struct xfa_figures *figures)
+{
+    sum->transfers += figures->transfers;
+    sum->bytes = xfa_add(sum->bytes, figures->bytes);
+}
+
+static void sum_rows(struct xfa_analysis *analysis)
+{
+    analysis->rows = xfa_rows_figures(&analysis->of_classes, &analysis->classes);
+    analysis->row_count = analysis->classes.rows.count;
+    for (size_t i = 0; i < analysis->row_count; i++) {
+        const struct xfa_row *row = xfa_analysis_row(analysis, i);
+        const struct xfa_figures *figures = &analysis->rows[i];
+        add(&analysis->directions[row->key.direction], figures);
+        if (row->function->level == XFT_LEVEL_RUNTIME)
+            add(&analysis->runtime, figures);
+        else if (row->function->level == XFT_LEVEL_DRIVER)
+            add(&analysis->driver, figures);
+    }
+}
+
+void xfa_analysis_finish(struct xfa_analysis *analysis)
+{
+    const struct xfa_run *run = analysis->run;
+    analysis->counts = xfa_pass_counts(analysis->pass);
+    analysis->transfers = xfa_alloc((run->process_count + 1) * sizeof *analysis->transfers);
+    for (size_t i = 0; i < run->process_count; i++)
+        analysis->transfers[i] = xfa_pass_transfers(analysis->pass, (uint32_t)i);
+    sum_rows(analysis);
+    analysis->simulated =
+        run->simulated || (analysis->profile && analysis->profile->machine.simulated);
+    analysis->lossy = xfa_run_lossy(run) || analysis->profile_problem;
+}
+
+/* ---- the analysis ---------------------------------------------------------------------------- */
+
+static char *kept(const char *text)
+{
+    return text ? xfa_kept(text, strlen(text)) : NULL;
+}
+
+static struct xfa_observer *observers_of(struct xfa_analysis *analysis,
+                                         const struct xfa_request *request)
+{
+    const struct xfa_observer own[OWN_OBSERVERS] = {
+        xfa_rows_observer(&analysis->of_classes), xfa_phases_observer(&analysis->phases),
+        xfa_managed_observer(&analysis->managed), xfa_contents_observer(&analysis->contents),
+        xfa_waits_observer(&analysis->waits),     xfa_ranks_observer(&analysis->ranks),
+    };
+    struct xfa_observer *all = xfa_alloc((OWN_OBSERVERS + request->observer_count) * sizeof *all);
+    memcpy(all, own, sizeof own);
+    if (request->observer_count)
+        memcpy(all + OWN_OBSERVERS, request->observers,
+               request->observer_count * sizeof *request->observers);
+    return all;
+}
+
+struct xfa_analysis *xfa_analysis_new(const struct xfa_request *request)
+{
+    struct xfa_analysis *analysis = xfa_alloc(sizeof *analysis);
+    xfa_table_init(&analysis->files, sizeof(struct added_file), sizeof(struct added_file));
+    analysis->run = xfa_run_new(request->path);
+    analysis->profile = request->profile;
+    analysis->profile_path = kept(request->profile_path);
+    analysis->profile_problem = kept(request->profile_problem);
+    xfa_achievable_init(&analysis->achievable, request->profile, analysis->run);
+    xfa_classes_init(&analysis->classes, analysis->run, &analysis->achievable);
+    analysis->managed.run = analysis->waits.run = analysis->run;
+    analysis->ranks.achievable = &analysis->achievable;
+    analysis->observers = observers_of(analysis, request);
+    analysis->pass = xfa_pass_new(&analysis->classes, analysis->observers,
+                                  OWN_OBSERVERS + request->observer_count);
+    return analysis;
+}
+
+void xfa_analysis_free(struct xfa_analysis *analysis)
+{
+    if (!analysis)
+        return;
+    xfa_table_free(&analysis->files);
+    xfa_pass_free(analysis->pass);
+    free(analysis->observers);
+    xfa_rows_free(&analysis->of_classes);
+    xfa_phases_free(&analysis->phases);
+    xfa_managed_free(&analysis->managed);
+    xfa_contents_free(&analysis->contents);
+    xfa_waits_free(&analysis->waits);
+    xfa_ranks_free(&analysis->ranks);
+    xfa_classes_free(&analysis->classes);
+    xfa_achievable_free(&analysis->achievable);
+    xfa_run_free(analysis->run);
+    free(analysis->rows);
+    free(analysis->transfers);
+    free(analysis->profile_path);
+    free(analysis->profile_problem);
+    free(analysis);
+}

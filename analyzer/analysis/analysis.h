@@ -1,0 +1,75 @@
+/*
+ * The result of an analysis: the run, its GPUs, rows, phases, managed memory, contents,
+ * waits, ranks.
+ * There is no order of printing, no text and no FILE in here: that is report/'s. What follows from
+ * it as advice is findings/'s.
+ *
+ * Ownership: the analysis owns the run, its sums and the texts in here; the profile is borrowed.
+ */
+#ifndef XFA_ANALYSIS_H
+#define XFA_ANALYSIS_H
+
+#include "analyzer/pass/pass.h"
+#include "analyzer/sums/contents.h"
+#include "analyzer/sums/managed.h"
+#include "analyzer/sums/phases.h"
+#include "analyzer/sums/ranks.h"
+#include "analyzer/sums/rows.h"
+#include "analyzer/sums/waits.h"
+
+struct xfa_analysis {
+    struct xfa_run *run;
+    const struct xfp_profile *profile; /* NULL = none */
+    char *profile_path;
+    char *profile_problem; /* one line: it was asked for and could not be read */
+    struct xfa_achievable achievable;
+    struct xfa_classes classes;
+    struct xfa_counts counts;
+    uint64_t *transfers;      /* calls, by process number */
+    struct xfa_figures *rows; /* by row number; classes.rows says what the rows are */
+    size_t row_count;
+    struct xfa_sum directions[XFT_DIRECTION_COUNT]; /* over all rows; no times */
+    struct xfa_sum runtime, driver;                 /* seen at this level; no times */
+    struct xfa_rows of_classes;
+    struct xfa_phases phases;
+    struct xfa_managed managed;
+    struct xfa_contents contents;
+    struct xfa_waits waits;
+    struct xfa_ranks ranks;
+    struct xfa_table files; /* analysis.c: those that were added */
+    struct xfa_pass *pass;
+    struct xfa_observer *observers;
+    bool simulated; /* the run or the profile */
+    bool lossy;     /* something was lost, or could not be read */
+};
+
+struct xfa_request {
+    const char *path; /* of the run, as it is to be named */
+    const struct xfp_profile *profile;
+    const char *profile_path;             /* NULL = none was asked for */
+    const char *profile_problem;          /* why it could not be read; NULL = it was */
+    const struct xfa_observer *observers; /* besides the analysis' own: those of findings */
+    size_t observer_count;
+};
+
+/* Files are read as they are added; then, once, xfa_analysis_finish(). */
+struct xfa_analysis *xfa_analysis_new(const struct xfa_request *request);
+void xfa_analysis_finish(struct xfa_analysis *analysis);
+void xfa_analysis_free(struct xfa_analysis *analysis);
+
+/* A run's directory, or one trace file; a file that was added before is not read again, which is
+ * complained of and no loss. Lines about what cannot be read go to `complain` as they
+ * come (NULL: nowhere), and are kept. */
+typedef void xfa_complain_fn(const char *line);
+void xfa_analysis_add(struct xfa_analysis *analysis, const char *path, xfa_complain_fn *complain);
+
+/* A file's bytes; for tests. False with one line in error when they are no trace. */
+bool xfa_analysis_add_bytes(struct xfa_analysis *analysis, const void *data, size_t bytes,
+                            char *error, size_t error_bytes);
+
+static inline const struct xfa_row *xfa_analysis_row(const struct xfa_analysis *analysis, size_t i)
+{
+    return xfa_row_at(&analysis->classes, i);
+}
+
+#endif

@@ -1,0 +1,75 @@
+#include "analyzer/base/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/text.h"
+
+json_t *xfa_json_text(const char *value)
+{
+    json_t *string = value ? json_string(value) : NULL;
+    if (value && !string) {
+        char *valid = xfc_valid(value, strlen(value));
+        string = valid ? json_string(valid) : NULL;
+        free(valid);
+    }
+    return string ? string : json_null();
+}
+
+json_t *xfa_json_count(uint64_t value)
+{
+    return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+json_t *xfa_json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *xfa_json_seconds(double ns)
+{
+    return xfa_json_number(ns / 1e9);
+}
+
+json_t *xfa_json_moment(uint64_t real_ns)
+{
+    char buffer[40];
+    time_t at = (time_t)(real_ns / 1000000000u);
+    struct tm utc;
+    if (real_ns == 0 || !gmtime_r(&at, &utc) ||
+        !strftime(buffer, sizeof buffer, "%Y-%m-%dT%H:%M:%SZ", &utc))
+        return json_null();
+    return json_string(buffer);
+}
+
+static void write_escaped(FILE *out, uint32_t code)
+{
+    if (code >= 0x10000) /* a pair of surrogates */
+        fprintf(out, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10), 0xdc00 + (code & 0x3ff));
+    else
+        fprintf(out, "\\u%04x", code);
+}
+
+/* Characters below space are either escaped already or the layout's line ends. */
+static int write_piece(const char *piece, size_t n, void *out)
+{
+    size_t done = 0;
+    for (size_t i = 0, length = 0; i < n; i += length ? length : 1) {
+        uint32_t code = 0;
+        length = xfc_utf8(piece + i, n - i, &code);
+        if (length == 0 || code < 0x20 || !xfc_hidden(code))
+            continue;
+        fwrite(piece + done, 1, i - done, out);
+        write_escaped(out, code);
+        done = i + length;
+    }
+    fwrite(piece + done, 1, n - done, out);
+    return ferror((FILE *)out) ? -1 : 0;
+}
+
+int xfa_json_write(const json_t *json, FILE *out, size_t flags)
+{
+    return json_dump_callback(json, write_piece, out, flags);
+}

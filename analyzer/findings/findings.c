@@ -1,0 +1,176 @@
+#include "analyzer/findings/finding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/analysis/order.h"
+#include "analyzer/base/alloc.h"
+
+static const struct kind {
+    const struct xfa_finding_kind *kind;
+    const char *word, *title;
+} kinds[] = {
+#define XFA_FINDING(id, name, word, title) [XFA_FINDING_##id] = {&xfa_kind_##name, word, title},
+#include "analyzer/findings/kinds.def"
+#undef XFA_FINDING
+};
+
+const char *xfa_finding_word(enum xfa_finding_id id)
+{
+    return kinds[id].word;
+}
+
+const char *xfa_finding_title(enum xfa_finding_id id)
+{
+    return kinds[id].title;
+}
+
+struct xfa_remedy xfa_remedy_for(const struct xfa_row *row, enum xfa_remedy_kind kind)
+{
+    return (struct xfa_remedy){
+        .kind = kind,
+        .dialect = row->site->pytorch ? XFA_DIALECT_PYTORCH : XFA_DIALECT_CUDA,
+        .to_host = row->key.direction == XFT_DIR_D2H,
+    };
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct xfa_findings *xfa_findings_new(void)
+{
+    struct xfa_findings *findings = xfa_alloc(sizeof *findings);
+    for (size_t id = 0; id < XFA_FINDINGS; id++) {
+        const struct xfa_finding_kind *kind = kinds[id].kind;
+        if (!kind->observe)
+            continue;
+        findings->selves[id] = xfa_alloc(kind->self_bytes);
+        findings->observers[findings->observer_count++] = kind->observe(findings->selves[id]);
+    }
+    return findings;
+}
+
+void xfa_findings_free(struct xfa_findings *findings)
+{
+    if (!findings)
+        return;
+    for (size_t id = 0; id < XFA_FINDINGS; id++) {
+        if (findings->selves[id] && kinds[id].kind->free)
+            kinds[id].kind->free(findings->selves[id]);
+        free(findings->selves[id]);
+    }
+    for (size_t i = 0; i < findings->count; i++)
+        free(findings->items[i].sites);
+    free(findings->items);
+    free(findings);
+}
+
+/* ---- gains into findings --------------------------------------------------------------------- */
+
+static bool worth_it(const struct xfa_gain *gain, double wall_ns)
+{
+    double at_stake = isnan(gain->lost_ns) ? gain->weight_ns : gain->lost_ns;
+    double error_ns = isnan(gain->error) || isnan(gain->achievable_ns) || isnan(gain->lost_ns)
+                          ? 0
+                          : gain->error * gain->achievable_ns;
+    return at_stake > XFA_LEAST_LOST_NS && at_stake > XFA_LEAST_PART * wall_ns &&
+           at_stake > error_ns;
+}
+
+/* The finding with the same remedy, or a new one. */
+static struct xfa_finding *finding_for(struct xfa_findings *findings, enum xfa_finding_id id,
+                                       const struct xfa_gain *gain)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        struct xfa_finding *finding = &findings->items[i];
+        bool knows = !isnan(finding->lost_ns);
+        if (finding->id == id && xfa_remedy_equal(&finding->remedy, &gain->remedy) &&
+            knows == !isnan(gain->lost_ns))
+            return finding;
+    }
+    findings->items = xfa_room(findings->items, &findings->capacity, findings->count + 1,
+                               sizeof *findings->items);
+    struct xfa_finding *finding = &findings->items[findings->count++];
+    *finding = (struct xfa_finding){
+        .id = id,
+        .lost_ns = isnan(gain->lost_ns) ? NAN : 0,
+        .error = gain->error,
+        .remedy = gain->remedy,
+        .achieved_basis = gain->achieved_basis,
+        .achievable_basis = gain->achievable_basis,
+    };
+    return finding;
+}
+
+static void add_site(struct xfa_finding *finding, const struct xfa_row *row,
+                     const struct xfa_gain *gain)
+{
+    finding->sites = xfa_room(finding->sites, &finding->site_capacity, finding->site_count + 1,
+                              sizeof *finding->sites);
+    finding->sites[finding->site_count++] = (struct xfa_finding_site){
+        row, gain->transfers, gain->bytes, gain->lost_ns, gain->reckoning, gain->earlier};
+    finding->transfers += gain->transfers;
+    finding->bytes = xfa_add(finding->bytes, gain->bytes);
+    finding->achieved_ns += gain->achieved_ns;
+    finding->achievable_ns += gain->achievable_ns;
+    finding->lost_ns += gain->lost_ns;
+    finding->error = fmax(finding->error, gain->error);
+    finding->probably = finding->probably || gain->probably;
+    finding->achieved_basis = xfa_basis_of_both(finding->achieved_basis, gain->achieved_basis);
+    finding->achievable_basis = xfa_basis_weaker(finding->achievable_basis, gain->achievable_basis);
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+static int compare_lost(double a, double b)
+{
+    a = isnan(a) ? -1 : a;
+    b = isnan(b) ? -1 : b;
+    return (a < b) - (a > b);
+}
+
+static int worst_site(const void *a, const void *b)
+{
+    const struct xfa_finding_site *x = a, *y = b;
+    int order = compare_lost(x->lost_ns, y->lost_ns);
+    order = order ? order : compare_lost((double)x->bytes, (double)y->bytes);
+    return order ? order : strcmp(x->row->site->text, y->row->site->text);
+}
+
+static int worst_finding(const void *a, const void *b)
+{
+    const struct xfa_finding *x = a, *y = b;
+    int order = compare_lost(x->lost_ns, y->lost_ns);
+    order = order ? order : compare_lost((double)x->bytes, (double)y->bytes);
+    order = order ? order : strcmp(kinds[x->id].word, kinds[y->id].word);
+    return order ? order : strcmp(xfa_remedy_text(&x->remedy), xfa_remedy_text(&y->remedy));
+}
+
+static void settle(struct xfa_findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        struct xfa_finding *finding = &findings->items[i];
+        qsort(finding->sites, finding->site_count, sizeof *finding->sites, worst_site);
+        finding->reckoning = finding->sites[0].reckoning;
+    }
+    if (findings->count)
+        qsort(findings->items, findings->count, sizeof *findings->items, worst_finding);
+}
+
+void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis *analysis)
+{
+    double wall_ns = xfa_run_wall_ns(analysis->run);
+    uint32_t *rows = xfa_rows_sorted(analysis, xfa_by_lost);
+    for (unsigned id = 0; id < XFA_FINDINGS; id++) {
+        for (size_t i = 0; i < analysis->row_count; i++) {
+            struct xfa_gain gain = {
+                .achieved_ns = NAN, .achievable_ns = NAN, .lost_ns = NAN, .error = NAN};
+            if (kinds[id].kind->look(analysis, findings->selves[id], rows[i], &gain) &&
+                worth_it(&gain, wall_ns))
+                add_site(finding_for(findings, id, &gain), xfa_analysis_row(analysis, rows[i]),
+                         &gain);
+        }
+    }
+    free(rows);
+    settle(findings);
+}

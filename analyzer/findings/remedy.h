@@ -1,0 +1,50 @@
+/*
+ * Advice as data: what to change, in whose terms, for copies in which direction; and how what is
+ * lost was reckoned. The words of both are in remedies.def, which is all that a new one needs.
+ */
+#ifndef XFA_REMEDY_H
+#define XFA_REMEDY_H
+
+#include <stdbool.h>
+
+enum xfa_remedy_kind {
+#define XFA_REMEDY(kind, word, to_device, to_host, torch_to_device, torch_to_host)                 \
+    XFA_REMEDY_##kind,
+#define XFA_RECKONING(reckoning, text)
+#include "analyzer/findings/remedies.def"
+#undef XFA_REMEDY
+#undef XFA_RECKONING
+    XFA_REMEDY_KINDS
+};
+
+enum xfa_reckoning {
+#define XFA_REMEDY(kind, word, to_device, to_host, torch_to_device, torch_to_host)
+#define XFA_RECKONING(reckoning, text) XFA_RECKONED_##reckoning,
+#include "analyzer/findings/remedies.def"
+#undef XFA_REMEDY
+#undef XFA_RECKONING
+    XFA_RECKONINGS
+};
+
+/* In whose terms: what the call site is written with. */
+enum xfa_dialect { XFA_DIALECT_CUDA, XFA_DIALECT_PYTORCH, XFA_DIALECTS };
+
+struct xfa_remedy {
+    enum xfa_remedy_kind kind;
+    enum xfa_dialect dialect;
+    bool to_host; /* else to a device */
+};
+
+/* The sentence; static. */
+const char *xfa_remedy_text(const struct xfa_remedy *remedy);
+
+/* Is it the same to do? Sites for which it is are one finding. */
+bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b);
+
+/* The word in JSON: "pin", "batch", ... */
+const char *xfa_remedy_word(enum xfa_remedy_kind kind);
+
+/* probably: it rests on samples of what was moved. */
+const char *xfa_reckoning_text(enum xfa_reckoning reckoning, bool probably);
+
+#endif

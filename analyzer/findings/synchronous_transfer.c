@@ -1,0 +1,39 @@
+/*
+ * synchronous-transfer: the host stands still in a copy that blocks. Lost is host time: what the
+ * calls took beyond an asynchronous submission. It is what the host could do meanwhile, not what
+ * the run would gain.
+ */
+#include "analyzer/findings/finding.h"
+
+#include <math.h>
+
+static enum xfa_remedy_kind remedy(const struct xfa_row *row)
+{
+    bool pageable = row->key.src_mem == XFT_MEM_PAGEABLE || row->key.dst_mem == XFT_MEM_PAGEABLE;
+    if (row->key.async && !row->site->pytorch)
+        return XFA_REMEDY_PIN_FOR_ASYNC;
+    return pageable ? XFA_REMEDY_PIN_ASYNCHRONOUS : XFA_REMEDY_ASYNCHRONOUS;
+}
+
+static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
+                 struct xfa_gain *gain)
+{
+    const struct xfa_row *what = xfa_analysis_row(analysis, row);
+    const struct xfa_figures *figures = &analysis->rows[row];
+    bool device = what->key.direction == XFT_DIR_H2D || what->key.direction == XFT_DIR_D2H;
+    if (!device || figures->blocked.transfers == 0)
+        return false;
+    bool priced = figures->beyond.transfers > 0;
+    gain->transfers = figures->blocked.transfers;
+    gain->bytes = figures->blocked.bytes;
+    gain->achieved_ns = figures->blocked.ns;
+    gain->lost_ns = priced ? figures->beyond.ns : NAN;
+    gain->weight_ns = figures->blocked.ns;
+    gain->achieved_basis = XFA_BASIS_HOST;
+    gain->achievable_basis = priced ? XFA_BASIS_MEASURED : XFA_BASIS_UNKNOWN;
+    gain->reckoning = priced ? XFA_RECKONED_SUBMITTED : XFA_RECKONED_SUBMIT_UNKNOWN;
+    gain->remedy = xfa_remedy_for(what, remedy(what));
+    return true;
+}
+
+const struct xfa_finding_kind xfa_kind_synchronous = {.look = look};

@@ -1,0 +1,204 @@
+#include "analyzer/pass/achievable.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+
+/* ---- is it the same machine? ---------------------------------------------------------- */
+
+static int gpu_by_uuid(const struct xfp_machine *machine, const char *uuid)
+{
+    for (size_t i = 0; uuid && *uuid && i < machine->gpu_count; i++)
+        if (machine->gpus[i].uuid && strcmp(machine->gpus[i].uuid, uuid) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* The profile's ordinal of a GPU of the run; the same number where the run knows nothing of it. */
+static int profile_gpu(const struct xfa_achievable *achievable, int gpu)
+{
+    if (gpu < 0 || (size_t)gpu >= achievable->run->gpu_count)
+        return gpu;
+    const struct xfa_gpu *known = &achievable->run->gpus[gpu];
+    int found = gpu_by_uuid(&achievable->profile->machine, known->uuid);
+    return found >= 0 ? found : known->ordinal;
+}
+
+static void mismatch(struct xfa_achievable *achievable, const char *what, const char *run,
+                     const char *profile)
+{
+    achievable->match = XFA_MATCH_NO;
+    if (achievable->mismatch)
+        return;
+    achievable->mismatch =
+        xfa_print("the profile is of another machine (%s: the trace has %s, the profile %s):"
+                  " achievable figures are that machine's",
+                  what, run, profile);
+}
+
+static void match_text(struct xfa_achievable *achievable, const char *what, const char *run,
+                       const char *profile)
+{
+    if (!run || !*run || !profile || !*profile)
+        return;
+    if (strcmp(run, profile) != 0)
+        mismatch(achievable, what, run, profile);
+    else if (achievable->match == XFA_MATCH_UNKNOWN)
+        achievable->match = XFA_MATCH_YES;
+}
+
+static void match_gpu(struct xfa_achievable *achievable, int gpu)
+{
+    const struct xfp_machine *machine = &achievable->profile->machine;
+    const struct xfa_gpu *known = &achievable->run->gpus[gpu];
+    int ordinal = known->ordinal, found = gpu_by_uuid(machine, known->uuid);
+    if (found >= 0) {
+        match_text(achievable, "GPU", known->uuid, machine->gpus[found].uuid);
+    } else if ((size_t)ordinal < machine->gpu_count) {
+        match_text(achievable, "GPU", known->name, machine->gpus[ordinal].name);
+        match_text(achievable, "GPU uuid", known->uuid, machine->gpus[ordinal].uuid);
+    } else {
+        mismatch(achievable, "GPU", known->name ? known->name : known->uuid, "fewer GPUs");
+    }
+}
+
+void xfa_achievable_init(struct xfa_achievable *achievable, const struct xfp_profile *profile,
+                         const struct xfa_run *run)
+{
+    *achievable = (struct xfa_achievable){.profile = profile, .run = run};
+}
+
+/* That both GPUs are simulated, or both real, tells nothing yet. */
+static void match_simulated(struct xfa_achievable *achievable, bool simulated)
+{
+    bool profile = achievable->profile->machine.simulated;
+    if (simulated != profile)
+        mismatch(achievable, "GPU", simulated ? "a simulated GPU" : "a real GPU",
+                 profile ? "a simulated GPU" : "a real GPU");
+}
+
+void xfa_achievable_match(struct xfa_achievable *achievable, const struct xfa_process *process)
+{
+    if (!achievable->profile)
+        return;
+    match_simulated(achievable, process->simulated);
+    match_text(achievable, "machine id", process->machine_id,
+               achievable->profile->machine.machine_id);
+    for (int i = 0; i < process->gpu_count; i++)
+        match_gpu(achievable, process->gpus[i]);
+}
+
+int xfa_achievable_node(const struct xfa_achievable *achievable, int gpu)
+{
+    if (!achievable->profile || gpu < 0)
+        return -1;
+    const struct xfp_machine *machine = &achievable->profile->machine;
+    int known = profile_gpu(achievable, gpu);
+    return known >= 0 && (size_t)known < machine->gpu_count ? machine->gpus[known].numa : -1;
+}
+
+void xfa_achievable_free(struct xfa_achievable *achievable)
+{
+    free(achievable->mismatch);
+    *achievable = (struct xfa_achievable){0};
+}
+
+/* ---- one kind of transfer ------------------------------------------------------------- */
+
+static void add_path(struct xfa_achievable_path *of, const struct xfa_achievable *achievable,
+                     struct xfp_place src, struct xfp_place dst)
+{
+    const struct xfp_path *path = xfp_find(achievable->profile, XFP_COPY, src, dst, false);
+    if (path && of->path_count < sizeof of->paths / sizeof *of->paths)
+        of->paths[of->path_count++] = path;
+}
+
+static void add_host_paths(struct xfa_achievable_path *of, const struct xfa_achievable *achievable,
+                           bool to_device, int device)
+{
+    static const enum xft_memory kinds[] = {XFT_MEM_PINNED, XFT_MEM_WRITE_COMBINED, XFT_MEM_MAPPED,
+                                            XFT_MEM_REGISTERED};
+    struct xfp_place gpu = {XFT_MEM_DEVICE, device, -1};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct xfp_place host = {kinds[i], -1, -1};
+        add_path(of, achievable, to_device ? host : gpu, to_device ? gpu : host);
+    }
+}
+
+void xfa_achievable_path(struct xfa_achievable_path *of, const struct xfa_achievable *achievable,
+                         enum xft_direction direction, int src_gpu, int dst_gpu)
+{
+    *of = (struct xfa_achievable_path){0};
+    if (!achievable->profile)
+        return;
+    struct xfp_place src = {XFT_MEM_DEVICE, profile_gpu(achievable, src_gpu), -1};
+    struct xfp_place dst = {XFT_MEM_DEVICE, profile_gpu(achievable, dst_gpu), -1};
+    if (direction == XFT_DIR_H2D)
+        add_host_paths(of, achievable, true, dst.device);
+    else if (direction == XFT_DIR_D2H)
+        add_host_paths(of, achievable, false, src.device);
+    else if (direction == XFT_DIR_D2D) {
+        src.device = dst.device = src.device >= 0 ? src.device : dst.device;
+        add_path(of, achievable, src, dst);
+    } else if (direction == XFT_DIR_P2P && src.device >= 0 && dst.device >= 0)
+        add_path(of, achievable, src, dst);
+}
+
+/* Host time of the call at the measured size nearest above, else the largest one: the time of a
+ * submission hardly depends on the size. */
+static double submit_time(const struct xfp_path *path, uint64_t bytes)
+{
+    double ns = NAN;
+    for (size_t i = 0; i < path->point_count; i++) {
+        if (path->points[i].host_ns > 0)
+            ns = path->points[i].host_ns;
+        if (path->points[i].bytes >= bytes && !isnan(ns))
+            break;
+    }
+    return ns;
+}
+
+static void ask(struct xfa_achievable_path *of, uint64_t bytes)
+{
+    if (of->last_path && of->last_bytes == bytes)
+        return;
+    of->last_bytes = bytes;
+    of->last = (struct xfp_estimate){.basis = XFP_UNKNOWN};
+    of->last_submit_ns = NAN;
+    for (size_t i = 0; i < of->path_count; i++) {
+        struct xfp_estimate estimate = xfp_time(of->paths[i], bytes);
+        if (estimate.basis == XFP_UNKNOWN || !(estimate.ns > 0) || !isfinite(estimate.ns))
+            continue;
+        if (of->last.basis != XFP_UNKNOWN && estimate.ns >= of->last.ns)
+            continue;
+        of->last = estimate;
+        of->last_path = of->paths[i];
+        of->last_submit_ns = submit_time(of->paths[i], bytes);
+    }
+}
+
+struct xfp_estimate xfa_achievable_time(struct xfa_achievable_path *of, uint64_t bytes)
+{
+    ask(of, bytes);
+    return of->last;
+}
+
+double xfa_achievable_submit(struct xfa_achievable_path *of, uint64_t bytes)
+{
+    ask(of, bytes);
+    return of->last.basis == XFP_UNKNOWN ? NAN : of->last_submit_ns;
+}
+
+const struct xfp_fit *xfa_achievable_fit(const struct xfa_achievable_path *of)
+{
+    const struct xfp_fit *best = NULL;
+    for (size_t i = 0; i < of->path_count; i++) {
+        const struct xfp_fit *fit = &of->paths[i]->fit;
+        if (fit->valid && fit->G_ns_per_byte > 0 && fit->Lo_ns >= 0 &&
+            (!best || fit->G_ns_per_byte < best->G_ns_per_byte))
+            best = fit;
+    }
+    return best;
+}

@@ -1,0 +1,57 @@
+/*
+ * What the machine could have given: the profile asked about one kind of transfer.
+ *
+ * A host-device transfer is held against the best page-locked memory that was measured (pinned,
+ * write-combined, mapped, registered) in the same direction on the same GPU; D2D and P2P against
+ * that copy. GPUs of run and profile are matched by uuid, else by the ordinal in the process that
+ * named them first. Times are ns.
+ */
+#ifndef XFA_ACHIEVABLE_H
+#define XFA_ACHIEVABLE_H
+
+#include "analyzer/run/run.h"
+#include "xferscope/profile.h"
+
+enum xfa_match { XFA_MATCH_UNKNOWN, XFA_MATCH_YES, XFA_MATCH_NO };
+
+struct xfa_achievable {
+    const struct xfp_profile *profile; /* borrowed; NULL: nothing is achievable that we know of */
+    const struct xfa_run *run;
+    enum xfa_match match; /* was the profile measured on the machine of all processes? */
+    char *mismatch;       /* one line when not: the first difference */
+};
+
+void xfa_achievable_init(struct xfa_achievable *achievable, const struct xfp_profile *profile,
+                         const struct xfa_run *run);
+void xfa_achievable_free(struct xfa_achievable *achievable);
+
+/* Is it the machine of this process too? Once per process, as they are opened. */
+void xfa_achievable_match(struct xfa_achievable *achievable, const struct xfa_process *process);
+
+/* NUMA node of one of the run's GPUs, by the profile; -1 = not known. */
+int xfa_achievable_node(const struct xfa_achievable *achievable, int gpu);
+
+/* One kind of transfer. */
+struct xfa_achievable_path {
+    const struct xfp_path *paths[4];
+    size_t path_count;
+    uint64_t last_bytes; /* the answer before, often asked for again */
+    struct xfp_estimate last;
+    const struct xfp_path *last_path;
+    double last_submit_ns;
+};
+
+/* GPUs are the run's numbers, -1 = not known or not a GPU. */
+void xfa_achievable_path(struct xfa_achievable_path *path, const struct xfa_achievable *achievable,
+                         enum xft_direction direction, int src_gpu, int dst_gpu);
+
+/* The shortest time of one transfer; basis XFP_UNKNOWN when there is none. */
+struct xfp_estimate xfa_achievable_time(struct xfa_achievable_path *path, uint64_t bytes);
+
+/* Host time of submitting it asynchronously, NAN = not measured. */
+double xfa_achievable_submit(struct xfa_achievable_path *path, uint64_t bytes);
+
+/* The fitted model of the path that is best for long transfers, NULL = none. */
+const struct xfp_fit *xfa_achievable_fit(const struct xfa_achievable_path *path);
+
+#endif

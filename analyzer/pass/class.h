@@ -1,0 +1,88 @@
+/*
+ * Classes: transfers that are alike in all that a figure or a remedy may depend on. A class belongs
+ * to a row, which is what is shown: call site, function, direction, kinds and places of memory.
+ *
+ * Both are of the run, not of a process, and numbered from 0 in the order they were met: what is
+ * kept per class lies in arrays. At most XFA_MAX_CLASSES are told apart; further transfers are in
+ * classes without site, function and places.
+ */
+#ifndef XFA_CLASS_H
+#define XFA_CLASS_H
+
+#include "analyzer/base/table.h"
+#include "analyzer/pass/achievable.h"
+#include "analyzer/run/run.h"
+
+#define XFA_MAX_CLASSES 32768
+
+enum xfa_stream_kind { XFA_STREAM_DEFAULT, XFA_STREAM_PER_THREAD, XFA_STREAM_MADE };
+enum xfa_peer_access { XFA_PEER_NONE, XFA_PEER_OFF, XFA_PEER_ON }; /* NONE: no copy between GPUs */
+enum xfa_shape { XFA_LINEAR, XFA_STRIDED, XFA_BATCH };
+
+struct xfa_row_key {
+    uint32_t site;                       /* number */
+    uint32_t function, runtime_function; /* numbers; of the latter + 1, 0 = none */
+    uint8_t direction, src_mem, dst_mem; /* enum xft_direction, enum xft_memory */
+    uint8_t async;
+    int16_t src_gpu, dst_gpu; /* the run's numbers; -1: not known, or not device memory */
+};
+
+struct xfa_class_key {
+    struct xfa_row_key row;
+    int16_t src_node, dst_node;  /* NUMA nodes of host memory; -1 = not known, or not host memory */
+    uint8_t stream, peer, shape; /* enums above */
+    uint8_t reserved;
+};
+
+struct xfa_row {
+    struct xfa_row_key key;
+    uint32_t number;
+    const struct xfa_site *site;
+    const struct xfa_function *function;
+    const struct xfa_function *runtime_function; /* that called the driver's; NULL: none known */
+};
+
+struct xfa_class {
+    struct xfa_class_key key;
+    uint32_t number, row;
+    struct xfa_achievable_path achievable; /* what the machine gives such transfers */
+};
+
+/* The function as the source has it, where that is known. */
+static inline const struct xfa_function *xfa_row_called(const struct xfa_row *row)
+{
+    return row->runtime_function ? row->runtime_function : row->function;
+}
+
+struct xfa_classes {
+    struct xfa_run *run;
+    const struct xfa_achievable *achievable;
+    struct xfa_table classes, rows; /* struct xfa_class, xfa_row */
+    struct xfa_table met;           /* class.c: of the process at hand, by its own words */
+    uint32_t last;                  /* of these, the one met last; UINT32_MAX = none */
+};
+
+void xfa_classes_init(struct xfa_classes *classes, struct xfa_run *run,
+                      const struct xfa_achievable *achievable);
+void xfa_classes_free(struct xfa_classes *classes);
+
+/* Other processes come: what was remembered of those before is not needed any more. */
+void xfa_classes_process(struct xfa_classes *classes);
+
+/* The class of a call. copy: the device's account of it, NULL = none; says what the call does not.
+ * Pointers last until the next new class. */
+struct xfa_device_copy;
+struct xfa_class *xfa_class_of(struct xfa_classes *classes, struct xfa_process *process,
+                               const struct xft_event *event, const struct xfa_device_copy *copy);
+
+static inline struct xfa_class *xfa_class_at(const struct xfa_classes *classes, size_t number)
+{
+    return xfa_table_at(&classes->classes, number);
+}
+
+static inline struct xfa_row *xfa_row_at(const struct xfa_classes *classes, size_t number)
+{
+    return xfa_table_at(&classes->rows, number);
+}
+
+#endif

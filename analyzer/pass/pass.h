@@ -1,0 +1,37 @@
+/*
+ * One walk over a run: joins calls with what the device told of them, in a window (join.h), asks
+ * what the machine could have given (achievable.h), and drives the observers.
+ *
+ * Transfers that failed, were captured into a graph or moved nothing are counted here, and no
+ * transfers to observers.
+ */
+#ifndef XFA_PASS_H
+#define XFA_PASS_H
+
+#include "analyzer/pass/observer.h"
+#include "analyzer/run/stream.h"
+
+#define XFA_EVENT_KINDS 32
+
+struct xfa_counts {
+    uint64_t kinds[XFA_EVENT_KINDS];         /* events by enum xft_event_kind; 0: kinds not known */
+    uint64_t failed, captured, empty;        /* transfers that are in no class; empty: of 0 bytes */
+    uint64_t device_only, device_only_bytes; /* device copies without a recorded call */
+    uint64_t late; /* calls that went on without all their copies (join.h) */
+};
+
+struct xfa_pass;
+
+/* All are borrowed and outlive the pass. */
+struct xfa_pass *xfa_pass_new(struct xfa_classes *classes, const struct xfa_observer *observers,
+                              size_t count);
+
+/* Walks over all events of these open processes, and closes them. */
+void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *const *processes, size_t count);
+
+struct xfa_counts xfa_pass_counts(const struct xfa_pass *pass);
+uint64_t xfa_pass_transfers(const struct xfa_pass *pass,
+                            uint32_t process); /* calls of one process */
+void xfa_pass_free(struct xfa_pass *pass);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * The report: an analysis and its findings, as one of the formats shows them. What is shown, how
+ * much of it and in which order is the view's; it changes no figure and no finding.
+ */
+#ifndef XFA_FORMAT_H
+#define XFA_FORMAT_H
+
+#include <stdio.h>
+
+#include "analyzer/findings/finding.h"
+
+#define XFA_REPORT_SCHEMA "xferscope-report"
+#define XFA_REPORT_VERSION 1
+
+enum xfa_sort { XFA_SORT_LOST, XFA_SORT_BYTES, XFA_SORT_COUNT };
+
+struct xfa_report {
+    const struct xfa_analysis *analysis;
+    const struct xfa_findings *findings;
+};
+
+struct xfa_view {
+    enum xfa_sort sort; /* of the rows of transfers */
+    size_t top;         /* rows shown, 0 = all */
+    int width;          /* columns of the terminal */
+};
+
+struct xfa_format {
+    const char *name;
+    void (*write)(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
+};
+extern const struct xfa_format xfa_format_text, xfa_format_json;
+const struct xfa_format *xfa_format_find(const char *name);
+
+/* ---- view.c: what the formats share --------------------------------------------------------- */
+
+/* Row numbers in the view's order; the caller frees them. */
+uint32_t *xfa_view_rows(const struct xfa_analysis *analysis, enum xfa_sort sort);
+/* How many of `count` rows are shown. */
+size_t xfa_view_shown(const struct xfa_view *view, size_t count);
+
+/* "train/step/solver:solve": a domain stands before its name; longer paths lose their outer part.
+ */
+#define XFA_PHASE_TEXT_CHARS 400
+void xfa_phase_text(const struct xfa_phases *phases, const struct xfa_phase *phase,
+                    char text[XFA_PHASE_TEXT_CHARS]);
+
+#endif

@@ -1,0 +1,47 @@
+/* The report's key `findings`. */
+#include "analyzer/report/json/json.h"
+
+static json_t *site_json(const struct xfa_finding_site *site)
+{
+    const struct xfa_row *row = site->row;
+    const struct xfa_function *runtime = row->runtime_function;
+    json_t *json = xfa_site_json(row->site, false);
+    json_object_set_new(json, "called", xfa_json_text(row->function->name));
+    json_object_set_new(json, "runtime_function", xfa_json_text(runtime ? runtime->name : NULL));
+    json_object_set_new(json, "direction", xfa_json_text(xft_direction_word(row->key.direction)));
+    json_object_set_new(json, "transfers", xfa_json_count(site->transfers));
+    json_object_set_new(json, "bytes", xfa_json_count(site->bytes));
+    json_object_set_new(json, "lost_s", xfa_json_seconds(site->lost_ns));
+    json_object_set_new(json, "earlier", xfa_json_text(site->earlier ? site->earlier->text : NULL));
+    return json;
+}
+
+static json_t *finding_json(const struct xfa_analysis *analysis, const struct xfa_finding *finding)
+{
+    struct xfa_bases bases = {finding->achieved_basis, finding->achievable_basis, finding->error,
+                              xfa_reckoning_text(finding->reckoning, finding->probably)};
+    double bytes = (double)finding->bytes;
+    json_t *json = json_object(), *sites = json_array();
+    for (size_t i = 0; i < finding->site_count; i++)
+        json_array_append_new(sites, site_json(&finding->sites[i]));
+    json_object_set_new(json, "kind", xfa_json_text(xfa_finding_word(finding->id)));
+    json_object_set_new(json, "sites", sites);
+    json_object_set_new(json, "transfers", xfa_json_count(finding->transfers));
+    json_object_set_new(json, "bytes", xfa_json_count(finding->bytes));
+    json_object_set_new(json, "achieved_gbps", xfa_json_number(bytes / finding->achieved_ns));
+    json_object_set_new(json, "achievable_gbps", xfa_json_number(bytes / finding->achievable_ns));
+    json_object_set_new(json, "lost_s", xfa_json_seconds(finding->lost_ns));
+    json_object_set_new(json, "run_saving_s", json_null());
+    json_object_set_new(json, "remedy", json_string(xfa_remedy_word(finding->remedy.kind)));
+    json_object_set_new(json, "fix", xfa_json_text(xfa_remedy_text(&finding->remedy)));
+    json_object_set_new(json, "basis", xfa_bases_json(analysis, &bases));
+    return json;
+}
+
+json_t *xfa_findings_json(const struct xfa_report *report)
+{
+    json_t *json = json_array();
+    for (size_t i = 0; i < report->findings->count; i++)
+        json_array_append_new(json, finding_json(report->analysis, &report->findings->items[i]));
+    return json;
+}

@@ -1,0 +1,35 @@
+/* Parts of the JSON report that have files of their own; the caller owns what they return. */
+#ifndef XFA_REPORT_JSON_H
+#define XFA_REPORT_JSON_H
+
+#include "analyzer/base/json.h"
+#include "analyzer/report/format.h"
+
+json_t *xfa_run_json(const struct xfa_analysis *analysis);
+json_t *xfa_machine_json(const struct xfa_analysis *analysis);
+json_t *xfa_transfers_json(const struct xfa_analysis *analysis, const struct xfa_view *view);
+json_t *xfa_phases_json(const struct xfa_analysis *analysis);
+json_t *xfa_managed_json(const struct xfa_analysis *analysis);
+json_t *xfa_waits_json(const struct xfa_analysis *analysis);
+json_t *xfa_ranks_json(const struct xfa_analysis *analysis);
+json_t *xfa_findings_json(const struct xfa_report *report);
+
+/* ---- what they share: json.c ------------------------------------------------------------------
+ */
+
+json_t *xfa_site_json(const struct xfa_site *site, bool with_stack);
+
+/* Where the figures of a row or a finding come from. */
+struct xfa_bases {
+    enum xfa_basis achieved, achievable;
+    double error; /* relative, of achievable */
+    const char *note;
+};
+json_t *xfa_bases_json(const struct xfa_analysis *analysis, const struct xfa_bases *bases);
+
+/* {transfers, bytes} */
+json_t *xfa_traffic_json(const struct xfa_sum *sum);
+/* The same by direction, for those that occurred. */
+json_t *xfa_directions_json(const struct xfa_sum by_direction[XFT_DIRECTION_COUNT]);
+
+#endif

@@ -1,0 +1,60 @@
+/* The section "Findings". */
+#include <inttypes.h>
+#include <math.h>
+
+#include "analyzer/base/units.h"
+#include "analyzer/report/text/text.h"
+#include "common/text.h"
+
+#define FINDING_SITES 5 /* shown per finding */
+
+static void write_sites(const struct xfa_finding *finding, FILE *out)
+{
+    for (size_t i = 0; i < finding->site_count && i < FINDING_SITES; i++) {
+        const struct xfa_finding_site *site = &finding->sites[i];
+        char bytes[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS];
+        xfc_print(out, "     at  %s, %s %s: %" PRIu64 " transfer%s, %s", site->row->site->text,
+                  xfa_row_called(site->row)->name, xft_direction_word(site->row->key.direction),
+                  site->transfers, xfa_plural(site->transfers), xfa_bytes_text(bytes, site->bytes));
+        if (!isnan(site->lost_ns))
+            xfc_print(out, ", lost %s", xfa_time_text(lost, site->lost_ns));
+        fputc('\n', out);
+        if (site->earlier)
+            xfc_print(out, "         after the copy at %s\n", site->earlier->text);
+    }
+    if (finding->site_count > FINDING_SITES)
+        xfc_print(out, "     ... and %zu more call sites\n", finding->site_count - FINDING_SITES);
+}
+
+static void write_finding(const struct xfa_finding *finding, size_t number, int width, FILE *out)
+{
+    char lost[XFA_UNIT_CHARS], bytes[XFA_UNIT_CHARS], had[XFA_UNIT_CHARS], best[XFA_UNIT_CHARS];
+    double moved = (double)finding->bytes;
+    double achieved = finding->achieved_ns > 0 ? moved / finding->achieved_ns : NAN;
+    double achievable = finding->achievable_ns > 0 ? moved / finding->achievable_ns : NAN;
+    xfc_print(out, "%2zu. %s: %s\n", number, xfa_finding_word(finding->id),
+              xfa_finding_title(finding->id));
+    xfc_print(out, "     lost %s in %" PRIu64 " transfer%s, %s",
+              isnan(finding->lost_ns) ? "not known" : xfa_time_text(lost, finding->lost_ns),
+              finding->transfers, xfa_plural(finding->transfers),
+              xfa_bytes_text(bytes, finding->bytes));
+    if (!isnan(achieved))
+        xfc_print(out, "; achieved %s GB/s", xfa_gbps_text(had, achieved));
+    if (!isnan(achievable))
+        xfc_print(out, ", achievable %s GB/s", xfa_gbps_text(best, achievable));
+    fputc('\n', out);
+    write_sites(finding, out);
+    xfa_write_paragraph(out, "     fix ", xfa_remedy_text(&finding->remedy), width);
+    xfa_write_paragraph(
+        out, "     lost = ", xfa_reckoning_text(finding->reckoning, finding->probably), width);
+}
+
+void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    const struct xfa_findings *findings = report->findings;
+    fputs("\nFindings, worst first (each stands alone: one transfer may be in several)\n", out);
+    if (findings->count == 0)
+        fputs("  none\n", out);
+    for (size_t i = 0; i < findings->count; i++)
+        write_finding(&findings->items[i], i + 1, view->width, out);
+}

@@ -1,0 +1,112 @@
+/* The section "By phase". */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/units.h"
+#include "analyzer/report/text/text.h"
+#include "common/text.h"
+
+enum column {
+    COL_PHASE,
+    COL_TIMES,
+    COL_TIME,
+    COL_COUNT,
+    COL_H2D,
+    COL_D2H,
+    COL_OTHER,
+    COL_TOOK,
+    COL_LOST,
+    COLUMNS
+};
+
+static struct libscols_table *new_table(int width, FILE *out)
+{
+    static const struct xfa_column columns[COLUMNS] = {
+        [COL_PHASE] = {"PHASE", 0.4, SCOLS_FL_WRAP}, [COL_TIMES] = {"TIMES", 0, SCOLS_FL_RIGHT},
+        [COL_TIME] = {"TIME", 0, SCOLS_FL_RIGHT},    [COL_COUNT] = {"TRANSFERS", 0, SCOLS_FL_RIGHT},
+        [COL_H2D] = {"H2D", 0, SCOLS_FL_RIGHT},      [COL_D2H] = {"D2H", 0, SCOLS_FL_RIGHT},
+        [COL_OTHER] = {"OTHER", 0, SCOLS_FL_RIGHT},  [COL_TOOK] = {"TOOK", 0, SCOLS_FL_RIGHT},
+        [COL_LOST] = {"LOST", 0, SCOLS_FL_RIGHT},
+    };
+    return xfa_text_table(columns, COLUMNS, width, out);
+}
+
+static uint64_t other_bytes(const struct xfa_phase_figures *figures)
+{
+    uint64_t bytes = 0;
+    for (unsigned d = 0; d < XFT_DIRECTION_COUNT; d++)
+        if (d != XFT_DIR_H2D && d != XFT_DIR_D2H)
+            bytes = xfa_add(bytes, figures->by_direction[d].bytes);
+    return bytes;
+}
+
+static void set_bytes(struct libscols_line *line, enum column column, uint64_t bytes)
+{
+    char text[XFA_UNIT_CHARS];
+    scols_line_set_data(line, column, bytes ? xfa_bytes_text(text, bytes) : "");
+}
+
+/* `known` of the transfers have their part in ns. */
+static void set_time(struct libscols_line *line, enum column column, double ns, uint64_t known,
+                     uint64_t transfers)
+{
+    char text[XFA_UNIT_CHARS];
+    xfa_time_text(text, known ? ns : NAN);
+    scols_line_refer_data(line, column,
+                          xfa_print("%s%s", known && known < transfers ? ">=" : "", text));
+}
+
+static void add_row(struct libscols_table *table, const struct xfa_phases *phases,
+                    const struct xfa_phase *phase)
+{
+    const struct xfa_phase_figures *figures = &phase->figures;
+    char text[XFA_PHASE_TEXT_CHARS], name[sizeof text + sizeof " (process)"], time[XFA_UNIT_CHARS];
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    bool outside = phase == xfa_table_at(&phases->all, 0);
+    if (!line)
+        return;
+    xfa_phase_text(phases, phase, text);
+    snprintf(name, sizeof name, "%s%s", text, phase->process ? " (process)" : "");
+    xfa_set_cell(line, COL_PHASE, name);
+    if (!outside) {
+        scols_line_refer_data(line, COL_TIMES, xfa_print("%" PRIu64, figures->times));
+        scols_line_set_data(line, COL_TIME, xfa_time_text(time, figures->ns));
+    }
+    scols_line_refer_data(line, COL_COUNT, xfa_print("%" PRIu64, figures->transfers));
+    set_bytes(line, COL_H2D, figures->by_direction[XFT_DIR_H2D].bytes);
+    set_bytes(line, COL_D2H, figures->by_direction[XFT_DIR_D2H].bytes);
+    set_bytes(line, COL_OTHER, other_bytes(figures));
+    set_time(line, COL_TOOK, figures->transfer_ns, figures->timed, figures->transfers);
+    set_time(line, COL_LOST, figures->lost_ns, figures->priced, figures->transfers);
+}
+
+void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    const struct xfa_phases *phases = &report->analysis->phases;
+    size_t shown = 0, hidden = 0, idle = 0;
+    if (phases->all.count == 0)
+        return;
+    fputs("\nBy phase (NVTX; a transfer counts in the innermost range of its thread, and in "
+          "ranges of the process)\n",
+          out);
+    struct libscols_table *table = new_table(view->width, out);
+    const struct xfa_phase **order = xfa_phases_order(phases);
+    for (size_t i = 0; table && i < phases->all.count; i++) {
+        if (order[i]->figures.transfers == 0)
+            idle++;
+        else if (view->top && shown == view->top)
+            hidden++;
+        else
+            add_row(table, phases, order[i]), shown++;
+    }
+    free(order);
+    xfa_text_table_print(table, out);
+    xfa_write_hidden(out, hidden);
+    if (idle)
+        xfc_print(out, "  ... and %zu without transfers of their own\n", idle);
+    if (phases->beyond)
+        xfc_print(out, "  ranges beyond the limits, counted to those around them: %" PRIu64 "\n",
+                  phases->beyond);
+}

@@ -1,0 +1,158 @@
+/* The section "Transfers". */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/units.h"
+#include "analyzer/report/text/text.h"
+
+enum column {
+    COL_SITE,
+    COL_CALL,
+    COL_PATH,
+    COL_COUNT,
+    COL_BYTES,
+    COL_SIZE,
+    COL_HAD,
+    COL_BEST,
+    COL_LOST,
+    COLUMNS
+};
+
+static struct libscols_table *new_table(int width, bool other_machine, FILE *out)
+{
+    const struct xfa_column columns[COLUMNS] = {
+        [COL_SITE] = {"CALL SITE", 0.4, SCOLS_FL_WRAP},
+        [COL_CALL] = {"FUNCTION", 0, 0},
+        [COL_PATH] = {"TRANSFER", 0, 0},
+        [COL_COUNT] = {"COUNT", 0, SCOLS_FL_RIGHT},
+        [COL_BYTES] = {"BYTES", 0, SCOLS_FL_RIGHT},
+        [COL_SIZE] = {"SIZE", 0, SCOLS_FL_RIGHT},
+        [COL_HAD] = {"ACHIEVED", 0, SCOLS_FL_RIGHT},
+        [COL_BEST] = {other_machine ? "ACHIEVABLE*" : "ACHIEVABLE", 0, SCOLS_FL_RIGHT},
+        [COL_LOST] = {"LOST", 0, SCOLS_FL_RIGHT},
+    };
+    return xfa_text_table(columns, COLUMNS, width, out);
+}
+
+static void place_text(char *text, size_t bytes, unsigned memory, int gpu)
+{
+    if (gpu >= 0)
+        snprintf(text, bytes, "GPU%d%s", gpu, memory == XFT_MEM_ARRAY ? " array" : "");
+    else
+        snprintf(text, bytes, "%s", xft_memory_word(memory));
+}
+
+/* "H2D pageable" says it all for one GPU's memory; numbers appear with several. */
+static char *path_text(const struct xfa_run *run, const struct xfa_row_key *key)
+{
+    char src[32], dst[32];
+    bool one = run->gpu_count <= 1;
+    place_text(src, sizeof src, key->src_mem, key->src_gpu);
+    place_text(dst, sizeof dst, key->dst_mem, key->dst_gpu);
+    const char *direction = xft_direction_word(key->direction);
+    if (one && key->direction == XFT_DIR_H2D && key->dst_mem == XFT_MEM_DEVICE)
+        return xfa_print("%s %s", direction, src);
+    if (one && key->direction == XFT_DIR_D2H && key->src_mem == XFT_MEM_DEVICE)
+        return xfa_print("%s %s", direction, dst);
+    if (key->direction == XFT_DIR_D2D && strcmp(src, dst) == 0)
+        return xfa_print("%s %s", direction, one ? "device" : src);
+    return xfa_print("%s %s>%s", direction, src, dst);
+}
+
+static void set_size(struct libscols_line *line, const struct xfa_figures *figures)
+{
+    char least[XFA_UNIT_CHARS], most[XFA_UNIT_CHARS];
+    xfa_bytes_text(least, figures->smallest);
+    xfa_bytes_text(most, figures->largest);
+    if (figures->smallest == figures->largest)
+        scols_line_set_data(line, COL_SIZE, most);
+    else
+        scols_line_refer_data(line, COL_SIZE, xfa_print("%s-%s", least, most));
+}
+
+/* Host time is an upper bound: what was achieved is at least this. */
+static char *achieved_text(const struct xfa_figures *figures)
+{
+    char gbps[XFA_UNIT_CHARS];
+    enum xfa_basis basis = xfa_achieved_basis(figures);
+    bool least = basis == XFA_BASIS_HOST || basis == XFA_BASIS_MIXED;
+    xfa_gbps_text(gbps, xfa_achieved_gbps(figures));
+    return xfa_print("%s%s", least ? ">=" : "", gbps);
+}
+
+static char *achievable_text(const struct xfa_figures *figures)
+{
+    char gbps[XFA_UNIT_CHARS];
+    double error = xfa_achievable_error(figures);
+    xfa_gbps_text(gbps, xfa_achievable_gbps(figures));
+    if (isnan(error) || error < 0.0005)
+        return xfa_text(gbps);
+    return xfa_print("%s +-%.*f%%", gbps, error < 0.0995 ? 1 : 0, error * 100);
+}
+
+static void add_row(struct libscols_table *table, const struct xfa_analysis *analysis,
+                    uint32_t number)
+{
+    const struct xfa_row *row = xfa_analysis_row(analysis, number);
+    const struct xfa_figures *figures = &analysis->rows[number];
+    char text[XFA_UNIT_CHARS];
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    if (!line)
+        return;
+    xfa_set_cell(line, COL_SITE, row->site->text);
+    xfa_set_cell(line, COL_CALL, xfa_row_called(row)->name);
+    scols_line_refer_data(line, COL_PATH, path_text(analysis->run, &row->key));
+    scols_line_refer_data(line, COL_COUNT, xfa_print("%" PRIu64, figures->transfers));
+    scols_line_set_data(line, COL_BYTES, xfa_bytes_text(text, figures->bytes));
+    set_size(line, figures);
+    scols_line_refer_data(line, COL_HAD, achieved_text(figures));
+    scols_line_refer_data(line, COL_BEST, achievable_text(figures));
+    scols_line_set_data(line, COL_LOST, xfa_time_text(text, xfa_lost_ns(figures)));
+}
+
+static void write_rows(const struct xfa_analysis *analysis, const struct xfa_view *view, FILE *out)
+{
+    size_t shown = xfa_view_shown(view, analysis->row_count);
+    bool other_machine = analysis->achievable.match == XFA_MATCH_NO;
+    struct libscols_table *table = new_table(view->width, other_machine, out);
+    uint32_t *rows = xfa_view_rows(analysis, view->sort);
+    for (size_t i = 0; table && i < shown; i++)
+        add_row(table, analysis, rows[i]);
+    free(rows);
+    xfa_text_table_print(table, out);
+    xfa_write_hidden(out, analysis->row_count - shown);
+}
+
+static void write_legend(const struct xfa_analysis *analysis, int width, FILE *out)
+{
+    bool host = false, unknown = false;
+    for (size_t i = 0; i < analysis->row_count; i++) {
+        host = host || analysis->rows[i].host.transfers;
+        unknown = unknown || isnan(xfa_lost_ns(&analysis->rows[i]));
+    }
+    if (host)
+        xfa_write_paragraph(
+            out, "  >=  ",
+            "from the host's time in a blocking call, which includes waiting for earlier "
+            "work: at least this was achieved, at most this was lost",
+            width);
+    if (unknown)
+        xfa_write_paragraph(out, "  -   ", "not known", width);
+    if (analysis->achievable.match == XFA_MATCH_NO)
+        xfa_write_paragraph(out, "  *   ",
+                            "of another machine than the run's, see the warning above", width);
+}
+
+void xfa_write_transfers(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    fputs("\nTransfers, by call site and kind (ACHIEVED and ACHIEVABLE in GB/s, 10^9 bytes/s)\n",
+          out);
+    if (report->analysis->row_count)
+        write_rows(report->analysis, view, out);
+    else
+        fputs("  none\n", out);
+    write_legend(report->analysis, view->width, out);
+}

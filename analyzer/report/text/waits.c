@@ -1,0 +1,54 @@
+/* The section "Waits of the host". */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/units.h"
+#include "analyzer/report/text/text.h"
+#include "common/text.h"
+
+#define SHOWN_WAITS 10 /* at most, unless all rows are asked for */
+
+enum column { COL_SITE, COL_CALL, COL_TIMES, COL_TIME, COL_LONGEST, COLUMNS };
+
+static struct libscols_table *new_table(int width, FILE *out)
+{
+    static const struct xfa_column columns[COLUMNS] = {
+        [COL_SITE] = {"CALL SITE", 0.4, SCOLS_FL_WRAP}, [COL_CALL] = {"FUNCTION", 0, 0},
+        [COL_TIMES] = {"TIMES", 0, SCOLS_FL_RIGHT},     [COL_TIME] = {"TIME", 0, SCOLS_FL_RIGHT},
+        [COL_LONGEST] = {"LONGEST", 0, SCOLS_FL_RIGHT},
+    };
+    return xfa_text_table(columns, COLUMNS, width, out);
+}
+
+static void add_row(struct libscols_table *table, const struct xfa_run *run,
+                    const struct xfa_wait *wait)
+{
+    char text[XFA_UNIT_CHARS];
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    if (!line)
+        return;
+    xfa_set_cell(line, COL_SITE, xfa_run_site(run, wait->key.site)->text);
+    xfa_set_cell(line, COL_CALL, xfa_run_function(run, wait->key.function)->name);
+    scols_line_refer_data(line, COL_TIMES, xfa_print("%" PRIu64, wait->times));
+    scols_line_set_data(line, COL_TIME, xfa_time_text(text, wait->ns));
+    scols_line_set_data(line, COL_LONGEST, xfa_time_text(text, wait->most_ns));
+}
+
+void xfa_write_waits(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    const struct xfa_waits *waits = &report->analysis->waits;
+    size_t shown = xfa_view_shown(view, waits->all.count);
+    if (waits->all.count == 0)
+        return;
+    if (view->top && shown > SHOWN_WAITS)
+        shown = SHOWN_WAITS;
+    fputs("\nWaits of the host, by call site\n", out);
+    struct libscols_table *table = new_table(view->width, out);
+    const struct xfa_wait **order = xfa_waits_order(waits);
+    for (size_t i = 0; table && i < shown; i++)
+        add_row(table, report->analysis->run, order[i]);
+    free(order);
+    xfa_text_table_print(table, out);
+    xfa_write_hidden(out, waits->all.count - shown);
+}

@@ -1,0 +1,48 @@
+/* What the formats share: their names, the order of rows, the names of phases. */
+#include "analyzer/report/format.h"
+
+#include <string.h>
+
+#include "analyzer/analysis/order.h"
+
+const struct xfa_format *xfa_format_find(const char *name)
+{
+    static const struct xfa_format *const formats[] = {&xfa_format_text, &xfa_format_json};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i]->name, name) == 0)
+            return formats[i];
+    return NULL;
+}
+
+uint32_t *xfa_view_rows(const struct xfa_analysis *analysis, enum xfa_sort sort)
+{
+    static xfa_row_order *const orders[] = {[XFA_SORT_LOST] = xfa_by_lost,
+                                            [XFA_SORT_BYTES] = xfa_by_bytes,
+                                            [XFA_SORT_COUNT] = xfa_by_count};
+    return xfa_rows_sorted(analysis, orders[sort]);
+}
+
+size_t xfa_view_shown(const struct xfa_view *view, size_t count)
+{
+    return view->top && view->top < count ? view->top : count;
+}
+
+/* Longer paths lose their outer part: the names inside say more. */
+void xfa_phase_text(const struct xfa_phases *phases, const struct xfa_phase *phase,
+                    char text[XFA_PHASE_TEXT_CHARS])
+{
+    const struct xfa_phase *path[XFA_MAX_NESTING];
+    size_t depth = xfa_phase_path(phases, phase, path), first = depth, length = 0;
+    snprintf(text, XFA_PHASE_TEXT_CHARS, "%s", depth ? "" : "(outside of ranges)");
+    while (first > 0 && length + XFA_PHASE_NAME * 2 / 3 < XFA_PHASE_TEXT_CHARS) {
+        const struct xfa_phase *one = path[--first];
+        length += strlen(one->name ? one->name : "(no name)") +
+                  (one->domain ? strlen(one->domain) + 2 : 1);
+    }
+    length = first > 0 ? (size_t)snprintf(text, XFA_PHASE_TEXT_CHARS, ".../") : 0;
+    for (size_t i = first; i < depth && length < XFA_PHASE_TEXT_CHARS; i++)
+        length +=
+            (size_t)snprintf(text + length, XFA_PHASE_TEXT_CHARS - length, "%s%s%s%s",
+                             path[i]->domain ? path[i]->domain : "", path[i]->domain ? ":" : "",
+                             path[i]->name ? path[i]->name : "(no name)", i + 1 < depth ? "/" : "");
+}

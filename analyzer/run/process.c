@@ -1,0 +1,205 @@
+#include "analyzer/run/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/units.h"
+#include "analyzer/base/path.h"
+
+char *xfa_meta_kept(const struct xfa_trace *trace, const char *key)
+{
+    const char *value = xfa_trace_meta(trace, key);
+    return value && *value ? xfa_kept(value, strlen(value)) : NULL;
+}
+
+/* ---- one process's words ------------------------------------------------------------------- */
+
+struct known_stack {
+    uint32_t stack; /* key */
+    const struct xfa_site *site;
+    const struct xfa_function *runtime_function; /* of this very stack; NULL = none */
+};
+
+struct known_call {
+    uint32_t call; /* key */
+    const struct xfa_function *function;
+};
+
+static const struct xfa_function *keep_function(struct xfa_run *run, const char *name,
+                                                unsigned level)
+{
+    uint64_t identity = XXH3_64bits_withSeed(name, strlen(name), level);
+    struct xfa_run_function *kept = xfa_table_put(&run->functions, &identity);
+    if (!kept->function) {
+        struct xfa_function *function = xfa_alloc(sizeof *function);
+        function->name = xfa_text(name);
+        function->level = (uint8_t)level;
+        function->number = (uint32_t)run->functions.count - 1;
+        kept->function = function;
+    }
+    return kept->function;
+}
+
+static const struct xfa_site *keep_site(struct xfa_run *run, struct xfa_site *site)
+{
+    struct xfa_run_site *kept = xfa_table_put(&run->sites, &site->identity);
+    if (kept->site) {
+        run->shelf.frames -= site->frame_count;
+        xfa_site_free(site);
+    } else {
+        kept->site = site;
+        site->number = (uint32_t)run->sites.count - 1;
+    }
+    return kept->site;
+}
+
+static const struct known_stack *look_up(struct xfa_process *process, uint32_t stack)
+{
+    struct known_stack *known = xfa_table_put(&process->stacks, &stack);
+    if (known->site)
+        return known;
+    struct xfa_run *run = process->run;
+    struct xfa_site *site = xfa_site_new(&run->shelf, process->trace, stack);
+    if (site->runtime_function)
+        known->runtime_function = keep_function(run, site->runtime_function, XFT_LEVEL_RUNTIME);
+    known->site = keep_site(run, site);
+    return known;
+}
+
+const struct xfa_site *xfa_process_site(struct xfa_process *process, uint32_t stack)
+{
+    return look_up(process, stack)->site;
+}
+
+const struct xfa_function *xfa_process_runtime_function(struct xfa_process *process, uint32_t stack)
+{
+    return look_up(process, stack)->runtime_function;
+}
+
+const struct xfa_function *xfa_process_function(struct xfa_process *process, unsigned call)
+{
+    uint32_t id = call;
+    struct known_call *known = xfa_table_get(&process->calls, &id);
+    if (!known) {
+        const struct xfa_call *named = xfa_trace_call(process->trace, call);
+        known = xfa_table_put(&process->calls, &id);
+        known->function = named ? keep_function(process->run, named->name, named->level)
+                                : keep_function(process->run, "(unknown function)", 0);
+    }
+    return known->function;
+}
+
+uint64_t xfa_process_wall_ns(const struct xfa_process *process, uint64_t ns)
+{
+    return ns ? ns + process->clock_offset : 0;
+}
+
+/* ---- its rank -------------------------------------------------------------------------------- */
+
+static bool meta_number(const struct xfa_trace *trace, const char *key, uint32_t *number)
+{
+    const char *value = xfa_trace_meta(trace, key);
+    uint64_t told;
+    if (!value || !xfa_number(value, &told) || told > UINT32_MAX)
+        return false;
+    *number = (uint32_t)told;
+    return true;
+}
+
+static struct xfa_rank rank_of(const struct xfa_trace *trace)
+{
+    struct xfa_rank rank = {0};
+    rank.known = meta_number(trace, "rank", &rank.number);
+    if (!rank.known)
+        return rank;
+    meta_number(trace, "rank.size", &rank.size);
+    rank.world = xfa_meta_kept(trace, "rank.world");
+    rank.launcher = xfa_meta_kept(trace, "rank.launcher");
+    return rank;
+}
+
+/* ---- its life -------------------------------------------------------------------------------- */
+
+struct xfa_process *xfa_process_new(struct xfa_run *run, struct xfa_trace *trace)
+{
+    const struct xft_file_header *header = &trace->header;
+    const char *simulated = xfa_trace_meta(trace, "gpu.simulated");
+    const char *file = xfa_base_name(trace->name);
+    bool known = header->version_major == XFT_VERSION_MAJOR; /* else its header is damaged */
+    struct xfa_process *process = xfa_alloc(sizeof *process);
+    *process = (struct xfa_process){
+        .file = xfa_kept(file, strlen(file)),
+        .pid = header->pid,
+        .ppid = header->ppid,
+        .exe = xfa_meta_kept(trace, "exe"),
+        .exit = xfa_meta_kept(trace, "exit"),
+        .closed = header->state == XFT_STATE_CLOSED,
+        .simulated = simulated && strcmp(simulated, "1") == 0,
+        .timing = xfa_meta_kept(trace, "timing"),
+        .timing_why = xfa_meta_kept(trace, "timing.why"),
+        .machine_id = xfa_meta_kept(trace, "machine_id"),
+        .rank = rank_of(trace),
+        .minor = known ? (int)header->version_minor : -1,
+        .start_real_ns = header->start_real_ns,
+        .start_mono_ns = header->start_mono_ns,
+        .clock = xfa_meta_kept(trace, "clock"),
+        .end_mono_ns = header->end_mono_ns,
+        .events_lost = header->events_lost,
+        .stacks_lost = header->stacks_lost,
+        .device_lost = header->device_lost,
+        .run = run,
+        .trace = trace,
+    };
+    xfa_table_init(&process->stacks, sizeof(uint32_t), sizeof(struct known_stack));
+    xfa_table_init(&process->calls, sizeof(uint32_t), sizeof(struct known_call));
+    return process;
+}
+
+/* How long the process is known to have run: up to the end of recording or, where that is not told,
+ * to its last call. 0 = not known. */
+static uint64_t duration(const struct xfa_process *process, uint64_t first_ns, uint64_t last_ns)
+{
+    uint64_t end = process->end_mono_ns ? process->end_mono_ns : last_ns;
+    if (process->start_mono_ns && end > process->start_mono_ns)
+        return end - process->start_mono_ns;
+    return first_ns && last_ns > first_ns ? last_ns - first_ns : 0;
+}
+
+static void forget_trace(struct xfa_process *process)
+{
+    xfa_table_free(&process->stacks);
+    xfa_table_free(&process->calls);
+    xfa_trace_close(process->trace);
+    process->trace = NULL;
+}
+
+void xfa_process_close(struct xfa_process *process, uint64_t first_ns, uint64_t last_ns)
+{
+    uint64_t ns = duration(process, first_ns, last_ns);
+    if (ns && process->start_real_ns)
+        process->end_real_ns = xfa_add(process->start_real_ns, ns);
+    process->loss = process->trace->loss;
+    process->losses = xfa_trace_loss_line(process->trace);
+    forget_trace(process);
+}
+
+void xfa_process_free(struct xfa_process *process)
+{
+    if (process->trace)
+        forget_trace(process);
+    free(process->file);
+    free(process->exe);
+    free(process->exit);
+    free(process->timing);
+    free(process->timing_why);
+    free(process->machine_id);
+    free(process->clock);
+    free(process->rank.world);
+    free(process->rank.launcher);
+    free(process->losses);
+    free(process);
+}

@@ -1,0 +1,160 @@
+/*
+ * A run: the traces of its processes, on one host or on several, as one.
+ *
+ * What differs from process to process is translated here, so that nobody above has to: GPUs are
+ * known by host and uuid, never by a process's own ordinal; call sites and functions are one object
+ * for all processes; times of a process's clock become the run's.
+ *
+ * Use: xfa_run_new(), per file xfa_run_open(), its events through stream.h, xfa_process_close();
+ * what was learnt of the process stays. Several may be open at once.
+ *
+ * Ownership: the run owns everything that these functions return, until xfa_run_free(); what a
+ * process's trace holds (texts, META) lasts until xfa_process_close().
+ */
+#ifndef XFA_RUN_H
+#define XFA_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyzer/read/read.h"
+#include "analyzer/run/site.h"
+
+#define XFA_PROCESS_GPUS 64 /* ordinals of one process that are told apart */
+
+struct xfa_host {
+    char *name; /* NULL = not recorded */
+    char *boot; /* tells hosts of one name apart; NULL = not recorded */
+};
+
+struct xfa_gpu {
+    char *name, *uuid; /* NULL = not recorded */
+    uint32_t host;
+    int ordinal; /* in the process that named it first */
+};
+
+/* A function as the source has it. */
+struct xfa_function {
+    char *name;
+    uint32_t number;
+    uint8_t level; /* enum xft_level */
+};
+
+/* Which rank of a launch (docs/trace-format.md) a process was; its forked helpers say the same. */
+struct xfa_rank {
+    bool known;
+    uint32_t number; /* from 0 on */
+    uint32_t size;   /* ranks of the launch; 0 = not told */
+    char *world;     /* the launch's name; NULL = not told */
+    char *launcher;
+};
+
+struct xfa_process {
+    uint32_t number; /* in the run */
+    uint32_t host;
+    char *file; /* base name */
+    int pid, ppid;
+    char *exe, *exit;
+    bool closed;    /* recording ended properly */
+    bool simulated; /* its GPUs are */
+    char *timing;   /* META timing, timing.why; NULL = not recorded */
+    char *timing_why;
+    char *machine_id;
+    struct xfa_rank rank;
+    int minor; /* of its file's format, 1.N; -1: not known */
+    uint64_t start_real_ns, start_mono_ns;
+    char *clock; /* processes of which this is the same have one monotonic clock; NULL: not told */
+    /* Wall-clock ns minus the monotonic clock: by the process that was opened first of those with
+     * one clock, whose times so stay comparable exactly. */
+    uint64_t clock_offset;
+    uint64_t end_mono_ns;           /* of recording; 0 = not told */
+    uint64_t end_real_ns;           /* of recording, or of the last call; 0 = not known */
+    int16_t gpus[XFA_PROCESS_GPUS]; /* the run's number of each ordinal; ordinals that the trace
+                                       says nothing of are their own number */
+    int gpu_count;                  /* ordinals that the trace names: 0 to gpu_count - 1 */
+    uint64_t events_lost, stacks_lost, device_lost; /* by the recorder */
+    struct xfa_loss loss;                           /* what could not be read, once it is closed */
+    char *losses;                                   /* one line, NULL = none */
+
+    struct xfa_run *run;
+    struct xfa_trace *trace;        /* NULL: closed */
+    struct xfa_table stacks, calls; /* process.c: what is known of the trace's stacks and calls */
+};
+
+struct xfa_run {
+    char *path;    /* as it was given */
+    char *program; /* of the process that started first, as are the next three */
+    char **arguments;
+    size_t argument_count;
+    char *hostname;
+    int driver_version; /* 0 = not known */
+    bool simulated;     /* in any process */
+    int oldest_minor;   /* of the formats of its files, which are 1.N; -1: no file was read */
+    struct xfa_process **processes; /* in the order they were opened */
+    size_t process_count, process_capacity;
+    struct xfa_host *hosts;
+    size_t host_count, host_capacity;
+    struct xfa_gpu *gpus;
+    size_t gpu_count, gpu_capacity;
+    char **unreadable; /* files that could not be opened, one line each */
+    size_t unreadable_count, unreadable_capacity;
+
+    struct xfa_shelf shelf;     /* texts of the sites */
+    struct xfa_table sites;     /* process.h; a site's number is its place here */
+    struct xfa_table functions; /* likewise */
+};
+
+struct xfa_run *xfa_run_new(const char *path);
+void xfa_run_free(struct xfa_run *run);
+
+/* Opens one trace file and adds its process. NULL with one line in error when nothing can be read,
+ * which xfa_run_unreadable() keeps. */
+struct xfa_process *xfa_run_open(struct xfa_run *run, const char *file, char *error,
+                                 size_t error_bytes);
+/* The same with bytes in memory, not copied; for tests. */
+struct xfa_process *xfa_run_open_bytes(struct xfa_run *run, const void *data, size_t bytes,
+                                       char *error, size_t error_bytes);
+void xfa_run_unreadable(struct xfa_run *run, const char *line);
+
+/* All its events were read: keeps what was lost, closes the file. last_ns: of its last call, on its
+ * own clock, 0 = none; first_ns likewise. */
+void xfa_process_close(struct xfa_process *process, uint64_t first_ns, uint64_t last_ns);
+
+/* ---- one process's words in the run's terms ----------------------------------------------- */
+
+/* Where a stack called from; for 0 and unknown ones the site "no call stack". Never NULL. */
+const struct xfa_site *xfa_process_site(struct xfa_process *process, uint32_t stack);
+
+/* The function of the CUDA runtime through which this very stack went (others have the site as
+ * well); NULL = none that is known. */
+const struct xfa_function *xfa_process_runtime_function(struct xfa_process *process,
+                                                        uint32_t stack);
+
+/* Never NULL: "(unknown function)". */
+const struct xfa_function *xfa_process_function(struct xfa_process *process, unsigned call);
+
+/* The run's number of a GPU; -1 for what is no ordinal. */
+static inline int xfa_process_gpu(const struct xfa_process *process, int ordinal)
+{
+    return ordinal >= 0 && ordinal < XFA_PROCESS_GPUS ? process->gpus[ordinal] : ordinal;
+}
+
+/* Wall-clock ns of a time of the process's clock; 0 stays 0. */
+uint64_t xfa_process_wall_ns(const struct xfa_process *process, uint64_t ns);
+
+/* ---- the run as a whole --------------------------------------------------------------------- */
+
+const struct xfa_function *xfa_run_function(const struct xfa_run *run, uint32_t number);
+const struct xfa_site *xfa_run_site(const struct xfa_run *run, uint32_t number);
+size_t xfa_run_site_count(const struct xfa_run *run);
+
+uint64_t xfa_run_start_real_ns(const struct xfa_run *run); /* of the first process; 0 = unknown */
+double xfa_run_wall_ns(const struct xfa_run *run);         /* to the last one's end; 0 = unknown */
+bool xfa_run_lossy(const struct xfa_run *run);
+
+/* What the oldest format of the run's files could not record; NULL at the end. */
+#define XFA_LACKS 2
+const char *const *xfa_run_lacks(const struct xfa_run *run);
+
+#endif

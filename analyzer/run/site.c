@@ -1,0 +1,322 @@
+#include "analyzer/run/site.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/demangle.h"
+#include "analyzer/base/path.h"
+#include "analyzer/run/layer.h"
+
+static bool interpreter(const struct xfa_frame *frame)
+{
+    const char *module = xfa_base_name(frame->module);
+    return xfa_starts(module, "python") || xfa_starts(module, "libpython");
+}
+
+/* ---- Python frames ---------------------------------------------------------------------- */
+
+static bool python_frame(const struct xfa_frame *frame)
+{
+    return frame->address & XFT_PYTHON_FRAME;
+}
+
+/* Whose code a Python frame is: the lower, the more likely the user's own. */
+enum owner { OWNER_USER, OWNER_STRING, OWNER_LIBRARY, OWNER_NONE };
+
+static enum owner owner_of(const struct xfa_frame *frame)
+{
+    static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/lib/python3.",
+                                          "/lib64/python3."};
+    const char *file = frame->file;
+    if (!file)
+        return OWNER_NONE;
+    if (xfa_starts(file, "<string>")) /* python -c, but also what libraries generate */
+        return OWNER_STRING;
+    if (*file == '<')
+        return xfa_starts(file, "<stdin>") || xfa_starts(file, "<ipython") ? OWNER_USER
+                                                                           : OWNER_NONE;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strstr(file, folders[i]))
+            return OWNER_LIBRARY;
+    return OWNER_USER;
+}
+
+/* Index of the innermost one, the user's own if there is any; -1: there are none. */
+static int choose_python(const struct xfa_site *site)
+{
+    int chosen = -1;
+    for (size_t i = 0; i < site->frame_count; i++)
+        if (python_frame(&site->frames[i]) &&
+            (chosen < 0 || owner_of(&site->frames[i]) < owner_of(&site->frames[chosen])))
+            chosen = (int)i;
+    return chosen;
+}
+
+/* ---- frames --------------------------------------------------------------------------- */
+
+#define MAX_TEXT 1024 /* bytes of a name or path that are kept */
+
+struct shelf_text {
+    uint64_t hash; /* key */
+    char *text;
+};
+
+void xfa_shelf_init(struct xfa_shelf *shelf)
+{
+    *shelf = (struct xfa_shelf){0};
+    xfa_table_init(&shelf->texts, sizeof(uint64_t), sizeof(struct shelf_text));
+}
+
+void xfa_shelf_free(struct xfa_shelf *shelf)
+{
+    for (size_t i = 0; i < shelf->texts.count; i++)
+        free(((struct shelf_text *)xfa_table_at(&shelf->texts, i))->text);
+    xfa_table_free(&shelf->texts);
+}
+
+enum text_kind { TEXT_PLAIN, TEXT_FUNCTION };
+
+static char *made_fit(const char *bytes, size_t n, enum text_kind kind)
+{
+    char *text = xfa_kept(bytes, n);
+    if (kind != TEXT_FUNCTION)
+        return text;
+    char *readable = xfa_demangle(text);
+    free(text);
+    if (strlen(readable) > MAX_TEXT)
+        readable[MAX_TEXT] = 0;
+    return readable;
+}
+
+/* NULL for no bytes: not known. */
+static const char *shelf_text(struct xfa_shelf *shelf, const char *bytes, size_t n,
+                              enum text_kind kind)
+{
+    if (n == 0)
+        return NULL;
+    n = n < MAX_TEXT ? n : MAX_TEXT;
+    uint64_t hash = XXH3_64bits_withSeed(bytes, n, kind);
+    struct shelf_text *entry = xfa_table_put(&shelf->texts, &hash);
+    if (!entry->text)
+        entry->text = made_fit(bytes, n, kind);
+    return entry->text;
+}
+
+static struct xfa_frame *frame_add(struct xfa_site *site, size_t *capacity)
+{
+    site->frames = xfa_room(site->frames, capacity, site->frame_count + 1, sizeof *site->frames);
+    struct xfa_frame *frame = &site->frames[site->frame_count++];
+    memset(frame, 0, sizeof *frame);
+    return frame;
+}
+
+static void place(struct xfa_shelf *shelf, struct xfa_frame *frame, const struct xfa_trace *trace,
+                  uint64_t address)
+{
+    frame->address = address;
+    if (python_frame(frame))
+        return;
+    const struct xfa_module *module = xfa_trace_module(trace, address - 1);
+    frame->offset = module ? address - module->bias : 0;
+    if (module && !frame->module)
+        frame->module = shelf_text(shelf, module->path, strlen(module->path), TEXT_PLAIN);
+}
+
+#define MAX_INLINED 64
+#define MAX_DEPTH 256 /* frames of one stack, inlined ones included */
+
+static void frames_of(struct xfa_shelf *shelf, struct xfa_site *site, size_t *capacity,
+                      const struct xfa_trace *trace, uint64_t address)
+{
+    size_t count;
+    const struct xfa_symbol *symbols = xfa_trace_symbols(trace, address, &count);
+    if (count == 0)
+        place(shelf, frame_add(site, capacity), trace, address);
+    for (size_t i = 0; i < count && i < MAX_INLINED; i++) {
+        const struct xfa_symbol *symbol = &symbols[i];
+        struct xfa_frame *frame = frame_add(site, capacity);
+        frame->function = shelf_text(shelf, symbol->function, symbol->function_bytes,
+                                     address & XFT_PYTHON_FRAME ? TEXT_PLAIN : TEXT_FUNCTION);
+        frame->file = shelf_text(shelf, symbol->file, symbol->file_bytes, TEXT_PLAIN);
+        frame->module = shelf_text(shelf, symbol->module, symbol->module_bytes, TEXT_PLAIN);
+        frame->line = symbol->line;
+        place(shelf, frame, trace, address);
+    }
+}
+
+/* The innermost frame of the least layer; of the innermost ones `runtime` are the CUDA runtime's.
+ */
+static int choose(const struct xfa_site *site, size_t runtime)
+{
+    int least = XFA_LAYER_START + 1, chosen = choose_python(site);
+    if (chosen >= 0)
+        return chosen;
+    for (size_t i = 0; i < site->frame_count; i++) {
+        int layer = i < runtime ? XFA_LAYER_CUDA : (int)xfa_layer(&site->frames[i]);
+        if (layer < least) {
+            least = layer;
+            chosen = (int)i;
+        }
+    }
+    return chosen;
+}
+
+/* The thread that PyTorch made for a device's backward passes. Without a device, or for what is
+ * left to it, the calling thread does that work: its own code lies beyond then. */
+static bool autograd_thread(const struct xfa_site *site)
+{
+    bool engine = false;
+    for (size_t i = 0; i < site->frame_count; i++) {
+        const struct xfa_frame *frame = &site->frames[i];
+        if (xfa_starts(frame->function, "torch::autograd::Engine::thread_") ||
+            xfa_starts(frame->function, "torch::autograd::python::PythonEngine::thread_init"))
+            engine = true;
+        else if (python_frame(frame) || interpreter(frame) || xfa_layer(frame) == XFA_LAYER_PROGRAM)
+            engine = false;
+    }
+    return engine;
+}
+
+char *xfa_frame_text(const struct xfa_frame *frame)
+{
+    if (frame->file && frame->line)
+        return xfa_print("%s (%s:%u)", frame->function ? frame->function : "?",
+                         xfa_base_name(frame->file), frame->line);
+    const char *module = xfa_base_name(frame->module);
+    if (frame->function)
+        return xfa_print("%s (%s)", frame->function, *module ? module : "?");
+    if (*module)
+        return xfa_print("%s+0x%" PRIx64, module, frame->offset);
+    return xfa_print("0x%" PRIx64, frame->address);
+}
+
+static uint64_t frame_hash(const struct xfa_frame *frame, uint64_t seed)
+{
+    char *text =
+        xfa_print("%s|%s|%u|%s|%" PRIx64, frame->function ? frame->function : "",
+                  frame->file ? frame->file : "", frame->line, frame->module ? frame->module : "",
+                  frame->line     ? 0
+                  : frame->module ? frame->offset
+                                  : frame->address);
+    uint64_t hash = XXH3_64bits_withSeed(text, strlen(text), seed);
+    free(text);
+    return hash;
+}
+
+/* Every line of a Python program reaches CUDA through the same line of the interpreter: there,
+ * without Python frames, the whole stack tells sites apart. */
+static uint64_t identity(const struct xfa_site *site)
+{
+    if (site->chosen < 0)
+        return 0;
+    const struct xfa_frame *chosen = &site->frames[site->chosen];
+    uint64_t hash = frame_hash(chosen, 1 + site->autograd);
+    bool whole = interpreter(chosen) && !python_frame(chosen);
+    for (size_t i = 0; whole && i < site->frame_count; i++)
+        hash = frame_hash(&site->frames[i], hash);
+    return hash;
+}
+
+/* A function without its parameters. */
+static int name_bytes(const char *function)
+{
+    int depth = 0, i = 0;
+    for (; function[i]; i++) {
+        depth += (function[i] == '<') - (function[i] == '>');
+        bool opens = function[i] == '(' && i > 0 && depth == 0;
+        if (opens && !xfa_starts(function + i, "(anonymous namespace)") &&
+            !(i >= 8 && xfa_starts(function + i - 8, "operator")))
+            break;
+    }
+    return i;
+}
+
+/* Of a Python program the interpreter's frame says little; what it called says which operation of
+ * the framework this was: "torch::autograd::THPVariable_to (from python3.11)". */
+static char *interpreter_text(const struct xfa_site *site)
+{
+    const struct xfa_frame *called = &site->frames[site->chosen - 1];
+    const char *from = xfa_base_name(site->frames[site->chosen].module);
+    if (!called->function)
+        return xfa_print("%s+0x%" PRIx64 " (from %s)", xfa_base_name(called->module),
+                         called->offset, from);
+    return xfa_print("%.*s (from %s)", name_bytes(called->function), called->function, from);
+}
+
+static char *chosen_text(const struct xfa_site *site)
+{
+    const struct xfa_frame *frame = &site->frames[site->chosen];
+    bool own_line = frame->file && frame->line;
+    if (interpreter(frame) && !python_frame(frame) && !own_line && site->chosen > 0)
+        return interpreter_text(site);
+    if (!own_line && frame->function && xfa_layer(frame) != XFA_LAYER_PROGRAM)
+        return xfa_print("%.*s (%s)", name_bytes(frame->function), frame->function,
+                         *xfa_base_name(frame->module) ? xfa_base_name(frame->module) : "?");
+    return xfa_frame_text(frame);
+}
+
+static char *site_text(const struct xfa_site *site)
+{
+    if (site->chosen < 0)
+        return xfa_text("(no call stack)");
+    char *text = chosen_text(site);
+    if (!site->autograd)
+        return text;
+    char *longer = xfa_print("%s, autograd thread", text);
+    free(text);
+    return longer;
+}
+
+/* Room for everybody's chosen frame is worth more than for somebody's whole stack. */
+static void keep_frames(struct xfa_shelf *shelf, struct xfa_site *site)
+{
+    if (shelf->frames + site->frame_count > XFA_MAX_FRAMES && site->chosen > 0) {
+        site->frames[0] = site->frames[site->chosen];
+        site->chosen = 0;
+    }
+    if (shelf->frames + site->frame_count > XFA_MAX_FRAMES && site->frame_count > 1) {
+        size_t capacity = 0;
+        struct xfa_frame *one = xfa_room(NULL, &capacity, 1, sizeof *one);
+        *one = site->frames[0];
+        free(site->frames);
+        site->frames = one;
+        site->frame_count = 1;
+    }
+    shelf->frames += site->frame_count;
+}
+
+struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *trace, uint32_t id)
+{
+    struct xfa_site *site = xfa_alloc(sizeof *site);
+    const struct xfa_stack *stack = id ? xfa_trace_stack(trace, id) : NULL;
+    size_t capacity = 0;
+    for (uint32_t i = 0; stack && i < stack->depth && site->frame_count < MAX_DEPTH; i++)
+        frames_of(shelf, site, &capacity, trace, xfa_stack_address(stack, i));
+    for (size_t i = 0; i < site->frame_count; i++)
+        site->pytorch =
+            site->pytorch || xfa_starts(xfa_base_name(site->frames[i].module), "libtorch");
+    const char *function;
+    size_t runtime = xfa_runtime_frames(trace, site->frames, site->frame_count, &function);
+    site->runtime_function =
+        shelf_text(shelf, function, function ? strlen(function) : 0, TEXT_PLAIN);
+    site->chosen = choose(site, runtime);
+    site->autograd = autograd_thread(site);
+    site->identity = identity(site);
+    site->text = site_text(site);
+    keep_frames(shelf, site);
+    return site;
+}
+
+void xfa_site_free(struct xfa_site *site)
+{
+    if (!site)
+        return;
+    free(site->frames);
+    free(site->text);
+    free(site);
+}

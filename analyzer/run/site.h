@@ -1,0 +1,58 @@
+/*
+ * Call sites: which line of the program asked for a transfer.
+ *
+ * The site of a stack is its innermost frame that belongs to the program: not the recorder, not
+ * CUDA's libraries, not a framework's core (libtorch and friends), not what starts threads. When
+ * every frame is such, the innermost one of a framework; failing that, of CUDA's libraries; failing
+ * that, the innermost (layer.h).
+ *
+ * A stack with Python frames has its site among these: the innermost one that is neither of an
+ * installed package nor of the standard library; of such, when there is no other.
+ */
+#ifndef XFA_SITE_H
+#define XFA_SITE_H
+
+#include "analyzer/read/read.h"
+
+/*
+ * Texts of frames, each kept once, and how many frames are kept: what a trace says about its
+ * stacks may be far larger than the trace. Outlives the sites made with it.
+ */
+struct xfa_shelf {
+    struct xfa_table texts;
+    size_t frames;
+};
+void xfa_shelf_init(struct xfa_shelf *shelf);
+void xfa_shelf_free(struct xfa_shelf *shelf);
+
+struct xfa_frame {
+    uint64_t address;
+    const char *function; /* NULL = not known, as are file and module; the shelf's */
+    const char *file;
+    uint32_t line;      /* 0 = not known */
+    const char *module; /* path */
+    uint64_t offset;    /* of the address in the module's ELF file */
+};
+
+struct xfa_site {
+    uint32_t number;   /* in the run: run.h */
+    uint64_t identity; /* the same for the same site, also in another process */
+    struct xfa_frame *frames;
+    size_t frame_count;
+    int chosen;                   /* index into frames; -1: no call stack was recorded */
+    bool autograd;                /* PyTorch's own thread for backward passes made the call */
+    const char *runtime_function; /* of the CUDA runtime, on the way to the driver: layer.h */
+    bool pytorch;                 /* libtorch is on the stack: advice speaks of tensors */
+    char *text;                   /* one line: function, file:line, or module+offset */
+};
+
+/* Once a shelf holds XFA_MAX_FRAMES, further sites keep only the chosen frame of their stack. */
+#define XFA_MAX_FRAMES 65536
+struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *trace,
+                              uint32_t stack);
+void xfa_site_free(struct xfa_site *site);
+
+/* One line about a frame; the caller frees it. */
+char *xfa_frame_text(const struct xfa_frame *frame);
+
+#endif

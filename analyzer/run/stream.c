@@ -1,0 +1,124 @@
+#include "analyzer/run/stream.h"
+
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/read/merge.h"
+
+/* One process's events, the next of them at hand. */
+struct source {
+    struct xfa_process *process;
+    struct xfa_merge *merge;
+    struct xfa_merged_run next; /* what is left of it */
+    uint64_t due_ns;            /* of its first event, by the run's clock */
+};
+
+struct xfa_stream {
+    struct source *sources; /* a heap by due_ns, then process */
+    size_t count;
+    size_t given; /* events of the first source that were handed out, to be skipped */
+};
+
+static bool before(const struct source *a, const struct source *b)
+{
+    if (a->due_ns != b->due_ns)
+        return a->due_ns < b->due_ns;
+    return a->process->number < b->process->number;
+}
+
+static void sink(struct xfa_stream *stream, size_t i)
+{
+    struct source *heap = stream->sources;
+    for (size_t child = 2 * i + 1; child < stream->count; i = child, child = 2 * i + 1) {
+        if (child + 1 < stream->count && before(&heap[child + 1], &heap[child]))
+            child++;
+        if (!before(&heap[child], &heap[i]))
+            return;
+        struct source other = heap[i];
+        heap[i] = heap[child];
+        heap[child] = other;
+    }
+}
+
+/* Events without a time come as early as the merge gives them. */
+static uint64_t due(const struct source *source, const struct xft_event *event)
+{
+    return event->start_ns ? xfa_process_wall_ns(source->process, event->start_ns) : 0;
+}
+
+static bool advance(struct source *source, size_t given)
+{
+    source->next.events += given;
+    source->next.count -= given;
+    source->next.first_seq += given;
+    if (source->next.count == 0 && !xfa_merge_next_run(source->merge, &source->next))
+        return false;
+    source->due_ns = due(source, source->next.events);
+    return true;
+}
+
+struct xfa_stream *xfa_stream_new(struct xfa_process *const *processes, size_t count)
+{
+    struct xfa_stream *stream = xfa_alloc(sizeof *stream);
+    stream->sources = xfa_alloc((count + 1) * sizeof *stream->sources);
+    for (size_t i = 0; i < count; i++) {
+        struct source source = {.process = processes[i]};
+        source.merge = xfa_merge_new(processes[i]->trace);
+        if (advance(&source, 0))
+            stream->sources[stream->count++] = source;
+        else
+            xfa_merge_free(source.merge);
+    }
+    for (size_t i = stream->count / 2; i-- > 0;)
+        sink(stream, i);
+    return stream;
+}
+
+/* How many of the first source's events come before any of another. */
+static size_t ahead(const struct xfa_stream *stream)
+{
+    const struct source *first = &stream->sources[0];
+    uint64_t limit = UINT64_MAX;
+    for (size_t i = 1; i < stream->count && i < 3; i++)
+        if (stream->sources[i].due_ns < limit)
+            limit = stream->sources[i].due_ns;
+    size_t n = 1;
+    while (n < first->next.count &&
+           (stream->count == 1 || due(first, &first->next.events[n]) < limit))
+        n++;
+    return n;
+}
+
+bool xfa_stream_next(struct xfa_stream *stream, struct xfa_events *events)
+{
+    if (stream->given > 0) {
+        struct source *first = &stream->sources[0];
+        if (!advance(first, stream->given)) {
+            xfa_merge_free(first->merge);
+            *first = stream->sources[--stream->count];
+        }
+        stream->given = 0;
+        sink(stream, 0);
+    }
+    if (stream->count == 0)
+        return false;
+    const struct source *first = &stream->sources[0];
+    stream->given = stream->count == 1 ? first->next.count : ahead(stream);
+    *events = (struct xfa_events){
+        .process = first->process,
+        .events = first->next.events,
+        .count = stream->given,
+        .first_seq = first->next.first_seq,
+        .lane = first->next.lane,
+        .tid = first->next.tid,
+    };
+    return true;
+}
+
+void xfa_stream_free(struct xfa_stream *stream)
+{
+    for (size_t i = 0; i < stream->count; i++)
+        xfa_merge_free(stream->sources[i].merge);
+    free(stream->sources);
+    free(stream);
+}

@@ -1,0 +1,27 @@
+/*
+ * The events of one or several open processes in the order of their times: over all lanes of a
+ * process, and over processes by the run's clock (run.h).
+ *
+ * Memory is that of read/merge.h per process. Across processes order is as good as the clocks are:
+ * exact on one host, the wall clock's between hosts.
+ */
+#ifndef XFA_STREAM_H
+#define XFA_STREAM_H
+
+#include "analyzer/run/run.h"
+
+/* Events of one lane that come next, one behind the other. */
+struct xfa_events {
+    struct xfa_process *process;
+    const struct xft_event *events; /* until the next call */
+    size_t count;                   /* at least 1 */
+    uint64_t first_seq;
+    uint32_t lane;
+    int32_t tid;
+};
+
+struct xfa_stream *xfa_stream_new(struct xfa_process *const *processes, size_t count);
+bool xfa_stream_next(struct xfa_stream *stream, struct xfa_events *events); /* false: the end */
+void xfa_stream_free(struct xfa_stream *stream);
+
+#endif

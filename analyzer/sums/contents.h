@@ -1,0 +1,88 @@
+/*
+ * Transfers whose bytes had moved before, by the hashes of what they moved (CONTENT events).
+ *
+ * The transfers of a process that have a hash are gone through in the order of their calls. One is
+ *
+ *     repeated    to the device: the last copy that wrote this memory brought the same bytes;
+ *                 to the host: the same bytes were fetched from the same address before, and they
+ *                 have not moved since
+ *     returned    the last time these bytes moved was the other way: fetched, and sent back as they
+ *                 were; or sent, and fetched back as they were
+ *     duplicate   to the device: the same bytes were sent to it before, to another place or one
+ *                 that was written since
+ *
+ * each of them at most one of these. What kernels do to memory is not known. "The same" is the same
+ * number of bytes with the same hash; by samples, when only these were hashed: then only probably.
+ *
+ * Of a process the first XFA_MAX_CONTENTS hashes are kept; further ones are not compared, and
+ * counted. Without CONTENT events nothing is kept.
+ */
+#ifndef XFA_CONTENTS_H
+#define XFA_CONTENTS_H
+
+#include "analyzer/pass/observer.h"
+#include "analyzer/sums/figures.h"
+
+#define XFA_MAX_CONTENTS (1u << 20)
+#define XFA_LEAST_CONTENT 1024 /* bytes; smaller transfers are alike by chance, and cheap */
+
+enum xfa_same {
+    XFA_SAME_NONE,
+    XFA_SAME_REPEATED,
+    XFA_SAME_RETURNED,
+    XFA_SAME_DUPLICATE,
+    XFA_SAMES
+};
+
+/* Transfers of one row whose bytes had moved before. */
+struct xfa_same_sum {
+    struct xfa_sum sum; /* ns: of those whose time is known */
+    uint64_t timed;     /* how many these are */
+    uint64_t by_device; /* of these: by device timestamps */
+    uint64_t sampled;   /* known by samples only */
+    uint32_t earlier;   /* number + 1 of the row where the first of them had moved
+                           before */
+};
+struct xfa_same_row {
+    struct xfa_same_sum same[XFA_SAMES]; /* by enum xfa_same; the first is not used */
+};
+
+struct xfa_contents {
+    bool whole, on_samples;    /* META content: asked for in some process */
+    uint64_t hashes, sampled;  /* CONTENT events; those of samples */
+    double hash_ns;            /* what hashing took, threads added up */
+    uint64_t not_compared;     /* hashes over the limit */
+    uint64_t skipped;          /* transfers left without a hash, as far as that is known: */
+    bool skipped_unknown;      /* a killed process has not told how many */
+    char *why;                 /* one line, when it was asked for and could not be had */
+    struct xfa_same_row *rows; /* by row number */
+    size_t row_count, row_capacity;
+    struct xfa_contents_process *now; /* contents.c: of the process at hand */
+};
+
+struct xfa_observer xfa_contents_observer(struct xfa_contents *contents); /* starts zeroed */
+void xfa_contents_free(struct xfa_contents *contents);
+
+/* Of a row; NULL when none of its transfers was found to be one of these. */
+const struct xfa_same_row *xfa_contents_row(const struct xfa_contents *contents, uint32_t row);
+
+/* ---- device memory as copies left it; contents_memory.c -------------------------------------- */
+
+#define XFA_MAX_STRETCHES 8192 /* when there are more all are forgotten, and it starts anew */
+
+struct xfa_stretch {
+    uint64_t start, end;
+    uint32_t item; /* that wrote it */
+};
+
+struct xfa_memory {
+    struct xfa_stretch *stretches; /* ascending, apart from each other */
+    size_t count, capacity;
+};
+
+/* What wrote exactly [start, end) and is still there: index of the item, or UINT32_MAX. */
+uint32_t xfa_memory_find(const struct xfa_memory *memory, uint64_t start, uint64_t end);
+/* Something was written there. item UINT32_MAX: it is not known what, or it is gone. */
+void xfa_memory_write(struct xfa_memory *memory, uint64_t start, uint64_t end, uint32_t item);
+
+#endif

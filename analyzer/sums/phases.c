@@ -1,0 +1,254 @@
+#include "analyzer/sums/phases_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "analyzer/base/alloc.h"
+
+/* The phase of a range, by the trace's words. */
+struct known {
+    struct known_key {
+        uint32_t parent;       /* number of a phase */
+        uint32_t process;      /* 1: a range of the process */
+        uint64_t domain, name; /* ids of the trace's texts */
+    } key;
+    uint32_t phase;
+};
+
+/* ---- figures ---------------------------------------------------------------------------- */
+
+static void count(struct xfa_phase_figures *figures, const struct xfa_transfer *transfer)
+{
+    struct xfa_sum *sum = &figures->by_direction[transfer->class->key.row.direction];
+    figures->transfers++;
+    sum->transfers++;
+    sum->bytes = xfa_add(sum->bytes, transfer->event->bytes);
+    if (!isnan(transfer->achieved_ns)) {
+        sum->ns += transfer->achieved_ns;
+        figures->timed++;
+        figures->transfer_ns += transfer->achieved_ns;
+    }
+    if (!isnan(transfer->lost_ns)) {
+        figures->priced++;
+        figures->lost_ns += transfer->lost_ns;
+    }
+}
+
+/* Those of transfers alone: nothing began outside of ranges. */
+static void merge_transfers(struct xfa_phase_figures *into, const struct xfa_phase_figures *from)
+{
+    for (size_t d = 0; d < XFT_DIRECTION_COUNT; d++) {
+        struct xfa_sum *sum = &into->by_direction[d];
+        sum->transfers += from->by_direction[d].transfers;
+        sum->bytes = xfa_add(sum->bytes, from->by_direction[d].bytes);
+        sum->ns += from->by_direction[d].ns;
+    }
+    into->transfers += from->transfers;
+    into->timed += from->timed;
+    into->transfer_ns += from->transfer_ns;
+    into->priced += from->priced;
+    into->lost_ns += from->lost_ns;
+}
+
+static uint32_t number_of(const struct xfa_phases *phases, const struct xfa_phase *phase)
+{
+    return (uint32_t)(phase - xfa_phase_at(phases, 0));
+}
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+static char *text_of(const struct xfa_process *process, uint64_t id)
+{
+    const struct xfa_text *text = xfa_trace_text(process->trace, id);
+    if (!text || text->bytes == 0)
+        return NULL;
+    return xfa_kept(text->text, text->bytes < XFA_PHASE_NAME ? text->bytes : XFA_PHASE_NAME);
+}
+
+static uint64_t hash_text(const char *text, uint64_t seed)
+{
+    return text ? XXH3_64bits_withSeed(text, strlen(text), seed) : seed * 0x9e3779b97f4a7c15u + 1;
+}
+
+/* The phase of these names; NULL when there is no room for more. */
+static struct xfa_phase *by_names(struct xfa_phases *phases, const struct known_key *key)
+{
+    char *domain = text_of(phases->now->process, key->domain);
+    char *name = text_of(phases->now->process, key->name);
+    uint64_t identity = xfa_phase_at(phases, key->parent)->identity + key->process + 1;
+    identity = hash_text(name, hash_text(domain, identity));
+    struct xfa_phase *phase = xfa_table_get(&phases->all, &identity);
+    if (!phase && phases->all.count < XFA_MAX_PHASES) {
+        phase = xfa_table_put(&phases->all, &identity);
+        phase->parent = key->parent;
+        phase->process = key->process != 0;
+        phase->domain = domain;
+        phase->name = name;
+        return phase;
+    }
+    free(domain);
+    free(name);
+    return phase;
+}
+
+uint32_t xfa_phase_of(struct xfa_phases *phases, uint32_t parent, bool process,
+                      const struct xft_event *event)
+{
+    struct xfa_table *known = &phases->now->known;
+    struct known_key key = {parent, process, event->src, event->aux};
+    const struct known *met = xfa_table_get(known, &key);
+    if (met)
+        return met->phase;
+    const struct xfa_phase *phase = by_names(phases, &key);
+    if (!phase) {
+        phases->beyond++;
+        return parent;
+    }
+    uint32_t number = number_of(phases, phase);
+    if (known->count < XFA_MAX_PHASES) /* many words may mean one phase: of further ones, none */
+        ((struct known *)xfa_table_put(known, &key))->phase = number;
+    return number;
+}
+
+/* ---- the observer ----------------------------------------------------------------------- */
+
+static void start_process(void *self, struct xfa_process *process)
+{
+    struct xfa_phases *phases = self;
+    phases->now = xfa_alloc(sizeof *phases->now);
+    phases->now->process = process;
+    xfa_table_init(&phases->now->known, sizeof(struct known_key), sizeof(struct known));
+    xfa_open_init(&phases->now->open);
+}
+
+static void first_range(struct xfa_phases *phases)
+{
+    uint64_t outside = 0;
+    phases->now->any = true;
+    struct xfa_phase *phase = xfa_table_put(&phases->all, &outside);
+    merge_transfers(&phase->figures, &phases->now->outside);
+}
+
+static void take_range(void *self, const struct xfa_step *step)
+{
+    struct xfa_phases *phases = self;
+    if (!phases->now->any)
+        first_range(phases);
+    if (step->event->start_ns > phases->now->last_ns)
+        phases->now->last_ns = step->event->start_ns;
+    xfa_open_range(phases, step);
+}
+
+static void take_transfer(void *self, const struct xfa_transfer *transfer)
+{
+    struct xfa_phases *phases = self;
+    struct xfa_phases_process *now = phases->now;
+    uint64_t end_ns = transfer->event->end_ns;
+    if (end_ns > now->last_ns)
+        now->last_ns = end_ns;
+    if (!now->any) {
+        count(&now->outside, transfer);
+        return;
+    }
+    uint32_t numbers[XFA_PHASES_OF_ONE];
+    size_t belongs = xfa_open_phases(phases, transfer, numbers);
+    for (size_t i = 0; i < belongs; i++)
+        count(&xfa_phase_at(phases, numbers[i])->figures, transfer);
+}
+
+static void forget_process(struct xfa_phases *phases)
+{
+    if (phases->now) {
+        xfa_table_free(&phases->now->known);
+        xfa_open_free(&phases->now->open);
+    }
+    free(phases->now);
+    phases->now = NULL;
+}
+
+static void end_process(void *self, struct xfa_process *process)
+{
+    struct xfa_phases *phases = self;
+    (void)process;
+    xfa_open_end(phases, phases->now->last_ns);
+    forget_process(phases);
+}
+
+struct xfa_observer xfa_phases_observer(struct xfa_phases *phases)
+{
+    xfa_table_init(&phases->all, sizeof(uint64_t), sizeof(struct xfa_phase));
+    return (struct xfa_observer){
+        .name = "phases",
+        .kinds = XFA_KIND(XFT_EVENT_RANGE_BEGIN) | XFA_KIND(XFT_EVENT_RANGE_END),
+        .self = phases,
+        .process = start_process,
+        .event = take_range,
+        .transfer = take_transfer,
+        .end = end_process,
+    };
+}
+
+void xfa_phases_free(struct xfa_phases *phases)
+{
+    for (size_t i = 0; i < phases->all.count; i++) {
+        free(xfa_phase_at(phases, i)->domain);
+        free(xfa_phase_at(phases, i)->name);
+    }
+    xfa_table_free(&phases->all);
+    forget_process(phases);
+}
+
+/* ---- order ------------------------------------------------------------------------------ */
+
+static int more(double a, double b)
+{
+    return (a < b) - (a > b);
+}
+
+static double bytes_of(const struct xfa_phase *phase)
+{
+    double bytes = 0;
+    for (size_t d = 0; d < XFT_DIRECTION_COUNT; d++)
+        bytes += (double)phase->figures.by_direction[d].bytes;
+    return bytes;
+}
+
+static int by_loss(const void *a, const void *b)
+{
+    const struct xfa_phase *x = *(const struct xfa_phase *const *)a;
+    const struct xfa_phase *y = *(const struct xfa_phase *const *)b;
+    int order = more(x->figures.lost_ns, y->figures.lost_ns);
+    order = order ? order : more(x->figures.transfer_ns, y->figures.transfer_ns);
+    order = order ? order : more(bytes_of(x), bytes_of(y));
+    order = order ? order : more(x->figures.ns, y->figures.ns);
+    return order ? order : (x->identity > y->identity) - (x->identity < y->identity);
+}
+
+const struct xfa_phase **xfa_phases_order(const struct xfa_phases *phases)
+{
+    const struct xfa_phase **order = xfa_alloc((phases->all.count + 1) * sizeof *order);
+    for (size_t i = 0; i < phases->all.count; i++)
+        order[i] = xfa_phase_at(phases, i);
+    if (phases->all.count)
+        qsort(order, phases->all.count, sizeof *order, by_loss);
+    return order;
+}
+
+size_t xfa_phase_path(const struct xfa_phases *phases, const struct xfa_phase *phase,
+                      const struct xfa_phase *path[XFA_MAX_NESTING])
+{
+    size_t depth = 0;
+    for (uint32_t i = number_of(phases, phase); i != 0 && depth < XFA_MAX_NESTING;
+         i = xfa_phase_at(phases, i)->parent)
+        path[depth++] = xfa_phase_at(phases, i);
+    for (size_t i = 0; i < depth / 2; i++) {
+        const struct xfa_phase *outer = path[depth - 1 - i];
+        path[depth - 1 - i] = path[i];
+        path[i] = outer;
+    }
+    return depth;
+}

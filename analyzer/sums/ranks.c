@@ -1,0 +1,190 @@
+#include "analyzer/sums/ranks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "analyzer/base/alloc.h"
+
+#define MOST_Z 3.5
+#define LEAST_PART 0.1
+
+/* ---- sums ----------------------------------------------------------------------------------- */
+
+static struct xfa_rank_key key_of(const struct xfa_process *process)
+{
+    struct xfa_rank_key key;
+    const char *world = process->rank.world;
+    memset(&key, 0, sizeof key);
+    key.is_rank = process->rank.known;
+    key.rank = process->rank.known ? process->rank.number : process->number;
+    key.world = key.is_rank && world ? XXH3_64bits(world, strlen(world)) : 0;
+    return key;
+}
+
+static struct xfa_rank_sum *rank_at(const struct xfa_ranks *ranks, size_t i)
+{
+    return xfa_table_at(&ranks->all, i);
+}
+
+static void meet(void *self, struct xfa_process *process)
+{
+    struct xfa_ranks *ranks = self;
+    struct xfa_rank_key key = key_of(process);
+    if (ranks->all.item_bytes == 0)
+        xfa_table_init(&ranks->all, sizeof key, sizeof(struct xfa_rank_sum));
+    struct xfa_rank_sum *sum = xfa_table_put(&ranks->all, &key);
+    sum->process = sum->process ? sum->process : process;
+    sum->processes++;
+    ranks->of_process = xfa_room(ranks->of_process, &ranks->process_capacity,
+                                 (size_t)process->number + 1, sizeof *ranks->of_process);
+    for (; ranks->process_count <= process->number; ranks->process_count++)
+        ranks->of_process[ranks->process_count] = 0;
+    ranks->of_process[process->number] = (uint32_t)(sum - rank_at(ranks, 0)) + 1;
+}
+
+static void count_node(struct xfa_ranks *ranks, struct xfa_rank_sum *sum,
+                       const struct xfa_transfer *transfer)
+{
+    const struct xfa_class_key *key = &transfer->class->key;
+    bool up = key->row.direction == XFT_DIR_H2D, down = key->row.direction == XFT_DIR_D2H;
+    int node = up ? key->src_node : key->dst_node;
+    int gpu = up ? key->row.dst_gpu : key->row.src_gpu;
+    int own = (up || down) && node >= 0 ? xfa_achievable_node(ranks->achievable, gpu) : -1;
+    uint64_t *bytes = own == node ? &sum->near_bytes : &sum->far_bytes;
+    if (own >= 0)
+        *bytes = xfa_add(*bytes, transfer->event->bytes);
+}
+
+static void take(void *self, const struct xfa_transfer *transfer)
+{
+    struct xfa_ranks *ranks = self;
+    struct xfa_rank_sum *sum = rank_at(ranks, ranks->of_process[transfer->process->number] - 1);
+    struct xfa_sum *direction = &sum->by_direction[transfer->class->key.row.direction];
+    uint64_t bytes = transfer->event->bytes;
+    sum->transfers++;
+    sum->bytes = xfa_add(sum->bytes, bytes);
+    direction->transfers++;
+    direction->bytes = xfa_add(direction->bytes, bytes);
+    if (transfer->timed != XFA_TIMED_NOT) {
+        direction->ns += transfer->achieved_ns;
+        sum->timed_bytes = xfa_add(sum->timed_bytes, bytes);
+        sum->timed_ns += transfer->achieved_ns;
+    }
+    count_node(ranks, sum, transfer);
+}
+
+struct xfa_observer xfa_ranks_observer(struct xfa_ranks *ranks)
+{
+    return (struct xfa_observer){.name = "ranks", .self = ranks, .process = meet, .transfer = take};
+}
+
+void xfa_ranks_free(struct xfa_ranks *ranks)
+{
+    xfa_table_free(&ranks->all);
+    free(ranks->of_process);
+    *ranks = (struct xfa_ranks){0};
+}
+
+/* ---- who stands out ----------------------------------------------------------------------------
+ */
+
+double xfa_rank_figure(const struct xfa_rank_sum *sum, enum xfa_rank_measure measure)
+{
+    double near = (double)sum->near_bytes, far = (double)sum->far_bytes;
+    switch (measure) {
+    case XFA_RANK_BYTES:
+        return (double)sum->bytes;
+    case XFA_RANK_GBPS:
+        return sum->timed_ns > 0 ? (double)sum->timed_bytes / sum->timed_ns : NAN;
+    case XFA_RANK_FAR:
+        return near + far > 0 ? far / (near + far) : NAN;
+    case XFA_RANK_MEASURES:
+        break;
+    }
+    return NAN;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_of(double *figures, size_t count)
+{
+    if (count == 0)
+        return NAN;
+    qsort(figures, count, sizeof *figures, ascending);
+    return count % 2 ? figures[count / 2] : (figures[count / 2 - 1] + figures[count / 2]) / 2;
+}
+
+static size_t known_figures(const struct xfa_ranks *ranks, enum xfa_rank_measure measure,
+                            double *figures)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ranks->all.count; i++) {
+        double figure = xfa_rank_figure(rank_at(ranks, i), measure);
+        if (!isnan(figure))
+            figures[count++] = figure;
+    }
+    return count;
+}
+
+double xfa_ranks_median(const struct xfa_ranks *ranks, enum xfa_rank_measure measure)
+{
+    double *figures = xfa_alloc((ranks->all.count + 1) * sizeof *figures);
+    double median = median_of(figures, known_figures(ranks, measure, figures));
+    free(figures);
+    return median;
+}
+
+static int further(const void *a, const void *b)
+{
+    const struct xfa_outlier *x = a, *y = b;
+    double dx = fabs(x->figure - x->median), dy = fabs(y->figure - y->median);
+    if (x->measure != y->measure)
+        return x->measure < y->measure ? -1 : 1;
+    if (dx != dy)
+        return dx > dy ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* A part that is far is compared with the whole of 1, what else with the median. */
+static bool stands_out(enum xfa_rank_measure measure, double figure, double median, double mad)
+{
+    double apart = fabs(figure - median), of = measure == XFA_RANK_FAR ? 1 : fabs(median);
+    return apart >= LEAST_PART * of && apart > 0 && 0.6745 * apart > MOST_Z * mad;
+}
+
+static void find(const struct xfa_ranks *ranks, enum xfa_rank_measure measure,
+                 struct xfa_outlier *outliers, size_t *count)
+{
+    double *figures = xfa_alloc((ranks->all.count + 1) * sizeof *figures);
+    size_t known = known_figures(ranks, measure, figures);
+    double median = median_of(figures, known);
+    for (size_t i = 0; i < known; i++)
+        figures[i] = fabs(figures[i] - median);
+    double mad = median_of(figures, known);
+    free(figures);
+    for (size_t i = 0; known >= XFA_LEAST_RANKS && i < ranks->all.count; i++) {
+        double figure = xfa_rank_figure(rank_at(ranks, i), measure);
+        if (!isnan(figure) && stands_out(measure, figure, median, mad))
+            outliers[(*count)++] = (struct xfa_outlier){(uint32_t)i, measure, figure, median};
+    }
+}
+
+struct xfa_outlier *xfa_ranks_outliers(const struct xfa_ranks *ranks, size_t *count)
+{
+    struct xfa_outlier *outliers =
+        xfa_alloc((XFA_RANK_MEASURES * ranks->all.count + 1) * sizeof *outliers);
+    *count = 0;
+    for (int measure = 0; measure < XFA_RANK_MEASURES; measure++)
+        find(ranks, (enum xfa_rank_measure)measure, outliers, count);
+    if (*count)
+        qsort(outliers, *count, sizeof *outliers, further);
+    return outliers;
+}

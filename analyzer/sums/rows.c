@@ -1,0 +1,100 @@
+#include "analyzer/sums/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+
+static void add(struct xfa_sum *sum, uint64_t bytes, double ns)
+{
+    sum->transfers++;
+    sum->bytes = xfa_add(sum->bytes, bytes);
+    sum->ns += ns;
+}
+
+static void count_size(struct xfa_figures *figures, const struct xft_event *call)
+{
+    uint64_t bytes = call->bytes;
+    if (figures->transfers == 0 || bytes < figures->smallest)
+        figures->smallest = bytes;
+    if (bytes > figures->largest)
+        figures->largest = bytes;
+    figures->sizes[bytes ? 64 - __builtin_clzll(bytes) : 0]++;
+    figures->transfers++;
+    figures->copies += call->count ? call->count : 1;
+    figures->bytes = xfa_add(figures->bytes, bytes);
+    figures->strided += call->width != 0 && call->width < bytes && call->count <= 1;
+}
+
+static void count_blocked(struct xfa_figures *figures, const struct xfa_transfer *transfer)
+{
+    double beyond = transfer->host_ns - transfer->submit_ns;
+    add(&figures->blocked, transfer->event->bytes, transfer->host_ns);
+    if (beyond == beyond) /* the submission's cost is known */
+        add(&figures->beyond, transfer->event->bytes, beyond > 0 ? beyond : 0);
+}
+
+static void count_achievable(struct xfa_figures *figures, const struct xfa_transfer *transfer)
+{
+    const struct xfp_estimate *estimate = &transfer->achievable;
+    figures->achievable_basis[estimate->basis & 3]++;
+    if (estimate->basis == XFP_UNKNOWN)
+        return;
+    add(&figures->achievable, transfer->event->bytes, estimate->ns);
+    figures->achievable_error_ns += estimate->ns * estimate->error;
+    if (transfer->timed == XFA_TIMED_NOT)
+        return;
+    add(&figures->lost, transfer->event->bytes, transfer->lost_ns);
+    figures->lost_achieved_ns += transfer->achieved_ns;
+    figures->lost_achievable_ns += estimate->ns;
+}
+
+static struct xfa_figures *figures_of(struct xfa_rows *rows, uint32_t class)
+{
+    if (class >= rows->count) {
+        rows->classes =
+            xfa_room(rows->classes, &rows->capacity, (size_t) class + 1, sizeof *rows->classes);
+        memset(rows->classes + rows->count, 0, (class + 1 - rows->count) * sizeof *rows->classes);
+        rows->count = (size_t) class + 1;
+    }
+    return &rows->classes[class];
+}
+
+static void take(void *self, const struct xfa_transfer *transfer)
+{
+    struct xfa_figures *figures = figures_of(self, transfer->class->number);
+    count_size(figures, transfer->event);
+    if (transfer->blocks)
+        count_blocked(figures, transfer);
+    if (transfer->timed == XFA_TIMED_DEVICE)
+        add(&figures->device, transfer->event->bytes, transfer->achieved_ns);
+    else if (transfer->timed == XFA_TIMED_HOST)
+        add(&figures->host, transfer->event->bytes, transfer->achieved_ns);
+    count_achievable(figures, transfer);
+}
+
+struct xfa_observer xfa_rows_observer(struct xfa_rows *rows)
+{
+    return (struct xfa_observer){.name = "rows", .self = rows, .transfer = take};
+}
+
+const struct xfa_figures *xfa_rows_class(const struct xfa_rows *rows, uint32_t number)
+{
+    static const struct xfa_figures none;
+    return number < rows->count ? &rows->classes[number] : &none;
+}
+
+struct xfa_figures *xfa_rows_figures(const struct xfa_rows *rows, const struct xfa_classes *classes)
+{
+    struct xfa_figures *figures = xfa_alloc((classes->rows.count + 1) * sizeof *figures);
+    for (size_t i = 0; i < classes->classes.count; i++)
+        xfa_figures_merge(&figures[xfa_class_at(classes, i)->row],
+                          xfa_rows_class(rows, (uint32_t)i));
+    return figures;
+}
+
+void xfa_rows_free(struct xfa_rows *rows)
+{
+    free(rows->classes);
+    *rows = (struct xfa_rows){0};
+}

@@ -1,0 +1,63 @@
+#include "analyzer/sums/waits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+
+static struct xfa_wait *wait_of(struct xfa_waits *waits, const struct xfa_step *step)
+{
+    struct xfa_wait_key key = {
+        .site = xfa_process_site(step->process, step->event->stack)->number,
+        .function = xfa_process_function(step->process, step->event->call)->number,
+    };
+    struct xfa_wait *wait = xfa_table_get(&waits->all, &key);
+    if (!wait && waits->all.count >= XFA_MAX_WAITS)
+        key.site = xfa_process_site(step->process, 0)->number;
+    return wait ? wait : xfa_table_put(&waits->all, &key);
+}
+
+/* Calls that failed as well: the host waited. */
+static void event(void *self, const struct xfa_step *step)
+{
+    const struct xft_event *e = step->event;
+    double ns = e->end_ns > e->start_ns ? (double)(e->end_ns - e->start_ns) : 0;
+    struct xfa_wait *wait = wait_of(self, step);
+    wait->times++;
+    wait->ns += ns;
+    wait->most_ns = ns > wait->most_ns ? ns : wait->most_ns;
+}
+
+struct xfa_observer xfa_waits_observer(struct xfa_waits *waits)
+{
+    xfa_table_init(&waits->all, sizeof(struct xfa_wait_key), sizeof(struct xfa_wait));
+    return (struct xfa_observer){
+        .name = "waits", .kinds = XFA_KIND(XFT_EVENT_SYNC), .self = waits, .event = event};
+}
+
+void xfa_waits_free(struct xfa_waits *waits)
+{
+    xfa_table_free(&waits->all);
+}
+
+static int by_time(const void *a, const void *b, void *run)
+{
+    const struct xfa_wait *x = *(struct xfa_wait *const *)a;
+    const struct xfa_wait *y = *(struct xfa_wait *const *)b;
+    int order = (x->ns < y->ns) - (x->ns > y->ns);
+    if (order == 0)
+        order = strcmp(xfa_run_site(run, x->key.site)->text, xfa_run_site(run, y->key.site)->text);
+    if (order == 0)
+        order = strcmp(xfa_run_function(run, x->key.function)->name,
+                       xfa_run_function(run, y->key.function)->name);
+    return order;
+}
+
+const struct xfa_wait **xfa_waits_order(const struct xfa_waits *waits)
+{
+    const struct xfa_wait **order = xfa_alloc((waits->all.count + 1) * sizeof *order);
+    for (size_t i = 0; i < waits->all.count; i++)
+        order[i] = xfa_table_at(&waits->all, i);
+    qsort_r(order, waits->all.count, sizeof *order, by_time, waits->run);
+    return order;
+}

@@ -1,0 +1,90 @@
+#include "tests/analyzer/analyzed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct analyzed analyzed_start(const struct xfp_profile *profile)
+{
+    struct analyzed a = {.findings = xfa_findings_new()};
+    struct xfa_request request = {
+        .path = "test",
+        .profile = profile,
+        .observers = a.findings->observers,
+        .observer_count = a.findings->observer_count,
+    };
+    a.analysis = xfa_analysis_new(&request);
+    return a;
+}
+
+void analyzed_add(struct analyzed *a, const struct trace_builder *b)
+{
+    char error[512] = "";
+    if (!xfa_analysis_add_bytes(a->analysis, b->bytes, b->size, error, sizeof error)) {
+        fprintf(stderr, "analyzed: %s\n", error);
+        abort();
+    }
+}
+
+void analyzed_finish(struct analyzed *a)
+{
+    xfa_analysis_finish(a->analysis);
+    xfa_findings_find(a->findings, a->analysis);
+    a->order = xfa_view_rows(a->analysis, XFA_SORT_LOST);
+}
+
+struct analyzed analyzed_trace(const struct trace_builder *b, const struct xfp_profile *profile)
+{
+    struct analyzed a = analyzed_start(profile);
+    analyzed_add(&a, b);
+    analyzed_finish(&a);
+    return a;
+}
+
+void analyzed_free(struct analyzed *a)
+{
+    xfa_findings_free(a->findings);
+    xfa_analysis_free(a->analysis);
+    free(a->order);
+    *a = (struct analyzed){0};
+}
+
+const struct xfa_row *analyzed_row(const struct analyzed *a, size_t i)
+{
+    return xfa_analysis_row(a->analysis, a->order[i]);
+}
+
+const struct xfa_figures *analyzed_figures(const struct analyzed *a, size_t i)
+{
+    return &a->analysis->rows[a->order[i]];
+}
+
+const struct xfa_finding *analyzed_finding(const struct analyzed *a, enum xfa_finding_id id,
+                                           const char *site)
+{
+    for (size_t i = 0; i < a->findings->count; i++) {
+        const struct xfa_finding *finding = &a->findings->items[i];
+        for (size_t k = 0; finding->id == id && k < finding->site_count; k++)
+            if (!site || strstr(finding->sites[k].row->site->text, site))
+                return finding;
+    }
+    return NULL;
+}
+
+void analyzed_write(const struct analyzed *a, const struct xfa_format *format, FILE *out)
+{
+    struct xfa_report report = {a->analysis, a->findings};
+    format->write(&report, &(struct xfa_view){.width = 100}, out);
+}
+
+char *analyzed_report(const struct analyzed *a, const struct xfa_format *format)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        abort();
+    analyzed_write(a, format, out);
+    fclose(out);
+    return text;
+}

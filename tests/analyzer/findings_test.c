@@ -1,0 +1,216 @@
+/* Findings: their words, sites with one remedy, runs of small transfers. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/play.h"
+
+enum { SITE_A = 10, SITE_B };
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+/* Every remedy has a word of its own and a sentence in each of the terms. */
+static void test_words(void **state)
+{
+    for (int i = 0; i < XFA_REMEDY_KINDS; i++) {
+        for (int to_host = 0; to_host < 2; to_host++) {
+            struct xfa_remedy cuda = {(enum xfa_remedy_kind)i, XFA_DIALECT_CUDA, to_host};
+            struct xfa_remedy torch = {(enum xfa_remedy_kind)i, XFA_DIALECT_PYTORCH, to_host};
+            assert_true(strlen(xfa_remedy_text(&cuda)) > 20);
+            assert_true(strlen(xfa_remedy_text(&torch)) > 20);
+            assert_int_equal(xfa_remedy_equal(&cuda, &torch),
+                             strcmp(xfa_remedy_text(&cuda), xfa_remedy_text(&torch)) == 0);
+        }
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(xfa_remedy_word((enum xfa_remedy_kind)i),
+                                    xfa_remedy_word((enum xfa_remedy_kind)j));
+    }
+    for (int i = 0; i < XFA_RECKONINGS; i++) {
+        const char *sure = xfa_reckoning_text((enum xfa_reckoning)i, false);
+        const char *probably = xfa_reckoning_text((enum xfa_reckoning)i, true);
+        assert_true(strncmp(probably, "probably (", 10) == 0);
+        assert_string_equal(strstr(probably, "): ") + 3, sure);
+    }
+}
+
+/* What has no sentence of its own: first that of its direction, then that of the other one. */
+static void test_words_of_others(void **state)
+{
+    struct xfa_remedy torch = {XFA_REMEDY_KEEP, XFA_DIALECT_PYTORCH, true};
+    struct xfa_remedy cuda = {XFA_REMEDY_KEEP, XFA_DIALECT_CUDA, true};
+    assert_true(xfa_remedy_equal(&torch, &cuda));
+    assert_non_null(strstr(xfa_remedy_text(&torch), "fetch the result once"));
+    torch.to_host = cuda.to_host = false;
+    assert_false(xfa_remedy_equal(&torch, &cuda));
+    torch = (struct xfa_remedy){XFA_REMEDY_ASYNCHRONOUS, XFA_DIALECT_PYTORCH, true};
+    cuda = (struct xfa_remedy){XFA_REMEDY_ASYNCHRONOUS, XFA_DIALECT_PYTORCH, false};
+    assert_true(xfa_remedy_equal(&torch, &cuda));
+    assert_non_null(strstr(xfa_remedy_text(&torch), "non_blocking=True"));
+    cuda.kind = XFA_REMEDY_PIN_FOR_ASYNC;
+    assert_false(xfa_remedy_equal(&torch, &cuda));
+}
+
+/* ---- sites with one remedy ------------------------------------------------------------------- */
+
+/* Copies of the same bytes to one place, which samples tell or all bytes. */
+static void repeated(struct play *play, unsigned stack, uint64_t at, bool sampled, uint64_t ns)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        struct xft_event *call = play_copy(play, stack, XFT_DIR_H2D, XFT_MEM_PINNED, 1 << 20, ns);
+        call->dst = at;
+        struct xft_event content = {.kind = XFT_EVENT_CONTENT,
+                                    .bytes = call->bytes,
+                                    .src = call->src,
+                                    .dst = at,
+                                    .aux = at,
+                                    .width = sampled ? 4096 : call->bytes};
+        uint64_t start = call->start_ns;
+        play_event(play, content, 0)->start_ns = start;
+    }
+}
+
+static struct analyzed repeated_at(bool first_sampled, bool second_sampled)
+{
+    struct trace_builder b;
+    struct play play;
+    play_start(&play, &b, 1);
+    build_meta(&b, "content", "whole");
+    play_site(&play, SITE_A, "first", 1);
+    play_site(&play, SITE_B, "second", 2);
+    repeated(&play, SITE_A, 0x1000000, first_sampled, 900000);
+    repeated(&play, SITE_B, 0x2000000, second_sampled, 300000);
+    play_end(&play, XFT_STATE_CLOSED);
+    struct analyzed a = analyzed_trace(&b, NULL);
+    build_free(&b);
+    return a;
+}
+
+/* One finding, which says "probably" when that is so at any of its sites, the worst or not. */
+static void test_probably(void **state)
+{
+    for (int which = 0; which < 4; which++) {
+        struct analyzed a = repeated_at(which & 1, which & 2);
+        const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_REPEATED, NULL);
+        assert_non_null(f);
+        assert_int_equal(f->site_count, 2);
+        assert_non_null(strstr(f->sites[0].row->site->text, "first"));
+        assert_int_equal(f->reckoning, XFA_RECKONED_REPEATED);
+        assert_int_equal(f->probably, which != 0);
+        assert_int_equal(f->achieved_basis, XFA_BASIS_HOST);
+        analyzed_free(&a);
+    }
+}
+
+/* Findings are the same in every order of the rows. */
+static void test_any_order(void **state)
+{
+    struct analyzed a = repeated_at(false, true);
+    char *reports[3];
+    for (int sort = XFA_SORT_LOST; sort <= XFA_SORT_COUNT; sort++) {
+        struct xfa_report report = {a.analysis, a.findings};
+        struct xfa_view view = {.sort = (enum xfa_sort)sort, .width = 120};
+        size_t bytes;
+        FILE *out = open_memstream(&reports[sort], &bytes);
+        xfa_format_text.write(&report, &view, out);
+        assert_int_equal(fclose(out), 0);
+        assert_string_equal(strstr(reports[sort], "\nFindings"), strstr(reports[0], "\nFindings"));
+    }
+    assert_non_null(strstr(reports[0], "lost = probably"));
+    for (int sort = XFA_SORT_LOST; sort <= XFA_SORT_COUNT; sort++)
+        free(reports[sort]);
+    analyzed_free(&a);
+}
+
+/* ---- runs of small transfers ----------------------------------------------------------------- */
+
+/* Small blocking copies of `ns` from one host node and the other by turns, and what was found. */
+static void small_copies(struct trace_builder *b, int pid, unsigned lane, size_t count, uint64_t ns)
+{
+    struct play play;
+    play_start(&play, b, pid);
+    play_site(&play, SITE_A, "piece", 1);
+    play.lane = lane;
+    for (size_t i = 0; i < count; i++)
+        play_copy(&play, SITE_A, XFT_DIR_H2D, XFT_MEM_PINNED, 64, ns)->src_place = (int16_t)(i % 2);
+    play_end(&play, XFT_STATE_CLOSED);
+}
+
+/* A row's transfers may be of several classes: that ends no run. */
+static void test_run_of_classes(void **state)
+{
+    struct trace_builder b;
+    struct xfp_profile *profile = scenario_profile();
+    small_copies(&b, 1, LANE_MAIN, 40, 5000);
+    struct analyzed a = analyzed_trace(&b, profile);
+    assert_int_equal(a.analysis->classes.classes.count, 2);
+    assert_int_equal(a.analysis->row_count, 1);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_SMALL, NULL);
+    assert_non_null(f);
+    assert_int_equal(f->transfers, 40);
+    assert_true(f->achieved_ns == 40 * 5000);
+    assert_true(fabs(f->achievable_ns - (LINK_LO_NS + 40 * 64 / LINK_GBPS)) < 1);
+    analyzed_free(&a);
+    xfp_free(profile);
+    build_free(&b);
+}
+
+/* The last transfer of a process and the first one of the next are no run, on the same lane. */
+static void test_run_of_processes(void **state)
+{
+    struct xfp_profile *profile = scenario_profile();
+    struct analyzed a = analyzed_start(profile);
+    for (int pid = 1; pid <= 3; pid++) {
+        struct trace_builder b;
+        small_copies(&b, pid, LANE_MAIN, 1, 5000000);
+        analyzed_add(&a, &b);
+        build_free(&b);
+    }
+    analyzed_finish(&a);
+    assert_int_equal(analyzed_figures(&a, 0)->transfers, 3);
+    assert_null(analyzed_finding(&a, XFA_FINDING_SMALL, NULL));
+    analyzed_free(&a);
+    xfp_free(profile);
+}
+
+/* Two threads by turns: each has a run of its own. */
+static void test_run_of_threads(void **state)
+{
+    struct trace_builder b;
+    struct play play;
+    struct xfp_profile *profile = scenario_profile();
+    play_start(&play, &b, 1);
+    play_site(&play, SITE_A, "piece", 1);
+    play_site(&play, SITE_B, "part", 2);
+    for (unsigned i = 0; i < 40; i++) {
+        play.lane = i % 2 ? LANE_OTHER : LANE_MAIN;
+        play_copy(&play, i % 2 ? SITE_A : SITE_B, XFT_DIR_H2D, XFT_MEM_PINNED, 64, 5000);
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+    struct analyzed a = analyzed_trace(&b, profile);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_SMALL, NULL);
+    assert_non_null(f);
+    assert_int_equal(f->site_count, 2);
+    assert_int_equal(f->transfers, 40);
+    assert_true(fabs(f->achievable_ns - 2 * (LINK_LO_NS + 20 * 64 / LINK_GBPS)) < 1);
+    analyzed_free(&a);
+    xfp_free(profile);
+    build_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words),          cmocka_unit_test(test_words_of_others),
+        cmocka_unit_test(test_probably),       cmocka_unit_test(test_any_order),
+        cmocka_unit_test(test_run_of_classes), cmocka_unit_test(test_run_of_processes),
+        cmocka_unit_test(test_run_of_threads),
+    };
+    return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
+}

@@ -1,0 +1,26 @@
+/*
+ * One process that an observer is told of event by event, without a walk. Fails by abort() where
+ * its trace cannot be opened.
+ */
+#ifndef TOLD_H
+#define TOLD_H
+
+#include "analyzer/pass/observer.h"
+#include "tests/analyzer/build_trace.h"
+
+struct told {
+    struct trace_builder b; /* build_start() and names first, then told_open() */
+    struct xfa_run *run;
+    struct xfa_process *process;
+    struct xfa_observer observer;
+};
+
+void told_open(struct told *told, struct xfa_observer observer);
+void tell(const struct told *told, const struct xft_event *event, int32_t tid);
+/* A transfer of that row that lost 1 ns. */
+void tell_transfer(const struct told *told, const struct xft_event *call, int32_t tid, uint32_t row,
+                   enum xfa_timed timed, double achieved_ns);
+void tell_end(const struct told *told);
+void told_free(struct told *told);
+
+#endif
