@@ -6,8 +6,8 @@
  * is the index (index.h) and what window.h keeps of those that overlap at one time, one of each of
  * the program's lanes and a few of lanes with the device's records, which come as buffers do.
  * Whatever the file says, it is what XFA_MERGE_ROWS rows take, and 16 rows of each that is open. At
- * most XFA_MERGE_OPEN are open at a time, so that none is read more than some 32 times; of more that
- * overlap, those that have to wait come late, out of order, and count in loss.bad_entries.
+ * most XFA_MERGE_OPEN are open at a time, so that none is read more than some 32 times; of more
+ * that overlap, those that have to wait come late, out of order, and count in loss.bad_entries.
  */
 #ifndef XFA_MERGE_H
 #define XFA_MERGE_H

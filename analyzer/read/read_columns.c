@@ -5,6 +5,8 @@
 
 #include "analyzer/base/alloc.h"
 
+#define MOST_TEMPLATES 1024 /* the recorder's largest dictionary */
+
 /* ---- numbers -------------------------------------------------------------------------- */
 
 static bool varint(struct xfa_cursor *cursor, uint64_t *value)
@@ -135,6 +137,101 @@ static int directory_position(const struct xfa_columns *columns, uint32_t before
     return -1;
 }
 
+/* ---- templates ------------------------------------------------------------------------ */
+
+/* Where a column's values lie in an event. */
+struct place {
+    uint8_t offset, bytes;
+};
+#define PLACE_ROW(number, field)                                                                   \
+    [number] = {offsetof(struct xft_event, field), sizeof(((struct xft_event *)0)->field)},
+static const struct place places[] = {XFT_COLUMN_LIST(PLACE_ROW)};
+
+#define SCATTER(type)                                                                              \
+    for (size_t i = 0; i < rows; i++)                                                              \
+    *(type *)(to + i * sizeof(struct xft_event)) = (type)values[i]
+
+/* -fno-strict-aliasing is in force: fields are stored as numbers of their width. */
+static void scatter(struct xft_event *events, unsigned id, const uint64_t *values, size_t rows)
+{
+    if (id >= sizeof places / sizeof *places)
+        return; /* a column of a newer version */
+    unsigned char *to = (unsigned char *)events + places[id].offset;
+    switch (places[id].bytes) {
+    case 8:
+        SCATTER(uint64_t);
+        break;
+    case 4:
+        SCATTER(uint32_t);
+        break;
+    case 2:
+        SCATTER(uint16_t);
+        break;
+    case 1:
+        SCATTER(uint8_t);
+        break;
+    default: /* no column has the number */
+        break;
+    }
+}
+
+/* Ids that are there twice: the later one counts, as if there were no templates. */
+static bool is_twofold(const struct xfa_columns *columns)
+{
+    for (uint32_t i = 0; i < columns->count; i++)
+        if (directory_position(columns, i, columns->columns[i].id) >= 0)
+            return true;
+    return false;
+}
+
+/* The dictionary that most columns follow from; -1 when there is none. */
+static int choose_dictionary(const struct xfa_columns *columns)
+{
+    uint8_t followers[XFA_MAX_COLUMNS] = {0};
+    int best = -1;
+    for (uint32_t i = 0; i < columns->count; i++)
+        if (columns->columns[i].encoding == XFT_ENC_MAP)
+            followers[columns->columns[i].base]++;
+    for (uint32_t i = 0; i < columns->count; i++)
+        if (columns->columns[i].encoding == XFT_ENC_DICT &&
+            columns->columns[i].entries <= MOST_TEMPLATES &&
+            (best < 0 || followers[i] > followers[best]))
+            best = (int)i;
+    return best;
+}
+
+static void put_in_templates(struct xfa_columns *columns, uint32_t position, uint32_t entries)
+{
+    struct xfa_column *column = &columns->columns[position];
+    bool constant = column->encoding == XFT_ENC_CONST;
+    column->in_template = constant || (int)position == columns->template_of ||
+                          (column->encoding == XFT_ENC_MAP && column->base == columns->template_of);
+    for (uint32_t i = 0; constant && i < entries; i++)
+        scatter(&columns->templates[i], column->id, &column->previous, 1);
+    if (column->in_template && !constant)
+        scatter(columns->templates, column->id, columns->tables + column->table, entries);
+}
+
+static void make_templates(struct xfa_columns *columns)
+{
+    bool none = is_twofold(columns);
+    columns->template_of = none ? -1 : choose_dictionary(columns);
+    uint32_t entries =
+        columns->template_of < 0 ? 1 : columns->columns[columns->template_of].entries;
+    columns->templates =
+        xfa_room(columns->templates, &columns->templates_room, entries, sizeof *columns->templates);
+    memset(columns->templates, 0, entries * sizeof *columns->templates);
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const struct xfa_column *column = &columns->columns[i];
+        if (!none)
+            put_in_templates(columns, i, entries);
+        if (column->base >= 0 && needs_base(column->encoding) && column->encoding != XFT_ENC_MAP)
+            columns->columns[column->base].is_base = true;
+    }
+}
+
+/* ---- the door ------------------------------------------------------------------------- */
+
 bool xfa_chunk_sound(const struct xft_chunk *chunk)
 {
     return chunk->rows <= XFA_MAX_ROWS && chunk->first_seq <= UINT64_MAX - chunk->rows;
@@ -163,12 +260,20 @@ bool xfa_columns_open(struct xfa_columns *columns, struct xft_chunk *chunk,
         if (!column_usable(columns, i, chunk->rows))
             return false;
     }
+    make_templates(columns);
     return true;
 }
 
 void xfa_columns_free(struct xfa_columns *columns)
 {
     free(columns->tables);
+    free(columns->templates);
+}
+
+size_t xfa_columns_bytes(const struct xfa_columns *columns)
+{
+    return columns->tables_used * sizeof *columns->tables +
+           columns->templates_room * sizeof *columns->templates;
 }
 
 int xfa_columns_only(struct xfa_columns *columns, unsigned id)
@@ -288,7 +393,7 @@ static bool next_rows(struct xfa_columns *columns, struct xfa_block *block, uint
     struct xfa_column *column = &columns->columns[position];
     uint64_t *values = block->values[position];
     const uint64_t *base = column->base >= 0 ? block->values[column->base] : NULL;
-    const uint64_t *table = columns->tables + column->table;
+    const uint64_t *table = column->entries ? columns->tables + column->table : NULL;
     switch (column->encoding) {
     case XFT_ENC_CONST:
         for (size_t i = 0; i < rows; i++)
@@ -313,54 +418,38 @@ static bool next_rows(struct xfa_columns *columns, struct xfa_block *block, uint
     }
 }
 
-/* Where a column's values lie in an event. */
-struct place {
-    uint8_t offset, bytes;
-};
-#define PLACE_ROW(number, field)                                                                   \
-    [number] = {offsetof(struct xft_event, field), sizeof(((struct xft_event *)0)->field)},
-static const struct place places[] = {XFT_COLUMN_LIST(PLACE_ROW)};
-
-#define SCATTER(type)                                                                              \
-    for (size_t i = 0; i < rows; i++)                                                              \
-    *(type *)(to + i * sizeof(struct xft_event)) = (type)values[i]
-
-/* -fno-strict-aliasing is in force: fields are stored as numbers of their width. */
-static void scatter(struct xft_event *events, unsigned id, const uint64_t *values, size_t rows)
+static bool begin_events(struct xfa_columns *columns, struct xfa_block *block,
+                         struct xft_event *restrict events, size_t rows)
 {
-    if (id >= sizeof places / sizeof *places)
-        return; /* a column of a newer version */
-    unsigned char *to = (unsigned char *)events + places[id].offset;
-    switch (places[id].bytes) {
-    case 8:
-        SCATTER(uint64_t);
-        break;
-    case 4:
-        SCATTER(uint32_t);
-        break;
-    case 2:
-        SCATTER(uint16_t);
-        break;
-    case 1:
-        SCATTER(uint8_t);
-        break;
-    default: /* no column has the number */
-        break;
+    const struct xft_event *templates = columns->templates;
+    if (columns->template_of < 0) {
+        for (size_t i = 0; i < rows; i++)
+            events[i] = *templates;
+        return true;
     }
+    if (!next_rows(columns, block, (uint32_t)columns->template_of, rows))
+        return false;
+    const uint16_t *indices = block->indices[columns->template_of];
+    for (size_t i = 0; i < rows; i++)
+        events[i] = templates[indices[i]];
+    return true;
 }
 
 bool xfa_columns_next(struct xfa_columns *columns, struct xfa_block *block,
                       struct xft_event *events, size_t rows)
 {
-    if (events)
-        memset(events, 0, rows * sizeof *events);
+    int done = events ? columns->template_of : -1;
+    if (events && !begin_events(columns, block, events, rows))
+        return false;
     for (uint32_t i = 0; i < columns->count; i++) {
-        if (!columns->columns[i].wanted)
+        const struct xfa_column *column = &columns->columns[i];
+        bool made = events && column->in_template;
+        if (!column->wanted || (int)i == done || (made && !column->is_base))
             continue;
         if (!next_rows(columns, block, i, rows))
             return false;
-        if (events)
-            scatter(events, columns->columns[i].id, block->values[i], rows);
+        if (events && !made)
+            scatter(events, column->id, block->values[i], rows);
     }
     return true;
 }

@@ -17,7 +17,9 @@ struct xfa_column {
     uint8_t encoding;
     bool undecodable; /* of an encoding this version does not know */
     bool wanted;
-    int base; /* position in the directory; -1 none */
+    bool in_template; /* not to be decoded for the events */
+    bool is_base;     /* but for what differs from it */
+    int base;         /* position in the directory; -1 none */
     struct xfa_cursor data;
     uint64_t previous; /* deltas: the row before; XFT_ENC_CONST: the value */
     uint64_t least;    /* planes: added to every difference */
@@ -27,13 +29,22 @@ struct xfa_column {
     size_t table;       /* where they are in xfa_columns.tables */
 };
 
-/* An open segment. Zero it before the first use; it serves many. A copy shares the tables with what
- * it is a copy of, and must not be opened or freed. */
+/*
+ * An open segment. What follows from one column's dictionary, as the call and the kinds of memory
+ * follow from the stack, and what is the same in all rows, is put together once per entry: a row
+ * begins as a copy of its entry's template.
+ *
+ * Zero it before the first use; it serves many. A copy shares the tables with what it is a copy of,
+ * and must not be opened or freed.
+ */
 struct xfa_columns {
     uint32_t count;
     struct xfa_column columns[XFA_MAX_COLUMNS];
     uint64_t *tables;
     size_t tables_used, tables_room;
+    int template_of; /* position of a DICT; -1: there is one template */
+    struct xft_event *templates;
+    size_t templates_room;
 };
 
 /* What decoding a block needs, whichever segment it is of. */
@@ -50,6 +61,9 @@ bool xfa_chunk_sound(const struct xft_chunk *chunk);
 bool xfa_columns_open(struct xfa_columns *columns, struct xft_chunk *chunk,
                       struct xfa_cursor *payload);
 void xfa_columns_free(struct xfa_columns *columns);
+
+/* Besides the payload and the structure itself. */
+size_t xfa_columns_bytes(const struct xfa_columns *columns);
 
 /* From here on no column is decoded but this and what it refers to. Its position, or -1: it is 0 in
  * all rows. */

@@ -64,10 +64,12 @@ static size_t rows_to_keep(const struct xfa_windows *windows)
     return most > LEAST_ROWS ? most : LEAST_ROWS;
 }
 
-/* Bytes that it takes to have the segment open, in rows. */
-static size_t cost_of(const struct xfa_segment *segment)
+/* Bytes that it takes to have the segment open, in rows; at least that, before its columns are. */
+static size_t cost_of(const struct xfa_segment *segment, const struct xfa_columns *columns)
 {
-    return (segment->raw + sizeof(struct xfa_decoding)) / sizeof(struct xft_event) + 1;
+    size_t bytes = segment->raw + sizeof(struct xfa_decoding);
+    bytes += columns ? xfa_columns_bytes(columns) : 0;
+    return bytes / sizeof(struct xft_event) + 1;
 }
 
 static struct xfa_decoding *take_decoding(struct xfa_windows *windows)
@@ -85,6 +87,10 @@ static void return_decoding(struct xfa_windows *windows, struct xfa_decoding *de
         free(decoding->raw);
         decoding->raw = NULL;
         decoding->raw_room = 0;
+    }
+    if (xfa_columns_bytes(&decoding->columns) > SPARE_BYTES) {
+        xfa_columns_free(&decoding->columns);
+        decoding->columns = (struct xfa_columns){0};
     }
     windows->kept -= decoding->cost;
     decoding->cost = 0;
@@ -367,12 +373,14 @@ void xfa_windows_free(struct xfa_windows *windows)
     free(windows);
 }
 
-static bool open_segment(struct xfa_windows *windows, struct xfa_window *window, size_t cost)
+static bool open_segment(struct xfa_windows *windows, struct xfa_window *window,
+                         const struct xfa_segment *segment)
 {
     const struct xfa_chunk *chunk = window->chunk;
     struct xfa_decoding *decoding = take_decoding(windows);
     bool good = open_columns(windows, decoding, chunk);
-    if (good && in_order(windows, decoding, chunk)) {
+    size_t cost = cost_of(segment, &decoding->columns);
+    if (good && in_order(windows, decoding, chunk) && cost <= rows_to_keep(windows)) {
         windows->kept += decoding->cost = cost;
         window->decoding = decoding;
         return next_block(windows, window);
@@ -388,9 +396,9 @@ bool xfa_window_open(struct xfa_windows *windows, struct xfa_window *window,
     *window = (struct xfa_window){.chunk = chunk};
     windows->open++;
     if (chunk->segment != XFA_NO_SEGMENT) {
-        size_t cost = cost_of(&windows->index->trace->segments[chunk->segment]);
-        if (cost <= rows_to_keep(windows))
-            return open_segment(windows, window, cost);
+        const struct xfa_segment *segment = &windows->index->trace->segments[chunk->segment];
+        if (cost_of(segment, NULL) <= rows_to_keep(windows))
+            return open_segment(windows, window, segment);
     }
     return take_rows(windows, window, read_all(windows, chunk, false), NULL);
 }

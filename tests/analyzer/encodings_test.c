@@ -85,7 +85,7 @@ static void test_encodings(void **state)
     build_free(&b);
 }
 
-enum { COLUMN_SRC = 5, COLUMN_AUX = 8, COLUMN_STACK = 10, COLUMN_CALL = 13 };
+enum { COLUMN_SRC = 5, COLUMN_WIDTH = 7, COLUMN_AUX = 8, COLUMN_STACK = 10, COLUMN_CALL = 13 };
 
 /* Those that 1.1 added. */
 static void test_newer_encodings(void **state)
@@ -122,6 +122,59 @@ static void test_newer_encodings(void **state)
     xfa_trace_close(trace);
     forget(&all);
     build_free(&b);
+}
+
+/* What follows from what: two dictionaries, one with a map that another column differs from, and a
+ * constant that one does. `twice`: a column is there again, and counts as it is there last. */
+static void check_followers(bool twice)
+{
+    struct hand hand = {0};
+    struct trace_builder b;
+    struct gathered all = {0};
+    put_chunk(&hand, 4, twice ? 8 : 7);
+    put_column(&hand, COLUMN_STACK, XFT_ENC_DICT, 0, 7);
+    put_column(&hand, COLUMN_BYTES, XFT_ENC_MAP, COLUMN_STACK, 4);
+    put_column(&hand, COLUMN_WIDTH, XFT_ENC_DIFF, COLUMN_BYTES, 4);
+    put_column(&hand, COLUMN_CALL, XFT_ENC_CONST, 0, 1);
+    put_column(&hand, COLUMN_STATUS, XFT_ENC_DIFF, COLUMN_CALL, 4);
+    put_column(&hand, COLUMN_SRC, XFT_ENC_DICT, 0, 7);
+    put_column(&hand, COLUMN_AUX, XFT_ENC_MAP, COLUMN_SRC, 2);
+    if (twice)
+        put_column(&hand, COLUMN_BYTES, XFT_ENC_CONST, 0, 1);
+    put(&hand, "\x02\x0a\x08\x00\x01\x01\x00", 7); /* 5, 9; rows 0 1 1 0 */
+    put(&hand, "\xc8\x01\xc8\x01", 4);             /* 100, 200 */
+    put(&hand, "\x00\x02\x01\x00", 4);             /* +0, +1, -1, +0 */
+    put(&hand, "\x07", 1);
+    put(&hand, "\x02\x04\x00\x00", 4);             /* +1, +2, +0, +0 */
+    put(&hand, "\x02\x06\x02\x01\x00\x01\x00", 7); /* 3, 4; rows 1 0 1 0 */
+    put(&hand, "\x64\x02", 2);                     /* 50, 51 */
+    put(&hand, "\x01", twice);
+    struct xfa_trace *trace = hand_trace(&b, &hand);
+    xfa_trace_events(trace, gather, &all);
+    static const uint64_t bytes[] = {100, 200, 200, 100}, width[] = {100, 201, 199, 100};
+    static const int status[] = {8, 9, 7, 7};
+    assert_int_equal(all.count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct xft_event *e = &all.events[i];
+        assert_int_equal(e->stack, i % 3 ? 9 : 5);
+        assert_int_equal(e->bytes, twice ? 1 : bytes[i]);
+        assert_int_equal(e->width, width[i]);
+        assert_int_equal(e->call, 7);
+        assert_int_equal(e->status, status[i]);
+        assert_int_equal(e->src, i % 2 ? 3 : 4);
+        assert_int_equal(e->aux, i % 2 ? 50 : 51);
+        assert_int_equal(e->start_ns, 0);
+    }
+    assert_false(xfa_trace_lossy(trace));
+    xfa_trace_close(trace);
+    forget(&all);
+    build_free(&b);
+}
+
+static void test_followers(void **state)
+{
+    check_followers(false);
+    check_followers(true);
 }
 
 /* Each of these chunks is sound by its sum and wrong inside: counted, nothing made up. */
@@ -304,7 +357,7 @@ int main(void)
         cmocka_unit_test(test_encodings),        cmocka_unit_test(test_newer_encodings),
         cmocka_unit_test(test_malformed_chunks), cmocka_unit_test(test_malformed_newer_encodings),
         cmocka_unit_test(test_map_of_constant),  cmocka_unit_test(test_newer_column),
-        cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_frames),           cmocka_unit_test(test_followers),
     };
     return cmocka_run_group_tests_name("analyzer-encodings", tests, NULL, NULL);
 }
