@@ -119,11 +119,12 @@ static bool is_due(const struct xfa_merge *merge)
            (merge->open == 0 || index->chunks[merge->next].first_ns <= ns_of(merge->tree[1]));
 }
 
-/* The latest time for which no chunk need be opened: what is due has been. */
+/* The latest time for which no chunk is to be opened: those that are due have been. */
 static uint64_t last_before_next(const struct xfa_merge *merge)
 {
     const struct xfa_index *index = merge->index;
-    return merge->next < index->count ? index->chunks[merge->next].first_ns - 1 : UINT64_MAX;
+    bool none = merge->next == index->count || merge->open == XFA_MERGE_OPEN;
+    return none ? UINT64_MAX : index->chunks[merge->next].first_ns - 1;
 }
 
 /* ---- handing out ------------------------------------------------------------------------ */

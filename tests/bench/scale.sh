@@ -56,8 +56,8 @@ equal() { # what is wanted
 
 transfers_of() { # the report's: all directions
     "$xferscope" analyze --format json --top 1 "$scratch/run" |
-        awk '/"directions"/ { in_it = 1 } /"levels"/ { in_it = 0 }
-            in_it && /"transfers"/ { gsub(/[^0-9]/, ""); sum += $0 } END { print sum }'
+        awk '/"levels"/ { over = 1 }
+            !over && /"transfers"/ { gsub(/[^0-9]/, ""); sum += $0 } END { print sum }'
 }
 
 check_run() { # TRANSFERS FILES
