@@ -14,22 +14,40 @@
 #include "preload/format/lists.h"
 #include "preload/format/rewrite.h"
 #include "preload/format/segments.h"
+#include "preload/format/shrinking.h"
 #include "preload/format/trace_symbols.h"
 
 #define MOST_SYMBOL_BYTES (48u << 20)
 
 /* ---- what is to be done ----------------------------------------------------------------- */
 
-static struct xft_walk walk_over(const unsigned char *file, size_t size, unsigned type)
+/* A file being completed. */
+struct finishing {
+    const char *path;
+    int fd;
+    const unsigned char *file; /* mapped */
+    size_t size;
+    struct xfs_known *known;
+    char *error;
+    size_t error_bytes;
+    int status;             /* out */
+    struct xft_rewrite job; /* here, so that what is open can be closed whatever happens */
+    struct xft_packer packer;
+    void *symbols;
+};
+
+static struct xft_walk walk_over(const struct finishing *f, unsigned type)
 {
     struct xft_file_header header;
-    memcpy(&header, file, sizeof header);
-    return xft_walk_begin(file, size, &header, xft_wants(type));
+    memcpy(&header, f->file, sizeof header);
+    struct xft_walk walk = xft_walk_begin(f->file, f->size, &header, xft_wants(type));
+    walk.holes = &f->fd;
+    return walk;
 }
 
-static bool has_segment(const unsigned char *file, size_t size, unsigned type)
+static bool has_segment(const struct finishing *f, unsigned type)
 {
-    struct xft_walk walk = walk_over(file, size, type);
+    struct xft_walk walk = walk_over(f, type);
     struct xft_view view;
     return xft_walk_next(&walk, &view);
 }
@@ -56,7 +74,8 @@ static bool segment_names_code(const struct xft_view *view)
     size_t bytes = view->head.raw_bytes;
     if (!(view->head.flags & XFT_SEG_ZSTD))
         return names_code(view->payload, view->head.stored_bytes);
-    unsigned char *raw = bytes <= MOST_SYMBOL_BYTES ? malloc(bytes + 1) : NULL;
+    bool fits = bytes <= MOST_SYMBOL_BYTES && bytes <= xft_unfold_most(view->head.stored_bytes);
+    unsigned char *raw = fits ? malloc(bytes + 1) : NULL;
     bool named = raw == NULL ||
                  ZSTD_decompress(raw, bytes, view->payload, view->head.stored_bytes) != bytes ||
                  names_code(raw, bytes);
@@ -64,9 +83,9 @@ static bool segment_names_code(const struct xft_view *view)
     return named;
 }
 
-static bool code_is_named(const unsigned char *file, size_t size)
+static bool code_is_named(const struct finishing *f)
 {
-    struct xft_walk walk = walk_over(file, size, XFT_SEG_SYMBOLS);
+    struct xft_walk walk = walk_over(f, XFT_SEG_SYMBOLS);
     struct xft_view view;
     while (xft_walk_next(&walk, &view))
         if (segment_names_code(&view))
@@ -74,58 +93,82 @@ static bool code_is_named(const unsigned char *file, size_t size)
     return false;
 }
 
-/* Without `known` no names are added. */
-static int rewrite(const unsigned char *file, size_t size, struct xfs_known *known,
-                   const char *path, char *error, size_t error_bytes)
+static void rewrite(struct finishing *f, bool name)
 {
-    struct xft_packer packer;
     const int never = 0;
-    void *symbols = NULL;
     size_t symbols_bytes = 0;
-    if (!xft_packer_init(&packer, &xft_linked_zstd)) {
-        snprintf(error, error_bytes, "%s: out of memory", path);
-        return -1;
+    if (!xft_packer_init(&f->packer, &xft_linked_zstd)) {
+        snprintf(f->error, f->error_bytes, "%s: out of memory", f->path);
+        return;
     }
-    if (known)
-        xfs_symbols_resolve_known(known, file, size, ZSTD_decompress, &never, &symbols,
-                                  &symbols_bytes);
-    struct xft_rewrite job = {
-        .file = file,
-        .size = size,
-        .packer = &packer,
-        .symbols = symbols,
+    if (name)
+        xfs_symbols_resolve_known(f->known, f->file, f->size, &f->fd, ZSTD_decompress, &never,
+                                  &f->symbols, &symbols_bytes);
+    f->job = (struct xft_rewrite){
+        .file = f->file,
+        .size = f->size,
+        .holes = &f->fd,
+        .packer = &f->packer,
+        .symbols = f->symbols,
         .symbols_bytes = symbols_bytes,
         .decompress = ZSTD_decompress,
+        .fd = -1,
     };
-    bool good = xft_rewrite(&job, path);
-    if (good)
-        close(job.fd);
+    if (xft_rewrite(&f->job, f->path))
+        f->status = 0;
     else
-        snprintf(error, error_bytes, "%s: cannot complete it: %s", path, strerror(errno));
-    free(symbols);
-    xft_packer_free(&packer);
-    return good ? 0 : -1;
+        snprintf(f->error, f->error_bytes, "%s: cannot complete it: %s", f->path, strerror(errno));
 }
 
-static int finish(int fd, const unsigned char *file, size_t size, const char *path,
-                  struct xfs_known *known, char *error, size_t error_bytes)
+static void finish(void *context)
 {
+    struct finishing *f = context;
     struct xft_file_header header;
-    const char *why = xft_header_check(file, size);
+    const char *why = xft_header_check(f->file, f->size);
     if (why) {
-        snprintf(error, error_bytes, "%s: %s", path, why);
-        return -1;
+        snprintf(f->error, f->error_bytes, "%s: %s", f->path, why);
+        return;
     }
-    memcpy(&header, file, sizeof header);
+    memcpy(&header, f->file, sizeof header);
     bool closed = header.state == XFT_STATE_CLOSED;
-    if (!closed && (xfs_is_open_for_writing(fd) || xfs_is_mapped_by(header.pid, path))) {
-        snprintf(error, error_bytes, "%s: process %d is still recording", path, (int)header.pid);
-        return -1;
+    if (!closed && (xfs_is_open_for_writing(f->fd) || xfs_is_mapped_by(header.pid, f->path))) {
+        snprintf(f->error, f->error_bytes, "%s: process %d is still recording", f->path,
+                 (int)header.pid);
+        return;
     }
-    bool resolve = known && has_segment(file, size, XFT_SEG_STACKS) && !code_is_named(file, size);
-    if (closed && !resolve)
-        return 0;
-    return rewrite(file, size, resolve ? known : NULL, path, error, error_bytes);
+    bool name = f->known && has_segment(f, XFT_SEG_STACKS) && !code_is_named(f);
+    if (closed && !name)
+        f->status = 0;
+    else
+        rewrite(f, name);
+}
+
+/* What the work had in its hands when the file shrank, but for some memory: this is rare. */
+static void give_up(struct finishing *f)
+{
+    if (f->job.fd >= 0)
+        xft_rewrite_abandon(&f->job, f->path);
+    f->job.fd = -1;
+    f->status = -1;
+    snprintf(f->error, f->error_bytes, "%s: it was cut while it was being completed", f->path);
+}
+
+static void finish_mapped(struct finishing *f)
+{
+    void *file = mmap(NULL, f->size, PROT_READ, MAP_PRIVATE, f->fd, 0);
+    if (file == MAP_FAILED) {
+        snprintf(f->error, f->error_bytes, "%s: %s", f->path, strerror(errno));
+        return;
+    }
+    f->file = file;
+    f->job.fd = -1;
+    if (!xfs_while_there(file, f->size, finish, f))
+        give_up(f);
+    if (f->job.fd >= 0)
+        close(f->job.fd);
+    free(f->symbols);
+    xft_packer_free(&f->packer);
+    munmap(file, f->size);
 }
 
 int xfs_finish_file_known(const char *path, struct xfs_known *known, char *error,
@@ -139,20 +182,20 @@ int xfs_finish_file_known(const char *path, struct xfs_known *known, char *error
             close(fd);
         return -1;
     }
-    int status = -1;
-    size_t size = (size_t)info.st_size;
-    void *file = MAP_FAILED;
-    if (!S_ISREG(info.st_mode) || size == 0)
-        snprintf(error, error_bytes, "%s: %s", path,
-                 size ? "not a regular file" : "the file is empty");
-    else if ((file = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
-        snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
+    struct finishing f = {.path = path,
+                          .fd = fd,
+                          .size = (size_t)info.st_size,
+                          .known = known,
+                          .error = error,
+                          .error_bytes = error_bytes,
+                          .status = -1};
+    if (S_ISREG(info.st_mode) && f.size > 0)
+        finish_mapped(&f);
     else
-        status = finish(fd, file, size, path, known, error, error_bytes);
-    if (file != MAP_FAILED)
-        munmap(file, size);
+        snprintf(error, error_bytes, "%s: %s", path,
+                 f.size ? "not a regular file" : "the file is empty");
     close(fd);
-    return status;
+    return f.status;
 }
 
 int xfs_finish_file(const char *path, bool symbols, char *error, size_t error_bytes)

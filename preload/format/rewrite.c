@@ -44,7 +44,9 @@ void xft_job_copy(struct xft_job *job, const struct xft_view *view)
 
 struct xft_walk xft_job_walk(const struct xft_job *job, uint32_t wanted)
 {
-    return xft_walk_begin(job->want->file, job->want->size, &job->header, wanted);
+    struct xft_walk walk = xft_walk_begin(job->want->file, job->want->size, &job->header, wanted);
+    walk.holes = job->want->holes;
+    return walk;
 }
 
 /* ---- what there is ---------------------------------------------------------------------- */
@@ -150,6 +152,15 @@ static int open_beside(const char *path, char *name, size_t room)
     return fd;
 }
 
+void xft_rewrite_abandon(struct xft_rewrite *rewrite, const char *path)
+{
+    char name[PATH_MAX + 8];
+    close(rewrite->fd);
+    rewrite->fd = -1;
+    if ((size_t)snprintf(name, sizeof name, "%s.tmp", path) < sizeof name)
+        unlink(name);
+}
+
 bool xft_rewrite(struct xft_rewrite *rewrite, const char *path)
 {
     char name[PATH_MAX + 8];
@@ -163,9 +174,7 @@ bool xft_rewrite(struct xft_rewrite *rewrite, const char *path)
     if (!job.failed && rename(name, path) == 0)
         return true;
     int error = errno;
-    close(rewrite->fd);
-    rewrite->fd = -1;
-    unlink(name);
+    xft_rewrite_abandon(rewrite, path);
     errno = error;
     return false;
 }

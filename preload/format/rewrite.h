@@ -26,6 +26,7 @@ struct xft_rewrite {
     const unsigned char *file; /* the old file, mapped (NULL: nothing is left of it); without
                                   `header` xft_header_check has passed */
     size_t size;
+    const int *holes; /* the old file's descriptor, where it may have holes to step over; or NULL */
     /* What the file's own header should be and may not be any more, with the counts as they are
      * now; NULL: as in the file. */
     const struct xft_file_header *header;
@@ -46,5 +47,8 @@ struct xft_rewrite {
 
 /* False with errno set; the old file is then still in its place. */
 bool xft_rewrite(struct xft_rewrite *rewrite, const char *path);
+
+/* After a rewriting that could not be gone on with: the new file, rewrite->fd, goes. */
+void xft_rewrite_abandon(struct xft_rewrite *rewrite, const char *path);
 
 #endif

@@ -77,6 +77,13 @@ static void sort(struct xft_slab_place *slabs, size_t count)
     }
 }
 
+/* Whole slabs that are not in the file at all, from this one on. */
+static size_t hole_before(const struct xft_job *job, const struct xft_slab *slab)
+{
+    size_t at = (size_t)((const unsigned char *)slab - job->want->file);
+    return (xft_data_from(job->want->holes, at, job->want->size) - at) / XFT_SLAB_BYTES;
+}
+
 void xft_job_find_slabs(struct xft_job *job)
 {
     struct xft_walk walk = xft_job_walk(job, xft_wants(XFT_SEG_LANES));
@@ -84,9 +91,15 @@ void xft_job_find_slabs(struct xft_job *job)
     const struct xft_slab *slab;
     size_t bytes;
     job->slabs = xft_job_map(job, job->slab_room * sizeof *job->slabs);
-    while (!job->failed && xft_walk_next(&walk, &view))
-        for (size_t i = 0; (slab = xft_lanes_slab(&view, job->want->file, i, &bytes)); i++)
-            take_slab(job, slab, bytes);
+    while (!job->failed && xft_walk_next(&walk, &view)) {
+        for (size_t i = 0; (slab = xft_lanes_slab(&view, job->want->file, i, &bytes)); i++) {
+            size_t hole = hole_before(job, slab);
+            if (hole > 0)
+                i += hole - 1;
+            else
+                take_slab(job, slab, bytes);
+        }
+    }
     if (!job->failed)
         sort(job->slabs, job->slab_count);
 }
@@ -107,7 +120,8 @@ static const void *unpack(const struct xft_job *job, const struct xft_view *view
     *bytes = head->stored_bytes;
     if (!(head->flags & XFT_SEG_ZSTD))
         return view->payload;
-    if (job->want->decompress == NULL || head->raw_bytes > MOST_CHUNK_BYTES)
+    if (job->want->decompress == NULL || head->raw_bytes > MOST_CHUNK_BYTES ||
+        head->raw_bytes > xft_unfold_most(head->stored_bytes))
         return NULL;
     *bytes = job->want->decompress(buffer, head->raw_bytes, view->payload, head->stored_bytes);
     return *bytes == head->raw_bytes ? buffer : NULL;

@@ -1,10 +1,18 @@
 #define XXH_INLINE_ALL
 #include "preload/format/segments.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #define LANES_ALIGN 4096
+
+/* A reader takes no longer ones: what claims to be is not worth its sum. */
+#define MOST_STORED (48u << 20)
+#define MOST_CHUNK (2u << 20) /* EVENTS, INDEX */
+
+#define HOLE_STEP 65536 /* bytes after which a hole is asked for */
 
 static uint64_t header_sum(const struct xft_segment *segment)
 {
@@ -98,6 +106,16 @@ static void note_end(struct xft_walk *walk, size_t from, uint64_t bytes)
         xft_damage_add(&walk->damage, 1, bytes);
 }
 
+size_t xft_data_from(const int *holes, size_t at, size_t end)
+{
+    if (holes == NULL || at >= end)
+        return at < end ? at : end;
+    off_t data = lseek(*holes, (off_t)at, SEEK_DATA);
+    if (data < 0)
+        return errno == ENXIO ? end : at;
+    return (size_t)data < end ? (size_t)data : end;
+}
+
 /* To the next sound segment header, or the end of the file. */
 static void resync(struct xft_walk *walk)
 {
@@ -105,6 +123,8 @@ static void resync(struct xft_walk *walk)
     size_t from = walk->at;
     bool zero = true;
     for (; walk->at < walk->size; walk->at += 8) {
+        if (walk->at % HOLE_STEP == 0)
+            walk->at = xft_data_from(walk->holes, walk->at, walk->size) & ~(size_t)7;
         size_t left = walk->size - walk->at;
         if (left >= sizeof head) {
             memcpy(&head, walk->file + walk->at, sizeof head);
@@ -181,6 +201,16 @@ static bool go_on(struct xft_walk *walk)
     return walk->at < walk->size;
 }
 
+static bool is_whole(const struct xft_view *view)
+{
+    const struct xft_segment *head = &view->head;
+    bool chunk = head->type == XFT_SEG_EVENTS || head->type == XFT_SEG_INDEX;
+    if (!has_sum(head))
+        return true;
+    return head->stored_bytes <= (chunk ? MOST_CHUNK : MOST_STORED) &&
+           XXH3_64bits(view->payload, head->stored_bytes) == head->payload_sum;
+}
+
 bool xft_walk_next(struct xft_walk *walk, struct xft_view *view)
 {
     while (go_on(walk)) {
@@ -209,8 +239,7 @@ bool xft_walk_next(struct xft_walk *walk, struct xft_view *view)
         walk->at += xft_segment_span(view->head.stored_bytes);
         if (!wanted)
             continue;
-        if (!has_sum(&view->head) ||
-            XXH3_64bits(view->payload, view->head.stored_bytes) == view->head.payload_sum)
+        if (is_whole(view))
             return true;
         xft_damage_add(&walk->damage, 1, view->head.stored_bytes);
     }

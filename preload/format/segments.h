@@ -51,6 +51,7 @@ struct xft_walk {
     uint64_t told; /* bytes that were there for certain; 0: not told */
     bool cut;      /* out: the file ends inside a segment */
     struct xft_damage damage;
+    const int *holes; /* descriptor of the file, to step over its holes; NULL: there are none */
     size_t outer_size, outer_at; /* within a ROOM: of the file, and where it goes on behind it */
 };
 struct xft_view {
@@ -61,6 +62,10 @@ struct xft_view {
 struct xft_walk xft_walk_begin(const void *file, size_t size, const struct xft_file_header *header,
                                uint32_t wanted);
 bool xft_walk_next(struct xft_walk *walk, struct xft_view *view);
+
+/* Where, at or behind `at`, the file has bytes that are not in a hole; `end` when it has none
+ * before it. At `at` when nobody can tell. */
+size_t xft_data_from(const int *holes, size_t at, size_t end);
 
 /* Types that this version does not know share a bit. */
 static inline uint32_t xft_wants(unsigned type)

@@ -94,7 +94,8 @@ static void read_list(struct job *job, const struct xft_view *view,
 {
     bool packed = view->head.flags & XFT_SEG_ZSTD;
     uint64_t bytes = packed ? view->head.raw_bytes : view->head.stored_bytes;
-    if (bytes > MOST_LIST_BYTES - job->list_bytes || (packed && decompress == NULL))
+    if (bytes > MOST_LIST_BYTES - job->list_bytes || (packed && decompress == NULL) ||
+        bytes > xft_unfold_most(view->head.stored_bytes))
         return;
     job->list_bytes += bytes;
     if (!packed) {
@@ -107,7 +108,7 @@ static void read_list(struct job *job, const struct xft_view *view,
     free(raw);
 }
 
-static void read_lists(struct job *job, const void *file, size_t size,
+static void read_lists(struct job *job, const void *file, size_t size, const int *holes,
                        xfs_decompress_function *decompress)
 {
     struct xft_file_header header;
@@ -115,6 +116,7 @@ static void read_lists(struct job *job, const void *file, size_t size,
     uint32_t wanted = xft_wants(XFT_SEG_STACKS) | xft_wants(XFT_SEG_MODULES);
     struct xft_walk walk = xft_walk_begin(file, size, &header, wanted);
     struct xft_view view;
+    walk.holes = holes;
     while (xft_walk_next(&walk, &view))
         read_list(job, &view, decompress);
 }
@@ -130,15 +132,15 @@ static void forget(struct job *job)
 }
 
 bool xfs_symbols_resolve_known(struct xfs_known *known, const void *file, size_t size,
-                               xfs_decompress_function *decompress, const int *stop, void **payload,
-                               size_t *bytes)
+                               const int *holes, xfs_decompress_function *decompress,
+                               const int *stop, void **payload, size_t *bytes)
 {
     struct job job = {.failed = false};
     struct xft_file_header header;
     if (xft_header_check(file, size) != NULL)
         return false;
     memcpy(&header, file, sizeof header);
-    read_lists(&job, file, size, decompress);
+    read_lists(&job, file, size, holes, decompress);
     const struct xfs_symbols_wanted wanted = {
         .modules = job.modules,
         .module_count = job.module_count,
@@ -154,5 +156,5 @@ bool xfs_symbols_resolve_known(struct xfs_known *known, const void *file, size_t
 bool xfs_symbols_resolve(const void *file, size_t size, xfs_decompress_function *decompress,
                          const int *stop, void **payload, size_t *bytes)
 {
-    return xfs_symbols_resolve_known(NULL, file, size, decompress, stop, payload, bytes);
+    return xfs_symbols_resolve_known(NULL, file, size, NULL, decompress, stop, payload, bytes);
 }

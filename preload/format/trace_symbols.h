@@ -29,9 +29,10 @@ typedef bool xfs_symbols_function(const void *file, size_t size,
 #endif
 XFS_SYMBOLS_EXPORT xfs_symbols_function xfs_symbols_resolve;
 
-/* xfs_symbols_resolve() with what is known; NULL: with one of its own. */
+/* xfs_symbols_resolve() with what is known; NULL: with one of its own. `holes`: the file's
+ * descriptor, where it may have holes to step over, or NULL. */
 bool xfs_symbols_resolve_known(struct xfs_known *known, const void *file, size_t size,
-                               xfs_decompress_function *decompress, const int *stop, void **payload,
-                               size_t *bytes);
+                               const int *holes, xfs_decompress_function *decompress,
+                               const int *stop, void **payload, size_t *bytes);
 
 #endif

@@ -3,6 +3,7 @@
  * after a second time.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -18,6 +20,7 @@
 
 #include "analyzer/read/index.h"
 #include "analyzer/read/read.h"
+#include "tests/analyzer/attacks.h"
 #include "tests/analyzer/ill_rooms.h"
 #include "tests/analyzer/memory.h"
 #include "preload/format/rewrite.h"
@@ -458,6 +461,69 @@ static int remove_place(void **state)
     return rmdir(place);
 }
 
+/* ---- files that are not what they seem -------------------------------------------------- */
+
+/* A terabyte of holes: read byte by byte it would take the processor minutes. */
+static void test_holes_of_files(void **state)
+{
+    (void)state;
+    char error[512] = "";
+    for (unsigned how = 0; how < SPARSE_HOWS; how++) {
+        struct rusage used;
+        make_sparse(path, (enum sparse)how, UINT64_C(1) << 40);
+        getrusage(RUSAGE_SELF, &used);
+        rlim_t most = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 60;
+        assert_int_equal(setrlimit(RLIMIT_CPU, &(struct rlimit){most, RLIM_INFINITY}), 0);
+        assert_int_equal(xfs_finish_file(path, true, error, sizeof error), 0);
+        struct found found = read_file();
+        assert_true(found.closed);
+        assert_int_equal(found.events, 0);
+        assert_int_equal(found.lossy, how == SPARSE_PLAIN || how == SPARSE_ROOM);
+        struct stat status;
+        assert_int_equal(stat(path, &status), 0);
+        assert_true(status.st_size < 1 << 20);
+    }
+    setrlimit(RLIMIT_CPU, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+    unlink(path);
+}
+
+/* Asked when the file has been mapped; it is linked in the place of the real one. */
+static bool cut_now;
+bool __real_xfs_is_open_for_writing(int fd);
+bool __wrap_xfs_is_open_for_writing(int fd);
+bool __wrap_xfs_is_open_for_writing(int fd)
+{
+    bool open = __real_xfs_is_open_for_writing(fd);
+    if (cut_now)
+        assert_int_equal(truncate(path, XFT_HEADER_BYTES), 0);
+    return open;
+}
+
+/* It stays as it is, one line says why, and nothing is left beside it or taken over for good. */
+static void test_file_that_shrinks(void **state)
+{
+    (void)state;
+    char error[512] = "", beside[80];
+    struct trace_builder b;
+    struct sigaction before, after;
+    struct stat status;
+    build_killed(&b);
+    build_save(&b, path);
+    sigaction(SIGBUS, NULL, &before);
+    cut_now = true;
+    assert_int_equal(xfs_finish_file(path, true, error, sizeof error), -1);
+    cut_now = false;
+    sigaction(SIGBUS, NULL, &after);
+    assert_true(before.sa_handler == after.sa_handler);
+    assert_non_null(strstr(error, "cut while"));
+    assert_null(strchr(error, '\n'));
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_size, XFT_HEADER_BYTES);
+    snprintf(beside, sizeof beside, "%s.tmp", path);
+    assert_int_not_equal(access(beside, F_OK), 0);
+    build_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -473,6 +539,8 @@ int main(void)
         cmocka_unit_test(test_malformed_list),
         cmocka_unit_test(test_order_of_slabs),
         cmocka_unit_test(test_bombs_stay_small),
+        cmocka_unit_test(test_holes_of_files),
+        cmocka_unit_test(test_file_that_shrinks),
     };
     return cmocka_run_group_tests_name("analyzer-complete", tests, make_place, remove_place);
 }
