@@ -97,6 +97,10 @@ void xfa_findings_free(struct xfa_findings *findings);
 const char *xfa_finding_word(enum xfa_finding_id id);
 const char *xfa_finding_title(enum xfa_finding_id id);
 
+/* Achieved against achievable, as the figures of a row or of some of its classes have it: all of a
+ * gain but what stands in for an unknown loss, the reckoning and the remedy. */
+void xfa_gain_of(struct xfa_gain *gain, const struct xfa_figures *figures);
+
 /* The remedy for a row, in the terms of its call site. */
 struct xfa_remedy xfa_remedy_for(const struct xfa_row *row, enum xfa_remedy_kind kind);
 

@@ -35,6 +35,19 @@ struct xfa_remedy xfa_remedy_for(const struct xfa_row *row, enum xfa_remedy_kind
     };
 }
 
+void xfa_gain_of(struct xfa_gain *gain, const struct xfa_figures *figures)
+{
+    double achieved = figures->device.ns + figures->host.ns;
+    gain->transfers = figures->transfers;
+    gain->bytes = figures->bytes;
+    gain->achieved_basis = xfa_achieved_basis(figures);
+    gain->achievable_basis = xfa_achievable_basis(figures);
+    gain->achieved_ns = achieved > 0 ? achieved : NAN;
+    gain->achievable_ns = figures->achievable.transfers ? figures->achievable.ns : NAN;
+    gain->lost_ns = xfa_lost_ns(figures);
+    gain->error = xfa_achievable_error(figures);
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 struct xfa_findings *xfa_findings_new(void)

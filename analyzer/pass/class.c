@@ -152,7 +152,7 @@ static struct xfa_class_key common_key(struct xfa_process *process, const struct
     return key;
 }
 
-static uint32_t row_of(struct xfa_classes *classes, const struct xfa_row_key *key)
+static struct xfa_row *row_of(struct xfa_classes *classes, const struct xfa_row_key *key)
 {
     struct xfa_row *row = xfa_table_put(&classes->rows, key);
     if (!row->function) {
@@ -162,7 +162,7 @@ static uint32_t row_of(struct xfa_classes *classes, const struct xfa_row_key *ke
         if (key->runtime_function)
             row->runtime_function = xfa_run_function(classes->run, key->runtime_function - 1);
     }
-    return row->number;
+    return row;
 }
 
 static uint32_t find(struct xfa_classes *classes, struct xfa_process *process,
@@ -175,8 +175,11 @@ static uint32_t find(struct xfa_classes *classes, struct xfa_process *process,
     size_t before = classes->classes.count;
     class = class ? class : xfa_table_put(&classes->classes, &key);
     if (classes->classes.count > before) {
+        struct xfa_row *row = row_of(classes, &key.row);
         class->number = (uint32_t)before;
-        class->row = row_of(classes, &key.row);
+        class->row = row->number;
+        class->before = row->last_class;
+        row->last_class = class->number + 1;
         xfa_achievable_path(&class->achievable, classes->achievable, key.row.direction,
                             key.row.src_gpu, key.row.dst_gpu);
     }

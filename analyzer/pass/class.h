@@ -37,6 +37,7 @@ struct xfa_class_key {
 struct xfa_row {
     struct xfa_row_key key;
     uint32_t number;
+    uint32_t last_class; /* number + 1 of the one met last; 0 = none */
     const struct xfa_site *site;
     const struct xfa_function *function;
     const struct xfa_function *runtime_function; /* that called the driver's; NULL: none known */
@@ -45,6 +46,7 @@ struct xfa_row {
 struct xfa_class {
     struct xfa_class_key key;
     uint32_t number, row;
+    uint32_t before;                       /* number + 1 of the row's class met before; 0 = none */
     struct xfa_achievable_path achievable; /* what the machine gives such transfers */
 };
 
@@ -83,6 +85,15 @@ static inline struct xfa_class *xfa_class_at(const struct xfa_classes *classes, 
 static inline struct xfa_row *xfa_row_at(const struct xfa_classes *classes, size_t number)
 {
     return xfa_table_at(&classes->rows, number);
+}
+
+/* The classes of a row, one by one: NULL begins with the last, and ends. */
+static inline const struct xfa_class *xfa_row_class(const struct xfa_classes *classes,
+                                                    const struct xfa_row *row,
+                                                    const struct xfa_class *behind)
+{
+    uint32_t next = behind ? behind->before : row->last_class;
+    return next ? xfa_class_at(classes, next - 1) : NULL;
 }
 
 #endif
