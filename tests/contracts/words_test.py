@@ -100,6 +100,19 @@ class Words(unittest.TestCase):
         self.assertEqual(re.findall(r"^\| `(\w+)`[^|]*\| `", ranks, re.M), launchers)
         self.assertEqual(re.findall(r"`(\w+)`", cells("trace-format.md", "`rank.launcher`").split("|")[2]), launchers)
 
+    def test_the_page_has_the_findings(self):
+        findings = ROOT / "analyzer" / "findings"
+        kinds = re.findall(r'^XFA_FINDING\(\w+, \w+,\s+"([^"]+)",', (findings / "kinds.def").read_text(), re.M)
+        remedies = re.findall(r'^XFA_REMEDY\(\w+,\s+"([^"]+)",', (findings / "remedies.def").read_text(), re.M)
+        page = (ROOT / "docs" / "analyze.md").read_text()
+        rows = page[page.index("\n| kind | which transfers |"):].lstrip("\n").partition("\n\n")[0].splitlines()[2:]
+        self.assertGreater(len(kinds), 5)
+        self.assertEqual([re.match(r"\| `([a-z-]+)` \|", row)[1] for row in rows], kinds)
+        self.assertEqual({word for row in rows for word in re.findall(r"`([a-z-]+)`", row.split("|")[4])},
+                         set(remedies))
+        for kind in kinds:
+            self.assertTrue((findings / f"{kind.replace('-', '_')}.c").exists(), kind)
+
     def met(self, pattern, *rooms):
         return [str(path.relative_to(ROOT)) for room in rooms for path in sorted((ROOT / room).rglob("*.[ch]"))
                 if re.search(pattern, path.read_text())]

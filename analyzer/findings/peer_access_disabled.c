@@ -1,0 +1,46 @@
+/*
+ * peer-access-disabled: copies between two GPUs that went by way of the host, because peer access
+ * was not enabled. Lost: achieved time minus that of a copy of the same size with peer access.
+ *
+ * Only GPUs between which the profile of this machine has such copies: others cannot have peer
+ * access, or it is not known. That calls enabled none does not say that the memory was not shared
+ * in another way (pools, cuMemSetAccess, IPC): without times nothing is told, and copies that were
+ * as fast as with peer access lost nothing. Copies of rows and batches are left out: what they
+ * would take with peer access was not measured.
+ */
+#include "analyzer/findings/finding.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The profile's name for copies that were measured with peer access (docs/profile-format.md). */
+#define WITH_PEER_ACCESS "copy/peer/"
+
+static bool is_without(const struct xfa_class *class)
+{
+    return class->key.peer == XFA_PEER_OFF && class->key.shape == XFA_LINEAR &&
+           class->achievable.path_count == 1 &&
+           strncmp(class->achievable.paths[0]->name, WITH_PEER_ACCESS,
+                   sizeof WITH_PEER_ACCESS - 1) == 0;
+}
+
+static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
+                 struct xfa_gain *gain)
+{
+    const struct xfa_row *what = xfa_analysis_row(analysis, row);
+    const struct xfa_class *class = NULL;
+    struct xfa_figures without = {0};
+    if (analysis->achievable.match == XFA_MATCH_NO)
+        return false; /* another machine's GPUs */
+    while ((class = xfa_row_class(&analysis->classes, what, class)))
+        if (is_without(class))
+            xfa_figures_merge(&without, xfa_rows_class(&analysis->of_classes, class->number));
+    xfa_gain_of(gain, &without);
+    if (isnan(gain->lost_ns))
+        return false;
+    gain->reckoning = XFA_RECKONED_PEER_ACCESS;
+    gain->remedy = xfa_remedy_for(what, XFA_REMEDY_PEER_ACCESS);
+    return true;
+}
+
+const struct xfa_finding_kind xfa_kind_peer_access = {.look = look};
