@@ -459,6 +459,37 @@ class Commands(unittest.TestCase):
                 self.assertEqual((result.status, len(result.lines)), (1, 1), (command, name))
                 self.assertIn("not a regular file", result.lines[0])
 
+    # ---- files that ask for more than they hold ----------------------------------------------
+
+    def test_attacks(self):
+        """Memory and time that would be gone at once, were the file taken at its word. The limits are
+        many times of what it takes."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+            if not SANITIZED:
+                resource.setrlimit(resource.RLIMIT_DATA, (512 << 20, 512 << 20))
+
+        for name in ("many-rows", "device-copies", "managed", "classes", "lanes", "backwards",
+                     "overlapping", "packed-stacks", "packed-events", "packed-index", "packed-meta",
+                     "packed-modules", "one-address", "scattered"):
+            trace = self.make("attack", name + ".trace", name + ":8192")
+            for command in ("analyze", "dump"):
+                with self.subTest((name, command)), open(self.path("out"), "wb") as out:
+                    done = subprocess.run([DRIVER, command, trace, *(("-n", "9") if command == "dump" else ())],
+                                          stdout=out, stderr=subprocess.PIPE, preexec_fn=limit)
+                    self.assertIn(done.returncode, (0, 3), done.stderr)
+                    self.assertEqual(len(done.stderr.splitlines()), done.returncode == 3)
+
+    def test_terabytes_of_holes(self):
+        os.mkdir(self.path("holes.xft"))
+        os.mkdir(self.path("holes.xft/folder.trace"))
+        for how in range(4):
+            self.make("sparse", f"holes.xft/{how}.trace", str(how))
+        for command in ("analyze", "dump"):
+            done = subprocess.run([DRIVER, command, self.path("holes.xft")], capture_output=True,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (60, 60)))
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (3, 3), done.stderr)
+
     # ---- text that wants to get at the terminal -----------------------------------------------
 
     def tame(self, result, wrapped=False):

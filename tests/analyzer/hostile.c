@@ -11,9 +11,26 @@ enum { TEXT_DOMAIN = 1, TEXT_RANGE, TEXT_KERNEL };
 
 static void names(struct trace_builder *b)
 {
-    static const char *const keys[] = {"exe",        "hostname",    "exit",          "timing",
-                                       "timing.why", "content.why", "extra" HOSTILE, "gpu.0.name",
-                                       "gpu.0.uuid", "machine_id"};
+    static const char *const keys[] = {"exe",
+                                       "hostname",
+                                       "exit",
+                                       "timing",
+                                       "timing.why",
+                                       "content.why",
+                                       "extra" HOSTILE,
+                                       "gpu.0.name",
+                                       "gpu.0.uuid",
+                                       "machine_id",
+                                       "xferscope.version",
+                                       "run",
+                                       "cwd",
+                                       "cuda.driver_version",
+                                       "gpu.0.pci",
+                                       "arguments.why",
+                                       "managed.why",
+                                       "nvtx.why",
+                                       "python.version",
+                                       "python.frames.why"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         build_meta(b, keys[i], EVIL("value"));
     build_meta(b, "cmdline", EVIL("./train") "\x1f" EVIL("--steps"));
