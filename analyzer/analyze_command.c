@@ -23,10 +23,9 @@ struct options {
 static const char usage[] =
     "usage: xferscope analyze TRACE... [options]\n"
     "\n"
-    "Reads a run (NAME.xft, or one of its .trace files; several, of other hosts too, are one run)\n"
-    "and reports, for each call site and kind of transfer, what it achieved, what the machine "
-    "could\n"
-    "have given and what to change.\n"
+    "Reads a run (NAME.xft, or one of its .trace files; several, of other hosts too, are one\n"
+    "run) and reports, for each call site and kind of transfer, what it achieved, what the\n"
+    "machine could have given and what to change.\n"
     "\n"
     "  -p, --profile FILE   machine profile, from `xferscope probe`\n"
     "  -f, --format FORMAT  text (default) or json\n"

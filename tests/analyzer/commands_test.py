@@ -408,6 +408,15 @@ class Commands(unittest.TestCase):
             result = self.run_driver(command, "--help")
             self.assertEqual((result.status, result.lines), (0, []))
             self.assertIn("usage: xferscope " + command, result.out)
+            for paragraph in result.out.split("\n\n"):
+                self.filled([line for line in paragraph.splitlines() if not line.startswith(" ")])
+
+    def filled(self, lines):
+        """Broken where the next word does not fit, and nowhere else."""
+        width = max(map(len, lines), default=0)
+        self.assertLessEqual(width, 96)
+        for line, following in zip(lines, lines[1:]):
+            self.assertGreater(len(f"{line} {following.split()[0]}"), width, line)
 
     def test_output_that_cannot_be_written(self):
         trace = self.make("mixed", "mixed.trace")
