@@ -1,6 +1,5 @@
 #include "analyzer/base/alloc.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,15 +30,21 @@ char *xfa_text(const char *text)
     return checked(strdup(text ? text : ""));
 }
 
-char *xfa_print(const char *format, ...)
+char *xfa_vprint(const char *format, va_list arguments)
 {
     char *text = NULL;
-    va_list arguments;
-    va_start(arguments, format);
     if (vasprintf(&text, format, arguments) < 0)
         text = NULL;
-    va_end(arguments);
     return checked(text);
+}
+
+char *xfa_print(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = xfa_vprint(format, arguments);
+    va_end(arguments);
+    return text;
 }
 
 void *xfa_room(void *items, size_t *capacity, size_t needed, size_t item_bytes)

@@ -6,6 +6,7 @@
 #ifndef XFA_ALLOC_H
 #define XFA_ALLOC_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +15,7 @@ void *xfa_alloc(size_t bytes); /* zeroed */
 void *xfa_alloc_unset(size_t bytes);
 char *xfa_text(const char *text);
 char *xfa_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *xfa_vprint(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
 /* The array `items` with room for `needed` items, grown by doubling; *capacity is updated. New
  * room is not zeroed. */

@@ -18,6 +18,8 @@ from golden_text import WIDTH, Frames, difference, layout, parse, reordered, sho
 DRIVER, MAKE, DATA, GOLDEN = sys.argv[1:5]
 PROFILES = {"h200-static": "h200.json", "h200-pytorch": "h200.json", "h200-shared-1.0": "h200-1.0.json"}
 ORDERS = ("bytes", "count")
+NARROW = 80
+MOST_LEAD = 16  # columns, before a line's first word
 # What rounding leaves of an error that is none: another libm leaves something else.
 NOISE = (r'("achievable_error": )\d\.\d+e-1[5-9]', r"\g<1>0.0")
 # How well zstd packs is its own affair: sizes, places and what was not worth packing.
@@ -51,8 +53,16 @@ class Goldens(unittest.TestCase):
         with open(path, encoding="utf-8") as file:
             self.assertEqual(file.read(), text)
 
+    def fits(self, folder, *arguments):
+        """No line is wider than the terminal, but one that a single word fills behind what leads it."""
+        text, _ = analyze(folder, *arguments, columns=NARROW)
+        for line in text.splitlines():
+            alone = len(line) - max(map(len, line.split(" "))) <= MOST_LEAD
+            self.assertTrue(len(line) <= NARROW or alone, line)
+
     def text(self, folder, run, *options, widths=(120,), orders=ORDERS):
         """The report, at each width, and in the other orders at the last of them."""
+        self.fits(folder, run, *options)
         found, whole = "", ""
         for width in widths:
             whole, said = analyze(folder, run, *options, columns=width)
@@ -165,11 +175,25 @@ class Goldens(unittest.TestCase):
         self.made("gpus", ("gpus.trace", "-p", "machine.json"))
 
     def test_several_processes(self):
-        for i in range(6):
-            self.make(f"six.xft/{5000 + i}-1.trace", "process", str(i))
-        with open(os.path.join(self.folder.name, "six.xft/6000-1.trace"), "w", encoding="ascii"):
+        for i in range(8):
+            self.make(f"eight.xft/{5000 + i}-1.trace", "process", str(i))
+        with open(os.path.join(self.folder.name, "eight.xft/6000-1.trace"), "w", encoding="ascii"):
             pass
-        self.made("processes", ("six.xft",))
+        six = tuple(f"eight.xft/{5000 + i}-1.trace" for i in range(6))
+        self.made("processes", ("eight.xft",), six)
+
+    def test_many_files_that_say_the_same(self):
+        """Some of each kind, and how many more."""
+        for i in range(11):
+            self.make(f"many.xft/{5000 + i}-1.trace", "process", "3")
+            self.make(f"many.xft/{6000 + i}-1.trace", "lossy", "events")
+        for i in range(13):
+            with open(os.path.join(self.folder.name, f"many.xft/{7000 + i}-1.trace"), "w", encoding="ascii"):
+                pass
+        whole, _ = analyze(self.folder.name, "many.xft")
+        every, _ = analyze(self.folder.name, "many.xft", "-n", "0")
+        self.golden("many-files.txt", f"$ analyze many.xft\n{whole}$ analyze many.xft -n 0\n" +
+                    difference(whole, every))
 
     def test_several_hosts(self):
         for i in range(3):

@@ -367,21 +367,25 @@ static void gpus(struct trace_builder *b, const char *variant)
 
 /* ---- files of a run ------------------------------------------------------------------------- */
 
-/* Number 3 began first; no two tell the same of their times. */
+/* Number 3 began first. Several tell the same of their times, not one behind the other, and two the
+ * same in another way. */
 static void process(struct trace_builder *b, const char *variant)
 {
-    static const char *const timing[] = {"cupti", "event", "host", "host", "clock", NULL};
-    static const char *const why[] = {NULL, NULL, "CUPTI is not there", "CUPTI is not there",
-                                      NULL, NULL};
-    static const unsigned begins[] = {20, 30, 40, 10, 50, 60};
+    enum { PROCESSES = 8 };
+    static const char *const timing[PROCESSES] = {"cupti", "event", "host",  "host",
+                                                  "clock", NULL,    "cupti", "host"};
+    static const char *const why[PROCESSES] = {
+        [2] = "CUPTI is not there", [3] = "CUPTI is another tool's", [7] = "CUPTI is not there"};
+    static const unsigned begins[PROCESSES] = {20, 30, 40, 10, 50, 60, 70, 80};
     struct play play;
-    unsigned i = (unsigned)strtoul(variant, NULL, 10) % 6;
+    unsigned i = (unsigned)strtoul(variant, NULL, 10) % PROCESSES;
     char exe[64];
     snprintf(exe, sizeof exe, "/opt/sample/worker-%u", i);
     play_start_nameless(&play, b, 5000 + (int)i);
     b->header.start_real_ns += begins[i] * 1000000ull;
     build_meta(b, "exe", exe);
-    build_meta(b, "cmdline", "worker\x1f--rank\x1f");
+    build_meta(b, "cmdline",
+               "worker\x1f--rank\x1f\x1f--name\x1ftwo words\x1fit's\x1f(a)\x1fplain_1.5");
     build_meta(b, "gpu.0.name", "Test GPU");
     if (timing[i])
         build_meta(b, "timing", timing[i]);

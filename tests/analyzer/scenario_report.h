@@ -18,7 +18,7 @@
  *   phases      ranges of threads and of the process; too-deep: more than are told apart
  *   managed     one-thread, threads, off, refused, crowded: managed memory
  *   gpus        three of them, every direction and kind of memory
- *   process     0 to 5: one of a run of several
+ *   process     0 to 7: one of a run of several
  *   rank        0 to 2: one of a run on two hosts, with waits
  *   nameless    nothing but transfers; nothing: not even these
  *   format      1: the minor version of the file

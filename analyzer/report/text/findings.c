@@ -8,42 +8,52 @@
 
 #define FINDING_SITES 5 /* shown per finding */
 
-static void write_sites(const struct xfa_finding *finding, FILE *out)
+static void write_site(const struct xfa_finding_site *site, int width, FILE *out)
 {
-    for (size_t i = 0; i < finding->site_count && i < FINDING_SITES; i++) {
-        const struct xfa_finding_site *site = &finding->sites[i];
-        char bytes[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS];
-        xfc_print(out, "     at  %s, %s %s: %" PRIu64 " transfer%s, %s", site->row->site->text,
-                  xfa_row_called(site->row)->name, xft_direction_word(site->row->key.direction),
-                  site->transfers, xfa_plural(site->transfers), xfa_bytes_text(bytes, site->bytes));
-        if (!isnan(site->lost_ns))
-            xfc_print(out, ", lost %s", xfa_time_text(lost, site->lost_ns));
-        fputc('\n', out);
-        if (site->earlier)
-            xfc_print(out, "         after the copy at %s\n", site->earlier->text);
+    char bytes[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS];
+    bool known = !isnan(site->lost_ns);
+    xfa_write_words(out, width, "     at  ", "%s, %s %s: %" PRIu64 " transfer%s, %s%s%s",
+                    site->row->site->text, xfa_row_called(site->row)->name,
+                    xft_direction_word(site->row->key.direction), site->transfers,
+                    xfa_plural(site->transfers), xfa_bytes_text(bytes, site->bytes),
+                    known ? ", lost " : "", known ? xfa_time_text(lost, site->lost_ns) : "");
+    if (site->earlier)
+        xfa_write_words(out, width, "         ", "after the copy at %s", site->earlier->text);
+}
+
+static void write_sites(const struct xfa_finding *finding, int width, FILE *out)
+{
+    for (size_t i = 0; i < finding->site_count && i < FINDING_SITES; i++)
+        write_site(&finding->sites[i], width, out);
+    if (finding->site_count > FINDING_SITES) {
+        size_t more = finding->site_count - FINDING_SITES;
+        xfc_print(out, "     ... and %zu more call site%s\n", more, xfa_plural(more));
     }
-    if (finding->site_count > FINDING_SITES)
-        xfc_print(out, "     ... and %zu more call sites\n", finding->site_count - FINDING_SITES);
+}
+
+static void write_lost(const struct xfa_finding *finding, int width, FILE *out)
+{
+    char lost[XFA_UNIT_CHARS], bytes[XFA_UNIT_CHARS], had[XFA_UNIT_CHARS], best[XFA_UNIT_CHARS];
+    char achieved[64] = "", achievable[64] = "";
+    double moved = (double)finding->bytes;
+    if (finding->achieved_ns > 0)
+        snprintf(achieved, sizeof achieved, "; achieved %s GB/s",
+                 xfa_gbps_text(had, moved / finding->achieved_ns));
+    if (finding->achievable_ns > 0)
+        snprintf(achievable, sizeof achievable, ", achievable %s GB/s",
+                 xfa_gbps_text(best, moved / finding->achievable_ns));
+    xfa_write_words(out, width, "     lost ", "%s in %" PRIu64 " transfer%s, %s%s%s",
+                    isnan(finding->lost_ns) ? "not known" : xfa_time_text(lost, finding->lost_ns),
+                    finding->transfers, xfa_plural(finding->transfers),
+                    xfa_bytes_text(bytes, finding->bytes), achieved, achievable);
 }
 
 static void write_finding(const struct xfa_finding *finding, size_t number, int width, FILE *out)
 {
-    char lost[XFA_UNIT_CHARS], bytes[XFA_UNIT_CHARS], had[XFA_UNIT_CHARS], best[XFA_UNIT_CHARS];
-    double moved = (double)finding->bytes;
-    double achieved = finding->achieved_ns > 0 ? moved / finding->achieved_ns : NAN;
-    double achievable = finding->achievable_ns > 0 ? moved / finding->achievable_ns : NAN;
     xfc_print(out, "%2zu. %s: %s\n", number, xfa_finding_word(finding->id),
               xfa_finding_title(finding->id));
-    xfc_print(out, "     lost %s in %" PRIu64 " transfer%s, %s",
-              isnan(finding->lost_ns) ? "not known" : xfa_time_text(lost, finding->lost_ns),
-              finding->transfers, xfa_plural(finding->transfers),
-              xfa_bytes_text(bytes, finding->bytes));
-    if (!isnan(achieved))
-        xfc_print(out, "; achieved %s GB/s", xfa_gbps_text(had, achieved));
-    if (!isnan(achievable))
-        xfc_print(out, ", achievable %s GB/s", xfa_gbps_text(best, achievable));
-    fputc('\n', out);
-    write_sites(finding, out);
+    write_lost(finding, width, out);
+    write_sites(finding, width, out);
     xfa_write_paragraph(out, "     fix ", xfa_remedy_text(&finding->remedy), width);
     xfa_write_paragraph(
         out, "     lost = ", xfa_reckoning_text(finding->reckoning, finding->probably), width);

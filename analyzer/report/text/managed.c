@@ -30,28 +30,42 @@ static const char *cause_word(size_t cause)
     return words[cause];
 }
 
-static void write_moved(const struct xfa_managed_figures *f, FILE *out)
+/* "H2D 12 MiB, D2H 9 MiB in 6 migrations, 350 us: 2 MiB by prefetches, 7 MiB by faults" */
+static void say_moved(const struct xfa_managed_figures *f, FILE *out)
 {
     char text[XFA_UNIT_CHARS];
-    const char *before = "     moved ";
+    const char *before = "";
     for (unsigned d = 0; d < XFT_DIRECTION_COUNT; d++) {
         if (f->bytes[d] == 0)
             continue;
-        xfc_print(out, "%s%s %s", before, xft_direction_word(d), xfa_bytes_text(text, f->bytes[d]));
+        fprintf(out, "%s%s %s", before, xft_direction_word(d), xfa_bytes_text(text, f->bytes[d]));
         before = ", ";
     }
-    if (f->migrations)
-        xfc_print(out, " in %" PRIu64 " migration%s, %s", f->migrations, xfa_plural(f->migrations),
-                  xfa_time_text(text, f->migration_ns));
+    fprintf(out, " in %" PRIu64 " migration%s, %s", f->migrations, xfa_plural(f->migrations),
+            xfa_time_text(text, f->migration_ns));
     before = ": ";
     for (size_t cause = 0; cause < XFA_MIGRATION_CAUSES; cause++) {
         if (f->by_cause[cause] == 0)
             continue;
-        xfc_print(out, "%s%s %s", before, xfa_bytes_text(text, f->by_cause[cause]),
-                  cause_word(cause));
+        fprintf(out, "%s%s %s", before, xfa_bytes_text(text, f->by_cause[cause]),
+                cause_word(cause));
         before = ", ";
     }
-    fputs(f->migrations ? "\n" : "     nothing moved\n", out);
+}
+
+static void write_moved(const struct managed *m, const struct xfa_managed_figures *f)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *memory = f->migrations ? open_memstream(&text, &bytes) : NULL;
+    if (memory) {
+        say_moved(f, memory);
+        if (fclose(memory) == 0)
+            xfa_write_paragraph(m->out, "     moved ", text, m->width);
+        free(text);
+    } else {
+        fputs("     nothing moved\n", m->out);
+    }
 }
 
 static void write_kernels(const struct managed *m, const struct xfa_managed_site *site)
@@ -61,27 +75,29 @@ static void write_kernels(const struct managed *m, const struct xfa_managed_site
     size_t shown = 0;
     if (f->fault_groups == 0)
         return;
-    xfc_print(m->out, "     device faults: %" PRIu64 " in %" PRIu64 " group%s, served in %s\n",
-              f->faults, f->fault_groups, xfa_plural(f->fault_groups),
-              xfa_time_text(text, f->fault_ns));
+    xfa_write_words(m->out, m->width,
+                    "     device faults: ", "%" PRIu64 " in %" PRIu64 " group%s, served in %s",
+                    f->faults, f->fault_groups, xfa_plural(f->fault_groups),
+                    xfa_time_text(text, f->fault_ns));
     for (size_t i = 0; i < m->sums->kernels.count && shown < SHOWN_FAULTS; i++) {
         const struct xfa_managed_kernel *kernel = m->kernels[i];
         if (kernel->key.site != site->site)
             continue;
-        xfc_print(m->out, "       in %s: %" PRIu64 " in %" PRIu64 " group%s, %s\n",
-                  kernel->name ? kernel->name : "(no kernel is known to have run)", kernel->faults,
-                  kernel->groups, xfa_plural(kernel->groups), xfa_time_text(text, kernel->ns));
+        xfa_write_words(
+            m->out, m->width, "       in ", "%s: %" PRIu64 " in %" PRIu64 " group%s, %s",
+            kernel->name ? kernel->name : "(no kernel is known to have run)", kernel->faults,
+            kernel->groups, xfa_plural(kernel->groups), xfa_time_text(text, kernel->ns));
         shown++;
     }
 }
 
 /* A call of the host before or after a fault; function is a number + 1, 0 = there was none. */
-static void write_call(const struct managed *m, const char *when, uint32_t site, uint32_t function,
-                       FILE *out)
+static void say_call(const struct managed *m, const char *when, uint32_t site, uint32_t function,
+                     FILE *out)
 {
     if (function)
-        xfc_print(out, "%s%s at %s", when, xfa_run_function(m->run, function - 1)->name,
-                  xfa_run_site(m->run, site)->text);
+        fprintf(out, "%s%s at %s", when, xfa_run_function(m->run, function - 1)->name,
+                xfa_run_site(m->run, site)->text);
 }
 
 static void write_line(const struct managed *m, const struct xfa_managed_line *line)
@@ -94,11 +110,11 @@ static void write_line(const struct managed *m, const struct xfa_managed_line *l
     FILE *memory = open_memstream(&text, &bytes);
     if (memory == NULL)
         return;
-    xfc_print(memory, "%s", at->chosen >= 0 ? at->text : "a line that is not known");
-    write_call(m, ", after ", key->before, key->before_function, memory);
-    write_call(m, ", before ", key->after, key->after_function, memory);
+    fputs(at->chosen >= 0 ? at->text : "a line that is not known", memory);
+    say_call(m, ", after ", key->before, key->before_function, memory);
+    say_call(m, ", before ", key->after, key->after_function, memory);
     if (key->tid)
-        xfc_print(memory, ", thread %" PRId32, key->tid);
+        fprintf(memory, ", thread %" PRId32, key->tid);
     snprintf(lead, sizeof lead, "       %" PRIu64 " at ", line->faults);
     if (fclose(memory) == 0)
         xfa_write_paragraph(m->out, lead, text, m->width);
@@ -124,12 +140,12 @@ static void write_site(const struct managed *m, const struct xfa_managed_site *s
     const struct xfa_managed_figures *f = &site->figures;
     char text[XFA_UNIT_CHARS];
     if (f->allocations)
-        xfc_print(m->out, "  %s: %" PRIu64 " allocation%s, %s\n",
-                  xfa_run_site(m->run, site->site)->text, f->allocations,
-                  xfa_plural(f->allocations), xfa_bytes_text(text, f->allocated));
+        xfa_write_words(m->out, m->width, "  ", "%s: %" PRIu64 " allocation%s, %s",
+                        xfa_run_site(m->run, site->site)->text, f->allocations,
+                        xfa_plural(f->allocations), xfa_bytes_text(text, f->allocated));
     else
         fputs("  memory that no recorded allocation holds (variables declared managed)\n", m->out);
-    write_moved(f, m->out);
+    write_moved(m, f);
     write_kernels(m, site);
     write_lines(m, site);
 }
@@ -162,7 +178,8 @@ void xfa_write_managed(const struct xfa_report *report, const struct xfa_view *v
         return;
     fputs("\nManaged memory, by the place that allocated it\n", out);
     if (why)
-        xfc_print(out, "  migrations and faults were not recorded in every process: %s\n", why);
+        xfa_write_words(out, view->width, "  ",
+                        "migrations and faults were not recorded in every process: %s", why);
     write_sites(report, shown, view->width, out);
     xfa_write_hidden(out, m->sites.count - shown);
     if (m->beyond)

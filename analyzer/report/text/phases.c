@@ -21,17 +21,17 @@ enum column {
     COLUMNS
 };
 
-static struct libscols_table *new_table(int width, FILE *out)
-{
-    static const struct xfa_column columns[COLUMNS] = {
-        [COL_PHASE] = {"PHASE", 0.4, SCOLS_FL_WRAP}, [COL_TIMES] = {"TIMES", 0, SCOLS_FL_RIGHT},
-        [COL_TIME] = {"TIME", 0, SCOLS_FL_RIGHT},    [COL_COUNT] = {"TRANSFERS", 0, SCOLS_FL_RIGHT},
-        [COL_H2D] = {"H2D", 0, SCOLS_FL_RIGHT},      [COL_D2H] = {"D2H", 0, SCOLS_FL_RIGHT},
-        [COL_OTHER] = {"OTHER", 0, SCOLS_FL_RIGHT},  [COL_TOOK] = {"TOOK", 0, SCOLS_FL_RIGHT},
-        [COL_LOST] = {"LOST", 0, SCOLS_FL_RIGHT},
-    };
-    return xfa_text_table(columns, COLUMNS, width, out);
-}
+static const struct xfa_column columns[COLUMNS] = {
+    [COL_PHASE] = {"PHASE", "/:_ ", 0},
+    [COL_TIMES] = {"TIMES", NULL, SCOLS_FL_RIGHT},
+    [COL_TIME] = {"TIME", NULL, SCOLS_FL_RIGHT},
+    [COL_COUNT] = {"TRANSFERS", NULL, SCOLS_FL_RIGHT},
+    [COL_H2D] = {"H2D", NULL, SCOLS_FL_RIGHT},
+    [COL_D2H] = {"D2H", NULL, SCOLS_FL_RIGHT},
+    [COL_OTHER] = {"OTHER", NULL, SCOLS_FL_RIGHT},
+    [COL_TOOK] = {"TOOK", NULL, SCOLS_FL_RIGHT},
+    [COL_LOST] = {"LOST", NULL, SCOLS_FL_RIGHT},
+};
 
 static uint64_t other_bytes(const struct xfa_phase_figures *figures)
 {
@@ -88,10 +88,12 @@ void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *vi
     size_t shown = 0, hidden = 0, idle = 0;
     if (phases->all.count == 0)
         return;
-    fputs("\nBy phase (NVTX; a transfer counts in the innermost range of its thread, and in "
-          "ranges of the process)\n",
-          out);
-    struct libscols_table *table = new_table(view->width, out);
+    fputc('\n', out);
+    xfa_write_paragraph(out, "",
+                        "By phase (NVTX; a transfer counts in the innermost range of its thread, "
+                        "and in ranges of the process)",
+                        view->width);
+    struct libscols_table *table = xfa_text_table(columns, COLUMNS, out);
     const struct xfa_phase **order = xfa_phases_order(phases);
     for (size_t i = 0; table && i < phases->all.count; i++) {
         if (order[i]->figures.transfers == 0)
@@ -102,11 +104,12 @@ void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *vi
             add_row(table, phases, order[i]), shown++;
     }
     free(order);
-    xfa_text_table_print(table, out);
+    xfa_text_table_print(table, columns, view->width, out);
     xfa_write_hidden(out, hidden);
     if (idle)
         xfc_print(out, "  ... and %zu without transfers of their own\n", idle);
     if (phases->beyond)
-        xfc_print(out, "  ranges beyond the limits, counted to those around them: %" PRIu64 "\n",
-                  phases->beyond);
+        xfa_write_words(out, view->width, "  ",
+                        "ranges beyond the limits, counted to those around them: %" PRIu64,
+                        phases->beyond);
 }

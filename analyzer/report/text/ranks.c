@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
 #include "analyzer/report/text/text.h"
 #include "common/text.h"
@@ -22,56 +23,60 @@ static bool any_rank(const struct xfa_ranks *ranks)
     return false;
 }
 
-static void write_name(const struct xfa_run *run, const struct xfa_rank_sum *rank, FILE *out)
+/* "rank 7 (node03, 41-2.trace): " */
+static char *name_of(const struct xfa_run *run, const struct xfa_rank_sum *rank)
 {
     const struct xfa_process *process = rank->process;
     const char *host = run->hosts[process->host].name;
+    char who[48];
     if (rank->key.is_rank)
-        xfc_print(out, "  rank %u (", process->rank.number);
+        snprintf(who, sizeof who, "rank %u", process->rank.number);
     else
-        xfc_print(out, "  process %d (", process->pid);
-    xfc_print(out, "%s%s%s): ", host ? host : "", host ? ", " : "", process->file);
+        snprintf(who, sizeof who, "process %d", process->pid);
+    return xfa_print("%s (%s%s%s): ", who, host ? host : "", host ? ", " : "", process->file);
+}
+
+static char *stands_out(const struct xfa_outlier *outlier)
+{
+    char text[XFA_UNIT_CHARS], times[48] = "the median is none";
+    double ratio = outlier->figure / outlier->median;
+    if (isfinite(ratio))
+        snprintf(times, sizeof times, "%.2f times the median", ratio);
+    switch (outlier->measure) {
+    case XFA_RANK_BYTES:
+        return xfa_print("moved %s, %s", xfa_bytes_text(text, (uint64_t)outlier->figure), times);
+    case XFA_RANK_GBPS:
+        return xfa_print("achieved %s GB/s, %s", xfa_gbps_text(text, outlier->figure), times);
+    default:
+        return xfa_print("%.0f %% of its traffic is with host memory of another NUMA node than "
+                         "its GPU's; the median is %.0f %%",
+                         100 * outlier->figure, 100 * outlier->median);
+    }
 }
 
 static void write_outlier(const struct xfa_analysis *analysis, const struct xfa_outlier *outlier,
-                          FILE *out)
+                          int width, FILE *out)
 {
-    char text[XFA_UNIT_CHARS];
-    write_name(analysis->run, rank_at(&analysis->ranks, outlier->rank), out);
-    double times = outlier->figure / outlier->median;
-    switch (outlier->measure) {
-    case XFA_RANK_BYTES:
-        xfc_print(out, "moved %s, ", xfa_bytes_text(text, (uint64_t)outlier->figure));
-        break;
-    case XFA_RANK_GBPS:
-        xfc_print(out, "achieved %s GB/s, ", xfa_gbps_text(text, outlier->figure));
-        break;
-    default:
-        xfc_print(out,
-                  "%.0f %% of its traffic is with host memory of another NUMA node than its "
-                  "GPU's; the median is %.0f %%\n",
-                  100 * outlier->figure, 100 * outlier->median);
-        return;
-    }
-    if (isfinite(times))
-        xfc_print(out, "%.2f times the median\n", times);
-    else
-        fputs("the median is none\n", out);
+    char *name = name_of(analysis->run, rank_at(&analysis->ranks, outlier->rank));
+    char *how = stands_out(outlier);
+    xfa_write_words(out, width, "  ", "%s%s", name, how);
+    free(name);
+    free(how);
 }
 
-static void write_title(const struct xfa_analysis *analysis, FILE *out)
+static void write_title(const struct xfa_analysis *analysis, int width, FILE *out)
 {
     const struct xfa_ranks *ranks = &analysis->ranks;
     char bytes[XFA_UNIT_CHARS], gbps[XFA_UNIT_CHARS];
     size_t hosts = analysis->run->host_count;
     double moved = xfa_ranks_median(ranks, XFA_RANK_BYTES);
     double speed = xfa_ranks_median(ranks, XFA_RANK_GBPS);
-    xfc_print(out, "\n%s (%zu on %zu host%s; median of each: %s moved",
-              any_rank(ranks) ? "Ranks" : "Processes", ranks->all.count, hosts, xfa_plural(hosts),
-              xfa_bytes_text(bytes, (uint64_t)moved));
-    if (!isnan(speed))
-        xfc_print(out, ", %s GB/s achieved", xfa_gbps_text(gbps, speed));
-    fputs(")\n", out);
+    bool known = !isnan(speed);
+    fputc('\n', out);
+    xfa_write_words(out, width, "", "%s (%zu on %zu host%s; median of each: %s moved%s%s%s)",
+                    any_rank(ranks) ? "Ranks" : "Processes", ranks->all.count, hosts,
+                    xfa_plural(hosts), xfa_bytes_text(bytes, (uint64_t)moved), known ? ", " : "",
+                    known ? xfa_gbps_text(gbps, speed) : "", known ? " GB/s achieved" : "");
 }
 
 void xfa_write_ranks(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
@@ -83,9 +88,9 @@ void xfa_write_ranks(const struct xfa_report *report, const struct xfa_view *vie
     bool told = any_rank(ranks) ? ranks->all.count > 1 : count > 0;
     shown = view->top && count > SHOWN_OUTLIERS ? SHOWN_OUTLIERS : count;
     if (told) {
-        write_title(analysis, out);
+        write_title(analysis, view->width, out);
         for (size_t i = 0; i < shown; i++)
-            write_outlier(analysis, &outliers[i], out);
+            write_outlier(analysis, &outliers[i], view->width, out);
         xfa_write_hidden(out, count - shown);
         if (ranks->all.count < XFA_LEAST_RANKS)
             xfc_print(out, "  fewer than %d are not compared\n", XFA_LEAST_RANKS);

@@ -1,4 +1,4 @@
-/* The run and the machine profile. */
+/* The run. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,14 +10,46 @@
 #include "analyzer/report/text/text.h"
 #include "common/text.h"
 
-static void write_command(const struct xfa_run *run, FILE *out)
+#define SHOWN_HOSTS 10 /* at most, unless all rows are asked for; as are the next two */
+#define SHOWN_GPUS 64
+#define SHOWN_TIMINGS 10
+
+/* An argument as a shell would take it. */
+static char *quoted(const char *argument)
 {
-    if (run->argument_count == 0)
-        return;
-    xfc_print(out, "  %-12s", "command");
-    for (size_t i = 0; i < run->argument_count; i++)
-        xfc_print(out, " %s", run->arguments[i]);
-    fputc('\n', out);
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "@%_-+=:,./";
+    bool bare = *argument;
+    size_t bytes = sizeof "''";
+    for (const char *at = argument; *at; at++) {
+        bare = bare && (strchr(plain, *at) || *at & 0x80);
+        bytes += *at == '\'' ? strlen("'\\''") : 1;
+    }
+    if (bare)
+        return xfa_text(argument);
+    char *text = xfa_alloc(bytes), *end = text;
+    *end++ = '\'';
+    for (const char *at = argument; *at; at++) {
+        if (*at == '\'')
+            end = stpcpy(end, "'\\''");
+        else
+            *end++ = *at;
+    }
+    *end = '\'';
+    return text;
+}
+
+static void write_command(const struct xfa_run *run, int width, FILE *out)
+{
+    size_t count = run->argument_count;
+    char **words = xfa_alloc((count + 1) * sizeof *words);
+    for (size_t i = 0; i < count; i++)
+        words[i] = quoted(run->arguments[i]);
+    if (count)
+        xfa_write_list(out, "  command      ", words, count, width);
+    for (size_t i = 0; i < count; i++)
+        free(words[i]);
+    free(words);
 }
 
 /* Hosts that are known by name. */
@@ -29,35 +61,42 @@ static size_t named_hosts(const struct xfa_run *run)
     return count;
 }
 
-static void write_hosts(const struct xfa_run *run, FILE *out)
+static void write_hosts(const struct xfa_run *run, const struct xfa_view *view, FILE *out)
 {
-    const char *before = "";
-    if (named_hosts(run) <= 1) {
-        xfa_write_field(out, "host", run->hostname);
+    size_t named = named_hosts(run), shown = xfa_shown_facts(view, named, SHOWN_HOSTS), count = 0;
+    if (named <= 1) {
+        xfa_write_field(out, view->width, "host", run->hostname);
         return;
     }
-    xfc_print(out, "  %-12s ", "host");
-    for (size_t i = 0; i < run->host_count; i++) {
+    char **words = xfa_alloc((shown + 1) * sizeof *words);
+    for (size_t i = 0; count < shown; i++) {
         if (!run->hosts[i].name)
             continue;
-        xfc_print(out, "%s%s", before, run->hosts[i].name);
-        before = ", ";
+        words[count] = xfa_print("%s%s", run->hosts[i].name, count + 1 < named ? "," : "");
+        count++;
     }
-    fputc('\n', out);
+    if (shown < named)
+        words[count++] = xfa_print("... and %zu more", named - shown);
+    xfa_write_list(out, "  host         ", words, count, view->width);
+    while (count > 0)
+        free(words[--count]);
+    free(words);
 }
 
-static void write_gpus(const struct xfa_run *run, FILE *out)
+static void write_gpus(const struct xfa_run *run, const struct xfa_view *view, FILE *out)
 {
     bool hosts = named_hosts(run) > 1;
-    for (size_t i = 0; i < run->gpu_count; i++) {
+    size_t shown = xfa_shown_facts(view, run->gpu_count, SHOWN_GPUS);
+    for (size_t i = 0; i < shown; i++) {
         const struct xfa_gpu *gpu = &run->gpus[i];
         const char *host = hosts ? run->hosts[gpu->host].name : NULL;
-        xfc_print(out, "  %-12s %zu: %s%s%s%s\n", i ? "" : "GPU", i,
-                  gpu->name ? gpu->name : "unknown", run->simulated ? " (simulated GPU)" : "",
-                  host ? ", " : "", host ? host : "");
+        xfa_write_fact(out, view->width, i ? "" : "GPU", "%zu: %s%s%s%s", i,
+                       gpu->name ? gpu->name : "unknown", run->simulated ? " (simulated GPU)" : "",
+                       host ? ", " : "", host ? host : "");
     }
+    xfa_write_hidden(out, run->gpu_count - shown);
     if (run->gpu_count == 0)
-        xfa_write_field(out, "GPU", run->simulated ? "simulated GPU" : "not recorded");
+        xfa_write_field(out, view->width, "GPU", run->simulated ? "simulated GPU" : "not recorded");
 }
 
 static void write_start(const struct xfa_run *run, FILE *out)
@@ -74,6 +113,8 @@ static void write_start(const struct xfa_run *run, FILE *out)
               run->process_count == 1 ? "" : "es");
 }
 
+/* ---- device times ---------------------------------------------------------------------------- */
+
 static const char *timing_text(const char *timing)
 {
     if (!timing)
@@ -87,33 +128,67 @@ static const char *timing_text(const char *timing)
     return timing;
 }
 
-static void write_timing(const struct xfa_run *run, FILE *out)
+struct timing {
+    const char *text, *why;
+    size_t processes;
+};
+
+static bool same_text(const char *a, const char *b)
 {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Those that differ, in the order in which processes first told them. */
+static struct timing *timings_of(const struct xfa_run *run, size_t *count)
+{
+    struct timing *timings = xfa_alloc((run->process_count + 1) * sizeof *timings);
+    *count = 0;
     for (size_t i = 0; i < run->process_count; i++) {
         const struct xfa_process *process = run->processes[i];
         const char *text = timing_text(process->timing);
-        const char *before = i ? timing_text(run->processes[i - 1]->timing) : NULL;
-        if (before && strcmp(before, text) == 0)
-            continue;
-        xfc_print(out, "  %-12s %s%s%s%s\n", i ? "" : "timing", text,
-                  process->timing_why ? " (" : "", process->timing_why ? process->timing_why : "",
-                  process->timing_why ? ")" : "");
+        size_t k = 0;
+        while (k < *count && !(same_text(timings[k].text, text) &&
+                               same_text(timings[k].why, process->timing_why)))
+            k++;
+        if (k == *count)
+            timings[(*count)++] = (struct timing){text, process->timing_why, 0};
+        timings[k].processes++;
     }
+    return timings;
+}
+
+static void write_timing(const struct xfa_run *run, const struct xfa_view *view, FILE *out)
+{
+    size_t count;
+    struct timing *timings = timings_of(run, &count);
+    size_t shown = xfa_shown_facts(view, count, SHOWN_TIMINGS);
+    for (size_t i = 0; i < shown; i++) {
+        const struct timing *timing = &timings[i];
+        char processes[64] = "";
+        if (count > 1)
+            snprintf(processes, sizeof processes, ", %zu process%s", timing->processes,
+                     timing->processes == 1 ? "" : "es");
+        xfa_write_fact(out, view->width, i ? "" : "timing", "%s%s%s%s%s", timing->text,
+                       timing->why ? " (" : "", timing->why ? timing->why : "",
+                       timing->why ? ")" : "", processes);
+    }
+    xfa_write_hidden(out, count - shown);
+    free(timings);
 }
 
 /* A format of before today's: what is not in the report for that reason. */
-static void write_format(const struct xfa_run *run, FILE *out)
+static void write_format(const struct xfa_run *run, int width, FILE *out)
 {
     const char *const *lacks = xfa_run_lacks(run);
     for (size_t i = 0; lacks[i]; i++) {
         char version[16];
         snprintf(version, sizeof version, "%u.%d", XFT_VERSION_MAJOR, run->oldest_minor);
-        xfc_print(out, "  %-12s %s%s%s\n", i ? "" : "format", i ? "" : version,
-                  i ? "without " : ", without ", lacks[i]);
+        xfa_write_fact(out, width, i ? "" : "format", "%s%s%s", i ? "" : version,
+                       i ? "without " : ", without ", lacks[i]);
     }
 }
 
-static void write_traffic(const struct xfa_analysis *analysis, FILE *out)
+static void write_traffic(const struct xfa_analysis *analysis, int width, FILE *out)
 {
     char bytes[XFA_UNIT_CHARS];
     bool any = false;
@@ -126,115 +201,61 @@ static void write_traffic(const struct xfa_analysis *analysis, FILE *out)
         any = true;
     }
     if (!any)
-        xfa_write_field(out, "transfers", "none");
+        xfa_write_field(out, width, "transfers", "none");
     /* Where the runtime was seen as well, what only the driver saw is somebody else's: a library
      * with a runtime of its own. */
     if (analysis->driver.transfers && analysis->runtime.transfers)
-        xfc_print(out,
-                  "  %-12s of these, %" PRIu64 " (%s) were seen at the driver's interface only\n",
-                  "", analysis->driver.transfers, xfa_bytes_text(bytes, analysis->driver.bytes));
+        xfa_write_fact(out, width, "",
+                       "of these, %" PRIu64 " (%s) %s seen at the driver's interface only",
+                       analysis->driver.transfers, xfa_bytes_text(bytes, analysis->driver.bytes),
+                       analysis->driver.transfers == 1 ? "was" : "were");
 }
 
-static void write_content(const struct xfa_analysis *analysis, FILE *out)
+/* What hashing took, where that was told. */
+static void content_cost(char text[96], const struct xfa_analysis *analysis)
+{
+    char took[XFA_UNIT_CHARS];
+    double ns = analysis->contents.hash_ns, wall = xfa_run_wall_ns(analysis->run);
+    *text = 0;
+    if (ns <= 0)
+        return;
+    int end = snprintf(text, 96, "; took %s", xfa_time_text(took, ns));
+    if (wall > 0 && !analysis->run->simulated) /* that clock stands still meanwhile */
+        snprintf(text + end, 96 - (size_t)end, ", %.2g %% of the run", ns / wall * 100);
+}
+
+static void write_content(const struct xfa_analysis *analysis, int width, FILE *out)
 {
     const struct xfa_contents *contents = &analysis->contents;
-    char took[XFA_UNIT_CHARS];
-    double wall = xfa_run_wall_ns(analysis->run);
+    char not [64] = "not known how many were not", cost[96];
     if (contents->why)
-        xfc_print(out, "  %-12s not hashed: %s\n", "contents", contents->why);
+        xfa_write_fact(out, width, "contents", "not hashed: %s", contents->why);
     if (!contents->whole && !contents->on_samples)
         return;
-    xfc_print(out, "  %-12s %" PRIu64 " hashed (%" PRIu64 " by samples), ", "contents",
-              contents->hashes, contents->sampled);
-    if (contents->skipped_unknown && contents->skipped == 0)
-        fputs("not known how many were not", out);
-    else
-        xfc_print(out, "%s%" PRIu64 " not", contents->skipped_unknown ? "at least " : "",
-                  contents->skipped);
-    xfc_print(out, "; took %s", xfa_time_text(took, contents->hash_ns));
-    if (wall > 0 && !analysis->run->simulated) /* that clock stands still meanwhile */
-        xfc_print(out, ", %.2g %% of the run", contents->hash_ns / wall * 100);
-    fputc('\n', out);
+    content_cost(cost, analysis);
+    if (contents->skipped || !contents->skipped_unknown)
+        snprintf(not, sizeof not, "%s%" PRIu64 " not", contents->skipped_unknown ? "at least " : "",
+                 contents->skipped);
+    xfa_write_fact(out, width, "contents", "%" PRIu64 " hashed (%" PRIu64 " by samples), %s%s",
+                   contents->hashes, contents->sampled, not, cost);
     if (contents->not_compared)
-        xfc_print(out, "  %-12s %" PRIu64 " of them over the limit, not compared\n", "",
-                  contents->not_compared);
+        xfa_write_fact(out, width, "", "%" PRIu64 " of them over the limit, not compared",
+                       contents->not_compared);
 }
 
-static void say_uncounted(FILE *out, const char *what, uint64_t count)
-{
-    if (count)
-        xfc_print(out, "  %-12s %s: %" PRIu64 "\n", "not counted", what, count);
-}
-
-static void write_uncounted(const struct xfa_counts *counts, FILE *out)
-{
-    char bytes[XFA_UNIT_CHARS];
-    say_uncounted(out, "transfers that returned an error", counts->failed);
-    say_uncounted(out, "transfers captured into graphs", counts->captured);
-    say_uncounted(out, "transfers of no bytes", counts->empty);
-    say_uncounted(out, "device times that came too late for their call, or not at all",
-                  counts->late);
-    if (counts->device_only)
-        xfc_print(out, "  %-12s device copies without a recorded call: %" PRIu64 ", %s\n",
-                  "not counted", counts->device_only,
-                  xfa_bytes_text(bytes, counts->device_only_bytes));
-}
-
-static void write_losses(const struct xfa_run *run, FILE *out)
-{
-    for (size_t i = 0; i < run->unreadable_count; i++)
-        xfc_print(out, "  %-12s %s\n", "UNREADABLE", run->unreadable[i]);
-    for (size_t i = 0; i < run->process_count; i++)
-        if (run->processes[i]->losses)
-            xfc_print(out, "  %-12s %s: %s\n", "LOST", run->processes[i]->file,
-                      run->processes[i]->losses);
-    for (size_t i = 0; i < run->process_count; i++)
-        if (!run->processes[i]->closed)
-            xfc_print(out,
-                      "  %-12s %s: recording did not end properly (the process was killed or "
-                      "still runs); what it had done is in the report\n",
-                      "unfinished", run->processes[i]->file);
-}
-
-void xfa_write_run(const struct xfa_report *report, FILE *out)
+void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     const struct xfa_run *run = report->analysis->run;
-    xfc_print(out, "Run %s\n", run->path);
-    xfa_write_field(out, "program", run->program ? run->program : "not recorded");
-    write_command(run, out);
-    write_hosts(run, out);
-    write_gpus(run, out);
+    int width = view->width;
+    xfa_write_paragraph(out, "Run ", run->path, width);
+    xfa_write_field(out, width, "program", run->program ? run->program : "not recorded");
+    write_command(run, width, out);
+    write_hosts(run, view, out);
+    write_gpus(run, view, out);
     write_start(run, out);
-    write_timing(run, out);
-    write_format(run, out);
-    write_traffic(report->analysis, out);
-    write_content(report->analysis, out);
-    write_uncounted(&report->analysis->counts, out);
-    write_losses(run, out);
-}
-
-void xfa_write_machine(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
-{
-    const struct xfa_analysis *analysis = report->analysis;
-    const struct xfp_profile *profile = analysis->profile;
-    fputs("\nMachine profile\n", out);
-    xfa_write_field(out, "UNREADABLE", analysis->profile_problem);
-    if (!profile) {
-        xfa_write_field(out, "none",
-                        "what this machine could have given is not known: measure it with "
-                        "`xferscope probe`, then analyze with --profile");
-        return;
-    }
-    const char *host = profile->machine.hostname, *created = profile->created;
-    xfa_write_field(out, "profile", analysis->profile_path);
-    xfc_print(out, "  %-12s %s%s%s%s\n", "measured on", host && *host ? host : "unknown host",
-              created && *created ? ", " : "", created ? created : "",
-              profile->machine.simulated ? " (simulated GPU)" : "");
-    if (analysis->achievable.match == XFA_MATCH_UNKNOWN)
-        xfa_write_field(out, "note",
-                        "whether it is the machine of the run cannot be told from the trace");
-    if (analysis->achievable.mismatch)
-        xfa_write_paragraph(out, "  WARNING      ", analysis->achievable.mismatch, view->width);
-    for (size_t i = 0; i < profile->warning_count; i++)
-        xfa_write_paragraph(out, "  note         ", profile->warnings[i], view->width);
+    write_timing(run, view, out);
+    write_format(run, width, out);
+    write_traffic(report->analysis, width, out);
+    write_content(report->analysis, width, out);
+    xfa_write_missing(report, view, out);
 }

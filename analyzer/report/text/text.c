@@ -1,6 +1,8 @@
 /* The report for people. */
 #include "analyzer/report/text/text.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
@@ -8,10 +10,42 @@
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-void xfa_write_field(FILE *out, const char *name, const char *text)
+static int characters(const char *text)
 {
-    if (text)
-        xfc_print(out, "  %-12s %s\n", name, text);
+    int count = 0;
+    for (; *text; text++)
+        count += (*text & 0xc0) != 0x80;
+    return count;
+}
+
+/* Returns the column behind it. */
+static int write_word(FILE *out, const char *word, size_t bytes, int column, int indent, int width)
+{
+    char *shown = xfa_clean(word, bytes);
+    int wide = characters(shown);
+    if (column > indent && column + wide + 1 > width) {
+        fprintf(out, "\n%*s", indent, "");
+        column = indent;
+    }
+    fprintf(out, "%s%s", column > indent ? " " : "", shown);
+    free(shown);
+    return column + (column > indent) + wide;
+}
+
+/* A word of the text, with the next one when that is the unit of a number. */
+static size_t word_bytes(const char *text)
+{
+    static const char *const units[] = {"B",  "KiB", "MiB", "GiB",  "TiB", "ns",
+                                        "us", "ms",  "s",   "GB/s", "%"};
+    size_t word = strcspn(text, " ");
+    if (word == 0 || !text[word] || !isdigit((unsigned char)text[word - 1]))
+        return word;
+    const char *next = text + word + 1;
+    size_t bytes = strcspn(next, " ,;:.)");
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strlen(units[i]) == bytes && strncmp(units[i], next, bytes) == 0)
+            return word + 1 + strcspn(next, " ");
+    return word;
 }
 
 void xfa_write_paragraph(FILE *out, const char *lead, const char *text, int width)
@@ -19,16 +53,58 @@ void xfa_write_paragraph(FILE *out, const char *lead, const char *text, int widt
     int indent = (int)strlen(lead), column = indent;
     fputs(lead, out);
     while (*text) {
-        size_t word = strcspn(text, " ");
-        if (column > indent && column + (int)word + 1 > width) {
-            xfc_print(out, "\n%*s", indent, "");
-            column = indent;
-        }
-        column += xfc_print(out, "%s%.*s", column > indent ? " " : "", (int)word, text);
+        size_t word = word_bytes(text);
+        column = write_word(out, text, word, column, indent, width);
         text += word;
-        text += strspn(text, " ");
+        text += *text == ' ';
     }
     fputc('\n', out);
+}
+
+void xfa_write_list(FILE *out, const char *lead, char *const *words, size_t count, int width)
+{
+    int indent = (int)strlen(lead), column = indent;
+    fputs(lead, out);
+    for (size_t i = 0; i < count; i++)
+        column = write_word(out, words[i], strlen(words[i]), column, indent, width);
+    fputc('\n', out);
+}
+
+__attribute__((format(printf, 4, 0))) static void
+write_formatted(FILE *out, int width, const char *lead, const char *format, va_list arguments)
+{
+    char *text = xfa_vprint(format, arguments);
+    xfa_write_paragraph(out, lead, text, width);
+    free(text);
+}
+
+void xfa_write_words(FILE *out, int width, const char *lead, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    write_formatted(out, width, lead, format, arguments);
+    va_end(arguments);
+}
+
+static void fact_lead(char lead[32], const char *name)
+{
+    snprintf(lead, 32, "  %-12s ", name);
+}
+
+void xfa_write_fact(FILE *out, int width, const char *name, const char *format, ...)
+{
+    char lead[32];
+    va_list arguments;
+    fact_lead(lead, name);
+    va_start(arguments, format);
+    write_formatted(out, width, lead, format, arguments);
+    va_end(arguments);
+}
+
+void xfa_write_field(FILE *out, int width, const char *name, const char *text)
+{
+    if (text)
+        xfa_write_fact(out, width, name, "%s", text);
 }
 
 void xfa_write_hidden(FILE *out, size_t hidden)
@@ -37,41 +113,13 @@ void xfa_write_hidden(FILE *out, size_t hidden)
         xfc_print(out, "  ... and %zu more (--top 0 shows all)\n", hidden);
 }
 
-/* ---- tables -------------------------------------------------------------------------------- */
-
-struct libscols_table *xfa_text_table(const struct xfa_column *columns, size_t count, int width,
-                                      FILE *out)
-{
-    struct libscols_table *table = scols_new_table();
-    if (!table)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        scols_table_new_column(table, columns[i].name, columns[i].hint, columns[i].flags);
-    scols_table_set_termforce(table, SCOLS_TERMFORCE_ALWAYS);
-    scols_table_set_termwidth(table, (size_t)width);
-    scols_table_set_stream(table, out);
-    return table;
-}
-
-void xfa_text_table_print(struct libscols_table *table, FILE *out)
-{
-    if (!table || (scols_table_get_nlines(table) > 0 && scols_print_table(table) != 0))
-        fputs("  (the table could not be written)\n", out);
-    scols_unref_table(table);
-}
-
-void xfa_set_cell(struct libscols_line *line, size_t column, const char *text)
-{
-    scols_line_refer_data(line, column, xfa_clean(text, strlen(text)));
-}
-
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 static void write_text(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     if (report->analysis->simulated)
         fputs("SIMULATED GPU: the figures show how xferscope works, not what a GPU does.\n\n", out);
-    xfa_write_run(report, out);
+    xfa_write_run(report, view, out);
     xfa_write_machine(report, view, out);
     xfa_write_transfers(report, view, out);
     xfa_write_phases(report, view, out);

@@ -6,7 +6,9 @@
 
 #include "analyzer/report/format.h"
 
-void xfa_write_run(const struct xfa_report *report, FILE *out);
+void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
+/* The end of the run's section: what is in no row, and what was lost. */
+void xfa_write_missing(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_machine(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_transfers(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 /* Nothing when the program had no ranges. */
@@ -21,34 +23,57 @@ void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-/* A line of the run's or the machine's facts; nothing when text is NULL. */
-void xfa_write_field(FILE *out, const char *name, const char *text);
+/* Words of text on lines of at most `width` columns: the first behind `lead`, the others indented
+ * as far. A word that is longer has a line of its own. */
+void xfa_write_paragraph(FILE *out, const char *lead, const char *text, int width);
+/* The same, put together as by printf. */
+void xfa_write_words(FILE *out, int width, const char *lead, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The same with words that may have blanks in them. */
+void xfa_write_list(FILE *out, const char *lead, char *const *words, size_t count, int width);
+
+/* A fact of the run or the machine behind its name, "" for one more of the same; as
+ * xfa_write_words(). */
+void xfa_write_fact(FILE *out, int width, const char *name, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The same with a text as it is; nothing when it is NULL. */
+void xfa_write_field(FILE *out, int width, const char *name, const char *text);
 
 static inline const char *xfa_plural(uint64_t count) /* of what takes an s */
 {
     return count == 1 ? "" : "s";
 }
 
-/* Words of text on lines of at most `width` columns: the first behind `lead`, the others indented
- * as far. */
-void xfa_write_paragraph(FILE *out, const char *lead, const char *text, int width);
-
 /* The line about rows that the view does not show; nothing when there are none. */
 void xfa_write_hidden(FILE *out, size_t hidden);
 
-/* ---- tables -------------------------------------------------------------------------------- */
+/* How many of `count` facts of a kind are shown: some, unless all rows are asked for. */
+static inline size_t xfa_shown_facts(const struct xfa_view *view, size_t count, size_t some)
+{
+    return view->top && count > some ? some : count;
+}
+
+/* ---- tables: table.c ------------------------------------------------------------------------ */
 
 struct xfa_column {
     const char *name;
-    double hint; /* of the width; 0: as wide as it needs */
-    int flags;   /* SCOLS_FL_... */
+    const char *breaks; /* characters after which its texts may be broken into lines, the best one
+                           first; NULL: never */
+    int flags;          /* SCOLS_FL_... */
 };
 
+#define XFA_SITE_BREAKS " _:/.-," /* a blank rather than the others */
+
 /* NULL when there is no memory for it. */
-struct libscols_table *xfa_text_table(const struct xfa_column *columns, size_t count, int width,
-                                      FILE *out);
-/* Prints and frees the table, which may be NULL; one without lines is not printed. */
-void xfa_text_table_print(struct libscols_table *table, FILE *out);
+struct libscols_table *xfa_text_table(const struct xfa_column *columns, size_t count, FILE *out);
+
+/*
+ * Prints and frees the table, which may be NULL; one without lines is not printed. Where it is
+ * wider than `width`, texts are broken into lines: those of the first column at first, in the end
+ * between any two characters.
+ */
+void xfa_text_table_print(struct libscols_table *table, const struct xfa_column *columns, int width,
+                          FILE *out);
 
 /* A cell with text that others wrote. */
 void xfa_set_cell(struct libscols_line *line, size_t column, const char *text);

@@ -8,6 +8,8 @@
 #include "analyzer/base/units.h"
 #include "analyzer/report/text/text.h"
 
+#define FOLDED_WIDTH 100 /* below it the function stands in a line of its own, under the site */
+
 enum column {
     COL_SITE,
     COL_CALL,
@@ -21,20 +23,29 @@ enum column {
     COLUMNS
 };
 
-static struct libscols_table *new_table(int width, bool other_machine, FILE *out)
+struct layout {
+    struct xfa_column columns[COLUMNS];
+    bool folded;
+};
+
+static struct layout layout_of(int width, bool other_machine)
 {
-    const struct xfa_column columns[COLUMNS] = {
-        [COL_SITE] = {"CALL SITE", 0.4, SCOLS_FL_WRAP},
-        [COL_CALL] = {"FUNCTION", 0, 0},
-        [COL_PATH] = {"TRANSFER", 0, 0},
-        [COL_COUNT] = {"COUNT", 0, SCOLS_FL_RIGHT},
-        [COL_BYTES] = {"BYTES", 0, SCOLS_FL_RIGHT},
-        [COL_SIZE] = {"SIZE", 0, SCOLS_FL_RIGHT},
-        [COL_HAD] = {"ACHIEVED", 0, SCOLS_FL_RIGHT},
-        [COL_BEST] = {other_machine ? "ACHIEVABLE*" : "ACHIEVABLE", 0, SCOLS_FL_RIGHT},
-        [COL_LOST] = {"LOST", 0, SCOLS_FL_RIGHT},
+    bool folded = width < FOLDED_WIDTH;
+    return (struct layout){
+        .columns =
+            {
+                [COL_SITE] = {folded ? "SITE, FUNCTION" : "CALL SITE", XFA_SITE_BREAKS, 0},
+                [COL_CALL] = {"FUNCTION", NULL, folded ? SCOLS_FL_HIDDEN : 0},
+                [COL_PATH] = {"TRANSFER", " >", 0},
+                [COL_COUNT] = {"COUNT", NULL, SCOLS_FL_RIGHT},
+                [COL_BYTES] = {"BYTES", NULL, SCOLS_FL_RIGHT},
+                [COL_SIZE] = {"SIZE", "-", SCOLS_FL_RIGHT},
+                [COL_HAD] = {"ACHIEVED", NULL, SCOLS_FL_RIGHT},
+                [COL_BEST] = {other_machine ? "ACHIEVABLE*" : "ACHIEVABLE", " ", SCOLS_FL_RIGHT},
+                [COL_LOST] = {"LOST", NULL, SCOLS_FL_RIGHT},
+            },
+        .folded = folded,
     };
-    return xfa_text_table(columns, COLUMNS, width, out);
 }
 
 static void place_text(char *text, size_t bytes, unsigned memory, int gpu)
@@ -93,8 +104,22 @@ static char *achievable_text(const struct xfa_figures *figures)
     return xfa_print("%s +-%.*f%%", gbps, error < 0.0995 ? 1 : 0, error * 100);
 }
 
+static void set_site(struct libscols_line *line, const struct xfa_row *row, bool folded)
+{
+    const char *site = row->site->text, *call = xfa_row_called(row)->name;
+    if (!folded) {
+        xfa_set_cell(line, COL_SITE, site);
+        xfa_set_cell(line, COL_CALL, call);
+        return;
+    }
+    char *above = xfa_clean(site, strlen(site)), *below = xfa_clean(call, strlen(call));
+    scols_line_refer_data(line, COL_SITE, xfa_print("%s\n%s", above, below));
+    free(above);
+    free(below);
+}
+
 static void add_row(struct libscols_table *table, const struct xfa_analysis *analysis,
-                    uint32_t number)
+                    uint32_t number, bool folded)
 {
     const struct xfa_row *row = xfa_analysis_row(analysis, number);
     const struct xfa_figures *figures = &analysis->rows[number];
@@ -102,8 +127,7 @@ static void add_row(struct libscols_table *table, const struct xfa_analysis *ana
     struct libscols_line *line = scols_table_new_line(table, NULL);
     if (!line)
         return;
-    xfa_set_cell(line, COL_SITE, row->site->text);
-    xfa_set_cell(line, COL_CALL, xfa_row_called(row)->name);
+    set_site(line, row, folded);
     scols_line_refer_data(line, COL_PATH, path_text(analysis->run, &row->key));
     scols_line_refer_data(line, COL_COUNT, xfa_print("%" PRIu64, figures->transfers));
     scols_line_set_data(line, COL_BYTES, xfa_bytes_text(text, figures->bytes));
@@ -117,12 +141,13 @@ static void write_rows(const struct xfa_analysis *analysis, const struct xfa_vie
 {
     size_t shown = xfa_view_shown(view, analysis->row_count);
     bool other_machine = analysis->achievable.match == XFA_MATCH_NO;
-    struct libscols_table *table = new_table(view->width, other_machine, out);
+    struct layout layout = layout_of(view->width, other_machine);
+    struct libscols_table *table = xfa_text_table(layout.columns, COLUMNS, out);
     uint32_t *rows = xfa_view_rows(analysis, view->sort);
     for (size_t i = 0; table && i < shown; i++)
-        add_row(table, analysis, rows[i]);
+        add_row(table, analysis, rows[i], layout.folded);
     free(rows);
-    xfa_text_table_print(table, out);
+    xfa_text_table_print(table, layout.columns, view->width, out);
     xfa_write_hidden(out, analysis->row_count - shown);
 }
 
@@ -148,8 +173,11 @@ static void write_legend(const struct xfa_analysis *analysis, int width, FILE *o
 
 void xfa_write_transfers(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
-    fputs("\nTransfers, by call site and kind (ACHIEVED and ACHIEVABLE in GB/s, 10^9 bytes/s)\n",
-          out);
+    fputc('\n', out);
+    xfa_write_paragraph(out, "",
+                        "Transfers, by call site and kind (ACHIEVED and ACHIEVABLE in GB/s, 10^9 "
+                        "bytes/s)",
+                        view->width);
     if (report->analysis->row_count)
         write_rows(report->analysis, view, out);
     else

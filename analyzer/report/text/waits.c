@@ -11,15 +11,11 @@
 
 enum column { COL_SITE, COL_CALL, COL_TIMES, COL_TIME, COL_LONGEST, COLUMNS };
 
-static struct libscols_table *new_table(int width, FILE *out)
-{
-    static const struct xfa_column columns[COLUMNS] = {
-        [COL_SITE] = {"CALL SITE", 0.4, SCOLS_FL_WRAP}, [COL_CALL] = {"FUNCTION", 0, 0},
-        [COL_TIMES] = {"TIMES", 0, SCOLS_FL_RIGHT},     [COL_TIME] = {"TIME", 0, SCOLS_FL_RIGHT},
-        [COL_LONGEST] = {"LONGEST", 0, SCOLS_FL_RIGHT},
-    };
-    return xfa_text_table(columns, COLUMNS, width, out);
-}
+static const struct xfa_column columns[COLUMNS] = {
+    [COL_SITE] = {"CALL SITE", XFA_SITE_BREAKS, 0},    [COL_CALL] = {"FUNCTION", NULL, 0},
+    [COL_TIMES] = {"TIMES", NULL, SCOLS_FL_RIGHT},     [COL_TIME] = {"TIME", NULL, SCOLS_FL_RIGHT},
+    [COL_LONGEST] = {"LONGEST", NULL, SCOLS_FL_RIGHT},
+};
 
 static void add_row(struct libscols_table *table, const struct xfa_run *run,
                     const struct xfa_wait *wait)
@@ -44,11 +40,11 @@ void xfa_write_waits(const struct xfa_report *report, const struct xfa_view *vie
     if (view->top && shown > SHOWN_WAITS)
         shown = SHOWN_WAITS;
     fputs("\nWaits of the host, by call site\n", out);
-    struct libscols_table *table = new_table(view->width, out);
+    struct libscols_table *table = xfa_text_table(columns, COLUMNS, out);
     const struct xfa_wait **order = xfa_waits_order(waits);
     for (size_t i = 0; table && i < shown; i++)
         add_row(table, report->analysis->run, order[i]);
     free(order);
-    xfa_text_table_print(table, out);
+    xfa_text_table_print(table, columns, view->width, out);
     xfa_write_hidden(out, waits->all.count - shown);
 }

@@ -1,0 +1,27 @@
+/* The machine profile. */
+#include "analyzer/report/text/text.h"
+
+void xfa_write_machine(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    const struct xfa_analysis *analysis = report->analysis;
+    const struct xfp_profile *profile = analysis->profile;
+    fputs("\nMachine profile\n", out);
+    xfa_write_field(out, view->width, "UNREADABLE", analysis->profile_problem);
+    if (!profile) {
+        xfa_write_field(out, view->width, "none",
+                        "what this machine could have given is not known: measure it with "
+                        "`xferscope probe`, then analyze with --profile");
+        return;
+    }
+    const char *host = profile->machine.hostname, *created = profile->created;
+    xfa_write_field(out, view->width, "profile", analysis->profile_path);
+    xfa_write_fact(out, view->width, "measured on", "%s%s%s%s",
+                   host && *host ? host : "unknown host", created && *created ? ", " : "",
+                   created ? created : "", profile->machine.simulated ? " (simulated GPU)" : "");
+    if (analysis->achievable.match == XFA_MATCH_UNKNOWN)
+        xfa_write_field(out, view->width, "note",
+                        "whether it is the machine of the run cannot be told from the trace");
+    xfa_write_field(out, view->width, "WARNING", analysis->achievable.mismatch);
+    for (size_t i = 0; i < profile->warning_count; i++)
+        xfa_write_field(out, view->width, "note", profile->warnings[i]);
+}

@@ -1,0 +1,211 @@
+/* Tables that fit the width: what libsmartcols does not break well is broken before it gets it. */
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+#include <wctype.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/report/text/text.h"
+
+#define FIRST_LEAST 24 /* columns of the first one, before others are broken */
+#define FIRST_BARE 8   /* and when nothing else is left */
+#define WIDEST 1000000 /* what libsmartcols is told, so that it breaks nothing itself */
+
+struct libscols_table *xfa_text_table(const struct xfa_column *columns, size_t count, FILE *out)
+{
+    struct libscols_table *table = scols_new_table();
+    if (!table)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        int flags = columns[i].flags | (columns[i].breaks ? SCOLS_FL_WRAP : 0);
+        struct libscols_column *column = scols_table_new_column(table, columns[i].name, 0, flags);
+        if (!column) {
+            scols_unref_table(table);
+            return NULL;
+        }
+        if (!columns[i].breaks)
+            continue;
+        scols_column_set_safechars(column, "\n");
+        scols_column_set_wrapfunc(column, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
+    }
+    scols_table_set_termforce(table, SCOLS_TERMFORCE_ALWAYS);
+    scols_table_set_termwidth(table, WIDEST);
+    scols_table_set_stream(table, out);
+    return table;
+}
+
+void xfa_set_cell(struct libscols_line *line, size_t column, const char *text)
+{
+    scols_line_refer_data(line, column, xfa_clean(text, strlen(text)));
+}
+
+/* ---- widths -------------------------------------------------------------------------------- */
+
+/* The bytes of the character at text, and how wide libsmartcols shows it. */
+static size_t character(const char *text, size_t *width)
+{
+    wchar_t code;
+    mbstate_t state = {0};
+    size_t bytes = mbrtowc(&code, text, strlen(text), &state);
+    if (bytes == 0 || bytes > strlen(text) || !iswprint((wint_t)code)) {
+        *width = strlen("\\x00");
+        return 1;
+    }
+    int columns = wcwidth(code);
+    *width = columns > 0 ? (size_t)columns : 0;
+    return bytes;
+}
+
+/* Of the longest line of the text, and of its longest piece that is not broken. */
+static size_t text_width(const char *text, const char *breaks, size_t *piece)
+{
+    size_t line = 0, longest = 0, since = 0, width;
+    *piece = 0;
+    for (const char *at = text; *at;) {
+        if (*at == '\n') {
+            line = since = 0;
+            at++;
+            continue;
+        }
+        size_t bytes = character(at, &width);
+        bool after = breaks && strchr(breaks, *at);
+        line += width;
+        since += after && *at == ' ' ? 0 : width; /* a blank at the end of a line is left out */
+        longest = line > longest ? line : longest;
+        *piece = since > *piece ? since : *piece;
+        since = after ? 0 : since;
+        at += bytes;
+    }
+    return longest;
+}
+
+/* ---- breaking ------------------------------------------------------------------------------ */
+
+/* The bytes of the text that go on a line: up to the last break that fits, else as many as fit. */
+static size_t line_bytes(const char *text, const char *breaks, size_t width)
+{
+    size_t column = 0, fits = 0, best = 0, least = 0, wide;
+    const char *rank = NULL; /* of the best break: earlier in `breaks` is better */
+    while (text[fits] && text[fits] != '\n') {
+        size_t bytes = character(text + fits, &wide);
+        const char *found = strchr(breaks, text[fits]);
+        bool blank = text[fits] == ' ' && found;
+        if (column + wide > width && !(blank && column == width))
+            break;
+        column += wide;
+        fits += bytes;
+        least = least ? least : bytes;
+        if (found && (!rank || found <= rank)) {
+            rank = found;
+            best = fits;
+        }
+        if (column > width)
+            break;
+    }
+    if (!text[fits] || text[fits] == '\n')
+        return fits;
+    if (best)
+        return best;
+    return fits ? fits : character(text, &wide);
+}
+
+static char *broken(const char *text, const char *breaks, size_t width)
+{
+    char *lines = xfa_alloc(2 * strlen(text) + 1), *end = lines;
+    while (*text) {
+        size_t bytes = line_bytes(text, breaks, width);
+        size_t shown = bytes && text[bytes] && text[bytes - 1] == ' ' ? bytes - 1 : bytes;
+        end = mempcpy(end, text, shown);
+        text += bytes;
+        if (*text)
+            *end++ = '\n';
+        text += *text == '\n';
+    }
+    return lines;
+}
+
+/* ---- columns ------------------------------------------------------------------------------- */
+
+struct fitted {
+    size_t natural, least, width; /* 0: hidden */
+};
+
+static bool is_hidden(const struct xfa_column *column)
+{
+    return column->flags & SCOLS_FL_HIDDEN;
+}
+
+static void measure(struct libscols_table *table, const struct xfa_column *columns,
+                    struct fitted *fitted, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        fitted[i].natural = fitted[i].least = is_hidden(&columns[i]) ? 0 : strlen(columns[i].name);
+    for (size_t n = 0; n < scols_table_get_nlines(table); n++) {
+        struct libscols_line *line = scols_table_get_line(table, n);
+        for (size_t i = 0; i < count; i++) {
+            const char *text = scols_cell_get_data(scols_line_get_cell(line, i));
+            size_t piece, width = text ? text_width(text, columns[i].breaks, &piece) : 0;
+            if (width == 0 || is_hidden(&columns[i]))
+                continue;
+            if (width > fitted[i].natural)
+                fitted[i].natural = width;
+            if (piece > fitted[i].least)
+                fitted[i].least = piece;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        fitted[i].width = fitted[i].natural;
+}
+
+static void narrow(struct fitted *fitted, size_t least, size_t *excess)
+{
+    size_t room = fitted->width > least ? fitted->width - least : 0;
+    size_t by = room < *excess ? room : *excess;
+    fitted->width -= by;
+    *excess -= by;
+}
+
+static void share(const struct xfa_column *columns, struct fitted *fitted, size_t count,
+                  size_t width)
+{
+    size_t total = 0, excess;
+    for (size_t i = 0; i < count; i++)
+        total += fitted[i].natural ? fitted[i].natural + 1 : 0;
+    excess = total > width + 1 ? total - width - 1 : 0;
+    if (columns[0].breaks)
+        narrow(&fitted[0], FIRST_LEAST, &excess);
+    for (size_t i = count; i-- > 1;)
+        if (columns[i].breaks)
+            narrow(&fitted[i], fitted[i].least, &excess);
+    if (columns[0].breaks)
+        narrow(&fitted[0], FIRST_BARE, &excess);
+}
+
+static void break_cells(struct libscols_table *table, const struct xfa_column *columns,
+                        const struct fitted *fitted, size_t count)
+{
+    for (size_t n = 0; n < scols_table_get_nlines(table); n++) {
+        struct libscols_line *line = scols_table_get_line(table, n);
+        for (size_t i = 0; i < count; i++) {
+            const char *text = scols_cell_get_data(scols_line_get_cell(line, i));
+            if (text && fitted[i].width < fitted[i].natural)
+                scols_line_refer_data(line, i, broken(text, columns[i].breaks, fitted[i].width));
+        }
+    }
+}
+
+void xfa_text_table_print(struct libscols_table *table, const struct xfa_column *columns, int width,
+                          FILE *out)
+{
+    if (table && scols_table_get_nlines(table) > 0) {
+        size_t count = scols_table_get_ncols(table);
+        struct fitted *fitted = xfa_alloc(count * sizeof *fitted);
+        measure(table, columns, fitted, count);
+        share(columns, fitted, count, (size_t)width);
+        break_cells(table, columns, fitted, count);
+        free(fitted);
+    }
+    if (!table || (scols_table_get_nlines(table) > 0 && scols_print_table(table) != 0))
+        fputs("  (the table could not be written)\n", out);
+    scols_unref_table(table);
+}
