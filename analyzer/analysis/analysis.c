@@ -14,7 +14,7 @@
 static void walk(struct xfa_analysis *analysis, struct xfa_process *process)
 {
     xfa_achievable_match(&analysis->achievable, process);
-    xfa_pass_walk(analysis->pass, &process, 1);
+    xfa_pass_walk(analysis->pass, process);
 }
 
 static void unreadable(struct xfa_analysis *analysis, const char *line, xfa_complain_fn *complain)

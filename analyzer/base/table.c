@@ -32,18 +32,29 @@ void xfa_table_free(struct xfa_table *table)
     xfa_table_init(table, table->key_bytes, table->item_bytes);
 }
 
-/* The slot that holds the key, or the empty one where it would go. */
-static uint32_t *slot_of(const struct xfa_table *table, const void *key)
+/* Of each length by itself, so that hashing and comparing are a few instructions for numbers. */
+static inline uint32_t *slot_of_length(const struct xfa_table *table, const void *key,
+                                       size_t key_bytes)
 {
     size_t mask = table->slot_count - 1;
-    size_t at = XXH3_64bits_withSeed(key, table->key_bytes, table->seed) & mask;
+    size_t at = XXH3_64bits_withSeed(key, key_bytes, table->seed) & mask;
     while (table->slots[at] != 0) {
         const void *item = xfa_table_at(table, table->slots[at] - 1);
-        if (memcmp(item, key, table->key_bytes) == 0)
+        if (memcmp(item, key, key_bytes) == 0)
             break;
         at = (at + 1) & mask;
     }
     return &table->slots[at];
+}
+
+/* The slot that holds the key, or the empty one where it would go. */
+static uint32_t *slot_of(const struct xfa_table *table, const void *key)
+{
+    if (table->key_bytes == sizeof(uint32_t))
+        return slot_of_length(table, key, sizeof(uint32_t));
+    if (table->key_bytes == sizeof(uint64_t))
+        return slot_of_length(table, key, sizeof(uint64_t));
+    return slot_of_length(table, key, table->key_bytes);
 }
 
 static void grow(struct xfa_table *table)

@@ -91,10 +91,11 @@ static void transfer(void *self, const struct xfa_transfer *transfer)
     lane->took_ns += isnan(transfer->achieved_ns) ? 0 : transfer->achieved_ns;
 }
 
-static void process(void *self, struct xfa_process *process)
+static uint32_t process(void *self, struct xfa_process *process)
 {
     struct small *small = self;
     xfa_table_init(&small->lanes, sizeof(uint32_t), sizeof(struct lane));
+    return 0;
 }
 
 static void end(void *self, struct xfa_process *process)

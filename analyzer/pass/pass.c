@@ -11,7 +11,9 @@ struct xfa_pass {
     struct xfa_classes *classes;
     const struct xfa_observer *observers;
     size_t observer_count;
-    uint32_t kinds; /* that any observer wants */
+    struct audience { /* observers, ended by NULL */
+        const struct xfa_observer **members;
+    } by_kind[XFA_EVENT_KINDS], transfers;
     struct xfa_join *join;
     struct xfa_counts counts;
     struct span { /* of a process's calls, on its own clock; 0 = none */
@@ -27,15 +29,18 @@ struct xfa_pass *xfa_pass_new(struct xfa_classes *classes, const struct xfa_obse
     pass->classes = classes;
     pass->observers = observers;
     pass->observer_count = count;
-    for (size_t i = 0; i < count; i++)
-        if (observers[i].event)
-            pass->kinds |= observers[i].kinds;
+    for (size_t k = 0; k < XFA_EVENT_KINDS; k++)
+        pass->by_kind[k].members = xfa_alloc((count + 1) * sizeof(struct xfa_observer *));
+    pass->transfers.members = xfa_alloc((count + 1) * sizeof(struct xfa_observer *));
     pass->join = xfa_join_new();
     return pass;
 }
 
 void xfa_pass_free(struct xfa_pass *pass)
 {
+    for (size_t k = 0; k < XFA_EVENT_KINDS; k++)
+        free(pass->by_kind[k].members);
+    free(pass->transfers.members);
     xfa_join_free(pass->join);
     free(pass->spans);
     free(pass);
@@ -124,17 +129,14 @@ static void give_transfer(struct xfa_pass *pass, const struct xfa_waiting *waiti
         .lost_ns = NAN,
     };
     time_transfer(&transfer, class, copy);
-    for (size_t i = 0; i < pass->observer_count; i++)
-        if (pass->observers[i].transfer)
-            pass->observers[i].transfer(pass->observers[i].self, &transfer);
+    for (const struct xfa_observer **o = pass->transfers.members; *o; o++)
+        (*o)->transfer((*o)->self, &transfer);
 }
 
 static void give_event(struct xfa_pass *pass, const struct xfa_step *step)
 {
-    uint32_t kind = XFA_KIND(step->event->kind);
-    for (size_t i = 0; i < pass->observer_count; i++)
-        if (pass->observers[i].event && pass->observers[i].kinds & kind)
-            pass->observers[i].event(pass->observers[i].self, step);
+    for (const struct xfa_observer **o = pass->by_kind[step->event->kind].members; *o; o++)
+        (*o)->event((*o)->self, step);
 }
 
 static void release(struct xfa_pass *pass, bool last)
@@ -189,26 +191,27 @@ static void count_idle(struct xfa_counts *counts, const struct xft_event *event)
         counts->empty++; /* the device never hears of it */
 }
 
-static void take_event(struct xfa_pass *pass, const struct xfa_events *events, size_t i)
+static void take_event(struct xfa_pass *pass, struct xfa_process *process,
+                       const struct xfa_merged *merged)
 {
-    const struct xft_event *event = &events->events[i];
+    const struct xft_event *event = merged->event;
     unsigned kind = event->kind;
     if (kind == XFT_EVENT_DEVICE_COPY) {
-        xfa_join_copy(pass->join, events->process, event);
+        xfa_join_copy(pass->join, process, event);
         release(pass, false);
         return;
     }
     bool moves = xfa_moves(event);
     if (kind == XFT_EVENT_TRANSFER && !moves)
         count_idle(&pass->counts, event);
-    if (!moves && !(kind < 32 && pass->kinds & XFA_KIND(kind)))
+    if (!moves && (kind >= XFA_EVENT_KINDS || !*pass->by_kind[kind].members))
         return;
     if (!moves && !xfa_join_waits(pass->join)) {
-        struct xfa_step step = {events->process, event, events->lane, events->tid};
+        struct xfa_step step = {process, event, merged->lane, merged->tid};
         give_event(pass, &step);
         return;
     }
-    xfa_join_push(pass->join, events->process, event, events->lane, events->tid);
+    xfa_join_push(pass->join, process, event, merged->lane, merged->tid);
     release(pass, false);
 }
 
@@ -216,37 +219,58 @@ static void take_events(struct xfa_pass *pass, const struct xfa_events *events)
 {
     struct span *span = span_of(pass, events->process);
     for (size_t i = 0; i < events->count; i++) {
-        const struct xft_event *event = &events->events[i];
+        const struct xft_event *event = events->events[i].event;
         unsigned kind = event->kind;
         pass->counts.kinds[kind < XFA_EVENT_KINDS ? kind : 0]++;
         span->transfers += kind == XFT_EVENT_TRANSFER;
         if (is_call(kind))
             extend(span, event);
-        take_event(pass, events, i);
+        take_event(pass, events->process, &events->events[i]);
     }
 }
 
-void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *const *processes, size_t count)
+static void join_audience(struct audience *audience, const struct xfa_observer *observer)
+{
+    size_t n = 0;
+    while (audience->members[n])
+        n++;
+    audience->members[n] = observer;
+    audience->members[n + 1] = NULL;
+}
+
+/* Who is to be told of what, in this process. */
+static void open_process(struct xfa_pass *pass, struct xfa_process *process)
+{
+    xfa_classes_process(pass->classes);
+    pass->transfers.members[0] = NULL;
+    for (size_t k = 0; k < XFA_EVENT_KINDS; k++)
+        pass->by_kind[k].members[0] = NULL;
+    for (size_t i = 0; i < pass->observer_count; i++) {
+        const struct xfa_observer *o = &pass->observers[i];
+        uint32_t kinds = o->process ? o->kinds & o->process(o->self, process) : o->kinds;
+        for (size_t k = 0; o->event && k < XFA_EVENT_KINDS; k++)
+            if (kinds & XFA_KIND(k))
+                join_audience(&pass->by_kind[k], o);
+        if (o->transfer)
+            join_audience(&pass->transfers, o);
+    }
+}
+
+void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process)
 {
     struct xfa_events events;
-    xfa_classes_process(pass->classes);
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < pass->observer_count; k++)
-            if (pass->observers[k].process)
-                pass->observers[k].process(pass->observers[k].self, processes[i]);
-    struct xfa_stream *stream = xfa_stream_new(processes, count);
+    open_process(pass, process);
+    struct xfa_stream *stream = xfa_stream_new(&process, 1);
     while (xfa_stream_next(stream, &events))
         take_events(pass, &events);
     release(pass, true);
     xfa_join_end(pass->join);
     xfa_stream_free(stream);
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < pass->observer_count; k++)
-            if (pass->observers[k].end)
-                pass->observers[k].end(pass->observers[k].self, processes[i]);
-        const struct span *span = span_of(pass, processes[i]);
-        xfa_process_close(processes[i], span->first_ns, span->last_ns);
-    }
+    for (size_t i = 0; i < pass->observer_count; i++)
+        if (pass->observers[i].end)
+            pass->observers[i].end(pass->observers[i].self, process);
+    const struct span *span = span_of(pass, process);
+    xfa_process_close(process, span->first_ns, span->last_ns);
 }
 
 struct xfa_counts xfa_pass_counts(const struct xfa_pass *pass)

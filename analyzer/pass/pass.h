@@ -26,8 +26,9 @@ struct xfa_pass;
 struct xfa_pass *xfa_pass_new(struct xfa_classes *classes, const struct xfa_observer *observers,
                               size_t count);
 
-/* Walks over all events of these open processes, and closes them. */
-void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *const *processes, size_t count);
+/* Walks over all events of an open process, and closes it. Observers keep what belongs to one
+ * process at a time: several are walked one after the other. */
+void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process);
 
 struct xfa_counts xfa_pass_counts(const struct xfa_pass *pass);
 uint64_t xfa_pass_transfers(const struct xfa_pass *pass,

@@ -3,14 +3,14 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/read/merge.h"
 
 /* One process's events, the next of them at hand. */
 struct source {
     struct xfa_process *process;
     struct xfa_merge *merge;
-    struct xfa_merged_run next; /* what is left of it */
-    uint64_t due_ns;            /* of its first event, by the run's clock */
+    const struct xfa_merged *next; /* what is left of the batch at hand */
+    size_t left;
+    uint64_t due_ns; /* of its first event, by the run's clock */
 };
 
 struct xfa_stream {
@@ -48,12 +48,13 @@ static uint64_t due(const struct source *source, const struct xft_event *event)
 
 static bool advance(struct source *source, size_t given)
 {
-    source->next.events += given;
-    source->next.count -= given;
-    source->next.first_seq += given;
-    if (source->next.count == 0 && !xfa_merge_next_run(source->merge, &source->next))
+    source->next += given;
+    source->left -= given;
+    if (source->left == 0)
+        source->left = xfa_merge_next_batch(source->merge, &source->next);
+    if (source->left == 0)
         return false;
-    source->due_ns = due(source, source->next.events);
+    source->due_ns = due(source, source->next->event);
     return true;
 }
 
@@ -83,8 +84,7 @@ static size_t ahead(const struct xfa_stream *stream)
         if (stream->sources[i].due_ns < limit)
             limit = stream->sources[i].due_ns;
     size_t n = 1;
-    while (n < first->next.count &&
-           (stream->count == 1 || due(first, &first->next.events[n]) < limit))
+    while (n < first->left && due(first, first->next[n].event) < limit)
         n++;
     return n;
 }
@@ -103,14 +103,11 @@ bool xfa_stream_next(struct xfa_stream *stream, struct xfa_events *events)
     if (stream->count == 0)
         return false;
     const struct source *first = &stream->sources[0];
-    stream->given = stream->count == 1 ? first->next.count : ahead(stream);
+    stream->given = stream->count == 1 ? first->left : ahead(stream);
     *events = (struct xfa_events){
         .process = first->process,
-        .events = first->next.events,
+        .events = first->next,
         .count = stream->given,
-        .first_seq = first->next.first_seq,
-        .lane = first->next.lane,
-        .tid = first->next.tid,
     };
     return true;
 }

@@ -8,16 +8,14 @@
 #ifndef XFA_STREAM_H
 #define XFA_STREAM_H
 
+#include "analyzer/read/merge.h"
 #include "analyzer/run/run.h"
 
-/* Events of one lane that come next, one behind the other. */
+/* Events of one process that come next, of whatever lanes. */
 struct xfa_events {
     struct xfa_process *process;
-    const struct xft_event *events; /* until the next call */
-    size_t count;                   /* at least 1 */
-    uint64_t first_seq;
-    uint32_t lane;
-    int32_t tid;
+    const struct xfa_merged *events; /* until the next call */
+    size_t count;                    /* at least 1 */
 };
 
 struct xfa_stream *xfa_stream_new(struct xfa_process *const *processes, size_t count);

@@ -311,13 +311,16 @@ static const char *mode_of(const struct xfa_process *process)
     return xfa_trace_meta(process->trace, "content");
 }
 
-static void start_process(void *self, struct xfa_process *process)
+#define ALL_KINDS (XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_FREE))
+
+static uint32_t start_process(void *self, struct xfa_process *process)
 {
     struct xfa_contents *contents = self;
     struct xfa_contents_process *now = contents->now = xfa_alloc(sizeof *now);
     const char *mode = mode_of(process);
     now->watched = !mode || strcmp(mode, "off") != 0;
     xfa_table_init(&now->met, sizeof(struct met_key), sizeof(struct met));
+    return ALL_KINDS;
 }
 
 /* Transfers without a hash, for whatever reason (docs/trace-format.md). */
@@ -374,7 +377,7 @@ struct xfa_observer xfa_contents_observer(struct xfa_contents *contents)
 {
     return (struct xfa_observer){
         .name = "contents",
-        .kinds = XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_FREE),
+        .kinds = ALL_KINDS,
         .self = contents,
         .process = start_process,
         .event = take_event,

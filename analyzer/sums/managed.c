@@ -149,12 +149,29 @@ static void take_state(struct xfa_managed *managed, const struct xfa_trace *trac
 
 /* ---- the observer -------------------------------------------------------------------------- */
 
-static void begin(void *self, struct xfa_process *process)
+#define FEW_KINDS                                                                                  \
+    (XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_PREFETCH) | XFA_KIND(XFT_EVENT_ADVISE))
+#define ALL_KINDS                                                                                  \
+    (FEW_KINDS | XFA_KIND(XFT_EVENT_TRANSFER) | XFA_KIND(XFT_EVENT_FREE) |                         \
+     XFA_KIND(XFT_EVENT_REGISTER) | XFA_KIND(XFT_EVENT_UNREGISTER) | XFA_KIND(XFT_EVENT_PEER) |    \
+     XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH) | XFA_KIND(XFT_EVENT_KERNEL) |    \
+     XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT))
+
+static bool is_off(const struct xfa_process *process)
+{
+    const char *state = xfa_trace_meta(process->trace, "managed");
+    return state && strcmp(state, "off") == 0;
+}
+
+/* Where it was not recorded there is nothing to set to anything: only whether it was used. */
+static uint32_t begin(void *self, struct xfa_process *process)
 {
     struct xfa_managed *managed = self;
     managed->run = process->run;
     xfa_managed_process_free(managed->now);
     managed->now = xfa_managed_process_new();
+    managed->off_here = is_off(process);
+    return managed->off_here ? FEW_KINDS : ALL_KINDS;
 }
 
 static void take_event(void *self, const struct xfa_step *step)
@@ -166,7 +183,8 @@ static void take_event(void *self, const struct xfa_step *step)
 static void take_transfer(void *self, const struct xfa_transfer *transfer)
 {
     struct xfa_managed *managed = self;
-    xfa_managed_process_event(managed->now, transfer->event, transfer->tid);
+    if (!managed->off_here)
+        xfa_managed_process_event(managed->now, transfer->event, transfer->tid);
 }
 
 static void end(void *self, struct xfa_process *process)
@@ -190,12 +208,7 @@ struct xfa_observer xfa_managed_observer(struct xfa_managed *managed)
                    sizeof(struct xfa_managed_line));
     return (struct xfa_observer){
         .name = "managed",
-        .kinds = XFA_KIND(XFT_EVENT_TRANSFER) | XFA_KIND(XFT_EVENT_ALLOC) |
-                 XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |
-                 XFA_KIND(XFT_EVENT_UNREGISTER) | XFA_KIND(XFT_EVENT_PREFETCH) |
-                 XFA_KIND(XFT_EVENT_ADVISE) | XFA_KIND(XFT_EVENT_PEER) | XFA_KIND(XFT_EVENT_SYNC) |
-                 XFA_KIND(XFT_EVENT_GRAPH_LAUNCH) | XFA_KIND(XFT_EVENT_KERNEL) |
-                 XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT),
+        .kinds = ALL_KINDS,
         .self = managed,
         .process = begin,
         .event = take_event,

@@ -68,6 +68,7 @@ struct xfa_managed {
     uint64_t beyond; /* items beyond the limits above: what they belong to may be wrong */
     bool on, off;    /* processes in which it was, and was not, recorded */
     bool unseen;     /* one of the latter used some */
+    bool off_here;   /* it was not recorded in the process at hand */
     char *why;       /* of the first that has one */
     struct xfa_managed_process *now; /* managed.c: of the process at hand */
 };

@@ -116,13 +116,16 @@ uint32_t xfa_phase_of(struct xfa_phases *phases, uint32_t parent, bool process,
 
 /* ---- the observer ----------------------------------------------------------------------- */
 
-static void start_process(void *self, struct xfa_process *process)
+#define ALL_KINDS (XFA_KIND(XFT_EVENT_RANGE_BEGIN) | XFA_KIND(XFT_EVENT_RANGE_END))
+
+static uint32_t start_process(void *self, struct xfa_process *process)
 {
     struct xfa_phases *phases = self;
     phases->now = xfa_alloc(sizeof *phases->now);
     phases->now->process = process;
     xfa_table_init(&phases->now->known, sizeof(struct known_key), sizeof(struct known));
     xfa_open_init(&phases->now->open);
+    return ALL_KINDS;
 }
 
 static void first_range(struct xfa_phases *phases)
@@ -183,7 +186,7 @@ struct xfa_observer xfa_phases_observer(struct xfa_phases *phases)
     xfa_table_init(&phases->all, sizeof(uint64_t), sizeof(struct xfa_phase));
     return (struct xfa_observer){
         .name = "phases",
-        .kinds = XFA_KIND(XFT_EVENT_RANGE_BEGIN) | XFA_KIND(XFT_EVENT_RANGE_END),
+        .kinds = ALL_KINDS,
         .self = phases,
         .process = start_process,
         .event = take_range,

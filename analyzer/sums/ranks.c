@@ -30,7 +30,7 @@ static struct xfa_rank_sum *rank_at(const struct xfa_ranks *ranks, size_t i)
     return xfa_table_at(&ranks->all, i);
 }
 
-static void meet(void *self, struct xfa_process *process)
+static uint32_t meet(void *self, struct xfa_process *process)
 {
     struct xfa_ranks *ranks = self;
     struct xfa_rank_key key = key_of(process);
@@ -44,6 +44,7 @@ static void meet(void *self, struct xfa_process *process)
     for (; ranks->process_count <= process->number; ranks->process_count++)
         ranks->of_process[ranks->process_count] = 0;
     ranks->of_process[process->number] = (uint32_t)(sum - rank_at(ranks, 0)) + 1;
+    return 0;
 }
 
 static void count_node(struct xfa_ranks *ranks, struct xfa_rank_sum *sum,

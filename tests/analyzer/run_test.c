@@ -126,9 +126,9 @@ static void test_order(void **state)
     while (xfa_stream_next(stream, &events)) {
         assert_true(events.count > 0);
         for (size_t i = 0; i < events.count; i++) {
-            uint64_t now = xfa_process_wall_ns(events.process, events.events[i].start_ns);
+            uint64_t now = xfa_process_wall_ns(events.process, events.events[i].event->start_ns);
             assert_true(now >= before);
-            assert_int_equal(events.first_seq + i, seen[events.process->number]++);
+            assert_int_equal(events.events[i].seq, seen[events.process->number]++);
             before = now;
         }
         switches++;
