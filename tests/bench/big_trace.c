@@ -89,6 +89,8 @@ static void put_names(struct trace_builder *b)
         {"gpu.0.name", "Test GPU"},
         {"stacks", "on"},
         {"kernels", "on"},
+        {"managed", "off"},
+        {"content", "off"},
         {"exit", "exit"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
