@@ -54,6 +54,7 @@ struct xfs_recorder {
 
     /* The background thread. */
     atomic_bool writer_runs;
+    atomic_bool completion_taken_on;  /* the file is completed by one thread, and once */
     sem_t wake;                       /* it, for the end */
     atomic_int ending;                /* enum xfs_ending */
     const struct xfs_lane *last_lane; /* of the thread that ended recording */
@@ -93,11 +94,12 @@ bool xfs_write_list(struct xfs_recorder *recorder, enum xft_segment_type type, c
 /* Appends a META pair. */
 bool xfs_write_meta(struct xfs_recorder *recorder, const char *key, const char *value);
 
-/* Starts the background thread; without it threads write their own slabs. */
+/* Starts the background thread, unless recording has ended; without it threads write their own
+ * slabs. */
 void xfs_writer_start(struct xfs_recorder *recorder);
 
 /* Asks it to complete the file, symbols included, and waits for that; not for symbols that take too
- * long. `own`: the lane of the calling thread. */
+ * long. Without it this thread completes the file. `own`: the lane of the calling thread. */
 void xfs_writer_finish(struct xfs_recorder *recorder, const struct xfs_lane *own);
 
 /* ---- start.c, finish.c ------------------------------------------------------------------ */

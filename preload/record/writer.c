@@ -179,17 +179,25 @@ static void *run(void *argument)
     return NULL;
 }
 
+/* The file is completed once, by the background thread or else by who ends recording. */
+static bool take_on_completion(struct xfs_recorder *recorder)
+{
+    return !atomic_exchange(&recorder->completion_taken_on, true);
+}
+
 void xfs_writer_start(struct xfs_recorder *recorder)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
     pthread_t thread;
+    xfs_rooms_supply(recorder);
+    xfs_lanes_supply(recorder); /* before threads rely on it */
+    if (!take_on_completion(recorder))
+        return; /* recording has ended meanwhile */
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    xfs_rooms_supply(recorder);
-    xfs_lanes_supply(recorder); /* before threads rely on it */
-    sigfillset(&all);           /* the program's handlers run in the program's threads */
+    sigfillset(&all); /* the program's handlers run in the program's threads */
     pthread_sigmask(SIG_BLOCK, &all, &before);
     int error = pthread_create(&thread, &attributes, run, recorder);
     if (error == 0)
@@ -197,11 +205,13 @@ void xfs_writer_start(struct xfs_recorder *recorder)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     atomic_store(&recorder->writer_runs, error == 0);
-    if (error != 0)
-        xfs_log("cannot start a thread (%s): threads write their own events",
-                strerrordesc_np(error));
+    if (error == 0)
+        return;
+    xfs_log("cannot start a thread (%s): threads write their own events", strerrordesc_np(error));
+    atomic_store(&recorder->completion_taken_on, false);
 }
 
+/* Another thread may be about to start the background thread, and may fail. */
 static bool wait_for_end(struct xfs_recorder *recorder)
 {
     uint64_t until = xfs_monotonic_ns() + SYMBOLS_NS;
@@ -209,6 +219,11 @@ static bool wait_for_end(struct xfs_recorder *recorder)
         int asked = XFS_ENDING_ASKED;
         if (atomic_load(&recorder->ending) == XFS_ENDING_DONE)
             return true;
+        if (take_on_completion(recorder)) {
+            xfs_lanes_settle(&recorder->lanes, recorder->last_lane);
+            xfs_recorder_complete(recorder);
+            return true;
+        }
         if (xfs_monotonic_ns() > until &&
             atomic_compare_exchange_strong(&recorder->ending, &asked, XFS_ENDING_GIVEN_UP))
             return false;
@@ -222,10 +237,7 @@ void xfs_writer_finish(struct xfs_recorder *recorder, const struct xfs_lane *own
     atomic_store(&recorder->ending, XFS_ENDING_ASKED);
     if (xfs_may_call_kernel())
         sem_post(&recorder->wake);
-    if (!atomic_load(&recorder->writer_runs)) {
-        xfs_lanes_settle(&recorder->lanes, own);
-        xfs_recorder_complete(recorder);
-    } else if (!wait_for_end(recorder)) {
+    if (!wait_for_end(recorder)) {
         __atomic_store_n(&recorder->stop_symbols, 1, __ATOMIC_RELAXED);
         xfs_log("names took too long; the trace stays as it is: `xferscope record` completes it");
     }

@@ -1,0 +1,151 @@
+/*
+ * The program that early_end_test runs: `subject WHERE`. A thread makes the first call, and while
+ * the recorder is getting ready in it, the program ends:
+ *
+ * "loading": before there is a background thread; "created": when it runs already, and who made it
+ * has not come to say so; "refused": when it is about to be made, and then cannot be.
+ *
+ * The recorder is held there until it has ended; the process lives until all its threads are done.
+ * Exits with 0; 9 = the recorder misbehaved.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/record/harness.h"
+
+#define CALLS 100
+#define MISBEHAVED 9
+#define EXPORTED __attribute__((visibility("default")))
+
+static enum { NOWHERE, LOADING, CREATED, REFUSED } where;
+static sem_t held, released, called;
+static pid_t first;
+static bool ending;
+
+static void hold(void)
+{
+    sem_post(&held);
+    sem_wait(&released);
+}
+
+/* ---- what the recorder calls ------------------------------------------------------------ */
+
+EXPORTED void *dlopen(const char *name, int flags)
+{
+    static void *(*real)(const char *, int);
+    if (real == NULL)
+        real = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+    if (where == LOADING) {
+        where = NOWHERE;
+        hold();
+    }
+    return real(name, flags);
+}
+
+EXPORTED int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                            void *(*run)(void *), void *argument)
+{
+    static __typeof__(pthread_create) *real;
+    if (real == NULL)
+        real = (__typeof__(real))dlsym(RTLD_NEXT, "pthread_create");
+    if (where == REFUSED && gettid() != first) {
+        hold();
+        return EAGAIN;
+    }
+    int error = real(thread, attributes, run, argument);
+    if (where == CREATED && gettid() != first)
+        hold();
+    return error;
+}
+
+/* The end waits for somebody: for the one who is held. */
+EXPORTED int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    if (ending && where != NOWHERE && gettid() == first) {
+        where = NOWHERE;
+        sem_post(&released);
+    }
+    int error = clock_nanosleep(CLOCK_REALTIME, 0, wanted, left);
+    errno = error ? error : errno;
+    return error ? -1 : 0;
+}
+
+/* ---- the program ------------------------------------------------------------------------ */
+
+static void *call(void *unused)
+{
+    for (uint64_t i = 0; i < CALLS; i++)
+        if (!harness_call(i, 0))
+            _exit(MISBEHAVED);
+    sem_post(&called);
+    for (;;)
+        pause();
+    return unused;
+}
+
+static void *start(void *unused)
+{
+    harness_ready();
+    sem_post(&called);
+    for (;;)
+        pause();
+    return unused;
+}
+
+static int count_threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int n = 0;
+    for (struct dirent *entry; tasks && (entry = readdir(tasks));)
+        n += entry->d_name[0] != '.';
+    if (tasks)
+        closedir(tasks);
+    return n;
+}
+
+/* After all destructors, when libc writes what its streams still hold. */
+static ssize_t after_the_end(void *unused, const char *bytes, size_t n)
+{
+    (void)unused;
+    (void)bytes;
+    sem_post(&released); /* whom the end did not wait for */
+    sem_wait(&called);
+    while (count_threads() > 3) /* the background thread, if there is one */
+        usleep(1000);
+    return (ssize_t)n;
+}
+
+__attribute__((destructor)) static void end_begins(void)
+{
+    ending = true;
+}
+
+int main(int count, char **arguments)
+{
+    static const char *const names[] = {"", "loading", "created", "refused"};
+    pthread_t thread;
+    first = gettid();
+    sem_init(&held, 0, 0);
+    sem_init(&released, 0, 0);
+    sem_init(&called, 0, 0);
+    FILE *last = fopencookie(NULL, "w", (cookie_io_functions_t){.write = after_the_end});
+    for (int i = 1; count > 1 && i < 4; i++)
+        if (strcmp(arguments[1], names[i]) == 0)
+            where = i;
+    if (where == NOWHERE || last == NULL || fputs("end", last) < 0 ||
+        pthread_create(&thread, NULL, start, NULL) != 0)
+        return MISBEHAVED;
+    sem_wait(&held);
+    if (pthread_create(&thread, NULL, call, NULL) != 0) /* others record meanwhile */
+        return MISBEHAVED;
+    sem_wait(&called);
+    return 0;
+}
