@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/search.h"
 #include "symbols/debug_files.h"
 #include "xferscope/trace.h"
 
@@ -138,21 +139,20 @@ static void index_functions(struct xfs_session *session)
           compare_functions);
 }
 
+static bool starts_by(const void *function, const void *pc)
+{
+    return ((const struct function *)function)->start <= *(const uint64_t *)pc;
+}
+
 /* The function whose extent holds the pc; one without an extent reaches to the next. */
 static const char *function_at(struct xfs_session *session, uint64_t pc)
 {
     if (!session->is_indexed)
         index_functions(session);
-    size_t low = 0, high = session->function_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (session->functions[middle].start <= pc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t tries = 0; low-- > 0 && tries < 16; tries++) {
-        const struct function *function = &session->functions[low];
+    size_t behind = xfc_partition(session->functions, session->function_count,
+                                  sizeof *session->functions, starts_by, &pc);
+    for (size_t tries = 0; behind-- > 0 && tries < 16; tries++) {
+        const struct function *function = &session->functions[behind];
         if (pc - function->start < function->bytes || (function->bytes == 0 && tries == 0))
             return function->name;
     }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "common/search.h"
 #include "symbols/known_modules.h"
 #include "xferscope/trace.h"
 
@@ -68,17 +69,14 @@ static size_t without_module(struct addresses *all, size_t i)
     return i;
 }
 
+static bool lies_before(const void *wanted, const void *address)
+{
+    return ((const struct address *)wanted)->address < *(const uint64_t *)address;
+}
+
 static size_t first_from(const struct addresses *all, uint64_t address)
 {
-    size_t low = 0, high = all->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (all->at[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return xfc_partition(all->at, all->count, sizeof *all->at, lies_before, &address);
 }
 
 /* A place may have been mapped again: the last one counts, so that they choose from the last to the

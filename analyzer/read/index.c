@@ -7,6 +7,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/read/read_columns.h"
 #include "analyzer/read/seen.h"
+#include "common/search.h"
 
 #define HEAD_BYTES 4096 /* read at a time, until the head of an EVENTS segment is there */
 #define WINDOW_LOG 21   /* of XFA_MAX_CHUNK: memory that a frame may ask for */
@@ -127,21 +128,20 @@ struct word {
     bool given;
 };
 
+static bool lies_before(const void *segment, const void *offset)
+{
+    return xfa_segment_offset(segment) < *(const uint64_t *)offset;
+}
+
 /* The EVENTS segment whose header is at `offset`; XFA_NO_SEGMENT when there is none. */
 static uint32_t segment_at(const struct xfa_trace *trace, uint64_t offset)
 {
-    size_t low = 0, high = trace->segment_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (xfa_segment_offset(&trace->segments[middle]) < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < trace->segment_count && low < XFA_NO_SEGMENT &&
-                 xfa_segment_offset(&trace->segments[low]) == offset &&
-                 trace->segments[low].type == XFT_SEG_EVENTS;
-    return found ? (uint32_t)low : XFA_NO_SEGMENT;
+    size_t at = xfc_partition(trace->segments, trace->segment_count, sizeof *trace->segments,
+                              lies_before, &offset);
+    bool found = at < trace->segment_count && at < XFA_NO_SEGMENT &&
+                 xfa_segment_offset(&trace->segments[at]) == offset &&
+                 trace->segments[at].type == XFT_SEG_EVENTS;
+    return found ? (uint32_t)at : XFA_NO_SEGMENT;
 }
 
 static void take_words(struct xfa_index *index, struct word *words, const unsigned char *raw,

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "analyzer/base/alloc.h"
+#include "common/search.h"
 
 bool xfa_take(struct xfa_cursor *cursor, void *out, size_t bytes)
 {
@@ -281,41 +282,39 @@ const struct xfa_stack *xfa_trace_stack(const struct xfa_trace *trace, uint32_t 
     return xfa_table_get(&trace->names.stacks, &id);
 }
 
+static bool starts_by(const void *module, const void *address)
+{
+    return ((const struct xfa_module *)module)->start <= *(const uint64_t *)address;
+}
+
 /* Modules may have been unmapped and others mapped there: the last that starts at or before the
  * address and reaches beyond it. */
 const struct xfa_module *xfa_trace_module(const struct xfa_trace *trace, uint64_t address)
 {
     const struct xfa_module *modules = trace->names.modules;
-    size_t low = 0, high = trace->names.module_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (modules[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t back = 0; low > 0 && back < 8; back++, low--)
-        if (address < modules[low - 1].end)
-            return &modules[low - 1];
+    size_t behind =
+        xfc_partition(modules, trace->names.module_count, sizeof *modules, starts_by, &address);
+    for (size_t back = 0; behind > 0 && back < 8; back++, behind--)
+        if (address < modules[behind - 1].end)
+            return &modules[behind - 1];
     return NULL;
+}
+
+static bool lies_before(const void *symbol, const void *address)
+{
+    return ((const struct xfa_symbol *)symbol)->address < *(const uint64_t *)address;
 }
 
 const struct xfa_symbol *xfa_trace_symbols(const struct xfa_trace *trace, uint64_t address,
                                            size_t *count)
 {
     const struct xfa_symbol *symbols = trace->names.symbols;
-    size_t low = 0, high = trace->names.symbol_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (symbols[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t all = trace->names.symbol_count;
+    size_t first = xfc_partition(symbols, all, sizeof *symbols, lies_before, &address);
     *count = 0;
-    while (low + *count < trace->names.symbol_count && symbols[low + *count].address == address)
+    while (first + *count < all && symbols[first + *count].address == address)
         ++*count;
-    return *count ? &symbols[low] : NULL;
+    return *count ? &symbols[first] : NULL;
 }
 
 const struct xfa_text *xfa_trace_text(const struct xfa_trace *trace, uint64_t id)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "common/search.h"
 
 struct stretch {
     uint64_t first, end;
@@ -29,18 +30,15 @@ void xfa_seen_free(struct xfa_seen *seen)
     xfa_table_free(&seen->lanes);
 }
 
+static bool ends_before(const void *stretch, const void *at)
+{
+    return ((const struct stretch *)stretch)->end < *(const uint64_t *)at;
+}
+
 /* The first stretch that ends at or after `at`. */
 static size_t stretch_from(const struct lane *lane, uint64_t at)
 {
-    size_t low = 0, high = lane->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (lane->stretches[middle].end < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return xfc_partition(lane->stretches, lane->count, sizeof *lane->stretches, ends_before, &at);
 }
 
 /* The hole between the first two stretches. */

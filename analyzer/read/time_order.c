@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "common/search.h"
+
 #define BLOCK 12 /* sorted by insertion */
 
 static void insert(struct xfa_time_key *keys, size_t count)
@@ -15,18 +17,15 @@ static void insert(struct xfa_time_key *keys, size_t count)
     }
 }
 
+static bool is_by(const void *key, const void *ns)
+{
+    return ((const struct xfa_time_key *)key)->ns <= *(const uint64_t *)ns;
+}
+
 /* The first of the sorted keys that is later than `ns`. */
 static size_t first_after(const struct xfa_time_key *keys, size_t count, uint64_t ns)
 {
-    size_t low = 0;
-    while (low < count) {
-        size_t middle = (low + count) / 2;
-        if (keys[middle].ns <= ns)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return low;
+    return xfc_partition(keys, count, sizeof *keys, is_by, &ns);
 }
 
 /* keys[0, middle) and keys[middle, count) are sorted; the first is moved out of the way. */

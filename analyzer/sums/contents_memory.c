@@ -2,19 +2,18 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/sums/contents.h"
+#include "common/search.h"
+
+static bool ends_by(const void *stretch, const void *address)
+{
+    return ((const struct xfa_stretch *)stretch)->end <= *(const uint64_t *)address;
+}
 
 /* The first stretch that ends after the address. */
 static size_t first_after(const struct xfa_memory *memory, uint64_t address)
 {
-    size_t low = 0, high = memory->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (memory->stretches[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return xfc_partition(memory->stretches, memory->count, sizeof *memory->stretches, ends_by,
+                         &address);
 }
 
 uint32_t xfa_memory_find(const struct xfa_memory *memory, uint64_t start, uint64_t end)

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "common/search.h"
 #include "preload/format/index.h"
 #include "preload/format/rewrite_job.h"
 
@@ -46,8 +47,9 @@ static void take_slab(struct xft_job *job, const struct xft_slab *slab, size_t b
             (struct xft_slab_place){slab, head.first_seq, head.lane, rows};
 }
 
-static bool is_before(const struct xft_slab_place *a, const struct xft_slab_place *b)
+static bool is_before(const void *place, const void *other)
 {
+    const struct xft_slab_place *a = place, *b = other;
     return a->lane != b->lane ? a->lane < b->lane : a->first_seq < b->first_seq;
 }
 
@@ -131,16 +133,9 @@ static const void *unpack(const struct xft_job *job, const struct xft_view *view
 static void note_written(struct xft_job *job, const struct xft_chunk *chunk)
 {
     struct xft_slab_place from = {.lane = chunk->lane, .first_seq = chunk->first_seq};
-    size_t low = 0, high = job->slab_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (is_before(&job->slabs[middle], &from))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = 0; i < MOST_SLABS_OF_CHUNK && low + i < job->slab_count; i++) {
-        struct xft_slab_place *place = &job->slabs[low + i];
+    size_t first = xfc_partition(job->slabs, job->slab_count, sizeof *job->slabs, is_before, &from);
+    for (size_t i = 0; i < MOST_SLABS_OF_CHUNK && first + i < job->slab_count; i++) {
+        struct xft_slab_place *place = &job->slabs[first + i];
         if (place->lane != chunk->lane || place->first_seq - chunk->first_seq >= chunk->rows)
             return;
         if (place->first_seq - chunk->first_seq + place->rows <= chunk->rows)

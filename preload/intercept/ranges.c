@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
+#include "common/search.h"
 #include "preload/base/attributes.h"
 #include "xferscope/trace.h"
 
@@ -81,18 +82,15 @@ static void put(struct slot *slot, struct xfs_range range)
     atomic_store_explicit(&slot->kind, kind, memory_order_relaxed);
 }
 
+static bool ends_by(const void *slot, const void *address)
+{
+    return end_of(slot) <= *(const uint64_t *)address;
+}
+
 /* Index of the first range that ends after the address. */
 static size_t first_after(const struct slot *array, size_t n, uint64_t address)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (end_of(&array[middle]) <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return xfc_partition(array, n, sizeof *array, ends_by, &address);
 }
 
 static bool grow(void)

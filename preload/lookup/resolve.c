@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/search.h"
 #include "preload/base/own_stack.h"
 #include "preload/base/real_dlsym.h"
 #include "preload/lookup/rows.h"
@@ -139,21 +140,18 @@ static bool ready(void)
     return true;
 }
 
+static bool lies_before(const void *pair, const void *address)
+{
+    return ((const struct pair *)pair)->real < *(const uintptr_t *)address;
+}
+
 void *xfs_substitute(void *address)
 {
     if (address == NULL || !ready())
         return address;
-    size_t low = 0, high = pair_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (pairs[middle].real < (uintptr_t)address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < pair_count && pairs[low].real == (uintptr_t)address)
-        return (void *)pairs[low].wrapper;
-    return address;
+    uintptr_t real = (uintptr_t)address;
+    size_t at = xfc_partition(pairs, pair_count, sizeof *pairs, lies_before, &real);
+    return at < pair_count && pairs[at].real == real ? (void *)pairs[at].wrapper : address;
 }
 
 bool xfs_is_driver_code(const void *address)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/search.h"
 #include "tools/simgpu/driver/memory.h"
 
 enum { PAGE = 4096, ALIGNED = 2 << 20 };
@@ -139,20 +140,15 @@ static struct sim_range **ranges;
 static size_t range_count, range_room;
 static uint64_t range_ids;
 
+static bool starts_by(const void *range, const void *address)
+{
+    return (*(struct sim_range *const *)range)->start <= (const uint8_t *)address;
+}
+
 /* Index of the first range that starts above the address. */
 static size_t above(const void *address)
 {
-    size_t low = 0, high = range_count;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (ranges[middle]->start <= (const uint8_t *)address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return xfc_partition(ranges, range_count, sizeof *ranges, starts_by, address);
 }
 
 struct sim_range *sim_range_at(const void *address)
