@@ -1,18 +1,11 @@
 #include "analyzer/analysis/order.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-
-static int descending(double a, double b)
-{
-    a = isnan(a) ? -1 : a;
-    b = isnan(b) ? -1 : b;
-    return (a < b) - (a > b);
-}
+#include "analyzer/base/compare.h"
 
 /* Not by the numbers of sites and functions, which depend on what was met first. */
 static int by_key(const struct xfa_row *a, const struct xfa_row *b)
@@ -29,7 +22,7 @@ static int by_key(const struct xfa_row *a, const struct xfa_row *b)
 int xfa_by_bytes(const struct xfa_analysis *analysis, uint32_t a, uint32_t b)
 {
     const struct xfa_row *x = xfa_analysis_row(analysis, a), *y = xfa_analysis_row(analysis, b);
-    int order = descending((double)analysis->rows[a].bytes, (double)analysis->rows[b].bytes);
+    int order = xfa_descending((double)analysis->rows[a].bytes, (double)analysis->rows[b].bytes);
     order = order ? order : strcmp(x->site->text, y->site->text);
     order = order ? order : strcmp(x->function->name, y->function->name);
     return order ? order : by_key(x, y);
@@ -37,14 +30,14 @@ int xfa_by_bytes(const struct xfa_analysis *analysis, uint32_t a, uint32_t b)
 
 int xfa_by_lost(const struct xfa_analysis *analysis, uint32_t a, uint32_t b)
 {
-    int order = descending(xfa_lost_ns(&analysis->rows[a]), xfa_lost_ns(&analysis->rows[b]));
+    int order = xfa_descending(xfa_lost_ns(&analysis->rows[a]), xfa_lost_ns(&analysis->rows[b]));
     return order ? order : xfa_by_bytes(analysis, a, b);
 }
 
 int xfa_by_count(const struct xfa_analysis *analysis, uint32_t a, uint32_t b)
 {
     int order =
-        descending((double)analysis->rows[a].transfers, (double)analysis->rows[b].transfers);
+        xfa_descending((double)analysis->rows[a].transfers, (double)analysis->rows[b].transfers);
     return order ? order : xfa_by_bytes(analysis, a, b);
 }
 

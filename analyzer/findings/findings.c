@@ -6,6 +6,7 @@
 
 #include "analyzer/analysis/order.h"
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/compare.h"
 
 static const struct kind {
     const struct xfa_finding_kind *kind;
@@ -135,26 +136,19 @@ static void add_site(struct xfa_finding *finding, const struct xfa_row *row,
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-static int compare_lost(double a, double b)
-{
-    a = isnan(a) ? -1 : a;
-    b = isnan(b) ? -1 : b;
-    return (a < b) - (a > b);
-}
-
 static int worst_site(const void *a, const void *b)
 {
     const struct xfa_finding_site *x = a, *y = b;
-    int order = compare_lost(x->lost_ns, y->lost_ns);
-    order = order ? order : compare_lost((double)x->bytes, (double)y->bytes);
+    int order = xfa_descending(x->lost_ns, y->lost_ns);
+    order = order ? order : xfa_descending((double)x->bytes, (double)y->bytes);
     return order ? order : strcmp(x->row->site->text, y->row->site->text);
 }
 
 static int worst_finding(const void *a, const void *b)
 {
     const struct xfa_finding *x = a, *y = b;
-    int order = compare_lost(x->lost_ns, y->lost_ns);
-    order = order ? order : compare_lost((double)x->bytes, (double)y->bytes);
+    int order = xfa_descending(x->lost_ns, y->lost_ns);
+    order = order ? order : xfa_descending((double)x->bytes, (double)y->bytes);
     order = order ? order : strcmp(kinds[x->id].word, kinds[y->id].word);
     return order ? order : strcmp(xfa_remedy_text(&x->remedy), xfa_remedy_text(&y->remedy));
 }

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/compare.h"
 #include "analyzer/base/demangle.h"
 #include "analyzer/sums/managed_process.h"
 
@@ -219,11 +220,6 @@ struct xfa_observer xfa_managed_observer(struct xfa_managed *managed)
 
 /* ---- order --------------------------------------------------------------------------------- */
 
-static int descending(double a, double b)
-{
-    return (a < b) - (a > b);
-}
-
 static uint64_t moved(const struct xfa_managed_figures *f)
 {
     uint64_t bytes = 0;
@@ -241,7 +237,7 @@ static int by_bytes(const void *a, const void *b, void *managed)
 {
     const struct xfa_managed_site *x = *(struct xfa_managed_site *const *)a;
     const struct xfa_managed_site *y = *(struct xfa_managed_site *const *)b;
-    int order = descending((double)moved(&x->figures), (double)moved(&y->figures));
+    int order = xfa_descending((double)moved(&x->figures), (double)moved(&y->figures));
     return order ? order : strcmp(site_text(managed, x->site), site_text(managed, y->site));
 }
 
@@ -250,7 +246,7 @@ static int by_time(const void *a, const void *b, void *managed)
     const struct xfa_managed_kernel *x = *(struct xfa_managed_kernel *const *)a;
     const struct xfa_managed_kernel *y = *(struct xfa_managed_kernel *const *)b;
     (void)managed;
-    int order = descending(x->ns, y->ns);
+    int order = xfa_descending(x->ns, y->ns);
     return order ? order : strcmp(x->name ? x->name : "", y->name ? y->name : "");
 }
 
@@ -285,7 +281,7 @@ static int by_faults(const void *a, const void *b, void *context)
     const struct xfa_managed *managed = context;
     const struct xfa_managed_line *x = *(struct xfa_managed_line *const *)a;
     const struct xfa_managed_line *y = *(struct xfa_managed_line *const *)b;
-    int order = descending((double)x->faults, (double)y->faults);
+    int order = xfa_descending((double)x->faults, (double)y->faults);
     if (order == 0)
         order = strcmp(site_text(managed, x->key.line), site_text(managed, y->key.line));
     if (order)

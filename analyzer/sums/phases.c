@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/compare.h"
 
 /* The phase of a range, by the trace's words. */
 struct known {
@@ -207,11 +208,6 @@ void xfa_phases_free(struct xfa_phases *phases)
 
 /* ---- order ------------------------------------------------------------------------------ */
 
-static int more(double a, double b)
-{
-    return (a < b) - (a > b);
-}
-
 static double bytes_of(const struct xfa_phase *phase)
 {
     double bytes = 0;
@@ -224,10 +220,10 @@ static int by_loss(const void *a, const void *b)
 {
     const struct xfa_phase *x = *(const struct xfa_phase *const *)a;
     const struct xfa_phase *y = *(const struct xfa_phase *const *)b;
-    int order = more(x->figures.lost_ns, y->figures.lost_ns);
-    order = order ? order : more(x->figures.transfer_ns, y->figures.transfer_ns);
-    order = order ? order : more(bytes_of(x), bytes_of(y));
-    order = order ? order : more(x->figures.ns, y->figures.ns);
+    int order = xfa_descending(x->figures.lost_ns, y->figures.lost_ns);
+    order = order ? order : xfa_descending(x->figures.transfer_ns, y->figures.transfer_ns);
+    order = order ? order : xfa_descending(bytes_of(x), bytes_of(y));
+    order = order ? order : xfa_descending(x->figures.ns, y->figures.ns);
     return order ? order : (x->identity > y->identity) - (x->identity < y->identity);
 }
 

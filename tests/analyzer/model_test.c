@@ -10,15 +10,10 @@
 
 #include <cmocka.h>
 
+#include "tests/analyzer/about.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/memory.h"
 #include "tests/analyzer/scenario.h"
-
-static void about(double value, double expected)
-{
-    if (!(fabs(value - expected) <= 1e-9 * fabs(expected)))
-        fail_msg("%.17g, expected %.17g", value, expected);
-}
 
 /* ---- a whole report ------------------------------------------------------------------- */
 
