@@ -148,7 +148,6 @@ struct xfa_analysis *xfa_analysis_new(const struct xfa_request *request)
     xfa_achievable_init(&analysis->achievable, request->profile, analysis->run);
     xfa_classes_init(&analysis->classes, analysis->run, &analysis->achievable);
     analysis->managed.run = analysis->waits.run = analysis->run;
-    analysis->ranks.achievable = &analysis->achievable;
     analysis->observers = observers_of(analysis, request);
     analysis->pass = xfa_pass_new(&analysis->classes, analysis->observers,
                                   OWN_OBSERVERS + request->observer_count);

@@ -72,7 +72,7 @@ static void transfer(void *self, const struct xfa_transfer *transfer)
 {
     struct small *small = self;
     struct lane *lane = xfa_table_put(&small->lanes, &transfer->lane);
-    const struct xfp_fit *fit = xfa_achievable_fit(&transfer->class->achievable);
+    const struct xfp_fit *fit = transfer->class->achievable.fit;
     uint64_t bytes = transfer->event->bytes;
     bool is_small = fit && (double)bytes * fit->G_ns_per_byte < fit->Lo_ns;
     if (lane->row != transfer->class->row || !is_small)

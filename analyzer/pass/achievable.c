@@ -90,15 +90,6 @@ void xfa_achievable_match(struct xfa_achievable *achievable, const struct xfa_pr
         match_gpu(achievable, process->gpus[i]);
 }
 
-int xfa_achievable_node(const struct xfa_achievable *achievable, int gpu)
-{
-    if (!achievable->profile || gpu < 0)
-        return -1;
-    const struct xfp_machine *machine = &achievable->profile->machine;
-    int known = profile_gpu(achievable, gpu);
-    return known >= 0 && (size_t)known < machine->gpu_count ? machine->gpus[known].numa : -1;
-}
-
 void xfa_achievable_free(struct xfa_achievable *achievable)
 {
     free(achievable->mismatch);
@@ -127,10 +118,35 @@ static void add_host_paths(struct xfa_achievable_path *of, const struct xfa_achi
     }
 }
 
+/* NUMA node of one of the run's GPUs, by the profile; -1 = not known. */
+static int node_of(const struct xfa_achievable *achievable, int gpu)
+{
+    if (!achievable->profile || gpu < 0)
+        return -1;
+    const struct xfp_machine *machine = &achievable->profile->machine;
+    int known = profile_gpu(achievable, gpu);
+    return known >= 0 && (size_t)known < machine->gpu_count ? machine->gpus[known].numa : -1;
+}
+
+static const struct xfp_fit *fit_of(const struct xfa_achievable_path *of)
+{
+    const struct xfp_fit *best = NULL;
+    for (size_t i = 0; i < of->path_count; i++) {
+        const struct xfp_fit *fit = &of->paths[i]->fit;
+        if (fit->valid && fit->G_ns_per_byte > 0 && fit->Lo_ns >= 0 &&
+            (!best || fit->G_ns_per_byte < best->G_ns_per_byte))
+            best = fit;
+    }
+    return best;
+}
+
 void xfa_achievable_path(struct xfa_achievable_path *of, const struct xfa_achievable *achievable,
                          enum xft_direction direction, int src_gpu, int dst_gpu)
 {
-    *of = (struct xfa_achievable_path){0};
+    *of = (struct xfa_achievable_path){
+        .src_node = node_of(achievable, src_gpu),
+        .dst_node = node_of(achievable, dst_gpu),
+    };
     if (!achievable->profile)
         return;
     struct xfp_place src = {XFT_MEM_DEVICE, profile_gpu(achievable, src_gpu), -1};
@@ -144,6 +160,7 @@ void xfa_achievable_path(struct xfa_achievable_path *of, const struct xfa_achiev
         add_path(of, achievable, src, dst);
     } else if (direction == XFT_DIR_P2P && src.device >= 0 && dst.device >= 0)
         add_path(of, achievable, src, dst);
+    of->fit = fit_of(of);
 }
 
 /* Host time of the call at the measured size nearest above, else the largest one: the time of a
@@ -189,16 +206,4 @@ double xfa_achievable_submit(struct xfa_achievable_path *of, uint64_t bytes)
 {
     ask(of, bytes);
     return of->last.basis == XFP_UNKNOWN ? NAN : of->last_submit_ns;
-}
-
-const struct xfp_fit *xfa_achievable_fit(const struct xfa_achievable_path *of)
-{
-    const struct xfp_fit *best = NULL;
-    for (size_t i = 0; i < of->path_count; i++) {
-        const struct xfp_fit *fit = &of->paths[i]->fit;
-        if (fit->valid && fit->G_ns_per_byte > 0 && fit->Lo_ns >= 0 &&
-            (!best || fit->G_ns_per_byte < best->G_ns_per_byte))
-            best = fit;
-    }
-    return best;
 }

@@ -28,14 +28,13 @@ void xfa_achievable_free(struct xfa_achievable *achievable);
 /* Is it the machine of this process too? Once per process, as they are opened. */
 void xfa_achievable_match(struct xfa_achievable *achievable, const struct xfa_process *process);
 
-/* NUMA node of one of the run's GPUs, by the profile; -1 = not known. */
-int xfa_achievable_node(const struct xfa_achievable *achievable, int gpu);
-
 /* One kind of transfer. */
 struct xfa_achievable_path {
     const struct xfp_path *paths[4];
     size_t path_count;
-    uint64_t last_bytes; /* the answer before, often asked for again */
+    const struct xfp_fit *fit; /* of the path that is best for long transfers, NULL = none */
+    int src_node, dst_node;    /* NUMA nodes of the GPUs, -1 = not known or no GPU */
+    uint64_t last_bytes;       /* the answer before, often asked for again */
     struct xfp_estimate last;
     const struct xfp_path *last_path;
     double last_submit_ns;
@@ -50,8 +49,5 @@ struct xfp_estimate xfa_achievable_time(struct xfa_achievable_path *path, uint64
 
 /* Host time of submitting it asynchronously, NAN = not measured. */
 double xfa_achievable_submit(struct xfa_achievable_path *path, uint64_t bytes);
-
-/* The fitted model of the path that is best for long transfers, NULL = none. */
-const struct xfp_fit *xfa_achievable_fit(const struct xfa_achievable_path *path);
 
 #endif

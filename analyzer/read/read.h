@@ -119,6 +119,7 @@ struct xfa_names {
     size_t block_count, block_capacity;
     struct xfa_table pairs;     /* struct xfa_pair */
     struct xfa_table calls;     /* struct xfa_call */
+    struct xfa_table named;     /* read_names.c: of these, the runtime's, by name */
     struct xfa_table stacks;    /* struct xfa_stack */
     struct xfa_table texts;     /* struct xfa_text */
     struct xfa_table arguments; /* struct xfa_arguments */
@@ -176,6 +177,8 @@ void xfa_trace_events(struct xfa_trace *trace, xfa_batch_fn *fn, void *context);
 /* Look-ups. Values stay with the trace; NULL = not recorded. */
 const char *xfa_trace_meta(const struct xfa_trace *trace, const char *key);
 const struct xfa_call *xfa_trace_call(const struct xfa_trace *trace, unsigned id);
+/* The name of a recorded function of the runtime, which is the trace's; NULL when it is none. */
+const char *xfa_trace_runtime_name(const struct xfa_trace *trace, const char *name, size_t bytes);
 const struct xfa_stack *xfa_trace_stack(const struct xfa_trace *trace, uint32_t id);
 /* Of a kernel, an NVTX range or domain. */
 const struct xfa_text *xfa_trace_text(const struct xfa_trace *trace, uint64_t id);

@@ -30,11 +30,17 @@ const char *xfa_take_bytes(struct xfa_cursor *cursor, size_t bytes)
     return at;
 }
 
+struct named_call {
+    uint64_t hash; /* key: of the name */
+    const char *name;
+};
+
 void xfa_names_init(struct xfa_names *names)
 {
     *names = (struct xfa_names){0};
     xfa_table_init(&names->pairs, sizeof(uint64_t), sizeof(struct xfa_pair));
     xfa_table_init(&names->calls, sizeof(uint16_t), sizeof(struct xfa_call));
+    xfa_table_init(&names->named, sizeof(uint64_t), sizeof(struct named_call));
     xfa_table_init(&names->stacks, sizeof(uint32_t), sizeof(struct xfa_stack));
     xfa_table_init(&names->texts, sizeof(uint32_t), sizeof(struct xfa_text));
     xfa_table_init(&names->arguments, sizeof(uint32_t), sizeof(struct xfa_arguments));
@@ -55,6 +61,7 @@ void xfa_names_free(struct xfa_names *names)
     free(names->symbols);
     xfa_table_free(&names->pairs);
     xfa_table_free(&names->calls);
+    xfa_table_free(&names->named);
     xfa_table_free(&names->stacks);
     xfa_table_free(&names->texts);
     xfa_table_free(&names->arguments);
@@ -262,6 +269,12 @@ void xfa_names_finish(struct xfa_names *names)
     if (names->symbol_count)
         qsort(names->symbols, names->symbol_count, sizeof *names->symbols, by_address);
     forget_beyond(names);
+    for (size_t i = 0; i < names->calls.count; i++) {
+        const struct xfa_call *call = xfa_table_at(&names->calls, i);
+        uint64_t hash = XXH3_64bits(call->name, strlen(call->name));
+        if (call->level == XFT_LEVEL_RUNTIME)
+            ((struct named_call *)xfa_table_put(&names->named, &hash))->name = call->name;
+    }
 }
 
 const char *xfa_trace_meta(const struct xfa_trace *trace, const char *key)
@@ -275,6 +288,14 @@ const struct xfa_call *xfa_trace_call(const struct xfa_trace *trace, unsigned id
 {
     uint16_t key = (uint16_t)id;
     return id <= UINT16_MAX ? xfa_table_get(&trace->names.calls, &key) : NULL;
+}
+
+const char *xfa_trace_runtime_name(const struct xfa_trace *trace, const char *name, size_t bytes)
+{
+    uint64_t hash = XXH3_64bits(name, bytes);
+    const struct named_call *found = xfa_table_get(&trace->names.named, &hash);
+    bool same = found && strlen(found->name) == bytes && memcmp(found->name, name, bytes) == 0;
+    return same ? found->name : NULL;
 }
 
 const struct xfa_stack *xfa_trace_stack(const struct xfa_trace *trace, uint32_t id)

@@ -110,13 +110,9 @@ static size_t without_suffix(const char *name, size_t bytes)
 static const char *watched(const struct xfa_trace *trace, const char *name, size_t bytes)
 {
     static const char two_copies[] = "cudaMemcpyArrayToArray";
-    const struct xfa_table *calls = &trace->names.calls;
-    for (size_t i = 0; i < calls->count; i++) {
-        const struct xfa_call *call = xfa_table_at(calls, i);
-        if (call->level == XFT_LEVEL_RUNTIME && strlen(call->name) == bytes &&
-            memcmp(call->name, name, bytes) == 0)
-            return call->name;
-    }
+    const char *recorded = xfa_trace_runtime_name(trace, name, bytes);
+    if (recorded)
+        return recorded;
     return bytes == strlen(two_copies) && memcmp(two_copies, name, bytes) == 0 ? two_copies : NULL;
 }
 

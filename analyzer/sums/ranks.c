@@ -47,16 +47,15 @@ static uint32_t meet(void *self, struct xfa_process *process)
     return 0;
 }
 
-static void count_node(struct xfa_ranks *ranks, struct xfa_rank_sum *sum,
-                       const struct xfa_transfer *transfer)
+static void count_node(struct xfa_rank_sum *sum, const struct xfa_transfer *transfer)
 {
     const struct xfa_class_key *key = &transfer->class->key;
     bool up = key->row.direction == XFT_DIR_H2D, down = key->row.direction == XFT_DIR_D2H;
     int node = up ? key->src_node : key->dst_node;
-    int gpu = up ? key->row.dst_gpu : key->row.src_gpu;
-    int own = (up || down) && node >= 0 ? xfa_achievable_node(ranks->achievable, gpu) : -1;
+    const struct xfa_achievable_path *path = &transfer->class->achievable;
+    int own = !up && !down ? -1 : up ? path->dst_node : path->src_node;
     uint64_t *bytes = own == node ? &sum->near_bytes : &sum->far_bytes;
-    if (own >= 0)
+    if (own >= 0 && node >= 0)
         *bytes = xfa_add(*bytes, transfer->event->bytes);
 }
 
@@ -75,7 +74,7 @@ static void take(void *self, const struct xfa_transfer *transfer)
         sum->timed_bytes = xfa_add(sum->timed_bytes, bytes);
         sum->timed_ns += transfer->achieved_ns;
     }
-    count_node(ranks, sum, transfer);
+    count_node(sum, transfer);
 }
 
 struct xfa_observer xfa_ranks_observer(struct xfa_ranks *ranks)

@@ -32,13 +32,12 @@ struct xfa_rank_sum {
 };
 
 struct xfa_ranks {
-    const struct xfa_achievable *achievable;
     struct xfa_table all; /* struct xfa_rank_sum */
     uint32_t *of_process; /* by process number: index in `all` + 1 */
     size_t process_count, process_capacity;
 };
 
-struct xfa_observer xfa_ranks_observer(struct xfa_ranks *ranks); /* starts with achievable set */
+struct xfa_observer xfa_ranks_observer(struct xfa_ranks *ranks); /* starts zeroed */
 void xfa_ranks_free(struct xfa_ranks *ranks);
 
 /* What is compared. */
