@@ -149,7 +149,9 @@ static void other_kinds(void **state)
                                  "ELF"));
     OK(cuModuleGetFunction(&function, module, "some_kernel"));
     OK(cuMemsetD8_v2(p, 3, N));
+    OK(cuCtxEnablePeerAccess(contexts[1], 0));
     OK(cuMemcpyPeerAsync(q, contexts[1], p, contexts[0], N, NULL));
+    OK(cuCtxDisablePeerAccess(contexts[1]));
     OK(cuLaunchKernel(function, 4, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
     OK(cuMemcpyDtoH_v2(out, p, sizeof(out)));
     assert_int_equal(flush(), 4);
@@ -167,6 +169,32 @@ static void other_kinds(void **state)
     assert_int_equal(records[3].copy.flags, 0);
     for (int i = 1; i < 4; i++) /* one stream: one after the other */
         assert_true(records[3].copy.start >= records[2].kernel.end);
+    OK(cuMemFree_v2(p));
+    OK(cuMemFree_v2(q));
+}
+
+/* Without peer access a copy between devices is two: to the host, and from it. */
+static void staged(void **state)
+{
+    xcu_deviceptr p = device_memory(N), q;
+
+    OK(cuCtxSetCurrent(contexts[1]));
+    q = device_memory(N);
+    OK(cuCtxSetCurrent(contexts[0]));
+    OK(cuMemcpyPeerAsync(q, contexts[1], p, contexts[0], N, NULL));
+    OK(cuCtxSynchronize());
+    assert_int_equal(flush(), 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(records[i].copy.kind, SIM_CUPTI_MEMCPY);
+        assert_int_equal(records[i].copy.copy_kind, i ? XCP_COPY_HTOD : XCP_COPY_DTOH);
+        assert_int_equal(records[i].copy.src_kind, XCP_MEMORY_DEVICE);
+        assert_int_equal(records[i].copy.dst_kind, XCP_MEMORY_DEVICE);
+        assert_int_equal(records[i].copy.bytes, N);
+        assert_int_equal(records[i].copy.device, i);
+    }
+    assert_int_equal(records[0].copy.correlation, records[1].copy.correlation);
+    assert_int_equal(records[0].copy.end, records[1].copy.start);
+    assert_true(records[1].copy.end > records[1].copy.start);
     OK(cuMemFree_v2(p));
     OK(cuMemFree_v2(q));
 }
@@ -283,7 +311,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, begin)
     const struct CMUnitTest tests[] = {
-        TEST(one_copy), TEST(other_kinds), TEST(graphs), TEST(managed), TEST(losses), TEST(clocks),
+        TEST(one_copy), TEST(other_kinds), TEST(staged), TEST(graphs),
+        TEST(managed),  TEST(losses),      TEST(clocks),
     };
 
     setenv("XFERSCOPE_SIMGPU_MACHINE", "sim-2socket-4gpu", 1);

@@ -93,6 +93,7 @@ struct xferscope_simgpu_activity {
     int cause;               /* of a migration: enum xft_migration_cause */
     int write;               /* a fault's access */
     const void *instruction; /* of a host's fault */
+    int half; /* of a copy that goes by way of the host: 1 to it, 2 from it; 0 = a whole copy */
 };
 
 /* Called by the driver, from any thread. Neither may call CUDA. */

@@ -118,6 +118,8 @@ static int copy_kind(const struct xferscope_simgpu_activity *a)
 {
     bool from_array = a->src_memory == XFT_MEM_ARRAY, to_array = a->dst_memory == XFT_MEM_ARRAY;
 
+    if (a->half)
+        return a->half == 1 ? XCP_COPY_DTOH : XCP_COPY_HTOD;
     if (a->src_device < 0)
         return to_array ? XCP_COPY_HTOA : XCP_COPY_HTOD;
     if (a->dst_device < 0)

@@ -212,7 +212,7 @@ static struct sim_cost default_cost(uint64_t bytes)
 {
     uint64_t ns = 10000 + bytes / 10;
 
-    return (struct sim_cost){ns, ns, sim_settings.submit_ns, ns + sim_settings.submit_ns};
+    return (struct sim_cost){ns, ns, sim_settings.submit_ns, ns + sim_settings.submit_ns, false};
 }
 
 static struct sim_cost cost_on(const struct xfp_path *path, uint64_t bytes)
@@ -265,7 +265,7 @@ static struct sim_cost staged_cost(const struct sim_copy *copy)
     b = sim_copy_cost(&up);
     return (struct sim_cost){(a.device_ns + b.device_ns) * 3 / 4,
                              (a.behind_ns + b.behind_ns) * 3 / 4, a.host_ns + b.host_ns,
-                             (a.blocking_ns + b.blocking_ns) * 3 / 4};
+                             (a.blocking_ns + b.blocking_ns) * 3 / 4, true};
 }
 
 struct sim_cost sim_copy_cost(const struct sim_copy *copy)
@@ -274,8 +274,11 @@ struct sim_cost sim_copy_cost(const struct sim_copy *copy)
     const struct xfp_path *path;
 
     if (sim_copy_direction(copy) == XFT_DIR_P2P &&
-        !sim_peer_enabled(copy->src.device, copy->dst.device))
-        return staged_cost(copy);
+        !sim_peer_enabled(copy->src.device, copy->dst.device)) {
+        struct sim_cost cost = staged_cost(copy);
+        cost.staged = true;
+        return cost;
+    }
     path = path_of(copy);
     return path ? cost_on(path, bytes) : default_cost(bytes);
 }
@@ -287,7 +290,7 @@ struct sim_cost sim_fill_cost(size_t bytes, int device)
     uint64_t copy = device >= 0 ? sim_path_ns(XFP_COPY, place, place, bytes) : 0;
     uint64_t ns = copy ? copy / 2 : 2000 + bytes / 100;
 
-    return (struct sim_cost){ns, ns, sim_settings.submit_ns, ns + sim_settings.submit_ns};
+    return (struct sim_cost){ns, ns, sim_settings.submit_ns, ns + sim_settings.submit_ns, false};
 }
 
 /* ---- moving ------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@ struct sim_cost {
     uint64_t behind_ns;   /* behind another copy: the gap and the time of the bytes */
     uint64_t host_ns;     /* until an asynchronous call returns */
     uint64_t blocking_ns; /* until a synchronous call returns */
+    bool staged;          /* a copy between devices, by way of the host */
 };
 
 /* One side of a copy. */

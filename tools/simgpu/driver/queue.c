@@ -125,6 +125,21 @@ static void report(const struct sim_op *op, struct xferscope_simgpu_activity *a)
     sim_hooks->activity(a);
 }
 
+/* As CUPTI tells of copies between devices without peer access: one copy to the host and one from
+ * it, each of all bytes. */
+static void report_halves(const struct sim_op *op, struct xferscope_simgpu_activity a)
+{
+    uint64_t middle = a.start_ns + (a.end_ns - a.start_ns) / 2;
+    struct xferscope_simgpu_activity up = a;
+
+    a.half = 1;
+    a.end_ns = up.start_ns = middle;
+    up.half = 2;
+    up.device = (uint32_t)a.dst_device;
+    report(op, &a);
+    report(op, &up);
+}
+
 static void report_copy(const struct sim_op *op, uint64_t start, uint64_t end)
 {
     const struct sim_copy *copy = first_copy(op);
@@ -142,7 +157,10 @@ static void report_copy(const struct sim_op *op, uint64_t start, uint64_t end)
     if (copy->src.device >= 0 ||
         copy->dst.device >= 0) { /* the host's own copies are no activity */
         a.device = (uint32_t)(copy->src.device >= 0 ? copy->src.device : copy->dst.device);
-        report(op, &a);
+        if (op->cost.staged)
+            report_halves(op, a);
+        else
+            report(op, &a);
     }
 }
 
