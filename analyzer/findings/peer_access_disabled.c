@@ -4,9 +4,9 @@
  *
  * Only GPUs between which the profile of this machine has such copies: others cannot have peer
  * access, or it is not known. That calls enabled none does not say that the memory was not shared
- * in another way (pools, cuMemSetAccess, IPC): without times nothing is told, and copies that were
- * as fast as with peer access lost nothing. Copies of rows and batches are left out: what they
- * would take with peer access was not measured.
+ * in another way (pools, cuMemSetAccess, IPC); then the device tells of one copy, not of two
+ * (class.h). Copies without times are not named for that reason. Copies of rows and batches are
+ * left out: what they would take with peer access was not measured.
  */
 #include "analyzer/findings/finding.h"
 

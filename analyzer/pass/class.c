@@ -78,6 +78,14 @@ static uint8_t shape_of(const struct xft_event *event)
     return event->width != 0 && event->width < event->bytes ? XFA_STRIDED : XFA_LINEAR;
 }
 
+/* Memory may have peer access that no call enabled (of pools, by cuMemSetAccess, IPC): the device
+ * tells of a copy from one to the other then, without it of one to the host and one from it. */
+static uint8_t peer_of(const struct xft_event *event, const struct xfa_device_copy *copy)
+{
+    bool direct = copy && copy->direction == XFT_DIR_P2P;
+    return direct || event->flags & XFT_PEER_ACCESS ? XFA_PEER_ON : XFA_PEER_OFF;
+}
+
 static struct met_key words_of(const struct xfa_process *process, const struct xft_event *event,
                                const struct xfa_device_copy *copy)
 {
@@ -92,7 +100,7 @@ static struct met_key words_of(const struct xfa_process *process, const struct x
     key.async = (event->flags & XFT_ASYNC) != 0;
     key.stream = stream_of(event);
     if (key.direction == XFT_DIR_P2P)
-        key.peer = event->flags & XFT_PEER_ACCESS ? XFA_PEER_ON : XFA_PEER_OFF;
+        key.peer = peer_of(event, copy);
     key.shape = shape_of(event);
     key.src_place = place_of(event, key.src_mem, event->src_place);
     key.dst_place = place_of(event, key.dst_mem, event->dst_place);

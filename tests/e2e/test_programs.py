@@ -9,6 +9,7 @@ import unittest
 from lab import (
     Bench,
     PROGRAMS,
+    SIMGPU,
     XFERSCOPE,
     environment,
     moved,
@@ -102,6 +103,20 @@ class Same(Bench):
         each = len(access) // 3
         self.assertGreater(each, 0)
         self.assertEqual(access, [False] * each + [True] * each + [False] * each)
+        self.told_of_peer_access(SIMGPU / "machines" / "sim-2socket-4gpu.json")
+
+    def told_of_peer_access(self, profile):
+        """What the copies without it lost: those of one run of bytes, 1 MiB down to 128 KiB, twice."""
+        machine = {path["name"]: {point["bytes"]: point["median_ns"] for point in path["points"]}
+                   for path in json.loads(profile.read_text())["paths"]}
+        document = report(self.folder / "run.xft", "--profile", profile)
+        (finding,) = (f for f in document["findings"] if f["kind"] == "peer-access-disabled")
+        self.assertEqual(finding["remedy"], "enable-peer-access")
+        self.assertEqual([site["bytes"] for site in finding["sites"]], [2 << shift for shift in (20, 19, 18, 17)])
+        self.assertEqual({site["transfers"] for site in finding["sites"]}, {2})
+        slower = [machine["copy/no-peer/p2p/gpu0-gpu1"][1 << shift] - machine["copy/peer/p2p/gpu0-gpu1"][1 << shift]
+                  for shift in (20, 19, 18, 17)]
+        self.assertAlmostEqual(finding["lost_s"] * 1e9, 2 * sum(slower), delta=20)
 
     def driver(self, program, how):
         printed, document = self.compare(program, how)
