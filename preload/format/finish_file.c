@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "preload/format/trace_symbols.h"
 
 #define MOST_SYMBOL_BYTES (48u << 20)
+#define TRIES 4
 
 /* ---- what is to be done ----------------------------------------------------------------- */
 
@@ -27,6 +29,7 @@ struct finishing {
     int fd;
     const unsigned char *file; /* mapped */
     size_t size;
+    bool changed; /* it is another one by now, or longer: to be begun again */
     struct xfs_known *known;
     char *error;
     size_t error_bytes;
@@ -120,6 +123,28 @@ static void rewrite(struct finishing *f, bool name)
         snprintf(f->error, f->error_bytes, "%s: cannot complete it: %s", f->path, strerror(errno));
 }
 
+/* Its process may have completed it since it was opened, or grown it and died; somebody else may
+ * have completed it. */
+static bool is_as_opened(const struct finishing *f)
+{
+    struct stat now, named;
+    return fstat(f->fd, &now) == 0 && lstat(f->path, &named) == 0 && now.st_dev == named.st_dev &&
+           now.st_ino == named.st_ino && (uint64_t)now.st_size <= f->size;
+}
+
+/* Nobody writes to it any more. */
+static bool is_left_to_us(struct finishing *f)
+{
+    if (flock(f->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        snprintf(f->error, f->error_bytes, "%s: another process is completing it", f->path);
+        return false;
+    }
+    f->changed = !is_as_opened(f);
+    if (f->changed)
+        snprintf(f->error, f->error_bytes, "%s: it changes while it is being completed", f->path);
+    return !f->changed;
+}
+
 static void finish(void *context)
 {
     struct finishing *f = context;
@@ -136,6 +161,8 @@ static void finish(void *context)
                  (int)header.pid);
         return;
     }
+    if (!is_left_to_us(f))
+        return;
     bool name = f->known && has_segment(f, XFT_SEG_STACKS) && !code_is_named(f);
     if (closed && !name)
         f->status = 0;
@@ -171,8 +198,8 @@ static void finish_mapped(struct finishing *f)
     munmap(file, f->size);
 }
 
-int xfs_finish_file_known(const char *path, struct xfs_known *known, char *error,
-                          size_t error_bytes)
+static int try_to_finish(const char *path, struct xfs_known *known, char *error, size_t error_bytes,
+                         bool *changed)
 {
     struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -195,7 +222,20 @@ int xfs_finish_file_known(const char *path, struct xfs_known *known, char *error
         snprintf(error, error_bytes, "%s: %s", path,
                  f.size ? "not a regular file" : "the file is empty");
     close(fd);
+    *changed = f.changed;
     return f.status;
+}
+
+int xfs_finish_file_known(const char *path, struct xfs_known *known, char *error,
+                          size_t error_bytes)
+{
+    int status = -1;
+    bool changed = true;
+    for (int i = 0; i < TRIES && changed; i++) {
+        changed = false;
+        status = try_to_finish(path, known, error, error_bytes, &changed);
+    }
+    return status;
 }
 
 int xfs_finish_file(const char *path, bool symbols, char *error, size_t error_bytes)

@@ -11,13 +11,20 @@
 #include "preload/format/rewrite_job.h"
 #include "preload/format/write.h"
 
+void xft_job_fail(struct xft_job *job, int error)
+{
+    if (!job->failed)
+        job->error = error;
+    job->failed = true;
+}
+
 void *xft_job_map(struct xft_job *job, size_t bytes)
 {
     void *memory =
         mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory != MAP_FAILED)
         return memory;
-    job->failed = true;
+    xft_job_fail(job, errno);
     return NULL;
 }
 
@@ -29,8 +36,8 @@ void xft_job_unmap(void *memory, size_t bytes)
 
 void xft_job_put(struct xft_job *job, const void *bytes, size_t n)
 {
-    if (job->failed || !xft_write_at(job->want->fd, bytes, n, job->at))
-        job->failed = true;
+    if (!job->failed && !xft_write_at(job->want->fd, bytes, n, job->at))
+        xft_job_fail(job, errno);
     job->at += n;
 }
 
@@ -118,8 +125,8 @@ static void write_header(struct xft_job *job)
     add_count(&header.damaged_bytes, damage->bytes);
     add_count(&header.damaged_events, damage->events);
     memcpy(block, &header, sizeof header);
-    if (!xft_write_at(job->want->fd, block, sizeof block, 0))
-        job->failed = true;
+    if (!job->failed && !xft_write_at(job->want->fd, block, sizeof block, 0))
+        xft_job_fail(job, errno);
 }
 
 static void write_all(struct xft_job *job)
@@ -173,7 +180,7 @@ bool xft_rewrite(struct xft_rewrite *rewrite, const char *path)
     write_all(&job);
     if (!job.failed && rename(name, path) == 0)
         return true;
-    int error = errno;
+    int error = job.failed ? job.error : errno;
     xft_rewrite_abandon(rewrite, path);
     errno = error;
     return false;

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <string.h>
 
 #include "common/search.h"
@@ -195,8 +196,9 @@ static void write_slab(struct xft_job *job, const struct xft_slab_place *place, 
     struct xft_index_entry entry = xft_index_of(&chunk, events);
     size_t n = xft_pack_events(job->want->packer, &chunk, events, buffer, room);
     entry.offset = job->at;
+    if (n == 0)
+        xft_job_fail(job, EOVERFLOW);
     xft_job_put(job, buffer, n);
-    job->failed |= n == 0;
     job->want->slab_events += place->rows;
     job->want->chunks++;
     xft_job_index_add(job, &entry);

@@ -20,6 +20,7 @@ struct xft_job {
     size_t slab_count, slab_room;
     struct xft_job_index *index;
     bool failed;
+    int error; /* errno of the first failure */
 };
 
 /* Of whole pages of zeros, at least one; NULL and job->failed when there is none. */
@@ -27,6 +28,9 @@ void *xft_job_map(struct xft_job *job, size_t bytes);
 void xft_job_unmap(void *memory, size_t bytes); /* NULL is allowed */
 
 void xft_job_put(struct xft_job *job, const void *bytes, size_t n);
+
+/* The first failure is the one that is told. */
+void xft_job_fail(struct xft_job *job, int error);
 
 /* A segment as it lies in the old file. */
 void xft_job_copy(struct xft_job *job, const struct xft_view *view);

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,8 +28,9 @@ static void flush(struct xft_job *job, struct joined *joined)
         return;
     size_t n = xft_pack(job->want->packer, (enum xft_segment_type)joined->type, joined->bytes,
                         joined->count, joined->packed, joined->packed_room);
+    if (n == 0)
+        xft_job_fail(job, EOVERFLOW);
     xft_job_put(job, joined->packed, n);
-    job->failed |= n == 0;
     joined->count = 0;
 }
 
@@ -81,7 +83,7 @@ void xft_job_lists(struct xft_job *job, unsigned type)
         xft_job_copy(job, &view);
     }
     if (!job->failed && !join(job, &joined, more, more_bytes))
-        job->failed = true;
+        xft_job_fail(job, EOVERFLOW);
     flush(job, &joined);
     xft_job_unmap(joined.bytes, joined.room);
     xft_job_unmap(joined.packed, joined.packed_room);

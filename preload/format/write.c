@@ -23,6 +23,8 @@ bool xft_write_at(int fd, const void *bytes, size_t n, uint64_t at)
         ssize_t written = pwrite(fd, from, n, (off_t)at);
         if (written < 0 && errno == EINTR)
             continue;
+        if (written == 0)
+            errno = EIO; /* no reason is given */
         if (written <= 0)
             return false;
         from += written;

@@ -55,14 +55,16 @@ static void carry_over(uint64_t *from, uint64_t *to, uint64_t copied)
         __atomic_fetch_add(to, now - copied, __ATOMIC_SEQ_CST);
 }
 
-/* The path may have been deleted, or be somebody else's file by now. */
+/* The path may have been deleted, or be somebody else's file by now (ESTALE). */
 static bool is_in_place(const struct xfs_file *file)
 {
     struct stat now;
     if (lstat(file->path, &now) != 0)
         return false;
-    errno = ENOENT;
-    return now.st_dev == file->device && now.st_ino == file->inode;
+    if (now.st_dev == file->device && now.st_ino == file->inode)
+        return true;
+    errno = ESTALE;
+    return false;
 }
 
 /* Losses from here on are counted in the new file. Threads that were between begin and commit when

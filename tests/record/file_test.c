@@ -137,6 +137,19 @@ static void test_directory_deleted(void **state)
     assert_int_equal(RUN("XFERSCOPE_BUFFER=1M", "loses-directory", run_dir), 0);
     assert_int_equal(trace_count, 0);
     assert_non_null(strstr(said, "cannot complete"));
+    assert_non_null(strstr(said, "No such file"));
+}
+
+/* Somebody else's file stays what it is. */
+static void test_file_replaced(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("XFERSCOPE_BUFFER=1M", "loses-directory", run_dir, "replaced"), 0);
+    assert_int_equal(trace_count, 1);
+    assert_int_equal(traces[0]->header.state, XFT_STATE_RECORDING);
+    assert_int_equal(traces[0]->count, 10);
+    assert_non_null(strstr(said, "cannot complete"));
+    assert_non_null(strstr(said, "Stale file handle"));
 }
 
 /* ---- damage done to the file while it is recorded --------------------------------------- */
@@ -263,9 +276,9 @@ int main(void)
         cmocka_unit_test(test_limit_at_start),     cmocka_unit_test(test_limit_later),
         cmocka_unit_test(test_disk_full),          cmocka_unit_test(test_no_directory),
         cmocka_unit_test(test_directory_is_link),  cmocka_unit_test(test_directory_deleted),
-        cmocka_unit_test(test_bad_setting),        cmocka_unit_test(test_without_libraries),
-        cmocka_unit_test(test_finish_damaged),     cmocka_unit_test(test_trace_emptied),
-        cmocka_unit_test(test_trace_damaged),
+        cmocka_unit_test(test_file_replaced),      cmocka_unit_test(test_bad_setting),
+        cmocka_unit_test(test_without_libraries),  cmocka_unit_test(test_finish_damaged),
+        cmocka_unit_test(test_trace_emptied),      cmocka_unit_test(test_trace_damaged),
     };
     return cmocka_run_group_tests(tests, lab_make_place, lab_remove_place);
 }
