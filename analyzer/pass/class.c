@@ -11,8 +11,9 @@ struct met {
     struct met_key {
         uint32_t process, stack;
         uint16_t call;
-        uint8_t direction, src_mem, dst_mem, async, stream, peer, shape, reserved;
         int16_t src_place, dst_place;
+        uint8_t direction, src_mem, dst_mem, async, stream, peer, shape;
+        uint8_t reserved[3]; /* compared, too */
     } key;
     uint32_t class; /* number */
 };
@@ -52,7 +53,7 @@ static int16_t place_of(const struct xft_event *event, unsigned memory, int16_t 
 {
     if (place >= 0)
         return place;
-    return on_device(memory) && event->device >= 0 ? event->device : -1;
+    return (int16_t)(on_device(memory) && event->device >= 0 ? event->device : -1);
 }
 
 /* The trace's word where it has one, else the device's own account of the copy. */
@@ -115,9 +116,14 @@ static bool on_host(unsigned memory)
            memory == XFT_MEM_MAPPED || memory == XFT_MEM_WRITE_COMBINED;
 }
 
+static int16_t node_of(unsigned memory, int16_t place)
+{
+    return (int16_t)(on_host(memory) ? place : -1);
+}
+
 static int16_t gpu_of(const struct xfa_process *process, unsigned memory, int16_t place)
 {
-    return on_device(memory) ? (int16_t)xfa_process_gpu(process, place) : -1;
+    return (int16_t)(on_device(memory) ? xfa_process_gpu(process, place) : -1);
 }
 
 static struct xfa_class_key key_of(struct xfa_process *process, const struct met_key *words)
@@ -137,8 +143,8 @@ static struct xfa_class_key key_of(struct xfa_process *process, const struct met
     key.row.async = words->async;
     key.row.src_gpu = gpu_of(process, words->src_mem, words->src_place);
     key.row.dst_gpu = gpu_of(process, words->dst_mem, words->dst_place);
-    key.src_node = on_host(words->src_mem) ? words->src_place : -1;
-    key.dst_node = on_host(words->dst_mem) ? words->dst_place : -1;
+    key.src_node = node_of(words->src_mem, words->src_place);
+    key.dst_node = node_of(words->dst_mem, words->dst_place);
     key.stream = words->stream;
     key.peer = words->peer;
     key.shape = words->shape;
