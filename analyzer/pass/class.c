@@ -1,5 +1,6 @@
 #include "analyzer/pass/class.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "analyzer/pass/join.h"
@@ -17,6 +18,7 @@ struct met {
     } key;
     uint32_t class; /* number */
 };
+_Static_assert(offsetof(struct met_key, reserved) + 3 == sizeof(struct met_key), "no padding");
 
 void xfa_classes_init(struct xfa_classes *classes, struct xfa_run *run,
                       const struct xfa_achievable *achievable)

@@ -7,8 +7,9 @@
 #include "analyzer/read/read_columns.h"
 #include "analyzer/read/time_order.h"
 
-#define LEAST_ROWS 16                    /* kept of a chunk, however many there are */
-#define SPARE_BYTES (2 * XFT_SLAB_BYTES) /* a larger buffer is not kept for the next chunk */
+#define LEAST_ROWS 16 /* kept of a chunk, however many there are */
+/* A larger buffer is not kept for the next chunk. */
+#define SPARE_BYTES ((size_t)2 * XFT_SLAB_BYTES)
 
 /* Columns that are decoded as they are needed. */
 struct xfa_decoding {
