@@ -105,6 +105,7 @@ void xfa_analysis_finish(struct xfa_analysis *analysis)
 {
     const struct xfa_run *run = analysis->run;
     analysis->counts = xfa_pass_counts(analysis->pass);
+    analysis->recording = xfa_recording_of(run, analysis->pass);
     analysis->transfers = xfa_alloc((run->process_count + 1) * sizeof *analysis->transfers);
     for (size_t i = 0; i < run->process_count; i++)
         analysis->transfers[i] = xfa_pass_transfers(analysis->pass, (uint32_t)i);

@@ -1,6 +1,6 @@
 /*
  * The result of an analysis: the run, its GPUs, rows, phases, managed memory, contents,
- * waits, ranks.
+ * waits, ranks, what recording cost.
  * There is no order of printing, no text and no FILE in here: that is report/'s. What follows from
  * it as advice is findings/'s.
  *
@@ -9,6 +9,7 @@
 #ifndef XFA_ANALYSIS_H
 #define XFA_ANALYSIS_H
 
+#include "analyzer/analysis/recording.h"
 #include "analyzer/pass/pass.h"
 #include "analyzer/sums/contents.h"
 #include "analyzer/sums/managed.h"
@@ -25,6 +26,7 @@ struct xfa_analysis {
     struct xfa_achievable achievable;
     struct xfa_classes classes;
     struct xfa_counts counts;
+    struct xfa_recording recording;
     uint64_t *transfers;      /* calls, by process number */
     struct xfa_figures *rows; /* by row number; classes.rows says what the rows are */
     size_t row_count;

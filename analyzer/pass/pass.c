@@ -18,6 +18,7 @@ struct xfa_pass {
     struct xfa_counts counts;
     struct span { /* of a process's calls, on its own clock; 0 = none */
         uint64_t first_ns, last_ns, transfers;
+        uint64_t kinds[XFA_EVENT_KINDS];
     } * spans;
     size_t span_count, span_capacity;
 };
@@ -221,7 +222,7 @@ static void take_events(struct xfa_pass *pass, const struct xfa_events *events)
     for (size_t i = 0; i < events->count; i++) {
         const struct xft_event *event = events->events[i].event;
         unsigned kind = event->kind;
-        pass->counts.kinds[kind < XFA_EVENT_KINDS ? kind : 0]++;
+        span->kinds[kind < XFA_EVENT_KINDS ? kind : 0] += !(event->flags & XFT_GRAPH);
         span->transfers += kind == XFT_EVENT_TRANSFER;
         if (is_call(kind))
             extend(span, event);
@@ -286,4 +287,9 @@ struct xfa_counts xfa_pass_counts(const struct xfa_pass *pass)
 uint64_t xfa_pass_transfers(const struct xfa_pass *pass, uint32_t process)
 {
     return process < pass->span_count ? pass->spans[process].transfers : 0;
+}
+
+const uint64_t *xfa_pass_kinds(const struct xfa_pass *pass, uint32_t process)
+{
+    return process < pass->span_count ? pass->spans[process].kinds : NULL;
 }

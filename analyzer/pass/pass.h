@@ -11,10 +11,7 @@
 #include "analyzer/pass/observer.h"
 #include "analyzer/run/stream.h"
 
-#define XFA_EVENT_KINDS 32
-
 struct xfa_counts {
-    uint64_t kinds[XFA_EVENT_KINDS];         /* events by enum xft_event_kind; 0: kinds not known */
     uint64_t failed, captured, empty;        /* transfers that are in no class; empty: of 0 bytes */
     uint64_t device_only, device_only_bytes; /* device copies without a recorded call */
     uint64_t late; /* calls that went on without all their copies (join.h) */
@@ -31,8 +28,10 @@ struct xfa_pass *xfa_pass_new(struct xfa_classes *classes, const struct xfa_obse
 void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process);
 
 struct xfa_counts xfa_pass_counts(const struct xfa_pass *pass);
-uint64_t xfa_pass_transfers(const struct xfa_pass *pass,
-                            uint32_t process); /* calls of one process */
+/* Of one process: its calls that are transfers; its events by enum xft_event_kind, without the
+ * copies of launched graphs, which are in the launch. NULL: no event of it was met. */
+uint64_t xfa_pass_transfers(const struct xfa_pass *pass, uint32_t process);
+const uint64_t *xfa_pass_kinds(const struct xfa_pass *pass, uint32_t process);
 void xfa_pass_free(struct xfa_pass *pass);
 
 #endif

@@ -1,5 +1,6 @@
 #include "analyzer/run/process.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +123,34 @@ static struct xfa_rank rank_of(const struct xfa_trace *trace)
     return rank;
 }
 
+/* ---- what recording cost ----------------------------------------------------------------------
+ */
+
+/* Events of these kinds are no calls of the program. */
+static bool is_no_call(unsigned kind)
+{
+    return kind == XFT_EVENT_DEVICE_COPY || kind == XFT_EVENT_KERNEL || kind == XFT_EVENT_MEMSET ||
+           kind == XFT_EVENT_MIGRATION || kind == XFT_EVENT_FAULT || kind == XFT_EVENT_CONTENT ||
+           kind == XFT_EVENT_RECORDS;
+}
+
+static void take_costs(struct xfa_process *process)
+{
+    for (unsigned kind = 1; kind < XFA_EVENT_KINDS; kind++) {
+        const char *word = xft_event_word(kind);
+        struct xfa_cost cost;
+        char key[64];
+        if (!word || is_no_call(kind))
+            continue;
+        snprintf(key, sizeof key, "cost.%s.ns", word);
+        if (!meta_number(process->trace, key, &cost.ns))
+            continue;
+        snprintf(key, sizeof key, "cost.%s.n", word);
+        if (meta_number(process->trace, key, &cost.samples))
+            process->costs[kind] = cost;
+    }
+}
+
 /* ---- its life -------------------------------------------------------------------------------- */
 
 struct xfa_process *xfa_process_new(struct xfa_run *run, struct xfa_trace *trace)
@@ -154,6 +183,7 @@ struct xfa_process *xfa_process_new(struct xfa_run *run, struct xfa_trace *trace
         .run = run,
         .trace = trace,
     };
+    take_costs(process);
     xfa_table_init(&process->stacks, sizeof(uint32_t), sizeof(struct known_stack));
     xfa_table_init(&process->calls, sizeof(uint32_t), sizeof(struct known_call));
     return process;

@@ -22,6 +22,7 @@
 #include "analyzer/run/site.h"
 
 #define XFA_PROCESS_GPUS 64 /* ordinals of one process that are told apart */
+#define XFA_EVENT_KINDS 32  /* enum xft_event_kind has fewer; 0: kinds not known */
 
 struct xfa_host {
     char *name; /* NULL = not recorded */
@@ -50,6 +51,12 @@ struct xfa_rank {
     char *launcher;
 };
 
+/* What recording added to calls of one kind (docs/trace-format.md). */
+struct xfa_cost {
+    uint32_t ns;      /* the median of those that were timed */
+    uint32_t samples; /* how many were; 0 = not told */
+};
+
 struct xfa_process {
     uint32_t number; /* in the run */
     uint32_t host;
@@ -62,6 +69,7 @@ struct xfa_process {
     char *timing_why;
     char *machine_id;
     struct xfa_rank rank;
+    struct xfa_cost costs[XFA_EVENT_KINDS];
     int minor; /* of its file's format, 1.N; -1: not known */
     uint64_t start_real_ns, start_mono_ns;
     char *clock; /* processes of which this is the same have one monotonic clock; NULL: not told */

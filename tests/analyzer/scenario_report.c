@@ -441,6 +441,12 @@ static void rank(struct trace_builder *b, const char *variant)
     build_meta(b, "exe", "/opt/sample/train");
     build_meta(b, "hostname", table[i].host);
     build_meta(b, "timing", "cupti");
+    build_meta(b, "cost.transfer.ns", i ? "300" : "600");
+    build_meta(b, "cost.transfer.n", i ? "5" : "7");
+    if (i == 0) {
+        build_meta(b, "cost.sync.ns", "90");
+        build_meta(b, "cost.sync.n", "9");
+    }
     build_meta(b, "gpu.0.name", "Test GPU");
     build_meta(b, "gpu.0.uuid", table[i].uuid);
     if (table[i].second) {

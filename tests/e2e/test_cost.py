@@ -5,7 +5,7 @@ import subprocess
 import time
 import unittest
 
-from lab import Bench, PROGRAMS, XFERSCOPE, environment, needs, record, run
+from lab import Bench, PROGRAMS, XFERSCOPE, environment, needs, record, report, run
 
 FIRST = (13, 30, 61, 122, 249)  # calls of a lane that are timed, then one of EVERY
 EVERY = 251
@@ -94,6 +94,18 @@ class Cost(Bench):
         self.check(costs, lanes)
         self.assertGreaterEqual(costs["launch"]["n"], timed(3000))
         self.assertGreater(costs["launch"]["ns"], 0)
+        self.check_report(costs, lanes)
+
+    def check_report(self, costs, lanes):
+        """The report has the same figures, and takes them times the calls."""
+        recording = report(self.folder / "run.xft")["run"]["recording"]
+        calls = {kind: sum(lane.count(kind) for lane in lanes.values()) for kind in costs}
+        self.assertEqual(recording["kinds"], {
+            kind: {"ns": figures["ns"], "samples": figures["n"], "calls": calls[kind]}
+            for kind, figures in costs.items()
+        })
+        took = sum(figures["ns"] * calls[kind] for kind, figures in costs.items())
+        self.assertAlmostEqual(recording["took_s"], took / 1e9, delta=1e-9)
 
     @needs("forker")
     def test_each_process_has_its_own(self):

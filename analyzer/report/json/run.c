@@ -128,6 +128,24 @@ static json_t *content_json(const struct xfa_contents *contents)
     return json;
 }
 
+static json_t *recording_json(const struct xfa_recording *recording)
+{
+    json_t *json = json_object(), *kinds = json_object();
+    for (unsigned i = 1; i < XFA_EVENT_KINDS; i++) {
+        const struct xfa_recording_kind *kind = &recording->kinds[i];
+        if (kind->samples == 0)
+            continue;
+        json_object_set_new(kinds, xft_event_word(i),
+                            json_pack("{s:o,s:o,s:o}", "ns", xfa_json_number(kind->ns), "samples",
+                                      xfa_json_count(kind->samples), "calls",
+                                      xfa_json_count(kind->calls)));
+    }
+    json_object_set_new(json, "kinds", kinds);
+    json_object_set_new(json, "took_s",
+                        recording->told ? xfa_json_seconds(recording->took_ns) : json_null());
+    return json;
+}
+
 static json_t *format_json(const struct xfa_run *run)
 {
     char version[16];
@@ -164,6 +182,7 @@ json_t *xfa_run_json(const struct xfa_analysis *analysis)
     json_object_set_new(json, "directions", xfa_directions_json(analysis->directions));
     json_object_set_new(json, "levels", levels_json(analysis));
     json_object_set_new(json, "content", content_json(&analysis->contents));
+    json_object_set_new(json, "recording", recording_json(&analysis->recording));
     json_object_set_new(json, "not_counted", uncounted_json(&analysis->counts));
     json_object_set_new(json, "processes", processes_json(analysis));
     json_object_set_new(json, "unreadable", texts_json(run->unreadable, run->unreadable_count));

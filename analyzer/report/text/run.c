@@ -257,5 +257,6 @@ void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view,
     write_format(run, width, out);
     write_traffic(report->analysis, width, out);
     write_content(report->analysis, width, out);
+    xfa_write_recording(report, view, out);
     xfa_write_missing(report, view, out);
 }
