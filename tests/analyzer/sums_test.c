@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/base/compare.h"
 #include "tests/analyzer/about.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/scenario.h"
@@ -247,6 +248,25 @@ static void test_modelled_run(void **state)
     free(events);
 }
 
+/* ---- order ---------------------------------------------------------------------------------- */
+
+static int larger_first(const void *a, const void *b)
+{
+    return xfa_descending(*(const double *)a, *(const double *)b);
+}
+
+/* What is unknown is neither the largest nor in the way of the others. */
+static void test_unknown_last(void **state)
+{
+    (void)state;
+    double all[] = {NAN, -2, 3, NAN, 0, 7, -INFINITY, NAN, 3};
+    const double expected[] = {7, 3, 3, 0, -2, -INFINITY};
+    const size_t known = sizeof expected / sizeof *expected, count = sizeof all / sizeof *all;
+    qsort(all, count, sizeof *all, larger_first);
+    for (size_t i = 0; i < count; i++)
+        assert_true(i < known ? all[i] == expected[i] : isnan(all[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_loss_within_the_error),
         cmocka_unit_test(test_weakest_basis),
         cmocka_unit_test(test_modelled_run),
+        cmocka_unit_test(test_unknown_last),
     };
     return cmocka_run_group_tests_name("sums", tests, NULL, NULL);
 }
