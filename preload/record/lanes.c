@@ -113,6 +113,18 @@ static bool is_left(const struct xfs_slab *slab)
     return __atomic_load_n(&slab->left, __ATOMIC_RELAXED);
 }
 
+/* Its events are in the file, and from the same moment not in the slab: who completes the file
+ * waits for that. */
+static bool write_out(struct xfs_recorder *recorder, struct xft_slab *slab)
+{
+    pthread_mutex_lock(&recorder->pack_lock);
+    bool good = xfs_write_slab(recorder, slab);
+    if (good)
+        set_state(slab, XFT_SLAB_FREE);
+    pthread_mutex_unlock(&recorder->pack_lock);
+    return good;
+}
+
 static void release(struct xfs_lanes *lanes, struct xfs_slab *slab)
 {
     set_state(slab->shared, XFT_SLAB_FREE);
@@ -133,7 +145,7 @@ bool xfs_lanes_write_full(struct xfs_recorder *recorder, bool *wrote)
     while ((node = oldest) != NULL) {
         oldest = atomic_load_explicit(&node->next, memory_order_relaxed);
         struct xfs_slab *slab = (struct xfs_slab *)node;
-        good = good && xfs_write_slab(recorder, slab->shared);
+        good = good && write_out(recorder, slab->shared);
         if (good)
             release(lanes, slab);
         else /* its events stay readable where they are */
@@ -195,8 +207,10 @@ void xfs_lanes_write_all(struct xfs_recorder *recorder)
     for (size_t i = 0; i < lanes->segments; i++) {
         for (size_t j = 0; j < lanes->all_count[i]; j++) {
             const struct xft_slab *slab = lanes->all[i][j].shared;
+            pthread_mutex_lock(&recorder->pack_lock);
             if (xft_slab_worth(slab) == XFT_SLAB_SOUND)
                 xfs_write_slab(recorder, slab);
+            pthread_mutex_unlock(&recorder->pack_lock);
         }
     }
 }

@@ -43,7 +43,7 @@ struct xfs_recorder {
     struct xfs_numbers arguments;             /* of what launches are given (arguments.h) */
     _Atomic(struct xft_file_header *) header; /* where losses are counted */
 
-    pthread_mutex_t pack_lock; /* packer, packed */
+    pthread_mutex_t pack_lock; /* packer, packed; whether slabs or EVENTS have the events */
     struct xft_packer packer;
     unsigned char *packed; /* one segment */
     size_t packed_bytes;
@@ -81,7 +81,8 @@ void xfs_count_records_lost(struct xfs_recorder *recorder, uint64_t n); /* devic
 
 /* ---- writer.c --------------------------------------------------------------------------- */
 
-/* Writes a slab's events as an EVENTS segment. False when the file could not take them. */
+/* Writes a slab's events as an EVENTS segment. False when the file could not take them. Under
+ * pack_lock. */
 bool xfs_write_slab(struct xfs_recorder *recorder, const struct xft_slab *slab);
 
 /* True once the program has been told that the file cannot take everything: once is enough. */

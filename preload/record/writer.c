@@ -38,11 +38,9 @@ static bool write_rows(struct xfs_recorder *recorder, const struct xft_slab *sla
                               .first_seq = slab->first_seq + from,
                               .rows = to - from};
     struct xft_index_entry entry = xft_index_of(&chunk, xft_slab_events(slab) + from);
-    pthread_mutex_lock(&recorder->pack_lock);
     size_t n = xft_pack_events(&recorder->packer, &chunk, xft_slab_events(slab) + from,
                                recorder->packed, recorder->packed_bytes);
     bool good = n > 0 && xfs_file_append_events(&recorder->file, recorder->packed, n, &entry);
-    pthread_mutex_unlock(&recorder->pack_lock);
     if (!good)
         say_once("cannot write events");
     return good;

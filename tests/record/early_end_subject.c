@@ -3,7 +3,8 @@
  * the recorder is getting ready in it, the program ends:
  *
  * "loading": before there is a background thread; "created": when it runs already, and who made it
- * has not come to say so; "refused": when it is about to be made, and then cannot be.
+ * has not come to say so; "refused": when it is about to be made, and then cannot be. "writing":
+ * there is none, and a thread has just written a full slab's events itself.
  *
  * The recorder is held there until it has ended; the process lives until all its threads are done.
  * Exits with 0; 9 = the recorder misbehaved.
@@ -16,19 +17,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/format/index.h"
 #include "tests/record/harness.h"
 
 #define CALLS 100
+#define MANY_CALLS 20000
 #define MISBEHAVED 9
 #define EXPORTED __attribute__((visibility("default")))
 
-static enum { NOWHERE, LOADING, CREATED, REFUSED } where;
+static enum { NOWHERE, LOADING, CREATED, REFUSED, WRITING } where;
 static sem_t held, released, called;
 static pid_t first;
-static bool ending;
+static bool ending, was_held;
+static _Thread_local int unlocks; /* until this thread is held */
 
 static void hold(void)
 {
@@ -56,6 +61,8 @@ EXPORTED int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     static __typeof__(pthread_create) *real;
     if (real == NULL)
         real = (__typeof__(real))dlsym(RTLD_NEXT, "pthread_create");
+    if (where == WRITING && gettid() != first)
+        return EAGAIN;
     if (where == REFUSED && gettid() != first) {
         hold();
         return EAGAIN;
@@ -66,9 +73,32 @@ EXPORTED int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     return error;
 }
 
-/* The end waits for somebody: for the one who is held. */
+/* What comes last of a slab. */
+EXPORTED ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
+{
+    if (where == WRITING && gettid() != first && n == XFT_INDEX_SPAN && !was_held)
+        unlocks = 2; /* the file's, and then the packer's */
+    return syscall(SYS_pwrite64, fd, bytes, n, at);
+}
+
+EXPORTED int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+    static __typeof__(pthread_mutex_unlock) *real;
+    if (real == NULL)
+        real = (__typeof__(real))dlsym(RTLD_NEXT, "pthread_mutex_unlock");
+    int error = real(mutex);
+    if (unlocks > 0 && --unlocks == 0) {
+        was_held = true;
+        hold();
+    }
+    return error;
+}
+
+/* The end waits for somebody: for the one who is held. It gives up waiting for who writes. */
 EXPORTED int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
+    if (ending && where == WRITING && gettid() == first)
+        return 0;
     if (ending && where != NOWHERE && gettid() == first) {
         where = NOWHERE;
         sem_post(&released);
@@ -94,6 +124,8 @@ static void *call(void *unused)
 static void *start(void *unused)
 {
     harness_ready();
+    for (uint64_t i = 0; where == WRITING && i < MANY_CALLS; i++)
+        harness_call(i, 0);
     sem_post(&called);
     for (;;)
         pause();
@@ -130,20 +162,22 @@ __attribute__((destructor)) static void end_begins(void)
 
 int main(int count, char **arguments)
 {
-    static const char *const names[] = {"", "loading", "created", "refused"};
+    static const char *const names[] = {"", "loading", "created", "refused", "writing"};
     pthread_t thread;
     first = gettid();
     sem_init(&held, 0, 0);
     sem_init(&released, 0, 0);
     sem_init(&called, 0, 0);
     FILE *last = fopencookie(NULL, "w", (cookie_io_functions_t){.write = after_the_end});
-    for (int i = 1; count > 1 && i < 4; i++)
+    for (int i = 1; count > 1 && i < 5; i++)
         if (strcmp(arguments[1], names[i]) == 0)
             where = i;
     if (where == NOWHERE || last == NULL || fputs("end", last) < 0 ||
         pthread_create(&thread, NULL, start, NULL) != 0)
         return MISBEHAVED;
     sem_wait(&held);
+    if (where == WRITING)
+        return 0;
     if (pthread_create(&thread, NULL, call, NULL) != 0) /* others record meanwhile */
         return MISBEHAVED;
     sem_wait(&called);

@@ -1,5 +1,5 @@
-/* A program that ends while the recorder is still getting ready in another thread: its file is
- * completed, and once. */
+/* A program that ends while the recorder is still getting ready in another thread, or another
+ * thread still writes: its file is completed, and once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,12 +41,26 @@ static void test_refused(void **state)
     lab_check_closed(traces[0], 100);
 }
 
+/* What it wrote last is in the file once. */
+static void test_writing(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("XFERSCOPE_BUFFER=1K", "writing"), 0);
+    assert_int_equal(trace_count, 1);
+    assert_int_equal(traces[0]->header.state, XFT_STATE_CLOSED);
+    assert_true(decode_is_complete(traces[0]));
+    assert_int_equal(traces[0]->count, XFT_SLAB_EVENTS);
+    assert_int_equal(traces[0]->segments[XFT_SEG_EVENTS], 1);
+    assert_int_equal(traces[0]->count + traces[0]->header.events_lost, 20000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loading),
         cmocka_unit_test(test_created),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_writing),
     };
     subject = EARLY_END_SUBJECT;
     return cmocka_run_group_tests(tests, lab_make_place, lab_remove_place);
