@@ -40,17 +40,13 @@ static void tally_batch(void *context, const struct xfa_batch *batch)
 }
 
 /* In the order of time the same events come; what an INDEX or a chunk lies about is counted. */
-static void merge_all(struct xfa_trace *trace)
+static void merge_within(struct xfa_trace *trace, size_t rows, const struct tally *expected)
 {
-    struct tally streamed = {0}, merged = {0};
+    struct tally merged = {0};
     struct xfa_merged event;
     uint64_t before = 0;
     bool ordered = true;
-    xfa_trace_events(trace, tally_batch, &streamed);
-    bool sound = trace->loss.bad_rows == 0 && trace->loss.bad_entries == 0;
-    if (streamed.events > MOST_MERGED)
-        return;
-    struct xfa_merge *merge = xfa_merge_within(trace, 100);
+    struct xfa_merge *merge = xfa_merge_within(trace, rows);
     while (xfa_merge_next(merge, &event)) {
         add_event(&merged, event.lane, event.seq, event.event);
         ordered = ordered && before <= event.event->start_ns;
@@ -59,8 +55,19 @@ static void merge_all(struct xfa_trace *trace)
     xfa_merge_free(merge);
     if (!ordered && trace->loss.bad_entries == 0)
         abort();
-    if (sound && (merged.events != streamed.events || merged.mix != streamed.mix))
+    if (expected && (merged.events != expected->events || merged.mix != expected->mix))
         abort();
+}
+
+static void merge_all(struct xfa_trace *trace)
+{
+    struct tally streamed = {0};
+    xfa_trace_events(trace, tally_batch, &streamed);
+    bool sound = trace->loss.bad_rows == 0 && trace->loss.bad_entries == 0;
+    if (streamed.events > MOST_MERGED)
+        return;
+    merge_within(trace, XFA_MERGE_ROWS, sound ? &streamed : NULL);
+    merge_within(trace, 100, sound ? &streamed : NULL); /* in parts */
 }
 
 static void report_all(const uint8_t *file, size_t size, const struct xfp_profile *profile,
