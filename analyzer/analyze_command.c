@@ -5,11 +5,13 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyzer/base/alloc.h"
 #include "common/text.h"
 #include "analyzer/base/output.h"
 #include "analyzer/base/units.h"
+#include "analyzer/progress.h"
 #include "analyzer/report/format.h"
 
 struct options {
@@ -144,8 +146,11 @@ static struct xfp_profile *load_profile(const struct options *options, char **pr
     return profile;
 }
 
+static struct xfa_progress progress; /* the line on stderr, when that is a terminal */
+
 static void complain(const char *line)
 {
+    xfa_progress_clear(&progress);
     xfc_print(stderr, "xferscope analyze: %s\n", line);
 }
 
@@ -209,9 +214,14 @@ static int analyze(const struct options *options)
         .observers = findings->observers,
         .observer_count = findings->observer_count,
     };
+    if (isatty(STDERR_FILENO)) {
+        xfa_progress_begin(&progress, stderr, options->traces, options->trace_count);
+        request.watch = &progress.watch;
+    }
     struct xfa_analysis *analysis = xfa_analysis_new(&request);
     for (size_t i = 0; i < options->trace_count; i++)
         xfa_analysis_add(analysis, options->traces[i], complain);
+    xfa_progress_clear(&progress);
     xfa_analysis_finish(analysis);
     int status = report(findings, analysis, options);
     xfa_findings_free(findings);

@@ -49,6 +49,8 @@ static void add_file(struct xfa_analysis *analysis, const char *file, xfa_compla
             complain(error);
         return;
     }
+    if (analysis->watch)
+        analysis->watch->file(analysis->watch->self, file);
     struct xfa_process *process = xfa_run_open(analysis->run, file, error, sizeof error);
     if (process)
         walk(analysis, process);
@@ -152,6 +154,8 @@ struct xfa_analysis *xfa_analysis_new(const struct xfa_request *request)
     analysis->observers = observers_of(analysis, request);
     analysis->pass = xfa_pass_new(&analysis->classes, analysis->observers,
                                   OWN_OBSERVERS + request->observer_count);
+    analysis->watch = request->watch;
+    xfa_pass_watch(analysis->pass, request->watch);
     return analysis;
 }
 

@@ -40,6 +40,7 @@ struct xfa_analysis {
     struct xfa_ranks ranks;
     struct xfa_table files; /* analysis.c: those that were added */
     struct xfa_pass *pass;
+    const struct xfa_watch *watch;
     struct xfa_observer *observers;
     bool simulated; /* the run or the profile */
     bool lossy;     /* something was lost, or could not be read */
@@ -52,6 +53,7 @@ struct xfa_request {
     const char *profile_problem;          /* why it could not be read; NULL = it was */
     const struct xfa_observer *observers; /* besides the analysis' own: those of findings */
     size_t observer_count;
+    const struct xfa_watch *watch; /* NULL: nobody; borrowed */
 };
 
 /* Files are read as they are added; then, once, xfa_analysis_finish(). */

@@ -17,11 +17,21 @@ struct xfa_counts {
     uint64_t late; /* calls that went on without all their copies (join.h) */
 };
 
+/* Who wants to know how far reading is; both get `self`. */
+struct xfa_watch {
+    void (*file)(void *self, const char *path); /* this file is opened; the one before is done */
+    void (*read)(void *self, double part); /* so much of it has been walked over, from 0 to 1 */
+    void *self;
+};
+
 struct xfa_pass;
 
 /* All are borrowed and outlive the pass. */
 struct xfa_pass *xfa_pass_new(struct xfa_classes *classes, const struct xfa_observer *observers,
                               size_t count);
+
+/* Tells how far a walk is, once for some hundred events. NULL: nobody; borrowed. */
+void xfa_pass_watch(struct xfa_pass *pass, const struct xfa_watch *watch);
 
 /* Walks over all events of an open process, and closes it. Observers keep what belongs to one
  * process at a time: several are walked one after the other. */

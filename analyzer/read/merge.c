@@ -224,6 +224,12 @@ struct xfa_merge *xfa_merge_new(struct xfa_trace *trace)
     return xfa_merge_within(trace, XFA_MERGE_ROWS);
 }
 
+double xfa_merge_part(const struct xfa_merge *merge)
+{
+    size_t count = merge->index->count;
+    return count ? (double)merge->next / (double)count : 1;
+}
+
 void xfa_merge_free(struct xfa_merge *merge)
 {
     if (!merge)

@@ -52,6 +52,9 @@ bool xfa_merge_next_run(struct xfa_merge *merge, struct xfa_merged_run *run);
 /* One by one. False at the end. */
 bool xfa_merge_next(struct xfa_merge *merge, struct xfa_merged *merged);
 
+/* How much of the trace has been opened so far, from 0 to 1. */
+double xfa_merge_part(const struct xfa_merge *merge);
+
 void xfa_merge_free(struct xfa_merge *merge);
 
 #endif

@@ -15,8 +15,8 @@ struct source {
 
 struct xfa_stream {
     struct source *sources; /* a heap by due_ns, then process */
-    size_t count;
-    size_t given; /* events of the first source that were handed out, to be skipped */
+    size_t count, begun;    /* that have events left; at first */
+    size_t given;           /* events of the first source that were handed out, to be skipped */
 };
 
 static bool before(const struct source *a, const struct source *b)
@@ -70,6 +70,7 @@ struct xfa_stream *xfa_stream_new(struct xfa_process *const *processes, size_t c
         else
             xfa_merge_free(source.merge);
     }
+    stream->begun = stream->count;
     for (size_t i = stream->count / 2; i-- > 0;)
         sink(stream, i);
     return stream;
@@ -110,6 +111,14 @@ bool xfa_stream_next(struct xfa_stream *stream, struct xfa_events *events)
         .count = stream->given,
     };
     return true;
+}
+
+double xfa_stream_part(const struct xfa_stream *stream)
+{
+    double done = (double)(stream->begun - stream->count);
+    for (size_t i = 0; i < stream->count; i++)
+        done += xfa_merge_part(stream->sources[i].merge);
+    return stream->begun ? done / (double)stream->begun : 1;
 }
 
 void xfa_stream_free(struct xfa_stream *stream)

@@ -20,6 +20,8 @@ struct xfa_events {
 
 struct xfa_stream *xfa_stream_new(struct xfa_process *const *processes, size_t count);
 bool xfa_stream_next(struct xfa_stream *stream, struct xfa_events *events); /* false: the end */
+/* How much of them has been read, from 0 to 1: of several, each counts alike. */
+double xfa_stream_part(const struct xfa_stream *stream);
 void xfa_stream_free(struct xfa_stream *stream);
 
 #endif

@@ -6,6 +6,7 @@ the golden files anew instead of comparing.
 
 import json
 import os
+import pty
 import re
 import resource
 import shutil
@@ -410,6 +411,26 @@ class Commands(unittest.TestCase):
             self.assertIn("usage: xferscope " + command, result.out)
             for paragraph in result.out.split("\n\n"):
                 self.filled([line for line in paragraph.splitlines() if not line.startswith(" ")])
+
+    def test_progress_leaves_nothing_on_the_terminal(self):
+        """However long it took: what was written there is erased; and of complaints nothing is."""
+        trace = self.make("many", "many.trace", "1000000")
+        for paths, kept in ((["many.trace"], ""), ([trace, "missing.trace"], "missing.trace: ")):
+            terminal, stderr = pty.openpty()
+            with os.fdopen(terminal, "rb", buffering=0) as shown:
+                done = subprocess.run([DRIVER, "analyze", *paths], stdout=subprocess.PIPE, stderr=stderr,
+                                      cwd=self.folder.name, timeout=300, check=False)
+                os.write(stderr, b"the end")
+                said = b""
+                while not said.endswith(b"the end"):
+                    said += os.read(shown.fileno(), 65536)
+                os.close(stderr)
+            self.assertIn(b"Findings", done.stdout)
+            lines = said.decode().replace("\r\n", "\n").split("\n")
+            left = [re.sub(r".*\r\x1b\[K", "", line) for line in lines]
+            self.assertEqual(left[-1], "the end")
+            self.assertEqual(len(left), 2 if kept else 1, left)
+            self.assertIn(kept, left[0])
 
     def filled(self, lines):
         """Broken where the next word does not fit, and nowhere else."""
