@@ -222,7 +222,13 @@ static void complete_file(const char *file, const char *run, struct xfs_known *k
     char why_not[2 * PATH_MAX], error[2 * PATH_MAX];
     int status = xfs_finish_file_known(file, known, why_not, sizeof why_not);
     struct xfa_trace *trace = xfa_trace_open(file, error, sizeof error);
+    bool running = status != 0 && trace && still_recording(trace);
 
+    if (status != 0 && trace && !running) { /* its process may have ended since it was asked */
+        xfa_trace_close(trace);
+        status = xfs_finish_file_known(file, known, why_not, sizeof why_not);
+        trace = xfa_trace_open(file, error, sizeof error);
+    }
     if (!trace) {
         note_failure(totals, error);
         return;
@@ -232,7 +238,7 @@ static void complete_file(const char *file, const char *run, struct xfs_known *k
         xfa_trace_close(trace);
         return;
     }
-    if (status != 0 && still_recording(trace))
+    if (running)
         totals->running++;
     else if (status != 0)
         note_failure(totals, why_not);
