@@ -60,7 +60,8 @@ void build_plain_segment(struct trace_builder *b, unsigned type, unsigned flags,
     struct xft_segment head = xft_segment_make(type, flags, stored, bytes, raw_bytes);
     unsigned char *out = extend(b, xft_segment_span(bytes));
     memcpy(out, &head, sizeof head);
-    memcpy(out + sizeof head, stored, bytes);
+    if (bytes)
+        memcpy(out + sizeof head, stored, bytes);
 }
 
 void build_meta(struct trace_builder *b, const char *key, const char *value)
