@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/format/index.h"
 #include "tests/record/harness.h"
+#include "xferscope/trace.h"
 
 #define CALLS 100
 #define MANY_CALLS 20000
@@ -73,10 +73,13 @@ EXPORTED int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     return error;
 }
 
-/* What comes last of a slab. */
+/* What comes last of a slab: its INDEX. */
 EXPORTED ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
 {
-    if (where == WRITING && gettid() != first && n == XFT_INDEX_SPAN && !was_held)
+    struct xft_segment head = {0};
+    memcpy(&head, bytes, n < sizeof head ? n : sizeof head);
+    if (where == WRITING && gettid() != first && head.magic == XFT_SEGMENT_MAGIC &&
+        head.type == XFT_SEG_INDEX && !was_held)
         unlocks = 2; /* the file's, and then the packer's */
     return syscall(SYS_pwrite64, fd, bytes, n, at);
 }
