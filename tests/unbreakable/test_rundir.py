@@ -8,7 +8,7 @@ import unittest
 
 from illness import LIBRARY
 from lab import Bench, XFERSCOPE, environment, own_lines, record, report, run, sanitizer_runtime
-from replacing import AS_NOBODY, COPY, OWN_ERROR, Replacing, STEPS, contents, end_all
+from replacing import AS_NOBODY, COPY, OWN_ERROR, Replacing, STEPS, contents, end_all, wait_gone
 
 SAYS_SO = ("/bin/sh", "-c", "echo ran")
 
@@ -72,10 +72,11 @@ class TwoAtOnce(Replacing):
     def test_the_lock_goes_with_its_holder(self):
         """Not with the program, which knows nothing of it."""
         process = self.start("touch", "begun", "wait", "go", options=["-o", "run"])
-        self.kill_record(process)
+        program = self.kill_record(process)
         result = record(*COPY, cwd=self.folder, options=["-o", "run"])
         self.assertEqual(result.returncode, 0, result.stderr)
         (self.folder / "go").touch()
+        wait_gone(program)  # else it may wait for a file in a folder that is gone
 
     def test_traces_of_others_are_not_counted(self):
         """A process that has come by the same directory in another way."""
