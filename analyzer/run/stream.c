@@ -48,9 +48,10 @@ static uint64_t due(const struct source *source, const struct xft_event *event)
 
 static bool advance(struct source *source, size_t given)
 {
-    source->next += given;
     source->left -= given;
-    if (source->left == 0)
+    if (source->left > 0)
+        source->next += given;
+    else
         source->left = xfa_merge_next_batch(source->merge, &source->next);
     if (source->left == 0)
         return false;

@@ -39,6 +39,7 @@ static uint32_t meet(void *self, struct xfa_process *process)
     struct xfa_rank_sum *sum = xfa_table_put(&ranks->all, &key);
     sum->process = sum->process ? sum->process : process;
     sum->processes++;
+    ranks->any = ranks->any || key.is_rank;
     ranks->of_process = xfa_room(ranks->of_process, &ranks->process_capacity,
                                  (size_t)process->number + 1, sizeof *ranks->of_process);
     for (; ranks->process_count <= process->number; ranks->process_count++)
@@ -122,13 +123,26 @@ static double median_of(double *figures, size_t count)
     return count % 2 ? figures[count / 2] : (figures[count / 2 - 1] + figures[count / 2]) / 2;
 }
 
+bool xfa_rank_counts(const struct xfa_ranks *ranks, const struct xfa_rank_sum *sum)
+{
+    return ranks->any ? sum->key.is_rank : sum->transfers > 0;
+}
+
+size_t xfa_ranks_count(const struct xfa_ranks *ranks)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ranks->all.count; i++)
+        count += xfa_rank_counts(ranks, rank_at(ranks, i));
+    return count;
+}
+
 static size_t known_figures(const struct xfa_ranks *ranks, enum xfa_rank_measure measure,
                             double *figures)
 {
     size_t count = 0;
     for (size_t i = 0; i < ranks->all.count; i++) {
         double figure = xfa_rank_figure(rank_at(ranks, i), measure);
-        if (!isnan(figure))
+        if (!isnan(figure) && xfa_rank_counts(ranks, rank_at(ranks, i)))
             figures[count++] = figure;
     }
     return count;
@@ -172,7 +186,8 @@ static void find(const struct xfa_ranks *ranks, enum xfa_rank_measure measure,
     free(figures);
     for (size_t i = 0; known >= XFA_LEAST_RANKS && i < ranks->all.count; i++) {
         double figure = xfa_rank_figure(rank_at(ranks, i), measure);
-        if (!isnan(figure) && stands_out(measure, figure, median, mad))
+        bool counts = xfa_rank_counts(ranks, rank_at(ranks, i));
+        if (counts && !isnan(figure) && stands_out(measure, figure, median, mad))
             outliers[(*count)++] = (struct xfa_outlier){(uint32_t)i, measure, figure, median};
     }
 }

@@ -1,6 +1,7 @@
 /*
  * What each rank of a run moved: the processes of one rank (its forked helpers too) are one, a
- * process without a rank is one by itself. And which of them stand out.
+ * process without a rank is one by itself. And which of them stand out: where there are ranks only
+ * these are compared (a launcher is no rank), else processes that moved something.
  *
  * A rank stands out when its figure's modified z-score 0.6745 |x - median| / MAD is over 3.5
  * (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993) and it differs from the median by
@@ -32,6 +33,7 @@ struct xfa_rank_sum {
 };
 
 struct xfa_ranks {
+    bool any;             /* there are ranks */
     struct xfa_table all; /* struct xfa_rank_sum */
     uint32_t *of_process; /* by process number: index in `all` + 1 */
     size_t process_count, process_capacity;
@@ -47,6 +49,10 @@ enum xfa_rank_measure {
     XFA_RANK_FAR,   /* part of its host-device traffic that is far, 0 to 1 */
     XFA_RANK_MEASURES
 };
+
+/* Is it compared with others? */
+bool xfa_rank_counts(const struct xfa_ranks *ranks, const struct xfa_rank_sum *sum);
+size_t xfa_ranks_count(const struct xfa_ranks *ranks); /* those that are */
 
 /* NAN = not known. */
 double xfa_rank_figure(const struct xfa_rank_sum *sum, enum xfa_rank_measure measure);

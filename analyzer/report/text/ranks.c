@@ -15,14 +15,6 @@ static const struct xfa_rank_sum *rank_at(const struct xfa_ranks *ranks, size_t 
     return xfa_table_at(&ranks->all, i);
 }
 
-static bool any_rank(const struct xfa_ranks *ranks)
-{
-    for (size_t i = 0; i < ranks->all.count; i++)
-        if (rank_at(ranks, i)->key.is_rank)
-            return true;
-    return false;
-}
-
 /* "rank 7 (node03, 41-2.trace): " */
 static char *name_of(const struct xfa_run *run, const struct xfa_rank_sum *rank)
 {
@@ -74,7 +66,7 @@ static void write_title(const struct xfa_analysis *analysis, int width, FILE *ou
     bool known = !isnan(speed);
     fputc('\n', out);
     xfa_write_words(out, width, "", "%s (%zu on %zu host%s; median of each: %s moved%s%s%s)",
-                    any_rank(ranks) ? "Ranks" : "Processes", ranks->all.count, hosts,
+                    ranks->any ? "Ranks" : "Processes", xfa_ranks_count(ranks), hosts,
                     xfa_plural(hosts), xfa_bytes_text(bytes, (uint64_t)moved), known ? ", " : "",
                     known ? xfa_gbps_text(gbps, speed) : "", known ? " GB/s achieved" : "");
 }
@@ -85,14 +77,14 @@ void xfa_write_ranks(const struct xfa_report *report, const struct xfa_view *vie
     const struct xfa_ranks *ranks = &analysis->ranks;
     size_t count, shown;
     struct xfa_outlier *outliers = xfa_ranks_outliers(ranks, &count);
-    bool told = any_rank(ranks) ? ranks->all.count > 1 : count > 0;
+    bool told = ranks->any ? xfa_ranks_count(ranks) > 1 : count > 0;
     shown = view->top && count > SHOWN_OUTLIERS ? SHOWN_OUTLIERS : count;
     if (told) {
         write_title(analysis, view->width, out);
         for (size_t i = 0; i < shown; i++)
             write_outlier(analysis, &outliers[i], view->width, out);
         xfa_write_hidden(out, count - shown);
-        if (ranks->all.count < XFA_LEAST_RANKS)
+        if (xfa_ranks_count(ranks) < XFA_LEAST_RANKS)
             xfc_print(out, "  fewer than %d are not compared\n", XFA_LEAST_RANKS);
         else if (count == 0)
             fputs("  none stands out\n", out);
