@@ -10,6 +10,7 @@ from lab import Bench, PROGRAMS, XFERSCOPE, environment, needs, record, report, 
 FIRST = (13, 30, 61, 122, 249)  # calls of a lane that are timed, then one of EVERY
 EVERY = 251
 PLAUSIBLE_NS = 1000000
+MANY = 20
 NOTED_WITHIN_S = 60  # only ends what never comes
 NO_CALLS = ("device-copy", "kernel", "memset", "records")  # events that no call of the program makes
 
@@ -53,7 +54,8 @@ class Cost(Bench):
         for figures in costs.values():
             self.assertEqual(set(figures), {"ns", "n"})
             self.assertGreater(figures["n"], 0)
-            self.assertLess(figures["ns"], PLAUSIBLE_NS)
+            if figures["n"] >= MANY:  # of few, most may have been interrupted
+                self.assertLess(figures["ns"], PLAUSIBLE_NS)
         n = sum(figures["n"] for figures in costs.values())
         most = sum(timed(len(lane)) for lane in lanes.values())
         if reused:
