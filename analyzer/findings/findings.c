@@ -33,6 +33,7 @@ struct xfa_remedy xfa_remedy_for(const struct xfa_row *row, enum xfa_remedy_kind
         .kind = kind,
         .dialect = row->site->pytorch ? XFA_DIALECT_PYTORCH : XFA_DIALECT_CUDA,
         .to_host = row->key.direction == XFT_DIR_D2H,
+        .node = -1,
     };
 }
 
@@ -147,10 +148,13 @@ static int worst_site(const void *a, const void *b)
 static int worst_finding(const void *a, const void *b)
 {
     const struct xfa_finding *x = a, *y = b;
+    char text[2][XFA_REMEDY_CHARS];
     int order = xfa_descending(x->lost_ns, y->lost_ns);
     order = order ? order : xfa_descending((double)x->bytes, (double)y->bytes);
     order = order ? order : strcmp(kinds[x->id].word, kinds[y->id].word);
-    return order ? order : strcmp(xfa_remedy_text(&x->remedy), xfa_remedy_text(&y->remedy));
+    return order
+               ? order
+               : strcmp(xfa_remedy_text(&x->remedy, text[0]), xfa_remedy_text(&y->remedy, text[1]));
 }
 
 static void settle(struct xfa_findings *findings)

@@ -33,10 +33,13 @@ struct xfa_remedy {
     enum xfa_remedy_kind kind;
     enum xfa_dialect dialect;
     bool to_host; /* else to a device */
+    int node;     /* NUMA node where the memory should be; -1: it is not about nodes */
 };
 
-/* The sentence; static. */
-const char *xfa_remedy_text(const struct xfa_remedy *remedy);
+#define XFA_REMEDY_CHARS 1024
+
+/* The sentence, written to text where it names a parameter, else static. */
+const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMEDY_CHARS]);
 
 /* Is it the same to do? Sites for which it is are one finding. */
 bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b);

@@ -1,6 +1,10 @@
 #include "analyzer/findings/remedy.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NODE "{node}"
 
 struct words {
     const char *word;
@@ -26,7 +30,7 @@ static const char *const reckonings[][2] = {
 #undef XFA_RECKONING
 };
 
-const char *xfa_remedy_text(const struct xfa_remedy *remedy)
+static const char *sentence_of(const struct xfa_remedy *remedy)
 {
     const struct words *words = &remedies[remedy->kind];
     for (int to_host = remedy->to_host; to_host >= 0; to_host--) {
@@ -39,9 +43,25 @@ const char *xfa_remedy_text(const struct xfa_remedy *remedy)
     return ""; /* remedies.def has no row without the first sentence */
 }
 
+const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMEDY_CHARS])
+{
+    const char *rest = sentence_of(remedy), *parameter = strstr(rest, NODE);
+    size_t length = 0;
+    if (!parameter)
+        return rest;
+    for (; parameter && length < XFA_REMEDY_CHARS; parameter = strstr(rest, NODE)) {
+        length += (size_t)snprintf(text + length, XFA_REMEDY_CHARS - length, "%.*s%d",
+                                   (int)(parameter - rest), rest, remedy->node);
+        rest = parameter + strlen(NODE);
+    }
+    if (length < XFA_REMEDY_CHARS)
+        snprintf(text + length, XFA_REMEDY_CHARS - length, "%s", rest);
+    return text;
+}
+
 bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b)
 {
-    return a->kind == b->kind && xfa_remedy_text(a) == xfa_remedy_text(b);
+    return a->kind == b->kind && a->node == b->node && sentence_of(a) == sentence_of(b);
 }
 
 const char *xfa_remedy_word(enum xfa_remedy_kind kind)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/pass/near.h"
 
 /* ---- is it the same machine? ---------------------------------------------------------- */
 
@@ -16,8 +17,7 @@ static int gpu_by_uuid(const struct xfp_machine *machine, const char *uuid)
     return -1;
 }
 
-/* The profile's ordinal of a GPU of the run; the same number where the run knows nothing of it. */
-static int profile_gpu(const struct xfa_achievable *achievable, int gpu)
+int xfa_achievable_gpu(const struct xfa_achievable *achievable, int gpu)
 {
     if (gpu < 0 || (size_t)gpu >= achievable->run->gpu_count)
         return gpu;
@@ -113,7 +113,9 @@ static void add_host_paths(struct xfa_achievable_path *of, const struct xfa_achi
                                             XFT_MEM_REGISTERED};
     struct xfp_place gpu = {XFT_MEM_DEVICE, device, -1};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct xfp_place host = {kinds[i], -1, -1};
+        int node = xfa_near_node(achievable->profile, to_device ? XFT_DIR_H2D : XFT_DIR_D2H,
+                                 kinds[i], device);
+        struct xfp_place host = {kinds[i], -1, node};
         add_path(of, achievable, to_device ? host : gpu, to_device ? gpu : host);
     }
 }
@@ -124,7 +126,7 @@ static int node_of(const struct xfa_achievable *achievable, int gpu)
     if (!achievable->profile || gpu < 0)
         return -1;
     const struct xfp_machine *machine = &achievable->profile->machine;
-    int known = profile_gpu(achievable, gpu);
+    int known = xfa_achievable_gpu(achievable, gpu);
     return known >= 0 && (size_t)known < machine->gpu_count ? machine->gpus[known].numa : -1;
 }
 
@@ -149,8 +151,8 @@ void xfa_achievable_path(struct xfa_achievable_path *of, const struct xfa_achiev
     };
     if (!achievable->profile)
         return;
-    struct xfp_place src = {XFT_MEM_DEVICE, profile_gpu(achievable, src_gpu), -1};
-    struct xfp_place dst = {XFT_MEM_DEVICE, profile_gpu(achievable, dst_gpu), -1};
+    struct xfp_place src = {XFT_MEM_DEVICE, xfa_achievable_gpu(achievable, src_gpu), -1};
+    struct xfp_place dst = {XFT_MEM_DEVICE, xfa_achievable_gpu(achievable, dst_gpu), -1};
     if (direction == XFT_DIR_H2D)
         add_host_paths(of, achievable, true, dst.device);
     else if (direction == XFT_DIR_D2H)

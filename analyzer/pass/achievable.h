@@ -2,9 +2,10 @@
  * What the machine could have given: the profile asked about one kind of transfer.
  *
  * A host-device transfer is held against the best page-locked memory that was measured (pinned,
- * write-combined, mapped, registered) in the same direction on the same GPU; D2D and P2P against
- * that copy. GPUs of run and profile are matched by uuid, else by the ordinal in the process that
- * named them first. Times are ns.
+ * write-combined, mapped, registered) in the same direction on the same GPU, of each kind that on
+ * the NUMA node that is best for the GPU (near.h); D2D and P2P against that copy. GPUs of run and
+ * profile are matched by uuid, else by the ordinal in the process that named them first. Times are
+ * ns.
  */
 #ifndef XFA_ACHIEVABLE_H
 #define XFA_ACHIEVABLE_H
@@ -27,6 +28,9 @@ void xfa_achievable_free(struct xfa_achievable *achievable);
 
 /* Is it the machine of this process too? Once per process, as they are opened. */
 void xfa_achievable_match(struct xfa_achievable *achievable, const struct xfa_process *process);
+
+/* The profile's ordinal of a GPU of the run; the same number where the run knows nothing of it. */
+int xfa_achievable_gpu(const struct xfa_achievable *achievable, int gpu);
 
 /* One kind of transfer. */
 struct xfa_achievable_path {

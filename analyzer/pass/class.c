@@ -181,6 +181,27 @@ static struct xfa_row *row_of(struct xfa_classes *classes, const struct xfa_row_
     return row;
 }
 
+static bool is_page_locked(unsigned memory)
+{
+    return on_host(memory) && memory != XFT_MEM_PAGEABLE;
+}
+
+static struct xfa_near near_of(const struct xfa_achievable *achievable,
+                               const struct xfa_class_key *key)
+{
+    const struct xfp_profile *profile = achievable->profile;
+    const struct xfa_row_key *row = &key->row;
+    if (profile && row->direction == XFT_DIR_H2D && is_page_locked(row->src_mem) &&
+        row->dst_mem == XFT_MEM_DEVICE)
+        return xfa_near_of(profile, XFT_DIR_H2D, row->src_mem, key->src_node,
+                           xfa_achievable_gpu(achievable, row->dst_gpu));
+    if (profile && row->direction == XFT_DIR_D2H && is_page_locked(row->dst_mem) &&
+        row->src_mem == XFT_MEM_DEVICE)
+        return xfa_near_of(profile, XFT_DIR_D2H, row->dst_mem, key->dst_node,
+                           xfa_achievable_gpu(achievable, row->src_gpu));
+    return (struct xfa_near){.node = -1};
+}
+
 static uint32_t find(struct xfa_classes *classes, struct xfa_process *process,
                      const struct met_key *words)
 {
@@ -198,6 +219,7 @@ static uint32_t find(struct xfa_classes *classes, struct xfa_process *process,
         row->last_class = class->number + 1;
         xfa_achievable_path(&class->achievable, classes->achievable, key.row.direction,
                             key.row.src_gpu, key.row.dst_gpu);
+        class->near = near_of(classes->achievable, &key);
     }
     return class->number;
 }

@@ -11,6 +11,7 @@
 
 #include "analyzer/base/table.h"
 #include "analyzer/pass/achievable.h"
+#include "analyzer/pass/near.h"
 #include "analyzer/run/run.h"
 
 #define XFA_MAX_CLASSES 32768
@@ -49,6 +50,7 @@ struct xfa_class {
     uint32_t number, row;
     uint32_t before;                       /* number + 1 of the row's class met before; 0 = none */
     struct xfa_achievable_path achievable; /* what the machine gives such transfers */
+    struct xfa_near near; /* of page-locked memory copied to or from a GPU: a better node */
 };
 
 /* The function as the source has it, where that is known. */

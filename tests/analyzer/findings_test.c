@@ -19,14 +19,18 @@ enum { SITE_A = 10, SITE_B };
 /* Every remedy has a word of its own and a sentence in each of the terms. */
 static void test_words(void **state)
 {
+    char text[2][XFA_REMEDY_CHARS];
     for (int i = 0; i < XFA_REMEDY_KINDS; i++) {
         for (int to_host = 0; to_host < 2; to_host++) {
-            struct xfa_remedy cuda = {(enum xfa_remedy_kind)i, XFA_DIALECT_CUDA, to_host};
-            struct xfa_remedy torch = {(enum xfa_remedy_kind)i, XFA_DIALECT_PYTORCH, to_host};
-            assert_true(strlen(xfa_remedy_text(&cuda)) > 20);
-            assert_true(strlen(xfa_remedy_text(&torch)) > 20);
-            assert_int_equal(xfa_remedy_equal(&cuda, &torch),
-                             strcmp(xfa_remedy_text(&cuda), xfa_remedy_text(&torch)) == 0);
+            struct xfa_remedy cuda = {(enum xfa_remedy_kind)i, XFA_DIALECT_CUDA, to_host, 1};
+            struct xfa_remedy torch = {(enum xfa_remedy_kind)i, XFA_DIALECT_PYTORCH, to_host, 1};
+            assert_true(strlen(xfa_remedy_text(&cuda, text[0])) > 20);
+            assert_true(strlen(xfa_remedy_text(&torch, text[1])) > 20);
+            assert_null(strchr(xfa_remedy_text(&cuda, text[0]), '{'));
+            assert_null(strchr(xfa_remedy_text(&torch, text[1]), '{'));
+            assert_int_equal(
+                xfa_remedy_equal(&cuda, &torch),
+                strcmp(xfa_remedy_text(&cuda, text[0]), xfa_remedy_text(&torch, text[1])) == 0);
         }
         for (int j = 0; j < i; j++)
             assert_string_not_equal(xfa_remedy_word((enum xfa_remedy_kind)i),
@@ -43,18 +47,34 @@ static void test_words(void **state)
 /* What has no sentence of its own: first that of its direction, then that of the other one. */
 static void test_words_of_others(void **state)
 {
-    struct xfa_remedy torch = {XFA_REMEDY_KEEP, XFA_DIALECT_PYTORCH, true};
-    struct xfa_remedy cuda = {XFA_REMEDY_KEEP, XFA_DIALECT_CUDA, true};
+    char text[2][XFA_REMEDY_CHARS];
+    struct xfa_remedy torch = {XFA_REMEDY_KEEP, XFA_DIALECT_PYTORCH, true, -1};
+    struct xfa_remedy cuda = {XFA_REMEDY_KEEP, XFA_DIALECT_CUDA, true, -1};
     assert_true(xfa_remedy_equal(&torch, &cuda));
-    assert_non_null(strstr(xfa_remedy_text(&torch), "fetch the result once"));
+    assert_non_null(strstr(xfa_remedy_text(&torch, text[1]), "fetch the result once"));
     torch.to_host = cuda.to_host = false;
     assert_false(xfa_remedy_equal(&torch, &cuda));
-    torch = (struct xfa_remedy){XFA_REMEDY_ASYNCHRONOUS, XFA_DIALECT_PYTORCH, true};
-    cuda = (struct xfa_remedy){XFA_REMEDY_ASYNCHRONOUS, XFA_DIALECT_PYTORCH, false};
+    torch = (struct xfa_remedy){XFA_REMEDY_ASYNCHRONOUS, XFA_DIALECT_PYTORCH, true, -1};
+    cuda = (struct xfa_remedy){XFA_REMEDY_ASYNCHRONOUS, XFA_DIALECT_PYTORCH, false, -1};
     assert_true(xfa_remedy_equal(&torch, &cuda));
-    assert_non_null(strstr(xfa_remedy_text(&torch), "non_blocking=True"));
+    assert_non_null(strstr(xfa_remedy_text(&torch, text[1]), "non_blocking=True"));
     cuda.kind = XFA_REMEDY_PIN_FOR_ASYNC;
     assert_false(xfa_remedy_equal(&torch, &cuda));
+}
+
+/* Parameters are part of what is to be done, and of its words. */
+static void test_words_with_numbers(void **state)
+{
+    struct xfa_remedy one = {XFA_REMEDY_NEAR_NODE, XFA_DIALECT_CUDA, false, 1}, twelve = one;
+    char text[2][XFA_REMEDY_CHARS];
+    assert_true(xfa_remedy_equal(&one, &twelve));
+    twelve.node = 12;
+    assert_false(xfa_remedy_equal(&one, &twelve));
+    const char *written = xfa_remedy_text(&twelve, text[1]);
+    assert_non_null(strstr(xfa_remedy_text(&one, text[0]), "--membind=1)"));
+    assert_non_null(strstr(written, "--cpunodebind=12 --membind=12)"));
+    assert_non_null(strstr(written, "on NUMA node 12: "));
+    assert_true(strlen(written) < XFA_REMEDY_CHARS - 100);
 }
 
 /* ---- sites with one remedy ------------------------------------------------------------------- */
@@ -207,9 +227,13 @@ static void test_run_of_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),          cmocka_unit_test(test_words_of_others),
-        cmocka_unit_test(test_probably),       cmocka_unit_test(test_any_order),
-        cmocka_unit_test(test_run_of_classes), cmocka_unit_test(test_run_of_processes),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_words_of_others),
+        cmocka_unit_test(test_words_with_numbers),
+        cmocka_unit_test(test_probably),
+        cmocka_unit_test(test_any_order),
+        cmocka_unit_test(test_run_of_classes),
+        cmocka_unit_test(test_run_of_processes),
         cmocka_unit_test(test_run_of_threads),
     };
     return cmocka_run_group_tests_name("findings", tests, NULL, NULL);

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import unittest
+from pathlib import Path
 
 from lab import (
     Bench,
@@ -38,6 +39,11 @@ def announced(stdout):
 def empty(stdout):
     """How many copies of no bytes a program says that it made."""
     return sum(int(n) for n in re.findall(rb"^empty (\d+)$", stdout, re.MULTILINE))
+
+
+def only_node_is_0():
+    online = Path("/sys/devices/system/node/online")
+    return online.exists() and online.read_text() == "0\n"
 
 
 class Same(Bench):
@@ -89,6 +95,30 @@ class Same(Bench):
         _, document = self.compare("memories_shared", "kinds")
         kinds = {row["src_memory"] for row in document["transfers"] if row["direction"] == "H2D"}
         self.assertEqual(kinds, {"pageable", "registered", "pinned", "write-combined", "mapped"})
+
+    @needs("memories_shared")
+    @unittest.skipUnless(only_node_is_0(), "host memory may lie on another node than 0")
+    def test_memory_of_another_node(self):
+        """Host memory lies on node 0, GPU 2 on node 1: what page-locked memory lost by that."""
+        profile = SIMGPU / "machines" / "sim-2socket-4gpu.json"
+        machine = {path["name"]: {point["bytes"]: point["median_ns"] for point in path["points"]}
+                   for path in json.loads(profile.read_text())["paths"]}
+        found = {}
+        for gpu in ("0", "2"):
+            env = environment(XFERSCOPE_SIMGPU_MACHINE=profile.stem, CUDA_VISIBLE_DEVICES=gpu)
+            result = record(PROGRAMS / "memories_shared", "kinds", cwd=self.folder, options=["-o", gpu], env=env)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            document = report(self.folder / f"{gpu}.xft", "--profile", profile)
+            found[gpu] = [f for f in document["findings"] if f["kind"] == "remote-numa-node"]
+        self.assertEqual(found["0"], [])
+        (finding,) = found["2"]
+        self.assertEqual((finding["remedy"], finding["parameters"]), ("near-node", {"node": 1}))
+        self.assertIn("--cpunodebind=1 --membind=1", finding["fix"])
+        ways = [(kind, way) for kind in ("pinned", "write-combined", "registered") for way in ("h2d", "d2h")]
+        slower = [machine[f"copy/{kind}/{way}/node0-gpu2"][1 << 20] - machine[f"copy/{kind}/{way}/node1-gpu2"][1 << 20]
+                  for kind, way in ways]
+        self.assertEqual(sorted(site["direction"] for site in finding["sites"]), 3 * ["D2H"] + 3 * ["H2D"])
+        self.assertAlmostEqual(finding["lost_s"] * 1e9, sum(slower), delta=20)
 
     @needs("peers_shared")
     def test_peers(self):

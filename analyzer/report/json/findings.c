@@ -16,11 +16,21 @@ static json_t *site_json(const struct xfa_finding_site *site)
     return json;
 }
 
+/* What the remedy names besides its word. */
+static json_t *parameters_json(const struct xfa_remedy *remedy)
+{
+    json_t *json = json_object();
+    if (remedy->node >= 0)
+        json_object_set_new(json, "node", json_integer(remedy->node));
+    return json;
+}
+
 static json_t *finding_json(const struct xfa_analysis *analysis, const struct xfa_finding *finding)
 {
     struct xfa_bases bases = {finding->achieved_basis, finding->achievable_basis, finding->error,
                               xfa_reckoning_text(finding->reckoning, finding->probably)};
     double bytes = (double)finding->bytes;
+    char fix[XFA_REMEDY_CHARS];
     json_t *json = json_object(), *sites = json_array();
     for (size_t i = 0; i < finding->site_count; i++)
         json_array_append_new(sites, site_json(&finding->sites[i]));
@@ -33,7 +43,8 @@ static json_t *finding_json(const struct xfa_analysis *analysis, const struct xf
     json_object_set_new(json, "lost_s", xfa_json_seconds(finding->lost_ns));
     json_object_set_new(json, "run_saving_s", json_null());
     json_object_set_new(json, "remedy", json_string(xfa_remedy_word(finding->remedy.kind)));
-    json_object_set_new(json, "fix", xfa_json_text(xfa_remedy_text(&finding->remedy)));
+    json_object_set_new(json, "parameters", parameters_json(&finding->remedy));
+    json_object_set_new(json, "fix", xfa_json_text(xfa_remedy_text(&finding->remedy, fix)));
     json_object_set_new(json, "basis", xfa_bases_json(analysis, &bases));
     return json;
 }

@@ -50,11 +50,12 @@ static void write_lost(const struct xfa_finding *finding, int width, FILE *out)
 
 static void write_finding(const struct xfa_finding *finding, size_t number, int width, FILE *out)
 {
+    char fix[XFA_REMEDY_CHARS];
     xfc_print(out, "%2zu. %s: %s\n", number, xfa_finding_word(finding->id),
               xfa_finding_title(finding->id));
     write_lost(finding, width, out);
     write_sites(finding, width, out);
-    xfa_write_paragraph(out, "     fix ", xfa_remedy_text(&finding->remedy), width);
+    xfa_write_paragraph(out, "     fix ", xfa_remedy_text(&finding->remedy, fix), width);
     xfa_write_paragraph(
         out, "     lost = ", xfa_reckoning_text(finding->reckoning, finding->probably), width);
 }

@@ -1,0 +1,139 @@
+/*
+ * remote-numa-node: copies between a GPU and page-locked memory of a NUMA node from which this
+ * machine's profile has slower copies than from another one. Lost: achieved time minus that of a
+ * copy of the same size and kind of memory on the best node, per transfer. What a copy took beyond
+ * the profile's time for the node it lies on has other causes and is not lost here.
+ *
+ * Pageable memory is pageable-host-memory's: the driver's buffers, which the GPU reads, lie where
+ * the driver has them. Copies of rows and batches are left out: they were not measured by node.
+ */
+#include "analyzer/findings/finding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+
+/* The transfers of one class whose times are known. */
+struct far {
+    uint64_t transfers, bytes;
+    double achieved_ns, near_ns, lost_ns, error_ns;
+    uint64_t basis[4];              /* transfers by enum xfp_basis */
+    uint64_t asked;                 /* bytes: the answers before, often asked for again */
+    struct xfp_estimate here, near; /* one transfer of so many, from where it lies and the best */
+};
+
+struct remote {
+    struct far *classes; /* by class number */
+    size_t count, capacity;
+};
+
+static struct far *far_of(struct remote *remote, uint32_t class)
+{
+    if (class >= remote->count) {
+        size_t count = (size_t) class + 1;
+        remote->classes =
+            xfa_room(remote->classes, &remote->capacity, count, sizeof *remote->classes);
+        memset(remote->classes + remote->count, 0,
+               (count - remote->count) * sizeof *remote->classes);
+        remote->count = count;
+    }
+    return &remote->classes[class];
+}
+
+/* False when one of the times is not known. */
+static bool ask(struct far *far, const struct xfa_near *near, uint64_t bytes)
+{
+    if (far->asked != bytes) {
+        far->asked = bytes;
+        far->here = xfp_time(near->here, bytes);
+        far->near = xfp_time(near->near, bytes);
+    }
+    return far->here.basis != XFP_UNKNOWN && far->near.basis != XFP_UNKNOWN;
+}
+
+static void transfer(void *self, const struct xfa_transfer *transfer)
+{
+    const struct xfa_class *class = transfer->class;
+    uint64_t bytes = transfer->event->bytes;
+    if (class->near.node < 0 || class->key.shape != XFA_LINEAR || transfer->timed == XFA_TIMED_NOT)
+        return;
+    struct far *far = far_of(self, class->number);
+    if (!ask(far, &class->near, bytes))
+        return;
+    bool slower = transfer->achieved_ns > far->here.ns; /* for other reasons */
+    double took = slower ? far->here.ns : transfer->achieved_ns;
+    far->transfers++;
+    far->bytes = xfa_add(far->bytes, bytes);
+    far->achieved_ns += transfer->achieved_ns;
+    far->near_ns += far->near.ns;
+    far->lost_ns += fmax(0, took - far->near.ns);
+    far->error_ns += far->near.ns * far->near.error + (slower ? took * far->here.error : 0);
+    far->basis[far->near.basis & 3]++;
+}
+
+static struct xfa_observer observe(void *self)
+{
+    return (struct xfa_observer){.name = "remote nodes", .self = self, .transfer = transfer};
+}
+
+static void release(void *self)
+{
+    struct remote *remote = self;
+    free(remote->classes);
+}
+
+/* ---- the finding ----------------------------------------------------------------------------- */
+
+static void add(struct far *into, const struct far *from)
+{
+    into->transfers += from->transfers;
+    into->bytes = xfa_add(into->bytes, from->bytes);
+    into->achieved_ns += from->achieved_ns;
+    into->near_ns += from->near_ns;
+    into->lost_ns += from->lost_ns;
+    into->error_ns += from->error_ns;
+    for (size_t i = 0; i < sizeof into->basis / sizeof *into->basis; i++)
+        into->basis[i] += from->basis[i];
+}
+
+static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
+                 struct xfa_gain *gain)
+{
+    const struct xfa_row *what = xfa_analysis_row(analysis, row);
+    const struct remote *remote = sums;
+    const struct xfa_class *class = NULL;
+    struct xfa_figures of_far = {0}; /* for where their times come from */
+    struct far far = {0};
+    int node = -1; /* one for all: it is the row's GPU, direction and kind of memory */
+    while ((class = xfa_row_class(&analysis->classes, what, class))) {
+        if (class->number >= remote->count || !remote->classes[class->number].transfers)
+            continue;
+        add(&far, &remote->classes[class->number]);
+        xfa_figures_merge(&of_far, xfa_rows_class(&analysis->of_classes, class->number));
+        node = class->near.node;
+    }
+    if (!far.transfers || analysis->achievable.match == XFA_MATCH_NO)
+        return false;
+    memcpy(of_far.achievable_basis, far.basis, sizeof of_far.achievable_basis);
+    gain->transfers = far.transfers;
+    gain->bytes = far.bytes;
+    gain->achieved_ns = far.achieved_ns;
+    gain->achievable_ns = far.near_ns;
+    gain->lost_ns = far.lost_ns;
+    gain->error = far.error_ns / far.near_ns;
+    gain->achieved_basis = xfa_achieved_basis(&of_far);
+    gain->achievable_basis = xfa_achievable_basis(&of_far);
+    gain->reckoning = XFA_RECKONED_NEAR_NODE;
+    gain->remedy = xfa_remedy_for(what, XFA_REMEDY_NEAR_NODE);
+    gain->remedy.node = node;
+    return true;
+}
+
+const struct xfa_finding_kind xfa_kind_remote_node = {
+    .look = look,
+    .self_bytes = sizeof(struct remote),
+    .observe = observe,
+    .free = release,
+};
