@@ -1,8 +1,10 @@
 /* xferscope analyze: docs/analyze.md. */
 #include "analyzer/analyzer.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@ struct options {
     const char *profile, *output;
     const struct xfa_format *format;
     struct xfa_view view;
+    bool per_transfer, sorted;
 };
 
 static const char usage[] =
@@ -34,6 +37,8 @@ static const char usage[] =
     "  -o, --output FILE    write there instead of standard output\n"
     "  -n, --top N          show N rows of transfers (text: 20, json: all); 0 = all\n"
     "  -s, --sort ORDER     lost (default), bytes or count\n"
+    "      --per-transfer   instead of the report a line for each transfer (json: an object), in\n"
+    "                       the order of time; -n: the first N\n"
     "  -h, --help           show this\n"
     "\n"
     "Exit status: 0 reported; 1 nothing could be read; 2 wrong usage; 3 reported, but part of the\n"
@@ -41,6 +46,7 @@ static const char usage[] =
 
 #define TOP_OF_FORMAT ((size_t)-1)
 #define TOP_TEXT 20
+#define PER_TRANSFER 256 /* an option without a letter */
 
 static int wrong(const char *what, const char *value)
 {
@@ -84,7 +90,11 @@ static int set_option(struct options *options, int option, const char *value)
     case 'o':
         return set_file(&options->output, value, "--output lacks a file name");
     case 's':
+        options->sorted = true;
         return set_sort(options, value);
+    case PER_TRANSFER:
+        options->per_transfer = true;
+        return 0;
     case 'n':
         return set_top(options, value);
     case 'f':
@@ -106,6 +116,7 @@ static int parse(struct options *options, int argc, char **argv)
         {"output", required_argument, NULL, 'o'},
         {"top", required_argument, NULL, 'n'},
         {"sort", required_argument, NULL, 's'},
+        {"per-transfer", no_argument, NULL, PER_TRANSFER},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -125,10 +136,15 @@ static int parse(struct options *options, int argc, char **argv)
             return wrong("which trace?", NULL);
     if (optind >= argc)
         return wrong("which trace?", NULL);
+    if (options->per_transfer && options->sorted)
+        return wrong("--per-transfer knows no --sort: its order is that of time", NULL);
+    if (options->per_transfer && !options->format->per_transfer)
+        return wrong("--per-transfer is not to be had in this format", options->format->name);
     options->traces = (const char *const *)argv + optind;
     options->trace_count = (size_t)(argc - optind);
     if (options->view.top == TOP_OF_FORMAT)
-        options->view.top = options->format == &xfa_format_text ? TOP_TEXT : 0;
+        options->view.top =
+            options->format == &xfa_format_text && !options->per_transfer ? TOP_TEXT : 0;
     return 0;
 }
 
@@ -201,35 +217,95 @@ static char *name_run(const struct options *options)
     return name;
 }
 
-static int analyze(const struct options *options)
+/* What is read, and from what. */
+struct reading {
+    const struct options *options;
+    char *problem, *name;
+    struct xfp_profile *profile;
+    struct xfa_analysis *analysis;
+};
+
+static void begin(struct reading *reading, const struct options *options,
+                  const struct xfa_observer *observers, size_t count, bool watched)
 {
-    char *problem = NULL, *name = name_run(options);
-    struct xfp_profile *profile = load_profile(options, &problem);
-    struct xfa_findings *findings = xfa_findings_new();
+    *reading = (struct reading){.options = options, .name = name_run(options)};
+    reading->profile = load_profile(options, &reading->problem);
     struct xfa_request request = {
-        .path = name,
-        .profile = profile,
+        .path = reading->name,
+        .profile = reading->profile,
         .profile_path = options->profile,
-        .profile_problem = problem,
-        .observers = findings->observers,
-        .observer_count = findings->observer_count,
+        .profile_problem = reading->problem,
+        .observers = observers,
+        .observer_count = count,
     };
-    if (isatty(STDERR_FILENO)) {
+    if (watched && isatty(STDERR_FILENO)) {
         xfa_progress_begin(&progress, stderr, options->traces, options->trace_count);
         request.watch = &progress.watch;
     }
-    struct xfa_analysis *analysis = xfa_analysis_new(&request);
-    for (size_t i = 0; i < options->trace_count; i++)
-        xfa_analysis_add(analysis, options->traces[i], complain);
+    reading->analysis = xfa_analysis_new(&request);
+}
+
+static void read_all(struct reading *reading)
+{
+    const struct options *options = reading->options;
+    for (size_t i = 0; i < options->trace_count && !reading->analysis->stopped; i++)
+        xfa_analysis_add(reading->analysis, options->traces[i], complain);
     xfa_progress_clear(&progress);
-    xfa_analysis_finish(analysis);
-    int status = report(findings, analysis, options);
+    xfa_analysis_finish(reading->analysis);
+}
+
+static void end(struct reading *reading)
+{
+    xfa_analysis_free(reading->analysis);
+    if (reading->profile)
+        xfp_free(reading->profile);
+    free(reading->problem);
+    free(reading->name);
+}
+
+static int analyze(const struct options *options)
+{
+    struct reading reading;
+    struct xfa_findings *findings = xfa_findings_new();
+    begin(&reading, options, findings->observers, findings->observer_count, true);
+    read_all(&reading);
+    int status = report(findings, reading.analysis, options);
     xfa_findings_free(findings);
-    xfa_analysis_free(analysis);
-    if (profile)
-        xfp_free(profile);
-    free(problem);
-    free(name);
+    end(&reading);
+    return status;
+}
+
+/* ---- --per-transfer -------------------------------------------------------------------------- */
+
+static int end_list(const struct xfa_per_transfer *list, struct xfa_output *output)
+{
+    if (list->analysis->run->process_count == 0) {
+        xfa_output_drop(output);
+        return XFA_NOTHING;
+    }
+    errno = list->failed; /* closing says it, unless it fails for a reason of its own */
+    if (xfa_output_close(output) != 0)
+        return XFA_OUTPUT;
+    say_losses(list->analysis);
+    return list->analysis->lossy ? XFA_LOSSES : XFA_OK;
+}
+
+static int list_transfers(const struct options *options)
+{
+    struct xfa_output output;
+    struct reading reading;
+    signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an output that cannot be written */
+    if (xfa_output_open(&output, options->output) != 0)
+        return XFA_OUTPUT;
+    struct xfa_per_transfer list = {
+        .format = options->format->per_transfer, .out = output.stream, .limit = options->view.top};
+    struct xfa_observer observer = xfa_per_transfer_observer(&list);
+    begin(&reading, options, &observer, 1, !isatty(fileno(output.stream)));
+    list.analysis = reading.analysis;
+    read_all(&reading);
+    int status = end_list(&list, &output);
+    xfa_per_transfer_free(&list);
+    end(&reading);
     return status;
 }
 
@@ -240,5 +316,7 @@ int xfa_analyze_command(int argc, char **argv)
     int parsed = parse(&options, argc, argv);
     if (parsed > 0)
         return fputs(usage, stdout) < 0 || fflush(stdout) != 0 ? XFA_OUTPUT : XFA_OK;
-    return parsed < 0 ? XFA_USAGE : analyze(&options);
+    if (parsed < 0)
+        return XFA_USAGE;
+    return options.per_transfer ? list_transfers(&options) : analyze(&options);
 }

@@ -65,9 +65,15 @@ void xfa_analysis_add(struct xfa_analysis *analysis, const char *path, xfa_compl
     char **files = xfa_run_files(path, &count, error, sizeof error);
     if (count == 0)
         unreadable(analysis, error, complain);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !analysis->stopped; i++)
         add_file(analysis, files[i], complain);
     xfa_run_files_free(files, count);
+}
+
+void xfa_analysis_stop(struct xfa_analysis *analysis)
+{
+    analysis->stopped = true;
+    xfa_pass_stop(analysis->pass);
 }
 
 bool xfa_analysis_add_bytes(struct xfa_analysis *analysis, const void *data, size_t bytes,

@@ -43,6 +43,7 @@ struct xfa_analysis {
     const struct xfa_watch *watch;
     struct xfa_observer *observers;
     bool simulated; /* the run or the profile */
+    bool stopped;   /* not all was read, as nobody wanted it */
     bool lossy;     /* something was lost, or could not be read */
 };
 
@@ -66,6 +67,9 @@ void xfa_analysis_free(struct xfa_analysis *analysis);
  * come (NULL: nowhere), and are kept. */
 typedef void xfa_complain_fn(const char *line);
 void xfa_analysis_add(struct xfa_analysis *analysis, const char *path, xfa_complain_fn *complain);
+
+/* Nothing more is wanted: what has not been read is left alone. Observers may call it. */
+void xfa_analysis_stop(struct xfa_analysis *analysis);
 
 /* A file's bytes; for tests. False with one line in error when they are no trace. */
 bool xfa_analysis_add_bytes(struct xfa_analysis *analysis, const void *data, size_t bytes,

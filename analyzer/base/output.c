@@ -42,6 +42,13 @@ int xfa_output_close(struct xfa_output *output)
     return 0;
 }
 
+void xfa_output_drop(struct xfa_output *output)
+{
+    if (output->path)
+        xfa_replace_drop(&output->file);
+    *output = (struct xfa_output){0};
+}
+
 int xfa_output_width(FILE *stream)
 {
     struct winsize size;

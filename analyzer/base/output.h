@@ -17,6 +17,9 @@ struct xfa_output {
 int xfa_output_open(struct xfa_output *output, const char *path);
 int xfa_output_close(struct xfa_output *output);
 
+/* Gives up: a file stays as it was. */
+void xfa_output_drop(struct xfa_output *output);
+
 /* Columns of the terminal that stream goes to, else $COLUMNS, else 120. */
 int xfa_output_width(FILE *stream);
 

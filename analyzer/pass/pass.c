@@ -17,6 +17,7 @@ struct xfa_pass {
     struct xfa_join *join;
     struct xfa_counts counts;
     const struct xfa_watch *watch;
+    bool stopped;
     struct span { /* of a process's calls, on its own clock; 0 = none */
         uint64_t first_ns, last_ns, transfers;
         uint64_t kinds[XFA_EVENT_KINDS];
@@ -263,12 +264,17 @@ void xfa_pass_watch(struct xfa_pass *pass, const struct xfa_watch *watch)
     pass->watch = watch;
 }
 
+void xfa_pass_stop(struct xfa_pass *pass)
+{
+    pass->stopped = true;
+}
+
 void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process)
 {
     struct xfa_events events;
     open_process(pass, process);
     struct xfa_stream *stream = xfa_stream_new(&process, 1);
-    while (xfa_stream_next(stream, &events)) {
+    while (!pass->stopped && xfa_stream_next(stream, &events)) {
         take_events(pass, &events);
         if (pass->watch)
             pass->watch->read(pass->watch->self, xfa_stream_part(stream));

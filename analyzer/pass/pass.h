@@ -37,6 +37,10 @@ void xfa_pass_watch(struct xfa_pass *pass, const struct xfa_watch *watch);
  * process at a time: several are walked one after the other. */
 void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process);
 
+/* Nothing more is wanted: the walk at hand ends soon (observers may still be told of what it has
+ * read), and so does each after it. Observers may call it. */
+void xfa_pass_stop(struct xfa_pass *pass);
+
 struct xfa_counts xfa_pass_counts(const struct xfa_pass *pass);
 /* Of one process: its calls that are transfers; its events by enum xft_event_kind, without the
  * copies of launched graphs, which are in the launch. NULL: no event of it was met. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "analyzer/findings/finding.h"
+#include "analyzer/report/per_transfer.h"
 
 #define XFA_REPORT_SCHEMA "xferscope-report"
 #define XFA_REPORT_VERSION 1
@@ -28,6 +29,7 @@ struct xfa_view {
 struct xfa_format {
     const char *name;
     void (*write)(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
+    const struct xfa_per_transfer_format *per_transfer; /* NULL: it does not list transfers */
 };
 extern const struct xfa_format xfa_format_text, xfa_format_json;
 const struct xfa_format *xfa_format_find(const char *name);

@@ -78,11 +78,47 @@ static void test_many_hosts(void **state)
     analyzed_free(&a);
 }
 
+/* A list of a run's transfers that ends early: how many of them were met then. */
+static uint64_t met_by(struct xfa_per_transfer list)
+{
+    enum { TRANSFERS = 100000 };
+    char error[256];
+    struct trace_builder b;
+    struct xfa_observer observer = xfa_per_transfer_observer(&list);
+    struct xfa_request request = {.path = "test", .observers = &observer, .observer_count = 1};
+    scenario_many(&b, TRANSFERS);
+    list.analysis = xfa_analysis_new(&request);
+    list.format = &xfa_per_transfer_text;
+    assert_true(xfa_analysis_add_bytes(list.analysis, b.bytes, b.size, error, sizeof error));
+    xfa_analysis_finish(list.analysis);
+    uint64_t met = list.analysis->transfers[0];
+    assert_int_equal(list.analysis->stopped, met < TRANSFERS);
+    assert_true(list.failed || list.written == (list.limit ? list.limit : TRANSFERS));
+    xfa_analysis_free(list.analysis);
+    xfa_per_transfer_free(&list);
+    fclose(list.out);
+    build_free(&b);
+    return met;
+}
+
+/* Nobody waits for what nobody reads: where no more lines are wanted, or none can be written, no
+ * more events are met than lie ready. */
+static void test_list_ends_early(void **state)
+{
+    uint64_t all = met_by((struct xfa_per_transfer){.out = fopen("/dev/null", "w")});
+    assert_int_equal(all, 100000);
+    uint64_t met = met_by((struct xfa_per_transfer){.out = fopen("/dev/null", "w"), .limit = 5});
+    assert_in_range(met, 5, all / 4);
+    met = met_by((struct xfa_per_transfer){.out = fopen("/dev/full", "w")});
+    assert_in_range(met, 1, all / 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_many_hosts),
+        cmocka_unit_test(test_list_ends_early),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

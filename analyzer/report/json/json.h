@@ -18,6 +18,8 @@ json_t *xfa_findings_json(const struct xfa_report *report);
  */
 
 json_t *xfa_site_json(const struct xfa_site *site, bool with_stack);
+/* The keys that say which row it is. */
+void xfa_set_row_json(json_t *json, const struct xfa_row *row, bool with_stack);
 
 /* Where the figures of a row or a finding come from. */
 struct xfa_bases {

@@ -53,11 +53,11 @@ static json_t *timed_json(const struct xfa_figures *figures)
     return json;
 }
 
-static void set_class(json_t *json, const struct xfa_row *row)
+void xfa_set_row_json(json_t *json, const struct xfa_row *row, bool with_stack)
 {
     const struct xfa_row_key *key = &row->key;
     const struct xfa_function *runtime = row->runtime_function;
-    json_object_set_new(json, "site", xfa_site_json(row->site, true));
+    json_object_set_new(json, "site", xfa_site_json(row->site, with_stack));
     json_object_set_new(json, "function", xfa_json_text(row->function->name));
     json_object_set_new(json, "runtime_function", xfa_json_text(runtime ? runtime->name : NULL));
     json_object_set_new(json, "level", xfa_json_text(xft_level_word(row->function->level)));
@@ -75,7 +75,7 @@ static json_t *row_json(const struct xfa_analysis *analysis, uint32_t number)
     struct xfa_bases bases = {xfa_achieved_basis(figures), xfa_achievable_basis(figures),
                               xfa_achievable_error(figures), row_note(figures)};
     json_t *json = json_object();
-    set_class(json, xfa_analysis_row(analysis, number));
+    xfa_set_row_json(json, xfa_analysis_row(analysis, number), true);
     json_object_set_new(json, "transfers", xfa_json_count(figures->transfers));
     json_object_set_new(json, "copies", xfa_json_count(figures->copies));
     json_object_set_new(json, "strided", xfa_json_count(figures->strided));

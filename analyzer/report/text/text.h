@@ -41,6 +41,10 @@ void xfa_write_fact(FILE *out, int width, const char *name, const char *format, 
 /* The same with a text as it is; nothing when it is NULL. */
 void xfa_write_field(FILE *out, int width, const char *name, const char *text);
 
+/* What a row's transfers are, for the caller to free: where there is one GPU only, "H2D pageable"
+ * says it all of its memory; else its number appears. */
+char *xfa_path_text(const struct xfa_row_key *key, bool one);
+
 static inline const char *xfa_plural(uint64_t count) /* of what takes an s */
 {
     return count == 1 ? "" : "s";

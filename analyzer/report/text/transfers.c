@@ -56,11 +56,9 @@ static void place_text(char *text, size_t bytes, unsigned memory, int gpu)
         snprintf(text, bytes, "%s", xft_memory_word(memory));
 }
 
-/* "H2D pageable" says it all for one GPU's memory; numbers appear with several. */
-static char *path_text(const struct xfa_run *run, const struct xfa_row_key *key)
+char *xfa_path_text(const struct xfa_row_key *key, bool one)
 {
     char src[32], dst[32];
-    bool one = run->gpu_count <= 1;
     place_text(src, sizeof src, key->src_mem, key->src_gpu);
     place_text(dst, sizeof dst, key->dst_mem, key->dst_gpu);
     const char *direction = xft_direction_word(key->direction);
@@ -128,7 +126,7 @@ static void add_row(struct libscols_table *table, const struct xfa_analysis *ana
     if (!line)
         return;
     set_site(line, row, folded);
-    scols_line_refer_data(line, COL_PATH, path_text(analysis->run, &row->key));
+    scols_line_refer_data(line, COL_PATH, xfa_path_text(&row->key, analysis->run->gpu_count <= 1));
     scols_line_refer_data(line, COL_COUNT, xfa_print("%" PRIu64, figures->transfers));
     scols_line_set_data(line, COL_BYTES, xfa_bytes_text(text, figures->bytes));
     set_size(line, figures);

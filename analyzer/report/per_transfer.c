@@ -1,0 +1,163 @@
+#include "analyzer/report/per_transfer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+
+static void stop(struct xfa_per_transfer *list)
+{
+    list->stopped = true;
+    xfa_analysis_stop(list->analysis);
+}
+
+/* Whoever read it may have gone: then nobody wants the rest of the run to be read. */
+static void check(struct xfa_per_transfer *list)
+{
+    if (!ferror(list->out))
+        return;
+    list->failed = errno ? errno : EIO;
+    stop(list);
+}
+
+static void forget(struct xfa_listed_texts *texts)
+{
+    for (size_t i = 0; i < XFA_LISTED_TEXTS; i++)
+        free(texts->texts[i]);
+    *texts = (struct xfa_listed_texts){0};
+}
+
+static char **texts_of_class(struct xfa_per_transfer *list, uint32_t number)
+{
+    while (list->class_count <= number) {
+        list->classes = xfa_room(list->classes, &list->class_capacity, list->class_count + 1,
+                                 sizeof *list->classes);
+        list->classes[list->class_count++] = (struct xfa_listed_texts){0};
+    }
+    return list->classes[number].texts;
+}
+
+void xfa_per_transfer_free(struct xfa_per_transfer *list)
+{
+    forget(&list->process);
+    for (size_t i = 0; i < list->class_count; i++)
+        forget(&list->classes[i]);
+    free(list->classes);
+    list->classes = NULL;
+    list->class_count = list->class_capacity = 0;
+}
+
+static bool is_simulated(const struct xfa_analysis *analysis, const struct xfa_process *process)
+{
+    return process->simulated || (analysis->profile && analysis->profile->machine.simulated);
+}
+
+static uint32_t begin(void *self, struct xfa_process *process)
+{
+    struct xfa_per_transfer *list = self;
+    const struct xfa_per_transfer_format *format = list->format;
+    bool simulated = is_simulated(list->analysis, process);
+    if (simulated && !list->simulated && format->simulated)
+        format->simulated(list->out);
+    if (!list->begun && format->head)
+        format->head(list->out);
+    list->simulated = list->simulated || simulated;
+    list->begun = true;
+    forget(&list->process);
+    check(list);
+    return 0;
+}
+
+static void take(void *self, const struct xfa_transfer *transfer)
+{
+    struct xfa_per_transfer *list = self;
+    if (list->stopped)
+        return;
+    struct xfa_listed listed = {
+        .transfer = transfer,
+        .row = xfa_analysis_row(list->analysis, transfer->class->row),
+        .simulated = is_simulated(list->analysis, transfer->process),
+        .other_machine = transfer->achievable.basis != XFP_UNKNOWN &&
+                         list->analysis->achievable.match == XFA_MATCH_NO,
+        .of_class = texts_of_class(list, transfer->class->number),
+        .of_process = list->process.texts,
+    };
+    list->format->line(&listed, list->out);
+    list->written++;
+    check(list);
+    if (!list->stopped && list->limit && list->written >= list->limit)
+        stop(list);
+}
+
+struct xfa_observer xfa_per_transfer_observer(struct xfa_per_transfer *list)
+{
+    return (struct xfa_observer){
+        .name = "per-transfer", .self = list, .process = begin, .transfer = take};
+}
+
+/* ---- what the formats share ------------------------------------------------------------------ */
+
+double xfa_listed_at_ns(const struct xfa_listed *listed)
+{
+    uint64_t start = listed->transfer->process->start_mono_ns;
+    uint64_t at = listed->transfer->event->start_ns;
+    return start && at >= start ? (double)(at - start) : NAN;
+}
+
+static double gbps(uint64_t bytes, double ns)
+{
+    return ns > 0 ? (double)bytes / ns : NAN;
+}
+
+double xfa_listed_achieved_gbps(const struct xfa_listed *listed)
+{
+    const struct xfa_transfer *transfer = listed->transfer;
+    return gbps(transfer->event->bytes, transfer->achieved_ns);
+}
+
+double xfa_listed_achievable_gbps(const struct xfa_listed *listed)
+{
+    const struct xfa_transfer *transfer = listed->transfer;
+    bool known = transfer->achievable.basis != XFP_UNKNOWN;
+    return known ? gbps(transfer->event->bytes, transfer->achievable.ns) : NAN;
+}
+
+const char *xfa_listed_achieved_basis(const struct xfa_listed *listed)
+{
+    static const enum xfa_basis bases[] = {[XFA_TIMED_NOT] = XFA_BASIS_UNKNOWN,
+                                           [XFA_TIMED_DEVICE] = XFA_BASIS_DEVICE,
+                                           [XFA_TIMED_HOST] = XFA_BASIS_HOST};
+    return xfa_basis_word(bases[listed->transfer->timed]);
+}
+
+const char *xfa_listed_achievable_basis(const struct xfa_listed *listed)
+{
+    static const enum xfa_basis bases[] = {[XFP_UNKNOWN] = XFA_BASIS_UNKNOWN,
+                                           [XFP_MEASURED] = XFA_BASIS_MEASURED,
+                                           [XFP_INTERPOLATED] = XFA_BASIS_INTERPOLATED,
+                                           [XFP_MODELLED] = XFA_BASIS_MODELLED};
+    return xfa_basis_word(bases[listed->transfer->achievable.basis & 3]);
+}
+
+const char *xfa_listed_stream(const struct xfa_listed *listed)
+{
+    static const char *const words[] = {[XFA_STREAM_DEFAULT] = "default",
+                                        [XFA_STREAM_PER_THREAD] = "per-thread",
+                                        [XFA_STREAM_MADE] = "made"};
+    return words[listed->transfer->class->key.stream];
+}
+
+const char *xfa_listed_peer(const struct xfa_listed *listed)
+{
+    static const char *const words[] = {
+        [XFA_PEER_NONE] = NULL, [XFA_PEER_OFF] = "off", [XFA_PEER_ON] = "on"};
+    return words[listed->transfer->class->key.peer];
+}
+
+const char *xfa_listed_shape(const struct xfa_listed *listed)
+{
+    static const char *const words[] = {
+        [XFA_LINEAR] = "linear", [XFA_STRIDED] = "strided", [XFA_BATCH] = "batch"};
+    return words[listed->transfer->class->key.shape];
+}

@@ -1,0 +1,66 @@
+/*
+ * Instead of the report: one line per transfer, written while the run is read. Nothing is gathered,
+ * so that a run of any length is listed in the memory of its classes.
+ *
+ * Transfers are those of the rows, with the same figures; their order is that of the calls' times
+ * within a process, and processes come as they are read.
+ */
+#ifndef XFA_PER_TRANSFER_H
+#define XFA_PER_TRANSFER_H
+
+#include <stdio.h>
+
+#include "analyzer/analysis/analysis.h"
+
+#define XFA_LISTED_TEXTS 2
+
+/* What a line is made from. What is alike in many lines a format puts together once: it may keep
+ * texts (of malloc) here, which are NULL at first. */
+struct xfa_listed {
+    const struct xfa_transfer *transfer;
+    const struct xfa_row *row;
+    bool simulated;     /* the process's GPU, or the profile's */
+    bool other_machine; /* what is achievable is of another machine than the process's */
+    char **of_class;    /* XFA_LISTED_TEXTS of them, for transfers of the same class */
+    char **of_process;  /* as many, for those of the same process */
+};
+
+struct xfa_per_transfer_format {
+    void (*head)(FILE *out);      /* before the first process; NULL: nothing */
+    void (*simulated)(FILE *out); /* before the first simulated one; NULL: nothing */
+    void (*line)(const struct xfa_listed *listed, FILE *out);
+};
+extern const struct xfa_per_transfer_format xfa_per_transfer_text, xfa_per_transfer_json;
+
+/* Zero but for the first four, which the caller sets before anything is read. */
+struct xfa_per_transfer {
+    const struct xfa_per_transfer_format *format;
+    FILE *out;
+    uint64_t limit;                /* lines, 0 = all; behind the last one reading is stopped */
+    struct xfa_analysis *analysis; /* that the observer was given to */
+    uint64_t written;
+    bool begun, simulated, stopped;
+    struct xfa_listed_texts {
+        char *texts[XFA_LISTED_TEXTS];
+    } process, *classes; /* by class number */
+    size_t class_count, class_capacity;
+    int failed; /* errno of a line that could not be written, where reading is stopped as well */
+};
+
+/* The observer's self is `list`, which outlives it. */
+struct xfa_observer xfa_per_transfer_observer(struct xfa_per_transfer *list);
+void xfa_per_transfer_free(struct xfa_per_transfer *list); /* what it holds */
+
+/* ---- what the formats share ------------------------------------------------------------------ */
+
+/* ns since its process began to be recorded; NAN = not known. */
+double xfa_listed_at_ns(const struct xfa_listed *listed);
+double xfa_listed_achieved_gbps(const struct xfa_listed *listed);         /* NAN = not known */
+double xfa_listed_achievable_gbps(const struct xfa_listed *listed);       /* likewise */
+const char *xfa_listed_achieved_basis(const struct xfa_listed *listed);   /* NULL = not known */
+const char *xfa_listed_achievable_basis(const struct xfa_listed *listed); /* likewise */
+const char *xfa_listed_stream(const struct xfa_listed *listed);
+const char *xfa_listed_peer(const struct xfa_listed *listed); /* NULL = no copy between GPUs */
+const char *xfa_listed_shape(const struct xfa_listed *listed);
+
+#endif
