@@ -292,8 +292,8 @@ int xfa_columns_only(struct xfa_columns *columns, unsigned id)
 /* ---- rows ----------------------------------------------------------------------------- */
 
 /* base: what differences are added to, or NULL. */
-static bool next_varints(struct xfa_column *column, uint64_t *values, const uint64_t *base,
-                         size_t rows)
+static __attribute__((nonnull(2))) bool next_varints(struct xfa_column *column, uint64_t *values,
+                                                     const uint64_t *base, size_t rows)
 {
     for (size_t i = 0; i < rows; i++) {
         uint64_t value;
@@ -381,7 +381,7 @@ static bool next_entries(struct xfa_column *column, const uint64_t *table, uint6
         most = values[i] > most ? values[i] : most;
         indices[i] = (uint16_t)values[i];
     }
-    if (most >= column->entries)
+    if (!table || most >= column->entries)
         return false;
     look_up(values, table, indices, rows);
     return true;
