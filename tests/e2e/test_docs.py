@@ -24,6 +24,17 @@ class Pages(unittest.TestCase):
                     missing.append(f"{page.relative_to(ROOT)}: {target}")
         self.assertEqual(missing, [])
 
+    def test_the_report_in_the_readme(self):
+        """It is what its command prints, on a terminal as wide as the block is."""
+        page = (ROOT / "README.md").read_text()
+        block = page[page.index("<!-- report: begin -->"):page.index("<!-- report: end -->")]
+        command = re.search(r"^ +\$ build/bin/xferscope (.*)$", block, re.M)[1].split()
+        told = re.search(r"^```\n(.*?)^```$", block, re.M | re.S)[1]
+        env = dict(os.environ, COLUMNS="120")
+        done = run([XFERSCOPE, *command], cwd=ROOT, env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.decode().rstrip("\n"), told.rstrip("\n"))
+
     def test_every_command_has_a_page(self):
         for command in COMMANDS:
             page = (ROOT / "docs" / f"{command}.md").read_text()
