@@ -182,21 +182,6 @@ static const struct xfa_merged *at_hand(struct xfa_merge *merge)
     return merge->count ? &merge->batch[merge->taken] : NULL;
 }
 
-bool xfa_merge_next_run(struct xfa_merge *merge, struct xfa_merged_run *run)
-{
-    const struct xfa_merged *first = at_hand(merge);
-    if (!first)
-        return false;
-    size_t count = 1, left = merge->count - merge->taken;
-    while (count < left && first[count].event == first->event + count &&
-           first[count].seq == first->seq + count && first[count].lane == first->lane)
-        count++;
-    merge->taken += count;
-    *run = (struct xfa_merged_run){first->event, count,      first->seq,
-                                   first->lane,  first->tid, first->from_slab};
-    return true;
-}
-
 bool xfa_merge_next(struct xfa_merge *merge, struct xfa_merged *merged)
 {
     const struct xfa_merged *first = at_hand(merge);

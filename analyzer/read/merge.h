@@ -32,22 +32,10 @@ struct xfa_merge *xfa_merge_new(struct xfa_trace *trace);
 struct xfa_merge *xfa_merge_within(struct xfa_trace *trace, size_t rows);
 
 /*
- * Three ways to take the events, not to be mixed. The cheapest: as many at once as can be had
+ * Two ways to take the events, not to be mixed. The cheapest: as many at once as can be had
  * without reading on, of whatever lanes, in order. Returns how many there are, 0 at the end.
  */
 size_t xfa_merge_next_batch(struct xfa_merge *merge, const struct xfa_merged **events);
-
-/* Those of one lane that follow each other, in memory too, with no other lane's between them: one
- * or two where threads alternate, a few hundred where one works alone. False at the end. */
-struct xfa_merged_run {
-    const struct xft_event *events; /* until the next call */
-    size_t count;                   /* not 0 */
-    uint64_t first_seq;             /* of the first; the others' follow */
-    uint32_t lane;
-    int32_t tid;
-    bool from_slab;
-};
-bool xfa_merge_next_run(struct xfa_merge *merge, struct xfa_merged_run *run);
 
 /* One by one. False at the end. */
 bool xfa_merge_next(struct xfa_merge *merge, struct xfa_merged *merged);

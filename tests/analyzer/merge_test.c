@@ -123,18 +123,16 @@ static struct list merged(struct xfa_trace *trace, size_t rows)
     return list;
 }
 
-/* The same, as many at once as there are; *runs: how often there was one. */
-static struct list in_runs(struct xfa_trace *trace, size_t rows, size_t *runs)
+/* The same, as many at once as there are. */
+static struct list in_batches(struct xfa_trace *trace, size_t rows)
 {
     struct list list = {0};
-    struct xfa_merged_run run;
+    const struct xfa_merged *m;
     struct xfa_merge *merge = xfa_merge_within(trace, rows);
-    for (*runs = 0; xfa_merge_next_run(merge, &run); ++*runs) {
-        assert_true(run.count > 0);
-        for (size_t i = 0; i < run.count; i++)
-            add(&list, (struct seen){run.events[i].start_ns, run.lane, run.first_seq + i,
-                                     run.events[i].bytes, run.tid});
-    }
+    for (size_t count; (count = xfa_merge_next_batch(merge, &m)) > 0;)
+        for (size_t i = 0; i < count; i++)
+            add(&list, (struct seen){m[i].event->start_ns, m[i].lane, m[i].seq, m[i].event->bytes,
+                                     m[i].tid});
     xfa_merge_free(merge);
     return list;
 }
@@ -161,8 +159,7 @@ static struct xfa_loss check(const struct trace_builder *b, size_t events, size_
     struct list expected = in_order(trace);
     struct xfa_loss streamed = trace->loss;
     uint64_t twice = trace->duplicate_events;
-    size_t runs;
-    struct list list = merged(trace, rows), at_once = in_runs(trace, rows, &runs);
+    struct list list = merged(trace, rows), at_once = in_batches(trace, rows);
     struct xfa_loss loss = trace->loss;
     assert_int_equal(expected.count, events);
     assert_same_list(&expected, &list);
@@ -255,26 +252,6 @@ static void test_order(void **state)
         check(&b, events, 100); /* in parts */
         build_free(&b);
     }
-}
-
-/* What needs not be interrupted comes at once. */
-static void test_runs(void **state)
-{
-    (void)state;
-    size_t runs;
-    struct trace_builder b;
-    build_start(&b, 1);
-    for (unsigned lane = 0; lane < 4; lane++)
-        build_events(&b, lane, 0, rows_from(1000 * (lane + 1), 3, 0, 200), 200);
-    build_index(&b);
-    build_close(&b, XFT_STATE_CLOSED, 0);
-    struct xfa_trace *trace = open_built(&b);
-    struct list list = in_runs(trace, XFA_MERGE_ROWS, &runs);
-    assert_int_equal(list.count, 800);
-    assert_int_equal(runs, 4);
-    free(list.items);
-    xfa_trace_close(trace);
-    build_free(&b);
 }
 
 static void test_nothing(void **state)
@@ -506,11 +483,10 @@ static void test_recorded(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_runs),         cmocka_unit_test(test_index_is_used),
-        cmocka_unit_test(test_spoiled),      cmocka_unit_test(test_wrong_times),
-        cmocka_unit_test(test_broken_index), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_order),         cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_index_is_used), cmocka_unit_test(test_spoiled),
+        cmocka_unit_test(test_wrong_times),   cmocka_unit_test(test_broken_index),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_recorded),
     };
     run_count = argc - 1;
     runs = argv + 1;
