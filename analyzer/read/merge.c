@@ -137,7 +137,6 @@ static void hand_out(struct xfa_merged *merged, const struct xfa_window *window)
     merged->seq = window->first_seq + window->rows[window->next];
     merged->lane = chunk->lane;
     merged->tid = chunk->tid;
-    merged->from_slab = chunk->segment == XFA_NO_SEGMENT;
 }
 
 /* Until a chunk is to be opened or read on. */

@@ -22,7 +22,6 @@ struct xfa_merged {
     uint64_t seq;
     uint32_t lane;
     int32_t tid;
-    bool from_slab; /* as in struct xfa_batch */
 };
 
 /* trace->loss is set as xfa_trace_events() does, complete at the end. One at a time per trace. */
