@@ -29,6 +29,9 @@ struct xfp_probe_options {
     double time_limit_s;           /* for the whole sweep; 0: what the benchmarks may need */
     bool quick, quiet, verify;
     bool paper; /* Comm|Scope's rule: each figure for at least a second, five times */
+    /* this program, started again with "probe" and an argument, is xfp_probe_command(): what needs
+     * a process of its own is measured */
+    bool again;
     bool flush; /* host memory out of the processor's caches before every copy that uses it */
     /* where the profile so far is kept every few seconds; NULL: nowhere */
     const char *checkpoint;

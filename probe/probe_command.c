@@ -12,6 +12,7 @@
 
 #include "analyzer/base/files.h"
 #include "common/text.h"
+#include "probe/bench/records.h"
 #include "probe/report/compare.h"
 #include "probe/options.h"
 #include "probe/resume.h"
@@ -219,11 +220,15 @@ int xfp_probe_command(int argc, char **argv)
                                         .max_bytes = 256 << 20,
                                         .device = -1,
                                         .verify = true,
+                                        .again = true,
                                         .flush = true},
                             .format = xfp_report_format("text"),
                             .tolerance = 0.05};
-    int status = xfp_parse_options(&c, argc, argv);
+    int status = xfp_records_child(argc, argv);
 
+    if (status >= 0)
+        return status;
+    status = xfp_parse_options(&c, argc, argv);
     if (status)
         return status;
     if (c.help) {

@@ -25,13 +25,23 @@ static void complain(struct xfp_session *s, const char *name, const char *why, c
     xfp_warn(&s->sys, "%s: %s", name, why);
 }
 
+/* No failure, and nothing that makes the others' figures doubtful. */
+static void say_absent(const struct xfp_session *s, const char *name, char *last)
+{
+    xfp_progress_clear(s);
+    if (s->options->quiet || !strcmp(s->absent, last))
+        return;
+    xfc_print(stderr, "xferscope probe: %s does not apply: %s\n", name, s->absent);
+    snprintf(last, sizeof(s->sys.error), "%s", s->absent);
+}
+
 static void run_one(struct xfp_session *s, const struct xfp_bench *bench,
                     struct xfp_probe_outcome *outcome, char *last)
 {
     size_t before = s->results;
     int bad;
 
-    s->sys.notice[0] = '\0';
+    s->sys.notice[0] = s->absent[0] = '\0';
     bad = xfp_schedule_over(s) ? xfp_fail(&s->sys, "not measured: the time limit is over")
                                : xfp_bench_run(s, bench);
     xfp_see_links(s, bench);
@@ -41,6 +51,8 @@ static void run_one(struct xfp_session *s, const struct xfp_bench *bench,
         complain(s, bench->name, s->sys.error, last);
     else if (*s->sys.notice)
         complain(s, bench->name, s->sys.notice, last);
+    else if (*s->absent)
+        say_absent(s, bench->name, last);
 }
 
 static void run_all(struct xfp_session *s, const struct xfp_bench_list *list,

@@ -97,13 +97,14 @@ static bool path_is_complete(const struct xfp_session *s, const struct xfp_bench
 static bool is_done(const struct xfp_session *s, const struct xfp_profile *old, bool interrupted,
                     const struct xfp_bench *bench)
 {
+    const char *result = *bench->result ? bench->result : bench->name;
     struct list lists[PARTS];
 
     list_parts((struct xfp_profile *)(uintptr_t)old, lists);
     for (size_t i = 0; i < PARTS; i++) {
         size_t sure = *lists[i].count - (interrupted && *lists[i].count);
 
-        if (i && holds(&lists[i], sure, bench->name))
+        if (i && holds(&lists[i], sure, result))
             return true;
         for (size_t j = 0; !i && j < sure; j++)
             if (!strcmp(old->paths[j].name, bench->name))

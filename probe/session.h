@@ -20,7 +20,8 @@ struct xfp_session {
     double budget_scale;              /* the time limit over the usual one */
     size_t points_done, points_planned;
     size_t bench_at, bench_count; /* from 1; how many */
-    size_t results; /* paths and other parts that benchmarks have added to the profile */
+    char absent[240]; /* why the last benchmark has nothing to measure here; "" = it has */
+    size_t results;   /* paths and other parts that benchmarks have added to the profile */
 };
 
 /* The driver and the profile's description of the machine. 0, or -1 with the session's error; to be

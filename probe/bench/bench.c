@@ -19,6 +19,7 @@ static const struct xfp_family *const families[] = {
     &xfp_family_demand_both,  &xfp_family_prefetch_both, &xfp_family_demand_threads,
     &xfp_family_fault,        &xfp_family_shape,         &xfp_family_host_threads,
     &xfp_family_batch,        &xfp_family_alloc,         &xfp_family_sync,
+    &xfp_family_records,
 };
 
 void xfp_bench_add(struct xfp_bench_list *list, const struct xfp_bench *bench)
@@ -190,13 +191,13 @@ int xfp_bench_run(struct xfp_session *s, const struct xfp_bench *bench)
     path.name = strdup(bench->name);
     if (!path.name)
         return xfp_fail(&s->sys, "out of memory");
-    s->sys.error[0] = '\0';
+    s->sys.error[0] = s->absent[0] = '\0';
     bad = bench->family->run(s, bench, &path);
     if (path.point_count && !append_path(s, &path))
         return bad;
     free(path.name);
     free(path.points);
-    if (bad || xfp_interrupted() || s->results > before)
+    if (bad || xfp_interrupted() || *s->absent || s->results > before)
         return bad;
     return xfp_fail(&s->sys, "too short for the GPU's clock");
 }

@@ -16,9 +16,11 @@ struct xfp_bench {
     const struct xfp_family *family;
     enum xft_direction direction;
     struct xfp_place src, dst;
-    bool peer_access;   /* peer copies: enabled while measuring */
-    enum xfp_load load; /* of the path */
-    int variant;        /* a family's own */
+    bool peer_access;            /* peer copies: enabled while measuring */
+    enum xfp_load load;          /* of the path */
+    int variant;                 /* a family's own */
+    char result[XFP_NAME_BYTES]; /* of its results the one that tells that it was measured; "": the
+                                    one that bears its name */
 };
 
 struct xfp_bench_list {
@@ -38,7 +40,8 @@ struct xfp_family {
                       struct xfp_bench_list *list);
     /* Measures into path (places and name are set), or adds to another part of the profile and
      * counts that in the session's results. 0, or -1 with the session's error; points measured
-     * before a failure stay and count. */
+     * before a failure stay and count. Where it turns out that there is nothing to measure here, 0
+     * with the reason in the session's absent. */
     int (*run)(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path);
 };
 
@@ -64,10 +67,11 @@ extern const struct xfp_family xfp_family_demand_both;
 extern const struct xfp_family xfp_family_prefetch_both;
 extern const struct xfp_family xfp_family_demand_threads;
 extern const struct xfp_family xfp_family_fault;
-extern const struct xfp_family xfp_family_shape; /* 2D and 3D copies */
-extern const struct xfp_family xfp_family_batch; /* many small copies */
-extern const struct xfp_family xfp_family_alloc; /* what memory costs */
-extern const struct xfp_family xfp_family_sync;  /* what calls cost */
+extern const struct xfp_family xfp_family_shape;   /* 2D and 3D copies */
+extern const struct xfp_family xfp_family_batch;   /* many small copies */
+extern const struct xfp_family xfp_family_alloc;   /* what memory costs */
+extern const struct xfp_family xfp_family_sync;    /* what calls cost */
+extern const struct xfp_family xfp_family_records; /* what recording adds to them */
 
 /* All benchmarks that apply and match the options; 0, or -1 with the session's error when the
  * filter is no regular expression. The caller frees list->items. */

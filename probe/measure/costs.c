@@ -22,25 +22,59 @@ static char *name_of(const char *format, va_list args)
     return strdup(name);
 }
 
-int xfp_add_scalar(struct xfp_session *s, const char *unit, const struct xfp_stats *stats,
-                   const char *format, ...)
+static int add_scalar(struct xfp_session *s, const char *unit, const struct xfp_stats *stats,
+                      const char *format, va_list args)
 {
     struct xfp_profile *p = s->profile;
     struct xfp_scalar *scalars, *new;
-    va_list args;
 
-    if (!stats->n || !(stats->median > 0))
-        return 0;
     scalars = realloc(p->scalars, (p->scalar_count + 1) * sizeof(*scalars));
     if (!scalars)
         return xfp_fail(&s->sys, "out of memory");
     p->scalars = scalars;
     new = &scalars[p->scalar_count++];
-    va_start(args, format);
     *new = (struct xfp_scalar){name_of(format, args), strdup(unit), cost_of(stats)};
-    va_end(args);
     s->results++;
     return new->name &&new->unit ? 0 : xfp_fail(&s->sys, "out of memory");
+}
+
+int xfp_add_scalar(struct xfp_session *s, const char *unit, const struct xfp_stats *stats,
+                   const char *format, ...)
+{
+    va_list args;
+    int bad;
+
+    if (!stats->n || !(stats->median > 0))
+        return 0;
+    va_start(args, format);
+    bad = add_scalar(s, unit, stats, format, args);
+    va_end(args);
+    return bad;
+}
+
+static double not_below_0(double ns)
+{
+    return ns > 0 ? ns : 0;
+}
+
+int xfp_add_added(struct xfp_session *s, const char *unit, const struct xfp_stats *stats,
+                  const char *format, ...)
+{
+    struct xfp_stats added = {.n = stats->n,
+                              .median = not_below_0(stats->median),
+                              .min = not_below_0(stats->min),
+                              .max = not_below_0(stats->max),
+                              .ci_low = not_below_0(stats->ci_low),
+                              .ci_high = not_below_0(stats->ci_high)};
+    va_list args;
+    int bad;
+
+    if (stats->n < XFP_FEWEST_SAMPLES)
+        return 0;
+    va_start(args, format);
+    bad = add_scalar(s, unit, &added, format, args);
+    va_end(args);
+    return bad;
 }
 
 void xfp_add_row(struct xfp_rows *rows, uint64_t at, const struct xfp_stats *stats)

@@ -10,6 +10,10 @@
 int xfp_add_scalar(struct xfp_session *s, const char *unit, const struct xfp_stats *stats,
                    const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* What something adds: the difference of two times, which is 0 where chance brings it below. */
+int xfp_add_added(struct xfp_session *s, const char *unit, const struct xfp_stats *stats,
+                  const char *format, ...) __attribute__((format(printf, 4, 5)));
+
 struct xfp_rows {
     size_t count;
     struct xfp_row rows[64];

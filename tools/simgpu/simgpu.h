@@ -98,7 +98,8 @@ struct xferscope_simgpu_activity {
 
 /* Called by the driver, from any thread. Neither may call CUDA. */
 struct xferscope_simgpu_hooks {
-    void (*activity)(const struct xferscope_simgpu_activity *activity);
+    /* Not 0 when it was recorded, which may cost time (XFERSCOPE_SIMGPU_RECORD_NS). */
+    int (*activity)(const struct xferscope_simgpu_activity *activity);
     /* Around every driver call: entering 1 or 0; result is meaningful when leaving. */
     void (*call)(int entering, unsigned cbid, const char *function, uint32_t correlation,
                  void *context, int result);

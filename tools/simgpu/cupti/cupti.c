@@ -131,12 +131,12 @@ static int copy_kind(const struct xferscope_simgpu_activity *a)
     return to_array ? XCP_COPY_DTOA : XCP_COPY_DTOD;
 }
 
-static void write_copy(const struct xferscope_simgpu_activity *a)
+static bool write_copy(const struct xferscope_simgpu_activity *a)
 {
     struct sim_cupti_memcpy *r = room_for(sizeof(*r));
 
     if (!r)
-        return;
+        return false;
     *r = (struct sim_cupti_memcpy){.kind = SIM_CUPTI_MEMCPY,
                                    .copy_kind = (uint8_t)copy_kind(a),
                                    .src_kind = (uint8_t)memory_kind(a->src_memory),
@@ -152,14 +152,15 @@ static void write_copy(const struct xferscope_simgpu_activity *a)
                                    .graph_node = a->graph ? a->graph_node : 0,
                                    .graph = a->graph,
                                    .copy_count = a->count};
+    return true;
 }
 
-static void write_peer_copy(const struct xferscope_simgpu_activity *a)
+static bool write_peer_copy(const struct xferscope_simgpu_activity *a)
 {
     struct sim_cupti_memcpy2 *r = room_for(sizeof(*r));
 
     if (!r)
-        return;
+        return false;
     *r = (struct sim_cupti_memcpy2){.kind = SIM_CUPTI_MEMCPY2,
                                     .copy_kind = XCP_COPY_PTOP,
                                     .src_kind = (uint8_t)memory_kind(a->src_memory),
@@ -176,14 +177,15 @@ static void write_peer_copy(const struct xferscope_simgpu_activity *a)
                                     .correlation = a->correlation,
                                     .graph_node = a->graph ? a->graph_node : 0,
                                     .graph = a->graph};
+    return true;
 }
 
-static void write_memset(const struct xferscope_simgpu_activity *a)
+static bool write_memset(const struct xferscope_simgpu_activity *a)
 {
     struct sim_cupti_memset *r = room_for(sizeof(*r));
 
     if (!r)
-        return;
+        return false;
     *r = (struct sim_cupti_memset){.kind = SIM_CUPTI_MEMSET,
                                    .value = a->value,
                                    .bytes = a->bytes,
@@ -197,14 +199,15 @@ static void write_memset(const struct xferscope_simgpu_activity *a)
                                    .memory_kind = XCP_MEMORY_DEVICE,
                                    .graph_node = a->graph ? a->graph_node : 0,
                                    .graph = a->graph};
+    return true;
 }
 
-static void write_kernel(const struct xferscope_simgpu_activity *a, int kind)
+static bool write_kernel(const struct xferscope_simgpu_activity *a, int kind)
 {
     struct sim_cupti_kernel *r = room_for(sizeof(*r));
 
     if (!r)
-        return;
+        return false;
     *r = (struct sim_cupti_kernel){.kind = kind,
                                    .start = client_time(a->start_ns),
                                    .end = client_time(a->end_ns),
@@ -220,6 +223,7 @@ static void write_kernel(const struct xferscope_simgpu_activity *a, int kind)
         r->grid[i] = (int32_t)a->grid[i];
         r->block[i] = (int32_t)a->block[i];
     }
+    return true;
 }
 
 /* The counters that were asked for, by number. */
@@ -244,14 +248,14 @@ static uint32_t device_number(int device)
     return device < 0 ? 0 : (uint32_t)device; /* as CUPTI has it: the host is 0, too */
 }
 
-static void write_counter(const struct xferscope_simgpu_activity *a)
+static bool write_counter(const struct xferscope_simgpu_activity *a)
 {
     int counter = counter_of(a);
     bool host = counter == XCP_COUNTER_CPU_FAULT, fault = a->what == XFERSCOPE_SIMGPU_FAULT;
     struct sim_cupti_counter *r;
 
     if (!(counters & 1u << counter) || !(r = room_for(sizeof(*r))))
-        return;
+        return false;
     *r = (struct sim_cupti_counter){.kind = SIM_CUPTI_COUNTER,
                                     .counter = counter,
                                     .value = a->bytes,
@@ -264,6 +268,7 @@ static void write_counter(const struct xferscope_simgpu_activity *a)
                                     .flags = (uint32_t)(fault ? access_kind(a) : a->cause)};
     if (fault)
         r->value = host ? (uint64_t)(uintptr_t)a->instruction : a->count;
+    return true;
 }
 
 static bool is_counter(const struct xferscope_simgpu_activity *a)
@@ -271,26 +276,31 @@ static bool is_counter(const struct xferscope_simgpu_activity *a)
     return a->what == XFERSCOPE_SIMGPU_MIGRATION || a->what == XFERSCOPE_SIMGPU_FAULT;
 }
 
-static void on_activity(const struct xferscope_simgpu_activity *a)
+static bool write_record(const struct xferscope_simgpu_activity *a)
 {
     bool between_devices = a->what == XFERSCOPE_SIMGPU_COPY && copy_kind(a) == XCP_COPY_PTOP;
 
+    if (a->what == XFERSCOPE_SIMGPU_COPY && between_devices)
+        return enabled[SIM_CUPTI_MEMCPY2] && write_peer_copy(a);
+    if (a->what == XFERSCOPE_SIMGPU_COPY)
+        return enabled[SIM_CUPTI_MEMCPY] && write_copy(a);
+    if (a->what == XFERSCOPE_SIMGPU_MEMSET)
+        return enabled[SIM_CUPTI_MEMSET] && write_memset(a);
+    if (a->what == XFERSCOPE_SIMGPU_KERNEL && enabled[SIM_CUPTI_CONCURRENT_KERNEL])
+        return write_kernel(a, SIM_CUPTI_CONCURRENT_KERNEL);
+    if (a->what == XFERSCOPE_SIMGPU_KERNEL)
+        return enabled[SIM_CUPTI_KERNEL] && write_kernel(a, SIM_CUPTI_KERNEL);
+    return is_counter(a) && enabled[SIM_CUPTI_COUNTER] && write_counter(a);
+}
+
+static int on_activity(const struct xferscope_simgpu_activity *a)
+{
+    bool recorded;
+
     pthread_mutex_lock(&lock);
-    if (!request)
-        ;
-    else if (a->what == XFERSCOPE_SIMGPU_COPY && between_devices && enabled[SIM_CUPTI_MEMCPY2])
-        write_peer_copy(a);
-    else if (a->what == XFERSCOPE_SIMGPU_COPY && !between_devices && enabled[SIM_CUPTI_MEMCPY])
-        write_copy(a);
-    else if (a->what == XFERSCOPE_SIMGPU_MEMSET && enabled[SIM_CUPTI_MEMSET])
-        write_memset(a);
-    else if (a->what == XFERSCOPE_SIMGPU_KERNEL && enabled[SIM_CUPTI_CONCURRENT_KERNEL])
-        write_kernel(a, SIM_CUPTI_CONCURRENT_KERNEL);
-    else if (a->what == XFERSCOPE_SIMGPU_KERNEL && enabled[SIM_CUPTI_KERNEL])
-        write_kernel(a, SIM_CUPTI_KERNEL);
-    else if (is_counter(a) && enabled[SIM_CUPTI_COUNTER])
-        write_counter(a);
+    recorded = request && write_record(a);
     pthread_mutex_unlock(&lock);
+    return recorded;
 }
 
 /* ---- callbacks ---------------------------------------------------------------------------- */

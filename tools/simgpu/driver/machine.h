@@ -27,7 +27,11 @@ enum { SIM_MAX_DEVICES = 32 };
     X("XFERSCOPE_SIMGPU_CONTEXT_MS", context_ms, NUMBER, "0",                                      \
       "real time that making a context takes, in which other threads go on")                       \
     X("XFERSCOPE_SIMGPU_CUPTI_LATE", cupti_late, NUMBER, "0",                                      \
-      "1: CUPTI may be attached beside contexts that it has not seen being made")
+      "1: CUPTI may be attached beside contexts that it has not seen being made")                  \
+    X("XFERSCOPE_SIMGPU_RECORD_NS", record_ns, NUMBER, "0",                                        \
+      "host time that CUPTI's record of a copy, memset or kernel adds to the call")                \
+    X("XFERSCOPE_SIMGPU_RECORD_DEVICE_NS", record_device_ns, NUMBER, "0",                          \
+      "time of the device that it takes after the work itself")
 
 struct sim_settings {
 #define TEXT const char *

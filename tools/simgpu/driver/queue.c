@@ -112,22 +112,26 @@ struct sim_engine *sim_op_engine(const struct sim_op *op)
     return NULL;
 }
 
-static void report(const struct sim_op *op, struct xferscope_simgpu_activity *a)
+/* Returns what the record takes of the device, after the work itself. */
+static uint64_t report(const struct sim_op *op, struct xferscope_simgpu_activity *a)
 {
     if (!sim_hooks || !sim_hooks->activity)
-        return;
+        return 0;
     a->correlation = op->correlation;
     a->graph = op->graph;
     a->graph_node = op->graph_node;
     a->asynchronous = op->asynchronous;
     a->context = op->stream->context->id;
     a->stream = op->stream->id;
-    sim_hooks->activity(a);
+    if (!sim_hooks->activity(a))
+        return 0;
+    sim_advance(sim_settings.record_ns);
+    return sim_settings.record_device_ns;
 }
 
 /* As CUPTI tells of copies between devices without peer access: one copy to the host and one from
  * it, each of all bytes. */
-static void report_halves(const struct sim_op *op, struct xferscope_simgpu_activity a)
+static uint64_t report_halves(const struct sim_op *op, struct xferscope_simgpu_activity a)
 {
     uint64_t middle = a.start_ns + (a.end_ns - a.start_ns) / 2;
     struct xferscope_simgpu_activity up = a;
@@ -136,11 +140,10 @@ static void report_halves(const struct sim_op *op, struct xferscope_simgpu_activ
     a.end_ns = up.start_ns = middle;
     up.half = 2;
     up.device = (uint32_t)a.dst_device;
-    report(op, &a);
-    report(op, &up);
+    return report(op, &a) + report(op, &up);
 }
 
-static void report_copy(const struct sim_op *op, uint64_t start, uint64_t end)
+static uint64_t report_copy(const struct sim_op *op, uint64_t start, uint64_t end)
 {
     const struct sim_copy *copy = first_copy(op);
     struct xferscope_simgpu_activity a = {.what = XFERSCOPE_SIMGPU_COPY,
@@ -154,14 +157,10 @@ static void report_copy(const struct sim_op *op, uint64_t start, uint64_t end)
 
     for (size_t i = 0; i < op->u.copy.count; i++)
         a.bytes += sim_copy_bytes(&copy[i]);
-    if (copy->src.device >= 0 ||
-        copy->dst.device >= 0) { /* the host's own copies are no activity */
-        a.device = (uint32_t)(copy->src.device >= 0 ? copy->src.device : copy->dst.device);
-        if (op->cost.staged)
-            report_halves(op, a);
-        else
-            report(op, &a);
-    }
+    if (copy->src.device < 0 && copy->dst.device < 0)
+        return 0; /* the host's own copies are no activity */
+    a.device = (uint32_t)(copy->src.device >= 0 ? copy->src.device : copy->dst.device);
+    return op->cost.staged ? report_halves(op, a) : report(op, &a);
 }
 
 static uint64_t run_copy(struct sim_op *op, uint64_t ready)
@@ -173,13 +172,13 @@ static uint64_t run_copy(struct sim_op *op, uint64_t ready)
     if (engine && engine->end)
         end = later(end, engine->end + op->cost.behind_ns);
     start = end - op->cost.device_ns;
-    if (engine) {
+    if (engine)
         start = later(start, engine->end);
-        engine->end = end;
-    }
     for (size_t i = 0; i < op->u.copy.count; i++)
         sim_copy_move(&copies[i]);
-    report_copy(op, start, end);
+    end += report_copy(op, start, end);
+    if (engine)
+        engine->end = end;
     return end;
 }
 
@@ -204,8 +203,7 @@ static uint64_t run_fill(struct sim_op *op, uint64_t ready)
             for (size_t x = 0; x < f->width; x++)
                 memcpy(row + x * f->element, &f->value, f->element);
     }
-    report(op, &a);
-    return end;
+    return end + report(op, &a);
 }
 
 static uint64_t run_gate(const struct sim_kernel *k, uint64_t ready)
@@ -231,8 +229,7 @@ static uint64_t run_kernel(struct sim_op *op, uint64_t ready)
 
     memcpy(a.grid, k->grid, sizeof(a.grid));
     memcpy(a.block, k->block, sizeof(a.block));
-    report(op, &a);
-    return end;
+    return end + report(op, &a);
 }
 
 /* The program's function must be free to take locks that another caller of CUDA holds. */

@@ -1,0 +1,159 @@
+/*
+ * What CUPTI's records add to calls and to the device, measured in a process of its own: records
+ * would slow down whatever is measured after them, and CUPTI wants to see the first context made.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "probe/bench/bench.h"
+#include "probe/bench/records.h"
+#include "probe/device/launch.h"
+#include "probe/measure/budget.h"
+#include "probe/measure/costs.h"
+#include "probe/progress.h"
+
+#define MOST_S 30 /* beyond its budget: libraries loaded, a context made, the device shared */
+enum { LOOK_MS = 100 };
+
+extern char **environ;
+
+static const char *const names[XFP_RECORDS_COUNT] = {
+#define NAME(figure, name) name,
+    XFP_RECORDS_FIGURES(NAME)
+#undef NAME
+};
+
+/* ---- the child ------------------------------------------------------------------------------- */
+
+struct started {
+    pid_t pid;
+    int from; /* its reply comes here */
+};
+
+static int start(struct xfp_session *s, int gpu, uint64_t budget_ns, struct started *child)
+{
+    char argument[80];
+    char *const argv[] = {"xferscope", "probe", argument, NULL};
+    posix_spawn_file_actions_t actions;
+    int ends[2], bad;
+
+    snprintf(argument, sizeof(argument), XFP_RECORDS_ARGUMENT "%d:%llu", gpu,
+             (unsigned long long)budget_ns);
+    if (pipe2(ends, O_CLOEXEC))
+        return xfp_fail(&s->sys, "a pipe: %s", strerror(errno));
+    bad = posix_spawn_file_actions_init(&actions);
+    if (!bad) {
+        bad = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+        if (!bad)
+            bad = posix_spawn(&child->pid, "/proc/self/exe", &actions, NULL, argv, environ);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    close(ends[1]);
+    child->from = ends[0];
+    if (!bad)
+        return 0;
+    close(ends[0]);
+    return xfp_fail(&s->sys, "a process of its own: %s", strerror(bad));
+}
+
+/* How many bytes of the reply came before the child closed its end; none when it had to be ended.
+ */
+static size_t receive(const struct started *child, uint64_t until_ns, void *reply, size_t bytes)
+{
+    struct pollfd from = {.fd = child->from, .events = POLLIN};
+    size_t got = 0;
+
+    while (got < bytes) {
+        int ready = poll(&from, 1, LOOK_MS);
+        ssize_t more = ready > 0 ? read(child->from, (char *)reply + got, bytes - got) : -1;
+
+        if (ready > 0 && (!more || (more < 0 && errno != EINTR)))
+            return got;
+        got += more > 0 ? (size_t)more : 0;
+        if (xfp_interrupted() || xfp_wall_ns() > until_ns) {
+            kill(child->pid, SIGKILL);
+            return 0;
+        }
+    }
+    return got;
+}
+
+static int take_reply(struct xfp_session *s, const struct started *child, uint64_t budget_ns,
+                      struct xfp_records_reply *reply)
+{
+    uint64_t until = xfp_wall_ns() + budget_ns + MOST_S * 1000000000ull;
+    size_t got = receive(child, until, reply, sizeof(*reply));
+    int status = 0;
+
+    close(child->from);
+    while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    reply->why[sizeof(reply->why) - 1] = '\0';
+    if (got == sizeof(*reply) && WIFEXITED(status) && !WEXITSTATUS(status))
+        return 0;
+    if (xfp_wall_ns() > until)
+        return xfp_fail(&s->sys, "no answer from the process that measures it");
+    return WIFSIGNALED(status)
+               ? xfp_fail(&s->sys, "the process that measures it was ended by signal %d",
+                          WTERMSIG(status))
+               : xfp_fail(&s->sys, "the process that measures it gave no answer");
+}
+
+/* ---- the family ------------------------------------------------------------------------------ */
+
+static void enumerate(struct xfp_session *s, const struct xfp_family *family,
+                      struct xfp_bench_list *list)
+{
+    for (size_t d = 0; d < s->sys.device_count && s->options->again; d++) {
+        struct xfp_bench bench = {.family = family,
+                                  .src = {XFT_MEM_UNKNOWN, -1, -1},
+                                  .dst = {XFT_MEM_DEVICE, s->sys.devices[d].ordinal, -1}};
+
+        snprintf(bench.name, sizeof(bench.name), "records/gpu%d", bench.dst.device);
+        snprintf(bench.result, sizeof(bench.result), "records/%s/gpu%d",
+                 names[XFP_RECORDS_COPY_H2D], bench.dst.device);
+        xfp_bench_add(list, &bench);
+    }
+}
+
+static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
+{
+    struct xfp_records_reply reply = {0};
+    uint64_t budget_ns = xfp_step_ns(s, 1);
+    struct started child;
+    int bad = 0;
+
+    xfp_progress(s, path->name, 0);
+    if (start(s, bench->dst.device, budget_ns, &child))
+        return -1;
+    if (take_reply(s, &child, budget_ns, &reply))
+        return xfp_interrupted() ? 0 : -1;
+    if (reply.state == XFP_RECORDS_ABSENT) {
+        snprintf(s->absent, sizeof(s->absent), "%s", reply.why);
+        return 0;
+    }
+    if (reply.state != XFP_RECORDS_MEASURED)
+        return xfp_fail(&s->sys, "%s", reply.why);
+    for (int f = 0; f < XFP_RECORDS_COUNT && !bad; f++)
+        bad = xfp_add_added(s, "ns", &reply.figures[f], "records/%s/gpu%d", names[f],
+                            bench->dst.device);
+    return bad;
+}
+
+const struct xfp_family xfp_family_records = {
+    .name = "records",
+    .needs = "a process of its own",
+    .summary = "what CUPTI's records of a recorded program add",
+    .method = XFP_COPY,
+    .budget_s = 0.5,
+    .quick_budget_s = 0.1,
+    .enumerate = enumerate,
+    .run = run,
+};

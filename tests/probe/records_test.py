@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""What records add, on a simulated machine whose records cost what they are told to.
+
+usage: records_test.py PROBE SIMGPU_FOLDER FAKE_DRIVER_FOLDER MEDDLER SCHEMA [unittest options]
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+
+PROBE, SIMGPU, FAKE, MEDDLER, SCHEMA = sys.argv[1:6]
+HOST = ["launch", "copy/h2d", "copy/d2h", "memset"]
+DEVICE = ["launch-device", "copy-device/h2d", "copy-device/d2h", "memset-device"]
+WAITING = ["launch-and-sync", "copy-blocking/h2d", "copy-blocking/d2h"]
+NEITHER = ["sync/stream", "event/record"]
+RECORD_NS, DEVICE_NS = 700, 150
+
+
+def probe(*options, driver=SIMGPU, **settings):
+    environment = dict(os.environ, LD_LIBRARY_PATH=driver, XFERSCOPE_SIMGPU_CLOCK="virtual")
+    environment.update(settings)
+    return subprocess.run([PROBE, *options], env=environment, capture_output=True, text=True,
+                          timeout=120)
+
+
+def costly(*options, **settings):
+    return probe(*options, XFERSCOPE_SIMGPU_RECORD_NS=str(RECORD_NS),
+                 XFERSCOPE_SIMGPU_RECORD_DEVICE_NS=str(DEVICE_NS), **settings)
+
+
+def medians(profile, gpu=0):
+    """Of what the records of a GPU add, by what they are added to."""
+    return {s["name"][len("records/"):-len("/gpu0")]: s["median"] for s in profile["scalars"]
+            if s["name"].startswith("records/") and s["name"].endswith(f"/gpu{gpu}")}
+
+
+class Costs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        run = costly("--filter", "^records/", "--format", "json",
+                     XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu")
+        if run.returncode or run.stderr:
+            raise AssertionError(f"status {run.returncode}: {run.stderr}")
+        cls.profile = json.loads(run.stdout)
+
+    def test_each_call_has_its_own(self):
+        for gpu in range(4):
+            found = medians(self.profile, gpu)
+            self.assertEqual(sorted(found), sorted(HOST + DEVICE + WAITING + NEITHER))
+            for name in HOST:
+                self.assertEqual(found[name], RECORD_NS, name)
+            for name in DEVICE:
+                self.assertAlmostEqual(found[name], DEVICE_NS, 0, name)
+            for name in WAITING:  # the host's part may pass while the device works
+                self.assertGreaterEqual(found[name], DEVICE_NS, name)
+                self.assertLessEqual(found[name], RECORD_NS + DEVICE_NS, name)
+            for name in NEITHER:
+                self.assertEqual(found[name], 0, name)
+
+    def test_the_schema_holds(self):
+        with open(SCHEMA, encoding="utf-8") as file:
+            jsonschema.validate(self.profile, json.load(file))
+        for scalar in self.profile["scalars"]:
+            self.assertEqual(scalar["unit"], "ns")
+            self.assertGreaterEqual(scalar["n"], 6)
+
+    def test_records_that_cost_nothing_add_nothing(self):
+        run = probe("--filter", "^records/", "--format", "json")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        found = medians(json.loads(run.stdout))
+        self.assertEqual(len(found), 13)
+        self.assertEqual(set(found.values()), {0})
+
+    def test_nothing_else_pays_for_them(self):
+        run = costly("--filter", "^(records|launch|sync)/", "--format", "json")
+        with_records = json.loads(run.stdout)
+        run = probe("--filter", "^(launch|sync)/", "--format", "json")
+        self.assertEqual([s for s in with_records["scalars"] if not s["name"].startswith("records/")],
+                         json.loads(run.stdout)["scalars"])
+
+    def test_quick_measures_them_too(self):
+        run = costly("--quick", "--filter", "^records/", "--format", "json")
+        self.assertEqual(medians(json.loads(run.stdout))["launch"], RECORD_NS)
+
+    def test_what_was_measured_is_not_measured_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "m.json")
+            self.assertEqual(probe("--filter", "^records/", "-o", name).returncode, 0)
+            run = costly("--resume", name, "--filter", "^(records|sync)/")
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            with open(name, encoding="utf-8") as file:
+                profile = json.load(file)
+            self.assertEqual(medians(profile)["launch"], 0)
+            self.assertIn("sync/stream/gpu0", [s["name"] for s in profile["scalars"]])
+
+
+class Absent(unittest.TestCase):
+    def absent(self, reason, **settings):
+        """One line, no failure, no doubt cast on anything else."""
+        run = probe("--filter", "^(records|copy/device)/", "--sizes", "64:64", "--format", "json",
+                    **settings)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertRegex(run.stderr, f"^xferscope probe: records/gpu0 does not apply: {reason}.*\n$")
+        profile = json.loads(run.stdout)
+        self.assertEqual(medians(profile), {})
+        self.assertTrue(profile["paths"])
+        self.assertFalse([w for w in profile["warnings"] if "records" in w or "CUPTI" in w])
+
+    def test_no_cupti(self):
+        self.absent(r"no libcupti\.so\.13 or \.12 found", driver=FAKE)
+
+    def test_somebody_else_has_it(self):
+        self.absent("another profiler is using CUPTI", LD_PRELOAD=MEDDLER, MEDDLER="subscribes")
+
+    def test_it_gives_no_records(self):
+        self.absent("CUPTI hands over no records", LD_PRELOAD=MEDDLER, MEDDLER="keeps")
+
+    def test_alone_it_is_nothing(self):
+        run = probe("--filter", "^records/", driver=FAKE)
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(len(run.stderr.splitlines()), 2, run.stderr)
+        self.assertEqual(probe("--filter", "^records/", "--quiet", driver=FAKE).stderr.count("\n"), 1)
+
+    def test_an_end_by_violence_is_a_failure(self):
+        run = probe("--filter", "^(records|copy/device)/", "--sizes", "64:64", "--format", "json",
+                    LD_PRELOAD=MEDDLER, MEDDLER="dies")
+        self.assertEqual(run.returncode, 3)
+        self.assertEqual(run.stderr, "xferscope probe: records/gpu0: the process that measures it "
+                                     "was ended by signal 11\n")
+        self.assertEqual(medians(json.loads(run.stdout)), {})
+
+    def test_no_answer_is_a_failure(self):
+        run = probe("--filter", "^records/", LD_PRELOAD=MEDDLER, MEDDLER="leaves")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("gave no answer", run.stderr)
+
+    def test_its_argument_is_nobody_elses(self):
+        for argument in ("--measure-records=", "--measure-records=x", "--measure-records=-1:5"):
+            self.assertEqual(probe(argument).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[6:])
