@@ -131,7 +131,7 @@ static inline void pair_gpus(int n)
 
     PAIR_CHECK(cudaGetDeviceCount(&there));
     if (there < n) {
-        fprintf(stderr, "%d GPUs needed, %d there\n", n, there);
+        fprintf(stderr, "needs %d GPUs, there are %d\n", n, there);
         exit(77);
     }
     pair_gpu_count = n;
@@ -257,6 +257,50 @@ extern "C" __global__ void pair_sum(const float *data, size_t n, double *sum)
         atomicAdd(sum, own);
 }
 
+/* What pair_fill does at step 0. */
+extern "C" __global__ void pair_start(float *data, size_t n)
+{
+    size_t stride = (size_t)gridDim.x * blockDim.x;
+
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += stride)
+        data[i] = (float)((unsigned)i & 1023u);
+}
+
+/* Data that is on the device from the start. */
+static inline void pair_device_fill(float *data, size_t n)
+{
+    pair_start<<<pair_blocks(n), PAIR_THREADS>>>(data, n);
+    PAIR_CHECK(cudaDeviceSynchronize());
+}
+
+/* A sum on the device, 0 at first, for pair_sum; what has come together in it. */
+static inline double *pair_new_sum(void)
+{
+    double *d_sum;
+
+    PAIR_CHECK(cudaMalloc(&d_sum, sizeof *d_sum));
+    PAIR_CHECK(cudaMemset(d_sum, 0, sizeof *d_sum));
+    return d_sum;
+}
+
+static inline unsigned long long pair_take_sum(double *d_sum)
+{
+    double sum;
+
+    PAIR_CHECK(cudaMemcpy(&sum, d_sum, sizeof sum, cudaMemcpyDeviceToHost));
+    PAIR_CHECK(cudaFree(d_sum));
+    return (unsigned long long)sum;
+}
+
+/* The sum of all of data, which is on the current device. For after pair_stop. */
+static inline unsigned long long pair_device_sum(const float *data, size_t n)
+{
+    double *d_sum = pair_new_sum();
+
+    pair_sum<<<pair_blocks(n), PAIR_THREADS>>>(data, n, d_sum);
+    return pair_take_sum(d_sum);
+}
+
 /* The twins: what the simulated GPU runs in the kernels' stead. */
 #define PAIR_TWIN(name)                                                                            \
     extern "C" __attribute__((visibility("default"))) void xferscope_simgpu_kernel_##name(         \
@@ -269,6 +313,11 @@ PAIR_TWIN(pair_spin)
         (kernel_ns_function *)pair_simulated("xferscope_simgpu_kernel_ns");
     if (kernel_ns)
         kernel_ns(*(unsigned long long *)args[0]);
+}
+
+PAIR_TWIN(pair_start)
+{
+    pair_fill(*(float **)args[0], *(size_t *)args[1], 0);
 }
 
 PAIR_TWIN(pair_add)

@@ -1,0 +1,25 @@
+/*
+ * The GPU sets its memory itself, at the speed of its memory.
+ */
+#include "../pair.h"
+
+int main(int argc, char **argv)
+{
+    struct pair p = pair_options(argc, argv, {false, 240, 16 << 20}, {true, 3, 1 << 16});
+    size_t n = p.bytes / sizeof(float);
+    float *d_sums;
+    double *d_sum = pair_new_sum();
+
+    PAIR_CHECK(cudaMalloc(&d_sums, p.bytes));
+    for (long step = -1; step < p.steps; step++) { /* step -1 warms up */
+        if (step == 0)
+            pair_begin();
+        PAIR_CHECK(cudaMemsetAsync(d_sums, 0, p.bytes));
+        pair_add<<<pair_blocks(n), PAIR_THREADS>>>(d_sums, n, (float)(step + 2));
+        pair_sum<<<pair_blocks(n), PAIR_THREADS>>>(d_sums, n, d_sum);
+    }
+    pair_stop();
+    pair_end(pair_take_sum(d_sum), 0);
+    PAIR_CHECK(cudaFree(d_sums));
+    return 0;
+}

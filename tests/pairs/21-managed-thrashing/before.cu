@@ -1,0 +1,53 @@
+/*
+ * CPU and GPU count in the same managed memory in turns, each at one place in every 64 KiB. Memory
+ * moves to whoever touches it: each step carries nearly all of it to the GPU and back, by way of a
+ * fault for each piece, for a few bytes that are used of it.
+ */
+#include "../pair.h"
+
+enum { APART = 65536 / sizeof(float) };
+
+extern "C" __global__ void count_up(float *data, size_t places)
+{
+    size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+
+    if (i < places)
+        data[i * APART] += 1;
+}
+
+static void count_on_host(float *data, size_t places)
+{
+    for (size_t i = 0; i < places; i++) {
+        pair_touch(&data[i * APART], sizeof *data, true);
+        data[i * APART] += 1;
+    }
+}
+
+PAIR_TWIN(count_up)
+{
+    count_on_host(*(float **)args[0], *(size_t *)args[1]);
+}
+
+int main(int argc, char **argv)
+{
+    struct pair p = pair_options(argc, argv, {false, 30, 8 << 20}, {true, 3, 1 << 18});
+    size_t places = p.bytes / sizeof(float) / APART;
+    unsigned long long sum = 0;
+    float *counters;
+
+    PAIR_CHECK(cudaMallocManaged(&counters, p.bytes));
+    memset(counters, 0, p.bytes);
+    for (long step = -1; step < p.steps; step++) { /* step -1 warms up */
+        if (step == 0)
+            pair_begin();
+        count_on_host(counters, places);
+        count_up<<<pair_blocks(places), PAIR_THREADS>>>(counters, places);
+        PAIR_CHECK(cudaDeviceSynchronize());
+    }
+    pair_stop();
+    for (size_t i = 0; i < places; i++)
+        sum += (unsigned long long)counters[i * APART];
+    pair_end(sum, 0);
+    PAIR_CHECK(cudaFree(counters));
+    return 0;
+}

@@ -1,0 +1,4 @@
+/*
+ * The same program: the upload cannot be left out, the results would be others.
+ */
+#include "before.cu"
