@@ -194,12 +194,13 @@ static int write_report(const struct xfa_report *report, const struct options *o
     return report->analysis->lossy ? XFA_LOSSES : XFA_OK;
 }
 
-static int report(struct xfa_findings *findings, const struct xfa_analysis *analysis,
+static int report(struct xfa_findings *findings, struct xfa_analysis *analysis,
                   const struct options *options)
 {
     if (analysis->run->process_count == 0)
         return XFA_NOTHING;
     xfa_findings_find(findings, analysis);
+    xfa_findings_weigh(findings, analysis);
     say_losses(analysis);
     struct xfa_report all = {analysis, findings};
     return write_report(&all, options);

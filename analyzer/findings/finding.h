@@ -2,9 +2,12 @@
  * Findings: what an analysis advises. Each kind is a row of kinds.def and one file, whole: its sums
  * (an observer, where those of sums/ do not do), what it looks for, what it reckons with.
  *
- * A kind looks at one row of the analysis and says what there is to gain. findings.c applies the
- * common thresholds, puts sites with the same remedy into one finding and sorts, worst first.
- * Findings stand each alone: one transfer may be in several, and their losses do not add up.
+ * A kind looks at one row of the analysis and says what there is to gain (look), or finds what is
+ * no row of transfers by itself (find). findings.c applies the common thresholds and puts sites
+ * with the same remedy into one finding. What is lost per transfer is no more than a reason to ask:
+ * how much of the run a finding would save is found by replaying the run with its remedy (change,
+ * weighed by xfa_findings_weigh()), and by that findings are sorted, and dropped when it is
+ * nothing.
  *
  * Thresholds (docs/analyze.md): what is lost is more than XFA_LEAST_LOST_NS, more than
  * XFA_LEAST_PART of the run's wall time, and more than the error of the achievable time.
@@ -14,9 +17,11 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/findings/remedy.h"
+#include "analyzer/whatif/whatif.h"
 
 #define XFA_LEAST_LOST_NS 10000.0
 #define XFA_LEAST_PART 0.001
+#define XFA_LEAST_SAVED 0.005 /* of the run, or it is not shown as a finding */
 
 /* Where neither a loss nor a time is known this rate stands in, for the thresholds only: one GB/s
  * is slower than any link in use. */
@@ -43,10 +48,20 @@ struct xfa_gain {
     struct xfa_remedy remedy;
 };
 
+struct xfa_finding;
+struct xfa_findings;
+
 struct xfa_finding_kind {
     /* False when the row has nothing of this kind. sums: the observer's self; NULL without one. */
     bool (*look)(const struct xfa_analysis *analysis, const void *sums, size_t row,
                  struct xfa_gain *gain);
+    /* Or, in place of look: adds whole findings (xfa_findings_add(), xfa_finding_site_add()). */
+    void (*find)(const struct xfa_analysis *analysis, const void *sums,
+                 struct xfa_findings *findings);
+    /* What the remedy of a finding of this kind does to the run. The result is the finding's; NULL:
+     * cannot be told, the saving stays unknown. sums outlive it. */
+    struct xfw_change *(*change)(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding);
     /* Sums of its own, observe NULL when it needs none: a zeroed self of self_bytes is made for it.
      */
     size_t self_bytes;
@@ -59,7 +74,9 @@ struct xfa_finding_kind {
 #undef XFA_FINDING
 
 struct xfa_finding_site {
-    const struct xfa_row *row;
+    const struct xfa_row *row; /* NULL: it is not about transfers */
+    const struct xfa_site *site;
+    const struct xfa_function *function; /* NULL: of no interest */
     uint64_t transfers, bytes;
     double lost_ns; /* NAN = not known */
     enum xfa_reckoning reckoning;
@@ -79,6 +96,14 @@ struct xfa_finding {
     enum xfa_reckoning reckoning; /* of the worst site */
     bool probably;                /* in any of them */
     enum xfa_basis achieved_basis, achievable_basis;
+
+    /* What the run would save, once weighed. */
+    struct xfw_change *change; /* owned; NULL = cannot be told */
+    struct xfw_saving saving;  /* of it alone; NAN: not known */
+    double added_ns, last_ns;  /* in the best set: to those before it; without it. NAN: not in it */
+    unsigned order;            /* in the best set, from 1 on; 0 = not in it */
+    bool idle;                 /* it would save less than XFA_LEAST_SAVED of the run */
+    const char *assumed;       /* static: what the saving takes for granted; NULL: nothing */
 };
 
 /* All findings of one analysis. Made before the walk, for the observers of the kinds. */
@@ -88,11 +113,22 @@ struct xfa_findings {
     struct xfa_observer observers[XFA_FINDINGS];
     size_t observer_count;
     void *selves[XFA_FINDINGS];
+    struct xfw_whatif *whatif; /* NULL: not weighed */
 };
 
 struct xfa_findings *xfa_findings_new(void);
 void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis *analysis);
 void xfa_findings_free(struct xfa_findings *findings);
+
+/* Replays the run with each finding's remedy, and the best set: reads the files again. Sorts by
+ * what is saved; those that save nothing are idle, and last. */
+void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *analysis);
+
+/* For find(): a finding to be filled in (lost_ns NAN, what is not known NAN), until the next call;
+ * its sites. Those that are not worth it by the thresholds are for the kind to leave out. */
+struct xfa_finding *xfa_findings_add(struct xfa_findings *findings, enum xfa_finding_id id,
+                                     const struct xfa_remedy *remedy);
+void xfa_finding_site_add(struct xfa_finding *finding, const struct xfa_finding_site *site);
 
 const char *xfa_finding_word(enum xfa_finding_id id);
 const char *xfa_finding_title(enum xfa_finding_id id);

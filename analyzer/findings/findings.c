@@ -69,13 +69,16 @@ void xfa_findings_free(struct xfa_findings *findings)
 {
     if (!findings)
         return;
+    for (size_t i = 0; i < findings->count; i++) {
+        xfw_change_free(findings->items[i].change);
+        free(findings->items[i].sites);
+    }
+    xfw_whatif_free(findings->whatif);
     for (size_t id = 0; id < XFA_FINDINGS; id++) {
         if (findings->selves[id] && kinds[id].kind->free)
             kinds[id].kind->free(findings->selves[id]);
         free(findings->selves[id]);
     }
-    for (size_t i = 0; i < findings->count; i++)
-        free(findings->items[i].sites);
     free(findings->items);
     free(findings);
 }
@@ -92,6 +95,33 @@ static bool worth_it(const struct xfa_gain *gain, double wall_ns)
            at_stake > error_ns;
 }
 
+struct xfa_finding *xfa_findings_add(struct xfa_findings *findings, enum xfa_finding_id id,
+                                     const struct xfa_remedy *remedy)
+{
+    findings->items = xfa_room(findings->items, &findings->capacity, findings->count + 1,
+                               sizeof *findings->items);
+    struct xfa_finding *finding = &findings->items[findings->count++];
+    *finding = (struct xfa_finding){
+        .id = id,
+        .remedy = *remedy,
+        .achieved_ns = NAN,
+        .achievable_ns = NAN,
+        .lost_ns = NAN,
+        .error = NAN,
+        .saving = {NAN, NAN, NAN},
+        .added_ns = NAN,
+        .last_ns = NAN,
+    };
+    return finding;
+}
+
+void xfa_finding_site_add(struct xfa_finding *finding, const struct xfa_finding_site *site)
+{
+    finding->sites = xfa_room(finding->sites, &finding->site_capacity, finding->site_count + 1,
+                              sizeof *finding->sites);
+    finding->sites[finding->site_count++] = *site;
+}
+
 /* The finding with the same remedy, or a new one. */
 static struct xfa_finding *finding_for(struct xfa_findings *findings, enum xfa_finding_id id,
                                        const struct xfa_gain *gain)
@@ -103,27 +133,29 @@ static struct xfa_finding *finding_for(struct xfa_findings *findings, enum xfa_f
             knows == !isnan(gain->lost_ns))
             return finding;
     }
-    findings->items = xfa_room(findings->items, &findings->capacity, findings->count + 1,
-                               sizeof *findings->items);
-    struct xfa_finding *finding = &findings->items[findings->count++];
-    *finding = (struct xfa_finding){
-        .id = id,
-        .lost_ns = isnan(gain->lost_ns) ? NAN : 0,
-        .error = gain->error,
-        .remedy = gain->remedy,
-        .achieved_basis = gain->achieved_basis,
-        .achievable_basis = gain->achievable_basis,
-    };
+    struct xfa_finding *finding = xfa_findings_add(findings, id, &gain->remedy);
+    finding->lost_ns = isnan(gain->lost_ns) ? NAN : 0;
+    finding->achieved_ns = finding->achievable_ns = 0;
+    finding->error = gain->error;
+    finding->achieved_basis = gain->achieved_basis;
+    finding->achievable_basis = gain->achievable_basis;
     return finding;
 }
 
 static void add_site(struct xfa_finding *finding, const struct xfa_row *row,
                      const struct xfa_gain *gain)
 {
-    finding->sites = xfa_room(finding->sites, &finding->site_capacity, finding->site_count + 1,
-                              sizeof *finding->sites);
-    finding->sites[finding->site_count++] = (struct xfa_finding_site){
-        row, gain->transfers, gain->bytes, gain->lost_ns, gain->reckoning, gain->earlier};
+    const struct xfa_finding_site site = {
+        .row = row,
+        .site = row->site,
+        .function = xfa_row_called(row),
+        .transfers = gain->transfers,
+        .bytes = gain->bytes,
+        .lost_ns = gain->lost_ns,
+        .reckoning = gain->reckoning,
+        .earlier = gain->earlier,
+    };
+    xfa_finding_site_add(finding, &site);
     finding->transfers += gain->transfers;
     finding->bytes = xfa_add(finding->bytes, gain->bytes);
     finding->achieved_ns += gain->achieved_ns;
@@ -142,14 +174,16 @@ static int worst_site(const void *a, const void *b)
     const struct xfa_finding_site *x = a, *y = b;
     int order = xfa_descending(x->lost_ns, y->lost_ns);
     order = order ? order : xfa_descending((double)x->bytes, (double)y->bytes);
-    return order ? order : strcmp(x->row->site->text, y->row->site->text);
+    return order ? order : strcmp(x->site->text, y->site->text);
 }
 
 static int worst_finding(const void *a, const void *b)
 {
     const struct xfa_finding *x = a, *y = b;
     char text[2][XFA_REMEDY_CHARS];
-    int order = xfa_descending(x->lost_ns, y->lost_ns);
+    int order = x->idle - y->idle;
+    order = order ? order : xfa_descending(x->saving.likely, y->saving.likely);
+    order = order ? order : xfa_descending(x->lost_ns, y->lost_ns);
     order = order ? order : xfa_descending((double)x->bytes, (double)y->bytes);
     order = order ? order : strcmp(kinds[x->id].word, kinds[y->id].word);
     return order
@@ -173,7 +207,9 @@ void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis 
     double wall_ns = xfa_run_wall_ns(analysis->run);
     uint32_t *rows = xfa_rows_sorted(analysis, xfa_by_lost);
     for (unsigned id = 0; id < XFA_FINDINGS; id++) {
-        for (size_t i = 0; i < analysis->row_count; i++) {
+        if (kinds[id].kind->find)
+            kinds[id].kind->find(analysis, findings->selves[id], findings);
+        for (size_t i = 0; i < analysis->row_count && kinds[id].kind->look; i++) {
             struct xfa_gain gain = {
                 .achieved_ns = NAN, .achievable_ns = NAN, .lost_ns = NAN, .error = NAN};
             if (kinds[id].kind->look(analysis, findings->selves[id], rows[i], &gain) &&
@@ -183,5 +219,59 @@ void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis 
         }
     }
     free(rows);
+    settle(findings);
+}
+
+/* ---- what the run would save ------------------------------------------------------------------
+ */
+
+static bool share_a_row(const struct xfa_finding *a, const struct xfa_finding *b)
+{
+    for (size_t i = 0; i < a->site_count; i++)
+        for (size_t k = 0; k < b->site_count; k++)
+            if (a->sites[i].row == b->sites[k].row)
+                return true;
+    return false;
+}
+
+/* Two remedies of which one transfer can have but one. */
+static bool exclude(const void *self, size_t a, size_t b)
+{
+    const struct xfa_finding *const *of = self;
+    return xfa_remedies_exclude(of[a]->remedy.kind, of[b]->remedy.kind) &&
+           share_a_row(of[a], of[b]);
+}
+
+static void take_savings(struct xfa_finding **of, const struct xfw_whatif *whatif)
+{
+    for (size_t i = 0; i < whatif->count && whatif->known; i++) {
+        struct xfa_finding *finding = of[i];
+        finding->saving = whatif->alone[i];
+        finding->added_ns = whatif->added[i].likely;
+        finding->last_ns = whatif->last[i].likely;
+        finding->order = whatif->order[i];
+        finding->idle = finding->saving.likely < XFA_LEAST_SAVED * whatif->alone_ns;
+    }
+}
+
+void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *analysis)
+{
+    struct xfa_finding **of = xfa_alloc((findings->count + 1) * sizeof(struct xfa_finding *));
+    struct xfw_change **changes = xfa_alloc((findings->count + 1) * sizeof(struct xfw_change *));
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count && count < XFW_MOST_CHANGES; i++) {
+        struct xfa_finding *finding = &findings->items[i];
+        const struct xfa_finding_kind *kind = kinds[finding->id].kind;
+        finding->change =
+            kind->change ? kind->change(analysis, findings->selves[finding->id], finding) : NULL;
+        if (!finding->change)
+            continue;
+        of[count] = finding;
+        changes[count++] = finding->change;
+    }
+    findings->whatif = xfw_whatif_of(analysis, changes, count, exclude, of);
+    take_savings(of, findings->whatif);
+    free(changes);
+    free(of);
     settle(findings);
 }

@@ -11,18 +11,22 @@ enum xfa_remedy_kind {
 #define XFA_REMEDY(kind, word, to_device, to_host, torch_to_device, torch_to_host)                 \
     XFA_REMEDY_##kind,
 #define XFA_RECKONING(reckoning, text)
+#define XFA_EXCLUDES(x, y)
 #include "analyzer/findings/remedies.def"
 #undef XFA_REMEDY
 #undef XFA_RECKONING
+#undef XFA_EXCLUDES
     XFA_REMEDY_KINDS
 };
 
 enum xfa_reckoning {
 #define XFA_REMEDY(kind, word, to_device, to_host, torch_to_device, torch_to_host)
 #define XFA_RECKONING(reckoning, text) XFA_RECKONED_##reckoning,
+#define XFA_EXCLUDES(x, y)
 #include "analyzer/findings/remedies.def"
 #undef XFA_REMEDY
 #undef XFA_RECKONING
+#undef XFA_EXCLUDES
     XFA_RECKONINGS
 };
 
@@ -43,6 +47,9 @@ const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMED
 
 /* Is it the same to do? Sites for which it is are one finding. */
 bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b);
+
+/* Can both not be made, as of one transfer? remedies.def's XFA_EXCLUDES rows say so, either way. */
+bool xfa_remedies_exclude(enum xfa_remedy_kind a, enum xfa_remedy_kind b);
 
 /* The word in JSON: "pin", "batch", ... */
 const char *xfa_remedy_word(enum xfa_remedy_kind kind);

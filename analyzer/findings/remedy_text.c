@@ -15,9 +15,11 @@ static const struct words remedies[] = {
 #define XFA_REMEDY(kind, word, to_device, to_host, torch_to_device, torch_to_host)                 \
     [XFA_REMEDY_##kind] = {word, {{to_device, to_host}, {torch_to_device, torch_to_host}}},
 #define XFA_RECKONING(reckoning, text)
+#define XFA_EXCLUDES(x, y)
 #include "analyzer/findings/remedies.def"
 #undef XFA_REMEDY
 #undef XFA_RECKONING
+#undef XFA_EXCLUDES
 };
 
 #define PROBABLY "probably (samples were compared, not all bytes): "
@@ -25,9 +27,11 @@ static const struct words remedies[] = {
 static const char *const reckonings[][2] = {
 #define XFA_REMEDY(kind, word, to_device, to_host, torch_to_device, torch_to_host)
 #define XFA_RECKONING(reckoning, text) [XFA_RECKONED_##reckoning] = {text, PROBABLY text},
+#define XFA_EXCLUDES(x, y)
 #include "analyzer/findings/remedies.def"
 #undef XFA_REMEDY
 #undef XFA_RECKONING
+#undef XFA_EXCLUDES
 };
 
 static const char *sentence_of(const struct xfa_remedy *remedy)
@@ -62,6 +66,23 @@ const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMED
 bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b)
 {
     return a->kind == b->kind && a->node == b->node && sentence_of(a) == sentence_of(b);
+}
+
+bool xfa_remedies_exclude(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
+{
+    static const enum xfa_remedy_kind pairs[][2] = {
+#define XFA_REMEDY(kind, word, to_device, to_host, torch_to_device, torch_to_host)
+#define XFA_RECKONING(reckoning, text)
+#define XFA_EXCLUDES(x, y) {XFA_REMEDY_##x, XFA_REMEDY_##y},
+#include "analyzer/findings/remedies.def"
+#undef XFA_REMEDY
+#undef XFA_RECKONING
+#undef XFA_EXCLUDES
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if ((pairs[i][0] == a && pairs[i][1] == b) || (pairs[i][0] == b && pairs[i][1] == a))
+            return true;
+    return false;
 }
 
 const char *xfa_remedy_word(enum xfa_remedy_kind kind)

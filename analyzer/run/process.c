@@ -181,12 +181,17 @@ struct xfa_process *xfa_process_new(struct xfa_run *run, struct xfa_trace *trace
         .stacks_lost = header->stacks_lost,
         .device_lost = header->device_lost,
         .run = run,
-        .trace = trace,
     };
+    xfa_process_take_trace(process, trace);
     take_costs(process);
+    return process;
+}
+
+void xfa_process_take_trace(struct xfa_process *process, struct xfa_trace *trace)
+{
+    process->trace = trace;
     xfa_table_init(&process->stacks, sizeof(uint32_t), sizeof(struct known_stack));
     xfa_table_init(&process->calls, sizeof(uint32_t), sizeof(struct known_call));
-    return process;
 }
 
 /* How long the process is known to have run: up to the end of recording or, where that is not told,
@@ -213,6 +218,7 @@ void xfa_process_close(struct xfa_process *process, uint64_t first_ns, uint64_t 
     if (ns && process->start_real_ns)
         process->end_real_ns = xfa_add(process->start_real_ns, ns);
     process->loss = process->trace->loss;
+    free(process->losses);
     process->losses = xfa_trace_loss_line(process->trace);
     forget_trace(process);
 }
@@ -222,6 +228,7 @@ void xfa_process_free(struct xfa_process *process)
     if (process->trace)
         forget_trace(process);
     free(process->file);
+    free(process->path);
     free(process->exe);
     free(process->exit);
     free(process->timing);

@@ -17,6 +17,8 @@ struct xfa_run_function { /* in the run's table of functions */
 /* What META and header say of the process; owns the trace from then on. */
 struct xfa_process *xfa_process_new(struct xfa_run *run, struct xfa_trace *trace);
 void xfa_process_free(struct xfa_process *process);
+/* A closed process gets its trace once more, and owns it. */
+void xfa_process_take_trace(struct xfa_process *process, struct xfa_trace *trace);
 
 /* A META value for the caller to free; NULL = not recorded, or empty. */
 char *xfa_meta_kept(const struct xfa_trace *trace, const char *key);

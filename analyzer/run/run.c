@@ -158,13 +158,40 @@ static struct xfa_process *add(struct xfa_run *run, struct xfa_trace *trace)
 struct xfa_process *xfa_run_open(struct xfa_run *run, const char *file, char *error,
                                  size_t error_bytes)
 {
-    return add(run, xfa_trace_open(file, error, error_bytes));
+    struct xfa_process *process = add(run, xfa_trace_open(file, error, error_bytes));
+    if (process)
+        process->path = xfa_text(file);
+    return process;
 }
 
 struct xfa_process *xfa_run_open_bytes(struct xfa_run *run, const void *data, size_t bytes,
                                        char *error, size_t error_bytes)
 {
-    return add(run, xfa_trace_open_bytes(data, bytes, error, error_bytes));
+    struct xfa_process *process = add(run, xfa_trace_open_bytes(data, bytes, error, error_bytes));
+    if (process) {
+        process->data = data;
+        process->data_bytes = bytes;
+    }
+    return process;
+}
+
+bool xfa_process_reopen(struct xfa_process *process, char *error, size_t error_bytes)
+{
+    struct xfa_trace *trace =
+        process->path
+            ? xfa_trace_open(process->path, error, error_bytes)
+            : xfa_trace_open_bytes(process->data, process->data_bytes, error, error_bytes);
+    if (!trace)
+        return false;
+    if (trace->header.pid != process->pid ||
+        trace->header.start_mono_ns != process->start_mono_ns) {
+        snprintf(error, error_bytes, "%s: is another file now", process->file);
+        xfa_trace_close(trace);
+        return false;
+    }
+    xfa_trace_resolve(trace);
+    xfa_process_take_trace(process, trace);
+    return true;
 }
 
 void xfa_run_unreadable(struct xfa_run *run, const char *line)

@@ -86,6 +86,9 @@ struct xfa_process {
     char *losses;                                   /* one line, NULL = none */
 
     struct xfa_run *run;
+    char *path; /* of the file; NULL: from memory, as are the next two */
+    const void *data;
+    size_t data_bytes;
     struct xfa_trace *trace;        /* NULL: closed */
     struct xfa_table stacks, calls; /* process.c: what is known of the trace's stacks and calls */
 };
@@ -124,6 +127,11 @@ struct xfa_process *xfa_run_open(struct xfa_run *run, const char *file, char *er
 struct xfa_process *xfa_run_open_bytes(struct xfa_run *run, const void *data, size_t bytes,
                                        char *error, size_t error_bytes);
 void xfa_run_unreadable(struct xfa_run *run, const char *line);
+
+/* Opens a closed process's file once more, to walk over it again; what is known of it stays, and
+ * numbers of sites and functions are the same. False with one line in error when the file is not
+ * there any more, or is another. */
+bool xfa_process_reopen(struct xfa_process *process, char *error, size_t error_bytes);
 
 /* All its events were read: keeps what was lost, closes the file. last_ns: of its last call, on its
  * own clock, 0 = none; first_ns likewise. */

@@ -13,7 +13,7 @@ static void write_site(const struct xfa_finding_site *site, int width, FILE *out
     char bytes[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS];
     bool known = !isnan(site->lost_ns);
     xfa_write_words(out, width, "     at  ", "%s, %s %s: %" PRIu64 " transfer%s, %s%s%s",
-                    site->row->site->text, xfa_row_called(site->row)->name,
+                    site->site->text, site->function->name,
                     xft_direction_word(site->row->key.direction), site->transfers,
                     xfa_plural(site->transfers), xfa_bytes_text(bytes, site->bytes),
                     known ? ", lost " : "", known ? xfa_time_text(lost, site->lost_ns) : "");

@@ -1,0 +1,107 @@
+/*
+ * A remedy as a change of the run's graph: which ops it touches and what becomes of them. The type
+ * is code (one file of whatif/ each, change_*.c), the change its parameters.
+ *
+ * Ops come in order, as they took place (op.h), and leave changed, on their way to a schedule. A
+ * type may alter the op (times, stream, what it waits for), take it out (xfw_op_drop()), or play
+ * others before and behind it (xfw_player_play()). It asks the schedule where things stand.
+ *
+ * Each change is played three times, with what is not known for certain taken as it may be at
+ * worst, as is likely, and at best (enum xfw_certainty): errors of the profile's figures,
+ * assumptions on the program. What is assumed stands in words in the remedy's finding.
+ *
+ * Ownership: a change and its parameters are made with xfa_alloc() by whoever advises it, and
+ * released by xfw_change_free(). States belong to the player.
+ */
+#ifndef XFW_CHANGE_H
+#define XFW_CHANGE_H
+
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/whatif/op.h"
+#include "analyzer/whatif/schedule.h"
+
+enum xfw_certainty { XFW_LOW, XFW_LIKELY, XFW_HIGH, XFW_CERTAINTIES };
+
+struct xfw_change;
+struct xfw_player;
+
+struct xfw_change_type {
+    const char *name;
+    size_t state_bytes; /* of one player in one process; zeroed */
+    /* The player's process begins (its trace is open). Any may be NULL but op. */
+    void (*begin)(const struct xfw_change *change, void *state, struct xfw_player *player);
+    void (*op)(const struct xfw_change *change, void *state, struct xfw_player *player,
+               struct xfw_op *op);
+    void (*end)(const struct xfw_change *change, void *state); /* releases what the state owns */
+    void (*free)(struct xfw_change *change);                   /* what the parameters own */
+};
+
+/* The common beginning of all changes: put it first in the struct with the parameters. */
+struct xfw_change {
+    const struct xfw_change_type *type;
+    const struct xfa_analysis *analysis; /* borrowed: classes, profile */
+};
+
+void xfw_change_free(struct xfw_change *change); /* NULL is allowed */
+
+/* ---- for the types' code ------------------------------------------------------------------- */
+
+enum xfw_certainty xfw_player_certainty(const struct xfw_player *player);
+struct xfa_process *xfw_player_process(const struct xfw_player *player);
+const struct xfw_schedule *xfw_player_schedule(const struct xfw_player *player);
+
+/* Schedules an op of the change's own now: before the op at hand. It is not shown to other changes
+ * or to this one. Start from xfw_op_like(). */
+void xfw_player_play(struct xfw_player *player, const struct xfw_op *op);
+
+/* To be scheduled right behind the op at hand, at most 8 for one op; its thread goes on behind it.
+ */
+void xfw_player_play_behind(struct xfw_player *player, const struct xfw_op *op);
+
+/* The stream waits until `ns` of the schedule's clock, for what comes. */
+void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double ns);
+
+/* A stream that does not exist: `which` (0 to 63) beside the process's stream, the same whenever it
+ * is asked for. Take it as non-blocking: what it waits for is the change's business. */
+#define XFW_SIDE_STREAMS 64
+uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, unsigned which);
+
+/* An op of nothing in the thread and stream of another: no gap, no cost, what = XFW_CALL, made_up.
+ */
+struct xfw_op xfw_op_like(const struct xfw_op *op);
+
+/* The call goes, with its device work and what it waited for; the thread's own time before it
+ * stays. */
+void xfw_op_drop(struct xfw_op *op);
+
+/* ---- which transfers: a bit for each ------------------------------------------------------- */
+
+/* Transfers of a run by process and number in it (op.transfer), marked by an observer of the first
+ * walk: observers get transfers in the same order, so count them per process. */
+struct xfw_marks {
+    struct xfw_mark_bits {
+        uint64_t *words;
+        size_t count, capacity;
+    } * processes;
+    size_t process_count, process_capacity;
+};
+void xfw_mark(struct xfw_marks *marks, uint32_t process, uint64_t transfer);
+void xfw_unmark(struct xfw_marks *marks, uint32_t process, uint64_t transfer);
+bool xfw_marked(const struct xfw_marks *marks, uint32_t process, uint64_t transfer);
+void xfw_marks_free(struct xfw_marks *marks);
+
+/* ---- which classes ------------------------------------------------------------------------- */
+
+/* A set of numbers of classes, rows, sites, whatever is counted from 0. */
+struct xfw_set {
+    uint64_t *words;
+    size_t count, capacity;
+};
+void xfw_set_add(struct xfw_set *set, uint32_t number);
+bool xfw_set_has(const struct xfw_set *set, uint32_t number);
+void xfw_set_free(struct xfw_set *set);
+/* All classes of a row. */
+void xfw_set_add_row(struct xfw_set *set, const struct xfa_analysis *analysis,
+                     const struct xfa_row *row);
+
+#endif

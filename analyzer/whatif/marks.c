@@ -1,0 +1,76 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/change.h"
+
+static void *grown(void *items, size_t *capacity, size_t *count, size_t index, size_t bytes)
+{
+    if (index < *count)
+        return items;
+    items = xfa_room(items, capacity, index + 1, bytes);
+    memset((char *)items + *count * bytes, 0, (index + 1 - *count) * bytes);
+    *count = index + 1;
+    return items;
+}
+
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+void xfw_mark(struct xfw_marks *marks, uint32_t process, uint64_t transfer)
+{
+    marks->processes = grown(marks->processes, &marks->process_capacity, &marks->process_count,
+                             process, sizeof *marks->processes);
+    struct xfw_mark_bits *bits = &marks->processes[process];
+    bits->words =
+        grown(bits->words, &bits->capacity, &bits->count, transfer / 64, sizeof *bits->words);
+    bits->words[transfer / 64] |= (uint64_t)1 << transfer % 64;
+}
+
+void xfw_unmark(struct xfw_marks *marks, uint32_t process, uint64_t transfer)
+{
+    if (xfw_marked(marks, process, transfer))
+        marks->processes[process].words[transfer / 64] &= ~((uint64_t)1 << transfer % 64);
+}
+
+bool xfw_marked(const struct xfw_marks *marks, uint32_t process, uint64_t transfer)
+{
+    if (process >= marks->process_count)
+        return false;
+    const struct xfw_mark_bits *bits = &marks->processes[process];
+    return transfer / 64 < bits->count && bits->words[transfer / 64] >> transfer % 64 & 1;
+}
+
+void xfw_marks_free(struct xfw_marks *marks)
+{
+    for (size_t i = 0; i < marks->process_count; i++)
+        free(marks->processes[i].words);
+    free(marks->processes);
+    *marks = (struct xfw_marks){0};
+}
+
+/* ---- sets ------------------------------------------------------------------------------------ */
+
+void xfw_set_add(struct xfw_set *set, uint32_t number)
+{
+    set->words = grown(set->words, &set->capacity, &set->count, number / 64, sizeof *set->words);
+    set->words[number / 64] |= (uint64_t)1 << number % 64;
+}
+
+bool xfw_set_has(const struct xfw_set *set, uint32_t number)
+{
+    return number / 64 < set->count && set->words[number / 64] >> number % 64 & 1;
+}
+
+void xfw_set_free(struct xfw_set *set)
+{
+    free(set->words);
+    *set = (struct xfw_set){0};
+}
+
+void xfw_set_add_row(struct xfw_set *set, const struct xfa_analysis *analysis,
+                     const struct xfa_row *row)
+{
+    const struct xfa_class *class = NULL;
+    while ((class = xfa_row_class(&analysis->classes, row, class)))
+        xfw_set_add(set, class->number);
+}

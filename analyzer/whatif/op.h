@@ -1,0 +1,109 @@
+/*
+ * What a run did, one call at a time, in the form in which it can be played again: not when things
+ * happened, but how long they took by themselves and what they waited for.
+ *
+ * Times are ns. start_ns and the others under "as recorded" count from the beginning of the
+ * process's recording; the rest are durations. A copy of an op that is changed (change.h) and
+ * scheduled (schedule.h) is how a what-if is asked.
+ *
+ * The graph that ops stand for: a call begins when the thread's own time after the call before is
+ * over (gap_ns). Device work begins when it was submitted (latency_ns behind the call's beginning),
+ * what came before it in its stream is done (space_ns behind that), what its stream was made to
+ * wait for is done, and its engine is free. A call that waits returns wake_ns behind what it waited
+ * for.
+ */
+#ifndef XFW_OP_H
+#define XFW_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum xfw_what {
+    XFW_CALL, /* takes the host's time and nothing else; may wait for the device (frees, ...) */
+    XFW_COPY,
+    XFW_SET,
+    XFW_KERNEL,
+    XFW_GRAPH, /* all of a launched graph as one piece of work */
+    XFW_HOST_FUNCTION,
+    XFW_PREFETCH,
+    XFW_RECORD,
+    XFW_WAIT,  /* a stream for an event */
+    XFW_QUERY, /* it was done: the thread had asked before, and did so until it was */
+    XFW_RANGE, /* a phase of the program begins or ends */
+};
+
+/* What the call waits for before it returns. */
+enum xfw_awaits {
+    XFW_AWAITS_NOTHING,
+    XFW_AWAITS_ITSELF, /* the work that it submits */
+    XFW_AWAITS_ITS_START,
+    XFW_AWAITS_STREAM,
+    XFW_AWAITS_EVENT,
+    XFW_AWAITS_DEVICE, /* all streams */
+};
+
+/* What does work of a GPU: one piece at a time where it is exclusive. */
+enum xfw_engine {
+    XFW_NO_ENGINE,
+    XFW_TO_DEVICE, /* copies from the host, and migrations */
+    XFW_TO_HOST,
+    XFW_PEER, /* to other GPUs */
+    XFW_COMPUTE,
+    XFW_ENGINES
+};
+
+/* Work of the legacy default stream waits for what blocking streams were given before, theirs for
+ * what it was given (CUDA programming guide, default streams). */
+enum xfw_stream_kind { XFW_NONBLOCKING, XFW_BLOCKING, XFW_LEGACY };
+
+#define XFW_NONE UINT32_MAX
+#define XFW_GPUS 64 /* further ones count as the last */
+
+struct xfw_op {
+    uint64_t
+        number;   /* in the process, in the order of calls; what is inserted has its neighbour's */
+    uint8_t what; /* enum xfw_what */
+    uint8_t awaits;      /* enum xfw_awaits */
+    uint8_t engine;      /* enum xfw_engine */
+    uint8_t kind;        /* enum xft_event_kind of the call */
+    uint8_t stream_kind; /* enum above */
+    bool exclusive;      /* its engine does nothing else meanwhile */
+    bool begins;         /* XFW_RANGE: else it ends */
+    bool made_up;        /* not in the record: inserted by a change */
+    int16_t gpu;         /* of the device work, the run's number; -1 = not known */
+    int16_t peer;        /* XFW_PEER: the other one */
+    uint32_t thread, stream, event, range; /* the process's, from 0 on; XFW_NONE: none */
+
+    /* The host. */
+    double gap_ns; /* the thread's own time since its call before */
+    double own_ns; /* of the call, without what it waited for */
+    double wake_ns;
+
+    /* The device. */
+    double latency_ns, space_ns, duration_ns;
+
+    /* What recording added, and is still in the figures above (xfw_op_alone()). */
+    double hook_ns;           /* to gap_ns */
+    double records_ns;        /* to the call: what CUPTI's records cost it */
+    double records_device_ns; /* likewise, on the device, to space_ns */
+
+    /* As recorded. */
+    double start_ns, end_ns;
+    double device_start_ns, device_end_ns; /* NAN: no record */
+
+    /* What changes ask. */
+    uint32_t class;     /* of a transfer (pass/class.h); XFW_NONE */
+    uint64_t transfer;  /* its number among the process's transfers, from 0 on */
+    uint64_t bytes;     /* of copies, memsets, allocations, registrations */
+    uint64_t src, dst;  /* addresses */
+    uint64_t threads;   /* of a kernel */
+    uint32_t arguments; /* of a kernel: id in ARGUMENTS; 0 = not known */
+    uint32_t name;      /* of a kernel: id in NAMES; 0 = not known */
+    uint32_t site;      /* of calls with a stack: number; XFW_NONE */
+    uint8_t memory;     /* enum xft_memory: what an ALLOC, FREE, SET speaks of */
+};
+
+/* The same without what recording added. */
+void xfw_op_alone(struct xfw_op *op);
+
+#endif

@@ -1,0 +1,170 @@
+#include "analyzer/whatif/player.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+
+#define MOST_BEHIND 8
+
+struct side_key {
+    uint32_t stream, which;
+};
+struct side_item {
+    struct side_key key;
+    uint32_t number;
+};
+
+struct xfw_player {
+    struct xfa_process *process;
+    struct xfw_schedule *schedule;
+    struct xfw_change *const *changes;
+    void **states;
+    size_t count;
+    enum xfw_certainty certainty;
+    bool recording;
+    struct xfa_table sides;
+    struct xfw_op behind[MOST_BEHIND];
+    unsigned behind_count;
+};
+
+/* Streams of a process have numbers from 0 on; those that changes make up come far behind, so that
+ * both stay dense: they are handed on in this order. */
+static uint32_t dense(struct xfw_player *player, uint32_t stream, uint32_t which)
+{
+    struct side_key key = {stream, which};
+    size_t before = player->sides.count;
+    struct side_item *item = xfa_table_put(&player->sides, &key);
+    if (player->sides.count > before)
+        item->number = (uint32_t)before;
+    return item->number;
+}
+
+struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
+                                  size_t count, enum xfw_certainty certainty, bool recording)
+{
+    struct xfw_player *player = xfa_alloc(sizeof *player);
+    *player = (struct xfw_player){
+        .process = process,
+        .schedule = xfw_schedule_new(),
+        .changes = changes,
+        .states = xfa_alloc((count + 1) * sizeof *player->states),
+        .count = count,
+        .certainty = certainty,
+        .recording = recording,
+    };
+    xfa_table_init(&player->sides, sizeof(struct side_key), sizeof(struct side_item));
+    for (size_t i = 0; i < count; i++) {
+        const struct xfw_change_type *type = changes[i]->type;
+        player->states[i] = xfa_alloc(type->state_bytes + 1);
+        if (type->begin)
+            type->begin(changes[i], player->states[i], player);
+    }
+    return player;
+}
+
+void xfw_player_free(struct xfw_player *player)
+{
+    if (!player)
+        return;
+    for (size_t i = 0; i < player->count; i++) {
+        if (player->changes[i]->type->end)
+            player->changes[i]->type->end(player->changes[i], player->states[i]);
+        free(player->states[i]);
+    }
+    free(player->states);
+    xfa_table_free(&player->sides);
+    xfw_schedule_free(player->schedule);
+    free(player);
+}
+
+void xfw_player_op(struct xfw_player *player, const struct xfw_op *recorded)
+{
+    struct xfw_op op = *recorded;
+    player->behind_count = 0;
+    if (!player->recording)
+        xfw_op_alone(&op);
+    for (size_t i = 0; i < player->count; i++)
+        player->changes[i]->type->op(player->changes[i], player->states[i], player, &op);
+    xfw_schedule_op(player->schedule, &op);
+    for (unsigned i = 0; i < player->behind_count; i++)
+        xfw_schedule_op(player->schedule, &player->behind[i]);
+}
+
+/* ---- for changes ----------------------------------------------------------------------------- */
+
+enum xfw_certainty xfw_player_certainty(const struct xfw_player *player)
+{
+    return player->certainty;
+}
+
+struct xfa_process *xfw_player_process(const struct xfw_player *player)
+{
+    return player->process;
+}
+
+const struct xfw_schedule *xfw_player_schedule(const struct xfw_player *player)
+{
+    return player->schedule;
+}
+
+void xfw_player_play(struct xfw_player *player, const struct xfw_op *op)
+{
+    xfw_schedule_op(player->schedule, op);
+}
+
+void xfw_player_play_behind(struct xfw_player *player, const struct xfw_op *op)
+{
+    if (player->behind_count < MOST_BEHIND)
+        player->behind[player->behind_count++] = *op;
+}
+
+void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double ns)
+{
+    xfw_schedule_stream_after(player->schedule, stream, ns);
+}
+
+uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, unsigned which)
+{
+    return XFW_FIRST_SIDE_STREAM + dense(player, stream, which % XFW_SIDE_STREAMS);
+}
+
+struct xfw_op xfw_op_like(const struct xfw_op *op)
+{
+    return (struct xfw_op){
+        .number = op->number,
+        .what = XFW_CALL,
+        .made_up = true,
+        .gpu = op->gpu,
+        .peer = -1,
+        .stream_kind = op->stream_kind,
+        .thread = op->thread,
+        .stream = op->stream,
+        .event = XFW_NONE,
+        .range = XFW_NONE,
+        .class = XFW_NONE,
+        .site = XFW_NONE,
+        .start_ns = op->start_ns,
+        .end_ns = op->end_ns,
+        .device_start_ns = NAN,
+        .device_end_ns = NAN,
+    };
+}
+
+void xfw_op_drop(struct xfw_op *op)
+{
+    op->what = XFW_CALL;
+    op->awaits = XFW_AWAITS_NOTHING;
+    op->engine = XFW_NO_ENGINE;
+    op->own_ns = op->wake_ns = op->latency_ns = op->space_ns = op->duration_ns = 0;
+}
+
+void xfw_change_free(struct xfw_change *change)
+{
+    if (!change)
+        return;
+    if (change->type->free)
+        change->type->free(change);
+    free(change);
+}

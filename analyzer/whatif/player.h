@@ -1,0 +1,14 @@
+/* One process of a run played with some of the changes: private to whatif/. */
+#ifndef XFW_PLAYER_H
+#define XFW_PLAYER_H
+
+#include "analyzer/whatif/change.h"
+
+/* changes: those to be made, borrowed until it is freed. recording: what recording cost stays in.
+ */
+struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
+                                  size_t count, enum xfw_certainty certainty, bool recording);
+void xfw_player_op(struct xfw_player *player, const struct xfw_op *op);
+void xfw_player_free(struct xfw_player *player);
+
+#endif

@@ -1,0 +1,335 @@
+#include "analyzer/whatif/recorded.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "xferscope/trace.h"
+
+#define ROUNDING_NS 2000.0 /* device times are converted to the host's clock, and round */
+#define POLLED_NS 50000.0  /* a thread that asks again and again finds out within so long */
+#define ENDS 16            /* of an engine's pieces of work that are remembered */
+
+/* What was usual of late; new ones count an eighth. */
+struct usual {
+    double ns;
+    bool known;
+};
+
+struct engine {
+    double ends[ENDS]; /* a ring */
+    unsigned next;
+    double last_end;
+    struct usual latency, space;
+};
+
+struct gpu {
+    struct engine engines[XFW_ENGINES];
+    double legacy_end, blocking_end, end;
+};
+
+struct thread {
+    bool begun;
+    double end, added; /* of its call before; what recording added behind it */
+};
+
+struct stream {
+    double end;
+    double *ends; /* as in schedule.c: of the last operations, to see whether it was full */
+    uint64_t count;
+};
+
+#define DEPTH 1024
+
+struct xfw_recorded {
+    struct gpu *gpus[XFW_GPUS];
+    struct stream *streams;
+    size_t stream_count, stream_capacity;
+    double *events;
+    size_t event_count, event_capacity;
+    struct thread *threads;
+    size_t thread_count, thread_capacity;
+    struct usual wake, sync, submission[XFW_ENGINES];
+};
+
+struct xfw_recorded *xfw_recorded_new(void)
+{
+    return xfa_alloc(sizeof(struct xfw_recorded));
+}
+
+void xfw_recorded_free(struct xfw_recorded *recorded)
+{
+    if (!recorded)
+        return;
+    for (size_t i = 0; i < XFW_GPUS; i++)
+        free(recorded->gpus[i]);
+    for (size_t i = 0; i < recorded->stream_count; i++)
+        free(recorded->streams[i].ends);
+    free(recorded->streams);
+    free(recorded->events);
+    free(recorded->threads);
+    free(recorded);
+}
+
+static void learn(struct usual *usual, double ns)
+{
+    usual->ns = usual->known ? usual->ns + (fmin(ns, 4 * usual->ns + 1000) - usual->ns) / 8 : ns;
+    usual->known = true;
+}
+
+static double usual_or(const struct usual *usual, double ns)
+{
+    return usual->known ? usual->ns : ns;
+}
+
+static struct gpu *gpu_at(struct xfw_recorded *recorded, int number)
+{
+    size_t i = number < 0 ? 0 : number < XFW_GPUS ? (size_t)number : XFW_GPUS - 1;
+    if (!recorded->gpus[i])
+        recorded->gpus[i] = xfa_alloc(sizeof *recorded->gpus[i]);
+    return recorded->gpus[i];
+}
+
+static void *grown(void *items, size_t *capacity, size_t *count, size_t index, size_t bytes)
+{
+    if (index < *count)
+        return items;
+    items = xfa_room(items, capacity, index + 1, bytes);
+    memset((char *)items + *count * bytes, 0, (index + 1 - *count) * bytes);
+    *count = index + 1;
+    return items;
+}
+
+#define AT(recorded, what, index)                                                                  \
+    ((recorded)->what##s = grown((recorded)->what##s, &(recorded)->what##_capacity,                \
+                                 &(recorded)->what##_count, (index), sizeof *(recorded)->what##s), \
+     &(recorded)->what##s[index])
+
+/* ---- device work ----------------------------------------------------------------------------- */
+
+/* When what stood before it in its stream was done. */
+static double stream_ready(struct xfw_recorded *recorded, const struct xfw_op *op)
+{
+    const struct gpu *gpu = gpu_at(recorded, op->gpu);
+    double end = AT(recorded, stream, op->stream)->end;
+    if (op->stream_kind == XFW_LEGACY)
+        end = fmax(end, gpu->blocking_end);
+    else if (op->stream_kind == XFW_BLOCKING)
+        end = fmax(end, gpu->legacy_end);
+    return end;
+}
+
+/* When the engine came free for it: the last end before its start; 0 = it was never busy. */
+static double engine_ready(const struct engine *engine, double start)
+{
+    double last = 0;
+    for (unsigned i = 0; i < ENDS; i++)
+        if (engine->ends[i] <= start + ROUNDING_NS && engine->ends[i] > last)
+            last = engine->ends[i];
+    return last;
+}
+
+static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
+{
+    struct gpu *gpu = gpu_at(recorded, op->gpu);
+    struct stream *stream = AT(recorded, stream, op->stream);
+    double end = isnan(op->device_end_ns) ? fmax(stream->end, op->start_ns) : op->device_end_ns;
+    stream->end = fmax(stream->end, end);
+    if (!stream->ends)
+        stream->ends = xfa_alloc(DEPTH * sizeof *stream->ends);
+    stream->ends[stream->count++ % DEPTH] = stream->end;
+    if (op->stream_kind == XFW_LEGACY)
+        gpu->legacy_end = fmax(gpu->legacy_end, end);
+    else if (op->stream_kind == XFW_BLOCKING)
+        gpu->blocking_end = fmax(gpu->blocking_end, end);
+    gpu->end = fmax(gpu->end, end);
+    if (isnan(op->device_end_ns))
+        return;
+    struct engine *engine = &gpu->engines[op->engine];
+    engine->ends[engine->next++ % ENDS] = end;
+    engine->last_end = fmax(engine->last_end, end);
+}
+
+/* Submitted and gone on: what made it start when it did? */
+static void settle_submitted(struct xfw_op *op, struct engine *engine, double ready)
+{
+    const double first_latency = 3000, first_space = 1000;
+    double latency = op->device_start_ns - op->start_ns, space = op->device_start_ns - ready;
+    double usual_latency = usual_or(&engine->latency, fmin(fmax(latency, 0), first_latency));
+    bool queued = ready > op->start_ns + usual_latency / 2;
+    if (queued) {
+        op->latency_ns = fmin(usual_latency, fmax(0, latency));
+        op->space_ns = fmax(0, space);
+        learn(&engine->space, op->space_ns);
+    } else {
+        op->latency_ns = fmax(0, latency);
+        op->space_ns = fmin(usual_or(&engine->space, first_space), fmax(0, space));
+        learn(&engine->latency, op->latency_ns);
+    }
+}
+
+/* The call returned with the data, or when that was staged. */
+static void settle_blocking(struct xfw_op *op, double ready)
+{
+    op->latency_ns = fmax(0, op->device_start_ns - fmax(op->start_ns, ready));
+    op->space_ns = 0;
+    if (op->end_ns >= op->device_end_ns - ROUNDING_NS) {
+        op->awaits = XFW_AWAITS_ITSELF;
+        op->wake_ns = op->end_ns - op->device_end_ns;
+    } else if (op->end_ns > op->device_start_ns) {
+        op->awaits = XFW_AWAITS_ITS_START;
+        op->wake_ns = op->end_ns - op->device_start_ns;
+    } else {
+        op->awaits = XFW_AWAITS_NOTHING;
+        op->latency_ns = fmax(0, op->device_start_ns - op->start_ns);
+        return;
+    }
+    op->own_ns = 0;
+}
+
+/* A call that found its stream full waited for room. */
+static void settle_full(struct xfw_recorded *recorded, struct xfw_op *op)
+{
+    const struct stream *stream = AT(recorded, stream, op->stream);
+    struct usual *usual = &recorded->submission[op->engine];
+    const unsigned slack = 64;
+    bool full = stream->ends && stream->count >= DEPTH &&
+                stream->ends[(stream->count + slack) % DEPTH] > op->start_ns;
+    if (full)
+        op->own_ns = fmin(op->own_ns, usual_or(usual, op->own_ns));
+    else
+        learn(usual, op->own_ns);
+}
+
+static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks)
+{
+    struct engine *engine = &gpu_at(recorded, op->gpu)->engines[op->engine];
+    op->space_ns = op->duration_ns = 0;
+    op->latency_ns = usual_or(&engine->latency, 0);
+    settle_full(recorded, op);
+    if (!isnan(op->device_start_ns)) {
+        double ready = stream_ready(recorded, op);
+        op->duration_ns = fmax(0, op->device_end_ns - op->device_start_ns);
+        op->exclusive = op->exclusive && engine->last_end <= op->device_start_ns + ROUNDING_NS;
+        if (op->exclusive)
+            ready = fmax(ready, engine_ready(engine, op->device_start_ns));
+        if (blocks)
+            settle_blocking(op, ready);
+        else
+            settle_submitted(op, engine, ready);
+    }
+    note_work(recorded, op);
+}
+
+/* ---- calls that wait ------------------------------------------------------------------------- */
+
+static double completion(struct xfw_recorded *recorded, const struct xfw_op *op)
+{
+    if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE)
+        return stream_ready(recorded, op);
+    if (op->awaits == XFW_AWAITS_EVENT && op->event != XFW_NONE)
+        return *AT(recorded, event, op->event);
+    if (op->awaits == XFW_AWAITS_DEVICE)
+        return gpu_at(recorded, op->gpu)->end;
+    return 0;
+}
+
+/* Waits that are asked for. */
+static void settle_wait(struct xfw_recorded *recorded, struct xfw_op *op)
+{
+    const double first_wake = 2000;
+    double done = completion(recorded, op);
+    if (done > op->end_ns + ROUNDING_NS * 5) { /* not for what we think */
+        op->awaits = XFW_AWAITS_NOTHING;
+    } else if (done > op->start_ns) {
+        op->wake_ns = op->end_ns - done;
+        op->own_ns = fmin(op->own_ns, usual_or(&recorded->sync, 1000));
+        learn(&recorded->wake, fmax(0, op->wake_ns));
+    } else {
+        op->wake_ns = usual_or(&recorded->wake, first_wake);
+        learn(&recorded->sync, op->own_ns);
+    }
+}
+
+/* Calls that may wait besides: frees, registrations. */
+static void settle_call(struct xfw_recorded *recorded, struct xfw_op *op)
+{
+    double done = completion(recorded, op);
+    if (op->awaits == XFW_AWAITS_NOTHING)
+        return;
+    if (done > op->end_ns + ROUNDING_NS) {
+        op->awaits = XFW_AWAITS_NOTHING;
+    } else if (done > op->start_ns) {
+        op->own_ns = op->wake_ns = fmax(0, op->end_ns - done);
+    } else {
+        op->wake_ns = op->own_ns;
+    }
+}
+
+/* The thread asked until it was done. */
+static void settle_query(struct xfw_recorded *recorded, struct xfw_op *op, double before)
+{
+    double done = completion(recorded, op);
+    bool polled =
+        done > before && done <= op->end_ns + ROUNDING_NS && op->end_ns - done < POLLED_NS;
+    if (!polled) {
+        op->awaits = XFW_AWAITS_NOTHING;
+        return;
+    }
+    op->wake_ns = fmax(0, op->start_ns - done);
+}
+
+static void settle_host(struct xfw_recorded *recorded, struct xfw_op *op, double before)
+{
+    if (op->kind == XFT_EVENT_SYNC)
+        settle_wait(recorded, op);
+    else if (op->what == XFW_QUERY)
+        settle_query(recorded, op, before);
+    else if (op->what == XFW_CALL)
+        settle_call(recorded, op);
+    else if (op->what == XFW_RECORD && op->stream != XFW_NONE && op->event != XFW_NONE)
+        *AT(recorded, event, op->event) = fmax(stream_ready(recorded, op), op->start_ns);
+    else if (op->what == XFW_WAIT && op->stream != XFW_NONE && op->event != XFW_NONE) {
+        double event = *AT(recorded, event, op->event);
+        struct stream *stream = AT(recorded, stream, op->stream);
+        stream->end = fmax(stream->end, event);
+    }
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static bool is_work(const struct xfw_op *op)
+{
+    return op->what == XFW_COPY || op->what == XFW_SET || op->what == XFW_KERNEL ||
+           op->what == XFW_GRAPH || op->what == XFW_HOST_FUNCTION || op->what == XFW_PREFETCH;
+}
+
+void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks)
+{
+    struct thread *thread = AT(recorded, thread, op->thread);
+    double before = thread->begun ? thread->end : op->start_ns, added = op->hook_ns;
+    op->gap_ns = fmax(0, op->start_ns - before);
+    op->own_ns = fmax(0, op->end_ns - fmax(op->start_ns, before));
+    op->hook_ns = thread->added;
+    if (is_work(op) && op->stream != XFW_NONE)
+        settle_work(recorded, op, blocks);
+    else
+        settle_host(recorded, op, before);
+    thread = AT(recorded, thread, op->thread);
+    thread->begun = true;
+    thread->end = fmax(thread->end, op->end_ns);
+    thread->added = added;
+}
+
+void xfw_op_alone(struct xfw_op *op)
+{
+    const double least = 0.3; /* of a call, whatever CUPTI is said to add */
+    op->gap_ns = fmax(0, op->gap_ns - op->hook_ns);
+    if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
+        op->latency_ns = fmax(least * op->latency_ns, op->latency_ns - op->records_ns);
+    else
+        op->own_ns = fmax(least * op->own_ns, op->own_ns - op->records_ns);
+    op->space_ns = fmax(0, op->space_ns - op->records_device_ns);
+    op->hook_ns = op->records_ns = op->records_device_ns = 0;
+}

@@ -1,0 +1,333 @@
+#include "analyzer/whatif/schedule.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+
+#define INTERVALS 64 /* of an engine that are remembered: where work that comes later may fit */
+
+struct interval {
+    double start, end;
+};
+
+struct engine {
+    struct interval busy[INTERVALS]; /* by start */
+    unsigned count;
+};
+
+struct gpu {
+    struct engine engines[XFW_ENGINES];
+    double legacy_end, blocking_end, end; /* of work in these streams, in any */
+};
+
+struct stream {
+    double end;
+    double *ends; /* of the last XFW_OUTSTANDING operations, a ring; NULL: fewer were seen */
+    uint64_t count;
+};
+
+struct thread {
+    bool begun;
+    double now, recorded; /* where it is; where it was then */
+};
+
+struct range {
+    unsigned depth;
+    double begun, sum;
+};
+
+struct xfw_schedule {
+    struct gpu *gpus[XFW_GPUS];
+    struct stream *streams, *sides; /* the process's, those that changes made up */
+    size_t stream_count, stream_capacity, side_count, side_capacity;
+    double *events;
+    size_t event_count, event_capacity;
+    struct thread *threads;
+    size_t thread_count, thread_capacity;
+    struct range ranges[XFW_RANGES];
+    uint32_t last_thread; /* whose call ended last, as recorded */
+    double last_start, last_end;
+};
+
+struct xfw_schedule *xfw_schedule_new(void)
+{
+    struct xfw_schedule *schedule = xfa_alloc(sizeof *schedule);
+    schedule->last_thread = XFW_NONE;
+    schedule->last_start = schedule->last_end = NAN;
+    return schedule;
+}
+
+void xfw_schedule_free(struct xfw_schedule *schedule)
+{
+    if (!schedule)
+        return;
+    for (size_t i = 0; i < XFW_GPUS; i++)
+        free(schedule->gpus[i]);
+    for (size_t i = 0; i < schedule->stream_count; i++)
+        free(schedule->streams[i].ends);
+    for (size_t i = 0; i < schedule->side_count; i++)
+        free(schedule->sides[i].ends);
+    free(schedule->streams);
+    free(schedule->sides);
+    free(schedule->events);
+    free(schedule->threads);
+    free(schedule);
+}
+
+/* ---- its parts, made as they are met --------------------------------------------------------- */
+
+static struct gpu *gpu_at(struct xfw_schedule *schedule, int number)
+{
+    size_t i = number < 0 ? 0 : number < XFW_GPUS ? (size_t)number : XFW_GPUS - 1;
+    if (!schedule->gpus[i])
+        schedule->gpus[i] = xfa_alloc(sizeof *schedule->gpus[i]);
+    return schedule->gpus[i];
+}
+
+#define PART(schedule, what, index)                                                                \
+    (schedule)->what##s = grown((schedule)->what##s, &(schedule)->what##_capacity,                 \
+                                &(schedule)->what##_count, (index), sizeof *(schedule)->what##s)
+
+static void *grown(void *items, size_t *capacity, size_t *count, size_t index, size_t bytes)
+{
+    if (index < *count)
+        return items;
+    items = xfa_room(items, capacity, index + 1, bytes);
+    memset((char *)items + *count * bytes, 0, (index + 1 - *count) * bytes);
+    *count = index + 1;
+    return items;
+}
+
+static struct stream *stream_at(struct xfw_schedule *schedule, uint32_t number)
+{
+    if (number >= XFW_FIRST_SIDE_STREAM) {
+        PART(schedule, side, number - XFW_FIRST_SIDE_STREAM);
+        return &schedule->sides[number - XFW_FIRST_SIDE_STREAM];
+    }
+    PART(schedule, stream, number);
+    return &schedule->streams[number];
+}
+
+static double *event_at(struct xfw_schedule *schedule, uint32_t number)
+{
+    PART(schedule, event, number);
+    return &schedule->events[number];
+}
+
+/* A thread is made by another: where that one is, measured by what was recorded, is where the new
+ * one begins. */
+static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_op *op)
+{
+    PART(schedule, thread, op->thread);
+    struct thread *thread = &schedule->threads[op->thread];
+    if (!thread->begun) {
+        const struct thread *first = &schedule->threads[0];
+        double ahead = first->begun ? first->recorded - first->now : 0;
+        thread->begun = true;
+        thread->now = fmax(0, op->start_ns - op->gap_ns - ahead);
+    }
+    return thread;
+}
+
+/* ---- engines --------------------------------------------------------------------------------- */
+
+/* The first time from `ready` on when the engine is idle for so long; takes it. */
+static double take(struct engine *engine, double ready, double ns)
+{
+    unsigned at = engine->count;
+    double start = ready;
+    while (at > 0 && engine->busy[at - 1].end > ready)
+        at--;
+    while (at < engine->count && start + ns > engine->busy[at].start) {
+        start = fmax(start, engine->busy[at].end);
+        at++;
+    }
+    if (engine->count == INTERVALS) {
+        if (at == 0)
+            return start;
+        memmove(engine->busy, engine->busy + 1, (INTERVALS - 1) * sizeof *engine->busy);
+        engine->count--;
+        at--;
+    }
+    memmove(engine->busy + at + 1, engine->busy + at, (engine->count - at) * sizeof *engine->busy);
+    engine->busy[at] = (struct interval){start, start + ns};
+    engine->count++;
+    return start;
+}
+
+/* ---- device work ----------------------------------------------------------------------------- */
+
+/* When what comes before it is done. */
+static double ready(struct xfw_schedule *schedule, const struct xfw_op *op)
+{
+    const struct gpu *gpu = gpu_at(schedule, op->gpu);
+    double end = stream_at(schedule, op->stream)->end;
+    if (op->stream_kind == XFW_LEGACY)
+        end = fmax(end, gpu->blocking_end);
+    else if (op->stream_kind == XFW_BLOCKING)
+        end = fmax(end, gpu->legacy_end);
+    return end;
+}
+
+/* A stream that is full lets nobody submit: when there is room. */
+static double room(const struct stream *stream)
+{
+    return stream->ends && stream->count >= XFW_OUTSTANDING
+               ? stream->ends[stream->count % XFW_OUTSTANDING]
+               : 0;
+}
+
+static void note_end(struct xfw_schedule *schedule, const struct xfw_op *op, double end)
+{
+    struct gpu *gpu = gpu_at(schedule, op->gpu);
+    struct stream *stream = stream_at(schedule, op->stream);
+    stream->end = fmax(stream->end, end);
+    if (!stream->ends)
+        stream->ends = xfa_alloc(XFW_OUTSTANDING * sizeof *stream->ends);
+    stream->ends[stream->count++ % XFW_OUTSTANDING] = stream->end;
+    if (op->stream_kind == XFW_LEGACY)
+        gpu->legacy_end = fmax(gpu->legacy_end, end);
+    else if (op->stream_kind == XFW_BLOCKING)
+        gpu->blocking_end = fmax(gpu->blocking_end, end);
+    gpu->end = fmax(gpu->end, end);
+}
+
+static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
+{
+    struct gpu *gpu = gpu_at(schedule, op->gpu);
+    double start = fmax(call + op->latency_ns, ready(schedule, op) + op->space_ns);
+    if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
+        start = fmax(call, ready(schedule, op)) + op->latency_ns;
+    if (op->exclusive && op->engine != XFW_NO_ENGINE && op->duration_ns > 0)
+        start = take(&gpu->engines[op->engine], start, op->duration_ns);
+    schedule->last_start = start;
+    schedule->last_end = start + op->duration_ns;
+    note_end(schedule, op, schedule->last_end);
+}
+
+static bool is_work(const struct xfw_op *op)
+{
+    return op->what == XFW_COPY || op->what == XFW_SET || op->what == XFW_KERNEL ||
+           op->what == XFW_GRAPH || op->what == XFW_HOST_FUNCTION || op->what == XFW_PREFETCH;
+}
+
+/* ---- the host -------------------------------------------------------------------------------- */
+
+/* What the call waited for is done; 0 = it waited for nothing. */
+static double awaited(struct xfw_schedule *schedule, const struct xfw_op *op)
+{
+    switch ((enum xfw_awaits)op->awaits) {
+    case XFW_AWAITS_ITSELF:
+        return schedule->last_end + op->wake_ns;
+    case XFW_AWAITS_ITS_START:
+        return schedule->last_start + op->wake_ns;
+    case XFW_AWAITS_STREAM:
+        return op->stream == XFW_NONE ? 0 : ready(schedule, op) + op->wake_ns;
+    case XFW_AWAITS_EVENT:
+        return op->event == XFW_NONE ? 0 : *event_at(schedule, op->event) + op->wake_ns;
+    case XFW_AWAITS_DEVICE:
+        return gpu_at(schedule, op->gpu)->end + op->wake_ns;
+    case XFW_AWAITS_NOTHING:
+        break;
+    }
+    return 0;
+}
+
+static void enter_or_leave(struct xfw_schedule *schedule, const struct xfw_op *op, double now)
+{
+    if (op->range >= XFW_RANGES)
+        return;
+    struct range *range = &schedule->ranges[op->range];
+    if (op->begins && range->depth++ == 0)
+        range->begun = now;
+    else if (!op->begins && range->depth > 0 && --range->depth == 0)
+        range->sum += now - range->begun;
+}
+
+static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
+{
+    if (op->event == XFW_NONE || op->stream == XFW_NONE)
+        return;
+    double *event = event_at(schedule, op->event);
+    if (op->what == XFW_RECORD)
+        *event = fmax(ready(schedule, op), call);
+    else if (op->what == XFW_WAIT)
+        xfw_schedule_stream_after(schedule, op->stream, *event);
+}
+
+void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
+{
+    struct thread *thread = thread_of(schedule, op);
+    double call = thread->now + op->gap_ns;
+    schedule->last_start = schedule->last_end = NAN;
+    if (is_work(op) && op->stream != XFW_NONE) {
+        call = fmax(call, room(stream_at(schedule, op->stream)));
+        work(schedule, op, call);
+    } else if (op->what == XFW_RECORD || op->what == XFW_WAIT) {
+        streams_and_events(schedule, op, call);
+    } else if (op->what == XFW_QUERY) { /* the thread's own time was asking, too */
+        double done = awaited(schedule, op);
+        call = done > 0 ? fmax(thread->now, done) : call;
+    } else if (op->what == XFW_RANGE) {
+        enter_or_leave(schedule, op, call);
+    }
+    double back = op->what == XFW_QUERY ? 0 : awaited(schedule, op);
+    thread->now = fmax(call + op->own_ns, back);
+    if (op->made_up)
+        return;
+    thread->recorded = op->end_ns;
+    const struct thread *last =
+        schedule->last_thread == XFW_NONE ? thread : &schedule->threads[schedule->last_thread];
+    if (thread->recorded >= last->recorded)
+        schedule->last_thread = op->thread;
+}
+
+void xfw_schedule_stream_after(struct xfw_schedule *schedule, uint32_t stream, double ns)
+{
+    struct stream *what = stream_at(schedule, stream);
+    what->end = fmax(what->end, ns);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+double xfw_schedule_stream_end(const struct xfw_schedule *schedule, uint32_t stream)
+{
+    if (stream >= XFW_FIRST_SIDE_STREAM) {
+        uint32_t side = stream - XFW_FIRST_SIDE_STREAM;
+        return side < schedule->side_count ? schedule->sides[side].end : 0;
+    }
+    return stream < schedule->stream_count ? schedule->streams[stream].end : 0;
+}
+
+double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread)
+{
+    return thread < schedule->thread_count ? schedule->threads[thread].now : 0;
+}
+
+double xfw_schedule_last_start(const struct xfw_schedule *schedule)
+{
+    return schedule->last_start;
+}
+
+double xfw_schedule_last_end(const struct xfw_schedule *schedule)
+{
+    return schedule->last_end;
+}
+
+double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns)
+{
+    double total = 0;
+    for (size_t i = 0; i < schedule->thread_count; i++)
+        total = fmax(total, schedule->threads[i].now);
+    if (schedule->last_thread == XFW_NONE)
+        return end_ns;
+    const struct thread *last = &schedule->threads[schedule->last_thread];
+    return fmax(total, last->now + fmax(0, end_ns - last->recorded));
+}
+
+double xfw_schedule_range(const struct xfw_schedule *schedule, uint32_t range)
+{
+    return range < XFW_RANGES ? schedule->ranges[range].sum : 0;
+}

@@ -1,0 +1,62 @@
+/*
+ * What a run would take: unchanged, with each of several changes, and with the best set of them.
+ *
+ * Trust comes first: replayed as it was recorded (with all that recording cost), the run takes a
+ * time that is held against the recorded one. That error stands beside every figure. Beyond
+ * XFW_MARK_ERROR savings are marked and widened by it, beyond XFW_ABSTAIN_ERROR there are none.
+ *
+ * Savings are differences of two replays, both without what recording cost: of the program as it
+ * runs alone. Each change is played alone, at worst, likely and at best (change.h); low and high
+ * are widened by the replay's error. The set is found by adding, one after the other, what saves
+ * the most on top of those that are in it, and is played together.
+ *
+ * Several processes of a run are replayed each for itself, from when they began to when they end;
+ * the run ends with the last of them.
+ */
+#ifndef XFW_WHATIF_H
+#define XFW_WHATIF_H
+
+#include "analyzer/whatif/change.h"
+
+#define XFW_MARK_ERROR 0.05
+#define XFW_ABSTAIN_ERROR 0.15
+#define XFW_MOST_CHANGES 48
+
+/* ns of the run. */
+struct xfw_saving {
+    double low, likely, high; /* NAN: not known */
+};
+
+struct xfw_range_times { /* of a phase (NVTX), summed over processes; outermost instances */
+    char *name;
+    double recorded_ns, replayed_ns, alone_ns, set_ns;
+};
+
+struct xfw_whatif {
+    bool known; /* false: nothing below is, and why says it in one line */
+    char *why;
+    bool marked;        /* the error is beyond XFW_MARK_ERROR */
+    double recorded_ns; /* the run as it was recorded */
+    double replayed_ns; /* replayed as it was recorded */
+    double error;       /* relative, of the second to the first */
+    double alone_ns; /* replayed without what recording cost: what all savings are held against */
+    bool recording_known;     /* the profile tells what CUPTI's records cost */
+    size_t count;             /* of changes */
+    struct xfw_saving *alone; /* by change: it alone */
+    struct xfw_saving *added; /* in the set: on top of those that were chosen before it; likely
+                                 only; NAN: not in the set */
+    struct xfw_saving *last;  /* in the set: what would be lost without it; likely only */
+    unsigned *order;          /* in the set: from 1 on; 0 = not in it */
+    struct xfw_saving set;    /* all that are in it */
+    struct xfw_range_times *ranges;
+    size_t range_count;
+};
+
+/* excludes: of two changes, by their places, that cannot be made both; NULL: none. The analysis is
+ * finished; its files are read again, so that they have to be there. changes: borrowed. */
+typedef bool xfw_excludes_fn(const void *self, size_t a, size_t b);
+struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_change *const *changes,
+                                 size_t count, xfw_excludes_fn *excludes, const void *self);
+void xfw_whatif_free(struct xfw_whatif *whatif);
+
+#endif
