@@ -87,7 +87,7 @@ struct xfa_overlap_choice xfa_overlap_choose(const struct xfa_overlap_machine *m
 
 /* What a profile knows of a GPU and of host memory on a NUMA node (-1: any). Parts that it does not
  * speak about are left not known. (overlap_machine.c says which figures are taken.) */
-struct xfa_overlap_machine xfa_overlap_machine(const struct xfp_profile *profile, int gpu,
-                                               int node);
+struct xfa_overlap_machine xfa_overlap_of_profile(const struct xfp_profile *profile, int gpu,
+                                                  int node);
 
 #endif

@@ -101,7 +101,8 @@ static int category(const struct xfp_profile *profile, int gpu)
     return profile->machine.gpus[gpu].copy_engines > 1 ? 3 : 2;
 }
 
-struct xfa_overlap_machine xfa_overlap_machine(const struct xfp_profile *profile, int gpu, int node)
+struct xfa_overlap_machine xfa_overlap_of_profile(const struct xfp_profile *profile, int gpu,
+                                                  int node)
 {
     struct xfa_overlap_machine m = {
         .category = category(profile, gpu),

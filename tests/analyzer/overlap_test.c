@@ -348,8 +348,8 @@ static void parameters_come_from_a_profile(void **state)
     struct xfa_overlap_machine m, other;
 
     assert_non_null(profile);
-    m = xfa_overlap_machine(profile, 0, -1);
-    other = xfa_overlap_machine(profile, 1, -1);
+    m = xfa_overlap_of_profile(profile, 0, -1);
+    other = xfa_overlap_of_profile(profile, 1, -1);
     xfp_free(profile);
     assert_int_equal(m.category, TWO_ENGINES);
     close_to(m.copies.in.fit.Lo_ns, 3454.847212);

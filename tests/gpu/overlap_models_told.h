@@ -1,0 +1,153 @@
+/*
+ * What overlap_models found out, as text and as JSON.
+ */
+#ifndef XFERSCOPE_GPU_OVERLAP_MODELS_TOLD_H
+#define XFERSCOPE_GPU_OVERLAP_MODELS_TOLD_H
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+extern "C" {
+#include "analyzer/whatif/overlap.h"
+}
+
+struct options {
+    int edge = 1024, levels = 42, runs = 9;
+    const char *profile = nullptr, *json = nullptr;
+};
+
+struct result {
+    double kernel, predicted, measured;
+
+    double error() const // percent
+    {
+        return 100 * (predicted / measured - 1);
+    }
+};
+
+struct results {
+    const char *kernel;
+    double read_times;
+    result of[XFA_OVERLAP_METHODS];
+    int predicted_best = 0, measured_best = 0;
+    xfa_overlap_choice advised;
+};
+
+const double most_error[XFA_OVERLAP_METHODS] = {9.7, 3.9, 6.5, 10.8}; // section VII, percent
+
+inline bool within(const results &r)
+{
+    bool good = r.predicted_best == r.measured_best;
+
+    for (int i = 0; i < XFA_OVERLAP_METHODS; i++)
+        good = good && std::fabs(r.of[i].error()) <= most_error[i];
+    return good;
+}
+
+inline const char *word(int method)
+{
+    return xfa_overlap_word((xfa_overlap_method)method);
+}
+
+inline void print_way(const char *name, const xfa_overlap_way &way)
+{
+    printf("  %-24s %8.0f %8.0f %10.6f %10.6f\n", name, way.fit.Lo_ns, way.fit.g_ns,
+           way.fit.G_ns_per_byte, way.both_G);
+}
+
+inline void print_machine(const xfa_overlap_machine &m, double again, bool measured_here)
+{
+    printf("category %d; of mapped memory read again, %.0f %% passes the link again\n", m.category,
+           100 * again);
+    printf("  %-24s %8s %8s %10s %10s\n", "", "L+o ns", "g ns", "G ns/byte", "both ways");
+    print_way("copies in", m.copies.in);
+    print_way("copies out", m.copies.out);
+    print_way("mapped in", m.mapped.in);
+    print_way("mapped out", m.mapped.out);
+    print_way("hybrid: copies in", m.hybrid.in);
+    print_way("hybrid: mapped out", m.hybrid.out);
+    if (measured_here)
+        printf("  (hybrid, both ways: measured here, the profile does not have it)\n");
+}
+
+inline void print_results(const results &r)
+{
+    printf("\n%-9s %-9s %12s %14s %14s %9s %9s\n", "kernel", "method", "kernel us", "predicted us",
+           "measured us", "error %", "at most");
+    for (int i = 0; i < XFA_OVERLAP_METHODS; i++)
+        printf("%-9s %-9s %12.1f %14.1f %14.1f %+9.2f %9.1f%s\n", r.kernel, word(i),
+               r.of[i].kernel / 1e3, r.of[i].predicted / 1e3, r.of[i].measured / 1e3,
+               r.of[i].error(), most_error[i],
+               std::fabs(r.of[i].error()) <= most_error[i] ? "" : "  MISSED");
+    printf("%-9s best: predicted %s, measured %s%s; advised: %s, %u streams\n", r.kernel,
+           word(r.predicted_best), word(r.measured_best),
+           r.predicted_best == r.measured_best ? "" : "  MISSED", word(r.advised.best),
+           r.advised.streams[r.advised.best]);
+}
+
+inline void write_way(FILE *out, const char *name, const xfa_overlap_way &way, const char *end)
+{
+    auto number = [&](const char *key, double value, const char *after) {
+        if (std::isfinite(value))
+            fprintf(out, "\"%s\": %.10g%s", key, value, after);
+        else
+            fprintf(out, "\"%s\": null%s", key, after);
+    };
+
+    fprintf(out, "  \"%s\": {", name);
+    number("Lo_ns", way.fit.Lo_ns, ", ");
+    number("g_ns", way.fit.g_ns, ", ");
+    number("G_ns_per_byte", way.fit.G_ns_per_byte, ", ");
+    number("both_G_ns_per_byte", way.both_G, "}");
+    fputs(end, out);
+}
+
+inline void write_results(FILE *out, const results &r, const char *end)
+{
+    fprintf(out, "  {\"kernel\": \"%s\", \"read_times\": %.6g, \"methods\": {\n", r.kernel,
+            r.read_times);
+    for (int i = 0; i < XFA_OVERLAP_METHODS; i++)
+        fprintf(out,
+                "    \"%s\": {\"kernel_ns\": %.1f, \"predicted_ns\": %.1f, \"measured_ns\": %.1f, "
+                "\"error_percent\": %.4f, \"goal_percent\": %.1f}%s\n",
+                word(i), r.of[i].kernel, r.of[i].predicted, r.of[i].measured, r.of[i].error(),
+                most_error[i], i + 1 < XFA_OVERLAP_METHODS ? "," : "},");
+    fprintf(out,
+            "   \"predicted_best\": \"%s\", \"measured_best\": \"%s\", \"advised\": "
+            "\"%s\", \"advised_streams\": %u}%s\n",
+            word(r.predicted_best), word(r.measured_best), word(r.advised.best),
+            r.advised.streams[r.advised.best], end);
+}
+
+inline void write_json(const options &options, const char *gpu, const xfa_overlap_machine &m,
+                       double again, bool measured_here, const std::vector<results> &all)
+{
+    FILE *out = fopen(options.json, "w");
+
+    if (!out) {
+        perror(options.json);
+        exit(1);
+    }
+    fprintf(out,
+            "{\"gpu\": \"%s\", \"edge\": %d, \"levels\": %d, \"runs\": %d, \"category\": %d,\n "
+            "\"again_over_the_link\": %.6g, \"collision_measured_here\": %s, \"parameters\": {\n",
+            gpu, options.edge, options.levels, options.runs, m.category, again,
+            measured_here ? "true" : "false");
+    write_way(out, "copies_in", m.copies.in, ",\n");
+    write_way(out, "copies_out", m.copies.out, ",\n");
+    write_way(out, "mapped_in", m.mapped.in, ",\n");
+    write_way(out, "mapped_out", m.mapped.out, ",\n");
+    write_way(out, "hybrid_in", m.hybrid.in, ",\n");
+    write_way(out, "hybrid_out", m.hybrid.out, "},\n");
+    fprintf(out, " \"kernels\": [\n");
+    for (size_t i = 0; i < all.size(); i++)
+        write_results(out, all[i], i + 1 < all.size() ? "," : "]}");
+    if (fclose(out)) {
+        perror(options.json);
+        exit(1);
+    }
+}
+
+#endif
