@@ -224,7 +224,7 @@ static inline unsigned pair_blocks(size_t n)
 }
 
 /* Every block spins so long: <<<1, 1>>> for time alone, many blocks to fill the GPU. */
-extern "C" __global__ void pair_spin(unsigned long long ns)
+__global__ void pair_spin(unsigned long long ns)
 {
     unsigned long long start, now;
 
@@ -235,7 +235,7 @@ extern "C" __global__ void pair_spin(unsigned long long ns)
 }
 
 /* data[i] += value */
-extern "C" __global__ void pair_add(float *data, size_t n, float value)
+__global__ void pair_add(float *data, size_t n, float value)
 {
     size_t stride = (size_t)gridDim.x * blockDim.x;
 
@@ -244,7 +244,7 @@ extern "C" __global__ void pair_add(float *data, size_t n, float value)
 }
 
 /* *sum += all of data. Launch with PAIR_THREADS threads or another multiple of 32. */
-extern "C" __global__ void pair_sum(const float *data, size_t n, double *sum)
+__global__ void pair_sum(const float *data, size_t n, double *sum)
 {
     size_t stride = (size_t)gridDim.x * blockDim.x;
     double own = 0;
@@ -258,7 +258,7 @@ extern "C" __global__ void pair_sum(const float *data, size_t n, double *sum)
 }
 
 /* What pair_fill does at step 0. */
-extern "C" __global__ void pair_start(float *data, size_t n)
+__global__ void pair_start(float *data, size_t n)
 {
     size_t stride = (size_t)gridDim.x * blockDim.x;
 
@@ -301,12 +301,14 @@ static inline unsigned long long pair_device_sum(const float *data, size_t n)
     return pair_take_sum(d_sum);
 }
 
-/* The twins: what the simulated GPU runs in the kernels' stead. */
+/* The twins: what the simulated GPU runs in the kernels' stead. Their names end in the kernel's
+ * own, which in C++ has the types of its parameters: a pointer to const (PK) tells that a kernel
+ * only reads there. */
 #define PAIR_TWIN(name)                                                                            \
     extern "C" __attribute__((visibility("default"))) void xferscope_simgpu_kernel_##name(         \
         void **args, const unsigned *, const unsigned *)
 
-PAIR_TWIN(pair_spin)
+PAIR_TWIN(_Z9pair_spiny)
 {
     typedef void kernel_ns_function(unsigned long long);
     kernel_ns_function *kernel_ns =
@@ -315,12 +317,12 @@ PAIR_TWIN(pair_spin)
         kernel_ns(*(unsigned long long *)args[0]);
 }
 
-PAIR_TWIN(pair_start)
+PAIR_TWIN(_Z10pair_startPfm)
 {
     pair_fill(*(float **)args[0], *(size_t *)args[1], 0);
 }
 
-PAIR_TWIN(pair_add)
+PAIR_TWIN(_Z8pair_addPfmf)
 {
     float *data = *(float **)args[0];
     size_t n = *(size_t *)args[1];
@@ -331,7 +333,7 @@ PAIR_TWIN(pair_add)
         data[i] += value;
 }
 
-PAIR_TWIN(pair_sum)
+PAIR_TWIN(_Z8pair_sumPKfmPd)
 {
     const float *data = *(const float **)args[0];
     size_t n = *(size_t *)args[1];
