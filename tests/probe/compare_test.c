@@ -192,6 +192,27 @@ static void costs_and_groups_are_compared_too(void **state)
     free(text);
 }
 
+static void what_records_add_is_not_compared(void **state)
+{
+    struct xfp_scalar scalars[2][2] = {{{"sync/a", "ns", {9, 100, 99, 101, 99, 101}},
+                                        {"records/launch/a", "ns", {9, 100, 99, 101, 99, 101}}},
+                                       {{"sync/a", "ns", {9, 100, 99, 101, 99, 101}},
+                                        {"records/copy/a", "ns", {9, 50, 49, 51, 49, 51}}}};
+    struct xfp_profile p[2] = {{.scalar_count = 2, .scalars = scalars[0]},
+                               {.scalar_count = 2, .scalars = scalars[1]}};
+    char *text;
+    struct xfp_comparison r = compare(&p[0], &p[1], NULL, 0.05, &text);
+
+    assert_int_equal(r.compared, 1);
+    assert_int_equal(r.differ + r.only_first + r.only_second, 0);
+    free(text);
+    scalars[1][1] = (struct xfp_scalar){"records/launch/a", "ns", {9, 50, 49, 51, 49, 51}};
+    r = compare(&p[0], &p[1], NULL, 0.05, &text);
+    assert_int_equal(r.compared, 1);
+    assert_int_equal(r.differ, 0);
+    free(text);
+}
+
 /* 10 % slower: noise by one's interval, a difference by the other's; as is one that tells none. */
 static void staged_copies_and_overlap_are_compared_too(void **state)
 {
@@ -241,6 +262,7 @@ int main(void)
         cmocka_unit_test(what_only_one_has_is_named),
         cmocka_unit_test(sizes_need_not_be_the_same),
         cmocka_unit_test(costs_and_groups_are_compared_too),
+        cmocka_unit_test(what_records_add_is_not_compared),
         cmocka_unit_test(staged_copies_and_overlap_are_compared_too),
     };
 
