@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What records add, on a simulated machine whose records cost what they are told to.
 
-usage: records_test.py PROBE SIMGPU_FOLDER FAKE_DRIVER_FOLDER MEDDLER SCHEMA [unittest options]
+usage: records_test.py PROBE SIMGPU_FOLDER FAKE_DRIVER_FOLDER FAKE_CUPTI SCHEMA [unittest options]
 """
 import json
 import os
@@ -12,7 +12,7 @@ import unittest
 
 import jsonschema
 
-PROBE, SIMGPU, FAKE, MEDDLER, SCHEMA = sys.argv[1:6]
+PROBE, SIMGPU, FAKE, FAKE_CUPTI, SCHEMA = sys.argv[1:6]
 HOST = ["launch", "copy/h2d", "copy/d2h", "memset"]
 DEVICE = ["launch-device", "copy-device/h2d", "copy-device/d2h", "memset-device"]
 WAITING = ["launch-and-sync", "copy-blocking/h2d", "copy-blocking/d2h"]
@@ -99,48 +99,63 @@ class Costs(unittest.TestCase):
 
 
 class Absent(unittest.TestCase):
-    def absent(self, reason, **settings):
+    def setUp(self):
+        """CUPTI is looked for beside the simulated driver: another one is put there."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        for file in (os.path.join(SIMGPU, "libcuda.so.1"), os.path.join(SIMGPU, "machines"), FAKE_CUPTI):
+            os.symlink(file, os.path.join(self.folder, os.path.basename(file)))
+
+    def beside_a_copy(self, *options, driver=None, how=""):
+        return probe("--filter", "^(records|copy/device)/", "--sizes", "64:64", "--format", "json",
+                     *options, driver=driver or self.folder, FAKE_CUPTI=how)
+
+    def absent(self, reason, **how):
         """One line, no failure, no doubt cast on anything else."""
-        run = probe("--filter", "^(records|copy/device)/", "--sizes", "64:64", "--format", "json",
-                    **settings)
+        run = self.beside_a_copy(**how)
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertRegex(run.stderr, f"^xferscope probe: records/gpu0 does not apply: {reason}.*\n$")
+        self.assertEqual(run.stderr, f"xferscope probe: records/gpu0 does not apply: {reason}\n")
         profile = json.loads(run.stdout)
         self.assertEqual(medians(profile), {})
         self.assertTrue(profile["paths"])
         self.assertFalse([w for w in profile["warnings"] if "records" in w or "CUPTI" in w])
+        self.assertEqual(self.beside_a_copy("--quiet", **how).stderr, "")
+
+    def failed(self, reason, how):
+        run = self.beside_a_copy(how=how)
+        self.assertEqual(run.returncode, 3)
+        self.assertEqual(run.stderr, f"xferscope probe: records/gpu0: {reason}\n")
+        self.assertEqual(medians(json.loads(run.stdout)), {})
 
     def test_no_cupti(self):
-        self.absent(r"no libcupti\.so\.13 or \.12 found", driver=FAKE)
+        """Both GPUs of the fake driver lack it: one line."""
+        self.absent("no libcupti.so.13 or .12 found (LD_LIBRARY_PATH may say where it is)",
+                    driver=FAKE)
 
     def test_somebody_else_has_it(self):
-        self.absent("another profiler is using CUPTI", LD_PRELOAD=MEDDLER, MEDDLER="subscribes")
+        self.absent("another profiler is using CUPTI", how="taken")
 
     def test_it_gives_no_records(self):
-        self.absent("CUPTI hands over no records", LD_PRELOAD=MEDDLER, MEDDLER="keeps")
+        self.absent("CUPTI hands over no records", how="")
+
+    def test_it_refuses_them(self):
+        self.absent("cuptiActivityEnable: 27", how="refuses")
 
     def test_alone_it_is_nothing(self):
         run = probe("--filter", "^records/", driver=FAKE)
         self.assertEqual(run.returncode, 1)
         self.assertEqual(len(run.stderr.splitlines()), 2, run.stderr)
-        self.assertEqual(probe("--filter", "^records/", "--quiet", driver=FAKE).stderr.count("\n"), 1)
 
-    def test_an_end_by_violence_is_a_failure(self):
-        run = probe("--filter", "^(records|copy/device)/", "--sizes", "64:64", "--format", "json",
-                    LD_PRELOAD=MEDDLER, MEDDLER="dies")
-        self.assertEqual(run.returncode, 3)
-        self.assertEqual(run.stderr, "xferscope probe: records/gpu0: the process that measures it "
-                                     "was ended by signal 11\n")
-        self.assertEqual(medians(json.loads(run.stdout)), {})
+    def test_a_violent_end_is_a_failure(self):
+        self.failed("the process that measures it was ended by signal 9", "dies")
 
     def test_no_answer_is_a_failure(self):
-        run = probe("--filter", "^records/", LD_PRELOAD=MEDDLER, MEDDLER="leaves")
-        self.assertEqual(run.returncode, 1)
-        self.assertIn("gave no answer", run.stderr)
+        self.failed("the process that measures it gave no answer", "leaves")
 
     def test_its_argument_is_nobody_elses(self):
         for argument in ("--measure-records=", "--measure-records=x", "--measure-records=-1:5"):
-            self.assertEqual(probe(argument).returncode, 2)
+            self.assertEqual(probe(argument).returncode, 2, argument)
 
 
 if __name__ == "__main__":
