@@ -46,8 +46,10 @@ static int start(struct xfp_session *s, int gpu, uint64_t budget_ns, struct star
 
     snprintf(argument, sizeof(argument), XFP_RECORDS_ARGUMENT "%d:%llu", gpu,
              (unsigned long long)budget_ns);
-    if (pipe2(ends, O_CLOEXEC))
-        return xfp_fail(&s->sys, "a pipe: %s", strerror(errno));
+    if (pipe2(ends, O_CLOEXEC)) {
+        xfp_fail(&s->sys, "a pipe: %s", strerror(errno));
+        return -1;
+    }
     bad = posix_spawn_file_actions_init(&actions);
     if (!bad) {
         bad = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -60,7 +62,8 @@ static int start(struct xfp_session *s, int gpu, uint64_t budget_ns, struct star
     if (!bad)
         return 0;
     close(ends[0]);
-    return xfp_fail(&s->sys, "a process of its own: %s", strerror(bad));
+    xfp_fail(&s->sys, "a process of its own: %s", strerror(bad));
+    return -1;
 }
 
 /* How many bytes of the reply came before the child closed its end; none when it had to be ended.
