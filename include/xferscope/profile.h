@@ -35,7 +35,7 @@ enum xfp_method { XFP_METHOD_LIST(XFP_ENUM_ROW) XFP_METHOD_COUNT };
  * mapped-traffic. Only `alone` answers a plain look-up. */
 #define XFP_LOAD_LIST(X)                                                                           \
     X(XFP_ALONE, 0, "alone")                                                                       \
-    X(XFP_BOTH_WAYS, 1, "both-ways") /* copies of the same kind in the other direction */          \
+    X(XFP_BOTH_WAYS, 1, "both-ways")           /* copies in the other direction */                 \
     X(XFP_MAPPED_TRAFFIC, 2, "mapped-traffic") /* a kernel's zero-copy traffic in the other one */
 
 enum xfp_load { XFP_LOAD_LIST(XFP_ENUM_ROW) XFP_LOAD_COUNT };

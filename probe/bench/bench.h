@@ -60,6 +60,7 @@ extern const struct xfp_family xfp_family_mapped_write;
 extern const struct xfp_family xfp_family_mapped_both;
 extern const struct xfp_family
     xfp_family_loaded_copy; /* copies while the other direction is busy */
+extern const struct xfp_family xfp_family_loaded_write; /* zero-copy writes, the same */
 extern const struct xfp_family xfp_family_both_copy;
 extern const struct xfp_family xfp_family_demand; /* managed memory */
 extern const struct xfp_family xfp_family_prefetch;

@@ -1,6 +1,8 @@
 /*
  * Explicit copies while the link is busy in the other direction: the transfer model's G when both
  * directions run, and when mapped traffic collides (van Werkhoven et al., section V.B, table II).
+ * And that mapped traffic's own, a kernel's writes while copies come in: what the paper's hybrid
+ * method does at once.
  */
 #include "probe/bench/bench.h"
 #include "probe/device/launch.h"
@@ -18,13 +20,16 @@
 
 enum { LEAST = 4096, LOAD_BYTES = 4 << 20, LOAD_ROOM = 128 << 20, MOST_GOES = 512 };
 #define MOST ((uint64_t)64 << 20)
+#define WRITTEN 0x5afe0002u
 
-/* One copy, and what keeps the other direction busy meanwhile. */
+/* One copy, or a kernel's writes, and what keeps the other direction busy meanwhile. */
 struct collision {
     struct xfp_device *device;
-    bool to_device;                     /* of the copy that is measured */
+    bool to_device;                     /* of what is measured */
     bool mapped;                        /* the load is a kernel's */
-    struct xfp_buffer host, there;      /* the copy */
+    bool writes;                        /* what is measured is a kernel's */
+    struct xfp_buffer host, there;      /* the copy; a kernel writes to host */
+    xcu_deviceptr host_mapped;          /* host as the device sees it */
     struct xfp_buffer load, load_there; /* the load */
     xcu_deviceptr load_mapped;          /* load as the device sees it */
     size_t load_bytes, load_at;         /* of one go of the load; where the next one begins */
@@ -58,13 +63,28 @@ static xcu_result load_once(struct xfp_session *s, struct collision *c)
                            c->load_there.address + at);
 }
 
-/* Events: 0 the load has begun, 1 and 2 around the copy, 3 the load has ended. The copy starts
+static xcu_result queue_measured(struct xfp_session *s, struct collision *c)
+{
+    const struct xfp_copy copy = one_way(c->to_device, &c->host, &c->there);
+    const struct xfp_driver *cu = s->sys.cu;
+    struct xfp_device *d = c->device;
+    xcu_result result = c->writes ? XCU_SUCCESS : xfp_submit_lead(cu, &copy, c->bytes, d->stream);
+
+    if (!result)
+        result = cu->cuEventRecord(d->events[1], d->stream);
+    if (!result && c->writes)
+        result = xfp_launch_write(&s->sys, d, d->stream, c->host_mapped, c->bytes, WRITTEN);
+    else if (!result)
+        result = xfp_submit_part(cu, &copy, 0, c->bytes, d->stream);
+    return result ? result : cu->cuEventRecord(d->events[2], d->stream);
+}
+
+/* Events: 0 the load has begun, 1 and 2 around what is measured, 3 the load has ended. It starts
  * when the load's first go is over and its second runs. */
 static xcu_result queue_collision(struct xfp_session *s, void *state)
 {
     struct collision *c = state;
     const struct xfp_driver *cu = s->sys.cu;
-    const struct xfp_copy copy = one_way(c->to_device, &c->host, &c->there);
     struct xfp_device *d = c->device;
     xcu_result result = cu->cuEventRecord(d->events[4], d->stream);
 
@@ -79,18 +99,10 @@ static xcu_result queue_collision(struct xfp_session *s, void *state)
         result = cu->cuEventRecord(d->events[3], c->other);
     if (!result)
         result = cu->cuStreamWaitEvent(d->stream, d->events[0], 0);
-    if (!result)
-        result = xfp_submit_lead(cu, &copy, c->bytes, d->stream);
-    if (!result)
-        result = cu->cuEventRecord(d->events[1], d->stream);
-    if (!result)
-        result = xfp_submit_part(cu, &copy, 0, c->bytes, d->stream);
-    if (!result)
-        result = cu->cuEventRecord(d->events[2], d->stream);
-    return result;
+    return result ? result : queue_measured(s, c);
 }
 
-/* The load must have outlasted the copy: if not, more of it, and again. */
+/* The load must have outlasted what is measured: if not, more of it, and again. */
 static int once_collided(struct xfp_session *s, void *state, double *ns)
 {
     struct collision *c = state;
@@ -120,6 +132,12 @@ static int once_collided(struct xfp_session *s, void *state, double *ns)
     }
 }
 
+static int see(struct xfp_session *s, const struct xfp_buffer *host, xcu_deviceptr *address)
+{
+    return xfp_check(&s->sys, s->sys.cu->cuMemHostGetDevicePointer(address, host->host, 0),
+                     "mapping host memory");
+}
+
 /* A load that goes round in less memory makes no smaller measurement: the notice is left alone. The
  * simulated GPU has no caches to outdo. */
 static int make_load(struct xfp_session *s, struct collision *c, struct xfp_place host, size_t most)
@@ -132,15 +150,13 @@ static int make_load(struct xfp_session *s, struct collision *c, struct xfp_plac
     int bad;
 
     memcpy(notice, s->sys.notice, sizeof(notice));
-    host.memory = c->mapped ? XFT_MEM_MAPPED : host.memory;
+    host.memory = c->mapped ? XFT_MEM_MAPPED : XFT_MEM_PINNED;
     bad = xfp_buffer_make_fitting(&s->sys, c->device, device, LOAD_BYTES, &room, &c->load_there) ||
           xfp_buffer_make_fitting(&s->sys, c->device, host, LOAD_BYTES, &room, &c->load);
     memcpy(s->sys.notice, notice, sizeof(notice));
-    if (bad || !c->mapped)
-        return bad ? -1 : 0;
-    return xfp_check(&s->sys,
-                     s->sys.cu->cuMemHostGetDevicePointer(&c->load_mapped, c->load.host, 0),
-                     "mapping host memory");
+    if (bad)
+        return -1;
+    return c->mapped ? see(s, &c->load, &c->load_mapped) : 0;
 }
 
 static int make_ends(struct xfp_session *s, struct collision *c, struct xfp_place host)
@@ -151,7 +167,7 @@ static int make_ends(struct xfp_session *s, struct collision *c, struct xfp_plac
     c->load_bytes = LOAD_BYTES;
     if (xfp_buffer_make_fitting(&s->sys, c->device, device, least, &most, &c->there) ||
         xfp_buffer_make_fitting(&s->sys, c->device, host, least, &most, &c->host) ||
-        make_load(s, c, host, most))
+        make_load(s, c, host, most) || (c->writes && see(s, &c->host, &c->host_mapped)))
         return -1;
     return xfp_check(&s->sys, s->sys.cu->cuStreamCreate(&c->other, 1), "cuStreamCreate");
 }
@@ -167,6 +183,16 @@ static void free_ends(struct xfp_session *s, struct collision *c)
     xfp_unbind(&s->sys);
 }
 
+static int verify(struct xfp_session *s, const struct collision *c, struct xfp_buffer *dst)
+{
+    if (!c->writes)
+        return xfp_buffer_verify(&s->sys, dst, &c->there, c->bytes);
+    if (!xfp_all_words(dst->host, c->bytes, WRITTEN))
+        return xfp_fail(&s->sys, "wrong data after a mapped write of %llu bytes",
+                        (unsigned long long)c->bytes);
+    return 0;
+}
+
 static int measure_size(struct xfp_session *s, struct collision *c, uint64_t budget_ns,
                         struct xfp_path *path)
 {
@@ -180,7 +206,7 @@ static int measure_size(struct xfp_session *s, struct collision *c, uint64_t bud
     if (xfp_buffer_fill(&s->sys, src, c->bytes) || xfp_device_open(&s->sys, c->device) ||
         xfp_sample(s, once_collided, c, budget_ns, &stats, 1))
         return -1;
-    if (s->sys.verify && xfp_buffer_verify(&s->sys, dst, &c->there, c->bytes))
+    if (s->sys.verify && verify(s, c, dst))
         return -1;
     xfp_add_point(path, c->bytes, &stats);
     return 0;
@@ -192,10 +218,11 @@ static int run_loaded(struct xfp_session *s, const struct xfp_bench *bench, stru
     int ordinal = to_device ? bench->dst.device : bench->src.device;
     struct collision c = {.device = &s->sys.devices[ordinal],
                           .to_device = to_device,
-                          .mapped = bench->load == XFP_MAPPED_TRAFFIC};
+                          .mapped = bench->load == XFP_MAPPED_TRAFFIC,
+                          .writes = bench->family->method == XFP_MAPPED_WRITE};
     uint64_t sizes[XFP_COARSE_ROOM];
-    int bad =
-        c.mapped ? xfp_device_open_kernels(&s->sys, c.device) : xfp_device_open(&s->sys, c.device);
+    int bad = c.mapped || c.writes ? xfp_device_open_kernels(&s->sys, c.device)
+                                   : xfp_device_open(&s->sys, c.device);
     size_t count;
 
     path->points = calloc(XFP_COARSE_ROOM, sizeof(*path->points));
@@ -217,13 +244,17 @@ static int run_loaded(struct xfp_session *s, const struct xfp_bench *bench, stru
     return bad;
 }
 
+/* For every node: both directions of a copy; or a kernel's writes, which have one. */
 static void add_loaded(struct xfp_session *s, const struct xfp_family *family,
                        struct xfp_bench_list *list, int ordinal, enum xfp_load load,
                        const char *word)
 {
+    bool writes = family->method == XFP_MAPPED_WRITE;
+
     for (int n = 0; n < s->sys.numa_count; n++)
-        for (int back = 0; back < 2; back++) {
-            struct xfp_place host = {XFT_MEM_PINNED, -1, s->sys.numa_nodes[n]};
+        for (int back = writes; back < 2; back++) {
+            struct xfp_place host = {writes ? XFT_MEM_MAPPED : XFT_MEM_PINNED, -1,
+                                     s->sys.numa_nodes[n]};
             struct xfp_place device = {XFT_MEM_DEVICE, ordinal, -1};
             struct xfp_bench bench = {.family = family,
                                       .direction = back ? XFT_DIR_D2H : XFT_DIR_H2D,
@@ -233,10 +264,16 @@ static void add_loaded(struct xfp_session *s, const struct xfp_family *family,
             char node[XFP_NODE_TEXT];
 
             xfp_node_text(s, host.numa, node);
-            snprintf(bench.name, sizeof(bench.name), "%s/pinned/%s/%sgpu%d", word,
-                     back ? "d2h" : "h2d", node, ordinal);
+            snprintf(bench.name, sizeof(bench.name), "%s/%s/%sgpu%d", word, back ? "d2h" : "h2d",
+                     node, ordinal);
             xfp_bench_add(list, &bench);
         }
+}
+
+static bool has_kernels(struct xfp_session *s, int device)
+{
+    return xfp_kernels_built(&s->sys) &&
+           xfp_attribute(&s->sys, device, XFP_ATTR_MAPS_HOST_MEMORY) == 1;
 }
 
 static void enumerate_loaded(struct xfp_session *s, const struct xfp_family *family,
@@ -247,11 +284,19 @@ static void enumerate_loaded(struct xfp_session *s, const struct xfp_family *fam
 
         /* one copy engine serves one direction after the other */
         if (xfp_attribute(&s->sys, device, XFP_ATTR_COPY_ENGINES) >= 2)
-            add_loaded(s, family, list, device, XFP_BOTH_WAYS, "copy-both-ways");
-        if (xfp_kernels_built(&s->sys) &&
-            xfp_attribute(&s->sys, device, XFP_ATTR_MAPS_HOST_MEMORY) == 1)
-            add_loaded(s, family, list, device, XFP_MAPPED_TRAFFIC, "copy-under-mapped");
+            add_loaded(s, family, list, device, XFP_BOTH_WAYS, "copy-both-ways/pinned");
+        if (has_kernels(s, device))
+            add_loaded(s, family, list, device, XFP_MAPPED_TRAFFIC, "copy-under-mapped/pinned");
     }
+}
+
+static void enumerate_writes(struct xfp_session *s, const struct xfp_family *family,
+                             struct xfp_bench_list *list)
+{
+    for (size_t d = 0; d < s->sys.device_count && xfp_has_sizes(s, LEAST, MOST); d++)
+        if (has_kernels(s, s->sys.devices[d].ordinal))
+            add_loaded(s, family, list, s->sys.devices[d].ordinal, XFP_BOTH_WAYS,
+                       "mapped-write-under-copy/mapped");
 }
 
 const struct xfp_family xfp_family_loaded_copy = {
@@ -261,5 +306,16 @@ const struct xfp_family xfp_family_loaded_copy = {
     .budget_s = 0.5,
     .quick_budget_s = 0.1,
     .enumerate = enumerate_loaded,
+    .run = run_loaded,
+};
+
+const struct xfp_family xfp_family_loaded_write = {
+    .name = "loaded-write",
+    .summary = "a kernel writes the host's memory (zero-copy) while copies come in",
+    .needs = "kernels (a build with nvcc) and memory that the GPU maps",
+    .method = XFP_MAPPED_WRITE,
+    .budget_s = 0.5,
+    .quick_budget_s = 0.1,
+    .enumerate = enumerate_writes,
     .run = run_loaded,
 };

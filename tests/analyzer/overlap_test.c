@@ -371,6 +371,48 @@ static void parameters_come_from_a_profile(void **state)
     assert_false(xfa_overlap_choose(&other, &work, limits).known);
 }
 
+#define HOST(memory) "{\"memory\": \"" memory "\", \"device\": -1}"
+#define GPU "{\"memory\": \"device\", \"device\": 0}"
+#define PATH(name, method, way, src, dst, load, G)                                                 \
+    "{\"name\": \"" name "\", \"method\": \"" method "\", \"direction\": \"" way                   \
+    "\", \"src\": " src ", \"dst\": " dst ", \"load\": \"" load                                    \
+    "\", \"fit\": {\"Lo_ns\": 1, \"G_ns_per_byte\": " G                                            \
+    ", \"max_error\": 0}, \"points\": [{\"bytes\": 64, \"median_ns\": 9}]}"
+
+/* Kernels' writes while copies come in are hybrid's alone. */
+static void each_method_has_the_load_that_it_makes(void **state)
+{
+    static const char text[] =
+        "{\"schema\": \"xferscope-profile\", \"version\": 1, \"machine\": {\"gpus\": "
+        "[{\"name\": \"one\", \"copy_engines\": 1}]}, \"paths\": [" PATH(
+            "a", "copy", "H2D", HOST("pinned"), GPU, "alone",
+            "1") "," PATH("b", "copy", "H2D", HOST("pinned"), GPU, "both-ways",
+                          "2") "," PATH("c", "copy", "H2D", HOST("pinned"), GPU, "mapped-traffic",
+                                        "3") "," PATH("d", "mapped-write", "D2H", GPU,
+                                                      HOST("mapped"), "alone",
+                                                      "4") "," PATH("e", "mapped-write", "D2H", GPU,
+                                                                    HOST("mapped"), "both-ways",
+                                                                    "5") "]}";
+    char error[200] = "";
+    struct xfp_profile *profile = xfp_parse(text, sizeof(text) - 1, error, sizeof(error));
+    struct xfa_overlap_machine m;
+
+    assert_string_equal(error, "");
+    m = xfa_overlap_of_profile(profile, 0, -1);
+    xfp_free(profile);
+    assert_int_equal(m.category, ONE_ENGINE); /* the profile says nothing of overlap */
+    close_to(m.copies.in.fit.G_ns_per_byte, 1);
+    close_to(m.copies.in.both_G, 2);
+    close_to(m.hybrid.in.fit.G_ns_per_byte, 1);
+    close_to(m.hybrid.in.both_G, 3);
+    close_to(m.hybrid.out.fit.G_ns_per_byte, 4);
+    close_to(m.hybrid.out.both_G, 5);
+    close_to(m.mapped.out.fit.G_ns_per_byte, 4);
+    assert_true(isnan(m.mapped.out.both_G));
+    assert_false(m.mapped.in.fit.valid);
+    assert_false(m.copies.out.fit.valid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +427,7 @@ int main(void)
         cmocka_unit_test(of_equals_the_simplest_is_best),
         cmocka_unit_test(the_best_methods_are_those_of_section_7),
         cmocka_unit_test(parameters_come_from_a_profile),
+        cmocka_unit_test(each_method_has_the_load_that_it_makes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

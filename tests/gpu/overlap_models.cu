@@ -2,7 +2,7 @@
 // evaluation of van Werkhoven et al., section VII, with kernels like its state and buoydiff on
 // 1024 x 1024 x 42 points, explicit, implicit (mapped memory), with 42 streams, and hybrid.
 //
-// usage: overlap_models [--quick] [--edge N] [--levels N] [--runs N] PROFILE [JSON]
+// usage: overlap_models [--quick] [--edge N] [--levels N] [--runs N] [--collide] PROFILE [JSON]
 //
 // PROFILE is what `xferscope probe` wrote on this machine. Each implementation runs N times (9)
 // after one run whose results are checked: all of them against the explicit one, that against the
@@ -12,7 +12,7 @@
 //
 // What no profile has is measured here before: the kernels' times with their data in the device's
 // memory, and how often mapped memory passes the link when it is read again (caches). Where the
-// profile does not say how mapped writes and copies slow each other, that too.
+// profile does not say how mapped writes and copies slow each other, or with --collide, that too.
 #include "tests/gpu/ocean_kernels.h"
 #include "tests/gpu/overlap_models_told.h"
 
@@ -444,6 +444,8 @@ bool parse(int argc, char **argv, options &o)
             *number = positive(argv[++i]);
             if (!*number)
                 return false;
+        } else if (word == "--collide") {
+            o.collide = true;
         } else if (word == "--quick") {
             o.edge = 128;
             o.runs = 3;
@@ -481,7 +483,7 @@ int main(int argc, char **argv)
 
     if (!parse(argc, argv, o)) {
         fprintf(stderr, "usage: overlap_models [--quick] [--edge N] [--levels N] [--runs N] "
-                        "PROFILE [JSON]\n");
+                        "[--collide] PROFILE [JSON]\n");
         return 2;
     }
     xfa_overlap_machine machine = machine_of(o.profile);
@@ -493,7 +495,7 @@ int main(int argc, char **argv)
          three_levels},
     };
     double again = again_over_the_link(g, o.runs);
-    bool measured_here = std::isnan(machine.hybrid.out.both_G);
+    bool measured_here = o.collide || std::isnan(machine.hybrid.out.both_G);
     std::vector<results> all;
 
     if (measured_here)

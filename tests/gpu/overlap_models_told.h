@@ -15,6 +15,7 @@ extern "C" {
 
 struct options {
     int edge = 1024, levels = 42, runs = 9;
+    bool collide = false;
     const char *profile = nullptr, *json = nullptr;
 };
 
@@ -69,7 +70,7 @@ inline void print_machine(const xfa_overlap_machine &m, double again, bool measu
     print_way("hybrid: copies in", m.hybrid.in);
     print_way("hybrid: mapped out", m.hybrid.out);
     if (measured_here)
-        printf("  (hybrid, both ways: measured here, the profile does not have it)\n");
+        printf("  (hybrid, both ways: measured here, not the profile's)\n");
 }
 
 inline void print_results(const results &r)

@@ -131,7 +131,10 @@ class Families(unittest.TestCase):
     def test_busy_links(self):
         """The simulation's directions do not slow each other down: nothing may be added."""
         loaded = [p for p in self.found["paths"] if "load" in p]
-        self.assertEqual(len(loaded), 2 * 2 * 2 * 2)
+        # copies both ways under two loads; a kernel's writes
+        self.assertEqual(len(loaded), 2 * 2 * (2 * 2 + 1))
+        self.assertEqual([p["load"] for p in loaded if p["method"] == "mapped-write"],
+                         4 * ["both-ways"])
         alone = {places(p): p for p in self.given["paths"]}
         for p in loaded:
             fit = alone[places(p)]["fit"]
@@ -248,6 +251,7 @@ class Machines(unittest.TestCase):
                              ("d2h", "both-ways/copy/pageable/gpu0"),
                              ("h2d", "copy-both-ways/pinned/h2d/gpu0"),
                              ("d2h", "copy-under-mapped/pinned/d2h/gpu0"),
+                             ("write", "mapped-write-under-copy/mapped/d2h/gpu0"),
                              ("rows", "copy-2d/pinned/h2d/gpu0"),
                              ("rows", "copy-2d/pinned/d2h/gpu0"),
                              ("h2d", "copies/single/h2d/gpu0"), ("batch", "copies/batch/d2h/gpu0"),
