@@ -4,11 +4,13 @@
 static json_t *site_json(const struct xfa_finding_site *site)
 {
     const struct xfa_row *row = site->row;
-    const struct xfa_function *runtime = row->runtime_function;
-    json_t *json = xfa_site_json(row->site, false);
-    json_object_set_new(json, "called", xfa_json_text(row->function->name));
+    const struct xfa_function *runtime = row ? row->runtime_function : NULL;
+    const struct xfa_function *called = row ? row->function : site->function;
+    const char *direction = row ? xft_direction_word(row->key.direction) : NULL;
+    json_t *json = xfa_site_json(site->site, false);
+    json_object_set_new(json, "called", xfa_json_text(called ? called->name : NULL));
     json_object_set_new(json, "runtime_function", xfa_json_text(runtime ? runtime->name : NULL));
-    json_object_set_new(json, "direction", xfa_json_text(xft_direction_word(row->key.direction)));
+    json_object_set_new(json, "direction", xfa_json_text(direction));
     json_object_set_new(json, "transfers", xfa_json_count(site->transfers));
     json_object_set_new(json, "bytes", xfa_json_count(site->bytes));
     json_object_set_new(json, "lost_s", xfa_json_seconds(site->lost_ns));

@@ -12,11 +12,14 @@ static void write_site(const struct xfa_finding_site *site, int width, FILE *out
 {
     char bytes[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS];
     bool known = !isnan(site->lost_ns);
-    xfa_write_words(out, width, "     at  ", "%s, %s %s: %" PRIu64 " transfer%s, %s%s%s",
-                    site->site->text, site->function->name,
-                    xft_direction_word(site->row->key.direction), site->transfers,
-                    xfa_plural(site->transfers), xfa_bytes_text(bytes, site->bytes),
-                    known ? ", lost " : "", known ? xfa_time_text(lost, site->lost_ns) : "");
+    const char *called = site->function ? site->function->name : NULL;
+    const char *direction = site->row ? xft_direction_word(site->row->key.direction) : NULL;
+    xfa_write_words(out, width, "     at  ", "%s%s%s%s%s: %" PRIu64 " %s%s, %s%s%s",
+                    site->site->text, called ? ", " : "", called ? called : "",
+                    direction ? " " : "", direction ? direction : "", site->transfers,
+                    direction ? "transfer" : "call", xfa_plural(site->transfers),
+                    xfa_bytes_text(bytes, site->bytes), known ? ", lost " : "",
+                    known ? xfa_time_text(lost, site->lost_ns) : "");
     if (site->earlier)
         xfa_write_words(out, width, "         ", "after the copy at %s", site->earlier->text);
 }
