@@ -1,0 +1,218 @@
+#include "analyzer/whatif/change_calls_once.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+
+/* ---- the book -------------------------------------------------------------------------------- */
+
+struct holder {
+    uint64_t address; /* key */
+    uint32_t calls;   /* number + 1; 0 = given back */
+};
+
+void xfw_once_book_init(struct xfw_once_book *book)
+{
+    xfa_table_init(&book->calls, sizeof(struct xfw_once_key), sizeof(struct xfw_once_calls));
+    xfa_table_init(&book->holders, sizeof(uint64_t), sizeof(struct holder));
+}
+
+void xfw_once_book_free(struct xfw_once_book *book)
+{
+    xfa_table_free(&book->calls);
+    xfa_table_free(&book->holders);
+}
+
+/* NULL: there are too many already. */
+static void *put(struct xfa_table *table, const void *key, size_t most)
+{
+    void *known = table->count ? xfa_table_get(table, key) : NULL;
+    return known || table->count >= most ? known : xfa_table_put(table, key);
+}
+
+static uint32_t number_of(const struct xfa_table *table, const struct xfw_once_calls *calls)
+{
+    return (uint32_t)(calls - (const struct xfw_once_calls *)xfa_table_at(table, 0));
+}
+
+struct xfw_once_calls *xfw_once_take(struct xfw_once_book *book, const struct xfw_once_key *key,
+                                     uint64_t address, double ns)
+{
+    struct holder *holder = put(&book->holders, &address, XFW_ONCE_ADDRESSES);
+    struct xfw_once_calls *calls = holder ? put(&book->calls, key, XFW_ONCE_MOST) : NULL;
+    if (!calls)
+        return NULL;
+    holder->calls = number_of(&book->calls, calls) + 1;
+    calls->takes++;
+    calls->takes_ns += ns;
+    calls->held++;
+    calls->most = calls->held > calls->most ? calls->held : calls->most;
+    return calls;
+}
+
+struct xfw_once_calls *xfw_once_give(struct xfw_once_book *book, uint64_t address, double ns)
+{
+    struct holder *holder = xfa_table_get(&book->holders, &address);
+    if (!holder || !holder->calls)
+        return NULL;
+    struct xfw_once_calls *calls = xfa_table_at(&book->calls, holder->calls - 1);
+    holder->calls = 0;
+    calls->gives++;
+    calls->gives_ns += ns;
+    calls->held--;
+    return calls;
+}
+
+uint64_t xfw_once_needless_takes(const struct xfw_once_calls *calls)
+{
+    return calls->takes - calls->most;
+}
+
+/* What is kept is given back in the end, if all was. */
+uint64_t xfw_once_needless_gives(const struct xfw_once_calls *calls)
+{
+    uint64_t last = calls->most > calls->held ? calls->most - calls->held : 0;
+    return calls->gives > last ? calls->gives - last : 0;
+}
+
+/* ---- the change ------------------------------------------------------------------------------ */
+
+struct once {
+    struct xfw_change change;
+    const struct xfa_table *calls;
+    struct xfw_set chosen;
+};
+
+struct state {
+    struct xfw_once_book book; /* of what is played */
+    struct kept {
+        uint64_t there, gives;
+    } * kept;              /* by place in the run's calls: what was given back and kept */
+    bool copies;           /* the last op was a copy that may be under way ... */
+    uint32_t copy_stream;  /* ... in this stream */
+    double copies_done_ns; /* all others like it */
+};
+
+static void begin(const struct xfw_change *change, void *self, struct xfw_player *player)
+{
+    const struct once *once = (const struct once *)change;
+    struct state *state = self;
+    xfw_once_book_init(&state->book);
+    state->kept = xfa_alloc((once->calls->count + 1) * sizeof *state->kept);
+}
+
+static void end(const struct xfw_change *change, void *self)
+{
+    struct state *state = self;
+    xfw_once_book_free(&state->book);
+    free(state->kept);
+}
+
+static void release(struct xfw_change *change)
+{
+    xfw_set_free(&((struct once *)change)->chosen);
+}
+
+static bool is_page_locked(unsigned memory)
+{
+    return memory == XFT_MEM_PINNED || memory == XFT_MEM_REGISTERED || memory == XFT_MEM_MAPPED ||
+           memory == XFT_MEM_WRITE_COMBINED;
+}
+
+/* A copy that the host does not wait for, and whose end of it the host may use again. */
+static bool is_under_way(const struct xfw_change *change, const struct xfw_op *op)
+{
+    if (op->what != XFW_COPY || op->awaits == XFW_AWAITS_ITSELF || op->class == XFW_NONE)
+        return false;
+    const struct xfa_row_key *row = &xfa_class_at(&change->analysis->classes, op->class)->key.row;
+    return is_page_locked(row->direction == XFT_DIR_H2D ? row->src_mem : row->dst_mem);
+}
+
+static void note_copies(const struct xfw_change *change, struct state *state,
+                        const struct xfw_player *player, const struct xfw_op *op)
+{
+    const struct xfw_schedule *schedule = xfw_player_schedule(player);
+    if (state->copies)
+        state->copies_done_ns =
+            fmax(state->copies_done_ns, xfw_schedule_stream_end(schedule, state->copy_stream));
+    state->copies = op->stream != XFW_NONE && is_under_way(change, op);
+    state->copy_stream = op->stream;
+}
+
+/* It takes no time, but what it waited for may have to be waited for all the same. */
+static void go(const struct state *state, const struct xfw_player *player, struct xfw_op *op,
+               bool gives)
+{
+    uint8_t awaits = gives && xfw_player_certainty(player) == XFW_LOW ? op->awaits : 0;
+    xfw_op_drop(op);
+    op->awaits = awaits;
+    if (!gives || xfw_player_certainty(player) != XFW_LIKELY)
+        return;
+    double now = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread) + op->gap_ns;
+    op->own_ns = fmax(0, state->copies_done_ns - now);
+}
+
+static void take(const struct once *once, struct state *state, const struct xfw_player *player,
+                 struct xfw_op *op)
+{
+    const struct xfw_once_key key = {
+        .address = op->kind == XFT_EVENT_REGISTER ? op->dst : 0,
+        .bytes = op->bytes,
+        .process = xfw_player_process(player)->number,
+        .site = op->site,
+        .gpu = op->gpu,
+        .memory = op->memory,
+    };
+    const struct xfw_once_calls *calls = xfa_table_get(once->calls, &key);
+    if (!calls || !xfw_set_has(&once->chosen, number_of(once->calls, calls)))
+        return;
+    struct kept *kept = &state->kept[number_of(once->calls, calls)];
+    xfw_once_take(&state->book, &key, op->dst, 0);
+    if (kept->there) {
+        kept->there--;
+        go(state, player, op, false);
+    }
+}
+
+static void give(const struct once *once, struct state *state, const struct xfw_player *player,
+                 struct xfw_op *op)
+{
+    const struct xfw_once_calls *mine = xfw_once_give(&state->book, op->dst, 0);
+    const struct xfw_once_calls *calls = mine ? xfa_table_get(once->calls, &mine->key) : NULL;
+    if (!calls)
+        return;
+    struct kept *kept = &state->kept[number_of(once->calls, calls)];
+    if (kept->gives++ < xfw_once_needless_gives(calls)) {
+        kept->there++;
+        go(state, player, op, true);
+    }
+}
+
+static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
+               struct xfw_op *op)
+{
+    const struct once *once = (const struct once *)change;
+    struct state *state = self;
+    note_copies(change, state, player, op);
+    if (op->what != XFW_CALL || op->dst == 0)
+        return;
+    if (op->kind == XFT_EVENT_ALLOC || op->kind == XFT_EVENT_REGISTER)
+        take(once, state, player, op);
+    else if (op->kind == XFT_EVENT_FREE || op->kind == XFT_EVENT_UNREGISTER)
+        give(once, state, player, op);
+}
+
+struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
+                                         const struct xfa_table *calls, struct xfw_set *chosen)
+{
+    static const struct xfw_change_type type = {"calls once", sizeof(struct state), begin, op, end,
+                                                release};
+    struct once *once = xfa_alloc(sizeof *once);
+    once->change.type = &type;
+    once->change.analysis = analysis;
+    once->calls = calls;
+    once->chosen = *chosen;
+    *chosen = (struct xfw_set){0};
+    return &once->change;
+}

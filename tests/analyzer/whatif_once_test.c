@@ -1,0 +1,172 @@
+/* Memory taken once instead of again and again, played by hand: what goes, and what is still waited
+ * for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyzer/whatif/change_calls_once.h"
+#include "tests/analyzer/hand_ops.h"
+
+enum { ROUNDS = 3, MOST = 64, SITE = 4, BYTES = 4096, MADE = 100, FREED = 50, WOKEN = 10 };
+
+struct run {
+    struct xfw_op ops[MOST];
+    size_t count;
+    struct xfw_once_book book;
+};
+
+static struct xfw_op *add(struct run *run, struct xfw_op op)
+{
+    run->ops[run->count] = op;
+    return &run->ops[run->count++];
+}
+
+static struct xfw_once_calls *alloc(struct run *run, uint64_t address, uint64_t bytes)
+{
+    struct xfw_op *op = add(run, hand_op(XFW_CALL, XFT_EVENT_ALLOC, MADE));
+    op->site = SITE;
+    op->dst = address;
+    op->bytes = bytes;
+    op->memory = XFT_MEM_DEVICE;
+    const struct xfw_once_key key = {.bytes = bytes, .site = SITE, .memory = XFT_MEM_DEVICE};
+    return xfw_once_take(&run->book, &key, address, MADE);
+}
+
+static void release(struct run *run, uint64_t address)
+{
+    struct xfw_op *op = add(run, hand_op(XFW_CALL, XFT_EVENT_FREE, FREED));
+    op->dst = address;
+    op->awaits = XFW_AWAITS_DEVICE;
+    op->wake_ns = WOKEN;
+    xfw_once_give(&run->book, address, FREED);
+}
+
+static double once(const struct run *run, const struct xfa_analysis *analysis,
+                   enum xfw_certainty certainty)
+{
+    struct xfw_set chosen = {0};
+    for (size_t i = 0; i < run->book.calls.count; i++)
+        xfw_set_add(&chosen, (uint32_t)i);
+    struct xfw_change *change = xfw_change_calls_once(analysis, &run->book.calls, &chosen);
+    double end = hand_play(run->ops, run->count, change, certainty);
+    xfw_change_free(change);
+    return end;
+}
+
+static double as_it_was(const struct run *run)
+{
+    return hand_play(run->ops, run->count, NULL, XFW_LIKELY);
+}
+
+/* Kernels of 1000 ns that nobody waits for, but for the frees. */
+static void test_waits_go(void **state)
+{
+    struct xfa_analysis analysis = {0};
+    struct run run = {0};
+    xfw_once_book_init(&run.book);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        alloc(&run, 0x1000, BYTES);
+        add(&run, hand_work(XFW_KERNEL, 0, 10, 5, 1000));
+        release(&run, 0x1000);
+    }
+    assert_true(as_it_was(&run) == ROUNDS * (MADE + 5 + 1000 + WOKEN));
+    /* One kernel behind the other, the last free stays. */
+    assert_true(once(&run, &analysis, XFW_LIKELY) == MADE + 5 + ROUNDS * 1000 + WOKEN);
+    assert_true(once(&run, &analysis, XFW_HIGH) == MADE + 5 + ROUNDS * 1000 + WOKEN);
+    /* Each is waited for all the same. */
+    assert_true(once(&run, &analysis, XFW_LOW) == MADE + ROUNDS * (5 + 1000) + WOKEN);
+    xfw_once_book_free(&run.book);
+}
+
+/* What the host may look at, or fill, is waited for: the copy, not the kernel behind it. */
+static void test_copies_are_waited_for(void **state)
+{
+    struct xfa_analysis analysis = {0};
+    struct xfa_class_key key = {
+        .row = {.direction = XFT_DIR_D2H, .src_mem = XFT_MEM_DEVICE, .dst_mem = XFT_MEM_PINNED}};
+    struct run run = {0};
+    xfa_table_init(&analysis.classes.classes, sizeof key, sizeof(struct xfa_class));
+    xfa_table_put(&analysis.classes.classes, &key);
+    key.row.dst_mem = XFT_MEM_PAGEABLE;
+    xfa_table_put(&analysis.classes.classes, &key);
+    xfw_once_book_init(&run.book);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        alloc(&run, 0x1000, BYTES);
+        add(&run, hand_work(XFW_COPY, 0, 10, 5, 200))->class = 0;
+        add(&run, hand_work(XFW_KERNEL, 1, 10, 5, 500));
+        release(&run, 0x1000);
+    }
+    /* The copy: 100 to 110, runs from 105 to 305. The kernel: 115 to 615, later ones behind it. */
+    assert_true(as_it_was(&run) == ROUNDS * (MADE + 10 + 5 + 500 + WOKEN));
+    assert_true(once(&run, &analysis, XFW_LIKELY) == MADE + 15 + ROUNDS * 500 + WOKEN);
+    add(&run, hand_op(XFW_CALL, XFT_EVENT_NONE, 0));
+    run.count -= 2; /* where the host stands before the last free */
+    assert_true(once(&run, &analysis, XFW_LIKELY) == MADE + (ROUNDS - 1) * 205 + 20);
+    assert_true(once(&run, &analysis, XFW_HIGH) == MADE + ROUNDS * 20);
+    for (size_t i = 0; i < run.count; i++)
+        run.ops[i].class = run.ops[i].what == XFW_COPY ? 1 : XFW_NONE;
+    assert_true(once(&run, &analysis, XFW_LIKELY) == MADE + ROUNDS * 20);
+    xfw_once_book_free(&run.book);
+    xfa_table_free(&analysis.classes.classes);
+}
+
+/* As many are kept as were there at the same time; sizes are kept apart. */
+static void test_as_many_as_were_held(void **state)
+{
+    struct xfa_analysis analysis = {0};
+    struct run run = {0};
+    xfw_once_book_init(&run.book);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        alloc(&run, 0x1000, BYTES);
+        alloc(&run, 0x3000, BYTES);
+        alloc(&run, 0x5000, BYTES + 1 + i); /* another size each time */
+        release(&run, 0x1000);
+        release(&run, 0x5000);
+        release(&run, 0x3000);
+    }
+    const struct xfw_once_calls *calls = xfa_table_at(&run.book.calls, 0);
+    assert_int_equal(run.book.calls.count, 1 + ROUNDS);
+    assert_int_equal(calls->takes, 2 * ROUNDS);
+    assert_int_equal(calls->most, 2);
+    assert_int_equal(xfw_once_needless_takes(calls), 2 * ROUNDS - 2);
+    assert_int_equal(xfw_once_needless_gives(calls), 2 * ROUNDS - 2);
+    assert_true(as_it_was(&run) == ROUNDS * 3 * (MADE + FREED));
+    assert_true(once(&run, &analysis, XFW_LIKELY) == (2 + ROUNDS) * (MADE + FREED));
+    alloc(&run, 0x1000, BYTES); /* and never freed: one less has to be in the end */
+    assert_int_equal(xfw_once_needless_gives(xfa_table_at(&run.book.calls, 0)), 2 * ROUNDS - 1);
+    assert_true(once(&run, &analysis, XFW_LIKELY) == (2 + ROUNDS) * MADE + (1 + ROUNDS) * FREED);
+    xfw_once_book_free(&run.book);
+}
+
+/* What is not chosen stays as it is; so does a free of what nobody has seen allocated. */
+static void test_others_stay(void **state)
+{
+    struct xfa_analysis analysis = {0};
+    struct run run = {0};
+    struct xfw_set none = {0};
+    xfw_once_book_init(&run.book);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        alloc(&run, 0x1000, BYTES);
+        release(&run, 0x1000);
+        release(&run, 0x9000);
+    }
+    struct xfw_change *change = xfw_change_calls_once(&analysis, &run.book.calls, &none);
+    assert_true(hand_play(run.ops, run.count, change, XFW_LIKELY) == as_it_was(&run));
+    xfw_change_free(change);
+    assert_true(once(&run, &analysis, XFW_LIKELY) == MADE + FREED + ROUNDS * FREED);
+    xfw_once_book_free(&run.book);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_waits_go),
+        cmocka_unit_test(test_copies_are_waited_for),
+        cmocka_unit_test(test_as_many_as_were_held),
+        cmocka_unit_test(test_others_stay),
+    };
+    return cmocka_run_group_tests_name("what if: calls once", tests, NULL, NULL);
+}
