@@ -8,7 +8,7 @@ from pathlib import Path
 from lab import BUILD, XFERSCOPE, Bench, environment, run
 
 HERE = Path(__file__).resolve().parent
-KEYS = {"finding", "gpus", "what", "content", "bait"}
+KEYS = {"finding", "also", "gpus", "what", "content", "bait"}
 
 
 def transfers_at_work(trace):
