@@ -8,7 +8,7 @@ static int node_of(const struct xfp_path *path, enum xft_direction direction,
 {
     const struct xfp_place *host = direction == XFT_DIR_H2D ? &path->src : &path->dst;
     const struct xfp_place *device = direction == XFT_DIR_H2D ? &path->dst : &path->src;
-    bool is = path->method == XFP_COPY && path->load == XFP_ALONE && path->point_count &&
+    bool is = path->method == XFP_COPY && xfp_is_plain(path) && path->point_count &&
               host->memory == memory && device->memory == XFT_MEM_DEVICE && device->device == gpu;
     return is ? host->numa : -1;
 }

@@ -39,7 +39,23 @@ enum xfp_method { XFP_METHOD_LIST(XFP_ENUM_ROW) XFP_METHOD_COUNT };
     X(XFP_MAPPED_TRAFFIC, 2, "mapped-traffic") /* a kernel's zero-copy traffic in the other one */
 
 enum xfp_load { XFP_LOAD_LIST(XFP_ENUM_ROW) XFP_LOAD_COUNT };
+
+/* Where the host's memory was as the path was measured. Words in the file: cold, warm. Only `cold`
+ * answers a plain look-up. */
+#define XFP_CACHE_LIST(X)                                                                          \
+    X(XFP_COLD, 0,                                                                                 \
+      "cold") /* as the profile's rules say: flushed from the caches, where they do */             \
+    X(XFP_WARM, 1, "warm") /* the processor had just written it */
+
+enum xfp_cache { XFP_CACHE_LIST(XFP_ENUM_ROW) XFP_CACHE_COUNT };
 #undef XFP_ENUM_ROW
+
+/* Under which a path was measured. */
+struct xfp_conditions {
+    enum xfp_load load;
+    enum xfp_cache cache;
+    uint64_t row_bytes; /* rows of that length, on the host twice that apart; 0 = one piece */
+};
 
 /* One end of a path. */
 struct xfp_place {
@@ -85,6 +101,10 @@ struct xfp_path {
     bool blocking;     /* the synchronous form of the call was measured */
     bool device_timed; /* median_ns comes from device events */
     enum xfp_load load;
+    enum xfp_cache cache;
+    uint64_t row_bytes; /* as in struct xfp_conditions */
+    bool chosen; /* its sizes are those of programs' transfers, no sweep: it speaks of them, and
+                    between two of which the larger is at most twice the smaller */
     size_t point_count;
     struct xfp_point *points; /* ascending bytes */
     struct xfp_fit fit;
@@ -311,13 +331,33 @@ int xfp_save(const struct xfp_profile *profile, const char *path, char *error, s
 /*
  * The path between two places, or NULL. A query's device or numa of -1 matches any; among several
  * matches the one whose place fits best, then the first. P2P paths are directed. Only paths
- * measured alone; the second form asks for one under load.
+ * measured alone, with cold caches and in one piece; the second form asks for one under load, the
+ * third for any.
  */
 const struct xfp_path *xfp_find(const struct xfp_profile *profile, enum xfp_method method,
                                 struct xfp_place src, struct xfp_place dst, bool blocking);
 const struct xfp_path *xfp_find_loaded(const struct xfp_profile *profile, enum xfp_method method,
                                        struct xfp_place src, struct xfp_place dst,
                                        enum xfp_load load);
+const struct xfp_path *xfp_find_under(const struct xfp_profile *profile, enum xfp_method method,
+                                      struct xfp_place src, struct xfp_place dst,
+                                      const struct xfp_conditions *conditions);
+const struct xfp_path *xfp_find_path(const struct xfp_profile *profile, const char *name);
+
+/* Of copies, what a plain look-up by places finds. */
+static inline bool xfp_is_plain(const struct xfp_path *path)
+{
+    return path->load == XFP_ALONE && path->cache == XFP_COLD && path->row_bytes == 0;
+}
+
+/*
+ * Keeps a point that was measured by itself: in the path of that name, else in a new one that is
+ * like `like` (its name, places and conditions; its points are not looked at) and `chosen`. Takes
+ * the place of one of the same size. Pointers to paths and points are lost. 0; -1 when there is no
+ * room (as many points or paths as a file may hold), or no memory.
+ */
+int xfp_keep_point(struct xfp_profile *profile, const struct xfp_path *like,
+                   const struct xfp_point *point);
 
 /* By name, or NULL. docs/profile-format.md lists the names. */
 const struct xfp_scalar *xfp_find_scalar(const struct xfp_profile *profile, const char *name);
@@ -367,6 +407,7 @@ const struct xfp_staged_point *xfp_staged_at(const struct xfp_staged *staged, ui
 
 const char *xfp_method_word(enum xfp_method method);
 const char *xfp_load_word(enum xfp_load load);
+const char *xfp_cache_word(enum xfp_cache cache);
 const char *xfp_basis_word(enum xfp_basis basis);
 
 static inline double xfp_gbps(uint64_t bytes, double ns)

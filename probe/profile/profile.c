@@ -32,6 +32,15 @@ const char *xfp_load_word(enum xfp_load load)
     }
 }
 
+const char *xfp_cache_word(enum xfp_cache cache)
+{
+    switch ((unsigned)cache) {
+        XFP_CACHE_LIST(XFP_WORD_ROW)
+    default:
+        return "unknown";
+    }
+}
+
 const char *xfp_basis_word(enum xfp_basis basis)
 {
     switch (basis) {

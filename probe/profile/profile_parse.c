@@ -20,7 +20,7 @@ static const struct word {
 #define WORD(symbol, number, word) {number, word},
         XFT_MEMORY_LIST(WORD)},
   direction_words[] = {XFT_DIRECTION_LIST(WORD)}, method_words[] = {XFP_METHOD_LIST(WORD)},
-  load_words[] = {XFP_LOAD_LIST(WORD)};
+  load_words[] = {XFP_LOAD_LIST(WORD)}, cache_words[] = {XFP_CACHE_LIST(WORD)};
 #undef WORD
 
 static unsigned read_word(struct xfp_reader *r, const json_t *object, const char *key,
@@ -137,6 +137,10 @@ static void read_path(struct xfp_reader *r, const json_t *object, struct xfp_pat
     path->device_timed = xfp_read_bool(r, object, "device_timed", false);
     if (json_object_get(object, "load"))
         path->load = (enum xfp_load)READ_WORD(r, object, "load", load_words);
+    if (json_object_get(object, "cache"))
+        path->cache = (enum xfp_cache)READ_WORD(r, object, "cache", cache_words);
+    path->row_bytes = (uint64_t)xfp_read_integer(r, object, "row_bytes", 0, INT64_MAX, 0);
+    path->chosen = xfp_read_bool(r, object, "chosen", false);
     read_points(r, object, path);
     read_fit(r, object, &path->fit);
 }

@@ -27,7 +27,7 @@ static int match_place(const struct xfp_place *asked, const struct xfp_place *me
 
 static const struct xfp_path *find(const struct xfp_profile *profile, enum xfp_method method,
                                    struct xfp_place src, struct xfp_place dst, bool blocking,
-                                   enum xfp_load load)
+                                   const struct xfp_conditions *under)
 {
     const struct xfp_path *best = NULL;
     int best_score = 0;
@@ -36,7 +36,10 @@ static const struct xfp_path *find(const struct xfp_profile *profile, enum xfp_m
         const struct xfp_path *path = &profile->paths[i];
         int from = match_place(&src, &path->src), to = match_place(&dst, &path->dst);
 
-        if (path->method != method || path->load != load || !from || !to || !path->point_count)
+        if (path->method != method || !from || !to || !path->point_count)
+            continue;
+        if (path->load != under->load || path->cache != under->cache ||
+            path->row_bytes != under->row_bytes)
             continue;
         if (blocking && !path->blocking)
             continue;
@@ -51,14 +54,29 @@ static const struct xfp_path *find(const struct xfp_profile *profile, enum xfp_m
 const struct xfp_path *xfp_find(const struct xfp_profile *profile, enum xfp_method method,
                                 struct xfp_place src, struct xfp_place dst, bool blocking)
 {
-    return find(profile, method, src, dst, blocking, XFP_ALONE);
+    return find(profile, method, src, dst, blocking, &(struct xfp_conditions){.load = XFP_ALONE});
 }
 
 const struct xfp_path *xfp_find_loaded(const struct xfp_profile *profile, enum xfp_method method,
                                        struct xfp_place src, struct xfp_place dst,
                                        enum xfp_load load)
 {
-    return find(profile, method, src, dst, false, load);
+    return find(profile, method, src, dst, false, &(struct xfp_conditions){.load = load});
+}
+
+const struct xfp_path *xfp_find_under(const struct xfp_profile *profile, enum xfp_method method,
+                                      struct xfp_place src, struct xfp_place dst,
+                                      const struct xfp_conditions *conditions)
+{
+    return find(profile, method, src, dst, false, conditions);
+}
+
+const struct xfp_path *xfp_find_path(const struct xfp_profile *profile, const char *name)
+{
+    for (size_t i = 0; i < profile->path_count; i++)
+        if (!strcmp(profile->paths[i].name, name))
+            return &profile->paths[i];
+    return NULL;
 }
 
 /* Which of a point's two times is spoken about. */
@@ -144,6 +162,12 @@ static struct xfp_estimate below_all(const struct xfp_path *path, const struct x
     return e;
 }
 
+/* Sizes far apart that a program happened to use say little of those between them. */
+static bool near_each_other(const struct neighbours *n)
+{
+    return n->below && n->above && n->above->bytes - n->below->bytes <= n->below->bytes;
+}
+
 static struct xfp_estimate estimate(const struct xfp_path *path, uint64_t bytes, bool blocking)
 {
     struct neighbours n = find_neighbours(path, bytes, blocking);
@@ -152,6 +176,8 @@ static struct xfp_estimate estimate(const struct xfp_path *path, uint64_t bytes,
     if (n.below && n.below == n.above)
         return (struct xfp_estimate){XFP_MEASURED, point_time(path, n.below, blocking),
                                      interval(n.below)};
+    if (path->chosen && !near_each_other(&n))
+        return (struct xfp_estimate){0};
     if (n.below && n.above)
         return between(path, n, bytes, blocking);
     if (n.above)

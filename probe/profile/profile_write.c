@@ -78,6 +78,12 @@ static int put_path(FILE *out, const struct xfp_path *path, const char *after)
     bad |= put(out, "", "device_timed", json_boolean(path->device_timed), ",\n");
     if (path->load != XFP_ALONE)
         bad |= put(out, "   ", "load", json_string(xfp_load_word(path->load)), ",\n");
+    if (path->cache != XFP_COLD)
+        bad |= put(out, "   ", "cache", json_string(xfp_cache_word(path->cache)), ",\n");
+    if (path->row_bytes)
+        bad |= put(out, "   ", "row_bytes", json_integer((json_int_t)path->row_bytes), ",\n");
+    if (path->chosen)
+        bad |= put(out, "   ", "chosen", json_true(), ",\n");
     bad |= put(out, "   ", "fit", pack_fit(&path->fit), ",\n");
     bad |= fprintf(out, "   \"points\": [") < 0;
     for (size_t i = 0; i < path->point_count; i++)

@@ -51,7 +51,7 @@ static void ask_path(const struct xfp_profile *p, const struct xfp_path *path)
     }
     for (size_t i = 0; i < path->point_count; i++)
         MUST(xfp_time(path, path->points[i].bytes).basis == XFP_MEASURED);
-    if (path->load == XFP_ALONE && path->point_count)
+    if (xfp_is_plain(path) && path->point_count)
         MUST(xfp_find(p, path->method, path->src, path->dst, false));
     xfp_find_loaded(p, path->method, path->src, path->dst, path->load);
 }

@@ -1,0 +1,101 @@
+/*
+ * Points that were measured one by one, into a profile that is there already.
+ */
+#include "probe/profile/profile_json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A reader takes a file of so many values (json_text.h): this many points leave room for all else.
+ */
+enum { MOST_POINTS = 60000 };
+
+static size_t all_points(const struct xfp_profile *profile)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < profile->path_count; i++)
+        count += profile->paths[i].point_count;
+    return count;
+}
+
+static struct xfp_path *path_of(struct xfp_profile *profile, const char *name)
+{
+    return (struct xfp_path *)(uintptr_t)xfp_find_path(profile, name);
+}
+
+static bool same_place(const struct xfp_place *a, const struct xfp_place *b)
+{
+    return a->memory == b->memory && a->device == b->device && a->numa == b->numa;
+}
+
+/* Where a new path belongs: behind the others; but of copies between two devices those with peer
+ * access come first (a look-up by places finds the first). */
+static size_t place_in(const struct xfp_profile *profile, const struct xfp_path *like)
+{
+    static const char peer[] = "copy/peer/";
+
+    for (size_t i = 0; i < profile->path_count && !strncmp(like->name, peer, strlen(peer)); i++)
+        if (same_place(&profile->paths[i].src, &like->src) &&
+            same_place(&profile->paths[i].dst, &like->dst))
+            return i;
+    return profile->path_count;
+}
+
+static struct xfp_path *add_path(struct xfp_profile *profile, const struct xfp_path *like)
+{
+    size_t at = place_in(profile, like), count = profile->path_count;
+    struct xfp_path *paths, *path;
+    char *name;
+
+    if (count >= XFP_MAX_PATHS)
+        return NULL;
+    paths = realloc(profile->paths, (count + 1) * sizeof(*paths));
+    if (!paths)
+        return NULL;
+    profile->paths = paths;
+    name = strdup(like->name);
+    if (!name)
+        return NULL;
+    path = &paths[at];
+    memmove(path + 1, path, (count - at) * sizeof(*path));
+    *path = *like;
+    path->name = name;
+    path->points = NULL;
+    path->point_count = 0;
+    path->fit = (struct xfp_fit){.g_ns = NAN};
+    path->chosen = true;
+    profile->path_count++;
+    return path;
+}
+
+int xfp_keep_point(struct xfp_profile *profile, const struct xfp_path *like,
+                   const struct xfp_point *point)
+{
+    struct xfp_path *path = path_of(profile, like->name);
+    struct xfp_point *points;
+    size_t at = 0;
+
+    if (!path)
+        path = add_path(profile, like);
+    while (path && at < path->point_count && path->points[at].bytes < point->bytes)
+        at++;
+    if (!path)
+        return -1;
+    if (at < path->point_count && path->points[at].bytes == point->bytes) {
+        path->points[at] = *point;
+        return 0;
+    }
+    if (path->point_count >= XFP_MAX_POINTS || all_points(profile) >= MOST_POINTS)
+        return -1;
+    points = realloc(path->points, (path->point_count + 1) * sizeof(*points));
+    if (!points)
+        return -1;
+    path->points = points;
+    memmove(points + at + 1, points + at, (path->point_count - at) * sizeof(*points));
+    points[at] = *point;
+    path->point_count++;
+    path->blocking = path->blocking || point->blocking_ns > 0;
+    return 0;
+}
