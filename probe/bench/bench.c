@@ -97,33 +97,6 @@ const char *xfp_node_text(const struct xfp_session *s, int node, char text[XFP_N
     return text;
 }
 
-/* One size: the asynchronous form, then the synchronous one where there is one; each time the
- * destination is cleared before and compared after. */
-static int measure_point(struct xfp_session *s, const struct xfp_copy *c, bool blocking,
-                         struct xfp_point *point)
-{
-    uint64_t slice = xfp_slice_ns(s) / (blocking ? 2 : 1);
-    const struct xfp_buffer *device_end = c->src->host ? c->dst : c->src;
-
-    for (int synchronous = 0; synchronous <= blocking; synchronous++) {
-        int bad;
-
-        if (synchronous && xfp_interrupted())
-            break;
-        if (s->sys.verify && xfp_buffer_clear(&s->sys, c->dst, point->bytes))
-            return -1;
-        s->sys.cu->cuCtxSetCurrent(c->device->context);
-        bad = synchronous ? xfp_measure_blocking(s, c, point, slice)
-                          : xfp_measure_async(s, c, point, slice);
-        if (bad)
-            return -1;
-        if (s->sys.verify && xfp_buffer_verify(&s->sys, c->dst, device_end, point->bytes))
-            return -1;
-    }
-    s->sys.cu->cuCtxSetCurrent(c->device->context);
-    return 0;
-}
-
 static void fit(struct xfp_session *s, const struct xfp_copy *c, struct xfp_path *path)
 {
     const struct xfp_point *first = &path->points[0];
@@ -153,7 +126,7 @@ int xfp_sweep_copy(struct xfp_session *s, const struct xfp_copy *c, struct xfp_p
         if (xfp_interrupted())
             break;
         xfp_progress(s, path->name, sizes[i]);
-        bad = measure_point(s, c, blocking, &point);
+        bad = xfp_measure_copy(s, c, blocking, xfp_slice_ns(s), &point);
         s->points_done++;
         if (!bad && point.n)
             path->points[path->point_count++] = point;

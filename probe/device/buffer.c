@@ -194,7 +194,11 @@ int xfp_buffer_clear(struct xfp_system *sys, const struct xfp_buffer *b, size_t 
 
 void xfp_flush_buffer(const struct xfp_system *sys, const struct xfp_buffer *b, size_t bytes)
 {
-    if (sys->flush && b->host)
+    if (!b->host)
+        return;
+    if (sys->warm && b->place.memory != XFT_MEM_WRITE_COMBINED)
+        xfp_rewrite(b->host, bytes);
+    else if (sys->flush)
         xfp_flush(b->host, bytes);
 }
 

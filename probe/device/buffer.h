@@ -33,8 +33,8 @@ void xfp_buffer_free(struct xfp_system *sys, struct xfp_buffer *buffer);
 int xfp_buffer_fill(struct xfp_system *sys, const struct xfp_buffer *buffer, size_t bytes);
 int xfp_buffer_clear(struct xfp_system *sys, const struct xfp_buffer *buffer, size_t bytes);
 
-/* The first bytes of host memory leave the processor's caches where the system says so; on
- * device memory nothing happens. No transfer may be in flight. */
+/* The first bytes of host memory leave the processor's caches, or are written by it, where the
+ * system says so; on device memory nothing happens. No transfer may be in flight. */
 void xfp_flush_buffer(const struct xfp_system *sys, const struct xfp_buffer *buffer, size_t bytes);
 
 /*

@@ -40,7 +40,8 @@ struct xfp_system {
     size_t most_bytes;           /* largest size asked for */
     bool verify;                 /* compare data after it moved */
     bool flush;                  /* host memory leaves the caches before it is copied */
-    char error[240];             /* why the last thing failed */
+    bool warm; /* instead of that, the processor writes it just before; not write-combined memory */
+    char error[240];  /* why the last thing failed */
     char notice[240]; /* what could not be measured, although nothing failed; "" = none */
     /* Takes a line about what makes figures doubtful, maybe for the second time. */
     void (*warn)(void *warned, const char *line);

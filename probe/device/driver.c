@@ -41,6 +41,7 @@ static const char *resolve(void *library)
 #undef X
     *(void **)&driver.simulated_now_ns = dlsym(library, "xferscope_simgpu_now_ns");
     *(void **)&driver.simulated_bind_numa = dlsym(library, "xferscope_simgpu_bind_numa");
+    *(void **)&driver.simulated_warm = dlsym(library, "xferscope_simgpu_warm");
     *(void **)&driver.simulated_host_copy = dlsym(library, "xferscope_simgpu_host_copy");
     *(void **)&driver.simulated_touch = dlsym(library, "xferscope_simgpu_touch");
     return NULL;

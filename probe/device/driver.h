@@ -38,6 +38,8 @@ struct xfp_driver {
     void (*simulated_bind_numa)(int node);
     /* Tells it of the host's access to managed memory, which it cannot see. */
     void (*simulated_touch)(const void *address, size_t bytes, int write);
+    /* Tells it that the calling thread has just written its memory before it copies. */
+    void (*simulated_warm)(int warm);
     /* Tells it of the host's copying, whose cost is the table's at that number of threads. */
     void (*simulated_host_copy)(const char *table, size_t bytes, unsigned threads);
     int version; /* 13000 = CUDA 13.0 */

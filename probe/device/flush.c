@@ -2,6 +2,18 @@
 
 #include <stdint.h>
 
+enum { SMALLEST_LINE = 32 };
+
+void xfp_rewrite(void *memory, size_t bytes)
+{
+    volatile unsigned char *bytes_of = memory;
+
+    for (size_t i = 0; i < bytes; i += SMALLEST_LINE)
+        bytes_of[i] = bytes_of[i];
+    if (bytes)
+        bytes_of[bytes - 1] = bytes_of[bytes - 1];
+}
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 

@@ -45,7 +45,7 @@ static xcu_result submit(const struct xfp_driver *cu, const struct xfp_copy *c, 
 
 bool xfp_flushes(const struct xfp_session *s, const struct xfp_copy *c)
 {
-    return s->sys.flush && (c->src->host || c->dst->host);
+    return (s->sys.flush || s->sys.warm) && (c->src->host || c->dst->host);
 }
 
 void xfp_flush_copy(const struct xfp_session *s, const struct xfp_copy *c, size_t bytes)
@@ -196,6 +196,33 @@ int xfp_measure_blocking(struct xfp_session *s, const struct xfp_copy *c, struct
     point->blocking_ns = stats.median;
     point->blocking_low_ns = stats.ci_low;
     point->blocking_high_ns = stats.ci_high;
+    return 0;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+int xfp_measure_copy(struct xfp_session *s, const struct xfp_copy *c, bool blocking,
+                     uint64_t slice_ns, struct xfp_point *point)
+{
+    const struct xfp_buffer *device_end = c->src->host ? c->dst : c->src;
+
+    slice_ns /= blocking ? 2 : 1;
+    for (int synchronous = 0; synchronous <= blocking; synchronous++) {
+        int bad;
+
+        if (synchronous && xfp_interrupted())
+            break;
+        if (s->sys.verify && xfp_buffer_clear(&s->sys, c->dst, point->bytes))
+            return -1;
+        s->sys.cu->cuCtxSetCurrent(c->device->context);
+        bad = synchronous ? xfp_measure_blocking(s, c, point, slice_ns)
+                          : xfp_measure_async(s, c, point, slice_ns);
+        if (bad)
+            return -1;
+        if (s->sys.verify && xfp_buffer_verify(&s->sys, c->dst, device_end, point->bytes))
+            return -1;
+    }
+    s->sys.cu->cuCtxSetCurrent(c->device->context);
     return 0;
 }
 

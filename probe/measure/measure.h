@@ -31,8 +31,8 @@ xcu_result xfp_submit_part(const struct xfp_driver *cu, const struct xfp_copy *c
 xcu_result xfp_submit_lead(const struct xfp_driver *cu, const struct xfp_copy *copy, size_t bytes,
                            xcu_stream stream);
 
-/* By the rules in force: is the copy's host memory to be out of the caches before it starts? Then
- * every copy has to be measured alone. Flushes its first bytes; nothing may be in flight. */
+/* By the rules in force: are the caches to be made cold, or warm, before the copy starts? Then
+ * every copy has to be measured alone. Does so for its first bytes; nothing may be in flight. */
 bool xfp_flushes(const struct xfp_session *s, const struct xfp_copy *copy);
 void xfp_flush_copy(const struct xfp_session *s, const struct xfp_copy *copy, size_t bytes);
 
@@ -45,6 +45,11 @@ int xfp_measure_async(struct xfp_session *s, const struct xfp_copy *copy, struct
 /* blocking_ns of point: the synchronous form, on the host clock. */
 int xfp_measure_blocking(struct xfp_session *s, const struct xfp_copy *copy,
                          struct xfp_point *point, uint64_t slice_ns);
+
+/* One size (point->bytes): the asynchronous form, then the synchronous one if asked for; each time
+ * the destination is cleared before and compared after. 0, or -1 with the session's error. */
+int xfp_measure_copy(struct xfp_session *s, const struct xfp_copy *copy, bool blocking,
+                     uint64_t slice_ns, struct xfp_point *point);
 
 /* g of section V in ns: what each further copy of `bytes` adds to the transfer of its bytes, when
  * many are queued one behind the other; 0 = not measurable here. single_ns and G: the path's. */

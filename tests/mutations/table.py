@@ -1041,7 +1041,7 @@ PROBE = [
         memcpy(first""",
       "processors with mixed power settings are called uniform",
       "probe.machine"),
-    M("rows-from-wrong-offset", "probe/bench/bench_shape.c",
+    M("rows-from-wrong-offset", "probe/measure/rows.c",
       "        if (memcmp(got + (p->to_device ? r * p->row : host_offset(p, r)),",
       "        if (r > 0 && memcmp(got + (p->to_device ? r * p->row : host_offset(p, r)),",
       "wrong data in the first row goes unnoticed",

@@ -11,16 +11,24 @@
 #include <string.h>
 
 #include "probe/device/flush.h"
+#include "probe/measure_transfers.h"
 #include "probe/probe.h"
 
 enum { BYTES = 1024 };
 
-static size_t calls, other_sizes;
+static size_t calls, rewritten, other_sizes;
 
 void xfp_flush(const void *memory, size_t bytes)
 {
     assert_non_null(memory);
     calls++;
+    other_sizes += bytes != BYTES;
+}
+
+void xfp_rewrite(void *memory, size_t bytes)
+{
+    assert_non_null(memory);
+    rewritten++;
     other_sizes += bytes != BYTES;
 }
 
@@ -44,7 +52,7 @@ static size_t run(const char *name, bool flush, bool flushed_said)
     struct xfp_profile *profile;
     size_t samples;
 
-    calls = other_sizes = 0;
+    calls = rewritten = other_sizes = 0;
     profile = xfp_probe_run(&options, &outcome, error, sizeof(error));
     if (!profile)
         fail_msg("%s: %s", name, error);
@@ -96,6 +104,43 @@ static void flushed_copies_are_measured_one_by_one(void **state)
     assert_int_equal(one_by_one, 6);
 }
 
+/* One transfer through the door, with the host's memory so. */
+static size_t run_one(enum xft_memory memory, enum xfp_cache cache)
+{
+    struct xfp_transfers_settings settings = {.most_bytes = BYTES, .flush = true};
+    struct xfp_transfer_spec spec = {.bytes = BYTES,
+                                     .direction = XFT_DIR_H2D,
+                                     .src = {memory, -1, -1},
+                                     .dst = {XFT_MEM_DEVICE, 0, -1},
+                                     .cache = cache,
+                                     .slice_ns = 1000000};
+    struct xfp_transfer_point point;
+    char error[256] = "";
+    struct xfp_transfers *session = xfp_transfers_open(&settings, error, sizeof(error));
+
+    if (!session)
+        fail_msg("%s", error);
+    calls = rewritten = other_sizes = 0;
+    assert_int_equal(xfp_measure_transfers(session, &spec, 1, &point), 1);
+    assert_int_equal(other_sizes, 0);
+    xfp_free(xfp_transfers_close(session));
+    return point.point.n;
+}
+
+/* Instead of flushing, before the warm-up and every sample. */
+static void warm_memory_is_written_before(void **state)
+{
+    size_t samples = run_one(XFT_MEM_PAGEABLE, XFP_WARM);
+
+    assert_int_equal(calls, 0);
+    assert_int_equal(rewritten, samples + 1);
+    samples = run_one(XFT_MEM_PAGEABLE, XFP_COLD);
+    assert_int_equal(calls, samples + 1);
+    assert_int_equal(rewritten, 0);
+    run_one(XFT_MEM_WRITE_COMBINED, XFP_WARM); /* no cache has it */
+    assert_int_equal(rewritten, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +148,7 @@ int main(void)
         cmocka_unit_test(device_copies_have_nothing_to_flush),
         cmocka_unit_test(nothing_is_flushed_when_told_so),
         cmocka_unit_test(flushed_copies_are_measured_one_by_one),
+        cmocka_unit_test(warm_memory_is_written_before),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,13 @@ void xferscope_simgpu_touch(const void *address, size_t bytes, int write);
  */
 void xferscope_simgpu_bind_numa(int node);
 
+/*
+ * Host memory that the calling thread copies from or to was just written by it (1), so that copies
+ * take the time of the profile's paths with warm caches, where it has them; or it was not (0, at
+ * first).
+ */
+void xferscope_simgpu_warm(int warm);
+
 /* The simulated NUMA node of a host address, -1 when it is not host memory. */
 int xferscope_simgpu_numa_of(const void *address);
 

@@ -215,6 +215,11 @@ SIM_EXPORT void xferscope_simgpu_bind_numa(int node)
     sim_thread.numa = node;
 }
 
+SIM_EXPORT void xferscope_simgpu_warm(int warm)
+{
+    sim_thread.warm = warm;
+}
+
 SIM_EXPORT void xferscope_simgpu_set_hooks(const struct xferscope_simgpu_hooks *hooks)
 {
     sim_hooks = hooks;

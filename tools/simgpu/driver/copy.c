@@ -127,7 +127,12 @@ static struct xfp_place in_profile(struct xfp_place place)
 const struct xfp_path *sim_find_path(enum xfp_method method, struct xfp_place src,
                                      struct xfp_place dst, bool exactly)
 {
-    return xfp_find(sim_profile, method, in_profile(src), in_profile(dst), exactly);
+    const struct xfp_conditions warm = {.cache = XFP_WARM};
+    const struct xfp_path *path = NULL;
+
+    if (sim_thread.warm)
+        path = xfp_find_under(sim_profile, method, in_profile(src), in_profile(dst), &warm);
+    return path ? path : xfp_find(sim_profile, method, in_profile(src), in_profile(dst), exactly);
 }
 
 uint64_t sim_path_ns(enum xfp_method method, struct xfp_place src, struct xfp_place dst,

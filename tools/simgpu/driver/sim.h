@@ -142,6 +142,7 @@ struct sim_thread {
     struct sim_context *stack[64];
     int depth;
     int numa;
+    bool warm; /* it has just written the host memory that it copies */
     bool in_callback;
     int capture_mode; /* cuThreadExchangeStreamCaptureMode */
     struct sim_call *call;
