@@ -22,7 +22,8 @@ struct options {
     const char *profile, *output;
     const struct xfa_format *format;
     struct xfa_view view;
-    bool per_transfer, sorted;
+    bool per_transfer, sorted, replay, limited;
+    double replay_s;
 };
 
 static const char usage[] =
@@ -37,6 +38,9 @@ static const char usage[] =
     "  -o, --output FILE    write there instead of standard output\n"
     "  -n, --top N          show N rows of transfers (text: 20, json: all); 0 = all\n"
     "  -s, --sort ORDER     lost (default), bytes or count\n"
+    "      --replay         measure the run's distinct transfers on this machine's GPUs, as they\n"
+    "                       were and in their alternatives, and keep that in the profile\n"
+    "      --replay-time S  for at most S seconds (30)\n"
     "      --per-transfer   instead of the report a line for each transfer (json: an object), in\n"
     "                       the order of time; -n: the first N\n"
     "  -h, --help           show this\n"
@@ -46,7 +50,9 @@ static const char usage[] =
 
 #define TOP_OF_FORMAT ((size_t)-1)
 #define TOP_TEXT 20
-#define PER_TRANSFER 256 /* an option without a letter */
+#define REPLAY_SECONDS 30
+#define MOST_REPLAY_SECONDS 86400
+enum { PER_TRANSFER = 256, REPLAY, REPLAY_TIME }; /* options without a letter */
 
 static int wrong(const char *what, const char *value)
 {
@@ -76,6 +82,22 @@ static int set_top(struct options *options, const char *word)
     return 0;
 }
 
+static int set_replay(struct options *options, const char *how)
+{
+    options->replay = true;
+    return how ? wrong("no such replay", how) : 0;
+}
+
+static int set_replay_time(struct options *options, const char *word)
+{
+    char *end;
+    options->limited = true;
+    options->replay_s = strtod(word, &end);
+    if (end == word || *end || !(options->replay_s > 0) || options->replay_s > MOST_REPLAY_SECONDS)
+        return wrong("not a number of seconds", word);
+    return 0;
+}
+
 static int set_file(const char **file, const char *name, const char *lacks)
 {
     *file = name;
@@ -95,6 +117,10 @@ static int set_option(struct options *options, int option, const char *value)
     case PER_TRANSFER:
         options->per_transfer = true;
         return 0;
+    case REPLAY:
+        return set_replay(options, value);
+    case REPLAY_TIME:
+        return set_replay_time(options, value);
     case 'n':
         return set_top(options, value);
     case 'f':
@@ -117,10 +143,13 @@ static int parse(struct options *options, int argc, char **argv)
         {"top", required_argument, NULL, 'n'},
         {"sort", required_argument, NULL, 's'},
         {"per-transfer", no_argument, NULL, PER_TRANSFER},
+        {"replay", optional_argument, NULL, REPLAY},
+        {"replay-time", required_argument, NULL, REPLAY_TIME},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    *options = (struct options){.format = &xfa_format_text, .view.top = TOP_OF_FORMAT};
+    *options = (struct options){
+        .format = &xfa_format_text, .view.top = TOP_OF_FORMAT, .replay_s = REPLAY_SECONDS};
     optind = 0; /* this may be the second parse of the process */
     int option;
     while ((option = getopt_long(argc, argv, ":p:f:o:n:s:h", longs, NULL)) != -1) {
@@ -138,6 +167,8 @@ static int parse(struct options *options, int argc, char **argv)
         return wrong("which trace?", NULL);
     if (options->per_transfer && options->sorted)
         return wrong("--per-transfer knows no --sort: its order is that of time", NULL);
+    if (options->limited && !options->replay)
+        return wrong("--replay-time needs --replay", NULL);
     if (options->per_transfer && !options->format->per_transfer)
         return wrong("--per-transfer is not to be had in this format", options->format->name);
     options->traces = (const char *const *)argv + optind;
@@ -148,11 +179,12 @@ static int parse(struct options *options, int argc, char **argv)
     return 0;
 }
 
-/* A profile that cannot be read leaves the achievable figures unknown; all else is reported. */
+/* A profile that cannot be read leaves the achievable figures unknown; all else is reported. One
+ * that is not there yet is made by a replay. */
 static struct xfp_profile *load_profile(const struct options *options, char **problem)
 {
     char error[1024] = "";
-    if (!options->profile)
+    if (!options->profile || (options->replay && access(options->profile, F_OK) != 0))
         return NULL;
     struct xfp_profile *profile = xfp_read_file(options->profile, error, sizeof error);
     if (!profile) {
@@ -181,31 +213,6 @@ static void say_losses(const struct xfa_analysis *analysis)
                       run->processes[i]->file, run->processes[i]->losses);
 }
 
-static int write_report(const struct xfa_report *report, const struct options *options)
-{
-    struct xfa_output output;
-    if (xfa_output_open(&output, options->output) != 0)
-        return XFA_OUTPUT;
-    struct xfa_view view = options->view;
-    view.width = xfa_output_width(output.stream);
-    options->format->write(report, &view, output.stream);
-    if (xfa_output_close(&output) != 0)
-        return XFA_OUTPUT;
-    return report->analysis->lossy ? XFA_LOSSES : XFA_OK;
-}
-
-static int report(struct xfa_findings *findings, struct xfa_analysis *analysis,
-                  const struct options *options)
-{
-    if (analysis->run->process_count == 0)
-        return XFA_NOTHING;
-    xfa_findings_find(findings, analysis);
-    xfa_findings_weigh(findings, analysis);
-    say_losses(analysis);
-    struct xfa_report all = {analysis, findings};
-    return write_report(&all, options);
-}
-
 /* "A.xft, B.xft" */
 static char *name_run(const struct options *options)
 {
@@ -224,13 +231,21 @@ struct reading {
     char *problem, *name;
     struct xfp_profile *profile;
     struct xfa_analysis *analysis;
+    struct xfa_replayed replayed;
+    bool watched;
 };
 
-static void begin(struct reading *reading, const struct options *options,
-                  const struct xfa_observer *observers, size_t count, bool watched)
+static void begin(struct reading *reading, const struct options *options, bool watched)
 {
     *reading = (struct reading){.options = options, .name = name_run(options)};
     reading->profile = load_profile(options, &reading->problem);
+    reading->watched = watched && isatty(STDERR_FILENO);
+}
+
+static void open_analysis(struct reading *reading, const struct xfa_observer *observers,
+                          size_t count)
+{
+    const struct options *options = reading->options;
     struct xfa_request request = {
         .path = reading->name,
         .profile = reading->profile,
@@ -239,18 +254,19 @@ static void begin(struct reading *reading, const struct options *options,
         .observers = observers,
         .observer_count = count,
     };
-    if (watched && isatty(STDERR_FILENO)) {
+    if (reading->watched) {
         xfa_progress_begin(&progress, stderr, options->traces, options->trace_count);
         request.watch = &progress.watch;
     }
     reading->analysis = xfa_analysis_new(&request);
 }
 
-static void read_all(struct reading *reading)
+/* Who complains of what cannot be read: of two walks one. */
+static void read_all(struct reading *reading, xfa_complain_fn *to)
 {
     const struct options *options = reading->options;
     for (size_t i = 0; i < options->trace_count && !reading->analysis->stopped; i++)
-        xfa_analysis_add(reading->analysis, options->traces[i], complain);
+        xfa_analysis_add(reading->analysis, options->traces[i], to);
     xfa_progress_clear(&progress);
     xfa_analysis_finish(reading->analysis);
 }
@@ -260,17 +276,123 @@ static void end(struct reading *reading)
     xfa_analysis_free(reading->analysis);
     if (reading->profile)
         xfp_free(reading->profile);
+    xfa_replayed_free(&reading->replayed);
     free(reading->problem);
     free(reading->name);
+}
+
+/* ---- --replay -------------------------------------------------------------------------------- */
+
+static void watch_replay(void *self, size_t done, size_t count, double seconds)
+{
+    const struct reading *reading = self;
+    if (reading->watched)
+        xfa_progress_replay(&progress, done, count, seconds, reading->options->replay_s);
+}
+
+static void say_replayed(const struct xfa_replayed *replayed)
+{
+    xfa_progress_clear(&progress);
+    if (replayed->why)
+        xfc_print(stderr,
+                  "xferscope analyze: --replay: %s; going on with what the profile says, if any\n",
+                  replayed->why);
+    if (replayed->note)
+        xfc_print(stderr, "xferscope analyze: --replay: %s\n", replayed->note);
+    if (replayed->failure)
+        xfc_print(stderr, "xferscope analyze: --replay: not measured: %s%s\n", replayed->failure,
+                  replayed->failed > 1 ? ", and others" : "");
+    if (replayed->not_kept)
+        xfc_print(stderr, "xferscope analyze: --replay: what was measured is not kept: %s\n",
+                  replayed->not_kept);
+}
+
+/* Measures what the walk has gathered. True: by the profile, as it is now, the run has to be
+ * analysed once more. */
+static bool replay(struct reading *reading, const struct xfa_cells *cells)
+{
+    const struct options *options = reading->options;
+    struct xfa_replay_request request = {
+        .run = reading->analysis->run,
+        .cells = cells,
+        .profile_path = options->profile,
+        .not_kept = reading->problem,
+        .limit_s = options->replay_s,
+        .step = watch_replay,
+        .step_self = reading,
+    };
+    if (reading->analysis->run->process_count == 0)
+        return false;
+    bool changed = xfa_replay(&request, &reading->profile, &reading->replayed);
+    say_replayed(&reading->replayed);
+    return changed;
+}
+
+/* What was asked for and could not be had is a loss. */
+static int status_of(const struct reading *reading)
+{
+    const struct xfa_replayed *replayed = &reading->replayed;
+    bool lacks = replayed->why || replayed->unwritten || replayed->failed;
+    return reading->analysis->lossy || lacks ? XFA_LOSSES : XFA_OK;
+}
+
+/* ---- the report ------------------------------------------------------------------------------ */
+
+static int write_report(const struct reading *reading, const struct xfa_findings *findings)
+{
+    const struct options *options = reading->options;
+    struct xfa_report report = {reading->analysis, findings,
+                                options->replay ? &reading->replayed : NULL};
+    struct xfa_output output;
+    if (xfa_output_open(&output, options->output) != 0)
+        return XFA_OUTPUT;
+    struct xfa_view view = options->view;
+    view.width = xfa_output_width(output.stream);
+    options->format->write(&report, &view, output.stream);
+    return xfa_output_close(&output) != 0 ? XFA_OUTPUT : status_of(reading);
+}
+
+static int report(const struct reading *reading, struct xfa_findings *findings)
+{
+    if (reading->analysis->run->process_count == 0)
+        return XFA_NOTHING;
+    xfa_findings_find(findings, reading->analysis);
+    xfa_findings_weigh(findings, reading->analysis);
+    say_losses(reading->analysis);
+    return write_report(reading, findings);
+}
+
+/* The observers of findings and, where it is replayed, of its distinct transfers; in the end they
+ * are those of the run's last walk. */
+static void walk(struct reading *reading, struct xfa_findings **findings)
+{
+    struct xfa_cells cells;
+    size_t count = (*findings)->observer_count;
+    struct xfa_observer *all = xfa_alloc((count + 1) * sizeof *all);
+    memcpy(all, (*findings)->observers, count * sizeof *all);
+    xfa_cells_init(&cells);
+    if (reading->options->replay)
+        all[count++] = xfa_cells_observer(&cells);
+    open_analysis(reading, all, count);
+    read_all(reading, complain);
+    if (reading->options->replay && replay(reading, &cells)) {
+        xfa_analysis_free(reading->analysis);
+        xfa_findings_free(*findings);
+        *findings = xfa_findings_new();
+        open_analysis(reading, (*findings)->observers, (*findings)->observer_count);
+        read_all(reading, NULL);
+    }
+    xfa_cells_free(&cells);
+    free(all);
 }
 
 static int analyze(const struct options *options)
 {
     struct reading reading;
     struct xfa_findings *findings = xfa_findings_new();
-    begin(&reading, options, findings->observers, findings->observer_count, true);
-    read_all(&reading);
-    int status = report(findings, reading.analysis, options);
+    begin(&reading, options, true);
+    walk(&reading, &findings);
+    int status = report(&reading, findings);
     xfa_findings_free(findings);
     end(&reading);
     return status;
@@ -278,7 +400,8 @@ static int analyze(const struct options *options)
 
 /* ---- --per-transfer -------------------------------------------------------------------------- */
 
-static int end_list(const struct xfa_per_transfer *list, struct xfa_output *output)
+static int end_list(const struct xfa_per_transfer *list, const struct reading *reading,
+                    struct xfa_output *output)
 {
     if (list->analysis->run->process_count == 0) {
         xfa_output_drop(output);
@@ -288,7 +411,20 @@ static int end_list(const struct xfa_per_transfer *list, struct xfa_output *outp
     if (xfa_output_close(output) != 0)
         return XFA_OUTPUT;
     say_losses(list->analysis);
-    return list->analysis->lossy ? XFA_LOSSES : XFA_OK;
+    return status_of(reading);
+}
+
+/* Before anything is listed. */
+static void replay_first(struct reading *reading)
+{
+    struct xfa_cells cells;
+    xfa_cells_init(&cells);
+    struct xfa_observer observer = xfa_cells_observer(&cells);
+    open_analysis(reading, &observer, 1);
+    read_all(reading, NULL);
+    replay(reading, &cells);
+    xfa_analysis_free(reading->analysis);
+    xfa_cells_free(&cells);
 }
 
 static int list_transfers(const struct options *options)
@@ -301,10 +437,13 @@ static int list_transfers(const struct options *options)
     struct xfa_per_transfer list = {
         .format = options->format->per_transfer, .out = output.stream, .limit = options->view.top};
     struct xfa_observer observer = xfa_per_transfer_observer(&list);
-    begin(&reading, options, &observer, 1, !isatty(fileno(output.stream)));
+    begin(&reading, options, !isatty(fileno(output.stream)));
+    if (options->replay)
+        replay_first(&reading);
+    open_analysis(&reading, &observer, 1);
     list.analysis = reading.analysis;
-    read_all(&reading);
-    int status = end_list(&list, &output);
+    read_all(&reading, complain);
+    int status = end_list(&list, &reading, &output);
     xfa_per_transfer_free(&list);
     end(&reading);
     return status;

@@ -63,6 +63,21 @@ void xfa_progress_say(struct xfa_progress *progress, double part, uint64_t now_n
     progress->said_ns = now_ns;
 }
 
+void xfa_progress_replay(struct xfa_progress *progress, size_t done, size_t count, double seconds,
+                         double limit_s)
+{
+    uint64_t now_ns = now();
+    if (!xfa_progress_due(progress, now_ns))
+        return;
+    fputs(ERASE "xferscope analyze: replaying, ", progress->out);
+    write_count(progress->out, done);
+    fputs(" of ", progress->out);
+    write_count(progress->out, count);
+    fprintf(progress->out, " copies, %.0f of %.0f s", seconds, limit_s);
+    fflush(progress->out);
+    progress->said_ns = now_ns;
+}
+
 void xfa_progress_clear(struct xfa_progress *progress)
 {
     if (progress->said_ns == 0)

@@ -25,6 +25,10 @@ struct xfa_progress {
 void xfa_progress_begin(struct xfa_progress *progress, FILE *out, const char *const *paths,
                         size_t count);
 
+/* While copies are measured: so many of `count`, after so many seconds of a limit. */
+void xfa_progress_replay(struct xfa_progress *progress, size_t done, size_t count, double seconds,
+                         double limit_s);
+
 /* Erases the line, before anything else is written and at the end. */
 void xfa_progress_clear(struct xfa_progress *progress);
 

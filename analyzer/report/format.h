@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "analyzer/findings/finding.h"
+#include "analyzer/remeasure/replay.h"
 #include "analyzer/report/per_transfer.h"
 
 #define XFA_REPORT_SCHEMA "xferscope-report"
@@ -18,6 +19,7 @@ enum xfa_sort { XFA_SORT_LOST, XFA_SORT_BYTES, XFA_SORT_COUNT };
 struct xfa_report {
     const struct xfa_analysis *analysis;
     const struct xfa_findings *findings;
+    const struct xfa_replayed *replayed; /* NULL: nobody asked for it */
 };
 
 struct xfa_view {

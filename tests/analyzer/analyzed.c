@@ -73,7 +73,7 @@ const struct xfa_finding *analyzed_finding(const struct analyzed *a, enum xfa_fi
 
 void analyzed_write(const struct analyzed *a, const struct xfa_format *format, FILE *out)
 {
-    struct xfa_report report = {a->analysis, a->findings};
+    struct xfa_report report = {.analysis = a->analysis, .findings = a->findings};
     format->write(&report, &(struct xfa_view){.width = 100}, out);
 }
 

@@ -134,7 +134,7 @@ static void test_any_order(void **state)
     struct analyzed a = repeated_at(false, true);
     char *reports[3];
     for (int sort = XFA_SORT_LOST; sort <= XFA_SORT_COUNT; sort++) {
-        struct xfa_report report = {a.analysis, a.findings};
+        struct xfa_report report = {.analysis = a.analysis, .findings = a.findings};
         struct xfa_view view = {.sort = (enum xfa_sort)sort, .width = 120};
         size_t bytes;
         FILE *out = open_memstream(&reports[sort], &bytes);

@@ -82,7 +82,7 @@ static void report_all(const uint8_t *file, size_t size, const struct xfp_profil
                                   .observer_count = findings->observer_count};
     struct xfa_analysis *analysis = xfa_analysis_new(&request);
     if (xfa_analysis_add_bytes(analysis, file, size, error, sizeof error)) {
-        struct xfa_report report = {analysis, findings};
+        struct xfa_report report = {.analysis = analysis, .findings = findings};
         xfa_analysis_finish(analysis);
         xfa_findings_find(findings, analysis);
         xfa_format_text.write(&report, &view, sink);

@@ -7,6 +7,7 @@
 #include "tests/analyzer/hostile.h"
 #include "tests/analyzer/ill_rooms.h"
 #include "tests/analyzer/scenario.h"
+#include "tests/analyzer/scenario_replay.h"
 #include "tests/analyzer/scenario_report.h"
 
 static void make_profile(const char *path, const char *variant)
@@ -189,6 +190,8 @@ int main(int argc, char **argv)
         make_simulated(&b);
     else if (strcmp(what, "many") == 0)
         scenario_many(&b, strtoul(argument, NULL, 10));
+    else if (strcmp(what, "replay") == 0)
+        scenario_replay(&b, strcmp(argument, "simulated") == 0);
     else if (strcmp(what, "unresolved") == 0)
         make_unresolved(&b, argument);
     else if (strcmp(what, "hostile") == 0)

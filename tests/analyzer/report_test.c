@@ -37,7 +37,7 @@ static char *short_report(const struct analyzed *a)
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    struct xfa_report report = {a->analysis, a->findings};
+    struct xfa_report report = {.analysis = a->analysis, .findings = a->findings};
     assert_non_null(out);
     xfa_format_text.write(&report, &(struct xfa_view){.width = 100, .top = 20}, out);
     fclose(out);

@@ -71,6 +71,8 @@ static void write_json(const struct xfa_report *report, const struct xfa_view *v
         json_pack("{s:s,s:i}", "name", XFA_REPORT_SCHEMA, "version", XFA_REPORT_VERSION));
     json_object_set_new(json, "run", xfa_run_json(analysis));
     json_object_set_new(json, "machine", xfa_machine_json(analysis));
+    if (report->replayed)
+        json_object_set_new(json, "replay", xfa_replay_json(report->replayed));
     json_object_set_new(json, "transfers", xfa_transfers_json(analysis, view));
     json_object_set_new(json, "phases", xfa_phases_json(analysis));
     json_object_set_new(json, "managed", xfa_managed_json(analysis));

@@ -7,6 +7,7 @@
 
 json_t *xfa_run_json(const struct xfa_analysis *analysis);
 json_t *xfa_machine_json(const struct xfa_analysis *analysis);
+json_t *xfa_replay_json(const struct xfa_replayed *replayed);
 json_t *xfa_transfers_json(const struct xfa_analysis *analysis, const struct xfa_view *view);
 json_t *xfa_phases_json(const struct xfa_analysis *analysis);
 json_t *xfa_managed_json(const struct xfa_analysis *analysis);

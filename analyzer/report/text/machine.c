@@ -11,6 +11,7 @@ void xfa_write_machine(const struct xfa_report *report, const struct xfa_view *v
         xfa_write_field(out, view->width, "none",
                         "what this machine could have given is not known: measure it with "
                         "`xferscope probe`, then analyze with --profile");
+        xfa_write_replay(report, view, out);
         return;
     }
     const char *host = profile->machine.hostname, *created = profile->created;
@@ -18,6 +19,7 @@ void xfa_write_machine(const struct xfa_report *report, const struct xfa_view *v
     xfa_write_fact(out, view->width, "measured on", "%s%s%s%s",
                    host && *host ? host : "unknown host", created && *created ? ", " : "",
                    created ? created : "", profile->machine.simulated ? " (simulated GPU)" : "");
+    xfa_write_replay(report, view, out);
     if (analysis->achievable.match == XFA_MATCH_UNKNOWN)
         xfa_write_field(out, view->width, "note",
                         "whether it is the machine of the run cannot be told from the trace");

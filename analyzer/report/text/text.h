@@ -12,6 +12,8 @@ void xfa_write_recording(const struct xfa_report *report, const struct xfa_view 
 /* The end of the run's section: what is in no row, and what was lost. */
 void xfa_write_missing(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_machine(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
+/* Nothing when nobody asked for it. */
+void xfa_write_replay(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_transfers(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 /* Nothing when the program had no ranges. */
 void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
