@@ -71,7 +71,7 @@ def includes_of(text):
 
 def stands_alone(path):
     """Built by other compilers, without our include folders."""
-    return path.endswith(".cu") or path.startswith("tests/programs/")
+    return path.endswith(".cu") or path.startswith(("tests/programs/", "tests/pairs/"))
 
 
 def place_of(root, name):
