@@ -155,7 +155,7 @@ class Commands(unittest.TestCase):
         report = self.report(trace, "--profile", profile)
         self.assertEqual(
             list(report), ["schema", "run", "machine", "transfers", "phases", "managed", "waits", "ranks",
-             "findings"]
+             "whatif", "findings"]
         )
         self.assertEqual(report["run"]["command"], ["./train", "--steps", "3"])
         self.assertEqual(report["run"]["directions"]["H2D"]["transfers"], 25)

@@ -43,7 +43,8 @@ static json_t *finding_json(const struct xfa_analysis *analysis, const struct xf
     json_object_set_new(json, "achieved_gbps", xfa_json_number(bytes / finding->achieved_ns));
     json_object_set_new(json, "achievable_gbps", xfa_json_number(bytes / finding->achievable_ns));
     json_object_set_new(json, "lost_s", xfa_json_seconds(finding->lost_ns));
-    json_object_set_new(json, "run_saving_s", json_null());
+    json_object_set_new(json, "run_saving_s", xfa_json_seconds(finding->saving.likely));
+    json_object_set_new(json, "saving_s", xfa_saving_json(finding));
     json_object_set_new(json, "remedy", json_string(xfa_remedy_word(finding->remedy.kind)));
     json_object_set_new(json, "parameters", parameters_json(&finding->remedy));
     json_object_set_new(json, "fix", xfa_json_text(xfa_remedy_text(&finding->remedy, fix)));

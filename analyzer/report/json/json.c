@@ -78,6 +78,7 @@ static void write_json(const struct xfa_report *report, const struct xfa_view *v
     json_object_set_new(json, "managed", xfa_managed_json(analysis));
     json_object_set_new(json, "waits", xfa_waits_json(analysis));
     json_object_set_new(json, "ranks", xfa_ranks_json(analysis));
+    json_object_set_new(json, "whatif", xfa_whatif_json(report));
     json_object_set_new(json, "findings", xfa_findings_json(report));
     xfa_json_write(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     fputc('\n', out);

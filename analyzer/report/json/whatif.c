@@ -1,0 +1,64 @@
+/* The report's key `whatif`, and what a finding saves. */
+#include "analyzer/report/json/json.h"
+
+static json_t *saving_json(const struct xfw_saving *saving)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "low", xfa_json_seconds(saving->low));
+    json_object_set_new(json, "likely", xfa_json_seconds(saving->likely));
+    json_object_set_new(json, "high", xfa_json_seconds(saving->high));
+    return json;
+}
+
+static json_t *phase_json(const struct xfw_range_times *phase)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "name", xfa_json_text(phase->name));
+    json_object_set_new(json, "recorded_s", xfa_json_seconds(phase->recorded_ns));
+    json_object_set_new(json, "replayed_s", xfa_json_seconds(phase->replayed_ns));
+    json_object_set_new(json, "alone_s", xfa_json_seconds(phase->alone_ns));
+    json_object_set_new(json, "with_set_s", xfa_json_seconds(phase->set_ns));
+    return json;
+}
+
+static json_t *phases_json(const struct xfw_whatif *whatif)
+{
+    json_t *json = json_array();
+    for (size_t i = 0; i < whatif->range_count; i++)
+        json_array_append_new(json, phase_json(&whatif->ranges[i]));
+    return json;
+}
+
+json_t *xfa_whatif_json(const struct xfa_report *report)
+{
+    const struct xfw_whatif *whatif = report->findings->whatif;
+    if (!whatif)
+        return json_null();
+    bool replayed = whatif->replayed_ns > 0;
+    json_t *json = json_object();
+    json_object_set_new(json, "known", json_boolean(whatif->known));
+    json_object_set_new(json, "why_not", xfa_json_text(whatif->why));
+    json_object_set_new(json, "uncertain", json_boolean(whatif->marked));
+    json_object_set_new(json, "recorded_s", xfa_json_seconds(whatif->recorded_ns));
+    json_object_set_new(json, "replayed_s",
+                        replayed ? xfa_json_seconds(whatif->replayed_ns) : json_null());
+    json_object_set_new(json, "error", replayed ? xfa_json_number(whatif->error) : json_null());
+    json_object_set_new(json, "alone_s",
+                        replayed ? xfa_json_seconds(whatif->alone_ns) : json_null());
+    json_object_set_new(json, "recording_known", json_boolean(whatif->recording_known));
+    json_object_set_new(json, "set_saving_s", saving_json(&whatif->set));
+    json_object_set_new(json, "phases", phases_json(whatif));
+    return json;
+}
+
+json_t *xfa_saving_json(const struct xfa_finding *finding)
+{
+    json_t *json = saving_json(&finding->saving);
+    json_object_set_new(json, "added", xfa_json_seconds(finding->added_ns));
+    json_object_set_new(json, "last", xfa_json_seconds(finding->last_ns));
+    json_object_set_new(json, "order", finding->order ? json_integer(finding->order) : json_null());
+    json_object_set_new(json, "idle", json_boolean(finding->idle));
+    json_object_set_new(json, "basis", finding->change ? json_string("modelled") : json_null());
+    json_object_set_new(json, "assumed", xfa_json_text(finding->assumed));
+    return json;
+}
