@@ -86,6 +86,9 @@ struct xfw_op {
     double hook_ns;           /* to gap_ns */
     double records_ns;        /* to the call: what CUPTI's records cost it */
     double records_device_ns; /* likewise, on the device, to space_ns */
+    double
+        paced_ns; /* of copies: from the start of one to the next when they queue, without records
+                     (the profile's g + k G, van Werkhoven et al., section V); 0: not known */
 
     /* As recorded. */
     double start_ns, end_ns;

@@ -148,6 +148,20 @@ static double scalar(const struct xfp_profile *profile, const char *what, int gp
     return scalar ? scalar->cost.median : 0;
 }
 
+static struct xfw_copy_cost copy_cost(const struct xfp_profile *profile, const char *direction,
+                                      int gpu, bool *known)
+{
+    char call[32], blocking[32], device[32];
+    snprintf(call, sizeof call, "copy/%s", direction);
+    snprintf(blocking, sizeof blocking, "copy-blocking/%s", direction);
+    snprintf(device, sizeof device, "copy-device/%s", direction);
+    return (struct xfw_copy_cost){
+        .call = scalar(profile, call, gpu, known),
+        .blocking = scalar(profile, blocking, gpu, known),
+        .device = scalar(profile, device, gpu, known),
+    };
+}
+
 struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achievable, int gpu)
 {
     struct xfw_records_cost cost = {0};
@@ -157,9 +171,8 @@ struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achieva
     int number = xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu);
     cost.launch = scalar(profile, "launch", number, &cost.known);
     cost.launch_device = scalar(profile, "launch-device", number, &cost.known);
-    cost.copy = scalar(profile, "copy/h2d", number, &cost.known);
-    cost.copy_device = scalar(profile, "copy-device/h2d", number, &cost.known);
-    cost.copy_blocking = scalar(profile, "copy-blocking/h2d", number, &cost.known);
+    cost.copies[0] = copy_cost(profile, "h2d", number, &cost.known);
+    cost.copies[1] = copy_cost(profile, "d2h", number, &cost.known);
     cost.set = scalar(profile, "memset", number, &cost.known);
     cost.sync = scalar(profile, "sync/stream", number, &cost.known);
     cost.record = scalar(profile, "event/record", number, &cost.known);
@@ -186,8 +199,9 @@ static void add_costs(struct xfw_ops *ops, struct xfw_op *op, bool blocks)
         op->records_ns = cost->launch;
         op->records_device_ns = cost->launch_device;
     } else if (op->what == XFW_COPY) {
-        op->records_ns = blocks && cost->copy_blocking > 0 ? cost->copy_blocking : cost->copy;
-        op->records_device_ns = cost->copy_device;
+        const struct xfw_copy_cost *copy = &cost->copies[op->engine == XFW_TO_HOST];
+        op->records_ns = blocks ? copy->blocking : copy->call;
+        op->records_device_ns = copy->device;
     } else if (op->what == XFW_SET) {
         op->records_ns = cost->set;
     } else if (op->kind == XFT_EVENT_SYNC) {
@@ -679,6 +693,9 @@ static void observe_transfer(void *self, const struct xfa_transfer *transfer)
         op.device_end_ns = (double)(int64_t)(transfer->device_end_ns - ops->begin_ns);
     }
     add_costs(ops, &op, transfer->blocks);
+    const struct xfp_fit *fit = transfer->class->achievable.fit;
+    if (op.records_device_ns > 0 && fit && fit->g_ns > 0)
+        op.paced_ns = fit->g_ns + fit->G_ns_per_byte * (double)event->bytes;
     struct pending *pending = push(ops, &op);
     pending->blocks = transfer->blocks;
     release(ops, false);

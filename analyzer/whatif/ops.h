@@ -23,9 +23,14 @@
 #define XFW_WINDOW (1u << 16)
 
 /* What CUPTI's records add, ns (the profile's records/ scalars; 0 where it does not know). */
+struct xfw_copy_cost {
+    double call, blocking,
+        device; /* of an asynchronous call, of one that waits, between two copies */
+};
 struct xfw_records_cost {
     bool known;
-    double launch, launch_device, copy, copy_blocking, copy_device, set, sync, record;
+    double launch, launch_device, set, sync, record;
+    struct xfw_copy_cost copies[2]; /* to the device, from it */
 };
 struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achievable, int gpu);
 

@@ -9,6 +9,7 @@
 
 #define ROUNDING_NS 2000.0 /* device times are converted to the host's clock, and round */
 #define POLLED_NS 50000.0  /* a thread that asks again and again finds out within so long */
+#define QUEUED_NS 5000.0   /* work that follows its predecessor so soon was queued behind it */
 #define ENDS 16            /* of an engine's pieces of work that are remembered */
 
 /* What was usual of late; new ones count an eighth. */
@@ -331,5 +332,7 @@ void xfw_op_alone(struct xfw_op *op)
     else
         op->own_ns = fmax(least * op->own_ns, op->own_ns - op->records_ns);
     op->space_ns = fmax(0, op->space_ns - op->records_device_ns);
+    if (op->paced_ns > 0 && op->space_ns < QUEUED_NS)
+        op->space_ns = fmin(op->space_ns, fmax(0, op->paced_ns - op->duration_ns));
     op->hook_ns = op->records_ns = op->records_device_ns = 0;
 }
