@@ -1,0 +1,216 @@
+/* Schedules of ops made by hand: what waits for what, to the nanosecond. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyzer/whatif/recorded.h"
+#include "tests/analyzer/hand_ops.h"
+
+enum { CALL = 10, LATENCY = 5, WAKE = 3, MOST = 4096 };
+
+static struct xfw_op ops[MOST];
+static size_t count;
+
+static struct xfw_op *add(struct xfw_op op)
+{
+    assert_true(count < MOST);
+    ops[count] = op;
+    return &ops[count++];
+}
+
+static struct xfw_op *copy(uint32_t stream, enum xfw_engine engine, double ns)
+{
+    struct xfw_op *op = add(hand_work(XFW_COPY, stream, CALL, LATENCY, ns));
+    op->engine = (uint8_t)engine;
+    return op;
+}
+
+static struct xfw_op *kernel(uint32_t stream, double ns)
+{
+    return add(hand_work(XFW_KERNEL, stream, CALL, LATENCY, ns));
+}
+
+static struct xfw_op *on_event(enum xfw_what what, uint32_t stream, uint32_t event)
+{
+    struct xfw_op op = hand_op(what, XFT_EVENT_RECORD, 0);
+    op.stream = stream;
+    op.event = event;
+    return add(op);
+}
+
+static double played(void)
+{
+    double end = hand_play(ops, count, NULL, XFW_LIKELY);
+    count = 0;
+    return end;
+}
+
+static void test_a_stream_is_in_order(void **state)
+{
+    copy(0, XFW_TO_DEVICE, 100);
+    kernel(0, 200)->space_ns = 7;
+    copy(0, XFW_TO_HOST, 50);
+    add(hand_wait(WAKE));
+    assert_true(played() == LATENCY + 100 + 7 + 200 + 50 + WAKE);
+}
+
+/* Work that comes when the stream is idle starts behind its submission. */
+static void test_an_idle_stream(void **state)
+{
+    kernel(0, 20);
+    add(hand_op(XFW_CALL, XFT_EVENT_ALLOC, 1000));
+    kernel(0, 20);
+    add(hand_wait(WAKE));
+    assert_true(played() == CALL + 1000 + LATENCY + 20 + WAKE);
+}
+
+static void test_streams_run_side_by_side(void **state)
+{
+    copy(0, XFW_TO_DEVICE, 1000);
+    kernel(1, 1000);
+    copy(2, XFW_TO_HOST, 1000);
+    add(hand_wait(WAKE));
+    assert_true(played() == 2 * CALL + LATENCY + 1000 + WAKE);
+}
+
+/* Copies in one direction have one engine; what is ready earlier goes into its holes. */
+static void test_an_engine(void **state)
+{
+    kernel(0, 1000);
+    copy(0, XFW_TO_DEVICE, 100); /* from 1005 on */
+    copy(1, XFW_TO_DEVICE, 300); /* submitted later, ready at 25 */
+    copy(2, XFW_TO_DEVICE, 900); /* no hole is long enough */
+    add(hand_wait(0));
+    assert_true(played() == LATENCY + 1000 + 100 + 900);
+    kernel(0, 1000);
+    copy(0, XFW_TO_DEVICE, 100);
+    copy(1, XFW_TO_DEVICE, 300);
+    copy(2, XFW_TO_DEVICE, 500); /* behind 325, before 1005 */
+    add(hand_wait(0));
+    assert_true(played() == LATENCY + 1000 + 100);
+}
+
+static void test_events(void **state)
+{
+    kernel(0, 500);
+    on_event(XFW_RECORD, 0, 0);
+    kernel(0, 500);
+    on_event(XFW_WAIT, 1, 0);
+    copy(1, XFW_TO_HOST, 100);
+    struct xfw_op wait = hand_op(XFW_CALL, XFT_EVENT_SYNC, 0);
+    wait.awaits = XFW_AWAITS_STREAM;
+    wait.stream = 1;
+    wait.stream_kind = XFW_NONBLOCKING;
+    wait.wake_ns = WAKE;
+    add(wait);
+    assert_true(played() == LATENCY + 500 + 100 + WAKE);
+}
+
+static void test_the_legacy_stream(void **state)
+{
+    kernel(1, 500)->stream_kind = XFW_BLOCKING;
+    kernel(0, 100)->stream_kind = XFW_LEGACY;
+    kernel(2, 100)->stream_kind = XFW_BLOCKING;
+    kernel(3, 2000); /* non-blocking: beside all of them */
+    add(hand_wait(0));
+    assert_true(played() == 3 * CALL + LATENCY + 2000);
+    kernel(1, 500)->stream_kind = XFW_BLOCKING;
+    kernel(0, 100)->stream_kind = XFW_LEGACY;
+    kernel(2, 100)->stream_kind = XFW_BLOCKING;
+    add(hand_wait(0));
+    assert_true(played() == LATENCY + 500 + 100 + 100);
+}
+
+static void test_a_full_stream(void **state)
+{
+    const double ns = 2.0 * XFW_OUTSTANDING * CALL;
+    for (unsigned i = 0; i < XFW_OUTSTANDING + 1; i++)
+        kernel(0, ns);
+    assert_true(played() == LATENCY + ns + CALL); /* the last had to wait for the first */
+}
+
+static void test_asking(void **state)
+{
+    kernel(0, 1000);
+    on_event(XFW_RECORD, 0, 0);
+    struct xfw_op query = hand_op(XFW_QUERY, XFT_EVENT_QUERY, 1);
+    query.awaits = XFW_AWAITS_EVENT;
+    query.event = 0;
+    query.gap_ns = 1500; /* it asked for so long as recorded */
+    query.wake_ns = 2;
+    add(query);
+    assert_true(played() == LATENCY + 1000 + 2 + 1);
+}
+
+/* ---- from when to how long ---------------------------------------------------------------------
+ */
+
+static struct xfw_recorded *recorded;
+
+static struct xfw_op *settle(struct xfw_op op, double start, double end, double device_start,
+                             double device_end, bool blocks)
+{
+    op.start_ns = start;
+    op.end_ns = end;
+    op.device_start_ns = device_start;
+    op.device_end_ns = device_end;
+    op.own_ns = op.latency_ns = op.space_ns = op.duration_ns = op.wake_ns = op.gap_ns = -1;
+    xfw_recorded_settle(recorded, &op, blocks);
+    return add(op);
+}
+
+/* Whatever is found, the run played again is the run. */
+static void test_what_was_recorded_comes_again(void **state)
+{
+    recorded = xfw_recorded_new();
+    struct xfw_op up = hand_work(XFW_COPY, 0, 0, 0, 0), work = hand_work(XFW_KERNEL, 0, 0, 0, 0);
+    struct xfw_op *first = settle(up, 1000, 2000, 9000, 19000, false);
+    assert_true(first->latency_ns == 8000 && first->duration_ns == 10000 && first->own_ns == 1000);
+    struct xfw_op *queued = settle(work, 2500, 3500, 20500, 50500, false);
+    assert_true(queued->gap_ns == 500 && queued->space_ns == 1500);
+    struct xfw_op *blocking = settle(up, 4000, 70000, 51000, 61000, true);
+    assert_true(blocking->awaits == XFW_AWAITS_ITSELF && blocking->wake_ns == 9000);
+    struct xfw_op *wait = settle(hand_wait(0), 70100, 71000, NAN, NAN, false);
+    assert_true(wait->own_ns == 900); /* nothing was left to wait for */
+    settle(work, 72000, 73000, 75000, 90000, false);
+    struct xfw_op *real = settle(hand_wait(0), 73100, 93000, NAN, NAN, false);
+    assert_true(real->wake_ns == 3000 && real->gap_ns == 100);
+    assert_true(played() == 93000);
+    xfw_recorded_free(recorded);
+}
+
+static void test_recording_is_taken_out(void **state)
+{
+    struct xfw_op op = hand_work(XFW_COPY, 0, 1000, 0, 500);
+    op.gap_ns = 100;
+    op.hook_ns = 30;
+    op.records_ns = 400;
+    op.space_ns = 900;
+    op.records_device_ns = 200;
+    xfw_op_alone(&op);
+    assert_true(op.gap_ns == 70 && op.own_ns == 600 && op.space_ns == 700);
+    op.records_ns = 1e6; /* never all of a call */
+    op.paced_ns = 800;   /* copies that queue: from start to start */
+    xfw_op_alone(&op);
+    assert_true(op.own_ns == 0.3 * 600 && op.space_ns == 300);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_stream_is_in_order),
+        cmocka_unit_test(test_an_idle_stream),
+        cmocka_unit_test(test_streams_run_side_by_side),
+        cmocka_unit_test(test_an_engine),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_the_legacy_stream),
+        cmocka_unit_test(test_a_full_stream),
+        cmocka_unit_test(test_asking),
+        cmocka_unit_test(test_what_was_recorded_comes_again),
+        cmocka_unit_test(test_recording_is_taken_out),
+    };
+    return cmocka_run_group_tests_name("schedules", tests, NULL, NULL);
+}
