@@ -22,6 +22,7 @@
 #define XFA_LEAST_LOST_NS 10000.0
 #define XFA_LEAST_PART 0.001
 #define XFA_LEAST_SAVED 0.005 /* of the run, or it is not shown as a finding */
+#define XFA_HARDLY_MORE 1.1   /* than a simpler remedy for the same transfers saves */
 
 /* Where neither a loss nor a time is known this rate stands in, for the thresholds only: one GB/s
  * is slower than any link in use. */
@@ -45,6 +46,7 @@ struct xfa_gain {
     enum xfa_reckoning reckoning;
     bool probably;                  /* by samples, not all bytes */
     const struct xfa_site *earlier; /* the other end, where there is one; NULL */
+    const char *assumed;            /* static: as in struct xfa_finding; NULL */
     struct xfa_remedy remedy;
 };
 

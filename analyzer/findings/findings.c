@@ -156,6 +156,7 @@ static void add_site(struct xfa_finding *finding, const struct xfa_row *row,
         .earlier = gain->earlier,
     };
     xfa_finding_site_add(finding, &site);
+    finding->assumed = gain->assumed ? gain->assumed : finding->assumed;
     finding->transfers += gain->transfers;
     finding->bytes = xfa_add(finding->bytes, gain->bytes);
     finding->achieved_ns += gain->achieved_ns;
@@ -254,6 +255,34 @@ static void take_savings(struct xfa_finding **of, const struct xfw_whatif *whati
     }
 }
 
+/* All of its transfers are the other's, too. */
+static bool is_within(const struct xfa_finding *one, const struct xfa_finding *other)
+{
+    for (size_t i = 0; i < one->site_count; i++) {
+        bool there = false;
+        for (size_t k = 0; k < other->site_count && !there; k++)
+            there = one->sites[i].row && one->sites[i].row == other->sites[k].row;
+        if (!there)
+            return false;
+    }
+    return true;
+}
+
+/* Of two remedies for the same transfers the simpler one, which stands first in remedies.def, is
+ * enough where the other saves hardly more. */
+static void drop_superseded(struct xfa_finding **of, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < count && !of[i]->idle; k++) {
+            bool simpler = of[k]->remedy.kind < of[i]->remedy.kind;
+            of[i]->idle = simpler && !of[k]->idle &&
+                          xfa_remedies_exclude(of[i]->remedy.kind, of[k]->remedy.kind) &&
+                          is_within(of[i], of[k]) &&
+                          of[i]->saving.likely < XFA_HARDLY_MORE * of[k]->saving.likely;
+        }
+    }
+}
+
 void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *analysis)
 {
     struct xfa_finding **of = xfa_alloc((findings->count + 1) * sizeof(struct xfa_finding *));
@@ -271,6 +300,7 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
     }
     findings->whatif = xfw_whatif_of(analysis, changes, count, exclude, of);
     take_savings(of, findings->whatif);
+    drop_superseded(of, count);
     free(changes);
     free(of);
     settle(findings);

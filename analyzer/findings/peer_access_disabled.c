@@ -9,9 +9,14 @@
  * left out: what they would take with peer access was not measured.
  */
 #include "analyzer/findings/finding.h"
+#include "analyzer/whatif/change_times.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "analyzer/base/alloc.h"
 
 /* The profile's name for copies that were measured with peer access (docs/profile-format.md). */
 #define WITH_PEER_ACCESS "copy/peer/"
@@ -43,4 +48,39 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     return true;
 }
 
-const struct xfa_finding_kind xfa_kind_peer_access = {.look = look};
+/* Without peer access, between the same two; NULL: not measured. */
+static const struct xfp_path *path_without(const struct xfa_analysis *analysis,
+                                           const struct xfp_path *with)
+{
+    char name[100];
+    snprintf(name, sizeof name, "copy/no-peer/%s", with->name + sizeof WITH_PEER_ACCESS - 1);
+    for (size_t i = 0; i < analysis->profile->path_count; i++)
+        if (strcmp(analysis->profile->paths[i].name, name) == 0)
+            return &analysis->profile->paths[i];
+    return NULL;
+}
+
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    struct xfw_new_path *paths = NULL;
+    size_t count = 0, capacity = 0;
+    (void)sums;
+    for (size_t i = 0; i < finding->site_count; i++) {
+        const struct xfa_class *class = NULL;
+        while ((class = xfa_row_class(&analysis->classes, finding->sites[i].row, class))) {
+            if (!is_without(class))
+                continue;
+            const struct xfp_path *with = class->achievable.paths[0];
+            paths = xfa_room(paths, &capacity, count + 1, sizeof *paths);
+            paths[count++] =
+                (struct xfw_new_path){class->number, with, path_without(analysis, with)};
+        }
+    }
+    struct xfw_change *change =
+        count ? xfw_change_times(analysis, paths, count, &(struct xfw_times_terms){0}) : NULL;
+    free(paths);
+    return change;
+}
+
+const struct xfa_finding_kind xfa_kind_peer_access = {.look = look, .change = change};

@@ -4,7 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NODE "{node}"
+/* What a sentence may name. */
+static const struct parameter {
+    const char *name;
+    size_t place;
+} parameters[] = {
+    {"{node}", offsetof(struct xfa_remedy, node)},
+    {"{threads}", offsetof(struct xfa_remedy, threads)},
+};
+#define PARAMETERS (sizeof parameters / sizeof *parameters)
 
 struct words {
     const char *word;
@@ -47,16 +55,38 @@ static const char *sentence_of(const struct xfa_remedy *remedy)
     return ""; /* remedies.def has no row without the first sentence */
 }
 
+/* The first parameter that the text names; NULL: none. */
+static const struct parameter *first_of(const char *text, const char **place)
+{
+    const struct parameter *first = NULL;
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        const char *found = strstr(text, parameters[i].name);
+        if (found && (!first || found < *place)) {
+            first = &parameters[i];
+            *place = found;
+        }
+    }
+    return first;
+}
+
+static int number_of(const struct xfa_remedy *remedy, const struct parameter *parameter)
+{
+    int number;
+    memcpy(&number, (const char *)remedy + parameter->place, sizeof number);
+    return number;
+}
+
 const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMEDY_CHARS])
 {
-    const char *rest = sentence_of(remedy), *parameter = strstr(rest, NODE);
+    const char *rest = sentence_of(remedy), *place = NULL;
+    const struct parameter *parameter = first_of(rest, &place);
     size_t length = 0;
     if (!parameter)
         return rest;
-    for (; parameter && length < XFA_REMEDY_CHARS; parameter = strstr(rest, NODE)) {
+    for (; parameter && length < XFA_REMEDY_CHARS; parameter = first_of(rest, &place)) {
         length += (size_t)snprintf(text + length, XFA_REMEDY_CHARS - length, "%.*s%d",
-                                   (int)(parameter - rest), rest, remedy->node);
-        rest = parameter + strlen(NODE);
+                                   (int)(place - rest), rest, number_of(remedy, parameter));
+        rest = place + strlen(parameter->name);
     }
     if (length < XFA_REMEDY_CHARS)
         snprintf(text + length, XFA_REMEDY_CHARS - length, "%s", rest);
@@ -65,7 +95,10 @@ const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMED
 
 bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b)
 {
-    return a->kind == b->kind && a->node == b->node && sentence_of(a) == sentence_of(b);
+    for (size_t i = 0; i < PARAMETERS; i++)
+        if (number_of(a, &parameters[i]) != number_of(b, &parameters[i]))
+            return false;
+    return a->kind == b->kind && sentence_of(a) == sentence_of(b);
 }
 
 bool xfa_remedies_exclude(enum xfa_remedy_kind a, enum xfa_remedy_kind b)

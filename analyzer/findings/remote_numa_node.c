@@ -8,6 +8,7 @@
  * the driver has them. Copies of rows and batches are left out: they were not measured by node.
  */
 #include "analyzer/findings/finding.h"
+#include "analyzer/whatif/change_times.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -131,8 +132,31 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     return true;
 }
 
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    struct xfw_new_path *paths = NULL;
+    size_t count = 0, capacity = 0;
+    (void)sums;
+    for (size_t i = 0; i < finding->site_count; i++) {
+        const struct xfa_class *class = NULL;
+        while ((class = xfa_row_class(&analysis->classes, finding->sites[i].row, class))) {
+            if (class->near.node < 0 || class->key.shape != XFA_LINEAR)
+                continue;
+            paths = xfa_room(paths, &capacity, count + 1, sizeof *paths);
+            paths[count++] =
+                (struct xfw_new_path){class->number, class->near.near, class->near.here};
+        }
+    }
+    struct xfw_change *change =
+        count ? xfw_change_times(analysis, paths, count, &(struct xfw_times_terms){0}) : NULL;
+    free(paths);
+    return change;
+}
+
 const struct xfa_finding_kind xfa_kind_remote_node = {
     .look = look,
+    .change = change,
     .self_bytes = sizeof(struct remote),
     .observe = observe,
     .free = release,

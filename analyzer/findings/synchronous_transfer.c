@@ -1,9 +1,11 @@
 /*
  * synchronous-transfer: the host stands still in a copy that blocks. Lost is host time: what the
  * calls took beyond an asynchronous submission. It is what the host could do meanwhile, not what
- * the run would gain.
+ * the run would gain: whatif/reuse.h says when the host is taken to wait for the copy instead.
  */
 #include "analyzer/findings/finding.h"
+#include "analyzer/findings/pageable_uses.h"
+#include "analyzer/whatif/change_async.h"
 
 #include <math.h>
 
@@ -33,7 +35,29 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     gain->achievable_basis = priced ? XFA_BASIS_MEASURED : XFA_BASIS_UNKNOWN;
     gain->reckoning = priced ? XFA_RECKONED_SUBMITTED : XFA_RECKONED_SUBMIT_UNKNOWN;
     gain->remedy = xfa_remedy_for(what, remedy(what));
+    gain->assumed = what->key.direction == XFT_DIR_D2H
+                        ? "the host does not need the result before the next longer work of its own"
+                        : "the host writes the memory only right before it is sent again";
     return true;
 }
 
-const struct xfa_finding_kind xfa_kind_synchronous = {.look = look};
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    struct xfw_set classes = {0};
+    if (finding->remedy.kind != XFA_REMEDY_ASYNCHRONOUS)
+        return xfa_pageable_change(
+            sums, analysis, finding,
+            (struct xfw_times_terms){.pinning = XFW_PIN_ONCE, .asynchronous = true});
+    for (size_t i = 0; i < finding->site_count; i++)
+        xfw_set_add_row(&classes, analysis, finding->sites[i].row);
+    return xfw_change_async(analysis, &classes);
+}
+
+const struct xfa_finding_kind xfa_kind_synchronous = {
+    .look = look,
+    .change = change,
+    .self_bytes = sizeof(struct xfa_pageable_uses),
+    .observe = xfa_pageable_observer,
+    .free = xfa_pageable_free,
+};

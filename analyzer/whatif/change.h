@@ -66,6 +66,10 @@ void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double 
 #define XFW_SIDE_STREAMS 64
 uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, unsigned which);
 
+/* An event that does not exist: a new one each time, so use it again. Record and await it with ops
+ * of the change's own (XFW_RECORD; XFW_CALL that awaits it). */
+uint32_t xfw_player_side_event(struct xfw_player *player);
+
 /* An op of nothing in the thread and stream of another: no gap, no cost, what = XFW_CALL, made_up.
  */
 struct xfw_op xfw_op_like(const struct xfw_op *op);

@@ -25,6 +25,7 @@ struct xfw_player {
     enum xfw_certainty certainty;
     bool recording;
     struct xfa_table sides;
+    uint32_t side_events;
     struct xfw_op behind[MOST_BEHIND];
     unsigned behind_count;
 };
@@ -128,6 +129,11 @@ void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double 
 uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, unsigned which)
 {
     return XFW_FIRST_SIDE_STREAM + dense(player, stream, which % XFW_SIDE_STREAMS);
+}
+
+uint32_t xfw_player_side_event(struct xfw_player *player)
+{
+    return XFW_FIRST_SIDE_EVENT + player->side_events++;
 }
 
 struct xfw_op xfw_op_like(const struct xfw_op *op)

@@ -42,8 +42,8 @@ struct xfw_schedule {
     struct gpu *gpus[XFW_GPUS];
     struct stream *streams, *sides; /* the process's, those that changes made up */
     size_t stream_count, stream_capacity, side_count, side_capacity;
-    double *events;
-    size_t event_count, event_capacity;
+    double *events, *side_events;
+    size_t event_count, event_capacity, side_event_count, side_event_capacity;
     struct thread *threads;
     size_t thread_count, thread_capacity;
     struct range ranges[XFW_RANGES];
@@ -72,6 +72,7 @@ void xfw_schedule_free(struct xfw_schedule *schedule)
     free(schedule->streams);
     free(schedule->sides);
     free(schedule->events);
+    free(schedule->side_events);
     free(schedule->threads);
     free(schedule);
 }
@@ -112,6 +113,10 @@ static struct stream *stream_at(struct xfw_schedule *schedule, uint32_t number)
 
 static double *event_at(struct xfw_schedule *schedule, uint32_t number)
 {
+    if (number >= XFW_FIRST_SIDE_EVENT) {
+        PART(schedule, side_event, number - XFW_FIRST_SIDE_EVENT);
+        return &schedule->side_events[number - XFW_FIRST_SIDE_EVENT];
+    }
     PART(schedule, event, number);
     return &schedule->events[number];
 }

@@ -26,6 +26,7 @@ void xfw_schedule_free(struct xfw_schedule *schedule);
 
 /* Streams that a change made up are numbered from here on, densely; the process's from 0 on. */
 #define XFW_FIRST_SIDE_STREAM 0x80000000u
+#define XFW_FIRST_SIDE_EVENT 0x80000000u /* and events */
 
 /* ops: those of one process in order. */
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct analyzed analyzed_start(const struct xfp_profile *profile)
 {
@@ -38,6 +39,22 @@ struct analyzed analyzed_trace(const struct trace_builder *b, const struct xfp_p
     struct analyzed a = analyzed_start(profile);
     analyzed_add(&a, b);
     analyzed_finish(&a);
+    return a;
+}
+
+struct analyzed analyzed_weighed(const struct trace_builder *b, const struct xfp_profile *profile)
+{
+    char path[] = "/tmp/xferscope-test-XXXXXX.trace";
+    int file = mkstemps(path, 6);
+    if (file < 0)
+        abort();
+    close(file);
+    build_save(b, path);
+    struct analyzed a = analyzed_start(profile);
+    xfa_analysis_add(a.analysis, path, NULL);
+    analyzed_finish(&a);
+    xfa_findings_weigh(a.findings, a.analysis);
+    unlink(path);
     return a;
 }
 

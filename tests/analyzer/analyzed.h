@@ -19,6 +19,8 @@ struct analyzed analyzed_start(const struct xfp_profile *profile);
 void analyzed_add(struct analyzed *a, const struct trace_builder *b);
 void analyzed_finish(struct analyzed *a);
 struct analyzed analyzed_trace(const struct trace_builder *b, const struct xfp_profile *profile);
+/* The same from a file, which is there until it has been weighed what the findings would save. */
+struct analyzed analyzed_weighed(const struct trace_builder *b, const struct xfp_profile *profile);
 void analyzed_free(struct analyzed *a);
 
 /* The row that is the i-th worst, and its figures. */

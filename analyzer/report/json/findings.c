@@ -24,6 +24,8 @@ static json_t *parameters_json(const struct xfa_remedy *remedy)
     json_t *json = json_object();
     if (remedy->node >= 0)
         json_object_set_new(json, "node", json_integer(remedy->node));
+    if (remedy->threads > 0)
+        json_object_set_new(json, "threads", json_integer(remedy->threads));
     return json;
 }
 

@@ -1,0 +1,139 @@
+#include "analyzer/findings/pageable_uses.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/costs.h"
+
+bool xfa_is_pageable(const struct xfa_class_key *key)
+{
+    bool from = key->row.direction == XFT_DIR_H2D && key->row.src_mem == XFT_MEM_PAGEABLE;
+    bool to = key->row.direction == XFT_DIR_D2H && key->row.dst_mem == XFT_MEM_PAGEABLE;
+    return (from || to) && key->shape == XFA_LINEAR;
+}
+
+/* ---- the observer ---------------------------------------------------------------------------- */
+
+static size_t size_class(uint64_t bytes)
+{
+    return bytes ? 64 - (size_t)__builtin_clzll(bytes) : 0;
+}
+
+static void transfer(void *self, const struct xfa_transfer *transfer)
+{
+    struct xfa_pageable_uses *uses = self;
+    const struct xfa_class *class = transfer->class;
+    if (!xfa_is_pageable(&class->key))
+        return;
+    const struct xft_event *event = transfer->event;
+    bool up = class->key.row.direction == XFT_DIR_H2D;
+    uint64_t new_bytes = xfw_buffers_add(&uses->buffers, transfer->process->number,
+                                         up ? event->src : event->dst, event->bytes);
+    struct xfa_pageable_class *of = xfa_table_put(&uses->classes, &class->number);
+    struct xfa_pageable_size *size = &of->sizes[size_class(event->bytes)];
+    size->copies++;
+    size->bytes += event->bytes;
+    size->firsts += new_bytes > 0;
+    size->new_bytes += new_bytes;
+}
+
+struct xfa_observer xfa_pageable_observer(void *self)
+{
+    struct xfa_pageable_uses *uses = self;
+    xfa_table_init(&uses->classes, sizeof(uint32_t), sizeof(struct xfa_pageable_class));
+    return (struct xfa_observer){.name = "pageable memory", .self = self, .transfer = transfer};
+}
+
+void xfa_pageable_free(void *self)
+{
+    struct xfa_pageable_uses *uses = self;
+    xfa_table_free(&uses->classes);
+    xfw_buffers_free(&uses->buffers);
+}
+
+/* ---- costs ----------------------------------------------------------------------------------- */
+
+/* Registered memory is what page-locking gives; pinned memory does as well. */
+static const struct xfp_path *pinned_path(const struct xfa_analysis *analysis,
+                                          const struct xfa_class_key *key)
+{
+    static const enum xft_memory kinds[] = {XFT_MEM_REGISTERED, XFT_MEM_PINNED};
+    bool up = key->row.direction == XFT_DIR_H2D;
+    const struct xfp_path *path = NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !path; i++)
+        path = xfw_host_path(&analysis->achievable, (enum xft_direction)key->row.direction,
+                             kinds[i], up ? key->src_node : key->dst_node,
+                             up ? key->row.dst_gpu : key->row.src_gpu);
+    return path;
+}
+
+/* The one with a size class's copies. */
+static void add_size(struct xfa_pageable_costs *costs, const struct xfa_analysis *analysis,
+                     const struct xfa_class_key *key, const struct xfa_pageable_size *size)
+{
+    const struct xfa_achievable *achievable = &analysis->achievable;
+    const struct xfp_path *path = pinned_path(analysis, key);
+    bool up = key->row.direction == XFT_DIR_H2D, known = false;
+    int node = up ? key->src_node : key->dst_node, gpu = up ? key->row.dst_gpu : key->row.src_gpu;
+    uint64_t bytes = size->bytes / size->copies;
+    struct xfw_copy_cost copy = xfw_copy_cost(path, bytes, XFW_LIKELY);
+    struct xfw_staging staging =
+        xfw_staging_cost(achievable, path, bytes, costs->threads, XFW_LIKELY);
+    double lock_ns = xfw_registration_cost(achievable, node, gpu, bytes, XFW_LIKELY, &known);
+    double first_ns = size->firsts
+                          ? xfw_registration_cost(achievable, node, gpu,
+                                                  size->new_bytes / size->firsts, XFW_LIKELY, NULL)
+                          : 0;
+    double copies = (double)size->copies;
+    costs->copies += size->copies;
+    costs->firsts += size->firsts;
+    costs->pinned_ns += copy.known ? copies * copy.blocking_ns : NAN;
+    costs->once_ns += known ? (double)size->firsts * first_ns : NAN;
+    costs->per_use_ns += known ? copies * lock_ns : NAN;
+    costs->staged_ns +=
+        staging.known ? copies * (staging.first_ns + staging.during_ns + staging.last_ns) : NAN;
+}
+
+struct xfa_pageable_costs xfa_pageable_costs_of(const struct xfa_pageable_uses *uses,
+                                                const struct xfa_analysis *analysis,
+                                                const struct xfa_row *row)
+{
+    struct xfa_pageable_costs costs = {
+        .threads =
+            xfw_staging_threads(&analysis->achievable, (enum xft_direction)row->key.direction)};
+    const struct xfa_class *class = NULL;
+    while ((class = xfa_row_class(&analysis->classes, row, class))) {
+        const struct xfa_pageable_class *of = xfa_table_get(&uses->classes, &class->number);
+        for (size_t i = 0; of && i < XFA_SIZE_CLASSES; i++)
+            if (of->sizes[i].copies)
+                add_size(&costs, analysis, &class->key, &of->sizes[i]);
+    }
+    return costs;
+}
+
+/* ---- the change ------------------------------------------------------------------------------ */
+
+struct xfw_change *xfa_pageable_change(const struct xfa_pageable_uses *uses,
+                                       const struct xfa_analysis *analysis,
+                                       const struct xfa_finding *finding,
+                                       struct xfw_times_terms terms)
+{
+    struct xfw_new_path *paths = NULL;
+    size_t count = 0, capacity = 0;
+    for (size_t i = 0; i < finding->site_count; i++) {
+        const struct xfa_class *class = NULL;
+        while ((class = xfa_row_class(&analysis->classes, finding->sites[i].row, class))) {
+            const struct xfp_path *to =
+                xfa_is_pageable(&class->key) ? pinned_path(analysis, &class->key) : NULL;
+            if (!to)
+                continue;
+            paths = xfa_room(paths, &capacity, count + 1, sizeof *paths);
+            paths[count++] = (struct xfw_new_path){.class = class->number, .to = to};
+        }
+    }
+    terms.buffers = &uses->buffers;
+    struct xfw_change *change = count ? xfw_change_times(analysis, paths, count, &terms) : NULL;
+    free(paths);
+    return change;
+}

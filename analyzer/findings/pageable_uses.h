@@ -1,0 +1,54 @@
+/*
+ * Which pageable memory a run copies from and to: an observer's sums for the kinds of finding that
+ * advise to page-lock it, and what the ways to do so would cost.
+ */
+#ifndef XFA_PAGEABLE_USES_H
+#define XFA_PAGEABLE_USES_H
+
+#include "analyzer/findings/finding.h"
+#include "analyzer/whatif/buffers.h"
+#include "analyzer/whatif/change_times.h"
+
+/* Copies of some size (sums/figures.h: size classes), and those of them that used memory for the
+ * first time, with so many bytes that were new. */
+struct xfa_pageable_size {
+    uint64_t copies, bytes, firsts, new_bytes;
+};
+
+struct xfa_pageable_class {
+    uint32_t class; /* key */
+    struct xfa_pageable_size sizes[XFA_SIZE_CLASSES];
+};
+
+struct xfa_pageable_uses { /* zeroed at first */
+    struct xfa_table classes;
+    struct xfw_buffers buffers;
+};
+
+struct xfa_observer xfa_pageable_observer(void *uses);
+void xfa_pageable_free(void *uses);
+
+/* Pageable memory of the host and a GPU, in one piece. */
+bool xfa_is_pageable(const struct xfa_class_key *key);
+
+/* What all copies of a row would take; NAN: not known. */
+struct xfa_pageable_costs {
+    uint64_t copies, firsts;
+    double pinned_ns; /* blocking, from page-locked memory */
+    double once_ns;   /* to page-lock each buffer once, besides */
+    double per_use_ns;
+    double staged_ns; /* through a ring, with so many threads */
+    unsigned threads;
+};
+struct xfa_pageable_costs xfa_pageable_costs_of(const struct xfa_pageable_uses *uses,
+                                                const struct xfa_analysis *analysis,
+                                                const struct xfa_row *row);
+
+/* The change of a finding's pageable copies; NULL: the profile has no page-locked ones. terms:
+ * without buffers. */
+struct xfw_change *xfa_pageable_change(const struct xfa_pageable_uses *uses,
+                                       const struct xfa_analysis *analysis,
+                                       const struct xfa_finding *finding,
+                                       struct xfw_times_terms terms);
+
+#endif

@@ -1,0 +1,81 @@
+#include "analyzer/whatif/buffers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+
+static struct xfw_process_buffers *process_of(struct xfw_buffers *buffers, uint32_t process)
+{
+    if (process >= buffers->count) {
+        size_t count = (size_t)process + 1;
+        buffers->processes =
+            xfa_room(buffers->processes, &buffers->capacity, count, sizeof *buffers->processes);
+        memset(buffers->processes + buffers->count, 0,
+               (count - buffers->count) * sizeof *buffers->processes);
+        buffers->count = count;
+    }
+    return &buffers->processes[process];
+}
+
+/* The first that ends at the address or behind it. */
+static size_t reaching(const struct xfw_process_buffers *of, uint64_t address)
+{
+    size_t low = 0, high = of->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (of->items[middle].end < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint64_t xfw_buffers_add(struct xfw_buffers *buffers, uint32_t process, uint64_t first,
+                         uint64_t bytes)
+{
+    struct xfw_process_buffers *of = process_of(buffers, process);
+    uint64_t end = first + bytes < first ? UINT64_MAX : first + bytes, known = 0;
+    struct xfw_buffer whole = {first, end};
+    size_t at = reaching(of, first), last = at;
+    for (; last < of->count && of->items[last].first <= end; last++) {
+        const struct xfw_buffer *old = &of->items[last];
+        uint64_t from = old->first > first ? old->first : first;
+        uint64_t to = old->end < end ? old->end : end;
+        known += to > from ? to - from : 0;
+        whole.first = old->first < whole.first ? old->first : whole.first;
+        whole.end = old->end > whole.end ? old->end : whole.end;
+    }
+    if (last == at) { /* new */
+        if (of->count >= XFW_MOST_BUFFERS)
+            return bytes;
+        of->items = xfa_room(of->items, &of->capacity, of->count + 1, sizeof *of->items);
+        memmove(of->items + at + 1, of->items + at, (of->count - at) * sizeof *of->items);
+        of->count++;
+    } else {
+        memmove(of->items + at + 1, of->items + last, (of->count - last) * sizeof *of->items);
+        of->count -= last - at - 1;
+    }
+    of->items[at] = whole;
+    return end - first - known;
+}
+
+size_t xfw_buffers_find(const struct xfw_buffers *buffers, uint32_t process, uint64_t address)
+{
+    if (process >= buffers->count)
+        return SIZE_MAX;
+    const struct xfw_process_buffers *of = &buffers->processes[process];
+    size_t at = reaching(of, address);
+    if (at < of->count && of->items[at].end == address) /* behind it */
+        at++;
+    return at < of->count && of->items[at].first <= address ? at : SIZE_MAX;
+}
+
+void xfw_buffers_free(struct xfw_buffers *buffers)
+{
+    for (size_t i = 0; i < buffers->count; i++)
+        free(buffers->processes[i].items);
+    free(buffers->processes);
+    *buffers = (struct xfw_buffers){0};
+}

@@ -1,0 +1,176 @@
+#include "analyzer/whatif/change_times.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/costs.h"
+#include "analyzer/whatif/reuse.h"
+
+struct times {
+    struct xfw_change change;
+    struct xfw_times_terms terms;
+    struct paths {
+        const struct xfp_path *to, *from;
+    } * paths; /* by class */
+    size_t count;
+};
+
+struct state {
+    struct xfw_set locked; /* buffers */
+    struct xfw_reuse reuse;
+};
+
+/* ---- what it costs --------------------------------------------------------------------------- */
+
+static uint64_t bytes_to_lock(const struct times *times, struct state *state,
+                              struct xfw_player *player, const struct xfw_host_memory *host)
+{
+    uint32_t process = xfw_player_process(player)->number;
+    if (times->terms.pinning != XFW_PIN_ONCE || !times->terms.buffers)
+        return host->bytes;
+    size_t at = xfw_buffers_find(times->terms.buffers, process, host->first);
+    if (at == SIZE_MAX)
+        return host->bytes;
+    if (xfw_set_has(&state->locked, (uint32_t)at))
+        return 0;
+    xfw_set_add(&state->locked, (uint32_t)at);
+    const struct xfw_buffer *buffer = &times->terms.buffers->processes[process].items[at];
+    return buffer->end - buffer->first;
+}
+
+/* Undoing it is paid at once: what counts is the sum. */
+static void pay(const struct times *times, struct state *state, struct xfw_player *player,
+                const struct xfw_op *op, const struct xfw_host_memory *host)
+{
+    uint64_t bytes = bytes_to_lock(times, state, player, host);
+    if (bytes == 0)
+        return;
+    struct xfw_op lock = xfw_op_like(op);
+    lock.own_ns = xfw_registration_cost(&times->change.analysis->achievable, host->node, op->gpu,
+                                        bytes, xfw_player_certainty(player), NULL);
+    xfw_player_play(player, &lock);
+}
+
+/* ---- what it takes --------------------------------------------------------------------------- */
+
+static void stage(const struct times *times, struct xfw_player *player, struct xfw_op *op,
+                  const struct xfp_path *path)
+{
+    struct xfw_staging staging =
+        xfw_staging_cost(&times->change.analysis->achievable, path, op->bytes, times->terms.threads,
+                         xfw_player_certainty(player));
+    if (!staging.known)
+        return;
+    op->latency_ns = staging.first_ns;
+    op->duration_ns = staging.during_ns;
+    op->wake_ns = staging.last_ns;
+    op->awaits = XFW_AWAITS_ITSELF;
+    op->own_ns = 0;
+}
+
+/* As much less as the one path takes less than the other; just what it takes, where the other was
+ * not measured. */
+static void scale(const struct paths *paths, struct xfw_player *player, struct xfw_op *op)
+{
+    static const enum xfw_certainty opposite[] = {XFW_HIGH, XFW_LIKELY, XFW_LOW};
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    struct xfw_copy_cost to = xfw_copy_cost(paths->to, op->bytes, certainty);
+    struct xfw_copy_cost from = xfw_copy_cost(paths->from, op->bytes, opposite[certainty]);
+    if (!to.known)
+        return;
+    if (op->duration_ns > 0)
+        op->duration_ns =
+            from.known ? op->duration_ns * to.device_ns / from.device_ns : to.device_ns;
+    else if (op->awaits == XFW_AWAITS_NOTHING &&
+             from.known) /* the call's own time is all we know */
+        op->own_ns *= to.device_ns / from.device_ns;
+}
+
+static void block(struct xfw_op *op, const struct xfw_copy_cost *cost)
+{
+    op->latency_ns = op->wake_ns = (cost->blocking_ns - cost->device_ns) / 2;
+    op->duration_ns = cost->device_ns;
+    op->awaits = XFW_AWAITS_ITSELF;
+    op->own_ns = 0;
+}
+
+static void submit(struct xfw_op *op, const struct xfw_copy_cost *cost)
+{
+    op->latency_ns = (cost->blocking_ns - cost->device_ns) / 2;
+    op->duration_ns = cost->device_ns;
+    op->awaits = XFW_AWAITS_NOTHING;
+    op->own_ns = cost->submit_ns;
+    op->wake_ns = 0;
+}
+
+static void lock(const struct times *times, struct state *state, struct xfw_player *player,
+                 struct xfw_op *op, const struct xfp_path *to)
+{
+    struct xfw_host_memory host;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    struct xfw_copy_cost cost = xfw_copy_cost(to, op->bytes, certainty);
+    if (!cost.known || !xfw_host_memory(times->change.analysis, op, &host))
+        return;
+    pay(times, state, player, op, &host);
+    const struct xfa_class *class = xfa_class_at(&times->change.analysis->classes, op->class);
+    bool asynchronous = class->key.row.async || times->terms.asynchronous;
+    if (!asynchronous || certainty == XFW_LOW) {
+        block(op, &cost);
+    } else {
+        submit(op, &cost);
+        xfw_reuse_add(&state->reuse, &times->change, player, op, &host);
+    }
+}
+
+static void change_op(const struct xfw_change *change, void *self, struct xfw_player *player,
+                      struct xfw_op *op)
+{
+    const struct times *times = (const struct times *)change;
+    struct state *state = self;
+    xfw_reuse_meet(&state->reuse, change, player, op);
+    if (op->what != XFW_COPY || op->class >= times->count || !times->paths[op->class].to)
+        return;
+    const struct paths *paths = &times->paths[op->class];
+    if (times->terms.pinning == XFW_STAGE)
+        stage(times, player, op, paths->to);
+    else if (times->terms.pinning == XFW_MOVED)
+        scale(paths, player, op);
+    else
+        lock(times, state, player, op, paths->to);
+}
+
+static void end(const struct xfw_change *change, void *self)
+{
+    struct state *state = self;
+    (void)change;
+    xfw_set_free(&state->locked);
+}
+
+static void release(struct xfw_change *change)
+{
+    free(((struct times *)change)->paths);
+}
+
+static const struct xfw_change_type type = {
+    .name = "times",
+    .state_bytes = sizeof(struct state),
+    .op = change_op,
+    .end = end,
+    .free = release,
+};
+
+struct xfw_change *xfw_change_times(const struct xfa_analysis *analysis,
+                                    const struct xfw_new_path *paths, size_t count,
+                                    const struct xfw_times_terms *terms)
+{
+    struct times *times = xfa_alloc(sizeof *times);
+    times->change = (struct xfw_change){.type = &type, .analysis = analysis};
+    times->terms = *terms;
+    for (size_t i = 0; i < count; i++)
+        times->count = paths[i].class >= times->count ? (size_t)paths[i].class + 1 : times->count;
+    times->paths = xfa_alloc((times->count + 1) * sizeof *times->paths);
+    for (size_t i = 0; i < count; i++)
+        times->paths[paths[i].class] = (struct paths){paths[i].to, paths[i].from};
+    return &times->change;
+}

@@ -1,0 +1,123 @@
+/* pageable-host-memory: which way it advises, and what the run would save by it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/measured.h"
+#include "tests/analyzer/play.h"
+
+enum { SITE = 10, COPIES = 20 };
+
+/* Copies to the GPU that the host waits for, each from so far behind the one before. */
+static struct analyzed copied(unsigned parts, uint64_t bytes, uint64_t stride, uint64_t ns)
+{
+    struct trace_builder b;
+    struct play play;
+    struct xfp_profile *profile = measured_profile(parts);
+    play_start(&play, &b, 1);
+    play_site(&play, SITE, "feed", 1);
+    for (unsigned i = 0; i < COPIES; i++) {
+        play.now += 50000;
+        struct xft_event *call = play_copy(&play, SITE, XFT_DIR_H2D, XFT_MEM_PAGEABLE, bytes, ns);
+        call->src = 0x100000000 + i * stride;
+        call->device = call->dst_place = 0;
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+    struct analyzed a = analyzed_weighed(&b, profile);
+    build_free(&b);
+    a.analysis->profile = NULL; /* not asked any more */
+    xfp_free(profile);
+    return a;
+}
+
+static const struct xfa_finding *pageable(const struct analyzed *a)
+{
+    return analyzed_finding(a, XFA_FINDING_PAGEABLE, "feed");
+}
+
+/* One buffer, again and again: locked once. Likely, low and high are one, as all errors are 0. */
+static void test_once(void **state)
+{
+    const double bytes_ns = 8 * PAGEABLE_NS;
+    struct analyzed a = copied(MEASURED_ALL, 8 * MIB, 0, 8 * (uint64_t)PAGEABLE_NS);
+    const struct xfa_finding *f = pageable(&a);
+    double saved =
+        COPIES * (bytes_ns - 8 * PINNED_NS - BLOCKING_MORE_NS) - REGISTER_BASE_NS - 8 * REGISTER_NS;
+    assert_non_null(f);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_PIN);
+    assert_null(f->assumed);
+    assert_true(fabs(f->saving.likely - saved) < 1);
+    assert_true(fabs(f->saving.low - saved) < 1 && fabs(f->saving.high - saved) < 1);
+    assert_false(f->idle);
+    assert_true(f == &a.findings->items[0]); /* what makes it asynchronous besides saves no more */
+    const struct xfa_finding *both = analyzed_finding(&a, XFA_FINDING_SYNCHRONOUS, "feed");
+    assert_true(both && both->idle);
+    analyzed_free(&a);
+}
+
+/* Memory that is used once, in large blocks: staged by four threads rather than locked each time.
+ */
+static void test_staged(void **state)
+{
+    struct analyzed a = copied(MEASURED_ALL, 16 * MIB, 16 * MIB, 16 * (uint64_t)PAGEABLE_NS);
+    const struct xfa_finding *f = pageable(&a);
+    double piece = HOST_COPY_NS / 4 + SUBMIT_NS_OF_COPY;
+    double saved = 16 * PAGEABLE_NS - (16 * piece + PINNED_NS + BLOCKING_MORE_NS / 2);
+    assert_non_null(f);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_STAGE);
+    assert_int_equal(f->remedy.threads, 4);
+    assert_non_null(f->assumed);
+    assert_true(fabs(f->saving.likely - COPIES * saved) < 1);
+    analyzed_free(&a);
+}
+
+/* The same where nobody measured how fast threads copy: locked around each use, if that pays. */
+static void test_per_use(void **state)
+{
+    struct analyzed a = copied(MEASURED_REGISTER, 16 * MIB, 32 * MIB, 16 * (uint64_t)PAGEABLE_NS);
+    const struct xfa_finding *f = pageable(&a);
+    double locked = 16 * (PINNED_NS + REGISTER_NS) + REGISTER_BASE_NS + BLOCKING_MORE_NS;
+    assert_non_null(f);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_PIN_PER_USE);
+    assert_true(fabs(f->saving.likely - COPIES * (16 * PAGEABLE_NS - locked)) < 1);
+    analyzed_free(&a);
+}
+
+/* Locking a megabyte for one use takes longer than what it saves: left alone. */
+static void test_left(void **state)
+{
+    struct analyzed a = copied(MEASURED_ALL, MIB, 2 * MIB, (uint64_t)PAGEABLE_NS);
+    assert_null(pageable(&a));
+    analyzed_free(&a);
+    a = copied(MEASURED_ALL, MIB, 0, (uint64_t)PAGEABLE_NS);
+    assert_non_null(pageable(&a));
+    analyzed_free(&a);
+}
+
+/* What locking takes was not measured: that is said. */
+static void test_not_measured(void **state)
+{
+    struct analyzed a = copied(0, MIB, 2 * MIB, (uint64_t)PAGEABLE_NS);
+    const struct xfa_finding *f = pageable(&a);
+    assert_non_null(f);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_PIN);
+    assert_non_null(f->assumed);
+    assert_true(fabs(f->saving.likely - COPIES * (PAGEABLE_NS - PINNED_NS - BLOCKING_MORE_NS)) < 1);
+    analyzed_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_once),         cmocka_unit_test(test_staged),
+        cmocka_unit_test(test_per_use),      cmocka_unit_test(test_left),
+        cmocka_unit_test(test_not_measured),
+    };
+    return cmocka_run_group_tests_name("findings: pageable memory", tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+#include "tests/analyzer/measured.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LEAST (MIB / 4)
+#define MOST (64 * MIB)
+
+static void write_points(FILE *out, double ns_per_mib, double more_ns)
+{
+    for (uint64_t bytes = LEAST; bytes <= MOST; bytes *= 2) {
+        double ns = ns_per_mib * (double)bytes / (double)MIB;
+        fprintf(
+            out,
+            "%s{\"bytes\": %llu, \"median_ns\": %.0f, \"host_ns\": %.0f, \"blocking_ns\": %.0f}",
+            bytes == LEAST ? "" : ", ", (unsigned long long)bytes, ns, SUBMIT_NS_OF_COPY,
+            ns + more_ns);
+    }
+}
+
+static void write_path(FILE *out, const char *memory, bool up, double ns_per_mib, double more_ns)
+{
+    char host[100];
+    const char *device = "{\"memory\": \"device\", \"device\": 0, \"numa\": -1}";
+    snprintf(host, sizeof host, "{\"memory\": \"%s\", \"device\": -1, \"numa\": -1}", memory);
+    fprintf(out,
+            "{\"name\": \"copy/%s/%s/gpu0\", \"method\": \"copy\", \"direction\": \"%s\","
+            " \"src\": %s, \"dst\": %s, \"device_timed\": true, \"blocking\": true,"
+            " \"fit\": {\"Lo_ns\": 0, \"g_ns\": 0, \"G_ns_per_byte\": %.17g, \"max_error\": 0},"
+            " \"points\": [",
+            memory, up ? "h2d" : "d2h", up ? "H2D" : "D2H", up ? host : device, up ? device : host,
+            ns_per_mib / (double)MIB);
+    write_points(out, ns_per_mib, more_ns);
+    fputs("]}", out);
+}
+
+static void write_paths(FILE *out)
+{
+    for (int up = 0; up < 2; up++) {
+        fputs(up ? ", " : "", out);
+        write_path(out, "pageable", up, PAGEABLE_NS, 0);
+        fputs(", ", out);
+        write_path(out, "pinned", up, PINNED_NS, BLOCKING_MORE_NS);
+        fputs(", ", out);
+        write_path(out, "registered", up, PINNED_NS, BLOCKING_MORE_NS);
+    }
+}
+
+static void write_registering(FILE *out, const char *name)
+{
+    fprintf(out,
+            "{\"name\": \"%s/pageable/gpu0\", \"by\": \"bytes\", \"unit\": \"ns\", \"rows\": [",
+            name);
+    for (uint64_t mib = 1; mib <= 64; mib *= 2)
+        fprintf(out, "%s{\"at\": %llu, \"median\": %.0f}", mib == 1 ? "" : ", ",
+                (unsigned long long)(mib * MIB),
+                (REGISTER_BASE_NS + REGISTER_NS * (double)mib) / 2);
+    fputs("]}", out);
+}
+
+static void write_host_copies(FILE *out, const char *name)
+{
+    double ns = HOST_COPY_NS * 64;
+    fprintf(out,
+            "{\"name\": \"host-copy/%s/h2h/host\", \"by\": \"threads\", \"unit\": \"ns\","
+            " \"bytes\": 67108864, \"rows\": [{\"at\": 1, \"median\": %.0f}, {\"at\": 4,"
+            " \"median\": %.0f}, {\"at\": 8, \"median\": %.0f}]}",
+            name, ns, ns / 4, ns / 4);
+}
+
+static void write_scalar(FILE *out, const char *name, double ns)
+{
+    fprintf(out, "{\"name\": \"%s/gpu0\", \"unit\": \"ns\", \"median\": %.0f}", name, ns);
+}
+
+static void write_tables(FILE *out, unsigned parts)
+{
+    if (parts & MEASURED_REGISTER) {
+        write_registering(out, "register");
+        fputs(", ", out);
+        write_registering(out, "unregister");
+    }
+    fputs(parts == MEASURED_ALL ? ", " : "", out);
+    if (parts & MEASURED_HOST_COPY) {
+        write_host_copies(out, "pageable");
+        fputs(", ", out);
+        write_host_copies(out, "pinned");
+    }
+}
+
+struct xfp_profile *measured_profile(unsigned parts)
+{
+    char *text = NULL, error[200];
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        abort();
+    fputs(
+        "{\"schema\": \"xferscope-profile\", \"version\": 1, \"created\": \"\", \"producer\": \"\","
+        " \"machine\": {\"hostname\": \"\", \"machine_id\": \"aaaa1111\", \"cpu\": \"\","
+        " \"cpus\": 16, \"numa_nodes\": 1, \"driver_version\": 13000,"
+        " \"gpus\": [{\"name\": \"Test GPU\"}]}, \"paths\": [",
+        out);
+    write_paths(out);
+    fputs("], \"tables\": [", out);
+    write_tables(out, parts);
+    fputs("], \"scalars\": [", out);
+    write_scalar(out, "event/record", RECORD_EVENT_NS);
+    fputs(", ", out);
+    write_scalar(out, "sync/event", SYNC_EVENT_NS);
+    fputs("], \"warnings\": []}", out);
+    fclose(out);
+    struct xfp_profile *profile = xfp_parse(text, length, error, sizeof error);
+    free(text);
+    if (!profile) {
+        fprintf(stderr, "%s\n", error);
+        abort();
+    }
+    return profile;
+}

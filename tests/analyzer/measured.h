@@ -1,0 +1,31 @@
+/*
+ * A profile of a machine with one GPU whose figures can be worked out by hand, for tests of what a
+ * change would save. All errors are 0, and everything is linear in bytes.
+ */
+#ifndef MEASURED_H
+#define MEASURED_H
+
+#include <stdint.h>
+
+#include "xferscope/profile.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+/* Per MiB. Registered memory, and pinned; pageable memory takes as long blocking as on the device.
+ */
+#define PINNED_NS 20000.0
+#define PAGEABLE_NS 100000.0
+#define SUBMIT_NS_OF_COPY 1000.0
+#define BLOCKING_MORE_NS 6000.0 /* than on the device */
+#define REGISTER_NS 50000.0     /* registering and undoing it, per MiB, and BASE for each */
+#define REGISTER_BASE_NS 40000.0
+#define HOST_COPY_NS 80000.0 /* one thread; 4 threads a fourth of it, 8 no less */
+#define RECORD_EVENT_NS 800.0
+#define SYNC_EVENT_NS 300.0
+
+enum measured_parts { MEASURED_REGISTER = 1, MEASURED_HOST_COPY = 2, MEASURED_ALL = 3 };
+
+/* Freed with xfp_free(). */
+struct xfp_profile *measured_profile(unsigned parts);
+
+#endif
