@@ -22,7 +22,6 @@
 #define XFA_LEAST_LOST_NS 10000.0
 #define XFA_LEAST_PART 0.001
 #define XFA_LEAST_SAVED 0.005 /* of the run, or it is not shown as a finding */
-#define XFA_HARDLY_MORE 1.1   /* than a simpler remedy for the same transfers saves */
 
 /* Where neither a loss nor a time is known this rate stands in, for the thresholds only: one GB/s
  * is slower than any link in use. */

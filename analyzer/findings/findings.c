@@ -278,9 +278,17 @@ static void drop_superseded(struct xfa_finding **of, size_t count)
             of[i]->idle = simpler && !of[k]->idle &&
                           xfa_remedies_exclude(of[i]->remedy.kind, of[k]->remedy.kind) &&
                           is_within(of[i], of[k]) &&
-                          of[i]->saving.likely < XFA_HARDLY_MORE * of[k]->saving.likely;
+                          of[i]->saving.likely < XFW_HARDLY_MORE * of[k]->saving.likely;
         }
     }
+}
+
+static int simpler_finding(const void *a, const void *b)
+{
+    const struct xfa_finding *x = *(struct xfa_finding *const *)a;
+    const struct xfa_finding *y = *(struct xfa_finding *const *)b;
+    int order = (int)x->remedy.kind - (int)y->remedy.kind;
+    return order ? order : (x > y) - (x < y);
 }
 
 void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *analysis)
@@ -295,9 +303,11 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
             kind->change ? kind->change(analysis, findings->selves[finding->id], finding) : NULL;
         if (!finding->change)
             continue;
-        of[count] = finding;
-        changes[count++] = finding->change;
+        of[count++] = finding;
     }
+    qsort(of, count, sizeof(struct xfa_finding *), simpler_finding);
+    for (size_t i = 0; i < count; i++)
+        changes[i] = of[i]->change;
     findings->whatif = xfw_whatif_of(analysis, changes, count, exclude, of);
     take_savings(of, findings->whatif);
     drop_superseded(of, count);

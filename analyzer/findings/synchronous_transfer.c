@@ -45,6 +45,8 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     struct xfw_set classes = {0};
+    if (!analysis->profile)
+        return NULL;
     if (finding->remedy.kind != XFA_REMEDY_ASYNCHRONOUS)
         return xfa_pageable_change(
             sums, analysis, finding,

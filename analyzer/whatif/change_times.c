@@ -7,6 +7,8 @@
 #include "analyzer/whatif/costs.h"
 #include "analyzer/whatif/reuse.h"
 
+#define MANY_TIMES 4
+
 struct times {
     struct xfw_change change;
     struct xfw_times_terms terms;
@@ -87,6 +89,27 @@ static void scale(const struct paths *paths, struct xfw_player *player, struct x
         op->own_ns *= to.device_ns / from.device_ns;
 }
 
+/* What the call took, without what it waited for before it. */
+static double took(const struct xfw_op *op)
+{
+    if (op->awaits == XFW_AWAITS_ITSELF)
+        return op->latency_ns + op->duration_ns + op->wake_ns;
+    return op->awaits == XFW_AWAITS_ITS_START ? op->latency_ns + op->wake_ns : op->own_ns;
+}
+
+/* A copy that took many times what such copies take had other reasons (the first one sets the
+ * driver's buffers up): those stay. */
+static double for_other_reasons(const struct times *times, const struct xfw_op *op,
+                                const struct xfw_host_memory *host)
+{
+    const struct xfp_path *path = xfw_host_path(&times->change.analysis->achievable,
+                                                host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D,
+                                                (enum xft_memory)host->memory, host->node, op->gpu);
+    struct xfw_copy_cost usual = xfw_copy_cost(path, op->bytes, XFW_LIKELY);
+    return usual.known && took(op) > MANY_TIMES * usual.blocking_ns ? took(op) - usual.blocking_ns
+                                                                    : 0;
+}
+
 static void block(struct xfw_op *op, const struct xfw_copy_cost *cost)
 {
     op->latency_ns = op->wake_ns = (cost->blocking_ns - cost->device_ns) / 2;
@@ -112,6 +135,7 @@ static void lock(const struct times *times, struct state *state, struct xfw_play
     struct xfw_copy_cost cost = xfw_copy_cost(to, op->bytes, certainty);
     if (!cost.known || !xfw_host_memory(times->change.analysis, op, &host))
         return;
+    op->gap_ns += for_other_reasons(times, op, &host);
     pay(times, state, player, op, &host);
     const struct xfa_class *class = xfa_class_at(&times->change.analysis->classes, op->class);
     bool asynchronous = class->key.row.async || times->terms.asynchronous;

@@ -211,9 +211,11 @@ static bool may_join(const struct xfw_whatif *whatif, size_t i, xfw_excludes_fn 
 {
     if (whatif->order[i] || !(whatif->alone[i].likely > LEAST_GAIN * whatif->alone_ns))
         return false;
-    for (size_t k = 0; k < whatif->count; k++)
-        if (whatif->order[k] && excludes && excludes(self, i, k))
+    for (size_t k = 0; k < whatif->count && excludes; k++) {
+        bool enough = k < i && whatif->alone[i].likely < XFW_HARDLY_MORE * whatif->alone[k].likely;
+        if ((whatif->order[k] || enough) && excludes(self, i, k))
             return false;
+    }
     return true;
 }
 

@@ -21,6 +21,7 @@
 #define XFW_MARK_ERROR 0.05
 #define XFW_ABSTAIN_ERROR 0.15
 #define XFW_MOST_CHANGES 48
+#define XFW_HARDLY_MORE 1.1 /* than a simpler change saves */
 
 /* ns of the run. */
 struct xfw_saving {
@@ -53,7 +54,9 @@ struct xfw_whatif {
 };
 
 /* excludes: of two changes, by their places, that cannot be made both; NULL: none. The analysis is
- * finished; its files are read again, so that they have to be there. changes: borrowed. */
+ * finished; its files are read again, so that they have to be there. changes: borrowed,
+ * simpler ones first: one that saves hardly more than another before it that it excludes is not in
+ * the set. */
 typedef bool xfw_excludes_fn(const void *self, size_t a, size_t b);
 struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_change *const *changes,
                                  size_t count, xfw_excludes_fn *excludes, const void *self);

@@ -171,10 +171,11 @@ class Commands(unittest.TestCase):
         untimed = report["transfers"][-1]
         self.assertIsNone(untimed["achieved_gbps"])
         self.assertIsNone(untimed["lost_s"])
-        for finding in report["findings"]:
-            self.assertIsNone(finding["run_saving_s"])
-        losses = [finding["lost_s"] for finding in report["findings"]]
-        self.assertEqual(losses, sorted(losses, reverse=True))
+        # What is not known comes behind what is, and last what another finding does as well.
+        savings = [finding["run_saving_s"] for finding in report["findings"]]
+        first = savings[:savings.index(None)]
+        self.assertGreater(len(first), 1)
+        self.assertEqual(first, sorted(first, reverse=True))
 
     def test_json_without_profile(self):
         report = self.report(self.make("mixed", "mixed.trace"))

@@ -104,6 +104,21 @@ static void test_once(void **state)
     copies_end(&copies);
 }
 
+/* What took many times what it should had other reasons, which stay. */
+static void test_other_reasons(void **state)
+{
+    struct copies copies;
+    struct played played = {0};
+    const struct xfw_times_terms once = {.pinning = XFW_PIN_ONCE};
+    copies_start(&copies, false);
+    copy(&copies, &played, AT, MIB)->duration_ns = 10 * PAGEABLE_NS;
+    assert_true(with(&copies, &played, once, XFW_LIKELY) ==
+                1000 + LOCKING(1) + 9 * PAGEABLE_NS + BLOCKING(1));
+    played.ops[0].duration_ns = 3 * PAGEABLE_NS;
+    assert_true(with(&copies, &played, once, XFW_LIKELY) == 1000 + LOCKING(1) + BLOCKING(1));
+    copies_end(&copies);
+}
+
 /* Pieces of 1 MiB: four threads take as long for one as the link does, and submitting it. */
 static void test_staged(void **state)
 {
@@ -194,8 +209,9 @@ static void test_buffers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_once),  cmocka_unit_test(test_staged),  cmocka_unit_test(test_async),
-        cmocka_unit_test(test_moved), cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_once),    cmocka_unit_test(test_staged),
+        cmocka_unit_test(test_async),   cmocka_unit_test(test_moved),
+        cmocka_unit_test(test_buffers), cmocka_unit_test(test_other_reasons),
     };
     return cmocka_run_group_tests_name("what-if: times", tests, NULL, NULL);
 }
