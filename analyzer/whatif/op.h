@@ -106,6 +106,12 @@ struct xfw_op {
     uint8_t memory;     /* enum xft_memory: what an ALLOC, FREE, SET speaks of */
 };
 
+static inline bool xfw_op_is_work(const struct xfw_op *op)
+{
+    return op->what == XFW_COPY || op->what == XFW_SET || op->what == XFW_KERNEL ||
+           op->what == XFW_GRAPH || op->what == XFW_HOST_FUNCTION || op->what == XFW_PREFETCH;
+}
+
 /* The same without what recording added. */
 void xfw_op_alone(struct xfw_op *op);
 

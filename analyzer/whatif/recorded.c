@@ -300,12 +300,6 @@ static void settle_host(struct xfw_recorded *recorded, struct xfw_op *op, double
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static bool is_work(const struct xfw_op *op)
-{
-    return op->what == XFW_COPY || op->what == XFW_SET || op->what == XFW_KERNEL ||
-           op->what == XFW_GRAPH || op->what == XFW_HOST_FUNCTION || op->what == XFW_PREFETCH;
-}
-
 void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks)
 {
     struct thread *thread = AT(recorded, thread, op->thread);
@@ -313,7 +307,7 @@ void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool 
     op->gap_ns = fmax(0, op->start_ns - before);
     op->own_ns = fmax(0, op->end_ns - fmax(op->start_ns, before));
     op->hook_ns = thread->added;
-    if (is_work(op) && op->stream != XFW_NONE)
+    if (xfw_op_is_work(op) && op->stream != XFW_NONE)
         settle_work(recorded, op, blocks);
     else
         settle_host(recorded, op, before);

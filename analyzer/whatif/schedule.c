@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "xferscope/trace.h"
 
 #define INTERVALS 64 /* of an engine that are remembered: where work that comes later may fit */
 
@@ -49,6 +50,8 @@ struct xfw_schedule {
     struct range ranges[XFW_RANGES];
     uint32_t last_thread; /* whose call ended last, as recorded */
     double last_start, last_end;
+    bool worked;
+    double first_work, last_work; /* of calls, as schedule.h's span has it */
 };
 
 struct xfw_schedule *xfw_schedule_new(void)
@@ -212,12 +215,6 @@ static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double 
     note_end(schedule, op, schedule->last_end);
 }
 
-static bool is_work(const struct xfw_op *op)
-{
-    return op->what == XFW_COPY || op->what == XFW_SET || op->what == XFW_KERNEL ||
-           op->what == XFW_GRAPH || op->what == XFW_HOST_FUNCTION || op->what == XFW_PREFETCH;
-}
-
 /* ---- the host -------------------------------------------------------------------------------- */
 
 /* What the call waited for is done; 0 = it waited for nothing. */
@@ -262,12 +259,24 @@ static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_o
         xfw_schedule_stream_after(schedule, op->stream, *event);
 }
 
+static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, double call,
+                      double back)
+{
+    bool work = xfw_op_is_work(op);
+    if (work && !schedule->worked) {
+        schedule->worked = true;
+        schedule->first_work = schedule->last_work = call;
+    }
+    if (work || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY)
+        schedule->last_work = fmax(schedule->last_work, back);
+}
+
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
     struct thread *thread = thread_of(schedule, op);
     double call = thread->now + op->gap_ns;
     schedule->last_start = schedule->last_end = NAN;
-    if (is_work(op) && op->stream != XFW_NONE) {
+    if (xfw_op_is_work(op) && op->stream != XFW_NONE) {
         call = fmax(call, room(stream_at(schedule, op->stream)));
         work(schedule, op, call);
     } else if (op->what == XFW_RECORD || op->what == XFW_WAIT) {
@@ -280,6 +289,7 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     }
     double back = op->what == XFW_QUERY ? 0 : awaited(schedule, op);
     thread->now = fmax(call + op->own_ns, back);
+    note_span(schedule, op, call, thread->now);
     if (op->made_up)
         return;
     thread->recorded = op->end_ns;
@@ -330,6 +340,11 @@ double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns)
         return end_ns;
     const struct thread *last = &schedule->threads[schedule->last_thread];
     return fmax(total, last->now + fmax(0, end_ns - last->recorded));
+}
+
+double xfw_schedule_span(const struct xfw_schedule *schedule)
+{
+    return schedule->worked ? schedule->last_work - schedule->first_work : 0;
 }
 
 double xfw_schedule_range(const struct xfw_schedule *schedule, uint32_t range)

@@ -20,6 +20,7 @@ struct variant {
     bool recording;
     struct xfw_player *player; /* of the process at hand */
     double run_ns;             /* the latest end of the processes so far */
+    double span_ns;            /* of these, added up */
     double ranges[XFW_RANGES]; /* of the run's phases */
 };
 
@@ -35,6 +36,8 @@ struct walk {
         unsigned depth;
         double begun, sum;
     } recorded[XFW_RANGES]; /* of the process's ranges */
+    bool worked;
+    double first_work, last_work;
 };
 
 /* ---- one walk -------------------------------------------------------------------------------- */
@@ -44,6 +47,7 @@ static void begin_process(void *self, struct xfa_process *process)
     struct walk *walk = self;
     walk->process = process;
     memset(walk->recorded, 0, sizeof walk->recorded);
+    walk->worked = false;
     for (size_t i = 0; i < walk->count; i++) {
         struct variant *v = &walk->variants[i];
         v->player = xfw_player_new(process, v->changes, v->count, v->certainty, v->recording);
@@ -59,9 +63,22 @@ static void note_range(struct walk *walk, const struct xfw_op *op)
         range->sum += op->start_ns - range->begun;
 }
 
+/* As the schedule's: schedule.h. */
+static void note_span(struct walk *walk, const struct xfw_op *op)
+{
+    bool work = xfw_op_is_work(op);
+    if (work && !walk->worked) {
+        walk->worked = true;
+        walk->first_work = walk->last_work = op->start_ns;
+    }
+    if (work || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY)
+        walk->last_work = fmax(walk->last_work, op->end_ns);
+}
+
 static void take_op(void *self, const struct xfw_op *op)
 {
     struct walk *walk = self;
+    note_span(walk, op);
     if (op->what == XFW_RANGE && op->range < XFW_RANGES)
         note_range(walk, op);
     for (size_t i = 0; i < walk->count; i++)
@@ -91,7 +108,7 @@ static void end_ranges(struct walk *walk)
         size_t phase = phase_of(walk->whatif, name);
         free(name);
         if (phase < XFW_RANGES && walk->variants[0].recording)
-            walk->whatif->ranges[phase].recorded_ns += walk->recorded[r].sum;
+            walk->whatif->ranges[phase].times.recorded_ns += walk->recorded[r].sum;
         for (size_t i = 0; i < walk->count && phase < XFW_RANGES; i++)
             walk->variants[i].ranges[phase] +=
                 xfw_schedule_range(xfw_player_schedule(walk->variants[i].player), r);
@@ -107,10 +124,13 @@ static void end_process(void *self, struct xfa_process *process, double end_ns)
         struct variant *v = &walk->variants[i];
         double total = xfw_schedule_total(xfw_player_schedule(v->player), end_ns);
         v->run_ns = fmax(v->run_ns, begun + total);
+        v->span_ns += xfw_schedule_span(xfw_player_schedule(v->player));
         xfw_player_free(v->player);
         v->player = NULL;
     }
     walk->whatif->recorded_ns = fmax(walk->whatif->recorded_ns, begun + end_ns);
+    if (walk->worked && walk->variants[0].recording)
+        walk->whatif->span.recorded_ns += walk->last_work - walk->first_work;
 }
 
 /* False with whatif->why when a file could not be read again. */
@@ -191,12 +211,14 @@ static bool play_alone(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
     if (done) {
         whatif->replayed_ns = variants[0].run_ns;
         whatif->alone_ns = variants[1].run_ns;
+        whatif->span.replayed_ns = variants[0].span_ns;
+        whatif->span.alone_ns = variants[1].span_ns;
         whatif->error = whatif->recorded_ns > 0
                             ? fabs(whatif->replayed_ns - whatif->recorded_ns) / whatif->recorded_ns
                             : INFINITY;
         for (size_t r = 0; r < whatif->range_count; r++) {
-            whatif->ranges[r].replayed_ns = variants[0].ranges[r];
-            whatif->ranges[r].alone_ns = variants[1].ranges[r];
+            whatif->ranges[r].times.replayed_ns = variants[0].ranges[r];
+            whatif->ranges[r].times.alone_ns = variants[1].ranges[r];
         }
         for (size_t i = 0; i < count; i++)
             whatif->alone[i] =
@@ -266,8 +288,9 @@ static void play_set(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
     }
     if (members && play(analysis, whatif, variants, all)) {
         whatif->set = saving_of(whatif->alone_ns, variants, whatif->error);
+        whatif->span.set_ns = variants[XFW_LIKELY].span_ns;
         for (size_t r = 0; r < whatif->range_count; r++)
-            whatif->ranges[r].set_ns = variants[XFW_LIKELY].ranges[r];
+            whatif->ranges[r].times.set_ns = variants[XFW_LIKELY].ranges[r];
         for (size_t i = 0; i < count; i++) {
             double lost = variants[XFW_CERTAINTIES + i].run_ns - variants[XFW_LIKELY].run_ns;
             if (whatif->order[i])

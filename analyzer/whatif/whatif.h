@@ -28,9 +28,13 @@ struct xfw_saving {
     double low, likely, high; /* NAN: not known */
 };
 
+struct xfw_times {
+    double recorded_ns, replayed_ns, alone_ns, set_ns; /* set_ns 0: no set */
+};
+
 struct xfw_range_times { /* of a phase (NVTX), summed over processes; outermost instances */
     char *name;
-    double recorded_ns, replayed_ns, alone_ns, set_ns;
+    struct xfw_times times;
 };
 
 struct xfw_whatif {
@@ -49,6 +53,7 @@ struct xfw_whatif {
     struct xfw_saving *last;  /* in the set: what would be lost without it; likely only */
     unsigned *order;          /* in the set: from 1 on; 0 = not in it */
     struct xfw_saving set;    /* all that are in it */
+    struct xfw_times span;    /* the processes' spans (schedule.h) added up */
     struct xfw_range_times *ranges;
     size_t range_count;
 };

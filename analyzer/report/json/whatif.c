@@ -10,14 +10,26 @@ static json_t *saving_json(const struct xfw_saving *saving)
     return json;
 }
 
+static void set_times(json_t *json, const struct xfw_times *times)
+{
+    json_object_set_new(json, "recorded_s", xfa_json_seconds(times->recorded_ns));
+    json_object_set_new(json, "replayed_s", xfa_json_seconds(times->replayed_ns));
+    json_object_set_new(json, "alone_s", xfa_json_seconds(times->alone_ns));
+    json_object_set_new(json, "with_set_s", xfa_json_seconds(times->set_ns));
+}
+
 static json_t *phase_json(const struct xfw_range_times *phase)
 {
     json_t *json = json_object();
     json_object_set_new(json, "name", xfa_json_text(phase->name));
-    json_object_set_new(json, "recorded_s", xfa_json_seconds(phase->recorded_ns));
-    json_object_set_new(json, "replayed_s", xfa_json_seconds(phase->replayed_ns));
-    json_object_set_new(json, "alone_s", xfa_json_seconds(phase->alone_ns));
-    json_object_set_new(json, "with_set_s", xfa_json_seconds(phase->set_ns));
+    set_times(json, &phase->times);
+    return json;
+}
+
+static json_t *span_json(const struct xfw_times *span)
+{
+    json_t *json = json_object();
+    set_times(json, span);
     return json;
 }
 
@@ -47,6 +59,7 @@ json_t *xfa_whatif_json(const struct xfa_report *report)
                         replayed ? xfa_json_seconds(whatif->alone_ns) : json_null());
     json_object_set_new(json, "recording_known", json_boolean(whatif->recording_known));
     json_object_set_new(json, "set_saving_s", saving_json(&whatif->set));
+    json_object_set_new(json, "span", span_json(&whatif->span));
     json_object_set_new(json, "phases", phases_json(whatif));
     return json;
 }
