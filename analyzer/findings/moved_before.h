@@ -1,8 +1,8 @@
 /*
- * What repeated-transfer, round-trip and duplicate-transfer share: bytes that had moved before, by
- * the hashes of what was moved (sums/contents.h). Lost: the time these transfers took, where it is
- * known. That they can be left out is likely, not certain: what kernels did to the device's memory
- * meanwhile is not seen.
+ * What repeated-transfer, round-trip, duplicate-transfer and constant-content share: bytes that had
+ * moved before, or are all alike, by the hashes of what was moved (sums/contents.h). Lost: the time
+ * these transfers took, where it is known. How sure it is that they can be left out depends on what
+ * kernels were given meanwhile.
  */
 #ifndef XFA_MOVED_BEFORE_H
 #define XFA_MOVED_BEFORE_H
@@ -10,8 +10,20 @@
 #include "analyzer/findings/finding.h"
 
 /* What the row would gain by leaving out those of its transfers; false when it has none. The
- * caller adds the remedy and the reckoning. */
+ * caller adds the remedy and the reckoning: `kept`, or `unseen` where kernels may have changed the
+ * memory. */
 bool xfa_moved_before(const struct xfa_analysis *analysis, size_t row, enum xfa_same same,
                       struct xfa_gain *gain);
+enum xfa_reckoning xfa_moved_reckoning(const struct xfa_analysis *analysis, size_t row,
+                                       enum xfa_same same, enum xfa_reckoning kept,
+                                       enum xfa_reckoning unseen);
+
+/* They go. NULL: what would come in their stead was not measured. */
+struct xfw_change *xfa_moved_change(const struct xfa_analysis *analysis,
+                                    const struct xfa_finding *finding, enum xfa_same same);
+
+/* The classes of the rows of a finding. */
+struct xfw_set xfa_moved_classes(const struct xfa_analysis *analysis,
+                                 const struct xfa_finding *finding);
 
 #endif

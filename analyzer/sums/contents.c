@@ -3,7 +3,7 @@
  * that very time between them: what is of one time is gathered, then matched. What is kept longer
  * is what a later transfer may be found to repeat.
  */
-#include "analyzer/sums/contents.h"
+#include "analyzer/sums/contents_judge.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,78 +12,6 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-
-enum what { WHAT_HASH, WHAT_TRANSFER, WHAT_FREE };
-
-/* Of the time at hand. */
-struct item {
-    uint64_t dst, src, bytes;
-    uint64_t hash, width; /* WHAT_HASH: of what was hashed, and how many bytes */
-    double achieved_ns;
-    uint32_t row;    /* number */
-    uint32_t number; /* in the order they came */
-    int16_t device;  /* to which it goes */
-    uint8_t what, direction;
-    bool by_device; /* achieved_ns is */
-};
-
-/* A transfer with a hash. */
-struct moved {
-    uint64_t hash, width, bytes, src;
-    uint32_t row;
-};
-
-/* Where a content was met last. */
-struct met {
-    struct met_key {
-        uint64_t hash, bytes, width;
-        int16_t device;
-        uint16_t direction;
-        uint32_t reserved;
-    } key;
-    uint32_t moved; /* index */
-};
-
-struct xfa_contents_process {
-    bool watched;    /* hashes were asked for, or came */
-    uint64_t hashes; /* that came */
-    uint64_t time;
-    struct item *items; /* of that time */
-    size_t count, capacity;
-    struct moved *moved; /* in the order of calls */
-    size_t moved_count, moved_capacity;
-    struct xfa_table met;
-    struct xfa_memory memory; /* items: indexes of `moved` */
-};
-
-/* ---- what was found --------------------------------------------------------------------- */
-
-static struct xfa_same_row *row_of(struct xfa_contents *contents, uint32_t row)
-{
-    if (row >= contents->row_count) {
-        contents->rows = xfa_room(contents->rows, &contents->row_capacity, (size_t)row + 1,
-                                  sizeof *contents->rows);
-        memset(contents->rows + contents->row_count, 0,
-               (row + 1 - contents->row_count) * sizeof *contents->rows);
-        contents->row_count = (size_t)row + 1;
-    }
-    return &contents->rows[row];
-}
-
-static void count_same(struct xfa_contents *contents, enum xfa_same same, const struct item *item,
-                       bool sampled, uint32_t earlier_row)
-{
-    struct xfa_same_sum *sum = &row_of(contents, item->row)->same[same];
-    bool timed = !isnan(item->achieved_ns);
-    sum->sum.transfers++;
-    sum->sum.bytes = xfa_add(sum->sum.bytes, item->bytes);
-    sum->sum.ns += timed ? item->achieved_ns : 0;
-    sum->timed += timed;
-    sum->by_device += timed && item->by_device;
-    sum->sampled += sampled;
-    if (sum->earlier == 0) /* the first time leads to where it began */
-        sum->earlier = earlier_row + 1;
-}
 
 const struct xfa_same_row *xfa_contents_row(const struct xfa_contents *contents, uint32_t row)
 {
@@ -95,123 +23,12 @@ const struct xfa_same_row *xfa_contents_row(const struct xfa_contents *contents,
     return NULL;
 }
 
-/* ---- what moved before ------------------------------------------------------------------ */
-
-#define ANY_DEVICE INT16_MIN
-#define NEVER UINT32_MAX
-
-static struct met_key key_of(const struct moved *moved, unsigned direction, int16_t device)
-{
-    struct met_key key;
-    memset(&key, 0, sizeof key);
-    key.hash = moved->hash;
-    key.bytes = moved->bytes;
-    key.width = moved->width;
-    key.device = device;
-    key.direction = (uint16_t)direction;
-    return key;
-}
-
-static uint32_t last_met(const struct xfa_contents_process *now, const struct moved *moved,
-                         unsigned direction, int16_t device)
-{
-    struct met_key key = key_of(moved, direction, device);
-    const struct met *met = xfa_table_get(&now->met, &key);
-    return met ? met->moved : NEVER;
-}
-
-static void meet(struct xfa_contents_process *now, const struct moved *moved, unsigned direction,
-                 int16_t device)
-{
-    struct met_key key = key_of(moved, direction, device);
-    ((struct met *)xfa_table_put(&now->met, &key))->moved = (uint32_t)(moved - now->moved);
-}
-
-static bool alike(const struct moved *x, const struct moved *y)
-{
-    return x->hash == y->hash && x->bytes == y->bytes && x->width == y->width;
-}
-
-static bool later(uint32_t a, uint32_t b)
-{
-    return a != NEVER && (b == NEVER || a > b);
-}
-
-static enum xfa_same judge_sent(const struct xfa_contents_process *now, const struct item *item,
-                                const struct moved *moved, uint32_t *earlier)
-{
-    *earlier = xfa_memory_find(&now->memory, item->dst, xfa_add(item->dst, item->bytes));
-    if (*earlier != NEVER && alike(&now->moved[*earlier], moved))
-        return XFA_SAME_REPEATED;
-    uint32_t sent = last_met(now, moved, XFT_DIR_H2D, item->device);
-    uint32_t fetched = last_met(now, moved, XFT_DIR_D2H, ANY_DEVICE);
-    *earlier = later(fetched, sent) ? fetched : sent;
-    if (*earlier == NEVER)
-        return XFA_SAME_NONE;
-    return *earlier == fetched ? XFA_SAME_RETURNED : XFA_SAME_DUPLICATE;
-}
-
-static enum xfa_same judge_fetched(const struct xfa_contents_process *now,
-                                   const struct moved *moved, uint32_t *earlier)
-{
-    uint32_t sent = last_met(now, moved, XFT_DIR_H2D, ANY_DEVICE);
-    uint32_t fetched = last_met(now, moved, XFT_DIR_D2H, ANY_DEVICE);
-    *earlier = later(sent, fetched) ? sent : fetched;
-    if (*earlier == NEVER)
-        return XFA_SAME_NONE;
-    if (*earlier == sent)
-        return XFA_SAME_RETURNED;
-    return now->moved[fetched].src == moved->src ? XFA_SAME_REPEATED : XFA_SAME_NONE;
-}
-
-static bool to_device(unsigned direction)
-{
-    return direction == XFT_DIR_H2D || direction == XFT_DIR_D2D || direction == XFT_DIR_P2P;
-}
-
-/* moved: NEVER = not known what. */
-static void write_memory(struct xfa_contents_process *now, const struct item *item, uint32_t moved)
-{
-    xfa_memory_write(&now->memory, item->dst, xfa_add(item->dst, item->bytes), moved);
-}
-
-static void step_hashed(struct xfa_contents *contents, const struct item *item,
-                        const struct item *hash)
-{
-    struct xfa_contents_process *now = contents->now;
-    bool sent = item->direction == XFT_DIR_H2D;
-    now->moved =
-        xfa_room(now->moved, &now->moved_capacity, now->moved_count + 1, sizeof *now->moved);
-    struct moved *moved = &now->moved[now->moved_count++];
-    *moved = (struct moved){hash->hash, hash->width, item->bytes, item->src, item->row};
-    uint32_t earlier = NEVER;
-    enum xfa_same same =
-        sent ? judge_sent(now, item, moved, &earlier) : judge_fetched(now, moved, &earlier);
-    if (same != XFA_SAME_NONE && item->bytes >= XFA_LEAST_CONTENT)
-        count_same(contents, same, item, hash->width < item->bytes, now->moved[earlier].row);
-    meet(now, moved, item->direction, ANY_DEVICE);
-    if (!sent)
-        return;
-    meet(now, moved, item->direction, item->device);
-    write_memory(now, item, (uint32_t)(moved - now->moved));
-}
-
-/* hash: NULL = none. */
-static void step(struct xfa_contents *contents, const struct item *item, const struct item *hash)
-{
-    bool between = item->direction == XFT_DIR_H2D || item->direction == XFT_DIR_D2H;
-    if (hash && between)
-        step_hashed(contents, item, hash);
-    else if (item->what == WHAT_FREE || to_device(item->direction))
-        write_memory(contents->now, item, NEVER);
-}
-
 /* ---- which hash belongs to which transfer ----------------------------------------------- */
 
 /* Alike: hashes, then transfers, in the order they came. */
 static int by_place(const void *a, const void *b)
 {
-    const struct item *x = a, *y = b;
+    const struct xfa_content *x = a, *y = b;
     if (x->dst != y->dst)
         return x->dst > y->dst ? 1 : -1;
     if (x->src != y->src)
@@ -223,7 +40,7 @@ static int by_place(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static bool same_place(const struct item *x, const struct item *y)
+static bool same_place(const struct xfa_content *x, const struct xfa_content *y)
 {
     return x->dst == y->dst && x->src == y->src && x->bytes == y->bytes;
 }
@@ -232,24 +49,25 @@ static bool same_place(const struct item *x, const struct item *y)
 static void settle(struct xfa_contents *contents)
 {
     struct xfa_contents_process *now = contents->now;
-    const struct item *items = now->items;
+    const struct xfa_content *items = now->items;
     if (now->count > 1)
         qsort(now->items, now->count, sizeof *now->items, by_place);
     size_t hash = 0, end = 0; /* hashes from there on that are not taken */
     for (size_t i = 0; i < now->count; i++) {
         if (i == 0 || !same_place(&items[i], &items[i - 1]))
             hash = end = i;
-        if (items[i].what == WHAT_HASH)
+        if (items[i].what == XFA_CONTENT_HASH)
             end = i + 1;
         else
-            step(contents, &items[i],
-                 items[i].what == WHAT_TRANSFER && hash < end ? &items[hash++] : NULL);
+            xfa_contents_judge(contents, &items[i],
+                               items[i].what == XFA_CONTENT_TRANSFER && hash < end ? &items[hash++]
+                                                                                   : NULL);
     }
     now->count = 0;
 }
 
-static struct item *add(struct xfa_contents *contents, const struct xft_event *event,
-                        enum what what)
+static struct xfa_content *add(struct xfa_contents *contents, const struct xft_event *event,
+                               enum xfa_content_what what)
 {
     struct xfa_contents_process *now = contents->now;
     bool full = now->count >= XFA_MAX_CONTENTS; /* no machine does that much at one time */
@@ -257,12 +75,12 @@ static struct item *add(struct xfa_contents *contents, const struct xft_event *e
         settle(contents);
     now->time = event->start_ns;
     now->items = xfa_room(now->items, &now->capacity, now->count + 1, sizeof *now->items);
-    struct item *item = &now->items[now->count];
-    *item = (struct item){.dst = event->dst,
-                          .src = event->src,
-                          .bytes = event->bytes,
-                          .what = (uint8_t)what,
-                          .number = (uint32_t)now->count++};
+    struct xfa_content *item = &now->items[now->count];
+    *item = (struct xfa_content){.dst = event->dst,
+                                 .src = event->src,
+                                 .bytes = event->bytes,
+                                 .what = (uint8_t)what,
+                                 .number = (uint32_t)now->count++};
     return item;
 }
 
@@ -276,31 +94,60 @@ static void take_hash(struct xfa_contents *contents, const struct xft_event *eve
         contents->not_compared++;
         return;
     }
-    struct item *item = add(contents, event, WHAT_HASH);
+    struct xfa_content *item = add(contents, event, XFA_CONTENT_HASH);
     item->hash = event->aux;
     item->width = event->width;
+}
+
+/* What frees or sets memory writes it; of freed memory the size may not be told. */
+static void take_write(struct xfa_contents *contents, const struct xft_event *event)
+{
+    const struct xfa_block *block = xfa_given_block(&contents->now->given, event->dst);
+    uint64_t bytes = event->bytes;
+    if (event->flags & XFT_CAPTURED)
+        return;
+    if (bytes == 0 && block && block->address == event->dst)
+        bytes = block->end - block->address;
+    if (bytes)
+        add(contents, event, XFA_CONTENT_WRITE)->bytes = bytes;
 }
 
 static void take_event(void *self, const struct xfa_step *step)
 {
     struct xfa_contents *contents = self;
-    if (step->event->kind == XFT_EVENT_CONTENT)
-        take_hash(contents, step->event);
-    else if (contents->now->watched && step->event->bytes)
-        add(contents, step->event, WHAT_FREE);
+    struct xfa_contents_process *now = contents->now;
+    const struct xft_event *event = step->event;
+    if (event->kind == XFT_EVENT_CONTENT) {
+        take_hash(contents, event);
+        return;
+    }
+    if (event->start_ns > now->time) /* what comes now has not been before */
+        settle(contents);
+    if (event->kind == XFT_EVENT_SYNC || event->kind == XFT_EVENT_QUERY)
+        xfa_contents_waited(now);
+    if (now->watched && (event->kind == XFT_EVENT_FREE || event->kind == XFT_EVENT_SET))
+        take_write(contents, event);
+    bool launches = event->kind == XFT_EVENT_LAUNCH || event->kind == XFT_EVENT_GRAPH_LAUNCH;
+    if (XFA_GIVEN_KINDS & XFA_KIND(event->kind) && (now->watched || !launches))
+        xfa_given_event(&now->given, step);
 }
 
 static void take_transfer(void *self, const struct xfa_transfer *transfer)
 {
     struct xfa_contents *contents = self;
+    const struct xfa_row_key *row = &transfer->class->key.row;
+    uint64_t number = contents->now->transfers++;
     if (!contents->now->watched)
         return;
-    struct item *item = add(contents, transfer->event, WHAT_TRANSFER);
+    struct xfa_content *item = add(contents, transfer->event, XFA_CONTENT_TRANSFER);
+    item->transfer = number;
     item->achieved_ns = transfer->achieved_ns;
     item->by_device = transfer->timed == XFA_TIMED_DEVICE;
     item->row = transfer->class->row;
-    item->direction = transfer->class->key.row.direction;
+    item->direction = row->direction;
     item->device = transfer->event->device;
+    item->blocks = transfer->blocks;
+    item->gpu = row->direction == XFT_DIR_H2D ? row->dst_gpu : row->src_gpu;
 }
 
 /* ---- a process -------------------------------------------------------------------------- */
@@ -311,7 +158,9 @@ static const char *mode_of(const struct xfa_process *process)
     return xfa_trace_meta(process->trace, "content");
 }
 
-#define ALL_KINDS (XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_FREE))
+#define FEW_KINDS (XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_SET))
+#define ALL_KINDS                                                                                  \
+    (FEW_KINDS | XFA_GIVEN_KINDS | XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_QUERY))
 
 static uint32_t start_process(void *self, struct xfa_process *process)
 {
@@ -319,8 +168,9 @@ static uint32_t start_process(void *self, struct xfa_process *process)
     struct xfa_contents_process *now = contents->now = xfa_alloc(sizeof *now);
     const char *mode = mode_of(process);
     now->watched = !mode || strcmp(mode, "off") != 0;
-    xfa_table_init(&now->met, sizeof(struct met_key), sizeof(struct met));
-    return ALL_KINDS;
+    xfa_contents_begin(now, process);
+    now->given.told = now->given.told && now->watched;
+    return now->watched ? ALL_KINDS : FEW_KINDS;
 }
 
 /* Transfers without a hash, for whatever reason (docs/trace-format.md). */
@@ -355,12 +205,8 @@ static void take_meta(struct xfa_contents *contents, const struct xfa_process *p
 static void forget_process(struct xfa_contents *contents)
 {
     struct xfa_contents_process *now = contents->now;
-    if (now) {
-        xfa_table_free(&now->met);
-        free(now->memory.stretches);
-        free(now->moved);
-        free(now->items);
-    }
+    if (now)
+        xfa_contents_forget(now);
     free(now);
     contents->now = NULL;
 }
@@ -389,6 +235,12 @@ struct xfa_observer xfa_contents_observer(struct xfa_contents *contents)
 void xfa_contents_free(struct xfa_contents *contents)
 {
     forget_process(contents);
+    for (size_t same = 0; same < XFA_SAMES; same++)
+        for (size_t surely = 0; surely < XFA_SURELY; surely++)
+            xfw_marks_free(&contents->marks[same][surely]);
+    for (size_t surely = 0; surely < XFA_SURELY; surely++)
+        xfw_marks_free(&contents->fetched[surely]);
+    xfw_marks_free(&contents->copied);
     free(contents->rows);
     free(contents->why);
     *contents = (struct xfa_contents){0};

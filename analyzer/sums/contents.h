@@ -7,12 +7,16 @@
  *                 to the host: the same bytes were fetched from the same address before, and they
  *                 have not moved since
  *     returned    the last time these bytes moved was the other way: fetched, and sent back as they
- *                 were; or sent, and fetched back as they were
+ *                 were; or sent, and fetched back as they were. Without a hash: what is sent was
+ *                 on its way to that very place of the host, and nobody had waited for it
  *     duplicate   to the device: the same bytes were sent to it before, to another place or one
  *                 that was written since
+ *     constant    to the device: all bytes have one value, or all words of two or four bytes
+ *                 (contents_constant.c knows which)
  *
- * each of them at most one of these. What kernels do to memory is not known. "The same" is the same
- * number of bytes with the same hash; by samples, when only these were hashed: then only probably.
+ * each of them at most one of these, and none when a kernel was given the memory to write between
+ * (given.h): then the transfer was needed. "The same" is the same number of bytes with the same
+ * hash; by samples, when only these were hashed: then only probably.
  *
  * Of a process the first XFA_MAX_CONTENTS hashes are kept; further ones are not compared, and
  * counted. Without CONTENT events nothing is kept.
@@ -20,6 +24,7 @@
 #ifndef XFA_CONTENTS_H
 #define XFA_CONTENTS_H
 
+#include "analyzer/base/marks.h"
 #include "analyzer/pass/observer.h"
 #include "analyzer/sums/figures.h"
 
@@ -31,17 +36,27 @@ enum xfa_same {
     XFA_SAME_REPEATED,
     XFA_SAME_RETURNED,
     XFA_SAME_DUPLICATE,
+    XFA_SAME_CONSTANT,
     XFA_SAMES
+};
+
+/* That such a transfer could go. */
+enum xfa_surely {
+    XFA_SURE,    /* no kernel was given the memory to write in between */
+    XFA_UNSEEN,  /* what kernels were given was not recorded */
+    XFA_PERHAPS, /* one was given it, whether to write is not known; or other copies wrote there */
+    XFA_SURELY
 };
 
 /* Transfers of one row whose bytes had moved before. */
 struct xfa_same_sum {
-    struct xfa_sum sum; /* ns: of those whose time is known */
-    uint64_t timed;     /* how many these are */
-    uint64_t by_device; /* of these: by device timestamps */
-    uint64_t sampled;   /* known by samples only */
-    uint32_t earlier;   /* number + 1 of the row where the first of them had moved
-                           before */
+    struct xfa_sum sum;          /* ns: of those whose time is known */
+    uint64_t timed;              /* how many these are */
+    uint64_t by_device;          /* of these: by device timestamps */
+    uint64_t sampled;            /* known by samples only */
+    uint64_t surely[XFA_SURELY]; /* how many are how sure */
+    uint32_t earlier;            /* number + 1 of the row where the first of them had moved
+                                    before */
 };
 struct xfa_same_row {
     struct xfa_same_sum same[XFA_SAMES]; /* by enum xfa_same; the first is not used */
@@ -57,7 +72,12 @@ struct xfa_contents {
     char *why;                 /* one line, when it was asked for and could not be had */
     struct xfa_same_row *rows; /* by row number */
     size_t row_count, row_capacity;
-    struct xfa_contents_process *now; /* contents.c: of the process at hand */
+    /* Each of these transfers; those in whose stead the device would have to copy the bytes to
+     * that place; and copies to the host that fetched what was then only sent back. */
+    struct xfw_marks marks[XFA_SAMES][XFA_SURELY];
+    struct xfw_marks copied;
+    struct xfw_marks fetched[XFA_SURELY];
+    struct xfa_contents_process *now; /* contents_judge.h: of the process at hand */
 };
 
 struct xfa_observer xfa_contents_observer(struct xfa_contents *contents); /* starts zeroed */

@@ -17,6 +17,7 @@
 #define XFW_CHANGE_H
 
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/base/marks.h"
 #include "analyzer/whatif/op.h"
 #include "analyzer/whatif/schedule.h"
 
@@ -78,32 +79,8 @@ struct xfw_op xfw_op_like(const struct xfw_op *op);
  * stays. */
 void xfw_op_drop(struct xfw_op *op);
 
-/* ---- which transfers: a bit for each ------------------------------------------------------- */
-
-/* Transfers of a run by process and number in it (op.transfer), marked by an observer of the first
- * walk: observers get transfers in the same order, so count them per process. */
-struct xfw_marks {
-    struct xfw_mark_bits {
-        uint64_t *words;
-        size_t count, capacity;
-    } * processes;
-    size_t process_count, process_capacity;
-};
-void xfw_mark(struct xfw_marks *marks, uint32_t process, uint64_t transfer);
-void xfw_unmark(struct xfw_marks *marks, uint32_t process, uint64_t transfer);
-bool xfw_marked(const struct xfw_marks *marks, uint32_t process, uint64_t transfer);
-void xfw_marks_free(struct xfw_marks *marks);
-
 /* ---- which classes ------------------------------------------------------------------------- */
 
-/* A set of numbers of classes, rows, sites, whatever is counted from 0. */
-struct xfw_set {
-    uint64_t *words;
-    size_t count, capacity;
-};
-void xfw_set_add(struct xfw_set *set, uint32_t number);
-bool xfw_set_has(const struct xfw_set *set, uint32_t number);
-void xfw_set_free(struct xfw_set *set);
 /* All classes of a row. */
 void xfw_set_add_row(struct xfw_set *set, const struct xfa_analysis *analysis,
                      const struct xfa_row *row);

@@ -174,3 +174,11 @@ void xfw_change_free(struct xfw_change *change)
         change->type->free(change);
     free(change);
 }
+
+void xfw_set_add_row(struct xfw_set *set, const struct xfa_analysis *analysis,
+                     const struct xfa_row *row)
+{
+    const struct xfa_class *class = NULL;
+    while ((class = xfa_row_class(&analysis->classes, row, class)))
+        xfw_set_add(set, class->number);
+}

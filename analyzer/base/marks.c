@@ -1,8 +1,9 @@
+#include "analyzer/base/marks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/change.h"
 
 static void *grown(void *items, size_t *capacity, size_t *count, size_t index, size_t bytes)
 {
@@ -65,12 +66,4 @@ void xfw_set_free(struct xfw_set *set)
 {
     free(set->words);
     *set = (struct xfw_set){0};
-}
-
-void xfw_set_add_row(struct xfw_set *set, const struct xfa_analysis *analysis,
-                     const struct xfa_row *row)
-{
-    const struct xfa_class *class = NULL;
-    while ((class = xfa_row_class(&analysis->classes, row, class)))
-        xfw_set_add(set, class->number);
 }

@@ -1,0 +1,293 @@
+/*
+ * unused-transfer: copies to the device that nothing was given before the memory was written again,
+ * whole, or freed. Lost: the time they took.
+ *
+ * Something may use what was sent when a kernel is given a pointer into its allocation, up to its
+ * end (sums/given.h), when a kernel or graph is launched of which it is not known what it was
+ * given, when a copy reads there, or a batch of copies, of which not all places are known, goes
+ * anywhere. Of memory outside of allocations that were seen (constants, variables of the device)
+ * nothing is said: kernels need not be given it.
+ */
+#include "analyzer/findings/finding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/findings/moved_before.h"
+#include "analyzer/sums/given.h"
+#include "analyzer/whatif/change_leave_out.h"
+#include "common/search.h"
+
+#define MOST_SENT                                                                                  \
+    4096 /* that may still be used, at one time; of more the first are taken as used */
+
+/* What was sent, and not used yet as far as copies go. */
+struct sent {
+    uint64_t start, end;
+    uint64_t ns, transfer;
+    double achieved_ns;
+    uint32_t row;
+    bool by_device;
+};
+
+struct row {
+    struct xfa_sum sum;
+    uint64_t timed, by_device;
+};
+
+struct unused {
+    struct xfa_given given;
+    uint32_t process;
+    uint64_t transfers; /* of the process */
+    struct sent *sent;  /* by address, apart from each other */
+    size_t count, capacity;
+    struct row *rows; /* by row number */
+    size_t row_count, row_capacity;
+    struct xfw_marks marks[XFW_CERTAINTIES];
+};
+
+/* ---- what was sent --------------------------------------------------------------------------- */
+
+static bool ends_by(const void *sent, const void *address)
+{
+    return ((const struct sent *)sent)->end <= *(const uint64_t *)address;
+}
+
+/* Those that overlap with [start, end): from the result on, *count of them. */
+static size_t overlap(const struct unused *unused, uint64_t start, uint64_t end, size_t *count)
+{
+    size_t at = xfc_partition(unused->sent, unused->count, sizeof *unused->sent, ends_by, &start);
+    size_t over = at;
+    while (over < unused->count && unused->sent[over].start < end)
+        over++;
+    *count = over - at;
+    return at;
+}
+
+static void take_out(struct unused *unused, size_t at, size_t count)
+{
+    memmove(unused->sent + at, unused->sent + at + count,
+            (unused->count - at - count) * sizeof *unused->sent);
+    unused->count -= count;
+}
+
+static void count_unused(struct unused *unused, const struct sent *sent)
+{
+    if (sent->row >= unused->row_count) {
+        size_t count = (size_t)sent->row + 1;
+        unused->rows = xfa_room(unused->rows, &unused->row_capacity, count, sizeof *unused->rows);
+        memset(unused->rows + unused->row_count, 0,
+               (count - unused->row_count) * sizeof *unused->rows);
+        unused->row_count = count;
+    }
+    struct row *row = &unused->rows[sent->row];
+    bool timed = !isnan(sent->achieved_ns);
+    row->sum.transfers++;
+    row->sum.bytes = xfa_add(row->sum.bytes, sent->end - sent->start);
+    row->sum.ns += timed ? sent->achieved_ns : 0;
+    row->timed += timed;
+    row->by_device += timed && sent->by_device;
+    xfw_mark(&unused->marks[XFW_LIKELY], unused->process, sent->transfer);
+}
+
+/* May be read, or written in part. */
+static void use(struct unused *unused, uint64_t start, uint64_t end)
+{
+    size_t count, at = overlap(unused, start, end, &count);
+    take_out(unused, at, count);
+}
+
+/* All of it is written anew, or freed. */
+static void overwrite(struct unused *unused, uint64_t start, uint64_t end)
+{
+    size_t count, at = overlap(unused, start, end, &count);
+    for (size_t i = at; i < at + count; i++) {
+        const struct sent *sent = &unused->sent[i];
+        bool whole = sent->start >= start && sent->end <= end;
+        if (whole &&
+            xfa_given_used(&unused->given, sent->start, sent->end, sent->ns) == XFA_USED_NOT)
+            count_unused(unused, sent);
+    }
+    take_out(unused, at, count);
+}
+
+static void send(struct unused *unused, const struct xfa_transfer *transfer, uint64_t number)
+{
+    const struct xft_event *event = transfer->event;
+    const struct xfa_block *block = xfa_given_block(&unused->given, event->dst);
+    uint64_t end = xfa_add(event->dst, event->bytes);
+    if (!block || block->end < end || event->dst_mem != XFT_MEM_DEVICE)
+        return;
+    if (unused->count == MOST_SENT)
+        unused->count = 0;
+    size_t count, at = overlap(unused, event->dst, end, &count);
+    unused->sent =
+        xfa_room(unused->sent, &unused->capacity, unused->count + 1, sizeof *unused->sent);
+    memmove(unused->sent + at + 1, unused->sent + at, (unused->count - at) * sizeof *unused->sent);
+    unused->sent[at] = (struct sent){
+        .start = event->dst,
+        .end = end,
+        .ns = event->start_ns,
+        .transfer = number,
+        .achieved_ns = transfer->achieved_ns,
+        .row = transfer->class->row,
+        .by_device = transfer->timed == XFA_TIMED_DEVICE,
+    };
+    unused->count++;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static bool on_device(unsigned memory)
+{
+    return memory == XFT_MEM_DEVICE || memory == XFT_MEM_MANAGED;
+}
+
+/* From an address on, of which it is not known how far it goes. */
+static uint64_t far_end(const struct unused *unused, uint64_t address)
+{
+    const struct xfa_block *block = xfa_given_block(&unused->given, address);
+    return block ? block->end : UINT64_MAX;
+}
+
+static void take_transfer(void *self, const struct xfa_transfer *transfer)
+{
+    struct unused *unused = self;
+    const struct xft_event *event = transfer->event;
+    uint64_t number = unused->transfers++;
+    bool linear = transfer->class->key.shape == XFA_LINEAR;
+    if (!unused->given.told)
+        return;
+    if (transfer->class->key.shape == XFA_BATCH) {
+        unused->count = 0;
+        return;
+    }
+    if (on_device(event->src_mem))
+        use(unused, event->src,
+            linear ? xfa_add(event->src, event->bytes) : far_end(unused, event->src));
+    if (!on_device(event->dst_mem))
+        return;
+    if (!linear) {
+        use(unused, event->dst, far_end(unused, event->dst));
+        return;
+    }
+    overwrite(unused, event->dst, xfa_add(event->dst, event->bytes));
+    if (event->direction == XFT_DIR_H2D)
+        send(unused, transfer, number);
+}
+
+static void take_set(struct unused *unused, const struct xft_event *event)
+{
+    if (event->flags & XFT_CAPTURED)
+        return;
+    if (event->width == event->bytes)
+        overwrite(unused, event->dst, xfa_add(event->dst, event->bytes));
+    else
+        use(unused, event->dst, far_end(unused, event->dst));
+}
+
+static void take_free(struct unused *unused, const struct xft_event *event)
+{
+    const struct xfa_block *block = xfa_given_block(&unused->given, event->dst);
+    if (block && block->address == event->dst)
+        overwrite(unused, block->address, block->end);
+}
+
+static void take_event(void *self, const struct xfa_step *step)
+{
+    struct unused *unused = self;
+    const struct xft_event *event = step->event;
+    if (!unused->given.told)
+        return;
+    if (event->kind == XFT_EVENT_SET)
+        take_set(unused, event);
+    else if (event->kind == XFT_EVENT_FREE)
+        take_free(unused, event);
+    if (XFA_GIVEN_KINDS & XFA_KIND(event->kind))
+        xfa_given_event(&unused->given, step);
+}
+
+static uint32_t begin_process(void *self, struct xfa_process *process)
+{
+    struct unused *unused = self;
+    xfa_given_begin(&unused->given, process);
+    unused->process = process->number;
+    unused->transfers = 0;
+    unused->count = 0;
+    return unused->given.told ? UINT32_MAX : 0;
+}
+
+static void end_process(void *self, struct xfa_process *process)
+{
+    struct unused *unused = self;
+    (void)process;
+    xfa_given_free(&unused->given);
+    unused->count = 0;
+}
+
+static struct xfa_observer observe(void *self)
+{
+    return (struct xfa_observer){
+        .name = "unused transfers",
+        .kinds = XFA_GIVEN_KINDS | XFA_KIND(XFT_EVENT_SET),
+        .self = self,
+        .process = begin_process,
+        .event = take_event,
+        .transfer = take_transfer,
+        .end = end_process,
+    };
+}
+
+static void release(void *self)
+{
+    struct unused *unused = self;
+    xfa_given_free(&unused->given);
+    for (size_t i = 0; i < XFW_CERTAINTIES; i++)
+        xfw_marks_free(&unused->marks[i]);
+    free(unused->sent);
+    free(unused->rows);
+}
+
+/* ---- the finding ----------------------------------------------------------------------------- */
+
+static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
+                 struct xfa_gain *gain)
+{
+    const struct unused *unused = sums;
+    const struct row *found = row < unused->row_count ? &unused->rows[row] : NULL;
+    if (!found || found->sum.transfers == 0)
+        return false;
+    gain->transfers = found->sum.transfers;
+    gain->bytes = found->sum.bytes;
+    gain->achieved_ns = gain->lost_ns = found->timed ? found->sum.ns : NAN;
+    gain->weight_ns = (double)found->sum.bytes * XFA_STAND_IN_NS_PER_BYTE;
+    gain->achieved_basis = found->timed == 0                  ? XFA_BASIS_UNKNOWN
+                           : found->by_device == found->timed ? XFA_BASIS_DEVICE
+                           : found->by_device == 0            ? XFA_BASIS_HOST
+                                                              : XFA_BASIS_MIXED;
+    gain->reckoning = XFA_RECKONED_UNUSED;
+    gain->assumed = "kernels reach this memory only by pointers that they were given";
+    gain->remedy = xfa_remedy_for(xfa_analysis_row(analysis, row), XFA_REMEDY_LEAVE_OUT);
+    return true;
+}
+
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    const struct unused *unused = sums;
+    const struct xfw_leave_out what = {
+        .marks = unused->marks,
+        .classes = xfa_moved_classes(analysis, finding),
+    };
+    return xfw_change_leave_out(analysis, &what);
+}
+
+const struct xfa_finding_kind xfa_kind_unused = {
+    .look = look,
+    .change = change,
+    .self_bytes = sizeof(struct unused),
+    .observe = observe,
+    .free = release,
+};

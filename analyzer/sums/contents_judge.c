@@ -1,0 +1,334 @@
+/*
+ * What has moved before, and whether it is still where it was. What is kept is what a later
+ * transfer may be found to repeat.
+ */
+#include "analyzer/sums/contents_judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+
+#define ANY_DEVICE INT16_MIN
+#define NEVER UINT32_MAX
+#define MOST_MOVED (2 * (size_t)XFA_MAX_CONTENTS) /* with those that have no hash */
+
+/* Where a content was met last. */
+struct met {
+    struct met_key {
+        uint64_t hash, bytes, width;
+        int16_t device;
+        uint16_t direction;
+        uint32_t reserved;
+    } key;
+    uint32_t moved; /* index */
+};
+
+/* What was found of a transfer. */
+struct found {
+    enum xfa_same same;
+    enum xfa_surely surely; /* XFA_SURELY: it was needed */
+    uint32_t earlier;       /* index */
+    bool copied;            /* the device has to copy it to that place */
+};
+
+void xfa_contents_begin(struct xfa_contents_process *now, const struct xfa_process *process)
+{
+    now->process = process->number;
+    xfa_table_init(&now->met, sizeof(struct met_key), sizeof(struct met));
+    xfa_constants_init(&now->constants);
+    xfa_given_begin(&now->given, process);
+}
+
+void xfa_contents_forget(struct xfa_contents_process *now)
+{
+    xfa_table_free(&now->met);
+    xfa_table_free(&now->constants);
+    xfa_given_free(&now->given);
+    free(now->sent.stretches);
+    free(now->fetched.stretches);
+    free(now->on_its_way.stretches);
+    free(now->moved);
+    free(now->items);
+}
+
+/* ---- what was found -------------------------------------------------------------------------- */
+
+static struct xfa_same_row *row_of(struct xfa_contents *contents, uint32_t row)
+{
+    if (row >= contents->row_count) {
+        contents->rows = xfa_room(contents->rows, &contents->row_capacity, (size_t)row + 1,
+                                  sizeof *contents->rows);
+        memset(contents->rows + contents->row_count, 0,
+               (row + 1 - contents->row_count) * sizeof *contents->rows);
+        contents->row_count = (size_t)row + 1;
+    }
+    return &contents->rows[row];
+}
+
+static void count(struct xfa_contents *contents, const struct found *found,
+                  const struct xfa_content *item, bool sampled)
+{
+    const struct xfa_contents_process *now = contents->now;
+    struct xfa_same_sum *sum = &row_of(contents, item->row)->same[found->same];
+    bool timed = !isnan(item->achieved_ns);
+    sum->sum.transfers++;
+    sum->sum.bytes = xfa_add(sum->sum.bytes, item->bytes);
+    sum->sum.ns += timed ? item->achieved_ns : 0;
+    sum->timed += timed;
+    sum->by_device += timed && item->by_device;
+    sum->sampled += sampled;
+    sum->surely[found->surely]++;
+    if (sum->earlier == 0 && found->earlier != NEVER) /* the first time leads to where it began */
+        sum->earlier = now->moved[found->earlier].row + 1;
+}
+
+static void mark(struct xfa_contents *contents, const struct found *found,
+                 const struct xfa_content *item)
+{
+    const struct xfa_contents_process *now = contents->now;
+    xfw_mark(&contents->marks[found->same][found->surely], now->process, item->transfer);
+    if (found->copied)
+        xfw_mark(&contents->copied, now->process, item->transfer);
+    if (found->same != XFA_SAME_RETURNED || item->direction != XFT_DIR_H2D)
+        return;
+    /* Sent back to where it is: it was fetched for the host, as it seems. */
+    enum xfa_surely surely = found->copied ? found->surely : XFA_PERHAPS;
+    if (surely == XFA_SURE) /* whether the host looks at it, nobody knows */
+        surely = XFA_UNSEEN;
+    xfw_mark(&contents->fetched[surely], now->process, now->moved[found->earlier].transfer);
+}
+
+/* ---- what moved before ----------------------------------------------------------------------- */
+
+static struct met_key key_of(const struct xfa_moved *moved, unsigned direction, int16_t device)
+{
+    struct met_key key;
+    memset(&key, 0, sizeof key);
+    key.hash = moved->hash;
+    key.bytes = moved->bytes;
+    key.width = moved->width;
+    key.device = device;
+    key.direction = (uint16_t)direction;
+    return key;
+}
+
+static uint32_t last_met(const struct xfa_contents_process *now, const struct xfa_moved *moved,
+                         unsigned direction, int16_t device)
+{
+    struct met_key key = key_of(moved, direction, device);
+    const struct met *met = xfa_table_get(&now->met, &key);
+    return met ? met->moved : NEVER;
+}
+
+static void meet(struct xfa_contents_process *now, const struct xfa_moved *moved,
+                 unsigned direction, int16_t device)
+{
+    struct met_key key = key_of(moved, direction, device);
+    ((struct met *)xfa_table_put(&now->met, &key))->moved = (uint32_t)(moved - now->moved);
+}
+
+static bool alike(const struct xfa_moved *x, const struct xfa_moved *y)
+{
+    return x->width && x->hash == y->hash && x->bytes == y->bytes && x->width == y->width;
+}
+
+static bool later(uint32_t a, uint32_t b)
+{
+    return a != NEVER && (b == NEVER || a > b);
+}
+
+/* ---- is it still there? ---------------------------------------------------------------------- */
+
+static uint64_t end_of(const struct xfa_moved *moved)
+{
+    return xfa_add(moved->device_address, moved->bytes);
+}
+
+/* Did kernels leave it as it was? */
+static enum xfa_surely unchanged(const struct xfa_contents_process *now, uint32_t earlier)
+{
+    const struct xfa_moved *moved = &now->moved[earlier];
+    switch (xfa_given_used(&now->given, moved->device_address, end_of(moved), moved->ns)) {
+    case XFA_USED_NOT:
+    case XFA_USED_READ:
+        return now->given.told ? XFA_SURE : XFA_UNSEEN;
+    case XFA_USED_PERHAPS:
+    case XFA_USED_SOMEHOW:
+        return now->given.told ? XFA_PERHAPS : XFA_UNSEEN;
+    case XFA_USED_WRITTEN:
+        break;
+    }
+    return XFA_SURELY;
+}
+
+/* The device has the bytes where they were then; where copies have written since, it could have
+ * kept them elsewhere, if it has the room. */
+static enum xfa_surely kept(const struct xfa_contents_process *now, const struct xfa_memory *memory,
+                            uint32_t earlier)
+{
+    const struct xfa_moved *moved = &now->moved[earlier];
+    enum xfa_surely surely = unchanged(now, earlier);
+    bool there = xfa_memory_find(memory, moved->device_address, end_of(moved)) == earlier;
+    return there || surely == XFA_SURELY ? surely : XFA_PERHAPS;
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+/* What stands at the place itself: as the last copy left it, or fetched it. */
+static struct found judge_place(const struct xfa_contents_process *now,
+                                const struct xfa_memory *memory, const struct xfa_moved *moved,
+                                enum xfa_same same)
+{
+    struct found found = {same, XFA_SURELY, NEVER, false};
+    found.earlier = xfa_memory_find(memory, moved->device_address, end_of(moved));
+    if (found.earlier != NEVER && alike(&now->moved[found.earlier], moved))
+        found.surely = unchanged(now, found.earlier);
+    return found;
+}
+
+static struct found judge_elsewhere(const struct xfa_contents_process *now,
+                                    const struct xfa_moved *moved, uint32_t earlier, bool fetched)
+{
+    struct found found = {fetched ? XFA_SAME_RETURNED : XFA_SAME_DUPLICATE, XFA_SURELY, earlier,
+                          true};
+    if (earlier != NEVER && now->moved[earlier].gpu == moved->gpu)
+        found.surely = kept(now, fetched ? &now->fetched : &now->sent, earlier);
+    return found;
+}
+
+static struct found surer(struct found a, struct found b)
+{
+    return b.surely < a.surely ? b : a;
+}
+
+static struct found judge_sent(struct xfa_contents_process *now, const struct xfa_content *item,
+                               const struct xfa_moved *moved)
+{
+    struct found found = judge_place(now, &now->sent, moved, XFA_SAME_REPEATED);
+    found = surer(found, judge_place(now, &now->fetched, moved, XFA_SAME_RETURNED));
+    if (found.surely == XFA_SURE || found.surely == XFA_UNSEEN)
+        return found;
+    if (item->bytes >= XFA_LEAST_CONTENT &&
+        xfa_is_constant(&now->constants, moved->bytes, moved->width, moved->hash))
+        return (struct found){XFA_SAME_CONSTANT, XFA_SURE, NEVER, false};
+    uint32_t sent = last_met(now, moved, XFT_DIR_H2D, item->device);
+    uint32_t fetched = last_met(now, moved, XFT_DIR_D2H, ANY_DEVICE);
+    bool back = later(fetched, sent);
+    found = surer(found, judge_elsewhere(now, moved, back ? fetched : sent, back));
+    return surer(found, judge_elsewhere(now, moved, back ? sent : fetched, !back));
+}
+
+static struct found judge_fetched(const struct xfa_contents_process *now,
+                                  const struct xfa_moved *moved)
+{
+    uint32_t sent = last_met(now, moved, XFT_DIR_H2D, ANY_DEVICE);
+    uint32_t fetched = last_met(now, moved, XFT_DIR_D2H, ANY_DEVICE);
+    bool back = later(sent, fetched);
+    struct found found = {back ? XFA_SAME_RETURNED : XFA_SAME_REPEATED, XFA_SURELY,
+                          back ? sent : fetched, false};
+    if (found.earlier == NEVER)
+        return found;
+    bool place = now->moved[found.earlier].device_address == moved->device_address;
+    const struct xfa_memory *memory = back ? &now->sent : &now->fetched;
+    if (place && xfa_memory_find(memory, moved->device_address, end_of(moved)) == found.earlier)
+        found.surely = unchanged(now, found.earlier);
+    else if (back) /* the device has brought it there by itself */
+        found.surely = XFA_PERHAPS;
+    return found;
+}
+
+/* moved: NEVER = not known what. */
+static void write_memory(struct xfa_contents_process *now, const struct xfa_content *item,
+                         uint32_t moved)
+{
+    uint64_t end = xfa_add(item->dst, item->bytes);
+    xfa_memory_write(&now->sent, item->dst, end, moved);
+    xfa_memory_write(&now->fetched, item->dst, end, NEVER);
+    xfa_memory_write(&now->on_its_way, item->dst, end, NEVER);
+}
+
+/* Sends back what is on its way to the host, behind it in the stream: the host cannot have changed
+ * it, whatever it is. */
+static struct found judge_on_its_way(const struct xfa_contents_process *now,
+                                     const struct xfa_content *item, const struct xfa_moved *moved)
+{
+    uint64_t end = xfa_add(item->src, item->bytes);
+    uint32_t earlier = xfa_memory_find(&now->on_its_way, item->src, end);
+    struct found found = judge_elsewhere(now, moved, earlier, true);
+    found.copied = earlier != NEVER && now->moved[earlier].device_address != item->dst;
+    return found;
+}
+
+static struct xfa_moved moved_of(const struct xfa_contents_process *now,
+                                 const struct xfa_content *item, const struct xfa_content *hash)
+{
+    return (struct xfa_moved){
+        .hash = hash ? hash->hash : 0,
+        .width = hash ? hash->width : 0,
+        .bytes = item->bytes,
+        .device_address = item->direction == XFT_DIR_H2D ? item->dst : item->src,
+        .ns = now->time,
+        .transfer = item->transfer,
+        .row = item->row,
+        .gpu = item->gpu,
+    };
+}
+
+/* Until the next is kept. */
+static struct xfa_moved *keep(struct xfa_contents_process *now, const struct xfa_moved *moved)
+{
+    now->moved =
+        xfa_room(now->moved, &now->moved_capacity, now->moved_count + 1, sizeof *now->moved);
+    now->moved[now->moved_count] = *moved;
+    return &now->moved[now->moved_count++];
+}
+
+static void judge_transfer(struct xfa_contents *contents, const struct xfa_content *item,
+                           const struct xfa_content *hash)
+{
+    struct xfa_contents_process *now = contents->now;
+    bool sent = item->direction == XFT_DIR_H2D, full = now->moved_count >= MOST_MOVED;
+    struct xfa_moved moved = moved_of(now, item, hash);
+    uint32_t number = hash || !(sent || full) ? (uint32_t)(keep(now, &moved) - now->moved) : NEVER;
+    struct found found = !hash  ? judge_on_its_way(now, item, &moved)
+                         : sent ? judge_sent(now, item, &moved)
+                                : judge_fetched(now, &moved);
+    if ((hash || sent) && found.surely != XFA_SURELY && item->bytes >= XFA_LEAST_CONTENT) {
+        count(contents, &found, item, hash && hash->width < item->bytes);
+        mark(contents, &found, item);
+    }
+    if (hash)
+        meet(now, &now->moved[number], item->direction, ANY_DEVICE);
+    if (hash && sent)
+        meet(now, &now->moved[number], item->direction, item->device);
+    write_memory(now, item, sent ? number : NEVER);
+    if (sent)
+        return;
+    xfa_memory_write(&now->fetched, moved.device_address, end_of(&moved), number);
+    xfa_memory_write(&now->on_its_way, item->dst, xfa_add(item->dst, item->bytes), number);
+}
+
+static bool to_device(unsigned direction)
+{
+    return direction == XFT_DIR_H2D || direction == XFT_DIR_D2D || direction == XFT_DIR_P2P;
+}
+
+void xfa_contents_waited(struct xfa_contents_process *now)
+{
+    now->on_its_way.count = 0;
+}
+
+void xfa_contents_judge(struct xfa_contents *contents, const struct xfa_content *item,
+                        const struct xfa_content *hash)
+{
+    bool between = item->direction == XFT_DIR_H2D || item->direction == XFT_DIR_D2H;
+    if (item->what == XFA_CONTENT_TRANSFER && between)
+        judge_transfer(contents, item, hash);
+    else if (item->what == XFA_CONTENT_WRITE || to_device(item->direction) ||
+             item->direction == XFT_DIR_H2H)
+        write_memory(contents->now, item, NEVER);
+    if (item->blocks)
+        xfa_contents_waited(contents->now);
+}

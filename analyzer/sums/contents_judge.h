@@ -1,0 +1,70 @@
+/*
+ * Contents of one process: what has moved and where it lies, private to contents*.c.
+ */
+#ifndef XFA_CONTENTS_JUDGE_H
+#define XFA_CONTENTS_JUDGE_H
+
+#include "analyzer/sums/contents.h"
+#include "analyzer/sums/given.h"
+
+enum xfa_content_what { XFA_CONTENT_HASH, XFA_CONTENT_TRANSFER, XFA_CONTENT_WRITE };
+
+/* Something of the time at hand. */
+struct xfa_content {
+    uint64_t dst, src, bytes;
+    uint64_t hash, width; /* of a HASH: of what was hashed, and how many bytes */
+    uint64_t transfer;    /* its number in the process */
+    double achieved_ns;
+    uint32_t row;    /* number */
+    uint32_t number; /* in the order they came */
+    int16_t device;  /* to which it goes */
+    int16_t gpu;     /* the run's number of it, of the one it comes from in a copy to the host */
+    uint8_t what, direction;
+    bool by_device; /* achieved_ns is */
+    bool blocks;    /* the host went on when it was done */
+};
+
+/* A transfer with a hash; or, width 0, one to the host without. */
+struct xfa_moved {
+    uint64_t hash, width, bytes, device_address;
+    uint64_t ns, transfer;
+    uint32_t row;
+    int16_t gpu;
+};
+
+struct xfa_contents_process {
+    bool watched;    /* hashes were asked for, or came */
+    uint64_t hashes; /* that came */
+    uint64_t transfers;
+    uint64_t time;
+    struct xfa_content *items; /* of that time */
+    size_t count, capacity;
+    uint32_t process;        /* number */
+    struct xfa_moved *moved; /* in the order of calls */
+    size_t moved_count, moved_capacity;
+    struct xfa_table met;
+    struct xfa_memory sent, fetched; /* items: indexes of `moved`; that wrote, that read there */
+    struct xfa_memory on_its_way;    /* host memory: to which it goes, and nobody has waited yet */
+    struct xfa_given given;
+    struct xfa_table constants;
+};
+
+void xfa_contents_begin(struct xfa_contents_process *now, const struct xfa_process *process);
+void xfa_contents_forget(struct xfa_contents_process *now);
+
+/* The host has waited for something: what was on its way to it may be there, and changed. */
+void xfa_contents_waited(struct xfa_contents_process *now);
+
+/* A transfer, or a write of memory. hash: NULL = none. */
+void xfa_contents_judge(struct xfa_contents *contents, const struct xfa_content *item,
+                        const struct xfa_content *hash);
+
+/* ---- contents_constant.c --------------------------------------------------------------------- */
+
+#define XFA_CONSTANT_SIZES 512 /* that are looked at; of further ones it is not known */
+
+void xfa_constants_init(struct xfa_table *constants);
+/* Is that the hash of so many bytes, `width` of them hashed, that are all of one value? */
+bool xfa_is_constant(struct xfa_table *constants, uint64_t bytes, uint64_t width, uint64_t hash);
+
+#endif

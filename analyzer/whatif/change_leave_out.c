@@ -1,0 +1,199 @@
+#include "analyzer/whatif/change_leave_out.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+
+#define SUBMIT_NS 2000.0       /* where the profile does not know what submitting costs */
+#define WAKE_NS 2000.0         /* nor waiting for what is done */
+#define MOST_LATENCY_NS 5000.0 /* from the call to a copy or memset of an idle device */
+#define MOST_SPACE_NS 1500.0   /* and behind what came before in the stream */
+#define FIRST_SPACE_NS 1000.0  /* likewise of kernels, until some were seen */
+#define OF_A_COPY 0.5          /* a memset's time: it moves half the bytes */
+
+struct leave_out {
+    struct xfw_change change;
+    struct xfw_leave_out what;
+};
+
+struct stream {
+    uint8_t last; /* enum xfw_engine of its last work, as recorded */
+    bool changed; /* that copy went */
+};
+
+struct state {
+    struct xfa_achievable_path path; /* copies within the GPU asked for last */
+    int gpu;
+    bool asked;
+    struct stream *streams; /* by number */
+    size_t count, capacity;
+    double space_ns; /* usual of late between kernels of a stream; 0 = there were none */
+};
+
+static bool marked(const struct xfw_marks *marks, const struct xfw_player *player,
+                   const struct xfw_op *op)
+{
+    uint32_t process = xfw_player_process(player)->number;
+    for (int c = 0; c <= (int)xfw_player_certainty(player) && marks; c++)
+        if (xfw_marked(&marks[c], process, op->transfer))
+            return true;
+    return false;
+}
+
+static struct xfa_achievable_path *path_within(struct state *state,
+                                               const struct xfa_analysis *analysis, int gpu)
+{
+    if (!state->asked || state->gpu != gpu)
+        xfa_achievable_path(&state->path, &analysis->achievable, XFT_DIR_D2D, gpu, gpu);
+    state->asked = true;
+    state->gpu = gpu;
+    return &state->path;
+}
+
+bool xfw_leave_out_knows(const struct xfa_analysis *analysis, int gpu)
+{
+    struct state state = {0};
+    return path_within(&state, analysis, gpu)->path_count > 0;
+}
+
+static double scalar(const struct xfa_analysis *analysis, const char *what, int gpu,
+                     double otherwise)
+{
+    char name[64];
+    const struct xfp_profile *profile = analysis->achievable.profile;
+    if (!profile)
+        return otherwise;
+    snprintf(name, sizeof name, "%s/gpu%d", what, xfa_achievable_gpu(&analysis->achievable, gpu));
+    const struct xfp_scalar *scalar = xfp_find_scalar(profile, name);
+    return scalar ? scalar->cost.median : otherwise;
+}
+
+/* The wait that the program may need stays: as if it waited for the stream. */
+static void only_wait(const struct xfa_analysis *analysis, struct xfw_op *op)
+{
+    double ns = scalar(analysis, "sync/stream", op->gpu, WAKE_NS);
+    xfw_op_drop(op);
+    op->awaits = XFW_AWAITS_STREAM;
+    op->own_ns = op->wake_ns = ns;
+}
+
+static double within(enum xfw_certainty certainty, struct xfp_estimate estimate)
+{
+    double error = certainty == XFW_LOW    ? estimate.error
+                   : certainty == XFW_HIGH ? -estimate.error
+                                           : 0;
+    return estimate.ns * (1 + error);
+}
+
+/* ---- what follows in the stream ----------------------------------------------------------------
+ */
+
+static struct stream *stream_of(struct state *state, uint32_t number)
+{
+    if (number >= state->count) {
+        size_t count = (size_t)number + 1;
+        state->streams = xfa_room(state->streams, &state->capacity, count, sizeof *state->streams);
+        memset(state->streams + state->count, 0, (count - state->count) * sizeof *state->streams);
+        state->count = count;
+    }
+    return &state->streams[number];
+}
+
+/* A kernel begins later behind the copy engine's work than behind that of its own. */
+static void follow(struct state *state, struct xfw_op *op)
+{
+    struct stream *stream = stream_of(state, op->stream);
+    bool computes = op->what == XFW_KERNEL || op->what == XFW_SET;
+    if (computes && stream->changed) {
+        double usual = state->space_ns > 0 ? state->space_ns : FIRST_SPACE_NS;
+        op->space_ns = fmin(op->space_ns, usual);
+    } else if (computes && stream->last == XFW_COMPUTE && op->space_ns > 0) {
+        double known = state->space_ns > 0 ? state->space_ns : op->space_ns;
+        state->space_ns = known + (fmin(op->space_ns, 4 * known) - known) / 8;
+    }
+    *stream = (struct stream){.last = op->engine};
+}
+
+/* ---- in their stead ---------------------------------------------------------------------------
+ */
+
+/* The device does it: by a copy, or by a memset. */
+static void work_instead(const struct leave_out *change, struct xfa_achievable_path *path,
+                         enum xfw_certainty certainty, struct xfw_op *op)
+{
+    const struct xfa_analysis *analysis = change->change.analysis;
+    struct xfp_estimate estimate = xfa_achievable_time(path, op->bytes);
+    bool set = change->what.set, waits = certainty == XFW_LOW && op->awaits != XFW_AWAITS_NOTHING;
+    double submit = set ? NAN : xfa_achievable_submit(path, op->bytes);
+    if (estimate.basis == XFP_UNKNOWN)
+        return;
+    op->what = set ? XFW_SET : XFW_COPY;
+    op->engine = XFW_COMPUTE;
+    op->exclusive = false;
+    op->duration_ns = within(certainty, estimate);
+    if (set && certainty != XFW_LOW)
+        op->duration_ns *= OF_A_COPY;
+    op->own_ns = isnan(submit) ? scalar(analysis, "launch/kernel", op->gpu, SUBMIT_NS) : submit;
+    op->latency_ns = fmin(op->latency_ns, MOST_LATENCY_NS);
+    op->space_ns = fmin(op->space_ns, MOST_SPACE_NS);
+    op->awaits = waits ? XFW_AWAITS_ITSELF : XFW_AWAITS_NOTHING;
+    op->wake_ns = waits ? scalar(analysis, "sync/stream", op->gpu, WAKE_NS) : 0;
+}
+
+static void leave_out(const struct xfw_change *self, void *state, struct xfw_player *player,
+                      struct xfw_op *op)
+{
+    const struct leave_out *change = (const struct leave_out *)self;
+    const struct xfw_leave_out *what = &change->what;
+    uint32_t process = xfw_player_process(player)->number;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    if (op->engine == XFW_NO_ENGINE || op->stream >= XFW_FIRST_SIDE_STREAM)
+        return;
+    if (op->what != XFW_COPY || op->class == XFW_NONE) {
+        follow(state, op);
+        return;
+    }
+    bool goes = marked(what->marks, player, op) && xfw_set_has(&what->classes, op->class);
+    if (!goes && !marked(what->besides, player, op)) {
+        follow(state, op);
+        return;
+    }
+    stream_of(state, op->stream)->changed = true;
+    bool copied = goes && what->copied && xfw_marked(what->copied, process, op->transfer);
+    if ((copied && certainty != XFW_HIGH) || (goes && what->set))
+        work_instead(change, path_within(state, self->analysis, op->gpu), certainty, op);
+    else if (certainty == XFW_LOW && op->awaits != XFW_AWAITS_NOTHING)
+        only_wait(self->analysis, op);
+    else
+        xfw_op_drop(op);
+}
+
+static void end(const struct xfw_change *self, void *state)
+{
+    (void)self;
+    free(((struct state *)state)->streams);
+}
+
+static void release(struct xfw_change *self)
+{
+    xfw_set_free(&((struct leave_out *)self)->what.classes);
+}
+
+static const struct xfw_change_type type = {
+    .name = "leave out",
+    .state_bytes = sizeof(struct state),
+    .op = leave_out,
+    .end = end,
+    .free = release,
+};
+
+struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
+                                        const struct xfw_leave_out *what)
+{
+    struct leave_out *change = xfa_alloc(sizeof *change);
+    *change = (struct leave_out){.change = {&type, analysis}, .what = *what};
+    return &change->change;
+}

@@ -1,0 +1,199 @@
+/* Transfers that are left out, played by hand: what goes with them, what comes in their stead. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyzer/whatif/change_leave_out.h"
+#include "tests/analyzer/hand_ops.h"
+
+enum { MOST = 32, CLASS = 3, OTHER_CLASS = 4, BYTES = 1 << 20 };
+
+struct run {
+    struct xfw_op ops[MOST];
+    size_t count;
+    struct xfw_marks marks[XFW_CERTAINTIES], besides[XFW_CERTAINTIES], copied;
+    bool set;
+};
+
+static struct xfw_op *add(struct run *run, struct xfw_op op)
+{
+    run->ops[run->count] = op;
+    return &run->ops[run->count++];
+}
+
+/* The transfer of that number: submitted in 10, begins 5 behind, takes 600. */
+static struct xfw_op *copy(struct run *run, uint64_t transfer)
+{
+    struct xfw_op *op = add(run, hand_work(XFW_COPY, 0, 10, 5, 600));
+    op->class = CLASS;
+    op->transfer = transfer;
+    op->bytes = BYTES;
+    return op;
+}
+
+static struct xfw_op *blocking(struct run *run, uint64_t transfer)
+{
+    struct xfw_op *op = copy(run, transfer);
+    op->awaits = XFW_AWAITS_ITSELF;
+    op->own_ns = 0;
+    op->wake_ns = 20;
+    return op;
+}
+
+static double play(const struct run *run, const struct xfa_analysis *analysis,
+                   enum xfw_certainty certainty)
+{
+    struct xfw_leave_out what = {
+        .marks = run->marks, .besides = run->besides, .copied = &run->copied, .set = run->set};
+    xfw_set_add(&what.classes, CLASS);
+    struct xfw_change *change = xfw_change_leave_out(analysis, &what);
+    double end = hand_play(run->ops, run->count, change, certainty);
+    xfw_change_free(change);
+    return end;
+}
+
+static double as_it_was(const struct run *run)
+{
+    return hand_play(run->ops, run->count, NULL, XFW_LIKELY);
+}
+
+static void expect(const struct run *run, const struct xfa_analysis *analysis, double low,
+                   double likely, double high)
+{
+    const double wanted[] = {low, likely, high};
+    for (int c = 0; c < XFW_CERTAINTIES; c++) {
+        double end = play(run, analysis, (enum xfw_certainty)c);
+        if (end != wanted[c])
+            fail_msg("certainty %d: %g, expected %g", c, end, wanted[c]);
+    }
+}
+
+static void clear(struct run *run)
+{
+    for (int c = 0; c < XFW_CERTAINTIES; c++) {
+        xfw_marks_free(&run->marks[c]);
+        xfw_marks_free(&run->besides[c]);
+    }
+    xfw_marks_free(&run->copied);
+    *run = (struct run){0};
+}
+
+/* Scalars of no profile: waiting for what is done takes 2000, submitting too. */
+enum { WAKE = 2000, SUBMIT = 2000 };
+
+/* Each from its certainty on; the thread's own time before it stays. */
+static void test_goes(void **state)
+{
+    (void)state;
+    struct xfa_analysis analysis = {0};
+    struct run run = {0};
+    for (uint64_t i = 0; i < 4; i++)
+        copy(&run, i)->gap_ns = 7;
+    add(&run, hand_wait(0));
+    assert_true(as_it_was(&run) == 7 + 5 + 4 * 600);
+    for (int c = 0; c < XFW_CERTAINTIES; c++)
+        xfw_mark(&run.marks[c], 0, (uint64_t)c); /* 3 stays */
+    expect(&run, &analysis, 7 * 2 + 5 + 3 * 600, 7 * 3 + 5 + 2 * 600, 7 * 4 + 5 + 600);
+    for (int c = 0; c < XFW_CERTAINTIES; c++) /* those of another class are another finding's */
+        run.ops[c].class = OTHER_CLASS;
+    expect(&run, &analysis, 2412, 2412, 2412);
+    xfw_mark(&run.besides[XFW_LIKELY], 0, 0);
+    expect(&run, &analysis, 2412, 7 * 2 + 5 + 3 * 600, 7 * 2 + 5 + 3 * 600);
+    clear(&run);
+}
+
+/* Its wait goes with it, but for the worst case: then earlier work is waited for all the same. */
+static void test_waits(void **state)
+{
+    (void)state;
+    struct xfa_analysis analysis = {0};
+    struct run run = {0};
+    add(&run, hand_work(XFW_KERNEL, 0, 10, 5, 5000));
+    blocking(&run, 0);
+    add(&run, hand_op(XFW_CALL, XFT_EVENT_NONE, 100));
+    xfw_mark(&run.marks[XFW_LOW], 0, 0);
+    assert_true(as_it_was(&run) == 5 + 5000 + 5 + 600 + 20 + 100);
+    expect(&run, &analysis, 5 + 5000 + WAKE + 100, 10 + 100, 10 + 100);
+    clear(&run);
+}
+
+/* A kernel behind a copy begins 50 behind it, and 3 behind another kernel. */
+static void test_what_follows(void **state)
+{
+    (void)state;
+    struct xfa_analysis analysis = {0};
+    struct run run = {0};
+    for (uint64_t i = 0; i < 3; i++) {
+        copy(&run, i);
+        add(&run, hand_work(XFW_KERNEL, 0, 10, 5, 100))->space_ns = 50;
+        add(&run, hand_work(XFW_KERNEL, 0, 10, 5, 100))->space_ns = 3;
+        xfw_mark(&run.marks[XFW_LOW], 0, i);
+    }
+    add(&run, hand_wait(0));
+    assert_true(as_it_was(&run) == 5 + 3 * (600 + 50 + 100 + 3 + 100));
+    /* Nobody knows at the first what is usual: as it was. */
+    expect(&run, &analysis, 50 + 203 + 2 * 206, 50 + 203 + 2 * 206, 50 + 203 + 2 * 206);
+    clear(&run);
+}
+
+/* Copies on the device take 40, by the profile, and 10 to submit. */
+static struct xfp_profile machine(struct xfp_path *path, struct xfp_point *point)
+{
+    *point = (struct xfp_point){.bytes = BYTES,
+                                .n = 9,
+                                .median_ns = 40,
+                                .ci_low_ns = 36,
+                                .ci_high_ns = 44,
+                                .min_ns = 36,
+                                .max_ns = 44,
+                                .host_ns = 10};
+    *path = (struct xfp_path){.method = XFP_COPY,
+                              .direction = XFT_DIR_D2D,
+                              .src = {XFT_MEM_DEVICE, 0, -1},
+                              .dst = {XFT_MEM_DEVICE, 0, -1},
+                              .device_timed = true,
+                              .point_count = 1,
+                              .points = point};
+    return (struct xfp_profile){.path_count = 1, .paths = path};
+}
+
+static void test_in_their_stead(void **state)
+{
+    (void)state;
+    struct xfp_point point;
+    struct xfp_path path;
+    struct xfp_profile profile = machine(&path, &point);
+    struct xfa_run no_gpus = {0};
+    struct xfa_analysis analysis = {.achievable = {.profile = &profile, .run = &no_gpus}};
+    struct run run = {0};
+    assert_true(xfw_leave_out_knows(&analysis, 0));
+    assert_false(xfw_leave_out_knows(&analysis, 1));
+    copy(&run, 0);
+    add(&run, hand_wait(0));
+    xfw_mark(&run.marks[XFW_LOW], 0, 0);
+    xfw_mark(&run.copied, 0, 0);
+    assert_true(as_it_was(&run) == 605);
+    expect(&run, &analysis, 5 + 44, 5 + 40, 0); /* at best it is used where it is */
+    run.set = true;
+    expect(&run, &analysis, SUBMIT, SUBMIT, SUBMIT); /* longer than the memset */
+    run.ops[0].latency_ns = 4000;
+    expect(&run, &analysis, 4000 + 44, 4000 + 20, 4000 + 18);
+    /* One that was waited for: at worst it still is. */
+    run.ops[0].awaits = XFW_AWAITS_ITSELF;
+    expect(&run, &analysis, 4000 + 44 + WAKE, 4000 + 20, 4000 + 18);
+    clear(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_goes),
+        cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_what_follows),
+        cmocka_unit_test(test_in_their_stead),
+    };
+    return cmocka_run_group_tests_name("leave out", tests, NULL, NULL);
+}
