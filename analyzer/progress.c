@@ -63,10 +63,9 @@ void xfa_progress_say(struct xfa_progress *progress, double part, uint64_t now_n
     progress->said_ns = now_ns;
 }
 
-void xfa_progress_replay(struct xfa_progress *progress, size_t done, size_t count, double seconds,
-                         double limit_s)
+void xfa_progress_say_replay(struct xfa_progress *progress, size_t done, size_t count,
+                             double seconds, double limit_s, uint64_t now_ns)
 {
-    uint64_t now_ns = now();
     if (!xfa_progress_due(progress, now_ns))
         return;
     fputs(ERASE "xferscope analyze: replaying, ", progress->out);
@@ -76,6 +75,12 @@ void xfa_progress_replay(struct xfa_progress *progress, size_t done, size_t coun
     fprintf(progress->out, " copies, %.0f of %.0f s", seconds, limit_s);
     fflush(progress->out);
     progress->said_ns = now_ns;
+}
+
+void xfa_progress_replay(struct xfa_progress *progress, size_t done, size_t count, double seconds,
+                         double limit_s)
+{
+    xfa_progress_say_replay(progress, done, count, seconds, limit_s, now());
 }
 
 void xfa_progress_clear(struct xfa_progress *progress)

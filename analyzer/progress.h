@@ -42,4 +42,8 @@ void xfa_progress_file(struct xfa_progress *progress, uint64_t bytes);
 /* `part` of the file is done: writes the line when it is due. */
 void xfa_progress_say(struct xfa_progress *progress, double part, uint64_t now_ns);
 
+/* xfa_progress_replay() at that time. */
+void xfa_progress_say_replay(struct xfa_progress *progress, size_t done, size_t count,
+                             double seconds, double limit_s, uint64_t now_ns);
+
 #endif

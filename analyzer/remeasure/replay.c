@@ -142,7 +142,7 @@ static bool stopped(void *self)
 
 /* ---- into the profile ------------------------------------------------------------------------ */
 
-/* False: there is no room for all. */
+/* False: there is no room for all of it. */
 static bool keep_points(const struct xfa_plan *plan, struct xfp_profile *profile)
 {
     bool all = true;
@@ -243,11 +243,12 @@ bool xfa_replay(const struct xfa_replay_request *request, struct xfp_profile **p
         *profile = machine;
         machine = NULL;
     }
-    if (changed && !keep_points(&plan, *profile))
-        replayed->failure = replayed->failure ? replayed->failure
-                                              : xfa_text("the profile has no room for more sizes");
-    if (changed)
+    if (changed) {
+        bool all = keep_points(&plan, *profile);
         save(request, &places, *profile, replayed);
+        if (!all && !replayed->not_kept)
+            replayed->not_kept = xfa_text("the profile has no room for all of it");
+    }
     xfp_free(machine);
     xfa_places_free(&places);
     xfa_plan_free(&plan);

@@ -78,6 +78,7 @@ struct xfp_point {
                            not measured */
     double blocking_low_ns; /* 95 % confidence interval of blocking_ns */
     double blocking_high_ns;
+    bool chosen; /* the size is that of a program's transfers, not of a sweep */
 };
 
 /*
@@ -103,8 +104,8 @@ struct xfp_path {
     enum xfp_load load;
     enum xfp_cache cache;
     uint64_t row_bytes; /* as in struct xfp_conditions */
-    bool chosen; /* its sizes are those of programs' transfers, no sweep: it speaks of them, and
-                    between two of which the larger is at most twice the smaller */
+    bool chosen; /* all of its sizes are: it speaks of them, and between two of which the larger is
+                    at most twice the smaller */
     size_t point_count;
     struct xfp_point *points; /* ascending bytes */
     struct xfp_fit fit;
@@ -330,9 +331,9 @@ int xfp_save(const struct xfp_profile *profile, const char *path, char *error, s
 
 /*
  * The path between two places, or NULL. A query's device or numa of -1 matches any; among several
- * matches the one whose place fits best, then the first. P2P paths are directed. Only paths
- * measured alone, with cold caches and in one piece; the second form asks for one under load, the
- * third for any.
+ * matches one that is not `chosen`, then the one whose place fits best, then the first. P2P paths
+ * are directed. Only paths measured alone, with cold caches and in one piece; the second form asks
+ * for one under load, the third for any.
  */
 const struct xfp_path *xfp_find(const struct xfp_profile *profile, enum xfp_method method,
                                 struct xfp_place src, struct xfp_place dst, bool blocking);
@@ -352,9 +353,9 @@ static inline bool xfp_is_plain(const struct xfp_path *path)
 
 /*
  * Keeps a point that was measured by itself: in the path of that name, else in a new one that is
- * like `like` (its name, places and conditions; its points are not looked at) and `chosen`. Takes
- * the place of one of the same size. Pointers to paths and points are lost. 0; -1 when there is no
- * room (as many points or paths as a file may hold), or no memory.
+ * like `like` (its name, places and conditions; its points are not looked at). The point is
+ * `chosen`; it takes the place of one of the same size. Pointers to paths and points are lost. 0;
+ * -1 when there is no room (as many points or paths as a file may hold), or no memory.
  */
 int xfp_keep_point(struct xfp_profile *profile, const struct xfp_path *like,
                    const struct xfp_point *point);

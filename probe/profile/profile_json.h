@@ -28,4 +28,7 @@ int xfp_write_json(const struct xfp_profile *profile, FILE *out);
 struct xfp_profile *xfp_parse_named(const char *name, const char *text, size_t bytes, char *error,
                                     size_t error_bytes);
 
+/* Is there a point, and none of a sweep? */
+bool xfp_all_chosen(const struct xfp_path *path);
+
 #endif

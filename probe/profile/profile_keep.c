@@ -11,6 +11,14 @@
  */
 enum { MOST_POINTS = 60000 };
 
+bool xfp_all_chosen(const struct xfp_path *path)
+{
+    for (size_t i = 0; i < path->point_count; i++)
+        if (!path->points[i].chosen)
+            return false;
+    return path->point_count > 0;
+}
+
 static size_t all_points(const struct xfp_profile *profile)
 {
     size_t count = 0;
@@ -84,7 +92,10 @@ int xfp_keep_point(struct xfp_profile *profile, const struct xfp_path *like,
     if (!path)
         return -1;
     if (at < path->point_count && path->points[at].bytes == point->bytes) {
+        bool chosen = path->points[at].chosen;
+
         path->points[at] = *point;
+        path->points[at].chosen = chosen;
         return 0;
     }
     if (path->point_count >= XFP_MAX_POINTS || all_points(profile) >= MOST_POINTS)
@@ -95,7 +106,9 @@ int xfp_keep_point(struct xfp_profile *profile, const struct xfp_path *like,
     path->points = points;
     memmove(points + at + 1, points + at, (path->point_count - at) * sizeof(*points));
     points[at] = *point;
+    points[at].chosen = true;
     path->point_count++;
+    path->chosen = xfp_all_chosen(path);
     path->blocking = path->blocking || point->blocking_ns > 0;
     return 0;
 }

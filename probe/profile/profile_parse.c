@@ -68,6 +68,7 @@ static void read_point(struct xfp_reader *r, const json_t *object, struct xfp_po
     p->blocking_ns = xfp_read_positive(r, object, "blocking_ns", 0);
     p->blocking_low_ns = xfp_read_positive(r, object, "blocking_ci_low_ns", p->blocking_ns);
     p->blocking_high_ns = xfp_read_positive(r, object, "blocking_ci_high_ns", p->blocking_ns);
+    p->chosen = xfp_read_bool(r, object, "chosen", false);
     if (!p->bytes)
         xfp_refuse(r, "bytes", "missing");
     if (!(p->median_ns > 0))
@@ -140,8 +141,8 @@ static void read_path(struct xfp_reader *r, const json_t *object, struct xfp_pat
     if (json_object_get(object, "cache"))
         path->cache = (enum xfp_cache)READ_WORD(r, object, "cache", cache_words);
     path->row_bytes = (uint64_t)xfp_read_integer(r, object, "row_bytes", 0, INT64_MAX, 0);
-    path->chosen = xfp_read_bool(r, object, "chosen", false);
     read_points(r, object, path);
+    path->chosen = xfp_all_chosen(path);
     read_fit(r, object, &path->fit);
 }
 

@@ -25,6 +25,8 @@ static int match_place(const struct xfp_place *asked, const struct xfp_place *me
     return device + numa;
 }
 
+enum { SWEPT = 100 }; /* a path that knows all sizes is better than one that fits better */
+
 static const struct xfp_path *find(const struct xfp_profile *profile, enum xfp_method method,
                                    struct xfp_place src, struct xfp_place dst, bool blocking,
                                    const struct xfp_conditions *under)
@@ -43,9 +45,9 @@ static const struct xfp_path *find(const struct xfp_profile *profile, enum xfp_m
             continue;
         if (blocking && !path->blocking)
             continue;
-        if (from + to > best_score) {
+        if (from + to + (path->chosen ? 0 : SWEPT) > best_score) {
             best = path;
-            best_score = from + to;
+            best_score = from + to + (path->chosen ? 0 : SWEPT);
         }
     }
     return best;

@@ -42,12 +42,16 @@ static json_t *pack_fit(const struct xfp_fit *fit)
 
 static json_t *pack_point(const struct xfp_point *p)
 {
-    return json_pack(
+    json_t *object = json_pack(
         "{sI sI so so so so so so so so so}", "bytes", (json_int_t)p->bytes, "n", (json_int_t)p->n,
         "median_ns", number(p->median_ns), "min_ns", number(p->min_ns), "max_ns", number(p->max_ns),
         "ci_low_ns", number(p->ci_low_ns), "ci_high_ns", number(p->ci_high_ns), "host_ns",
         measured(p->host_ns), "blocking_ns", measured(p->blocking_ns), "blocking_ci_low_ns",
         measured(p->blocking_low_ns), "blocking_ci_high_ns", measured(p->blocking_high_ns));
+
+    if (object && p->chosen)
+        json_object_set_new(object, "chosen", json_true());
+    return object;
 }
 
 /* Writes `"key": value` and lets go of value. */
@@ -82,8 +86,6 @@ static int put_path(FILE *out, const struct xfp_path *path, const char *after)
         bad |= put(out, "   ", "cache", json_string(xfp_cache_word(path->cache)), ",\n");
     if (path->row_bytes)
         bad |= put(out, "   ", "row_bytes", json_integer((json_int_t)path->row_bytes), ",\n");
-    if (path->chosen)
-        bad |= put(out, "   ", "chosen", json_true(), ",\n");
     bad |= put(out, "   ", "fit", pack_fit(&path->fit), ",\n");
     bad |= fprintf(out, "   \"points\": [") < 0;
     for (size_t i = 0; i < path->point_count; i++)

@@ -155,7 +155,8 @@ static int collect(const struct xfp_profile *p, struct all *all)
     int bad = 0;
 
     for (size_t i = 0; i < p->path_count && !bad; i++)
-        bad = add_points(all, p->paths[i].name, p->paths[i].points, p->paths[i].point_count);
+        if (!p->paths[i].chosen) /* what programs made of one machine's profile */
+            bad = add_points(all, p->paths[i].name, p->paths[i].points, p->paths[i].point_count);
     for (size_t i = 0; i < p->concurrent_count && !bad; i++)
         bad = add_points(all, p->concurrent[i].name, p->concurrent[i].points,
                          p->concurrent[i].point_count);

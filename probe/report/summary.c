@@ -38,7 +38,7 @@ static int faster(const struct pair *p)
 
 static bool is_host_copy(const struct xfp_path *p)
 {
-    return p->method == XFP_COPY && xfp_is_plain(p) && p->point_count &&
+    return p->method == XFP_COPY && xfp_is_plain(p) && !p->chosen && p->point_count &&
            (p->direction == XFT_DIR_H2D || p->direction == XFT_DIR_D2H);
 }
 
@@ -66,7 +66,7 @@ static bool is_placed(const struct xfp_profile *profile, const struct xfp_path *
 
 static bool is_peer_copy(const struct xfp_path *p)
 {
-    return p->method == XFP_COPY && p->direction == XFT_DIR_P2P && xfp_is_plain(p) &&
+    return p->method == XFP_COPY && p->direction == XFT_DIR_P2P && xfp_is_plain(p) && !p->chosen &&
            p->point_count;
 }
 

@@ -190,6 +190,8 @@ int main(int argc, char **argv)
         make_simulated(&b);
     else if (strcmp(what, "many") == 0)
         scenario_many(&b, strtoul(argument, NULL, 10));
+    else if (strcmp(what, "replay") == 0 && strcmp(argument, "two") == 0)
+        scenario_replay_two(&b);
     else if (strcmp(what, "replay") == 0)
         scenario_replay(&b, strcmp(argument, "simulated") == 0);
     else if (strcmp(what, "unresolved") == 0)

@@ -118,12 +118,21 @@ static void test_walk(void **state)
     build_free(&b);
 }
 
+static void test_replay(void **state)
+{
+    struct xfa_progress progress = begun(1, 100);
+    xfa_progress_say_replay(&progress, 0, 1200, 0, 30, BEGUN + SECOND / 2);
+    xfa_progress_say_replay(&progress, 12, 1200, 7.3, 30, BEGUN + SECOND);
+    ended(&progress, "\r\033[Kxferscope analyze: replaying, 12 of 1,200 copies, 7 of 30 s\r\033[K");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_due),      cmocka_unit_test(test_nothing_is_said_of_what_is_fast),
         cmocka_unit_test(test_one_file), cmocka_unit_test(test_many_files),
         cmocka_unit_test(test_clear),    cmocka_unit_test(test_walk),
+        cmocka_unit_test(test_replay),
     };
     return cmocka_run_group_tests_name("progress", tests, NULL, NULL);
 }

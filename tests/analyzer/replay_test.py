@@ -86,6 +86,41 @@ def swept():
     return machine([path(memory, down) for memory in UP if memory != "mapped" for down in (False, True)])
 
 
+FAR, PEER = 123457, 234567
+OTHER = "GPU-11111111-1111-2222-3333-444444444444"
+
+
+def two_gpus():
+    """Each on a node of its own; from the other one copies take twice as long."""
+    paths = []
+
+    def add(name, direction, src, dst, low, gap):
+        place = {"device": -1, "numa": -1}
+        paths.append({
+            "name": name, "method": "copy", "direction": direction, "src": {**place, **src}, "dst": {**place, **dst},
+            "blocking": True, "device_timed": True, "fit": None,
+            "points": [{"bytes": k, "median_ns": low + k * gap, "host_ns": 900, "blocking_ns": low + k * gap + 4000}
+                       for k in SWEEP]})
+
+    for gpu in (0, 1):
+        device, other = {"memory": "device", "device": gpu}, {"memory": "device", "device": 1 - gpu}
+        for node in (0, 1):
+            for memory in ("pageable", "pinned"):
+                host = {"memory": memory, "numa": node}
+                low, gap = (k * (1 + (node != gpu)) for k in UP[memory])
+                add(f"copy/{memory}/h2d/node{node}-gpu{gpu}", "H2D", host, device, low, gap)
+                add(f"copy/{memory}/d2h/node{node}-gpu{gpu}", "D2H", device, host, low, gap)
+        add(f"copy/peer/p2p/gpu{gpu}-gpu{1 - gpu}", "P2P", device, other, 3000, 0.003)
+        add(f"copy/no-peer/p2p/gpu{gpu}-gpu{1 - gpu}", "P2P", device, other, 20000, 0.05)
+    made = machine(paths)
+    made["machine"]["numa_nodes"] = 2
+    gpus = made["machine"]["gpus"]
+    gpus.append(dict(gpus[0], uuid=OTHER))
+    for gpu in (0, 1):
+        gpus[gpu].update(numa=gpu, peers=[1 - gpu])
+    return made
+
+
 class Replay(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="xferscope-")
@@ -175,6 +210,8 @@ class Replay(unittest.TestCase):
             self.assertEqual(bool(point[0]["blocking_ns"]), size != PINNED, (name, size))
         sizes = [p["bytes"] for p in paths["copy/pinned/h2d/gpu0"]["points"]]
         self.assertEqual(sizes, sorted(SWEEP + [PAGEABLE, PINNED, ROWS, BATCH]))
+        chosen = [p["bytes"] for p in paths["copy/pinned/h2d/gpu0"]["points"] if p.get("chosen")]
+        self.assertEqual(chosen, [BATCH, ROWS, PINNED, PAGEABLE])
         self.assertNotIn("copy/pinned/h2h/gpu0", paths)
         self.assertEqual([p["bytes"] for p in paths["copy/device/d2d/gpu0"]["points"]], [WITHIN])
 
@@ -182,7 +219,7 @@ class Replay(unittest.TestCase):
         self.report("-p", self.write("m.json", swept()), "--replay")
         paths, _ = self.read("m.json")
         rows = paths[f"copy-rows-{ROW}/pinned/h2d/gpu0"]
-        self.assertEqual((rows["row_bytes"], rows["chosen"], [p["bytes"] for p in rows["points"]]), (ROW, True, [ROWS]))
+        self.assertEqual((rows["row_bytes"], [p["bytes"] for p in rows["points"]]), (ROW, [ROWS]))
 
     def test_warm_is_told_apart(self):
         self.report("-p", self.write("m.json", swept()), "--replay")
@@ -193,6 +230,40 @@ class Replay(unittest.TestCase):
         report, _ = self.report("-p", self.name("m.json"))
         figures = self.row(report, "pageable")
         self.assertAlmostEqual(figures["achievable_gbps"], PAGEABLE / time_of("pinned", PAGEABLE), places=1)
+
+    def test_nodes_and_peers(self):
+        self.make("two")
+        made = two_gpus()
+        self.write("two.json", made)
+        known = dict(made, paths=[path for path in made["paths"] if "pinned" in path["name"] or "/peer" in path["name"]])
+        report, lines = self.report("-p", self.write("m.json", known), "--replay", gpu="two.json")
+        self.assertEqual((lines, report["replay"]["covered"]), ([], 2))
+        paths, _ = self.read("m.json")
+        for name, size, expected in (
+            ("copy/pinned/h2d/node0-gpu1", FAR, 2 * time_of("pinned", FAR)),  # as it was
+            ("copy/pinned/h2d/node1-gpu1", FAR, time_of("pinned", FAR)),
+            ("copy/no-peer/p2p/gpu0-gpu1", PEER, 20000 + PEER * 0.05),  # as it was
+            ("copy/peer/p2p/gpu0-gpu1", PEER, 3000 + PEER * 0.003),
+        ):
+            point = [p for p in paths[name]["points"] if p["bytes"] == size]
+            self.assertEqual(len(point), 1, name)
+            self.assertAlmostEqual(point[0]["median_ns"], expected, delta=60, msg=name)
+        remote = [finding for finding in report["findings"] if finding["kind"] == "remote-numa-node"]
+        self.assertEqual((len(remote), remote[0]["basis"]["achievable"]), (1, "measured"))
+        self.assertNotIn("copy/pinned/h2d/node0-gpu0", [n for n, p in paths.items() if any(q.get("chosen") for q in p["points"])])
+
+    def test_gpus_by_uuid(self):
+        """The profile counts them the other way round."""
+        self.make("two")
+        made = two_gpus()
+        self.write("two.json", made)
+        turned = machine([])
+        turned["machine"].update(numa_nodes=2, gpus=list(reversed(made["machine"]["gpus"])))
+        self.report("-p", self.write("m.json", turned), "--replay", gpu="two.json")
+        paths, _ = self.read("m.json")
+        point = paths["copy/pinned/h2d/node0-gpu0"]["points"]
+        self.assertEqual(([p["bytes"] for p in point], len(paths["copy/peer/p2p/gpu1-gpu0"]["points"])), ([FAR], 1))
+        self.assertAlmostEqual(point[0]["median_ns"], 2 * time_of("pinned", FAR), delta=60)
 
     def test_what_is_said(self):
         report, _ = self.report("-p", self.write("m.json", swept()), "--replay")
@@ -231,7 +302,7 @@ class Replay(unittest.TestCase):
         self.assertEqual(lines, [])
         self.assertEqual(self.row(report, "pageable")["basis"]["achievable"], "measured")
         paths, profile = self.read("new.json")
-        self.assertTrue(all(path.get("chosen") for path in paths.values()))
+        self.assertTrue(all(point["chosen"] for path in paths.values() for point in path["points"]))
         self.assertEqual(profile["machine"]["gpus"][0]["uuid"], UUID)
         self.assertIsNone(paths["copy/pinned/h2d/gpu0"]["fit"])
 

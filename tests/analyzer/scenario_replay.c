@@ -41,3 +41,28 @@ void scenario_replay(struct trace_builder *b, bool simulated)
     play_others(&play);
     play_end(&play, XFT_STATE_CLOSED);
 }
+
+void scenario_replay_two(struct trace_builder *b)
+{
+    struct play play;
+    struct xft_event *call;
+    play_start(&play, b, 1);
+    build_meta(b, "gpu.simulated", "1");
+    build_meta(b, "gpu.count", "2");
+    build_meta(b, "gpu.1.name", "Test GPU");
+    build_meta(b, "gpu.1.uuid", "GPU-11111111-1111-2222-3333-444444444444");
+    play_site(&play, SITE, "step", 1);
+    for (int i = 0; i < 3; i++) {
+        call = play_async(&play, SITE, XFT_DIR_H2D, XFT_MEM_PINNED, REPLAY_FAR, 0);
+        call->src_place = 0;
+        call->dst_place = call->device = 1;
+        play_device_copy(&play, call, 50000);
+    }
+    for (int i = 0; i < 2; i++) {
+        call = play_async(&play, SITE, XFT_DIR_P2P, XFT_MEM_DEVICE, REPLAY_PEER, 0);
+        call->src_mem = call->dst_mem = XFT_MEM_DEVICE;
+        call->src_place = 0;
+        call->dst_place = 1;
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+}

@@ -14,8 +14,13 @@ enum {                            /* bytes */
        REPLAY_ROW = 1500,
        REPLAY_BATCH = 40000, /* one call of 4 copies */
        REPLAY_WITHIN = 5000, /* within the host, and within the device */
+       REPLAY_FAR = 123457,  /* of two GPUs: 3 from node 0 to the second, which is on node 1 */
+       REPLAY_PEER = 234567, /* 2 between them without peer access */
 };
 
 void scenario_replay(struct trace_builder *b, bool simulated);
+
+/* Another one, of two GPUs, on a simulated machine. */
+void scenario_replay_two(struct trace_builder *b);
 
 #endif

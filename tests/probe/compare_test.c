@@ -252,6 +252,27 @@ static void staged_copies_and_overlap_are_compared_too(void **state)
     free(text);
 }
 
+/* A replay added a path to the second, whose sizes a program chose. */
+static void what_a_replay_added_is_no_difference(void **state)
+{
+    const struct given same[4] = {{100, 1}, {200, 1}, {100, 1}, {200, 1}};
+    struct lab a, b;
+    struct xfp_comparison result;
+    char *text;
+
+    make(&a, same);
+    make(&b, same);
+    a.profile.path_count = 1;
+    result = compare(&a.profile, &b.profile, NULL, 0.05, &text);
+    assert_int_equal(result.only_second, 1);
+    free(text);
+    b.paths[1].chosen = true;
+    result = compare(&a.profile, &b.profile, NULL, 0.05, &text);
+    assert_int_equal(result.only_second, 0);
+    assert_int_equal(result.compared, 1);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +285,7 @@ int main(void)
         cmocka_unit_test(costs_and_groups_are_compared_too),
         cmocka_unit_test(what_records_add_is_not_compared),
         cmocka_unit_test(staged_copies_and_overlap_are_compared_too),
+        cmocka_unit_test(what_a_replay_added_is_no_difference),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,6 +83,10 @@ static void a_size_joins_its_path(void **state)
     assert_float_equal(xfp_time(path, 3000).ns, 3334, 1e-9);
     assert_float_equal(path->fit.G_ns_per_byte, 1, 0); /* the sweep's */
     assert_false(path->chosen);
+    assert_true(path->points[2].bytes == 3000 && path->points[2].chosen);
+    assert_false(path->points[1].chosen);
+    assert_int_equal(keep(profile, &like, 4096, 5097), 0); /* stays the sweep's */
+    assert_false(path->points[3].chosen);
     assert_int_equal(xfp_time(path, 90000).basis, XFP_MODELLED);
     xfp_free(profile);
 }
@@ -126,6 +130,23 @@ static void conditions_are_asked_for(void **state)
     xfp_free(profile);
 }
 
+/* One that knows all sizes is better than one of the very place that knows a few. */
+static void swept_paths_are_found_first(void **state)
+{
+    struct xfp_profile *profile = parse(HEAD SWEPT "]}");
+    struct xfp_path near = like_named("copy/pinned/h2d/node1-gpu0");
+    struct xfp_place node1 = {XFT_MEM_PINNED, -1, 1};
+
+    near.src = node1;
+    keep(profile, &near, 3000, 1);
+    profile->paths[0].src.numa = -1;
+    assert_string_equal(xfp_find(profile, XFP_COPY, node1, gpu, false)->name,
+                        "copy/pinned/h2d/gpu0");
+    profile->paths[0].src.numa = 0;
+    assert_string_equal(xfp_find(profile, XFP_COPY, node1, gpu, false)->name, near.name);
+    xfp_free(profile);
+}
+
 /* A look-up by places finds the first of two alike. */
 static void peers_come_first(void **state)
 {
@@ -160,6 +181,7 @@ static void all_of_it_is_written_and_read(void **state)
     assert_non_null(again);
     assert_int_equal(again->path_count, 3);
     assert_true(xfp_is_plain(&again->paths[0]) && !again->paths[0].chosen);
+    assert_true(again->paths[1].points[0].chosen && !again->paths[0].points[0].chosen);
     assert_int_equal(again->paths[1].cache, XFP_WARM);
     assert_true(again->paths[1].chosen);
     assert_int_equal(again->paths[2].row_bytes, 512);
@@ -176,7 +198,6 @@ static void odd_words_are_refused(void **state)
         {"\"cache\":\"tepid\",", "paths[0].cache: \"tepid\""},
         {"\"cache\":1,", "paths[0].cache: must be a string"},
         {"\"row_bytes\":-1,", "paths[0].row_bytes"},
-        {"\"chosen\":1,", "paths[0].chosen"},
     };
     char text[1000], error[300];
 
@@ -208,6 +229,7 @@ int main(void)
         cmocka_unit_test(a_size_joins_its_path),
         cmocka_unit_test(chosen_sizes_speak_of_themselves),
         cmocka_unit_test(conditions_are_asked_for),
+        cmocka_unit_test(swept_paths_are_found_first),
         cmocka_unit_test(peers_come_first),
         cmocka_unit_test(all_of_it_is_written_and_read),
         cmocka_unit_test(odd_words_are_refused),
