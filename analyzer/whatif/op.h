@@ -90,6 +90,17 @@ struct xfw_op {
         paced_ns; /* of copies: from the start of one to the next when they queue, without records
                      (the profile's g + k G, van Werkhoven et al., section V); 0: not known */
 
+    /* Managed memory that moved because it was touched where it was not: while the device work ran,
+     * and in the thread's own time before the call. */
+    struct xfw_moved {
+        uint64_t bytes;
+        double stalled_ns; /* in duration_ns: when it was moved, or a fault was served; in gap_ns:
+                              when it was moved (what else a fault takes there is not recorded) */
+        uint32_t records;
+        int16_t gpu;       /* to which, from which */
+        double records_ns; /* what recording that added to duration_ns, to gap_ns */
+    } demanded, fetched;
+
     /* As recorded. */
     double start_ns, end_ns;
     double device_start_ns, device_end_ns; /* NAN: no record */

@@ -19,11 +19,12 @@
 struct pending {
     struct xfw_op op;
     bool blocks;
-    bool wants;            /* nothing of it has come */
-    bool open;             /* more may come */
-    uint32_t correlation;  /* 0 = none */
-    uint64_t place_next;   /* the op before in the same place; number + 1 */
-    uint64_t first, bytes; /* of a prefetch: the memory */
+    bool wants;              /* nothing of it has come */
+    bool open;               /* more may come */
+    uint32_t correlation;    /* 0 = none */
+    uint64_t place_next;     /* the op before in the same place; number + 1 */
+    uint64_t first, bytes;   /* of a prefetch: the memory */
+    double stalled_until_ns; /* of what was demanded so far */
 };
 
 struct thread_key {
@@ -36,6 +37,9 @@ struct stream_key {
 struct thread_item {
     struct thread_key key;
     uint32_t number;
+    uint64_t end_ns;          /* of its last call */
+    struct xfw_moved fetched; /* since then */
+    double fetched_until_ns;
     uint32_t depth; /* of its open ranges; deeper ones than OPEN are not known by their text */
     struct open_range {
         uint64_t domain, id; /* id: 0 = of the thread */
@@ -90,7 +94,9 @@ struct xfw_ops {
     struct settled of_all;
     uint64_t transfers;
     uint64_t open_prefetches;
-    uint32_t records; /* enum xft_records that come */
+    bool managed;               /* there is memory that moves on demand */
+    uint64_t running[XFW_GPUS]; /* the kernel that began last, number + 1; 0 = none */
+    uint32_t records;           /* enum xft_records that come */
     bool kernels;
 };
 
@@ -176,12 +182,19 @@ struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achieva
     cost.set = scalar(profile, "memset", number, &cost.known);
     cost.sync = scalar(profile, "sync/stream", number, &cost.known);
     cost.record = scalar(profile, "event/record", number, &cost.known);
+    cost.demanded = scalar(profile, "migration/h2d", number, &cost.moves_known);
+    cost.fetched = scalar(profile, "migration/d2h", number, &cost.moves_known);
     return cost;
+}
+
+static size_t place_of_gpu(int gpu)
+{
+    return gpu < 0 ? 0 : gpu < XFW_GPUS ? (size_t)gpu : XFW_GPUS - 1;
 }
 
 static const struct xfw_records_cost *costs_of(struct xfw_ops *ops, int gpu)
 {
-    size_t i = gpu < 0 ? 0 : gpu < XFW_GPUS ? (size_t)gpu : XFW_GPUS - 1;
+    size_t i = place_of_gpu(gpu);
     if (!ops->asked[i]) {
         ops->asked[i] = true;
         ops->costs[i] = xfw_records_cost_of(ops->achievable, gpu);
@@ -209,6 +222,14 @@ static void add_costs(struct xfw_ops *ops, struct xfw_op *op, bool blocks)
     } else if (op->what == XFW_RECORD) {
         op->records_ns = cost->record;
     }
+}
+
+static void add_move_costs(struct xfw_ops *ops, struct xfw_op *op)
+{
+    if (op->demanded.records)
+        op->demanded.records_ns = op->demanded.records * costs_of(ops, op->demanded.gpu)->demanded;
+    if (op->fetched.records)
+        op->fetched.records_ns = op->fetched.records * costs_of(ops, op->fetched.gpu)->fetched;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -315,13 +336,22 @@ static bool is_settled(struct xfw_ops *ops, const struct pending *pending)
            (number < ops->of_all.number && ops->now_ns > ops->of_all.ns);
 }
 
+/* Memory may move on its demand yet. */
+static bool runs(const struct xfw_ops *ops, const struct xfw_op *op)
+{
+    return ops->managed && op->engine == XFW_COMPUTE && !isnan(op->device_end_ns) &&
+           (double)(int64_t)(ops->now_ns - ops->begin_ns) < op->device_end_ns;
+}
+
 static void release(struct xfw_ops *ops, bool last)
 {
     while (ops->head < ops->tail) {
         struct pending *pending = at(ops, ops->head);
         bool full = ops->tail - ops->head >= XFW_WINDOW;
-        if ((pending->wants || pending->open) && !full && !last && !is_settled(ops, pending))
+        bool waits = (pending->wants || pending->open) && !is_settled(ops, pending);
+        if ((waits || runs(ops, &pending->op)) && !full && !last)
             return;
+        add_move_costs(ops, &pending->op);
         ops->open_prefetches -= pending->op.what == XFW_PREFETCH;
         ops->head++;
         xfw_recorded_settle(ops->recorded, &pending->op, pending->blocks);
@@ -338,6 +368,8 @@ static void add_device(struct xfw_ops *ops, struct pending *pending, const struc
     op->device_start_ns = first ? start : fmin(op->device_start_ns, start);
     op->device_end_ns = first ? end : fmax(op->device_end_ns, end);
     pending->wants = false;
+    if (record->kind == XFT_EVENT_KERNEL)
+        ops->running[place_of_gpu(op->gpu)] = op->number + 1;
     if (record->kind == XFT_EVENT_KERNEL && op->what == XFW_KERNEL) {
         op->threads = record->dst;
         op->name = (uint32_t)record->src;
@@ -399,12 +431,16 @@ static struct pending *wanting(struct xfw_ops *ops, uint32_t correlation)
 static struct xfw_op begin_op(struct xfw_ops *ops, const struct xft_event *event, int32_t tid,
                               enum xfw_what what)
 {
+    struct thread_item *thread = thread_of(ops, tid);
+    struct xfw_moved fetched = thread->fetched;
+    thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
+    thread->fetched = (struct xfw_moved){0};
     return (struct xfw_op){
         .what = (uint8_t)what,
         .kind = event->kind,
         .gpu = event->device < 0 ? -1 : (int16_t)xfa_process_gpu(ops->process, event->device),
         .peer = -1,
-        .thread = thread_of(ops, tid)->number,
+        .thread = thread->number,
         .stream = XFW_NONE,
         .event = XFW_NONE,
         .range = XFW_NONE,
@@ -418,6 +454,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xft_event *event
         .src = event->src,
         .dst = event->dst,
         .memory = event->dst_mem,
+        .fetched = fetched,
     };
 }
 
@@ -472,9 +509,9 @@ static void prefetch(struct xfw_ops *ops, const struct xfa_step *step)
 }
 
 /* Of a prefetch: the oldest one that moves this memory. */
-static void migration(struct xfw_ops *ops, const struct xft_event *event)
+static void prefetched(struct xfw_ops *ops, const struct xft_event *event)
 {
-    if (event->aux != XFT_CAUSE_USER || ops->open_prefetches == 0)
+    if (ops->open_prefetches == 0)
         return;
     for (uint64_t i = ops->head; i < ops->tail; i++) {
         struct pending *pending = at(ops, i);
@@ -484,6 +521,70 @@ static void migration(struct xfw_ops *ops, const struct xft_event *event)
             return;
         }
     }
+}
+
+/* How much of from..to, at most up to `last`, comes behind all that was counted before. */
+static double more_of(double *until, double from, double to, double last)
+{
+    from = fmax(from, *until);
+    to = fmin(to, last);
+    *until = fmax(*until, to);
+    return fmax(0, to - from);
+}
+
+static void count_move(struct xfw_moved *moved, const struct xft_event *event, int gpu)
+{
+    moved->gpu = (int16_t)gpu;
+    if (event->kind != XFT_EVENT_MIGRATION)
+        return;
+    moved->bytes += event->bytes;
+    moved->records++;
+}
+
+/* A kernel had to wait for it: a page that came, or a fault that was served. */
+static void demanded(struct xfw_ops *ops, const struct xft_event *event)
+{
+    int gpu = xfa_process_gpu(ops->process, event->device < 0 ? 0 : event->device);
+    uint64_t running = ops->running[place_of_gpu(gpu)];
+    double start = (double)(int64_t)(event->start_ns - ops->begin_ns);
+    double end = (double)(int64_t)(event->end_ns - ops->begin_ns);
+    if (running <= ops->head)
+        return;
+    struct pending *pending = at(ops, running - 1);
+    if (start > pending->op.device_end_ns)
+        return;
+    struct xfw_moved *moved = &pending->op.demanded;
+    pending->stalled_until_ns = fmax(pending->stalled_until_ns, pending->op.device_start_ns);
+    moved->stalled_ns += more_of(&pending->stalled_until_ns, start, end, pending->op.device_end_ns);
+    count_move(moved, event, gpu);
+}
+
+static void fetched(struct xfw_ops *ops, const struct xft_event *event)
+{
+    struct thread_item *thread = NULL;
+    for (size_t i = 0; i < ops->threads.count && i < MOST_LOOKED_AT; i++) {
+        struct thread_item *item = xfa_table_at(&ops->threads, i);
+        if (item->end_ns <= event->start_ns && (!thread || item->end_ns > thread->end_ns))
+            thread = item;
+    }
+    if (!thread)
+        return;
+    int gpu = xfa_process_gpu(ops->process, event->device < 0 ? 0 : event->device);
+    double start = (double)(int64_t)(event->start_ns - ops->begin_ns);
+    double end = (double)(int64_t)(event->end_ns - ops->begin_ns);
+    thread->fetched.stalled_ns += more_of(&thread->fetched_until_ns, start, end, end);
+    count_move(&thread->fetched, event, gpu);
+}
+
+static void migration(struct xfw_ops *ops, const struct xft_event *event)
+{
+    ops->managed = true;
+    if (event->aux == XFT_CAUSE_USER)
+        prefetched(ops, event);
+    else if (event->direction == XFT_DIR_D2H)
+        fetched(ops, event);
+    else
+        demanded(ops, event);
 }
 
 static void record(struct xfw_ops *ops, const struct xft_event *event)
@@ -541,6 +642,8 @@ static void call(struct xfw_ops *ops, const struct xfa_step *step)
     const struct xft_event *event = step->event;
     struct xfw_op op = begin_op(ops, event, step->tid, XFW_CALL);
     bool in_order = event->flags & XFT_ASYNC; /* of a pool, in a stream's order */
+    ops->managed =
+        ops->managed || (event->kind == XFT_EVENT_ALLOC && event->dst_mem == XFT_MEM_MANAGED);
     bool frees = event->kind == XFT_EVENT_FREE || event->kind == XFT_EVENT_UNREGISTER ||
                  event->kind == XFT_EVENT_ALLOC || event->kind == XFT_EVENT_REGISTER;
     if (frees && !in_order)
@@ -600,6 +703,11 @@ static void observe_event(void *self, const struct xfa_step *step)
         break;
     case XFT_EVENT_MIGRATION:
         migration(ops, event);
+        break;
+    case XFT_EVENT_FAULT:
+        ops->managed = true;
+        if (event->device >= 0 && event->end_ns)
+            demanded(ops, event);
         break;
     case XFT_EVENT_RECORDS:
         ops->records = (uint32_t)event->aux;
@@ -721,6 +829,8 @@ static uint32_t begin_process(void *self, struct xfa_process *process)
     memset(ops->early, 0, sizeof ops->early);
     ops->of_all = (struct settled){0};
     ops->transfers = ops->open_prefetches = 0;
+    ops->managed = false;
+    memset(ops->running, 0, sizeof ops->running);
     ops->records = 0;
     ops->kernels = false;
     if (ops->sink.process)
@@ -743,7 +853,7 @@ struct xfa_observer xfw_ops_observer(struct xfw_ops *ops)
 {
     /* Of what the host's memory held there is nothing to be played again. */
     uint32_t kinds = UINT32_MAX & ~XFA_KIND(XFT_EVENT_DEVICE_COPY) & ~XFA_KIND(XFT_EVENT_CONTENT) &
-                     ~XFA_KIND(XFT_EVENT_TRANSFER) & ~XFA_KIND(XFT_EVENT_FAULT);
+                     ~XFA_KIND(XFT_EVENT_TRANSFER);
     return (struct xfa_observer){
         .name = "what-if",
         .kinds = kinds,

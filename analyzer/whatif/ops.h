@@ -12,6 +12,8 @@
  *   record does not show, what was usual for that engine until then stands in.
  * - a call that returned after what it waits for was done: how long behind that (wake_ns). One that
  *   had nothing to wait for: how long it takes by itself (own_ns).
+ * - managed memory that moved on demand to a GPU belongs to the kernel that began there last, what
+ *   moved to the host to the thread in whose own time that was (of several: whose call ended last).
  * - engines: pieces of work that overlapped another on the same engine are not exclusive.
  */
 #ifndef XFW_OPS_H
@@ -30,6 +32,8 @@ struct xfw_copy_cost {
 struct xfw_records_cost {
     bool known;
     double launch, launch_device, set, sync, record;
+    bool moves_known; /* the next two: of each record of managed memory that moved on demand */
+    double demanded, fetched;
     struct xfw_copy_cost copies[2]; /* to the device, from it */
 };
 struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achievable, int gpu);

@@ -317,10 +317,22 @@ void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool 
     thread->added = added;
 }
 
+/* What recorded moves added to a time. */
+static double moved_alone(struct xfw_moved *moved, double ns)
+{
+    const double least = 0.1;
+    double alone = fmax(least * ns, ns - moved->records_ns);
+    moved->stalled_ns = fmax(0, moved->stalled_ns - (ns - alone));
+    moved->records_ns = 0;
+    return alone;
+}
+
 void xfw_op_alone(struct xfw_op *op)
 {
     const double least = 0.3; /* of a call, whatever CUPTI is said to add */
     op->gap_ns = fmax(0, op->gap_ns - op->hook_ns);
+    op->gap_ns = moved_alone(&op->fetched, op->gap_ns);
+    op->duration_ns = moved_alone(&op->demanded, op->duration_ns);
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
         op->latency_ns = fmax(least * op->latency_ns, op->latency_ns - op->records_ns);
     else

@@ -333,6 +333,20 @@ static const char *lacks(const struct xfa_analysis *analysis)
     return NULL;
 }
 
+/* Does the profile tell what recording this run added? */
+static bool knows_recording(const struct xfa_analysis *analysis)
+{
+    struct xfw_records_cost cost = xfw_records_cost_of(&analysis->achievable, 0);
+    uint64_t moved = 0;
+    for (size_t i = 0; i < analysis->managed.sites.count; i++) {
+        const struct xfa_managed_site *site = xfa_table_at(&analysis->managed.sites, i);
+        for (size_t d = 0; d < XFT_DIRECTION_COUNT; d++)
+            moved += site->figures.bytes[d];
+        moved -= site->figures.by_cause[XFT_CAUSE_USER];
+    }
+    return cost.known && (moved == 0 || cost.moves_known);
+}
+
 struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_change *const *changes,
                                  size_t count, xfw_excludes_fn *excludes, const void *self)
 {
@@ -343,7 +357,7 @@ struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_chang
     whatif->last = unknown(count);
     whatif->order = xfa_alloc((count + 1) * sizeof *whatif->order);
     whatif->set = (struct xfw_saving){NAN, NAN, NAN};
-    whatif->recording_known = xfw_records_cost_of(&analysis->achievable, 0).known;
+    whatif->recording_known = knows_recording(analysis);
     const char *why = lacks(analysis);
     if (why)
         whatif->why = xfa_text(why);

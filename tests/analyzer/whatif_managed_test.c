@@ -1,0 +1,173 @@
+/* Managed memory that moves on demand: to which op it belongs, and what recording it cost. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyzer/base/alloc.h"
+#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/scenario.h"
+
+enum { PIECE = 65536, UP_NS = 100, DOWN_NS = 250, MOST = 32 };
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static struct trace_builder b;
+static struct xft_event host[MOST], device[MOST];
+static size_t hosts, devices;
+
+static struct xft_event *call(enum xft_event_kind kind, uint64_t start, uint64_t end)
+{
+    host[hosts] = (struct xft_event){
+        .kind = (uint8_t)kind, .start_ns = TEST_START_NS + start, .end_ns = TEST_START_NS + end};
+    return &host[hosts++];
+}
+
+static struct xft_event *happened(enum xft_event_kind kind, uint64_t start, uint64_t end)
+{
+    device[devices] = (struct xft_event){
+        .kind = (uint8_t)kind, .start_ns = TEST_START_NS + start, .end_ns = TEST_START_NS + end};
+    return &device[devices++];
+}
+
+static void moved(enum xft_direction direction, uint64_t cause, uint64_t start, uint64_t end)
+{
+    struct xft_event *event = happened(XFT_EVENT_MIGRATION, start, end);
+    event->direction = (uint8_t)direction;
+    event->aux = cause;
+    event->bytes = PIECE;
+}
+
+/* A kernel from 15 to 65 us that waits for pages from 20 to 30, from 40 to 42 and from 64 on; then
+ * the host, in whose own time from 70 to 100 us pages come back from 80 to 82. */
+static void record(void)
+{
+    hosts = devices = 0;
+    build_start(&b, 1);
+    scenario_names(&b);
+    call(XFT_EVENT_RECORDS, 1000, 1000)->aux = XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS;
+    call(XFT_EVENT_ALLOC, 2000, 9000)->dst_mem = XFT_MEM_MANAGED;
+    call(XFT_EVENT_LAUNCH, 10000, 12000)->correlation = 1;
+    call(XFT_EVENT_SYNC, 13000, 70000)->aux = XFT_SYNC_CONTEXT;
+    call(XFT_EVENT_SYNC, 100000, 101000)->aux = XFT_SYNC_CONTEXT;
+    happened(XFT_EVENT_KERNEL, 15000, 65000)->correlation = 1;
+    moved(XFT_DIR_H2D, XFT_CAUSE_COHERENCE, 20000, 21000);
+    happened(XFT_EVENT_FAULT, 20500, 30000)->count = 5;
+    moved(XFT_DIR_H2D, XFT_CAUSE_PREFETCH, 40000, 42000);
+    moved(XFT_DIR_H2D, XFT_CAUSE_USER, 50000, 55000); /* some prefetch of the program's */
+    moved(XFT_DIR_H2D, XFT_CAUSE_COHERENCE, 64000, 66000);
+    moved(XFT_DIR_D2H, XFT_CAUSE_COHERENCE, 80000, 81000);
+    moved(XFT_DIR_D2H, XFT_CAUSE_PREFETCH, 80500, 82000);
+    happened(XFT_EVENT_FAULT, 80000, 0)->device = XFT_PLACE_HOST;
+    build_events(&b, 0, 0, host, hosts);
+    build_events(&b, 1, 0, device, devices);
+    build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 110000);
+}
+
+/* ---- ops as they are played ------------------------------------------------------------------ */
+
+static struct xfw_op played[MOST];
+static size_t plays;
+
+static void take(const struct xfw_change *change, void *state, struct xfw_player *player,
+                 struct xfw_op *op)
+{
+    (void)change, (void)state;
+    if (xfw_player_certainty(player) == XFW_LIKELY && plays < MOST)
+        played[plays++] = *op;
+}
+
+static struct xfw_whatif *play(const struct xfp_profile *profile)
+{
+    static const struct xfw_change_type type = {.name = "watching", .op = take};
+    record();
+    struct analyzed a = analyzed_trace(&b, profile);
+    struct xfw_change watching = {&type, a.analysis}, *changes[] = {&watching};
+    plays = 0;
+    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, changes, 1, NULL, NULL);
+    analyzed_free(&a);
+    build_free(&b);
+    return whatif;
+}
+
+/* Those of the kind, in their order. */
+static const struct xfw_op *op_of(enum xft_event_kind kind, size_t which)
+{
+    for (size_t i = 0; i < plays; i++)
+        if (played[i].kind == kind && which-- == 0)
+            return &played[i];
+    return NULL;
+}
+
+static void add_scalar(struct xfp_profile *profile, const char *name, double ns)
+{
+    profile->scalars =
+        realloc(profile->scalars, (profile->scalar_count + 1) * sizeof *profile->scalars);
+    struct xfp_scalar *scalar = &profile->scalars[profile->scalar_count++];
+    memset(scalar, 0, sizeof *scalar);
+    scalar->name = strdup(name);
+    scalar->unit = strdup("ns");
+    scalar->cost.median = ns;
+}
+
+static bool near(double is, double should)
+{
+    return fabs(is - should) < 0.5;
+}
+
+static void test_whose_it_was(void **state)
+{
+    struct xfp_profile *profile = scenario_profile();
+    struct xfw_whatif *whatif = play(profile);
+    const struct xfw_op *kernel = op_of(XFT_EVENT_LAUNCH, 0), *wait = op_of(XFT_EVENT_SYNC, 1);
+    assert_true(whatif->known);
+    assert_true(kernel && wait);
+    assert_int_equal(kernel->demanded.records, 3);
+    assert_true(kernel->demanded.bytes == 3 * PIECE);
+    assert_true(near(kernel->demanded.stalled_ns, 10000 + 2000 + 1000));
+    assert_true(near(kernel->duration_ns, 50000));
+    assert_int_equal(kernel->fetched.records, 0);
+    assert_int_equal(wait->fetched.records, 2);
+    assert_true(wait->fetched.bytes == 2 * PIECE);
+    assert_true(near(wait->fetched.stalled_ns, 2000));
+    assert_true(near(wait->gap_ns, 30000));
+    assert_int_equal(op_of(XFT_EVENT_SYNC, 0)->fetched.records, 0);
+    assert_true(near(whatif->replayed_ns, whatif->alone_ns));
+    assert_false(whatif->recording_known);
+    xfw_whatif_free(whatif);
+    xfp_free(profile);
+}
+
+static void test_what_recording_cost(void **state)
+{
+    struct xfp_profile *profile = scenario_profile();
+    add_scalar(profile, "records/sync/stream/gpu0", 0);
+    struct xfw_whatif *whatif = play(profile);
+    assert_false(whatif->recording_known); /* but not of this */
+    xfw_whatif_free(whatif);
+    add_scalar(profile, "records/migration/h2d/gpu0", UP_NS);
+    add_scalar(profile, "records/migration/d2h/gpu0", DOWN_NS);
+    whatif = play(profile);
+    const struct xfw_op *kernel = op_of(XFT_EVENT_LAUNCH, 0), *wait = op_of(XFT_EVENT_SYNC, 1);
+    assert_true(whatif->recording_known);
+    assert_true(near(kernel->duration_ns, 50000 - 3 * UP_NS));
+    assert_true(near(kernel->demanded.stalled_ns, 13000 - 3 * UP_NS));
+    assert_true(near(wait->gap_ns, 30000 - 2 * DOWN_NS));
+    assert_true(near(whatif->replayed_ns - whatif->alone_ns, 3 * UP_NS + 2 * DOWN_NS));
+    xfw_whatif_free(whatif);
+    xfp_free(profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whose_it_was),
+        cmocka_unit_test(test_what_recording_cost),
+    };
+    return cmocka_run_group_tests_name("what if: managed memory", tests, NULL, NULL);
+}
