@@ -82,7 +82,7 @@ const struct xfa_finding *analyzed_finding(const struct analyzed *a, enum xfa_fi
     for (size_t i = 0; i < a->findings->count; i++) {
         const struct xfa_finding *finding = &a->findings->items[i];
         for (size_t k = 0; finding->id == id && k < finding->site_count; k++)
-            if (!site || strstr(finding->sites[k].row->site->text, site))
+            if (!site || strstr(finding->sites[k].site->text, site))
                 return finding;
     }
     return NULL;

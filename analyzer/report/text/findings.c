@@ -45,17 +45,23 @@ static void write_lost(const struct xfa_finding *finding, int width, FILE *out)
     if (finding->achievable_ns > 0)
         snprintf(achievable, sizeof achievable, ", achievable %s GB/s",
                  xfa_gbps_text(best, moved / finding->achievable_ns));
-    xfa_write_words(out, width, "     lost ", "%s in %" PRIu64 " transfer%s, %s%s%s",
+    xfa_write_words(out, width, "     lost ", "%s in %" PRIu64 " %s%s%s%s%s%s",
                     isnan(finding->lost_ns) ? "not known" : xfa_time_text(lost, finding->lost_ns),
-                    finding->transfers, xfa_plural(finding->transfers),
-                    xfa_bytes_text(bytes, finding->bytes), achieved, achievable);
+                    finding->transfers, finding->sites[0].row ? "transfer" : "call",
+                    xfa_plural(finding->transfers), finding->bytes ? ", " : "",
+                    finding->bytes ? xfa_bytes_text(bytes, finding->bytes) : "", achieved,
+                    achievable);
 }
 
-static void write_finding(const struct xfa_finding *finding, size_t number, int width, FILE *out)
+static void write_finding(const struct xfa_report *report, const struct xfa_finding *finding,
+                          size_t number, int width, FILE *out)
 {
     char fix[XFA_REMEDY_CHARS];
-    xfc_print(out, "%2zu. %s: %s\n", number, xfa_finding_word(finding->id),
-              xfa_finding_title(finding->id));
+    char lead[32];
+    snprintf(lead, sizeof lead, "%2zu. ", number);
+    xfa_write_words(out, width, lead, "%s: %s", xfa_finding_word(finding->id),
+                    xfa_finding_title(finding->id));
+    xfa_write_saving(report, finding, width, out);
     write_lost(finding, width, out);
     write_sites(finding, width, out);
     xfa_write_paragraph(out, "     fix ", xfa_remedy_text(&finding->remedy, fix), width);
@@ -66,9 +72,14 @@ static void write_finding(const struct xfa_finding *finding, size_t number, int 
 void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     const struct xfa_findings *findings = report->findings;
-    fputs("\nFindings, worst first (each stands alone: one transfer may be in several)\n", out);
-    if (findings->count == 0)
+    bool known = xfa_savings_known(findings);
+    fputs(known ? "\nFindings, by what the run would save with each alone\n"
+                : "\nFindings, worst first (each stands alone: one transfer may be in several)\n",
+          out);
+    xfa_write_savings_head(findings, view->width, out);
+    if (findings->count == 0 && !known)
         fputs("  none\n", out);
-    for (size_t i = 0; i < findings->count; i++)
-        write_finding(&findings->items[i], i + 1, view->width, out);
+    for (size_t i = 0; i < findings->count && !findings->items[i].idle; i++)
+        write_finding(report, &findings->items[i], i + 1, view->width, out);
+    xfa_write_idle(report, view, out);
 }

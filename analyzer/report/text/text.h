@@ -25,6 +25,20 @@ void xfa_write_waits(const struct xfa_report *report, const struct xfa_view *vie
 void xfa_write_ranks(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 
+/* ---- what the run would save: whatif.c ------------------------------------------------------- */
+
+/* False: it was not asked for, or cannot be told. */
+bool xfa_savings_known(const struct xfa_findings *findings);
+/* Before the findings: how well the run can be replayed, what all of them together save; or why
+ * that is not known. */
+void xfa_write_savings_head(const struct xfa_findings *findings, int width, FILE *out);
+/* What one saves; nothing where savings are not known. */
+void xfa_write_saving(const struct xfa_report *report, const struct xfa_finding *finding, int width,
+                      FILE *out);
+/* Behind them, in a paragraph each: those that a simpler fix makes needless, or that would save
+ * nothing. */
+void xfa_write_idle(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
+
 /* ---- lines --------------------------------------------------------------------------------- */
 
 /* Words of text on lines of at most `width` columns: the first behind `lead`, the others indented
