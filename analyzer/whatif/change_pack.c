@@ -1,0 +1,242 @@
+#include "analyzer/whatif/change_pack.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/costs.h"
+
+#define PIECE_NS 30.0         /* a loop's turn and a call of memcpy() */
+#define HOST_NS_PER_BYTE 0.12 /* where the profile has no copies within the host */
+
+void xfw_runs_free(struct xfw_runs *runs)
+{
+    xfw_marks_free(&runs->pieces);
+    xfw_marks_free(&runs->lasts);
+}
+
+/* ---- what it costs --------------------------------------------------------------------------- */
+
+double xfw_pack_ns(const struct xfa_achievable *achievable, uint64_t pieces, uint64_t bytes,
+                   enum xfw_certainty certainty)
+{
+    static const double times[XFW_CERTAINTIES] = {[XFW_LOW] = 1, [XFW_LIKELY] = 0.5, [XFW_HIGH] = 0};
+    const struct xfp_place from = {XFT_MEM_PAGEABLE, -1, -1}, to = {XFT_MEM_PINNED, -1, -1};
+    const struct xfp_path *path =
+        achievable->profile ? xfp_find(achievable->profile, XFP_COPY, from, to, false) : NULL;
+    double rate = path && path->fit.valid && path->fit.G_ns_per_byte > 0 ? path->fit.G_ns_per_byte
+                                                                         : HOST_NS_PER_BYTE;
+    return times[certainty] * ((double)pieces * PIECE_NS + (double)bytes * rate);
+}
+
+static const struct xfp_path *pinned_path(const struct xfa_achievable *achievable,
+                                          enum xft_direction direction, int gpu)
+{
+    return xfw_host_path(achievable, direction, XFT_MEM_PINNED, -1, gpu);
+}
+
+/* Measured with pieces of one size; the bytes beyond these go at the link's rate. */
+double xfw_batch_ns(const struct xfa_achievable *achievable, enum xft_direction direction, int gpu,
+                    uint64_t pieces, uint64_t bytes, enum xfw_certainty certainty)
+{
+    const char *what = direction == XFT_DIR_H2D ? "copies/batch/h2d" : "copies/batch/d2h";
+    const struct xfp_path *path = pinned_path(achievable, direction, gpu);
+    double ns = xfw_table_cost(achievable, what, -1, gpu, pieces, certainty);
+    char name[64];
+    if (!(ns > 0) || !path || !path->fit.valid)
+        return NAN;
+    snprintf(name, sizeof name, "%s/gpu%d", what,
+             xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu));
+    const struct xfp_table *table = xfp_find_table(achievable->profile, name);
+    double measured = table ? (double)table->bytes * (double)pieces : 0;
+    return ns + fmax(0, (double)bytes - measured) * path->fit.G_ns_per_byte;
+}
+
+/* ---- the change ------------------------------------------------------------------------------ */
+
+struct pack {
+    struct xfw_change change;
+    const struct xfw_runs *runs;
+    struct xfw_set rows;
+    enum xfw_pack_way way;
+};
+
+/* A thread's run so far. */
+struct run {
+    uint64_t pieces, bytes;
+    uint32_t stream;
+    double unpack_ns; /* to be done once the data is there */
+    uint32_t *events; /* recorded behind pieces: now behind all of them */
+    size_t event_count, event_capacity;
+};
+
+struct state {
+    struct run *threads;
+    size_t count, capacity;
+    struct xfw_op *late; /* records of these events, behind the op before */
+    size_t late_count, late_capacity;
+};
+
+static void end(const struct xfw_change *change, void *self)
+{
+    struct state *state = self;
+    for (size_t i = 0; i < state->count; i++)
+        free(state->threads[i].events);
+    free(state->threads);
+    free(state->late);
+}
+
+static void release(struct xfw_change *change)
+{
+    xfw_set_free(&((struct pack *)change)->rows);
+}
+
+static struct run *run_of(struct state *state, uint32_t thread)
+{
+    while (state->count <= thread) {
+        state->threads =
+            xfa_room(state->threads, &state->capacity, state->count + 1, sizeof *state->threads);
+        state->threads[state->count++] = (struct run){0};
+    }
+    return &state->threads[thread];
+}
+
+static const struct xfa_row_key *row_of(const struct pack *pack, const struct xfw_op *op)
+{
+    const struct xfa_class *class =
+        op->class == XFW_NONE ? NULL : xfa_class_at(&pack->change.analysis->classes, op->class);
+    return class && xfw_set_has(&pack->rows, class->row) ? &class->key.row : NULL;
+}
+
+static double packing_ns(const struct pack *pack, const struct xfw_player *player, uint64_t pieces,
+                         uint64_t bytes)
+{
+    return pack->way == XFW_PACK ? xfw_pack_ns(&pack->change.analysis->achievable, pieces, bytes,
+                                               xfw_player_certainty(player))
+                                 : 0;
+}
+
+/* It goes; the host puts its bytes where they are sent from. */
+static void take_piece(const struct pack *pack, const struct xfw_player *player, struct run *run,
+                       struct xfw_op *op, bool up)
+{
+    uint64_t bytes = op->bytes;
+    run->pieces++;
+    run->stream = op->stream;
+    run->bytes = xfa_add(run->bytes, bytes);
+    xfw_op_drop(op);
+    op->own_ns = up ? packing_ns(pack, player, 1, bytes) : 0;
+}
+
+/* The calls' times differ as those of the profile do. */
+static void grow(struct xfw_op *op, const struct xfw_copy_cost *one,
+                 const struct xfw_copy_cost *all)
+{
+    double submit = fmax(0, all->submit_ns - one->submit_ns);
+    op->duration_ns += fmax(0, all->device_ns - one->device_ns);
+    if (op->awaits == XFW_AWAITS_ITS_START)
+        op->wake_ns += submit;
+    else if (op->awaits == XFW_AWAITS_NOTHING)
+        op->own_ns += submit;
+}
+
+static void take_last(const struct pack *pack, const struct xfw_player *player, struct run *run,
+                      struct xfw_op *op, const struct xfa_row_key *row)
+{
+    const struct xfa_achievable *achievable = &pack->change.analysis->achievable;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    enum xft_direction direction = row->direction;
+    bool up = direction == XFT_DIR_H2D;
+    enum xft_memory memory = up ? row->src_mem : row->dst_mem;
+    const struct xfp_path *path = xfw_host_path(achievable, direction, memory, -1, op->gpu);
+    path = path ? path : pinned_path(achievable, direction, op->gpu);
+    uint64_t pieces = run->pieces + 1, bytes = xfa_add(run->bytes, op->bytes);
+    struct xfw_copy_cost one = xfw_copy_cost(path, op->bytes, certainty);
+    struct xfw_copy_cost all = xfw_copy_cost(path, bytes, certainty);
+    if (pack->way == XFW_PACK_BATCH) {
+        double one_ns = xfw_batch_ns(achievable, direction, op->gpu, 1, op->bytes, certainty);
+        double all_ns = xfw_batch_ns(achievable, direction, op->gpu, pieces, bytes, certainty);
+        op->duration_ns += isnan(all_ns) ? 0 : fmax(0, all_ns - one_ns);
+    } else if (one.known && all.known) {
+        grow(op, &one, &all);
+    }
+    double packing = packing_ns(pack, player, up ? 1 : pieces, up ? op->bytes : bytes);
+    if (up)
+        op->gap_ns += packing;
+    else
+        run->unpack_ns += packing;
+    op->bytes = bytes;
+    run->pieces = run->bytes = 0;
+}
+
+/* ---- events and waits around it -------------------------------------------------------------- */
+
+static void note_record(struct run *run, const struct xfw_op *op)
+{
+    run->events =
+        xfa_room(run->events, &run->event_capacity, run->event_count + 1, sizeof *run->events);
+    run->events[run->event_count++] = op->event;
+}
+
+/* What was recorded behind a piece says that the piece is there: now that all are. */
+static void record_again(struct state *state, struct run *run, const struct xfw_op *op)
+{
+    for (size_t i = 0; i < run->event_count; i++) {
+        struct xfw_op record = xfw_op_like(op);
+        record.what = XFW_RECORD;
+        record.event = run->events[i];
+        state->late = xfa_room(state->late, &state->late_capacity, state->late_count + 1,
+                               sizeof *state->late);
+        state->late[state->late_count++] = record;
+    }
+    run->event_count = 0;
+}
+
+static void unpack(struct run *run, struct xfw_player *player, const struct xfw_op *op)
+{
+    if (run->unpack_ns > 0 && op->awaits != XFW_AWAITS_NOTHING) {
+        struct xfw_op work = xfw_op_like(op);
+        work.own_ns = run->unpack_ns;
+        run->unpack_ns = 0;
+        xfw_player_play_behind(player, &work);
+    }
+}
+
+static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
+               struct xfw_op *op)
+{
+    const struct pack *pack = (const struct pack *)change;
+    struct state *state = self;
+    uint32_t process = xfw_player_process(player)->number;
+    struct run *run = run_of(state, op->thread);
+    const struct xfa_row_key *row = op->what == XFW_COPY ? row_of(pack, op) : NULL;
+    for (size_t i = 0; i < state->late_count; i++)
+        xfw_player_play(player, &state->late[i]);
+    state->late_count = 0;
+    if (row && xfw_marked(&pack->runs->pieces, process, op->transfer)) {
+        take_piece(pack, player, run, op, row->direction == XFT_DIR_H2D);
+    } else if (row && xfw_marked(&pack->runs->lasts, process, op->transfer)) {
+        take_last(pack, player, run, op, row);
+        record_again(state, run, op);
+    } else if (op->what == XFW_RECORD && op->event != XFW_NONE && run->pieces &&
+               op->stream == run->stream) {
+        note_record(run, op);
+    }
+    unpack(run, player, op);
+}
+
+struct xfw_change *xfw_change_pack(const struct xfa_analysis *analysis, const struct xfw_runs *runs,
+                                   struct xfw_set *rows, enum xfw_pack_way way)
+{
+    static const struct xfw_change_type type = {"pack", sizeof(struct state), NULL, op, end,
+                                                release};
+    struct pack *pack = xfa_alloc(sizeof *pack);
+    pack->change.type = &type;
+    pack->change.analysis = analysis;
+    pack->runs = runs;
+    pack->rows = *rows;
+    pack->way = way;
+    *rows = (struct xfw_set){0};
+    return &pack->change;
+}

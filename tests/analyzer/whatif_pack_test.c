@@ -1,0 +1,161 @@
+/* Runs of small copies made one, played by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyzer/whatif/change_pack.h"
+#include "tests/analyzer/hand_ops.h"
+#include "tests/analyzer/scenario.h"
+
+enum { PIECES = 4, BYTES = 1000, MOST = 16 };
+
+/* The profile's link gives 50 bytes each ns; packing a piece takes 30 ns and 0.12 for each byte at
+ * worst (the profile has no copies within the host), half of that likely. */
+enum { MORE_NS = (PIECES - 1) * BYTES / 50, PACK_NS = 150 };
+
+struct setting {
+    struct xfa_run run;
+    struct xfa_analysis analysis;
+    struct xfw_runs runs;
+    struct xfw_op ops[MOST];
+    size_t count;
+};
+
+static void setup(struct setting *s, enum xft_direction direction)
+{
+    bool up = direction == XFT_DIR_H2D;
+    const struct xfa_class_key key = {.row = {
+                                          .direction = (uint8_t)direction,
+                                          .src_mem = up ? XFT_MEM_PINNED : XFT_MEM_DEVICE,
+                                          .dst_mem = up ? XFT_MEM_DEVICE : XFT_MEM_PINNED,
+                                      }};
+    *s = (struct setting){0};
+    xfa_achievable_init(&s->analysis.achievable, scenario_profile(), &s->run);
+    xfa_table_init(&s->analysis.classes.classes, sizeof key, sizeof(struct xfa_class));
+    xfa_table_put(&s->analysis.classes.classes, &key);
+}
+
+static void teardown(struct setting *s)
+{
+    xfp_free((struct xfp_profile *)s->analysis.achievable.profile);
+    xfa_table_free(&s->analysis.classes.classes);
+    xfw_runs_free(&s->runs);
+}
+
+static struct xfw_op *add(struct setting *s, struct xfw_op op)
+{
+    s->ops[s->count] = op;
+    return &s->ops[s->count++];
+}
+
+/* 100 ns to call, 50 until the device begins, 40 until it is done. */
+static struct xfw_op *copy(struct setting *s, unsigned number)
+{
+    struct xfw_op *op = add(s, hand_work(XFW_COPY, 0, 100, 50, 40));
+    op->class = 0;
+    op->bytes = BYTES;
+    op->transfer = number;
+    if (number + 1 < PIECES)
+        xfw_mark(&s->runs.pieces, 0, number);
+    else
+        xfw_mark(&s->runs.lasts, 0, number);
+    return op;
+}
+
+static double packed(const struct setting *s, enum xfw_certainty certainty, bool chosen)
+{
+    struct xfw_set rows = {0};
+    xfw_set_add(&rows, chosen ? 0 : 7);
+    struct xfw_change *change = xfw_change_pack(&s->analysis, &s->runs, &rows, XFW_PACK);
+    double end = hand_play(s->ops, s->count, change, certainty);
+    xfw_change_free(change);
+    return end;
+}
+
+static void test_up(void **state)
+{
+    struct setting s;
+    setup(&s, XFT_DIR_H2D);
+    for (unsigned i = 0; i < PIECES; i++)
+        copy(&s, i);
+    add(&s, hand_wait(10));
+    double was = (PIECES - 1) * 100 + 50 + 40 + 10, copied = 50 + 40 + MORE_NS + 10;
+    assert_true(hand_play(s.ops, s.count, NULL, XFW_LIKELY) == was);
+    assert_true(packed(&s, XFW_HIGH, true) == copied);
+    assert_true(packed(&s, XFW_LIKELY, true) == PIECES * PACK_NS / 2 + copied);
+    assert_true(packed(&s, XFW_LOW, true) == PIECES * PACK_NS + copied);
+    assert_true(packed(&s, XFW_LIKELY, false) == was); /* another row's */
+    teardown(&s);
+}
+
+/* Each is waited for; what comes at once is taken apart behind that. */
+static void test_down(void **state)
+{
+    struct setting s;
+    setup(&s, XFT_DIR_D2H);
+    for (unsigned i = 0; i < PIECES; i++) {
+        struct xfw_op *op = copy(&s, i);
+        op->awaits = XFW_AWAITS_ITSELF;
+        op->own_ns = 0;
+        op->wake_ns = 10;
+    }
+    double copied = 50 + 40 + MORE_NS + 10;
+    assert_true(hand_play(s.ops, s.count, NULL, XFW_LIKELY) == PIECES * 100);
+    assert_true(packed(&s, XFW_HIGH, true) == copied);
+    assert_true(packed(&s, XFW_LIKELY, true) == copied + PIECES * PACK_NS / 2);
+    teardown(&s);
+}
+
+/* One that is not waited for is taken apart behind the wait that comes. */
+static void test_down_later(void **state)
+{
+    struct setting s;
+    setup(&s, XFT_DIR_D2H);
+    for (unsigned i = 0; i < PIECES; i++)
+        copy(&s, i);
+    add(&s, hand_op(XFW_CALL, XFT_EVENT_NONE, 70));
+    add(&s, hand_wait(10));
+    double copied = 50 + 40 + MORE_NS + 10; /* 160, and the host is ready to wait at 170 */
+    assert_true(packed(&s, XFW_HIGH, true) == 100 + 70);
+    add(&s, hand_op(XFW_CALL, XFT_EVENT_NONE, 5));
+    assert_true(copied < 170);
+    assert_true(packed(&s, XFW_LIKELY, true) == 170 + PIECES * PACK_NS / 2 + 5);
+    teardown(&s);
+}
+
+/* An event behind a piece is reached when all pieces are there. */
+static void test_events(void **state)
+{
+    struct setting s;
+    setup(&s, XFT_DIR_H2D);
+    for (unsigned i = 0; i < PIECES; i++) {
+        copy(&s, i);
+        if (i == 0) {
+            struct xfw_op *record = add(&s, hand_op(XFW_RECORD, XFT_EVENT_RECORD, 0));
+            record->event = 0;
+            record->stream = 0;
+        }
+    }
+    struct xfw_op *wait = add(&s, hand_op(XFW_WAIT, XFT_EVENT_WAIT, 0));
+    wait->event = 0;
+    wait->stream = 1;
+    add(&s, hand_work(XFW_KERNEL, 1, 0, 0, 1000));
+    add(&s, hand_wait(0));
+    assert_true(hand_play(s.ops, s.count, NULL, XFW_LIKELY) == PIECES * 100 + 1000);
+    assert_true(packed(&s, XFW_HIGH, true) == 50 + 40 + MORE_NS + 1000);
+    teardown(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_up),
+        cmocka_unit_test(test_down),
+        cmocka_unit_test(test_down_later),
+        cmocka_unit_test(test_events),
+    };
+    return cmocka_run_group_tests_name("what if: packed", tests, NULL, NULL);
+}
