@@ -39,7 +39,7 @@ static void add(struct xfa_table *table, const struct xfw_once_key *key,
     calls->gives += more->gives;
     calls->held += more->held;
     calls->most += more->most;
-    calls->takes_ns += more->takes_ns;
+    calls->needless_ns += more->needless_ns;
     calls->gives_ns += more->gives_ns;
 }
 
@@ -110,9 +110,8 @@ static bool is_of(const struct xfa_analysis *analysis, const struct xfw_once_cal
 
 static double needless_ns(const struct xfw_once_calls *calls)
 {
-    double takes = (double)xfw_once_needless_takes(calls) / (double)calls->takes;
     double gives = calls->gives ? (double)xfw_once_needless_gives(calls) / (double)calls->gives : 0;
-    return takes * calls->takes_ns + gives * calls->gives_ns;
+    return calls->needless_ns + gives * calls->gives_ns;
 }
 
 /* The site's sums over sizes, GPUs and processes. */

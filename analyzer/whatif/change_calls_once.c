@@ -1,9 +1,15 @@
 #include "analyzer/whatif/change_calls_once.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/costs.h"
+
+/* From process to process such calls differ by that much: page-locking 64 MiB and undoing it took
+ * 28 to 43 ms on one machine (docs/analyze.md). */
+#define VARIES 0.25
 
 /* ---- the book -------------------------------------------------------------------------------- */
 
@@ -45,9 +51,11 @@ struct xfw_once_calls *xfw_once_take(struct xfw_once_book *book, const struct xf
         return NULL;
     holder->calls = number_of(&book->calls, calls) + 1;
     calls->takes++;
-    calls->takes_ns += ns;
     calls->held++;
-    calls->most = calls->held > calls->most ? calls->held : calls->most;
+    if (calls->held > calls->most)
+        calls->most = calls->held;
+    else
+        calls->needless_ns += ns;
     return calls;
 }
 
@@ -140,17 +148,53 @@ static void note_copies(const struct xfw_change *change, struct state *state,
     state->copy_stream = op->stream;
 }
 
-/* It takes no time, but what it waited for may have to be waited for all the same. */
-static void go(const struct state *state, const struct xfw_player *player, struct xfw_op *op,
-               bool gives)
+/* What such a call takes on this machine; INFINITY: not measured. */
+static double usual_ns(const struct xfw_change *change, const struct xfw_op *op)
 {
-    uint8_t awaits = gives && xfw_player_certainty(player) == XFW_LOW ? op->awaits : 0;
+    static const char *const kinds[XFT_MEMORY_COUNT] = {
+        [XFT_MEM_DEVICE] = "device",   [XFT_MEM_PINNED] = "pinned",
+        [XFT_MEM_MAPPED] = "mapped",   [XFT_MEM_WRITE_COMBINED] = "write-combined",
+        [XFT_MEM_MANAGED] = "managed", [XFT_MEM_REGISTERED] = "pageable",
+    };
+    static const char *const calls[] = {
+        [XFT_EVENT_ALLOC] = "alloc",
+        [XFT_EVENT_FREE] = "free",
+        [XFT_EVENT_REGISTER] = "register",
+        [XFT_EVENT_UNREGISTER] = "unregister",
+    };
+    const struct xfa_achievable *achievable = &change->analysis->achievable;
+    char name[64];
+    if (op->memory >= XFT_MEMORY_COUNT || !kinds[op->memory] || achievable->match == XFA_MATCH_NO)
+        return INFINITY;
+    snprintf(name, sizeof name, "%s/%s", calls[op->kind], kinds[op->memory]);
+    double ns = xfw_table_cost(achievable, name, -1, op->gpu, op->bytes, XFW_LIKELY);
+    return ns > 0 ? ns : INFINITY;
+}
+
+/* What is left of its time, as far as nobody promises that it goes as well. */
+static double left_ns(const struct xfw_change *change, const struct xfw_op *op,
+                      enum xfw_certainty certainty)
+{
+    double usual = fmin(op->own_ns, usual_ns(change, op));
+    double gone = certainty == XFW_HIGH     ? op->own_ns
+                  : certainty == XFW_LIKELY ? usual
+                                            : usual * (1 - VARIES);
+    return op->own_ns - gone;
+}
+
+/* It goes, but what it waited for may have to be waited for all the same. */
+static void go(const struct xfw_change *change, const struct state *state,
+               const struct xfw_player *player, struct xfw_op *op, bool gives)
+{
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    uint8_t awaits = gives && certainty == XFW_LOW ? op->awaits : XFW_AWAITS_NOTHING;
+    double left = left_ns(change, op, certainty);
+    double now = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread) + op->gap_ns;
     xfw_op_drop(op);
     op->awaits = awaits;
-    if (!gives || xfw_player_certainty(player) != XFW_LIKELY)
-        return;
-    double now = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread) + op->gap_ns;
-    op->own_ns = fmax(0, state->copies_done_ns - now);
+    op->own_ns = left;
+    if (gives && certainty == XFW_LIKELY)
+        op->own_ns = fmax(left, state->copies_done_ns - now);
 }
 
 static void take(const struct once *once, struct state *state, const struct xfw_player *player,
@@ -171,7 +215,7 @@ static void take(const struct once *once, struct state *state, const struct xfw_
     xfw_once_take(&state->book, &key, op->dst, 0);
     if (kept->there) {
         kept->there--;
-        go(state, player, op, false);
+        go(&once->change, state, player, op, false);
     }
 }
 
@@ -185,7 +229,7 @@ static void give(const struct once *once, struct state *state, const struct xfw_
     struct kept *kept = &state->kept[number_of(once->calls, calls)];
     if (kept->gives++ < xfw_once_needless_gives(calls)) {
         kept->there++;
-        go(state, player, op, true);
+        go(&once->change, state, player, op, true);
     }
 }
 

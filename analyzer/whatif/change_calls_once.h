@@ -4,6 +4,10 @@
  * same time; the first that take, the last that give back. Others go, and with them what they
  * waited for: a cudaFree() waits until the device is idle.
  *
+ * What a call took beyond what the profile has for such calls has other causes, and is not promised
+ * (at best: it goes as well; at worst: a quarter less, by which such calls differ between
+ * processes).
+ *
  * What may still be waited for: copies from or to page-locked memory that are under way, since the
  * host may go on to read or fill it. Likely: until these are done; at worst: all that it waited for
  * then; at best: nothing.
@@ -31,7 +35,8 @@ struct xfw_once_calls {
     uint32_t first; /* the first's, in the terms of who keeps the book */
     uint64_t takes, gives;
     uint64_t held, most; /* at the end, and at the same time */
-    double takes_ns, gives_ns;
+    double needless_ns;  /* in calls that take though as much had been there before */
+    double gives_ns;
 };
 
 /* Calls of one process, and where what it holds lies. */

@@ -76,8 +76,9 @@ static void test_waits_go(void **state)
     /* One kernel behind the other, the last free stays. */
     assert_true(once(&run, &analysis, XFW_LIKELY) == MADE + 5 + ROUNDS * 1000 + WOKEN);
     assert_true(once(&run, &analysis, XFW_HIGH) == MADE + 5 + ROUNDS * 1000 + WOKEN);
-    /* Each is waited for all the same. */
-    assert_true(once(&run, &analysis, XFW_LOW) == MADE + ROUNDS * (5 + 1000) + WOKEN);
+    /* Each is waited for all the same, and a quarter of allocating stays. */
+    assert_true(once(&run, &analysis, XFW_LOW) ==
+                MADE + ROUNDS * (5 + 1000) + (ROUNDS - 1) * MADE / 4.0 + WOKEN);
     xfw_once_book_free(&run.book);
 }
 
@@ -111,6 +112,35 @@ static void test_copies_are_waited_for(void **state)
     assert_true(once(&run, &analysis, XFW_LIKELY) == MADE + ROUNDS * 20);
     xfw_once_book_free(&run.book);
     xfa_table_free(&analysis.classes.classes);
+}
+
+/* What the calls took beyond what is usual on this machine has other causes. */
+static void test_not_more_than_usual(void **state)
+{
+    enum { USUAL = 60 };
+    struct xfp_row row = {.at = BYTES, .cost = {.n = 9, .median = USUAL}};
+    row.cost.min = row.cost.max = row.cost.ci_low = row.cost.ci_high = USUAL;
+    struct xfp_table table = {.name = "alloc/device/gpu0", .by = "bytes", .unit = "ns"};
+    table.row_count = 1;
+    table.rows = &row;
+    struct xfp_profile profile = {.table_count = 1, .tables = &table};
+    struct xfa_run machine = {0};
+    struct xfa_analysis analysis = {0};
+    struct run run = {0};
+    xfa_achievable_init(&analysis.achievable, &profile, &machine);
+    xfw_once_book_init(&run.book);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        alloc(&run, 0x1000, BYTES);
+        release(&run, 0x1000);
+    }
+    const double kept = MADE + FREED, others = ROUNDS - 1;
+    assert_true(once(&run, &analysis, XFW_HIGH) == kept);
+    assert_true(once(&run, &analysis, XFW_LIKELY) == kept + others * (MADE - USUAL));
+    assert_true(once(&run, &analysis, XFW_LOW) ==
+                kept + others * (MADE - 0.75 * USUAL + 0.25 * FREED));
+    analysis.achievable.match = XFA_MATCH_NO; /* another machine's */
+    assert_true(once(&run, &analysis, XFW_LIKELY) == kept);
+    xfw_once_book_free(&run.book);
 }
 
 /* As many are kept as were there at the same time; sizes are kept apart. */
@@ -165,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_waits_go),
         cmocka_unit_test(test_copies_are_waited_for),
+        cmocka_unit_test(test_not_more_than_usual),
         cmocka_unit_test(test_as_many_as_were_held),
         cmocka_unit_test(test_others_stay),
     };
