@@ -109,6 +109,11 @@ struct xfa_pageable_costs xfa_pageable_costs_of(const struct xfa_pageable_uses *
             if (of->sizes[i].copies)
                 add_size(&costs, analysis, &class->key, &of->sizes[i]);
     }
+    if (costs.copies)
+        costs.staged_ns += xfw_staging_setup(&analysis->achievable,
+                                             row->key.direction == XFT_DIR_H2D ? row->key.dst_gpu
+                                                                               : row->key.src_gpu,
+                                             costs.threads, XFW_LIKELY);
     return costs;
 }
 

@@ -1,5 +1,6 @@
 #include "analyzer/whatif/change_times.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ struct times {
 
 struct state {
     struct xfw_set locked; /* buffers */
+    bool set_up;           /* XFW_STAGE */
     struct xfw_reuse reuse;
 };
 
@@ -56,21 +58,6 @@ static void pay(const struct times *times, struct state *state, struct xfw_playe
 
 /* ---- what it takes --------------------------------------------------------------------------- */
 
-static void stage(const struct times *times, struct xfw_player *player, struct xfw_op *op,
-                  const struct xfp_path *path)
-{
-    struct xfw_staging staging =
-        xfw_staging_cost(&times->change.analysis->achievable, path, op->bytes, times->terms.threads,
-                         xfw_player_certainty(player));
-    if (!staging.known)
-        return;
-    op->latency_ns = staging.first_ns;
-    op->duration_ns = staging.during_ns;
-    op->wake_ns = staging.last_ns;
-    op->awaits = XFW_AWAITS_ITSELF;
-    op->own_ns = 0;
-}
-
 /* As much less as the one path takes less than the other; just what it takes, where the other was
  * not measured. */
 static void scale(const struct paths *paths, struct xfw_player *player, struct xfw_op *op)
@@ -87,6 +74,8 @@ static void scale(const struct paths *paths, struct xfw_player *player, struct x
     else if (op->awaits == XFW_AWAITS_NOTHING &&
              from.known) /* the call's own time is all we know */
         op->own_ns *= to.device_ns / from.device_ns;
+    if (op->engine == XFW_PEER) /* by way of the host the call itself begins to copy */
+        op->own_ns = fmin(op->own_ns, to.submit_ns);
 }
 
 /* What the call took, without what it waited for before it. */
@@ -108,6 +97,30 @@ static double for_other_reasons(const struct times *times, const struct xfw_op *
     struct xfw_copy_cost usual = xfw_copy_cost(path, op->bytes, XFW_LIKELY);
     return usual.known && took(op) > MANY_TIMES * usual.blocking_ns ? took(op) - usual.blocking_ns
                                                                     : 0;
+}
+
+static void stage(const struct times *times, struct state *state, struct xfw_player *player,
+                  struct xfw_op *op, const struct xfp_path *path)
+{
+    struct xfw_host_memory host;
+    struct xfw_staging staging =
+        xfw_staging_cost(&times->change.analysis->achievable, path, op->bytes, times->terms.threads,
+                         xfw_player_certainty(player));
+    if (!staging.known || !xfw_host_memory(times->change.analysis, op, &host))
+        return;
+    op->gap_ns += for_other_reasons(times, op, &host);
+    if (!state->set_up) {
+        struct xfw_op set_up = xfw_op_like(op);
+        set_up.own_ns = xfw_staging_setup(&times->change.analysis->achievable, op->gpu,
+                                          times->terms.threads, xfw_player_certainty(player));
+        xfw_player_play(player, &set_up);
+        state->set_up = true;
+    }
+    op->latency_ns = staging.first_ns;
+    op->duration_ns = staging.during_ns;
+    op->wake_ns = staging.last_ns;
+    op->awaits = XFW_AWAITS_ITSELF;
+    op->own_ns = 0;
 }
 
 static void block(struct xfw_op *op, const struct xfw_copy_cost *cost)
@@ -157,7 +170,7 @@ static void change_op(const struct xfw_change *change, void *self, struct xfw_pl
         return;
     const struct paths *paths = &times->paths[op->class];
     if (times->terms.pinning == XFW_STAGE)
-        stage(times, player, op, paths->to);
+        stage(times, state, player, op, paths->to);
     else if (times->terms.pinning == XFW_MOVED)
         scale(paths, player, op);
     else

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #define MOST_NODES 8
-#define ENOUGH 1.1 /* of the fastest */
+#define ENOUGH 1.1        /* of the fastest */
+#define THREAD_NS 50000.0 /* to make one and end it: nobody measures that */
+#define BUSY 2            /* the host copies so many times slower, at worst */
 
 /* What a change pays is dearer at worst. */
 static double as_sure(double ns, double error, enum xfw_certainty certainty)
@@ -144,6 +146,17 @@ unsigned xfw_staging_threads(const struct xfa_achievable *achievable, enum xft_d
     return 0;
 }
 
+double xfw_staging_setup(const struct xfa_achievable *achievable, int gpu, unsigned threads,
+                         enum xfw_certainty certainty)
+{
+    uint64_t bytes = XFW_STAGE_PIECES * XFW_STAGE_PIECE;
+    double ring_ns = xfw_table_cost(achievable, "alloc/pinned", -1, gpu, bytes, certainty) +
+                     xfw_table_cost(achievable, "free/pinned", -1, gpu, bytes, certainty);
+    if (!(ring_ns > 0))
+        ring_ns = xfw_registration_cost(achievable, -1, gpu, bytes, certainty, NULL);
+    return ring_ns + threads * THREAD_NS;
+}
+
 struct xfw_staging xfw_staging_cost(const struct xfa_achievable *achievable,
                                     const struct xfp_path *path, uint64_t bytes, unsigned threads,
                                     enum xfw_certainty certainty)
@@ -154,9 +167,10 @@ struct xfw_staging xfw_staging_cost(const struct xfa_achievable *achievable,
     struct xfp_estimate host = table ? xfp_table_at(table, threads) : (struct xfp_estimate){0};
     if (bytes < XFW_STAGE_LEAST || !piece.known || host.basis == XFP_UNKNOWN)
         return staging;
-    double host_ns =
-        as_sure(host.ns, host.error, certainty) * (double)XFW_STAGE_PIECE / (double)table->bytes +
-        piece.submit_ns;
+    double slower = certainty == XFW_LOW ? BUSY : 1;
+    double host_ns = slower * as_sure(host.ns, host.error, certainty) * (double)XFW_STAGE_PIECE /
+                         (double)table->bytes +
+                     piece.submit_ns;
     double pieces = (double)bytes / (double)XFW_STAGE_PIECE;
     double end_ns = (piece.blocking_ns - piece.device_ns) / 2;
     bool up = path->direction == XFT_DIR_H2D;

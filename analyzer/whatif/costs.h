@@ -49,6 +49,10 @@ struct xfw_staging {
     double during_ns; /* what follows, of which the device is copying */
     double last_ns;   /* behind the last of the device's work */
 };
+/* To set it up, once, and undo it: its memory and the threads. */
+#define XFW_STAGE_PIECES 8
+double xfw_staging_setup(const struct xfa_achievable *achievable, int gpu, unsigned threads,
+                         enum xfw_certainty certainty);
 struct xfw_staging xfw_staging_cost(const struct xfa_achievable *achievable,
                                     const struct xfp_path *path, uint64_t bytes, unsigned threads,
                                     enum xfw_certainty certainty);

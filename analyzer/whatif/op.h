@@ -70,6 +70,7 @@ struct xfw_op {
     bool exclusive;      /* its engine does nothing else meanwhile */
     bool begins;         /* XFW_RANGE: else it ends */
     bool made_up;        /* not in the record: inserted by a change */
+    bool last_piece;     /* the device's record is of the last piece of a copy */
     int16_t gpu;         /* of the device work, the run's number; -1 = not known */
     int16_t peer;        /* XFW_PEER: the other one */
     uint32_t thread, stream, event, range; /* the process's, from 0 on; XFW_NONE: none */

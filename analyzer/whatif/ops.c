@@ -799,6 +799,7 @@ static void observe_transfer(void *self, const struct xfa_transfer *transfer)
     if (transfer->device_start_ns) {
         op.device_start_ns = (double)(int64_t)(transfer->device_start_ns - ops->begin_ns);
         op.device_end_ns = (double)(int64_t)(transfer->device_end_ns - ops->begin_ns);
+        op.last_piece = op.engine == XFW_PEER && transfer->class->key.peer == XFA_PEER_OFF;
     }
     add_costs(ops, &op, transfer->blocks);
     const struct xfp_fit *fit = transfer->class->achievable.fit;

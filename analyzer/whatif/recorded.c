@@ -211,6 +211,8 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
     settle_full(recorded, op);
     if (!isnan(op->device_start_ns)) {
         double ready = stream_ready(recorded, op);
+        if (op->last_piece) /* the first began when it could */
+            op->device_start_ns = fmin(op->device_end_ns, fmax(op->start_ns, ready));
         op->duration_ns = fmax(0, op->device_end_ns - op->device_start_ns);
         op->exclusive = op->exclusive && engine->last_end <= op->device_start_ns + ROUNDING_NS;
         if (op->exclusive)

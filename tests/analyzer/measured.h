@@ -23,6 +23,9 @@
 #define RECORD_EVENT_NS 800.0
 #define SYNC_EVENT_NS 300.0
 
+/* A ring of 8 MiB, registered, and threads that nobody measured. */
+#define SET_UP_NS(threads) (REGISTER_BASE_NS + 8 * REGISTER_NS + 50000.0 * (threads))
+
 enum measured_parts { MEASURED_REGISTER = 1, MEASURED_HOST_COPY = 2, MEASURED_ALL = 3 };
 
 /* Freed with xfp_free(). */

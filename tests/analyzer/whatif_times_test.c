@@ -129,7 +129,7 @@ static void test_staged(void **state)
     copy(&copies, &played, AT, MIB); /* too small */
     const struct xfw_times_terms stage = {.pinning = XFW_STAGE, .threads = 4};
     double piece = HOST_COPY_NS / 4 + SUBMIT_NS_OF_COPY;
-    double expected = 1000 + piece + 15 * piece + PINNED_NS + BLOCKING_MORE_NS / 2;
+    double expected = SET_UP_NS(4) + 1000 + piece + 15 * piece + PINNED_NS + BLOCKING_MORE_NS / 2;
     assert_true(fabs(with(&copies, &played, stage, XFW_LIKELY) - expected - 1000 - PAGEABLE_NS) <
                 1);
     copies_end(&copies);
