@@ -72,7 +72,8 @@ void xfw_reuse_meet(struct xfw_reuse *reuse, const struct xfw_change *change,
         struct xfw_use *use = &reuse->uses[i];
         if (!use->open)
             continue;
-        if (use->to_host && likely && op->thread == use->thread && op->gap_ns > XFW_BUSY_NS) {
+        if (use->to_host && likely && op->thread == use->thread && op->gap_ns > XFW_BUSY_NS &&
+            !xfw_cannot_have_read(op->gap_ns, use->end - use->first)) {
             wait_for(reuse, use, change, player, op, true);
         } else if (touches(change, op, use)) {
             wait_for(reuse, use, change, player, op, likely);

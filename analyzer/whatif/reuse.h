@@ -6,7 +6,8 @@
  * - memory that was sent is written in the thread's own time before the next copy from or to it;
  *   at best only then, at once (a second buffer is filled meanwhile).
  * - memory that was fetched is read in the next time of its own that the thread has, if that is
- *   longer than XFW_BUSY_NS; at best not before it is used by another copy.
+ *   longer than XFW_BUSY_NS and long enough to read it all; at best not before it is used by
+ *   another copy.
  *
  * Before that the host waits for the copy, by an event that was recorded behind it; it need not
  * where the program itself has waited.
@@ -19,6 +20,14 @@
 #define XFW_USES 64         /* copies that are waited for at the same time */
 #define XFW_BUSY_NS 10000.0 /* between two calls: the thread does something else */
 #define XFW_WAKE_NS 2000.0  /* from an event to the thread that waits for it */
+
+#define XFW_READ_NS_PER_BYTE 0.04 /* faster than one thread reads memory */
+
+/* A thread's own time: is it long enough to count, and too short to have read so much? */
+static inline bool xfw_cannot_have_read(double ns, uint64_t bytes)
+{
+    return ns > XFW_BUSY_NS && ns < XFW_READ_NS_PER_BYTE * (double)bytes;
+}
 
 struct xfw_use {
     uint64_t first, end;

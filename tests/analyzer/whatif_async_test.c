@@ -104,13 +104,14 @@ static void test_fetched(void **state)
 {
     struct copies copies;
     copies_start(&copies);
-    copy(&copies, 1000, CLASS_DOWN, AT);
+    copy(&copies, 1000, CLASS_DOWN, AT)->bytes = MIB;
     for (int i = 0; i < 3; i++)
         played_kernel(&copies.played, 1000, 2000, 100000);
-    played_call(&copies.played, 40000, 0);
+    played_call(&copies.played, 40000, 0); /* too short to read it all */
+    played_call(&copies.played, 45000, 0);
     double calls = 1000 + CALLS + 3 * 3000;
-    assert_true(asynchronous(&copies, XFW_LIKELY, false) == 1000 + COPY_NS + XFW_WAKE_NS + 40000);
-    assert_true(asynchronous(&copies, XFW_HIGH, false) == calls + 40000);
+    assert_true(asynchronous(&copies, XFW_LIKELY, false) == 1000 + COPY_NS + XFW_WAKE_NS + 45000);
+    assert_true(asynchronous(&copies, XFW_HIGH, false) == calls + 85000);
     assert_true(asynchronous(&copies, XFW_LIKELY, true) == 1000 + COPY_NS + 3 * 100000);
     copies_end(&copies);
 }

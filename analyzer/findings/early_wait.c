@@ -1,0 +1,192 @@
+/*
+ * early-wait: the host waits for results and then does something else, in which it cannot have read
+ * what it has waited for: there was no time for it. Lost: of each wait as much as that time could
+ * have covered.
+ *
+ * What is waited for is what copies had brought since the wait before. Waits that follow none (for
+ * kernels, or so that a buffer may be written again) are left alone, since nothing tells what they
+ * are good for; so are those before a time long enough to read it all.
+ */
+#include "analyzer/findings/finding.h"
+
+#include <math.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/change_later_wait.h"
+#include "analyzer/whatif/reuse.h"
+
+#define MOST_SITES 16384
+
+struct site_key {
+    uint32_t site, function; /* numbers */
+};
+
+struct site_waits {
+    struct site_key key;
+    uint64_t times, bytes; /* waits that could come later, and what they were for */
+    double lost_ns;
+};
+
+struct last_wait { /* a thread's last call was this */
+    int32_t tid;   /* key */
+    bool is;
+    struct site_key key;
+    uint64_t end_ns, bytes;
+    double ns;
+};
+
+struct early {
+    struct xfa_table sites, last;
+    uint64_t fetched; /* since the wait before */
+};
+
+static uint32_t process(void *self, struct xfa_process *process)
+{
+    struct early *early = self;
+    (void)process;
+    xfa_table_free(&early->last);
+    xfa_table_init(&early->last, sizeof(int32_t), sizeof(struct last_wait));
+    early->fetched = 0;
+    return UINT32_MAX;
+}
+
+/* The thread's next call. */
+static void called(struct early *early, int32_t tid, uint64_t start_ns)
+{
+    struct last_wait *last = xfa_table_get(&early->last, &tid);
+    if (!last || !last->is)
+        return;
+    last->is = false;
+    double ns = start_ns > last->end_ns ? (double)(start_ns - last->end_ns) : 0;
+    if (!xfw_cannot_have_read(ns, last->bytes))
+        return;
+    if (early->sites.count >= MOST_SITES && !xfa_table_get(&early->sites, &last->key))
+        return;
+    struct site_waits *site = xfa_table_put(&early->sites, &last->key);
+    site->times++;
+    site->bytes = xfa_add(site->bytes, last->bytes);
+    site->lost_ns += fmin(ns, last->ns);
+}
+
+static void event(void *self, const struct xfa_step *step)
+{
+    struct early *early = self;
+    const struct xft_event *e = step->event;
+    called(early, step->tid, e->start_ns);
+    if (e->kind != XFT_EVENT_SYNC)
+        return;
+    if (e->stack && early->fetched > 0) {
+        struct last_wait *last = xfa_table_put(&early->last, &step->tid);
+        last->is = true;
+        last->key = (struct site_key){xfa_process_site(step->process, e->stack)->number,
+                                      xfa_process_function(step->process, e->call)->number};
+        last->end_ns = e->end_ns;
+        last->ns = e->end_ns > e->start_ns ? (double)(e->end_ns - e->start_ns) : 0;
+        last->bytes = early->fetched;
+    }
+    early->fetched = 0;
+}
+
+static void transfer(void *self, const struct xfa_transfer *transfer)
+{
+    struct early *early = self;
+    called(early, transfer->tid, transfer->event->start_ns);
+    if (transfer->class->key.row.direction == XFT_DIR_D2H && !transfer->blocks)
+        early->fetched = xfa_add(early->fetched, transfer->event->bytes);
+}
+
+static struct xfa_observer observe(void *self)
+{
+    struct early *early = self;
+    const uint32_t of_device = XFA_KIND(XFT_EVENT_DEVICE_COPY) | XFA_KIND(XFT_EVENT_KERNEL) |
+                               XFA_KIND(XFT_EVENT_MEMSET) | XFA_KIND(XFT_EVENT_MIGRATION) |
+                               XFA_KIND(XFT_EVENT_FAULT) | XFA_KIND(XFT_EVENT_RECORDS) |
+                               XFA_KIND(XFT_EVENT_CONTENT);
+    xfa_table_init(&early->sites, sizeof(struct site_key), sizeof(struct site_waits));
+    xfa_table_init(&early->last, sizeof(int32_t), sizeof(struct last_wait));
+    return (struct xfa_observer){
+        .name = "early waits",
+        .kinds = UINT32_MAX & ~of_device,
+        .self = self,
+        .process = process,
+        .event = event,
+        .transfer = transfer,
+    };
+}
+
+static void release(void *self)
+{
+    struct early *early = self;
+    xfa_table_free(&early->sites);
+    xfa_table_free(&early->last);
+}
+
+/* ---- the finding ----------------------------------------------------------------------------- */
+
+static void add(struct xfa_finding *finding, const struct xfa_analysis *analysis,
+                const struct site_waits *waits)
+{
+    const struct xfa_finding_site site = {
+        .site = xfa_run_site(analysis->run, waits->key.site),
+        .function = xfa_run_function(analysis->run, waits->key.function),
+        .transfers = waits->times,
+        .bytes = waits->bytes,
+        .lost_ns = waits->lost_ns,
+        .reckoning = XFA_RECKONED_COVERED,
+    };
+    xfa_finding_site_add(finding, &site);
+    finding->transfers += waits->times;
+    finding->bytes = xfa_add(finding->bytes, waits->bytes);
+    finding->lost_ns += waits->lost_ns;
+}
+
+static void find_in(const struct xfa_analysis *analysis, const struct early *early,
+                    struct xfa_findings *findings, bool torch)
+{
+    const struct xfa_remedy remedy = {
+        .kind = XFA_REMEDY_WAIT_LATER,
+        .dialect = torch ? XFA_DIALECT_PYTORCH : XFA_DIALECT_CUDA,
+        .to_host = true,
+        .node = -1,
+    };
+    double least = XFA_LEAST_PART * xfa_run_wall_ns(analysis->run);
+    struct xfa_finding *finding = NULL;
+    for (size_t i = 0; i < early->sites.count; i++) {
+        const struct site_waits *waits = xfa_table_at(&early->sites, i);
+        bool worth = waits->lost_ns > XFA_LEAST_LOST_NS && waits->lost_ns > least;
+        if (!worth || xfa_run_site(analysis->run, waits->key.site)->pytorch != torch)
+            continue;
+        if (!finding) {
+            finding = xfa_findings_add(findings, XFA_FINDING_EARLY_WAIT, &remedy);
+            finding->lost_ns = 0;
+            finding->assumed = "the thread's own work right behind the wait, which is too short to "
+                               "read all that was fetched, needs none of it";
+        }
+        add(finding, analysis, waits);
+    }
+}
+
+static void find(const struct xfa_analysis *analysis, const void *sums,
+                 struct xfa_findings *findings)
+{
+    find_in(analysis, sums, findings, false);
+    find_in(analysis, sums, findings, true);
+}
+
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    struct xfw_set sites = {0};
+    (void)sums;
+    for (size_t i = 0; i < finding->site_count; i++)
+        xfw_set_add(&sites, finding->sites[i].site->number);
+    return xfw_change_later_wait(analysis, &sites);
+}
+
+const struct xfa_finding_kind xfa_kind_early_wait = {
+    .find = find,
+    .change = change,
+    .self_bytes = sizeof(struct early),
+    .observe = observe,
+    .free = release,
+};
