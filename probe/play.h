@@ -1,0 +1,156 @@
+/*
+ * The probe's door for others: a schedule of calls, made on this machine's GPUs, and how long it
+ * took. `analyze --replay=run` is behind it.
+ *
+ *     play = xfp_play_open(error, sizeof(error));
+ *     here = xfp_play_machine(play);
+ *     xfp_play_prepare(play, &stage, error, sizeof(error))   memory, streams, events
+ *     xfp_play_run(play, &list, &played);                    any number of times
+ *     xfp_free(xfp_play_close(play));
+ *
+ * What is played: threads, each a list of steps that it takes one after the other. A step begins
+ * when the thread's own time before it (gap_ns, spun) is over, makes its call, and is over when the
+ * call has returned and own_ns have passed since it was made. Copies, sets, waits, allocations and
+ * registrations are real ones; kernels spin on the device's clock for as long as they are to take.
+ * Nothing else orders the threads than XFP_PLAY_AFTER, and what they submit and wait for.
+ *
+ * On the simulated GPU all times are its clock's; its threads share one processor.
+ *
+ * Units: ns, bytes. GPUs are this machine's, by the driver's ordinals. Stages and lists are the
+ * caller's; a list is read only while it is played, the stage's arrays only by xfp_play_prepare().
+ * One session at a time (of this door or measure_transfers.h), from one thread; while it is open
+ * SIGINT, SIGTERM and SIGHUP ask it to stop.
+ */
+#ifndef XFP_PLAY_H
+#define XFP_PLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xferscope/profile.h"
+
+struct xfp_play;
+
+#define XFP_PLAY_NONE UINT32_MAX
+#define XFP_PLAY_MOST_THREADS 256
+
+/* ---- what is there before it begins ---------------------------------------------------------- */
+
+/* Memory that copies and sets use: device, pageable (touched), pinned, write-combined, mapped. */
+struct xfp_play_region {
+    struct xfp_place place; /* numa -1: as the system gives it */
+    int device;             /* of host memory: in whose context it is made */
+    uint64_t bytes;
+};
+
+enum xfp_play_stream_kind { XFP_PLAY_NONBLOCKING, XFP_PLAY_BLOCKING, XFP_PLAY_LEGACY };
+
+struct xfp_play_stream {
+    int device;
+    enum xfp_play_stream_kind kind;
+};
+
+struct xfp_play_stage {
+    const struct xfp_play_region *regions;
+    size_t region_count;
+    const struct xfp_play_stream *streams;
+    size_t stream_count;
+    const int *events; /* of each its device */
+    size_t event_count;
+    size_t slots; /* that allocations are kept in */
+};
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+enum xfp_play_what {
+    XFP_PLAY_HOST,        /* the thread's own time alone */
+    XFP_PLAY_AFTER,       /* until thread `stream` has taken `amount` steps; costs nothing */
+    XFP_PLAY_COPY,        /* `amount` bytes from src to dst, which says its direction */
+    XFP_PLAY_COPY_FOR,    /* page-locked memory that takes `amount` ns alone: from device src to the
+                             host (dst NONE), to device dst (src NONE), from the one to the other */
+    XFP_PLAY_SET,         /* `amount` bytes of dst */
+    XFP_PLAY_KERNEL,      /* `amount` ns from the end of what is before it in a busy stream */
+    XFP_PLAY_RECORD,      /* event */
+    XFP_PLAY_WAIT,        /* the stream, for the event */
+    XFP_PLAY_SYNC_STREAM, /* the thread waits */
+    XFP_PLAY_SYNC_EVENT,
+    XFP_PLAY_SYNC_DEVICE,
+    XFP_PLAY_ASK_STREAM, /* it asks until that is done */
+    XFP_PLAY_ASK_EVENT,
+    XFP_PLAY_ALLOC,      /* slot dst: `amount` bytes of `memory` */
+    XFP_PLAY_FREE,       /* slot dst; of one that is empty nothing */
+    XFP_PLAY_REGISTER,   /* `amount` bytes of pageable memory, dst */
+    XFP_PLAY_UNREGISTER, /* dst */
+    XFP_PLAY_PIN,        /* both at once */
+};
+
+enum xfp_play_flags {
+    XFP_PLAY_BLOCKS = 1,    /* a copy: the call that does not return before it is done */
+    XFP_PLAY_EXCLUSIVE = 2, /* a kernel: leaves no room on the GPU for others */
+};
+
+struct xfp_play_step {
+    uint8_t what; /* enum xfp_play_what */
+    uint8_t flags;
+    uint8_t memory; /* enum xft_memory: of what is allocated */
+    int8_t device;
+    uint32_t stream; /* number in the stage */
+    uint32_t event;  /* likewise; of work: recorded right behind it; XFP_PLAY_NONE = none */
+    uint32_t own_ns; /* at least, of the call */
+    uint64_t gap_ns; /* before it */
+    uint64_t amount;
+    uint32_t row_bytes;      /* a copy: rows of that length, on the host twice that apart; 0 = one
+                                piece */
+    uint32_t src, dst;       /* regions, slots, or devices */
+    uint32_t reserved;       /* 0 */
+    uint64_t src_at, dst_at; /* where in their regions */
+};
+
+struct xfp_play_thread {
+    const struct xfp_play_step *steps;
+    size_t count;
+};
+
+/* GPUs between which copies and kernels have access: `from` to the memory of `to`. */
+struct xfp_play_pair {
+    int from, to;
+};
+
+struct xfp_play_list {
+    const struct xfp_play_thread *threads; /* at most XFP_PLAY_MOST_THREADS */
+    size_t thread_count;
+    const struct xfp_play_pair *pairs; /* all others have none while it is played */
+    size_t pair_count;
+    uint64_t give_up_ns; /* it is stopped when it has taken that long */
+};
+
+struct xfp_played {
+    double wall_ns;  /* from its beginning until the last thread's last step */
+    double late_ns;  /* by which calls that wait for nothing took longer than own_ns */
+    uint64_t steps;  /* that were taken */
+    uint64_t failed; /* allocations and registrations that were refused: own_ns was spun */
+    char why[240];   /* it was not played to its end */
+};
+
+/* ---- the session ----------------------------------------------------------------------------- */
+
+/* The driver, its GPUs and this machine's description. NULL with one line in error: no driver, no
+ * GPU, no kernels built in. */
+struct xfp_play *xfp_play_open(char *error, size_t error_bytes);
+/* Gives all back but this machine's description, which is the caller's to xfp_free(). */
+struct xfp_profile *xfp_play_close(struct xfp_play *play);
+const struct xfp_profile *xfp_play_machine(const struct xfp_play *play);
+bool xfp_play_stopped(const struct xfp_play *play); /* by the user */
+
+/* Makes what is on the stage, in place of what was before, and measures what a spinning kernel
+ * takes besides. 0; -1 with one line in error (not enough memory, ...) and an empty stage. */
+int xfp_play_prepare(struct xfp_play *play, const struct xfp_play_stage *stage, char *error,
+                     size_t error_bytes);
+
+/* Plays it once. What it had allocated and not freed, or registered, is given back. 0, or -1 with
+ * played->why. */
+int xfp_play_run(struct xfp_play *play, const struct xfp_play_list *list,
+                 struct xfp_played *played);
+
+#endif
