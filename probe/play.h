@@ -122,7 +122,7 @@ struct xfp_play_list {
     size_t thread_count;
     const struct xfp_play_pair *pairs; /* all others have none while it is played */
     size_t pair_count;
-    uint64_t give_up_ns; /* it is stopped when it has taken that long */
+    uint64_t give_up_ns; /* of wall time, then it is stopped */
 };
 
 struct xfp_played {

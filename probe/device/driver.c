@@ -43,6 +43,7 @@ static const char *resolve(void *library)
     *(void **)&driver.simulated_bind_numa = dlsym(library, "xferscope_simgpu_bind_numa");
     *(void **)&driver.simulated_warm = dlsym(library, "xferscope_simgpu_warm");
     *(void **)&driver.simulated_host_copy = dlsym(library, "xferscope_simgpu_host_copy");
+    *(void **)&driver.simulated_spend_ns = dlsym(library, "xferscope_simgpu_spend_ns");
     *(void **)&driver.simulated_touch = dlsym(library, "xferscope_simgpu_touch");
     return NULL;
 }

@@ -42,6 +42,8 @@ struct xfp_driver {
     void (*simulated_warm)(int warm);
     /* Tells it of the host's copying, whose cost is the table's at that number of threads. */
     void (*simulated_host_copy)(const char *table, size_t bytes, unsigned threads);
+    /* The host works for so long. */
+    void (*simulated_spend_ns)(uint64_t ns);
     int version; /* 13000 = CUDA 13.0 */
 };
 

@@ -57,3 +57,11 @@ extern "C" __global__ void xfp_chase(const uint64_t *first, uint64_t steps, uint
         at = *reinterpret_cast<const volatile uint64_t *>(base + at);
     *last = at;
 }
+
+extern "C" __global__ void xfp_spin(uint64_t ns)
+{
+    uint64_t start = device_ns();
+
+    while (device_ns() - start < ns)
+        ;
+}

@@ -21,6 +21,9 @@
  *   xfp_chase(const uint64_t *first, uint64_t steps, uint64_t *last)  1 thread
  *     Follows steps links from first: each cell holds the byte distance, from first, of the next
  *     cell. Stores the last distance.
+ *
+ *   xfp_spin(uint64_t ns)                                             any grid
+ *     Each block spins for ns of the device's clock.
  */
 #ifndef XFP_KERNELS_H
 #define XFP_KERNELS_H
@@ -31,7 +34,8 @@
     X(XFP_KERNEL_GATE, "xfp_gate")                                                                 \
     X(XFP_KERNEL_READ, "xfp_read")                                                                 \
     X(XFP_KERNEL_WRITE, "xfp_write")                                                               \
-    X(XFP_KERNEL_CHASE, "xfp_chase")
+    X(XFP_KERNEL_CHASE, "xfp_chase")                                                               \
+    X(XFP_KERNEL_SPIN, "xfp_spin")
 
 #define XFP_KERNEL_ENUM(symbol, name) symbol,
 enum xfp_kernel { XFP_KERNEL_LIST(XFP_KERNEL_ENUM) XFP_KERNEL_COUNT };

@@ -15,6 +15,7 @@ static const struct {
     [SIM_KERNEL_READ] = {"xfp_read", {8, 8, 8}},
     [SIM_KERNEL_WRITE] = {"xfp_write", {8, 8, 4}},
     [SIM_KERNEL_CHASE] = {"xfp_chase", {8, 8, 8}},
+    [SIM_KERNEL_SPIN] = {"xfp_spin", {8}},
 };
 
 int sim_known_kernel(const char *name)
@@ -145,6 +146,8 @@ uint64_t sim_known_run(const struct sim_kernel *k, int device)
         return run_write(k, device);
     case SIM_KERNEL_CHASE:
         return run_chase(k, device);
+    case SIM_KERNEL_SPIN:
+        return word(k, 0);
     }
     return 0;
 }

@@ -9,6 +9,7 @@ enum sim_known_kernel {
     SIM_KERNEL_READ,
     SIM_KERNEL_WRITE,
     SIM_KERNEL_CHASE,
+    SIM_KERNEL_SPIN,
     SIM_KERNELS
 };
 

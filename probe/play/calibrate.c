@@ -1,0 +1,124 @@
+/*
+ * What spinning kernels and copies take one behind the other: the time of many less that of few, so
+ * that submitting the first and noticing the last is no part of it.
+ */
+#include "probe/play/stage.h"
+
+#include "probe/measure/stats.h"
+
+enum { FEW = 2, MANY = 10, ROUNDS = 5, SMALL = 64 << 10 };
+
+#define SPIN_NS 20000u /* longer than submitting the next one takes */
+
+struct queued {
+    struct xfp_made_stage *made;
+    struct xfp_play_gpu *gpu;
+    xcu_stream stream;
+    unsigned blocks;
+    int from, to;   /* of copies; equal: kernels */
+    uint64_t bytes; /* of a copy */
+};
+
+static xcu_result queue_one(const struct queued *q)
+{
+    if (q->from == q->to)
+        return xfp_launch_spin(q->made->sys, q->gpu->device, q->stream, SPIN_NS, q->blocks);
+    return xfp_copy_staging(q->made, q->from, q->to, q->bytes, q->stream);
+}
+
+static xcu_result time_of(const struct queued *q, int count, double *ns)
+{
+    const struct xfp_driver *cu = q->made->sys->cu;
+    uint64_t before = xfp_driver_now_ns(cu);
+    xcu_result result = XCU_SUCCESS;
+
+    for (int i = 0; i < count && !result; i++)
+        result = queue_one(q);
+    if (!result)
+        result = cu->cuStreamSynchronize(q->stream);
+    *ns = (double)(xfp_driver_now_ns(cu) - before);
+    return result;
+}
+
+/* ns of one behind another. */
+static int period(const struct queued *q, double *ns)
+{
+    struct xfp_system *sys = q->made->sys;
+    double rounds[ROUNDS], few, many;
+    xcu_result result;
+
+    sys->cu->cuCtxSetCurrent(q->gpu->device->context);
+    result = time_of(q, 1, &few); /* loads, sets up */
+    for (int i = 0; i < ROUNDS && !result; i++) {
+        result = time_of(q, FEW, &few);
+        if (!result)
+            result = time_of(q, MANY, &many);
+        rounds[i] = (many - few) / (MANY - FEW);
+    }
+    if (result)
+        return xfp_check(sys, result, "measuring what is to be played with");
+    *ns = xfp_stats_of(rounds, ROUNDS).median;
+    return 0;
+}
+
+static int calibrate_kernels(struct queued q)
+{
+    double ns = 0;
+
+    if (period(&q, &ns))
+        return -1;
+    q.gpu->kernel_ns = ns > SPIN_NS ? ns - SPIN_NS : 0;
+    q.blocks = q.gpu->blocks;
+    if (period(&q, &ns))
+        return -1;
+    q.gpu->exclusive_ns = ns > SPIN_NS ? ns - SPIN_NS : 0;
+    return 0;
+}
+
+static int calibrate_copies(struct queued q, int from, int to)
+{
+    struct xfp_pace *pace = &q.gpu->pace[xfp_way_of(from, to)];
+    double small = 0, large = 0;
+
+    q.from = from;
+    q.to = to;
+    q.bytes = SMALL;
+    if (period(&q, &small))
+        return -1;
+    q.bytes = XFP_STAGING_BYTES;
+    if (period(&q, &large))
+        return -1;
+    pace->ns_per_byte = (large - small) / (XFP_STAGING_BYTES - SMALL);
+    pace->fixed_ns = small - SMALL * pace->ns_per_byte;
+    if (pace->fixed_ns < 0)
+        pace->fixed_ns = 0;
+    return 0;
+}
+
+/* Any GPU that is used but this one; -1: there is none. */
+static int another(const struct xfp_made_stage *made, int ordinal)
+{
+    for (size_t i = 0; i < made->sys->device_count; i++)
+        if ((int)i != ordinal && made->gpus[i].used)
+            return (int)i;
+    return -1;
+}
+
+int xfp_stage_calibrate(struct xfp_made_stage *made)
+{
+    int bad = 0;
+
+    for (size_t i = 0; i < made->sys->device_count && !bad; i++) {
+        struct xfp_play_gpu *gpu = &made->gpus[i];
+        struct queued q = {.made = made, .gpu = gpu};
+        int ordinal = (int)i, other = another(made, ordinal);
+
+        if (!gpu->used)
+            continue;
+        q.stream = gpu->device->stream;
+        bad = calibrate_kernels(q) || calibrate_copies(q, -1, ordinal) ||
+              calibrate_copies(q, ordinal, -1) ||
+              (other >= 0 && calibrate_copies(q, ordinal, other));
+    }
+    return bad ? -1 : 0;
+}
