@@ -189,7 +189,7 @@ static struct xfw_saving saving_of(double base, const struct variant variants[XF
     double low = base - variants[XFW_LOW].run_ns, likely = base - variants[XFW_LIKELY].run_ns;
     double high = base - variants[XFW_HIGH].run_ns;
     double least = fmin(low, fmin(likely, high)), most = fmax(low, fmax(likely, high));
-    double wider = error * fabs(likely);
+    double wider = (error + XFW_MODEL_ERROR) * fabs(likely) + XFW_RUN_ERROR * base;
     return (struct xfw_saving){least - wider, likely, most + wider};
 }
 

@@ -7,8 +7,8 @@
  *
  * Savings are differences of two replays, both without what recording cost: of the program as it
  * runs alone. Each change is played alone, at worst, likely and at best (change.h); low and high
- * are widened by the replay's error. The set is found by adding, one after the other, what saves
- * the most on top of those that are in it, and is played together.
+ * are widened by the replay's error, XFW_MODEL_ERROR and XFW_RUN_ERROR. The set is found by adding,
+ * one after the other, what saves the most on top of those that are in it, and is played together.
  *
  * Several processes of a run are replayed each for itself, from when they began to when they end;
  * the run ends with the last of them.
@@ -21,6 +21,11 @@
 #define XFW_MARK_ERROR 0.05
 #define XFW_ABSTAIN_ERROR 0.15
 #define XFW_MOST_CHANGES 48
+
+/* What is wrong with a saving besides: of the saving, since no model is the machine; and of the
+ * run, since no two runs take the same time (docs/results/advice.md has how far both were off). */
+#define XFW_MODEL_ERROR 0.10
+#define XFW_RUN_ERROR 0.005
 #define XFW_HARDLY_MORE 1.1 /* than a simpler change saves */
 
 /* ns of the run. */
