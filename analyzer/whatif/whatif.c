@@ -182,14 +182,15 @@ static void free_variants(struct variant *variants, size_t count)
 
 /* ---- savings --------------------------------------------------------------------------------- */
 
-/* The three ways of one change, put in order and widened by the replay's error. */
-static struct xfw_saving saving_of(double base, const struct variant variants[XFW_CERTAINTIES],
-                                   double error)
+/* The three ways of one change, put in order and widened. */
+static struct xfw_saving saving_of(const struct xfw_whatif *whatif,
+                                   const struct variant variants[XFW_CERTAINTIES])
 {
+    double base = whatif->alone_ns;
     double low = base - variants[XFW_LOW].run_ns, likely = base - variants[XFW_LIKELY].run_ns;
     double high = base - variants[XFW_HIGH].run_ns;
     double least = fmin(low, fmin(likely, high)), most = fmax(low, fmax(likely, high));
-    double wider = (error + XFW_MODEL_ERROR) * fabs(likely) + XFW_RUN_ERROR * base;
+    double wider = xfw_unsure_ns(whatif, likely);
     return (struct xfw_saving){least - wider, likely, most + wider};
 }
 
@@ -221,8 +222,7 @@ static bool play_alone(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
             whatif->ranges[r].times.alone_ns = variants[1].ranges[r];
         }
         for (size_t i = 0; i < count; i++)
-            whatif->alone[i] =
-                saving_of(whatif->alone_ns, &variants[2 + XFW_CERTAINTIES * i], whatif->error);
+            whatif->alone[i] = saving_of(whatif, &variants[2 + XFW_CERTAINTIES * i]);
     }
     free_variants(variants, all);
     return done;
@@ -287,7 +287,7 @@ static void play_set(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
                     i < XFW_CERTAINTIES ? SIZE_MAX : i - XFW_CERTAINTIES);
     }
     if (members && play(analysis, whatif, variants, all)) {
-        whatif->set = saving_of(whatif->alone_ns, variants, whatif->error);
+        whatif->set = saving_of(whatif, variants);
         whatif->span.set_ns = variants[XFW_LIKELY].span_ns;
         for (size_t r = 0; r < whatif->range_count; r++)
             whatif->ranges[r].times.set_ns = variants[XFW_LIKELY].ranges[r];

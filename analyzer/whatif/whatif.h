@@ -70,6 +70,13 @@ struct xfw_whatif {
 typedef bool xfw_excludes_fn(const void *self, size_t a, size_t b);
 struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_change *const *changes,
                                  size_t count, xfw_excludes_fn *excludes, const void *self);
+/* By how much low and high of a saving are widened. */
+static inline double xfw_unsure_ns(const struct xfw_whatif *whatif, double likely_ns)
+{
+    double size = likely_ns < 0 ? -likely_ns : likely_ns;
+    return (whatif->error + XFW_MODEL_ERROR) * size + XFW_RUN_ERROR * whatif->alone_ns;
+}
+
 void xfw_whatif_free(struct xfw_whatif *whatif);
 
 #endif
