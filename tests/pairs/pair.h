@@ -304,11 +304,16 @@ static inline unsigned long long pair_device_sum(const float *data, size_t n)
 /* The twins: what the simulated GPU runs in the kernels' stead. Their names end in the kernel's
  * own, which in C++ has the types of its parameters: a pointer to const (PK) tells that a kernel
  * only reads there. */
-#define PAIR_TWIN(name)                                                                            \
+#define PAIR_TWIN(name, ...)                                                                       \
+    extern "C" {                                                                                   \
+    extern const size_t xferscope_simgpu_params_##name[];                                          \
+    __attribute__((visibility("default")))                                                         \
+    const size_t xferscope_simgpu_params_##name[] = {__VA_ARGS__, 0};                              \
+    }                                                                                              \
     extern "C" __attribute__((visibility("default"))) void xferscope_simgpu_kernel_##name(         \
         void **args, const unsigned *, const unsigned *)
 
-PAIR_TWIN(_Z9pair_spiny)
+PAIR_TWIN(_Z9pair_spiny, 8)
 {
     typedef void kernel_ns_function(unsigned long long);
     kernel_ns_function *kernel_ns =
@@ -317,12 +322,12 @@ PAIR_TWIN(_Z9pair_spiny)
         kernel_ns(*(unsigned long long *)args[0]);
 }
 
-PAIR_TWIN(_Z10pair_startPfm)
+PAIR_TWIN(_Z10pair_startPfm, 8, 8)
 {
     pair_fill(*(float **)args[0], *(size_t *)args[1], 0);
 }
 
-PAIR_TWIN(_Z8pair_addPfmf)
+PAIR_TWIN(_Z8pair_addPfmf, 8, 8, 4)
 {
     float *data = *(float **)args[0];
     size_t n = *(size_t *)args[1];
@@ -333,7 +338,7 @@ PAIR_TWIN(_Z8pair_addPfmf)
         data[i] += value;
 }
 
-PAIR_TWIN(_Z8pair_sumPKfmPd)
+PAIR_TWIN(_Z8pair_sumPKfmPd, 8, 8, 8)
 {
     const float *data = *(const float **)args[0];
     size_t n = *(size_t *)args[1];

@@ -25,7 +25,7 @@ extern "C" __global__ void read_many(const float *data, size_t n, double *sum)
         atomicAdd(sum, own);
 }
 
-PAIR_TWIN(read_many)
+PAIR_TWIN(read_many, 8, 8, 8)
 {
     const float *data = *(const float **)args[0];
     size_t n = *(size_t *)args[1];

@@ -23,7 +23,7 @@ static void count_on_host(float *data, size_t places)
     }
 }
 
-PAIR_TWIN(count_up)
+PAIR_TWIN(count_up, 8, 8)
 {
     count_on_host(*(float **)args[0], *(size_t *)args[1]);
 }

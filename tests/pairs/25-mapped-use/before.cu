@@ -19,7 +19,7 @@ extern "C" __global__ void look_up(const float *table, size_t n, size_t count, d
         atomicAdd(sum, found);
 }
 
-PAIR_TWIN(look_up)
+PAIR_TWIN(look_up, 8, 8, 8, 8)
 {
     const float *table = *(const float **)args[0];
     size_t n = *(size_t *)args[1], count = *(size_t *)args[2];

@@ -7,8 +7,8 @@
 
 enum { WIDTH = 8192 };
 
-extern "C" __global__ void jacobi(const float *in, float *out, const float *left, size_t left_pitch,
-                                  size_t from, size_t to)
+__global__ void jacobi(const float *in, float *out, const float *left, size_t left_pitch,
+                       size_t from, size_t to)
 {
     size_t x = blockIdx.x * (size_t)blockDim.x + threadIdx.x + 1, y = from + blockIdx.y;
 
@@ -19,7 +19,7 @@ extern "C" __global__ void jacobi(const float *in, float *out, const float *left
     }
 }
 
-PAIR_TWIN(jacobi)
+PAIR_TWIN(_Z6jacobiPKfPfS0_mmm, 8, 8, 8, 8, 8, 8)
 {
     const float *in = *(float **)args[0], *left = *(float **)args[2];
     float *out = *(float **)args[1];

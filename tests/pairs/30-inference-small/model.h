@@ -12,14 +12,14 @@ enum {
     WEIGHTS = INPUTS * OUTPUTS
 };
 
-extern "C" __global__ void multiply(const float *input, const float *weights, float *products)
+__global__ void multiply(const float *input, const float *weights, float *products)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
 
     products[i] = input[i % INPUTS] * weights[i];
 }
 
-extern "C" __global__ void add_up(const float *products, float *output)
+__global__ void add_up(const float *products, float *output)
 {
     float own = 0;
 
@@ -28,7 +28,7 @@ extern "C" __global__ void add_up(const float *products, float *output)
     atomicAdd(&output[blockIdx.x], own);
 }
 
-PAIR_TWIN(multiply)
+PAIR_TWIN(_Z8multiplyPKfS0_Pf, 8, 8, 8)
 {
     const float *input = *(float **)args[0], *weights = *(float **)args[1];
 
@@ -36,7 +36,7 @@ PAIR_TWIN(multiply)
         (*(float **)args[2])[i] = input[i % INPUTS] * weights[i];
 }
 
-PAIR_TWIN(add_up)
+PAIR_TWIN(_Z6add_upPKfPf, 8, 8)
 {
     for (int i = 0; i < WEIGHTS; i++)
         (*(float **)args[1])[i / INPUTS] += (*(float **)args[0])[i];
