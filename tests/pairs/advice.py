@@ -1,0 +1,287 @@
+"""What the analyzer predicts of the pairs, held against what was measured: tests/pairs/run --advice.
+
+Of each program that was recorded into OUT, `xferscope analyze --format json` with the machine's
+profile. Predictions are the report's: savings of the whole run, phases by the name "work", which is
+the region that the programs measure. Medians of the unrecorded runs are the truth.
+
+What is held against the measured saving: the expected finding's alone; of a pair that mends several
+kinds ("also"), or whose kind is several findings, the best set's.
+"""
+import json
+import re
+import statistics
+import subprocess
+from datetime import date
+
+SIDES = ("before", "after")
+NEAR, NEAR_RUN = 0.10, 0.01  # likely and measured saving: of the measured one, or of the region before
+QUIET = 0.01  # of the run: what an `after` program or a trap may be advised
+REPLAY_MEAN, REPLAY_MOST, REPLAY_PART = 0.03, 0.05, 0.9
+BEGIN, END = "<!-- advice: begin -->", "<!-- advice: end -->"
+
+
+# ---- a report --------------------------------------------------------------------------------
+
+def analyze(arguments, trace):
+    """The report, or one line why there is none."""
+    command = [str(arguments.build.resolve() / "bin" / "xferscope"), "analyze", str(trace),
+               "--profile", str(arguments.advice), "--format", "json"]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                              timeout=arguments.limit, check=False)
+        if done.returncode in (0, 3):
+            return json.loads(done.stdout), None
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        return None, str(error).splitlines()[0]
+    return None, f"exit status {done.returncode}: {(done.stderr.splitlines() or ['said nothing'])[-1]}"
+
+
+def advised(report):
+    """The findings that stand as such, in the report's order."""
+    return [finding for finding in report["findings"] if not finding["saving_s"]["idle"]]
+
+
+def milliseconds(saving):
+    """{low, likely, high}; None where it is not known."""
+    if saving is None or saving["likely"] is None:
+        return None
+    return {key: saving[key] * 1e3 for key in ("low", "likely", "high")}
+
+
+def phase(report):
+    """The measured region, replayed without what recording cost; None: not known."""
+    found = [p for p in report["whatif"]["phases"] if p["name"] == "work"]
+    return found[0]["alone_s"] * 1e3 if found and found[0]["alone_s"] is not None else None
+
+
+def loudest(report):
+    """What is advised at most: kind, and part of the run (None: not known). None: nothing is."""
+    findings, run = advised(report), report["whatif"]["alone_s"]
+    if not findings:
+        return None
+    unknown = [f for f in findings if f["saving_s"]["likely"] is None]
+    worst = unknown[0] if unknown else max(findings, key=lambda f: f["saving_s"]["likely"])
+    likely = worst["saving_s"]["likely"]
+    return {"kind": worst["kind"], "part": None if likely is None or not run else likely / run}
+
+
+def is_quiet(loud):
+    return loud is None or loud["part"] is not None and loud["part"] <= QUIET
+
+
+# ---- a pair ----------------------------------------------------------------------------------
+
+def predicted(about, report):
+    """The savings of what the pair is about: of the expected finding (or the bait) alone, of the best
+    set, and which of them is held against the measured one."""
+    kind = about["finding"] or about.get("bait")
+    alone = [f["saving_s"] for f in report["findings"] if f["kind"] == kind]
+    standing = [saving for saving in alone if not saving["idle"]]
+    best = max(alone, key=lambda s: s["likely"] if s["likely"] is not None else -1, default=None)
+    several = bool(about.get("also")) or len(standing) > 1
+    return {"alone": milliseconds(best), "set": milliseconds(report["whatif"]["set_saving_s"]),
+            "held": "set" if several else "alone"}
+
+
+def hold(entry):
+    """Adds how the prediction compares with what was measured."""
+    saving, measured = entry[entry["held"]], entry["measured_ms"]
+    if saving is None or measured is None:
+        return
+    off = saving["likely"] - measured["saved"]
+    entry["error"] = off / measured["saved"] if measured["saved"] else None
+    entry["error_of_run"] = off / measured["before"]
+    entry["near"] = abs(off) <= max(NEAR * abs(measured["saved"]), NEAR_RUN * measured["before"])
+    entry["inside"] = saving["low"] <= measured["saved"] <= saving["high"]
+
+
+def side_of(report, median_ms):
+    alone = phase(report)
+    known = alone is not None and median_ms
+    return {"work_ms": alone, "error": (alone - median_ms) / median_ms if known else None,
+            "loudest": loudest(report), "why_not": report["whatif"]["why_not"]}
+
+
+def judge(measured, reports):
+    """All that is told of one pair. reports: by side, those that there are."""
+    about = measured["about"]
+    medians = {side: measured[side]["median_work_ns"] for side in SIDES}
+    entry = {"expected": about["finding"], "bait": about.get("bait"), "trap": about["finding"] is None,
+             "measured_ms": None, "first": None, "right": None, "alone": None, "set": None, "held": "alone",
+             "error": None, "error_of_run": None, "near": False, "inside": False, "replay": {}}
+    if None not in medians.values():
+        before, after = (medians[side] / 1e6 for side in SIDES)
+        entry["measured_ms"] = {"before": before, "after": after, "saved": before - after}
+    for side, report in reports.items():
+        entry["replay"][side] = side_of(report, medians[side] / 1e6 if medians[side] else None)
+    if "before" in reports:
+        findings = advised(reports["before"])
+        entry["first"] = findings[0]["kind"] if findings else None
+        entry["right"] = entry["first"] in [about["finding"], *about.get("also", [])]
+        entry.update(predicted(about, reports["before"]))
+        hold(entry)
+    return entry
+
+
+# ---- all of them -----------------------------------------------------------------------------
+
+def quiet_ones(pairs):
+    """By name: is it? Of each program that has nothing left to mend."""
+    found = {}
+    for name, entry in pairs.items():
+        for side, told in entry["replay"].items():
+            if side == "after" or entry["trap"]:
+                found[f"{name[:2]} {side}"] = is_quiet(told["loudest"])
+    return found
+
+
+def counted(found):
+    """Of how many it is so, and those of which it is not."""
+    return {"yes": sum(found.values()), "of": len(found), "not": [name for name, so in found.items() if not so]}
+
+
+def summary(pairs):
+    wastes = {name[:2]: entry for name, entry in pairs.items() if not entry["trap"] and entry["measured_ms"]}
+    errors = {f"{name[:2]} {side}": abs(told["error"]) for name, entry in pairs.items()
+              for side, told in entry["replay"].items() if told["error"] is not None}
+    return {"near": counted({name: entry["near"] for name, entry in wastes.items()}),
+            "inside": counted({name: entry["inside"] for name, entry in wastes.items()}),
+            "right": counted({name: bool(entry["right"]) for name, entry in wastes.items()}),
+            "quiet": counted(quiet_ones(pairs)),
+            "replay": {"mean": statistics.mean(errors.values()) if errors else None,
+                       **counted({name: error <= REPLAY_MOST for name, error in errors.items()})}}
+
+
+def lines(told):
+    """The summary for people, against the goals."""
+    def of(key):
+        missed = f"; not {', '.join(told[key]['not'])}" if told[key]["not"] else ""
+        return f"{told[key]['yes']} of {told[key]['of']}{missed}"
+    mean = told["replay"]["mean"]
+    return [f"likely saving within {NEAR:.0%} of the measured one or {NEAR_RUN:.0%} of the region "
+            f"(goal: nine in ten): {of('near')}",
+            f"measured saving between low and high (goal: 95 %): {of('inside')}",
+            f"the right finding first (goal: all): {of('right')}",
+            f"nothing above {QUIET:.0%} of the run advised for `after` programs and traps (goal: all): {of('quiet')}",
+            f"unchanged replay off by {'-' if mean is None else f'{mean:.1%}'} on average (goal: {REPLAY_MEAN:.0%}), "
+            f"within {REPLAY_MOST:.0%} (goal: nine in ten): {of('replay')}"]
+
+
+# ---- the table -------------------------------------------------------------------------------
+
+def number(value, form="{:.1f}"):
+    return "-" if value is None else form.format(value)
+
+
+def share(value):
+    return number(value, "{:+.1%}")
+
+
+def bounds(saving):
+    return "-" if saving is None else "{likely:.1f} [{low:.1f}, {high:.1f}]".format(**saving)
+
+
+def loud_text(told):
+    if told is None or told["loudest"] is None:
+        return "-" if told is None else "none"
+    loud = told["loudest"]
+    return f"{loud['kind']} {number(loud['part'], '{:.1%}')}"
+
+
+def cells(name, entry):
+    measured = entry["measured_ms"] or {}
+    replay = [entry["replay"].get(side) for side in SIDES]
+    expected = entry["expected"] or f"none (not {entry['bait']})"
+    right = {None: "-", True: "yes", False: "**no**"}
+    judged = [share(entry["error"]), share(entry["error_of_run"]), right[entry["near"]], right[entry["inside"]]]
+    if entry["trap"]:
+        judged = ["", "", "", ""]
+    loud = [loud_text(replay[0])] if entry["trap"] else []
+    ranked = right[is_quiet(replay[0]["loudest"]) if replay[0] else None] if entry["trap"] else right[entry["right"]]
+    return [name, expected, entry["first"] or "none", ranked,
+            *[number(measured.get(key), "{:.2f}") for key in ("before", "after", "saved")],
+            *[share(told["error"]) if told else "-" for told in replay],
+            *[bounds(entry[key]) + (" *" if entry[key] and entry["held"] == key and not entry["trap"] else "")
+              for key in ("alone", "set")],
+            *judged, "; ".join([*loud, loud_text(replay[1])])]
+
+
+HEADS = ["pair", "expected", "ranked first", "right", "before, ms", "after, ms", "saved, ms", "replay of before",
+         "replay of after", "predicted alone, ms", "predicted set, ms", "off", "off, of the region", "near", "inside",
+         "still advised"]
+
+
+def table(pairs):
+    rows = [HEADS, ["---"] * len(HEADS), *[cells(name, pairs[name]) for name in sorted(pairs)]]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def machine_line(document):
+    machine = document["machine"]
+    gpus = machine.get("gpus", [])
+    names = sorted({gpu["name"] for gpu in gpus})
+    driver = machine.get("driver_release") or "unknown"
+    return (f"{len(gpus)} x {', '.join(names) or 'no GPU'}, {machine.get('cpu') or 'unknown processor'}, "
+            f"{machine.get('cpus') or '?'} CPUs, driver {driver}"
+            f"{', ' + machine['hypervisor'] if machine.get('hypervisor') else ''}"
+            f"{', SIMULATED' if machine.get('simulated') else ''}")
+
+
+def markdown(document):
+    problems = [f"- {name}, {told}\n" for name, told in document["problems"]]
+    return "".join([
+        f"Machine: {machine_line(document)}. Recorded {document['recorded'] or '-'}, "
+        f"analysed {document['analysed']}; medians of {document['runs'] or '-'} runs.\n\n",
+        *[f"- {line}\n" for line in lines(document["summary"])], *problems, "\n", table(document["pairs"])])
+
+
+def put_into(page, text):
+    """Between the page's two marks."""
+    whole = page.read_text()
+    if not re.search(f"{BEGIN}.*{END}", whole, re.DOTALL):
+        raise SystemExit(f"run: {page}: lacks {BEGIN} and {END}")
+    begin, end = whole.index(BEGIN) + len(BEGIN), whole.index(END)
+    page.write_text(f"{whole[:begin]}\n{text}{whole[end:]}")
+
+
+# ---- the stage -------------------------------------------------------------------------------
+
+def gather(arguments, measured):
+    """By pair what analyze said of its programs, what went wrong, and the days of recording."""
+    pairs, problems, days = {}, [], set()
+    for name, told in sorted(measured.items()):
+        if arguments.only and name.split("-")[0] not in arguments.only:
+            continue
+        reports = {}
+        for side in SIDES:
+            report, why = analyze(arguments, arguments.out / told[side]["trace"])
+            if report:
+                reports[side] = report
+                days.add((report["run"]["started"] or "")[:10])
+            else:
+                problems.append((name, f"{side}: {why}"))
+        pairs[name] = judge(told, reports)
+    return pairs, problems, ", ".join(sorted(days - {""}))
+
+
+def advise(arguments):
+    """Writes OUT/advice.json and OUT/advice.md, prints how the goals are met. False: part of it failed."""
+    path = arguments.out / "times.json"
+    if not path.exists():
+        raise SystemExit(f"run: {path}: no such file; measure first")
+    times = json.loads(path.read_text())["pairs"]
+    pairs, problems, days = gather(arguments, times)
+    counts = {len(told[side].get("runs", [])) for told in times.values() for side in SIDES} - {0}
+    document = {"machine": json.loads(arguments.advice.read_text()).get("machine", {}), "recorded": days,
+                "runs": " to ".join(str(n) for n in sorted({min(counts), max(counts)})) if counts else None,
+                "analysed": date.today().isoformat(), "problems": problems, "summary": summary(pairs), "pairs": pairs}
+    text = markdown(document)
+    (arguments.out / "advice.json").write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
+    (arguments.out / "advice.md").write_text(text)
+    if arguments.page:
+        put_into(arguments.page, text)
+    for line in lines(document["summary"]):
+        print(line)
+    for name, told in problems:
+        print(f"{name}, {told}")
+    return not problems
