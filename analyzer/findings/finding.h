@@ -21,7 +21,7 @@
 
 #define XFA_LEAST_LOST_NS 10000.0
 #define XFA_LEAST_PART 0.001
-#define XFA_LEAST_SAVED 0.005 /* of the run, or it is not shown as a finding */
+#define XFA_LEAST_SAVED XFW_LEAST_SAVED /* of the run, or it is not shown as a finding */
 
 /* Where neither a loss nor a time is known this rate stands in, for the thresholds only: one GB/s
  * is slower than any link in use. */
@@ -59,6 +59,11 @@ struct xfa_finding_kind {
     /* Or, in place of look: adds whole findings (xfa_findings_add(), xfa_finding_site_add()). */
     void (*find)(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings);
+    /* The same where nothing is lost that could be seen: findings of which only the replay tells
+     * whether they are any, added as the run is weighed. Several may differ in a number of their
+     * remedy; the best stays, if it saves something. */
+    void (*try)(const struct xfa_analysis *analysis, const void *sums,
+                struct xfa_findings *findings);
     /* What the remedy of a finding of this kind does to the run. The result is the finding's; NULL:
      * cannot be told, the saving stays unknown. sums outlive it. */
     struct xfw_change *(*change)(const struct xfa_analysis *analysis, const void *sums,
@@ -104,6 +109,7 @@ struct xfa_finding {
     double added_ns, last_ns;  /* in the best set: to those before it; without it. NAN: not in it */
     unsigned order;            /* in the best set, from 1 on; 0 = not in it */
     bool idle;                 /* it would save less than XFA_LEAST_SAVED of the run */
+    bool trial;                /* added by try() */
     const char *assumed;       /* static: what the saving takes for granted; NULL: nothing */
 };
 

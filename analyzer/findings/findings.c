@@ -243,7 +243,8 @@ static bool exclude(const void *self, size_t a, size_t b)
            share_a_row(of[a], of[b]);
 }
 
-static void take_savings(struct xfa_finding **of, const struct xfw_whatif *whatif)
+static void take_savings(struct xfa_finding **of, const struct xfw_whatif *whatif,
+                         struct xfw_change *const *changes)
 {
     for (size_t i = 0; i < whatif->count && whatif->known; i++) {
         struct xfa_finding *finding = of[i];
@@ -251,7 +252,8 @@ static void take_savings(struct xfa_finding **of, const struct xfw_whatif *whati
         finding->added_ns = whatif->added[i].likely;
         finding->last_ns = whatif->last[i].likely;
         finding->order = whatif->order[i];
-        finding->idle = finding->saving.likely < XFA_LEAST_SAVED * whatif->alone_ns;
+        finding->idle = finding->saving.likely < XFA_LEAST_SAVED * whatif->alone_ns ||
+                        !xfw_whatif_best_of_family(whatif, changes, i);
     }
 }
 
@@ -291,8 +293,41 @@ static int simpler_finding(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
+/* Of what was tried, only what saves something stays. */
+static void drop_trials(struct xfa_findings *findings)
+{
+    bool *stays = xfa_alloc((findings->count + 1) * sizeof *stays);
+    size_t kept = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        stays[i] = !findings->items[i].trial ||
+                   (!isnan(findings->items[i].saving.likely) && !findings->items[i].idle);
+    for (size_t i = 0; i < findings->count; i++) {
+        if (stays[i]) {
+            findings->items[kept++] = findings->items[i];
+        } else {
+            xfw_change_free(findings->items[i].change);
+            free(findings->items[i].sites);
+        }
+    }
+    findings->count = kept;
+    free(stays);
+}
+
+static void add_trials(struct xfa_findings *findings, const struct xfa_analysis *analysis)
+{
+    for (unsigned id = 0; id < XFA_FINDINGS; id++) {
+        size_t before = findings->count;
+        if (kinds[id].kind->try)
+            kinds[id].kind->try(analysis, findings->selves[id], findings);
+        for (size_t i = before; i < findings->count; i++)
+            findings->items[i].trial = true;
+    }
+    settle(findings);
+}
+
 void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *analysis)
 {
+    add_trials(findings, analysis);
     struct xfa_finding **of = xfa_alloc((findings->count + 1) * sizeof(struct xfa_finding *));
     struct xfw_change **changes = xfa_alloc((findings->count + 1) * sizeof(struct xfw_change *));
     size_t count = 0;
@@ -309,8 +344,9 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
     for (size_t i = 0; i < count; i++)
         changes[i] = of[i]->change;
     findings->whatif = xfw_whatif_of(analysis, changes, count, exclude, of);
-    take_savings(of, findings->whatif);
+    take_savings(of, findings->whatif, changes);
     drop_superseded(of, count);
+    drop_trials(findings);
     free(changes);
     free(of);
     settle(findings);

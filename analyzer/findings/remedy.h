@@ -39,6 +39,7 @@ struct xfa_remedy {
     bool to_host; /* else to a device */
     int node;     /* NUMA node where the memory should be; -1: it is not about nodes */
     int threads;  /* of the host that copy; 0: it is not about threads */
+    int streams;  /* or buffers; 0: it is not about these */
 };
 
 #define XFA_REMEDY_CHARS 1024

@@ -11,6 +11,7 @@ static const struct parameter {
 } parameters[] = {
     {"{node}", offsetof(struct xfa_remedy, node)},
     {"{threads}", offsetof(struct xfa_remedy, threads)},
+    {"{streams}", offsetof(struct xfa_remedy, streams)},
 };
 #define PARAMETERS (sizeof parameters / sizeof *parameters)
 

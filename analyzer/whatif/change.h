@@ -41,6 +41,8 @@ struct xfw_change_type {
 struct xfw_change {
     const struct xfw_change_type *type;
     const struct xfa_analysis *analysis; /* borrowed: classes, profile */
+    const char *family; /* static: the same for changes that differ in a number alone, of which the
+                           best is to be found; NULL: of none */
 };
 
 void xfw_change_free(struct xfw_change *change); /* NULL is allowed */

@@ -82,6 +82,8 @@ struct xfw_op {
 
     /* The device. */
     double latency_ns, space_ns, duration_ns;
+    double both_ways; /* of a copy: it takes so many times as long while copies go the other way; 0
+                         or 1: no longer, or that is in duration_ns already */
 
     /* What recording added, and is still in the figures above (xfw_op_alone()). */
     double hook_ns;           /* to gap_ns */

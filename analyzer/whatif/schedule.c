@@ -11,6 +11,8 @@
 
 struct interval {
     double start, end;
+    double ns, times; /* of a copy that the other direction slows: alone, and how much; else 0 */
+    uint32_t stream;
 };
 
 struct engine {
@@ -141,28 +143,103 @@ static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_
 
 /* ---- engines --------------------------------------------------------------------------------- */
 
-/* The first time from `ready` on when the engine is idle for so long; takes it. */
-static double take(struct engine *engine, double ready, double ns)
+/* The first time from `ready` on when the engine is idle for so long. */
+static double idle_from(const struct engine *engine, double ready, double ns)
 {
     unsigned at = engine->count;
     double start = ready;
     while (at > 0 && engine->busy[at - 1].end > ready)
         at--;
-    while (at < engine->count && start + ns > engine->busy[at].start) {
+    for (; at < engine->count && start + ns > engine->busy[at].start; at++)
         start = fmax(start, engine->busy[at].end);
-        at++;
-    }
+    return start;
+}
+
+/* NULL: so long ago that it is not remembered. */
+static struct interval *take(struct engine *engine, struct interval work)
+{
+    unsigned at = engine->count;
+    while (at > 0 && engine->busy[at - 1].start > work.start)
+        at--;
     if (engine->count == INTERVALS) {
         if (at == 0)
-            return start;
+            return NULL;
         memmove(engine->busy, engine->busy + 1, (INTERVALS - 1) * sizeof *engine->busy);
         engine->count--;
         at--;
     }
     memmove(engine->busy + at + 1, engine->busy + at, (engine->count - at) * sizeof *engine->busy);
-    engine->busy[at] = (struct interval){start, start + ns};
+    engine->busy[at] = work;
     engine->count++;
-    return start;
+    return &engine->busy[at];
+}
+
+/* How long it takes from its start on, as it is so many times slower while the other engine works.
+ */
+static double slowed(const struct engine *other, const struct interval *work)
+{
+    double now = work->start, left = work->ns;
+    for (unsigned i = 0; i < other->count && left > 0; i++) {
+        const struct interval *busy = &other->busy[i];
+        double before = fmin(left, fmax(0, busy->start - now));
+        now += before;
+        left -= before;
+        double both = fmin(left * work->times, fmax(0, busy->end - fmax(now, busy->start)));
+        now += both;
+        left -= both / work->times;
+    }
+    return now + left - work->start;
+}
+
+/* A copy ends later for what the other engine does, as far as nothing has been placed behind it. */
+static void slow(const struct engine *engine, const struct engine *other, struct interval *copy)
+{
+    const struct interval *next = copy + 1;
+    double end = copy->start + slowed(other, copy);
+    if (next < engine->busy + engine->count)
+        end = fmin(end, next->start);
+    copy->end = fmax(copy->end, end);
+}
+
+/* Those that were placed before this one, and which it slows. */
+static void slow_others(struct xfw_schedule *schedule, struct gpu *gpu, struct engine *other,
+                        const struct engine *engine, const struct interval *work)
+{
+    for (unsigned i = 0; i < other->count; i++) {
+        struct interval *copy = &other->busy[i];
+        double before = copy->end;
+        if (copy->times <= 1 || copy->end <= work->start || copy->start >= work->end)
+            continue;
+        slow(other, engine, copy);
+        struct stream *stream = stream_at(schedule, copy->stream);
+        if (stream->end == before)
+            stream->end = copy->end;
+        gpu->end = fmax(gpu->end, copy->end);
+    }
+}
+
+/* Finds the engine's time for a piece of work. Copies in both directions slow each other: what one
+ * ends later makes the other end later still, a little. */
+static struct interval place(struct xfw_schedule *schedule, const struct xfw_op *op, double ready)
+{
+    const int rounds = 2;
+    struct gpu *gpu = gpu_at(schedule, op->gpu);
+    struct engine *engine = &gpu->engines[op->engine];
+    struct engine *other = &gpu->engines[op->engine == XFW_TO_DEVICE ? XFW_TO_HOST : XFW_TO_DEVICE];
+    struct interval work = {.ns = op->duration_ns, .times = op->both_ways, .stream = op->stream};
+    double ns = op->duration_ns;
+    work.start = idle_from(engine, ready, ns);
+    if (work.times > 1) {
+        ns = slowed(other, &work);
+        work.start = idle_from(engine, ready, ns);
+    }
+    work.end = work.start + ns;
+    struct interval *placed = take(engine, work);
+    for (int i = 0; i < rounds && placed && placed->times > 1; i++) {
+        slow_others(schedule, gpu, other, engine, placed);
+        slow(engine, other, placed);
+    }
+    return placed ? *placed : work;
 }
 
 /* ---- device work ----------------------------------------------------------------------------- */
@@ -204,14 +281,14 @@ static void note_end(struct xfw_schedule *schedule, const struct xfw_op *op, dou
 
 static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
 {
-    struct gpu *gpu = gpu_at(schedule, op->gpu);
     double start = fmax(call + op->latency_ns, ready(schedule, op) + op->space_ns);
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
         start = fmax(call, ready(schedule, op)) + op->latency_ns;
+    struct interval work = {.start = start, .end = start + op->duration_ns};
     if (op->exclusive && op->engine != XFW_NO_ENGINE && op->duration_ns > 0)
-        start = take(&gpu->engines[op->engine], start, op->duration_ns);
-    schedule->last_start = start;
-    schedule->last_end = start + op->duration_ns;
+        work = place(schedule, op, start);
+    schedule->last_start = work.start;
+    schedule->last_end = work.end;
     note_end(schedule, op, schedule->last_end);
 }
 

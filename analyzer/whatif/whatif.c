@@ -228,13 +228,29 @@ static bool play_alone(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
     return done;
 }
 
-static bool may_join(const struct xfw_whatif *whatif, size_t i, xfw_excludes_fn *excludes,
-                     const void *self)
+bool xfw_whatif_best_of_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                               size_t i)
 {
-    if (whatif->order[i] || !(whatif->alone[i].likely > LEAST_GAIN * whatif->alone_ns))
+    for (size_t k = 0; k < whatif->count && changes[i]->family; k++) {
+        double least =
+            k < i ? whatif->alone[i].likely / XFW_ALIKE : whatif->alone[i].likely * XFW_ALIKE;
+        if (k != i && changes[k]->family == changes[i]->family && whatif->alone[k].likely >= least)
+            return false;
+    }
+    return true;
+}
+
+static bool may_join(const struct xfw_whatif *whatif, struct xfw_change *const *changes, size_t i,
+                     xfw_excludes_fn *excludes, const void *self)
+{
+    double least = changes[i]->family ? XFW_LEAST_SAVED : LEAST_GAIN;
+    if (!xfw_whatif_best_of_family(whatif, changes, i))
+        return false;
+    if (whatif->order[i] || !(whatif->alone[i].likely > least * whatif->alone_ns))
         return false;
     for (size_t k = 0; k < whatif->count && excludes; k++) {
-        bool enough = k < i && whatif->alone[i].likely < XFW_HARDLY_MORE * whatif->alone[k].likely;
+        bool enough = k < i && xfw_whatif_best_of_family(whatif, changes, k) &&
+                      whatif->alone[i].likely < XFW_HARDLY_MORE * whatif->alone[k].likely;
         if ((whatif->order[k] || enough) && excludes(self, i, k))
             return false;
     }
@@ -250,16 +266,16 @@ static bool choose(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
     struct variant *variants = xfa_alloc((count + 1) * sizeof *variants);
     size_t *of = xfa_alloc((count + 1) * sizeof *of), asked = 0, best = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
-        if (!may_join(whatif, i, excludes, self))
+        if (!may_join(whatif, changes, i, excludes, self))
             continue;
         variants[asked].certainty = XFW_LIKELY;
         add_changes(&variants[asked], changes, whatif->order, count, i, SIZE_MAX);
         of[asked++] = i;
     }
     bool done = asked > 0 && play(analysis, whatif, variants, asked);
-    double least = *so_far - LEAST_GAIN * whatif->alone_ns;
-    for (size_t i = 0; i < asked && done; i++) {
-        if (variants[i].run_ns < least) {
+    double least = *so_far;
+    for (size_t i = 0; i < asked && done; i++) { /* of such as save the same, the first */
+        if (variants[i].run_ns < least - LEAST_GAIN * whatif->alone_ns) {
             least = variants[i].run_ns;
             best = of[i];
         }

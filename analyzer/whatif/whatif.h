@@ -27,6 +27,8 @@
 #define XFW_MODEL_ERROR 0.10
 #define XFW_RUN_ERROR 0.005
 #define XFW_HARDLY_MORE 1.1 /* than a simpler change saves */
+#define XFW_ALIKE 1.02      /* of a family's changes the first that saves so little less is best */
+#define XFW_LEAST_SAVED 0.005 /* of the run: what was but tried and saves less is in no set */
 
 /* ns of the run. */
 struct xfw_saving {
@@ -77,6 +79,9 @@ static inline double xfw_unsure_ns(const struct xfw_whatif *whatif, double likel
     return (whatif->error + XFW_MODEL_ERROR) * size + XFW_RUN_ERROR * whatif->alone_ns;
 }
 
+/* None of its family (change.h) saves more; true without a family. */
+bool xfw_whatif_best_of_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                               size_t i);
 void xfw_whatif_free(struct xfw_whatif *whatif);
 
 #endif

@@ -52,17 +52,25 @@ static inline struct xfw_op hand_wait(double wake)
     return op;
 }
 
-/* When the thread has done them all, with the change (NULL: none). */
-static inline double hand_play(const struct xfw_op *ops, size_t count, struct xfw_change *change,
-                               enum xfw_certainty certainty)
+/* When the thread has done them all, with the change (NULL: none); in a process whose trace says
+ * what kernels were given. */
+static inline double hand_play_in(struct xfa_process *process, const struct xfw_op *ops,
+                                  size_t count, struct xfw_change *change,
+                                  enum xfw_certainty certainty)
 {
-    struct xfa_process process = {.number = 0};
-    struct xfw_player *player = xfw_player_new(&process, &change, change ? 1 : 0, certainty, true);
+    struct xfw_player *player = xfw_player_new(process, &change, change ? 1 : 0, certainty, true);
     for (size_t i = 0; i < count; i++)
         xfw_player_op(player, &ops[i]);
     double end = xfw_schedule_thread_now(xfw_player_schedule(player), 0);
     xfw_player_free(player);
     return end;
+}
+
+static inline double hand_play(const struct xfw_op *ops, size_t count, struct xfw_change *change,
+                               enum xfw_certainty certainty)
+{
+    struct xfa_process process = {.number = 0};
+    return hand_play_in(&process, ops, count, change, certainty);
 }
 
 #endif

@@ -26,6 +26,8 @@ static json_t *parameters_json(const struct xfa_remedy *remedy)
         json_object_set_new(json, "node", json_integer(remedy->node));
     if (remedy->threads > 0)
         json_object_set_new(json, "threads", json_integer(remedy->threads));
+    if (remedy->streams > 0)
+        json_object_set_new(json, "streams", json_integer(remedy->streams));
     return json;
 }
 

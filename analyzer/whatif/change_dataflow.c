@@ -1,0 +1,488 @@
+#include "analyzer/whatif/change_dataflow.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/spans.h"
+#include "xferscope/trace.h"
+
+#define PARTS 16 /* whose ends are remembered: more than XFW_MOST_BUFFERS */
+
+/* A host that had more time than so many ns per byte may have used the data: no processor reads
+ * more than 50 GB/s in one thread; at best it reads 10. */
+#define USED_NS_PER_BYTE 0.02
+#define USED_NS_PER_BYTE_AT_BEST 0.1
+
+/* Streams beside the process's; other changes have others. */
+enum side { UP = 48, DOWN, MARK, HOST };
+
+enum step { TO_DEVICE, COMPUTE, TO_HOST };
+
+/* One of the process's streams. */
+struct lane {
+    bool moved;         /* copies of it have left */
+    enum step step;     /* of the part at hand */
+    uint64_t part;      /* from 1 on; 0: none has begun */
+    double ends[PARTS]; /* a ring */
+    double work_end;    /* of kernels and what else is no copy with the host */
+};
+
+/* What a thread would have waited for in a copy. */
+struct host {
+    double until;
+    uint64_t bytes; /* 0 = nothing */
+};
+
+/* The op that was played last: when it ended is known with the next one. */
+struct last {
+    struct xfw_op op;
+    bool there, moved, pends;
+    uint32_t lane, stream; /* of the process; where it was played */
+    uint64_t part;
+};
+
+struct state {
+    struct xfw_spans spans;
+    struct lane *lanes;
+    size_t lane_count, lane_capacity;
+    struct host *hosts;
+    size_t host_count, host_capacity;
+    struct last last;
+    double kernel_start; /* of the kernel that began last */
+    struct slower {
+        uint64_t bytes;
+        int gpu;
+        double alone, both; /* what the profile has, at worst or at best; 0 = nothing */
+    } slower[2];            /* the answers before, by direction */
+};
+
+struct dataflow {
+    struct xfw_change change;
+    unsigned buffers;
+    bool to_device;
+    bool implicit_sync, one_engine; /* of any GPU of the profile */
+    double event_ns;                /* recording one and waiting for it; the host */
+};
+
+static const struct dataflow *of(const struct xfw_change *change)
+{
+    return (const struct dataflow *)change;
+}
+
+static void *grown(void *items, size_t *capacity, size_t *count, size_t index, size_t bytes)
+{
+    if (index < *count)
+        return items;
+    items = xfa_room(items, capacity, index + 1, bytes);
+    memset((char *)items + *count * bytes, 0, (index + 1 - *count) * bytes);
+    *count = index + 1;
+    return items;
+}
+
+static struct lane *lane_of(struct state *state, uint32_t stream)
+{
+    state->lanes = grown(state->lanes, &state->lane_capacity, &state->lane_count, stream,
+                         sizeof *state->lanes);
+    return &state->lanes[stream];
+}
+
+static struct host *host_of(struct state *state, uint32_t thread)
+{
+    state->hosts = grown(state->hosts, &state->host_capacity, &state->host_count, thread,
+                         sizeof *state->hosts);
+    return &state->hosts[thread];
+}
+
+static double end_of(struct xfw_player *player, uint32_t stream, enum side side)
+{
+    return xfw_schedule_stream_end(xfw_player_schedule(player),
+                                   xfw_player_side_stream(player, stream, side));
+}
+
+/* ---- what ops use ---------------------------------------------------------------------------- */
+
+/* NULL: not known. One that is given no memory at all may use variables of its module. */
+static const struct xfa_arguments *arguments_of(struct xfw_player *player, const struct xfw_op *op)
+{
+    struct xfa_process *process = xfw_player_process(player);
+    const struct xfa_arguments *arguments =
+        op->what == XFW_KERNEL && op->arguments && process && process->trace
+            ? xfa_trace_arguments(process->trace, op->arguments)
+            : NULL;
+    bool known = arguments && arguments->count > 0 && arguments->count < XFT_ARGUMENTS_MOST;
+    return known ? arguments : NULL;
+}
+
+static bool is_copy_with_host(const struct xfw_op *op)
+{
+    return op->what == XFW_COPY && (op->engine == XFW_TO_DEVICE || op->engine == XFW_TO_HOST);
+}
+
+/* Until when work that stays in its stream has to wait for copies that have left theirs. */
+static struct xfw_given needs(struct state *state, struct xfw_player *player,
+                              const struct xfw_op *op)
+{
+    struct xfw_given needs = {0, 0};
+    if (op->what == XFW_COPY || op->what == XFW_SET) {
+        double of_source =
+            op->what == XFW_COPY ? xfw_spans_written(&state->spans, op->src, op->bytes) : 0;
+        needs.written = fmax(of_source, xfw_spans_written(&state->spans, op->dst, op->bytes));
+        needs.read = xfw_spans_read(&state->spans, op->dst, op->bytes);
+        return needs;
+    }
+    const struct xfa_arguments *arguments = arguments_of(player, op);
+    if (!arguments)
+        return xfw_spans_all(&state->spans);
+    for (uint32_t i = 0; i < arguments->count; i++) {
+        struct xfw_given given =
+            xfw_spans_given(&state->spans, xfa_arguments_pointer(arguments, i));
+        needs.written = fmax(needs.written, given.written);
+        needs.read = fmax(needs.read, given.read);
+    }
+    return needs;
+}
+
+static void note_stayed(struct state *state, struct xfw_player *player, const struct xfw_op *op,
+                        double end)
+{
+    const struct xfa_arguments *arguments = arguments_of(player, op);
+    if (is_copy_with_host(op)) {
+        xfw_spans_note_copy(&state->spans, op->src, op->dst, op->bytes, op->engine == XFW_TO_HOST,
+                            end);
+    } else if (op->what == XFW_COPY || op->what == XFW_SET) {
+        if (op->what == XFW_COPY)
+            xfw_spans_note_use(&state->spans, op->src, op->bytes, end);
+        xfw_spans_note_use(&state->spans, op->dst, op->bytes, end);
+    } else if (!arguments) {
+        xfw_spans_note_unknown(&state->spans, end);
+    } else {
+        for (uint32_t i = 0; i < arguments->count; i++)
+            xfw_spans_note_kernel(&state->spans, xfa_arguments_pointer(arguments, i), end);
+    }
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* The part that this belongs to. A memset begins none, and ends none. */
+static uint64_t part_of(struct lane *lane, enum step step, bool neutral)
+{
+    if (neutral && lane->part)
+        return lane->part;
+    if (!lane->part || step < lane->step)
+        lane->ends[++lane->part % PARTS] = 0;
+    lane->step = step;
+    return lane->part;
+}
+
+/* When the part so many before it was done. */
+static double part_end(const struct lane *lane, uint64_t part, unsigned before)
+{
+    return part > before ? lane->ends[(part - before) % PARTS] : 0;
+}
+
+/* ---- the op before --------------------------------------------------------------------------- */
+
+static void harvest(struct state *state, struct xfw_player *player)
+{
+    struct last *last = &state->last;
+    if (!last->there)
+        return;
+    last->there = false;
+    struct lane *lane = lane_of(state, last->lane);
+    double end = xfw_schedule_stream_end(xfw_player_schedule(player), last->stream);
+    if (last->part) {
+        double *of_part = &lane->ends[last->part % PARTS];
+        *of_part = fmax(*of_part, end);
+    }
+    if (last->moved) {
+        xfw_spans_note_copy(&state->spans, last->op.src, last->op.dst, last->op.bytes,
+                            last->op.engine == XFW_TO_HOST, end);
+    } else {
+        note_stayed(state, player, &last->op, end);
+        if (!is_copy_with_host(&last->op))
+            lane->work_end = fmax(lane->work_end, end);
+        if (last->op.engine == XFW_COMPUTE)
+            state->kernel_start = fmax(state->kernel_start, end - last->op.duration_ns);
+    }
+    if (last->pends) {
+        struct host *host = host_of(state, last->op.thread);
+        host->until = fmax(host->until, end);
+        host->bytes = xfa_add(host->bytes, last->op.bytes);
+    }
+}
+
+/* The host had time to use what it did not wait for: then it waits. */
+static void wait_for_data(struct state *state, struct xfw_player *player, const struct xfw_op *op)
+{
+    bool at_best = xfw_player_certainty(player) == XFW_HIGH;
+    double per_byte = at_best ? USED_NS_PER_BYTE_AT_BEST : USED_NS_PER_BYTE;
+    struct host *host = host_of(state, op->thread);
+    if (host->bytes == 0 || op->gap_ns < per_byte * (double)host->bytes)
+        return;
+    struct xfw_op wait = xfw_op_like(op);
+    wait.stream = xfw_player_side_stream(player, 0, HOST);
+    wait.stream_kind = XFW_NONBLOCKING;
+    wait.awaits = XFW_AWAITS_STREAM;
+    xfw_player_stream_after(player, wait.stream, host->until);
+    xfw_player_play(player, &wait);
+    *host = (struct host){0, 0};
+}
+
+/* ---- copies that leave ----------------------------------------------------------------------- */
+
+static bool leaves(const struct dataflow *flow, const struct xfw_player *player,
+                   const struct xfw_op *op)
+{
+    if (!is_copy_with_host(op) || op->stream == XFW_NONE || op->class == XFW_NONE)
+        return false;
+    const struct xfa_class *class = xfa_class_at(&flow->change.analysis->classes, op->class);
+    bool blocks = op->awaits != XFW_AWAITS_NOTHING;
+    bool pageable =
+        class->key.row.src_mem == XFT_MEM_PAGEABLE || class->key.row.dst_mem == XFT_MEM_PAGEABLE;
+    if (class->key.shape != XFA_LINEAR || (op->engine == XFW_TO_DEVICE && !flow->to_device))
+        return false;
+    return !blocks || (!pageable && xfw_player_certainty(player) != XFW_LOW);
+}
+
+/* Relative errors: how much of them is added. */
+static double errors_taken(enum xfw_certainty certainty)
+{
+    return certainty == XFW_LOW ? 1 : certainty == XFW_HIGH ? -1 : 0;
+}
+
+static void ask(struct slower *slower, const struct xfa_analysis *analysis, const struct xfw_op *op,
+                enum xfw_certainty certainty)
+{
+    double errors = errors_taken(certainty);
+    int gpu = xfa_achievable_gpu(&analysis->achievable, op->gpu);
+    struct xfp_place host = {XFT_MEM_PINNED, -1, -1}, device = {XFT_MEM_DEVICE, gpu, -1};
+    struct xfp_place src = op->engine == XFW_TO_DEVICE ? host : device;
+    struct xfp_place dst = op->engine == XFW_TO_DEVICE ? device : host;
+    const struct xfp_path *alone = xfp_find(analysis->profile, XFP_COPY, src, dst, false);
+    const struct xfp_path *both =
+        xfp_find_loaded(analysis->profile, XFP_COPY, src, dst, XFP_BOTH_WAYS);
+    struct xfp_estimate one = {.basis = XFP_UNKNOWN}, two = one;
+    if (alone && both) {
+        one = xfp_time(alone, op->bytes);
+        two = xfp_time(both, op->bytes);
+    }
+    bool known = one.basis != XFP_UNKNOWN && two.basis != XFP_UNKNOWN;
+    *slower = (struct slower){.bytes = op->bytes, .gpu = op->gpu};
+    if (known) {
+        slower->alone = one.ns * (1 - errors * one.error);
+        slower->both = two.ns * (1 + errors * two.error);
+    }
+}
+
+/* By how much copies are slower in both directions, by the profile. What was slower than alone in
+ * the record already is so by less. */
+static double both_ways(const struct dataflow *flow, struct state *state,
+                        enum xfw_certainty certainty, const struct xfw_op *op)
+{
+    struct slower *slower = &state->slower[op->engine == XFW_TO_HOST];
+    if (!flow->change.analysis->profile || op->duration_ns <= 0)
+        return 1;
+    if (slower->bytes != op->bytes || slower->gpu != op->gpu)
+        ask(slower, flow->change.analysis, op, certainty);
+    if (slower->alone <= 0)
+        return 1;
+    return fmax(1, fmin(slower->both / slower->alone, slower->both / op->duration_ns));
+}
+
+static void submit(const struct dataflow *flow, struct xfw_op *op)
+{
+    const double usual = 2000, behind = 1000;
+    struct xfa_class *class = xfa_class_at(&flow->change.analysis->classes, op->class);
+    double ns = xfa_achievable_submit(&class->achievable, op->bytes);
+    op->awaits = XFW_AWAITS_NOTHING;
+    op->own_ns = isnan(ns) ? usual : ns;
+    op->wake_ns = 0;
+    op->space_ns = fmin(behind, op->latency_ns);
+}
+
+static void move(const struct dataflow *flow, struct state *state, struct xfw_player *player,
+                 struct xfw_op *op)
+{
+    bool up = op->engine == XFW_TO_DEVICE, blocks = op->awaits != XFW_AWAITS_NOTHING;
+    struct lane *lane = lane_of(state, op->stream);
+    uint32_t stream = xfw_player_side_stream(player, op->stream, up ? UP : DOWN);
+    struct last last = {.there = true, .moved = true, .pends = blocks, .lane = op->stream};
+    last.stream = stream;
+    last.part = part_of(lane, up ? TO_DEVICE : TO_HOST, false);
+    double after = up ? xfw_spans_written(&state->spans, op->src, op->bytes)
+                      : xfw_spans_computed(&state->spans, op->src, op->bytes, lane->work_end);
+    if (!up) {
+        after = fmax(after, xfw_spans_written(&state->spans, op->src, op->bytes));
+        after = fmax(after, xfw_spans_read(&state->spans, op->dst, op->bytes));
+    }
+    after = fmax(after, part_end(lane, last.part, flow->buffers));
+    if (flow->implicit_sync)
+        after = fmax(after, state->kernel_start);
+    xfw_player_stream_after(player, stream, after);
+    if (blocks)
+        submit(flow, op);
+    if (xfw_player_certainty(player) == XFW_LOW)
+        op->own_ns += flow->event_ns;
+    lane->moved = true;
+    last.op = *op;
+    state->last = last;
+    op->stream = stream;
+    op->stream_kind = XFW_NONBLOCKING;
+}
+
+/* ---- what stays ------------------------------------------------------------------------------ */
+
+static bool is_work(const struct xfw_op *op)
+{
+    return op->what == XFW_COPY || op->what == XFW_SET || op->what == XFW_KERNEL ||
+           op->what == XFW_GRAPH || op->what == XFW_HOST_FUNCTION || op->what == XFW_PREFETCH;
+}
+
+static void stay(const struct dataflow *flow, struct state *state, struct xfw_player *player,
+                 const struct xfw_op *op)
+{
+    struct lane *lane = lane_of(state, op->stream);
+    struct last last = {.op = *op, .there = true, .lane = op->stream, .stream = op->stream};
+    struct xfw_given wants = needs(state, player, op);
+    enum step step = !is_copy_with_host(op)        ? COMPUTE
+                     : op->engine == XFW_TO_DEVICE ? TO_DEVICE
+                                                   : TO_HOST;
+    bool knows = op->what == XFW_KERNEL || is_copy_with_host(op);
+    last.part = part_of(lane, step, op->what == XFW_SET);
+    double after = fmax(wants.written, part_end(lane, last.part, flow->buffers));
+    if (xfw_player_certainty(player) == XFW_LOW || !knows)
+        after = fmax(after, wants.read);
+    xfw_player_stream_after(player, op->stream, after);
+    state->last = last;
+}
+
+/* ---- events and waits ------------------------------------------------------------------------ */
+
+/* All that the stream was given so far, whether it has left or not. */
+static double all_of(struct xfw_player *player, uint32_t stream)
+{
+    double end = xfw_schedule_stream_end(xfw_player_schedule(player), stream);
+    return fmax(end, fmax(end_of(player, stream, UP), end_of(player, stream, DOWN)));
+}
+
+static void record(struct state *state, struct xfw_player *player, struct xfw_op *op)
+{
+    if (op->stream == XFW_NONE || !lane_of(state, op->stream)->moved)
+        return;
+    uint32_t mark = xfw_player_side_stream(player, op->stream, MARK);
+    xfw_player_stream_after(player, mark, all_of(player, op->stream));
+    op->stream = mark;
+}
+
+/* A stream waits: what has left it does, too. */
+static void wait_for_event(struct xfw_player *player, const struct xfw_op *op)
+{
+    for (enum side side = UP; side <= DOWN && op->stream != XFW_NONE; side++) {
+        struct xfw_op wait = xfw_op_like(op);
+        wait.what = XFW_WAIT;
+        wait.event = op->event;
+        wait.stream = xfw_player_side_stream(player, op->stream, side);
+        xfw_player_play(player, &wait);
+    }
+}
+
+/* At best the host waits for parts that are as far back as there are buffers. */
+static void wait_later(const struct dataflow *flow, struct state *state, struct xfw_player *player,
+                       struct xfw_op *op)
+{
+    double until = 0;
+    bool moved = false;
+    for (size_t i = 0; i < state->lane_count; i++) {
+        const struct lane *lane = &state->lanes[i];
+        if (op->awaits == XFW_AWAITS_STREAM && op->stream != i)
+            continue;
+        moved = moved || lane->moved;
+        until = fmax(until,
+                     lane->moved ? part_end(lane, lane->part, flow->buffers - 1) : lane->work_end);
+    }
+    if (!moved)
+        return;
+    op->stream = xfw_player_side_stream(player, 0, HOST);
+    op->stream_kind = XFW_NONBLOCKING;
+    op->awaits = XFW_AWAITS_STREAM;
+    xfw_player_stream_after(player, op->stream, until);
+}
+
+static void wait_of_host(const struct dataflow *flow, struct state *state,
+                         struct xfw_player *player, struct xfw_op *op)
+{
+    if (xfw_player_certainty(player) == XFW_HIGH && op->kind == XFT_EVENT_SYNC)
+        wait_later(flow, state, player, op);
+    else if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE &&
+             lane_of(state, op->stream)->moved)
+        xfw_player_stream_after(player, op->stream, all_of(player, op->stream));
+}
+
+/* ---- the change ------------------------------------------------------------------------------ */
+
+static void take_op(const struct xfw_change *change, void *self, struct xfw_player *player,
+                    struct xfw_op *op)
+{
+    const struct dataflow *flow = of(change);
+    struct state *state = self;
+    harvest(state, player);
+    wait_for_data(state, player, op);
+    if (op->kind == XFT_EVENT_ALLOC)
+        xfw_spans_allocated(&state->spans, op->dst, op->bytes);
+    else if (op->kind == XFT_EVENT_FREE)
+        xfw_spans_freed(&state->spans, op->dst);
+    if (is_copy_with_host(op))
+        op->both_ways = both_ways(flow, state, xfw_player_certainty(player), op);
+    if (leaves(flow, player, op))
+        move(flow, state, player, op);
+    else if (is_work(op) && op->stream != XFW_NONE)
+        stay(flow, state, player, op);
+    else if (op->what == XFW_RECORD)
+        record(state, player, op);
+    else if (op->what == XFW_WAIT)
+        wait_for_event(player, op);
+    else if (op->awaits != XFW_AWAITS_NOTHING)
+        wait_of_host(flow, state, player, op);
+    if (flow->one_engine && op->engine == XFW_TO_HOST)
+        op->engine = XFW_TO_DEVICE; /* which is the other one as well */
+}
+
+static void end(const struct xfw_change *change, void *self)
+{
+    struct state *state = self;
+    (void)change;
+    xfw_spans_free(&state->spans);
+    free(state->lanes);
+    free(state->hosts);
+}
+
+static double scalar(const struct xfp_profile *profile, const char *name)
+{
+    const struct xfp_scalar *scalar = xfp_find_scalar(profile, name);
+    return scalar ? scalar->cost.median : 0;
+}
+
+struct xfw_change *xfw_change_dataflow(const struct xfa_analysis *analysis, unsigned buffers,
+                                       bool to_device)
+{
+    static const struct xfw_change_type type = {
+        .name = "dataflow", .state_bytes = sizeof(struct state), .op = take_op, .end = end};
+    const struct xfp_profile *profile = analysis->profile;
+    struct dataflow *flow = xfa_alloc(sizeof *flow);
+    *flow = (struct dataflow){
+        .change = {&type, analysis, to_device ? "overlap" : "both ways"},
+        .buffers = buffers,
+        .to_device = to_device,
+        .event_ns = 2000,
+    };
+    for (size_t i = 0; profile && i < profile->overlap_count; i++) {
+        flow->implicit_sync = flow->implicit_sync || profile->overlap[i].implicit_sync;
+        flow->one_engine = flow->one_engine || profile->overlap[i].copy_engines == 1;
+    }
+    if (profile && xfp_find_scalar(profile, "event/record/gpu0"))
+        flow->event_ns = scalar(profile, "event/record/gpu0") + scalar(profile, "event/wait/gpu0");
+    return &flow->change;
+}

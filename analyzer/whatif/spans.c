@@ -1,0 +1,251 @@
+#include "analyzer/whatif/spans.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+
+#define ALLOCATIONS 65536 /* that are remembered */
+
+void xfw_spans_free(struct xfw_spans *spans)
+{
+    free(spans->items);
+    free(spans->allocations);
+    *spans = (struct xfw_spans){0};
+}
+
+/* ---- allocations ----------------------------------------------------------------------------- */
+
+/* The place of the first allocation that ends behind the address. */
+static size_t allocation_at(const struct xfw_spans *spans, uint64_t address)
+{
+    size_t low = 0, high = spans->allocation_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (spans->allocations[middle].end > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Where the allocation that the address lies in ends; the next byte: none is known. */
+static uint64_t allocation_end(const struct xfw_spans *spans, uint64_t address)
+{
+    size_t i = allocation_at(spans, address);
+    bool in = i < spans->allocation_count && spans->allocations[i].first <= address;
+    return in ? spans->allocations[i].end : xfa_add(address, 1);
+}
+
+static size_t span_at(const struct xfw_spans *spans, uint64_t address)
+{
+    size_t low = 0, high = spans->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (spans->items[middle].end > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+void xfw_spans_allocated(struct xfw_spans *spans, uint64_t address, uint64_t bytes)
+{
+    uint64_t end = xfa_add(address, bytes);
+    size_t at = allocation_at(spans, address), behind = at;
+    if (address == 0 || bytes == 0)
+        return;
+    while (behind < spans->allocation_count && spans->allocations[behind].first < end)
+        behind++; /* whose end was not seen */
+    if (behind == at && spans->allocation_count == ALLOCATIONS)
+        return;
+    spans->allocations = xfa_room(spans->allocations, &spans->allocation_capacity,
+                                  spans->allocation_count + 1, sizeof *spans->allocations);
+    memmove(spans->allocations + at + 1, spans->allocations + behind,
+            (spans->allocation_count - behind) * sizeof *spans->allocations);
+    spans->allocation_count = spans->allocation_count + 1 - (behind - at);
+    spans->allocations[at] = (struct xfw_stretch){address, end};
+    for (size_t i = span_at(spans, address); i < spans->count && spans->items[i].first < end; i++) {
+        spans->items[i].owner = 0; /* new memory: what kernels did with the old is over */
+        spans->items[i].computed = 0;
+        spans->items[i].given = true;
+    }
+}
+
+void xfw_spans_freed(struct xfw_spans *spans, uint64_t address)
+{
+    size_t i = allocation_at(spans, address);
+    if (i == spans->allocation_count || spans->allocations[i].first != address)
+        return;
+    spans->allocation_count--;
+    memmove(spans->allocations + i, spans->allocations + i + 1,
+            (spans->allocation_count - i) * sizeof *spans->allocations);
+}
+
+/* ---- spans ----------------------------------------------------------------------------------- */
+
+static void forget(struct xfw_spans *spans)
+{
+    for (size_t i = 0; i < spans->count; i++) {
+        const struct xfw_span *span = &spans->items[i];
+        spans->floor = fmax(spans->floor, fmax(span->written, fmax(span->read, span->computed)));
+    }
+    spans->floor = fmax(spans->floor, spans->unknown_end);
+    spans->count = 0;
+}
+
+static void insert(struct xfw_spans *spans, size_t at, struct xfw_span span)
+{
+    spans->items = xfa_room(spans->items, &spans->capacity, spans->count + 1, sizeof *spans->items);
+    memmove(spans->items + at + 1, spans->items + at, (spans->count - at) * sizeof *spans->items);
+    spans->items[at] = span;
+    spans->count++;
+}
+
+static void cut(struct xfw_spans *spans, size_t at, uint64_t address)
+{
+    if (at == spans->count || spans->items[at].first >= address)
+        return;
+    struct xfw_span behind = spans->items[at];
+    behind.first = address;
+    spans->items[at].end = address;
+    insert(spans, at + 1, behind);
+}
+
+/* Cuts spans and adds new ones so that some are exactly this memory: the first one's place. */
+static size_t cover(struct xfw_spans *spans, uint64_t address, uint64_t bytes, size_t *count)
+{
+    uint64_t end = xfa_add(address, bytes), at = address;
+    if (spans->count + 4 > XFW_SPANS)
+        forget(spans);
+    cut(spans, span_at(spans, address), address);
+    cut(spans, span_at(spans, end), end);
+    size_t first = span_at(spans, address), i = first;
+    while (at < end) {
+        bool there = i < spans->count && spans->items[i].first == at;
+        uint64_t next =
+            i < spans->count && spans->items[i].first < end ? spans->items[i].first : end;
+        if (!there)
+            insert(spans, i,
+                   (struct xfw_span){.first = at, .end = next, .unknown = spans->unknown});
+        at = spans->items[i++].end;
+    }
+    *count = i - first;
+    return first;
+}
+
+double xfw_spans_written(struct xfw_spans *spans, uint64_t address, uint64_t bytes)
+{
+    size_t count, first = cover(spans, address, bytes, &count);
+    double last = spans->floor;
+    for (size_t i = first; i < first + count; i++)
+        last = fmax(last, spans->items[i].written);
+    return last;
+}
+
+double xfw_spans_read(struct xfw_spans *spans, uint64_t address, uint64_t bytes)
+{
+    size_t count, first = cover(spans, address, bytes, &count);
+    double last = spans->floor;
+    for (size_t i = first; i < first + count; i++)
+        last = fmax(last, spans->items[i].read);
+    return last;
+}
+
+/* By a kernel, since it was written. */
+static bool was_given(const struct xfw_spans *spans, const struct xfw_span *span)
+{
+    return span->given || span->unknown != spans->unknown;
+}
+
+double xfw_spans_computed(struct xfw_spans *spans, uint64_t address, uint64_t bytes,
+                          double otherwise)
+{
+    size_t count, first = cover(spans, address, bytes, &count);
+    double last = spans->floor;
+    for (size_t i = first; i < first + count; i++) {
+        const struct xfw_span *span = &spans->items[i];
+        last = fmax(last, span->computed > 0 ? span->computed : otherwise);
+        if (!was_given(spans, span))
+            last = fmax(last, otherwise);
+        if (span->unknown != spans->unknown)
+            last = fmax(last, spans->unknown_end);
+    }
+    return last;
+}
+
+void xfw_spans_note_copy(struct xfw_spans *spans, uint64_t src, uint64_t dst, uint64_t bytes,
+                         bool to_host, double end)
+{
+    double *last = to_host ? &spans->fetched_end : &spans->copied_end;
+    size_t count, first = cover(spans, src, bytes, &count);
+    for (size_t i = first; i < first + count; i++)
+        spans->items[i].read = end;
+    first = cover(spans, dst, bytes, &count);
+    for (size_t i = first; i < first + count; i++) {
+        spans->items[i].written = end;
+        spans->items[i].given = false;
+        spans->items[i].unknown = spans->unknown;
+    }
+    *last = fmax(*last, end);
+}
+
+void xfw_spans_note_use(struct xfw_spans *spans, uint64_t address, uint64_t bytes, double end)
+{
+    size_t count, first = cover(spans, address, bytes, &count);
+    for (size_t i = first; i < first + count; i++) {
+        spans->items[i].computed = end;
+        spans->items[i].given = true;
+    }
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+static bool uses(const struct xfw_spans *spans, const struct xfw_span *span, uint64_t pointer)
+{
+    bool in = span->first <= pointer && pointer < span->end;
+    return in || span->owner == pointer || (span->written > 0 && !was_given(spans, span));
+}
+
+struct xfw_given xfw_spans_given(struct xfw_spans *spans, uint64_t pointer)
+{
+    struct xfw_given given = {spans->floor, spans->floor};
+    uint64_t end = allocation_end(spans, pointer);
+    for (size_t i = span_at(spans, pointer); i < spans->count && spans->items[i].first < end; i++) {
+        const struct xfw_span *span = &spans->items[i];
+        if (!uses(spans, span, pointer))
+            continue;
+        given.written = fmax(given.written, span->written);
+        given.read = fmax(given.read, span->read);
+    }
+    return given;
+}
+
+void xfw_spans_note_kernel(struct xfw_spans *spans, uint64_t pointer, double ns)
+{
+    uint64_t end = allocation_end(spans, pointer);
+    for (size_t i = span_at(spans, pointer); i < spans->count && spans->items[i].first < end; i++) {
+        struct xfw_span *span = &spans->items[i];
+        if (!uses(spans, span, pointer))
+            continue;
+        bool in = span->first <= pointer && pointer < span->end;
+        span->owner = in || was_given(spans, span) ? span->owner : pointer;
+        span->computed = fmax(span->computed, ns);
+        span->given = true;
+    }
+}
+
+struct xfw_given xfw_spans_all(const struct xfw_spans *spans)
+{
+    return (struct xfw_given){fmax(spans->floor, spans->copied_end),
+                              fmax(spans->floor, spans->fetched_end)};
+}
+
+void xfw_spans_note_unknown(struct xfw_spans *spans, double end)
+{
+    spans->unknown++;
+    spans->unknown_end = fmax(spans->unknown_end, end);
+}

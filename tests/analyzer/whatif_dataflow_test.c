@@ -1,0 +1,435 @@
+/* Copies that leave their stream's order, played by hand: what still waits for what. Copies and
+ * kernels take 100 ns each, calls nothing, unless it is said otherwise. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "analyzer/whatif/change_dataflow.h"
+#include "tests/analyzer/hand_ops.h"
+
+enum { MOST = 128, NS = 100, BYTES = 1000, POINTERS = 8 };
+enum { UP, DOWN, PAGEABLE_UP, CLASSES };
+enum { HOST = 0x10000, DEVICE = 0x50000, OTHER = 0x90000 };
+
+struct run {
+    struct xfa_analysis analysis;
+    struct xfa_trace trace;
+    struct xfa_process process;
+    struct xfa_run of_machine;
+    struct xfp_profile profile;
+    struct xfp_overlap overlap;
+    struct xfp_scalar costs[2];
+    uint64_t given[POINTERS];
+    uint32_t given_count;
+    struct xfw_op ops[MOST];
+    size_t count;
+};
+
+static void start(struct run *run)
+{
+    static const uint8_t kinds[CLASSES][3] = {
+        [UP] = {XFT_DIR_H2D, XFT_MEM_PINNED, XFT_MEM_DEVICE},
+        [DOWN] = {XFT_DIR_D2H, XFT_MEM_DEVICE, XFT_MEM_PINNED},
+        [PAGEABLE_UP] = {XFT_DIR_H2D, XFT_MEM_PAGEABLE, XFT_MEM_DEVICE},
+    };
+    *run = (struct run){.count = 0};
+    run->process.trace = &run->trace;
+    run->overlap = (struct xfp_overlap){.copy_engines = 2};
+    run->costs[0] = (struct xfp_scalar){.name = "event/record/gpu0", .cost = {.median = 2}};
+    run->costs[1] = (struct xfp_scalar){.name = "event/wait/gpu0", .cost = {.median = 1}};
+    run->profile = (struct xfp_profile){
+        .overlap = &run->overlap, .overlap_count = 1, .scalars = run->costs, .scalar_count = 2};
+    run->analysis.profile = run->analysis.achievable.profile = &run->profile;
+    run->analysis.achievable.run = &run->of_machine;
+    xfa_table_init(&run->trace.names.arguments, sizeof(uint32_t), sizeof(struct xfa_arguments));
+    xfa_table_init(&run->analysis.classes.classes, sizeof(struct xfa_class_key),
+                   sizeof(struct xfa_class));
+    for (size_t i = 0; i < CLASSES; i++) {
+        struct xfa_class_key key = {
+            .row = {.direction = kinds[i][0], .src_mem = kinds[i][1], .dst_mem = kinds[i][2]}};
+        xfa_table_put(&run->analysis.classes.classes, &key);
+    }
+}
+
+static void finish(struct run *run)
+{
+    xfa_table_free(&run->trace.names.arguments);
+    xfa_table_free(&run->analysis.classes.classes);
+}
+
+static struct xfw_op *add(struct run *run, struct xfw_op op)
+{
+    run->ops[run->count] = op;
+    return &run->ops[run->count++];
+}
+
+static struct xfw_op *copy(struct run *run, uint32_t class, uint64_t src, uint64_t dst)
+{
+    struct xfw_op *op = add(run, hand_work(XFW_COPY, 0, 0, 0, NS));
+    op->engine = class == DOWN ? XFW_TO_HOST : XFW_TO_DEVICE;
+    op->class = class;
+    op->src = src;
+    op->dst = dst;
+    op->bytes = BYTES;
+    return op;
+}
+
+static struct xfw_op *up(struct run *run, uint64_t src, uint64_t dst)
+{
+    return copy(run, UP, src, dst);
+}
+
+static struct xfw_op *down(struct run *run, uint64_t src, uint64_t dst)
+{
+    return copy(run, DOWN, src, dst);
+}
+
+/* Given this pointer alone; 0: not known what. */
+static struct xfw_op *kernel(struct run *run, uint64_t pointer)
+{
+    struct xfw_op *op = add(run, hand_work(XFW_KERNEL, 0, 0, 0, NS));
+    if (pointer) {
+        uint32_t id = run->given_count + 1;
+        struct xfa_arguments *arguments = xfa_table_put(&run->trace.names.arguments, &id);
+        run->given[run->given_count] = pointer;
+        arguments->count = 1;
+        arguments->pointers = (const unsigned char *)&run->given[run->given_count++];
+        op->arguments = id;
+    }
+    return op;
+}
+
+static void sync(struct run *run)
+{
+    add(run, hand_wait(0));
+}
+
+static void allocate(struct run *run, uint64_t address, uint64_t bytes)
+{
+    struct xfw_op *op = add(run, hand_op(XFW_CALL, XFT_EVENT_ALLOC, 0));
+    op->dst = address;
+    op->bytes = bytes;
+}
+
+static double before(struct run *run)
+{
+    return hand_play_in(&run->process, run->ops, run->count, NULL, XFW_LIKELY);
+}
+
+static double flow(struct run *run, unsigned buffers, bool to_device, enum xfw_certainty certainty)
+{
+    struct xfw_change *change = xfw_change_dataflow(&run->analysis, buffers, to_device);
+    double end = hand_play_in(&run->process, run->ops, run->count, change, certainty);
+    xfw_change_free(change);
+    return end;
+}
+
+static double with(struct run *run, unsigned buffers)
+{
+    return flow(run, buffers, true, XFW_LIKELY);
+}
+
+static double one_way(struct run *run)
+{
+    return flow(run, 2, false, XFW_LIKELY);
+}
+
+/* Up, kernel, down, of parts that lie apart (`apart` bytes) on host and device. */
+static void parts(struct run *run, unsigned count, uint64_t host_apart, uint64_t device_apart)
+{
+    for (unsigned i = 0; i < count; i++) {
+        up(run, HOST + i * host_apart, DEVICE + i * device_apart);
+        kernel(run, DEVICE + i * device_apart);
+        down(run, DEVICE + i * device_apart, HOST + i * host_apart);
+    }
+}
+
+static void test_parts(void **state)
+{
+    struct run run;
+    start(&run);
+    allocate(&run, DEVICE, 4 * BYTES);
+    parts(&run, 4, BYTES, BYTES);
+    sync(&run);
+    assert_true(before(&run) == 4 * 3 * NS);
+    assert_true(with(&run, 4) == (4 + 2) * NS);
+    assert_true(with(&run, 3) == (4 + 2) * NS);
+    /* The third begins when the first is done, the fourth when the second is. */
+    assert_true(with(&run, 2) == (3 + 4) * NS);
+    /* Downs leave, ups and kernels go on taking turns. */
+    assert_true(one_way(&run) == (2 * 4 + 1) * NS);
+    finish(&run);
+}
+
+/* One buffer on the device: as many as there are parts under way take its place. */
+static void test_buffers(void **state)
+{
+    struct run run;
+    start(&run);
+    parts(&run, 4, BYTES, 0);
+    sync(&run);
+    assert_true(with(&run, 4) == (4 + 2) * NS);
+    /* At worst the kernel writes what is still being fetched, and each copy costs two calls. */
+    assert_true(flow(&run, 4, true, XFW_LOW) == (4 + 4 + 1) * NS);
+    run.count--; /* nobody waits */
+    assert_true(flow(&run, 4, true, XFW_LOW) == 2 * 4 * (2 + 1));
+    assert_true(with(&run, 4) == 0);
+    finish(&run);
+}
+
+/* Each step takes the result of the one before from the host. */
+static void test_needs_the_result(void **state)
+{
+    struct run run;
+    start(&run);
+    parts(&run, 4, 0, BYTES);
+    sync(&run);
+    assert_true(with(&run, 8) == before(&run));
+    finish(&run);
+}
+
+/* What a kernel was given in pieces it has to wait for; what was not known, for all. */
+static void test_pieces(void **state)
+{
+    for (int known = 0; known < 2; known++) {
+        struct run run;
+        start(&run);
+        allocate(&run, DEVICE, 4 * BYTES);
+        kernel(&run, OTHER);
+        for (unsigned i = 0; i < 4; i++)
+            up(&run, HOST + i * BYTES, DEVICE + i * BYTES);
+        kernel(&run, known ? DEVICE : 0);
+        sync(&run);
+        assert_true(before(&run) == 6 * NS);
+        assert_true(with(&run, 4) == 5 * NS); /* the first kernel beside the copies */
+        kernel(&run, known ? OTHER : 0);      /* is of the same part, and had what it needs */
+        sync(&run);
+        assert_true(with(&run, 4) == 6 * NS);
+        finish(&run);
+    }
+}
+
+/* A kernel that is given something else does not wait, one of unknown arguments does. */
+static void test_given_something_else(void **state)
+{
+    for (int known = 0; known < 2; known++) {
+        struct run run;
+        start(&run);
+        up(&run, HOST, DEVICE);
+        kernel(&run, known ? OTHER : 0);
+        sync(&run);
+        assert_true(with(&run, 2) == (known ? 1 : 2) * NS);
+        finish(&run);
+    }
+}
+
+static void test_directions(void **state)
+{
+    struct run run;
+    start(&run);
+    for (unsigned i = 0; i < 3; i++) {
+        up(&run, HOST, DEVICE);
+        down(&run, OTHER, HOST + 2 * BYTES);
+        sync(&run);
+    }
+    assert_true(before(&run) == 6 * NS);
+    assert_true(one_way(&run) == 3 * NS);
+    /* At best each wait is for the step before. */
+    assert_true(flow(&run, 2, false, XFW_HIGH) <= 3 * NS);
+    finish(&run);
+}
+
+/* The same bytes up and down again: no way around. */
+static void test_there_and_back(void **state)
+{
+    struct run run;
+    start(&run);
+    for (unsigned i = 0; i < 3; i++) {
+        up(&run, HOST, DEVICE);
+        down(&run, DEVICE, HOST + 2 * BYTES);
+        sync(&run);
+    }
+    assert_true(one_way(&run) == before(&run));
+    finish(&run);
+}
+
+static void test_one_engine(void **state)
+{
+    struct run run;
+    start(&run);
+    run.overlap.copy_engines = 1;
+    up(&run, HOST, DEVICE);
+    down(&run, OTHER, HOST + 2 * BYTES);
+    sync(&run);
+    assert_true(one_way(&run) == before(&run));
+    finish(&run);
+}
+
+/* A copy waits until the kernels launched before it have begun. */
+static void test_implicit_sync(void **state)
+{
+    struct run run;
+    start(&run);
+    run.overlap.implicit_sync = true;
+    kernel(&run, OTHER);
+    kernel(&run, OTHER);
+    up(&run, HOST, DEVICE);
+    sync(&run);
+    assert_true(before(&run) == 3 * NS);
+    assert_true(with(&run, 2) == 2 * NS); /* beside the second kernel */
+    kernel(&run, OTHER);
+    kernel(&run, OTHER);
+    up(&run, HOST, DEVICE)->duration_ns = 2 * NS;
+    sync(&run);
+    assert_true(with(&run, 2) == (2 + 1 + 2) * NS);
+    finish(&run);
+}
+
+/* Copies that block: the host does not wait, unless it had the time to use the data. */
+static void test_blocking(void **state)
+{
+    const double submitted = 2000; /* of what the profile does not know */
+    for (int used = 0; used < 2; used++) {
+        struct run run;
+        start(&run);
+        for (unsigned i = 0; i < 3; i++) {
+            struct xfw_op *op = down(&run, OTHER, HOST);
+            op->awaits = XFW_AWAITS_ITSELF;
+            op->bytes = 1000000;
+            op->duration_ns = 20000;
+            add(&run, hand_op(XFW_CALL, XFT_EVENT_NONE, 0))->gap_ns = used ? 50000 : 10;
+        }
+        double gaps = 3 * (used ? 50000 : 10);
+        assert_true(before(&run) == 3 * 20000 + gaps);
+        assert_true(with(&run, 2) == (used ? 3 * 20000 : 3 * submitted) + gaps);
+        assert_true(flow(&run, 2, true, XFW_LOW) == before(&run));
+        finish(&run);
+    }
+}
+
+/* Pageable memory: a copy that blocks, and stays. */
+static void test_pageable(void **state)
+{
+    struct run run;
+    start(&run);
+    for (unsigned i = 0; i < 3; i++) {
+        copy(&run, PAGEABLE_UP, HOST, DEVICE)->awaits = XFW_AWAITS_ITSELF;
+        kernel(&run, DEVICE);
+    }
+    sync(&run);
+    assert_true(before(&run) == 6 * NS);
+    assert_true(with(&run, 2) == before(&run));
+    finish(&run);
+}
+
+/* An event recorded behind a copy that left its stream, and a stream that waits for an event. */
+static void test_events(void **state)
+{
+    struct run run;
+    start(&run);
+    kernel(&run, OTHER);
+    up(&run, HOST, DEVICE)->duration_ns = 3 * NS;
+    add(&run, hand_op(XFW_RECORD, XFT_EVENT_RECORD, 0))->event = 0;
+    run.ops[run.count - 1].stream = 0;
+    add(&run, hand_op(XFW_CALL, XFT_EVENT_SYNC, 0))->awaits = XFW_AWAITS_EVENT;
+    run.ops[run.count - 1].event = 0;
+    assert_true(before(&run) == 4 * NS);
+    assert_true(with(&run, 2) == 3 * NS);
+    finish(&run);
+
+    start(&run);
+    add(&run, hand_work(XFW_KERNEL, 1, 0, 0, 5 * NS));
+    add(&run, hand_op(XFW_RECORD, XFT_EVENT_RECORD, 0))->event = 0;
+    run.ops[run.count - 1].stream = 1;
+    add(&run, hand_op(XFW_WAIT, XFT_EVENT_WAIT, 0))->event = 0;
+    run.ops[run.count - 1].stream = 0;
+    up(&run, HOST, DEVICE);
+    sync(&run);
+    assert_true(with(&run, 2) == 6 * NS); /* it was told to */
+    finish(&run);
+}
+
+/* A stream that is waited for is waited for with what left it. */
+static void test_stream_waits(void **state)
+{
+    struct run run;
+    start(&run);
+    kernel(&run, OTHER);
+    up(&run, HOST, DEVICE)->duration_ns = 4 * NS;
+    struct xfw_op *wait = add(&run, hand_op(XFW_CALL, XFT_EVENT_SYNC, 0));
+    wait->awaits = XFW_AWAITS_STREAM;
+    wait->stream = 0;
+    assert_true(with(&run, 2) == 4 * NS);
+    finish(&run);
+}
+
+/* More memory than is kept apart: then everything waits for everything before. */
+static void test_many_spans(void **state)
+{
+    enum { COPIES = 3000 };
+    struct run run;
+    start(&run);
+    struct xfw_op *ops = calloc(COPIES + 2, sizeof *ops);
+    for (unsigned i = 0; i < COPIES; i++) {
+        run.count = 0;
+        ops[i] = *up(&run, HOST + 2 * BYTES * i, 0x10000000 + 2 * BYTES * i);
+    }
+    run.count = 0;
+    ops[COPIES] = *kernel(&run, 0x10000000);
+    ops[COPIES + 1] = hand_wait(0);
+    struct xfw_change *change = xfw_change_dataflow(&run.analysis, 2, true);
+    double end = hand_play_in(&run.process, ops, COPIES + 2, change, XFW_LIKELY);
+    assert_true(end == COPIES * NS); /* it waited for those that were forgotten, not for the last */
+    xfw_change_free(change);
+    free(ops);
+    finish(&run);
+}
+
+/* Copies in both directions slow each other. */
+static void test_both_ways(void **state)
+{
+    struct xfw_op ops[4];
+    size_t count = 0;
+    ops[count++] = hand_work(XFW_COPY, 0, 0, 0, NS);
+    ops[count] = hand_work(XFW_COPY, 1, 0, 0, NS);
+    ops[count].engine = XFW_TO_HOST;
+    ops[count++].both_ways = 2;
+    ops[count++] = hand_wait(0);
+    assert_true(hand_play(ops, count, NULL, XFW_LIKELY) == NS + NS / 2);
+    ops[1].duration_ns = 20; /* all of it beside the other: ends with that */
+    ops[1].latency_ns = 60;
+    assert_true(hand_play(ops, count, NULL, XFW_LIKELY) == NS);
+    ops[1].duration_ns = 30; /* 60 to 100: 20 of it, 10 are left */
+    assert_true(hand_play(ops, count, NULL, XFW_LIKELY) == NS + 10);
+    ops[1].latency_ns = 100;
+    assert_true(hand_play(ops, count, NULL, XFW_LIKELY) == NS + 30);
+    ops[1].latency_ns = 0;
+    ops[0].latency_ns = 10; /* 10 of it, then the rest beside the other */
+    assert_true(hand_play(ops, count, NULL, XFW_LIKELY) == 10 + NS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_needs_the_result),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_given_something_else),
+        cmocka_unit_test(test_directions),
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_one_engine),
+        cmocka_unit_test(test_implicit_sync),
+        cmocka_unit_test(test_blocking),
+        cmocka_unit_test(test_pageable),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_stream_waits),
+        cmocka_unit_test(test_many_spans),
+        cmocka_unit_test(test_both_ways),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
