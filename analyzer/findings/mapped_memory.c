@@ -1,0 +1,377 @@
+/*
+ * mapped-memory: memory of the host that kernels read over the link, where a copy would be better,
+ * and the other way round.
+ *
+ * Read more than once over: a kernel that was given page-locked memory took longer than reading all
+ * of it over the link takes. Lost: what it took beyond that. Copied for little: page-locked memory
+ * is copied to the device, and the kernels that are given it end sooner than they could have read
+ * all of it there. Lost: the time of these copies, in so far as they were not read.
+ *
+ * What a kernel was given is told by its launch (ARGUMENTS); what else it does with its time is not
+ * known. Memory of which copies or memsets make other use than filling it is left alone, and so is
+ * memory that a kernel's name says it writes.
+ */
+#include "analyzer/findings/finding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/findings/moved_before.h"
+#include "analyzer/whatif/change_map.h"
+#include "analyzer/whatif/change_stop_mapping.h"
+#include "analyzer/whatif/mapping.h"
+#include "analyzer/whatif/memories.h"
+
+#define MOST_FILLED 64
+#define MOST_LAUNCHED 65536u /* that have not run yet; then all are forgotten */
+#define MOST_STACKS 4096
+#define NO_ROW UINT32_MAX
+
+/* Kernels that read memory over the link, by the stack that allocated it, then by site. */
+struct reads {
+    uint32_t by; /* key */
+    int gpu;
+    uint64_t kernels, bytes;
+    double ns;
+};
+
+/* A launch of which the kernel is waited for. */
+struct launched {
+    uint32_t correlation; /* key */
+    uint32_t by;          /* whose memory it reads over the link */
+    uint64_t bytes;       /* of that */
+    uint32_t row;         /* of the copies that filled what it reads on the device; NO_ROW */
+    int gpu;
+};
+
+/* Copies of a row, and the kernels that were given what they filled. */
+struct row {
+    uint64_t copies, bytes, kernels;
+    double kernel_ns, copy_ns;
+    bool otherwise; /* used */
+};
+
+struct mapped {
+    struct xfw_memories memories;
+    struct xfa_table launched, of_stacks, of_sites;
+    struct filled {
+        uint64_t first, end;
+        uint32_t row;
+    } filled[MOST_FILLED];
+    unsigned count;
+    struct row *rows; /* by row number */
+    size_t row_count, row_capacity;
+};
+
+static struct row *row_of(struct mapped *mapped, uint32_t number)
+{
+    if (number >= mapped->row_count) {
+        size_t count = (size_t)number + 1;
+        mapped->rows = xfa_room(mapped->rows, &mapped->row_capacity, count, sizeof *mapped->rows);
+        memset(mapped->rows + mapped->row_count, 0,
+               (count - mapped->row_count) * sizeof *mapped->rows);
+        mapped->row_count = count;
+    }
+    return &mapped->rows[number];
+}
+
+/* ---- what is filled -------------------------------------------------------------------------- */
+
+/* Somebody reads or writes there who is no kernel. */
+static void use_otherwise(struct mapped *mapped, uint64_t first, uint64_t end)
+{
+    for (unsigned i = 0; i < mapped->count; i++) {
+        struct filled *filled = &mapped->filled[i];
+        if (filled->first < end && first < filled->end) {
+            row_of(mapped, filled->row)->otherwise = true;
+            mapped->filled[i--] = mapped->filled[--mapped->count];
+        }
+    }
+}
+
+static void fill(struct mapped *mapped, const struct xfa_transfer *transfer)
+{
+    const struct xft_event *event = transfer->event;
+    uint64_t end = xfa_add(event->dst, event->bytes);
+    struct row *row = row_of(mapped, transfer->class->row);
+    for (unsigned i = 0; i < mapped->count; i++) {
+        struct filled *filled = &mapped->filled[i];
+        if (filled->first < end && event->dst < filled->end)
+            mapped->filled[i--] = mapped->filled[--mapped->count];
+    }
+    row->copies++;
+    row->bytes = xfa_add(row->bytes, event->bytes);
+    row->copy_ns += isnan(transfer->achieved_ns) ? 0 : transfer->achieved_ns;
+    if (mapped->count < MOST_FILLED)
+        mapped->filled[mapped->count++] = (struct filled){event->dst, end, transfer->class->row};
+    else
+        row->otherwise = true;
+}
+
+static void take_transfer(void *self, const struct xfa_transfer *transfer)
+{
+    struct mapped *mapped = self;
+    const struct xft_event *event = transfer->event;
+    bool fills = event->direction == XFT_DIR_H2D && xfw_is_page_locked(event->src_mem) &&
+                 event->dst_mem == XFT_MEM_DEVICE && event->bytes >= XFW_MAPPING_LEAST &&
+                 transfer->class->key.shape == XFA_LINEAR && !(event->flags & XFT_GRAPH);
+    if (fills) {
+        fill(mapped, transfer);
+        return;
+    }
+    bool all = transfer->class->key.shape != XFA_LINEAR;
+    use_otherwise(mapped, event->src, all ? UINT64_MAX : xfa_add(event->src, event->bytes));
+    use_otherwise(mapped, event->dst, all ? UINT64_MAX : xfa_add(event->dst, event->bytes));
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* Which copies filled what the pointer may reach. */
+static uint32_t filled_by(struct mapped *mapped, const struct xfw_memory *memory, uint64_t pointer,
+                          bool writes)
+{
+    uint32_t row = NO_ROW;
+    for (unsigned i = 0; i < mapped->count; i++) {
+        const struct filled *filled = &mapped->filled[i];
+        if (filled->first >= memory->end || pointer >= filled->end)
+            continue;
+        row = filled->row;
+        if (writes)
+            row_of(mapped, row)->otherwise = true;
+    }
+    return row;
+}
+
+static void launch(struct mapped *mapped, const struct xfa_step *step)
+{
+    const struct xft_event *event = step->event;
+    struct launched launched = {.correlation = event->correlation,
+                                .by = XFW_NO_SITE,
+                                .row = NO_ROW,
+                                .gpu = xfa_process_gpu(step->process, event->device)};
+    uint64_t pointer;
+    for (uint32_t k = 0; xfw_given(step->process, event->aux, k, &pointer); k++) {
+        struct xfw_memory memory;
+        if (!xfw_memories_find(&mapped->memories, pointer, &memory))
+            continue;
+        if (xfw_is_page_locked(memory.kind)) {
+            launched.by = launched.bytes ? launched.by : memory.by;
+            launched.bytes += memory.end - memory.first;
+            continue;
+        }
+        bool writes =
+            mapped->count && xfw_writes(step->process, event->src, event->aux, k) == XFW_WRITES;
+        uint32_t row = filled_by(mapped, &memory, pointer, writes);
+        launched.row = row == NO_ROW ? launched.row : row;
+    }
+    if (event->correlation == 0 || (launched.row == NO_ROW && launched.bytes == 0))
+        return;
+    if (mapped->launched.count >= MOST_LAUNCHED) {
+        xfa_table_free(&mapped->launched);
+        xfa_table_init(&mapped->launched, sizeof(uint32_t), sizeof launched);
+    }
+    struct launched *kept = xfa_table_put(&mapped->launched, &launched.correlation);
+    *kept = launched;
+}
+
+static void ran(struct mapped *mapped, const struct xft_event *event)
+{
+    struct launched *launched =
+        event->correlation ? xfa_table_get(&mapped->launched, &event->correlation) : NULL;
+    if (!launched || event->end_ns <= event->start_ns)
+        return;
+    double ns = (double)(event->end_ns - event->start_ns);
+    if (launched->row != NO_ROW) {
+        struct row *row = row_of(mapped, launched->row);
+        row->kernels++;
+        row->kernel_ns += ns;
+    }
+    if (launched->bytes && (mapped->of_stacks.count < MOST_STACKS ||
+                            xfa_table_get(&mapped->of_stacks, &launched->by))) {
+        struct reads *reads = xfa_table_put(&mapped->of_stacks, &launched->by);
+        reads->gpu = launched->gpu;
+        reads->kernels++;
+        reads->bytes = xfa_add(reads->bytes, launched->bytes);
+        reads->ns += ns;
+    }
+    launched->row = NO_ROW;
+    launched->bytes = 0;
+}
+
+static void take_event(void *self, const struct xfa_step *step)
+{
+    struct mapped *mapped = self;
+    const struct xft_event *event = step->event;
+    if (event->kind == XFT_EVENT_LAUNCH && !(event->flags & XFT_CAPTURED)) {
+        launch(mapped, step);
+    } else if (event->kind == XFT_EVENT_KERNEL) {
+        ran(mapped, event);
+    } else if (event->kind == XFT_EVENT_SET) {
+        use_otherwise(mapped, event->dst, xfa_add(event->dst, event->bytes));
+    } else if (event->kind == XFT_EVENT_GRAPH_LAUNCH) {
+        use_otherwise(mapped, 0, UINT64_MAX);
+    } else {
+        xfw_memories_event(&mapped->memories, event);
+    }
+}
+
+static uint32_t begin_process(void *self, struct xfa_process *process)
+{
+    struct mapped *mapped = self;
+    const char *told = xfa_trace_meta(process->trace, "arguments");
+    xfw_memories_free(&mapped->memories);
+    xfa_table_free(&mapped->launched);
+    xfa_table_init(&mapped->launched, sizeof(uint32_t), sizeof(struct launched));
+    xfa_table_free(&mapped->of_stacks);
+    xfa_table_init(&mapped->of_stacks, sizeof(uint32_t), sizeof(struct reads));
+    mapped->count = 0;
+    return process->minor >= 2 && (!told || strcmp(told, "on") == 0) ? UINT32_MAX : 0;
+}
+
+/* Nobody could say where to look, where the stack is not known. */
+static void end_process(void *self, struct xfa_process *process)
+{
+    struct mapped *mapped = self;
+    for (size_t i = 0; i < mapped->of_stacks.count; i++) {
+        const struct reads *of_stack = xfa_table_at(&mapped->of_stacks, i);
+        if (of_stack->by == XFW_NO_SITE)
+            continue;
+        uint32_t site = xfa_process_site(process, of_stack->by)->number;
+        struct reads *reads = xfa_table_put(&mapped->of_sites, &site);
+        reads->gpu = of_stack->gpu;
+        reads->kernels += of_stack->kernels;
+        reads->bytes = xfa_add(reads->bytes, of_stack->bytes);
+        reads->ns += of_stack->ns;
+    }
+}
+
+static struct xfa_observer observe(void *self)
+{
+    struct mapped *mapped = self;
+    xfa_table_init(&mapped->launched, sizeof(uint32_t), sizeof(struct launched));
+    xfa_table_init(&mapped->of_stacks, sizeof(uint32_t), sizeof(struct reads));
+    xfa_table_init(&mapped->of_sites, sizeof(uint32_t), sizeof(struct reads));
+    return (struct xfa_observer){
+        .name = "mapped memory",
+        .kinds = XFW_MEMORIES_KINDS | XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_KERNEL) |
+                 XFA_KIND(XFT_EVENT_SET) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH),
+        .self = self,
+        .process = begin_process,
+        .event = take_event,
+        .transfer = take_transfer,
+        .end = end_process,
+    };
+}
+
+static void release(void *self)
+{
+    struct mapped *mapped = self;
+    xfw_memories_free(&mapped->memories);
+    xfa_table_free(&mapped->launched);
+    xfa_table_free(&mapped->of_stacks);
+    xfa_table_free(&mapped->of_sites);
+    free(mapped->rows);
+}
+
+/* ---- read over the link again and again ------------------------------------------------------ */
+
+/* What its kernels took beyond reading all of it once; 0: it is not that. */
+static double read_again_ns(const struct xfa_analysis *analysis, const struct reads *reads)
+{
+    const struct xfa_achievable *achievable = &analysis->achievable;
+    uint64_t bytes = reads->bytes / reads->kernels;
+    double ns = reads->ns / (double)reads->kernels;
+    double times = xfw_times_over(achievable, reads->gpu, bytes, ns);
+    return times > XFW_READ_AGAIN && times < XFW_MOST_TIMES_OVER ? reads->ns * (1 - 1 / times) : 0;
+}
+
+static void find_read_again(const struct xfa_analysis *analysis, const struct mapped *mapped,
+                            struct xfa_findings *findings, bool torch)
+{
+    const struct xfa_remedy remedy = {.kind = XFA_REMEDY_STOP_MAPPING,
+                                      .dialect = torch ? XFA_DIALECT_PYTORCH : XFA_DIALECT_CUDA,
+                                      .node = -1};
+    double least = XFA_LEAST_PART * xfa_run_wall_ns(analysis->run);
+    struct xfa_finding *finding = NULL;
+    for (size_t i = 0; i < mapped->of_sites.count; i++) {
+        const struct reads *reads = xfa_table_at(&mapped->of_sites, i);
+        const struct xfa_site *site = xfa_run_site(analysis->run, reads->by);
+        double lost = read_again_ns(analysis, reads);
+        if (site->pytorch != torch || !(lost > XFA_LEAST_LOST_NS && lost > least))
+            continue;
+        if (!finding) {
+            finding = xfa_findings_add(findings, XFA_FINDING_MAPPED, &remedy);
+            finding->assumed = "the kernels spend their time reading this memory, and do not "
+                               "write to it unless their names say so";
+            finding->lost_ns = 0;
+        }
+        const struct xfa_finding_site of = {.site = site,
+                                            .transfers = reads->kernels,
+                                            .bytes = reads->bytes,
+                                            .lost_ns = lost,
+                                            .reckoning = XFA_RECKONED_READ_AGAIN};
+        xfa_finding_site_add(finding, &of);
+        finding->transfers += of.transfers;
+        finding->bytes = xfa_add(finding->bytes, of.bytes);
+        finding->lost_ns += lost;
+    }
+}
+
+static void find(const struct xfa_analysis *analysis, const void *sums,
+                 struct xfa_findings *findings)
+{
+    find_read_again(analysis, sums, findings, false);
+    find_read_again(analysis, sums, findings, true);
+}
+
+/* ---- copied for little ----------------------------------------------------------------------- */
+
+static bool look(const struct xfa_analysis *analysis, const void *sums, size_t number,
+                 struct xfa_gain *gain)
+{
+    const struct mapped *mapped = sums;
+    const struct xfa_row *what = xfa_analysis_row(analysis, number);
+    const struct row *row = number < mapped->row_count ? &mapped->rows[number] : NULL;
+    if (!row || row->copies == 0 || row->otherwise || row->kernels < row->copies)
+        return false;
+    double share = row->kernel_ns / (double)row->copies;
+    share =
+        xfw_share_read(&analysis->achievable, what->key.dst_gpu, row->bytes / row->copies, share);
+    if (!(share < XFW_READ_IN_PART))
+        return false;
+    xfa_gain_of(gain, &analysis->rows[number]);
+    gain->transfers = row->copies;
+    gain->bytes = row->bytes;
+    gain->lost_ns = row->copy_ns > 0 ? row->copy_ns * (1 - share) : NAN;
+    gain->weight_ns = (double)row->bytes * XFA_STAND_IN_NS_PER_BYTE;
+    gain->reckoning = XFA_RECKONED_READ_IN_PART;
+    gain->assumed = "the kernels do not write to this memory, and the host leaves it alone until "
+                    "they have read it";
+    gain->remedy = xfa_remedy_for(what, XFA_REMEDY_MAP);
+    return true;
+}
+
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    struct xfw_set sites = {0}, classes;
+    (void)sums;
+    if (finding->remedy.kind == XFA_REMEDY_STOP_MAPPING) {
+        for (size_t i = 0; i < finding->site_count; i++)
+            xfw_set_add(&sites, finding->sites[i].site->number);
+        return xfw_change_stop_mapping(analysis, &sites);
+    }
+    classes = xfa_moved_classes(analysis, finding);
+    return xfw_change_map(analysis, &classes);
+}
+
+const struct xfa_finding_kind xfa_kind_mapped = {
+    .look = look,
+    .find = find,
+    .change = change,
+    .self_bytes = sizeof(struct mapped),
+    .observe = observe,
+    .free = release,
+};

@@ -1,0 +1,95 @@
+#include "analyzer/whatif/memories.h"
+
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/signature.h"
+
+#define KIND_BITS 8 /* of what a block keeps: its kind, and by whom it is */
+
+void xfw_memories_free(struct xfw_memories *memories)
+{
+    xfa_blocks_free(&memories->blocks);
+}
+
+static void add(struct xfw_memories *memories, uint64_t now, uint64_t first, uint64_t bytes,
+                unsigned kind, uint32_t by)
+{
+    uint32_t kept = by < XFW_NO_SITE ? by : XFW_NO_SITE;
+    if (first == 0 || bytes == 0)
+        return;
+    xfa_blocks_pass(&memories->blocks, now);
+    xfa_blocks_add(&memories->blocks, first, xfa_add(first, bytes),
+                   kept << KIND_BITS | (kind & ((1u << KIND_BITS) - 1)));
+}
+
+void xfw_memories_event(struct xfw_memories *memories, const struct xft_event *event)
+{
+    if (event->kind == XFT_EVENT_ALLOC || event->kind == XFT_EVENT_REGISTER)
+        add(memories, event->start_ns, event->dst, event->bytes, event->dst_mem,
+            event->stack ? event->stack : XFW_NO_SITE);
+    else if (event->kind == XFT_EVENT_FREE || event->kind == XFT_EVENT_UNREGISTER)
+        xfa_blocks_end(&memories->blocks, event->dst, event->start_ns);
+}
+
+void xfw_memories_op(struct xfw_memories *memories, const struct xfw_op *op)
+{
+    uint64_t now = op->start_ns > 0 ? (uint64_t)op->start_ns : 0;
+    if (op->kind == XFT_EVENT_ALLOC || op->kind == XFT_EVENT_REGISTER)
+        add(memories, now, op->dst, op->bytes, op->memory, op->site);
+    else if (op->kind == XFT_EVENT_FREE || op->kind == XFT_EVENT_UNREGISTER)
+        xfa_blocks_end(&memories->blocks, op->dst, now);
+}
+
+bool xfw_memories_find(const struct xfw_memories *memories, uint64_t address,
+                       struct xfw_memory *memory)
+{
+    const struct xfa_block *block = xfa_blocks_find(&memories->blocks, address);
+    if (!block)
+        return false;
+    *memory = (struct xfw_memory){
+        .first = block->address,
+        .end = block->end,
+        .kind = (enum xft_memory)(block->stack & ((1u << KIND_BITS) - 1)),
+        .by = block->stack >> KIND_BITS,
+    };
+    return true;
+}
+
+bool xfw_is_page_locked(unsigned memory)
+{
+    return memory == XFT_MEM_PINNED || memory == XFT_MEM_REGISTERED || memory == XFT_MEM_MAPPED ||
+           memory == XFT_MEM_WRITE_COMBINED;
+}
+
+/* ---- what launches are given ----------------------------------------------------------------- */
+
+bool xfw_given(const struct xfa_process *process, uint64_t id, uint32_t k, uint64_t *pointer)
+{
+    const struct xfa_arguments *arguments =
+        id && process->trace ? xfa_trace_arguments(process->trace, id) : NULL;
+    if (!arguments || k >= arguments->count)
+        return false;
+    *pointer = xfa_arguments_pointer(arguments, k);
+    return true;
+}
+
+enum xfw_writes xfw_writes(const struct xfa_process *process, uint64_t name, uint64_t id,
+                           uint32_t k)
+{
+    const struct xfa_text *text = process->trace ? xfa_trace_text(process->trace, name) : NULL;
+    const struct xfa_arguments *arguments =
+        id && process->trace ? xfa_trace_arguments(process->trace, id) : NULL;
+    if (!text || !arguments)
+        return XFW_MAY_WRITE;
+    char *kept = xfa_kept(text->text, text->bytes);
+    struct xfa_signature signature = xfa_signature_of(kept);
+    free(kept);
+    if (!signature.known || signature.others || signature.deep)
+        return XFW_MAY_WRITE;
+    if (signature.writes == 0)
+        return XFW_READS;
+    if (signature.pointers != arguments->count)
+        return XFW_MAY_WRITE;
+    return signature.writes >> k & 1 ? XFW_WRITES : XFW_READS;
+}
