@@ -64,7 +64,7 @@ static uint64_t given_to(const struct state *state, const struct xfa_process *pr
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
                struct xfw_op *op)
 {
-    static const double part[] = {[XFW_LOW] = 2, [XFW_LIKELY] = 0.5, [XFW_HIGH] = 0};
+    static const double part[] = {[XFW_LOW] = 2, [XFW_LIKELY] = 0.5};
     const struct map *map = (const struct map *)change;
     const struct xfa_achievable *achievable = &change->analysis->achievable;
     struct state *state = self;
@@ -79,11 +79,11 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     if (op->what != XFW_KERNEL || state->count == 0)
         return;
     uint64_t bytes = given_to(state, xfw_player_process(player), op);
-    if (bytes == 0)
+    if (bytes == 0 || xfw_player_certainty(player) == XFW_HIGH)
         return;
     double read = fmin(1, xfw_share_read(achievable, op->gpu, bytes, op->duration_ns));
     read *= (double)bytes * part[xfw_player_certainty(player)];
-    double over_link = xfw_mapped_ns(achievable, op->gpu, false, (uint64_t)fmax(read, 1));
+    double over_link = xfw_mapped_ns(achievable, op->gpu, false, (uint64_t)read);
     op->duration_ns = fmax(op->duration_ns, isnan(over_link) ? 0 : over_link);
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LEAST (MIB / 4)
 #define MOST (64 * MIB)
@@ -117,4 +118,41 @@ struct xfp_profile *measured_profile(unsigned parts)
         abort();
     }
     return profile;
+}
+
+static void *one_more(void *items, size_t count, size_t bytes)
+{
+    char *more = realloc(items, (count + 1) * bytes);
+    if (!more)
+        abort();
+    memset(more + count * bytes, 0, bytes);
+    return more;
+}
+
+void measured_path(struct xfp_profile *profile, enum xfp_method method,
+                   enum xft_direction direction, struct xfp_place src, struct xfp_place dst,
+                   double ns_per_mib)
+{
+    profile->paths = one_more(profile->paths, profile->path_count, sizeof *profile->paths);
+    struct xfp_path *path = &profile->paths[profile->path_count++];
+    *path = (struct xfp_path){.name = strdup("another"),
+                              .method = method,
+                              .direction = direction,
+                              .src = src,
+                              .dst = dst,
+                              .device_timed = true};
+    for (uint64_t bytes = LEAST; bytes <= MOST; bytes *= 2) {
+        path->points = one_more(path->points, path->point_count, sizeof *path->points);
+        path->points[path->point_count++] = (struct xfp_point){
+            .bytes = bytes, .median_ns = ns_per_mib * (double)bytes / (double)MIB};
+    }
+}
+
+void measured_scalar(struct xfp_profile *profile, const char *name, double ns)
+{
+    profile->scalars = one_more(profile->scalars, profile->scalar_count, sizeof *profile->scalars);
+    struct xfp_scalar *scalar = &profile->scalars[profile->scalar_count++];
+    scalar->name = strdup(name);
+    scalar->unit = strdup("ns");
+    scalar->cost.median = ns;
 }

@@ -11,6 +11,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/measured.h"
 #include "tests/analyzer/scenario.h"
 
 enum { PIECE = 65536, UP_NS = 100, DOWN_NS = 250, MOST = 32 };
@@ -104,17 +105,6 @@ static const struct xfw_op *op_of(enum xft_event_kind kind, size_t which)
     return NULL;
 }
 
-static void add_scalar(struct xfp_profile *profile, const char *name, double ns)
-{
-    profile->scalars =
-        realloc(profile->scalars, (profile->scalar_count + 1) * sizeof *profile->scalars);
-    struct xfp_scalar *scalar = &profile->scalars[profile->scalar_count++];
-    memset(scalar, 0, sizeof *scalar);
-    scalar->name = strdup(name);
-    scalar->unit = strdup("ns");
-    scalar->cost.median = ns;
-}
-
 static bool near(double is, double should)
 {
     return fabs(is - should) < 0.5;
@@ -146,12 +136,12 @@ static void test_whose_it_was(void **state)
 static void test_what_recording_cost(void **state)
 {
     struct xfp_profile *profile = scenario_profile();
-    add_scalar(profile, "records/sync/stream/gpu0", 0);
+    measured_scalar(profile, "records/sync/stream/gpu0", 0);
     struct xfw_whatif *whatif = play(profile);
     assert_false(whatif->recording_known); /* but not of this */
     xfw_whatif_free(whatif);
-    add_scalar(profile, "records/migration/h2d/gpu0", UP_NS);
-    add_scalar(profile, "records/migration/d2h/gpu0", DOWN_NS);
+    measured_scalar(profile, "records/migration/h2d/gpu0", UP_NS);
+    measured_scalar(profile, "records/migration/d2h/gpu0", DOWN_NS);
     whatif = play(profile);
     const struct xfw_op *kernel = op_of(XFT_EVENT_LAUNCH, 0), *wait = op_of(XFT_EVENT_SYNC, 1);
     assert_true(whatif->recording_known);
