@@ -88,7 +88,7 @@ static struct xfw_whatif *play(const struct xfp_profile *profile)
     static const struct xfw_change_type type = {.name = "watching", .op = take};
     record();
     struct analyzed a = analyzed_trace(&b, profile);
-    struct xfw_change watching = {&type, a.analysis}, *changes[] = {&watching};
+    struct xfw_change watching = {.type = &type, .analysis = a.analysis}, *changes[] = {&watching};
     plays = 0;
     struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, changes, 1, NULL, NULL);
     analyzed_free(&a);
