@@ -47,6 +47,17 @@ class Pages(unittest.TestCase):
             for option in sorted(set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", usage))):
                 self.assertIn(option, page, f"docs/{command}.md")
 
+    def test_every_finding_and_remedy_has_its_row(self):
+        """The table of findings names each kind, in a row of its own, and each remedy."""
+        page = (ROOT / "docs" / "analyze.md").read_text()
+        findings = ROOT / "analyzer" / "findings"
+        kinds = re.findall(r'^XFA_FINDING\(\w+, \w+,\s+"([a-z-]+)"', (findings / "kinds.def").read_text(), re.M)
+        remedies = re.findall(r'^XFA_REMEDY\(\w+,\s+"([a-z-]+)"', (findings / "remedies.def").read_text(), re.M)
+        self.assertGreaterEqual(min(len(kinds), len(remedies)), 10)
+        rows = re.findall(r"^\| `([a-z-]+)` \|", page[page.index("\n## Findings\n"):], re.M)
+        self.assertEqual([kind for kind in kinds if rows.count(kind) != 1], [])
+        self.assertEqual([remedy for remedy in remedies if f"`{remedy}`" not in page], [])
+
     def test_the_share_of_hashing_is_one(self):
         """What record.md promises of --content is the default of the setting."""
         settings = (ROOT / "preload" / "base" / "settings.def").read_text()
