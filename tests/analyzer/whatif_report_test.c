@@ -169,6 +169,7 @@ static void test_all_together(void **state)
     struct xfa_finding *second = add(&made, XFA_FINDING_SMALL, true, 20);
     text = section_of(&made);
     says(text, "  with the best set of these: 400 ms -> ");
+    says(text, "\n    1. pageable-host-memory saves 100 ms\n 1. ");
     free(text);
     join(second, 2, 3);
     text = section_of(&made);

@@ -136,7 +136,7 @@ static void write_set(const struct xfa_findings *findings, int width, FILE *out)
                                        : "the best set of these",
                     xfa_time_text(before, run), xfa_time_text(after, run - set->likely),
                     percent(less, set->likely, run), range);
-    if (member(findings, 2))
+    if (count > 1 || member(findings, 2))
         xfa_write_words(out, width, "    ", "%s", order);
     write_parts(whatif, width, out);
     free(range);
