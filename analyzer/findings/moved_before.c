@@ -20,14 +20,19 @@ static const struct xfa_same_sum *sum_of(const struct xfa_analysis *analysis, si
     return sums && sums->same[same].sum.transfers ? &sums->same[same] : NULL;
 }
 
-static const char *assumed(const struct xfa_same_sum *found, bool sent_back)
+/* A constant rests on nothing but its hash. */
+static const char *assumed(const struct xfa_same_sum *found, enum xfa_same same, bool to_host)
 {
+    if (same == XFA_SAME_CONSTANT)
+        return NULL;
     if (found->surely[XFA_PERHAPS])
         return "kernels only read what they were given of this memory, or there is room to keep a "
                "copy on the device";
     if (found->surely[XFA_UNSEEN])
         return "no kernel changes this memory in between: what kernels were given was not recorded";
-    return sent_back ? "the host does not look at what it fetches only to send it back" : NULL;
+    return same == XFA_SAME_RETURNED && !to_host
+               ? "the host does not look at what it fetches only to send it back"
+               : "kernels reach this memory only by pointers that they were given";
 }
 
 bool xfa_moved_before(const struct xfa_analysis *analysis, size_t row, enum xfa_same same,
@@ -44,7 +49,7 @@ bool xfa_moved_before(const struct xfa_analysis *analysis, size_t row, enum xfa_
     gain->weight_ns = (double)found->sum.bytes * XFA_STAND_IN_NS_PER_BYTE;
     gain->achieved_basis = basis(found);
     gain->probably = found->sampled > 0;
-    gain->assumed = assumed(found, same == XFA_SAME_RETURNED && !to_host);
+    gain->assumed = assumed(found, same, to_host);
     if (found->earlier)
         gain->earlier = xfa_analysis_row(analysis, found->earlier - 1)->site;
     return true;

@@ -68,6 +68,8 @@ static size_t overlap(const struct unused *unused, uint64_t start, uint64_t end,
 
 static void take_out(struct unused *unused, size_t at, size_t count)
 {
+    if (count == 0)
+        return;
     memmove(unused->sent + at, unused->sent + at + count,
             (unused->count - at - count) * sizeof *unused->sent);
     unused->count -= count;
@@ -106,8 +108,8 @@ static void overwrite(struct unused *unused, uint64_t start, uint64_t end)
     for (size_t i = at; i < at + count; i++) {
         const struct sent *sent = &unused->sent[i];
         bool whole = sent->start >= start && sent->end <= end;
-        if (whole &&
-            xfa_given_used(&unused->given, sent->start, sent->end, sent->ns) == XFA_USED_NOT)
+        if (whole && xfa_given_used(&unused->given, sent->start, sent->end, sent->ns,
+                                    XFA_USED_READ) == XFA_USED_NOT)
             count_unused(unused, sent);
     }
     take_out(unused, at, count);

@@ -147,6 +147,8 @@ static void take_transfer(void *self, const struct xfa_transfer *transfer)
     item->direction = row->direction;
     item->device = transfer->event->device;
     item->blocks = transfer->blocks;
+    item->managed =
+        transfer->event->src_mem == XFT_MEM_MANAGED || transfer->event->dst_mem == XFT_MEM_MANAGED;
     item->gpu = row->direction == XFT_DIR_H2D ? row->dst_gpu : row->src_gpu;
 }
 
@@ -241,6 +243,7 @@ void xfa_contents_free(struct xfa_contents *contents)
     for (size_t surely = 0; surely < XFA_SURELY; surely++)
         xfw_marks_free(&contents->fetched[surely]);
     xfw_marks_free(&contents->copied);
+    xfa_constants_free(&contents->constants);
     free(contents->rows);
     free(contents->why);
     *contents = (struct xfa_contents){0};

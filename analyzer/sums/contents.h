@@ -77,6 +77,10 @@ struct xfa_contents {
     struct xfw_marks marks[XFA_SAMES][XFA_SURELY];
     struct xfw_marks copied;
     struct xfw_marks fetched[XFA_SURELY];
+    struct xfa_constants {
+        struct xfa_table sizes; /* contents_constant.c */
+        uint64_t hashed;
+    } constants;
     struct xfa_contents_process *now; /* contents_judge.h: of the process at hand */
 };
 

@@ -8,7 +8,6 @@
 #define BLOCKS 64 /* of a sample (docs/trace-format.md) */
 #define BLOCK 64
 #define SAMPLE (BLOCKS * BLOCK)
-#define LARGEST ((uint64_t)1 << 30) /* beyond, hashing takes too long */
 #define CHUNK 4096
 
 /* Values of more than a byte that programs fill memory with. */
@@ -35,11 +34,6 @@ struct sizes {
     uint32_t count;
     uint64_t hashes[WORDS + BYTES];
 };
-
-void xfa_constants_init(struct xfa_table *constants)
-{
-    xfa_table_init(constants, sizeof(struct sizes_key), sizeof(struct sizes));
-}
 
 static void fill(unsigned char *to, size_t bytes, const struct word *word, uint64_t from)
 {
@@ -70,32 +64,46 @@ static uint64_t hash_sample(const struct word *word, uint64_t bytes)
     return XXH3_64bits(sample, sizeof sample);
 }
 
-static void reckon(struct sizes *sizes)
+static uint64_t hash_of(const struct word *word, const struct sizes *sizes)
 {
-    uint64_t bytes = sizes->key.bytes, width = sizes->key.width;
-    bool whole = width == bytes;
-    if ((!whole && (width != SAMPLE || bytes < SAMPLE)) || width > LARGEST)
-        return;
-    for (size_t i = 0; i < WORDS; i++)
-        sizes->hashes[sizes->count++] =
-            whole ? hash_whole(&words[i], bytes) : hash_sample(&words[i], bytes);
-    for (unsigned value = 1; value < BYTES - 1 && width <= SMALL; value++) {
-        struct word word = {1, {(unsigned char)value}};
-        sizes->hashes[sizes->count++] =
-            whole ? hash_whole(&word, bytes) : hash_sample(&word, bytes);
-    }
+    uint64_t bytes = sizes->key.bytes;
+    return sizes->key.width == bytes ? hash_whole(word, bytes) : hash_sample(word, bytes);
 }
 
-bool xfa_is_constant(struct xfa_table *constants, uint64_t bytes, uint64_t width, uint64_t hash)
+static void reckon(struct xfa_constants *constants, struct sizes *sizes)
+{
+    uint64_t bytes = sizes->key.bytes, width = sizes->key.width;
+    bool sample = width == SAMPLE && bytes > SAMPLE;
+    unsigned values = width <= SMALL ? BYTES : 0;
+    if ((width != bytes && !sample) || width > XFA_CONSTANT_MOST ||
+        (WORDS + values) * width > XFA_CONSTANT_MOST - constants->hashed)
+        return;
+    constants->hashed += (WORDS + values) * width;
+    for (size_t i = 0; i < WORDS; i++)
+        sizes->hashes[sizes->count++] = hash_of(&words[i], sizes);
+    for (unsigned value = 0; value < values; value++)
+        sizes->hashes[sizes->count++] = hash_of(&(struct word){1, {(unsigned char)value}}, sizes);
+}
+
+bool xfa_is_constant(struct xfa_constants *constants, uint64_t bytes, uint64_t width, uint64_t hash)
 {
     const struct sizes_key key = {bytes, width};
-    struct sizes *sizes = xfa_table_get(constants, &key);
-    if (!sizes && constants->count < XFA_CONSTANT_SIZES) {
-        sizes = xfa_table_put(constants, &key);
-        reckon(sizes);
+    if (constants->sizes.item_bytes == 0)
+        xfa_table_init(&constants->sizes, sizeof key, sizeof(struct sizes));
+    struct sizes *sizes = xfa_table_get(&constants->sizes, &key);
+    if (!sizes && constants->sizes.count < XFA_CONSTANT_SIZES) {
+        sizes = xfa_table_put(&constants->sizes, &key);
+        reckon(constants, sizes);
     }
     for (uint32_t i = 0; sizes && i < sizes->count; i++)
         if (sizes->hashes[i] == hash)
             return true;
     return false;
+}
+
+void xfa_constants_free(struct xfa_constants *constants)
+{
+    if (constants->sizes.item_bytes)
+        xfa_table_free(&constants->sizes);
+    *constants = (struct xfa_constants){0};
 }

@@ -37,14 +37,12 @@ void xfa_contents_begin(struct xfa_contents_process *now, const struct xfa_proce
 {
     now->process = process->number;
     xfa_table_init(&now->met, sizeof(struct met_key), sizeof(struct met));
-    xfa_constants_init(&now->constants);
     xfa_given_begin(&now->given, process);
 }
 
 void xfa_contents_forget(struct xfa_contents_process *now)
 {
     xfa_table_free(&now->met);
-    xfa_table_free(&now->constants);
     xfa_given_free(&now->given);
     free(now->sent.stretches);
     free(now->fetched.stretches);
@@ -150,9 +148,12 @@ static uint64_t end_of(const struct xfa_moved *moved)
 static enum xfa_surely unchanged(const struct xfa_contents_process *now, uint32_t earlier)
 {
     const struct xfa_moved *moved = &now->moved[earlier];
-    switch (xfa_given_used(&now->given, moved->device_address, end_of(moved), moved->ns)) {
+    switch (xfa_given_used(&now->given, moved->device_address, end_of(moved), moved->ns,
+                           XFA_USED_WRITTEN)) {
     case XFA_USED_NOT:
     case XFA_USED_READ:
+        if (moved->managed) /* the host may write there, too */
+            return XFA_PERHAPS;
         return now->given.told ? XFA_SURE : XFA_UNSEEN;
     case XFA_USED_PERHAPS:
     case XFA_USED_SOMEHOW:
@@ -203,15 +204,16 @@ static struct found surer(struct found a, struct found b)
     return b.surely < a.surely ? b : a;
 }
 
-static struct found judge_sent(struct xfa_contents_process *now, const struct xfa_content *item,
+static struct found judge_sent(struct xfa_contents *contents, const struct xfa_content *item,
                                const struct xfa_moved *moved)
 {
+    struct xfa_contents_process *now = contents->now;
     struct found found = judge_place(now, &now->sent, moved, XFA_SAME_REPEATED);
     found = surer(found, judge_place(now, &now->fetched, moved, XFA_SAME_RETURNED));
     if (found.surely == XFA_SURE || found.surely == XFA_UNSEEN)
         return found;
     if (item->bytes >= XFA_LEAST_CONTENT &&
-        xfa_is_constant(&now->constants, moved->bytes, moved->width, moved->hash))
+        xfa_is_constant(&contents->constants, moved->bytes, moved->width, moved->hash))
         return (struct found){XFA_SAME_CONSTANT, XFA_SURE, NEVER, false};
     uint32_t sent = last_met(now, moved, XFT_DIR_H2D, item->device);
     uint32_t fetched = last_met(now, moved, XFT_DIR_D2H, ANY_DEVICE);
@@ -273,6 +275,7 @@ static struct xfa_moved moved_of(const struct xfa_contents_process *now,
         .transfer = item->transfer,
         .row = item->row,
         .gpu = item->gpu,
+        .managed = item->managed,
     };
 }
 
@@ -293,7 +296,7 @@ static void judge_transfer(struct xfa_contents *contents, const struct xfa_conte
     struct xfa_moved moved = moved_of(now, item, hash);
     uint32_t number = hash || !(sent || full) ? (uint32_t)(keep(now, &moved) - now->moved) : NEVER;
     struct found found = !hash  ? judge_on_its_way(now, item, &moved)
-                         : sent ? judge_sent(now, item, &moved)
+                         : sent ? judge_sent(contents, item, &moved)
                                 : judge_fetched(now, &moved);
     if ((hash || sent) && found.surely != XFA_SURELY && item->bytes >= XFA_LEAST_CONTENT) {
         count(contents, &found, item, hash && hash->width < item->bytes);

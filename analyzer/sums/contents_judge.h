@@ -22,6 +22,7 @@ struct xfa_content {
     uint8_t what, direction;
     bool by_device; /* achieved_ns is */
     bool blocks;    /* the host went on when it was done */
+    bool managed;   /* the device's side is managed memory */
 };
 
 /* A transfer with a hash; or, width 0, one to the host without. */
@@ -30,6 +31,7 @@ struct xfa_moved {
     uint64_t ns, transfer;
     uint32_t row;
     int16_t gpu;
+    bool managed;
 };
 
 struct xfa_contents_process {
@@ -46,7 +48,6 @@ struct xfa_contents_process {
     struct xfa_memory sent, fetched; /* items: indexes of `moved`; that wrote, that read there */
     struct xfa_memory on_its_way;    /* host memory: to which it goes, and nobody has waited yet */
     struct xfa_given given;
-    struct xfa_table constants;
 };
 
 void xfa_contents_begin(struct xfa_contents_process *now, const struct xfa_process *process);
@@ -61,10 +62,12 @@ void xfa_contents_judge(struct xfa_contents *contents, const struct xfa_content 
 
 /* ---- contents_constant.c --------------------------------------------------------------------- */
 
-#define XFA_CONSTANT_SIZES 512 /* that are looked at; of further ones it is not known */
+#define XFA_CONSTANT_SIZES 512                /* that are looked at, of a run */
+#define XFA_CONSTANT_MOST ((uint64_t)4 << 30) /* bytes hashed for that; beyond it is not known */
 
-void xfa_constants_init(struct xfa_table *constants);
 /* Is that the hash of so many bytes, `width` of them hashed, that are all of one value? */
-bool xfa_is_constant(struct xfa_table *constants, uint64_t bytes, uint64_t width, uint64_t hash);
+bool xfa_is_constant(struct xfa_constants *constants, uint64_t bytes, uint64_t width,
+                     uint64_t hash);
+void xfa_constants_free(struct xfa_constants *constants);
 
 #endif

@@ -182,12 +182,15 @@ static enum xfa_used of_cell(const struct xfa_given_cell *cell, uint64_t since_n
 }
 
 enum xfa_used xfa_given_used(const struct xfa_given *given, uint64_t start, uint64_t end,
-                             uint64_t since_ns)
+                             uint64_t since_ns, enum xfa_used enough)
 {
+    if (given->launch_ns <= since_ns)
+        return XFA_USED_NOT;
     const struct xfa_block *block = xfa_blocks_find(&given->blocks, start);
-    bool anything = given->anything_ns > since_ns || (!block && given->launch_ns > since_ns);
+    bool anything = given->anything_ns > since_ns || !block;
     enum xfa_used most = anything ? XFA_USED_PERHAPS : XFA_USED_NOT;
-    for (size_t i = lower(given, block ? block->address : start); i < given->cell_count; i++) {
+    size_t i = lower(given, block ? block->address : start);
+    for (; i < given->cell_count && most < enough; i++) {
         const struct xfa_given_cell *cell = &given->cells[given->by_pointer[i]];
         if (cell->pointer >= end)
             break;

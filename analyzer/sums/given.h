@@ -50,9 +50,10 @@ void xfa_given_begin(struct xfa_given *given, const struct xfa_process *process)
 void xfa_given_event(struct xfa_given *given, const struct xfa_step *step);
 void xfa_given_free(struct xfa_given *given); /* leaves it zeroed */
 
-/* Behind `since`. */
+/* Behind `since`: the last of these words that fits; it is not looked further once one is found
+ * that is `enough`. */
 enum xfa_used xfa_given_used(const struct xfa_given *given, uint64_t start, uint64_t end,
-                             uint64_t since_ns);
+                             uint64_t since_ns, enum xfa_used enough);
 
 /* The allocation that an address lies in; NULL: none is known. Until the next event. */
 const struct xfa_block *xfa_given_block(const struct xfa_given *given, uint64_t address);

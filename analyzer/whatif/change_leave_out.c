@@ -1,14 +1,13 @@
 #include "analyzer/whatif/change_leave_out.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/costs.h"
 
-#define SUBMIT_NS 2000.0       /* where the profile does not know what submitting costs */
-#define WAKE_NS 2000.0         /* nor waiting for what is done */
+#define WAKE_NS 2000.0         /* where a profile does not know what waiting for nothing takes */
 #define MOST_LATENCY_NS 5000.0 /* from the call to a copy or memset of an idle device */
 #define MOST_SPACE_NS 1500.0   /* and behind what came before in the stream */
 #define FIRST_SPACE_NS 1000.0  /* likewise of kernels, until some were seen */
@@ -59,22 +58,10 @@ bool xfw_leave_out_knows(const struct xfa_analysis *analysis, int gpu)
     return path_within(&state, analysis, gpu)->path_count > 0;
 }
 
-static double scalar(const struct xfa_analysis *analysis, const char *what, int gpu,
-                     double otherwise)
-{
-    char name[64];
-    const struct xfp_profile *profile = analysis->achievable.profile;
-    if (!profile)
-        return otherwise;
-    snprintf(name, sizeof name, "%s/gpu%d", what, xfa_achievable_gpu(&analysis->achievable, gpu));
-    const struct xfp_scalar *scalar = xfp_find_scalar(profile, name);
-    return scalar ? scalar->cost.median : otherwise;
-}
-
 /* The wait that the program may need stays: as if it waited for the stream. */
 static void only_wait(const struct xfa_analysis *analysis, struct xfw_op *op)
 {
-    double ns = scalar(analysis, "sync/stream", op->gpu, WAKE_NS);
+    double ns = xfw_scalar_cost(&analysis->achievable, "sync/stream", op->gpu, WAKE_NS);
     xfw_op_drop(op);
     op->awaits = XFW_AWAITS_STREAM;
     op->own_ns = op->wake_ns = ns;
@@ -102,9 +89,12 @@ static struct stream *stream_of(struct state *state, uint32_t number)
     return &state->streams[number];
 }
 
-/* A kernel begins later behind the copy engine's work than behind that of its own. */
-static void follow(struct state *state, struct xfw_op *op)
+/* A kernel begins later behind the copy engine's work than behind that of its own. Streams that
+ * other changes made up are not of interest: what follows in them is not what was recorded. */
+static void follow(struct state *state, struct xfw_op *op, bool goes)
 {
+    if (op->stream >= XFW_FIRST_SIDE_STREAM || op->engine == XFW_NO_ENGINE)
+        return;
     struct stream *stream = stream_of(state, op->stream);
     bool computes = op->what == XFW_KERNEL || op->what == XFW_SET;
     if (computes && stream->changed) {
@@ -114,7 +104,7 @@ static void follow(struct state *state, struct xfw_op *op)
         double known = state->space_ns > 0 ? state->space_ns : op->space_ns;
         state->space_ns = known + (fmin(op->space_ns, 4 * known) - known) / 8;
     }
-    *stream = (struct stream){.last = op->engine};
+    *stream = (struct stream){.last = op->engine, .changed = goes};
 }
 
 /* ---- in their stead ---------------------------------------------------------------------------
@@ -136,11 +126,14 @@ static void work_instead(const struct leave_out *change, struct xfa_achievable_p
     op->duration_ns = within(certainty, estimate);
     if (set && certainty != XFW_LOW)
         op->duration_ns *= OF_A_COPY;
-    op->own_ns = isnan(submit) ? scalar(analysis, "launch/kernel", op->gpu, SUBMIT_NS) : submit;
+    op->own_ns = isnan(submit) ? xfw_scalar_cost(&analysis->achievable, "launch/kernel", op->gpu,
+                                                 XFW_SUBMIT_NS)
+                               : submit;
     op->latency_ns = fmin(op->latency_ns, MOST_LATENCY_NS);
     op->space_ns = fmin(op->space_ns, MOST_SPACE_NS);
     op->awaits = waits ? XFW_AWAITS_ITSELF : XFW_AWAITS_NOTHING;
-    op->wake_ns = waits ? scalar(analysis, "sync/stream", op->gpu, WAKE_NS) : 0;
+    op->wake_ns =
+        waits ? xfw_scalar_cost(&analysis->achievable, "sync/stream", op->gpu, WAKE_NS) : 0;
 }
 
 static void leave_out(const struct xfw_change *self, void *state, struct xfw_player *player,
@@ -150,19 +143,13 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
     const struct xfw_leave_out *what = &change->what;
     uint32_t process = xfw_player_process(player)->number;
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    if (op->engine == XFW_NO_ENGINE || op->stream >= XFW_FIRST_SIDE_STREAM)
-        return;
-    if (op->what != XFW_COPY || op->class == XFW_NONE) {
-        follow(state, op);
-        return;
-    }
-    bool goes = marked(what->marks, player, op) && xfw_set_has(&what->classes, op->class);
-    if (!goes && !marked(what->besides, player, op)) {
-        follow(state, op);
-        return;
-    }
-    stream_of(state, op->stream)->changed = true;
+    bool copy = op->what == XFW_COPY && op->class != XFW_NONE;
+    bool goes = copy && marked(what->marks, player, op) && xfw_set_has(&what->classes, op->class);
+    bool besides = copy && !goes && marked(what->besides, player, op);
     bool copied = goes && what->copied && xfw_marked(what->copied, process, op->transfer);
+    follow(state, op, goes || besides);
+    if (!goes && !besides)
+        return;
     if ((copied && certainty != XFW_HIGH) || (goes && what->set))
         work_instead(change, path_within(state, self->analysis, op->gpu), certainty, op);
     else if (certainty == XFW_LOW && op->awaits != XFW_AWAITS_NOTHING)
