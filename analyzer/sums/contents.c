@@ -56,12 +56,11 @@ static void settle(struct xfa_contents *contents)
     for (size_t i = 0; i < now->count; i++) {
         if (i == 0 || !same_place(&items[i], &items[i - 1]))
             hash = end = i;
+        bool hashed = items[i].what == XFA_CONTENT_TRANSFER && hash < end;
         if (items[i].what == XFA_CONTENT_HASH)
             end = i + 1;
         else
-            xfa_contents_judge(contents, &items[i],
-                               items[i].what == XFA_CONTENT_TRANSFER && hash < end ? &items[hash++]
-                                                                                   : NULL);
+            xfa_contents_judge(contents, &items[i], hashed ? &items[hash++] : NULL);
     }
     now->count = 0;
 }
