@@ -36,10 +36,11 @@ enum xfa_dialect { XFA_DIALECT_CUDA, XFA_DIALECT_PYTORCH, XFA_DIALECTS };
 struct xfa_remedy {
     enum xfa_remedy_kind kind;
     enum xfa_dialect dialect;
-    bool to_host; /* else to a device */
-    int node;     /* NUMA node where the memory should be; -1: it is not about nodes */
-    int threads;  /* of the host that copy; 0: it is not about threads */
-    int streams;  /* or buffers; 0: it is not about these */
+    bool to_host;            /* else to a device */
+    int node;                /* NUMA node where the memory should be; -1: it is not about nodes */
+    int threads;             /* of the host that copy; 0: it is not about threads */
+    int streams;             /* or buffers; 0: it is not about these */
+    int buffers, buffer_kib; /* of a ring, and their size; 0: it is not about one */
 };
 
 #define XFA_REMEDY_CHARS 1024

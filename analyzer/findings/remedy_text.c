@@ -12,6 +12,8 @@ static const struct parameter {
     {"{node}", offsetof(struct xfa_remedy, node)},
     {"{threads}", offsetof(struct xfa_remedy, threads)},
     {"{streams}", offsetof(struct xfa_remedy, streams)},
+    {"{buffers}", offsetof(struct xfa_remedy, buffers)},
+    {"{buffer_kib}", offsetof(struct xfa_remedy, buffer_kib)},
 };
 #define PARAMETERS (sizeof parameters / sizeof *parameters)
 

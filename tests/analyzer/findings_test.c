@@ -22,9 +22,16 @@ static void test_words(void **state)
     char text[2][XFA_REMEDY_CHARS];
     for (int i = 0; i < XFA_REMEDY_KINDS; i++) {
         for (int to_host = 0; to_host < 2; to_host++) {
-            struct xfa_remedy cuda = {(enum xfa_remedy_kind)i, XFA_DIALECT_CUDA, to_host, 1, 1, 1};
-            struct xfa_remedy torch = {
-                (enum xfa_remedy_kind)i, XFA_DIALECT_PYTORCH, to_host, 1, 1, 1};
+            struct xfa_remedy cuda = {.kind = (enum xfa_remedy_kind)i,
+                                      .dialect = XFA_DIALECT_CUDA,
+                                      .to_host = to_host,
+                                      .node = 1,
+                                      .threads = 1};
+            struct xfa_remedy torch = {.kind = (enum xfa_remedy_kind)i,
+                                       .dialect = XFA_DIALECT_PYTORCH,
+                                       .to_host = to_host,
+                                       .node = 1,
+                                       .threads = 1};
             assert_true(strlen(xfa_remedy_text(&cuda, text[0])) > 20);
             assert_true(strlen(xfa_remedy_text(&torch, text[1])) > 20);
             assert_null(strchr(xfa_remedy_text(&cuda, text[0]), '{'));
@@ -49,14 +56,30 @@ static void test_words(void **state)
 static void test_words_of_others(void **state)
 {
     char text[2][XFA_REMEDY_CHARS];
-    struct xfa_remedy torch = {XFA_REMEDY_KEEP, XFA_DIALECT_PYTORCH, true, -1, 0, 0};
-    struct xfa_remedy cuda = {XFA_REMEDY_KEEP, XFA_DIALECT_CUDA, true, -1, 0, 0};
+    struct xfa_remedy torch = {.kind = XFA_REMEDY_KEEP,
+                               .dialect = XFA_DIALECT_PYTORCH,
+                               .to_host = true,
+                               .node = -1,
+                               .threads = 0};
+    struct xfa_remedy cuda = {.kind = XFA_REMEDY_KEEP,
+                              .dialect = XFA_DIALECT_CUDA,
+                              .to_host = true,
+                              .node = -1,
+                              .threads = 0};
     assert_true(xfa_remedy_equal(&torch, &cuda));
     assert_non_null(strstr(xfa_remedy_text(&torch, text[1]), "fetch the result once"));
     torch.to_host = cuda.to_host = false;
     assert_false(xfa_remedy_equal(&torch, &cuda));
-    torch = (struct xfa_remedy){XFA_REMEDY_ASYNCHRONOUS, XFA_DIALECT_PYTORCH, true, -1, 0, 0};
-    cuda = (struct xfa_remedy){XFA_REMEDY_ASYNCHRONOUS, XFA_DIALECT_PYTORCH, false, -1, 0, 0};
+    torch = (struct xfa_remedy){.kind = XFA_REMEDY_ASYNCHRONOUS,
+                                .dialect = XFA_DIALECT_PYTORCH,
+                                .to_host = true,
+                                .node = -1,
+                                .threads = 0};
+    cuda = (struct xfa_remedy){.kind = XFA_REMEDY_ASYNCHRONOUS,
+                               .dialect = XFA_DIALECT_PYTORCH,
+                               .to_host = false,
+                               .node = -1,
+                               .threads = 0};
     assert_true(xfa_remedy_equal(&torch, &cuda));
     assert_non_null(strstr(xfa_remedy_text(&torch, text[1]), "non_blocking=True"));
     cuda.kind = XFA_REMEDY_PIN_FOR_ASYNC;
@@ -66,7 +89,12 @@ static void test_words_of_others(void **state)
 /* Parameters are part of what is to be done, and of its words. */
 static void test_words_with_numbers(void **state)
 {
-    struct xfa_remedy one = {XFA_REMEDY_NEAR_NODE, XFA_DIALECT_CUDA, false, 1, 0, 0}, twelve = one;
+    struct xfa_remedy one = {.kind = XFA_REMEDY_NEAR_NODE,
+                             .dialect = XFA_DIALECT_CUDA,
+                             .to_host = false,
+                             .node = 1,
+                             .threads = 0},
+                      twelve = one;
     char text[2][XFA_REMEDY_CHARS];
     assert_true(xfa_remedy_equal(&one, &twelve));
     twelve.node = 12;
@@ -76,7 +104,12 @@ static void test_words_with_numbers(void **state)
     assert_non_null(strstr(written, "--cpunodebind=12 --membind=12)"));
     assert_non_null(strstr(written, "on NUMA node 12: "));
     assert_true(strlen(written) < XFA_REMEDY_CHARS - 100);
-    struct xfa_remedy stage = {XFA_REMEDY_STAGE, XFA_DIALECT_CUDA, false, -1, 4, 0}, other = stage;
+    struct xfa_remedy stage = {.kind = XFA_REMEDY_STAGE,
+                               .dialect = XFA_DIALECT_CUDA,
+                               .to_host = false,
+                               .node = -1,
+                               .threads = 4},
+                      other = stage;
     other.threads = 8;
     assert_false(xfa_remedy_equal(&stage, &other));
     assert_non_null(strstr(xfa_remedy_text(&stage, text[0]), " 4 threads "));

@@ -28,6 +28,10 @@ static json_t *parameters_json(const struct xfa_remedy *remedy)
         json_object_set_new(json, "threads", json_integer(remedy->threads));
     if (remedy->streams > 0)
         json_object_set_new(json, "streams", json_integer(remedy->streams));
+    if (remedy->buffers > 0) {
+        json_object_set_new(json, "buffers", json_integer(remedy->buffers));
+        json_object_set_new(json, "buffer_kib", json_integer(remedy->buffer_kib));
+    }
     return json;
 }
 

@@ -1,0 +1,251 @@
+/*
+ * staged-peer-copy: the program itself takes bytes from one GPU to another by way of host memory: a
+ * copy down, and from where it went a copy up to another GPU. Lost: the time of both, minus that of
+ * a copy between the two, with peer access, or where the profile has none between them, staged
+ * through a ring of buffers.
+ *
+ * That nobody writes the host's memory in between is taken for granted where there is hardly time
+ * to: the copy up is called within the time that one thread needs to read as much. Whether the host
+ * reads it is not seen.
+ */
+#include "analyzer/findings/finding.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/change_peer_copy.h"
+#include "analyzer/whatif/reuse.h"
+
+#define MOST_PLACES 65536
+
+struct place {        /* of host memory, what came there last */
+    uint64_t address; /* key */
+    uint64_t bytes, end_ns, transfer;
+    double achieved_ns;
+    uint32_t class;
+    int16_t gpu;
+    bool staged; /* it has gone up already */
+};
+
+/* Copies of one class down and up again. */
+struct way_key {
+    uint32_t down, up; /* classes */
+    uint64_t bytes;
+};
+struct way {
+    struct way_key key;
+    uint64_t times;
+    double down_ns, up_ns; /* achieved; NAN: not known of some */
+};
+
+struct staged {
+    struct xfa_table places, ways;
+    struct xfw_marks down, up;
+    uint64_t transfers;
+};
+
+/* ---- the observer ---------------------------------------------------------------------------- */
+
+static uint32_t process(void *self, struct xfa_process *process)
+{
+    struct staged *staged = self;
+    (void)process;
+    xfa_table_free(&staged->places);
+    xfa_table_init(&staged->places, sizeof(uint64_t), sizeof(struct place));
+    staged->transfers = 0;
+    return 0;
+}
+
+static double known_ns(const struct xfa_transfer *transfer)
+{
+    return transfer->timed == XFA_TIMED_NOT ? NAN : transfer->achieved_ns;
+}
+
+static void came_down(struct staged *staged, const struct xfa_transfer *transfer, uint64_t number)
+{
+    uint64_t address = transfer->event->dst;
+    if (staged->places.count >= MOST_PLACES && !xfa_table_get(&staged->places, &address))
+        return;
+    struct place *place = xfa_table_put(&staged->places, &address);
+    *place = (struct place){
+        .address = address,
+        .bytes = transfer->event->bytes,
+        .end_ns = transfer->device_end_ns ? transfer->device_end_ns : transfer->event->end_ns,
+        .transfer = number,
+        .achieved_ns = known_ns(transfer),
+        .class = transfer->class->number,
+        .gpu = transfer->class->key.row.src_gpu,
+    };
+}
+
+static bool goes_on(const struct place *place, const struct xfa_transfer *transfer)
+{
+    const struct xft_event *event = transfer->event;
+    double between =
+        event->start_ns > place->end_ns ? (double)(event->start_ns - place->end_ns) : 0;
+    int gpu = transfer->class->key.row.dst_gpu;
+    return place->bytes == event->bytes && place->gpu >= 0 && gpu >= 0 && gpu != place->gpu &&
+           between < 5 * XFW_BUSY_NS + XFW_READ_NS_PER_BYTE * (double)event->bytes;
+}
+
+static void went_up(struct staged *staged, const struct xfa_transfer *transfer, uint64_t number)
+{
+    struct place *place = xfa_table_get(&staged->places, &transfer->event->src);
+    uint32_t process = transfer->process->number;
+    if (!place || !goes_on(place, transfer))
+        return;
+    struct way_key key = {place->class, transfer->class->number, transfer->event->bytes};
+    struct way *way = xfa_table_put(&staged->ways, &key);
+    way->times++;
+    way->down_ns += place->staged ? 0 : place->achieved_ns;
+    way->up_ns += known_ns(transfer);
+    place->staged = true;
+    xfw_mark(&staged->down, process, place->transfer);
+    xfw_mark(&staged->up, process, number);
+}
+
+static void transfer(void *self, const struct xfa_transfer *transfer)
+{
+    struct staged *staged = self;
+    const struct xfa_class_key *key = &transfer->class->key;
+    uint64_t number = staged->transfers++;
+    if (key->shape != XFA_LINEAR || transfer->event->flags & XFT_GRAPH)
+        return;
+    if (key->row.direction == XFT_DIR_D2H)
+        came_down(staged, transfer, number);
+    else if (key->row.direction == XFT_DIR_H2D)
+        went_up(staged, transfer, number);
+}
+
+static struct xfa_observer observe(void *self)
+{
+    struct staged *staged = self;
+    xfa_table_init(&staged->places, sizeof(uint64_t), sizeof(struct place));
+    xfa_table_init(&staged->ways, sizeof(struct way_key), sizeof(struct way));
+    return (struct xfa_observer){
+        .name = "staged copies", .self = self, .process = process, .transfer = transfer};
+}
+
+static void release(void *self)
+{
+    struct staged *staged = self;
+    xfa_table_free(&staged->places);
+    xfa_table_free(&staged->ways);
+    xfw_marks_free(&staged->down);
+    xfw_marks_free(&staged->up);
+}
+
+/* ---- the finding ----------------------------------------------------------------------------- */
+
+static const struct xfa_class *class_at(const struct xfa_analysis *analysis, uint32_t number)
+{
+    return xfa_class_at(&analysis->classes, number);
+}
+
+static struct xfw_peer_cost cost_of(const struct xfa_analysis *analysis, const struct way *way)
+{
+    return xfw_peer_cost(&analysis->achievable, class_at(analysis, way->key.down)->key.row.src_gpu,
+                         class_at(analysis, way->key.up)->key.row.dst_gpu, way->key.bytes,
+                         XFW_LIKELY);
+}
+
+static struct xfa_remedy remedy_of(const struct xfa_analysis *analysis, const struct way *way,
+                                   const struct xfw_peer_cost *cost)
+{
+    const struct xfa_class *up = class_at(analysis, way->key.up);
+    struct xfa_remedy remedy =
+        xfa_remedy_for(xfa_row_at(&analysis->classes, up->row), XFA_REMEDY_PEER_COPY);
+    if (cost->staged) {
+        remedy.kind = XFA_REMEDY_STAGED_PIPELINE;
+        remedy.buffers = (int)cost->buffers;
+        remedy.buffer_kib = (int)(cost->buffer_bytes >> 10);
+    }
+    return remedy;
+}
+
+static struct xfa_finding *finding_for(struct xfa_findings *findings,
+                                       const struct xfa_remedy *remedy)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].id == XFA_FINDING_STAGED_PEER &&
+            xfa_remedy_equal(&findings->items[i].remedy, remedy))
+            return &findings->items[i];
+    struct xfa_finding *finding = xfa_findings_add(findings, XFA_FINDING_STAGED_PEER, remedy);
+    finding->lost_ns = finding->achieved_ns = finding->achievable_ns = 0;
+    finding->assumed = "the host neither reads nor writes the bytes on their way";
+    return finding;
+}
+
+static void add_site(struct xfa_finding *finding, const struct xfa_analysis *analysis,
+                     uint32_t class, const struct way *way, double lost_ns)
+{
+    const struct xfa_row *row = xfa_row_at(&analysis->classes, class_at(analysis, class)->row);
+    for (size_t i = 0; i < finding->site_count; i++) {
+        struct xfa_finding_site *site = &finding->sites[i];
+        if (site->row != row)
+            continue;
+        site->transfers += way->times;
+        site->bytes = xfa_add(site->bytes, way->times * way->key.bytes);
+        site->lost_ns += lost_ns;
+        return;
+    }
+    const struct xfa_finding_site site = {
+        .row = row,
+        .site = row->site,
+        .function = xfa_row_called(row),
+        .transfers = way->times,
+        .bytes = way->times * way->key.bytes,
+        .lost_ns = lost_ns,
+        .reckoning = XFA_RECKONED_STAGED_PEER,
+    };
+    xfa_finding_site_add(finding, &site);
+}
+
+/* The copy up takes what is left of the time, the copy down is all lost. */
+static void add_way(struct xfa_findings *findings, const struct xfa_analysis *analysis,
+                    const struct way *way, const struct xfw_peer_cost *cost)
+{
+    struct xfa_remedy remedy = remedy_of(analysis, way, cost);
+    struct xfa_finding *finding = finding_for(findings, &remedy);
+    double directly = (double)way->times * cost->ns;
+    finding->transfers += 2 * way->times;
+    finding->bytes = xfa_add(finding->bytes, 2 * way->times * way->key.bytes);
+    finding->achieved_ns += way->down_ns + way->up_ns;
+    finding->achievable_ns += directly;
+    finding->lost_ns += way->down_ns + way->up_ns - directly;
+    add_site(finding, analysis, way->key.down, way, way->down_ns);
+    add_site(finding, analysis, way->key.up, way, way->up_ns - directly);
+}
+
+static void find(const struct xfa_analysis *analysis, const void *sums,
+                 struct xfa_findings *findings)
+{
+    const struct staged *staged = sums;
+    double least = XFA_LEAST_PART * xfa_run_wall_ns(analysis->run);
+    if (analysis->achievable.match == XFA_MATCH_NO)
+        return; /* another machine's GPUs */
+    for (size_t i = 0; i < staged->ways.count; i++) {
+        const struct way *way = xfa_table_at(&staged->ways, i);
+        struct xfw_peer_cost cost = cost_of(analysis, way);
+        double lost_ns = way->down_ns + way->up_ns - (double)way->times * cost.ns;
+        if (cost.known && lost_ns > XFA_LEAST_LOST_NS && lost_ns > least)
+            add_way(findings, analysis, way, &cost);
+    }
+}
+
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    const struct staged *staged = sums;
+    (void)finding;
+    return xfw_change_peer_copy(analysis, &staged->down, &staged->up);
+}
+
+const struct xfa_finding_kind xfa_kind_staged_peer = {
+    .find = find,
+    .change = change,
+    .self_bytes = sizeof(struct staged),
+    .observe = observe,
+    .free = release,
+};

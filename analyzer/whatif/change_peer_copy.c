@@ -1,0 +1,185 @@
+#include "analyzer/whatif/change_peer_copy.h"
+
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/costs.h"
+#include "xferscope/trace.h"
+
+#define PENDING 64 /* copies down whose copy up has not come */
+#define RECORD_NS 1000.0
+#define WAIT_NS 500.0
+
+struct peer_copy {
+    struct xfw_change change;
+    const struct xfw_marks *down, *up;
+};
+
+struct pending {
+    uint64_t address;
+    uint32_t event, stream, thread;
+    int16_t gpu;
+    bool there, waited; /* the program's own wait for it has come */
+};
+
+struct state {
+    struct pending pending[PENDING]; /* a ring */
+    unsigned next, made;
+};
+
+/* ---- what it takes --------------------------------------------------------------------------- */
+
+static const struct xfp_path *direct_path(const struct xfp_profile *profile, int from, int to)
+{
+    static const char with[] = "copy/peer/";
+    struct xfp_place src = {XFT_MEM_DEVICE, from, -1}, dst = {XFT_MEM_DEVICE, to, -1};
+    const struct xfp_path *path = xfp_find(profile, XFP_COPY, src, dst, false);
+    return path && strncmp(path->name, with, sizeof with - 1) == 0 ? path : NULL;
+}
+
+struct xfw_peer_cost xfw_peer_cost(const struct xfa_achievable *achievable, int from, int to,
+                                   uint64_t bytes, enum xfw_certainty certainty)
+{
+    struct xfw_peer_cost cost = {0};
+    if (!achievable->profile || from < 0 || to < 0)
+        return cost;
+    from = xfa_achievable_gpu(achievable, from);
+    to = xfa_achievable_gpu(achievable, to);
+    struct xfw_copy_cost direct =
+        xfw_copy_cost(direct_path(achievable->profile, from, to), bytes, certainty);
+    if (direct.known)
+        return (struct xfw_peer_cost){
+            .known = true, .ns = direct.device_ns, .submit_ns = direct.submit_ns};
+    const struct xfp_staged *staged = xfp_find_staged(achievable->profile, from, to);
+    const struct xfp_staged_point *point = staged ? xfp_staged_at(staged, bytes) : NULL;
+    if (!point || !(point->adaptive_ns > 0) || bytes < point->bytes)
+        return cost; /* smaller than any: not measured */
+    return (struct xfw_peer_cost){
+        .known = true,
+        .staged = true,
+        .ns = point->adaptive_ns * (double)bytes / (double)point->bytes,
+        .buffers = point->buffers,
+        .buffer_bytes = point->buffer_bytes,
+    };
+}
+
+/* ---- the change ------------------------------------------------------------------------------ */
+
+static void go_down(const struct peer_copy *copy, struct state *state, struct xfw_player *player,
+                    struct xfw_op *op)
+{
+    struct pending *pending = &state->pending[state->next];
+    uint32_t event = state->next < state->made ? pending->event : xfw_player_side_event(player);
+    state->made += state->next == state->made;
+    state->next = (state->next + 1) % PENDING;
+    *pending = (struct pending){.address = op->dst,
+                                .event = event,
+                                .stream = op->stream,
+                                .thread = op->thread,
+                                .gpu = op->gpu,
+                                .there = true,
+                                .waited = op->awaits != XFW_AWAITS_NOTHING};
+    xfw_op_drop(op);
+    op->what = XFW_RECORD;
+    op->event = event;
+    op->own_ns =
+        xfw_scalar_cost(&copy->change.analysis->achievable, "event/record", op->gpu, RECORD_NS);
+}
+
+static struct pending *pending_at(struct state *state, uint64_t address)
+{
+    for (unsigned i = 1; i <= PENDING; i++) { /* the newest first */
+        struct pending *pending = &state->pending[(state->next + PENDING - i) % PENDING];
+        if (pending->there && pending->address == address)
+            return pending;
+    }
+    return NULL;
+}
+
+/* By way of the host still, but well: the host is busy with it. */
+static void go_staged(struct xfw_op *op, double ns)
+{
+    op->awaits = XFW_AWAITS_ITSELF;
+    op->latency_ns = op->wake_ns = 0;
+    op->duration_ns = ns;
+    op->own_ns = 0;
+}
+
+static void go_directly(struct xfw_op *op, const struct xfw_peer_cost *cost)
+{
+    op->awaits = XFW_AWAITS_NOTHING;
+    op->own_ns = cost->submit_ns;
+    op->wake_ns = 0;
+    op->duration_ns = cost->ns;
+    op->engine = XFW_PEER;
+    op->exclusive = false;
+}
+
+static void go_up(const struct peer_copy *copy, struct state *state, struct xfw_player *player,
+                  struct xfw_op *op)
+{
+    const struct xfa_achievable *achievable = &copy->change.analysis->achievable;
+    struct pending *pending = pending_at(state, op->src);
+    struct xfw_peer_cost cost = pending ? xfw_peer_cost(achievable, pending->gpu, op->gpu,
+                                                        op->bytes, xfw_player_certainty(player))
+                                        : (struct xfw_peer_cost){0};
+    if (!cost.known)
+        return;
+    struct xfw_op wait = xfw_op_like(op);
+    wait.what = XFW_WAIT;
+    wait.event = pending->event;
+    wait.gap_ns = op->gap_ns;
+    wait.own_ns = xfw_scalar_cost(achievable, "event/wait", op->gpu, WAIT_NS);
+    op->gap_ns = 0;
+    xfw_player_play(player, &wait);
+    if (cost.staged)
+        go_staged(op, cost.ns);
+    else
+        go_directly(op, &cost);
+}
+
+/* The program waits for bytes that do not come any more. */
+static void maybe_leave_out(struct state *state, struct xfw_op *op)
+{
+    for (unsigned i = 0; i < PENDING; i++) {
+        struct pending *pending = &state->pending[i];
+        bool for_it = op->awaits == XFW_AWAITS_EVENT ||
+                      (op->awaits == XFW_AWAITS_DEVICE && op->gpu == pending->gpu) ||
+                      (op->awaits == XFW_AWAITS_STREAM && op->stream == pending->stream);
+        if (!pending->there || pending->waited || pending->thread != op->thread || !for_it)
+            continue;
+        pending->waited = true;
+        op->awaits = XFW_AWAITS_NOTHING;
+        op->own_ns = 0;
+    }
+}
+
+static void change_op(const struct xfw_change *change, void *self, struct xfw_player *player,
+                      struct xfw_op *op)
+{
+    const struct peer_copy *copy = (const struct peer_copy *)change;
+    struct state *state = self;
+    uint32_t process = xfw_player_process(player)->number;
+    if (op->what == XFW_COPY && xfw_marked(copy->down, process, op->transfer))
+        go_down(copy, state, player, op);
+    else if (op->what == XFW_COPY && xfw_marked(copy->up, process, op->transfer))
+        go_up(copy, state, player, op);
+    else if (op->kind == XFT_EVENT_SYNC && xfw_player_certainty(player) != XFW_LOW)
+        maybe_leave_out(state, op);
+}
+
+static const struct xfw_change_type type = {
+    .name = "peer copy",
+    .state_bytes = sizeof(struct state),
+    .op = change_op,
+};
+
+struct xfw_change *xfw_change_peer_copy(const struct xfa_analysis *analysis,
+                                        const struct xfw_marks *down, const struct xfw_marks *up)
+{
+    struct peer_copy *copy = xfa_alloc(sizeof *copy);
+    copy->change = (struct xfw_change){.type = &type, .analysis = analysis};
+    copy->down = down;
+    copy->up = up;
+    return &copy->change;
+}
