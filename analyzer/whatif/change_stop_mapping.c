@@ -78,7 +78,7 @@ static struct xfw_op copy_of(const struct xfw_op *op, const struct xfw_copy_cost
 }
 
 static void copy(const struct stop *stop, struct state *state, struct xfw_player *player,
-                 const struct xfw_op *op, const struct given *given)
+                 struct xfw_op *op, const struct given *given)
 {
     const struct xfa_achievable *achievable = &stop->change.analysis->achievable;
     enum xfw_certainty certainty = xfw_player_certainty(player);
@@ -92,6 +92,8 @@ static void copy(const struct stop *stop, struct state *state, struct xfw_player
     bool there = is_copied(state, given->first);
     if (!there || certainty != XFW_HIGH) {
         struct xfw_op first = copy_of(op, &up, true);
+        first.gap_ns = op->gap_ns; /* in which the host may have changed it */
+        op->gap_ns = 0;
         xfw_player_play(player, &first);
     }
     if (given->writes >= copied_back) {

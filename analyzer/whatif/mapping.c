@@ -6,7 +6,7 @@ double xfw_device_byte_ns(const struct xfa_achievable *achievable, int gpu)
 {
     const uint64_t some = (uint64_t)16 << 20, more = (uint64_t)64 << 20;
     const struct xfp_profile *profile = achievable->profile;
-    int number = xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu);
+    int number = profile ? xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu) : -1;
     const struct xfp_place here = {XFT_MEM_DEVICE, number, -1};
     const struct xfp_path *path = profile ? xfp_find(profile, XFP_COPY, here, here, false) : NULL;
     if (!path)
@@ -20,7 +20,7 @@ double xfw_device_byte_ns(const struct xfa_achievable *achievable, int gpu)
 double xfw_mapped_ns(const struct xfa_achievable *achievable, int gpu, bool writes, uint64_t bytes)
 {
     const struct xfp_profile *profile = achievable->profile;
-    int number = xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu);
+    int number = profile ? xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu) : -1;
     double least = NAN;
     for (size_t i = 0; profile && i < profile->path_count; i++) {
         const struct xfp_path *path = &profile->paths[i];

@@ -89,6 +89,7 @@ static struct analyzed analysis_of(const struct steps *steps)
     made(&play, DEVICE_MEMORY, BYTES_MIB * MIB, XFT_MEM_DEVICE);
     made(&play, RESULT, 8, XFT_MEM_DEVICE);
     for (unsigned i = 0; i < STEPS; i++) {
+        play.now += 50000; /* the host changes what it has */
         kernel(&play, steps, i, copy(&play, steps));
         if (!steps->fetches)
             continue;

@@ -143,8 +143,9 @@ void measured_path(struct xfp_profile *profile, enum xfp_method method,
                               .device_timed = true};
     for (uint64_t bytes = LEAST; bytes <= MOST; bytes *= 2) {
         path->points = one_more(path->points, path->point_count, sizeof *path->points);
-        path->points[path->point_count++] = (struct xfp_point){
-            .bytes = bytes, .median_ns = ns_per_mib * (double)bytes / (double)MIB};
+        double ns = ns_per_mib * (double)bytes / (double)MIB;
+        path->points[path->point_count++] =
+            (struct xfp_point){.bytes = bytes, .median_ns = ns, .ci_low_ns = ns, .ci_high_ns = ns};
     }
 }
 

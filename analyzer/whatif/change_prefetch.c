@@ -1,0 +1,127 @@
+#include "analyzer/whatif/change_prefetch.h"
+
+#include <math.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/costs.h"
+
+struct prefetch {
+    struct xfw_change change;
+};
+
+struct state {
+    uint32_t stream; /* of the last kernel that had pages moved, + 1; 0: none */
+    uint8_t stream_kind;
+};
+
+/* Between the host and a GPU of the run, of several NUMA nodes the fastest. */
+static struct xfp_estimate moving(const struct xfa_achievable *achievable, enum xfp_method method,
+                                  enum xft_direction direction, int gpu, uint64_t bytes)
+{
+    const struct xfp_profile *profile = achievable->profile;
+    int number = profile ? xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu) : -1;
+    struct xfp_estimate least = {0};
+    for (size_t i = 0; profile && i < profile->path_count; i++) {
+        const struct xfp_path *path = &profile->paths[i];
+        int device = direction == XFT_DIR_H2D ? path->dst.device : path->src.device;
+        if (path->method != method || path->direction != direction || device != number ||
+            !xfp_is_plain(path))
+            continue;
+        struct xfp_estimate estimate = xfp_time(path, bytes);
+        if (estimate.basis != XFP_UNKNOWN && (least.basis == XFP_UNKNOWN || estimate.ns < least.ns))
+            least = estimate;
+    }
+    return least;
+}
+
+double xfw_fetched_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
+                      enum xfw_certainty certainty)
+{
+    struct xfp_estimate faults =
+        moving(achievable, XFP_DEMAND, XFT_DIR_D2H, op->fetched.gpu, op->fetched.bytes);
+    double ns = op->fetched.stalled_ns;
+    if (faults.basis != XFP_UNKNOWN && certainty != XFW_LOW)
+        ns = fmax(ns, certainty == XFW_HIGH ? faults.ns * (1 + faults.error) : faults.ns);
+    return fmin(ns, op->gap_ns);
+}
+
+/* NAN: not measured. */
+static double prefetching(const struct xfw_change *change, enum xft_direction direction, int gpu,
+                          uint64_t bytes, enum xfw_certainty certainty)
+{
+    static const double sign[] = {[XFW_LOW] = 1, [XFW_LIKELY] = 0, [XFW_HIGH] = -1};
+    struct xfp_estimate estimate =
+        moving(&change->analysis->achievable, XFP_PREFETCH, direction, gpu, bytes);
+    return estimate.basis == XFP_UNKNOWN
+               ? NAN
+               : estimate.ns * (1 + sign[certainty] * fmin(estimate.error, 0.5));
+}
+
+static void before_kernel(const struct xfw_change *change, struct state *state,
+                          struct xfw_player *player, struct xfw_op *op)
+{
+    static const double of_call[] = {[XFW_LOW] = 1, [XFW_LIKELY] = 0.5, [XFW_HIGH] = 0};
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    double ns = prefetching(change, XFT_DIR_H2D, op->demanded.gpu, op->demanded.bytes, certainty);
+    state->stream = op->stream + 1;
+    state->stream_kind = op->stream_kind;
+    if (!(ns < op->demanded.stalled_ns))
+        return;
+    struct xfw_op prefetch = xfw_op_like(op);
+    prefetch.what = XFW_PREFETCH;
+    prefetch.engine = XFW_TO_DEVICE;
+    prefetch.exclusive = true;
+    prefetch.duration_ns = ns;
+    prefetch.own_ns = ns * of_call[certainty];
+    prefetch.gap_ns = op->gap_ns; /* in which the host may have touched it */
+    op->gap_ns = 0;
+    xfw_player_play(player, &prefetch);
+    op->duration_ns -= op->demanded.stalled_ns;
+    op->demanded = (struct xfw_moved){0};
+}
+
+static void before_host(const struct xfw_change *change, const struct state *state,
+                        struct xfw_player *player, struct xfw_op *op)
+{
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    double faults = xfw_fetched_ns(&change->analysis->achievable, op, certainty);
+    double ns = prefetching(change, XFT_DIR_D2H, op->fetched.gpu, op->fetched.bytes, certainty);
+    if (!(ns < faults))
+        return;
+    struct xfw_op prefetch = xfw_op_like(op);
+    prefetch.gpu = op->fetched.gpu;
+    if (state->stream) {
+        prefetch.what = XFW_PREFETCH;
+        prefetch.stream = state->stream - 1;
+        prefetch.stream_kind = state->stream_kind;
+        prefetch.engine = XFW_TO_HOST;
+        prefetch.exclusive = true;
+        prefetch.awaits = XFW_AWAITS_ITSELF;
+        prefetch.duration_ns = ns;
+    } else {
+        prefetch.own_ns = ns;
+    }
+    xfw_player_play(player, &prefetch);
+    op->gap_ns -= faults;
+    op->fetched = (struct xfw_moved){0};
+}
+
+static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
+               struct xfw_op *op)
+{
+    struct state *state = self;
+    if (op->fetched.bytes)
+        before_host(change, state, player, op);
+    if (op->demanded.bytes && op->stream != XFW_NONE)
+        before_kernel(change, state, player, op);
+}
+
+struct xfw_change *xfw_change_prefetch(const struct xfa_analysis *analysis)
+{
+    static const struct xfw_change_type type = {
+        .name = "prefetch", .state_bytes = sizeof(struct state), .op = op};
+    struct prefetch *prefetch = xfa_alloc(sizeof *prefetch);
+    prefetch->change.type = &type;
+    prefetch->change.analysis = analysis;
+    return &prefetch->change;
+}

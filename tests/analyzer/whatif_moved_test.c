@@ -1,0 +1,149 @@
+/* Managed memory sent ahead, or left where it is, played by hand: what goes, and what it costs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyzer/whatif/change_prefetch.h"
+#include "analyzer/whatif/change_stay.h"
+#include "tests/analyzer/hand_ops.h"
+#include "tests/analyzer/measured.h"
+
+/* Per MiB. */
+#define AHEAD_NS 30000.0
+#define BACK_NS 50000.0
+#define FAULTS_NS 200000.0 /* of the host */
+#define READ_NS 40000.0    /* over the link */
+#define WRITE_NS 45000.0
+#define DEVICE_NS 1000.0
+
+enum { MOVED = 8, LAUNCH = 100, OWN = 3000, STALLED = 1000000, BUSY = 5000 };
+
+struct fixture {
+    struct xfa_run run;
+    struct xfa_analysis analysis;
+    struct xfp_profile *profile;
+};
+
+static struct fixture *started(void)
+{
+    static struct fixture f;
+    const struct xfp_place host = {XFT_MEM_MANAGED, -1, -1}, gpu = {XFT_MEM_MANAGED, 0, -1};
+    const struct xfp_place mapped = {XFT_MEM_MAPPED, -1, -1}, device = {XFT_MEM_DEVICE, 0, -1};
+    f = (struct fixture){.profile = measured_profile(MEASURED_ALL)};
+    measured_path(f.profile, XFP_PREFETCH, XFT_DIR_H2D, host, gpu, AHEAD_NS);
+    measured_path(f.profile, XFP_PREFETCH, XFT_DIR_D2H, gpu, host, BACK_NS);
+    measured_path(f.profile, XFP_DEMAND, XFT_DIR_D2H, gpu, host, FAULTS_NS);
+    measured_path(f.profile, XFP_MAPPED_READ, XFT_DIR_H2D, mapped, device, READ_NS);
+    measured_path(f.profile, XFP_MAPPED_WRITE, XFT_DIR_D2H, device, mapped, WRITE_NS);
+    measured_path(f.profile, XFP_COPY, XFT_DIR_D2D, device, device, DEVICE_NS);
+    f.analysis.achievable.profile = f.profile;
+    f.analysis.achievable.run = &f.run;
+    return &f;
+}
+
+static double played(struct fixture *f, const struct xfw_op *ops, size_t count,
+                     struct xfw_change *make(const struct xfa_analysis *),
+                     enum xfw_certainty certainty)
+{
+    struct xfw_change *change = make ? make(&f->analysis) : NULL;
+    double ns = hand_play(ops, count, change, certainty);
+    xfw_change_free(change);
+    return ns;
+}
+
+/* The host fills, a kernel runs, the host waits and reads. */
+struct step {
+    struct xfw_op ops[3];
+};
+
+static struct step step(double gap, double kernel_own)
+{
+    struct step step = {{hand_work(XFW_KERNEL, 0, LAUNCH, 0, kernel_own + STALLED), hand_wait(0),
+                         hand_op(XFW_CALL, XFT_EVENT_NONE, 0)}};
+    step.ops[0].demanded =
+        (struct xfw_moved){.bytes = MOVED * MIB, .stalled_ns = STALLED, .records = 8};
+    step.ops[2].gap_ns = gap;
+    step.ops[2].fetched =
+        (struct xfw_moved){.bytes = MOVED * MIB, .stalled_ns = 200000, .records = 8};
+    return step;
+}
+
+static void test_prefetched(void **state)
+{
+    struct fixture *f = started();
+    const double ahead = MOVED * AHEAD_NS, back = MOVED * BACK_NS, faults = MOVED * FAULTS_NS;
+    struct step s = step(faults + BUSY, OWN);
+    assert_true(played(f, s.ops, 3, NULL, XFW_LIKELY) == OWN + STALLED + faults + BUSY);
+    /* The kernel waits for the prefetch, which begins as its call does, the host for the other. */
+    assert_true(played(f, s.ops, 3, xfw_change_prefetch, XFW_LIKELY) == ahead + OWN + back + BUSY);
+    assert_true(played(f, s.ops, 3, xfw_change_prefetch, XFW_HIGH) == ahead + OWN + back + BUSY);
+    /* At worst only what was under way is saved on the host: less than the prefetch takes. */
+    assert_true(played(f, s.ops, 3, xfw_change_prefetch, XFW_LOW) == ahead + OWN + faults + BUSY);
+    /* The host's time of its call, where nothing is waited for. */
+    assert_true(played(f, s.ops, 1, xfw_change_prefetch, XFW_LIKELY) == ahead / 2 + LAUNCH);
+    assert_true(played(f, s.ops, 1, xfw_change_prefetch, XFW_LOW) == ahead + LAUNCH);
+    assert_true(played(f, s.ops, 1, xfw_change_prefetch, XFW_HIGH) == LAUNCH);
+    /* Not before the host has filled it. */
+    s.ops[0].gap_ns = BUSY;
+    assert_true(played(f, s.ops, 3, xfw_change_prefetch, XFW_LIKELY) ==
+                BUSY + ahead + OWN + back + BUSY);
+    xfp_free(f->profile);
+}
+
+static void test_prefetching_does_not_pay(void **state)
+{
+    struct fixture *f = started();
+    struct step s = step(BUSY, OWN);
+    s.ops[0].demanded.stalled_ns = MOVED * AHEAD_NS; /* not more than the prefetch */
+    s.ops[2].fetched.stalled_ns = 0;                 /* and the thread has no more than this */
+    assert_true(played(f, s.ops, 3, xfw_change_prefetch, XFW_LIKELY) ==
+                played(f, s.ops, 3, NULL, XFW_LIKELY));
+    f->analysis.achievable.profile = NULL; /* nobody knows */
+    s = step(10 * MOVED * FAULTS_NS, OWN);
+    assert_true(played(f, s.ops, 3, xfw_change_prefetch, XFW_LIKELY) ==
+                played(f, s.ops, 3, NULL, XFW_LIKELY));
+    xfp_free(f->profile);
+}
+
+/* 1 of 8 MiB may have been touched. */
+static void test_stays(void **state)
+{
+    struct fixture *f = started();
+    const double faults = MOVED * FAULTS_NS, own = DEVICE_NS;
+    struct step s = step(faults + BUSY, own);
+    assert_true(played(f, s.ops, 3, xfw_change_stay, XFW_LIKELY) == READ_NS + BUSY);
+    assert_true(played(f, s.ops, 3, xfw_change_stay, XFW_HIGH) == READ_NS / 4 + BUSY);
+    assert_true(played(f, s.ops, 3, xfw_change_stay, XFW_LOW) ==
+                MOVED / 2 * (READ_NS + WRITE_NS) + faults + BUSY - 200000);
+    /* Half of what comes back had not stayed: that moves as before. */
+    s.ops[0].demanded.bytes = MOVED / 2 * MIB;
+    s.ops[0].duration_ns = own / 2 + STALLED;
+    assert_true(played(f, s.ops, 3, xfw_change_stay, XFW_LIKELY) ==
+                READ_NS / 2 + faults / 2 + BUSY);
+    xfp_free(f->profile);
+}
+
+/* Kernels that may have touched a quarter of it, and what comes back from them. */
+static void test_moves_on(void **state)
+{
+    struct fixture *f = started();
+    struct step s = step(MOVED * FAULTS_NS + BUSY, 2 * DEVICE_NS);
+    assert_true(played(f, s.ops, 3, xfw_change_stay, XFW_LIKELY) ==
+                played(f, s.ops, 3, NULL, XFW_LIKELY));
+    xfp_free(f->profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_prefetched),
+        cmocka_unit_test(test_prefetching_does_not_pay),
+        cmocka_unit_test(test_stays),
+        cmocka_unit_test(test_moves_on),
+    };
+    return cmocka_run_group_tests_name("what if: managed memory ahead, or at home", tests, NULL,
+                                       NULL);
+}
