@@ -146,6 +146,7 @@ static void take_transfer(void *self, const struct xfa_transfer *transfer)
     item->direction = row->direction;
     item->device = transfer->event->device;
     item->blocks = transfer->blocks;
+    item->shape = transfer->class->key.shape;
     item->managed =
         transfer->event->src_mem == XFT_MEM_MANAGED || transfer->event->dst_mem == XFT_MEM_MANAGED;
     item->gpu = row->direction == XFT_DIR_H2D ? row->dst_gpu : row->src_gpu;

@@ -144,11 +144,18 @@ static uint64_t end_of(const struct xfa_moved *moved)
     return xfa_add(moved->device_address, moved->bytes);
 }
 
+/* Of rows it is not known how far they go. */
+static uint64_t far_end(const struct xfa_contents_process *now, const struct xfa_moved *moved)
+{
+    const struct xfa_block *block = xfa_given_block(&now->given, moved->device_address);
+    return moved->linear ? end_of(moved) : block ? block->end : UINT64_MAX;
+}
+
 /* Did kernels leave it as it was? */
 static enum xfa_surely unchanged(const struct xfa_contents_process *now, uint32_t earlier)
 {
     const struct xfa_moved *moved = &now->moved[earlier];
-    switch (xfa_given_used(&now->given, moved->device_address, end_of(moved), moved->ns,
+    switch (xfa_given_used(&now->given, moved->device_address, far_end(now, moved), moved->ns,
                            XFA_USED_WRITTEN)) {
     case XFA_USED_NOT:
     case XFA_USED_READ:
@@ -257,7 +264,7 @@ static struct found judge_on_its_way(const struct xfa_contents_process *now,
                                      const struct xfa_content *item, const struct xfa_moved *moved)
 {
     uint64_t end = xfa_add(item->src, item->bytes);
-    uint32_t earlier = xfa_memory_find(&now->on_its_way, item->src, end);
+    uint32_t earlier = moved->linear ? xfa_memory_find(&now->on_its_way, item->src, end) : NEVER;
     struct found found = judge_elsewhere(now, moved, earlier, true);
     found.copied = earlier != NEVER && now->moved[earlier].device_address != item->dst;
     return found;
@@ -276,6 +283,7 @@ static struct xfa_moved moved_of(const struct xfa_contents_process *now,
         .row = item->row,
         .gpu = item->gpu,
         .managed = item->managed,
+        .linear = item->shape == XFA_LINEAR,
     };
 }
 
@@ -310,7 +318,8 @@ static void judge_transfer(struct xfa_contents *contents, const struct xfa_conte
     if (sent)
         return;
     xfa_memory_write(&now->fetched, moved.device_address, end_of(&moved), number);
-    xfa_memory_write(&now->on_its_way, item->dst, xfa_add(item->dst, item->bytes), number);
+    if (moved.linear)
+        xfa_memory_write(&now->on_its_way, item->dst, xfa_add(item->dst, item->bytes), number);
 }
 
 static bool to_device(unsigned direction)

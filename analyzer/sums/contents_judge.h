@@ -23,6 +23,7 @@ struct xfa_content {
     bool by_device; /* achieved_ns is */
     bool blocks;    /* the host went on when it was done */
     bool managed;   /* the device's side is managed memory */
+    uint8_t shape;  /* enum xfa_shape */
 };
 
 /* A transfer with a hash; or, width 0, one to the host without. */
@@ -31,7 +32,7 @@ struct xfa_moved {
     uint64_t ns, transfer;
     uint32_t row;
     int16_t gpu;
-    bool managed;
+    bool managed, linear;
 };
 
 struct xfa_contents_process {

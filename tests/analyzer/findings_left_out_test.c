@@ -109,7 +109,7 @@ static struct xft_event memory(enum xft_event_kind kind, uint64_t address, uint6
 
 static void copy(struct play *play, const struct program *program, const char *word, unsigned round)
 {
-    bool up = strchr("uvU", *word), waited = strchr("uvd", *word);
+    bool up = strchr("uv2UP", *word), waited = strchr("uv2d", *word);
     unsigned stack = up ? STACK_UPLOAD : STACK_RESULTS;
     enum xft_direction direction = up ? XFT_DIR_H2D : XFT_DIR_D2H;
     struct xft_event *call = waited
@@ -120,6 +120,8 @@ static void copy(struct play *play, const struct program *program, const char *w
     call->dst = up ? PLACE(word[1]) : host;
     if (word[1] == 'B' && !waited) /* it goes through the same memory of the host as A */
         *(up ? &call->src : &call->dst) = HOST('A');
+    call->width = *word == '2' ? 4096 : call->width;
+    call->count = *word == 'P' ? 2 : 1;
     if (*word == 'v')
         call->dst_mem = XFT_MEM_MANAGED;
     if (waited)
@@ -173,7 +175,7 @@ static void play_round(struct play *play, const struct program *program, unsigne
 {
     const char *word = program->round;
     while (*word) {
-        if (strchr("uvUdD", *word))
+        if (strchr("uv2UPdD", *word))
             copy(play, program, word, round);
         else if (strchr("rwxtb?", *word))
             launch(play, word);
@@ -327,6 +329,8 @@ static void test_repeated(void **state)
     expect("uA1 rA tB", XFA_FINDING_REPEATED, ROUNDS - 1, AT_BEST); /* pointers to pointers */
     nothing("uA1 wA rA mA wA");
     expect("vA1 rA", XFA_FINDING_REPEATED, ROUNDS - 1, AT_BEST); /* the host may have written */
+    expect("2A1 rA", XFA_FINDING_REPEATED, ROUNDS - 1, ALL);
+    nothing("2A1 rA w-"); /* who knows how far the rows go */
     nothing("uAfresh rA");
     expect("dA1 rA", XFA_FINDING_REPEATED, ROUNDS - 1, ALL);
     nothing("dA1 wA");
@@ -398,6 +402,7 @@ static void test_round_trip_on_its_way(void **state)
     analyzed_free(&a);
     nothing_of(&(struct program){.round = "wA DA s UB rB s", .unhashed = true});
     nothing_of(&(struct program){.round = "wA DA wA UB rB s", .unhashed = true});
+    nothing_of(&(struct program){.round = "wA DA PB rB s", .unhashed = true});
 }
 
 static void test_constant(void **state)
