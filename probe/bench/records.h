@@ -12,7 +12,8 @@
 #include "probe/measure/stats.h"
 
 /* X(figure, name): the scalar is records/NAME/gpuN. Host time of a call, unless it is the device's
- * time for one of many behind each other. */
+ * time for one of many behind each other; of migrations that of a kernel, and of a thread of the
+ * host, that touch managed memory of the other side, for each record of it. */
 #define XFP_RECORDS_FIGURES(X)                                                                     \
     X(LAUNCH, "launch")                                                                            \
     X(LAUNCH_DEVICE, "launch-device")                                                              \
@@ -26,7 +27,9 @@
     X(MEMSET, "memset")                                                                            \
     X(MEMSET_DEVICE, "memset-device")                                                              \
     X(SYNC, "sync/stream")                                                                         \
-    X(EVENT, "event/record")
+    X(EVENT, "event/record")                                                                       \
+    X(MOVE_H2D, "migration/h2d")                                                                   \
+    X(MOVE_D2H, "migration/d2h")
 
 #define XFP_RECORDS_ENUM(figure, name) XFP_RECORDS_##figure,
 enum xfp_records_figure { XFP_RECORDS_FIGURES(XFP_RECORDS_ENUM) XFP_RECORDS_COUNT };

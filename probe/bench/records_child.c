@@ -11,6 +11,7 @@
 #include "probe/bench/records.h"
 #include "probe/device/cupti.h"
 #include "probe/device/launch.h"
+#include "probe/device/managed.h"
 #include "probe/measure/budget.h"
 #include "probe/measure/timed.h"
 
@@ -19,6 +20,7 @@ enum {
     QUEUED = 128, /* of a burst on the device's */
     BYTES = 64,
     MOST_PAIRS = 128,
+    MOVED = 4 << 20, /* bytes of managed memory */
 };
 
 struct child {
@@ -26,7 +28,8 @@ struct child {
     struct xfp_device device;
     xcu_deviceptr memory;
     unsigned char *pinned;
-    size_t pairs;
+    struct xfp_managed managed; /* bytes 0: none */
+    size_t pairs, move_pairs;
     double added[XFP_RECORDS_COUNT][MOST_PAIRS];
     size_t record_bytes; /* seen so far */
 };
@@ -103,6 +106,8 @@ static const struct {
  * gate. */
 static bool applies(const struct child *c, int figure)
 {
+    if (!figures[figure].call)
+        return false;
     if (figures[figure].kernel && !c->device.gate)
         return false;
     if (figures[figure].on_device && !xfp_gate_usable(&c->device))
@@ -239,6 +244,105 @@ static int measure(struct child *c, uint64_t budget_ns)
     return on ? xfp_cupti_switch(&c->s.sys, false) : 0;
 }
 
+/* ---- managed memory -------------------------------------------------------------------------- */
+
+/* What kernels read and the host touches; where that does not move, or is not recorded, the figures
+ * stay unknown. */
+static void make_managed(struct child *c)
+{
+    struct xfp_system *sys = &c->s.sys;
+
+    if (!xfp_managed_applies(sys, c->device.ordinal) ||
+        xfp_managed_room(sys, &c->device, MOVED, 1) < MOVED ||
+        xfp_device_open_kernels(sys, &c->device) || xfp_cupti_switch_moves(sys, true) ||
+        xfp_cupti_switch_moves(sys, false) ||
+        sys->cu->cuMemAllocManaged(&c->managed.address, MOVED, 1))
+        return;
+    c->managed.device = &c->device;
+    c->managed.bytes = MOVED;
+    memset((void *)(uintptr_t)c->managed.address, 0, MOVED);
+    xfp_managed_touch(sys, &c->managed, MOVED);
+}
+
+/* There by a kernel's demand, and back by the host's. */
+static int move(struct child *c, double ns[2])
+{
+    const struct xfp_driver *cu = c->s.sys.cu;
+    uint64_t times[3] = {xfp_driver_now_ns(cu)};
+    xcu_result result = xfp_launch_read(&c->s.sys, &c->device, c->device.stream, c->managed.address,
+                                        MOVED, c->memory);
+
+    if (!result)
+        result = sync_stream(c);
+    times[1] = xfp_driver_now_ns(cu);
+    xfp_managed_touch(&c->s.sys, &c->managed, MOVED);
+    times[2] = xfp_driver_now_ns(cu);
+    for (int i = 0; i < 2; i++)
+        ns[i] = (double)(times[i + 1] - times[i]);
+    xfp_cupti_collect();
+    return xfp_check(&c->s.sys, result, "migrating");
+}
+
+/* As measure_pair() does; the goes before each half warm up. */
+static int move_pair(struct child *c, bool first_on)
+{
+    double ns[2][2];
+
+    for (int half = 0; half < 2; half++) {
+        bool on = first_on != (half == 1);
+
+        if (half && xfp_cupti_switch_moves(&c->s.sys, on))
+            return -1;
+        if (move(c, ns[on]) || move(c, ns[on]))
+            return -1;
+    }
+    for (int i = 0; i < 2; i++)
+        c->added[XFP_RECORDS_MOVE_H2D + i][c->move_pairs] = ns[1][i] - ns[0][i];
+    c->move_pairs++;
+    return 0;
+}
+
+/* How many records a go has is known in the mean only, as they may come late. */
+static void share_among_records(struct child *c)
+{
+    struct xfp_moves moves = xfp_cupti_moves();
+    double goes = 2 * (double)c->move_pairs;
+    double records[] = {(double)moves.to_device / goes, (double)moves.to_host / goes};
+
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; k < c->move_pairs; k++)
+            c->added[XFP_RECORDS_MOVE_H2D + i][k] /= records[i];
+    if (!moves.to_device || !moves.to_host)
+        c->move_pairs = 0;
+}
+
+static bool moved_enough(const struct child *c, uint64_t until_ns)
+{
+    if (c->move_pairs < XFP_FEWEST_SAMPLES)
+        return false;
+    return c->move_pairs == MOST_PAIRS || c->s.sys.cu->simulated_now_ns ||
+           xfp_wall_ns() >= until_ns;
+}
+
+static int measure_moves(struct child *c, uint64_t budget_ns)
+{
+    uint64_t until = xfp_wall_ns() + budget_ns;
+    bool on = false;
+
+    if (!c->managed.bytes)
+        return 0;
+    xfp_cupti_moves();
+    do {
+        if (move_pair(c, on))
+            return -1;
+        on = !on;
+    } while (!moved_enough(c, until));
+    if (on && xfp_cupti_switch_moves(&c->s.sys, false))
+        return -1;
+    share_among_records(c);
+    return 0;
+}
+
 /* ---- the process ----------------------------------------------------------------------------- */
 
 /* CUPTI before the first context. */
@@ -274,7 +378,10 @@ static enum xfp_records_state work(struct child *c, int gpu, uint64_t budget_ns)
 {
     if (attach(c, gpu))
         return XFP_RECORDS_ABSENT;
-    if (make_memory(c) || measure(c, budget_ns))
+    if (make_memory(c) || measure(c, budget_ns / 2))
+        return XFP_RECORDS_FAILED;
+    make_managed(c);
+    if (measure_moves(c, budget_ns / 2))
         return XFP_RECORDS_FAILED;
     if (!c->record_bytes) {
         xfp_fail(&c->s.sys, "CUPTI hands over no records");
@@ -287,8 +394,9 @@ static void fill_reply(struct xfp_records_reply *reply, struct child *c)
 {
     snprintf(reply->why, sizeof(reply->why), "%s", c->s.sys.error);
     for (int f = 0; f < XFP_RECORDS_COUNT && reply->state == XFP_RECORDS_MEASURED; f++)
-        if (applies(c, f))
-            reply->figures[f] = xfp_stats_of(c->added[f], c->pairs);
+        if (applies(c, f) || !figures[f].call)
+            reply->figures[f] =
+                xfp_stats_of(c->added[f], figures[f].call ? c->pairs : c->move_pairs);
 }
 
 /* Ends without the handlers of libraries, since the system takes everything back: what CUPTI does

@@ -164,14 +164,42 @@ static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t si
     pthread_mutex_unlock(&lock);
 }
 
+static bool moves_on;
+static struct xfp_moves moves;
+
+static void count_moves(uint8_t *buffer, size_t bytes)
+{
+    struct xcp_activity *record = NULL;
+
+    while (cupti.ActivityGetNextRecord(buffer, bytes, &record) == XCP_SUCCESS) {
+        const struct xcp_counter_record *counter = (const void *)record;
+
+        if (record->kind != XCP_ACTIVITY_COUNTER)
+            continue;
+        moves.to_device += counter->counter == XCP_COUNTER_HTOD;
+        moves.to_host += counter->counter == XCP_COUNTER_DTOH;
+    }
+}
+
+struct xfp_moves xfp_cupti_moves(void)
+{
+    struct xfp_moves counted = moves;
+
+    moves = (struct xfp_moves){0};
+    return counted;
+}
+
+/* Those of managed memory may come late: buffers are asked for that are not full. */
 size_t xfp_cupti_collect(void)
 {
     size_t bytes = 0;
 
-    cupti.ActivityFlushAll(0);
+    cupti.ActivityFlushAll(moves_on ? XCP_FLUSH_FORCED : 0);
     pthread_mutex_lock(&lock);
     while (fulls) {
         bytes += full_bytes[--fulls];
+        if (moves_on)
+            count_moves(full[fulls], full_bytes[fulls]);
         memset(full[fulls], 0, full_bytes[fulls]);
         spare[spares++] = full[fulls];
     }
@@ -241,5 +269,29 @@ int xfp_cupti_switch(struct xfp_system *sys, bool on)
     }
     if (on)
         watch(true);
+    return 0;
+}
+
+int xfp_cupti_switch_moves(struct xfp_system *sys, bool on)
+{
+    struct xcp_counter_config config[] = {{XCP_COUNTER_SCOPE_ALL, XCP_COUNTER_HTOD, 0, 1},
+                                          {XCP_COUNTER_SCOPE_ALL, XCP_COUNTER_DTOH, 0, 1},
+                                          {XCP_COUNTER_SCOPE_ALL, XCP_COUNTER_CPU_FAULT, 0, 1},
+                                          {XCP_COUNTER_SCOPE_ALL, XCP_COUNTER_GPU_FAULT, 0, 1}};
+    xcp_result result;
+
+    if (!cupti.ActivityConfigureUnifiedMemoryCounter)
+        return xfp_fail(sys, "CUPTI has no counters of managed memory");
+    if (on) {
+        result =
+            cupti.ActivityConfigureUnifiedMemoryCounter(config, sizeof(config) / sizeof(config[0]));
+        if (result)
+            return refused(sys, "ActivityConfigureUnifiedMemoryCounter", result);
+    }
+    result = on ? cupti.ActivityEnable(XCP_ACTIVITY_COUNTER)
+                : cupti.ActivityDisable(XCP_ACTIVITY_COUNTER);
+    if (result)
+        return refused(sys, on ? "ActivityEnable" : "ActivityDisable", result);
+    moves_on = on;
     return 0;
 }

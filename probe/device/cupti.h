@@ -23,6 +23,16 @@ int xfp_cupti_prepare(struct xfp_system *sys);
  * CUPTI does not give them here. */
 int xfp_cupti_switch(struct xfp_system *sys, bool on);
 
+/* The counters of managed memory alone, which cost what moves and nothing else. 0, or -1 with the
+ * system's error: CUPTI does not give them here. */
+int xfp_cupti_switch_moves(struct xfp_system *sys, bool on);
+
+/* How many moves to a device, and to the host, were collected since it was asked last. */
+struct xfp_moves {
+    size_t to_device, to_host;
+};
+struct xfp_moves xfp_cupti_moves(void);
+
 /* Takes the records that have come so far and gives their memory back, as the recorder's thread
  * does beside the program. Returns their bytes. */
 size_t xfp_cupti_collect(void);

@@ -13,8 +13,9 @@ import unittest
 import jsonschema
 
 PROBE, SIMGPU, FAKE, FAKE_CUPTI, SCHEMA = sys.argv[1:6]
-HOST = ["launch", "copy/h2d", "copy/d2h", "memset"]
-DEVICE = ["launch-device", "copy-device/h2d", "copy-device/d2h", "memset-device"]
+HOST = ["launch", "copy/h2d", "copy/d2h", "memset", "migration/d2h"]
+DEVICE = ["launch-device", "copy-device/h2d", "copy-device/d2h", "memset-device",
+          "migration/h2d"]
 WAITING = ["launch-and-sync", "copy-blocking/h2d", "copy-blocking/d2h"]
 NEITHER = ["sync/stream", "event/record"]
 RECORD_NS, DEVICE_NS = 700, 150
@@ -72,7 +73,7 @@ class Costs(unittest.TestCase):
         run = probe("--filter", "^records/", "--format", "json")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         found = medians(json.loads(run.stdout))
-        self.assertEqual(len(found), 13)
+        self.assertEqual(len(found), 15)
         self.assertEqual(set(found.values()), {0})
 
     def test_nothing_else_pays_for_them(self):

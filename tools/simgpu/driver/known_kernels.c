@@ -11,10 +11,8 @@ static const struct {
     const char *name;
     size_t sizes[4];
 } kernels[] = {
-    [SIM_KERNEL_GATE] = {"xfp_gate", {8, 8}},
-    [SIM_KERNEL_READ] = {"xfp_read", {8, 8, 8}},
-    [SIM_KERNEL_WRITE] = {"xfp_write", {8, 8, 4}},
-    [SIM_KERNEL_CHASE] = {"xfp_chase", {8, 8, 8}},
+    [SIM_KERNEL_GATE] = {"xfp_gate", {8, 8}},      [SIM_KERNEL_READ] = {"xfp_read", {8, 8, 8}},
+    [SIM_KERNEL_WRITE] = {"xfp_write", {8, 8, 4}}, [SIM_KERNEL_CHASE] = {"xfp_chase", {8, 8, 8}},
     [SIM_KERNEL_SPIN] = {"xfp_spin", {8}},
 };
 
@@ -55,14 +53,15 @@ static uint64_t access_ns(const void *address, size_t bytes, int device, bool wr
         moved = sim_managed_move(r, address, bytes, device, &from);
         if (moved) {
             ns = sim_managed_ns(moved, from, device, XFP_DEMAND);
-            sim_report_migration(&(struct sim_migration){.address = address,
-                                                         .bytes = moved,
-                                                         .from = from,
-                                                         .to = device,
-                                                         .start = sim_thread.kernel_start,
-                                                         .ns = ns,
-                                                         .write = write});
-            return ns;
+            bool recorded =
+                sim_report_migration(&(struct sim_migration){.address = address,
+                                                             .bytes = moved,
+                                                             .from = from,
+                                                             .to = device,
+                                                             .start = sim_thread.kernel_start,
+                                                             .ns = ns,
+                                                             .write = write});
+            return ns + (recorded ? sim_settings.record_device_ns : 0);
         }
     } else if (r->memory != XFT_MEM_DEVICE || r->device != device) {
         there = (struct xfp_place){r->memory, r->memory == XFT_MEM_DEVICE ? r->device : -1,

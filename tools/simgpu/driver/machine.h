@@ -29,9 +29,11 @@ enum { SIM_MAX_DEVICES = 32 };
     X("XFERSCOPE_SIMGPU_CUPTI_LATE", cupti_late, NUMBER, "0",                                      \
       "1: CUPTI may be attached beside contexts that it has not seen being made")                  \
     X("XFERSCOPE_SIMGPU_RECORD_NS", record_ns, NUMBER, "0",                                        \
-      "host time that CUPTI's record of a copy, memset or kernel adds to the call")                \
+      "host time that CUPTI's record of a copy, memset or kernel adds to the call, and of "        \
+      "managed memory that moves to the host on demand to the thread")                             \
     X("XFERSCOPE_SIMGPU_RECORD_DEVICE_NS", record_device_ns, NUMBER, "0",                          \
-      "time of the device that it takes after the work itself")
+      "time of the device that it takes after the work itself, and that of managed memory which "  \
+      "moves on a kernel's demand adds to the kernel")
 
 struct sim_settings {
 #define TEXT const char *

@@ -83,7 +83,8 @@ struct sim_migration {
     bool write;
     const void *instruction; /* of the host's access */
 };
-void sim_report_migration(const struct sim_migration *m);
+/* Was it recorded? Then that took time, too (XFERSCOPE_SIMGPU_RECORD_NS). */
+bool sim_report_migration(const struct sim_migration *m);
 /* Time for moving so many bytes of managed memory between places. */
 uint64_t sim_managed_ns(size_t bytes, int from, int to, enum xfp_method method);
 

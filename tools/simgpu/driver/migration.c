@@ -22,7 +22,7 @@ static void report_fault(const struct sim_migration *m)
     sim_hooks->activity(&a);
 }
 
-void sim_report_migration(const struct sim_migration *m)
+bool sim_report_migration(const struct sim_migration *m)
 {
     struct xferscope_simgpu_activity a = {.what = XFERSCOPE_SIMGPU_MIGRATION,
                                           .start_ns = m->start,
@@ -36,8 +36,8 @@ void sim_report_migration(const struct sim_migration *m)
                                               m->prefetched ? XFT_CAUSE_USER : XFT_CAUSE_COHERENCE};
 
     if (!sim_hooks || !sim_hooks->activity || !m->bytes)
-        return;
+        return false;
     if (!m->prefetched)
         report_fault(m);
-    sim_hooks->activity(&a);
+    return sim_hooks->activity(&a);
 }

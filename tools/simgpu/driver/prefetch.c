@@ -218,7 +218,8 @@ SIM_EXPORT void xferscope_simgpu_touch(const void *address, size_t bytes, int wr
         m.from = from;
         m.to = to;
         m.ns = ns;
-        sim_report_migration(&m);
+        if (sim_report_migration(&m))
+            ns += in_kernel ? sim_settings.record_device_ns : sim_settings.record_ns;
     } else if (r && in_kernel && r->memory != XFT_MEM_DEVICE) {
         struct xfp_place host = {r->memory, -1, r->numa}, device = {XFT_MEM_DEVICE, to, -1};
 
