@@ -94,12 +94,13 @@ static void set_cache(struct xfp_session *s, enum xfp_cache cache)
         s->sys.cu->simulated_warm(s->sys.warm);
 }
 
-/* Between buffers that are made for it. */
+/* Between buffers that are made for it. kind: a copy's properties, without its ends. */
 static int measure_between(struct xfp_session *s, const struct xfp_transfer_spec *spec,
-                           struct xfp_copy *copy, struct xfp_device *from, struct xfp_device *to,
-                           struct xfp_point *point)
+                           const struct xfp_copy *kind, struct xfp_device *from,
+                           struct xfp_device *to, struct xfp_point *point)
 {
     struct xfp_buffer src = {0}, dst = {0};
+    struct xfp_copy copy = *kind;
     bool blocking = spec->blocking && (spec->src.device < 0 || spec->dst.device < 0);
     int bad = xfp_buffer_make(&s->sys, from, spec->src, spec->bytes, &src);
 
@@ -107,10 +108,10 @@ static int measure_between(struct xfp_session *s, const struct xfp_transfer_spec
         bad = xfp_buffer_make(&s->sys, to, spec->dst, spec->bytes, &dst);
     if (!bad)
         bad = xfp_buffer_fill(&s->sys, &src, spec->bytes);
-    copy->src = &src;
-    copy->dst = &dst;
+    copy.src = &src;
+    copy.dst = &dst;
     if (!bad)
-        bad = xfp_measure_copy(s, copy, blocking, spec->slice_ns, point);
+        bad = xfp_measure_copy(s, &copy, blocking, spec->slice_ns, point);
     xfp_buffer_free(&s->sys, &src);
     xfp_buffer_free(&s->sys, &dst);
     xfp_unbind(&s->sys);
