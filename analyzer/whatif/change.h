@@ -41,8 +41,9 @@ struct xfw_change_type {
 struct xfw_change {
     const struct xfw_change_type *type;
     const struct xfa_analysis *analysis; /* borrowed: classes, profile */
-    const char *family; /* static: the same for changes that differ in a number alone, of which the
-                           best is to be found; NULL: of none */
+    const char *family;  /* static: the same for changes that differ in a number alone, of which the
+                            best is to be found; NULL: of none */
+    bool for_comparison; /* it is in no set: what others of its family are held against */
 };
 
 void xfw_change_free(struct xfw_change *change); /* NULL is allowed */
@@ -60,6 +61,9 @@ void xfw_player_play(struct xfw_player *player, const struct xfw_op *op);
 /* To be scheduled right behind the op at hand, at most 8 for one op; its thread goes on behind it.
  */
 void xfw_player_play_behind(struct xfw_player *player, const struct xfw_op *op);
+
+/* The op at hand goes to another stream, and so does what is to be played behind it. */
+void xfw_player_moved(struct xfw_player *player, uint32_t from, uint32_t to);
 
 /* The stream waits until `ns` of the schedule's clock, for what comes. */
 void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double ns);

@@ -6,15 +6,19 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/reuse.h"
 #include "analyzer/whatif/spans.h"
 #include "xferscope/trace.h"
 
-#define PARTS 16 /* whose ends are remembered: more than XFW_MOST_BUFFERS */
+#define PARTS 16 /* whose ends are remembered: more than XFW_MOST_STREAMS */
 
-/* A host that had more time than so many ns per byte may have used the data: no processor reads
- * more than 50 GB/s in one thread; at best it reads 10. */
-#define USED_NS_PER_BYTE 0.02
-#define USED_NS_PER_BYTE_AT_BEST 0.1
+/* Copies that do not make the host wait any more, and are not done: for each part under way. More
+ * would save nothing, and a program that has waited for its results ends when it has them. */
+#define AHEAD_PER_PART 4
+#define RUN_AHEAD (AHEAD_PER_PART * XFW_MOST_STREAMS)
+
+/* At best the host reads so slowly: a thread that had less time has not used all of the data. */
+#define READ_NS_PER_BYTE_AT_BEST 0.1
 
 /* Streams beside the process's; other changes have others. */
 enum side { UP = 48, DOWN, MARK, HOST };
@@ -33,7 +37,9 @@ struct lane {
 /* What a thread would have waited for in a copy. */
 struct host {
     double until;
-    uint64_t bytes; /* 0 = nothing */
+    uint64_t bytes;         /* 0 = nothing */
+    double ends[RUN_AHEAD]; /* of such copies, a ring */
+    uint64_t count;
 };
 
 /* The op that was played last: when it ended is known with the next one. */
@@ -57,12 +63,12 @@ struct state {
         int gpu;
         double alone, both; /* what the profile has, at worst or at best; 0 = nothing */
     } slower[2];            /* the answers before, by direction */
+    void *of_first;         /* the state of the change that is made first */
 };
 
 struct dataflow {
     struct xfw_change change;
-    unsigned buffers;
-    bool to_device;
+    struct xfw_dataflow_terms terms;
     bool implicit_sync, one_engine; /* of any GPU of the profile */
     double event_ns;                /* recording one and waiting for it; the host */
 };
@@ -211,24 +217,40 @@ static void harvest(struct state *state, struct xfw_player *player)
         struct host *host = host_of(state, last->op.thread);
         host->until = fmax(host->until, end);
         host->bytes = xfa_add(host->bytes, last->op.bytes);
+        host->ends[host->count++ % RUN_AHEAD] = end;
     }
+}
+
+static void wait_until(struct xfw_player *player, const struct xfw_op *op, double ns)
+{
+    struct xfw_op wait = xfw_op_like(op);
+    wait.stream = xfw_player_side_stream(player, 0, HOST);
+    wait.stream_kind = XFW_NONBLOCKING;
+    wait.awaits = XFW_AWAITS_STREAM;
+    xfw_player_stream_after(player, wait.stream, ns);
+    xfw_player_play(player, &wait);
 }
 
 /* The host had time to use what it did not wait for: then it waits. */
 static void wait_for_data(struct state *state, struct xfw_player *player, const struct xfw_op *op)
 {
     bool at_best = xfw_player_certainty(player) == XFW_HIGH;
-    double per_byte = at_best ? USED_NS_PER_BYTE_AT_BEST : USED_NS_PER_BYTE;
+    double per_byte = at_best ? READ_NS_PER_BYTE_AT_BEST : XFW_READ_NS_PER_BYTE;
     struct host *host = host_of(state, op->thread);
     if (host->bytes == 0 || op->gap_ns < per_byte * (double)host->bytes)
         return;
-    struct xfw_op wait = xfw_op_like(op);
-    wait.stream = xfw_player_side_stream(player, 0, HOST);
-    wait.stream_kind = XFW_NONBLOCKING;
-    wait.awaits = XFW_AWAITS_STREAM;
-    xfw_player_stream_after(player, wait.stream, host->until);
-    xfw_player_play(player, &wait);
-    *host = (struct host){0, 0};
+    wait_until(player, op, host->until);
+    host->bytes = 0;
+}
+
+/* Another copy that does not make the host wait. */
+static void run_ahead(const struct dataflow *flow, struct state *state, struct xfw_player *player,
+                      const struct xfw_op *op)
+{
+    const struct host *host = host_of(state, op->thread);
+    uint64_t most = AHEAD_PER_PART * flow->terms.buffers;
+    if (host->count >= most)
+        wait_until(player, op, host->ends[(host->count - most) % RUN_AHEAD]);
 }
 
 /* ---- copies that leave ----------------------------------------------------------------------- */
@@ -240,9 +262,9 @@ static bool leaves(const struct dataflow *flow, const struct xfw_player *player,
         return false;
     const struct xfa_class *class = xfa_class_at(&flow->change.analysis->classes, op->class);
     bool blocks = op->awaits != XFW_AWAITS_NOTHING;
-    bool pageable =
-        class->key.row.src_mem == XFT_MEM_PAGEABLE || class->key.row.dst_mem == XFT_MEM_PAGEABLE;
-    if (class->key.shape != XFA_LINEAR || (op->engine == XFW_TO_DEVICE && !flow->to_device))
+    bool pageable = !flow->terms.first && (class->key.row.src_mem == XFT_MEM_PAGEABLE ||
+                                           class->key.row.dst_mem == XFT_MEM_PAGEABLE);
+    if (class->key.shape != XFA_LINEAR || (op->engine == XFW_TO_DEVICE && !flow->terms.to_device))
         return false;
     return !blocks || (!pageable && xfw_player_certainty(player) != XFW_LOW);
 }
@@ -318,19 +340,34 @@ static void move(const struct dataflow *flow, struct state *state, struct xfw_pl
         after = fmax(after, xfw_spans_written(&state->spans, op->src, op->bytes));
         after = fmax(after, xfw_spans_read(&state->spans, op->dst, op->bytes));
     }
-    after = fmax(after, part_end(lane, last.part, flow->buffers));
+    after = fmax(after, part_end(lane, last.part, flow->terms.buffers));
     if (flow->implicit_sync)
         after = fmax(after, state->kernel_start);
     xfw_player_stream_after(player, stream, after);
-    if (blocks)
+    if (blocks) {
+        run_ahead(flow, state, player, op);
         submit(flow, op);
+    }
     if (xfw_player_certainty(player) == XFW_LOW)
         op->own_ns += flow->event_ns;
     lane->moved = true;
     last.op = *op;
     state->last = last;
+    xfw_player_moved(player, op->stream, stream);
     op->stream = stream;
     op->stream_kind = XFW_NONBLOCKING;
+}
+
+/* For comparison: it does not block, and stays where it is. */
+static void unblock(const struct dataflow *flow, struct state *state, struct xfw_player *player,
+                    struct xfw_op *op)
+{
+    if (op->awaits == XFW_AWAITS_NOTHING)
+        return;
+    run_ahead(flow, state, player, op);
+    submit(flow, op);
+    state->last = (struct last){
+        .op = *op, .there = true, .pends = true, .lane = op->stream, .stream = op->stream};
 }
 
 /* ---- what stays ------------------------------------------------------------------------------ */
@@ -352,7 +389,7 @@ static void stay(const struct dataflow *flow, struct state *state, struct xfw_pl
                                                    : TO_HOST;
     bool knows = op->what == XFW_KERNEL || is_copy_with_host(op);
     last.part = part_of(lane, step, op->what == XFW_SET);
-    double after = fmax(wants.written, part_end(lane, last.part, flow->buffers));
+    double after = fmax(wants.written, part_end(lane, last.part, flow->terms.buffers));
     if (xfw_player_certainty(player) == XFW_LOW || !knows)
         after = fmax(after, wants.read);
     xfw_player_stream_after(player, op->stream, after);
@@ -400,8 +437,8 @@ static void wait_later(const struct dataflow *flow, struct state *state, struct 
         if (op->awaits == XFW_AWAITS_STREAM && op->stream != i)
             continue;
         moved = moved || lane->moved;
-        until = fmax(until,
-                     lane->moved ? part_end(lane, lane->part, flow->buffers - 1) : lane->work_end);
+        until = fmax(until, lane->moved ? part_end(lane, lane->part, flow->terms.buffers - 1)
+                                        : lane->work_end);
     }
     if (!moved)
         return;
@@ -429,11 +466,18 @@ static void take_op(const struct xfw_change *change, void *self, struct xfw_play
     const struct dataflow *flow = of(change);
     struct state *state = self;
     harvest(state, player);
+    if (flow->terms.first)
+        flow->terms.first->type->op(flow->terms.first, state->of_first, player, op);
     wait_for_data(state, player, op);
     if (op->kind == XFT_EVENT_ALLOC)
         xfw_spans_allocated(&state->spans, op->dst, op->bytes);
     else if (op->kind == XFT_EVENT_FREE)
         xfw_spans_freed(&state->spans, op->dst);
+    if (flow->terms.buffers == 1) {
+        if (leaves(flow, player, op))
+            unblock(flow, state, player, op);
+        return;
+    }
     if (is_copy_with_host(op))
         op->both_ways = both_ways(flow, state, xfw_player_certainty(player), op);
     if (leaves(flow, player, op))
@@ -450,13 +494,32 @@ static void take_op(const struct xfw_change *change, void *self, struct xfw_play
         op->engine = XFW_TO_DEVICE; /* which is the other one as well */
 }
 
+static void begin(const struct xfw_change *change, void *self, struct xfw_player *player)
+{
+    const struct xfw_change *first = of(change)->terms.first;
+    struct state *state = self;
+    if (!first)
+        return;
+    state->of_first = xfa_alloc(first->type->state_bytes + 1);
+    if (first->type->begin)
+        first->type->begin(first, state->of_first, player);
+}
+
 static void end(const struct xfw_change *change, void *self)
 {
+    const struct xfw_change *first = of(change)->terms.first;
     struct state *state = self;
-    (void)change;
+    if (first && first->type->end)
+        first->type->end(first, state->of_first);
+    free(state->of_first);
     xfw_spans_free(&state->spans);
     free(state->lanes);
     free(state->hosts);
+}
+
+static void release(struct xfw_change *change)
+{
+    xfw_change_free(((struct dataflow *)change)->terms.first);
 }
 
 static double scalar(const struct xfp_profile *profile, const char *name)
@@ -465,17 +528,25 @@ static double scalar(const struct xfp_profile *profile, const char *name)
     return scalar ? scalar->cost.median : 0;
 }
 
-struct xfw_change *xfw_change_dataflow(const struct xfa_analysis *analysis, unsigned buffers,
-                                       bool to_device)
+struct xfw_change *xfw_change_dataflow(const struct xfa_analysis *analysis,
+                                       const struct xfw_dataflow_terms *terms)
 {
     static const struct xfw_change_type type = {
-        .name = "dataflow", .state_bytes = sizeof(struct state), .op = take_op, .end = end};
+        .name = "dataflow",
+        .state_bytes = sizeof(struct state),
+        .begin = begin,
+        .op = take_op,
+        .end = end,
+        .free = release,
+    };
     const struct xfp_profile *profile = analysis->profile;
     struct dataflow *flow = xfa_alloc(sizeof *flow);
     *flow = (struct dataflow){
-        .change = {&type, analysis, to_device ? "overlap" : "both ways"},
-        .buffers = buffers,
-        .to_device = to_device,
+        .change = {.type = &type,
+                   .analysis = analysis,
+                   .family = terms->to_device ? "overlap" : "both ways",
+                   .for_comparison = terms->buffers == 1},
+        .terms = *terms,
         .event_ns = 2000,
     };
     for (size_t i = 0; profile && i < profile->overlap_count; i++) {

@@ -11,6 +11,7 @@
  *     were given its source, a copy to the device for one that brings its source to the host.
  *   - Copies that now meet those of the other direction take as long as the profile says of copies
  *     in both directions. On a GPU with one copy engine they do not meet.
+ *   - With one buffer nothing leaves: that is for comparison, and is not advised.
  *   - Copies of page-locked memory that made the host wait are asynchronous; the host waits for
  *     them where it then had the time to read or write that much. Copies of pageable memory stay
  *     where they are.
@@ -25,10 +26,17 @@
 
 #include "analyzer/whatif/change.h"
 
-#define XFW_MOST_BUFFERS 8
+#define XFW_MOST_STREAMS 8
 
-/* buffers: 2 to XFW_MOST_BUFFERS. to_device: copies to the device leave as well. */
-struct xfw_change *xfw_change_dataflow(const struct xfa_analysis *analysis, unsigned buffers,
-                                       bool to_device);
+struct xfw_dataflow_terms {
+    unsigned buffers; /* 1 to XFW_MOST_STREAMS */
+    bool to_device;   /* copies to the device leave as well */
+    /* Made first: one that page-locks memory, after which its copies are of page-locked memory.
+     * Taken over; NULL: none. */
+    struct xfw_change *first;
+};
+
+struct xfw_change *xfw_change_dataflow(const struct xfa_analysis *analysis,
+                                       const struct xfw_dataflow_terms *terms);
 
 #endif

@@ -121,6 +121,13 @@ void xfw_player_play_behind(struct xfw_player *player, const struct xfw_op *op)
         player->behind[player->behind_count++] = *op;
 }
 
+void xfw_player_moved(struct xfw_player *player, uint32_t from, uint32_t to)
+{
+    for (unsigned i = 0; i < player->behind_count; i++)
+        if (player->behind[i].stream == from)
+            player->behind[i].stream = to;
+}
+
 void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double ns)
 {
     xfw_schedule_stream_after(player->schedule, stream, ns);

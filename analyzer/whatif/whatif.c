@@ -228,13 +228,23 @@ static bool play_alone(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
     return done;
 }
 
+/* Of two of a family the later one has to save more by this. */
+static double more_than(const struct xfw_change *change)
+{
+    return change->for_comparison ? XFW_HARDLY_MORE : XFW_ALIKE;
+}
+
 bool xfw_whatif_best_of_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
                                size_t i)
 {
+    double saved = whatif->alone[i].likely;
+    if (changes[i]->for_comparison)
+        return false;
     for (size_t k = 0; k < whatif->count && changes[i]->family; k++) {
-        double least =
-            k < i ? whatif->alone[i].likely / XFW_ALIKE : whatif->alone[i].likely * XFW_ALIKE;
-        if (k != i && changes[k]->family == changes[i]->family && whatif->alone[k].likely >= least)
+        double other = whatif->alone[k].likely;
+        bool better = k < i || changes[k]->for_comparison ? saved < more_than(changes[k]) * other
+                                                          : other >= XFW_ALIKE * saved;
+        if (k != i && changes[k]->family == changes[i]->family && better)
             return false;
     }
     return true;

@@ -79,7 +79,7 @@ static inline double xfw_unsure_ns(const struct xfw_whatif *whatif, double likel
     return (whatif->error + XFW_MODEL_ERROR) * size + XFW_RUN_ERROR * whatif->alone_ns;
 }
 
-/* None of its family (change.h) saves more; true without a family. */
+/* None of its family (change.h) saves more, and it is not for comparison. */
 bool xfw_whatif_best_of_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
                                size_t i);
 void xfw_whatif_free(struct xfw_whatif *whatif);

@@ -122,7 +122,8 @@ static double before(struct run *run)
 
 static double flow(struct run *run, unsigned buffers, bool to_device, enum xfw_certainty certainty)
 {
-    struct xfw_change *change = xfw_change_dataflow(&run->analysis, buffers, to_device);
+    struct xfw_change *change = xfw_change_dataflow(
+        &run->analysis, &(struct xfw_dataflow_terms){.buffers = buffers, .to_device = to_device});
     double end = hand_play_in(&run->process, run->ops, run->count, change, certainty);
     xfw_change_free(change);
     return end;
@@ -311,6 +312,101 @@ static void test_blocking(void **state)
     }
 }
 
+/* With one buffer nothing leaves its stream, for comparison: copies do not block, no more. */
+static void test_for_comparison(void **state)
+{
+    const double submitted = 2000;
+    struct run run;
+    start(&run);
+    parts(&run, 4, BYTES, BYTES);
+    sync(&run);
+    assert_true(with(&run, 1) == before(&run));
+    run.count = 0;
+    up(&run, HOST, DEVICE)->awaits = XFW_AWAITS_ITSELF;
+    run.ops[0].duration_ns = 20000;
+    run.ops[0].bytes = 1000000;
+    add(&run, hand_op(XFW_CALL, XFT_EVENT_NONE, 0))->gap_ns = 10;
+    assert_true(before(&run) == 20010);
+    assert_true(with(&run, 1) == submitted + 10);
+    run.ops[1].gap_ns = 50000; /* in which it may be written */
+    assert_true(with(&run, 1) == 20000 + 50000);
+    struct xfw_change *change =
+        xfw_change_dataflow(&run.analysis, &(struct xfw_dataflow_terms){.buffers = 1});
+    assert_true(change->for_comparison);
+    xfw_change_free(change);
+    finish(&run);
+}
+
+/* The host runs ahead of copies that made it wait, but not forever: a program that ends without a
+ * wait has the results that it waited for. */
+static void test_runs_ahead(void **state)
+{
+    enum { COPIES = 20, LONG = 20000 };
+    struct run run;
+    start(&run);
+    for (unsigned i = 0; i < COPIES; i++) {
+        struct xfw_op *op = down(&run, OTHER, HOST);
+        op->awaits = XFW_AWAITS_ITSELF;
+        op->duration_ns = LONG;
+        op->bytes = 1000000;
+    }
+    assert_true(before(&run) == COPIES * LONG);
+    assert_true(with(&run, 1) == (COPIES - 4) * LONG + 2000);
+    assert_true(with(&run, 2) == (COPIES - 8) * LONG + 2000);
+    finish(&run);
+}
+
+/* Another change that is made first: copies of pageable memory take half as long, and there is an
+ * event behind each. */
+static void lock_op(const struct xfw_change *change, void *self, struct xfw_player *player,
+                    struct xfw_op *op)
+{
+    unsigned *count = self;
+    (void)change;
+    if (op->what != XFW_COPY || op->class != PAGEABLE_UP)
+        return;
+    op->duration_ns = NS / 2;
+    op->awaits = XFW_AWAITS_NOTHING;
+    struct xfw_op event = xfw_op_like(op);
+    event.what = XFW_RECORD;
+    event.event = ++*count;
+    xfw_player_play_behind(player, &event);
+}
+
+static struct xfw_change *lock_first(const struct run *run)
+{
+    static const struct xfw_change_type type = {
+        .name = "lock", .state_bytes = sizeof(unsigned), .op = lock_op};
+    struct xfw_change *change = calloc(1, sizeof *change);
+    *change = (struct xfw_change){.type = &type, .analysis = &run->analysis};
+    return change;
+}
+
+static void test_locked_first(void **state)
+{
+    struct run run;
+    start(&run);
+    for (unsigned i = 0; i < 4; i++) {
+        copy(&run, PAGEABLE_UP, HOST + i * BYTES, DEVICE)->awaits = XFW_AWAITS_ITSELF;
+        kernel(&run, DEVICE);
+    }
+    size_t of_work = run.count;
+    sync(&run);
+    struct xfw_dataflow_terms terms = {.buffers = 4, .to_device = true, .first = lock_first(&run)};
+    struct xfw_change *change = xfw_change_dataflow(&run.analysis, &terms);
+    double end = hand_play_in(&run.process, run.ops, run.count, change, XFW_LIKELY);
+    assert_true(end == NS / 2 + 4 * NS); /* kernels all the time, but for the first copy */
+    /* The event behind the third copy is on the stream that this went to. */
+    run.count = of_work;
+    struct xfw_op *wait = add(&run, hand_op(XFW_CALL, XFT_EVENT_NONE, 0));
+    wait->awaits = XFW_AWAITS_EVENT;
+    wait->event = 3;
+    end = hand_play_in(&run.process, run.ops, run.count, change, XFW_LIKELY);
+    assert_true(end == 3 * NS / 2);
+    xfw_change_free(change); /* and the one that is made first */
+    finish(&run);
+}
+
 /* Pageable memory: a copy that blocks, and stays. */
 static void test_pageable(void **state)
 {
@@ -381,7 +477,8 @@ static void test_many_spans(void **state)
     run.count = 0;
     ops[COPIES] = *kernel(&run, 0x10000000);
     ops[COPIES + 1] = hand_wait(0);
-    struct xfw_change *change = xfw_change_dataflow(&run.analysis, 2, true);
+    struct xfw_change *change = xfw_change_dataflow(
+        &run.analysis, &(struct xfw_dataflow_terms){.buffers = 2, .to_device = true});
     double end = hand_play_in(&run.process, ops, COPIES + 2, change, XFW_LIKELY);
     assert_true(end == COPIES * NS); /* it waited for those that were forgotten, not for the last */
     xfw_change_free(change);
@@ -425,6 +522,9 @@ int main(void)
         cmocka_unit_test(test_one_engine),
         cmocka_unit_test(test_implicit_sync),
         cmocka_unit_test(test_blocking),
+        cmocka_unit_test(test_for_comparison),
+        cmocka_unit_test(test_runs_ahead),
+        cmocka_unit_test(test_locked_first),
         cmocka_unit_test(test_pageable),
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_stream_waits),
