@@ -1,0 +1,100 @@
+/* degraded-link: copies over a link that could be faster, and what the run would save. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/measured.h"
+#include "tests/analyzer/play.h"
+
+enum { SITE = 10, COPIES = 20, COPY_NS = 800000, WAKE_NS = 2000 };
+
+struct link {
+    int gen, width, max_gen, max_width;
+};
+
+/* Copies that are waited for. */
+static struct analyzed copied(const struct link *link, unsigned memory)
+{
+    struct trace_builder b;
+    struct play play;
+    struct xfp_profile *profile = measured_profile(0);
+    profile->machine.gpus[0].pcie_gen = link->gen;
+    profile->machine.gpus[0].pcie_width = link->width;
+    profile->machine.gpus[0].pcie_max_gen = link->max_gen;
+    profile->machine.gpus[0].pcie_max_width = link->max_width;
+    play_start(&play, &b, 1);
+    play_site(&play, SITE, "feed", 1);
+    for (int i = 0; i < COPIES; i++) {
+        struct xft_event *call = play_async(&play, SITE, XFT_DIR_H2D, memory, 16 * MIB, COPY_NS);
+        uint64_t end = call->start_ns + 500 + COPY_NS;
+        call->device = call->dst_place = 0;
+        struct xft_event sync = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT};
+        play_event(&play, sync, end + WAKE_NS - play.now);
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+    struct analyzed a = analyzed_weighed(&b, profile);
+    build_free(&b);
+    a.analysis->profile = NULL; /* not asked any more */
+    xfp_free(profile);
+    return a;
+}
+
+static const struct xfa_finding *degraded(const struct analyzed *a)
+{
+    return analyzed_finding(a, XFA_FINDING_DEGRADED_LINK, "feed");
+}
+
+/* Half of the lanes: half of the time, as the measured model has no fixed part. */
+static void test_lanes(void **state)
+{
+    const struct link half = {5, 8, 5, 16};
+    struct analyzed a = copied(&half, XFT_MEM_PINNED);
+    const struct xfa_finding *f = degraded(&a);
+    assert_non_null(f);
+    assert_int_equal(f->transfers, COPIES);
+    assert_true(fabs(f->lost_ns - COPIES * COPY_NS / 2.0) < 1);
+    assert_true(fabs(f->saving.likely - COPIES * COPY_NS / 2.0) < 1);
+    assert_true(f->saving.low < 0.6 * f->saving.likely);
+    assert_non_null(f->assumed);
+    analyzed_free(&a);
+}
+
+/* Generation 4 instead of 5: twice the time but for rounding of the rates. */
+static void test_generation(void **state)
+{
+    const struct link older = {4, 16, 5, 16};
+    struct analyzed a = copied(&older, XFT_MEM_PINNED);
+    assert_non_null(degraded(&a));
+    assert_true(fabs(degraded(&a)->saving.likely - COPIES * COPY_NS / 2.0) < COPIES * 100);
+    analyzed_free(&a);
+}
+
+/* A link that is all there, or of which nothing is known; memory that the processor copies. */
+static void test_left(void **state)
+{
+    static const struct link links[] = {{5, 16, 5, 16}, {0, 0, 0, 0}, {5, 0, 5, 16}, {9, 8, 9, 16}};
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        struct analyzed a = copied(&links[i], XFT_MEM_PINNED);
+        assert_null(degraded(&a));
+        analyzed_free(&a);
+    }
+    struct analyzed a = copied(&(struct link){5, 8, 5, 16}, XFT_MEM_PAGEABLE);
+    assert_null(degraded(&a));
+    analyzed_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_generation),
+        cmocka_unit_test(test_left),
+    };
+    return cmocka_run_group_tests_name("findings: degraded links", tests, NULL, NULL);
+}
