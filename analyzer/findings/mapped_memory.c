@@ -158,7 +158,7 @@ static void launch(struct mapped *mapped, const struct xfa_step *step)
             continue;
         if (xfw_is_page_locked(memory.kind)) {
             launched.by = launched.bytes ? launched.by : memory.by;
-            launched.bytes += memory.end - memory.first;
+            launched.bytes = xfa_add(launched.bytes, memory.end - memory.first);
             continue;
         }
         bool writes =

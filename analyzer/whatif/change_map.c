@@ -55,7 +55,7 @@ static uint64_t given_to(const struct state *state, const struct xfa_process *pr
         for (unsigned i = 0; i < state->count; i++) {
             const struct mapped *mapped = &state->mapped[i];
             if (mapped->first < memory.end && pointer < mapped->end)
-                bytes += mapped->end - mapped->first;
+                bytes = xfa_add(bytes, mapped->end - mapped->first);
         }
     }
     return bytes;
@@ -83,7 +83,7 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
         return;
     double read = fmin(1, xfw_share_read(achievable, op->gpu, bytes, op->duration_ns));
     read *= (double)bytes * part[xfw_player_certainty(player)];
-    double over_link = xfw_mapped_ns(achievable, op->gpu, false, (uint64_t)read);
+    double over_link = xfw_mapped_ns(achievable, op->gpu, false, read);
     op->duration_ns = fmax(op->duration_ns, isnan(over_link) ? 0 : over_link);
 }
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/costs.h"
+#include "analyzer/whatif/ops.h"
 
 struct prefetch {
     struct xfw_change change;
@@ -106,10 +106,18 @@ static void before_host(const struct xfw_change *change, const struct state *sta
     op->fetched = (struct xfw_moved){0};
 }
 
+bool xfw_moves_unsure(const struct xfw_change *change, const struct xfw_player *player)
+{
+    return xfw_player_certainty(player) == XFW_LOW &&
+           !xfw_records_cost_of(&change->analysis->achievable, 0).moves_known;
+}
+
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
                struct xfw_op *op)
 {
     struct state *state = self;
+    if ((op->fetched.bytes || op->demanded.bytes) && xfw_moves_unsure(change, player))
+        return;
     if (op->fetched.bytes)
         before_host(change, state, player, op);
     if (op->demanded.bytes && op->stream != XFW_NONE)

@@ -20,10 +20,9 @@ struct state {
 static double over_link_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
                            double touched, enum xfw_certainty certainty)
 {
-    uint64_t most = (uint64_t)(AT_WORST * (double)op->demanded.bytes);
-    uint64_t bytes = certainty == XFW_LIKELY ? (uint64_t)fmax(1, touched) : 1;
+    double most = AT_WORST * (double)op->demanded.bytes;
     if (certainty != XFW_LOW)
-        return xfw_mapped_ns(achievable, op->gpu, false, bytes);
+        return xfw_mapped_ns(achievable, op->gpu, false, certainty == XFW_LIKELY ? touched : 0);
     return xfw_mapped_ns(achievable, op->gpu, false, most) +
            xfw_mapped_ns(achievable, op->gpu, true, most);
 }
@@ -58,6 +57,8 @@ static void host(const struct xfw_change *change, struct state *state, struct xf
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
                struct xfw_op *op)
 {
+    if ((op->fetched.bytes || op->demanded.bytes) && xfw_moves_unsure(change, player))
+        return;
     if (op->fetched.bytes)
         host(change, self, player, op);
     if (op->demanded.bytes && op->what == XFW_KERNEL)

@@ -50,7 +50,7 @@ static struct given given_to(const struct stop *stop, const struct state *state,
             continue;
         enum xfw_writes writes = xfw_writes(process, op->name, op->arguments, k);
         given.first = given.bytes ? given.first : memory.first;
-        given.bytes += memory.end - memory.first;
+        given.bytes = xfa_add(given.bytes, memory.end - memory.first);
         given.writes = writes > given.writes ? writes : given.writes;
     }
     return given;

@@ -17,8 +17,9 @@ double xfw_device_byte_ns(const struct xfa_achievable *achievable, int gpu)
     return (second.ns - first.ns) / (double)(more - some);
 }
 
-double xfw_mapped_ns(const struct xfa_achievable *achievable, int gpu, bool writes, uint64_t bytes)
+double xfw_mapped_ns(const struct xfa_achievable *achievable, int gpu, bool writes, double bytes)
 {
+    const double most = 1e18; /* a damaged trace may say anything */
     const struct xfp_profile *profile = achievable->profile;
     int number = profile ? xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu) : -1;
     double least = NAN;
@@ -29,7 +30,7 @@ double xfw_mapped_ns(const struct xfa_achievable *achievable, int gpu, bool writ
         if (path->method != (writes ? XFP_MAPPED_WRITE : XFP_MAPPED_READ) || !xfp_is_plain(path) ||
             far->memory != XFT_MEM_MAPPED || near->device != number)
             continue;
-        struct xfp_estimate estimate = xfp_time(path, bytes);
+        struct xfp_estimate estimate = xfp_time(path, (uint64_t)fmin(fmax(1, bytes), most));
         if (estimate.basis != XFP_UNKNOWN)
             least = fmin(least, estimate.ns); /* of several NUMA nodes the best */
     }
@@ -39,7 +40,7 @@ double xfw_mapped_ns(const struct xfa_achievable *achievable, int gpu, bool writ
 double xfw_times_over(const struct xfa_achievable *achievable, int gpu, uint64_t bytes,
                       double kernel_ns)
 {
-    double once = xfw_mapped_ns(achievable, gpu, false, bytes);
+    double once = xfw_mapped_ns(achievable, gpu, false, (double)bytes);
     return bytes < XFW_MAPPING_LEAST || !(once > 0) ? 0 : kernel_ns / once;
 }
 

@@ -14,8 +14,8 @@
  * measured. */
 double xfw_device_byte_ns(const struct xfa_achievable *achievable, int gpu);
 
-/* To read (or write) so much of the host's memory, each byte once; NAN: not measured. */
-double xfw_mapped_ns(const struct xfa_achievable *achievable, int gpu, bool writes, uint64_t bytes);
+/* To read (or write) so many bytes of the host's memory, each once; NAN: not measured. */
+double xfw_mapped_ns(const struct xfa_achievable *achievable, int gpu, bool writes, double bytes);
 
 /* How many times over a kernel can have read (at most) memory of so many bytes. */
 double xfw_times_over(const struct xfa_achievable *achievable, int gpu, uint64_t bytes,

@@ -537,7 +537,7 @@ static void count_move(struct xfw_moved *moved, const struct xft_event *event, i
     moved->gpu = (int16_t)gpu;
     if (event->kind != XFT_EVENT_MIGRATION)
         return;
-    moved->bytes += event->bytes;
+    moved->bytes = xfa_add(moved->bytes, event->bytes);
     moved->records++;
 }
 

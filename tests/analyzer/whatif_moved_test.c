@@ -39,6 +39,7 @@ static struct fixture *started(void)
     measured_path(f.profile, XFP_MAPPED_READ, XFT_DIR_H2D, mapped, device, READ_NS);
     measured_path(f.profile, XFP_MAPPED_WRITE, XFT_DIR_D2H, device, mapped, WRITE_NS);
     measured_path(f.profile, XFP_COPY, XFT_DIR_D2D, device, device, DEVICE_NS);
+    measured_scalar(f.profile, "records/migration/h2d/gpu0", 0);
     f.analysis.achievable.profile = f.profile;
     f.analysis.achievable.run = &f.run;
     return &f;
@@ -108,6 +109,22 @@ static void test_prefetching_does_not_pay(void **state)
     xfp_free(f->profile);
 }
 
+/* Where nobody knows what recording cost, it may have been all of it. */
+static void test_recording_not_known(void **state)
+{
+    struct fixture *f = started();
+    struct step s = step(MOVED * FAULTS_NS + BUSY, DEVICE_NS);
+    f->profile->scalars[f->profile->scalar_count - 1].name[0] = 'R';
+    for (unsigned i = 0; i < 2; i++) {
+        struct xfw_change *(*make)(const struct xfa_analysis *) =
+            i ? xfw_change_stay : xfw_change_prefetch;
+        double unchanged = played(f, s.ops, 3, NULL, XFW_LIKELY);
+        assert_true(played(f, s.ops, 3, make, XFW_LOW) == unchanged);
+        assert_true(played(f, s.ops, 3, make, XFW_LIKELY) < unchanged);
+    }
+    xfp_free(f->profile);
+}
+
 /* 1 of 8 MiB may have been touched. */
 static void test_stays(void **state)
 {
@@ -141,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_prefetched),
         cmocka_unit_test(test_prefetching_does_not_pay),
+        cmocka_unit_test(test_recording_not_known),
         cmocka_unit_test(test_stays),
         cmocka_unit_test(test_moves_on),
     };
