@@ -14,7 +14,7 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings)
 {
     xfa_taken_find(analysis, sums, findings, XFA_FINDING_ALLOCATION, XFA_REMEDY_ALLOCATE_ONCE,
-                   "that there is room for all of these buffers at the same time, and that what "
+                   "there is room for all of these buffers at the same time, and what "
                    "was freed and allocated again need not come cleared");
 }
 

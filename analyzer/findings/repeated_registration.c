@@ -14,7 +14,7 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings)
 {
     xfa_taken_find(analysis, sums, findings, XFA_FINDING_REGISTRATION, XFA_REMEDY_REGISTER_ONCE,
-                   "that it is the same buffer each time: its address and size are, but it may "
+                   "it is the same buffer each time: its address and size are, but it may "
                    "have been freed and allocated again in between");
 }
 

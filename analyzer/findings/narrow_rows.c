@@ -1,0 +1,70 @@
+/*
+ * narrow-rows: copies between a GPU and page-locked memory whose rows are not contiguous (2D, 3D)
+ * and so short that they take longer than one run of as many bytes. Lost: achieved time minus the
+ * time of a contiguous copy of the same size, per transfer.
+ *
+ * Rows in pageable memory are gathered by the CPU, and what that takes was not measured: those are
+ * pageable-host-memory's.
+ */
+#include "analyzer/findings/finding.h"
+
+#include <math.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/change_rows.h"
+#include "analyzer/whatif/costs.h"
+
+/* What contiguous copies from or to the same memory take; NULL: it is not about this class. */
+static const struct xfp_path *contiguous(const struct xfa_analysis *analysis,
+                                         const struct xfa_class *class)
+{
+    const struct xfa_class_key *key = &class->key;
+    enum xft_direction direction = key->row.direction;
+    bool up = direction == XFT_DIR_H2D;
+    enum xft_memory memory = up ? key->row.src_mem : key->row.dst_mem;
+    int node = up ? key->src_node : key->dst_node, gpu = up ? key->row.dst_gpu : key->row.src_gpu;
+    if (key->shape != XFA_STRIDED || (!up && direction != XFT_DIR_D2H) ||
+        memory == XFT_MEM_PAGEABLE)
+        return NULL;
+    return xfw_host_path(&analysis->achievable, direction, memory, node, gpu);
+}
+
+static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
+                 struct xfa_gain *gain)
+{
+    const struct xfa_row *what = xfa_analysis_row(analysis, row);
+    const struct xfa_class *class = NULL;
+    struct xfa_figures narrow = {0};
+    (void)sums;
+    while ((class = xfa_row_class(&analysis->classes, what, class)))
+        if (contiguous(analysis, class))
+            xfa_figures_merge(&narrow, xfa_rows_class(&analysis->of_classes, class->number));
+    xfa_gain_of(gain, &narrow);
+    if (isnan(gain->lost_ns))
+        return false;
+    gain->reckoning = XFA_RECKONED_CONTIGUOUS;
+    gain->assumed = "the program can keep these rows one behind the other on both sides";
+    gain->remedy = xfa_remedy_for(what, XFA_REMEDY_CONTIGUOUS);
+    return true;
+}
+
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    struct xfw_rows_path *paths = NULL;
+    size_t count = 0, capacity = 0;
+    (void)sums;
+    for (size_t i = 0; i < finding->site_count; i++) {
+        const struct xfa_class *class = NULL;
+        while ((class = xfa_row_class(&analysis->classes, finding->sites[i].row, class))) {
+            const struct xfp_path *path = contiguous(analysis, class);
+            if (!path)
+                continue;
+            paths = xfa_room(paths, &capacity, count + 1, sizeof *paths);
+            paths[count++] = (struct xfw_rows_path){class->number, path};
+        }
+    }
+    return count ? xfw_change_rows(analysis, paths, count) : NULL;
+}
+
+const struct xfa_finding_kind xfa_kind_narrow = {.look = look, .change = change};

@@ -1,0 +1,65 @@
+/* Rows that become contiguous, played by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/change_rows.h"
+#include "tests/analyzer/hand_ops.h"
+#include "tests/analyzer/scenario.h"
+
+enum { BYTES = 1 << 20, NARROW_NS = 90000, CALL_NS = 100, LATENCY_NS = 50 };
+
+static double played(struct xfw_op op, enum xfw_certainty certainty)
+{
+    struct xfa_run run = {0};
+    struct xfa_analysis analysis = {0};
+    struct xfp_profile *profile = scenario_profile();
+    xfa_achievable_init(&analysis.achievable, profile, &run);
+    struct xfw_rows_path *paths = xfa_alloc(2 * sizeof *paths);
+    paths[0] = (struct xfw_rows_path){5, &profile->paths[0]};
+    paths[1] = (struct xfw_rows_path){2, &profile->paths[0]};
+    struct xfw_change *change = xfw_change_rows(&analysis, paths, 2);
+    const struct xfw_op ops[] = {op, hand_wait(0)};
+    double end = hand_play(ops, 2, change, certainty);
+    xfw_change_free(change);
+    xfp_free(profile);
+    return end;
+}
+
+static struct xfw_op narrow(uint32_t class, double ns)
+{
+    struct xfw_op op = hand_work(XFW_COPY, 0, CALL_NS, LATENCY_NS, ns);
+    op.class = class;
+    op.bytes = BYTES;
+    return op;
+}
+
+static void test_as_contiguous_ones(void **state)
+{
+    const double gathered = 30 + 0.12 * BYTES; /* by the host, at worst */
+    const double contiguous = LATENCY_NS + link_ns(BYTES);
+    assert_true(played(narrow(2, NARROW_NS), XFW_LIKELY) == contiguous);
+    assert_true(played(narrow(5, NARROW_NS), XFW_HIGH) == contiguous);
+    assert_true(played(narrow(5, NARROW_NS), XFW_LOW) == gathered + contiguous);
+}
+
+/* Of other classes, and those that are as fast already. */
+static void test_others(void **state)
+{
+    assert_true(played(narrow(3, NARROW_NS), XFW_LIKELY) == LATENCY_NS + NARROW_NS);
+    assert_true(played(narrow(XFW_NONE, NARROW_NS), XFW_LIKELY) == LATENCY_NS + NARROW_NS);
+    assert_true(played(narrow(2, 5000), XFW_LIKELY) == LATENCY_NS + 5000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_as_contiguous_ones),
+        cmocka_unit_test(test_others),
+    };
+    return cmocka_run_group_tests_name("what if: rows", tests, NULL, NULL);
+}
