@@ -10,7 +10,7 @@
 #define ROUNDING_NS 2000.0 /* device times are converted to the host's clock, and round */
 #define POLLED_NS 50000.0  /* a thread that asks again and again finds out within so long */
 #define QUEUED_NS 5000.0   /* work that follows its predecessor so soon was queued behind it */
-#define ENDS 16            /* of an engine's pieces of work that are remembered */
+#define PIECES 64          /* of an engine's work that are remembered */
 
 /* What was usual of late; new ones count an eighth. */
 struct usual {
@@ -19,9 +19,10 @@ struct usual {
 };
 
 struct engine {
-    double ends[ENDS]; /* a ring */
+    struct piece {
+        double start, end;
+    } pieces[PIECES]; /* a ring */
     unsigned next;
-    double last_end;
     struct usual latency, space;
 };
 
@@ -125,10 +126,21 @@ static double stream_ready(struct xfw_recorded *recorded, const struct xfw_op *o
 static double engine_ready(const struct engine *engine, double start)
 {
     double last = 0;
-    for (unsigned i = 0; i < ENDS; i++)
-        if (engine->ends[i] <= start + ROUNDING_NS && engine->ends[i] > last)
-            last = engine->ends[i];
+    for (unsigned i = 0; i < PIECES; i++)
+        if (engine->pieces[i].end <= start + ROUNDING_NS && engine->pieces[i].end > last)
+            last = engine->pieces[i].end;
     return last;
+}
+
+/* Streams are served as they are ready, not as they were submitted to: looked at is when it ran. */
+static bool ran_alone(const struct engine *engine, double start, double end)
+{
+    for (unsigned i = 0; i < PIECES; i++) {
+        const struct piece *piece = &engine->pieces[i];
+        if (piece->end > start + ROUNDING_NS && piece->start < end - ROUNDING_NS)
+            return false;
+    }
+    return true;
 }
 
 static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
@@ -148,8 +160,7 @@ static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
     if (isnan(op->device_end_ns))
         return;
     struct engine *engine = &gpu->engines[op->engine];
-    engine->ends[engine->next++ % ENDS] = end;
-    engine->last_end = fmax(engine->last_end, end);
+    engine->pieces[engine->next++ % PIECES] = (struct piece){op->device_start_ns, end};
 }
 
 /* Submitted and gone on: what made it start when it did? */
@@ -214,7 +225,7 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
         if (op->last_piece) /* the first began when it could */
             op->device_start_ns = fmin(op->device_end_ns, fmax(op->start_ns, ready));
         op->duration_ns = fmax(0, op->device_end_ns - op->device_start_ns);
-        op->exclusive = op->exclusive && engine->last_end <= op->device_start_ns + ROUNDING_NS;
+        op->exclusive = op->exclusive && ran_alone(engine, op->device_start_ns, op->device_end_ns);
         if (op->exclusive)
             ready = fmax(ready, engine_ready(engine, op->device_start_ns));
         if (blocks)

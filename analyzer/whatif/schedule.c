@@ -9,6 +9,8 @@
 
 #define INTERVALS 64 /* of an engine that are remembered: where work that comes later may fit */
 
+#define HARDLY 0.05
+
 struct interval {
     double start, end;
     double ns, times; /* of a copy that the other direction slows: alone, and how much; else 0 */
@@ -143,14 +145,15 @@ static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_
 
 /* ---- engines --------------------------------------------------------------------------------- */
 
-/* The first time from `ready` on when the engine is idle for so long. */
+/* The first time from `ready` on when the engine is idle for so long, or hardly shorter: what has
+ * been placed behind would be pushed back by no more than that. */
 static double idle_from(const struct engine *engine, double ready, double ns)
 {
     unsigned at = engine->count;
     double start = ready;
     while (at > 0 && engine->busy[at - 1].end > ready)
         at--;
-    for (; at < engine->count && start + ns > engine->busy[at].start; at++)
+    for (; at < engine->count && start + ns * (1 - HARDLY) > engine->busy[at].start; at++)
         start = fmax(start, engine->busy[at].end);
     return start;
 }

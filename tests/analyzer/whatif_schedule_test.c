@@ -198,6 +198,39 @@ static void test_recording_is_taken_out(void **state)
     assert_true(op.own_ns == 0.3 * 600 && op.space_ns == 300);
 }
 
+/* A copy that was submitted first and ran last: they took turns all the same. */
+static void test_turns_in_another_order(void **state)
+{
+    static const double ran[][2] = {{2e6, 3e6}, {0, 1e6}, {1e6, 2e6}, {2.5e6, 3.5e6}};
+    recorded = xfw_recorded_new();
+    for (unsigned i = 0; i < 4; i++) {
+        struct xfw_op op = *copy(i, XFW_TO_DEVICE, 0);
+        op.start_ns = i * 10;
+        op.end_ns = i * 10 + 10;
+        op.device_start_ns = ran[i][0] + 100;
+        op.device_end_ns = ran[i][1] + 100;
+        xfw_recorded_settle(recorded, &op, false);
+        assert_true(op.exclusive == (i < 3)); /* the last one ran beside the first */
+    }
+    xfw_recorded_free(recorded);
+    count = 0;
+}
+
+/* A gap that is hardly too short is taken: what is behind would be late by as little. */
+static void test_a_gap_hardly_too_short(void **state)
+{
+    for (int fits = 0; fits < 2; fits++) {
+        copy(0, XFW_TO_DEVICE, 1000);
+        copy(1, XFW_TO_DEVICE, 1000)->latency_ns = fits ? 1960 : 1900; /* from 2 * CALL on */
+        copy(2, XFW_TO_DEVICE, 1000);
+        copy(2, XFW_TO_HOST, 10);
+        add(hand_op(XFW_CALL, XFT_EVENT_SYNC, 0))->awaits = XFW_AWAITS_STREAM;
+        ops[count - 1].stream = 2;
+        double gap_ends = CALL + (fits ? 1960 : 1900);
+        assert_true(played() == (fits ? LATENCY + 2000 + 10 : gap_ends + 2000 + 10));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +244,8 @@ int main(void)
         cmocka_unit_test(test_asking),
         cmocka_unit_test(test_what_was_recorded_comes_again),
         cmocka_unit_test(test_recording_is_taken_out),
+        cmocka_unit_test(test_turns_in_another_order),
+        cmocka_unit_test(test_a_gap_hardly_too_short),
     };
     return cmocka_run_group_tests_name("schedules", tests, NULL, NULL);
 }
