@@ -66,8 +66,7 @@ static int start(struct xfp_session *s, int gpu, uint64_t budget_ns, struct star
     return -1;
 }
 
-/* How many bytes of the reply came before the child closed its end; none when it had to be ended.
- */
+/* How many bytes of replies came before the child closed its end, or had to be ended. */
 static size_t receive(const struct started *child, uint64_t until_ns, void *reply, size_t bytes)
 {
     struct pollfd from = {.fd = child->from, .events = POLLIN};
@@ -82,25 +81,29 @@ static size_t receive(const struct started *child, uint64_t until_ns, void *repl
         got += more > 0 ? (size_t)more : 0;
         if (xfp_interrupted() || xfp_wall_ns() > until_ns) {
             kill(child->pid, SIGKILL);
-            return 0;
+            return xfp_interrupted() ? 0 : got;
         }
     }
     return got;
 }
 
+/* The last one that is whole; how the child ended is of no interest then. */
 static int take_reply(struct xfp_session *s, const struct started *child, uint64_t budget_ns,
                       struct xfp_records_reply *reply)
 {
+    static struct xfp_records_reply replies[XFP_RECORDS_REPLIES];
     uint64_t until = xfp_wall_ns() + budget_ns + MOST_S * 1000000000ull;
-    size_t got = receive(child, until, reply, sizeof(*reply));
+    size_t whole = receive(child, until, replies, sizeof(replies)) / sizeof(*replies);
     int status = 0;
 
     close(child->from);
     while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
         ;
-    reply->why[sizeof(reply->why) - 1] = '\0';
-    if (got == sizeof(*reply) && WIFEXITED(status) && !WEXITSTATUS(status))
+    if (whole) {
+        *reply = replies[whole - 1];
+        reply->why[sizeof(reply->why) - 1] = '\0';
         return 0;
+    }
     if (xfp_wall_ns() > until)
         return xfp_fail(&s->sys, "no answer from the process that measures it");
     return WIFSIGNALED(status)

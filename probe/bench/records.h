@@ -1,8 +1,9 @@
 /*
  * What CUPTI's records cost: the two processes that find out. The probe (bench_records.c) starts
  * its own program again; that one (records_child.c) attaches CUPTI as the recorder does, measures
- * every figure without and with records in turn, and answers with one struct xfp_records_reply on
- * its standard output.
+ * every figure without and with records in turn, and answers with a struct xfp_records_reply on its
+ * standard output: a first one without the figures of managed memory, whose counters CUPTI may not
+ * survive, and one with all of them.
  */
 #ifndef XFP_RECORDS_H
 #define XFP_RECORDS_H
@@ -44,6 +45,8 @@ enum xfp_records_state {
     XFP_RECORDS_ABSENT, /* there is no CUPTI for it here; why says so */
     XFP_RECORDS_FAILED, /* why */
 };
+
+#define XFP_RECORDS_REPLIES 2 /* at most; each has all that those before it have */
 
 struct xfp_records_reply {
     int32_t state;

@@ -378,10 +378,7 @@ static enum xfp_records_state work(struct child *c, int gpu, uint64_t budget_ns)
 {
     if (attach(c, gpu))
         return XFP_RECORDS_ABSENT;
-    if (make_memory(c) || measure(c, budget_ns / 2))
-        return XFP_RECORDS_FAILED;
-    make_managed(c);
-    if (measure_moves(c, budget_ns / 2))
+    if (make_memory(c) || measure(c, budget_ns))
         return XFP_RECORDS_FAILED;
     if (!c->record_bytes) {
         xfp_fail(&c->s.sys, "CUPTI hands over no records");
@@ -407,6 +404,7 @@ int xfp_records_child(int argc, char **argv)
     static struct xfp_records_reply reply;
     static struct child child;
     size_t length = sizeof(argument) - 1;
+    uint64_t budget_ns;
     char *end;
     long gpu;
     int out;
@@ -419,7 +417,14 @@ int xfp_records_child(int argc, char **argv)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     out = dup(STDOUT_FILENO); /* what libraries print must not get in between */
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    reply.state = work(&child, (int)gpu, strtoull(end + 1, NULL, 10));
+    budget_ns = strtoull(end + 1, NULL, 10) / 2;
+    reply.state = work(&child, (int)gpu, budget_ns);
+    fill_reply(&reply, &child);
+    if (write(out, &reply, sizeof(reply)) != sizeof(reply) || reply.state != XFP_RECORDS_MEASURED)
+        _exit(0);
+    make_managed(&child);
+    if (measure_moves(&child, budget_ns))
+        _exit(0);
     fill_reply(&reply, &child);
     _exit(write(out, &reply, sizeof(reply)) != sizeof(reply));
 }

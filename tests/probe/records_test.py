@@ -151,6 +151,15 @@ class Absent(unittest.TestCase):
     def test_a_violent_end_is_a_failure(self):
         self.failed("the process that measures it was ended by signal 9", "dies")
 
+    def test_all_but_managed_memory(self):
+        """What CUPTI does not give of managed memory, or does not survive, costs nothing else."""
+        for how in "has no counters", "dies of counters":
+            run = self.beside_a_copy(how=how)
+            self.assertEqual((run.returncode, run.stderr), (0, ""), how)
+            self.assertEqual(sorted(medians(json.loads(run.stdout))),
+                             sorted(n for n in HOST + DEVICE + WAITING + NEITHER
+                                    if not n.startswith("migration/")), how)
+
     def test_no_answer_is_a_failure(self):
         self.failed("the process that measures it gave no answer", "leaves")
 
