@@ -214,6 +214,25 @@ static void test_pieces(void **state)
     }
 }
 
+/* By a pointer that filled it in pieces a kernel uses them again: what is fetched of them comes
+ * behind the last such kernel. */
+static void test_pieces_again(void **state)
+{
+    struct run run;
+    start(&run);
+    allocate(&run, DEVICE, 2 * BYTES);
+    up(&run, HOST, DEVICE);
+    up(&run, HOST + BYTES, DEVICE + BYTES);
+    kernel(&run, DEVICE);
+    kernel(&run, DEVICE);
+    kernel(&run, OTHER);
+    down(&run, DEVICE + BYTES, HOST + BYTES)->duration_ns = 3 * NS;
+    sync(&run);
+    assert_true(before(&run) == 8 * NS);
+    assert_true(with(&run, 4) == 7 * NS); /* beside the last kernel, behind the one before */
+    finish(&run);
+}
+
 /* A kernel that is given something else does not wait, one of unknown arguments does. */
 static void test_given_something_else(void **state)
 {
@@ -507,6 +526,11 @@ static void test_both_ways(void **state)
     ops[1].latency_ns = 0;
     ops[0].latency_ns = 10; /* 10 of it, then the rest beside the other */
     assert_true(hand_play(ops, count, NULL, XFW_LIKELY) == 10 + NS);
+    ops[0].latency_ns = 0;
+    ops[0].both_ways = 2;
+    ops[1].duration_ns = NS; /* each slows the other, whichever came first */
+    double end = hand_play(ops, count, NULL, XFW_LIKELY);
+    assert_true(end > 1.9 * NS && end <= 2 * NS);
 }
 
 int main(void)
@@ -516,6 +540,7 @@ int main(void)
         cmocka_unit_test(test_buffers),
         cmocka_unit_test(test_needs_the_result),
         cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_pieces_again),
         cmocka_unit_test(test_given_something_else),
         cmocka_unit_test(test_directions),
         cmocka_unit_test(test_there_and_back),
