@@ -119,7 +119,9 @@ static void take_list(struct xfa_signature *signature, struct piece list)
     int depth = 0;
     size_t from = 0;
     for (size_t i = 0; i <= list.bytes; i++) {
-        char c = i < list.bytes ? list.at[i] : ',';
+        char c = ',';
+        if (i < list.bytes)
+            c = list.at[i];
         depth += (c == '(' || c == '<' || c == '{' || c == '[') -
                  (c == ')' || c == '>' || c == '}' || c == ']');
         if (c != ',' || (depth > 0 && i < list.bytes))

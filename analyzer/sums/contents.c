@@ -149,7 +149,7 @@ static void take_transfer(void *self, const struct xfa_transfer *transfer)
     item->shape = transfer->class->key.shape;
     item->managed =
         transfer->event->src_mem == XFT_MEM_MANAGED || transfer->event->dst_mem == XFT_MEM_MANAGED;
-    item->gpu = row->direction == XFT_DIR_H2D ? row->dst_gpu : row->src_gpu;
+    item->gpu = (int16_t)(row->direction == XFT_DIR_H2D ? row->dst_gpu : row->src_gpu);
 }
 
 /* ---- a process -------------------------------------------------------------------------- */

@@ -5,8 +5,8 @@
 
 #include "analyzer/sums/contents_judge.h"
 
-#define BLOCKS 64 /* of a sample (docs/trace-format.md) */
-#define BLOCK 64
+#define BLOCKS ((size_t)64) /* of a sample (docs/trace-format.md) */
+#define BLOCK ((size_t)64)
 #define SAMPLE (BLOCKS * BLOCK)
 #define CHUNK 4096
 
