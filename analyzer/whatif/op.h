@@ -76,8 +76,10 @@ struct xfw_op {
     uint32_t thread, stream, event, range; /* the process's, from 0 on; XFW_NONE: none */
 
     /* The host. */
-    double gap_ns; /* the thread's own time since its call before */
-    double own_ns; /* of the call, without what it waited for */
+    double gap_ns;      /* the thread's own time since its call before */
+    uint32_t handed_by; /* another thread's last call was what it waited for meanwhile; XFW_NONE */
+    double handed_ns;   /* so long before this one: instead of gap_ns */
+    double own_ns;      /* of the call, without what it waited for */
     double wake_ns;
 
     /* The device. */

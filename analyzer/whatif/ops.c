@@ -443,6 +443,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xft_event *event
         .thread = thread->number,
         .stream = XFW_NONE,
         .event = XFW_NONE,
+        .handed_by = XFW_NONE,
         .range = XFW_NONE,
         .class = XFW_NONE,
         .site = XFW_NONE,

@@ -155,6 +155,7 @@ struct xfw_op xfw_op_like(const struct xfw_op *op)
         .thread = op->thread,
         .stream = op->stream,
         .event = XFW_NONE,
+        .handed_by = XFW_NONE,
         .range = XFW_NONE,
         .class = XFW_NONE,
         .site = XFW_NONE,

@@ -138,7 +138,7 @@ static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_
         const struct thread *first = &schedule->threads[0];
         double ahead = first->begun ? first->recorded - first->now : 0;
         thread->begun = true;
-        thread->now = fmax(0, op->start_ns - op->gap_ns - ahead);
+        thread->now = op->handed_by == XFW_NONE ? fmax(0, op->start_ns - op->gap_ns - ahead) : 0;
     }
     return thread;
 }
@@ -339,6 +339,14 @@ static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_o
         xfw_schedule_stream_after(schedule, op->stream, *event);
 }
 
+static double begins(const struct xfw_schedule *schedule, const struct thread *thread,
+                     const struct xfw_op *op)
+{
+    if (op->handed_by < schedule->thread_count && schedule->threads[op->handed_by].begun)
+        return fmax(thread->now, schedule->threads[op->handed_by].now + op->handed_ns);
+    return thread->now + op->gap_ns;
+}
+
 static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, double call,
                       double back)
 {
@@ -354,7 +362,7 @@ static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, do
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
     struct thread *thread = thread_of(schedule, op);
-    double call = thread->now + op->gap_ns;
+    double call = begins(schedule, thread, op);
     schedule->last_start = schedule->last_end = NAN;
     if (xfw_op_is_work(op) && op->stream != XFW_NONE) {
         call = fmax(call, room(stream_at(schedule, op->stream)));

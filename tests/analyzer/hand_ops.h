@@ -19,6 +19,7 @@ static inline struct xfw_op hand_op(enum xfw_what what, enum xft_event_kind kind
         .peer = -1,
         .stream = XFW_NONE,
         .event = XFW_NONE,
+        .handed_by = XFW_NONE,
         .range = XFW_NONE,
         .class = XFW_NONE,
         .site = XFW_NONE,

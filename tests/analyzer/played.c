@@ -16,6 +16,7 @@ static struct xfw_op *add(struct played *played, enum xfw_what what, double gap_
         .stream_kind = XFW_BLOCKING,
         .peer = -1,
         .event = XFW_NONE,
+        .handed_by = XFW_NONE,
         .range = XFW_NONE,
         .class = XFW_NONE,
         .site = XFW_NONE,

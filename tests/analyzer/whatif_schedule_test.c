@@ -182,6 +182,29 @@ static void test_what_was_recorded_comes_again(void **state)
     xfw_recorded_free(recorded);
 }
 
+/* Two threads take turns, each with one long call, 100 us to hand over and 1000 us of idleness: who
+ * makes the calls of one shorter makes the run shorter by as much. */
+static void test_threads_that_take_turns(void **state)
+{
+    enum { ROUNDS = 10, US = 1000, TURN = 700 * US, WAY = 100 * US };
+    recorded = xfw_recorded_new();
+    double now = 5000;
+    for (unsigned i = 0; i < 2 * ROUNDS; i++, now += TURN + WAY) {
+        struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ALLOC, 0);
+        op.thread = i % 2;
+        struct xfw_op *settled = settle(op, now, now + TURN, NAN, NAN, false);
+        bool begins = i == 1, known = i >= 5; /* of each, two turns only show it */
+        assert_true((settled->handed_by == 1 - op.thread) == (begins || known));
+        assert_true(settled->handed_by == XFW_NONE || settled->handed_ns == WAY);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (ops[i].thread == 1 && i >= 6)
+            ops[i].own_ns -= 200 * US;
+    size_t shorter = (count - 6) / 2; /* the last of them comes after thread 0 is done */
+    assert_true(played() == now - TURN - WAY - WAY - (double)(shorter - 1) * 200 * US);
+    xfw_recorded_free(recorded);
+}
+
 static void test_recording_is_taken_out(void **state)
 {
     struct xfw_op op = hand_work(XFW_COPY, 0, 1000, 0, 500);
@@ -243,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_a_full_stream),
         cmocka_unit_test(test_asking),
         cmocka_unit_test(test_what_was_recorded_comes_again),
+        cmocka_unit_test(test_threads_that_take_turns),
         cmocka_unit_test(test_recording_is_taken_out),
         cmocka_unit_test(test_turns_in_another_order),
         cmocka_unit_test(test_a_gap_hardly_too_short),
