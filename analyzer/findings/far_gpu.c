@@ -1,0 +1,191 @@
+/*
+ * far-gpu: copies between page-locked memory and a GPU, or between two GPUs, that another GPU of
+ * the machine (another pair of them) makes faster, by the profile: one that hangs on the node where
+ * the memory lies, two that have a link of their own. Only GPUs that the run copies nothing to or
+ * from are offered in place of its own.
+ *
+ * Lost: achieved time times the part by which the other copy of the average size is shorter.
+ */
+#include "analyzer/findings/finding.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/change_times.h"
+
+#define MOST_GPUS 64
+
+/* The same copy where it is made, and where it would be made best. */
+struct choice {
+    const struct xfp_path *here, *best;
+    int node; /* of the GPU there; -1: it is about two GPUs, or not known */
+};
+
+/* The profile's GPUs that the run's copies name. */
+static uint64_t gpus_in_use(const struct xfa_analysis *analysis)
+{
+    uint64_t used = 0;
+    for (size_t i = 0; i < analysis->row_count && analysis->profile; i++) {
+        const struct xfa_row_key *key = &xfa_analysis_row(analysis, i)->key;
+        int gpus[2] = {key->src_gpu, key->dst_gpu};
+        for (int k = 0; k < 2; k++) {
+            int gpu = gpus[k] < 0 ? -1 : xfa_achievable_gpu(&analysis->achievable, gpus[k]);
+            used |= gpu >= 0 && gpu < MOST_GPUS ? (uint64_t)1 << gpu : 0;
+        }
+    }
+    return used;
+}
+
+static const struct xfp_path *path_of(const struct xfp_profile *profile, struct xfp_place src,
+                                      struct xfp_place dst)
+{
+    const struct xfp_path *path = xfp_find(profile, XFP_COPY, src, dst, false);
+    return path && path->point_count ? path : NULL;
+}
+
+/* Faster than what was best so far by more than the errors of both. */
+static void consider(struct choice *choice, const struct xfp_path *path, int node)
+{
+    const struct xfp_path *best = choice->best ? choice->best : choice->here;
+    if (!path || path == best)
+        return;
+    uint64_t bytes = choice->here->points[choice->here->point_count - 1].bytes;
+    struct xfp_estimate old = xfp_time(best, bytes), new = xfp_time(path, bytes);
+    if (old.basis == XFP_UNKNOWN || new.basis == XFP_UNKNOWN ||
+        new.ns *(1 + new.error) >= old.ns *(1 - old.error))
+        return;
+    choice->best = path;
+    choice->node = node;
+}
+
+static bool is_free(uint64_t used, int gpu, int own, int other)
+{
+    return gpu == own || gpu == other || !(used >> gpu & 1);
+}
+
+static void choose_gpu(const struct xfp_profile *profile, struct choice *choice,
+                       struct xfp_place host, struct xfp_place own, bool up, uint64_t used)
+{
+    choice->here = up ? path_of(profile, host, own) : path_of(profile, own, host);
+    for (int g = 0; choice->here && g < (int)profile->machine.gpu_count && g < MOST_GPUS; g++) {
+        const struct xfp_place gpu = {XFT_MEM_DEVICE, g, -1};
+        if (is_free(used, g, own.device, own.device))
+            consider(choice, up ? path_of(profile, host, gpu) : path_of(profile, gpu, host),
+                     profile->machine.gpus[g].numa);
+    }
+}
+
+static void choose_pair(const struct xfp_profile *profile, struct choice *choice,
+                        struct xfp_place src, struct xfp_place dst, uint64_t used)
+{
+    const int count = (int)profile->machine.gpu_count;
+    choice->here = path_of(profile, src, dst);
+    for (int a = 0; choice->here && a < count && a < MOST_GPUS; a++) {
+        for (int b = 0; b < count && b < MOST_GPUS; b++) {
+            const struct xfp_place from = {XFT_MEM_DEVICE, a, -1}, to = {XFT_MEM_DEVICE, b, -1};
+            if (a != b && is_free(used, a, src.device, dst.device) &&
+                is_free(used, b, src.device, dst.device))
+                consider(choice, path_of(profile, from, to), -1);
+        }
+    }
+}
+
+static struct choice choose(const struct xfa_analysis *analysis, const struct xfa_class *class,
+                            uint64_t used)
+{
+    const struct xfa_class_key *key = &class->key;
+    const struct xfa_achievable *achievable = &analysis->achievable;
+    struct choice choice = {.node = -1};
+    bool up = key->row.direction == XFT_DIR_H2D, down = key->row.direction == XFT_DIR_D2H;
+    enum xft_memory memory = up ? key->row.src_mem : key->row.dst_mem;
+    int node = up ? key->src_node : key->dst_node;
+    if (!achievable->profile || achievable->match == XFA_MATCH_NO || key->shape != XFA_LINEAR)
+        return choice;
+    struct xfp_place src = {XFT_MEM_DEVICE, xfa_achievable_gpu(achievable, key->row.src_gpu), -1};
+    struct xfp_place dst = {XFT_MEM_DEVICE, xfa_achievable_gpu(achievable, key->row.dst_gpu), -1};
+    if ((up || down) && node >= 0 && memory != XFT_MEM_PAGEABLE && (up ? dst : src).device >= 0)
+        choose_gpu(achievable->profile, &choice, (struct xfp_place){memory, -1, node},
+                   up ? dst : src, up, used);
+    else if (key->row.direction == XFT_DIR_P2P && src.device >= 0 && dst.device >= 0)
+        choose_pair(achievable->profile, &choice, src, dst, used);
+    return choice;
+}
+
+/* Of one class, added to the row's. */
+static void add(struct xfa_gain *gain, const struct xfa_figures *figures,
+                const struct choice *choice)
+{
+    uint64_t timed = figures->device.transfers + figures->host.transfers;
+    uint64_t bytes = figures->device.bytes + figures->host.bytes;
+    double achieved = figures->device.ns + figures->host.ns;
+    if (!timed)
+        return;
+    struct xfp_estimate here = xfp_time(choice->here, bytes / timed);
+    struct xfp_estimate best = xfp_time(choice->best, bytes / timed);
+    double took = fmin(achieved, here.ns * (double)timed); /* the rest has other reasons */
+    double part = fmax(0, 1 - best.ns / here.ns);
+    gain->transfers += timed;
+    gain->bytes = xfa_add(gain->bytes, bytes);
+    gain->achieved_ns = isnan(gain->achieved_ns) ? achieved : gain->achieved_ns + achieved;
+    gain->lost_ns = (isnan(gain->lost_ns) ? 0 : gain->lost_ns) + took * part;
+    gain->achievable_ns = gain->achieved_ns - gain->lost_ns;
+    gain->error = here.error + best.error;
+}
+
+static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
+                 struct xfa_gain *gain)
+{
+    const struct xfa_row *what = xfa_analysis_row(analysis, row);
+    const struct xfa_class *class = NULL;
+    uint64_t used = gpus_in_use(analysis);
+    struct xfa_figures far = {0};
+    int node = -1;
+    (void)sums;
+    while ((class = xfa_row_class(&analysis->classes, what, class))) {
+        struct choice choice = choose(analysis, class, used);
+        const struct xfa_figures *figures = xfa_rows_class(&analysis->of_classes, class->number);
+        if (!choice.best)
+            continue;
+        add(gain, figures, &choice);
+        xfa_figures_merge(&far, figures);
+        node = choice.node;
+    }
+    if (isnan(gain->lost_ns))
+        return false;
+    bool peers = what->key.direction == XFT_DIR_P2P;
+    gain->achieved_basis = xfa_achieved_basis(&far);
+    gain->achievable_basis = XFA_BASIS_MODELLED;
+    gain->reckoning = XFA_RECKONED_NEAR_GPU;
+    gain->assumed = "other GPUs of the machine are free, and kernels take as long there";
+    gain->remedy = xfa_remedy_for(what, peers      ? XFA_REMEDY_NEAR_PEER
+                                        : node < 0 ? XFA_REMEDY_OTHER_GPU
+                                                   : XFA_REMEDY_NEAR_GPU);
+    gain->remedy.node = node;
+    return true;
+}
+
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    struct xfw_new_path *paths = NULL;
+    size_t count = 0, capacity = 0;
+    uint64_t used = gpus_in_use(analysis);
+    (void)sums;
+    for (size_t i = 0; i < finding->site_count; i++) {
+        const struct xfa_class *class = NULL;
+        while ((class = xfa_row_class(&analysis->classes, finding->sites[i].row, class))) {
+            struct choice choice = choose(analysis, class, used);
+            if (!choice.best)
+                continue;
+            paths = xfa_room(paths, &capacity, count + 1, sizeof *paths);
+            paths[count++] = (struct xfw_new_path){class->number, choice.best, choice.here};
+        }
+    }
+    struct xfw_change *change =
+        count ? xfw_change_times(analysis, paths, count, &(struct xfw_times_terms){0}) : NULL;
+    free(paths);
+    return change;
+}
+
+const struct xfa_finding_kind xfa_kind_far_gpu = {.look = look, .change = change};
