@@ -63,7 +63,7 @@ class Run(unittest.TestCase):
         self.program(pair, "after", [printed(ns) for ns in after])
 
     def run_pairs(self, *options, status=0):
-        done = subprocess.run([sys.executable, RUN, self.build, self.out, "--gpus", "1", *options],
+        done = subprocess.run([sys.executable, RUN, self.build, self.out, "--gpus", "1", "--record", "1", *options],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stdout
@@ -77,8 +77,8 @@ class Run(unittest.TestCase):
         log = self.log.read_text().splitlines()
         record = "record --quiet --force -o"
         self.assertEqual([line.split(" -- ")[0] for line in log],
-                         ["01-before", "01-after", f"{record} {self.out}/01.xft", "01-before",
-                          f"{record} {self.out}/01-after.xft", "01-after", *3 * ["01-before", "01-after"]])
+                         ["01-before", "01-after", f"{record} {self.out}/01.0.xft", "01-before",
+                          f"{record} {self.out}/01-after.0.xft", "01-after", *3 * ["01-before", "01-after"]])
         self.assertEqual(table.splitlines()[1].split(), [ONE, "2.000", "0.500", "1.500", "150.0%"])
         written = self.times()[ONE]
         self.assertEqual([run["work_ns"] for run in written["before"]["runs"]], [1000000, 4000000, 2000000])
@@ -87,6 +87,18 @@ class Run(unittest.TestCase):
         for run in written["before"]["runs"]:
             self.assertEqual((run["sum"], run["transfers"]), ("5", 3))
             self.assertGreater(run["wall_ns"], 0)
+
+    def test_the_recorded_run_in_the_middle_is_kept(self):
+        self.pair(ONE, [1, 7000000, 5000000, 6000000, 2000000], [1, 40, 10, 20, 1])
+        for name in ("01", "01-after"):
+            for i in range(3):
+                (self.out / f"{name}.{i}.xft").mkdir(parents=True)
+                (self.out / f"{name}.{i}.xft" / f"{i}").touch()
+        self.run_pairs("--only", "01", "--repeat", "1", "--record", "3")
+        written = self.times()[ONE]
+        self.assertEqual([written[side]["recorded"]["work_ns"] for side in ("before", "after")], [6000000, 20])
+        kept = sorted(str(path.relative_to(self.out)) for path in self.out.glob("*.xft/*"))
+        self.assertEqual(kept, ["01-after.xft/2", "01.xft/2"])
 
     def test_content_is_hashed_where_the_pair_says_so(self):
         self.pair(TABLE, [2] * 3, [1] * 3)
