@@ -71,16 +71,31 @@ def is_quiet(loud):
 
 # ---- a pair ----------------------------------------------------------------------------------
 
+def in_region(report):
+    """Which part of what the best set saves in the run falls into the measured region: the steps that warm
+    up lie outside. 1 where that is not known."""
+    regions = [p for p in report["whatif"].get("phases", []) if p["name"] == "work"]
+    saved = report["whatif"]["set_saving_s"]["likely"]
+    if not regions or not saved or saved <= 0 or not regions[0].get("with_set_s"):
+        return 1.0
+    return min(1.0, (regions[0]["alone_s"] - regions[0]["with_set_s"]) / saved)
+
+
+def part_of(saving, share_in):
+    return None if saving is None else {key: value * share_in for key, value in saving.items()}
+
+
 def predicted(about, report):
-    """The savings of what the pair is about: of the expected finding (or the bait) alone, of the best
+    """Of the measured region, the savings of what the pair is about: of the expected finding (or the bait) alone, of the best
     set, and which of them is held against the measured one."""
     kind = about["finding"] or about.get("bait")
     alone = [f["saving_s"] for f in report["findings"] if f["kind"] == kind]
     standing = [saving for saving in alone if not saving["idle"]]
     best = max(alone, key=lambda s: s["likely"] if s["likely"] is not None else -1, default=None)
     several = bool(about.get("also")) or len(standing) > 1
-    return {"alone": milliseconds(best), "set": milliseconds(report["whatif"]["set_saving_s"]),
-            "held": "set" if several else "alone"}
+    inside = in_region(report)
+    return {"alone": part_of(milliseconds(best), inside), "held": "set" if several else "alone",
+            "set": part_of(milliseconds(report["whatif"]["set_saving_s"]), inside)}
 
 
 def hold(entry):

@@ -6,6 +6,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import advice  # noqa: E402 (it lies beside this file)
+
 RUN = Path(__file__).resolve().parent / "run"
 ONE, TWO, TABLE = "01-pageable-upload", "10-peer-disabled", "13-repeated-transfer"
 
@@ -36,6 +39,25 @@ def saving(likely, low=None, high=None):
 
 def made_finding(kind, low, likely, high, idle=False):
     return {"kind": kind, "saving_s": {**saving(likely, low, high), "idle": idle}}
+
+
+class InRegion(unittest.TestCase):
+    """The steps that warm up save something, too, which the measured region does not show."""
+
+    @staticmethod
+    def part(**phase):
+        told = {"set_saving_s": {"low": 0.0, "likely": 0.1, "high": 0.2}, "phases": [{"name": "work", **phase}]}
+        return advice.in_region({"whatif": told})
+
+    def test_in_region(self):
+        self.assertAlmostEqual(self.part(alone_s=0.5, with_set_s=0.42), 0.8)
+        self.assertEqual(self.part(alone_s=0.5, with_set_s=0.3), 1.0)
+        self.assertEqual(self.part(alone_s=0.5, with_set_s=None), 1.0)
+
+    def test_all_of_a_saving(self):
+        self.assertEqual(advice.part_of({"low": 1.0, "likely": 2.0, "high": 4.0}, 0.5),
+                         {"low": 0.5, "likely": 1.0, "high": 2.0})
+        self.assertIsNone(advice.part_of(None, 0.5))
 
 
 class Run(unittest.TestCase):
