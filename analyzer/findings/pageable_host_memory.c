@@ -14,13 +14,17 @@
 
 #define USED_AGAIN 2 /* uses of a buffer, on average: from so many on it is page-locked once */
 
+/* What locking takes differs from one time to the next more than copying does: for one use it has
+ * to pay so many times over. */
+#define FOR_ONE_USE 2
+
 /* False: leave it as it is. */
 static bool choose(const struct xfa_pageable_costs *costs, double achieved_ns,
                    struct xfa_gain *gain)
 {
     bool again = costs->copies >= USED_AGAIN * costs->firsts;
     double lock_ns = again ? costs->once_ns : costs->per_use_ns;
-    double locked_ns = costs->pinned_ns + lock_ns, least_ns = locked_ns;
+    double least_ns = costs->pinned_ns + (again ? lock_ns : FOR_ONE_USE * lock_ns);
     gain->remedy.kind = again ? XFA_REMEDY_PIN : XFA_REMEDY_PIN_PER_USE;
     if (isnan(lock_ns)) { /* nobody knows: as if it cost nothing */
         gain->remedy.kind = XFA_REMEDY_PIN;

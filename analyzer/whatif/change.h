@@ -81,6 +81,9 @@ uint32_t xfw_player_side_event(struct xfw_player *player);
  */
 struct xfw_op xfw_op_like(const struct xfw_op *op);
 
+/* The thread's own time before an op comes before another one of it instead. */
+void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from);
+
 /* The call goes, with its device work and what it waited for; the thread's own time before it
  * stays. */
 void xfw_op_drop(struct xfw_op *op);

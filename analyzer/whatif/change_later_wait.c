@@ -42,10 +42,8 @@ static void wait_now(struct held *held, struct xfw_player *player, struct xfw_op
 {
     bool later =
         xfw_player_certainty(player) == XFW_HIGH || xfw_cannot_have_read(op->gap_ns, held->fetched);
-    if (later) {
-        held->wait.gap_ns = op->gap_ns;
-        op->gap_ns = 0;
-    }
+    if (later)
+        xfw_op_take_gap(&held->wait, op);
     xfw_player_play(player, &held->wait);
     held->there = false;
 }

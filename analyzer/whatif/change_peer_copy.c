@@ -128,9 +128,8 @@ static void go_up(const struct peer_copy *copy, struct state *state, struct xfw_
     struct xfw_op wait = xfw_op_like(op);
     wait.what = XFW_WAIT;
     wait.event = pending->event;
-    wait.gap_ns = op->gap_ns;
+    xfw_op_take_gap(&wait, op);
     wait.own_ns = xfw_scalar_cost(achievable, "event/wait", op->gpu, WAIT_NS);
-    op->gap_ns = 0;
     xfw_player_play(player, &wait);
     if (cost.staged)
         go_staged(op, cost.ns);

@@ -87,16 +87,20 @@ static double took(const struct xfw_op *op)
 }
 
 /* A copy that took many times what such copies take had other reasons (the first one sets the
- * driver's buffers up): those stay. */
-static double for_other_reasons(const struct times *times, const struct xfw_op *op,
-                                const struct xfw_host_memory *host)
+ * driver's buffers up): those stay, behind the thread's own time. */
+static void keep_other_reasons(const struct times *times, struct xfw_player *player,
+                               struct xfw_op *op, const struct xfw_host_memory *host)
 {
     const struct xfp_path *path = xfw_host_path(&times->change.analysis->achievable,
                                                 host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D,
                                                 (enum xft_memory)host->memory, host->node, op->gpu);
     struct xfw_copy_cost usual = xfw_copy_cost(path, op->bytes, XFW_LIKELY);
-    return usual.known && took(op) > MANY_TIMES * usual.blocking_ns ? took(op) - usual.blocking_ns
-                                                                    : 0;
+    if (!usual.known || took(op) <= MANY_TIMES * usual.blocking_ns)
+        return;
+    struct xfw_op other = xfw_op_like(op);
+    xfw_op_take_gap(&other, op);
+    other.own_ns = took(op) - usual.blocking_ns;
+    xfw_player_play(player, &other);
 }
 
 static void stage(const struct times *times, struct state *state, struct xfw_player *player,
@@ -108,7 +112,7 @@ static void stage(const struct times *times, struct state *state, struct xfw_pla
                          xfw_player_certainty(player));
     if (!staging.known || !xfw_host_memory(times->change.analysis, op, &host))
         return;
-    op->gap_ns += for_other_reasons(times, op, &host);
+    keep_other_reasons(times, player, op, &host);
     if (!state->set_up) {
         struct xfw_op set_up = xfw_op_like(op);
         set_up.own_ns = xfw_staging_setup(&times->change.analysis->achievable, op->gpu,
@@ -148,7 +152,7 @@ static void lock(const struct times *times, struct state *state, struct xfw_play
     struct xfw_copy_cost cost = xfw_copy_cost(to, op->bytes, certainty);
     if (!cost.known || !xfw_host_memory(times->change.analysis, op, &host))
         return;
-    op->gap_ns += for_other_reasons(times, op, &host);
+    keep_other_reasons(times, player, op, &host);
     pay(times, state, player, op, &host);
     const struct xfa_class *class = xfa_class_at(&times->change.analysis->classes, op->class);
     bool asynchronous = class->key.row.async || times->terms.asynchronous;

@@ -166,6 +166,12 @@ struct xfw_op xfw_op_like(const struct xfw_op *op)
     };
 }
 
+void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from)
+{
+    into->gap_ns = from->gap_ns;
+    from->gap_ns = 0;
+}
+
 void xfw_op_drop(struct xfw_op *op)
 {
     op->what = XFW_CALL;

@@ -36,10 +36,8 @@ static void wait_for(struct xfw_reuse *reuse, struct xfw_use *use, const struct 
     wait.event = use->event;
     wait.own_ns = xfw_scalar_cost(&change->analysis->achievable, "sync/event", use->gpu, SYNC_NS);
     wait.wake_ns = XFW_WAKE_NS;
-    if (!before_gap) {
-        wait.gap_ns = op->gap_ns;
-        op->gap_ns = 0;
-    }
+    if (!before_gap)
+        xfw_op_take_gap(&wait, op);
     xfw_player_play(player, &wait);
     use->open = false;
     reuse->open--;
