@@ -12,33 +12,22 @@
 
 #include <math.h>
 
-#define USED_AGAIN 2 /* uses of a buffer, on average: from so many on it is page-locked once */
-
-/* What locking takes differs from one time to the next more than copying does: for one use it has
- * to pay so many times over. */
-#define FOR_ONE_USE 2
-
 /* False: leave it as it is. */
 static bool choose(const struct xfa_pageable_costs *costs, double achieved_ns,
                    struct xfa_gain *gain)
 {
-    bool again = costs->copies >= USED_AGAIN * costs->firsts;
-    double lock_ns = again ? costs->once_ns : costs->per_use_ns;
-    double least_ns = costs->pinned_ns + (again ? lock_ns : FOR_ONE_USE * lock_ns);
-    gain->remedy.kind = again ? XFA_REMEDY_PIN : XFA_REMEDY_PIN_PER_USE;
-    if (isnan(lock_ns)) { /* nobody knows: as if it cost nothing */
-        gain->remedy.kind = XFA_REMEDY_PIN;
-        gain->assumed = "the memory is page-locked once, and what that takes, which the profile "
-                        "does not know, does not count";
-        least_ns = costs->pinned_ns;
-    }
-    if (costs->staged_ns < least_ns) {
-        gain->remedy.kind = XFA_REMEDY_STAGE;
+    enum xfa_remedy_kind way = xfa_pageable_way(costs, achieved_ns);
+    if (way == XFA_REMEDY_KINDS)
+        return false;
+    gain->remedy.kind = way;
+    if (way == XFA_REMEDY_STAGE) {
         gain->remedy.threads = (int)costs->threads;
         gain->assumed = "processors are idle while the program copies";
-        least_ns = costs->staged_ns;
+    } else if (isnan(costs->once_ns)) {
+        gain->assumed = "the memory is page-locked once, and what that takes, which the profile "
+                        "does not know, does not count";
     }
-    return !(least_ns >= achieved_ns);
+    return true;
 }
 
 static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,

@@ -117,6 +117,29 @@ struct xfa_pageable_costs xfa_pageable_costs_of(const struct xfa_pageable_uses *
     return costs;
 }
 
+#define USED_AGAIN 2 /* uses of a buffer, on average: from so many on it is page-locked once */
+
+/* What locking takes differs from one time to the next more than copying does: for one use it has
+ * to pay so many times over. */
+#define FOR_ONE_USE 2
+
+enum xfa_remedy_kind xfa_pageable_way(const struct xfa_pageable_costs *costs, double achieved_ns)
+{
+    bool again = costs->copies >= USED_AGAIN * costs->firsts;
+    enum xfa_remedy_kind way = again ? XFA_REMEDY_PIN : XFA_REMEDY_PIN_PER_USE;
+    double lock_ns = again ? costs->once_ns : FOR_ONE_USE * costs->per_use_ns;
+    if (isnan(lock_ns)) { /* nobody knows: as if it cost nothing */
+        way = XFA_REMEDY_PIN;
+        lock_ns = 0;
+    }
+    double least_ns = costs->pinned_ns + lock_ns;
+    if (costs->staged_ns < least_ns) {
+        way = XFA_REMEDY_STAGE;
+        least_ns = costs->staged_ns;
+    }
+    return least_ns >= achieved_ns ? XFA_REMEDY_KINDS : way;
+}
+
 /* ---- the change ------------------------------------------------------------------------------ */
 
 struct xfw_change *xfa_pageable_change(const struct xfa_pageable_uses *uses,

@@ -44,6 +44,10 @@ struct xfa_pageable_costs xfa_pageable_costs_of(const struct xfa_pageable_uses *
                                                 const struct xfa_analysis *analysis,
                                                 const struct xfa_row *row);
 
+/* Which of PIN, PIN_PER_USE, STAGE takes the least; XFA_REMEDY_KINDS: none takes less than the
+ * copies did. */
+enum xfa_remedy_kind xfa_pageable_way(const struct xfa_pageable_costs *costs, double achieved_ns);
+
 /* The change of a finding's pageable copies; NULL: the profile has no page-locked ones. terms:
  * without buffers. */
 struct xfw_change *xfa_pageable_change(const struct xfa_pageable_uses *uses,

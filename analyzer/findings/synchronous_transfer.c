@@ -17,6 +17,16 @@ static enum xfa_remedy_kind remedy(const struct xfa_row *row)
     return pageable ? XFA_REMEDY_PIN_ASYNCHRONOUS : XFA_REMEDY_ASYNCHRONOUS;
 }
 
+/* Page-locking alone, of Async copies: by the profile's figures, where it has them. */
+static bool pays(const struct xfa_analysis *analysis, const void *sums, size_t row)
+{
+    const struct xfa_figures *figures = &analysis->rows[row];
+    struct xfa_pageable_costs costs =
+        xfa_pageable_costs_of(sums, analysis, xfa_analysis_row(analysis, row));
+    return costs.copies == 0 || isnan(costs.pinned_ns) ||
+           xfa_pageable_way(&costs, figures->device.ns + figures->host.ns) != XFA_REMEDY_KINDS;
+}
+
 static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
                  struct xfa_gain *gain)
 {
@@ -24,6 +34,8 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     const struct xfa_figures *figures = &analysis->rows[row];
     bool device = what->key.direction == XFT_DIR_H2D || what->key.direction == XFT_DIR_D2H;
     if (!device || figures->blocked.transfers == 0)
+        return false;
+    if (remedy(what) == XFA_REMEDY_PIN_FOR_ASYNC && !pays(analysis, sums, row))
         return false;
     bool priced = figures->beyond.transfers > 0;
     gain->transfers = figures->blocked.transfers;

@@ -949,7 +949,7 @@ FINDINGS = [
       "    return ns > XFW_BUSY_NS && ns < 1e3 * XFW_READ_NS_PER_BYTE * (double)bytes;",
       "waits are called early though the host has had time to read the result",
       "analyzer-findings_early_wait_test"),
-    M("staged-where-pinning-pays", "analyzer/findings/pageable_host_memory.c",
+    M("staged-where-pinning-pays", "analyzer/findings/pageable_uses.c",
       "    if (costs->staged_ns < least_ns) {",
       "    if (costs->staged_ns < achieved_ns) {",
       "a ring and threads are advised for a buffer that one call could page-lock",
