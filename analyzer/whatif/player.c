@@ -169,7 +169,10 @@ struct xfw_op xfw_op_like(const struct xfw_op *op)
 void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from)
 {
     into->gap_ns = from->gap_ns;
-    from->gap_ns = 0;
+    into->handed_by = from->handed_by;
+    into->handed_ns = from->handed_ns;
+    from->gap_ns = from->handed_ns = 0;
+    from->handed_by = XFW_NONE;
 }
 
 void xfw_op_drop(struct xfw_op *op)

@@ -96,12 +96,36 @@ static void test_not_moved(void **state)
     analyzed_free(&a);
 }
 
+/* Work that another thread handed back is what the wait comes behind, not what was before it. */
+static void test_handed(void **state)
+{
+    struct analyzed a = empty();
+    struct played played = {0};
+    step(&played, 16 * MIB, SITE);
+    played.ops[played.count++] = played.ops[2];
+    played.ops[2] = (struct xfw_op){.what = XFW_CALL,
+                                    .thread = 1,
+                                    .stream = XFW_NONE,
+                                    .event = XFW_NONE,
+                                    .range = XFW_NONE,
+                                    .class = XFW_NONE,
+                                    .site = XFW_NONE,
+                                    .handed_by = XFW_NONE,
+                                    .own_ns = 2 * OWN_NS};
+    played.ops[3].handed_by = 1;
+    played.ops[3].handed_ns = 7000;
+    /* The other thread begins where the first one is. */
+    assert_true(later(&a, &played, XFW_LIKELY) == 1000 + 2 * OWN_NS + 7000 + 2000);
+    analyzed_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_later),
         cmocka_unit_test(test_rest),
         cmocka_unit_test(test_not_moved),
+        cmocka_unit_test(test_handed),
     };
     return cmocka_run_group_tests_name("what-if: later waits", tests, NULL, NULL);
 }
