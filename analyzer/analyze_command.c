@@ -14,6 +14,7 @@
 #include "analyzer/base/output.h"
 #include "analyzer/base/units.h"
 #include "analyzer/progress.h"
+#include "analyzer/remeasure/play_run.h"
 #include "analyzer/report/format.h"
 
 struct options {
@@ -22,7 +23,7 @@ struct options {
     const char *profile, *output;
     const struct xfa_format *format;
     struct xfa_view view;
-    bool per_transfer, sorted, replay, limited;
+    bool per_transfer, sorted, replay, play, limited;
     double replay_s;
 };
 
@@ -40,7 +41,10 @@ static const char usage[] =
     "  -s, --sort ORDER     lost (default), bytes or count\n"
     "      --replay         measure the run's distinct transfers on this machine's GPUs, as they\n"
     "                       were and in their alternatives, and keep that in the profile\n"
-    "      --replay-time S  for at most S seconds (30)\n"
+    "      --replay=run     play the whole run on this machine's GPUs, as it was recorded and "
+    "with\n"
+    "                       the best set of fixes: what they save is measured\n"
+    "      --replay-time S  for at most S seconds each (30)\n"
     "      --per-transfer   instead of the report a line for each transfer (json: an object), in\n"
     "                       the order of time; -n: the first N\n"
     "  -h, --help           show this\n"
@@ -84,8 +88,10 @@ static int set_top(struct options *options, const char *word)
 
 static int set_replay(struct options *options, const char *how)
 {
-    options->replay = true;
-    return how ? wrong("no such replay", how) : 0;
+    if (how && strcmp(how, "run") != 0)
+        return wrong("no such replay", how);
+    *(how ? &options->play : &options->replay) = true;
+    return 0;
 }
 
 static int set_replay_time(struct options *options, const char *word)
@@ -167,7 +173,9 @@ static int parse(struct options *options, int argc, char **argv)
         return wrong("which trace?", NULL);
     if (options->per_transfer && options->sorted)
         return wrong("--per-transfer knows no --sort: its order is that of time", NULL);
-    if (options->limited && !options->replay)
+    if (options->per_transfer && options->play)
+        return wrong("--per-transfer is of a run as it was: it knows no --replay=run", NULL);
+    if (options->limited && !options->replay && !options->play)
         return wrong("--replay-time needs --replay", NULL);
     if (options->per_transfer && !options->format->per_transfer)
         return wrong("--per-transfer is not to be had in this format", options->format->name);
@@ -233,6 +241,7 @@ struct reading {
     struct xfa_analysis *analysis;
     struct xfa_replayed replayed;
     bool watched;
+    bool unplayed; /* although it was asked for */
 };
 
 static void begin(struct reading *reading, const struct options *options, bool watched)
@@ -328,11 +337,50 @@ static bool replay(struct reading *reading, const struct xfa_cells *cells)
     return changed;
 }
 
+/* ---- --replay=run ---------------------------------------------------------------------------- */
+
+static void say_played(const struct xfw_played *played)
+{
+    xfa_progress_clear(&progress);
+    if (played->why)
+        xfc_print(stderr, "xferscope analyze: --replay=run: %s; savings are those of the model\n",
+                  played->why);
+    if (played->note)
+        xfc_print(stderr, "xferscope analyze: --replay=run: %s\n", played->note);
+}
+
+/* With the changes of the best set, in its order. */
+static void play_run(struct reading *reading, struct xfa_findings *findings)
+{
+    struct xfw_change **changes = xfa_alloc((findings->count + 1) * sizeof(struct xfw_change *));
+    unsigned *order = xfa_alloc((findings->count + 1) * sizeof *order);
+    struct xfa_play_request request = {
+        .analysis = reading->analysis,
+        .changes = changes,
+        .order = order,
+        .limit_s = reading->options->replay_s,
+        .step = watch_replay,
+        .step_self = reading,
+    };
+    for (size_t i = 0; i < findings->count; i++) {
+        if (!findings->items[i].change || !findings->items[i].order)
+            continue;
+        changes[request.count] = findings->items[i].change;
+        order[request.count++] = findings->items[i].order;
+    }
+    struct xfw_played *played = xfa_play_run(&request);
+    say_played(played);
+    reading->unplayed = played->why;
+    xfw_whatif_take_played(findings->whatif, played);
+    free(changes);
+    free(order);
+}
+
 /* What was asked for and could not be had is a loss. */
 static int status_of(const struct reading *reading)
 {
     const struct xfa_replayed *replayed = &reading->replayed;
-    bool lacks = replayed->why || replayed->unwritten || replayed->failed;
+    bool lacks = replayed->why || replayed->unwritten || replayed->failed || reading->unplayed;
     return reading->analysis->lossy || lacks ? XFA_LOSSES : XFA_OK;
 }
 
@@ -352,12 +400,14 @@ static int write_report(const struct reading *reading, const struct xfa_findings
     return xfa_output_close(&output) != 0 ? XFA_OUTPUT : status_of(reading);
 }
 
-static int report(const struct reading *reading, struct xfa_findings *findings)
+static int report(struct reading *reading, struct xfa_findings *findings)
 {
     if (reading->analysis->run->process_count == 0)
         return XFA_NOTHING;
     xfa_findings_find(findings, reading->analysis);
     xfa_findings_weigh(findings, reading->analysis);
+    if (reading->options->play)
+        play_run(reading, findings);
     say_losses(reading->analysis);
     return write_report(reading, findings);
 }

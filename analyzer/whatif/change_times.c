@@ -51,6 +51,8 @@ static void pay(const struct times *times, struct state *state, struct xfw_playe
     if (bytes == 0)
         return;
     struct xfw_op lock = xfw_op_like(op);
+    lock.kind = XFT_EVENT_REGISTER;
+    lock.bytes = bytes;
     lock.own_ns = xfw_registration_cost(&times->change.analysis->achievable, host->node, op->gpu,
                                         bytes, xfw_player_certainty(player), NULL);
     xfw_player_play(player, &lock);
@@ -173,6 +175,7 @@ static void change_op(const struct xfw_change *change, void *self, struct xfw_pl
     if (op->what != XFW_COPY || op->class >= times->count || !times->paths[op->class].to)
         return;
     const struct paths *paths = &times->paths[op->class];
+    op->path = times->terms.pinning == XFW_STAGE ? NULL : paths->to;
     if (times->terms.pinning == XFW_STAGE)
         stage(times, state, player, op, paths->to);
     else if (times->terms.pinning == XFW_MOVED)

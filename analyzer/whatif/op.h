@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct xfp_path;
+
 enum xfw_what {
     XFW_CALL, /* takes the host's time and nothing else; may wait for the device (frees, ...) */
     XFW_COPY,
@@ -120,6 +122,13 @@ struct xfw_op {
     uint32_t name;      /* of a kernel: id in NAMES; 0 = not known */
     uint32_t site;      /* of calls with a stack: number; XFW_NONE */
     uint8_t memory;     /* enum xft_memory: what an ALLOC, FREE, SET speaks of */
+    bool pooled;        /* an ALLOC, FREE: of a pool, in a stream's order */
+
+    /* How it is to be made where it is really made again (remeasure/): */
+    int16_t stream_gpu;          /* where its stream was made; -1: not known */
+    uint32_t row_bytes;          /* a copy of rows that are not contiguous; 0: of one piece */
+    const struct xfp_path *path; /* a copy that a change has given that path's times; NULL: memory
+                                    and places are as recorded */
 };
 
 static inline bool xfw_op_is_work(const struct xfw_op *op)

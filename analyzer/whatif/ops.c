@@ -440,6 +440,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xft_event *event
         .kind = event->kind,
         .gpu = event->device < 0 ? -1 : (int16_t)xfa_process_gpu(ops->process, event->device),
         .peer = -1,
+        .stream_gpu = -1,
         .thread = thread->number,
         .stream = XFW_NONE,
         .event = XFW_NONE,
@@ -466,6 +467,7 @@ static void to_stream(struct xfw_ops *ops, struct xfw_op *op, const struct xft_e
     op->stream = stream->number;
     op->stream_kind = stream->kind;
     op->gpu = stream->gpu >= 0 ? (int16_t)stream->gpu : op->gpu;
+    op->stream_gpu = op->gpu;
 }
 
 static void launch(struct xfw_ops *ops, const struct xfa_step *step, enum xfw_what what)
@@ -647,6 +649,7 @@ static void call(struct xfw_ops *ops, const struct xfa_step *step)
         ops->managed || (event->kind == XFT_EVENT_ALLOC && event->dst_mem == XFT_MEM_MANAGED);
     bool frees = event->kind == XFT_EVENT_FREE || event->kind == XFT_EVENT_UNREGISTER ||
                  event->kind == XFT_EVENT_ALLOC || event->kind == XFT_EVENT_REGISTER;
+    op.pooled = frees && in_order;
     if (frees && !in_order)
         op.awaits = XFW_AWAITS_DEVICE;
     if (event->stack)
@@ -795,6 +798,9 @@ static void observe_transfer(void *self, const struct xfa_transfer *transfer)
     to_stream(ops, &op, event, transfer->tid);
     op.transfer = number;
     op.class = transfer->class->number;
+    if (transfer->class->key.shape == XFA_STRIDED && event->width &&
+        event->bytes % event->width == 0)
+        op.row_bytes = (uint32_t)event->width;
     op.site = transfer->class->key.row.site;
     set_engine(&op, transfer->class);
     if (transfer->device_start_ns) {

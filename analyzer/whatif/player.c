@@ -28,6 +28,7 @@ struct xfw_player {
     uint32_t side_events;
     struct xfw_op behind[MOST_BEHIND];
     unsigned behind_count;
+    const struct xfw_tap *tap; /* NULL: none */
 };
 
 /* Streams of a process have numbers from 0 on; those that changes make up come far behind, so that
@@ -80,17 +81,31 @@ void xfw_player_free(struct xfw_player *player)
     free(player);
 }
 
+void xfw_player_tap(struct xfw_player *player, const struct xfw_tap *tap)
+{
+    player->tap = tap;
+}
+
+static void schedule(struct xfw_player *player, const struct xfw_op *op,
+                     const struct xfw_op *recorded)
+{
+    xfw_schedule_op(player->schedule, op);
+    if (player->tap)
+        player->tap->op(player->tap->self, op, recorded, player->schedule);
+}
+
 void xfw_player_op(struct xfw_player *player, const struct xfw_op *recorded)
 {
-    struct xfw_op op = *recorded;
+    struct xfw_op op = *recorded, unchanged;
     player->behind_count = 0;
     if (!player->recording)
         xfw_op_alone(&op);
+    unchanged = op;
     for (size_t i = 0; i < player->count; i++)
         player->changes[i]->type->op(player->changes[i], player->states[i], player, &op);
-    xfw_schedule_op(player->schedule, &op);
+    schedule(player, &op, &unchanged);
     for (unsigned i = 0; i < player->behind_count; i++)
-        xfw_schedule_op(player->schedule, &player->behind[i]);
+        schedule(player, &player->behind[i], NULL);
 }
 
 /* ---- for changes ----------------------------------------------------------------------------- */
@@ -112,7 +127,7 @@ const struct xfw_schedule *xfw_player_schedule(const struct xfw_player *player)
 
 void xfw_player_play(struct xfw_player *player, const struct xfw_op *op)
 {
-    xfw_schedule_op(player->schedule, op);
+    schedule(player, op, NULL);
 }
 
 void xfw_player_play_behind(struct xfw_player *player, const struct xfw_op *op)
@@ -131,6 +146,8 @@ void xfw_player_moved(struct xfw_player *player, uint32_t from, uint32_t to)
 void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double ns)
 {
     xfw_schedule_stream_after(player->schedule, stream, ns);
+    if (player->tap)
+        player->tap->after(player->tap->self, stream, ns);
 }
 
 uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, unsigned which)
@@ -151,6 +168,7 @@ struct xfw_op xfw_op_like(const struct xfw_op *op)
         .made_up = true,
         .gpu = op->gpu,
         .peer = -1,
+        .stream_gpu = op->stream_gpu,
         .stream_kind = op->stream_kind,
         .thread = op->thread,
         .stream = op->stream,

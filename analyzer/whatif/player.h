@@ -3,12 +3,15 @@
 #define XFW_PLAYER_H
 
 #include "analyzer/whatif/change.h"
+#include "analyzer/whatif/tap.h"
 
 /* changes: those to be made, borrowed until it is freed. recording: what recording cost stays in.
  */
 struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
                                   size_t count, enum xfw_certainty certainty, bool recording);
 void xfw_player_op(struct xfw_player *player, const struct xfw_op *op);
+/* What is scheduled from now on goes to the tap, too, which outlives the player. */
+void xfw_player_tap(struct xfw_player *player, const struct xfw_tap *tap);
 void xfw_player_free(struct xfw_player *player);
 
 #endif

@@ -18,6 +18,7 @@ struct variant {
     size_t count;
     enum xfw_certainty certainty;
     bool recording;
+    const struct xfw_tap *tap; /* NULL: none */
     struct xfw_player *player; /* of the process at hand */
     double run_ns;             /* the latest end of the processes so far */
     double span_ns;            /* of these, added up */
@@ -51,6 +52,9 @@ static void begin_process(void *self, struct xfa_process *process)
     for (size_t i = 0; i < walk->count; i++) {
         struct variant *v = &walk->variants[i];
         v->player = xfw_player_new(process, v->changes, v->count, v->certainty, v->recording);
+        xfw_player_tap(v->player, v->tap);
+        if (v->tap)
+            v->tap->process(v->tap->self, process);
     }
 }
 
@@ -125,6 +129,8 @@ static void end_process(void *self, struct xfa_process *process, double end_ns)
         double total = xfw_schedule_total(xfw_player_schedule(v->player), end_ns);
         v->run_ns = fmax(v->run_ns, begun + total);
         v->span_ns += xfw_schedule_span(xfw_player_schedule(v->player));
+        if (v->tap)
+            v->tap->end(v->tap->self, process, xfw_player_schedule(v->player), total);
         xfw_player_free(v->player);
         v->player = NULL;
     }
@@ -402,10 +408,52 @@ struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_chang
     return whatif;
 }
 
+void xfw_played_free(struct xfw_played *played)
+{
+    if (!played)
+        return;
+    free(played->why);
+    free(played->note);
+    free(played);
+}
+
+void xfw_whatif_take_played(struct xfw_whatif *whatif, struct xfw_played *played)
+{
+    xfw_played_free(whatif->played);
+    whatif->played = played;
+    if (!whatif->known || played->why || !played->whole || isnan(played->saving.likely) ||
+        isnan(whatif->set.likely) || !(played->error <= XFW_MARK_ERROR))
+        return;
+    /* What the remedies take for granted is as sure as before. */
+    double low = whatif->set.likely - whatif->set.low, high = whatif->set.high - whatif->set.likely;
+    const struct xfw_saving *saving = &played->saving;
+    whatif->set = (struct xfw_saving){
+        .low = fmin(saving->low, saving->likely - low),
+        .likely = saving->likely,
+        .high = fmax(saving->high, saving->likely + high),
+    };
+    whatif->set_played = true;
+}
+
+char *xfw_whatif_tap(struct xfa_analysis *analysis, struct xfw_change *const *changes,
+                     const unsigned *order, size_t count, const struct xfw_tap *tap)
+{
+    struct xfw_whatif *whatif = xfa_alloc(sizeof *whatif); /* for its own figures */
+    struct variant variant = {.certainty = XFW_LIKELY, .tap = tap};
+    add_changes(&variant, changes, order, count, SIZE_MAX, SIZE_MAX);
+    play(analysis, whatif, &variant, 1);
+    char *why = whatif->why;
+    whatif->why = NULL;
+    xfw_whatif_free(whatif);
+    free(variant.changes);
+    return why;
+}
+
 void xfw_whatif_free(struct xfw_whatif *whatif)
 {
     if (!whatif)
         return;
+    xfw_played_free(whatif->played);
     for (size_t i = 0; i < whatif->range_count; i++)
         free(whatif->ranges[i].name);
     free(whatif->ranges);

@@ -17,6 +17,7 @@
 #define XFW_WHATIF_H
 
 #include "analyzer/whatif/change.h"
+#include "analyzer/whatif/tap.h"
 
 #define XFW_MARK_ERROR 0.05
 #define XFW_ABSTAIN_ERROR 0.15
@@ -44,6 +45,26 @@ struct xfw_range_times { /* of a phase (NVTX), summed over processes; outermost 
     struct xfw_times times;
 };
 
+/*
+ * The run as it was really played on a GPU, as recorded (without what recording cost) and as
+ * advised: medians of so many times each. Both include what was not worth playing, since nothing
+ * was under way then; the model's figures beside them are for the same part of the run.
+ */
+struct xfw_played {
+    char *why;  /* one line: it was not played, and nothing below is known; NULL = it was */
+    char *note; /* one line: what is to be known about it; NULL = nothing */
+    unsigned times;
+    double recorded_ns, advised_ns; /* advised_ns NAN: nothing is advised */
+    double alone_ns, set_ns;        /* the model's for the same; set_ns NAN likewise */
+    double error; /* relative, of recorded_ns to alone_ns, without what was not played */
+    struct xfw_saving saving; /* of the set; low and high: of the single times. NAN: none */
+    bool whole;               /* else the first part_ns of the run */
+    double part_ns;
+    uint64_t steps;   /* as recorded */
+    uint64_t by_time; /* as advised: copies that could only be made to last as long */
+    double limit_s, seconds;
+};
+
 struct xfw_whatif {
     bool known; /* false: nothing below is, and why says it in one line */
     char *why;
@@ -52,15 +73,17 @@ struct xfw_whatif {
     double replayed_ns; /* replayed as it was recorded */
     double error;       /* relative, of the second to the first */
     double alone_ns; /* replayed without what recording cost: what all savings are held against */
-    bool recording_known;     /* the profile tells what CUPTI's records cost */
-    size_t count;             /* of changes */
-    struct xfw_saving *alone; /* by change: it alone */
-    struct xfw_saving *added; /* in the set: on top of those that were chosen before it; likely
-                                 only; NAN: not in the set */
-    struct xfw_saving *last;  /* in the set: what would be lost without it; likely only */
-    unsigned *order;          /* in the set: from 1 on; 0 = not in it */
-    struct xfw_saving set;    /* all that are in it */
-    struct xfw_times span;    /* the processes' spans (schedule.h) added up */
+    bool recording_known;      /* the profile tells what CUPTI's records cost */
+    size_t count;              /* of changes */
+    struct xfw_saving *alone;  /* by change: it alone */
+    struct xfw_saving *added;  /* in the set: on top of those that were chosen before it; likely
+                                  only; NAN: not in the set */
+    struct xfw_saving *last;   /* in the set: what would be lost without it; likely only */
+    unsigned *order;           /* in the set: from 1 on; 0 = not in it */
+    struct xfw_saving set;     /* all that are in it */
+    bool set_played;           /* the set's saving is not the model's: it was played */
+    struct xfw_played *played; /* NULL: nobody asked for it */
+    struct xfw_times span;     /* the processes' spans (schedule.h) added up */
     struct xfw_range_times *ranges;
     size_t range_count;
 };
@@ -82,6 +105,16 @@ static inline double xfw_unsure_ns(const struct xfw_whatif *whatif, double likel
 /* None of its family (change.h) saves more, and it is not for comparison. */
 bool xfw_whatif_best_of_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
                                size_t i);
+
+/* The run as it runs alone once more, with the changes that have a place in the order (NULL: none),
+ * as is likely, through the tap. One line for free(), when the files cannot be read again. */
+char *xfw_whatif_tap(struct xfa_analysis *analysis, struct xfw_change *const *changes,
+                     const unsigned *order, size_t count, const struct xfw_tap *tap);
+
+/* Takes what was played over, and the set's saving from it, unless it is of a part of the run or
+ * XFW_MARK_ERROR off as recorded; what remedies assume makes it as unsure as it was. */
+void xfw_whatif_take_played(struct xfw_whatif *whatif, struct xfw_played *played);
+void xfw_played_free(struct xfw_played *played);
 void xfw_whatif_free(struct xfw_whatif *whatif);
 
 #endif

@@ -1,5 +1,6 @@
 #include "probe/play/take.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <time.h>
@@ -37,14 +38,26 @@ static void sleep_until(uint64_t ns)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL);
 }
 
+/* The simulated machine's threads share its clock: their own time passes for all of them. */
+static void spend_until(struct xfp_taker *t, uint64_t until)
+{
+    static pthread_mutex_t clock = PTHREAD_MUTEX_INITIALIZER;
+    uint64_t now;
+
+    pthread_mutex_lock(&clock);
+    now = now_ns(t);
+    if (now < until)
+        t->run->made->sys->cu->simulated_spend_ns(until - now);
+    pthread_mutex_unlock(&clock);
+}
+
 static void spin_until(struct xfp_taker *t, uint64_t until)
 {
     const struct xfp_driver *cu = t->run->made->sys->cu;
     uint64_t now = now_ns(t);
 
     if (cu->simulated_spend_ns) {
-        if (now < until)
-            cu->simulated_spend_ns(until - now);
+        spend_until(t, until);
         return;
     }
     if (t->run->crowded && now + SLEEPS_FROM_NS < until)
@@ -308,6 +321,7 @@ static uint64_t take(struct xfp_taker *t, const struct xfp_play_step *s, uint64_
     uint64_t begun, back;
 
     if (s->what == XFP_PLAY_AFTER) {
+        spin_until(t, until + s->gap_ns);
         wait_for_thread(t, s);
         return now_ns(t);
     }

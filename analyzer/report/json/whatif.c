@@ -1,4 +1,6 @@
 /* The report's key `whatif`, and what a finding saves. */
+#include <math.h>
+
 #include "analyzer/report/json/json.h"
 
 static json_t *saving_json(const struct xfw_saving *saving)
@@ -7,6 +9,45 @@ static json_t *saving_json(const struct xfw_saving *saving)
     json_object_set_new(json, "low", xfa_json_seconds(saving->low));
     json_object_set_new(json, "likely", xfa_json_seconds(saving->likely));
     json_object_set_new(json, "high", xfa_json_seconds(saving->high));
+    return json;
+}
+
+static json_t *played_saving_json(const struct xfw_played *played)
+{
+    return isnan(played->saving.likely) ? json_null() : saving_json(&played->saving);
+}
+
+/* Null: nobody asked for it. */
+static json_t *played_json(const struct xfw_played *played)
+{
+    if (!played)
+        return json_null();
+    bool known = !played->why;
+    json_t *json = json_object();
+    json_object_set_new(json, "known", json_boolean(known));
+    json_object_set_new(json, "why_not", xfa_json_text(played->why));
+    json_object_set_new(json, "note", xfa_json_text(played->note));
+    json_object_set_new(json, "times", json_integer(played->times));
+    json_object_set_new(json, "recorded_s", xfa_json_seconds(known ? played->recorded_ns : NAN));
+    json_object_set_new(json, "advised_s", xfa_json_seconds(known ? played->advised_ns : NAN));
+    json_object_set_new(json, "alone_s", xfa_json_seconds(known ? played->alone_ns : NAN));
+    json_object_set_new(json, "with_set_s", xfa_json_seconds(known ? played->set_ns : NAN));
+    json_object_set_new(json, "error", known ? xfa_json_number(played->error) : json_null());
+    json_object_set_new(json, "saving_s", played_saving_json(played));
+    json_object_set_new(json, "whole", json_boolean(played->whole));
+    json_object_set_new(json, "steps", json_integer((json_int_t)played->steps));
+    json_object_set_new(json, "by_time", json_integer((json_int_t)played->by_time));
+    json_object_set_new(json, "took_s", xfa_json_number(played->seconds));
+    return json;
+}
+
+static json_t *set_json(const struct xfw_whatif *whatif)
+{
+    json_t *json = saving_json(&whatif->set);
+    json_object_set_new(json, "basis",
+                        isnan(whatif->set.likely)
+                            ? json_null()
+                            : json_string(whatif->set_played ? "played" : "modelled"));
     return json;
 }
 
@@ -58,7 +99,8 @@ json_t *xfa_whatif_json(const struct xfa_report *report)
     json_object_set_new(json, "alone_s",
                         replayed ? xfa_json_seconds(whatif->alone_ns) : json_null());
     json_object_set_new(json, "recording_known", json_boolean(whatif->recording_known));
-    json_object_set_new(json, "set_saving_s", saving_json(&whatif->set));
+    json_object_set_new(json, "set_saving_s", set_json(whatif));
+    json_object_set_new(json, "played", played_json(whatif->played));
     json_object_set_new(json, "span", span_json(&whatif->span));
     json_object_set_new(json, "phases", phases_json(whatif));
     return json;

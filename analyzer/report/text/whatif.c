@@ -130,12 +130,12 @@ static void write_set(const struct xfa_findings *findings, int width, FILE *out)
         return;
     const double run = whatif->alone_ns;
     char *range = between(run - set->high, run - set->low), *order = order_text(findings);
-    xfa_write_words(out, width, "  ", "with %s: %s -> %s (%s less), %s",
+    xfa_write_words(out, width, "  ", "with %s: %s -> %s (%s less), %s%s",
                     count == 1         ? "this"
                     : members == count ? "all of these"
                                        : "the best set of these",
                     xfa_time_text(before, run), xfa_time_text(after, run - set->likely),
-                    percent(less, set->likely, run), range);
+                    percent(less, set->likely, run), range, whatif->set_played ? ", played" : "");
     if (count > 1 || member(findings, 2))
         xfa_write_words(out, width, "    ", "%s", order);
     write_parts(whatif, width, out);
@@ -159,6 +159,32 @@ static void write_nothing(const struct xfa_findings *findings, int width, FILE *
                     percent(saves, best, findings->whatif->alone_ns));
 }
 
+/* What came of playing it. */
+static void write_played(const struct xfw_played *played, int width, FILE *out)
+{
+    char time[XFA_UNIT_CHARS], off[PERCENT_CHARS], advised[XFA_UNIT_CHARS];
+    char saved[XFA_UNIT_CHARS + 1], model[XFA_UNIT_CHARS + 1];
+    if (!played)
+        return;
+    if (played->why) {
+        xfa_write_words(out, width, "  ", "not played: %s", played->why);
+        return;
+    }
+    char *part = played->whole
+                     ? xfa_text("")
+                     : xfa_print(", the first %s of it", xfa_time_text(time, played->part_ns));
+    char *with = isnan(played->advised_ns)
+                     ? xfa_text("")
+                     : xfa_print("; with the best set %s, which saves %s (by the model %s)",
+                                 xfa_time_text(advised, played->advised_ns),
+                                 signed_time(saved, played->saving.likely),
+                                 signed_time(model, played->alone_ns - played->set_ns));
+    xfa_write_words(out, width, "  ", "played on this machine%s: %s (%s off)%s", part,
+                    xfa_time_text(time, played->recorded_ns), percent(off, played->error, 1), with);
+    free(part);
+    free(with);
+}
+
 void xfa_write_savings_head(const struct xfa_findings *findings, int width, FILE *out)
 {
     const struct xfw_whatif *whatif = findings->whatif;
@@ -166,9 +192,12 @@ void xfa_write_savings_head(const struct xfa_findings *findings, int width, FILE
         if (whatif && whatif->why)
             xfa_write_words(out, width, "  ", "what the run would save is not known: %s",
                             whatif->why);
+        if (whatif)
+            write_played(whatif->played, width, out);
         return;
     }
     write_check(whatif, width, out);
+    write_played(whatif->played, width, out);
     if (count_findings(findings) == 0)
         write_nothing(findings, width, out);
     else

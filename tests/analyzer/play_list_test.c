@@ -1,0 +1,574 @@
+/* Ops made by hand become steps, and are played on the simulated GPU: they take what the schedule
+ * says, unchanged and with changes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/remeasure/play_list.h"
+#include "tests/analyzer/hand_ops.h"
+
+/* Of the simulated machine: a call, a launch. */
+enum { MOST = 64, CALL = 200, LAUNCH = 2000, SITE = 1 };
+
+#define US 1000.0
+#define MIB (1u << 20)
+
+struct test {
+    struct xfp_play *play;
+    struct xfa_run run;
+    struct xfa_places places;
+    struct xfa_analysis analysis;
+    struct xfw_op ops[MOST];
+    size_t count;
+};
+
+static struct xfw_op *add(struct test *t, struct xfw_op op)
+{
+    assert_true(t->count < MOST);
+    op.number = t->count;
+    t->ops[t->count] = op;
+    return &t->ops[t->count++];
+}
+
+static struct xfw_op *host(struct test *t, double gap)
+{
+    struct xfw_op *op = add(t, hand_op(XFW_CALL, XFT_EVENT_NONE, 0));
+    op->gap_ns = gap;
+    return op;
+}
+
+static struct xfw_op *kernel(struct test *t, uint32_t stream, double ns)
+{
+    return add(t, hand_work(XFW_KERNEL, stream, LAUNCH, LAUNCH, ns));
+}
+
+static struct xfw_op *sync_device(struct test *t)
+{
+    struct xfw_op *op = add(t, hand_wait(0));
+    op->own_ns = CALL;
+    return op;
+}
+
+static struct xfw_op *on_event(struct test *t, enum xfw_what what, uint32_t stream, uint32_t event)
+{
+    struct xfw_op *op =
+        add(t, hand_op(what, what == XFW_CALL ? XFT_EVENT_SYNC : XFT_EVENT_RECORD, CALL));
+    op->stream = stream;
+    op->event = event;
+    if (what == XFW_CALL || what == XFW_QUERY)
+        op->awaits = XFW_AWAITS_EVENT;
+    return op;
+}
+
+/* Classes by number: copies to the device from pageable and from pinned memory, both blocking, from
+ * pinned memory asynchronously, to the host likewise, batches. */
+enum { PAGEABLE, PINNED, ASYNC, DOWN, BATCH, REGISTERED, CLASSES };
+
+static void make_classes(struct xfa_analysis *analysis)
+{
+    struct xfa_class_key keys[CLASSES] = {
+        {.row = {.src_mem = XFT_MEM_PAGEABLE}},
+        {.row = {.src_mem = XFT_MEM_PINNED}},
+        {.row = {.src_mem = XFT_MEM_PINNED, .async = 1}},
+        {.row = {.dst_mem = XFT_MEM_PINNED, .async = 1, .direction = XFT_DIR_D2H}},
+        {.row = {.src_mem = XFT_MEM_PINNED, .async = 1}, .shape = XFA_BATCH},
+        {.row = {.src_mem = XFT_MEM_REGISTERED, .async = 1}},
+    };
+    xfa_table_init(&analysis->classes.classes, sizeof *keys, sizeof(struct xfa_class));
+    for (size_t i = 0; i < CLASSES; i++) {
+        struct xfa_row_key *row = &keys[i].row;
+        if (i != DOWN)
+            row->direction = XFT_DIR_H2D;
+        *(i == DOWN ? &row->src_mem : &row->dst_mem) = XFT_MEM_DEVICE;
+        row->src_gpu = i == DOWN ? 0 : -1;
+        row->dst_gpu = i == DOWN ? -1 : 0;
+        keys[i].src_node = keys[i].dst_node = -1;
+        xfa_table_put(&analysis->classes.classes, &keys[i]);
+    }
+}
+
+static struct xfw_op *copy(struct test *t, uint32_t class, uint32_t stream, uint64_t bytes,
+                           double ns)
+{
+    struct xfw_op *op = add(t, hand_work(XFW_COPY, stream, LAUNCH, LAUNCH, ns));
+    op->class = class;
+    op->bytes = bytes;
+    op->src = class == DOWN ? 0x7000000000 : 0x5000;
+    op->dst = class == DOWN ? 0x5000 : 0x7000000000;
+    op->engine = class == DOWN ? XFW_TO_HOST : XFW_TO_DEVICE;
+    return op;
+}
+
+/* ---- writing and playing --------------------------------------------------------------------- */
+
+/* One script, and what the schedule has for it. */
+struct written {
+    struct xfa_play_script *script;
+    double model_ns;
+};
+
+static struct written write_script(struct test *t, struct xfa_play_setting *setting,
+                                   struct xfw_change *change, uint64_t last_op, double end_ns)
+{
+    struct xfa_process process = {.number = 0};
+    struct written written = {.script = xfa_play_script_new(setting, last_op, end_ns)};
+    struct xfw_tap tap = xfa_play_script_tap(written.script);
+    struct xfw_player *player =
+        xfw_player_new(&process, &change, change ? 1 : 0, XFW_LIKELY, false);
+    xfw_player_tap(player, &tap);
+    tap.process(tap.self, &process);
+    for (size_t i = 0; i < t->count; i++)
+        xfw_player_op(player, &t->ops[i]);
+    const struct xfw_schedule *schedule = xfw_player_schedule(player);
+    written.model_ns = xfw_schedule_total(schedule, 0);
+    tap.end(tap.self, &process, schedule, written.model_ns);
+    xfw_player_free(player);
+    return written;
+}
+
+static void begin(struct test *t, struct xfa_play_setting *setting)
+{
+    xfa_play_setting_init(setting, &t->analysis.classes, &t->places);
+}
+
+static double play(struct test *t, struct xfa_play_setting *setting, struct xfa_play_script *script)
+{
+    struct xfp_play_stage stage;
+    struct xfp_played played;
+    char error[240] = "";
+    xfa_play_stage_make(setting, &stage);
+    if (xfp_play_prepare(t->play, &stage, error, sizeof error) != 0)
+        fail_msg("%s", error);
+    xfa_play_stage_free(&stage);
+    if (xfp_play_run(t->play, xfa_play_script_list(script), &played) != 0)
+        fail_msg("%s", played.why);
+    assert_int_equal(played.failed, 0);
+    return played.wall_ns + xfa_play_script_account(script).skipped_ns;
+}
+
+/* What it takes when it is played, less what it takes by the schedule. */
+static double off(struct test *t, struct xfw_change *change)
+{
+    struct xfa_play_setting setting;
+    begin(t, &setting);
+    struct written written = write_script(t, &setting, change, UINT64_MAX, INFINITY);
+    struct xfa_play_account account = xfa_play_script_account(written.script);
+    assert_null(account.why);
+    assert_true(account.whole);
+    assert_true(account.model_ns == written.model_ns);
+    double took = play(t, &setting, written.script);
+    xfa_play_script_free(written.script);
+    xfa_play_setting_free(&setting);
+    return took - written.model_ns;
+}
+
+static int begin_test(void **state)
+{
+    struct test *t = xfa_alloc(sizeof *t);
+    char error[240] = "";
+    t->play = xfp_play_open(error, sizeof error);
+    if (!t->play)
+        fail_msg("%s", error);
+    t->places = (struct xfa_places){.run = &t->run, .here = &xfp_play_machine(t->play)->machine};
+    make_classes(&t->analysis);
+    *state = t;
+    return 0;
+}
+
+static int end_test(void **state)
+{
+    struct test *t = *state;
+    xfp_free(xfp_play_close(t->play));
+    xfa_table_free(&t->analysis.classes.classes);
+    free(t);
+    return 0;
+}
+
+/* ---- as recorded ----------------------------------------------------------------------------- */
+
+static void test_kernels_streams_events(void **state)
+{
+    struct test *t = *state;
+    host(t, 7 * US);
+    kernel(t, 0, 100 * US);
+    kernel(t, 0, 300 * US);
+    kernel(t, 1, 250 * US);
+    on_event(t, XFW_RECORD, 0, 3);
+    on_event(t, XFW_WAIT, 1, 3);
+    kernel(t, 1, 50 * US);
+    host(t, 20 * US);
+    on_event(t, XFW_CALL, XFW_NONE, 3);
+    sync_device(t);
+    host(t, 3 * US);
+    assert_true(off(t, NULL) == 0);
+    on_event(t, XFW_WAIT, 1, 9); /* never recorded: nothing to wait for */
+    on_event(t, XFW_RECORD, 1, 9);
+    on_event(t, XFW_QUERY, XFW_NONE, 9)->gap_ns = 30 * US; /* it was asking */
+    double asked = off(t, NULL);
+    assert_true(asked >= 0 && asked <= CALL); /* it finds out within a question's time */
+}
+
+/* The legacy default stream waits for blocking ones, and is waited for. */
+static void test_default_stream(void **state)
+{
+    struct test *t = *state;
+    for (uint32_t i = 0; i < 6; i++) {
+        struct xfw_op *op = kernel(t, i % 3, (10.0 + i) * US);
+        op->stream_kind = i % 3 == 0 ? XFW_LEGACY : i % 3 == 1 ? XFW_BLOCKING : XFW_NONBLOCKING;
+    }
+    sync_device(t);
+    assert_true(off(t, NULL) == 0);
+}
+
+/* What began late for reasons that nobody recorded takes its time all the same. */
+static void test_late_beginnings(void **state)
+{
+    struct test *t = *state;
+    struct xfw_op *op = kernel(t, 0, 100 * US);
+    op->own_ns = 5000 * US; /* the module is loaded */
+    op->latency_ns = 5000 * US;
+    sync_device(t);
+    assert_true(fabs(off(t, NULL)) < 10 * US);
+    t->count = 0;
+    op = kernel(t, 0, 100 * US);
+    op->latency_ns = 800 * US; /* the stream was busy with something else */
+    sync_device(t);
+    assert_true(fabs(off(t, NULL)) < 10 * US);
+    t->count = 0;
+    kernel(t, 0, 100 * US);
+    sync_device(t)->wake_ns = 3000 * US;
+    assert_true(fabs(off(t, NULL)) < 10 * US);
+}
+
+/* Of long times without work a part is played; with work under way, all. */
+static void test_long_pauses(void **state)
+{
+    struct test *t = *state;
+    struct xfa_play_setting setting;
+    host(t, 0)->start_ns = 3e9; /* before the first call */
+    kernel(t, 0, 100 * US);
+    host(t, 500000 * US);
+    kernel(t, 0, 600000 * US);
+    host(t, 500000 * US);
+    sync_device(t);
+    assert_true(off(t, NULL) == 0);
+    begin(t, &setting);
+    struct written written = write_script(t, &setting, NULL, UINT64_MAX, INFINITY);
+    assert_true(xfa_play_script_account(written.script).skipped_ns ==
+                3e9 + 500000 * US - XFA_PLAY_KEPT_NS);
+    xfa_play_script_free(written.script);
+    xfa_play_setting_free(&setting);
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/* The steps of a thread, once their memory has been found. */
+static const struct xfp_play_step *steps_of(struct test *t, struct xfw_change *change,
+                                            struct xfp_play_stage *stage, size_t *count)
+{
+    static struct xfa_play_setting setting;
+    static struct xfa_play_script *script; /* of the last call */
+    if (script) {
+        xfa_play_script_free(script);
+        xfa_play_setting_free(&setting);
+        script = NULL;
+    }
+    if (!t)
+        return NULL;
+    begin(t, &setting);
+    script = write_script(t, &setting, change, UINT64_MAX, INFINITY).script;
+    xfa_play_stage_make(&setting, stage);
+    const struct xfp_play_list *list = xfa_play_script_list(script);
+    *count = list->threads[0].count;
+    return list->threads[0].steps;
+}
+
+static void test_copies(void **state)
+{
+    struct test *t = *state;
+    struct xfp_play_stage stage;
+    size_t count;
+    copy(t, PAGEABLE, 0, MIB, 100 * US)->awaits = XFW_AWAITS_ITSELF;
+    copy(t, PINNED, 0, MIB, 20 * US)->awaits = XFW_AWAITS_ITSELF;
+    copy(t, ASYNC, 0, MIB, 20 * US)->src += MIB / 2; /* overlaps the one before */
+    copy(t, DOWN, 1, MIB, 20 * US);
+    copy(t, BATCH, 0, MIB, 33 * US);
+    copy(t, ASYNC, 0, 64 * 1000, 40 * US)->row_bytes = 1000;
+    const struct xfp_play_step *steps = steps_of(t, NULL, &stage, &count);
+    assert_int_equal(count, 6);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(steps[i].what, XFP_PLAY_COPY);
+        assert_int_equal(steps[i].amount, MIB);
+        assert_int_equal(steps[i].flags, i < 2 ? XFP_PLAY_BLOCKS : 0);
+    }
+    assert_int_equal(stage.regions[steps[0].src].place.memory, XFT_MEM_PAGEABLE);
+    assert_int_equal(stage.regions[steps[1].src].place.memory, XFT_MEM_PINNED);
+    assert_int_equal(steps[2].src, steps[1].src);
+    assert_int_equal(steps[2].src_at, steps[1].src_at + MIB / 2);
+    assert_int_equal(stage.regions[steps[1].dst].place.memory, XFT_MEM_DEVICE);
+    assert_int_equal(steps[3].src, steps[1].dst);
+    assert_int_equal(steps[3].dst, steps[1].src);
+    assert_int_equal(steps[4].what, XFP_PLAY_COPY_FOR);
+    assert_int_equal(steps[4].amount, 33000);
+    assert_int_equal(steps[5].row_bytes, 1000);
+    assert_true(stage.regions[steps[1].src].bytes >= MIB * 3 / 2);
+    xfa_play_stage_free(&stage);
+    steps_of(NULL, NULL, NULL, NULL);
+    double took = off(t, NULL); /* and they can be played */
+    assert_true(isfinite(took));
+}
+
+/* Registered memory is registered, copied from as such, and given back. */
+static void test_registered(void **state)
+{
+    struct test *t = *state;
+    struct xfp_play_stage stage;
+    size_t count;
+    struct xfw_op *op = add(t, hand_op(XFW_CALL, XFT_EVENT_REGISTER, 50 * US));
+    op->dst = 0x5000;
+    op->bytes = 2 * MIB;
+    copy(t, REGISTERED, 0, MIB, 20 * US)->src = 0x5000 + MIB;
+    sync_device(t);
+    add(t, hand_op(XFW_CALL, XFT_EVENT_UNREGISTER, 50 * US))->dst = 0x5000;
+    copy(t, REGISTERED, 0, MIB, 20 * US); /* by whom, nobody knows */
+    op = add(t, hand_op(XFW_CALL, XFT_EVENT_ALLOC, 50 * US));
+    op->dst = 0x9000;
+    op->bytes = MIB;
+    op->memory = XFT_MEM_PINNED;
+    add(t, hand_op(XFW_CALL, XFT_EVENT_FREE, 50 * US))->dst = 0x9000;
+    add(t, hand_op(XFW_CALL, XFT_EVENT_FREE, 50 * US))->dst = 0xa000; /* of what was not seen */
+    const struct xfp_play_step *steps = steps_of(t, NULL, &stage, &count);
+    assert_int_equal(count, 8);
+    assert_int_equal(steps[0].what, XFP_PLAY_REGISTER);
+    assert_int_equal(steps[1].what, XFP_PLAY_COPY);
+    assert_int_equal(steps[1].src, steps[0].dst);
+    assert_int_equal(steps[1].src_at, steps[0].dst_at + MIB);
+    assert_int_equal(stage.regions[steps[1].src].place.memory, XFT_MEM_PAGEABLE);
+    assert_int_equal(steps[3].what, XFP_PLAY_UNREGISTER);
+    assert_int_equal(stage.regions[steps[4].src].place.memory, XFT_MEM_PINNED);
+    assert_int_equal(steps[5].what, XFP_PLAY_ALLOC);
+    assert_int_equal(steps[6].what, XFP_PLAY_FREE);
+    assert_int_equal(steps[7].what, XFP_PLAY_HOST); /* the last one's time */
+    xfa_play_stage_free(&stage);
+    steps_of(NULL, NULL, NULL, NULL);
+    assert_true(isfinite(off(t, NULL)));
+}
+
+/* ---- as advised ------------------------------------------------------------------------------ */
+
+struct hand_change {
+    struct xfw_change change;
+    const struct xfp_path *path;
+};
+
+/* The op of number 3 goes to a side stream, which waits for what was before number 2. */
+static void move_op(const struct xfw_change *change, void *state, struct xfw_player *player,
+                    struct xfw_op *op)
+{
+    double *end = state;
+    if (op->number == 2)
+        *end = xfw_schedule_last_end(xfw_player_schedule(player));
+    if (op->number != 3)
+        return;
+    op->stream = xfw_player_side_stream(player, op->stream, 1);
+    xfw_player_stream_after(player, op->stream, *end);
+}
+
+static void drop_op(const struct xfw_change *change, void *state, struct xfw_player *player,
+                    struct xfw_op *op)
+{
+    struct xfw_op besides = xfw_op_like(op);
+    besides.own_ns = 4 * US;
+    if (op->number == 1) {
+        xfw_op_drop(op);
+        xfw_player_play(player, &besides);
+    }
+}
+
+static void pin_op(const struct xfw_change *change, void *state, struct xfw_player *player,
+                   struct xfw_op *op)
+{
+    const struct hand_change *hand = (const struct hand_change *)change;
+    struct xfw_op pinning = xfw_op_like(op);
+    pinning.kind = XFT_EVENT_REGISTER;
+    pinning.bytes = op->bytes;
+    if (op->class != PAGEABLE)
+        return;
+    xfw_player_play(player, &pinning);
+    op->path = hand->path;
+    op->awaits = XFW_AWAITS_NOTHING;
+    op->duration_ns /= 3;
+}
+
+static void test_moved_and_dropped(void **state)
+{
+    struct test *t = *state;
+    const struct xfw_change_type move = {.state_bytes = sizeof(double), .op = move_op};
+    const struct xfw_change_type drop = {.op = drop_op};
+    struct xfw_change moved = {.type = &move}, dropped = {.type = &drop};
+    host(t, US);
+    kernel(t, 0, 100 * US);
+    kernel(t, 0, 400 * US);
+    kernel(t, 0, 200 * US);
+    sync_device(t);
+    assert_true(off(t, NULL) == 0);
+    assert_true(off(t, &moved) == 0); /* the event is recorded and waited for while kernels run */
+    assert_true(off(t, &dropped) == 0);
+}
+
+static void test_pinned(void **state)
+{
+    struct test *t = *state;
+    char name[] = "copy/pinned/h2d/gpu0";
+    const struct xfp_path path = {
+        .name = name, .src = {XFT_MEM_PINNED, -1, -1}, .dst = {XFT_MEM_DEVICE, 0, -1}};
+    const struct xfw_change_type pin = {.op = pin_op};
+    struct hand_change pinned = {{.type = &pin}, &path};
+    struct xfp_play_stage stage;
+    size_t count;
+    copy(t, PAGEABLE, 0, MIB, 99 * US)->awaits = XFW_AWAITS_ITSELF;
+    const struct xfp_play_step *steps = steps_of(t, &pinned.change, &stage, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(steps[0].what, XFP_PLAY_PIN);
+    assert_int_equal(steps[0].amount, MIB);
+    assert_int_equal(steps[1].what, XFP_PLAY_COPY);
+    assert_int_equal(steps[1].flags, 0);
+    assert_int_equal(stage.regions[steps[1].src].place.memory, XFT_MEM_PINNED);
+    xfa_play_stage_free(&stage);
+    pinned.path = NULL; /* nobody knows how: it lasts as long as that */
+    steps = steps_of(t, &pinned.change, &stage, &count);
+    assert_int_equal(steps[1].what, XFP_PLAY_COPY_FOR);
+    assert_int_equal(steps[1].amount, 33000);
+    xfa_play_stage_free(&stage);
+    steps_of(NULL, NULL, NULL, NULL);
+}
+
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+/* Cut off where the time is over; the other script at the same op. */
+static void test_part(void **state)
+{
+    struct test *t = *state;
+    struct xfa_play_setting setting;
+    for (int i = 0; i < 20; i++) {
+        kernel(t, 0, 100 * US);
+        sync_device(t);
+    }
+    begin(t, &setting);
+    struct written first = write_script(t, &setting, NULL, UINT64_MAX, 450 * US);
+    struct xfa_play_account account = xfa_play_script_account(first.script);
+    assert_false(account.whole);
+    assert_int_equal(account.last_op, 9); /* the fifth of its 102 us ends beyond that */
+    struct written second = write_script(t, &setting, NULL, account.last_op, INFINITY);
+    struct xfa_play_account same = xfa_play_script_account(second.script);
+    assert_false(same.whole);
+    assert_int_equal(same.last_op, account.last_op);
+    assert_true(same.model_ns == account.model_ns && same.steps == account.steps);
+    assert_true(play(t, &setting, first.script) == account.model_ns);
+    xfa_play_script_free(first.script);
+    xfa_play_script_free(second.script);
+    xfa_play_setting_free(&setting);
+}
+
+/* Addresses share what there is, each within it, pages where they were. */
+static void test_memory(void **state)
+{
+    struct xfa_play_memory memory;
+    const struct xfa_play_kind pageable = {XFT_MEM_PAGEABLE, 0, -1, -1};
+    const struct xfa_play_kind there = {XFT_MEM_DEVICE, 0, 0, -1};
+    size_t count;
+    uint64_t at;
+    uint32_t region;
+    xfa_play_memory_init(&memory);
+    memory.gpu_bytes = MIB;
+    xfa_play_memory_use(&memory, &pageable, 0, 0x10010, 16);
+    xfa_play_memory_use(&memory, &pageable, 0, 0x20000, 0x2000);
+    xfa_play_memory_use(&memory, &pageable, 0, 0x21000, 0x3000);
+    for (uint64_t i = 0; i < 100; i++)
+        assert_int_equal(xfa_play_memory_use(&memory, &there, 0, i * MIB + i, 0x8000), 1);
+    struct xfp_play_region *regions = xfa_play_memory_settle(&memory, &count);
+    assert_int_equal(count, 3);
+    assert_int_equal(regions[1].bytes, 0x4000);
+    xfa_play_memory_find(&memory, 0, 0x10010, 16, &region, &at);
+    assert_int_equal(region, 0);
+    assert_int_equal(at, 0x10);
+    xfa_play_memory_find(&memory, 0, 0x21000, 0x3000, &region, &at);
+    assert_int_equal(region, 1);
+    assert_int_equal(at, 0x1000);
+    assert_true(regions[2].bytes < 2 * MIB);
+    for (uint64_t i = 0; i < 100; i++) {
+        xfa_play_memory_find(&memory, 1, i * MIB + i, 0x8000, &region, &at);
+        assert_int_equal(region, 2);
+        assert_int_equal(at % 4096, i);
+        assert_true(at + 0x8000 <= regions[2].bytes);
+    }
+    free(regions);
+    xfa_play_memory_free(&memory);
+}
+
+/* A second thread begins when the first is where it was then, and waits for its event. */
+static void test_threads(void **state)
+{
+    struct test *t = *state;
+    kernel(t, 0, 100 * US);
+    on_event(t, XFW_RECORD, 0, 1);
+    host(t, 10 * US)->end_ns = 12000;
+    struct xfw_op *op = on_event(t, XFW_CALL, XFW_NONE, 1);
+    op->thread = 1;
+    op->start_ns = 17000;
+    host(t, 5 * US)->thread = 1;
+    sync_device(t)->thread = 1;
+    struct xfa_play_setting setting;
+    begin(t, &setting);
+    struct written written = write_script(t, &setting, NULL, UINT64_MAX, INFINITY);
+    double took = play(t, &setting, written.script);
+    const struct xfp_play_list *list = xfa_play_script_list(written.script);
+    assert_int_equal(list->thread_count, 2);
+    assert_int_equal(list->threads[1].steps[0].what, XFP_PLAY_AFTER);
+    assert_true(took >= LAUNCH + 100 * US && took < LAUNCH + 130 * US);
+    xfa_play_script_free(written.script);
+    xfa_play_setting_free(&setting);
+}
+
+/* Work handed to another thread and back: its own time before is waiting. */
+static void test_handed_over(void **state)
+{
+    struct test *t = *state;
+    for (int i = 0; i < 8; i++) {
+        struct xfw_op *op = host(t, 400 * US);
+        op->own_ns = 20 * US;
+        op->thread = (uint32_t)i % 2;
+        if (i > 0) {
+            op->handed_by = 1 - op->thread;
+            op->handed_ns = 30 * US;
+        }
+    }
+    assert_true(off(t, NULL) == 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_kernels_streams_events),
+        TEST(test_default_stream),
+        TEST(test_late_beginnings),
+        TEST(test_long_pauses),
+        TEST(test_copies),
+        TEST(test_registered),
+        TEST(test_moved_and_dropped),
+        TEST(test_pinned),
+        TEST(test_part),
+        TEST(test_memory),
+        TEST(test_threads),
+        TEST(test_handed_over),
+    };
+    return cmocka_run_group_tests_name("play: lists", tests, NULL, NULL);
+}
