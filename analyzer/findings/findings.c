@@ -252,7 +252,7 @@ static void take_savings(struct xfa_finding **of, const struct xfw_whatif *whati
         finding->added_ns = whatif->added[i].likely;
         finding->last_ns = whatif->last[i].likely;
         finding->order = whatif->order[i];
-        finding->idle = finding->saving.likely < XFA_LEAST_SAVED * whatif->alone_ns ||
+        finding->idle = finding->saving.likely < xfw_change_least(changes[i]) * whatif->alone_ns ||
                         !xfw_whatif_best_of_family(whatif, changes, i);
     }
 }

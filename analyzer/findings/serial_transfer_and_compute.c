@@ -12,6 +12,7 @@
 
 #include "analyzer/findings/overlappable.h"
 #include "analyzer/whatif/change_dataflow.h"
+#include "analyzer/whatif/change_split.h"
 
 #define PAGEABLE_SHARE 0.2 /* of the copies' time: from here on page-locking is a part of it */
 
@@ -61,6 +62,18 @@ static double beside(const struct sums *sums, struct copies copies, bool locks)
     return fmin(copies.up + copies.down, kernels + (locks && kernels > 0 ? both : 0));
 }
 
+/* One copy there, kernels, one back, and a wait: no other part to work on meanwhile, but parts of
+ * that. */
+static void try_parts(const struct xfa_analysis *analysis, struct xfa_findings *findings)
+{
+    static const unsigned parts[] = {2, 4, 8, XFW_MOST_PARTS};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct xfa_finding *finding = xfa_overlappable_add(
+            findings, analysis, NULL, XFA_FINDING_SERIAL, XFA_REMEDY_SPLIT, parts[i]);
+        finding->assumed = "kernels can work on a part of the data at a time";
+    }
+}
+
 static void try(const struct xfa_analysis *analysis, const void *self,
                 struct xfa_findings *findings)
 {
@@ -81,12 +94,16 @@ static void try(const struct xfa_analysis *analysis, const void *self,
             "kernels use no memory but what they are given; buffers that are used again and again "
             "may be several";
     }
+    if (beside(sums, locked, false) > XFW_SPLIT_LEAST * xfa_run_wall_ns(analysis->run))
+        try_parts(analysis, findings);
 }
 
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *self,
                                  const struct xfa_finding *finding)
 {
     const struct sums *sums = self;
+    if (finding->remedy.kind == XFA_REMEDY_SPLIT)
+        return xfw_change_split(analysis, (unsigned)finding->remedy.streams);
     struct xfw_dataflow_terms terms = {.buffers = (unsigned)finding->remedy.streams,
                                        .to_device = true};
     if (finding->remedy.kind == XFA_REMEDY_PIN_OVERLAP)

@@ -43,6 +43,7 @@ struct xfw_change {
     const struct xfa_analysis *analysis; /* borrowed: classes, profile */
     const char *family;  /* static: the same for changes that differ in a number alone, of which the
                             best is to be found; NULL: of none */
+    double least_part;   /* of the run: what saves less is not worth it; 0: XFW_LEAST_SAVED */
     bool for_comparison; /* it is in no set: what others of its family are held against */
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/both_ways.h"
 #include "analyzer/whatif/reuse.h"
 #include "analyzer/whatif/spans.h"
 #include "xferscope/trace.h"
@@ -58,12 +59,8 @@ struct state {
     size_t host_count, host_capacity;
     struct last last;
     double kernel_start; /* of the kernel that began last */
-    struct slower {
-        uint64_t bytes;
-        int gpu;
-        double alone, both; /* what the profile has, at worst or at best; 0 = nothing */
-    } slower[2];            /* the answers before, by direction */
-    void *of_first;         /* the state of the change that is made first */
+    struct xfw_both_ways both_ways;
+    void *of_first; /* the state of the change that is made first */
 };
 
 struct dataflow {
@@ -269,51 +266,6 @@ static bool leaves(const struct dataflow *flow, const struct xfw_player *player,
     return !blocks || (!pageable && xfw_player_certainty(player) != XFW_LOW);
 }
 
-/* Relative errors: how much of them is added. */
-static double errors_taken(enum xfw_certainty certainty)
-{
-    return certainty == XFW_LOW ? 1 : certainty == XFW_HIGH ? -1 : 0;
-}
-
-static void ask(struct slower *slower, const struct xfa_analysis *analysis, const struct xfw_op *op,
-                enum xfw_certainty certainty)
-{
-    double errors = errors_taken(certainty);
-    int gpu = xfa_achievable_gpu(&analysis->achievable, op->gpu);
-    struct xfp_place host = {XFT_MEM_PINNED, -1, -1}, device = {XFT_MEM_DEVICE, gpu, -1};
-    struct xfp_place src = op->engine == XFW_TO_DEVICE ? host : device;
-    struct xfp_place dst = op->engine == XFW_TO_DEVICE ? device : host;
-    const struct xfp_path *alone = xfp_find(analysis->profile, XFP_COPY, src, dst, false);
-    const struct xfp_path *both =
-        xfp_find_loaded(analysis->profile, XFP_COPY, src, dst, XFP_BOTH_WAYS);
-    struct xfp_estimate one = {.basis = XFP_UNKNOWN}, two = one;
-    if (alone && both) {
-        one = xfp_time(alone, op->bytes);
-        two = xfp_time(both, op->bytes);
-    }
-    bool known = one.basis != XFP_UNKNOWN && two.basis != XFP_UNKNOWN;
-    *slower = (struct slower){.bytes = op->bytes, .gpu = op->gpu};
-    if (known) {
-        slower->alone = one.ns * (1 - errors * one.error);
-        slower->both = two.ns * (1 + errors * two.error);
-    }
-}
-
-/* By how much copies are slower in both directions, by the profile. What was slower than alone in
- * the record already is so by less. */
-static double both_ways(const struct dataflow *flow, struct state *state,
-                        enum xfw_certainty certainty, const struct xfw_op *op)
-{
-    struct slower *slower = &state->slower[op->engine == XFW_TO_HOST];
-    if (!flow->change.analysis->profile || op->duration_ns <= 0)
-        return 1;
-    if (slower->bytes != op->bytes || slower->gpu != op->gpu)
-        ask(slower, flow->change.analysis, op, certainty);
-    if (slower->alone <= 0)
-        return 1;
-    return fmax(1, fmin(slower->both / slower->alone, slower->both / op->duration_ns));
-}
-
 static void submit(const struct dataflow *flow, struct xfw_op *op)
 {
     const double usual = 2000, behind = 1000;
@@ -479,7 +431,8 @@ static void take_op(const struct xfw_change *change, void *self, struct xfw_play
         return;
     }
     if (is_copy_with_host(op))
-        op->both_ways = both_ways(flow, state, xfw_player_certainty(player), op);
+        op->both_ways =
+            xfw_both_ways(&state->both_ways, change->analysis, xfw_player_certainty(player), op);
     if (leaves(flow, player, op))
         move(flow, state, player, op);
     else if (is_work(op) && op->stream != XFW_NONE)

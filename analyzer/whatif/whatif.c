@@ -259,7 +259,7 @@ bool xfw_whatif_best_of_family(const struct xfw_whatif *whatif, struct xfw_chang
 static bool may_join(const struct xfw_whatif *whatif, struct xfw_change *const *changes, size_t i,
                      xfw_excludes_fn *excludes, const void *self)
 {
-    double least = changes[i]->family ? XFW_LEAST_SAVED : LEAST_GAIN;
+    double least = changes[i]->family ? xfw_change_least(changes[i]) : LEAST_GAIN;
     if (!xfw_whatif_best_of_family(whatif, changes, i))
         return false;
     if (whatif->order[i] || !(whatif->alone[i].likely > least * whatif->alone_ns))

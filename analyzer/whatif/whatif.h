@@ -102,6 +102,12 @@ static inline double xfw_unsure_ns(const struct xfw_whatif *whatif, double likel
     return (whatif->error + XFW_MODEL_ERROR) * size + XFW_RUN_ERROR * whatif->alone_ns;
 }
 
+/* The part of the run that it has to save. */
+static inline double xfw_change_least(const struct xfw_change *change)
+{
+    return change->least_part > 0 ? change->least_part : XFW_LEAST_SAVED;
+}
+
 /* None of its family (change.h) saves more, and it is not for comparison. */
 bool xfw_whatif_best_of_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
                                size_t i);

@@ -238,6 +238,43 @@ static void test_pageable(void **state)
     xfp_free(profile);
 }
 
+static struct xft_event *last_of(struct told *t, unsigned lane)
+{
+    return &t->play.lanes[lane].events[t->play.lanes[lane].count - 1];
+}
+
+/* One large copy there, a kernel, one back, and a wait: nothing else to do meanwhile, but for parts
+ * of it. Cut into n, a step takes 100 us / n, n kernels of 100 us / n + 2 us, and 100 us / n. */
+static void test_cut(void **state)
+{
+    enum { STEPS = 3, LARGE = 64 << 20 };
+    for (int many = 0; many < 2; many++) {
+        struct told t;
+        start(&t);
+        for (unsigned i = 0; i < STEPS; i++) {
+            copy(&t, XFT_DIR_H2D, HOST, DEVICE);
+            last_of(&t, LANE_MAIN)->bytes = last_of(&t, LANE_MAIN)->width = LARGE;
+            kernel(&t, DEVICE);
+            last_of(&t, LANE_MAIN)->dst = last_of(&t, LANE_DEVICE)->dst = many ? 1 << 20 : 256;
+            copy(&t, XFT_DIR_D2H, HOST + LARGE, DEVICE);
+            last_of(&t, LANE_MAIN)->bytes = last_of(&t, LANE_MAIN)->width = LARGE;
+            wait(&t);
+        }
+        struct analyzed a = weighed(&t);
+        const struct xfa_finding *finding = analyzed_finding(&a, XFA_FINDING_SERIAL, NULL);
+        if (many) {
+            assert_non_null(finding);
+            assert_int_equal(finding->remedy.kind, XFA_REMEDY_SPLIT);
+            assert_int_equal(finding->remedy.streams, 8);
+            double cut = 2.0 * NS / 8 + NS + 8 * 2000;
+            assert_true(fabs(finding->saving.likely - STEPS * (3.0 * NS - cut)) < STEPS * 3000);
+            assert_true(finding->saving.low < 0.02 * STEPS * NS); /* at worst it cannot be cut */
+        }
+        assert_int_equal(of_order(&a), many);
+        finish(&t, &a);
+    }
+}
+
 /* Each part needs the one before: the host's memory that it takes was fetched from the device. */
 static void test_chain(void **state)
 {
@@ -301,9 +338,13 @@ static void test_not_weighed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),       cmocka_unit_test(test_directions),
-        cmocka_unit_test(test_pageable),    cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_waits),       cmocka_unit_test(test_nothing_to_overlap),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_directions),
+        cmocka_unit_test(test_pageable),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_nothing_to_overlap),
         cmocka_unit_test(test_not_weighed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
