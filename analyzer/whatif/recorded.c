@@ -175,6 +175,9 @@ static void settle_submitted(struct xfw_op *op, struct engine *engine, double re
     const double first_latency = 3000, first_space = 1000;
     double latency = op->device_start_ns - op->start_ns, space = op->device_start_ns - ready;
     double usual_latency = usual_or(&engine->latency, fmin(fmax(latency, 0), first_latency));
+    /* It was submitted when the call returned. What was usual may be of calls that took longer: the
+     * first launch of a kernel loads it. */
+    usual_latency = fmin(usual_latency, op->end_ns - op->start_ns + first_latency);
     bool queued = ready > op->start_ns + usual_latency / 2;
     if (queued) {
         op->latency_ns = fmin(usual_latency, fmax(0, latency));

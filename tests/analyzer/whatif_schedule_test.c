@@ -182,6 +182,20 @@ static void test_what_was_recorded_comes_again(void **state)
     xfw_recorded_free(recorded);
 }
 
+/* The first launch of a kernel loads it; later ones, which all find the stream busy, do not take as
+ * long to submit. */
+static void test_a_launch_that_loads(void **state)
+{
+    recorded = xfw_recorded_new();
+    struct xfw_op work = hand_work(XFW_KERNEL, 0, 0, 0, 0);
+    struct xfw_op *loads = settle(work, 1000, 101000, 103000, 203000, false);
+    assert_true(loads->latency_ns == 102000);
+    struct xfw_op *next = settle(work, 102000, 104000, 204000, 205000, false);
+    assert_true(next->latency_ns == 2000 + 3000 && next->space_ns == 1000);
+    assert_true(played() == 104000);
+    xfw_recorded_free(recorded);
+}
+
 /* Two threads take turns, each with one long call, 100 us to hand over and 1000 us of idleness: who
  * makes the calls of one shorter makes the run shorter by as much. */
 static void test_threads_that_take_turns(void **state)
@@ -266,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_a_full_stream),
         cmocka_unit_test(test_asking),
         cmocka_unit_test(test_what_was_recorded_comes_again),
+        cmocka_unit_test(test_a_launch_that_loads),
         cmocka_unit_test(test_threads_that_take_turns),
         cmocka_unit_test(test_recording_is_taken_out),
         cmocka_unit_test(test_turns_in_another_order),
