@@ -137,6 +137,19 @@ extern "C" __global__ void write_levels(ocean o)
         o.out[0][i] = 0;
 }
 
+/* Reads so many inputs and writes so many outputs, each once, as kernels on mapped memory do. */
+extern "C" __global__ void pass_levels(ocean o, int reads, int writes)
+{
+    size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    double value;
+
+    if (i >= o.cells * o.levels)
+        return;
+    value = o.temperature[i] + (reads > 1 ? o.salinity[i] : 0);
+    for (int j = 0; j < writes; j++)
+        o.out[j][i] = value + j;
+}
+
 /* ---- on the simulated GPU -------------------------------------------------------------------- */
 
 /* Mapped memory takes the time of the link: told, since it is not seen. */
@@ -198,7 +211,13 @@ TWIN(buoydiff_column)
 
 TWIN(buoydiff_flat)
 {
-    whole_grid(*(const ocean *)args[0], buoydiff_at, 2);
+    const ocean &o = *(const ocean *)args[0];
+
+    whole_grid(o, buoydiff_at, 2);
+    for (int i = 0; i < 2; i++) { // 3 levels for each but the first, which needs none: 2 more times
+        touched(o.temperature, o.cells * (o.levels - 2), 0);
+        touched(o.salinity, o.cells * (o.levels - 2), 0);
+    }
 }
 
 TWIN(buoydiff_level)
@@ -214,6 +233,17 @@ TWIN(read_levels)
         touched(o.temperature, o.cells, 0);
         touched(o.salinity, o.cells, 0);
     }
+}
+
+TWIN(pass_levels)
+{
+    const ocean &o = *(const ocean *)args[0];
+    int reads = *(int *)args[1], writes = *(int *)args[2];
+
+    for (int i = 0; i < reads; i++)
+        touched(i ? o.salinity : o.temperature, o.cells * o.levels, 0);
+    for (int i = 0; i < writes; i++)
+        touched(o.out[i], o.cells * o.levels, 1);
 }
 
 TWIN(write_levels)

@@ -1,6 +1,6 @@
 """overlap_models on the simulated GPU: every implementation's results are right, and where the
-simulation knows what it simulates (copies; not how a kernel's reads and writes of mapped memory go on
-together), the predictions are within the paper's errors. Its clock is virtual: each run is the same.
+simulation knows what it simulates (copies; and mapped memory, which its kernels read and write one after
+the other), the predictions are within the paper's errors. Its clock is virtual: each run is the same.
 
 usage: overlap_models_test.py BUILD
 """
@@ -47,7 +47,13 @@ class OverlapModels(unittest.TestCase):
                     self.assertGreater(figures["predicted_ns"], 0)
                     self.assertGreater(figures["measured_ns"], 0)
                     self.assertIn(f"{figures['error_percent']:+.2f}", done.stdout)
-            for name in ("explicit", "streams"):
+            # the streams' figure is the fastest order's, and all are told
+            orders = kernel["order_ns"]
+            self.assertEqual(len(orders), 4)
+            self.assertIn(kernel["papers_order"], orders)
+            self.assertEqual(kernel["methods"]["streams"]["measured_ns"], min(orders.values()))
+            self.assertEqual(orders[kernel["fastest_order"]], min(orders.values()))
+            for name in ("explicit", "implicit", "streams"):
                 figures = kernel["methods"][name]
                 self.assertLess(abs(figures["error_percent"]), figures["goal_percent"], kernel["kernel"])
             # one direction after the other, or both at once
@@ -55,7 +61,7 @@ class OverlapModels(unittest.TestCase):
                                1.2 * kernel["methods"]["streams"]["measured_ns"])
         reads = {kernel["kernel"]: kernel["read_times"] for kernel in told["kernels"]}
         self.assertEqual(reads["state"], 1)
-        self.assertGreater(reads["buoydiff"], 2.5)  # the simulated GPU has no caches: 33 / 12 levels
+        self.assertGreater(reads["buoydiff"], 2.5)  # the simulated GPU has no caches: 32 / 12 levels
 
     def test_wrong_usage(self):
         for words in ([], ["--edge", "0", str(PROFILE)], ["--levels"], ["--nonsense", str(PROFILE)]):

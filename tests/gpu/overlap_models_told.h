@@ -28,9 +28,32 @@ struct result {
     }
 };
 
+enum { ALL_IN_FIRST = 1, IN_BY_LEVEL = 2, ORDERS = 4 }; // the last: a level waits for that before
+
+inline const char *order_word(int order)
+{
+    static const char *const words[ORDERS] = {"level by level", "all in first",
+                                              "level by level, in one by one",
+                                              "all in first, in one by one"};
+
+    return words[order];
+}
+
+struct timeline {
+    std::vector<double> in, done; // of each level, ns from the start
+};
+
+// A kernel that reads and writes mapped memory: 1 array each way, 2 in, 2 out.
+struct mapped_mix {
+    double profile_both_G, bytes, even_ns, more_in_ns, more_out_ns;
+};
+
 struct results {
     const char *kernel;
     double read_times;
+    int papers_order, order; // of the streams; the second was the fastest
+    double order_ns[ORDERS];
+    timeline order_lines[ORDERS], hybrid_line;
     result of[XFA_OVERLAP_METHODS];
     int predicted_best = 0, measured_best = 0;
     xfa_overlap_choice advised;
@@ -73,6 +96,44 @@ inline void print_machine(const xfa_overlap_machine &m, double again, bool measu
         printf("  (hybrid, both ways: measured here, not the profile's)\n");
 }
 
+inline void print_mapped(const mapped_mix &m)
+{
+    printf(
+        "  one kernel on mapped memory, us: %.0f bytes in and out %.1f, twice as many in %.1f, "
+        "twice as many out %.1f\n  (mapped, both ways: from the first; the profile's two kernels: "
+        "%.6f)\n",
+        m.bytes, m.even_ns / 1e3, m.more_in_ns / 1e3, m.more_out_ns / 1e3, m.profile_both_G);
+}
+
+inline void print_line(const char *what, const std::vector<double> &ns)
+{
+    size_t n = ns.size();
+
+    printf("    %-5s", what);
+    for (size_t k : {(size_t)0, (size_t)1, n / 4, n / 2, n - 2, n - 1})
+        printf(" %2zu: %8.1f ", k, ns[k] / 1e3);
+    printf("\n");
+}
+
+inline void print_timeline(const timeline &t)
+{
+    print_line("in", t.in);
+    print_line("done", t.done);
+}
+
+inline void print_orders(const results &r, double predicted)
+{
+    for (int i = 0; i < ORDERS; i++) {
+        printf("  %s, streams %s: %.1f us, error %+.2f %%%s%s; level: us in one run\n", r.kernel,
+               order_word(i), r.order_ns[i] / 1e3, 100 * (predicted / r.order_ns[i] - 1),
+               i == r.papers_order ? ", the paper's order" : "",
+               i == r.order ? ", the fastest" : "");
+        print_timeline(r.order_lines[i]);
+    }
+    printf("  %s, hybrid %s\n", r.kernel, order_word(r.papers_order));
+    print_timeline(r.hybrid_line);
+}
+
 inline void print_results(const results &r)
 {
     printf("\n%-9s %-9s %12s %14s %14s %9s %9s\n", "kernel", "method", "kernel us", "predicted us",
@@ -86,6 +147,7 @@ inline void print_results(const results &r)
            word(r.predicted_best), word(r.measured_best),
            r.predicted_best == r.measured_best ? "" : "  MISSED", word(r.advised.best),
            r.advised.streams[r.advised.best]);
+    print_orders(r, r.of[XFA_OVERLAP_STREAMS].predicted);
 }
 
 inline void write_way(FILE *out, const char *name, const xfa_overlap_way &way, const char *end)
@@ -115,6 +177,11 @@ inline void write_results(FILE *out, const results &r, const char *end)
                 "\"error_percent\": %.4f, \"goal_percent\": %.1f}%s\n",
                 word(i), r.of[i].kernel, r.of[i].predicted, r.of[i].measured, r.of[i].error(),
                 most_error[i], i + 1 < XFA_OVERLAP_METHODS ? "," : "},");
+    fprintf(out, "   \"papers_order\": \"%s\", \"fastest_order\": \"%s\", \"order_ns\": {",
+            order_word(r.papers_order), order_word(r.order));
+    for (int i = 0; i < ORDERS; i++)
+        fprintf(out, "\"%s\": %.1f%s", order_word(i), r.order_ns[i],
+                i + 1 < ORDERS ? ", " : "},\n");
     fprintf(out,
             "   \"predicted_best\": \"%s\", \"measured_best\": \"%s\", \"advised\": "
             "\"%s\", \"advised_streams\": %u}%s\n",
@@ -123,7 +190,8 @@ inline void write_results(FILE *out, const results &r, const char *end)
 }
 
 inline void write_json(const options &options, const char *gpu, const xfa_overlap_machine &m,
-                       double again, bool measured_here, const std::vector<results> &all)
+                       double again, bool measured_here, const mapped_mix &mix,
+                       const std::vector<results> &all)
 {
     FILE *out = fopen(options.json, "w");
 
@@ -142,6 +210,10 @@ inline void write_json(const options &options, const char *gpu, const xfa_overla
     write_way(out, "mapped_out", m.mapped.out, ",\n");
     write_way(out, "hybrid_in", m.hybrid.in, ",\n");
     write_way(out, "hybrid_out", m.hybrid.out, "},\n");
+    fprintf(out,
+            " \"mapped_mix\": {\"bytes\": %.0f, \"even_ns\": %.1f, \"more_in_ns\": %.1f, "
+            "\"more_out_ns\": %.1f},\n",
+            mix.bytes, mix.even_ns, mix.more_in_ns, mix.more_out_ns);
     fprintf(out, " \"kernels\": [\n");
     for (size_t i = 0; i < all.size(); i++)
         write_results(out, all[i], i + 1 < all.size() ? "," : "]}");
