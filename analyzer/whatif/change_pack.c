@@ -21,7 +21,8 @@ void xfw_runs_free(struct xfw_runs *runs)
 double xfw_pack_ns(const struct xfa_achievable *achievable, uint64_t pieces, uint64_t bytes,
                    enum xfw_certainty certainty)
 {
-    static const double times[XFW_CERTAINTIES] = {[XFW_LOW] = 1, [XFW_LIKELY] = 0.5, [XFW_HIGH] = 0};
+    static const double times[XFW_CERTAINTIES] = {
+        [XFW_LOW] = 1, [XFW_LIKELY] = 0.5, [XFW_HIGH] = 0};
     const struct xfp_place from = {XFT_MEM_PAGEABLE, -1, -1}, to = {XFT_MEM_PINNED, -1, -1};
     const struct xfp_path *path =
         achievable->profile ? xfp_find(achievable->profile, XFP_COPY, from, to, false) : NULL;
