@@ -370,6 +370,48 @@ class Replay(unittest.TestCase):
         report, _ = self.report("-p", self.write("m.json", swept()), "--replay", status=3)
         self.assertEqual(report["replay"]["why_not"], "the trace has a real GPU, this machine a simulated GPU")
 
+    # ---- the whole run ----------------------------------------------------------------------
+
+    def test_run_is_played(self):
+        profile = self.write("m.json", swept())
+        kept = self.bytes_of("m.json")
+        without, _ = self.report("-p", profile)
+        report, lines = self.report("-p", profile, "--replay=run")
+        self.assertEqual(lines, [])
+        self.assertIsNone(without["whatif"]["played"])
+        played = report["whatif"]["played"]
+        self.assertEqual((played["known"], played["why_not"], played["whole"], played["times"] % 2), (True, None, True, 1))
+        # of 62 transfers the batch can only be made to last as long, and the one within the host is its time
+        self.assertEqual((played["steps"], played["by_time"]), (61, 1))
+        self.assertGreater(played["recorded_s"], 20 * time_of("pageable", PAGEABLE) / 1e9)
+        self.assertEqual(self.bytes_of("m.json"), kept)
+        self.assertNotIn("replay", report)
+        again, _ = self.report("-p", profile, "--replay=run")  # the clock is the simulated one
+        self.assertEqual(again["whatif"]["played"]["recorded_s"], played["recorded_s"])
+        text = self.run_analyze("-p", profile, "--replay=run").stdout
+        self.assertIn("played on this machine: ", text)
+
+    def test_run_in_part(self):
+        report, _ = self.report("-p", self.write("m.json", swept()), "--replay=run", "--replay-time", "0.01")
+        played = report["whatif"]["played"]
+        self.assertEqual((played["known"], played["whole"]), (True, False))
+        self.assertLess(played["steps"], 40)
+        self.assertNotEqual(report["whatif"]["set_saving_s"]["basis"], "played")
+
+    def test_run_without_a_gpu(self):
+        report, lines = self.report("-p", self.write("m.json", swept()), "--replay=run", gpu=None, status=3)
+        self.assertEqual(len(lines), 1)
+        self.assertIn("--replay=run: no GPU to play it on here", lines[0])
+        played = report["whatif"]["played"]
+        self.assertEqual((played["known"], played["recorded_s"], played["saving_s"]), (False, None, None))
+        self.assertIn("no GPU to play it on here", played["why_not"])
+        self.assertNotEqual(report["whatif"]["set_saving_s"]["basis"], "played")
+
+    def test_real_run_on_a_simulated_gpu(self):
+        self.make("real")
+        report, _ = self.report("-p", self.write("m.json", swept()), "--replay=run", status=3)
+        self.assertEqual(report["whatif"]["played"]["why_not"], "the trace has a real GPU, this machine a simulated GPU")
+
     # ---- the command line -------------------------------------------------------------------
 
     def test_per_transfer(self):
@@ -382,7 +424,8 @@ class Replay(unittest.TestCase):
 
     def test_wrong_usage(self):
         for options in (["--replay-time", "5"], ["--replay", "--replay-time", "0"], ["--replay", "--replay-time", "x"],
-                        ["--replay", "--replay-time", "1e9"], ["--replay=everything"]):
+                        ["--replay", "--replay-time", "1e9"], ["--replay=everything"], ["--replay="],
+                        ["--replay=run", "--per-transfer"]):
             done = self.run_analyze(*options)
             self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), options)
 

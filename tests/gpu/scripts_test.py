@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""compare_counts and check_device_times on made-up runs: they must see what differs."""
+"""compare_counts, check_device_times and play_table.py on made-up runs: they must see what differs."""
 import json
 import os
 import subprocess
@@ -189,6 +189,56 @@ class CheckDeviceTimes(ScriptTest):
 
     def test_no_transfers(self):
         self.assertEqual(self.check()[0], 1)
+
+
+class PlayTable(unittest.TestCase):
+    """Runs that were played, in a table."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def write(self, name, document):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        return path
+
+    def report(self, name, error=0.01, **more):
+        played = {"known": True, "alone_s": 0.2, "recorded_s": 0.202, "advised_s": 0.15, "with_set_s": 0.147,
+                  "error": error, "saving_s": {"likely": 0.052}, "whole": True, "by_time": 0, **more}
+        return self.write(name, {"whatif": {"played": played}})
+
+    def run_table(self, *arguments):
+        script = os.path.join(HERE, "play_table.py")
+        done = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True)
+        return done.returncode, done.stdout
+
+    def test_line(self):
+        medians = {side: {"median_work_ns": ns} for side, ns in (("before", 180e6), ("after", 130e6))}
+        times = self.write("times.json", {"pairs": {"03-small-copies": medians}})
+        status, line = self.run_table("line", self.report("03.json"), "03", times)
+        self.assertEqual(status, 0)
+        for text in ("alone    200.00", "played    202.00", "1.00% off", "53.00 by the model", "52.00 played",
+                     "50.00 measured\n"):
+            self.assertIn(text, line)
+        line = self.run_table("line", self.report("x.json", whole=False, by_time=7), "03-after", times)[1]
+        self.assertIn("- measured; in part; 7 by their time", line)
+        nothing = self.report("n.json", advised_s=None, with_set_s=None, saving_s=None)
+        self.assertIn("- by the model,        - played", self.run_table("line", nothing, "9", "none")[1])
+
+    def test_not_played(self):
+        report = self.report("03.json", known=False, why_not="no GPU")
+        self.assertEqual(self.run_table("line", report, "03", "none"), (1, "03           not played: no GPU\n"))
+        self.assertEqual(self.run_table("line", "none", "03", "none"), (1, "03           not played: no report\n"))
+
+    def test_sum(self):
+        reports = [self.report("1.json", 0.01), self.report("2.json", 0.03), self.report("3.json", 0.05)]
+        self.assertEqual(self.run_table("sum", *reports), (0, "3 of 3 played, 2 within 3%, 3.00% off on average\n"))
+        status, line = self.run_table("sum", *reports, self.report("4.json", known=False))
+        self.assertEqual((status, line[:16]), (1, "3 of 4 played, 2"))
+        self.assertEqual(self.run_table("sum")[0], 2)
 
 
 if __name__ == "__main__":
