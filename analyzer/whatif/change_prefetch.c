@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/ops.h"
+#include "analyzer/whatif/records_cost.h"
 
 struct prefetch {
     struct xfw_change change;

@@ -16,6 +16,7 @@
 #define XFW_OP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct xfp_path;
@@ -59,7 +60,11 @@ enum xfw_engine {
 enum xfw_stream_kind { XFW_NONBLOCKING, XFW_BLOCKING, XFW_LEGACY };
 
 #define XFW_NONE UINT32_MAX
-#define XFW_GPUS 64 /* further ones count as the last */
+#define XFW_GPUS 64                            /* further ones count as the last */
+static inline size_t xfw_place_of_gpu(int gpu) /* where there is one place for each */
+{
+    return gpu < 0 ? 0 : gpu < XFW_GPUS ? (size_t)gpu : XFW_GPUS - 1;
+}
 
 struct xfw_op {
     uint64_t

@@ -4,7 +4,7 @@
  *
  * An observer of a walk (pass/pass.h) over one process after the other. Launches and memsets wait
  * in a queue until their records have come, until a later wait of the host says that they must have
- * been done, or until XFW_WINDOW ops wait. So memory is bounded.
+ * been done, or until XFW_WINDOW (ops_queue.h) ops wait. So memory is bounded. Private to whatif/.
  *
  * What is found, and how:
  * - device work that began when what came before it was done: how long behind that (space_ns); work
@@ -21,22 +21,6 @@
 
 #include "analyzer/pass/observer.h"
 #include "analyzer/whatif/op.h"
-
-#define XFW_WINDOW (1u << 16)
-
-/* What CUPTI's records add, ns (the profile's records/ scalars; 0 where it does not know). */
-struct xfw_copy_cost {
-    double call, blocking,
-        device; /* of an asynchronous call, of one that waits, between two copies */
-};
-struct xfw_records_cost {
-    bool known;
-    double launch, launch_device, set, sync, record;
-    bool moves_known; /* the next two: of each record of managed memory that moved on demand */
-    double demanded, fetched;
-    struct xfw_copy_cost copies[2]; /* to the device, from it */
-};
-struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achievable, int gpu);
 
 /* Who gets them. process: its ops begin; end: they have all come, the recording ended end_ns behind
  * its beginning. Ops last until the call returns. */

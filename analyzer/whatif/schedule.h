@@ -10,7 +10,7 @@
  *
  * Unchanged ops take what they took. XFW_OUTSTANDING operations of a stream that are not done yet
  * make the next call to it wait (the depth of a stream's queue: PyTorch's Holistic Trace Analysis
- * names 1024).
+ * names 1024). Private to whatif/.
  */
 #ifndef XFW_SCHEDULE_H
 #define XFW_SCHEDULE_H

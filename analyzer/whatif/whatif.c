@@ -8,6 +8,7 @@
 #include "analyzer/pass/pass.h"
 #include "analyzer/whatif/ops.h"
 #include "analyzer/whatif/player.h"
+#include "analyzer/whatif/records_cost.h"
 
 #define MOST_ROUNDS 8    /* of choosing the set: so many changes are in it at most */
 #define LEAST_GAIN 0.001 /* of the run: what adds less is not worth a change */

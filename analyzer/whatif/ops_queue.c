@@ -1,0 +1,305 @@
+#include "analyzer/whatif/ops_queue.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/recorded.h"
+
+#define PLACES 65536u /* where ops are looked for by their correlation id */
+#define EARLY 256     /* records that came before their call: the clocks differ */
+#define MOST_LOOKED_AT 64
+
+struct early {
+    struct xft_event event;
+    bool there;
+};
+
+/* What the host has waited for: ops before `number` are done, and their records have come once the
+ * walk is at `ns`. */
+struct settled {
+    uint64_t number, ns;
+};
+
+struct xfw_ops_queue {
+    struct xfw_sink sink;
+    struct xfw_records_costs *costs;
+    struct xfw_recorded *recorded;
+    uint64_t begin_ns, now_ns;
+
+    struct xfw_pending *ring; /* of `room` */
+    size_t room;
+    uint64_t head, tail; /* numbers of the oldest op, and of the next */
+    uint64_t *places;    /* of the newest op there, number + 1; 0 = none */
+    struct early early[EARLY];
+    unsigned early_next;
+    struct settled *of_streams; /* by stream number */
+    size_t of_stream_count, of_stream_capacity;
+    struct settled of_all;
+    uint64_t open_prefetches;
+    bool keeps_running;
+    uint64_t running[XFW_GPUS]; /* the kernel that began last, number + 1; 0 = none */
+};
+
+struct xfw_ops_queue *xfw_ops_queue_new(const struct xfw_sink *sink,
+                                        struct xfw_records_costs *costs)
+{
+    struct xfw_ops_queue *queue = xfa_alloc(sizeof *queue);
+    queue->sink = *sink;
+    queue->costs = costs;
+    queue->room = 256;
+    queue->ring = xfa_alloc(queue->room * sizeof *queue->ring);
+    queue->places = xfa_alloc(PLACES * sizeof *queue->places);
+    return queue;
+}
+
+static void forget_process(struct xfw_ops_queue *queue)
+{
+    if (!queue->recorded)
+        return;
+    xfw_recorded_free(queue->recorded);
+    queue->recorded = NULL;
+    free(queue->of_streams);
+    queue->of_streams = NULL;
+    queue->of_stream_count = queue->of_stream_capacity = 0;
+}
+
+void xfw_ops_queue_free(struct xfw_ops_queue *queue)
+{
+    if (!queue)
+        return;
+    forget_process(queue);
+    free(queue->ring);
+    free(queue->places);
+    free(queue);
+}
+
+void xfw_ops_queue_begin(struct xfw_ops_queue *queue, uint64_t begin_ns)
+{
+    forget_process(queue);
+    queue->recorded = xfw_recorded_new();
+    queue->begin_ns = begin_ns;
+    queue->now_ns = 0;
+    queue->head = queue->tail = 0;
+    memset(queue->places, 0, PLACES * sizeof *queue->places);
+    memset(queue->early, 0, sizeof queue->early);
+    queue->of_all = (struct settled){0};
+    queue->open_prefetches = 0;
+    queue->keeps_running = false;
+    memset(queue->running, 0, sizeof queue->running);
+}
+
+double xfw_ops_queue_time(const struct xfw_ops_queue *queue, uint64_t ns)
+{
+    return (double)(int64_t)(ns - queue->begin_ns);
+}
+
+double xfw_ops_queue_now(const struct xfw_ops_queue *queue)
+{
+    return xfw_ops_queue_time(queue, queue->now_ns);
+}
+
+void xfw_ops_queue_at(struct xfw_ops_queue *queue, uint64_t now_ns)
+{
+    queue->now_ns = now_ns;
+}
+
+static struct xfw_pending *at(const struct xfw_ops_queue *queue, uint64_t number)
+{
+    return &queue->ring[number & (queue->room - 1)];
+}
+
+/* ---- what is settled ------------------------------------------------------------------------- */
+
+static struct settled *settled_of(struct xfw_ops_queue *queue, uint32_t stream)
+{
+    if (stream >= queue->of_stream_count) {
+        size_t count = (size_t)stream + 1;
+        queue->of_streams = xfa_room(queue->of_streams, &queue->of_stream_capacity, count,
+                                     sizeof *queue->of_streams);
+        memset(queue->of_streams + queue->of_stream_count, 0,
+               (count - queue->of_stream_count) * sizeof *queue->of_streams);
+        queue->of_stream_count = count;
+    }
+    return &queue->of_streams[stream];
+}
+
+void xfw_ops_queue_wait(struct xfw_ops_queue *queue, const struct xfw_op *op, uint64_t end_ns)
+{
+    struct settled settled = {queue->tail, end_ns};
+    if (op->awaits == XFW_AWAITS_DEVICE)
+        queue->of_all = settled;
+    else if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE)
+        *settled_of(queue, op->stream) = settled;
+}
+
+static bool is_settled(struct xfw_ops_queue *queue, const struct xfw_pending *pending)
+{
+    const struct settled *stream =
+        pending->op.stream == XFW_NONE ? &queue->of_all : settled_of(queue, pending->op.stream);
+    uint64_t number = pending->op.number;
+    return (number < stream->number && queue->now_ns > stream->ns) ||
+           (number < queue->of_all.number && queue->now_ns > queue->of_all.ns);
+}
+
+/* ---- in and out ------------------------------------------------------------------------------ */
+
+/* Memory may move on its demand yet. */
+static bool runs(const struct xfw_ops_queue *queue, const struct xfw_op *op)
+{
+    return queue->keeps_running && op->engine == XFW_COMPUTE && !isnan(op->device_end_ns) &&
+           xfw_ops_queue_now(queue) < op->device_end_ns;
+}
+
+void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
+{
+    while (queue->head < queue->tail) {
+        struct xfw_pending *pending = at(queue, queue->head);
+        bool full = queue->tail - queue->head >= XFW_WINDOW;
+        bool waits = (pending->wants || pending->open) && !is_settled(queue, pending);
+        if ((waits || runs(queue, &pending->op)) && !full && !last)
+            return;
+        xfw_records_costs_add_moves(queue->costs, &pending->op);
+        queue->open_prefetches -= pending->op.what == XFW_PREFETCH;
+        queue->head++;
+        xfw_recorded_settle(queue->recorded, &pending->op, pending->blocks);
+        queue->sink.op(queue->sink.self, &pending->op);
+    }
+}
+
+static void grow(struct xfw_ops_queue *queue)
+{
+    size_t room = queue->room * 2;
+    struct xfw_pending *ring = xfa_alloc(room * sizeof *ring);
+    for (uint64_t i = queue->head; i < queue->tail; i++)
+        ring[i & (room - 1)] = *at(queue, i);
+    free(queue->ring);
+    queue->ring = ring;
+    queue->room = room;
+}
+
+struct xfw_pending *xfw_ops_queue_push(struct xfw_ops_queue *queue, const struct xfw_op *op)
+{
+    if (queue->tail - queue->head >= XFW_WINDOW)
+        xfw_ops_queue_release(queue, false);
+    if (queue->tail - queue->head == queue->room)
+        grow(queue);
+    struct xfw_pending *pending = at(queue, queue->tail);
+    *pending = (struct xfw_pending){.op = *op};
+    pending->op.number = queue->tail++;
+    return pending;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static void add_device(struct xfw_ops_queue *queue, struct xfw_pending *pending,
+                       const struct xft_event *record)
+{
+    struct xfw_op *op = &pending->op;
+    double start = xfw_ops_queue_time(queue, record->start_ns);
+    double end = xfw_ops_queue_time(queue, record->end_ns);
+    bool first = isnan(op->device_start_ns);
+    op->device_start_ns = first ? start : fmin(op->device_start_ns, start);
+    op->device_end_ns = first ? end : fmax(op->device_end_ns, end);
+    pending->wants = false;
+    if (record->kind == XFT_EVENT_KERNEL)
+        queue->running[xfw_place_of_gpu(op->gpu)] = op->number + 1;
+    if (record->kind == XFT_EVENT_KERNEL && op->what == XFW_KERNEL) {
+        op->threads = record->dst;
+        op->name = (uint32_t)record->src;
+    }
+}
+
+static void take_early(struct xfw_ops_queue *queue, struct xfw_pending *pending)
+{
+    for (unsigned i = 0; i < EARLY; i++) {
+        struct early *early = &queue->early[i];
+        if (early->there && early->event.correlation == pending->correlation) {
+            early->there = false;
+            add_device(queue, pending, &early->event);
+            return;
+        }
+    }
+}
+
+void xfw_ops_queue_expect(struct xfw_ops_queue *queue, struct xfw_pending *pending,
+                          uint32_t correlation, bool open)
+{
+    if (correlation == 0)
+        return;
+    uint64_t *place = &queue->places[correlation % PLACES];
+    pending->correlation = correlation;
+    pending->wants = true;
+    pending->open = open;
+    pending->place_next = *place;
+    *place = pending->op.number + 1;
+    take_early(queue, pending);
+}
+
+void xfw_ops_queue_expect_moves(struct xfw_ops_queue *queue, struct xfw_pending *pending,
+                                uint64_t first, uint64_t bytes)
+{
+    pending->open = true;
+    pending->first = first;
+    pending->bytes = bytes;
+    queue->open_prefetches++;
+}
+
+static struct xfw_pending *wanting(struct xfw_ops_queue *queue, uint32_t correlation)
+{
+    uint64_t next = queue->places[correlation % PLACES];
+    for (unsigned i = 0; i < MOST_LOOKED_AT && next > queue->head; i++) {
+        struct xfw_pending *pending = at(queue, next - 1);
+        if (pending->correlation == correlation && (pending->wants || pending->open))
+            return pending;
+        next = pending->place_next;
+    }
+    return NULL;
+}
+
+void xfw_ops_queue_record(struct xfw_ops_queue *queue, const struct xft_event *record)
+{
+    if (record->correlation == 0 || record->end_ns < record->start_ns)
+        return;
+    struct xfw_pending *pending = wanting(queue, record->correlation);
+    if (pending)
+        add_device(queue, pending, record);
+    else
+        queue->early[queue->early_next++ % EARLY] = (struct early){*record, true};
+}
+
+void xfw_ops_queue_record_part(struct xfw_ops_queue *queue, uint32_t correlation,
+                               const struct xft_event *record)
+{
+    struct xfw_pending *pending = wanting(queue, correlation);
+    if (pending)
+        add_device(queue, pending, record);
+}
+
+void xfw_ops_queue_record_move(struct xfw_ops_queue *queue, const struct xft_event *record)
+{
+    if (queue->open_prefetches == 0)
+        return;
+    for (uint64_t i = queue->head; i < queue->tail; i++) {
+        struct xfw_pending *pending = at(queue, i);
+        if (pending->open && pending->op.what == XFW_PREFETCH &&
+            record->src - pending->first < pending->bytes) {
+            add_device(queue, pending, record);
+            return;
+        }
+    }
+}
+
+/* ---- what runs ------------------------------------------------------------------------------- */
+
+void xfw_ops_queue_keep_running(struct xfw_ops_queue *queue)
+{
+    queue->keeps_running = true;
+}
+
+struct xfw_pending *xfw_ops_queue_running(struct xfw_ops_queue *queue, int gpu)
+{
+    uint64_t running = queue->running[xfw_place_of_gpu(gpu)];
+    return running > queue->head ? at(queue, running - 1) : NULL;
+}
