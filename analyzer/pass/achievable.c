@@ -22,7 +22,8 @@ int xfa_achievable_gpu(const struct xfa_achievable *achievable, int gpu)
     if (gpu < 0 || (size_t)gpu >= achievable->run->gpu_count)
         return gpu;
     const struct xfa_gpu *known = &achievable->run->gpus[gpu];
-    int found = gpu_by_uuid(&achievable->profile->machine, known->uuid);
+    const struct xfp_profile *profile = achievable->profile;
+    int found = profile ? gpu_by_uuid(&profile->machine, known->uuid) : -1;
     return found >= 0 ? found : known->ordinal;
 }
 

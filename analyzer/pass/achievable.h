@@ -29,7 +29,8 @@ void xfa_achievable_free(struct xfa_achievable *achievable);
 /* Is it the machine of this process too? Once per process, as they are opened. */
 void xfa_achievable_match(struct xfa_achievable *achievable, const struct xfa_process *process);
 
-/* The profile's ordinal of a GPU of the run; the same number where the run knows nothing of it. */
+/* The profile's ordinal of a GPU of the run; the same number where the run knows nothing of it, and
+ * without a profile the one it had in its process. */
 int xfa_achievable_gpu(const struct xfa_achievable *achievable, int gpu);
 
 /* One kind of transfer. */
