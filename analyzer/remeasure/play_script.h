@@ -122,6 +122,13 @@ static inline struct xfa_play_kind xfa_play_device_kind(const struct xfa_play_sc
 /* So that the GPU is on the stage, whatever else is. */
 void xfa_play_use_device(struct xfa_play_script *script, int device);
 
+struct xfa_play_moment xfa_play_now(const struct xfa_play_script *script,
+                                    const struct xfa_play_thread *thread);
+
+/* A step with the thread's own time before it; what is more than it can hold comes behind it. */
+struct xfp_play_step *xfa_play_call_step(struct xfa_play_script *script,
+                                         struct xfa_play_thread *thread, enum xfp_play_what what,
+                                         int device, double own_ns);
 /* A step in the op's stream. */
 struct xfp_play_step *xfa_play_work_step(struct xfa_play_script *script,
                                          struct xfa_play_thread *thread, const struct xfw_op *op,
@@ -132,6 +139,12 @@ void xfa_play_copy_for(struct xfa_play_script *script, struct xfa_play_thread *t
 /* play_copies.c */
 void xfa_play_copy(struct xfa_play_script *script, struct xfa_play_thread *thread,
                    const struct xfw_op *op, const struct xfw_op *recorded);
+
+/* play_held.c. False: it is none of these, or was taken out. */
+bool xfa_play_memory_call(struct xfa_play_script *script, struct xfa_play_thread *thread,
+                          const struct xfw_op *op, const struct xfw_op *recorded);
+/* Such a call that a change has taken out; what is left of its time is no call's. */
+bool xfa_play_gone(const struct xfw_op *op, const struct xfw_op *recorded);
 
 /* play_steps.c: the streams that are to wait are made to, and the op becomes steps. */
 void xfa_play_keep_orders(struct xfa_play_script *script, struct xfa_play_thread *thread,

@@ -8,8 +8,6 @@
 #include "analyzer/remeasure/play_script.h"
 #include "xferscope/trace.h"
 
-#define MOST_LOCKED 4096
-
 /* ---- names ----------------------------------------------------------------------------------- */
 
 int xfa_play_device(const struct xfa_play_script *script, int gpu)
@@ -75,8 +73,8 @@ static struct xfa_play_moment *moment_at(struct xfa_play_moment **moments, size_
     return &(*moments)[index];
 }
 
-static struct xfa_play_moment now_of(const struct xfa_play_script *script,
-                                     const struct xfa_play_thread *thread)
+struct xfa_play_moment xfa_play_now(const struct xfa_play_script *script,
+                                    const struct xfa_play_thread *thread)
 {
     return (struct xfa_play_moment){(uint32_t)(thread - script->threads), thread->count};
 }
@@ -85,7 +83,7 @@ static void note_recorded(struct xfa_play_script *script, const struct xfa_play_
                           uint32_t event)
 {
     *moment_at(&script->recorded, &script->recorded_count, &script->recorded_capacity, event) =
-        now_of(script, thread);
+        xfa_play_now(script, thread);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -95,9 +93,9 @@ static uint64_t whole(double ns)
     return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
 }
 
-/* With the thread's own time before it. What is more than a step can hold comes behind it. */
-static struct xfp_play_step *step(struct xfa_play_script *script, struct xfa_play_thread *thread,
-                                  enum xfp_play_what what, int device, double own_ns)
+struct xfp_play_step *xfa_play_call_step(struct xfa_play_script *script,
+                                         struct xfa_play_thread *thread, enum xfp_play_what what,
+                                         int device, double own_ns)
 {
     double held = fmin(own_ns, UINT32_MAX);
     struct xfp_play_step *step = xfa_play_push(script, thread, what);
@@ -117,7 +115,7 @@ static void spend(struct xfa_play_thread *thread, double ns)
 static void note_work(struct xfa_play_script *script, struct xfa_play_thread *thread,
                       uint32_t queue)
 {
-    thread->worked = now_of(script, thread);
+    thread->worked = xfa_play_now(script, thread);
     *moment_at(&script->last_works, &script->last_work_count, &script->last_work_capacity, queue) =
         thread->worked;
 }
@@ -128,7 +126,7 @@ struct xfp_play_step *xfa_play_work_step(struct xfa_play_script *script,
 {
     uint32_t queue = queue_of(script, op);
     struct xfp_play_step *made =
-        step(script, thread, what, device_of_queue(script, queue), op->own_ns);
+        xfa_play_call_step(script, thread, what, device_of_queue(script, queue), op->own_ns);
     made->stream = queue;
     note_work(script, thread, queue);
     return made;
@@ -243,106 +241,6 @@ static void add_work(struct xfa_play_script *script, struct xfa_play_thread *thr
     }
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-static void add_alloc(struct xfa_play_script *script, struct xfa_play_thread *thread,
-                      const struct xfw_op *op, int device)
-{
-    struct xfa_play_slot *slot = xfa_table_put(&script->slots, &op->dst);
-    slot->slot = (uint32_t)script->slots_used++;
-    slot->taken = true;
-    if (script->slots_used > script->setting->slots)
-        script->setting->slots = script->slots_used;
-    struct xfp_play_step *made = step(script, thread, XFP_PLAY_ALLOC, device, op->own_ns);
-    made->memory = op->memory;
-    made->amount = op->bytes;
-    made->dst = slot->slot;
-    slot->by = now_of(script, thread);
-}
-
-static bool add_free(struct xfa_play_script *script, struct xfa_play_thread *thread,
-                     const struct xfw_op *op, int device)
-{
-    struct xfa_play_slot *slot = xfa_table_get(&script->slots, &op->dst);
-    if (!slot || !slot->taken)
-        return false;
-    xfa_play_after(script, thread, slot->by);
-    step(script, thread, XFP_PLAY_FREE, device, op->own_ns)->dst = slot->slot;
-    slot->taken = false;
-    return true;
-}
-
-static bool add_register(struct xfa_play_script *script, struct xfa_play_thread *thread,
-                         const struct xfw_op *op, int device)
-{
-    if (script->locked_count == MOST_LOCKED || op->bytes == 0)
-        return false;
-    struct xfp_play_step *made = step(script, thread, XFP_PLAY_REGISTER, device, op->own_ns);
-    made->amount = op->bytes;
-    made->dst = xfa_play_memory_use(&script->setting->memory, &xfa_play_pageable, device, op->dst,
-                                    op->bytes);
-    made->dst_at = op->dst;
-    script->locked = xfa_room(script->locked, &script->locked_capacity, script->locked_count + 1,
-                              sizeof *script->locked);
-    script->locked[script->locked_count++] =
-        (struct xfa_play_locked){op->dst, op->bytes, made->dst, now_of(script, thread)};
-    return true;
-}
-
-static bool add_unregister(struct xfa_play_script *script, struct xfa_play_thread *thread,
-                           const struct xfw_op *op, int device)
-{
-    for (size_t i = 0; i < script->locked_count; i++) {
-        struct xfa_play_locked locked = script->locked[i];
-        if (locked.address != op->dst)
-            continue;
-        xfa_play_after(script, thread, locked.by);
-        struct xfp_play_step *made = step(script, thread, XFP_PLAY_UNREGISTER, device, op->own_ns);
-        made->amount = locked.bytes;
-        made->dst = locked.kind;
-        made->dst_at = locked.address;
-        script->locked[i] = script->locked[--script->locked_count];
-        return true;
-    }
-    return false;
-}
-
-/* What a change page-locks besides, and unlocks: what that takes is found out. */
-static bool add_pin(struct xfa_play_script *script, struct xfa_play_thread *thread,
-                    const struct xfw_op *op, int device)
-{
-    if (op->bytes == 0)
-        return false;
-    struct xfp_play_step *made = step(script, thread, XFP_PLAY_PIN, device, 0);
-    made->amount = op->bytes;
-    made->dst =
-        xfa_play_memory_use(&script->setting->memory, &xfa_play_pageable, device, 0, op->bytes);
-    return true;
-}
-
-/* Allocations, registrations and their ends; false: it is none, or was taken out. */
-static bool add_memory(struct xfa_play_script *script, struct xfa_play_thread *thread,
-                       const struct xfw_op *op, const struct xfw_op *recorded)
-{
-    int device = xfa_play_device(script, op->gpu);
-    bool dropped = recorded && recorded->own_ns > 0 && op->own_ns <= 0;
-    bool memory = op->kind == XFT_EVENT_ALLOC || op->kind == XFT_EVENT_FREE ||
-                  op->kind == XFT_EVENT_REGISTER || op->kind == XFT_EVENT_UNREGISTER;
-    if (!memory || dropped || op->pooled)
-        return false;
-    xfa_play_use_device(script, device);
-    if (op->made_up)
-        return op->kind == XFT_EVENT_REGISTER && add_pin(script, thread, op, device);
-    if (op->kind == XFT_EVENT_ALLOC && op->bytes > 0 && script->slots_used < XFA_PLAY_MOST_STEPS) {
-        add_alloc(script, thread, op, device);
-        return true;
-    }
-    return op->kind == XFT_EVENT_FREE ? add_free(script, thread, op, device)
-           : op->kind == XFT_EVENT_REGISTER
-               ? add_register(script, thread, op, device)
-               : op->kind == XFT_EVENT_UNREGISTER && add_unregister(script, thread, op, device);
-}
-
 /* ---- waits ----------------------------------------------------------------------------------- */
 
 /* A wait that lasted far longer than what it was for. */
@@ -358,8 +256,8 @@ static void await_stream(struct xfa_play_script *script, struct xfa_play_thread 
     uint32_t queue = queue_of(script, op);
     if (queue < script->last_work_count)
         xfa_play_after(script, thread, script->last_works[queue]);
-    step(script, thread, asks ? XFP_PLAY_ASK_STREAM : XFP_PLAY_SYNC_STREAM,
-         device_of_queue(script, queue), op->own_ns)
+    xfa_play_call_step(script, thread, asks ? XFP_PLAY_ASK_STREAM : XFP_PLAY_SYNC_STREAM,
+                       device_of_queue(script, queue), op->own_ns)
         ->stream = queue;
     wake(thread, op);
 }
@@ -373,8 +271,9 @@ static void await_event(struct xfa_play_script *script, struct xfa_play_thread *
         return;
     }
     xfa_play_after(script, thread, script->recorded[event]);
-    step(script, thread, asks ? XFP_PLAY_ASK_EVENT : XFP_PLAY_SYNC_EVENT, -1, op->own_ns)->event =
-        event;
+    xfa_play_call_step(script, thread, asks ? XFP_PLAY_ASK_EVENT : XFP_PLAY_SYNC_EVENT, -1,
+                       op->own_ns)
+        ->event = event;
     wake(thread, op);
 }
 
@@ -385,48 +284,8 @@ static void await_device(struct xfa_play_script *script, struct xfa_play_thread 
     for (size_t i = 0; i < script->thread_count; i++)
         xfa_play_after(script, thread, script->threads[i].worked);
     xfa_play_use_device(script, device);
-    step(script, thread, XFP_PLAY_SYNC_DEVICE, device, op->own_ns);
+    xfa_play_call_step(script, thread, XFP_PLAY_SYNC_DEVICE, device, op->own_ns);
     wake(thread, op);
-}
-
-static void add_call(struct xfa_play_script *script, struct xfa_play_thread *thread,
-                     const struct xfw_op *op, const struct xfw_op *recorded)
-{
-    bool asks = op->what == XFW_QUERY;
-    if (add_memory(script, thread, op, recorded))
-        return;
-    if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE)
-        await_stream(script, thread, op, asks);
-    else if (op->awaits == XFW_AWAITS_EVENT && op->event != XFW_NONE)
-        await_event(script, thread, op, asks);
-    else if (op->awaits == XFW_AWAITS_DEVICE)
-        await_device(script, thread, op);
-    else
-        spend(thread, op->own_ns);
-}
-
-/* ---- streams and events ---------------------------------------------------------------------- */
-
-static void add_record(struct xfa_play_script *script, struct xfa_play_thread *thread,
-                       const struct xfw_op *op)
-{
-    uint32_t queue = queue_of(script, op);
-    int device = device_of_queue(script, queue);
-    uint32_t event = event_of(script, op->event, device);
-    struct xfp_play_step *made = step(script, thread, XFP_PLAY_RECORD, device, op->own_ns);
-    made->stream = queue;
-    made->event = event;
-    note_recorded(script, thread, event);
-}
-
-static void make_wait(struct xfa_play_script *script, struct xfa_play_thread *thread,
-                      uint32_t queue, uint32_t event, double own_ns)
-{
-    xfa_play_after(script, thread, script->recorded[event]);
-    struct xfp_play_step *made =
-        step(script, thread, XFP_PLAY_WAIT, device_of_queue(script, queue), own_ns);
-    made->stream = queue;
-    made->event = event;
 }
 
 /* An event right behind work that was given before; those of long ago are used again. */
@@ -450,12 +309,74 @@ static const struct xfa_play_work *work_until(const struct xfa_play_script *scri
 {
     const struct xfa_play_work *last = NULL;
     size_t count = script->work_count < XFA_PLAY_WORKS ? script->work_count : XFA_PLAY_WORKS;
-    for (size_t i = 0; i < count; i++) {
-        const struct xfa_play_work *work = &script->works[i];
+    for (size_t i = 1; i <= count; i++) { /* the newest first */
+        const struct xfa_play_work *work =
+            &script->works[(script->work_count - i) % XFA_PLAY_WORKS];
         if (work->end_ns <= ns + XFA_PLAY_SAME_NS && (!last || work->end_ns > last->end_ns))
             last = work;
+        if (last && last->end_ns >= ns - XFA_PLAY_SAME_NS)
+            break;
     }
     return last;
+}
+
+/* Time that a change has left of a call: until some work is done, or just time. */
+static void await_work(struct xfa_play_script *script, struct xfa_play_thread *thread,
+                       const struct xfw_op *op)
+{
+    double until = thread->now_ns + op->gap_ns + op->own_ns;
+    const struct xfa_play_work *work = op->own_ns > 0 ? work_until(script, until) : NULL;
+    bool exactly = work && until - work->end_ns < XFA_PLAY_SAME_NS;
+    uint32_t event = exactly ? mark(script, work) : XFP_PLAY_NONE;
+    if (event == XFP_PLAY_NONE) {
+        spend(thread, op->own_ns);
+        return;
+    }
+    xfa_play_after(script, thread, script->recorded[event]);
+    xfa_play_call_step(script, thread, XFP_PLAY_SYNC_EVENT, -1, 0)->event = event;
+}
+
+static void add_call(struct xfa_play_script *script, struct xfa_play_thread *thread,
+                     const struct xfw_op *op, const struct xfw_op *recorded)
+{
+    bool asks = op->what == XFW_QUERY;
+    if (xfa_play_memory_call(script, thread, op, recorded))
+        return;
+    if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE)
+        await_stream(script, thread, op, asks);
+    else if (op->awaits == XFW_AWAITS_EVENT && op->event != XFW_NONE)
+        await_event(script, thread, op, asks);
+    else if (op->awaits == XFW_AWAITS_DEVICE)
+        await_device(script, thread, op);
+    else if (xfa_play_gone(op, recorded))
+        await_work(script, thread, op);
+    else
+        spend(thread, op->own_ns);
+}
+
+/* ---- streams and events ---------------------------------------------------------------------- */
+
+static void add_record(struct xfa_play_script *script, struct xfa_play_thread *thread,
+                       const struct xfw_op *op)
+{
+    uint32_t queue = queue_of(script, op);
+    int device = device_of_queue(script, queue);
+    uint32_t event = event_of(script, op->event, device);
+    struct xfp_play_step *made =
+        xfa_play_call_step(script, thread, XFP_PLAY_RECORD, device, op->own_ns);
+    made->stream = queue;
+    made->event = event;
+    note_recorded(script, thread, event);
+}
+
+static void make_wait(struct xfa_play_script *script, struct xfa_play_thread *thread,
+                      uint32_t queue, uint32_t event, double own_ns)
+{
+    xfa_play_after(script, thread, script->recorded[event]);
+    struct xfp_play_step *made =
+        xfa_play_call_step(script, thread, XFP_PLAY_WAIT, device_of_queue(script, queue), own_ns);
+    made->stream = queue;
+    made->event = event;
 }
 
 void xfa_play_keep_orders(struct xfa_play_script *script, struct xfa_play_thread *thread,

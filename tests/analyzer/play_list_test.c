@@ -391,6 +391,40 @@ static void drop_op(const struct xfw_change *change, void *state, struct xfw_pla
     }
 }
 
+/* Unregistering goes, but its copy is waited for. */
+static void keep_op(const struct xfw_change *change, void *state, struct xfw_player *player,
+                    struct xfw_op *op)
+{
+    const struct xfw_schedule *schedule = xfw_player_schedule(player);
+    if (op->kind != XFT_EVENT_UNREGISTER)
+        return;
+    double done = xfw_schedule_stream_end(schedule, 0);
+    xfw_op_drop(op);
+    op->own_ns = done - xfw_schedule_thread_now(schedule, op->thread) - op->gap_ns;
+}
+
+static void test_kept(void **state)
+{
+    struct test *t = *state;
+    const struct xfw_change_type keep = {.op = keep_op};
+    struct xfw_change kept = {.type = &keep};
+    struct xfp_play_stage stage;
+    size_t count;
+    struct xfw_op *op = add(t, hand_op(XFW_CALL, XFT_EVENT_REGISTER, 50 * US));
+    op->dst = 0x5000;
+    op->bytes = MIB;
+    copy(t, REGISTERED, 0, MIB, 90 * US);
+    add(t, hand_op(XFW_CALL, XFT_EVENT_UNREGISTER, 50 * US))->dst = 0x5000;
+    copy(t, REGISTERED, 0, MIB, 90 * US);
+    const struct xfp_play_step *steps = steps_of(t, &kept, &stage, &count);
+    assert_int_equal(count, 4);
+    assert_int_equal(steps[2].what, XFP_PLAY_SYNC_EVENT);
+    assert_int_equal(steps[2].event, steps[1].event);
+    assert_int_equal(steps[3].src, steps[0].dst);
+    xfa_play_stage_free(&stage);
+    steps_of(NULL, NULL, NULL, NULL);
+}
+
 static void pin_op(const struct xfw_change *change, void *state, struct xfw_player *player,
                    struct xfw_op *op)
 {
@@ -564,6 +598,7 @@ int main(void)
         TEST(test_copies),
         TEST(test_registered),
         TEST(test_moved_and_dropped),
+        TEST(test_kept),
         TEST(test_pinned),
         TEST(test_part),
         TEST(test_memory),
