@@ -181,6 +181,6 @@ struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
                                         const struct xfw_leave_out *what)
 {
     struct leave_out *change = xfa_alloc(sizeof *change);
-    *change = (struct leave_out){.change = {&type, analysis}, .what = *what};
+    *change = (struct leave_out){.change = {.type = &type, .analysis = analysis}, .what = *what};
     return &change->change;
 }

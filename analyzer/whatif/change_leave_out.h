@@ -3,10 +3,10 @@
  * device (from where the bytes are there), or a memset. Both are submitted and not waited for.
  *
  * At worst a copy that blocked leaves its wait behind: the program may rest on it. A copy on the
- * device takes what the profile says of it, and at best is not needed, since the program can use the
- * bytes where they are; a memset, which was not measured, takes at worst as long, likely half as
- * long: it writes and does not read. A kernel behind a copy that went begins as soon as one behind
- * another kernel of its stream.
+ * device takes what the profile says of it, and at best is not needed, since the program can use
+ * the bytes where they are; a memset, which was not measured, takes at worst as long, likely half
+ * as long: it writes and does not read. A kernel behind a copy that went begins as soon as one
+ * behind another kernel of its stream.
  */
 #ifndef XFW_CHANGE_LEAVE_OUT_H
 #define XFW_CHANGE_LEAVE_OUT_H

@@ -54,7 +54,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xft_event *event
     return (struct xfw_op){
         .what = (uint8_t)what,
         .kind = event->kind,
-        .gpu = event->device < 0 ? -1 : (int16_t)xfa_process_gpu(ops->process, event->device),
+        .gpu = (int16_t)(event->device < 0 ? -1 : xfa_process_gpu(ops->process, event->device)),
         .peer = -1,
         .stream_gpu = -1,
         .thread = thread->number,
@@ -82,7 +82,7 @@ static void to_stream(struct xfw_ops *ops, struct xfw_op *op, const struct xft_e
     const struct xfw_stream *stream = xfw_stream_of(&ops->numbers, event, tid);
     op->stream = stream->number;
     op->stream_kind = stream->kind;
-    op->gpu = stream->gpu >= 0 ? (int16_t)stream->gpu : op->gpu;
+    op->gpu = (int16_t)(stream->gpu >= 0 ? stream->gpu : op->gpu);
     op->stream_gpu = op->gpu;
 }
 
