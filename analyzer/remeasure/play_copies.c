@@ -13,6 +13,7 @@
 struct ends {
     enum xft_direction direction;
     struct xfa_play_kind src, dst;
+    uint32_t row_bytes; /* 0: one piece, as a change may have made it */
     bool peer;
 };
 
@@ -60,6 +61,8 @@ static bool ends_of(const struct xfa_play_script *script, const struct xfw_op *o
     const struct xfa_class_key *class = &xfa_class_at(script->setting->classes, op->class)->key;
     bool up = class->row.direction == XFT_DIR_H2D, down = class->row.direction == XFT_DIR_D2H;
     bool in_one = class->shape == XFA_LINEAR || (class->shape == XFA_STRIDED && op->row_bytes);
+    uint64_t rows = op->path ? op->path->row_bytes : op->row_bytes;
+    ends->row_bytes = rows && op->bytes % rows == 0 ? (uint32_t)rows : 0;
     ends->direction = (enum xft_direction) class->row.direction;
     ends->src =
         up ? host_kind(script, class, op, true) : xfa_play_device_kind(script, class->row.src_gpu);
@@ -107,7 +110,6 @@ void xfa_play_copy(struct xfa_play_script *script, struct xfa_play_thread *threa
                    const struct xfw_op *op, const struct xfw_op *recorded)
 {
     struct xfa_play_memory *memory = &script->setting->memory;
-    const uint64_t spread = op->row_bytes ? 2 : 1;
     struct ends ends;
     if (op->bytes == 0 || !ends_of(script, op, &ends) || !is_itself(op, recorded)) {
         xfa_play_use_device(script, xfa_play_device(script, op->gpu));
@@ -116,7 +118,8 @@ void xfa_play_copy(struct xfa_play_script *script, struct xfa_play_thread *threa
     }
     struct xfp_play_step *made = xfa_play_work_step(script, thread, op, XFP_PLAY_COPY);
     made->amount = op->bytes;
-    made->row_bytes = op->row_bytes;
+    made->row_bytes = ends.row_bytes;
+    const uint64_t spread = ends.row_bytes ? 2 : 1;
     made->src = xfa_play_memory_use(memory, &ends.src, made->device, op->src, op->bytes * spread);
     made->dst = xfa_play_memory_use(memory, &ends.dst, made->device, op->dst, op->bytes * spread);
     made->src_at = op->src;
