@@ -1,6 +1,6 @@
 /*
  * By how much copies in both directions at once slow each other, by the profile: for changes that
- * let copies meet (struct xfw_op's both_ways).
+ * let copies meet (struct xfw_op's both_ways). Private to whatif/.
  */
 #ifndef XFW_BOTH_WAYS_H
 #define XFW_BOTH_WAYS_H

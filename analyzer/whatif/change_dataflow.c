@@ -1,7 +1,6 @@
 #include "analyzer/whatif/change_dataflow.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +14,7 @@
 
 /* Copies that do not make the host wait any more, and are not done: for each part under way. More
  * would save nothing, and a program that has waited for its results ends when it has them. */
-#define AHEAD_PER_PART 4
-#define RUN_AHEAD (AHEAD_PER_PART * XFW_MOST_STREAMS)
+enum { AHEAD_PER_PART = 4, RUN_AHEAD = AHEAD_PER_PART * XFW_MOST_STREAMS };
 
 /* At best the host reads so slowly: a thread that had less time has not used all of the data. */
 #define READ_NS_PER_BYTE_AT_BEST 0.1
@@ -245,7 +243,7 @@ static void run_ahead(const struct dataflow *flow, struct state *state, struct x
                       const struct xfw_op *op)
 {
     const struct host *host = host_of(state, op->thread);
-    uint64_t most = AHEAD_PER_PART * flow->terms.buffers;
+    uint64_t most = (uint64_t)AHEAD_PER_PART * flow->terms.buffers;
     if (host->count >= most)
         wait_until(player, op, host->ends[(host->count - most) % RUN_AHEAD]);
 }
@@ -323,12 +321,6 @@ static void unblock(const struct dataflow *flow, struct state *state, struct xfw
 }
 
 /* ---- what stays ------------------------------------------------------------------------------ */
-
-static bool is_work(const struct xfw_op *op)
-{
-    return op->what == XFW_COPY || op->what == XFW_SET || op->what == XFW_KERNEL ||
-           op->what == XFW_GRAPH || op->what == XFW_HOST_FUNCTION || op->what == XFW_PREFETCH;
-}
 
 static void stay(const struct dataflow *flow, struct state *state, struct xfw_player *player,
                  const struct xfw_op *op)
@@ -435,7 +427,7 @@ static void take_op(const struct xfw_change *change, void *self, struct xfw_play
             xfw_both_ways(&state->both_ways, change->analysis, xfw_player_certainty(player), op);
     if (leaves(flow, player, op))
         move(flow, state, player, op);
-    else if (is_work(op) && op->stream != XFW_NONE)
+    else if (xfw_op_is_work(op) && op->stream != XFW_NONE)
         stay(flow, state, player, op);
     else if (op->what == XFW_RECORD)
         record(state, player, op);

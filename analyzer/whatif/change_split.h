@@ -22,8 +22,8 @@
 #define XFW_LEAST_PART ((uint64_t)256 << 10)
 #define XFW_LEAST_THREADS 16384
 #define XFW_LAUNCHED_NS 2000.0
-#define XFW_SPLIT_LEAST 0.1 /* of the run: rewriting kernels is more than to call them otherwise   \
-                             */
+/* Of the run: rewriting kernels is more than to call them otherwise. */
+#define XFW_SPLIT_LEAST 0.1
 
 /* parts: 2 to XFW_MOST_PARTS. */
 struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigned parts);

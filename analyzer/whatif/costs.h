@@ -7,9 +7,8 @@
 
 #include "analyzer/whatif/change.h"
 
-#define XFW_SUBMIT_NS                                                                              \
-    2000.0 /* where a profile has no host times: what such a call usually takes                    \
-            */
+/* Where a profile has no host times: what such a call usually takes. */
+#define XFW_SUBMIT_NS 2000.0
 
 /* A copy over a path, alone: on the device, the host's time to submit it and in a call that blocks.
  */

@@ -11,7 +11,7 @@
  * One whose arguments are not known uses everything.
  *
  * Bounded: beyond XFW_SPANS spans all are forgotten, and everything counts as used until then.
- * Times are ns of the schedule's clock; 0: never.
+ * Times are ns of the schedule's clock; 0: never. Private to whatif/.
  */
 #ifndef XFW_SPANS_H
 #define XFW_SPANS_H
