@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/change_link.h"
+#include "analyzer/whatif/changes/link.h"
 
 #define LEAST_FACTOR 1.1
 

@@ -12,8 +12,8 @@
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/change_later_wait.h"
-#include "analyzer/whatif/reuse.h"
+#include "analyzer/whatif/changes/later_wait.h"
+#include "analyzer/whatif/changes/reuse.h"
 
 #define MOST_SITES 16384
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/change_times.h"
+#include "analyzer/whatif/changes/times.h"
 
 #define MOST_GPUS 64
 

@@ -3,7 +3,7 @@
  * wait for, which could be sent to where it is needed next before.
  */
 #include "analyzer/findings/moved_on_demand.h"
-#include "analyzer/whatif/change_prefetch.h"
+#include "analyzer/whatif/changes/prefetch.h"
 
 static void find(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings)

@@ -3,7 +3,7 @@
  * time touched by both, though the kernels have no time to touch much of it.
  */
 #include "analyzer/findings/moved_on_demand.h"
-#include "analyzer/whatif/change_stay.h"
+#include "analyzer/whatif/changes/stay.h"
 
 #define TIMES 3 /* that all of it went there, and came back */
 

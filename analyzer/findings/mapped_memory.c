@@ -19,10 +19,10 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/moved_before.h"
-#include "analyzer/whatif/change_map.h"
-#include "analyzer/whatif/change_stop_mapping.h"
-#include "analyzer/whatif/mapping.h"
-#include "analyzer/whatif/memories.h"
+#include "analyzer/whatif/changes/map.h"
+#include "analyzer/whatif/changes/stop_mapping.h"
+#include "analyzer/whatif/changes/mapping.h"
+#include "analyzer/whatif/changes/memories.h"
 
 #define MOST_FILLED 64
 #define MOST_LAUNCHED 65536u /* that have not run yet; then all are forgotten */

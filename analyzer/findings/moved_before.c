@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "analyzer/whatif/change_leave_out.h"
+#include "analyzer/whatif/changes/leave_out.h"
 
 static enum xfa_basis basis(const struct xfa_same_sum *found)
 {

@@ -11,8 +11,8 @@
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/change_rows.h"
-#include "analyzer/whatif/costs.h"
+#include "analyzer/whatif/changes/rows.h"
+#include "analyzer/whatif/changes/costs.h"
 
 /* What contiguous copies from or to the same memory take; NULL: it is not about this class. */
 static const struct xfp_path *contiguous(const struct xfa_analysis *analysis,

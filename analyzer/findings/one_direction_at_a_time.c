@@ -1,7 +1,7 @@
 /*
  * one-direction-at-a-time: copies to the device and copies to the host that wait for each other
  * without need, while the link carries both directions at once. The run is replayed with the copies
- * to the host on streams of their own (whatif/change_dataflow.h), and once in their stream, for
+ * to the host on streams of their own (whatif/changes/dataflow.h), and once in their stream, for
  * what is saved by streams.
  *
  * It is asked where copies of page-locked memory in both directions take a part of the run.
@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "analyzer/findings/overlappable.h"
-#include "analyzer/whatif/change_dataflow.h"
+#include "analyzer/whatif/changes/dataflow.h"
 
 static void try(const struct xfa_analysis *analysis, const void *sums,
                 struct xfa_findings *findings)

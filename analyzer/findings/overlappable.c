@@ -57,7 +57,8 @@ struct xfa_finding *xfa_overlappable_add(struct xfa_findings *findings,
                                          enum xfa_finding_id id, enum xfa_remedy_kind kind,
                                          unsigned streams)
 {
-    struct xfa_remedy remedy = xfa_remedy_for(longest(analysis, uses), kind);
+    const struct xfa_row *first = longest(analysis, uses);
+    struct xfa_remedy remedy = xfa_remedy_for(first, kind);
     double all = xfa_overlappable_ns(analysis, uses, XFT_DIR_H2D) +
                  xfa_overlappable_ns(analysis, uses, XFT_DIR_D2H);
     remedy.streams = (int)streams;
@@ -69,7 +70,7 @@ struct xfa_finding *xfa_overlappable_add(struct xfa_findings *findings,
         const struct xfa_row *row = xfa_analysis_row(analysis, i);
         const struct xfa_figures *figures = &analysis->rows[i];
         double ns = xfa_overlappable_row_ns(analysis, uses, i);
-        if (ns <= LEAST_SHARE * all)
+        if (ns <= LEAST_SHARE * all && row != first) /* of very many sites none has a share */
             continue;
         const struct xfa_finding_site site = {
             .row = row,

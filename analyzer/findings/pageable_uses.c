@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/costs.h"
+#include "analyzer/whatif/changes/costs.h"
 
 bool xfa_is_pageable(const struct xfa_class_key *key)
 {
@@ -15,9 +15,9 @@ bool xfa_is_pageable(const struct xfa_class_key *key)
 
 /* ---- the observer ---------------------------------------------------------------------------- */
 
-static size_t size_class(uint64_t bytes)
+static uint32_t size_class(uint64_t bytes)
 {
-    return bytes ? 64 - (size_t)__builtin_clzll(bytes) : 0;
+    return bytes ? 64 - (uint32_t)__builtin_clzll(bytes) : 0;
 }
 
 static void transfer(void *self, const struct xfa_transfer *transfer)
@@ -30,8 +30,8 @@ static void transfer(void *self, const struct xfa_transfer *transfer)
     bool up = class->key.row.direction == XFT_DIR_H2D;
     uint64_t new_bytes = xfw_buffers_add(&uses->buffers, transfer->process->number,
                                          up ? event->src : event->dst, event->bytes);
-    struct xfa_pageable_class *of = xfa_table_put(&uses->classes, &class->number);
-    struct xfa_pageable_size *size = &of->sizes[size_class(event->bytes)];
+    const struct xfa_pageable_key key = {class->number, size_class(event->bytes)};
+    struct xfa_pageable_size *size = xfa_table_put(&uses->sizes, &key);
     size->copies++;
     size->bytes += event->bytes;
     size->firsts += new_bytes > 0;
@@ -41,14 +41,14 @@ static void transfer(void *self, const struct xfa_transfer *transfer)
 struct xfa_observer xfa_pageable_observer(void *self)
 {
     struct xfa_pageable_uses *uses = self;
-    xfa_table_init(&uses->classes, sizeof(uint32_t), sizeof(struct xfa_pageable_class));
+    xfa_table_init(&uses->sizes, sizeof(struct xfa_pageable_key), sizeof(struct xfa_pageable_size));
     return (struct xfa_observer){.name = "pageable memory", .self = self, .transfer = transfer};
 }
 
 void xfa_pageable_free(void *self)
 {
     struct xfa_pageable_uses *uses = self;
-    xfa_table_free(&uses->classes);
+    xfa_table_free(&uses->sizes);
     xfw_buffers_free(&uses->buffers);
 }
 
@@ -104,10 +104,12 @@ struct xfa_pageable_costs xfa_pageable_costs_of(const struct xfa_pageable_uses *
             xfw_staging_threads(&analysis->achievable, (enum xft_direction)row->key.direction)};
     const struct xfa_class *class = NULL;
     while ((class = xfa_row_class(&analysis->classes, row, class))) {
-        const struct xfa_pageable_class *of = xfa_table_get(&uses->classes, &class->number);
-        for (size_t i = 0; of && i < XFA_SIZE_CLASSES; i++)
-            if (of->sizes[i].copies)
-                add_size(&costs, analysis, &class->key, &of->sizes[i]);
+        for (uint32_t i = 0; i < XFA_SIZE_CLASSES; i++) {
+            const struct xfa_pageable_key key = {class->number, i};
+            const struct xfa_pageable_size *size = xfa_table_get(&uses->sizes, &key);
+            if (size)
+                add_size(&costs, analysis, &class->key, size);
+        }
     }
     if (costs.copies)
         costs.staged_ns += xfw_staging_setup(&analysis->achievable,

@@ -6,22 +6,20 @@
 #define XFA_PAGEABLE_USES_H
 
 #include "analyzer/findings/finding.h"
-#include "analyzer/whatif/buffers.h"
-#include "analyzer/whatif/change_times.h"
+#include "analyzer/whatif/changes/buffers.h"
+#include "analyzer/whatif/changes/times.h"
 
 /* Copies of some size (sums/figures.h: size classes), and those of them that used memory for the
  * first time, with so many bytes that were new. */
 struct xfa_pageable_size {
+    struct xfa_pageable_key {
+        uint32_t class, size;
+    } key;
     uint64_t copies, bytes, firsts, new_bytes;
 };
 
-struct xfa_pageable_class {
-    uint32_t class; /* key */
-    struct xfa_pageable_size sizes[XFA_SIZE_CLASSES];
-};
-
 struct xfa_pageable_uses { /* zeroed at first */
-    struct xfa_table classes;
+    struct xfa_table sizes;
     struct xfw_buffers buffers;
 };
 

@@ -9,7 +9,7 @@
  * left out: what they would take with peer access was not measured.
  */
 #include "analyzer/findings/finding.h"
-#include "analyzer/whatif/change_times.h"
+#include "analyzer/whatif/changes/times.h"
 
 #include <math.h>
 #include <stdio.h>

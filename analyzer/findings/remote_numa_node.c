@@ -8,7 +8,7 @@
  * the driver has them. Copies of rows and batches are left out: they were not measured by node.
  */
 #include "analyzer/findings/finding.h"
-#include "analyzer/whatif/change_times.h"
+#include "analyzer/whatif/changes/times.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * serial-transfer-and-compute: copies and kernels that wait for each other without need. Nothing is
  * lost in any one of them. The run is replayed with copies that have left their stream's order and
- * wait for their data alone (whatif/change_dataflow.h), with 2, 3, 4 and 8 parts under way.
+ * wait for their data alone (whatif/changes/dataflow.h), with 2, 3, 4 and 8 parts under way.
  *
  * It is asked where copies of page-locked memory and kernels both take a part of the run; where
  * much of it is copies of pageable memory that is used again and again, that is page-locked first.
@@ -11,8 +11,8 @@
 #include <math.h>
 
 #include "analyzer/findings/overlappable.h"
-#include "analyzer/whatif/change_dataflow.h"
-#include "analyzer/whatif/change_split.h"
+#include "analyzer/whatif/changes/dataflow.h"
+#include "analyzer/whatif/changes/split.h"
 
 #define PAGEABLE_SHARE 0.2 /* of the copies' time: from here on page-locking is a part of it */
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/change_pack.h"
+#include "analyzer/whatif/changes/pack.h"
 
 #define MOST_EVENTS 16 /* recorded within a run */
 

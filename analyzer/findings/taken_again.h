@@ -7,7 +7,7 @@
 #define XFA_TAKEN_AGAIN_H
 
 #include "analyzer/findings/finding.h"
-#include "analyzer/whatif/change_calls_once.h"
+#include "analyzer/whatif/changes/calls_once.h"
 
 /* The self of both observers, and these: of the kinds of events that take and give back. */
 struct xfa_taken {

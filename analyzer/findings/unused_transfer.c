@@ -17,7 +17,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/moved_before.h"
 #include "analyzer/sums/given.h"
-#include "analyzer/whatif/change_leave_out.h"
+#include "analyzer/whatif/changes/leave_out.h"
 #include "common/search.h"
 
 #define MOST_SENT                                                                                  \

@@ -1,6 +1,6 @@
 /*
  * A remedy as a change of the run's graph: which ops it touches and what becomes of them. The type
- * is code (one file of whatif/ each, change_*.c), the change its parameters.
+ * is code (one file of changes/ each), the change its parameters.
  *
  * Ops come in order, as they took place (op.h), and leave changed, on their way to a schedule. A
  * type may alter the op (times, stream, what it waits for), take it out (xfw_op_drop()), or play

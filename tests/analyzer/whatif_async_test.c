@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/change_async.h"
-#include "analyzer/whatif/reuse.h"
+#include "analyzer/whatif/changes/async.h"
+#include "analyzer/whatif/changes/reuse.h"
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"
 #include "tests/analyzer/played.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/costs.h"
+#include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/records_cost.h"
 
 enum { BYTES = 16 << 20, OTHERWISE = 42 };

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/change_dataflow.h"
+#include "analyzer/whatif/changes/dataflow.h"
 #include "tests/analyzer/hand_ops.h"
 
 enum { MOST = 128, NS = 100, BYTES = 1000, POINTERS = 8 };

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/change_later_wait.h"
+#include "analyzer/whatif/changes/later_wait.h"
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"
 #include "tests/analyzer/played.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/change_leave_out.h"
+#include "analyzer/whatif/changes/leave_out.h"
 #include "tests/analyzer/hand_ops.h"
 
 enum { MOST = 32, CLASS = 3, OTHER_CLASS = 4, BYTES = 1 << 20 };

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/change_prefetch.h"
-#include "analyzer/whatif/change_stay.h"
+#include "analyzer/whatif/changes/prefetch.h"
+#include "analyzer/whatif/changes/stay.h"
 #include "tests/analyzer/hand_ops.h"
 #include "tests/analyzer/measured.h"
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/change_rows.h"
+#include "analyzer/whatif/changes/rows.h"
 #include "tests/analyzer/hand_ops.h"
 #include "tests/analyzer/scenario.h"
 

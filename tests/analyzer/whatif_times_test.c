@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/change_times.h"
+#include "analyzer/whatif/changes/times.h"
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"
 #include "tests/analyzer/played.h"

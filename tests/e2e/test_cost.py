@@ -77,6 +77,7 @@ class Cost(Bench):
         ((costs, lanes),) = self.recorded("threads", "16", "300")
         self.assertGreater(len(lanes), 8)
         self.check(costs, lanes, reused=True)
+        costs.pop("stream", None)  # one in a hundred calls, timed or not as it happens
         self.assertEqual(set(costs), {"transfer", "sync"})
         for figures in costs.values():
             self.assertGreater(figures["ns"], 0)
@@ -87,6 +88,7 @@ class Cost(Bench):
         """By the virtual clock recording takes no time, but where it asks the driver something."""
         ((costs, lanes),) = self.recorded("threads", "2", "500", clock="virtual")
         self.check(costs, lanes, reused=True)
+        costs.pop("stream", None)  # asks the driver; which thread's calls are timed differs from run to run
         self.assertEqual({kind: figures["ns"] for kind, figures in costs.items()},
                          {"transfer": 0, "sync": 0})
 

@@ -142,11 +142,13 @@ class Same(Bench):
         document = report(self.folder / "run.xft", "--profile", profile)
         (finding,) = (f for f in document["findings"] if f["kind"] == "peer-access-disabled")
         self.assertEqual(finding["remedy"], "enable-peer-access")
-        self.assertEqual([site["bytes"] for site in finding["sites"]], [2 << shift for shift in (20, 19, 18, 17)])
+        self.assertEqual(sorted(site["bytes"] for site in finding["sites"]), [2 << shift for shift in (17, 18, 19, 20)])
         self.assertEqual({site["transfers"] for site in finding["sites"]}, {2})
         slower = [machine["copy/no-peer/p2p/gpu0-gpu1"][1 << shift] - machine["copy/peer/p2p/gpu0-gpu1"][1 << shift]
                   for shift in (20, 19, 18, 17)]
-        self.assertAlmostEqual(finding["lost_s"] * 1e9, 2 * sum(slower), delta=20)
+        # By way of the host they count from the call on, and may have waited for the copy before them.
+        self.assertGreaterEqual(finding["lost_s"] * 1e9, 2 * sum(slower) - 20)
+        self.assertLess(finding["lost_s"] * 1e9, 2 * 2 * sum(slower))
 
     def driver(self, program, how):
         printed, document = self.compare(program, how)

@@ -1,10 +1,10 @@
-#include "analyzer/whatif/change_stay.h"
+#include "analyzer/whatif/changes/stay.h"
 
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/change_prefetch.h"
-#include "analyzer/whatif/mapping.h"
+#include "analyzer/whatif/changes/prefetch.h"
+#include "analyzer/whatif/changes/mapping.h"
 
 #define AT_WORST 0.5
 

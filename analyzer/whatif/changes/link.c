@@ -1,4 +1,4 @@
-#include "analyzer/whatif/change_link.h"
+#include "analyzer/whatif/changes/link.h"
 
 #include <math.h>
 #include <stdlib.h>

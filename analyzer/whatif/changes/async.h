@@ -3,7 +3,7 @@
  * when it has submitted them, and the host waits before it uses the memory again (reuse.h). At
  * worst it uses it at once, and the copy blocks as before.
  *
- * Of pageable memory: change_times.h, whose terms have `asynchronous`.
+ * Of pageable memory: times.h, whose terms have `asynchronous`.
  */
 #ifndef XFW_CHANGE_ASYNC_H
 #define XFW_CHANGE_ASYNC_H

@@ -1,11 +1,11 @@
-#include "analyzer/whatif/change_leave_out.h"
+#include "analyzer/whatif/changes/leave_out.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/costs.h"
+#include "analyzer/whatif/changes/costs.h"
 
 #define WAKE_NS 2000.0         /* where a profile does not know what waiting for nothing takes */
 #define MOST_LATENCY_NS 5000.0 /* from the call to a copy or memset of an idle device */

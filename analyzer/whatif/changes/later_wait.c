@@ -1,8 +1,8 @@
-#include "analyzer/whatif/change_later_wait.h"
+#include "analyzer/whatif/changes/later_wait.h"
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/table.h"
-#include "analyzer/whatif/reuse.h"
+#include "analyzer/whatif/changes/reuse.h"
 #include "xferscope/trace.h"
 
 struct later {

@@ -1,4 +1,4 @@
-#include "analyzer/whatif/change_prefetch.h"
+#include "analyzer/whatif/changes/prefetch.h"
 
 #include <math.h>
 

@@ -1,11 +1,11 @@
-#include "analyzer/whatif/change_calls_once.h"
+#include "analyzer/whatif/changes/calls_once.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/costs.h"
+#include "analyzer/whatif/changes/costs.h"
 
 /* From process to process such calls differ by that much: page-locking 64 MiB and undoing it took
  * 28 to 43 ms on one machine (docs/analyze.md). */

@@ -1,13 +1,13 @@
-#include "analyzer/whatif/change_dataflow.h"
+#include "analyzer/whatif/changes/dataflow.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/both_ways.h"
-#include "analyzer/whatif/reuse.h"
-#include "analyzer/whatif/spans.h"
+#include "analyzer/whatif/changes/both_ways.h"
+#include "analyzer/whatif/changes/reuse.h"
+#include "analyzer/whatif/changes/spans.h"
 #include "xferscope/trace.h"
 
 #define PARTS 16 /* whose ends are remembered: more than XFW_MOST_STREAMS */

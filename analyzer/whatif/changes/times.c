@@ -1,12 +1,12 @@
-#include "analyzer/whatif/change_times.h"
+#include "analyzer/whatif/changes/times.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/costs.h"
-#include "analyzer/whatif/reuse.h"
+#include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/reuse.h"
 
 #define MANY_TIMES 4
 

@@ -1,10 +1,10 @@
-#include "analyzer/whatif/change_map.h"
+#include "analyzer/whatif/changes/map.h"
 
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/mapping.h"
-#include "analyzer/whatif/memories.h"
+#include "analyzer/whatif/changes/mapping.h"
+#include "analyzer/whatif/changes/memories.h"
 
 #define MOST_MAPPED 64 /* stretches of memory that would be mapped at one time */
 

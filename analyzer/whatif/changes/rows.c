@@ -1,11 +1,11 @@
-#include "analyzer/whatif/change_rows.h"
+#include "analyzer/whatif/changes/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/change_pack.h"
-#include "analyzer/whatif/costs.h"
+#include "analyzer/whatif/changes/pack.h"
+#include "analyzer/whatif/changes/costs.h"
 
 struct rows {
     struct xfw_change change;

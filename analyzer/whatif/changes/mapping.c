@@ -1,4 +1,4 @@
-#include "analyzer/whatif/mapping.h"
+#include "analyzer/whatif/changes/mapping.h"
 
 #include <math.h>
 

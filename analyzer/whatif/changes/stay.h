@@ -7,7 +7,7 @@
  * much as can be read on the device meanwhile. Of kernels that may have touched a quarter of what
  * moved all stays as it is. Likely (and at best, hardly anything) that much is read over the link;
  * at worst half of all that moved is read and written there. Of the host's faults see
- * change_prefetch.h.
+ * prefetch.h.
  */
 #ifndef XFW_CHANGE_STAY_H
 #define XFW_CHANGE_STAY_H

@@ -1,10 +1,10 @@
-#include "analyzer/whatif/change_async.h"
+#include "analyzer/whatif/changes/async.h"
 
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/costs.h"
-#include "analyzer/whatif/reuse.h"
+#include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/reuse.h"
 
 struct async {
     struct xfw_change change;

@@ -1,4 +1,4 @@
-#include "analyzer/whatif/buffers.h"
+#include "analyzer/whatif/changes/buffers.h"
 
 #include <stdlib.h>
 #include <string.h>

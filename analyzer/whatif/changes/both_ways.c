@@ -1,4 +1,4 @@
-#include "analyzer/whatif/both_ways.h"
+#include "analyzer/whatif/changes/both_ways.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "analyzer/whatif/memories.h"
+#include "analyzer/whatif/changes/memories.h"
 
 #include <stdlib.h>
 

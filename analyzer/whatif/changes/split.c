@@ -1,11 +1,11 @@
-#include "analyzer/whatif/change_split.h"
+#include "analyzer/whatif/changes/split.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/both_ways.h"
+#include "analyzer/whatif/changes/both_ways.h"
 
 /* Streams beside the process's; other changes have others. */
 enum side { UP = 56, DOWN, MARK };

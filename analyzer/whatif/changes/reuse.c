@@ -1,6 +1,6 @@
-#include "analyzer/whatif/reuse.h"
+#include "analyzer/whatif/changes/reuse.h"
 
-#include "analyzer/whatif/costs.h"
+#include "analyzer/whatif/changes/costs.h"
 #include "xferscope/trace.h"
 
 #define RECORD_NS 1000.0 /* where the profile does not say */

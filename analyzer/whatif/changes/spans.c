@@ -1,4 +1,4 @@
-#include "analyzer/whatif/spans.h"
+#include "analyzer/whatif/changes/spans.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-#include "analyzer/whatif/change_peer_copy.h"
+#include "analyzer/whatif/changes/peer_copy.h"
 
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/costs.h"
+#include "analyzer/whatif/changes/costs.h"
 #include "xferscope/trace.h"
 
 #define PENDING 64 /* copies down whose copy up has not come */

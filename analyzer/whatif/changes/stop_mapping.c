@@ -1,11 +1,11 @@
-#include "analyzer/whatif/change_stop_mapping.h"
+#include "analyzer/whatif/changes/stop_mapping.h"
 
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/costs.h"
-#include "analyzer/whatif/mapping.h"
-#include "analyzer/whatif/memories.h"
+#include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/mapping.h"
+#include "analyzer/whatif/changes/memories.h"
 
 #define MOST_COPIED 256 /* buffers of which it is known that they were copied */
 

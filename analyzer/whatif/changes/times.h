@@ -13,7 +13,7 @@
 #ifndef XFW_CHANGE_TIMES_H
 #define XFW_CHANGE_TIMES_H
 
-#include "analyzer/whatif/buffers.h"
+#include "analyzer/whatif/changes/buffers.h"
 #include "analyzer/whatif/change.h"
 
 struct xfw_new_path {

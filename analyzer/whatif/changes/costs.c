@@ -1,4 +1,4 @@
-#include "analyzer/whatif/costs.h"
+#include "analyzer/whatif/changes/costs.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-#include "analyzer/whatif/change_pack.h"
+#include "analyzer/whatif/changes/pack.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/costs.h"
+#include "analyzer/whatif/changes/costs.h"
 
 #define PIECE_NS 30.0         /* a loop's turn and a call of memcpy() */
 #define HOST_NS_PER_BYTE 0.12 /* where the profile has no copies within the host */
