@@ -33,17 +33,17 @@ static struct xfa_play_kind host_kind(const struct xfa_play_script *script,
 {
     const struct xfp_path *path = op->path;
     uint8_t memory = is_source ? class->row.src_mem : class->row.dst_mem;
-    int16_t node = is_source ? class->src_node : class->dst_node;
+    int node = is_source ? class->src_node : class->dst_node;
     if (path) {
         const struct xfp_place *place = is_source ? &path->src : &path->dst;
         memory = (uint8_t)place->memory;
-        node = place->numa >= 0 ? (int16_t)place->numa : node;
+        node = place->numa >= 0 ? place->numa : node;
     }
     if (memory == XFT_MEM_REGISTERED && locked_at(script, is_source ? op->src : op->dst))
         return xfa_play_pageable;
     if (memory == XFT_MEM_REGISTERED)
         memory = XFT_MEM_PINNED;
-    return (struct xfa_play_kind){memory, 0, -1, node};
+    return (struct xfa_play_kind){memory, 0, -1, (int16_t)node};
 }
 
 static bool can_be_made(const struct xfa_play_kind *kind)

@@ -103,7 +103,7 @@ static size_t settle(struct kind *kind, uint64_t most, uint32_t region)
         bytes = xfa_add(bytes, kind->spans[i].end - kind->spans[i].first);
     if (bytes <= most)
         return kind->count;
-    kind->wraps = (kind->largest > most ? kind->largest : most) / PAGE * PAGE + 2 * PAGE;
+    kind->wraps = (kind->largest > most ? kind->largest : most) / PAGE * PAGE + 2 * (uint64_t)PAGE;
     return 1;
 }
 

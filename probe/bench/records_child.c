@@ -293,8 +293,9 @@ static int move_pair(struct child *c, bool first_on)
 
         if (half && xfp_cupti_switch_moves(&c->s.sys, on))
             return -1;
-        if (move(c, ns[on]) || move(c, ns[on]))
-            return -1;
+        int bad = move(c, ns[on]);
+        if (bad || (bad = move(c, ns[on])))
+            return bad;
     }
     for (int i = 0; i < 2; i++)
         c->added[XFP_RECORDS_MOVE_H2D + i][c->move_pairs] = ns[1][i] - ns[0][i];

@@ -44,7 +44,7 @@ static xcu_result time_of(const struct queued *q, int count, double *ns)
 static int period(const struct queued *q, double *ns)
 {
     struct xfp_system *sys = q->made->sys;
-    double rounds[ROUNDS], few, many;
+    double rounds[ROUNDS], few = 0, many = 0;
     xcu_result result;
 
     sys->cu->cuCtxSetCurrent(q->gpu->device->context);

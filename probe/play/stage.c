@@ -9,6 +9,15 @@
 
 /* ---- GPUs ----------------------------------------------------------------------------------- */
 
+/* The context of a GPU that is on the stage; others have none. */
+static void make_current(const struct xfp_made_stage *made, int number)
+{
+    const struct xfp_device *device = made->gpus[number].device;
+
+    if (device)
+        made->sys->cu->cuCtxSetCurrent(device->context);
+}
+
 static int need_gpu(struct xfp_made_stage *made, int ordinal)
 {
     struct xfp_system *sys = made->sys;
@@ -87,7 +96,7 @@ static int make_queues(struct xfp_made_stage *made, const struct xfp_play_stage 
         made->queue_count++;
         if (s->kind == XFP_PLAY_LEGACY)
             continue;
-        sys->cu->cuCtxSetCurrent(made->gpus[s->device].device->context);
+        make_current(made, s->device);
         bad = xfp_check(
             sys, sys->cu->cuStreamCreate(&queue->handle, s->kind == XFP_PLAY_NONBLOCKING ? 1 : 0),
             "making streams");
@@ -109,7 +118,7 @@ static int make_events(struct xfp_made_stage *made, const struct xfp_play_stage 
     made->slot_count = stage->slots;
     for (size_t i = 0; i < stage->event_count && !bad; i++) {
         made->event_devices[i] = stage->events[i];
-        sys->cu->cuCtxSetCurrent(made->gpus[stage->events[i]].device->context);
+        make_current(made, stage->events[i]);
         bad = xfp_check(sys, sys->cu->cuEventCreate(&made->events[i], no_timing), "making events");
         made->event_count += !bad;
     }
@@ -141,11 +150,11 @@ void xfp_stage_free(struct xfp_made_stage *made)
     struct xfp_system *sys = made->sys;
 
     for (size_t i = 0; i < made->event_count; i++) {
-        sys->cu->cuCtxSetCurrent(made->gpus[made->event_devices[i]].device->context);
+        make_current(made, made->event_devices[i]);
         sys->cu->cuEventDestroy(made->events[i]);
     }
     for (size_t i = 0; i < made->queue_count; i++) {
-        sys->cu->cuCtxSetCurrent(made->gpus[made->queues[i].device].device->context);
+        make_current(made, made->queues[i].device);
         if (made->queues[i].handle)
             sys->cu->cuStreamDestroy(made->queues[i].handle);
     }
