@@ -21,6 +21,10 @@ char *xfa_vprint(const char *format, va_list arguments) __attribute__((format(pr
  * room is not zeroed. */
 void *xfa_room(void *items, size_t *capacity, size_t needed, size_t item_bytes);
 
+/* The array `items` with one that has the number `index`: when it has fewer, room is made as above,
+ * the new ones are zeroed, and *count becomes index + 1. */
+void *xfa_grown(void *items, size_t *capacity, size_t *count, size_t index, size_t item_bytes);
+
 /* A copy of n bytes of a trace to be kept: as they are, the number 0 as U+FFFD. Not fit to be
  * printed but by xfc_print() (common/text.h) and as JSON (json.h). */
 char *xfa_kept(const char *bytes, size_t n);

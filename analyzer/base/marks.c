@@ -1,29 +1,18 @@
 #include "analyzer/base/marks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyzer/base/alloc.h"
-
-static void *grown(void *items, size_t *capacity, size_t *count, size_t index, size_t bytes)
-{
-    if (index < *count)
-        return items;
-    items = xfa_room(items, capacity, index + 1, bytes);
-    memset((char *)items + *count * bytes, 0, (index + 1 - *count) * bytes);
-    *count = index + 1;
-    return items;
-}
 
 /* ---- marks ----------------------------------------------------------------------------------- */
 
 void xfw_mark(struct xfw_marks *marks, uint32_t process, uint64_t transfer)
 {
-    marks->processes = grown(marks->processes, &marks->process_capacity, &marks->process_count,
-                             process, sizeof *marks->processes);
+    marks->processes = xfa_grown(marks->processes, &marks->process_capacity, &marks->process_count,
+                                 process, sizeof *marks->processes);
     struct xfw_mark_bits *bits = &marks->processes[process];
     bits->words =
-        grown(bits->words, &bits->capacity, &bits->count, transfer / 64, sizeof *bits->words);
+        xfa_grown(bits->words, &bits->capacity, &bits->count, transfer / 64, sizeof *bits->words);
     bits->words[transfer / 64] |= (uint64_t)1 << transfer % 64;
 }
 
@@ -53,7 +42,8 @@ void xfw_marks_free(struct xfw_marks *marks)
 
 void xfw_set_add(struct xfw_set *set, uint32_t number)
 {
-    set->words = grown(set->words, &set->capacity, &set->count, number / 64, sizeof *set->words);
+    set->words =
+        xfa_grown(set->words, &set->capacity, &set->count, number / 64, sizeof *set->words);
     set->words[number / 64] |= (uint64_t)1 << number % 64;
 }
 

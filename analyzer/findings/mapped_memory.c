@@ -67,13 +67,8 @@ struct mapped {
 
 static struct row *row_of(struct mapped *mapped, uint32_t number)
 {
-    if (number >= mapped->row_count) {
-        size_t count = (size_t)number + 1;
-        mapped->rows = xfa_room(mapped->rows, &mapped->row_capacity, count, sizeof *mapped->rows);
-        memset(mapped->rows + mapped->row_count, 0,
-               (count - mapped->row_count) * sizeof *mapped->rows);
-        mapped->row_count = count;
-    }
+    mapped->rows = xfa_grown(mapped->rows, &mapped->row_capacity, &mapped->row_count, number,
+                             sizeof *mapped->rows);
     return &mapped->rows[number];
 }
 

@@ -32,14 +32,8 @@ struct remote {
 
 static struct far *far_of(struct remote *remote, uint32_t class)
 {
-    if (class >= remote->count) {
-        size_t count = (size_t) class + 1;
-        remote->classes =
-            xfa_room(remote->classes, &remote->capacity, count, sizeof *remote->classes);
-        memset(remote->classes + remote->count, 0,
-               (count - remote->count) * sizeof *remote->classes);
-        remote->count = count;
-    }
+    remote->classes = xfa_grown(remote->classes, &remote->capacity, &remote->count, class,
+                                sizeof *remote->classes);
     return &remote->classes[class];
 }
 

@@ -11,7 +11,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/pack.h"
@@ -51,11 +50,7 @@ struct small {
 
 static struct runs *runs_of(struct small *small, uint32_t row)
 {
-    if (row >= small->count) {
-        small->rows = xfa_room(small->rows, &small->capacity, (size_t)row + 1, sizeof *small->rows);
-        memset(small->rows + small->count, 0, (row + 1 - small->count) * sizeof *small->rows);
-        small->count = (size_t)row + 1;
-    }
+    small->rows = xfa_grown(small->rows, &small->capacity, &small->count, row, sizeof *small->rows);
     return &small->rows[row];
 }
 

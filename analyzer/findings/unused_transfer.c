@@ -77,13 +77,8 @@ static void take_out(struct unused *unused, size_t at, size_t count)
 
 static void count_unused(struct unused *unused, const struct sent *sent)
 {
-    if (sent->row >= unused->row_count) {
-        size_t count = (size_t)sent->row + 1;
-        unused->rows = xfa_room(unused->rows, &unused->row_capacity, count, sizeof *unused->rows);
-        memset(unused->rows + unused->row_count, 0,
-               (count - unused->row_count) * sizeof *unused->rows);
-        unused->row_count = count;
-    }
+    unused->rows = xfa_grown(unused->rows, &unused->row_capacity, &unused->row_count, sent->row,
+                             sizeof *unused->rows);
     struct row *row = &unused->rows[sent->row];
     bool timed = !isnan(sent->achieved_ns);
     row->sum.transfers++;

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/pass/join.h"
@@ -172,11 +171,8 @@ static void release(struct xfa_pass *pass, bool last)
 
 static struct span *span_of(struct xfa_pass *pass, const struct xfa_process *process)
 {
-    while (pass->span_count <= process->number) {
-        pass->spans =
-            xfa_room(pass->spans, &pass->span_capacity, pass->span_count + 1, sizeof *pass->spans);
-        pass->spans[pass->span_count++] = (struct span){0};
-    }
+    pass->spans = xfa_grown(pass->spans, &pass->span_capacity, &pass->span_count, process->number,
+                            sizeof *pass->spans);
     return &pass->spans[process->number];
 }
 

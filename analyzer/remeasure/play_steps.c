@@ -2,7 +2,6 @@
  * One op becomes the steps that make it really happen.
  */
 #include <math.h>
-#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/remeasure/play_script.h"
@@ -65,11 +64,7 @@ static uint32_t recorded_event(const struct xfa_play_script *script, uint32_t nu
 static struct xfa_play_moment *moment_at(struct xfa_play_moment **moments, size_t *count,
                                          size_t *capacity, size_t index)
 {
-    if (index >= *count) {
-        *moments = xfa_room(*moments, capacity, index + 1, sizeof **moments);
-        memset(*moments + *count, 0, (index + 1 - *count) * sizeof **moments);
-        *count = index + 1;
-    }
+    *moments = xfa_grown(*moments, capacity, count, index, sizeof **moments);
     return &(*moments)[index];
 }
 

@@ -30,11 +30,8 @@ static void forget(struct xfa_listed_texts *texts)
 
 static char **texts_of_class(struct xfa_per_transfer *list, uint32_t number)
 {
-    while (list->class_count <= number) {
-        list->classes = xfa_room(list->classes, &list->class_capacity, list->class_count + 1,
-                                 sizeof *list->classes);
-        list->classes[list->class_count++] = (struct xfa_listed_texts){0};
-    }
+    list->classes = xfa_grown(list->classes, &list->class_capacity, &list->class_count, number,
+                              sizeof *list->classes);
     return list->classes[number].texts;
 }
 

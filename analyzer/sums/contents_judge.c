@@ -55,13 +55,8 @@ void xfa_contents_forget(struct xfa_contents_process *now)
 
 static struct xfa_same_row *row_of(struct xfa_contents *contents, uint32_t row)
 {
-    if (row >= contents->row_count) {
-        contents->rows = xfa_room(contents->rows, &contents->row_capacity, (size_t)row + 1,
-                                  sizeof *contents->rows);
-        memset(contents->rows + contents->row_count, 0,
-               (row + 1 - contents->row_count) * sizeof *contents->rows);
-        contents->row_count = (size_t)row + 1;
-    }
+    contents->rows = xfa_grown(contents->rows, &contents->row_capacity, &contents->row_count, row,
+                               sizeof *contents->rows);
     return &contents->rows[row];
 }
 

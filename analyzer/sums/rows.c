@@ -1,7 +1,6 @@
 #include "analyzer/sums/rows.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyzer/base/alloc.h"
 
@@ -51,12 +50,8 @@ static void count_achievable(struct xfa_figures *figures, const struct xfa_trans
 
 static struct xfa_figures *figures_of(struct xfa_rows *rows, uint32_t class)
 {
-    if (class >= rows->count) {
-        rows->classes =
-            xfa_room(rows->classes, &rows->capacity, (size_t) class + 1, sizeof *rows->classes);
-        memset(rows->classes + rows->count, 0, (class + 1 - rows->count) * sizeof *rows->classes);
-        rows->count = (size_t) class + 1;
-    }
+    rows->classes =
+        xfa_grown(rows->classes, &rows->capacity, &rows->count, class, sizeof *rows->classes);
     return &rows->classes[class];
 }
 

@@ -114,14 +114,8 @@ static struct xfw_pending *at(const struct xfw_ops_queue *queue, uint64_t number
 
 static struct settled *settled_of(struct xfw_ops_queue *queue, uint32_t stream)
 {
-    if (stream >= queue->of_stream_count) {
-        size_t count = (size_t)stream + 1;
-        queue->of_streams = xfa_room(queue->of_streams, &queue->of_stream_capacity, count,
-                                     sizeof *queue->of_streams);
-        memset(queue->of_streams + queue->of_stream_count, 0,
-               (count - queue->of_stream_count) * sizeof *queue->of_streams);
-        queue->of_stream_count = count;
-    }
+    queue->of_streams = xfa_grown(queue->of_streams, &queue->of_stream_capacity,
+                                  &queue->of_stream_count, stream, sizeof *queue->of_streams);
     return &queue->of_streams[stream];
 }
 

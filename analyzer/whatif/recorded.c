@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "xferscope/trace.h"
@@ -99,19 +98,10 @@ static struct gpu *gpu_at(struct xfw_recorded *recorded, int number)
     return recorded->gpus[i];
 }
 
-static void *grown(void *items, size_t *capacity, size_t *count, size_t index, size_t bytes)
-{
-    if (index < *count)
-        return items;
-    items = xfa_room(items, capacity, index + 1, bytes);
-    memset((char *)items + *count * bytes, 0, (index + 1 - *count) * bytes);
-    *count = index + 1;
-    return items;
-}
-
 #define AT(recorded, what, index)                                                                  \
-    ((recorded)->what##s = grown((recorded)->what##s, &(recorded)->what##_capacity,                \
-                                 &(recorded)->what##_count, (index), sizeof *(recorded)->what##s), \
+    ((recorded)->what##s =                                                                         \
+         xfa_grown((recorded)->what##s, &(recorded)->what##_capacity, &(recorded)->what##_count,   \
+                   (index), sizeof *(recorded)->what##s),                                          \
      &(recorded)->what##s[index])
 
 /* ---- device work ----------------------------------------------------------------------------- */

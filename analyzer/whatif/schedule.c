@@ -95,18 +95,9 @@ static struct gpu *gpu_at(struct xfw_schedule *schedule, int number)
 }
 
 #define PART(schedule, what, index)                                                                \
-    (schedule)->what##s = grown((schedule)->what##s, &(schedule)->what##_capacity,                 \
-                                &(schedule)->what##_count, (index), sizeof *(schedule)->what##s)
-
-static void *grown(void *items, size_t *capacity, size_t *count, size_t index, size_t bytes)
-{
-    if (index < *count)
-        return items;
-    items = xfa_room(items, capacity, index + 1, bytes);
-    memset((char *)items + *count * bytes, 0, (index + 1 - *count) * bytes);
-    *count = index + 1;
-    return items;
-}
+    (schedule)->what##s =                                                                          \
+        xfa_grown((schedule)->what##s, &(schedule)->what##_capacity, &(schedule)->what##_count,    \
+                  (index), sizeof *(schedule)->what##s)
 
 static struct stream *stream_at(struct xfw_schedule *schedule, uint32_t number)
 {

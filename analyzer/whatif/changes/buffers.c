@@ -7,14 +7,8 @@
 
 static struct xfw_process_buffers *process_of(struct xfw_buffers *buffers, uint32_t process)
 {
-    if (process >= buffers->count) {
-        size_t count = (size_t)process + 1;
-        buffers->processes =
-            xfa_room(buffers->processes, &buffers->capacity, count, sizeof *buffers->processes);
-        memset(buffers->processes + buffers->count, 0,
-               (count - buffers->count) * sizeof *buffers->processes);
-        buffers->count = count;
-    }
+    buffers->processes = xfa_grown(buffers->processes, &buffers->capacity, &buffers->count, process,
+                                   sizeof *buffers->processes);
     return &buffers->processes[process];
 }
 

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/both_ways.h"
@@ -73,27 +72,17 @@ static const struct dataflow *of(const struct xfw_change *change)
     return (const struct dataflow *)change;
 }
 
-static void *grown(void *items, size_t *capacity, size_t *count, size_t index, size_t bytes)
-{
-    if (index < *count)
-        return items;
-    items = xfa_room(items, capacity, index + 1, bytes);
-    memset((char *)items + *count * bytes, 0, (index + 1 - *count) * bytes);
-    *count = index + 1;
-    return items;
-}
-
 static struct lane *lane_of(struct state *state, uint32_t stream)
 {
-    state->lanes = grown(state->lanes, &state->lane_capacity, &state->lane_count, stream,
-                         sizeof *state->lanes);
+    state->lanes = xfa_grown(state->lanes, &state->lane_capacity, &state->lane_count, stream,
+                             sizeof *state->lanes);
     return &state->lanes[stream];
 }
 
 static struct host *host_of(struct state *state, uint32_t thread)
 {
-    state->hosts = grown(state->hosts, &state->host_capacity, &state->host_count, thread,
-                         sizeof *state->hosts);
+    state->hosts = xfa_grown(state->hosts, &state->host_capacity, &state->host_count, thread,
+                             sizeof *state->hosts);
     return &state->hosts[thread];
 }
 

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/costs.h"
@@ -80,12 +79,8 @@ static double within(enum xfw_certainty certainty, struct xfp_estimate estimate)
 
 static struct stream *stream_of(struct state *state, uint32_t number)
 {
-    if (number >= state->count) {
-        size_t count = (size_t)number + 1;
-        state->streams = xfa_room(state->streams, &state->capacity, count, sizeof *state->streams);
-        memset(state->streams + state->count, 0, (count - state->count) * sizeof *state->streams);
-        state->count = count;
-    }
+    state->streams =
+        xfa_grown(state->streams, &state->capacity, &state->count, number, sizeof *state->streams);
     return &state->streams[number];
 }
 

@@ -95,11 +95,8 @@ static void release(struct xfw_change *change)
 
 static struct run *run_of(struct state *state, uint32_t thread)
 {
-    while (state->count <= thread) {
-        state->threads =
-            xfa_room(state->threads, &state->capacity, state->count + 1, sizeof *state->threads);
-        state->threads[state->count++] = (struct run){0};
-    }
+    state->threads =
+        xfa_grown(state->threads, &state->capacity, &state->count, thread, sizeof *state->threads);
     return &state->threads[thread];
 }
 

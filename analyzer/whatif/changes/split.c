@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/both_ways.h"
@@ -34,12 +33,8 @@ struct split {
 
 static struct lane *lane_of(struct state *state, uint32_t stream)
 {
-    if (stream >= state->count) {
-        size_t count = (size_t)stream + 1;
-        state->lanes = xfa_room(state->lanes, &state->capacity, count, sizeof *state->lanes);
-        memset(state->lanes + state->count, 0, (count - state->count) * sizeof *state->lanes);
-        state->count = count;
-    }
+    state->lanes =
+        xfa_grown(state->lanes, &state->capacity, &state->count, stream, sizeof *state->lanes);
     return &state->lanes[stream];
 }
 
