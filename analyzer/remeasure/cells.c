@@ -7,6 +7,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/compare.h"
+#include "common/search.h"
 
 _Static_assert(offsetof(struct xfa_cell_key, reserved) + 2 == sizeof(struct xfa_cell_key),
                "no padding");
@@ -92,17 +93,24 @@ static void put_in_order(struct xfa_cells *cells)
     }
 }
 
+struct wanted {
+    struct xfa_cells *cells;
+    uint64_t bytes;
+};
+
+static bool is_smaller(const void *cell, const void *key)
+{
+    const struct wanted *wanted = key;
+    return cell_at(wanted->cells, *(const uint32_t *)cell)->key.bytes < wanted->bytes;
+}
+
 /* By ratio: 2 KiB is as far from 1 KiB as it is from 4 KiB. */
 static struct xfa_cell *nearest(struct xfa_cells *cells, const struct kind *kind, uint64_t bytes)
 {
-    uint32_t low = kind->from, high = kind->from + kind->count - 1;
-    while (low < high) { /* the first that is not smaller, or the last */
-        uint32_t middle = low + (high - low) / 2;
-        if (cell_at(cells, cells->order[middle])->key.bytes < bytes)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const struct wanted wanted = {cells, bytes};
+    /* The first that is not smaller, or the last. */
+    uint32_t low = kind->from + (uint32_t)xfc_partition(cells->order + kind->from, kind->count - 1,
+                                                        sizeof *cells->order, is_smaller, &wanted);
     struct xfa_cell *above = cell_at(cells, cells->order[low]);
     if (low == kind->from || above->key.bytes < bytes)
         return above;

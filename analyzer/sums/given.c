@@ -5,6 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/signature.h"
+#include "common/search.h"
 
 #define MOST_USES (1u << 20)
 #define NO_USES UINT32_MAX
@@ -46,18 +47,23 @@ void xfa_given_free(struct xfa_given *given)
 
 /* ---- pointers -------------------------------------------------------------------------------- */
 
+struct wanted {
+    const struct xfa_given *given;
+    uint64_t pointer;
+};
+
+static bool is_below(const void *cell, const void *key)
+{
+    const struct wanted *wanted = key;
+    return wanted->given->cells[*(const uint32_t *)cell].pointer < wanted->pointer;
+}
+
 /* The first in order that is not below. */
 static size_t lower(const struct xfa_given *given, uint64_t pointer)
 {
-    size_t low = 0, high = given->cell_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (given->cells[given->by_pointer[middle]].pointer < pointer)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const struct wanted wanted = {given, pointer};
+    return xfc_partition(given->by_pointer, given->cell_count, sizeof *given->by_pointer, is_below,
+                         &wanted);
 }
 
 /* UINT32_MAX: there are too many. */

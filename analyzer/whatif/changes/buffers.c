@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "common/search.h"
 
 static struct xfw_process_buffers *process_of(struct xfw_buffers *buffers, uint32_t process)
 {
@@ -12,18 +13,15 @@ static struct xfw_process_buffers *process_of(struct xfw_buffers *buffers, uint3
     return &buffers->processes[process];
 }
 
+static bool ends_before(const void *buffer, const void *address)
+{
+    return ((const struct xfw_buffer *)buffer)->end < *(const uint64_t *)address;
+}
+
 /* The first that ends at the address or behind it. */
 static size_t reaching(const struct xfw_process_buffers *of, uint64_t address)
 {
-    size_t low = 0, high = of->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (of->items[middle].end < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return xfc_partition(of->items, of->count, sizeof *of->items, ends_before, &address);
 }
 
 uint64_t xfw_buffers_add(struct xfw_buffers *buffers, uint32_t process, uint64_t first,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "common/search.h"
 
 #define ALLOCATIONS 65536 /* that are remembered */
 
@@ -17,18 +18,16 @@ void xfw_spans_free(struct xfw_spans *spans)
 
 /* ---- allocations ----------------------------------------------------------------------------- */
 
+static bool allocation_ends_by(const void *allocation, const void *address)
+{
+    return ((const struct xfw_stretch *)allocation)->end <= *(const uint64_t *)address;
+}
+
 /* The place of the first allocation that ends behind the address. */
 static size_t allocation_at(const struct xfw_spans *spans, uint64_t address)
 {
-    size_t low = 0, high = spans->allocation_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (spans->allocations[middle].end > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return xfc_partition(spans->allocations, spans->allocation_count, sizeof *spans->allocations,
+                         allocation_ends_by, &address);
 }
 
 /* Where the allocation that the address lies in ends; the next byte: none is known. */
@@ -39,17 +38,14 @@ static uint64_t allocation_end(const struct xfw_spans *spans, uint64_t address)
     return in ? spans->allocations[i].end : xfa_add(address, 1);
 }
 
+static bool span_ends_by(const void *span, const void *address)
+{
+    return ((const struct xfw_span *)span)->end <= *(const uint64_t *)address;
+}
+
 static size_t span_at(const struct xfw_spans *spans, uint64_t address)
 {
-    size_t low = 0, high = spans->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (spans->items[middle].end > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return xfc_partition(spans->items, spans->count, sizeof *spans->items, span_ends_by, &address);
 }
 
 void xfw_spans_allocated(struct xfw_spans *spans, uint64_t address, uint64_t bytes)
