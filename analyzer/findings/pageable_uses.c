@@ -15,11 +15,6 @@ bool xfa_is_pageable(const struct xfa_class_key *key)
 
 /* ---- the observer ---------------------------------------------------------------------------- */
 
-static uint32_t size_class(uint64_t bytes)
-{
-    return bytes ? 64 - (uint32_t)__builtin_clzll(bytes) : 0;
-}
-
 static void transfer(void *self, const struct xfa_transfer *transfer)
 {
     struct xfa_pageable_uses *uses = self;
@@ -30,7 +25,7 @@ static void transfer(void *self, const struct xfa_transfer *transfer)
     bool up = class->key.row.direction == XFT_DIR_H2D;
     uint64_t new_bytes = xfw_buffers_add(&uses->buffers, transfer->process->number,
                                          up ? event->src : event->dst, event->bytes);
-    const struct xfa_pageable_key key = {class->number, size_class(event->bytes)};
+    const struct xfa_pageable_key key = {class->number, xfa_size_class(event->bytes)};
     struct xfa_pageable_size *size = xfa_table_put(&uses->sizes, &key);
     size->copies++;
     size->bytes += event->bytes;

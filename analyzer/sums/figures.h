@@ -29,6 +29,10 @@ enum xfa_basis {
 };
 
 #define XFA_SIZE_CLASSES 65 /* 0: nothing; n: sizes of n bits, from 2^(n-1) on */
+static inline unsigned xfa_size_class(uint64_t bytes)
+{
+    return bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
+}
 
 struct xfa_figures {
     uint64_t transfers;

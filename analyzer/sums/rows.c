@@ -18,7 +18,7 @@ static void count_size(struct xfa_figures *figures, const struct xft_event *call
         figures->smallest = bytes;
     if (bytes > figures->largest)
         figures->largest = bytes;
-    figures->sizes[bytes ? 64 - __builtin_clzll(bytes) : 0]++;
+    figures->sizes[xfa_size_class(bytes)]++;
     figures->transfers++;
     figures->copies += call->count ? call->count : 1;
     figures->bytes = xfa_add(figures->bytes, bytes);
