@@ -15,6 +15,7 @@
 #ifndef XFW_OP_H
 #define XFW_OP_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -135,6 +136,22 @@ struct xfw_op {
     const struct xfp_path *path; /* a copy that a change has given that path's times; NULL: memory
                                     and places are as recorded */
 };
+
+/* A call of the host that takes no time and has nothing to do with anything. */
+static inline struct xfw_op xfw_op_none(void)
+{
+    return (struct xfw_op){
+        .peer = -1,
+        .stream = XFW_NONE,
+        .event = XFW_NONE,
+        .handed_by = XFW_NONE,
+        .range = XFW_NONE,
+        .class = XFW_NONE,
+        .site = XFW_NONE,
+        .device_start_ns = NAN,
+        .device_end_ns = NAN,
+    };
+}
 
 static inline bool xfw_op_is_work(const struct xfw_op *op)
 {

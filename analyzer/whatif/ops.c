@@ -51,29 +51,20 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xft_event *event
     struct xfw_moved fetched = thread->fetched;
     thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
     thread->fetched = (struct xfw_moved){0};
-    return (struct xfw_op){
-        .what = (uint8_t)what,
-        .kind = event->kind,
-        .gpu = (int16_t)(event->device < 0 ? -1 : xfa_process_gpu(ops->process, event->device)),
-        .peer = -1,
-        .stream_gpu = -1,
-        .thread = thread->number,
-        .stream = XFW_NONE,
-        .event = XFW_NONE,
-        .handed_by = XFW_NONE,
-        .range = XFW_NONE,
-        .class = XFW_NONE,
-        .site = XFW_NONE,
-        .start_ns = xfw_ops_queue_time(ops->queue, event->start_ns),
-        .end_ns = xfw_ops_queue_time(ops->queue, event->end_ns),
-        .device_start_ns = NAN,
-        .device_end_ns = NAN,
-        .bytes = event->bytes,
-        .src = event->src,
-        .dst = event->dst,
-        .memory = event->dst_mem,
-        .fetched = fetched,
-    };
+    struct xfw_op op = xfw_op_none();
+    op.what = (uint8_t)what;
+    op.kind = event->kind;
+    op.gpu = (int16_t)(event->device < 0 ? -1 : xfa_process_gpu(ops->process, event->device));
+    op.stream_gpu = -1;
+    op.thread = thread->number;
+    op.start_ns = xfw_ops_queue_time(ops->queue, event->start_ns);
+    op.end_ns = xfw_ops_queue_time(ops->queue, event->end_ns);
+    op.bytes = event->bytes;
+    op.src = event->src;
+    op.dst = event->dst;
+    op.memory = event->dst_mem;
+    op.fetched = fetched;
+    return op;
 }
 
 static void to_stream(struct xfw_ops *ops, struct xfw_op *op, const struct xft_event *event,

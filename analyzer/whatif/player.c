@@ -162,26 +162,17 @@ uint32_t xfw_player_side_event(struct xfw_player *player)
 
 struct xfw_op xfw_op_like(const struct xfw_op *op)
 {
-    return (struct xfw_op){
-        .number = op->number,
-        .what = XFW_CALL,
-        .made_up = true,
-        .gpu = op->gpu,
-        .peer = -1,
-        .stream_gpu = op->stream_gpu,
-        .stream_kind = op->stream_kind,
-        .thread = op->thread,
-        .stream = op->stream,
-        .event = XFW_NONE,
-        .handed_by = XFW_NONE,
-        .range = XFW_NONE,
-        .class = XFW_NONE,
-        .site = XFW_NONE,
-        .start_ns = op->start_ns,
-        .end_ns = op->end_ns,
-        .device_start_ns = NAN,
-        .device_end_ns = NAN,
-    };
+    struct xfw_op like = xfw_op_none();
+    like.number = op->number;
+    like.made_up = true;
+    like.gpu = op->gpu;
+    like.stream_gpu = op->stream_gpu;
+    like.stream_kind = op->stream_kind;
+    like.thread = op->thread;
+    like.stream = op->stream;
+    like.start_ns = op->start_ns;
+    like.end_ns = op->end_ns;
+    return like;
 }
 
 void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from)

@@ -13,21 +13,12 @@
 
 static inline struct xfw_op hand_op(enum xfw_what what, enum xft_event_kind kind, double own)
 {
-    return (struct xfw_op){
-        .what = (uint8_t)what,
-        .kind = (uint8_t)kind,
-        .peer = -1,
-        .stream = XFW_NONE,
-        .event = XFW_NONE,
-        .handed_by = XFW_NONE,
-        .range = XFW_NONE,
-        .class = XFW_NONE,
-        .site = XFW_NONE,
-        .own_ns = own,
-        .stream_kind = XFW_NONBLOCKING,
-        .device_start_ns = NAN,
-        .device_end_ns = NAN,
-    };
+    struct xfw_op op = xfw_op_none();
+    op.what = (uint8_t)what;
+    op.kind = (uint8_t)kind;
+    op.own_ns = own;
+    op.stream_kind = XFW_NONBLOCKING;
+    return op;
 }
 
 /* Work of a stream: submitted in `own`, begins `latency` behind the call, or at once behind what

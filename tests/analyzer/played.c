@@ -10,21 +10,13 @@ static struct xfw_op *add(struct played *played, enum xfw_what what, double gap_
     if (played->count == MOST_PLAYED)
         abort();
     struct xfw_op *op = &played->ops[played->count];
-    *op = (struct xfw_op){
-        .number = played->count++,
-        .what = (uint8_t)what,
-        .stream_kind = XFW_BLOCKING,
-        .peer = -1,
-        .event = XFW_NONE,
-        .handed_by = XFW_NONE,
-        .range = XFW_NONE,
-        .class = XFW_NONE,
-        .site = XFW_NONE,
-        .gap_ns = gap_ns,
-        .own_ns = own_ns,
-        .device_start_ns = NAN,
-        .device_end_ns = NAN,
-    };
+    *op = xfw_op_none();
+    op->number = played->count++;
+    op->what = (uint8_t)what;
+    op->stream = 0;
+    op->stream_kind = XFW_BLOCKING;
+    op->gap_ns = gap_ns;
+    op->own_ns = own_ns;
     return op;
 }
 

@@ -103,15 +103,9 @@ static void test_handed(void **state)
     struct played played = {0};
     step(&played, 16 * MIB, SITE);
     played.ops[played.count++] = played.ops[2];
-    played.ops[2] = (struct xfw_op){.what = XFW_CALL,
-                                    .thread = 1,
-                                    .stream = XFW_NONE,
-                                    .event = XFW_NONE,
-                                    .range = XFW_NONE,
-                                    .class = XFW_NONE,
-                                    .site = XFW_NONE,
-                                    .handed_by = XFW_NONE,
-                                    .own_ns = 2 * OWN_NS};
+    played.ops[2] = xfw_op_none();
+    played.ops[2].thread = 1;
+    played.ops[2].own_ns = 2 * OWN_NS;
     played.ops[3].handed_by = 1;
     played.ops[3].handed_ns = 7000;
     /* The other thread begins where the first one is. */
