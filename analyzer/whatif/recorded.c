@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/ends.h"
 #include "xferscope/trace.h"
 
 #define ROUNDING_NS 2000.0 /* device times are converted to the host's clock, and round */
@@ -27,7 +28,6 @@ struct engine {
 
 struct gpu {
     struct engine engines[XFW_ENGINES];
-    double legacy_end, blocking_end, end;
 };
 
 struct thread {
@@ -38,20 +38,9 @@ struct thread {
     uint32_t partner;     /* that thread */
 };
 
-struct stream {
-    double end;
-    double *ends; /* as in schedule.c: of the last operations, to see whether it was full */
-    uint64_t count;
-};
-
-#define DEPTH 1024
-
 struct xfw_recorded {
     struct gpu *gpus[XFW_GPUS];
-    struct stream *streams;
-    size_t stream_count, stream_capacity;
-    double *events;
-    size_t event_count, event_capacity;
+    struct xfw_ends ends;
     struct thread *threads;
     size_t thread_count, thread_capacity;
     struct usual wake, sync, submission[XFW_ENGINES];
@@ -71,10 +60,7 @@ void xfw_recorded_free(struct xfw_recorded *recorded)
         return;
     for (size_t i = 0; i < XFW_GPUS; i++)
         free(recorded->gpus[i]);
-    for (size_t i = 0; i < recorded->stream_count; i++)
-        free(recorded->streams[i].ends);
-    free(recorded->streams);
-    free(recorded->events);
+    xfw_ends_free(&recorded->ends);
     free(recorded->threads);
     free(recorded);
 }
@@ -92,31 +78,20 @@ static double usual_or(const struct usual *usual, double ns)
 
 static struct gpu *gpu_at(struct xfw_recorded *recorded, int number)
 {
-    size_t i = number < 0 ? 0 : number < XFW_GPUS ? (size_t)number : XFW_GPUS - 1;
+    size_t i = xfw_place_of_gpu(number);
     if (!recorded->gpus[i])
         recorded->gpus[i] = xfa_alloc(sizeof *recorded->gpus[i]);
     return recorded->gpus[i];
 }
 
-#define AT(recorded, what, index)                                                                  \
-    ((recorded)->what##s =                                                                         \
-         xfa_grown((recorded)->what##s, &(recorded)->what##_capacity, &(recorded)->what##_count,   \
-                   (index), sizeof *(recorded)->what##s),                                          \
-     &(recorded)->what##s[index])
+static struct thread *thread_at(struct xfw_recorded *recorded, uint32_t number)
+{
+    recorded->threads = xfa_grown(recorded->threads, &recorded->thread_capacity,
+                                  &recorded->thread_count, number, sizeof *recorded->threads);
+    return &recorded->threads[number];
+}
 
 /* ---- device work ----------------------------------------------------------------------------- */
-
-/* When what stood before it in its stream was done. */
-static double stream_ready(struct xfw_recorded *recorded, const struct xfw_op *op)
-{
-    const struct gpu *gpu = gpu_at(recorded, op->gpu);
-    double end = AT(recorded, stream, op->stream)->end;
-    if (op->stream_kind == XFW_LEGACY)
-        end = fmax(end, gpu->blocking_end);
-    else if (op->stream_kind == XFW_BLOCKING)
-        end = fmax(end, gpu->legacy_end);
-    return end;
-}
 
 /* When the engine came free for it: the last end before its start; 0 = it was never busy. */
 static double engine_ready(const struct engine *engine, double start)
@@ -141,21 +116,13 @@ static bool ran_alone(const struct engine *engine, double start, double end)
 
 static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
 {
-    struct gpu *gpu = gpu_at(recorded, op->gpu);
-    struct stream *stream = AT(recorded, stream, op->stream);
-    double end = isnan(op->device_end_ns) ? fmax(stream->end, op->start_ns) : op->device_end_ns;
-    stream->end = fmax(stream->end, end);
-    if (!stream->ends)
-        stream->ends = xfa_alloc(DEPTH * sizeof *stream->ends);
-    stream->ends[stream->count++ % DEPTH] = stream->end;
-    if (op->stream_kind == XFW_LEGACY)
-        gpu->legacy_end = fmax(gpu->legacy_end, end);
-    else if (op->stream_kind == XFW_BLOCKING)
-        gpu->blocking_end = fmax(gpu->blocking_end, end);
-    gpu->end = fmax(gpu->end, end);
+    double end = isnan(op->device_end_ns)
+                     ? fmax(*xfw_ends_stream(&recorded->ends, op->stream), op->start_ns)
+                     : op->device_end_ns;
+    xfw_ends_note(&recorded->ends, op, end);
     if (isnan(op->device_end_ns))
         return;
-    struct engine *engine = &gpu->engines[op->engine];
+    struct engine *engine = &gpu_at(recorded, op->gpu)->engines[op->engine];
     engine->pieces[engine->next++ % PIECES] = (struct piece){op->device_start_ns, end};
 }
 
@@ -202,12 +169,9 @@ static void settle_blocking(struct xfw_op *op, double ready)
 /* A call that found its stream full waited for room. */
 static void settle_full(struct xfw_recorded *recorded, struct xfw_op *op)
 {
-    const struct stream *stream = AT(recorded, stream, op->stream);
     struct usual *usual = &recorded->submission[op->engine];
     const unsigned slack = 64;
-    bool full = stream->ends && stream->count >= DEPTH &&
-                stream->ends[(stream->count + slack) % DEPTH] > op->start_ns;
-    if (full)
+    if (xfw_ends_outstanding(&recorded->ends, op->stream, slack) > op->start_ns)
         op->own_ns = fmin(op->own_ns, usual_or(usual, op->own_ns));
     else
         learn(usual, op->own_ns);
@@ -220,7 +184,7 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
     op->latency_ns = usual_or(&engine->latency, 0);
     settle_full(recorded, op);
     if (!isnan(op->device_start_ns)) {
-        double ready = stream_ready(recorded, op);
+        double ready = xfw_ends_ready(&recorded->ends, op);
         if (op->last_piece) /* the first began when it could */
             op->device_start_ns = fmin(op->device_end_ns, fmax(op->start_ns, ready));
         op->duration_ns = fmax(0, op->device_end_ns - op->device_start_ns);
@@ -240,11 +204,11 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
 static double completion(struct xfw_recorded *recorded, const struct xfw_op *op)
 {
     if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE)
-        return stream_ready(recorded, op);
+        return xfw_ends_ready(&recorded->ends, op);
     if (op->awaits == XFW_AWAITS_EVENT && op->event != XFW_NONE)
-        return *AT(recorded, event, op->event);
+        return *xfw_ends_event(&recorded->ends, op->event);
     if (op->awaits == XFW_AWAITS_DEVICE)
-        return gpu_at(recorded, op->gpu)->end;
+        return xfw_ends_gpu(&recorded->ends, op->gpu);
     return 0;
 }
 
@@ -302,11 +266,12 @@ static void settle_host(struct xfw_recorded *recorded, struct xfw_op *op, double
     else if (op->what == XFW_CALL)
         settle_call(recorded, op);
     else if (op->what == XFW_RECORD && op->stream != XFW_NONE && op->event != XFW_NONE)
-        *AT(recorded, event, op->event) = fmax(stream_ready(recorded, op), op->start_ns);
+        *xfw_ends_event(&recorded->ends, op->event) =
+            fmax(xfw_ends_ready(&recorded->ends, op), op->start_ns);
     else if (op->what == XFW_WAIT && op->stream != XFW_NONE && op->event != XFW_NONE) {
-        double event = *AT(recorded, event, op->event);
-        struct stream *stream = AT(recorded, stream, op->stream);
-        stream->end = fmax(stream->end, event);
+        double event = *xfw_ends_event(&recorded->ends, op->event);
+        double *end = xfw_ends_stream(&recorded->ends, op->stream);
+        *end = fmax(*end, event);
     }
 }
 
@@ -365,7 +330,7 @@ static void settle_handed(struct xfw_recorded *recorded, struct thread *thread, 
 
 void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks)
 {
-    struct thread *thread = AT(recorded, thread, op->thread);
+    struct thread *thread = thread_at(recorded, op->thread);
     settle_handed(recorded, thread, op);
     double before = thread->begun ? thread->end : op->start_ns, added = op->hook_ns;
     op->gap_ns = fmax(0, op->start_ns - before);
@@ -376,7 +341,7 @@ void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool 
         settle_work(recorded, op, blocks);
     else
         settle_host(recorded, op, before);
-    thread = AT(recorded, thread, op->thread);
+    thread = thread_at(recorded, op->thread);
     thread->begun = true;
     thread->end = fmax(thread->end, op->end_ns);
     thread->added = added;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/ends.h"
 #include "xferscope/trace.h"
 
 #define INTERVALS 64 /* of an engine that are remembered: where work that comes later may fit */
@@ -24,13 +25,6 @@ struct engine {
 
 struct gpu {
     struct engine engines[XFW_ENGINES];
-    double legacy_end, blocking_end, end; /* of work in these streams, in any */
-};
-
-struct stream {
-    double end;
-    double *ends; /* of the last XFW_OUTSTANDING operations, a ring; NULL: fewer were seen */
-    uint64_t count;
 };
 
 struct thread {
@@ -45,10 +39,7 @@ struct range {
 
 struct xfw_schedule {
     struct gpu *gpus[XFW_GPUS];
-    struct stream *streams, *sides; /* the process's, those that changes made up */
-    size_t stream_count, stream_capacity, side_count, side_capacity;
-    double *events, *side_events;
-    size_t event_count, event_capacity, side_event_count, side_event_capacity;
+    struct xfw_ends ends;
     struct thread *threads;
     size_t thread_count, thread_capacity;
     struct range ranges[XFW_RANGES];
@@ -72,14 +63,7 @@ void xfw_schedule_free(struct xfw_schedule *schedule)
         return;
     for (size_t i = 0; i < XFW_GPUS; i++)
         free(schedule->gpus[i]);
-    for (size_t i = 0; i < schedule->stream_count; i++)
-        free(schedule->streams[i].ends);
-    for (size_t i = 0; i < schedule->side_count; i++)
-        free(schedule->sides[i].ends);
-    free(schedule->streams);
-    free(schedule->sides);
-    free(schedule->events);
-    free(schedule->side_events);
+    xfw_ends_free(&schedule->ends);
     free(schedule->threads);
     free(schedule);
 }
@@ -88,42 +72,18 @@ void xfw_schedule_free(struct xfw_schedule *schedule)
 
 static struct gpu *gpu_at(struct xfw_schedule *schedule, int number)
 {
-    size_t i = number < 0 ? 0 : number < XFW_GPUS ? (size_t)number : XFW_GPUS - 1;
+    size_t i = xfw_place_of_gpu(number);
     if (!schedule->gpus[i])
         schedule->gpus[i] = xfa_alloc(sizeof *schedule->gpus[i]);
     return schedule->gpus[i];
-}
-
-#define PART(schedule, what, index)                                                                \
-    (schedule)->what##s =                                                                          \
-        xfa_grown((schedule)->what##s, &(schedule)->what##_capacity, &(schedule)->what##_count,    \
-                  (index), sizeof *(schedule)->what##s)
-
-static struct stream *stream_at(struct xfw_schedule *schedule, uint32_t number)
-{
-    if (number >= XFW_FIRST_SIDE_STREAM) {
-        PART(schedule, side, number - XFW_FIRST_SIDE_STREAM);
-        return &schedule->sides[number - XFW_FIRST_SIDE_STREAM];
-    }
-    PART(schedule, stream, number);
-    return &schedule->streams[number];
-}
-
-static double *event_at(struct xfw_schedule *schedule, uint32_t number)
-{
-    if (number >= XFW_FIRST_SIDE_EVENT) {
-        PART(schedule, side_event, number - XFW_FIRST_SIDE_EVENT);
-        return &schedule->side_events[number - XFW_FIRST_SIDE_EVENT];
-    }
-    PART(schedule, event, number);
-    return &schedule->events[number];
 }
 
 /* A thread is made by another: where that one is, measured by what was recorded, is where the new
  * one begins. */
 static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
-    PART(schedule, thread, op->thread);
+    schedule->threads = xfa_grown(schedule->threads, &schedule->thread_capacity,
+                                  &schedule->thread_count, op->thread, sizeof *schedule->threads);
     struct thread *thread = &schedule->threads[op->thread];
     if (!thread->begun) {
         const struct thread *first = &schedule->threads[0];
@@ -196,7 +156,7 @@ static void slow(const struct engine *engine, const struct engine *other, struct
 }
 
 /* Those that were placed before this one, and which it slows. */
-static void slow_others(struct xfw_schedule *schedule, struct gpu *gpu, struct engine *other,
+static void slow_others(struct xfw_schedule *schedule, int gpu, struct engine *other,
                         const struct engine *engine, const struct interval *work)
 {
     for (unsigned i = 0; i < other->count; i++) {
@@ -205,10 +165,7 @@ static void slow_others(struct xfw_schedule *schedule, struct gpu *gpu, struct e
         if (copy->times <= 1 || copy->end <= work->start || copy->start >= work->end)
             continue;
         slow(other, engine, copy);
-        struct stream *stream = stream_at(schedule, copy->stream);
-        if (stream->end == before)
-            stream->end = copy->end;
-        gpu->end = fmax(gpu->end, copy->end);
+        xfw_ends_put_off(&schedule->ends, gpu, copy->stream, before, copy->end);
     }
 }
 
@@ -230,7 +187,7 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
     work.end = work.start + ns;
     struct interval *placed = take(engine, work);
     for (int i = 0; i < rounds && placed && placed->times > 1; i++) {
-        slow_others(schedule, gpu, other, engine, placed);
+        slow_others(schedule, op->gpu, other, engine, placed);
         slow(engine, other, placed);
     }
     return placed ? *placed : work;
@@ -238,52 +195,17 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
 
 /* ---- device work ----------------------------------------------------------------------------- */
 
-/* When what comes before it is done. */
-static double ready(struct xfw_schedule *schedule, const struct xfw_op *op)
-{
-    const struct gpu *gpu = gpu_at(schedule, op->gpu);
-    double end = stream_at(schedule, op->stream)->end;
-    if (op->stream_kind == XFW_LEGACY)
-        end = fmax(end, gpu->blocking_end);
-    else if (op->stream_kind == XFW_BLOCKING)
-        end = fmax(end, gpu->legacy_end);
-    return end;
-}
-
-/* A stream that is full lets nobody submit: when there is room. */
-static double room(const struct stream *stream)
-{
-    return stream->ends && stream->count >= XFW_OUTSTANDING
-               ? stream->ends[stream->count % XFW_OUTSTANDING]
-               : 0;
-}
-
-static void note_end(struct xfw_schedule *schedule, const struct xfw_op *op, double end)
-{
-    struct gpu *gpu = gpu_at(schedule, op->gpu);
-    struct stream *stream = stream_at(schedule, op->stream);
-    stream->end = fmax(stream->end, end);
-    if (!stream->ends)
-        stream->ends = xfa_alloc(XFW_OUTSTANDING * sizeof *stream->ends);
-    stream->ends[stream->count++ % XFW_OUTSTANDING] = stream->end;
-    if (op->stream_kind == XFW_LEGACY)
-        gpu->legacy_end = fmax(gpu->legacy_end, end);
-    else if (op->stream_kind == XFW_BLOCKING)
-        gpu->blocking_end = fmax(gpu->blocking_end, end);
-    gpu->end = fmax(gpu->end, end);
-}
-
 static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
 {
-    double start = fmax(call + op->latency_ns, ready(schedule, op) + op->space_ns);
+    double start = fmax(call + op->latency_ns, xfw_ends_ready(&schedule->ends, op) + op->space_ns);
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
-        start = fmax(call, ready(schedule, op)) + op->latency_ns;
+        start = fmax(call, xfw_ends_ready(&schedule->ends, op)) + op->latency_ns;
     struct interval work = {.start = start, .end = start + op->duration_ns};
     if (op->exclusive && op->engine != XFW_NO_ENGINE && op->duration_ns > 0)
         work = place(schedule, op, start);
     schedule->last_start = work.start;
     schedule->last_end = work.end;
-    note_end(schedule, op, schedule->last_end);
+    xfw_ends_note(&schedule->ends, op, schedule->last_end);
 }
 
 /* ---- the host -------------------------------------------------------------------------------- */
@@ -297,11 +219,12 @@ static double awaited(struct xfw_schedule *schedule, const struct xfw_op *op)
     case XFW_AWAITS_ITS_START:
         return schedule->last_start + op->wake_ns;
     case XFW_AWAITS_STREAM:
-        return op->stream == XFW_NONE ? 0 : ready(schedule, op) + op->wake_ns;
+        return op->stream == XFW_NONE ? 0 : xfw_ends_ready(&schedule->ends, op) + op->wake_ns;
     case XFW_AWAITS_EVENT:
-        return op->event == XFW_NONE ? 0 : *event_at(schedule, op->event) + op->wake_ns;
+        return op->event == XFW_NONE ? 0
+                                     : *xfw_ends_event(&schedule->ends, op->event) + op->wake_ns;
     case XFW_AWAITS_DEVICE:
-        return gpu_at(schedule, op->gpu)->end + op->wake_ns;
+        return xfw_ends_gpu(&schedule->ends, op->gpu) + op->wake_ns;
     case XFW_AWAITS_NOTHING:
         break;
     }
@@ -323,9 +246,9 @@ static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_o
 {
     if (op->event == XFW_NONE || op->stream == XFW_NONE)
         return;
-    double *event = event_at(schedule, op->event);
+    double *event = xfw_ends_event(&schedule->ends, op->event);
     if (op->what == XFW_RECORD)
-        *event = fmax(ready(schedule, op), call);
+        *event = fmax(xfw_ends_ready(&schedule->ends, op), call);
     else if (op->what == XFW_WAIT)
         xfw_schedule_stream_after(schedule, op->stream, *event);
 }
@@ -356,7 +279,7 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     double call = begins(schedule, thread, op);
     schedule->last_start = schedule->last_end = NAN;
     if (xfw_op_is_work(op) && op->stream != XFW_NONE) {
-        call = fmax(call, room(stream_at(schedule, op->stream)));
+        call = fmax(call, xfw_ends_outstanding(&schedule->ends, op->stream, 0)); /* full */
         work(schedule, op, call);
     } else if (op->what == XFW_RECORD || op->what == XFW_WAIT) {
         streams_and_events(schedule, op, call);
@@ -380,19 +303,20 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
 
 void xfw_schedule_stream_after(struct xfw_schedule *schedule, uint32_t stream, double ns)
 {
-    struct stream *what = stream_at(schedule, stream);
-    what->end = fmax(what->end, ns);
+    double *end = xfw_ends_stream(&schedule->ends, stream);
+    *end = fmax(*end, ns);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 double xfw_schedule_stream_end(const struct xfw_schedule *schedule, uint32_t stream)
 {
+    const struct xfw_ends *ends = &schedule->ends;
     if (stream >= XFW_FIRST_SIDE_STREAM) {
         uint32_t side = stream - XFW_FIRST_SIDE_STREAM;
-        return side < schedule->side_count ? schedule->sides[side].end : 0;
+        return side < ends->side_count ? ends->sides[side].end : 0;
     }
-    return stream < schedule->stream_count ? schedule->streams[stream].end : 0;
+    return stream < ends->stream_count ? ends->streams[stream].end : 0;
 }
 
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread)
