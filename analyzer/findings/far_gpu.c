@@ -9,10 +9,9 @@
 #include "analyzer/findings/finding.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/changes/times.h"
+#include "analyzer/findings/other_path.h"
 
 #define MOST_GPUS 64
 
@@ -165,27 +164,22 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     return true;
 }
 
+static bool to_near_gpu(const struct xfa_analysis *analysis, const struct xfa_class *class,
+                        const void *self, struct xfw_new_path *path)
+{
+    struct choice choice = choose(analysis, class, *(const uint64_t *)self);
+    path->to = choice.best;
+    path->from = choice.here;
+    return choice.best != NULL;
+}
+
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    struct xfw_new_path *paths = NULL;
-    size_t count = 0, capacity = 0;
-    uint64_t used = gpus_in_use(analysis);
     (void)sums;
-    for (size_t i = 0; i < finding->site_count; i++) {
-        const struct xfa_class *class = NULL;
-        while ((class = xfa_row_class(&analysis->classes, finding->sites[i].row, class))) {
-            struct choice choice = choose(analysis, class, used);
-            if (!choice.best)
-                continue;
-            paths = xfa_room(paths, &capacity, count + 1, sizeof *paths);
-            paths[count++] = (struct xfw_new_path){class->number, choice.best, choice.here};
-        }
-    }
-    struct xfw_change *change =
-        count ? xfw_change_times(analysis, paths, count, &(struct xfw_times_terms){0}) : NULL;
-    free(paths);
-    return change;
+    uint64_t used = gpus_in_use(analysis);
+    return xfa_other_path_change(analysis, finding, to_near_gpu, &used,
+                                 &(struct xfw_times_terms){0});
 }
 
 const struct xfa_finding_kind xfa_kind_far_gpu = {.look = look, .change = change};

@@ -137,6 +137,10 @@ struct xfa_finding *xfa_findings_add(struct xfa_findings *findings, enum xfa_fin
                                      const struct xfa_remedy *remedy);
 void xfa_finding_site_add(struct xfa_finding *finding, const struct xfa_finding_site *site);
 
+/* For change(): the classes of the rows of a finding, the caller's. */
+struct xfw_set xfa_finding_classes(const struct xfa_analysis *analysis,
+                                   const struct xfa_finding *finding);
+
 const char *xfa_finding_word(enum xfa_finding_id id);
 const char *xfa_finding_title(enum xfa_finding_id id);
 

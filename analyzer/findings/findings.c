@@ -122,6 +122,15 @@ void xfa_finding_site_add(struct xfa_finding *finding, const struct xfa_finding_
     finding->sites[finding->site_count++] = *site;
 }
 
+struct xfw_set xfa_finding_classes(const struct xfa_analysis *analysis,
+                                   const struct xfa_finding *finding)
+{
+    struct xfw_set classes = {0};
+    for (size_t i = 0; i < finding->site_count; i++)
+        xfw_set_add_row(&classes, analysis, finding->sites[i].row);
+    return classes;
+}
+
 /* The finding with the same remedy, or a new one. */
 static struct xfa_finding *finding_for(struct xfa_findings *findings, enum xfa_finding_id id,
                                        const struct xfa_gain *gain)

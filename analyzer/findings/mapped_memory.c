@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/findings/moved_before.h"
 #include "analyzer/whatif/changes/map.h"
 #include "analyzer/whatif/changes/stop_mapping.h"
 #include "analyzer/whatif/changes/mapping.h"
@@ -358,7 +357,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
             xfw_set_add(&sites, finding->sites[i].site->number);
         return xfw_change_stop_mapping(analysis, &sites);
     }
-    classes = xfa_moved_classes(analysis, finding);
+    classes = xfa_finding_classes(analysis, finding);
     return xfw_change_map(analysis, &classes);
 }
 

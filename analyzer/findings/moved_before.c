@@ -64,15 +64,6 @@ enum xfa_reckoning xfa_moved_reckoning(const struct xfa_analysis *analysis, size
     return sure ? kept : unseen;
 }
 
-struct xfw_set xfa_moved_classes(const struct xfa_analysis *analysis,
-                                 const struct xfa_finding *finding)
-{
-    struct xfw_set classes = {0};
-    for (size_t i = 0; i < finding->site_count; i++)
-        xfw_set_add_row(&classes, analysis, finding->sites[i].row);
-    return classes;
-}
-
 struct xfw_change *xfa_moved_change(const struct xfa_analysis *analysis,
                                     const struct xfa_finding *finding, enum xfa_same same)
 {
@@ -83,7 +74,7 @@ struct xfw_change *xfa_moved_change(const struct xfa_analysis *analysis,
             return NULL;
     const struct xfw_leave_out what = {
         .marks = contents->marks[same],
-        .classes = xfa_moved_classes(analysis, finding),
+        .classes = xfa_finding_classes(analysis, finding),
         .besides = same == XFA_SAME_RETURNED && to_device ? contents->fetched : NULL,
         .copied = &contents->copied,
         .set = same == XFA_SAME_CONSTANT,

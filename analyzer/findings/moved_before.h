@@ -22,8 +22,4 @@ enum xfa_reckoning xfa_moved_reckoning(const struct xfa_analysis *analysis, size
 struct xfw_change *xfa_moved_change(const struct xfa_analysis *analysis,
                                     const struct xfa_finding *finding, enum xfa_same same);
 
-/* The classes of the rows of a finding. */
-struct xfw_set xfa_moved_classes(const struct xfa_analysis *analysis,
-                                 const struct xfa_finding *finding);
-
 #endif

@@ -1,9 +1,8 @@
 #include "analyzer/findings/pageable_uses.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "analyzer/base/alloc.h"
+#include "analyzer/findings/other_path.h"
 #include "analyzer/whatif/changes/costs.h"
 
 bool xfa_is_pageable(const struct xfa_class_key *key)
@@ -139,26 +138,19 @@ enum xfa_remedy_kind xfa_pageable_way(const struct xfa_pageable_costs *costs, do
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
+static bool to_pinned(const struct xfa_analysis *analysis, const struct xfa_class *class,
+                      const void *self, struct xfw_new_path *path)
+{
+    (void)self;
+    path->to = xfa_is_pageable(&class->key) ? pinned_path(analysis, &class->key) : NULL;
+    return path->to != NULL;
+}
+
 struct xfw_change *xfa_pageable_change(const struct xfa_pageable_uses *uses,
                                        const struct xfa_analysis *analysis,
                                        const struct xfa_finding *finding,
                                        struct xfw_times_terms terms)
 {
-    struct xfw_new_path *paths = NULL;
-    size_t count = 0, capacity = 0;
-    for (size_t i = 0; i < finding->site_count; i++) {
-        const struct xfa_class *class = NULL;
-        while ((class = xfa_row_class(&analysis->classes, finding->sites[i].row, class))) {
-            const struct xfp_path *to =
-                xfa_is_pageable(&class->key) ? pinned_path(analysis, &class->key) : NULL;
-            if (!to)
-                continue;
-            paths = xfa_room(paths, &capacity, count + 1, sizeof *paths);
-            paths[count++] = (struct xfw_new_path){.class = class->number, .to = to};
-        }
-    }
     terms.buffers = &uses->buffers;
-    struct xfw_change *change = count ? xfw_change_times(analysis, paths, count, &terms) : NULL;
-    free(paths);
-    return change;
+    return xfa_other_path_change(analysis, finding, to_pinned, NULL, &terms);
 }

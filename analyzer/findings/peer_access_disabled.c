@@ -9,14 +9,12 @@
  * left out: what they would take with peer access was not measured.
  */
 #include "analyzer/findings/finding.h"
-#include "analyzer/whatif/changes/times.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/base/alloc.h"
+#include "analyzer/findings/other_path.h"
 
 /* The profile's name for copies that were measured with peer access (docs/profile-format.md). */
 #define WITH_PEER_ACCESS "copy/peer/"
@@ -60,27 +58,23 @@ static const struct xfp_path *path_without(const struct xfa_analysis *analysis,
     return NULL;
 }
 
+static bool with_access(const struct xfa_analysis *analysis, const struct xfa_class *class,
+                        const void *self, struct xfw_new_path *path)
+{
+    (void)self;
+    if (!is_without(class))
+        return false;
+    path->to = class->achievable.paths[0];
+    path->from = path_without(analysis, path->to);
+    return true;
+}
+
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    struct xfw_new_path *paths = NULL;
-    size_t count = 0, capacity = 0;
     (void)sums;
-    for (size_t i = 0; i < finding->site_count; i++) {
-        const struct xfa_class *class = NULL;
-        while ((class = xfa_row_class(&analysis->classes, finding->sites[i].row, class))) {
-            if (!is_without(class))
-                continue;
-            const struct xfp_path *with = class->achievable.paths[0];
-            paths = xfa_room(paths, &capacity, count + 1, sizeof *paths);
-            paths[count++] =
-                (struct xfw_new_path){class->number, with, path_without(analysis, with)};
-        }
-    }
-    struct xfw_change *change =
-        count ? xfw_change_times(analysis, paths, count, &(struct xfw_times_terms){0}) : NULL;
-    free(paths);
-    return change;
+    return xfa_other_path_change(analysis, finding, with_access, NULL,
+                                 &(struct xfw_times_terms){0});
 }
 
 const struct xfa_finding_kind xfa_kind_peer_access = {.look = look, .change = change};

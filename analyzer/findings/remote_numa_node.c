@@ -8,13 +8,13 @@
  * the driver has them. Copies of rows and batches are left out: they were not measured by node.
  */
 #include "analyzer/findings/finding.h"
-#include "analyzer/whatif/changes/times.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/other_path.h"
 
 /* The transfers of one class whose times are known. */
 struct far {
@@ -126,26 +126,21 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     return true;
 }
 
+static bool from_near(const struct xfa_analysis *analysis, const struct xfa_class *class,
+                      const void *self, struct xfw_new_path *path)
+{
+    (void)analysis;
+    (void)self;
+    path->to = class->near.near;
+    path->from = class->near.here;
+    return class->near.node >= 0 && class->key.shape == XFA_LINEAR;
+}
+
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    struct xfw_new_path *paths = NULL;
-    size_t count = 0, capacity = 0;
     (void)sums;
-    for (size_t i = 0; i < finding->site_count; i++) {
-        const struct xfa_class *class = NULL;
-        while ((class = xfa_row_class(&analysis->classes, finding->sites[i].row, class))) {
-            if (class->near.node < 0 || class->key.shape != XFA_LINEAR)
-                continue;
-            paths = xfa_room(paths, &capacity, count + 1, sizeof *paths);
-            paths[count++] =
-                (struct xfw_new_path){class->number, class->near.near, class->near.here};
-        }
-    }
-    struct xfw_change *change =
-        count ? xfw_change_times(analysis, paths, count, &(struct xfw_times_terms){0}) : NULL;
-    free(paths);
-    return change;
+    return xfa_other_path_change(analysis, finding, from_near, NULL, &(struct xfw_times_terms){0});
 }
 
 const struct xfa_finding_kind xfa_kind_remote_node = {

@@ -56,15 +56,13 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    struct xfw_set classes = {0};
     if (!analysis->profile)
         return NULL;
     if (finding->remedy.kind != XFA_REMEDY_ASYNCHRONOUS)
         return xfa_pageable_change(
             sums, analysis, finding,
             (struct xfw_times_terms){.pinning = XFW_PIN_ONCE, .asynchronous = true});
-    for (size_t i = 0; i < finding->site_count; i++)
-        xfw_set_add_row(&classes, analysis, finding->sites[i].row);
+    struct xfw_set classes = xfa_finding_classes(analysis, finding);
     return xfw_change_async(analysis, &classes);
 }
 

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/findings/moved_before.h"
 #include "analyzer/sums/given.h"
 #include "analyzer/whatif/changes/leave_out.h"
 #include "common/search.h"
@@ -276,7 +275,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
     const struct unused *unused = sums;
     const struct xfw_leave_out what = {
         .marks = unused->marks,
-        .classes = xfa_moved_classes(analysis, finding),
+        .classes = xfa_finding_classes(analysis, finding),
     };
     return xfw_change_leave_out(analysis, &what);
 }
