@@ -274,6 +274,15 @@ static bool may_join(const struct xfw_whatif *whatif, struct xfw_change *const *
     return true;
 }
 
+/* What the first member of the set leaves was found by playing each alone. */
+static bool know_alone(const struct xfw_whatif *whatif, struct variant *variants, const size_t *of,
+                       size_t asked)
+{
+    for (size_t i = 0; i < asked; i++)
+        variants[i].run_ns = whatif->alone_ns - whatif->alone[of[i]].likely;
+    return true;
+}
+
 /* Adds what saves the most on top of those chosen. False: nothing does. */
 static bool choose(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
                    struct xfw_change *const *changes, xfw_excludes_fn *excludes, const void *self,
@@ -289,7 +298,8 @@ static bool choose(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
         add_changes(&variants[asked], changes, whatif->order, count, i, SIZE_MAX);
         of[asked++] = i;
     }
-    bool done = asked > 0 && play(analysis, whatif, variants, asked);
+    bool done = asked > 0 && (place == 1 ? know_alone(whatif, variants, of, asked)
+                                         : play(analysis, whatif, variants, asked));
     double least = *so_far;
     for (size_t i = 0; i < asked && done; i++) { /* of such as save the same, the first */
         if (variants[i].run_ns < least - LEAST_GAIN * whatif->alone_ns) {
@@ -312,12 +322,18 @@ static bool choose(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
 static void play_set(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
                      struct xfw_change *const *changes, unsigned members)
 {
-    const size_t count = whatif->count, all = XFW_CERTAINTIES + count;
+    const size_t count = whatif->count, all = XFW_CERTAINTIES + members;
     struct variant *variants = xfa_alloc(all * sizeof *variants);
-    for (size_t i = 0; i < all; i++) {
-        variants[i].certainty = i < XFW_CERTAINTIES ? (enum xfw_certainty)i : XFW_LIKELY;
-        add_changes(&variants[i], changes, whatif->order, count, SIZE_MAX,
-                    i < XFW_CERTAINTIES ? SIZE_MAX : i - XFW_CERTAINTIES);
+    for (size_t i = 0; i < XFW_CERTAINTIES; i++) {
+        variants[i].certainty = (enum xfw_certainty)i;
+        add_changes(&variants[i], changes, whatif->order, count, SIZE_MAX, SIZE_MAX);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (whatif->order[i] == 0)
+            continue;
+        struct variant *without = &variants[XFW_CERTAINTIES + whatif->order[i] - 1];
+        without->certainty = XFW_LIKELY;
+        add_changes(without, changes, whatif->order, count, SIZE_MAX, i);
     }
     if (members && play(analysis, whatif, variants, all)) {
         whatif->set = saving_of(whatif, variants);
@@ -325,9 +341,11 @@ static void play_set(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
         for (size_t r = 0; r < whatif->range_count; r++)
             whatif->ranges[r].times.set_ns = variants[XFW_LIKELY].ranges[r];
         for (size_t i = 0; i < count; i++) {
-            double lost = variants[XFW_CERTAINTIES + i].run_ns - variants[XFW_LIKELY].run_ns;
-            if (whatif->order[i])
-                whatif->last[i] = (struct xfw_saving){lost, lost, lost};
+            if (whatif->order[i] == 0)
+                continue;
+            const struct variant *without = &variants[XFW_CERTAINTIES + whatif->order[i] - 1];
+            double lost = without->run_ns - variants[XFW_LIKELY].run_ns;
+            whatif->last[i] = (struct xfw_saving){lost, lost, lost};
         }
     }
     free_variants(variants, all);
