@@ -141,11 +141,11 @@ static void add(struct xfa_finding *finding, const struct xfa_analysis *analysis
 }
 
 static void find_in(const struct xfa_analysis *analysis, const struct early *early,
-                    struct xfa_findings *findings, bool torch)
+                    struct xfa_findings *findings, enum xfa_dialect dialect)
 {
     const struct xfa_remedy remedy = {
         .kind = XFA_REMEDY_WAIT_LATER,
-        .dialect = torch ? XFA_DIALECT_PYTORCH : XFA_DIALECT_CUDA,
+        .dialect = dialect,
         .to_host = true,
         .node = -1,
     };
@@ -154,7 +154,7 @@ static void find_in(const struct xfa_analysis *analysis, const struct early *ear
     for (size_t i = 0; i < early->sites.count; i++) {
         const struct site_waits *waits = xfa_table_at(&early->sites, i);
         bool worth = waits->lost_ns > XFA_LEAST_LOST_NS && waits->lost_ns > least;
-        if (!worth || xfa_run_site(analysis->run, waits->key.site)->pytorch != torch)
+        if (!worth || xfa_run_site(analysis->run, waits->key.site)->dialect != dialect)
             continue;
         if (!finding) {
             finding = xfa_findings_add(findings, XFA_FINDING_EARLY_WAIT, &remedy);
@@ -169,8 +169,8 @@ static void find_in(const struct xfa_analysis *analysis, const struct early *ear
 static void find(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings)
 {
-    find_in(analysis, sums, findings, false);
-    find_in(analysis, sums, findings, true);
+    for (unsigned dialect = 0; dialect < XFA_DIALECTS; dialect++)
+        find_in(analysis, sums, findings, dialect);
 }
 
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,

@@ -31,7 +31,7 @@ struct xfa_remedy xfa_remedy_for(const struct xfa_row *row, enum xfa_remedy_kind
 {
     return (struct xfa_remedy){
         .kind = kind,
-        .dialect = row->site->pytorch ? XFA_DIALECT_PYTORCH : XFA_DIALECT_CUDA,
+        .dialect = row->site->dialect,
         .to_host = row->key.direction == XFT_DIR_D2H,
         .node = -1,
     };

@@ -282,18 +282,17 @@ static double read_again_ns(const struct xfa_analysis *analysis, const struct re
 }
 
 static void find_read_again(const struct xfa_analysis *analysis, const struct mapped *mapped,
-                            struct xfa_findings *findings, bool torch)
+                            struct xfa_findings *findings, enum xfa_dialect dialect)
 {
-    const struct xfa_remedy remedy = {.kind = XFA_REMEDY_STOP_MAPPING,
-                                      .dialect = torch ? XFA_DIALECT_PYTORCH : XFA_DIALECT_CUDA,
-                                      .node = -1};
+    const struct xfa_remedy remedy = {
+        .kind = XFA_REMEDY_STOP_MAPPING, .dialect = dialect, .node = -1};
     double least = XFA_LEAST_PART * xfa_run_wall_ns(analysis->run);
     struct xfa_finding *finding = NULL;
     for (size_t i = 0; i < mapped->of_sites.count; i++) {
         const struct reads *reads = xfa_table_at(&mapped->of_sites, i);
         const struct xfa_site *site = xfa_run_site(analysis->run, reads->by);
         double lost = read_again_ns(analysis, reads);
-        if (site->pytorch != torch || !(lost > XFA_LEAST_LOST_NS && lost > least))
+        if (site->dialect != dialect || !(lost > XFA_LEAST_LOST_NS && lost > least))
             continue;
         if (!finding) {
             finding = xfa_findings_add(findings, XFA_FINDING_MAPPED, &remedy);
@@ -316,8 +315,8 @@ static void find_read_again(const struct xfa_analysis *analysis, const struct ma
 static void find(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings)
 {
-    find_read_again(analysis, sums, findings, false);
-    find_read_again(analysis, sums, findings, true);
+    for (unsigned dialect = 0; dialect < XFA_DIALECTS; dialect++)
+        find_read_again(analysis, sums, findings, dialect);
 }
 
 /* ---- copied for little ----------------------------------------------------------------------- */

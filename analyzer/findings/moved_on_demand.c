@@ -14,12 +14,12 @@ static uint64_t moved_bytes(const struct xfa_managed_figures *figures)
 }
 
 static void add(struct xfa_findings *findings, const struct xfa_analysis *analysis,
-                const struct xfa_finding *like, xfa_is_moved_fn *is, bool torch)
+                const struct xfa_finding *like, xfa_is_moved_fn *is, enum xfa_dialect dialect)
 {
     double least = fmax(XFA_LEAST_LOST_NS, XFA_LEAST_PART * xfa_run_wall_ns(analysis->run));
     struct xfa_remedy remedy = like->remedy;
     struct xfa_finding *finding = NULL;
-    remedy.dialect = torch ? XFA_DIALECT_PYTORCH : XFA_DIALECT_CUDA;
+    remedy.dialect = dialect;
     for (size_t i = 0; i < analysis->managed.sites.count; i++) {
         const struct xfa_managed_site *of = xfa_table_at(&analysis->managed.sites, i);
         const struct xfa_site *site = xfa_run_site(analysis->run, of->site);
@@ -30,7 +30,7 @@ static void add(struct xfa_findings *findings, const struct xfa_analysis *analys
             .lost_ns = fmax(of->figures.fault_ns, of->figures.migration_ns),
             .reckoning = like->reckoning,
         };
-        if (site->pytorch != torch || found.bytes == 0 || !(found.lost_ns > least) ||
+        if (site->dialect != dialect || found.bytes == 0 || !(found.lost_ns > least) ||
             (is && !is(&of->figures)))
             continue;
         if (!finding) {
@@ -48,6 +48,6 @@ static void add(struct xfa_findings *findings, const struct xfa_analysis *analys
 void xfa_moved_find(const struct xfa_analysis *analysis, struct xfa_findings *findings,
                     const struct xfa_finding *like, xfa_is_moved_fn *is)
 {
-    add(findings, analysis, like, is, false);
-    add(findings, analysis, like, is, true);
+    for (unsigned dialect = 0; dialect < XFA_DIALECTS; dialect++)
+        add(findings, analysis, like, is, dialect);
 }

@@ -7,46 +7,54 @@
 
 #include <stdbool.h>
 
+#include "analyzer/run/site.h"
+
 enum xfa_remedy_kind {
-#define XFA_REMEDY(kind, word, to_device, to_host, torch_to_device, torch_to_host)                 \
-    XFA_REMEDY_##kind,
+#define XFA_REMEDY(kind, word, brief, to_device, to_host) XFA_REMEDY_##kind,
+#define XFA_WORDS(kind, dialect, to_device, to_host)
 #define XFA_RECKONING(reckoning, text)
 #define XFA_EXCLUDES(x, y)
 #include "analyzer/findings/remedies.def"
 #undef XFA_REMEDY
+#undef XFA_WORDS
 #undef XFA_RECKONING
 #undef XFA_EXCLUDES
     XFA_REMEDY_KINDS
 };
 
 enum xfa_reckoning {
-#define XFA_REMEDY(kind, word, to_device, to_host, torch_to_device, torch_to_host)
+#define XFA_REMEDY(kind, word, brief, to_device, to_host)
+#define XFA_WORDS(kind, dialect, to_device, to_host)
 #define XFA_RECKONING(reckoning, text) XFA_RECKONED_##reckoning,
 #define XFA_EXCLUDES(x, y)
 #include "analyzer/findings/remedies.def"
 #undef XFA_REMEDY
+#undef XFA_WORDS
 #undef XFA_RECKONING
 #undef XFA_EXCLUDES
     XFA_RECKONINGS
 };
 
-/* In whose terms: what the call site is written with. */
-enum xfa_dialect { XFA_DIALECT_CUDA, XFA_DIALECT_PYTORCH, XFA_DIALECTS };
-
 struct xfa_remedy {
     enum xfa_remedy_kind kind;
-    enum xfa_dialect dialect;
-    bool to_host;            /* else to a device */
-    int node;                /* NUMA node where the memory should be; -1: it is not about nodes */
-    int threads;             /* of the host that copy; 0: it is not about threads */
-    int streams;             /* or buffers; 0: it is not about these */
-    int buffers, buffer_kib; /* of a ring, and their size; 0: it is not about one */
+    enum xfa_dialect dialect; /* in whose terms: what the call site is written with */
+    bool to_host;             /* else to a device */
+    int node;                 /* NUMA node where the memory should be; -1: it is not about nodes */
+    int threads;              /* of the host that copy; 0: it is not about threads */
+    int streams;              /* or buffers; 0: it is not about these */
+    int buffers, buffer_kib;  /* of a ring, and their size; 0: it is not about one */
 };
 
 #define XFA_REMEDY_CHARS 1024
 
 /* The sentence, written to text where it names a parameter, else static. */
 const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMEDY_CHARS]);
+
+/* The same in a few words, no sentence. */
+const char *xfa_remedy_brief(const struct xfa_remedy *remedy, char text[XFA_REMEDY_CHARS]);
+
+/* Has the dialect a sentence of its own for it? Else CUDA's is what there is. */
+bool xfa_remedy_has_words(enum xfa_remedy_kind kind, enum xfa_dialect dialect);
 
 /* Is it the same to do? Sites for which it is are one finding. */
 bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b);

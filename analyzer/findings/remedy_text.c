@@ -18,17 +18,21 @@ static const struct parameter {
 #define PARAMETERS (sizeof parameters / sizeof *parameters)
 
 struct words {
-    const char *word;
+    const char *word, *brief;
     const char *sentences[XFA_DIALECTS][2]; /* to a device, to the host */
 };
 
 static const struct words remedies[] = {
-#define XFA_REMEDY(kind, word, to_device, to_host, torch_to_device, torch_to_host)                 \
-    [XFA_REMEDY_##kind] = {word, {{to_device, to_host}, {torch_to_device, torch_to_host}}},
+#define XFA_REMEDY(kind, said, few, to_device, to_host)                                            \
+    [XFA_REMEDY_##kind].word = said, [XFA_REMEDY_##kind].brief = few,                              \
+    [XFA_REMEDY_##kind].sentences[XFA_DIALECT_CUDA] = {to_device, to_host},
+#define XFA_WORDS(kind, dialect, to_device, to_host)                                               \
+    [XFA_REMEDY_##kind].sentences[XFA_DIALECT_##dialect] = {to_device, to_host},
 #define XFA_RECKONING(reckoning, text)
 #define XFA_EXCLUDES(x, y)
 #include "analyzer/findings/remedies.def"
 #undef XFA_REMEDY
+#undef XFA_WORDS
 #undef XFA_RECKONING
 #undef XFA_EXCLUDES
 };
@@ -36,11 +40,13 @@ static const struct words remedies[] = {
 #define PROBABLY "probably (samples were compared, not all bytes): "
 
 static const char *const reckonings[][2] = {
-#define XFA_REMEDY(kind, word, to_device, to_host, torch_to_device, torch_to_host)
+#define XFA_REMEDY(kind, word, brief, to_device, to_host)
+#define XFA_WORDS(kind, dialect, to_device, to_host)
 #define XFA_RECKONING(reckoning, text) [XFA_RECKONED_##reckoning] = {text, PROBABLY text},
 #define XFA_EXCLUDES(x, y)
 #include "analyzer/findings/remedies.def"
 #undef XFA_REMEDY
+#undef XFA_WORDS
 #undef XFA_RECKONING
 #undef XFA_EXCLUDES
 };
@@ -79,9 +85,11 @@ static int number_of(const struct xfa_remedy *remedy, const struct parameter *pa
     return number;
 }
 
-const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMEDY_CHARS])
+/* With its numbers; written to text where there are any. */
+static const char *filled_in(const struct xfa_remedy *remedy, const char *rest,
+                             char text[XFA_REMEDY_CHARS])
 {
-    const char *rest = sentence_of(remedy), *place = NULL;
+    const char *place = NULL;
     const struct parameter *parameter = first_of(rest, &place);
     size_t length = 0;
     if (!parameter)
@@ -96,6 +104,22 @@ const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMED
     return text;
 }
 
+const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMEDY_CHARS])
+{
+    return filled_in(remedy, sentence_of(remedy), text);
+}
+
+const char *xfa_remedy_brief(const struct xfa_remedy *remedy, char text[XFA_REMEDY_CHARS])
+{
+    return filled_in(remedy, remedies[remedy->kind].brief, text);
+}
+
+bool xfa_remedy_has_words(enum xfa_remedy_kind kind, enum xfa_dialect dialect)
+{
+    const char *const *own = remedies[kind].sentences[dialect];
+    return own[0] || own[1];
+}
+
 bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b)
 {
     for (size_t i = 0; i < PARAMETERS; i++)
@@ -107,11 +131,13 @@ bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b)
 bool xfa_remedies_exclude(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
 {
     static const enum xfa_remedy_kind pairs[][2] = {
-#define XFA_REMEDY(kind, word, to_device, to_host, torch_to_device, torch_to_host)
+#define XFA_REMEDY(kind, word, brief, to_device, to_host)
+#define XFA_WORDS(kind, dialect, to_device, to_host)
 #define XFA_RECKONING(reckoning, text)
 #define XFA_EXCLUDES(x, y) {XFA_REMEDY_##x, XFA_REMEDY_##y},
 #include "analyzer/findings/remedies.def"
 #undef XFA_REMEDY
+#undef XFA_WORDS
 #undef XFA_RECKONING
 #undef XFA_EXCLUDES
     };

@@ -93,7 +93,8 @@ static bool is_host(unsigned memory)
 
 /* What one finding is about. */
 struct about {
-    bool host, torch;
+    bool host;
+    enum xfa_dialect dialect;
 };
 
 static const struct xfw_once_calls *calls_at(const struct xfa_taken *taken, size_t i)
@@ -105,7 +106,7 @@ static bool is_of(const struct xfa_analysis *analysis, const struct xfw_once_cal
                   const struct about *about)
 {
     const struct xfa_site *site = xfa_run_site(analysis->run, calls->key.site);
-    return is_host(calls->key.memory) == about->host && site->pytorch == about->torch;
+    return is_host(calls->key.memory) == about->host && site->dialect == about->dialect;
 }
 
 static double needless_ns(const struct xfw_once_calls *calls)
@@ -165,15 +166,12 @@ void xfa_taken_find(const struct xfa_analysis *analysis, const struct xfa_taken 
                     struct xfa_findings *findings, enum xfa_finding_id id,
                     enum xfa_remedy_kind remedy, const char *assumed)
 {
-    for (unsigned i = 0; i < 4; i++) {
-        const struct about about = {.host = i & 1, .torch = i & 2};
+    for (unsigned i = 0; i < 2 * XFA_DIALECTS; i++) {
+        const struct about about = {.host = i & 1, .dialect = i / 2};
         const struct xfa_finding like = {
             .id = id,
             .assumed = assumed,
-            .remedy = {.kind = remedy,
-                       .dialect = about.torch ? XFA_DIALECT_PYTORCH : XFA_DIALECT_CUDA,
-                       .to_host = about.host,
-                       .node = -1},
+            .remedy = {.kind = remedy, .dialect = about.dialect, .to_host = about.host, .node = -1},
         };
         find(analysis, taken, findings, &like, &about);
     }
@@ -191,8 +189,7 @@ struct xfw_change *xfa_taken_change(const struct xfa_analysis *analysis,
                                     const struct xfa_taken *taken,
                                     const struct xfa_finding *finding)
 {
-    const struct about about = {finding->remedy.to_host,
-                                finding->remedy.dialect == XFA_DIALECT_PYTORCH};
+    const struct about about = {finding->remedy.to_host, finding->remedy.dialect};
     struct xfw_set chosen = {0};
     for (size_t i = 0; i < taken->calls.count; i++) {
         const struct xfw_once_calls *calls = calls_at(taken, i);

@@ -57,6 +57,43 @@ static int choose_python(const struct xfa_site *site)
     return chosen;
 }
 
+/* ---- dialects --------------------------------------------------------------------------- */
+
+static bool has(const char *path, const char *part)
+{
+    return path && strstr(path, part);
+}
+
+/* By its module, or by the file of a Python frame. */
+static enum xfa_dialect dialect_of_frame(const struct xfa_frame *frame)
+{
+    static const struct {
+        const char *folder; /* as installed: beside it lie others' that begin alike */
+        enum xfa_dialect dialect;
+    } folders[] = {
+        {"/cupy/", XFA_DIALECT_CUPY},          {"/cupyx/", XFA_DIALECT_CUPY},
+        {"/cupy_backends/", XFA_DIALECT_CUPY}, {"/jax/", XFA_DIALECT_JAX},
+        {"/jaxlib/", XFA_DIALECT_JAX},         {"/jax_plugins/", XFA_DIALECT_JAX},
+        {"/numba/", XFA_DIALECT_NUMBA},        {"/numba_cuda/", XFA_DIALECT_NUMBA},
+    };
+    bool python = python_frame(frame) && owner_of(frame) == OWNER_LIBRARY;
+    const char *path = python ? frame->file : frame->module;
+    if (xfa_starts(xfa_base_name(frame->module), "libtorch"))
+        return XFA_DIALECT_PYTORCH;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (has(path, "-packages/") && has(path, folders[i].folder))
+            return folders[i].dialect;
+    return XFA_DIALECT_CUDA;
+}
+
+static enum xfa_dialect dialect_of(const struct xfa_site *site)
+{
+    enum xfa_dialect dialect = XFA_DIALECT_CUDA;
+    for (size_t i = 0; i < site->frame_count && dialect == XFA_DIALECT_CUDA; i++)
+        dialect = dialect_of_frame(&site->frames[i]);
+    return dialect;
+}
+
 /* ---- frames --------------------------------------------------------------------------- */
 
 #define MAX_TEXT 1024 /* bytes of a name or path that are kept */
@@ -297,9 +334,7 @@ struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *t
     size_t capacity = 0;
     for (uint32_t i = 0; stack && i < stack->depth && site->frame_count < MAX_DEPTH; i++)
         frames_of(shelf, site, &capacity, trace, xfa_stack_address(stack, i));
-    for (size_t i = 0; i < site->frame_count; i++)
-        site->pytorch =
-            site->pytorch || xfa_starts(xfa_base_name(site->frames[i].module), "libtorch");
+    site->dialect = dialect_of(site);
     const char *function;
     size_t runtime = xfa_runtime_frames(trace, site->frames, site->frame_count, &function);
     site->runtime_function =

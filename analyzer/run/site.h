@@ -25,6 +25,17 @@ struct xfa_shelf {
 void xfa_shelf_init(struct xfa_shelf *shelf);
 void xfa_shelf_free(struct xfa_shelf *shelf);
 
+/* What a call site is written with, by the innermost frame of its stack that tells: advice speaks
+ * in its terms. */
+enum xfa_dialect {
+    XFA_DIALECT_CUDA, /* also what is not known */
+    XFA_DIALECT_PYTORCH,
+    XFA_DIALECT_CUPY,
+    XFA_DIALECT_JAX,
+    XFA_DIALECT_NUMBA,
+    XFA_DIALECTS
+};
+
 struct xfa_frame {
     uint64_t address;
     const char *function; /* NULL = not known, as are file and module; the shelf's */
@@ -42,8 +53,8 @@ struct xfa_site {
     int chosen;                   /* index into frames; -1: no call stack was recorded */
     bool autograd;                /* PyTorch's own thread for backward passes made the call */
     const char *runtime_function; /* of the CUDA runtime, on the way to the driver: layer.h */
-    bool pytorch;                 /* libtorch is on the stack: advice speaks of tensors */
-    char *text;                   /* one line: function, file:line, or module+offset */
+    enum xfa_dialect dialect;
+    char *text; /* one line: function, file:line, or module+offset */
 };
 
 /* Once a shelf holds XFA_MAX_FRAMES, further sites keep only the chosen frame of their stack. */

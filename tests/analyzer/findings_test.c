@@ -40,6 +40,9 @@ static void test_words(void **state)
                 xfa_remedy_equal(&cuda, &torch),
                 strcmp(xfa_remedy_text(&cuda, text[0]), xfa_remedy_text(&torch, text[1])) == 0);
         }
+        struct xfa_remedy brief = {.kind = (enum xfa_remedy_kind)i, .node = 1, .streams = 2};
+        assert_in_range(strlen(xfa_remedy_brief(&brief, text[0])), 10, 44);
+        assert_null(strchr(xfa_remedy_brief(&brief, text[0]), '{'));
         for (int j = 0; j < i; j++)
             assert_string_not_equal(xfa_remedy_word((enum xfa_remedy_kind)i),
                                     xfa_remedy_word((enum xfa_remedy_kind)j));

@@ -278,6 +278,48 @@ static void test_no_runtime_function(void **state)
     CHECK_NAME("libtorch_cuda.so+0x1000", NULL, {NULL, TORCH_CUDA}, STD_THREAD);
 }
 
+/* ---- dialects ------------------------------------------------------------------------------- */
+
+#define PACKAGES "/opt/v/lib/python3.12/site-packages/"
+
+static void check_dialect(const struct spec *stack, enum xfa_dialect dialect)
+{
+    struct analyzed report = report_of(stack, RUNTIME_CALL);
+    assert_int_equal(analyzed_row(&report, 0)->site->dialect, dialect);
+    analyzed_free(&report);
+}
+
+#define CHECK_DIALECT(dialect, ...) check_dialect((struct spec[]){__VA_ARGS__, {0}}, dialect)
+#define LINE                                                                                       \
+    {                                                                                              \
+        "main", NULL, "/home/u/jax/cupy/train.py", 7                                               \
+    }
+
+/* By native modules and by Python files of installed packages; the user's own folders, whatever
+ * their names, tell nothing. */
+static void test_dialects(void **state)
+{
+    (void)state;
+    CHECK_DIALECT(XFA_DIALECT_CUDA, {"copy", APP}, LINE);
+    CHECK_DIALECT(XFA_DIALECT_CUDA, {"copy", "/home/u/cupy/libmine.so"}, LINE);
+    CHECK_DIALECT(XFA_DIALECT_PYTORCH, {NULL, TORCH_CUDA}, LINE);
+    CHECK_DIALECT(XFA_DIALECT_CUPY, {"cudaMemcpyAsync", PACKAGES "cupy_backends/cuda/runtime.so"},
+                  LINE);
+    CHECK_DIALECT(XFA_DIALECT_CUPY, {NULL, PACKAGES "cupy/cuda/memory.so"}, LINE);
+    CHECK_DIALECT(XFA_DIALECT_JAX, {NULL, PACKAGES "jax_plugins/xla_cuda13/xla_cuda_plugin.so"});
+    CHECK_DIALECT(XFA_DIALECT_JAX, {"device_put", NULL, PACKAGES "jax/_src/api.py", 9}, LINE);
+    CHECK_DIALECT(XFA_DIALECT_NUMBA, {NULL, PACKAGES "cuda/bindings/driver.so"},
+                  {"to_device", NULL, PACKAGES "numba_cuda/numba/cuda/api.py", 12}, LINE);
+}
+
+/* The innermost one made the copy. */
+static void test_dialects_among_each_other(void **state)
+{
+    (void)state;
+    CHECK_DIALECT(XFA_DIALECT_CUPY, {NULL, PACKAGES "cupy/cuda/memory.so"}, {NULL, TORCH}, LINE);
+    CHECK_DIALECT(XFA_DIALECT_PYTORCH, {NULL, TORCH}, {NULL, PACKAGES "cupy/cuda/memory.so"}, LINE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +330,8 @@ int main(void)
         cmocka_unit_test(test_static_runtime),
         cmocka_unit_test(test_stripped_runtime),
         cmocka_unit_test(test_no_runtime_function),
+        cmocka_unit_test(test_dialects),
+        cmocka_unit_test(test_dialects_among_each_other),
     };
     return cmocka_run_group_tests_name("analyzer-site", tests, NULL, NULL);
 }

@@ -755,7 +755,7 @@ FINDINGS = [
       "what samples tell of one site is reported as certain with another site",
       "analyzer-findings_test"),
     M("remedy-for-C-alone", "analyzer/findings/findings.c",
-      "        .dialect = row->site->pytorch ? XFA_DIALECT_PYTORCH : XFA_DIALECT_CUDA,",
+      "        .dialect = row->site->dialect,",
       "        .dialect = XFA_DIALECT_CUDA,",
       "users of PyTorch are told to call cudaMallocHost()",
       "analyzer-model_test"),
