@@ -1,0 +1,67 @@
+# Packages of npm that the build or a test needs: installed when CMake configures, into the build
+# folder, from a package.json and a package-lock.json that name exact versions.
+
+option(XFERSCOPE_NPM "use npm: without it the HTML report is left out" ON)
+find_program(XFERSCOPE_NPM_PROGRAM npm)
+find_program(XFERSCOPE_NODE_PROGRAM NAMES node nodejs)
+mark_as_advanced(XFERSCOPE_NPM_PROGRAM XFERSCOPE_NODE_PROGRAM)
+set(XFERSCOPE_NODE_LEAST 18)
+
+# Why nothing of npm can be used; "" = it can.
+function(xferscope_npm_lacks result)
+  set(why "")
+  if(NOT XFERSCOPE_NPM)
+    set(why "XFERSCOPE_NPM is off")
+  elseif(NOT XFERSCOPE_NPM_PROGRAM OR NOT XFERSCOPE_NODE_PROGRAM)
+    set(why "no npm")
+  else()
+    execute_process(COMMAND "${XFERSCOPE_NODE_PROGRAM}" --version OUTPUT_VARIABLE version ERROR_QUIET)
+    string(REGEX MATCH "[0-9]+(\\.[0-9]+)*" version "${version}")
+    if(NOT version OR version VERSION_LESS XFERSCOPE_NODE_LEAST)
+      set(why "node is older than ${XFERSCOPE_NODE_LEAST}")
+    endif()
+  endif()
+  set(${result} "${why}" PARENT_SCOPE)
+endfunction()
+
+# Installs what `folder`/package-lock.json names as `name`. modules: the path of node_modules, or
+# "" and in `lacks` why there is none. Nothing is done where it is there already.
+function(xferscope_npm_install name folder modules lacks)
+  set(there "${CMAKE_BINARY_DIR}/npm/${name}")
+  set(${modules} "" PARENT_SCOPE)
+  set(files "${folder}/package.json" "${folder}/package-lock.json")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  xferscope_npm_lacks(why)
+  if(why)
+    set(${lacks} "${why}" PARENT_SCOPE)
+    return()
+  endif()
+  set(wanted "")
+  foreach(file IN LISTS files)
+    file(SHA256 "${file}" sum)
+    string(APPEND wanted "${sum}\n")
+  endforeach()
+  set(installed "")
+  if(EXISTS "${there}/installed")
+    file(READ "${there}/installed" installed)
+  endif()
+  if(NOT installed STREQUAL wanted)
+    message(STATUS "npm: installing ${name}")
+    file(REMOVE_RECURSE "${there}")
+    file(COPY ${files} DESTINATION "${there}")
+    execute_process(
+      COMMAND "${XFERSCOPE_NPM_PROGRAM}" ci --ignore-scripts --no-audit --no-fund --loglevel=error
+              --fetch-retries=1 --fetch-timeout=60000
+      WORKING_DIRECTORY "${there}" TIMEOUT 300 RESULT_VARIABLE failed OUTPUT_QUIET
+      ERROR_VARIABLE said)
+    if(NOT failed STREQUAL "0")
+      string(REGEX MATCH "[^\n]*E[A-Z]+[^\n]*" said "${said}")
+      set(${lacks} "npm ci failed; it is tried again at the next configuring" PARENT_SCOPE)
+      message(STATUS "npm: ${name} cannot be installed: ${said}")
+      return()
+    endif()
+    file(WRITE "${there}/installed" "${wanted}")
+  endif()
+  set(${lacks} "" PARENT_SCOPE)
+  set(${modules} "${there}/node_modules" PARENT_SCOPE)
+endfunction()
