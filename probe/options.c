@@ -39,7 +39,7 @@ const char xfp_probe_usage[] =
     "      --compare A B     print where profile B differs from profile A beyond noise\n"
     "      --tolerance P     percent that runs may differ by (default 5; with --compare)\n"
     "      --quiet           say nothing but errors\n"
-    "      --help            this text\n"
+    "  -h, --help            this text\n"
     "\n"
     "Exit status: 0 measured; 1 nothing measured, not read or not written; 2 usage; 3 some\n"
     "benchmarks failed, or the run was interrupted (what was measured is kept); 4 profiles\n"

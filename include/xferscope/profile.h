@@ -296,7 +296,7 @@ struct xfp_rules {
 
 struct xfp_profile {
     char *created;  /* ISO 8601, UTC */
-    char *producer; /* "xferscope 0.1.0" */
+    char *producer; /* "xferscope 1.2.0" */
     struct xfp_machine machine;
     struct xfp_rules rules;
     size_t path_count;

@@ -17,21 +17,11 @@
 #include <unistd.h>
 
 #include "tools/xferscope/doctor.h"
+#include "tools/xferscope/own_files.h"
 
 extern char **environ;
 
 /* ---- the recorder's files --------------------------------------------------------------- */
-
-/* ../lib of the command, as `record` finds it. */
-static bool library_folder(char *folder, size_t bytes)
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n < 0)
-        return false;
-    self[n] = '\0';
-    return (size_t)snprintf(folder, bytes, "%s/../lib", dirname(self)) < bytes;
-}
 
 /* In a process of its own: the library is made to stay, and its hooks with it. */
 static bool can_load(const char *path, char *error, size_t bytes)
@@ -57,7 +47,7 @@ static bool can_load(const char *path, char *error, size_t bytes)
 static void look_at_library(struct doctor_finding *f)
 {
     char folder[PATH_MAX], path[PATH_MAX + 32], real[PATH_MAX], error[512] = "";
-    if (!library_folder(folder, sizeof folder)) {
+    if (!xferscope_library_folder(folder, sizeof folder)) {
         doctor_say(f, DOCTOR_FAIL, "cannot tell where this command lies: %s", strerror(errno));
         return;
     }
@@ -80,7 +70,7 @@ static bool find_helper(const char *name, char *error, size_t bytes)
     char folder[PATH_MAX], path[PATH_MAX + 64], other[512];
     if (can_load(name, error, bytes))
         return true;
-    for (size_t i = 0; i < 2 && library_folder(folder, sizeof folder); i++) {
+    for (size_t i = 0; i < 2 && xferscope_library_folder(folder, sizeof folder); i++) {
         snprintf(path, sizeof path, "%s/%s%s", folder, places[i], name);
         if (can_load(path, other, sizeof other))
             return true;

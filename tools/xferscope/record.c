@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "tools/xferscope/child.h"
 #include "tools/xferscope/commands.h"
+#include "tools/xferscope/own_files.h"
 #include "tools/xferscope/record_end.h"
 
 enum { EXIT_OWN_ERROR = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
@@ -171,23 +172,13 @@ static int parse_options(int argc, char **argv, struct record_options *options)
     return optind < argc ? 0 : own_error("no program given; xferscope help record");
 }
 
-/* The preload library lies in ../lib of the command, in the build folder and where installed. */
 static int find_library(char *path, size_t bytes)
 {
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    char *slash;
+    char folder[PATH_MAX];
 
-    if (n < 0)
-        return own_error("cannot find this command's own file: %s", strerror(errno));
-    self[n] = '\0';
-    for (int up = 0; up < 2; up++) {
-        slash = strrchr(self, '/');
-        if (!slash)
-            return own_error("cannot find this command's own folder");
-        *slash = '\0';
-    }
-    if ((size_t)snprintf(path, bytes, "%s/lib/libxferscope.so", self) >= bytes)
+    if (!xferscope_library_folder(folder, sizeof folder))
+        return own_error("cannot tell where this command lies: %s", strerror(errno));
+    if ((size_t)snprintf(path, bytes, "%s/libxferscope.so", folder) >= bytes)
         return own_error("the path of libxferscope.so is too long");
     if (access(path, R_OK) != 0)
         return own_error("%s: %s", path, strerror(errno));
