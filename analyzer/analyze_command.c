@@ -2,194 +2,22 @@
 #include "analyzer/analyzer.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "analyzer/analyze_options.h"
 #include "analyzer/base/alloc.h"
 #include "common/text.h"
 #include "analyzer/base/output.h"
-#include "analyzer/base/units.h"
 #include "analyzer/progress.h"
 #include "analyzer/remeasure/play_run.h"
-#include "analyzer/report/format.h"
-
-struct options {
-    const char *const *traces;
-    size_t trace_count;
-    const char *profile, *output;
-    const struct xfa_format *format;
-    struct xfa_view view;
-    bool per_transfer, sorted, replay, play, limited;
-    double replay_s;
-};
-
-static const char usage[] =
-    "usage: xferscope analyze TRACE... [options]\n"
-    "\n"
-    "Reads a run (NAME.xft, or one of its .trace files; several, of other hosts too, are one\n"
-    "run) and reports, for each call site and kind of transfer, what it achieved, what the\n"
-    "machine could have given and what to change.\n"
-    "\n"
-    "  -p, --profile FILE   machine profile, from `xferscope probe`\n"
-    "  -f, --format FORMAT  text (default) or json\n"
-    "  -o, --output FILE    write there instead of standard output\n"
-    "  -n, --top N          show N rows of transfers (text: 20, json: all); 0 = all\n"
-    "  -s, --sort ORDER     lost (default), bytes or count\n"
-    "      --replay         measure the run's distinct transfers on this machine's GPUs, as they\n"
-    "                       were and in their alternatives, and keep that in the profile\n"
-    "      --replay=run     play the whole run on this machine's GPUs, as it was recorded and "
-    "with\n"
-    "                       the best set of fixes: what they save is measured\n"
-    "      --replay-time S  for at most S seconds each (30)\n"
-    "      --per-transfer   instead of the report a line for each transfer (json: an object), in\n"
-    "                       the order of time; -n: the first N\n"
-    "  -h, --help           show this\n"
-    "\n"
-    "Exit status: 0 reported; 1 nothing could be read; 2 wrong usage; 3 reported, but part of the\n"
-    "input was lost or could not be read; 4 the output could not be written.\n";
-
-#define TOP_OF_FORMAT ((size_t)-1)
-#define TOP_TEXT 20
-#define REPLAY_SECONDS 30
-#define MOST_REPLAY_SECONDS 86400
-enum { PER_TRANSFER = 256, REPLAY, REPLAY_TIME }; /* options without a letter */
-
-static int wrong(const char *what, const char *value)
-{
-    xfc_print(stderr, "xferscope analyze: %s%s%s; see xferscope analyze --help\n", what,
-              value ? ": " : "", value ? value : "");
-    return -1;
-}
-
-static int set_sort(struct options *options, const char *word)
-{
-    static const char *const words[] = {"lost", "bytes", "count"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(words[i], word) == 0) {
-            options->view.sort = (enum xfa_sort)i;
-            return 0;
-        }
-    }
-    return wrong("no such order", word);
-}
-
-static int set_top(struct options *options, const char *word)
-{
-    uint64_t number;
-    if (!xfa_number(word, &number) || number >= TOP_OF_FORMAT)
-        return wrong("not a number of rows", word);
-    options->view.top = number;
-    return 0;
-}
-
-static int set_replay(struct options *options, const char *how)
-{
-    if (how && strcmp(how, "run") != 0)
-        return wrong("no such replay", how);
-    *(how ? &options->play : &options->replay) = true;
-    return 0;
-}
-
-static int set_replay_time(struct options *options, const char *word)
-{
-    char *end;
-    options->limited = true;
-    options->replay_s = strtod(word, &end);
-    if (end == word || *end || !(options->replay_s > 0) || options->replay_s > MOST_REPLAY_SECONDS)
-        return wrong("not a number of seconds", word);
-    return 0;
-}
-
-static int set_file(const char **file, const char *name, const char *lacks)
-{
-    *file = name;
-    return *name ? 0 : wrong(lacks, NULL);
-}
-
-static int set_option(struct options *options, int option, const char *value)
-{
-    switch (option) {
-    case 'p':
-        return set_file(&options->profile, value, "--profile lacks a file name");
-    case 'o':
-        return set_file(&options->output, value, "--output lacks a file name");
-    case 's':
-        options->sorted = true;
-        return set_sort(options, value);
-    case PER_TRANSFER:
-        options->per_transfer = true;
-        return 0;
-    case REPLAY:
-        return set_replay(options, value);
-    case REPLAY_TIME:
-        return set_replay_time(options, value);
-    case 'n':
-        return set_top(options, value);
-    case 'f':
-        options->format = xfa_format_find(value);
-        return options->format ? 0 : wrong("no such format", value);
-    case ':':
-        return wrong("an option lacks its value", NULL);
-    default:
-        return wrong("unknown option", NULL);
-    }
-}
-
-/* 0: go on; 1: help was asked for; -1: wrong usage. */
-static int parse(struct options *options, int argc, char **argv)
-{
-    static const struct option longs[] = {
-        {"profile", required_argument, NULL, 'p'},
-        {"format", required_argument, NULL, 'f'},
-        {"output", required_argument, NULL, 'o'},
-        {"top", required_argument, NULL, 'n'},
-        {"sort", required_argument, NULL, 's'},
-        {"per-transfer", no_argument, NULL, PER_TRANSFER},
-        {"replay", optional_argument, NULL, REPLAY},
-        {"replay-time", required_argument, NULL, REPLAY_TIME},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    *options = (struct options){
-        .format = &xfa_format_text, .view.top = TOP_OF_FORMAT, .replay_s = REPLAY_SECONDS};
-    optind = 0; /* this may be the second parse of the process */
-    int option;
-    while ((option = getopt_long(argc, argv, ":p:f:o:n:s:h", longs, NULL)) != -1) {
-        if (option == 'h')
-            return 1;
-        if (option == '?' && optind > 0 && optind <= argc)
-            return wrong("unknown option", argv[optind - 1]);
-        if (set_option(options, option, optarg) != 0)
-            return -1;
-    }
-    for (int i = optind; i < argc; i++)
-        if (!*argv[i])
-            return wrong("which trace?", NULL);
-    if (optind >= argc)
-        return wrong("which trace?", NULL);
-    if (options->per_transfer && options->sorted)
-        return wrong("--per-transfer knows no --sort: its order is that of time", NULL);
-    if (options->per_transfer && options->play)
-        return wrong("--per-transfer is of a run as it was: it knows no --replay=run", NULL);
-    if (options->limited && !options->replay && !options->play)
-        return wrong("--replay-time needs --replay", NULL);
-    if (options->per_transfer && !options->format->per_transfer)
-        return wrong("--per-transfer is not to be had in this format", options->format->name);
-    options->traces = (const char *const *)argv + optind;
-    options->trace_count = (size_t)(argc - optind);
-    if (options->view.top == TOP_OF_FORMAT)
-        options->view.top =
-            options->format == &xfa_format_text && !options->per_transfer ? TOP_TEXT : 0;
-    return 0;
-}
 
 /* A profile that cannot be read leaves the achievable figures unknown; all else is reported. One
  * that is not there yet is made by a replay. */
-static struct xfp_profile *load_profile(const struct options *options, char **problem)
+static struct xfp_profile *load_profile(const struct xfa_analyze_options *options, char **problem)
 {
     char error[1024] = "";
     if (!options->profile || (options->replay && access(options->profile, F_OK) != 0))
@@ -222,7 +50,7 @@ static void say_losses(const struct xfa_analysis *analysis)
 }
 
 /* "A.xft, B.xft" */
-static char *name_run(const struct options *options)
+static char *name_run(const struct xfa_analyze_options *options)
 {
     char *name = xfa_text(options->traces[0]);
     for (size_t i = 1; i < options->trace_count; i++) {
@@ -235,7 +63,7 @@ static char *name_run(const struct options *options)
 
 /* What is read, and from what. */
 struct reading {
-    const struct options *options;
+    const struct xfa_analyze_options *options;
     char *problem, *name;
     struct xfp_profile *profile;
     struct xfa_analysis *analysis;
@@ -244,7 +72,7 @@ struct reading {
     bool unplayed; /* although it was asked for */
 };
 
-static void begin(struct reading *reading, const struct options *options, bool watched)
+static void begin(struct reading *reading, const struct xfa_analyze_options *options, bool watched)
 {
     *reading = (struct reading){.options = options, .name = name_run(options)};
     reading->profile = load_profile(options, &reading->problem);
@@ -254,7 +82,7 @@ static void begin(struct reading *reading, const struct options *options, bool w
 static void open_analysis(struct reading *reading, const struct xfa_observer *observers,
                           size_t count)
 {
-    const struct options *options = reading->options;
+    const struct xfa_analyze_options *options = reading->options;
     struct xfa_request request = {
         .path = reading->name,
         .profile = reading->profile,
@@ -273,7 +101,7 @@ static void open_analysis(struct reading *reading, const struct xfa_observer *ob
 /* Who complains of what cannot be read: of two walks one. */
 static void read_all(struct reading *reading, xfa_complain_fn *to)
 {
-    const struct options *options = reading->options;
+    const struct xfa_analyze_options *options = reading->options;
     for (size_t i = 0; i < options->trace_count && !reading->analysis->stopped; i++)
         xfa_analysis_add(reading->analysis, options->traces[i], to);
     xfa_progress_clear(&progress);
@@ -320,7 +148,7 @@ static void say_replayed(const struct xfa_replayed *replayed)
  * analysed once more. */
 static bool replay(struct reading *reading, const struct xfa_cells *cells)
 {
-    const struct options *options = reading->options;
+    const struct xfa_analyze_options *options = reading->options;
     struct xfa_replay_request request = {
         .run = reading->analysis->run,
         .cells = cells,
@@ -388,7 +216,7 @@ static int status_of(const struct reading *reading)
 
 static int write_report(const struct reading *reading, const struct xfa_findings *findings)
 {
-    const struct options *options = reading->options;
+    const struct xfa_analyze_options *options = reading->options;
     struct xfa_report report = {reading->analysis, findings,
                                 options->replay ? &reading->replayed : NULL};
     struct xfa_output output;
@@ -436,7 +264,7 @@ static void walk(struct reading *reading, struct xfa_findings **findings)
     free(all);
 }
 
-static int analyze(const struct options *options)
+static int analyze(const struct xfa_analyze_options *options)
 {
     struct reading reading;
     struct xfa_findings *findings = xfa_findings_new();
@@ -477,7 +305,7 @@ static void replay_first(struct reading *reading)
     xfa_cells_free(&cells);
 }
 
-static int list_transfers(const struct options *options)
+static int list_transfers(const struct xfa_analyze_options *options)
 {
     struct xfa_output output;
     struct reading reading;
@@ -501,11 +329,11 @@ static int list_transfers(const struct options *options)
 
 int xfa_analyze_command(int argc, char **argv)
 {
-    struct options options;
+    struct xfa_analyze_options options;
     setlocale(LC_CTYPE, ""); /* names beyond ASCII, as wide as the terminal shows them */
-    int parsed = parse(&options, argc, argv);
+    int parsed = xfa_analyze_options(&options, argc, argv);
     if (parsed > 0)
-        return fputs(usage, stdout) < 0 || fflush(stdout) != 0 ? XFA_OUTPUT : XFA_OK;
+        return fputs(xfa_analyze_usage, stdout) < 0 || fflush(stdout) != 0 ? XFA_OUTPUT : XFA_OK;
     if (parsed < 0)
         return XFA_USAGE;
     return options.per_transfer ? list_transfers(&options) : analyze(&options);

@@ -1,0 +1,24 @@
+/*
+ * What `xferscope analyze` was asked for: docs/analyze.md has the options.
+ */
+#ifndef XFA_ANALYZE_OPTIONS_H
+#define XFA_ANALYZE_OPTIONS_H
+
+#include "analyzer/report/format.h"
+
+struct xfa_analyze_options {
+    const char *const *traces;
+    size_t trace_count;
+    const char *profile, *output;
+    const struct xfa_format *format;
+    struct xfa_view view;
+    bool per_transfer, sorted, replay, play, limited;
+    double replay_s;
+};
+
+/* 0: go on; 1: help was asked for; -1: wrong usage, which was said in a line. Texts are argv's. */
+int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **argv);
+
+extern const char xfa_analyze_usage[];
+
+#endif
