@@ -1,10 +1,7 @@
 /*
- * narrow-rows: copies between a GPU and page-locked memory whose rows are not contiguous (2D, 3D)
- * and so short that they take longer than one run of as many bytes. Lost: achieved time minus the
- * time of a contiguous copy of the same size, per transfer.
- *
- * Rows in pageable memory are gathered by the CPU, and what that takes was not measured: those are
- * pageable-host-memory's.
+ * narrow-rows: copies between a GPU and the host whose rows are not contiguous (2D, 3D) and so
+ * short that they take longer than one run of as many bytes from or to the same kind of memory.
+ * Lost: achieved time minus the time of that contiguous copy, per transfer.
  */
 #include "analyzer/findings/finding.h"
 
@@ -23,8 +20,7 @@ static const struct xfp_path *contiguous(const struct xfa_analysis *analysis,
     bool up = direction == XFT_DIR_H2D;
     enum xft_memory memory = up ? key->row.src_mem : key->row.dst_mem;
     int node = up ? key->src_node : key->dst_node, gpu = up ? key->row.dst_gpu : key->row.src_gpu;
-    if (key->shape != XFA_STRIDED || (!up && direction != XFT_DIR_D2H) ||
-        memory == XFT_MEM_PAGEABLE)
+    if (key->shape != XFA_STRIDED || (!up && direction != XFT_DIR_D2H))
         return NULL;
     return xfw_host_path(&analysis->achievable, direction, memory, node, gpu);
 }
@@ -48,6 +44,11 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     return true;
 }
 
+static bool is_pageable(const struct xfa_row_key *row)
+{
+    return row->src_mem == XFT_MEM_PAGEABLE || row->dst_mem == XFT_MEM_PAGEABLE;
+}
+
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
@@ -61,7 +62,8 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
             if (!path)
                 continue;
             paths = xfa_room(paths, &capacity, count + 1, sizeof *paths);
-            paths[count++] = (struct xfw_rows_path){class->number, path};
+            paths[count++] =
+                (struct xfw_rows_path){class->number, path, is_pageable(&class->key.row)};
         }
     }
     return count ? xfw_change_rows(analysis, paths, count) : NULL;

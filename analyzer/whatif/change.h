@@ -89,6 +89,9 @@ void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from);
  * stays. */
 void xfw_op_drop(struct xfw_op *op);
 
+/* What a copy's call takes, without what it waits for before the copy. */
+double xfw_op_took(const struct xfw_op *op);
+
 /* ---- which classes ------------------------------------------------------------------------- */
 
 /* All classes of a row. */

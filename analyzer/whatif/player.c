@@ -184,6 +184,13 @@ void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from)
     from->handed_by = XFW_NONE;
 }
 
+double xfw_op_took(const struct xfw_op *op)
+{
+    if (op->awaits == XFW_AWAITS_ITSELF)
+        return op->latency_ns + op->duration_ns + op->wake_ns;
+    return op->awaits == XFW_AWAITS_ITS_START ? op->latency_ns + op->wake_ns : op->own_ns;
+}
+
 void xfw_op_drop(struct xfw_op *op)
 {
     op->what = XFW_CALL;

@@ -11,6 +11,7 @@
 struct xfw_rows_path {
     uint32_t class;
     const struct xfp_path *path; /* contiguous copies between the same memories; borrowed */
+    bool in_call;                /* of pageable memory: the call is what gets shorter */
 };
 
 /* paths: made with xfa_alloc(), become the change's. */

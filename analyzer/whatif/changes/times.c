@@ -80,14 +80,6 @@ static void scale(const struct paths *paths, struct xfw_player *player, struct x
         op->own_ns = fmin(op->own_ns, to.submit_ns);
 }
 
-/* What the call took, without what it waited for before it. */
-static double took(const struct xfw_op *op)
-{
-    if (op->awaits == XFW_AWAITS_ITSELF)
-        return op->latency_ns + op->duration_ns + op->wake_ns;
-    return op->awaits == XFW_AWAITS_ITS_START ? op->latency_ns + op->wake_ns : op->own_ns;
-}
-
 /* A copy that took many times what such copies take had other reasons (the first one sets the
  * driver's buffers up): those stay, behind the thread's own time. */
 static void keep_other_reasons(const struct times *times, struct xfw_player *player,
@@ -97,11 +89,11 @@ static void keep_other_reasons(const struct times *times, struct xfw_player *pla
                                                 host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D,
                                                 (enum xft_memory)host->memory, host->node, op->gpu);
     struct xfw_copy_cost usual = xfw_copy_cost(path, op->bytes, XFW_LIKELY);
-    if (!usual.known || took(op) <= MANY_TIMES * usual.blocking_ns)
+    if (!usual.known || xfw_op_took(op) <= MANY_TIMES * usual.blocking_ns)
         return;
     struct xfw_op other = xfw_op_like(op);
     xfw_op_take_gap(&other, op);
-    other.own_ns = took(op) - usual.blocking_ns;
+    other.own_ns = xfw_op_took(op) - usual.blocking_ns;
     xfw_player_play(player, &other);
 }
 
