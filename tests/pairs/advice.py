@@ -2,7 +2,9 @@
 
 Of each program that was recorded into OUT, `xferscope analyze --format json` with the machine's
 profile. Predictions are the report's: savings of the whole run, phases by the name "work", which is
-the region that the programs measure. Medians of the unrecorded runs are the truth.
+the region that the programs measure. Medians of the unrecorded runs are the truth. A program that was
+recorded several times has as many predictions: what stands is, figure by figure, their median, and
+how each of them alone would have fared is told besides.
 
 What is held against the measured saving: the expected finding's alone; of a pair that mends several
 kinds ("also"), or whose kind is several findings, the best set's.
@@ -98,43 +100,59 @@ def predicted(about, report):
             "set": part_of(milliseconds(report["whatif"]["set_saving_s"]), inside)}
 
 
-def hold(entry):
-    """Adds how the prediction compares with what was measured."""
-    saving, measured = entry[entry["held"]], entry["measured_ms"]
+def median_saving(savings):
+    """Figure by figure, of those that are known."""
+    known = [saving for saving in savings if saving is not None]
+    return {key: statistics.median(saving[key] for saving in known) for key in known[0]} if known else None
+
+
+def fares(saving, measured):
+    """How a saving compares with the measured one; None: not known."""
     if saving is None or measured is None:
-        return
+        return None
     off = saving["likely"] - measured["saved"]
-    entry["error"] = off / measured["saved"] if measured["saved"] else None
-    entry["error_of_run"] = off / measured["before"]
-    entry["near"] = abs(off) <= max(NEAR * abs(measured["saved"]), NEAR_RUN * measured["before"])
-    entry["inside"] = saving["low"] <= measured["saved"] <= saving["high"]
+    return {"error": off / measured["saved"] if measured["saved"] else None, "error_of_run": off / measured["before"],
+            "near": abs(off) <= max(NEAR * abs(measured["saved"]), NEAR_RUN * measured["before"]),
+            "inside": saving["low"] <= measured["saved"] <= saving["high"]}
 
 
-def side_of(report, median_ms):
-    alone = phase(report)
-    known = alone is not None and median_ms
-    return {"work_ms": alone, "error": (alone - median_ms) / median_ms if known else None,
-            "loudest": loudest(report), "why_not": report["whatif"]["why_not"]}
+def hold(entry, about, reports):
+    """Adds what the records of `before` predict, and how that compares with what was measured."""
+    each = [predicted(about, report) for report in reports]
+    entry["held"] = each[0]["held"]
+    for way in ("alone", "set"):
+        entry[way] = median_saving([one[way] for one in each])
+    entry.update(fares(entry[entry["held"]], entry["measured_ms"]) or {})
+    singly = [fares(one[entry["held"]], entry["measured_ms"]) for one in each]
+    entry["singly"] = [{"likely": one[entry["held"]]["likely"], "near": told["near"], "inside": told["inside"]}
+                       for one, told in zip(each, singly) if told]
+
+
+def side_of(reports, median_ms):
+    """reports: of its records, that of the run in the middle first."""
+    known = [alone for alone in map(phase, reports) if alone is not None]
+    alone = statistics.median(known) if known else None
+    return {"work_ms": alone, "error": (alone - median_ms) / median_ms if known and median_ms else None,
+            "loudest": loudest(reports[0]), "why_not": reports[0]["whatif"]["why_not"]}
 
 
 def judge(measured, reports):
-    """All that is told of one pair. reports: by side, those that there are."""
+    """All that is told of one pair. reports: by side, those of its records that there are."""
     about = measured["about"]
     medians = {side: measured[side]["median_work_ns"] for side in SIDES}
     entry = {"expected": about["finding"], "bait": about.get("bait"), "trap": about["finding"] is None,
              "measured_ms": None, "first": None, "right": None, "alone": None, "set": None, "held": "alone",
-             "error": None, "error_of_run": None, "near": False, "inside": False, "replay": {}}
+             "error": None, "error_of_run": None, "near": False, "inside": False, "singly": [], "replay": {}}
     if None not in medians.values():
         before, after = (medians[side] / 1e6 for side in SIDES)
         entry["measured_ms"] = {"before": before, "after": after, "saved": before - after}
-    for side, report in reports.items():
-        entry["replay"][side] = side_of(report, medians[side] / 1e6 if medians[side] else None)
+    for side, of_side in reports.items():
+        entry["replay"][side] = side_of(of_side, medians[side] / 1e6 if medians[side] else None)
     if "before" in reports:
-        findings = advised(reports["before"])
+        findings = advised(reports["before"][0])
         entry["first"] = findings[0]["kind"] if findings else None
         entry["right"] = entry["first"] in [about["finding"], *about.get("also", [])]
-        entry.update(predicted(about, reports["before"]))
-        hold(entry)
+        hold(entry, about, reports["before"])
     return entry
 
 
@@ -157,10 +175,12 @@ def counted(found):
 
 def summary(pairs):
     wastes = {name[:2]: entry for name, entry in pairs.items() if not entry["trap"] and entry["measured_ms"]}
+    singly = [one for entry in wastes.values() for one in entry["singly"]]
     errors = {f"{name[:2]} {side}": abs(told["error"]) for name, entry in pairs.items()
               for side, told in entry["replay"].items() if told["error"] is not None}
     return {"near": counted({name: entry["near"] for name, entry in wastes.items()}),
             "inside": counted({name: entry["inside"] for name, entry in wastes.items()}),
+            "singly": {"of": len(singly), **{key: sum(one[key] for one in singly) for key in ("near", "inside")}},
             "right": counted({name: bool(entry["right"]) for name, entry in wastes.items()}),
             "quiet": counted(quiet_ones(pairs)),
             "replay": {"mean": statistics.mean(errors.values()) if errors else None,
@@ -179,7 +199,9 @@ def lines(told):
             f"the right finding first (goal: all): {of('right')}",
             f"nothing above {QUIET:.0%} of the run advised for `after` programs and traps (goal: all): {of('quiet')}",
             f"unchanged replay off by {'-' if mean is None else f'{mean:.1%}'} on average (goal: {REPLAY_MEAN:.0%}), "
-            f"within {REPLAY_MOST:.0%} (goal: nine in ten): {of('replay')}"]
+            f"within {REPLAY_MOST:.0%} (goal: nine in ten): {of('replay')}",
+            f"each record's prediction by itself: near {told['singly']['near']} of {told['singly']['of']}, "
+            f"inside {told['singly']['inside']} of {told['singly']['of']}"]
 
 
 # ---- the table -------------------------------------------------------------------------------
@@ -269,12 +291,13 @@ def gather(arguments, measured):
             continue
         reports = {}
         for side in SIDES:
-            report, why = analyze(arguments, arguments.out / told[side]["trace"])
-            if report:
-                reports[side] = report
-                days.add((report["run"]["started"] or "")[:10])
-            else:
-                problems.append((name, f"{side}: {why}"))
+            for trace in [told[side]["trace"], *told[side].get("others", [])]:
+                report, why = analyze(arguments, arguments.out / trace)
+                if report:
+                    reports.setdefault(side, []).append(report)
+                    days.add((report["run"]["started"] or "")[:10])
+                else:
+                    problems.append((name, f"{side}: {why}"))
         pairs[name] = judge(told, reports)
     return pairs, problems, ", ".join(sorted(days - {""}))
 

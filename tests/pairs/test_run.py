@@ -110,7 +110,7 @@ class Run(unittest.TestCase):
             self.assertEqual((run["sum"], run["transfers"]), ("5", 3))
             self.assertGreater(run["wall_ns"], 0)
 
-    def test_the_recorded_run_in_the_middle_is_kept(self):
+    def test_the_recorded_run_in_the_middle_stands_first(self):
         self.pair(ONE, [1, 7000000, 5000000, 6000000, 2000000], [1, 40, 10, 20, 1])
         for name in ("01", "01-after"):
             for i in range(3):
@@ -120,7 +120,10 @@ class Run(unittest.TestCase):
         written = self.times()[ONE]
         self.assertEqual([written[side]["recorded"]["work_ns"] for side in ("before", "after")], [6000000, 20])
         kept = sorted(str(path.relative_to(self.out)) for path in self.out.glob("*.xft/*"))
-        self.assertEqual(kept, ["01-after.xft/2", "01.xft/2"])
+        self.assertEqual(kept, ["01-after.0.xft/0", "01-after.1.xft/1", "01-after.xft/2", "01.0.xft/0", "01.1.xft/1",
+                                "01.xft/2"])
+        self.assertEqual([sorted(written[side]["others"]) for side in ("before", "after")],
+                         [["01.0.xft", "01.1.xft"], ["01-after.0.xft", "01-after.1.xft"]])
 
     def test_content_is_hashed_where_the_pair_says_so(self):
         self.pair(TABLE, [2] * 3, [1] * 3)
@@ -191,13 +194,14 @@ class Run(unittest.TestCase):
         (self.reports / f"{trace}.json").write_text(json.dumps(
             {"run": {"started": "2026-01-02T03:04:05Z"}, "whatif": told, "findings": list(findings)}))
 
-    def measured(self, pair, before_ms, after_ms, **about):
+    def measured(self, pair, before_ms, after_ms, others=(), **about):
         """A pair as an earlier call left it in times.json."""
         path, sides = self.out / "times.json", {"before": before_ms, "after": after_ms}
         self.out.mkdir(exist_ok=True)
         document = json.loads(path.read_text()) if path.exists() else {"pairs": {}}
         told = {side: {"trace": f"{pair[:2]}{'-after' if side == 'after' else ''}.xft",
                        "median_work_ns": None if ms is None else ms * 1e6} for side, ms in sides.items()}
+        told["before"]["others"] = list(others)
         document["pairs"][pair] = {"about": {"gpus": 1, "what": "", **about}, **told}
         path.write_text(json.dumps(document))
 
@@ -232,7 +236,8 @@ class Run(unittest.TestCase):
                    "measured saving between low and high (goal: 95 %): 1 of 1",
                    "the right finding first (goal: all): 1 of 1",
                    "nothing above 1% of the run advised for `after` programs and traps (goal: all): 1 of 1",
-                   "unchanged replay off by 1.5% on average (goal: 3%), within 5% (goal: nine in ten): 2 of 2"])
+                   "unchanged replay off by 1.5% on average (goal: 3%), within 5% (goal: nine in ten): 2 of 2",
+                   "each record's prediction by itself: near 1 of 1, inside 1 of 1"])
         page = (self.out / "advice.md").read_text()
         self.assertIn("Machine: 2 x GPU, CPU, 8 CPUs, driver 1.2. Recorded 2026-01-02, analysed ", page)
         self.assertIn("| 01-pageable-upload | pageable-host-memory | pageable-host-memory | yes | 100.00 | 60.00 | 40.00 "
@@ -249,8 +254,22 @@ class Run(unittest.TestCase):
         self.assertEqual(document["pairs"][ONE]["alone"]["likely"], 45)
         self.assertEqual([line.split(": ")[-1] for line in told],
                          ["0 of 1; not 01", "0 of 1; not 01", "0 of 1; not 01", "0 of 1; not 01 after",
-                          "1 of 2; not 01 before"])
+                          "1 of 2; not 01 before", "near 0 of 1, inside 0 of 1"])
         self.assertIn("| small-transfers 1.1% |\n", (self.out / "advice.md").read_text())
+
+    def test_several_records_are_as_many_predictions(self):
+        self.measured(ONE, 100, 60, finding="pageable-host-memory", others=["01.0.xft", "01.2.xft"])
+        for trace, likely, alone in (("01.xft", 37, 0.1), ("01.0.xft", 60, 0.104), ("01.2.xft", 20, 0.13)):
+            self.report(trace, [made_finding("pageable-host-memory", likely - 5, likely, likely + 5)],
+                        phases=[{"name": "work", "alone_s": alone}])
+        self.report("01-after.xft", phases=[{"name": "work", "alone_s": 0.06}])
+        document, told = self.advice()
+        entry = document["pairs"][ONE]
+        self.assertEqual(entry["alone"], {"low": 32, "likely": 37, "high": 42})
+        self.assertEqual((entry["near"], entry["inside"]), (True, True))
+        self.assertEqual([one["near"] for one in entry["singly"]], [True, False, False])
+        self.assertAlmostEqual(entry["replay"]["before"]["error"], 0.04)
+        self.assertEqual(told[-1], "each record's prediction by itself: near 1 of 3, inside 1 of 3")
 
     def test_one_percent_of_the_region_is_near(self):
         self.measured(ONE, 100, 98, finding="pageable-host-memory")
@@ -334,7 +353,7 @@ class Run(unittest.TestCase):
         told = self.run_pairs("--only", "01", "--repeat", "1", "--advice", profile).splitlines()
         self.assertEqual(told[0].split()[0], "PAIR")
         self.assertIn("; medians of 1 runs.\n", (self.out / "advice.md").read_text())
-        self.assertEqual(told[-3], "the right finding first (goal: all): 0 of 1; not 01")
+        self.assertEqual(told[-4], "the right finding first (goal: all): 0 of 1; not 01")
         self.assertIn(f"analyze {self.out}/01-after.xft --profile {profile} --format json",
                       self.log.read_text().splitlines())
 
