@@ -25,28 +25,49 @@ static const struct xfp_path *contiguous(const struct xfa_analysis *analysis,
     return xfw_host_path(&analysis->achievable, direction, memory, node, gpu);
 }
 
+static bool is_pageable(const struct xfa_row_key *row)
+{
+    return row->src_mem == XFT_MEM_PAGEABLE || row->dst_mem == XFT_MEM_PAGEABLE;
+}
+
+/* Contiguous calls of that many bytes in all, of a class of pageable memory (of which the figures
+ * have page-locked copies as achievable). */
+static double contiguous_ns(const struct xfp_path *path, const struct xfa_figures *figures)
+{
+    uint64_t each = figures->transfers ? figures->bytes / figures->transfers : 0;
+    struct xfw_copy_cost cost = xfw_copy_cost(path, each, XFW_LIKELY);
+    return cost.known ? (double)figures->transfers * cost.blocking_ns : NAN;
+}
+
 static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
                  struct xfa_gain *gain)
 {
     const struct xfa_row *what = xfa_analysis_row(analysis, row);
     const struct xfa_class *class = NULL;
     struct xfa_figures narrow = {0};
+    double pageable_ns = 0;
     (void)sums;
-    while ((class = xfa_row_class(&analysis->classes, what, class)))
-        if (contiguous(analysis, class))
-            xfa_figures_merge(&narrow, xfa_rows_class(&analysis->of_classes, class->number));
+    while ((class = xfa_row_class(&analysis->classes, what, class))) {
+        const struct xfp_path *path = contiguous(analysis, class);
+        const struct xfa_figures *figures = xfa_rows_class(&analysis->of_classes, class->number);
+        if (!path)
+            continue;
+        xfa_figures_merge(&narrow, figures);
+        pageable_ns += contiguous_ns(path, figures);
+    }
+    if (narrow.transfers == 0)
+        return false;
     xfa_gain_of(gain, &narrow);
-    if (isnan(gain->lost_ns))
+    if (is_pageable(&what->key)) {
+        gain->achievable_ns = pageable_ns;
+        gain->lost_ns = fmax(0, gain->achieved_ns - pageable_ns);
+    }
+    if (isnan(gain->lost_ns) || isnan(gain->achievable_ns))
         return false;
     gain->reckoning = XFA_RECKONED_CONTIGUOUS;
     gain->assumed = "the program can keep these rows one behind the other on both sides";
     gain->remedy = xfa_remedy_for(what, XFA_REMEDY_CONTIGUOUS);
     return true;
-}
-
-static bool is_pageable(const struct xfa_row_key *row)
-{
-    return row->src_mem == XFT_MEM_PAGEABLE || row->dst_mem == XFT_MEM_PAGEABLE;
 }
 
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,

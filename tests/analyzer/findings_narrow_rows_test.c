@@ -25,8 +25,12 @@ struct copies {
 static struct analyzed analysis_of(const struct copies *copies)
 {
     struct xfp_profile *profile = scenario_profile();
-    if (copies->memory == XFT_MEM_PAGEABLE) /* it takes the same time there */
-        profile->paths[0].src.memory = XFT_MEM_PAGEABLE;
+    if (copies->memory == XFT_MEM_PAGEABLE) {
+        struct xfp_path *path = &profile->paths[0];
+        path->src.memory = XFT_MEM_PAGEABLE;
+        for (size_t i = 0; i < path->point_count; i++)
+            path->points[i].blocking_ns = path->points[i].median_ns;
+    }
     struct trace_builder b;
     struct play play;
     play_start(&play, &b, 1);
