@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "analyzer/base/units.h"
+#include "analyzer/report/savings.h"
 #include "analyzer/report/text/text.h"
 #include "common/text.h"
 

@@ -27,8 +27,6 @@ void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *
 
 /* ---- what the run would save: whatif.c ------------------------------------------------------- */
 
-/* False: it was not asked for, or cannot be told. */
-bool xfa_savings_known(const struct xfa_findings *findings);
 /* Before the findings: how well the run can be replayed, what all of them together save; or why
  * that is not known. */
 void xfa_write_savings_head(const struct xfa_findings *findings, int width, FILE *out);

@@ -4,64 +4,13 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/base/units.h"
+#include "analyzer/report/savings.h"
 #include "analyzer/report/text/text.h"
 
 #define SHOWN_IDLE 6 /* at most, unless all rows are asked for */
 #define SHOWN_PHASES 4
 
-#define PERCENT_CHARS 16
-
-/* "44 %", "8.2 %", of the whole. */
-static const char *percent(char text[PERCENT_CHARS], double part, double whole)
-{
-    double value = whole > 0 ? part / whole * 100 : 0;
-    snprintf(text, PERCENT_CHARS, "%.*f %%", fabs(value) >= 9.95 ? 0 : 1,
-             fabs(value) < 0.05 ? 0 : value); /* no -0.0 */
-    return text;
-}
-
-/* Times that may be negative: what costs more than it saves. */
-static const char *signed_time(char text[XFA_UNIT_CHARS + 1], double ns)
-{
-    *text = '-';
-    xfa_time_text(text + (ns < 0), fabs(ns));
-    return text;
-}
-
-/* "between 150 ms and 190 ms" */
-static char *between(double low, double high)
-{
-    char from[XFA_UNIT_CHARS + 1], to[XFA_UNIT_CHARS + 1];
-    return xfa_print("between %s and %s", signed_time(from, low), signed_time(to, high));
-}
-
-bool xfa_savings_known(const struct xfa_findings *findings)
-{
-    return findings->whatif && findings->whatif->known;
-}
-
 /* ---- the head ------------------------------------------------------------------------------- */
-
-/* Whether the replay can be believed. */
-static void write_check(const struct xfw_whatif *whatif, int width, FILE *out)
-{
-    char off[PERCENT_CHARS], takes[XFA_UNIT_CHARS];
-    xfa_write_words(
-        out, width, "  ", "replayed unchanged: %s off%s; without what recording cost%s: %s",
-        percent(off, whatif->error, 1), whatif->marked ? ", which makes all savings uncertain" : "",
-        whatif->recording_known ? "" : " (as far as that is known)",
-        xfa_time_text(takes, whatif->alone_ns));
-}
-
-/* The finding that is in the set at that place; NULL: none. */
-static const struct xfa_finding *member(const struct xfa_findings *findings, unsigned place)
-{
-    for (size_t i = 0; i < findings->count; i++)
-        if (findings->items[i].order == place)
-            return &findings->items[i];
-    return NULL;
-}
 
 /* "1. pageable-host-memory saves 150 ms, then 3. small-transfers saves 20.1 ms more": with the
  * numbers that they have in the report. */
@@ -70,33 +19,16 @@ static char *order_text(const struct xfa_findings *findings)
     const struct xfa_finding *finding;
     char time[XFA_UNIT_CHARS + 1], number[32];
     char *text = xfa_text("");
-    for (unsigned place = 1; (finding = member(findings, place)); place++) {
+    for (unsigned place = 1; (finding = xfa_finding_in_set(findings, place)); place++) {
         snprintf(number, sizeof number, "%zu. ", (size_t)(finding - findings->items) + 1);
-        char *longer = xfa_print("%s%s%s%s saves %s%s", text, place > 1 ? ", then " : "",
-                                 finding->idle ? "" : number, xfa_finding_word(finding->id),
-                                 signed_time(time, finding->added_ns), place > 1 ? " more" : "");
+        char *longer =
+            xfa_print("%s%s%s%s saves %s%s", text, place > 1 ? ", then " : "",
+                      finding->idle ? "" : number, xfa_finding_word(finding->id),
+                      xfa_signed_time_text(time, finding->added_ns), place > 1 ? " more" : "");
         free(text);
         text = longer;
     }
     return text;
-}
-
-/* Those that stand as findings, which idle ones do not. */
-static size_t count_findings(const struct xfa_findings *findings)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < findings->count; i++)
-        count += !findings->items[i].idle;
-    return count;
-}
-
-/* Those of them that are in the best set. */
-static size_t count_members(const struct xfa_findings *findings)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < findings->count; i++)
-        count += findings->items[i].order > 0 && !findings->items[i].idle;
-    return count;
 }
 
 /* What becomes of the time that the program works on GPUs, and of the phases that change. */
@@ -122,47 +54,27 @@ static void write_parts(const struct xfw_whatif *whatif, int width, FILE *out)
 
 static void write_set(const struct xfa_findings *findings, int width, FILE *out)
 {
-    const struct xfw_whatif *whatif = findings->whatif;
-    const struct xfw_saving *set = &whatif->set;
-    char before[XFA_UNIT_CHARS], after[XFA_UNIT_CHARS], less[PERCENT_CHARS];
-    size_t members = count_members(findings), count = count_findings(findings);
-    if (members == 0 || isnan(set->likely))
-        return;
-    const double run = whatif->alone_ns;
-    char *range = between(run - set->high, run - set->low), *order = order_text(findings);
-    xfa_write_words(out, width, "  ", "with %s: %s -> %s (%s less), %s%s",
-                    count == 1         ? "this"
-                    : members == count ? "all of these"
-                                       : "the best set of these",
-                    xfa_time_text(before, run), xfa_time_text(after, run - set->likely),
-                    percent(less, set->likely, run), range, whatif->set_played ? ", played" : "");
-    if (count > 1 || member(findings, 2))
-        xfa_write_words(out, width, "    ", "%s", order);
-    write_parts(whatif, width, out);
-    free(range);
+    char *set = xfa_set_text(findings, false), *order = order_text(findings);
+    if (set) {
+        xfa_write_paragraph(out, "  ", set, width);
+        if (xfa_findings_count(findings) > 1 || xfa_finding_in_set(findings, 2))
+            xfa_write_paragraph(out, "    ", order, width);
+        write_parts(findings->whatif, width, out);
+    }
+    free(set);
     free(order);
 }
 
-/* When nothing stands as a finding, what it comes to. */
-static void write_nothing(const struct xfa_findings *findings, int width, FILE *out)
+static void write_text(char *text, int width, FILE *out)
 {
-    char saves[PERCENT_CHARS];
-    double best = 0;
-    if (findings->count == 0) {
-        xfa_write_words(out, width, "  ", "Nothing worth changing was found.");
-        return;
-    }
-    for (size_t i = 0; i < findings->count; i++)
-        best = fmax(best, findings->items[i].saving.likely);
-    xfa_write_words(out, width, "  ",
-                    "Nothing worth changing: the best that was found would save %s of the run.",
-                    percent(saves, best, findings->whatif->alone_ns));
+    xfa_write_paragraph(out, "  ", text, width);
+    free(text);
 }
 
 /* What came of playing it. */
 static void write_played(const struct xfw_played *played, int width, FILE *out)
 {
-    char time[XFA_UNIT_CHARS], off[PERCENT_CHARS], advised[XFA_UNIT_CHARS];
+    char time[XFA_UNIT_CHARS], off[XFA_PERCENT_CHARS], advised[XFA_UNIT_CHARS];
     char saved[XFA_UNIT_CHARS + 1], model[XFA_UNIT_CHARS + 1];
     if (!played)
         return;
@@ -177,10 +89,11 @@ static void write_played(const struct xfw_played *played, int width, FILE *out)
                      ? xfa_text("")
                      : xfa_print("; with the best set %s, which saves %s (by the model %s)",
                                  xfa_time_text(advised, played->advised_ns),
-                                 signed_time(saved, played->saving.likely),
-                                 signed_time(model, played->alone_ns - played->set_ns));
+                                 xfa_signed_time_text(saved, played->saving.likely),
+                                 xfa_signed_time_text(model, played->alone_ns - played->set_ns));
     xfa_write_words(out, width, "  ", "played on this machine%s: %s (%s off)%s", part,
-                    xfa_time_text(time, played->recorded_ns), percent(off, played->error, 1), with);
+                    xfa_time_text(time, played->recorded_ns),
+                    xfa_percent_text(off, played->error, 1), with);
     free(part);
     free(with);
 }
@@ -196,17 +109,17 @@ void xfa_write_savings_head(const struct xfa_findings *findings, int width, FILE
             write_played(whatif->played, width, out);
         return;
     }
-    write_check(whatif, width, out);
+    write_text(xfa_check_text(whatif), width, out);
     write_played(whatif->played, width, out);
-    if (count_findings(findings) == 0)
-        write_nothing(findings, width, out);
+    if (xfa_findings_count(findings) == 0)
+        write_text(xfa_nothing_text(findings), width, out);
     else
         write_set(findings, width, out);
 }
 
 /* ---- a finding ------------------------------------------------------------------------------ */
 
-static const char *set_text(const struct xfa_finding *finding, const struct xfw_whatif *whatif)
+static const char *in_set_text(const struct xfa_finding *finding, const struct xfw_whatif *whatif)
 {
     return finding->order || isnan(whatif->set.likely) ? "" : "; not in the best set";
 }
@@ -216,7 +129,7 @@ void xfa_write_saving(const struct xfa_report *report, const struct xfa_finding 
 {
     const struct xfw_saving *saving = &finding->saving;
     const struct xfw_whatif *whatif = report->findings->whatif;
-    char likely[XFA_UNIT_CHARS + 1], part[PERCENT_CHARS];
+    char likely[XFA_UNIT_CHARS + 1], part[XFA_PERCENT_CHARS];
     if (!xfa_savings_known(report->findings))
         return;
     if (isnan(saving->likely)) {
@@ -226,11 +139,11 @@ void xfa_write_saving(const struct xfa_report *report, const struct xfa_finding 
                             : "there is no machine profile to reckon with");
         return;
     }
-    char *range = between(saving->low, saving->high);
+    char *range = xfa_between_text(saving->low, saving->high);
     xfa_write_words(out, width, "     saves ", "%s of the run (%s), %s (modelled)%s",
-                    signed_time(likely, saving->likely),
-                    percent(part, saving->likely, whatif->alone_ns), range,
-                    set_text(finding, whatif));
+                    xfa_signed_time_text(likely, saving->likely),
+                    xfa_percent_text(part, saving->likely, whatif->alone_ns), range,
+                    in_set_text(finding, whatif));
     free(range);
     if (finding->assumed)
         xfa_write_words(out, width, "     assuming ", "%s", finding->assumed);
@@ -291,14 +204,14 @@ static void write_those(const struct xfa_findings *findings, enum why why,
     size_t shown = xfa_shown_facts(view, count, SHOWN_IDLE);
     if (count == 0)
         return;
-    char *list = idle_list(findings, why, shown), reason[128] = "", most[PERCENT_CHARS];
+    char *list = idle_list(findings, why, shown), reason[128] = "", most[XFA_PERCENT_CHARS];
     char *more = shown < count ? xfa_print("; and %zu more", count - shown) : xfa_text("");
     if (why == SAVES_NOTHING)
         snprintf(reason, sizeof reason,
                  " (less than %s each: hidden behind other work, or the fix costs as much)",
-                 percent(most, XFA_LEAST_SAVED, 1));
+                 xfa_percent_text(most, XFA_LEAST_SAVED, 1));
     xfa_write_words(out, view->width, "  ", "%zu %s%s%s: %s%s", count,
-                    count_findings(findings) ? "more " : "", whys[why][count > 1], reason, list,
+                    xfa_findings_count(findings) ? "more " : "", whys[why][count > 1], reason, list,
                     more);
     free(list);
     free(more);

@@ -1,0 +1,133 @@
+#include "analyzer/report/savings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+
+const char *xfa_percent_text(char text[XFA_PERCENT_CHARS], double part, double whole)
+{
+    double value = whole > 0 ? part / whole * 100 : 0;
+    snprintf(text, XFA_PERCENT_CHARS, "%.*f %%", fabs(value) >= 9.95 ? 0 : 1,
+             fabs(value) < 0.05 ? 0 : value); /* no -0.0 */
+    return text;
+}
+
+const char *xfa_signed_time_text(char text[XFA_UNIT_CHARS + 1], double ns)
+{
+    *text = '-';
+    xfa_time_text(text + (ns < 0), fabs(ns));
+    return text;
+}
+
+char *xfa_between_text(double low, double high)
+{
+    char from[XFA_UNIT_CHARS + 1], to[XFA_UNIT_CHARS + 1];
+    return xfa_print("between %s and %s", xfa_signed_time_text(from, low),
+                     xfa_signed_time_text(to, high));
+}
+
+bool xfa_savings_known(const struct xfa_findings *findings)
+{
+    return findings->whatif && findings->whatif->known;
+}
+
+/* ---- which there are ------------------------------------------------------------------------- */
+
+size_t xfa_findings_count(const struct xfa_findings *findings)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        count += !findings->items[i].idle;
+    return count;
+}
+
+size_t xfa_findings_in_set(const struct xfa_findings *findings)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        count += findings->items[i].order > 0 && !findings->items[i].idle;
+    return count;
+}
+
+const struct xfa_finding *xfa_finding_in_set(const struct xfa_findings *findings, unsigned place)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].order == place)
+            return &findings->items[i];
+    return NULL;
+}
+
+/* ---- sentences ------------------------------------------------------------------------------- */
+
+char *xfa_check_text(const struct xfw_whatif *whatif)
+{
+    char off[XFA_PERCENT_CHARS], takes[XFA_UNIT_CHARS];
+    return xfa_print("replayed unchanged: %s off%s; without what recording cost%s: %s",
+                     xfa_percent_text(off, whatif->error, 1),
+                     whatif->marked ? ", which makes all savings uncertain" : "",
+                     whatif->recording_known ? "" : " (as far as that is known)",
+                     xfa_time_text(takes, whatif->alone_ns));
+}
+
+/* "1, 3 and 4": those of the set, as they are numbered. */
+static char *numbers_text(const struct xfa_findings *findings, size_t members)
+{
+    char *text = xfa_text("");
+    size_t said = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        if (findings->items[i].order == 0 || findings->items[i].idle)
+            continue;
+        said++;
+        char *longer = xfa_print("%s%s%zu", text,
+                                 said == 1         ? ""
+                                 : said == members ? " and "
+                                                   : ", ",
+                                 i + 1);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static char *members_text(const struct xfa_findings *findings, bool by_number)
+{
+    size_t members = xfa_findings_in_set(findings), count = xfa_findings_count(findings);
+    if (count == 1)
+        return xfa_text("this");
+    if (members == count)
+        return xfa_text("all of these");
+    return by_number ? numbers_text(findings, members) : xfa_text("the best set of these");
+}
+
+char *xfa_set_text(const struct xfa_findings *findings, bool by_number)
+{
+    const struct xfw_whatif *whatif = findings->whatif;
+    const struct xfw_saving *set = &whatif->set;
+    char before[XFA_UNIT_CHARS], after[XFA_UNIT_CHARS], less[XFA_PERCENT_CHARS];
+    if (xfa_findings_in_set(findings) == 0 || isnan(set->likely))
+        return NULL;
+    const double run = whatif->alone_ns;
+    char *members = members_text(findings, by_number);
+    char *range = xfa_between_text(run - set->high, run - set->low);
+    char *text =
+        xfa_print("with %s: %s -> %s (%s less), %s%s", members, xfa_time_text(before, run),
+                  xfa_time_text(after, run - set->likely), xfa_percent_text(less, set->likely, run),
+                  range, whatif->set_played ? ", played" : "");
+    free(members);
+    free(range);
+    return text;
+}
+
+char *xfa_nothing_text(const struct xfa_findings *findings)
+{
+    char saves[XFA_PERCENT_CHARS];
+    double best = 0;
+    if (findings->count == 0)
+        return xfa_text("Nothing worth changing was found.");
+    for (size_t i = 0; i < findings->count; i++)
+        best = fmax(best, findings->items[i].saving.likely);
+    return xfa_print("Nothing worth changing: the best that was found would save %s of the run.",
+                     xfa_percent_text(saves, best, findings->whatif->alone_ns));
+}

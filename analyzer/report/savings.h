@@ -1,0 +1,33 @@
+/* What the run would save, in words that the formats share. Texts are the caller's to free. */
+#ifndef XFA_SAVINGS_H
+#define XFA_SAVINGS_H
+
+#include "analyzer/base/units.h"
+#include "analyzer/findings/finding.h"
+
+#define XFA_PERCENT_CHARS 16
+
+/* "44 %", "8.2 %", of the whole. */
+const char *xfa_percent_text(char text[XFA_PERCENT_CHARS], double part, double whole);
+/* Times that may be negative: what costs more than it saves. */
+const char *xfa_signed_time_text(char text[XFA_UNIT_CHARS + 1], double ns);
+char *xfa_between_text(double low, double high); /* "between 150 ms and 190 ms" */
+
+/* False: it was not asked for, or cannot be told. */
+bool xfa_savings_known(const struct xfa_findings *findings);
+
+/* Those that stand as findings, which idle ones do not; those of them that are in the best set. */
+size_t xfa_findings_count(const struct xfa_findings *findings);
+size_t xfa_findings_in_set(const struct xfa_findings *findings);
+/* The finding that is in the set at that place, from 1 on; NULL: none. */
+const struct xfa_finding *xfa_finding_in_set(const struct xfa_findings *findings, unsigned place);
+
+/* Where savings are known: how far the replay can be believed; what the best set comes to ("with 1
+ * and 3: 4 s -> 3 s (25 % less), between ..."; NULL: there is none); what it comes to when nothing
+ * stands as a finding. by_number: findings are called by the numbers that they have in the report.
+ */
+char *xfa_check_text(const struct xfw_whatif *whatif);
+char *xfa_set_text(const struct xfa_findings *findings, bool by_number);
+char *xfa_nothing_text(const struct xfa_findings *findings);
+
+#endif
