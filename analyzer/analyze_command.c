@@ -224,6 +224,8 @@ static int write_report(const struct reading *reading, const struct xfa_findings
         return XFA_OUTPUT;
     struct xfa_view view = options->view;
     view.width = xfa_output_width(output.stream);
+    view.colour = options->colour == XFA_COLOUR_AUTO ? xfa_output_colour(output.stream)
+                                                     : options->colour == XFA_COLOUR_ALWAYS;
     options->format->write(&report, &view, output.stream);
     return xfa_output_close(&output) != 0 ? XFA_OUTPUT : status_of(reading);
 }

@@ -27,6 +27,7 @@ const char xfa_analyze_usage[] =
     "      --replay-time S  for at most S seconds each (30)\n"
     "      --per-transfer   instead of the report a line for each transfer (json: an object), in\n"
     "                       the order of time; -n: the first N\n"
+    "      --color WHEN     auto (default: on a terminal, without NO_COLOR), always or never\n"
     "  -h, --help           show this\n"
     "\n"
     "Exit status: 0 reported; 1 nothing could be read; 2 wrong usage; 3 reported, but part of the\n"
@@ -36,7 +37,7 @@ const char xfa_analyze_usage[] =
 #define TOP_TEXT 20
 #define REPLAY_SECONDS 30
 #define MOST_REPLAY_SECONDS 86400
-enum { PER_TRANSFER = 256, REPLAY, REPLAY_TIME }; /* options without a letter */
+enum { PER_TRANSFER = 256, REPLAY, REPLAY_TIME, COLOUR }; /* options without a letter */
 
 static int wrong(const char *what, const char *value)
 {
@@ -84,6 +85,18 @@ static int set_replay_time(struct xfa_analyze_options *options, const char *word
     return 0;
 }
 
+static int set_colour(struct xfa_analyze_options *options, const char *word)
+{
+    static const char *const words[] = {"auto", "always", "never"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(words[i], word) == 0) {
+            options->colour = (enum xfa_colour_choice)i;
+            return 0;
+        }
+    }
+    return wrong("--color is auto, always or never, not", word);
+}
+
 static int set_file(const char **file, const char *name, const char *lacks)
 {
     *file = name;
@@ -107,6 +120,8 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
         return set_replay(options, value);
     case REPLAY_TIME:
         return set_replay_time(options, value);
+    case COLOUR:
+        return set_colour(options, value);
     case 'n':
         return set_top(options, value);
     case 'f':
@@ -130,6 +145,7 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
         {"per-transfer", no_argument, NULL, PER_TRANSFER},
         {"replay", optional_argument, NULL, REPLAY},
         {"replay-time", required_argument, NULL, REPLAY_TIME},
+        {"color", required_argument, NULL, COLOUR},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };

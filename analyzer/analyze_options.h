@@ -6,6 +6,8 @@
 
 #include "analyzer/report/format.h"
 
+enum xfa_colour_choice { XFA_COLOUR_AUTO, XFA_COLOUR_ALWAYS, XFA_COLOUR_NEVER };
+
 struct xfa_analyze_options {
     const char *const *traces;
     size_t trace_count;
@@ -14,6 +16,7 @@ struct xfa_analyze_options {
     struct xfa_view view;
     bool per_transfer, sorted, replay, play, limited;
     double replay_s;
+    enum xfa_colour_choice colour;
 };
 
 /* 0: go on; 1: help was asked for; -1: wrong usage, which was said in a line. Texts are argv's. */

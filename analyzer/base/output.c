@@ -49,6 +49,12 @@ void xfa_output_drop(struct xfa_output *output)
     *output = (struct xfa_output){0};
 }
 
+bool xfa_output_colour(FILE *stream)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(fileno(stream)) && !(no && *no) && term && *term && strcmp(term, "dumb") != 0;
+}
+
 int xfa_output_width(FILE *stream)
 {
     struct winsize size;

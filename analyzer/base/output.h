@@ -20,6 +20,10 @@ int xfa_output_close(struct xfa_output *output);
 /* Gives up: a file stays as it was. */
 void xfa_output_drop(struct xfa_output *output);
 
+/* Should stream get colours when nobody says so? It goes to a terminal that has some, and NO_COLOR
+ * is not set (no-color.org). */
+bool xfa_output_colour(FILE *stream);
+
 /* Columns of the terminal that stream goes to, else $COLUMNS, else 120. */
 int xfa_output_width(FILE *stream);
 

@@ -26,6 +26,7 @@ struct xfa_view {
     enum xfa_sort sort; /* of the rows of transfers */
     size_t top;         /* rows shown, 0 = all */
     int width;          /* columns of the terminal */
+    bool colour;        /* it shows colours, and they are wanted */
 };
 
 struct xfa_format {

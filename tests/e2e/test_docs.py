@@ -30,7 +30,7 @@ class Pages(unittest.TestCase):
         block = page[page.index("<!-- report: begin -->"):page.index("<!-- report: end -->")]
         command = re.search(r"^ +\$ build/bin/xferscope (.*)$", block, re.M)[1].split()
         told = re.search(r"^```\n(.*?)^```$", block, re.M | re.S)[1]
-        env = dict(os.environ, COLUMNS="120")
+        env = dict(os.environ, COLUMNS="80")
         done = run([XFERSCOPE, *command], cwd=ROOT, env=env)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.decode().rstrip("\n"), told.rstrip("\n"))

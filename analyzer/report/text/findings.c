@@ -54,14 +54,17 @@ static void write_lost(const struct xfa_finding *finding, int width, FILE *out)
 }
 
 static void write_finding(const struct xfa_report *report, const struct xfa_finding *finding,
-                          size_t number, int width, FILE *out)
+                          size_t number, const struct xfa_view *view, FILE *out)
 {
+    int width = view->width;
     char fix[XFA_REMEDY_CHARS];
     char lead[32];
     snprintf(lead, sizeof lead, "%2zu. ", number);
+    fputs(xfa_style(view, XFA_STYLE_TITLE), out);
     xfa_write_words(out, width, lead, "%s: %s", xfa_finding_word(finding->id),
                     xfa_finding_title(finding->id));
-    xfa_write_saving(report, finding, width, out);
+    fputs(xfa_style(view, XFA_STYLE_NONE), out);
+    xfa_write_saving(report, finding, view, out);
     write_lost(finding, width, out);
     write_sites(finding, width, out);
     xfa_write_paragraph(out, "     fix ", xfa_remedy_text(&finding->remedy, fix), width);
@@ -73,13 +76,14 @@ void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *
 {
     const struct xfa_findings *findings = report->findings;
     bool known = xfa_savings_known(findings);
-    fputs(known ? "\nFindings, by what the run would save with each alone\n"
-                : "\nFindings, worst first (each stands alone: one transfer may be in several)\n",
-          out);
+    xfa_write_title(view, out, "%s",
+                    known ? "Findings, by what the run would save with each alone"
+                          : "Findings, worst first (each stands alone: one transfer may be in "
+                            "several)");
     xfa_write_savings_head(findings, view->width, out);
     if (findings->count == 0 && !known)
         fputs("  none\n", out);
     for (size_t i = 0; i < findings->count && !findings->items[i].idle; i++)
-        write_finding(report, &findings->items[i], i + 1, view->width, out);
+        write_finding(report, &findings->items[i], i + 1, view, out);
     xfa_write_idle(report, view, out);
 }

@@ -5,8 +5,8 @@ void xfa_write_machine(const struct xfa_report *report, const struct xfa_view *v
 {
     const struct xfa_analysis *analysis = report->analysis;
     const struct xfp_profile *profile = analysis->profile;
-    fputs("\nMachine profile\n", out);
-    xfa_write_field(out, view->width, "UNREADABLE", analysis->profile_problem);
+    xfa_write_title(view, out, "Machine profile");
+    xfa_write_warning(view, out, "UNREADABLE", analysis->profile_problem);
     if (!profile) {
         xfa_write_field(out, view->width, "none",
                         "what this machine could have given is not known: measure it with "
@@ -23,7 +23,7 @@ void xfa_write_machine(const struct xfa_report *report, const struct xfa_view *v
     if (analysis->achievable.match == XFA_MATCH_UNKNOWN)
         xfa_write_field(out, view->width, "note",
                         "whether it is the machine of the run cannot be told from the trace");
-    xfa_write_field(out, view->width, "WARNING", analysis->achievable.mismatch);
+    xfa_write_warning(view, out, "WARNING", analysis->achievable.mismatch);
     for (size_t i = 0; i < profile->warning_count; i++)
         xfa_write_field(out, view->width, "note", profile->warnings[i]);
 }

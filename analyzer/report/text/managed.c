@@ -176,7 +176,7 @@ void xfa_write_managed(const struct xfa_report *report, const struct xfa_view *v
     const char *why = m->why ? m->why : m->unseen ? "that takes CUPTI, and no --no-managed" : NULL;
     if (m->sites.count == 0 && !why)
         return;
-    fputs("\nManaged memory, by the place that allocated it\n", out);
+    xfa_write_title(view, out, "Managed memory, by the place that allocated it");
     if (why)
         xfa_write_words(out, view->width, "  ",
                         "migrations and faults were not recorded in every process: %s", why);

@@ -1,6 +1,8 @@
 /* What is in no row of the report, and what was lost. */
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
 #include "analyzer/report/text/text.h"
 #include "common/text.h"
@@ -31,7 +33,7 @@ static void write_unreadable(const struct xfa_run *run, const struct xfa_view *v
 {
     size_t shown = xfa_shown_facts(view, run->unreadable_count, SHOWN_FILES);
     for (size_t i = 0; i < shown; i++)
-        xfa_write_field(out, view->width, "UNREADABLE", run->unreadable[i]);
+        xfa_write_warning(view, out, "UNREADABLE", run->unreadable[i]);
     xfa_write_hidden(out, run->unreadable_count - shown);
 }
 
@@ -40,9 +42,11 @@ static bool has_losses(const struct xfa_process *process)
     return process->losses != NULL;
 }
 
-static void write_loss(const struct xfa_process *process, int width, FILE *out)
+static void write_loss(const struct xfa_process *process, const struct xfa_view *view, FILE *out)
 {
-    xfa_write_fact(out, width, "LOST", "%s: %s", process->file, process->losses);
+    char *text = xfa_print("%s: %s", process->file, process->losses);
+    xfa_write_warning(view, out, "LOST", text);
+    free(text);
 }
 
 static bool is_unfinished(const struct xfa_process *process)
@@ -50,9 +54,10 @@ static bool is_unfinished(const struct xfa_process *process)
     return !process->closed;
 }
 
-static void write_unfinished(const struct xfa_process *process, int width, FILE *out)
+static void write_unfinished(const struct xfa_process *process, const struct xfa_view *view,
+                             FILE *out)
 {
-    xfa_write_fact(out, width, "unfinished",
+    xfa_write_fact(out, view->width, "unfinished",
                    "%s: recording did not end properly (the process was killed or still runs); "
                    "what it had done is in the report",
                    process->file);
@@ -61,7 +66,8 @@ static void write_unfinished(const struct xfa_process *process, int width, FILE 
 /* The first of the processes that are so, and how many more. */
 static void write_those(const struct xfa_run *run, const struct xfa_view *view, FILE *out,
                         bool (*is_so)(const struct xfa_process *process),
-                        void (*write)(const struct xfa_process *process, int width, FILE *out))
+                        void (*write)(const struct xfa_process *process,
+                                      const struct xfa_view *view, FILE *out))
 {
     size_t count = 0, shown;
     for (size_t i = 0; i < run->process_count; i++)
@@ -70,7 +76,7 @@ static void write_those(const struct xfa_run *run, const struct xfa_view *view, 
     for (size_t i = 0, left = shown; left > 0; i++) {
         if (!is_so(run->processes[i]))
             continue;
-        write(run->processes[i], view->width, out);
+        write(run->processes[i], view, out);
         left--;
     }
     xfa_write_hidden(out, count - shown);

@@ -88,11 +88,9 @@ void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *vi
     size_t shown = 0, hidden = 0, idle = 0;
     if (phases->all.count == 0)
         return;
-    fputc('\n', out);
-    xfa_write_paragraph(out, "",
-                        "By phase (NVTX; a transfer counts in the innermost range of its thread, "
-                        "and in ranges of the process)",
-                        view->width);
+    xfa_write_title(view, out,
+                    "By phase (NVTX; a transfer counts in the innermost range of its thread, "
+                    "and in ranges of the process)");
     struct libscols_table *table = xfa_text_table(columns, COLUMNS, out);
     const struct xfa_phase **order = xfa_phases_order(phases);
     for (size_t i = 0; table && i < phases->all.count; i++) {

@@ -56,7 +56,7 @@ static void write_outlier(const struct xfa_analysis *analysis, const struct xfa_
     free(how);
 }
 
-static void write_title(const struct xfa_analysis *analysis, int width, FILE *out)
+static void write_title(const struct xfa_analysis *analysis, const struct xfa_view *view, FILE *out)
 {
     const struct xfa_ranks *ranks = &analysis->ranks;
     char bytes[XFA_UNIT_CHARS], gbps[XFA_UNIT_CHARS];
@@ -64,8 +64,7 @@ static void write_title(const struct xfa_analysis *analysis, int width, FILE *ou
     double moved = xfa_ranks_median(ranks, XFA_RANK_BYTES);
     double speed = xfa_ranks_median(ranks, XFA_RANK_GBPS);
     bool known = !isnan(speed);
-    fputc('\n', out);
-    xfa_write_words(out, width, "", "%s (%zu on %zu host%s; median of each: %s moved%s%s%s)",
+    xfa_write_title(view, out, "%s (%zu on %zu host%s; median of each: %s moved%s%s%s)",
                     ranks->any ? "Ranks" : "Processes", xfa_ranks_count(ranks), hosts,
                     xfa_plural(hosts), xfa_bytes_text(bytes, (uint64_t)moved), known ? ", " : "",
                     known ? xfa_gbps_text(gbps, speed) : "", known ? " GB/s achieved" : "");
@@ -80,7 +79,7 @@ void xfa_write_ranks(const struct xfa_report *report, const struct xfa_view *vie
     bool told = ranks->any ? xfa_ranks_count(ranks) > 1 : count > 0;
     shown = view->top && count > SHOWN_OUTLIERS ? SHOWN_OUTLIERS : count;
     if (told) {
-        write_title(analysis, view->width, out);
+        write_title(analysis, view, out);
         for (size_t i = 0; i < shown; i++)
             write_outlier(analysis, &outliers[i], view->width, out);
         xfa_write_hidden(out, count - shown);

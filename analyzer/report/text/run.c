@@ -14,8 +14,7 @@
 #define SHOWN_GPUS 64
 #define SHOWN_TIMINGS 10
 
-/* An argument as a shell would take it. */
-static char *quoted(const char *argument)
+char *xfa_argument_text(const char *argument)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "@%_-+=:,./";
@@ -44,7 +43,7 @@ static void write_command(const struct xfa_run *run, int width, FILE *out)
     size_t count = run->argument_count;
     char **words = xfa_alloc((count + 1) * sizeof *words);
     for (size_t i = 0; i < count; i++)
-        words[i] = quoted(run->arguments[i]);
+        words[i] = xfa_argument_text(run->arguments[i]);
     if (count)
         xfa_write_list(out, "  command      ", words, count, width);
     for (size_t i = 0; i < count; i++)
@@ -99,7 +98,7 @@ static void write_gpus(const struct xfa_run *run, const struct xfa_view *view, F
         xfa_write_field(out, view->width, "GPU", run->simulated ? "simulated GPU" : "not recorded");
 }
 
-static void write_start(const struct xfa_run *run, FILE *out)
+static void write_start(const struct xfa_run *run, int width, FILE *out)
 {
     char wall[XFA_UNIT_CHARS], when[64] = "";
     uint64_t start = xfa_run_start_real_ns(run);
@@ -108,9 +107,9 @@ static void write_start(const struct xfa_run *run, FILE *out)
     struct tm utc;
     if (start && gmtime_r(&seconds, &utc))
         strftime(when, sizeof when, ", started %Y-%m-%d %H:%M:%S UTC", &utc);
-    xfc_print(out, "  %-12s %s%s, %zu process%s\n", "wall time",
-              xfa_time_text(wall, ns > 0 ? ns : NAN), when, run->process_count,
-              run->process_count == 1 ? "" : "es");
+    xfa_write_fact(out, width, "wall time", "%s%s, %zu process%s",
+                   xfa_time_text(wall, ns > 0 ? ns : NAN), when, run->process_count,
+                   run->process_count == 1 ? "" : "es");
 }
 
 /* ---- device times ---------------------------------------------------------------------------- */
@@ -247,12 +246,12 @@ void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view,
 {
     const struct xfa_run *run = report->analysis->run;
     int width = view->width;
-    xfa_write_paragraph(out, "Run ", run->path, width);
+    xfa_write_title(view, out, "The run");
     xfa_write_field(out, width, "program", run->program ? run->program : "not recorded");
     write_command(run, width, out);
     write_hosts(run, view, out);
     write_gpus(run, view, out);
-    write_start(run, out);
+    write_start(run, width, out);
     write_timing(run, view, out);
     write_format(run, width, out);
     write_traffic(report->analysis, width, out);

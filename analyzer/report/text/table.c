@@ -9,6 +9,7 @@
 
 #define FIRST_LEAST 24 /* columns of the first one, before others are broken */
 #define FIRST_BARE 8   /* and when nothing else is left */
+#define OTHER_BARE 8   /* likewise: within its words */
 #define WIDEST 1000000 /* what libsmartcols is told, so that it breaks nothing itself */
 
 struct libscols_table *xfa_text_table(const struct xfa_column *columns, size_t count, FILE *out)
@@ -56,6 +57,14 @@ static size_t character(const char *text, size_t *width)
     return bytes;
 }
 
+size_t xfa_columns(const char *text)
+{
+    size_t columns = 0, width;
+    for (; *text; columns += width)
+        text += character(text, &width);
+    return columns;
+}
+
 /* Of the longest line of the text, and of its longest piece that is not broken. */
 static size_t text_width(const char *text, const char *breaks, size_t *piece)
 {
@@ -79,10 +88,40 @@ static size_t text_width(const char *text, const char *breaks, size_t *piece)
     return longest;
 }
 
+/* The bytes of its first so many columns. */
+static size_t bytes_of(const char *text, size_t columns)
+{
+    size_t bytes = 0, width;
+    while (text[bytes]) {
+        size_t more = character(text + bytes, &width);
+        if (width > columns)
+            break;
+        columns -= width;
+        bytes += more;
+    }
+    return bytes;
+}
+
+char *xfa_shortened(const char *text, size_t columns)
+{
+    static const char gap[] = "...";
+    char *shown = xfa_clean(text, strlen(text));
+    size_t wide = xfa_columns(shown), left = columns - strlen(gap);
+    if (wide <= columns)
+        return shown;
+    const char *place = strstr(shown, " (");
+    size_t tail = place ? xfa_columns(place + 1) : 0;
+    if (tail == 0 || tail > left * 2 / 3)
+        tail = left / 2;
+    size_t head = bytes_of(shown, left - tail), from = bytes_of(shown, wide - tail);
+    char *shorter = xfa_print("%.*s%s%s", (int)head, shown, gap, shown + from);
+    free(shown);
+    return shorter;
+}
+
 /* ---- breaking ------------------------------------------------------------------------------ */
 
-/* The bytes of the text that go on a line: up to the last break that fits, else as many as fit. */
-static size_t line_bytes(const char *text, const char *breaks, size_t width)
+size_t xfa_line_bytes(const char *text, const char *breaks, size_t width)
 {
     size_t column = 0, fits = 0, best = 0, least = 0, wide;
     const char *rank = NULL; /* of the best break: earlier in `breaks` is better */
@@ -113,7 +152,7 @@ static char *broken(const char *text, const char *breaks, size_t width)
 {
     char *lines = xfa_alloc(2 * strlen(text) + 1), *end = lines;
     while (*text) {
-        size_t bytes = line_bytes(text, breaks, width);
+        size_t bytes = xfa_line_bytes(text, breaks, width);
         size_t shown = bytes && text[bytes] && text[bytes - 1] == ' ' ? bytes - 1 : bytes;
         end = mempcpy(end, text, shown);
         text += bytes;
@@ -179,6 +218,9 @@ static void share(const struct xfa_column *columns, struct fitted *fitted, size_
             narrow(&fitted[i], fitted[i].least, &excess);
     if (columns[0].breaks)
         narrow(&fitted[0], FIRST_BARE, &excess);
+    for (size_t i = count; i-- > 1;)
+        if (columns[i].breaks)
+            narrow(&fitted[i], OTHER_BARE, &excess);
 }
 
 static void break_cells(struct libscols_table *table, const struct xfa_column *columns,

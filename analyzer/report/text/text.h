@@ -6,6 +6,8 @@
 
 #include "analyzer/report/format.h"
 
+/* The first screen: what the run was, what to change, what that would save. */
+void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 /* Nothing when that was not told, or is nothing: in a simulated run. */
 void xfa_write_recording(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
@@ -31,16 +33,41 @@ void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *
  * that is not known. */
 void xfa_write_savings_head(const struct xfa_findings *findings, int width, FILE *out);
 /* What one saves; nothing where savings are not known. */
-void xfa_write_saving(const struct xfa_report *report, const struct xfa_finding *finding, int width,
-                      FILE *out);
+void xfa_write_saving(const struct xfa_report *report, const struct xfa_finding *finding,
+                      const struct xfa_view *view, FILE *out);
 /* Behind them, in a paragraph each: those that a simpler fix makes needless, or that would save
  * nothing. */
 void xfa_write_idle(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 
+/* ---- looks ---------------------------------------------------------------------------------- */
+
+enum xfa_style { XFA_STYLE_NONE, XFA_STYLE_TITLE, XFA_STYLE_GAIN, XFA_STYLE_WARNING };
+
+/* What begins and ends a style on the terminal; "" where there are no colours. */
+const char *xfa_style(const struct xfa_view *view, enum xfa_style style);
+
+/* Behind an empty line, as words. */
+void xfa_write_title(const struct xfa_view *view, FILE *out, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A fact that is one of what went wrong; nothing when the text is NULL. */
+void xfa_write_warning(const struct xfa_view *view, FILE *out, const char *name, const char *text);
+
 /* ---- lines --------------------------------------------------------------------------------- */
 
+/* How wide a terminal shows it. */
+size_t xfa_columns(const char *text);
+
+/* Cleaned, and with its middle left out where it is wider: of a call site's text the place at the
+ * end stays. The caller frees it, as the next one: an argument as a shell would take it. */
+char *xfa_shortened(const char *text, size_t columns);
+char *xfa_argument_text(const char *argument);
+
+/* The bytes of the text that go on a line: up to the last break that fits, else as many as fit, at
+ * least one character. breaks: as in struct xfa_column. */
+size_t xfa_line_bytes(const char *text, const char *breaks, size_t width);
+
 /* Words of text on lines of at most `width` columns: the first behind `lead`, the others indented
- * as far. A word that is longer has a line of its own. */
+ * as far. A word that is longer is broken. */
 void xfa_write_paragraph(FILE *out, const char *lead, const char *text, int width);
 /* The same, put together as by printf. */
 void xfa_write_words(FILE *out, int width, const char *lead, const char *format, ...)

@@ -35,7 +35,7 @@ static struct layout layout_of(int width, bool other_machine)
         .columns =
             {
                 [COL_SITE] = {folded ? "SITE, FUNCTION" : "CALL SITE", XFA_SITE_BREAKS, 0},
-                [COL_CALL] = {"FUNCTION", NULL, folded ? SCOLS_FL_HIDDEN : 0},
+                [COL_CALL] = {"FUNCTION", XFA_SITE_BREAKS, folded ? SCOLS_FL_HIDDEN : 0},
                 [COL_PATH] = {"TRANSFER", " >", 0},
                 [COL_COUNT] = {"COUNT", NULL, SCOLS_FL_RIGHT},
                 [COL_BYTES] = {"BYTES", NULL, SCOLS_FL_RIGHT},
@@ -171,11 +171,9 @@ static void write_legend(const struct xfa_analysis *analysis, int width, FILE *o
 
 void xfa_write_transfers(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
-    fputc('\n', out);
-    xfa_write_paragraph(out, "",
-                        "Transfers, by call site and kind (ACHIEVED and ACHIEVABLE in GB/s, 10^9 "
-                        "bytes/s)",
-                        view->width);
+    xfa_write_title(view, out,
+                    "Transfers, by call site and kind (ACHIEVED and ACHIEVABLE in GB/s, 10^9 "
+                    "bytes/s)");
     if (report->analysis->row_count)
         write_rows(report->analysis, view, out);
     else

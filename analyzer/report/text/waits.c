@@ -12,8 +12,10 @@
 enum column { COL_SITE, COL_CALL, COL_TIMES, COL_TIME, COL_LONGEST, COLUMNS };
 
 static const struct xfa_column columns[COLUMNS] = {
-    [COL_SITE] = {"CALL SITE", XFA_SITE_BREAKS, 0},    [COL_CALL] = {"FUNCTION", NULL, 0},
-    [COL_TIMES] = {"TIMES", NULL, SCOLS_FL_RIGHT},     [COL_TIME] = {"TIME", NULL, SCOLS_FL_RIGHT},
+    [COL_SITE] = {"CALL SITE", XFA_SITE_BREAKS, 0},
+    [COL_CALL] = {"FUNCTION", XFA_SITE_BREAKS, 0},
+    [COL_TIMES] = {"TIMES", NULL, SCOLS_FL_RIGHT},
+    [COL_TIME] = {"TIME", NULL, SCOLS_FL_RIGHT},
     [COL_LONGEST] = {"LONGEST", NULL, SCOLS_FL_RIGHT},
 };
 
@@ -39,7 +41,7 @@ void xfa_write_waits(const struct xfa_report *report, const struct xfa_view *vie
         return;
     if (view->top && shown > SHOWN_WAITS)
         shown = SHOWN_WAITS;
-    fputs("\nWaits of the host, by call site\n", out);
+    xfa_write_title(view, out, "Waits of the host, by call site");
     struct libscols_table *table = xfa_text_table(columns, COLUMNS, out);
     const struct xfa_wait **order = xfa_waits_order(waits);
     for (size_t i = 0; table && i < shown; i++)

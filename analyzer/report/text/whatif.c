@@ -37,7 +37,7 @@ static void write_parts(const struct xfw_whatif *whatif, int width, FILE *out)
     char before[XFA_UNIT_CHARS], after[XFA_UNIT_CHARS];
     size_t left = SHOWN_PHASES;
     if (whatif->span.set_ns > 0)
-        xfa_write_words(out, width, "    ",
+        xfa_write_words(out, width, "  ",
                         "from the first work for a GPU to the last wait: %s -> %s",
                         xfa_time_text(before, whatif->span.alone_ns),
                         xfa_time_text(after, whatif->span.set_ns));
@@ -45,7 +45,7 @@ static void write_parts(const struct xfw_whatif *whatif, int width, FILE *out)
         const struct xfw_times *times = &whatif->ranges[i].times;
         if (fabs(times->alone_ns - times->set_ns) < XFA_LEAST_SAVED * whatif->alone_ns)
             continue;
-        xfa_write_words(out, width, "    ", "in phase %s: %s -> %s", whatif->ranges[i].name,
+        xfa_write_words(out, width, "  ", "in phase %s: %s -> %s", whatif->ranges[i].name,
                         xfa_time_text(before, times->alone_ns),
                         xfa_time_text(after, times->set_ns));
         left--;
@@ -54,14 +54,12 @@ static void write_parts(const struct xfw_whatif *whatif, int width, FILE *out)
 
 static void write_set(const struct xfa_findings *findings, int width, FILE *out)
 {
-    char *set = xfa_set_text(findings, false), *order = order_text(findings);
-    if (set) {
-        xfa_write_paragraph(out, "  ", set, width);
+    char *order = order_text(findings);
+    if (xfa_findings_in_set(findings) > 0 && !isnan(findings->whatif->set.likely)) {
         if (xfa_findings_count(findings) > 1 || xfa_finding_in_set(findings, 2))
-            xfa_write_paragraph(out, "    ", order, width);
+            xfa_write_paragraph(out, "  best set: ", order, width);
         write_parts(findings->whatif, width, out);
     }
-    free(set);
     free(order);
 }
 
@@ -111,9 +109,7 @@ void xfa_write_savings_head(const struct xfa_findings *findings, int width, FILE
     }
     write_text(xfa_check_text(whatif), width, out);
     write_played(whatif->played, width, out);
-    if (xfa_findings_count(findings) == 0)
-        write_text(xfa_nothing_text(findings), width, out);
-    else
+    if (xfa_findings_count(findings) > 0)
         write_set(findings, width, out);
 }
 
@@ -124,9 +120,10 @@ static const char *in_set_text(const struct xfa_finding *finding, const struct x
     return finding->order || isnan(whatif->set.likely) ? "" : "; not in the best set";
 }
 
-void xfa_write_saving(const struct xfa_report *report, const struct xfa_finding *finding, int width,
-                      FILE *out)
+void xfa_write_saving(const struct xfa_report *report, const struct xfa_finding *finding,
+                      const struct xfa_view *view, FILE *out)
 {
+    int width = view->width;
     const struct xfw_saving *saving = &finding->saving;
     const struct xfw_whatif *whatif = report->findings->whatif;
     char likely[XFA_UNIT_CHARS + 1], part[XFA_PERCENT_CHARS];
@@ -140,10 +137,12 @@ void xfa_write_saving(const struct xfa_report *report, const struct xfa_finding 
         return;
     }
     char *range = xfa_between_text(saving->low, saving->high);
+    fputs(xfa_style(view, XFA_STYLE_GAIN), out);
     xfa_write_words(out, width, "     saves ", "%s of the run (%s), %s (modelled)%s",
                     xfa_signed_time_text(likely, saving->likely),
                     xfa_percent_text(part, saving->likely, whatif->alone_ns), range,
                     in_set_text(finding, whatif));
+    fputs(xfa_style(view, XFA_STYLE_NONE), out);
     free(range);
     if (finding->assumed)
         xfa_write_words(out, width, "     assuming ", "%s", finding->assumed);

@@ -1,0 +1,319 @@
+/*
+ * The first screen: the run in a few lines, and what to change in it, worst first, a line or two
+ * each: what it saves, where, why, what to do. What that rests on is in the sections behind it.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/report/savings.h"
+#include "analyzer/report/text/text.h"
+
+#define SHOWN_FINDINGS 5
+#define ONE_LINE_WIDTH 150 /* from here on a finding needs one line */
+#define COMMAND_LINES 2
+#define LEAD_COLUMNS 15   /* of a fact */
+#define FIGURE_COLUMNS 33 /* of the table, before its texts */
+#define WHY_COLUMNS 64    /* of it behind the call site, on one line */
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static void write_command(const struct xfa_run *run, const struct xfa_view *view, FILE *out)
+{
+    size_t room = COMMAND_LINES * (size_t)(view->width - LEAD_COLUMNS) * 3 / 4;
+    char *text = xfa_text(run->program && run->argument_count == 0 ? run->program : "");
+    for (size_t i = 0; i < run->argument_count && strlen(text) < 8 * room; i++) {
+        char *word = xfa_argument_text(run->arguments[i]);
+        char *longer = xfa_print("%s%s%s", text, i ? " " : "", word);
+        free(text);
+        free(word);
+        text = longer;
+    }
+    char *shown = xfa_shortened(text, room);
+    xfa_write_fact(out, view->width, "command", "%s", *shown ? shown : "not recorded");
+    free(text);
+    free(shown);
+}
+
+/* "NVIDIA H200", "8 GPUs (NVIDIA H200)" */
+static char *gpus_text(const struct xfa_run *run)
+{
+    const char *name = run->gpu_count ? run->gpus[0].name : NULL;
+    for (size_t i = 1; i < run->gpu_count; i++)
+        if (!name || !run->gpus[i].name || strcmp(name, run->gpus[i].name) != 0)
+            name = NULL;
+    if (run->gpu_count == 0)
+        return xfa_text(run->simulated ? "simulated GPU" : "GPU not recorded");
+    if (run->gpu_count == 1)
+        return xfa_text(name ? name : "1 GPU");
+    return xfa_print("%zu GPUs%s%s%s", run->gpu_count, name ? " (" : "", name ? name : "",
+                     name ? ")" : "");
+}
+
+static char *host_text(const struct xfa_run *run)
+{
+    if (run->host_count > 1)
+        return xfa_print(" on %zu hosts", run->host_count);
+    return run->hostname ? xfa_print(" on %s", run->hostname) : xfa_text("");
+}
+
+static void write_took(const struct xfa_run *run, const struct xfa_view *view, FILE *out)
+{
+    char wall[XFA_UNIT_CHARS];
+    double ns = xfa_run_wall_ns(run);
+    char *gpus = gpus_text(run), *host = host_text(run);
+    xfa_write_fact(out, view->width, "took", "%s, %zu process%s%s, %s",
+                   xfa_time_text(wall, ns > 0 ? ns : NAN), run->process_count,
+                   run->process_count == 1 ? "" : "es", host, gpus);
+    free(gpus);
+    free(host);
+}
+
+static void write_moved(const struct xfa_analysis *analysis, const struct xfa_view *view, FILE *out)
+{
+    char bytes[XFA_UNIT_CHARS];
+    char *text = xfa_text("");
+    for (unsigned d = 0; d < XFT_DIRECTION_COUNT; d++) {
+        const struct xfa_sum *sum = &analysis->directions[d];
+        if (sum->transfers == 0)
+            continue;
+        char *longer =
+            xfa_print("%s%s%s %s in %" PRIu64, text, *text ? ", " : "", xft_direction_word(d),
+                      xfa_bytes_text(bytes, sum->bytes), sum->transfers);
+        free(text);
+        text = longer;
+    }
+    xfa_write_fact(out, view->width, "moved", "%s", *text ? text : "nothing by explicit transfers");
+    free(text);
+}
+
+/* As far as times are known; of what runs at the same time both count. */
+static void write_times(const struct xfa_analysis *analysis, const struct xfa_view *view, FILE *out)
+{
+    double took = 0, lost = 0, waits = 0;
+    char text[3][XFA_UNIT_CHARS];
+    for (size_t i = 0; i < analysis->row_count; i++) {
+        const struct xfa_figures *figures = &analysis->rows[i];
+        took += figures->device.ns + figures->host.ns;
+        lost += figures->lost.ns;
+    }
+    for (size_t i = 0; i < analysis->waits.all.count; i++)
+        waits += ((const struct xfa_wait *)xfa_table_at(&analysis->waits.all, i))->ns;
+    if (took <= 0 && waits <= 0)
+        return;
+    xfa_write_fact(out, view->width, "time", "transfers %s, of which %s %s lost%s%s",
+                   xfa_time_text(text[0], took > 0 ? took : NAN),
+                   analysis->profile ? xfa_time_text(text[1], lost) : "it is not known how much",
+                   analysis->profile ? "are" : "is", waits > 0 ? "; waits of the host " : "",
+                   waits > 0 ? xfa_time_text(text[2], waits) : "");
+}
+
+static void write_warnings(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    const struct xfa_analysis *analysis = report->analysis;
+    if (analysis->lossy)
+        xfa_write_warning(view, out, "INCOMPLETE",
+                          analysis->profile_problem
+                              ? "the profile could not be read, see \"Machine profile\""
+                              : "something was lost or could not be read, see \"The run\"");
+    if (analysis->achievable.match == XFA_MATCH_NO)
+        xfa_write_warning(view, out, "WARNING",
+                          "the profile is of another machine, see \"Machine profile\"");
+}
+
+/* ---- what to change ----------------------------------------------------------------------------
+ */
+
+enum column { COL_NUMBER, COL_SAVES, COL_PART, COL_BETWEEN, COL_WHERE, COL_WHY, COLUMNS };
+
+static const struct xfa_column wide[COLUMNS] = {
+    [COL_NUMBER] = {"#", NULL, SCOLS_FL_RIGHT},
+    [COL_SAVES] = {"SAVES", NULL, SCOLS_FL_RIGHT},
+    [COL_PART] = {"OF RUN", NULL, SCOLS_FL_RIGHT},
+    [COL_BETWEEN] = {"BETWEEN", NULL, SCOLS_FL_RIGHT},
+    [COL_WHERE] = {"WHERE", XFA_SITE_BREAKS, 0},
+    [COL_WHY] = {"WHY: WHAT TO DO", " -", 0},
+};
+static const struct xfa_column narrow[COLUMNS] = {
+    [COL_NUMBER] = {"#", NULL, SCOLS_FL_RIGHT},
+    [COL_SAVES] = {"SAVES", NULL, SCOLS_FL_RIGHT},
+    [COL_PART] = {"OF RUN", NULL, SCOLS_FL_RIGHT},
+    [COL_BETWEEN] = {"BETWEEN", NULL, SCOLS_FL_RIGHT},
+    [COL_WHERE] = {"WHERE, WHY: WHAT TO DO", XFA_SITE_BREAKS, 0},
+    [COL_WHY] = {"WHY: WHAT TO DO", " -", SCOLS_FL_HIDDEN},
+};
+/* Where nothing is known of the run. */
+static const struct xfa_column lost_only[COLUMNS] = {
+    [COL_NUMBER] = {"#", NULL, SCOLS_FL_RIGHT},
+    [COL_SAVES] = {"LOST", NULL, SCOLS_FL_RIGHT},
+    [COL_PART] = {"OF RUN", NULL, SCOLS_FL_HIDDEN},
+    [COL_BETWEEN] = {"BETWEEN", NULL, SCOLS_FL_HIDDEN},
+    [COL_WHERE] = {"WHERE, WHY: WHAT TO DO", XFA_SITE_BREAKS, 0},
+    [COL_WHY] = {"WHY: WHAT TO DO", " -", SCOLS_FL_HIDDEN},
+};
+
+/* "12.1-40.6 ms": the unit once, where it is the same. */
+static char *range_text(double low, double high)
+{
+    char from[XFA_UNIT_CHARS + 1], to[XFA_UNIT_CHARS + 1];
+    xfa_signed_time_text(from, low);
+    xfa_signed_time_text(to, high);
+    char *unit = strchr(from, ' '), *other = strchr(to, ' ');
+    if (low >= 0 && unit && other && strcmp(unit, other) == 0)
+        *unit = 0;
+    return xfa_print("%s%s%s", from, low < 0 || high < 0 ? " to " : "-", to);
+}
+
+/* "upload (a.cu:84) and 2 others", in so many columns. */
+static char *where_text(const struct xfa_finding *finding, size_t room)
+{
+    char others[48] = "";
+    size_t more = finding->site_count - 1;
+    if (more > 0)
+        snprintf(others, sizeof others, " and %zu other%s", more, xfa_plural(more));
+    size_t least = 20, left = room > strlen(others) + least ? room - strlen(others) : least;
+    char *site = xfa_shortened(finding->sites[0].site->text, left);
+    char *text = xfa_print("%s%s", site, others);
+    free(site);
+    return text;
+}
+
+static char *why_text(const struct xfa_finding *finding)
+{
+    char brief[XFA_REMEDY_CHARS];
+    return xfa_print("%s: %s", xfa_finding_word(finding->id),
+                     xfa_remedy_brief(&finding->remedy, brief));
+}
+
+static void set_texts(struct libscols_line *line, const struct xfa_finding *finding, int width,
+                      bool known)
+{
+    bool one_line = width >= ONE_LINE_WIDTH && known;
+    int taken = FIGURE_COLUMNS + (one_line ? WHY_COLUMNS : 0);
+    char *where = where_text(finding, (size_t)(width - taken)), *why = why_text(finding);
+    if (one_line) {
+        scols_line_refer_data(line, COL_WHERE, where);
+        scols_line_refer_data(line, COL_WHY, why);
+        return;
+    }
+    scols_line_refer_data(line, COL_WHERE, xfa_print("%s\n%s", where, why));
+    free(where);
+    free(why);
+}
+
+static void add_finding(struct libscols_table *table, const struct xfa_findings *findings, size_t i,
+                        const struct xfa_view *view)
+{
+    const struct xfa_finding *finding = &findings->items[i];
+    const struct xfw_saving *saving = &finding->saving;
+    bool known = xfa_savings_known(findings);
+    char text[XFA_UNIT_CHARS + 1], part[XFA_PERCENT_CHARS];
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    if (!line)
+        return;
+    scols_line_refer_data(line, COL_NUMBER, xfa_print("%zu", i + 1));
+    set_texts(line, finding, view->width, known);
+    if (!known || isnan(saving->likely)) {
+        scols_line_set_data(line, COL_SAVES, known ? "-" : xfa_time_text(text, finding->lost_ns));
+        return;
+    }
+    scols_line_set_data(line, COL_SAVES, xfa_signed_time_text(text, saving->likely));
+    scols_line_set_data(line, COL_PART,
+                        xfa_percent_text(part, saving->likely, findings->whatif->alone_ns));
+    scols_line_refer_data(line, COL_BETWEEN, range_text(saving->low, saving->high));
+    if (view->colour)
+        scols_cell_set_color(scols_line_get_cell(line, COL_SAVES), "green");
+}
+
+static void write_table(const struct xfa_findings *findings, const struct xfa_view *view, FILE *out)
+{
+    size_t count = xfa_findings_count(findings),
+           shown = xfa_shown_facts(view, count, SHOWN_FINDINGS);
+    const struct xfa_column *columns = !xfa_savings_known(findings)    ? lost_only
+                                       : view->width >= ONE_LINE_WIDTH ? wide
+                                                                       : narrow;
+    struct libscols_table *table = xfa_text_table(columns, COLUMNS, out);
+    if (table && view->colour)
+        scols_table_enable_colors(table, 1);
+    for (size_t i = 0; table && i < shown; i++)
+        add_finding(table, findings, i, view);
+    xfa_text_table_print(table, columns, view->width, out);
+    if (shown < count)
+        xfa_write_words(out, view->width, "  ", "... and %zu more, in \"Findings\"", count - shown);
+}
+
+/* Why a finding has no saving, and how those that have one are known. */
+static void write_legend(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    const struct xfa_findings *findings = report->findings;
+    const struct xfw_whatif *whatif = findings->whatif;
+    size_t unknown = 0, count = xfa_findings_count(findings);
+    char off[XFA_PERCENT_CHARS];
+    for (size_t i = 0; i < count; i++)
+        unknown += isnan(findings->items[i].saving.likely);
+    if (unknown < count)
+        xfa_write_words(out, view->width, "  ",
+                        "%s, each alone: the record is replayed with the fix (unchanged it is %s "
+                        "off%s)",
+                        whatif->set_played ? "the set played, each modelled" : "modelled",
+                        xfa_percent_text(off, whatif->error, 1),
+                        whatif->marked ? ", so all this is uncertain" : "");
+    if (unknown > 0)
+        xfa_write_words(out, view->width, "  -  ", "%s",
+                        report->analysis->profile
+                            ? "not known: what the fix changes in the run cannot be told"
+                            : "not known: there is no machine profile to reckon with");
+}
+
+static void write_text(char *text, const struct xfa_view *view, enum xfa_style style, FILE *out)
+{
+    if (!text)
+        return;
+    fputs(xfa_style(view, style), out);
+    xfa_write_paragraph(out, "  ", text, view->width);
+    fputs(xfa_style(view, XFA_STYLE_NONE), out);
+    free(text);
+}
+
+static void write_change(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    const struct xfa_findings *findings = report->findings;
+    const struct xfw_whatif *whatif = findings->whatif;
+    bool known = xfa_savings_known(findings);
+    xfa_write_title(view, out, "What to change");
+    if (!known && whatif && whatif->why)
+        xfa_write_words(out, view->width, "  ", "what the run would save is not known: %s",
+                        whatif->why);
+    if (xfa_findings_count(findings) == 0) {
+        write_text(known ? xfa_nothing_text(findings) : xfa_text("Nothing was found."), view,
+                   XFA_STYLE_NONE, out);
+    } else {
+        if (known)
+            write_text(xfa_set_text(findings, true), view, XFA_STYLE_GAIN, out);
+        write_table(findings, view, out);
+        if (known)
+            write_legend(report, view, out);
+    }
+    if (!report->analysis->profile)
+        xfa_write_paragraph(out, "  ",
+                            "No machine profile: what this machine could give is not known. "
+                            "Measure it once (`xferscope probe -o machine.json`), then analyze "
+                            "with --profile machine.json",
+                            view->width);
+}
+
+void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    const struct xfa_run *run = report->analysis->run;
+    fputs(xfa_style(view, XFA_STYLE_TITLE), out);
+    xfa_write_paragraph(out, "Run ", run->path, view->width);
+    fputs(xfa_style(view, XFA_STYLE_NONE), out);
+    write_command(run, view, out);
+    write_took(run, view, out);
+    write_moved(report->analysis, view, out);
+    write_times(report->analysis, view, out);
+    write_warnings(report, view, out);
+    write_change(report, view, out);
+}
