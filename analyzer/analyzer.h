@@ -1,6 +1,6 @@
 /*
  * The analyzer: reads a trace (docs/trace-format.md), sets it against a machine profile
- * (include/xferscope/profile.h) and reports. Two subcommands of `xferscope`; needs no CUDA.
+ * (include/xferscope/profile.h) and reports. Three subcommands of `xferscope`; needs no CUDA.
  *
  * argv[0] is the subcommand's name; both return the exit status of the process:
  */
@@ -17,5 +17,6 @@ enum xfa_status {
 
 int xfa_analyze_command(int argc, char **argv);
 int xfa_dump_command(int argc, char **argv);
+int xfa_export_command(int argc, char **argv);
 
 #endif

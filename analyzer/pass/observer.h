@@ -5,8 +5,9 @@
  * Per process: process(), which may want less of it than `kinds`, then its events and transfers in
  * the order of their calls' times, then end(). event() gets the kinds in `kinds`; of TRANSFER only
  * calls that moved nothing (failed, captured into a graph, of 0 bytes): all others come as
- * transfer(), joined. Nothing that is handed over outlives the call but processes, sites and
- * functions (run.h); numbers of classes and rows (class.h) stay.
+ * transfer(), joined. copy() gets the device's copies themselves, in their own order of time: as
+ * they are read, which is before the calls that wait for them. Nothing that is handed over outlives
+ * the call but processes, sites and functions (run.h); numbers of classes and rows (class.h) stay.
  *
  * Functions that an observer does not need are NULL. There is no merging of two observers' states:
  * one thread walks, and a state is of the run from the start.
@@ -33,6 +34,7 @@ struct xfa_observer {
     uint32_t (*process)(void *self, struct xfa_process *process);
     void (*event)(void *self, const struct xfa_step *step);
     void (*transfer)(void *self, const struct xfa_transfer *transfer);
+    void (*copy)(void *self, const struct xfa_step *step); /* a DEVICE_COPY */
     void (*end)(void *self, struct xfa_process *process);
 };
 

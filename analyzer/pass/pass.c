@@ -12,7 +12,7 @@ struct xfa_pass {
     size_t observer_count;
     struct audience { /* observers, ended by NULL */
         const struct xfa_observer **members;
-    } by_kind[XFA_EVENT_KINDS], transfers;
+    } by_kind[XFA_EVENT_KINDS], transfers, copies;
     struct xfa_join *join;
     struct xfa_counts counts;
     const struct xfa_watch *watch;
@@ -34,6 +34,7 @@ struct xfa_pass *xfa_pass_new(struct xfa_classes *classes, const struct xfa_obse
     for (size_t k = 0; k < XFA_EVENT_KINDS; k++)
         pass->by_kind[k].members = xfa_alloc((count + 1) * sizeof(struct xfa_observer *));
     pass->transfers.members = xfa_alloc((count + 1) * sizeof(struct xfa_observer *));
+    pass->copies.members = xfa_alloc((count + 1) * sizeof(struct xfa_observer *));
     pass->join = xfa_join_new();
     return pass;
 }
@@ -43,6 +44,7 @@ void xfa_pass_free(struct xfa_pass *pass)
     for (size_t k = 0; k < XFA_EVENT_KINDS; k++)
         free(pass->by_kind[k].members);
     free(pass->transfers.members);
+    free(pass->copies.members);
     xfa_join_free(pass->join);
     free(pass->spans);
     free(pass);
@@ -153,6 +155,12 @@ static void give_event(struct xfa_pass *pass, const struct xfa_step *step)
         (*o)->event((*o)->self, step);
 }
 
+static void give_copy(struct xfa_pass *pass, const struct xfa_step *step)
+{
+    for (const struct xfa_observer **o = pass->copies.members; *o; o++)
+        (*o)->copy((*o)->self, step);
+}
+
 static void release(struct xfa_pass *pass, bool last)
 {
     const struct xfa_waiting *waiting;
@@ -208,6 +216,8 @@ static void take_event(struct xfa_pass *pass, struct xfa_process *process,
     const struct xft_event *event = merged->event;
     unsigned kind = event->kind;
     if (kind == XFT_EVENT_DEVICE_COPY) {
+        struct xfa_step step = {process, event, merged->lane, merged->tid};
+        give_copy(pass, &step);
         xfa_join_copy(pass->join, process, event);
         release(pass, false);
         return;
@@ -253,7 +263,7 @@ static void join_audience(struct audience *audience, const struct xfa_observer *
 static void open_process(struct xfa_pass *pass, struct xfa_process *process)
 {
     xfa_classes_process(pass->classes);
-    pass->transfers.members[0] = NULL;
+    pass->transfers.members[0] = pass->copies.members[0] = NULL;
     for (size_t k = 0; k < XFA_EVENT_KINDS; k++)
         pass->by_kind[k].members[0] = NULL;
     for (size_t i = 0; i < pass->observer_count; i++) {
@@ -264,6 +274,8 @@ static void open_process(struct xfa_pass *pass, struct xfa_process *process)
                 join_audience(&pass->by_kind[k], o);
         if (o->transfer)
             join_audience(&pass->transfers, o);
+        if (o->copy)
+            join_audience(&pass->copies, o);
     }
 }
 

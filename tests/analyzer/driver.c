@@ -1,4 +1,4 @@
-/* The analyzer's subcommands without the rest of the command: driver analyze|dump ARGUMENTS. */
+/* The analyzer's subcommands without the rest of the command: driver analyze|dump|export ARGUMENTS. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +10,8 @@ int main(int argc, char **argv)
         return xfa_analyze_command(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "dump") == 0)
         return xfa_dump_command(argc - 1, argv + 1);
-    fputs("usage: driver analyze|dump ...\n", stderr);
+    if (argc > 1 && strcmp(argv[1], "export") == 0)
+        return xfa_export_command(argc - 1, argv + 1);
+    fputs("usage: driver analyze|dump|export ...\n", stderr);
     return 2;
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 from lab import XFERSCOPE, run
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("record", "probe", "analyze", "dump", "doctor")
+COMMANDS = ("record", "probe", "analyze", "export", "dump", "doctor")
 
 
 def pages():

@@ -1,7 +1,7 @@
 /*
  * The subcommands of xferscope. Each takes its own name as argv[0] and returns the exit status of
  * the process; each prints its usage for --help. Further ones live in the rooms that do the work:
- * xfp_probe_command (probe/probe.h), xfa_analyze_command and xfa_dump_command
+ * xfp_probe_command (probe/probe.h), xfa_analyze_command, xfa_export_command and xfa_dump_command
  * (analyzer/analyzer.h).
  */
 #ifndef XFERSCOPE_COMMANDS_H

@@ -1,0 +1,281 @@
+#include "analyzer/export/export.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/analyzer.h"
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/output.h"
+#include "common/text.h"
+
+#define BUFFER_BYTES (1u << 20)
+
+/* One export under way. */
+struct work {
+    const struct xfa_export_request *request;
+    struct xfa_export export;
+    struct xfp_profile *profile;
+    char *problem, *name; /* of the profile; of the run */
+    struct xfa_findings *findings;
+    struct xfa_output output;
+};
+
+static void complain(const char *line)
+{
+    xfc_print(stderr, "xferscope export: %s\n", line);
+}
+
+/* ---- the observer ---------------------------------------------------------------------------- */
+
+void xfa_export_fail(struct xfa_export *export, int error)
+{
+    if (export->failed)
+        return;
+    export->failed = error ? error : EIO;
+    xfa_analysis_stop(export->analysis);
+}
+
+bool xfa_export_simulated(const struct xfa_export *export, const struct xfa_process *process)
+{
+    const struct xfp_profile *profile = export->analysis->profile;
+    return process->simulated || (profile && profile->machine.simulated);
+}
+
+/* Whoever read it may have gone, the disk may be full: the rest of the run need not be read. */
+static void check(struct xfa_export *export)
+{
+    if (ferror_unlocked(export->out))
+        xfa_export_fail(export, errno);
+}
+
+static uint32_t process(void *self, struct xfa_process *process)
+{
+    struct xfa_export *export = self;
+    xfa_words_process(&export->words);
+    if (export->format->process && !export->failed)
+        export->format->process(export, process);
+    check(export);
+    return export->format->kinds;
+}
+
+static void event(void *self, const struct xfa_step *step)
+{
+    struct xfa_export *export = self;
+    if (!export->failed)
+        export->format->event(export, step);
+    check(export);
+}
+
+static void transfer(void *self, const struct xfa_transfer *transfer)
+{
+    struct xfa_export *export = self;
+    if (!export->failed)
+        export->format->transfer(export, transfer);
+    check(export);
+}
+
+static void copy(void *self, const struct xfa_step *step)
+{
+    struct xfa_export *export = self;
+    if (!export->failed)
+        export->format->copy(export, step);
+    check(export);
+}
+
+static void end(void *self, struct xfa_process *process)
+{
+    struct xfa_export *export = self;
+    if (export->format->end && !export->failed)
+        export->format->end(export, process);
+    check(export);
+}
+
+static struct xfa_observer observer_of(struct xfa_export *export)
+{
+    const struct xfa_export_format *format = export->format;
+    return (struct xfa_observer){
+        .name = "export",
+        .self = export,
+        .kinds = format->kinds,
+        .process = process,
+        .event = format->event ? event : NULL,
+        .transfer = format->transfer ? transfer : NULL,
+        .copy = format->copy ? copy : NULL,
+        .end = end,
+    };
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static bool saves(const struct xfa_export_request *request)
+{
+    const struct xfa_export_format *format = request->format;
+    return format->saves && (!format->weighed || request->weight == XFA_WEIGHT_SAVING);
+}
+
+/* A profile that cannot be read leaves what is achievable unknown. */
+static void load_profile(struct work *work)
+{
+    char error[1024] = "";
+    if (!work->request->profile)
+        return;
+    work->profile = xfp_read_file(work->request->profile, error, sizeof error);
+    if (work->profile)
+        return;
+    work->problem = xfa_kept(error, strlen(error));
+    xfc_print(stderr, "xferscope export: %s; going on without what is achievable\n", error);
+}
+
+static char *name_run(const struct xfa_export_request *request)
+{
+    char *name = xfa_text(request->traces[0]);
+    for (size_t i = 1; i < request->trace_count; i++) {
+        char *longer = xfa_print("%s, %s", name, request->traces[i]);
+        free(name);
+        name = longer;
+    }
+    return name;
+}
+
+static void open_analysis(struct work *work)
+{
+    size_t count = work->findings ? work->findings->observer_count : 0;
+    struct xfa_observer *all = xfa_alloc((count + 1) * sizeof *all);
+    if (count > 0)
+        memcpy(all, work->findings->observers, count * sizeof *all);
+    all[count] = observer_of(&work->export);
+    struct xfa_request request = {
+        .path = work->name,
+        .profile = work->profile,
+        .profile_path = work->request->profile,
+        .profile_problem = work->problem,
+        .observers = all,
+        .observer_count = count + 1,
+    };
+    work->export.analysis = xfa_analysis_new(&request);
+    free(all);
+}
+
+static void read_run(struct work *work)
+{
+    struct xfa_analysis *analysis = work->export.analysis;
+    const struct xfa_export_request *request = work->request;
+    for (size_t i = 0; i < request->trace_count && !analysis->stopped; i++)
+        xfa_analysis_add(analysis, request->traces[i], complain);
+    xfa_analysis_finish(analysis);
+}
+
+static void say_losses(const struct xfa_analysis *analysis)
+{
+    const struct xfa_run *run = analysis->run;
+    if (analysis->achievable.mismatch)
+        complain(analysis->achievable.mismatch);
+    for (size_t i = 0; i < run->process_count; i++)
+        if (run->processes[i]->losses)
+            xfc_print(stderr, "xferscope export: %s: %s; the rest was read\n",
+                      run->processes[i]->file, run->processes[i]->losses);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void weigh(struct work *work)
+{
+    if (!work->findings)
+        return;
+    xfa_findings_find(work->findings, work->export.analysis);
+    xfa_findings_weigh(work->findings, work->export.analysis);
+    work->export.findings = work->findings;
+}
+
+static void finish(struct work *work)
+{
+    struct xfa_export *export = &work->export;
+    if (export->failed || export->analysis->run->process_count == 0)
+        return;
+    weigh(work);
+    if (export->format->finish)
+        export->format->finish(export);
+    check(export);
+}
+
+static int close_output(struct work *work)
+{
+    const struct xfa_export *export = &work->export;
+    if (export->analysis->run->process_count == 0) {
+        xfa_output_drop(&work->output);
+        return XFA_NOTHING;
+    }
+    errno = export->failed; /* closing says it, unless it fails for a reason of its own */
+    if (export->failed && !ferror(export->out)) {
+        xfc_print(stderr, "xferscope: cannot write %s: %s\n",
+                  work->request->output ? work->request->output : "standard output",
+                  strerror(export->failed));
+        xfa_output_drop(&work->output);
+        return XFA_OUTPUT;
+    }
+    if (xfa_output_close(&work->output) != 0)
+        return XFA_OUTPUT;
+    say_losses(export->analysis);
+    return export->analysis->lossy ? XFA_LOSSES : XFA_OK;
+}
+
+static bool open_output(struct work *work)
+{
+    const struct xfa_export_request *request = work->request;
+    signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an output that cannot be written */
+    if (xfa_output_open(&work->output, request->output) != 0)
+        return false;
+    work->export.out = work->output.stream;
+    if (!request->format->regular) {
+        setvbuf(work->output.stream, NULL, _IOFBF, BUFFER_BYTES);
+        return true;
+    }
+    if (work->output.path && work->output.file.target)
+        return true;
+    xfc_print(
+        stderr, "xferscope: cannot write %s: %s is no file that can be written at any place\n",
+        request->output ? request->output : "standard output", work->output.path ? "it" : "that");
+    xfa_output_drop(&work->output);
+    return false;
+}
+
+static void end_work(struct work *work)
+{
+    if (work->export.format->free)
+        work->export.format->free(&work->export);
+    free(work->export.self);
+    xfa_words_free(&work->export.words);
+    xfa_analysis_free(work->export.analysis);
+    xfa_findings_free(work->findings);
+    if (work->profile)
+        xfp_free(work->profile);
+    free(work->problem);
+    free(work->name);
+}
+
+int xfa_export_run(const struct xfa_export_request *request)
+{
+    struct work work = {.request = request, .name = name_run(request)};
+    struct xfa_export *export = &work.export;
+    export->format = request->format;
+    export->weight = request->weight;
+    if (!open_output(&work)) {
+        free(work.name);
+        return XFA_OUTPUT;
+    }
+    export->self = xfa_alloc(request->format->self_bytes + 1);
+    xfa_words_init(&export->words, request->format->words);
+    load_profile(&work);
+    work.findings = saves(request) ? xfa_findings_new() : NULL;
+    open_analysis(&work);
+    if (request->format->begin)
+        request->format->begin(export);
+    check(export);
+    read_run(&work);
+    finish(&work);
+    int status = close_output(&work);
+    end_work(&work);
+    return status;
+}
