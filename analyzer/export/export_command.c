@@ -21,13 +21,16 @@ static const char usage_head[] =
     "Writes a run (NAME.xft, or one of its .trace files; several, of other hosts too, are one\n"
     "run) in the form of another tool.\n"
     "\n"
-    "  -f, --format FORMAT  one of\n";
-static const char usage_tail[] =
+    "  -f, --format FORMAT  ";
+static const char usage_options[] =
     "  -o, --output FILE    write there; text goes to standard output without it, when that is\n"
     "                       no terminal, and with -o -\n"
     "  -p, --profile FILE   machine profile, from `xferscope probe`: what was achievable\n"
     "      --weight WHAT    folded: what a stack counts, bytes (default), time or saving\n"
     "  -h, --help           show this\n"
+    "\n"
+    "Formats:\n";
+static const char usage_end[] =
     "\n"
     "Exit status: 0 written; 1 nothing could be read; 2 wrong usage; 3 written, but part of the\n"
     "input was lost or could not be read; 4 the output could not be written.\n";
@@ -42,13 +45,29 @@ static int wrong(const char *what, const char *value)
     return -1;
 }
 
+#define NAMES_A_LINE 5
+
+/* "a, b, c,\n d or e\n" */
+static void print_names(void)
+{
+    for (size_t i = 0; xfa_export_formats[i]; i++) {
+        const char *between = i == 0                       ? ""
+                              : !xfa_export_formats[i + 1] ? " or "
+                              : i % NAMES_A_LINE == 0      ? ",\n                       "
+                                                           : ", ";
+        printf("%s%s", between, xfa_export_formats[i]->name);
+    }
+    putchar('\n');
+}
+
 static int print_usage(void)
 {
     fputs(usage_head, stdout);
+    print_names();
+    fputs(usage_options, stdout);
     for (size_t i = 0; xfa_export_formats[i]; i++)
-        printf("                         %-12s %s\n", xfa_export_formats[i]->name,
-               xfa_export_formats[i]->what);
-    fputs(usage_tail, stdout);
+        printf("  %-12s %s\n", xfa_export_formats[i]->name, xfa_export_formats[i]->what);
+    fputs(usage_end, stdout);
     return fflush(stdout) != 0 || ferror(stdout) ? XFA_OUTPUT : XFA_OK;
 }
 

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import resource
 import signal
 import subprocess
@@ -14,8 +15,7 @@ from lab import DRIVER, Lab, ROOT
 
 def formats():
     usage = subprocess.run([DRIVER, "export", "--help"], stdout=subprocess.PIPE, check=True).stdout.decode()
-    lines = usage[usage.index("one of\n"):usage.index("  -o, --output")].splitlines()[1:]
-    return [line.split()[0] for line in lines]
+    return re.findall(r"^  ([a-z]+) ", usage[usage.index("\nFormats:\n"):], re.M)
 
 
 FORMATS = formats()
