@@ -30,6 +30,7 @@ struct xfa_recording xfa_recording_of(const struct xfa_run *run, const struct xf
     struct xfa_recording recording = {0};
     for (size_t i = 0; i < run->process_count; i++) {
         const struct xfa_process *process = run->processes[i];
+        recording.once_ns += xfa_pass_overhead_ns(pass, process->number);
         if (!add_process(&recording, process, xfa_pass_kinds(pass, process->number)))
             continue;
         recording.told = true;

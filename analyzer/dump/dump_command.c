@@ -30,7 +30,7 @@ static const char usage[] =
     "                       prefetch, advise, peer, sync, device-copy, graph-launch, kernel,\n"
     "                       memset, migration, fault, range-begin, range-end, content,\n"
     "                       launch, set, record, wait, query, host-function, stream,\n"
-    "                       stream-end, records\n"
+    "                       stream-end, records, overhead\n"
     "  -n, --limit N        at most N events per file\n"
     "  -o, --output FILE    write there instead of standard output\n"
     "  -h, --help           show this\n"

@@ -20,6 +20,7 @@ struct xfa_pass {
     struct span { /* of a process's calls, on its own clock; 0 = none */
         uint64_t first_ns, last_ns, transfers;
         uint64_t kinds[XFA_EVENT_KINDS];
+        double overhead_ns;
     } * spans;
     size_t span_count, span_capacity;
 };
@@ -244,6 +245,8 @@ static void take_events(struct xfa_pass *pass, const struct xfa_events *events)
         unsigned kind = event->kind;
         span->kinds[kind < XFA_EVENT_KINDS ? kind : 0] += !(event->flags & XFT_GRAPH);
         span->transfers += kind == XFT_EVENT_TRANSFER;
+        if (kind == XFT_EVENT_OVERHEAD && event->end_ns > event->start_ns)
+            span->overhead_ns += (double)(event->end_ns - event->start_ns);
         if (is_call(kind))
             extend(span, event);
         take_event(pass, events->process, &events->events[i]);
@@ -327,4 +330,9 @@ uint64_t xfa_pass_transfers(const struct xfa_pass *pass, uint32_t process)
 const uint64_t *xfa_pass_kinds(const struct xfa_pass *pass, uint32_t process)
 {
     return process < pass->span_count ? pass->spans[process].kinds : NULL;
+}
+
+double xfa_pass_overhead_ns(const struct xfa_pass *pass, uint32_t process)
+{
+    return process < pass->span_count ? pass->spans[process].overhead_ns : 0;
 }

@@ -46,6 +46,7 @@ struct xfa_counts xfa_pass_counts(const struct xfa_pass *pass);
  * copies of launched graphs, which are in the launch. NULL: no event of it was met. */
 uint64_t xfa_pass_transfers(const struct xfa_pass *pass, uint32_t process);
 const uint64_t *xfa_pass_kinds(const struct xfa_pass *pass, uint32_t process);
+double xfa_pass_overhead_ns(const struct xfa_pass *pass, uint32_t process); /* its OVERHEADs */
 void xfa_pass_free(struct xfa_pass *pass);
 
 #endif

@@ -29,6 +29,8 @@ struct xfw_thread {
     uint64_t end_ns;          /* of its last call */
     struct xfw_moved fetched; /* since then */
     double fetched_until_ns;
+    uint64_t overhead_ns, overhead_until_ns; /* since then, the recorder was at work so long; the
+                                                latest end of that */
     uint32_t depth;
     struct xfw_open_range {
         uint64_t domain, id; /* id: 0 = of the thread */

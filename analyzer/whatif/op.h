@@ -97,6 +97,7 @@ struct xfw_op {
 
     /* What recording added, and is still in the figures above (xfw_op_alone()). */
     double hook_ns;           /* to gap_ns */
+    double overhead_ns;       /* likewise, by what it does not do at every call */
     double records_ns;        /* to the call: what CUPTI's records cost it */
     double records_device_ns; /* likewise, on the device, to space_ns */
     double

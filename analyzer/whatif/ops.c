@@ -50,7 +50,9 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xft_event *event
     struct xfw_thread *thread = xfw_thread_of(&ops->numbers, tid);
     struct xfw_moved fetched = thread->fetched;
     thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
+    uint64_t overhead_ns = thread->overhead_ns;
     thread->fetched = (struct xfw_moved){0};
+    thread->overhead_ns = 0;
     struct xfw_op op = xfw_op_none();
     op.what = (uint8_t)what;
     op.kind = event->kind;
@@ -64,6 +66,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xft_event *event
     op.dst = event->dst;
     op.memory = event->dst_mem;
     op.fetched = fetched;
+    op.overhead_ns = (double)overhead_ns;
     return op;
 }
 
@@ -188,9 +191,28 @@ static void range(struct xfw_ops *ops, const struct xfa_step *step)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Of the device, or of the recording: no call. */
-static bool take_record(struct xfw_ops *ops, const struct xft_event *event)
+/* The recorder was at work in the thread since its last call: what of that is not in the time that
+ * each call of this kind is taken to cost, nor in another such event. */
+static void overhead(struct xfw_ops *ops, const struct xfa_step *step)
 {
+    const struct xft_event *event = step->event;
+    struct xfw_thread *thread = xfw_thread_of(&ops->numbers, step->tid);
+    uint64_t start = event->start_ns, usual = 0;
+    if (start < thread->overhead_until_ns)
+        start = thread->overhead_until_ns;
+    if (event->end_ns <= start)
+        return;
+    thread->overhead_until_ns = event->end_ns;
+    if (event->count < XFA_EVENT_KINDS)
+        usual = ops->process->costs[event->count].ns;
+    if (event->end_ns - start > usual)
+        thread->overhead_ns += event->end_ns - start - usual;
+}
+
+/* Of the device, or of the recording: no call. */
+static bool take_record(struct xfw_ops *ops, const struct xfa_step *step)
+{
+    const struct xft_event *event = step->event;
     switch ((enum xft_event_kind)event->kind) {
     case XFT_EVENT_KERNEL:
     case XFT_EVENT_MEMSET:
@@ -202,6 +224,9 @@ static bool take_record(struct xfw_ops *ops, const struct xft_event *event)
         return true;
     case XFT_EVENT_RECORDS:
         ops->records = (uint32_t)event->aux;
+        return true;
+    case XFT_EVENT_OVERHEAD:
+        overhead(ops, step);
         return true;
     default:
         return false;
@@ -256,7 +281,7 @@ static void observe_event(void *self, const struct xfa_step *step)
 {
     struct xfw_ops *ops = self;
     xfw_ops_queue_at(ops->queue, step->event->start_ns);
-    if (!take_record(ops, step->event))
+    if (!take_record(ops, step))
         take_call(ops, step);
     xfw_ops_queue_release(ops->queue, false);
 }

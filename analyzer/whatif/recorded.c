@@ -337,6 +337,8 @@ void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool 
     op->own_ns = fmax(0, op->end_ns - fmax(op->start_ns, before));
     op->hook_ns =
         op->handed_by == XFW_NONE ? thread->added : recorded->threads[op->handed_by].added;
+    if (op->handed_by == XFW_NONE || !thread->begun)
+        op->hook_ns += op->overhead_ns;
     if (xfw_op_is_work(op) && op->stream != XFW_NONE)
         settle_work(recorded, op, blocks);
     else

@@ -201,6 +201,10 @@ enum xft_event_kind {
     XFT_EVENT_STREAM_END = 26, /* it is gone from start_ns on; its handle may become another's */
     XFT_EVENT_RECORDS = 27,    /* from start_ns on the device's records of these kinds come: aux =
                                   sum of enum xft_records; 0: none, until the next such event */
+    XFT_EVENT_OVERHEAD = 28,   /* no call: the recorder was at work in the thread, with what it does
+                                  not do at every call: aux = sum of enum xft_overhead; count = the
+                                  kind of the call behind which that was, whose usual cost (META
+                                  cost.KIND.ns) is in the time; 0 = behind none. They may overlap */
 };
 
 /* The word of each kind. */
@@ -231,7 +235,8 @@ enum xft_event_kind {
     X(XFT_EVENT_HOST_FUNCTION, "host-function")                                                    \
     X(XFT_EVENT_STREAM, "stream")                                                                  \
     X(XFT_EVENT_STREAM_END, "stream-end")                                                          \
-    X(XFT_EVENT_RECORDS, "records")
+    X(XFT_EVENT_RECORDS, "records")                                                                \
+    X(XFT_EVENT_OVERHEAD, "overhead")
 
 /* NULL for a kind that this version does not know. */
 static inline const char *xft_event_word(unsigned kind)
@@ -258,6 +263,17 @@ enum xft_stream {
 enum xft_records {
     XFT_RECORDS_COPIES = 1, /* DEVICE_COPY, MEMSET */
     XFT_RECORDS_KERNELS = 2,
+};
+
+/* aux of an OVERHEAD. */
+enum xft_overhead {
+    XFT_OVERHEAD_RECORDING = 1,  /* recording began */
+    XFT_OVERHEAD_DEVICE = 2,     /* the device's records were switched on */
+    XFT_OVERHEAD_THREAD = 4,     /* the thread's first event */
+    XFT_OVERHEAD_SLAB = 8,       /* room for further events */
+    XFT_OVERHEAD_STACK = 16,     /* a call stack that the file did not have yet */
+    XFT_OVERHEAD_FUNCTION = 32,  /* a kernel that had not been launched before */
+    XFT_OVERHEAD_ARGUMENTS = 64, /* what a launch was given, which none had been given before */
 };
 
 /* aux of a SYNC. */

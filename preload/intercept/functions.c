@@ -6,6 +6,7 @@
 
 #include "preload/base/attributes.h"
 #include "preload/base/own_stack.h"
+#include "preload/record/cost.h"
 #include "preload/record/record.h"
 #include "preload/lookup/resolve.h"
 #include "xferscope/cuda_abi.h"
@@ -108,8 +109,10 @@ __attribute__((noinline)) struct xfs_function *xfs_function_search(uint64_t hand
         atomic_store_explicit(&f->handle, handle, memory_order_relaxed);
         taken = true;
     }
-    if (taken)
+    if (taken) {
+        xfs_cost_unusual(XFT_OVERHEAD_FUNCTION);
         xfs_on_any_stack(fill, f);
+    }
     errno = saved;
     return is_filled(f) ? f : NULL;
 }

@@ -76,7 +76,8 @@ static XFS_COLD void publish_slowly(struct xfs_frame *f)
         xfs_event_write(&f->event);
         if (f->event.kind == XFT_EVENT_GRAPH_LAUNCH && f->event.count > 0)
             xfs_graph_transfers(f, xfs_event_write);
-        if (!f->early && xfs_self && xfs_call_is_timed(xfs_self))
+        bool counted = !f->early || (xfs_self && xfs_self->unusual);
+        if (counted && xfs_self && xfs_call_is_timed(xfs_self))
             cost_ends(xfs_self, &f->event);
     }
     errno = saved;

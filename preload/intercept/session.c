@@ -19,6 +19,7 @@
 #include "preload/intercept/table.h"
 #include "preload/lookup/resolve.h"
 #include "preload/nvtx/nvtx.h"
+#include "preload/record/clock.h"
 #include "preload/record/hot.h"
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
@@ -46,8 +47,11 @@ XFS_COLD void xfs_before_moving(uint16_t call)
     unsigned char state = atomic_load(&xfs_session);
     if (state == XFS_SESSION_NONE && xfs_depth == 0)
         early_call = call;
-    if (state == XFS_SESSION_WAITING && xfs_rows[call].moves)
+    if (state == XFS_SESSION_WAITING && xfs_rows[call].moves) {
+        uint64_t from_ns = xfs_now_apart_ns();
         xfs_on_any_stack(attach, NULL);
+        xfs_cost_took(XFT_OVERHEAD_DEVICE, from_ns);
+    }
 }
 
 /* ---- the start ----------------------------------------------------------------------------- */
@@ -75,6 +79,7 @@ static void start_timing(const char *too_late)
 static void start_session(void *too_late)
 {
     xfs_session_simulated = use_simulated_clock();
+    uint64_t from_ns = xfs_now_apart_ns();
     if (!xfs_record_ready())
         return;
     if (xfs_session_simulated)
@@ -86,6 +91,7 @@ static void start_session(void *too_late)
     atexit(xfs_content_finish);
     xfs_pairs_capturing = xfs_captures_now;
     start_timing(too_late);
+    xfs_cost_took(XFT_OVERHEAD_RECORDING, from_ns);
 }
 
 void xfs_session_start(const char *too_late)

@@ -1,9 +1,11 @@
 #include "preload/record/cost.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "preload/base/sandbox.h"
 #include "preload/record/clock.h"
+#include "preload/record/hot.h"
 #include "preload/record/recorder.h"
 #include "xferscope/trace.h"
 
@@ -61,6 +63,8 @@ uint64_t xfs_cost_median(struct xfs_costs *costs, uint8_t kind)
 struct xfs_lane *xfs_cost_begins(struct xfs_lane *lane)
 {
     lane->until_timed = XFS_COST_TIMED;
+    lane->counted = 0;
+    lane->unusual = 0;
     lane->timed_from_ns = xfs_now_apart_ns();
     return lane;
 }
@@ -74,11 +78,75 @@ static uint32_t next_count(struct xfs_lane *lane)
     return counts[lane->timed++];
 }
 
+/* ---- what is not done at every call --------------------------------------------------------- */
+
+/* Also where the clock is a slow one: these are few. */
+static void tell(unsigned why, uint8_t behind, uint64_t from_ns, uint64_t until_ns)
+{
+    if (until_ns < from_ns + XFS_OVERHEAD_LEAST_NS || until_ns - from_ns >= 10 * NONSENSE_NS)
+        return; /* hardly anything, or the clock was another one meanwhile */
+    struct xft_event event = {.kind = XFT_EVENT_OVERHEAD,
+                              .start_ns = from_ns,
+                              .end_ns = until_ns,
+                              .aux = why,
+                              .count = behind,
+                              .device = XFT_PLACE_UNKNOWN,
+                              .src_place = XFT_PLACE_UNKNOWN,
+                              .dst_place = XFT_PLACE_UNKNOWN};
+    xfs_event_write(&event);
+}
+
+void xfs_cost_unusual(unsigned why)
+{
+    struct xfs_lane *lane = xfs_self;
+    if (lane == NULL)
+        return;
+    if (lane->until_timed != XFS_COST_TIMED) {
+        lane->counted = lane->until_timed;
+        lane->until_timed = XFS_COST_TIMED;
+        lane->unusual = 0;
+    }
+    lane->unusual |= (uint8_t)why;
+}
+
+void xfs_cost_took(unsigned why, uint64_t from_ns)
+{
+    int saved = errno;
+    bool in_call = xfs_self && xfs_call_is_timed(xfs_self);
+    tell(why, 0, from_ns, xfs_now_apart_ns());
+    if (!in_call && xfs_self && xfs_call_is_timed(xfs_self)) {
+        xfs_self->until_timed = xfs_self->counted; /* room for this event was no part of a call */
+        xfs_self->counted = xfs_self->unusual = 0;
+    }
+    errno = saved;
+}
+
+void xfs_cost_attached(struct xfs_lane *lane, uint64_t from_ns)
+{
+    lane->attached_from_ns = from_ns;
+    lane->attached_until_ns = xfs_now_apart_ns();
+}
+
+/* Keeps errno, as this one's callers need. */
+static void tell_unusual(struct xfs_lane *lane, uint8_t kind, uint64_t end_ns, uint64_t now)
+{
+    int saved = errno;
+    if (lane->attached_until_ns)
+        tell(XFT_OVERHEAD_THREAD, 0, lane->attached_from_ns, lane->attached_until_ns);
+    lane->attached_until_ns = 0;
+    tell(lane->unusual, kind, end_ns, now);
+    errno = saved;
+}
+
 void xfs_cost_ends(struct xfs_lane *lane, uint8_t kind, uint64_t start_ns, uint64_t end_ns)
 {
     uint64_t now = xfs_now_apart_ns(), from = lane->timed_from_ns;
-    lane->until_timed = next_count(lane);
-    if (kind >= XFS_COST_KINDS || xfs_no_counter || from > start_ns || end_ns > now)
+    bool sample = lane->counted == 0; /* it would have been timed anyway */
+    if (lane->unusual)
+        tell_unusual(lane, kind, end_ns, now);
+    lane->until_timed = sample ? next_count(lane) : lane->counted;
+    lane->counted = lane->unusual = 0;
+    if (!sample || kind >= XFS_COST_KINDS || xfs_no_counter || from > start_ns || end_ns > now)
         return; /* the clock is too coarse, or went backwards */
     uint64_t ns = (start_ns - from) + (now - end_ns);
     if (ns < NONSENSE_NS)

@@ -12,6 +12,11 @@
  * background thread notes them in META as they grow (cost.KIND.ns, cost.KIND.n), so that something
  * is there when the process is killed, and the last ones come at the end.
  *
+ * What is not done at every call (a thread's first event, a new call stack, a new kernel, room for
+ * events) takes ten to a hundred times as long, and a median does not know of it. Each time it is
+ * told as an event of its own, OVERHEAD: where that happens, which is far from any hot path, the
+ * call under way is made one that is timed, and its end says from when to when.
+ *
  * Cost. Two instructions where a call begins and two where it ends (hot.h).
  */
 #ifndef XFS_COST_H
@@ -32,9 +37,11 @@ struct xfs_recorder;
  * handler made calls meanwhile, it is not met any more, and nothing comes of it. */
 #define XFS_COST_TIMED 256
 
-#define XFS_COST_KINDS 28
+#define XFS_COST_KINDS 29
 #define XFS_COST_EXACT 32 /* ns that have a class each; from there on 16 to an octave */
 #define XFS_COST_CLASSES (XFS_COST_EXACT + 16 * 19)
+
+#define XFS_OVERHEAD_LEAST_NS 1000 /* what took less is no event */
 
 struct xfs_costs {
     atomic_uint n[XFS_COST_KINDS];
@@ -48,6 +55,16 @@ XFS_COLD struct xfs_lane *xfs_cost_begins(struct xfs_lane *lane);
 /* Its event has been written, with these times. */
 XFS_COLD void xfs_cost_ends(struct xfs_lane *lane, uint8_t kind, uint64_t start_ns,
                             uint64_t end_ns);
+
+/* The recorder does something unusual in this thread, between the return of a call and the writing
+ * of its event (why: of enum xft_overhead): that time is told with xfs_cost_ends(). */
+XFS_COLD void xfs_cost_unusual(unsigned why);
+
+/* It did since from_ns (xfs_now_apart_ns()), before a call or in it: told at once. Keeps errno. */
+XFS_COLD void xfs_cost_took(unsigned why, uint64_t from_ns);
+
+/* The thread got its lane, from when to when: told with its first event. */
+XFS_COLD void xfs_cost_attached(struct xfs_lane *lane, uint64_t from_ns);
 
 /* The count that a lane begins with, of a thread before it (0: none) or anew. */
 uint32_t xfs_cost_count(uint32_t before);

@@ -48,9 +48,12 @@ struct xfs_lane {
     uint32_t id;
     struct xfs_slab *slab;
     pid_t tid;
-    uint32_t refused;       /* events in a row that found no room */
-    uint64_t next_seq;      /* of the slab's first row */
-    struct xft_event event; /* being filled, between begin and commit */
+    uint32_t refused;                             /* events in a row that found no room */
+    uint64_t next_seq;                            /* of the slab's first row */
+    struct xft_event event;                       /* being filled, between begin and commit */
+    uint64_t attached_from_ns, attached_until_ns; /* not told yet; 0: nothing to tell */
+    uint32_t counted; /* until_timed, of a call that is timed for what is unusual in it */
+    uint8_t unusual;  /* sum of enum xft_overhead: so far in the call that is timed */
     struct xfs_pool_node node
         __attribute__((aligned(16))); /* from here on: the next thread's too */
     struct xfs_room_place place;

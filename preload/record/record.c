@@ -113,14 +113,17 @@ static void start_once(void *life)
 
 static struct xfs_lane *attach(struct xfs_recorder *recorder)
 {
-    if (xfs_self == NULL || xfs_self->recorder != recorder) {
-        xfs_self = xfs_lane_open(recorder);
-        xfs_own_stack_keep();
-        if (xfs_self)
-            pthread_setspecific(lane_key, xfs_self);
-        else
-            xfs_count_events_lost(recorder, 1);
+    if (xfs_self && xfs_self->recorder == recorder)
+        return xfs_self;
+    uint64_t from_ns = xfs_now_apart_ns();
+    xfs_self = xfs_lane_open(recorder);
+    xfs_own_stack_keep();
+    if (xfs_self == NULL) {
+        xfs_count_events_lost(recorder, 1);
+        return NULL;
     }
+    pthread_setspecific(lane_key, xfs_self);
+    xfs_cost_attached(xfs_self, from_ns);
     return xfs_self;
 }
 
@@ -165,6 +168,13 @@ static XFS_COLD void lose_event(void)
         xfs_count_events_lost(recorder, 1);
 }
 
+static bool refill(struct xfs_lane *lane)
+{
+    bool first = lane->slab == NULL;
+    xfs_cost_unusual(first ? XFT_OVERHEAD_THREAD : XFT_OVERHEAD_SLAB);
+    return xfs_lane_refill(lane);
+}
+
 /* A first event, a full slab, or none of ours to take. */
 static bool prepare_slowly(void)
 {
@@ -178,7 +188,7 @@ static bool prepare_slowly(void)
     bool room = false;
     if (lane) {
         xfs_lane_claim(lane);
-        room = recorder == current_recorder() && (lane->next < lane->room || xfs_lane_refill(lane));
+        room = recorder == current_recorder() && (lane->next < lane->room || refill(lane));
         xfs_lane_done(lane);
     }
     entered = false;
@@ -335,8 +345,11 @@ uint32_t xfs_arguments_id(const uint64_t *pointers, uint32_t count)
     struct pointers p = {current_recorder(), pointers, count, 0};
     if (p.recorder)
         p.id = xfs_arguments_find(p.recorder, pointers, count);
-    if (p.recorder && p.id == 0 && (entered || !alone(intern_pointers, &p)))
-        xfs_count_arguments_lost(p.recorder, 1);
+    if (p.recorder && p.id == 0) {
+        xfs_cost_unusual(XFT_OVERHEAD_ARGUMENTS);
+        if (entered || !alone(intern_pointers, &p))
+            xfs_count_arguments_lost(p.recorder, 1);
+    }
     return p.id;
 }
 

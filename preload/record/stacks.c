@@ -26,6 +26,8 @@ static bool write_stack(struct xfs_recorder *recorder, const void *thing, uint32
         struct xft_stack stack;
         uint64_t addresses[MOST_FRAMES];
     } out;
+    if (xfs_self && xfs_self->in_stack)
+        xfs_cost_unusual(XFT_OVERHEAD_STACK);
     if (!xfs_modules_refresh(recorder, &recorder->stacks.modules, stack->addresses, stack->depth))
         return false;
     size_t addresses = stack->depth * sizeof *stack->addresses;

@@ -106,6 +106,34 @@ static void test_one_process(void **state)
     build_free(&b);
 }
 
+/* What it does not do at every call, beside the rest. */
+static void test_once(void **state)
+{
+    struct trace_builder b;
+    struct xft_event once[] = {{.kind = XFT_EVENT_OVERHEAD,
+                                .start_ns = TEST_START_NS + 1000,
+                                .end_ns = TEST_START_NS + 31000},
+                               {.kind = XFT_EVENT_OVERHEAD,
+                                .start_ns = TEST_START_NS + 40000,
+                                .end_ns = TEST_START_NS + 50000},
+                               {.kind = XFT_EVENT_OVERHEAD, .start_ns = TEST_START_NS + 60000}};
+    (void)state;
+    begin(&b, 1);
+    cost(&b, "sync", "50", "2");
+    events(&b, 0, XFT_EVENT_SYNC, 0, 200);
+    build_events(&b, 1, 0, once, sizeof once / sizeof *once);
+    end(&b, 20);
+    struct analyzed a = analyzed_trace(&b, NULL);
+    assert_true(a.analysis->recording.took_ns == 10000);
+    assert_true(a.analysis->recording.once_ns == 40000);
+    assert_told(&a, "in all 10.0 us, 0.05 % of the run, and 40.0 us once");
+    char *text = analyzed_report(&a, &xfa_format_json);
+    assert_non_null(strstr(text, "\"once_s\": 4"));
+    free(text);
+    analyzed_free(&a);
+    build_free(&b);
+}
+
 /* By their calls, and of the time of those that told. */
 static void test_several_processes(void **state)
 {
@@ -139,7 +167,7 @@ static void test_nothing(void **state)
     events(&b, 0, XFT_EVENT_TRANSFER, 0, 100);
     end(&b, 20);
     struct analyzed a = analyzed_trace(&b, NULL);
-    assert_untold(&a, "\"took_s\": 0.0\n    },\n    \"not_counted\"");
+    assert_untold(&a, "\"took_s\": 0.0,\n      \"once_s\": 0.0\n    },\n    \"not_counted\"");
     analyzed_free(&a);
     build_free(&b);
     begin(&b, 1);
@@ -176,9 +204,8 @@ static void test_senseless(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_process),
-        cmocka_unit_test(test_several_processes),
-        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_one_process),       cmocka_unit_test(test_once),
+        cmocka_unit_test(test_several_processes), cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_senseless),
     };
     return cmocka_run_group_tests_name("recording", tests, NULL, NULL);

@@ -12,7 +12,9 @@ EVERY = 251
 PLAUSIBLE_NS = 1000000
 MANY = 20
 NOTED_WITHIN_S = 60  # only ends what never comes
-NO_CALLS = ("device-copy", "kernel", "memset", "records")  # events that no call of the program makes
+LAUNCH = 19  # kind of event
+THREAD, STACK, FUNCTION = 4, 16, 32  # why recording took its time
+NO_CALLS = ("device-copy", "kernel", "memset", "records", "overhead")  # events that no call of the program makes
 
 
 def timed(calls):
@@ -32,6 +34,13 @@ class Cost(Bench):
         )
         self.assertEqual(result.returncode, status, result.stderr)
         return [self.read(path) for path in self.traces("run.xft")]
+
+    def overheads(self):
+        """Of the run, in their order: start, end, why, behind which kind of call."""
+        (path,) = self.traces("run.xft")
+        lines = [json.loads(line) for line in run([XFERSCOPE, "dump", path, "-f", "json"]).stdout.splitlines()]
+        found = [line for line in lines if line["type"] == "event" and line["kind"] == "overhead"]
+        return sorted((line["start_ns"], line["end_ns"], line["aux"], line["count"]) for line in found)
 
     def read(self, path):
         """The figures of a process and its events' kinds by lane."""
@@ -76,6 +85,7 @@ class Cost(Bench):
     def test_threads_that_come_and_go(self):
         ((costs, lanes),) = self.recorded("threads", "16", "300")
         self.assertGreater(len(lanes), 8)
+        self.assertTrue(any(entry[2] & THREAD for entry in self.overheads()))
         self.check(costs, lanes, reused=True)
         costs.pop("stream", None)  # one in a hundred calls, timed or not as it happens
         self.assertEqual(set(costs), {"transfer", "sync"})
@@ -110,6 +120,48 @@ class Cost(Bench):
         })
         took = sum(figures["ns"] * calls[kind] for kind, figures in costs.items())
         self.assertAlmostEqual(recording["took_s"], took / 1e9, delta=1e-9)
+
+    @needs("work")
+    def test_what_is_not_done_at_every_call(self):
+        """Kernels that take no time, and a driver that takes its time to answer the recorder: all that
+        recording adds to the work's time is told as it happened, and taken out to the nanosecond."""
+        asked_ns = 5000
+        record(PROGRAMS / "work", "launches", "40", cwd=self.folder, options=["--force", "-o", "run"],
+               env=environment(XFERSCOPE_SIMGPU_CLOCK="virtual", XFERSCOPE_SIMGPU_CALL_NS=str(asked_ns),
+                               XFERSCOPE_SIMGPU_KERNEL_NS="0"))
+        told = self.overheads()
+        (path,) = self.traces("run.xft")
+        _, lanes = self.read(path)
+        self.assertEqual(sum(lane.count("launch") for lane in lanes.values()), 40)
+        behind = [entry for entry in told if entry[3] == LAUNCH]
+        self.assertEqual(len(behind), 1, told)  # of 40 launches of one kernel, the first
+        self.assertEqual(behind[0][2] & FUNCTION, FUNCTION)
+        questions, rest = divmod(behind[0][1] - behind[0][0], asked_ns)
+        self.assertEqual(rest, 0)
+        self.assertGreater(questions, 0)
+        self.check_span(told)
+
+    def check_span(self, told):
+        whatif = report(self.folder / "run.xft")["whatif"]
+        (path,) = self.traces("run.xft")
+        lines = [json.loads(line) for line in run([XFERSCOPE, "dump", path, "-f", "json"]).stdout.splitlines()]
+        first = min(line["start_ns"] for line in lines
+                    if line["type"] == "event" and line["kind"] in ("transfer", "launch"))
+        within = sum(end - start for start, end, _, _ in told if start >= first)
+        span = whatif["span"]
+        self.assertAlmostEqual(span["replayed_s"], span["recorded_s"], delta=1e-9)
+        self.assertAlmostEqual(span["recorded_s"] - span["alone_s"], within / 1e9, delta=1e-9)
+
+    @needs("endings")
+    def test_stacks_that_are_new(self):
+        """On the host's clock: told as often as there are some."""
+        (_, lanes), = self.recorded("endings", "return", "2000", status=3)
+        told = self.overheads()
+        self.assertTrue(any(entry[2] & STACK for entry in told), told)
+        calls = sum(len(lane) for lane in lanes.values())
+        self.assertLess(len(told), calls / 100)  # and not behind calls that are like those before
+        for start, end, _, _ in told:
+            self.assertLessEqual(1000, end - start)
 
     @needs("forker")
     def test_each_process_has_its_own(self):

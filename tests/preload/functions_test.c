@@ -14,6 +14,7 @@
 #include "preload/intercept/functions.h"
 #include "preload/lookup/resolve.h"
 #include "preload/base/own_stack.h"
+#include "preload/record/cost.h"
 #include "preload/record/record.h"
 
 /* ---- the driver and the recorder ------------------------------------------------------------ */
@@ -50,6 +51,13 @@ static int kernel_name(const char **name, const void *handle)
 {
     uint64_t number = (uint64_t)(uintptr_t)handle;
     return number & KERNEL_BIT ? name_of_handle(name, number) : 400;
+}
+
+static atomic_int unusual;
+
+void xfs_cost_unusual(unsigned why)
+{
+    atomic_fetch_add(&unusual, why == XFT_OVERHEAD_FUNCTION);
 }
 
 void *xfs_driver_symbol(const char *name)
@@ -93,14 +101,17 @@ static void asks_once(void **state)
 static void a_function_without_a_name_is_known_too(void **state)
 {
     assert_int_equal(name_of(NAMELESS), 0);
-    int before = asked;
+    int before = asked, unusual_before = unusual;
     assert_int_equal(name_of(NAMELESS), 0);
     assert_int_equal(asked, before);
+    assert_int_equal(unusual, unusual_before);
 }
 
 static void forgets_what_was_unloaded(void **state)
 {
+    int before = unusual;
     assert_int_equal(name_of(0x4560), 0x4560);
+    assert_int_equal(unusual, before + 1); /* recording tells that it took its time */
     struct xfs_function *f = xfs_function_of((const void *)0x4560);
     atomic_store(&f->parameters, (const struct xfs_parameters *)&change);
     xfs_functions_forget();

@@ -1,5 +1,6 @@
 /* What recording costs: which calls are timed, what of them counts, and the figures of it. The
  * clock is the test's, so that all of it is exact. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -250,6 +251,191 @@ static void test_medians(void **state)
     }
 }
 
+/* ---- what is not done at every call ------------------------------------------------------- */
+
+#define ROWS 16
+
+static struct xft_event rows[ROWS];
+static uint32_t committed;
+static struct xfs_life life;
+
+/* The lane is this thread's, and has room. */
+static int set_up_thread(void **state)
+{
+    set_up(state);
+    memset(rows, 0, sizeof rows);
+    committed = 0;
+    lane.rows = rows;
+    lane.committed = &committed;
+    lane.room = ROWS;
+    atomic_store(&life.current, &recorder);
+    atomic_store(&xfs_life, &life);
+    xfs_self = &lane;
+    return 0;
+}
+
+static int tear_down_thread(void **state)
+{
+    (void)state;
+    xfs_self = NULL;
+    atomic_store(&life.current, NULL);
+    return 0;
+}
+
+static void assert_overhead(unsigned row, unsigned why, unsigned behind, uint64_t from_ns,
+                            uint64_t ns)
+{
+    const struct xft_event *event = &rows[row];
+    assert_in_range(row, 0, committed - 1);
+    assert_int_equal(event->kind, XFT_EVENT_OVERHEAD);
+    assert_int_equal(event->aux, why);
+    assert_int_equal(event->count, behind);
+    assert_int_equal(event->start_ns, from_ns);
+    assert_int_equal(event->end_ns, from_ns + ns);
+}
+
+/* A call behind which something takes so long. */
+static uint64_t make_unusual_call(unsigned why, uint64_t ns)
+{
+    struct call call;
+    begin(&call);
+    uint64_t returned_ns = clock_ns;
+    call.end_ns = clock_ns;
+    xfs_cost_unusual(why);
+    clock_ns += ns;
+    if (xfs_call_is_timed(&lane))
+        xfs_cost_ends(&lane, XFT_EVENT_LAUNCH, call.start_ns, call.end_ns);
+    return returned_ns;
+}
+
+/* The calls that are timed stay the same, and so do their figures. */
+static void test_unusual(void **state)
+{
+    (void)state;
+    make_calls(5);
+    uint64_t from_ns = make_unusual_call(XFT_OVERHEAD_STACK, 30000);
+    assert_int_equal(committed, 1);
+    assert_overhead(0, XFT_OVERHEAD_STACK, XFT_EVENT_LAUNCH, from_ns, 30000);
+    assert_int_equal(n_of_all(), 0);
+    make_calls(6);
+    assert_int_equal(n_of_all(), 0);
+    make_calls(1);
+    assert_int_equal(n_of(XFT_EVENT_LAUNCH), 1); /* the 13th */
+    assert_int_equal(xfs_cost_median(&recorder.costs, XFT_EVENT_LAUNCH), ADDED_NS);
+    assert_int_equal(committed, 1);
+}
+
+static void test_unusual_twice_in_a_call(void **state)
+{
+    struct call call;
+    (void)state;
+    begin(&call);
+    xfs_cost_unusual(XFT_OVERHEAD_FUNCTION);
+    clock_ns += 3000;
+    xfs_cost_unusual(XFT_OVERHEAD_ARGUMENTS);
+    end(&call, XFT_EVENT_LAUNCH);
+    assert_int_equal(committed, 0); /* that was before it returned */
+    begin(&call);
+    xfs_cost_unusual(XFT_OVERHEAD_FUNCTION);
+    xfs_cost_unusual(XFT_OVERHEAD_ARGUMENTS);
+    call.end_ns = clock_ns;
+    clock_ns += 2000;
+    xfs_cost_ends(&lane, XFT_EVENT_LAUNCH, call.start_ns, call.end_ns);
+    assert_overhead(0, XFT_OVERHEAD_FUNCTION | XFT_OVERHEAD_ARGUMENTS, XFT_EVENT_LAUNCH,
+                    call.end_ns, 2000);
+}
+
+static void test_unusual_and_timed(void **state)
+{
+    (void)state;
+    make_calls(12);
+    uint64_t from_ns = make_unusual_call(XFT_OVERHEAD_SLAB, 5000);
+    assert_overhead(0, XFT_OVERHEAD_SLAB, XFT_EVENT_LAUNCH, from_ns, 5000);
+    assert_int_equal(n_of_all(), 1);
+    make_calls(16);
+    assert_int_equal(n_of_all(), 1);
+    make_calls(1);
+    assert_int_equal(n_of_all(), 2); /* the 30th */
+    assert_int_equal(committed, 1);
+}
+
+/* Something unusual of which nothing came does not stick to a later call. */
+static void test_unusual_without_an_event(void **state)
+{
+    struct call call;
+    (void)state;
+    begin(&call);
+    xfs_cost_unusual(XFT_OVERHEAD_STACK);
+    clock_ns += 50000;
+    make_calls(600);
+    assert_int_equal(committed, 0);
+    assert_in_range(n_of_all(), 1, 5);
+    assert_int_equal(xfs_cost_median(&recorder.costs, XFT_EVENT_LAUNCH), ADDED_NS);
+}
+
+static void test_hardly_anything(void **state)
+{
+    (void)state;
+    make_unusual_call(XFT_OVERHEAD_STACK, XFS_OVERHEAD_LEAST_NS - 1);
+    assert_int_equal(committed, 0);
+    make_unusual_call(XFT_OVERHEAD_STACK, XFS_OVERHEAD_LEAST_NS);
+    assert_int_equal(committed, 1);
+}
+
+static void test_the_clock_was_another_one(void **state)
+{
+    (void)state;
+    xfs_cost_took(XFT_OVERHEAD_RECORDING, clock_ns + 5000);
+    xfs_cost_took(XFT_OVERHEAD_RECORDING, clock_ns - UINT64_C(4000000));
+    assert_int_equal(committed, 1);
+    clock_ns += UINT64_C(100000000000);
+    xfs_cost_took(XFT_OVERHEAD_RECORDING, 5000000);
+    assert_int_equal(committed, 1);
+}
+
+static void test_a_thread_begins(void **state)
+{
+    (void)state;
+    uint64_t attached_ns = clock_ns;
+    clock_ns += 7000;
+    xfs_cost_attached(&lane, attached_ns);
+    clock_ns += 100;
+    uint64_t from_ns = make_unusual_call(XFT_OVERHEAD_THREAD, 20000);
+    assert_overhead(0, XFT_OVERHEAD_THREAD, 0, attached_ns, 7000);
+    assert_overhead(1, XFT_OVERHEAD_THREAD, XFT_EVENT_LAUNCH, from_ns, 20000);
+    make_unusual_call(XFT_OVERHEAD_STACK, 20000);
+    assert_int_equal(committed, 3); /* it began once */
+}
+
+static void test_told_at_once(void **state)
+{
+    (void)state;
+    make_calls(5);
+    uint64_t from_ns = clock_ns;
+    clock_ns += 10000000;
+    errno = 77;
+    xfs_cost_took(XFT_OVERHEAD_DEVICE, from_ns);
+    assert_int_equal(errno, 77);
+    assert_overhead(0, XFT_OVERHEAD_DEVICE, 0, from_ns, 10000000);
+    make_calls(7);
+    assert_int_equal(n_of_all(), 0);
+    make_calls(1);
+    assert_int_equal(n_of_all(), 1);
+}
+
+/* In a thread without a lane. */
+static void test_nobody_records(void **state)
+{
+    (void)state;
+    xfs_self = NULL;
+    xfs_cost_unusual(XFT_OVERHEAD_STACK);
+    xfs_self = &lane;
+    make_calls(13);
+    assert_int_equal(n_of_all(), 1);
+}
+
+#define WITH_A_THREAD(test) cmocka_unit_test_setup_teardown(test, set_up_thread, tear_down_thread)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +450,15 @@ int main(void)
         cmocka_unit_test_setup(test_one_figure, set_up),
         cmocka_unit_test_setup(test_beyond_all_classes, set_up),
         cmocka_unit_test_setup(test_medians, set_up),
+        WITH_A_THREAD(test_unusual),
+        WITH_A_THREAD(test_unusual_twice_in_a_call),
+        WITH_A_THREAD(test_unusual_and_timed),
+        WITH_A_THREAD(test_unusual_without_an_event),
+        WITH_A_THREAD(test_hardly_anything),
+        WITH_A_THREAD(test_the_clock_was_another_one),
+        WITH_A_THREAD(test_a_thread_begins),
+        WITH_A_THREAD(test_told_at_once),
+        WITH_A_THREAD(test_nobody_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,6 +143,7 @@ static json_t *recording_json(const struct xfa_recording *recording)
     json_object_set_new(json, "kinds", kinds);
     json_object_set_new(json, "took_s",
                         recording->told ? xfa_json_seconds(recording->took_ns) : json_null());
+    json_object_set_new(json, "once_s", xfa_json_seconds(recording->once_ns));
     return json;
 }
 

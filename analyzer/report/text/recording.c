@@ -54,16 +54,18 @@ void xfa_write_recording(const struct xfa_report *report, const struct xfa_view 
 {
     const struct xfa_run *run = report->analysis->run;
     const struct xfa_recording *recording = &report->analysis->recording;
-    char took[XFA_UNIT_CHARS], part[64] = "";
+    char took[XFA_UNIT_CHARS], part[64] = "", once[64] = "", ns[XFA_UNIT_CHARS];
     if (recording->took_ns <= 0)
         return;
     if (recording->processes_ns > 0)
         snprintf(part, sizeof part, ", %.2g %% of %s",
                  recording->took_ns / recording->processes_ns * 100,
                  run->process_count == 1 ? "the run" : "the processes' time");
+    if (recording->once_ns > 0)
+        snprintf(once, sizeof once, ", and %s once", xfa_time_text(ns, recording->once_ns));
     char *kinds = kinds_text(recording);
-    xfa_write_fact(out, view->width, "recording", "about %s; in all %s%s%s", kinds,
-                   xfa_time_text(took, recording->took_ns), part,
+    xfa_write_fact(out, view->width, "recording", "about %s; in all %s%s%s%s", kinds,
+                   xfa_time_text(took, recording->took_ns), part, once,
                    any_cupti(run) ? " (CUPTI's own part is not in it)" : "");
     free(kinds);
 }

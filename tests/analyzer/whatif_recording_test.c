@@ -1,0 +1,143 @@
+/* What the recorder does not do at every call, taken out where it happened. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/scenario.h"
+
+enum { MOST = 16, END_NS = 100000, USUAL_NS = 500 };
+
+static struct trace_builder b;
+static struct xft_event host[MOST];
+static size_t hosts;
+
+static struct xft_event *call(enum xft_event_kind kind, uint64_t start, uint64_t end)
+{
+    host[hosts] = (struct xft_event){
+        .kind = (uint8_t)kind, .start_ns = TEST_START_NS + start, .end_ns = TEST_START_NS + end};
+    return &host[hosts++];
+}
+
+static void overhead(uint64_t start, uint64_t end, unsigned behind)
+{
+    struct xft_event *event = call(XFT_EVENT_OVERHEAD, start, end);
+    event->aux = XFT_OVERHEAD_STACK;
+    event->count = behind;
+}
+
+static void begin(void)
+{
+    hosts = 0;
+    build_start(&b, 1);
+    scenario_names(&b);
+    build_meta(&b, "cost.alloc.ns", "500");
+    build_meta(&b, "cost.alloc.n", "7");
+}
+
+/* How much shorter the run is without what recording cost. */
+static double taken_out(void)
+{
+    build_events(&b, 0, 0, host, hosts);
+    build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + END_NS);
+    struct xfp_profile *profile = scenario_profile();
+    struct analyzed a = analyzed_trace(&b, profile);
+    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, NULL, 0, NULL, NULL);
+    assert_true(whatif->known);
+    assert_true(fabs(whatif->replayed_ns - END_NS) < 0.5);
+    double ns = END_NS - whatif->alone_ns;
+    xfw_whatif_free(whatif);
+    analyzed_free(&a);
+    build_free(&b);
+    xfp_free(profile);
+    return ns;
+}
+
+static void calls(void)
+{
+    call(XFT_EVENT_ALLOC, 10000, 11000);
+    call(XFT_EVENT_ALLOC, 60000, 61000);
+    call(XFT_EVENT_ALLOC, 80000, 81000);
+}
+
+static void test_what_calls_usually_cost(void **state)
+{
+    (void)state;
+    begin();
+    calls();
+    assert_true(fabs(taken_out() - 2 * USUAL_NS) < 0.5);
+}
+
+/* Behind a call, with what that kind of call usually costs in it; and before one. */
+static void test_where_it_happened(void **state)
+{
+    (void)state;
+    begin();
+    calls();
+    overhead(11000, 51000, XFT_EVENT_ALLOC);
+    assert_true(fabs(taken_out() - (40000 + USUAL_NS)) < 0.5);
+    begin();
+    calls();
+    overhead(62000, 72000, 0);
+    assert_true(fabs(taken_out() - (10000 + 2 * USUAL_NS)) < 0.5);
+}
+
+static void test_counted_once(void **state)
+{
+    (void)state;
+    begin();
+    calls();
+    overhead(62000, 72000, 0);
+    overhead(63000, 65000, 0);
+    overhead(70000, 74000, 0);
+    assert_true(fabs(taken_out() - (12000 + 2 * USUAL_NS)) < 0.5);
+}
+
+/* Hidden behind the device: the host would have waited. */
+static void test_of_a_thread_that_waits(void **state)
+{
+    (void)state;
+    begin();
+    call(XFT_EVENT_RECORDS, 1000, 1000)->aux = XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS;
+    call(XFT_EVENT_LAUNCH, 10000, 12000)->correlation = 1;
+    overhead(12000, 42000, XFT_EVENT_LAUNCH);
+    call(XFT_EVENT_SYNC, 43000, 70000)->aux = XFT_SYNC_CONTEXT;
+    struct xft_event kernel = {.kind = XFT_EVENT_KERNEL,
+                               .start_ns = TEST_START_NS + 15000,
+                               .end_ns = TEST_START_NS + 68000,
+                               .correlation = 1};
+    build_events(&b, 1, 0, &kernel, 1);
+    assert_true(fabs(taken_out()) < 0.5);
+}
+
+/* Times that cannot be. */
+static void test_nonsense(void **state)
+{
+    (void)state;
+    begin();
+    calls();
+    overhead(51000, 41000, XFT_EVENT_ALLOC);
+    overhead(61500, 61600, XFT_EVENT_ALLOC); /* less than usual */
+    host[hosts - 1].count = UINT32_MAX;
+    assert_true(fabs(taken_out() - (100 + 2 * USUAL_NS)) < 0.5);
+    begin();
+    calls();
+    overhead(61000, 61300, XFT_EVENT_ALLOC);
+    assert_true(fabs(taken_out() - 2 * USUAL_NS) < 0.5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_calls_usually_cost),
+        cmocka_unit_test(test_where_it_happened),
+        cmocka_unit_test(test_counted_once),
+        cmocka_unit_test(test_of_a_thread_that_waits),
+        cmocka_unit_test(test_nonsense),
+    };
+    return cmocka_run_group_tests_name("what if: recording", tests, NULL, NULL);
+}
