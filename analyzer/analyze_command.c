@@ -14,6 +14,7 @@
 #include "analyzer/base/output.h"
 #include "analyzer/progress.h"
 #include "analyzer/remeasure/play_run.h"
+#include "analyzer/timeline/timeline.h"
 
 /* A profile that cannot be read leaves the achievable figures unknown; all else is reported. One
  * that is not there yet is made by a replay. */
@@ -68,6 +69,7 @@ struct reading {
     struct xfp_profile *profile;
     struct xfa_analysis *analysis;
     struct xfa_replayed replayed;
+    struct xfa_timeline *timeline; /* NULL: the format shows none */
     bool watched;
     bool unplayed; /* although it was asked for */
 };
@@ -108,12 +110,21 @@ static void read_all(struct reading *reading, xfa_complain_fn *to)
     xfa_analysis_finish(reading->analysis);
 }
 
+static void drop_timeline(struct reading *reading)
+{
+    if (reading->timeline)
+        xfa_timeline_free(reading->timeline);
+    free(reading->timeline);
+    reading->timeline = NULL;
+}
+
 static void end(struct reading *reading)
 {
     xfa_analysis_free(reading->analysis);
     if (reading->profile)
         xfp_free(reading->profile);
     xfa_replayed_free(&reading->replayed);
+    drop_timeline(reading);
     free(reading->problem);
     free(reading->name);
 }
@@ -177,31 +188,49 @@ static void say_played(const struct xfw_played *played)
         xfc_print(stderr, "xferscope analyze: --replay=run: %s\n", played->note);
 }
 
-/* With the changes of the best set, in its order. */
+/* The changes of the best set, with their places in it. */
+struct best_set {
+    struct xfw_change **changes;
+    unsigned *order;
+    size_t count;
+};
+
+static struct best_set best_set_of(const struct xfa_findings *findings)
+{
+    struct best_set set = {xfa_alloc((findings->count + 1) * sizeof *set.changes),
+                           xfa_alloc((findings->count + 1) * sizeof *set.order), 0};
+    for (size_t i = 0; i < findings->count; i++) {
+        if (!findings->items[i].change || !findings->items[i].order)
+            continue;
+        set.changes[set.count] = findings->items[i].change;
+        set.order[set.count++] = findings->items[i].order;
+    }
+    return set;
+}
+
+static void free_set(struct best_set *set)
+{
+    free(set->changes);
+    free(set->order);
+}
+
 static void play_run(struct reading *reading, struct xfa_findings *findings)
 {
-    struct xfw_change **changes = xfa_alloc((findings->count + 1) * sizeof(struct xfw_change *));
-    unsigned *order = xfa_alloc((findings->count + 1) * sizeof *order);
+    struct best_set set = best_set_of(findings);
     struct xfa_play_request request = {
         .analysis = reading->analysis,
-        .changes = changes,
-        .order = order,
+        .changes = set.changes,
+        .order = set.order,
+        .count = set.count,
         .limit_s = reading->options->replay_s,
         .step = watch_replay,
         .step_self = reading,
     };
-    for (size_t i = 0; i < findings->count; i++) {
-        if (!findings->items[i].change || !findings->items[i].order)
-            continue;
-        changes[request.count] = findings->items[i].change;
-        order[request.count++] = findings->items[i].order;
-    }
     struct xfw_played *played = xfa_play_run(&request);
     say_played(played);
     reading->unplayed = played->why;
     xfw_whatif_take_played(findings->whatif, played);
-    free(changes);
-    free(order);
+    free_set(&set);
 }
 
 /* What was asked for and could not be had is a loss. */
@@ -212,13 +241,41 @@ static int status_of(const struct reading *reading)
     return reading->analysis->lossy || lacks ? XFA_LOSSES : XFA_OK;
 }
 
+/* ---- the timeline -----------------------------------------------------------------------------
+ */
+
+/* The observer of a new one: the one before, of a walk that is made again, goes. */
+static size_t watch_timeline(struct reading *reading, struct xfa_observer *observer)
+{
+    if (!reading->options->format->timeline)
+        return 0;
+    drop_timeline(reading);
+    reading->timeline = xfa_alloc(sizeof *reading->timeline);
+    xfa_timeline_init(reading->timeline);
+    *observer = xfa_timeline_observer(reading->timeline);
+    return 1;
+}
+
+static void finish_timeline(struct reading *reading, const struct xfa_findings *findings)
+{
+    struct best_set set = best_set_of(findings);
+    xfa_timeline_finish(reading->timeline);
+    char *why = set.count ? xfa_timeline_advise(reading->timeline, reading->analysis, set.changes,
+                                                set.order, set.count)
+                          : NULL;
+    if (why)
+        complain(why);
+    free(why);
+    free_set(&set);
+}
+
 /* ---- the report ------------------------------------------------------------------------------ */
 
 static int write_report(const struct reading *reading, const struct xfa_findings *findings)
 {
     const struct xfa_analyze_options *options = reading->options;
     struct xfa_report report = {reading->analysis, findings,
-                                options->replay ? &reading->replayed : NULL};
+                                options->replay ? &reading->replayed : NULL, reading->timeline};
     struct xfa_output output;
     if (xfa_output_open(&output, options->output) != 0)
         return XFA_OUTPUT;
@@ -238,32 +295,45 @@ static int report(struct reading *reading, struct xfa_findings *findings)
     xfa_findings_weigh(findings, reading->analysis);
     if (reading->options->play)
         play_run(reading, findings);
+    if (reading->timeline)
+        finish_timeline(reading, findings);
     say_losses(reading->analysis);
     return write_report(reading, findings);
 }
 
-/* The observers of findings and, where it is replayed, of its distinct transfers; in the end they
- * are those of the run's last walk. */
+/* Walks with the observers of findings, that of the timeline where the format has one, and `more`
+ * (NULL: none). */
+static void walk_once(struct reading *reading, const struct xfa_findings *findings,
+                      const struct xfa_observer *more, xfa_complain_fn *to)
+{
+    size_t count = findings->observer_count;
+    struct xfa_observer *all = xfa_alloc((count + 2) * sizeof *all);
+    memcpy(all, findings->observers, count * sizeof *all);
+    count += watch_timeline(reading, &all[count]);
+    if (more)
+        all[count++] = *more;
+    open_analysis(reading, all, count);
+    if (reading->timeline)
+        reading->timeline->analysis = reading->analysis;
+    read_all(reading, to);
+    free(all);
+}
+
+/* Where the run is replayed, with its distinct transfers; findings are those of the last walk. */
 static void walk(struct reading *reading, struct xfa_findings **findings)
 {
     struct xfa_cells cells;
-    size_t count = (*findings)->observer_count;
-    struct xfa_observer *all = xfa_alloc((count + 1) * sizeof *all);
-    memcpy(all, (*findings)->observers, count * sizeof *all);
     xfa_cells_init(&cells);
-    if (reading->options->replay)
-        all[count++] = xfa_cells_observer(&cells);
-    open_analysis(reading, all, count);
-    read_all(reading, complain);
-    if (reading->options->replay && replay(reading, &cells)) {
+    struct xfa_observer observer = xfa_cells_observer(&cells);
+    bool replays = reading->options->replay;
+    walk_once(reading, *findings, replays ? &observer : NULL, complain);
+    if (replays && replay(reading, &cells)) {
         xfa_analysis_free(reading->analysis);
         xfa_findings_free(*findings);
         *findings = xfa_findings_new();
-        open_analysis(reading, (*findings)->observers, (*findings)->observer_count);
-        read_all(reading, NULL);
+        walk_once(reading, *findings, NULL, NULL);
     }
     xfa_cells_free(&cells);
-    free(all);
 }
 
 static int analyze(const struct xfa_analyze_options *options)

@@ -15,7 +15,7 @@ const char xfa_analyze_usage[] =
     "machine could have given and what to change.\n"
     "\n"
     "  -p, --profile FILE   machine profile, from `xferscope probe`\n"
-    "  -f, --format FORMAT  text (default) or json\n"
+    "  -f, --format FORMAT  text (default), json, or html (one page for a browser)\n"
     "  -o, --output FILE    write there instead of standard output\n"
     "  -n, --top N          show N rows of transfers (text: 20, json: all); 0 = all\n"
     "  -s, --sort ORDER     lost (default), bytes or count\n"
@@ -103,6 +103,14 @@ static int set_file(const char **file, const char *name, const char *lacks)
     return *name ? 0 : wrong(lacks, NULL);
 }
 
+static int has_format(const struct xfa_format *format)
+{
+    const char *lacks = format->lacks ? format->lacks() : NULL;
+    if (lacks)
+        xfc_print(stderr, "xferscope analyze: --format %s: %s\n", format->name, lacks);
+    return lacks ? -1 : 0;
+}
+
 static int set_option(struct xfa_analyze_options *options, int option, const char *value)
 {
     switch (option) {
@@ -126,7 +134,7 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
         return set_top(options, value);
     case 'f':
         options->format = xfa_format_find(value);
-        return options->format ? 0 : wrong("no such format", value);
+        return options->format ? has_format(options->format) : wrong("no such format", value);
     case ':':
         return wrong("an option lacks its value", NULL);
     default:

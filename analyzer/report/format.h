@@ -16,10 +16,13 @@
 
 enum xfa_sort { XFA_SORT_LOST, XFA_SORT_BYTES, XFA_SORT_COUNT };
 
+struct xfa_timeline;
+
 struct xfa_report {
     const struct xfa_analysis *analysis;
     const struct xfa_findings *findings;
     const struct xfa_replayed *replayed; /* NULL: nobody asked for it */
+    const struct xfa_timeline *timeline; /* NULL: the format wants none */
 };
 
 struct xfa_view {
@@ -33,8 +36,11 @@ struct xfa_format {
     const char *name;
     void (*write)(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
     const struct xfa_per_transfer_format *per_transfer; /* NULL: it does not list transfers */
+    const char *(*lacks)(
+        void);     /* one line: why this build has it not; NULL, returns NULL: it has */
+    bool timeline; /* it shows one */
 };
-extern const struct xfa_format xfa_format_text, xfa_format_json;
+extern const struct xfa_format xfa_format_text, xfa_format_json, xfa_format_html;
 const struct xfa_format *xfa_format_find(const char *name);
 
 /* ---- view.c: what the formats share --------------------------------------------------------- */

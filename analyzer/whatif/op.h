@@ -82,6 +82,7 @@ struct xfw_op {
     int16_t gpu;         /* of the device work, the run's number; -1 = not known */
     int16_t peer;        /* XFW_PEER: the other one */
     uint32_t thread, stream, event, range; /* the process's, from 0 on; XFW_NONE: none */
+    int32_t tid;                           /* the system's number of the thread */
 
     /* The host. */
     double gap_ns;      /* the thread's own time since its call before */

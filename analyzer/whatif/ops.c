@@ -59,6 +59,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xft_event *event
     op.gpu = (int16_t)(event->device < 0 ? -1 : xfa_process_gpu(ops->process, event->device));
     op.stream_gpu = -1;
     op.thread = thread->number;
+    op.tid = tid;
     op.start_ns = xfw_ops_queue_time(ops->queue, event->start_ns);
     op.end_ns = xfw_ops_queue_time(ops->queue, event->end_ns);
     op.bytes = event->bytes;

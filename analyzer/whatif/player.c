@@ -169,6 +169,7 @@ struct xfw_op xfw_op_like(const struct xfw_op *op)
     like.stream_gpu = op->stream_gpu;
     like.stream_kind = op->stream_kind;
     like.thread = op->thread;
+    like.tid = op->tid;
     like.stream = op->stream;
     like.start_ns = op->start_ns;
     like.end_ns = op->end_ns;

@@ -44,7 +44,7 @@ struct xfw_schedule {
     size_t thread_count, thread_capacity;
     struct range ranges[XFW_RANGES];
     uint32_t last_thread; /* whose call ended last, as recorded */
-    double last_start, last_end;
+    double last_call, last_start, last_end;
     bool worked;
     double first_work, last_work; /* of calls, as schedule.h's span has it */
 };
@@ -289,6 +289,7 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     } else if (op->what == XFW_RANGE) {
         enter_or_leave(schedule, op, call);
     }
+    schedule->last_call = call;
     double back = op->what == XFW_QUERY ? 0 : awaited(schedule, op);
     thread->now = fmax(call + op->own_ns, back);
     note_span(schedule, op, call, thread->now);
@@ -322,6 +323,11 @@ double xfw_schedule_stream_end(const struct xfw_schedule *schedule, uint32_t str
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread)
 {
     return thread < schedule->thread_count ? schedule->threads[thread].now : 0;
+}
+
+double xfw_schedule_last_call(const struct xfw_schedule *schedule)
+{
+    return schedule->last_call;
 }
 
 double xfw_schedule_last_start(const struct xfw_schedule *schedule)

@@ -38,6 +38,8 @@ void xfw_schedule_stream_after(struct xfw_schedule *schedule, uint32_t stream, d
 /* When all work given to a stream so far is done; what a thread has reached. */
 double xfw_schedule_stream_end(const struct xfw_schedule *schedule, uint32_t stream);
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread);
+/* When the call of the op scheduled last began. */
+double xfw_schedule_last_call(const struct xfw_schedule *schedule);
 /* When the device work of the op scheduled last began and ended; NAN: it had none. */
 double xfw_schedule_last_start(const struct xfw_schedule *schedule);
 double xfw_schedule_last_end(const struct xfw_schedule *schedule);

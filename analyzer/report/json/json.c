@@ -62,7 +62,7 @@ json_t *xfa_directions_json(const struct xfa_sum by_direction[XFT_DIRECTION_COUN
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void write_json(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+json_t *xfa_report_json(const struct xfa_report *report, const struct xfa_view *view)
 {
     const struct xfa_analysis *analysis = report->analysis;
     json_t *json = json_object();
@@ -80,6 +80,12 @@ static void write_json(const struct xfa_report *report, const struct xfa_view *v
     json_object_set_new(json, "ranks", xfa_ranks_json(analysis));
     json_object_set_new(json, "whatif", xfa_whatif_json(report));
     json_object_set_new(json, "findings", xfa_findings_json(report));
+    return json;
+}
+
+static void write_json(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    json_t *json = xfa_report_json(report, view);
     xfa_json_write(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     fputc('\n', out);
     json_decref(json);

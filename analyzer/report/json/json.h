@@ -5,6 +5,9 @@
 #include "analyzer/base/json.h"
 #include "analyzer/report/format.h"
 
+/* All of it. */
+json_t *xfa_report_json(const struct xfa_report *report, const struct xfa_view *view);
+
 json_t *xfa_run_json(const struct xfa_analysis *analysis);
 json_t *xfa_machine_json(const struct xfa_analysis *analysis);
 json_t *xfa_replay_json(const struct xfa_replayed *replayed);

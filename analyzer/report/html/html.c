@@ -1,0 +1,112 @@
+#include "analyzer/report/html/html.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/report/html/page_bytes.h"
+#include "analyzer/report/json/json.h"
+
+/* ---- escaping -------------------------------------------------------------------------------- */
+
+struct escaping {
+    FILE *out;
+    unsigned char held[2]; /* the beginning of what may be a line separator: E2 80 A8, or A9 */
+    size_t held_count;
+};
+
+static void release(struct escaping *escaping)
+{
+    fwrite(escaping->held, 1, escaping->held_count, escaping->out);
+    escaping->held_count = 0;
+}
+
+static void put(struct escaping *escaping, unsigned char byte)
+{
+    static const unsigned char separator[2] = {0xe2, 0x80};
+    if (escaping->held_count == 2 && (byte == 0xa8 || byte == 0xa9)) {
+        escaping->held_count = 0;
+        fprintf(escaping->out, "\\u20%x", byte - 0x80);
+        return;
+    }
+    if (escaping->held_count < 2 && byte == separator[escaping->held_count]) {
+        escaping->held[escaping->held_count++] = byte;
+        return;
+    }
+    release(escaping);
+    if (byte == separator[0])
+        escaping->held[escaping->held_count++] = byte;
+    else if (byte == '<' || byte == '>' || byte == '&')
+        fprintf(escaping->out, "\\u%04x", byte);
+    else
+        putc(byte, escaping->out);
+}
+
+static ssize_t write_escaped(void *cookie, const char *bytes, size_t count)
+{
+    struct escaping *escaping = cookie;
+    for (size_t i = 0; i < count; i++)
+        put(escaping, (unsigned char)bytes[i]);
+    return (ssize_t)count; /* that `out` failed is said when it is closed */
+}
+
+static int close_escaping(void *cookie)
+{
+    release(cookie);
+    free(cookie);
+    return 0;
+}
+
+FILE *xfa_html_escaping(FILE *out)
+{
+    const cookie_io_functions_t functions = {.write = write_escaped, .close = close_escaping};
+    struct escaping *escaping = xfa_alloc(sizeof *escaping);
+    escaping->out = out;
+    FILE *stream = fopencookie(escaping, "w", functions);
+    if (!stream) {
+        fprintf(stderr, "xferscope: out of memory\n");
+        exit(1);
+    }
+    return stream;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void write_block(const struct xfa_report *report, const struct xfa_view *view, bool timeline,
+                        FILE *out)
+{
+    FILE *escaping = xfa_html_escaping(out);
+    if (timeline) {
+        xfa_timeline_write(report->timeline, escaping);
+    } else {
+        json_t *json = xfa_report_json(report, view);
+        xfa_json_write(json, escaping, JSON_COMPACT | JSON_REAL_PRECISION(9));
+        json_decref(json);
+    }
+    fclose(escaping);
+}
+
+static void write_html(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    static const char *const marks[] = {"@REPORT@", "@TIMELINE@"};
+    const unsigned char *at = xfa_page_bytes, *end = at + xfa_page_length;
+    for (unsigned i = 0; i < 2; i++) {
+        const unsigned char *mark = memmem(at, (size_t)(end - at), marks[i], strlen(marks[i]));
+        if (!mark)
+            break;
+        fwrite(at, 1, (size_t)(mark - at), out);
+        write_block(report, view, i == 1, out);
+        at = mark + strlen(marks[i]);
+    }
+    fwrite(at, 1, (size_t)(end - at), out);
+}
+
+static const char *lacks(void)
+{
+    return xfa_page_length ? NULL
+                           : "this build has no HTML report: npm was not there, or could not "
+                             "install what its page is made with";
+}
+
+const struct xfa_format xfa_format_html = {
+    .name = "html", .write = write_html, .lacks = lacks, .timeline = true};

@@ -1,0 +1,48 @@
+/*
+ * Buffers by the call sites that allocated them, with what was moved to and from them: allocations
+ * through CUDA that the trace has, by address while they live. Other memory (malloc's, a stack's)
+ * is one buffer for each kind of memory, of no site and no size.
+ */
+#ifndef XFA_TIMELINE_BUFFERS_H
+#define XFA_TIMELINE_BUFFERS_H
+
+#include "analyzer/pass/observer.h"
+#include "analyzer/sums/blocks.h"
+
+#define XFA_MOST_BUFFERS 4096 /* sites and kinds that are told apart; further ones have no site */
+#define XFA_MOST_LIVE (1u << 18)
+#define XFA_NO_SITE UINT32_MAX
+
+struct xfa_buffer_key {
+    uint32_t site;  /* number; XFA_NO_SITE: none known */
+    uint8_t memory; /* enum xft_memory */
+    uint8_t reserved[3];
+};
+
+struct xfa_buffer {
+    struct xfa_buffer_key key;
+    uint64_t allocations;
+    uint64_t live, most_live; /* bytes at one time */
+    uint64_t traffic;         /* bytes in and out */
+    uint64_t transfers;       /* and migrations */
+};
+
+struct xfa_buffers {
+    struct xfa_table table;   /* struct xfa_buffer */
+    struct xfa_blocks blocks; /* of the process at hand; stack is the buffer's place */
+    struct xfa_process *process;
+};
+
+void xfa_buffers_init(struct xfa_buffers *buffers);
+void xfa_buffers_free(struct xfa_buffers *buffers);
+void xfa_buffers_begin(struct xfa_buffers *buffers, struct xfa_process *process);
+
+/* ALLOC, FREE, REGISTER, UNREGISTER; others are no business of buffers. */
+void xfa_buffers_event(struct xfa_buffers *buffers, const struct xfa_step *step);
+void xfa_buffers_transfer(struct xfa_buffers *buffers, const struct xfa_transfer *transfer);
+void xfa_buffers_migration(struct xfa_buffers *buffers, const struct xft_event *event);
+
+/* Places in the table, most traffic first, then most bytes; the caller frees them. */
+uint32_t *xfa_buffers_sorted(const struct xfa_buffers *buffers);
+
+#endif

@@ -1,0 +1,202 @@
+/* The run as it was: an observer of its walk. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/timeline/version.h"
+
+/* ---- spans ----------------------------------------------------------------------------------- */
+
+static uint64_t since_start(const struct xfa_timeline *timeline, uint64_t ns)
+{
+    uint64_t start = timeline->process->start_mono_ns;
+    return ns > start ? ns - start : 0;
+}
+
+static struct xfa_span span_of(const struct xfa_timeline *timeline, enum xfa_track_kind kind,
+                               int gpu, uint64_t start, uint64_t end)
+{
+    return (struct xfa_span){
+        .track = {.process = timeline->process->number, .gpu = (int16_t)gpu, .kind = (uint8_t)kind},
+        .drawn = true,
+        .gpu = (int16_t)gpu,
+        .name = XFA_NO_NAME,
+        .start = since_start(timeline, start),
+        .end = since_start(timeline, end),
+    };
+}
+
+static int gpu_of(const struct xfa_timeline *timeline, const struct xft_event *event)
+{
+    return event->device < 0 ? -1 : xfa_process_gpu(timeline->process, event->device);
+}
+
+/* ---- what ran -------------------------------------------------------------------------------- */
+
+static void take_kernel(struct xfa_timeline *timeline, const struct xft_event *event)
+{
+    struct xfa_span span = span_of(timeline, XFA_TRACK_KERNELS, gpu_of(timeline, event),
+                                   event->start_ns, event->end_ns);
+    span.activity = XFA_ACTIVE_KERNEL;
+    if (event->kind == XFT_EVENT_KERNEL)
+        span.name = xfa_label_of_kernel(timeline, event->src);
+    else
+        span.name = xfa_labels_put(&timeline->labels, "memset");
+    span.bytes = event->kind == XFT_EVENT_MEMSET ? event->bytes : 0;
+    timeline->kernels += event->kind == XFT_EVENT_KERNEL;
+    xfa_version_add(&timeline->recorded, &span);
+}
+
+static void take_migration(struct xfa_timeline *timeline, const struct xft_event *event)
+{
+    struct xfa_span span = span_of(timeline, XFA_TRACK_MIGRATIONS, gpu_of(timeline, event),
+                                   event->start_ns, event->end_ns);
+    bool demanded = event->aux == XFT_CAUSE_COHERENCE && event->direction != XFT_DIR_D2H;
+    span.activity = demanded ? XFA_ACTIVE_STALL : XFA_ACTIVE_TRANSFER;
+    span.track.direction = event->direction;
+    span.track.cause = event->aux <= XFT_CAUSE_ACCESS_COUNTERS ? (uint8_t)event->aux : 0;
+    span.bytes = event->bytes;
+    xfa_version_add(&timeline->recorded, &span);
+    xfa_traffic_migration(&timeline->traffic, timeline->process, event, span.gpu);
+    xfa_buffers_migration(&timeline->buffers, event);
+}
+
+static void take_wait(struct xfa_timeline *timeline, const struct xft_event *event, int32_t tid,
+                      uint32_t name)
+{
+    struct xfa_span span = span_of(timeline, XFA_TRACK_WAITS, -1, event->start_ns, event->end_ns);
+    span.activity = XFA_ACTIVE_WAIT;
+    span.track.thread = tid;
+    span.name = name;
+    xfa_version_add(&timeline->recorded, &span);
+}
+
+static void observe_event(void *self, const struct xfa_step *step)
+{
+    struct xfa_timeline *timeline = self;
+    const struct xft_event *event = step->event;
+    switch ((enum xft_event_kind)event->kind) {
+    case XFT_EVENT_KERNEL:
+    case XFT_EVENT_MEMSET:
+        take_kernel(timeline, event);
+        break;
+    case XFT_EVENT_MIGRATION:
+        take_migration(timeline, event);
+        break;
+    case XFT_EVENT_SYNC:
+        take_wait(timeline, event, step->tid, xfa_label_of_call(timeline, event));
+        break;
+    case XFT_EVENT_LAUNCH:
+        timeline->launches += !(event->flags & XFT_CAPTURED);
+        break;
+    default:
+        xfa_buffers_event(&timeline->buffers, step);
+        break;
+    }
+}
+
+static void observe_transfer(void *self, const struct xfa_transfer *transfer)
+{
+    struct xfa_timeline *timeline = self;
+    const struct xfa_row_key *key = &transfer->class->key.row;
+    const struct xft_event *event = transfer->event;
+    const struct xfa_row *row = xfa_analysis_row(timeline->analysis, transfer->class->row);
+    uint32_t name = xfa_label_of_row(timeline, row);
+    xfa_traffic_transfer(&timeline->traffic, transfer);
+    xfa_buffers_transfer(&timeline->buffers, transfer);
+    if (transfer->blocks && !(event->flags & XFT_GRAPH))
+        take_wait(timeline, event, transfer->tid, name);
+    bool device = transfer->device_start_ns;
+    if (!device && transfer->timed != XFA_TIMED_HOST) {
+        timeline->untimed++;
+        return;
+    }
+    int gpu = key->direction == XFT_DIR_H2D ? key->dst_gpu : key->src_gpu;
+    if (gpu < 0 && key->direction != XFT_DIR_H2H)
+        gpu = key->dst_gpu >= 0 ? key->dst_gpu : gpu_of(timeline, event);
+    struct xfa_span span = span_of(timeline, XFA_TRACK_COPIES, gpu,
+                                   device ? transfer->device_start_ns : event->start_ns,
+                                   device ? transfer->device_end_ns : event->end_ns);
+    span.activity = XFA_ACTIVE_TRANSFER;
+    span.track.direction = key->direction;
+    span.bytes = event->bytes;
+    span.name = name;
+    xfa_version_add(&timeline->recorded, &span);
+    if (key->direction == XFT_DIR_P2P && key->dst_gpu >= 0 && key->dst_gpu != gpu) {
+        span.drawn = false;
+        span.gpu = key->dst_gpu;
+        xfa_version_add(&timeline->recorded, &span);
+    }
+}
+
+/* ---- the observer ---------------------------------------------------------------------------- */
+
+static const uint32_t wanted =
+    XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET) | XFA_KIND(XFT_EVENT_MIGRATION) |
+    XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_ALLOC) |
+    XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) | XFA_KIND(XFT_EVENT_UNREGISTER);
+
+static uint32_t begin_process(void *self, struct xfa_process *process)
+{
+    struct xfa_timeline *timeline = self;
+    xfa_labels_of_process(timeline, process);
+    xfa_buffers_begin(&timeline->buffers, process);
+    xfa_version_begin(&timeline->recorded, process->number);
+    return wanted;
+}
+
+static void end_process(void *self, struct xfa_process *process)
+{
+    struct xfa_timeline *timeline = self;
+    uint64_t end = 0;
+    if (process->end_mono_ns > process->start_mono_ns)
+        end = process->end_mono_ns - process->start_mono_ns;
+    xfa_version_end(&timeline->recorded, end);
+}
+
+struct xfa_observer xfa_timeline_observer(struct xfa_timeline *timeline)
+{
+    return (struct xfa_observer){
+        .name = "timeline",
+        .kinds = wanted,
+        .self = timeline,
+        .process = begin_process,
+        .event = observe_event,
+        .transfer = observe_transfer,
+        .end = end_process,
+    };
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+void xfa_timeline_init(struct xfa_timeline *timeline)
+{
+    *timeline = (struct xfa_timeline){.untimed = 0};
+    xfa_labels_init(&timeline->labels);
+    xfa_version_init(&timeline->recorded, XFA_TIMELINE_SLICES);
+    xfa_version_init(&timeline->advised, XFA_TIMELINE_SLICES);
+    xfa_labels_begin(timeline);
+    xfa_buffers_init(&timeline->buffers);
+    xfa_traffic_init(&timeline->traffic);
+}
+
+void xfa_timeline_free(struct xfa_timeline *timeline)
+{
+    xfa_labels_free(&timeline->labels);
+    xfa_version_free(&timeline->recorded);
+    xfa_version_free(&timeline->advised);
+    xfa_labels_end(timeline);
+    free(timeline->begun);
+    xfa_buffers_free(&timeline->buffers);
+    xfa_traffic_free(&timeline->traffic);
+}
+
+void xfa_timeline_finish(struct xfa_timeline *timeline)
+{
+    const struct xfa_run *run = timeline->analysis->run;
+    double first = (double)xfa_run_start_real_ns(run), wall = xfa_run_wall_ns(run);
+    timeline->begun = xfa_alloc((run->process_count + 1) * sizeof *timeline->begun);
+    for (size_t i = 0; i < run->process_count; i++)
+        timeline->begun[i] = fmax(0, (double)run->processes[i]->start_real_ns - first);
+    xfa_version_finish(&timeline->recorded, wall > 0 ? wall : (double)timeline->recorded.latest);
+}

@@ -1,0 +1,69 @@
+/*
+ * A run in the order of time, as far as a page can show it: what ran when, as recorded and as the
+ * best set of remedies would have it, whose time it was, what moved between which places, and in
+ * which buffers. Memory is bounded, however long the run is (tracks.h).
+ *
+ * Use: the observer in the run's (last) walk; then xfa_timeline_finish(), and, where there is a
+ * best set, xfa_timeline_advise(), which reads the files again.
+ *
+ * As recorded: kernels, memsets, copies and migrations when the device says that they ran; copies
+ * without its times, where the call waits for them, as long as the call; waits and copies that
+ * block as their calls. As advised: as the schedule (whatif/schedule.h) has them.
+ */
+#ifndef XFA_TIMELINE_H
+#define XFA_TIMELINE_H
+
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/timeline/buffers.h"
+#include "analyzer/timeline/labels.h"
+#include "analyzer/timeline/shares.h"
+#include "analyzer/timeline/traffic.h"
+#include "analyzer/whatif/whatif.h"
+
+#define XFA_TIMELINE_SLICES 20000 /* of one version, at most */
+
+struct xfa_version {
+    struct xfa_tracks tracks;
+    double wall_ns;            /* of the run */
+    uint64_t latest;           /* ns since its process's start: the last end of anything */
+    double shares[XFA_SHARES]; /* ns; they add up to wall_ns */
+    struct xfa_order order;
+    struct xfa_shares times;
+};
+
+struct xfa_timeline {
+    struct xfa_labels labels;
+    struct xfa_version recorded, advised;
+    bool has_advised;
+    double *begun; /* by process number: ns since the run's start */
+    struct xfa_buffers buffers;
+    struct xfa_traffic traffic;
+    uint64_t untimed;           /* transfers of which nobody knows when they ran: in no track */
+    uint64_t launches, kernels; /* calls; records of the device */
+    const struct xfa_analysis *analysis; /* that the observer was given to: for the caller to set */
+    /* Private. */
+    struct xfa_process *process;
+    struct xfa_table of_kernels, of_rows, of_waits; /* names by what they are of */
+};
+
+/* The observer's self is the timeline, which outlives it. */
+void xfa_timeline_init(struct xfa_timeline *timeline);
+struct xfa_observer xfa_timeline_observer(struct xfa_timeline *timeline);
+void xfa_timeline_free(struct xfa_timeline *timeline);
+
+/* The analysis is finished. */
+void xfa_timeline_finish(struct xfa_timeline *timeline);
+
+/* The changes that have a place in the order (NULL: none) are the set. One line for free() when the
+ * files cannot be read again: there is no version as advised then. */
+char *xfa_timeline_advise(struct xfa_timeline *timeline, struct xfa_analysis *analysis,
+                          struct xfw_change *const *changes, const unsigned *order, size_t count);
+
+/* Kernels were launched, and the device told of none: what was compute, and what transfers were
+ * hidden behind, is not known. */
+static inline bool xfa_timeline_lacks_kernels(const struct xfa_timeline *timeline)
+{
+    return timeline->launches > 0 && timeline->kernels == 0;
+}
+
+#endif
