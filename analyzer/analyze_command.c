@@ -70,13 +70,15 @@ struct reading {
     struct xfa_analysis *analysis;
     struct xfa_replayed replayed;
     struct xfa_timeline *timeline; /* NULL: the format shows none */
+    struct xfa_filter filter;      /* of this analysis */
     bool watched;
     bool unplayed; /* although it was asked for */
 };
 
 static void begin(struct reading *reading, const struct xfa_analyze_options *options, bool watched)
 {
-    *reading = (struct reading){.options = options, .name = name_run(options)};
+    *reading =
+        (struct reading){.options = options, .name = name_run(options), .filter = options->filter};
     reading->profile = load_profile(options, &reading->problem);
     reading->watched = watched && isatty(STDERR_FILENO);
 }
@@ -85,12 +87,18 @@ static void open_analysis(struct reading *reading, const struct xfa_observer *ob
                           size_t count)
 {
     const struct xfa_analyze_options *options = reading->options;
+    struct xfa_observer *all = xfa_alloc((count + 1) * sizeof *all);
+    memcpy(all, observers, count * sizeof *all);
+    xfa_filter_free(&reading->filter); /* of what was read before */
+    reading->filter = options->filter;
+    if (xfa_filter_observes(&reading->filter))
+        all[count++] = xfa_filter_observer(&reading->filter);
     struct xfa_request request = {
         .path = reading->name,
         .profile = reading->profile,
         .profile_path = options->profile,
         .profile_problem = reading->problem,
-        .observers = observers,
+        .observers = all,
         .observer_count = count,
     };
     if (reading->watched) {
@@ -98,6 +106,8 @@ static void open_analysis(struct reading *reading, const struct xfa_observer *ob
         request.watch = &progress.watch;
     }
     reading->analysis = xfa_analysis_new(&request);
+    reading->filter.analysis = reading->analysis;
+    free(all);
 }
 
 /* Who complains of what cannot be read: of two walks one. */
@@ -120,6 +130,7 @@ static void drop_timeline(struct reading *reading)
 
 static void end(struct reading *reading)
 {
+    xfa_filter_free(&reading->filter);
     xfa_analysis_free(reading->analysis);
     if (reading->profile)
         xfp_free(reading->profile);
@@ -271,7 +282,7 @@ static void finish_timeline(struct reading *reading, const struct xfa_findings *
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-static int write_report(const struct reading *reading, const struct xfa_findings *findings)
+static int write_report(struct reading *reading, const struct xfa_findings *findings)
 {
     const struct xfa_analyze_options *options = reading->options;
     struct xfa_report report = {reading->analysis, findings,
@@ -283,6 +294,10 @@ static int write_report(const struct reading *reading, const struct xfa_findings
     view.width = xfa_output_width(output.stream);
     view.colour = options->colour == XFA_COLOUR_AUTO ? xfa_output_colour(output.stream)
                                                      : options->colour == XFA_COLOUR_ALWAYS;
+    if (xfa_filter_any(&reading->filter)) {
+        xfa_filter_settle(&reading->filter, findings);
+        view.filter = &reading->filter;
+    }
     options->format->write(&report, &view, output.stream);
     return xfa_output_close(&output) != 0 ? XFA_OUTPUT : status_of(reading);
 }
@@ -350,7 +365,7 @@ static int analyze(const struct xfa_analyze_options *options)
 
 /* ---- --per-transfer -------------------------------------------------------------------------- */
 
-static int end_list(const struct xfa_per_transfer *list, const struct reading *reading,
+static int end_list(const struct xfa_per_transfer *list, struct reading *reading,
                     struct xfa_output *output)
 {
     if (list->analysis->run->process_count == 0) {
@@ -360,6 +375,10 @@ static int end_list(const struct xfa_per_transfer *list, const struct reading *r
     errno = list->failed; /* closing says it, unless it fails for a reason of its own */
     if (xfa_output_close(output) != 0)
         return XFA_OUTPUT;
+    if (list->filter && list->written == 0) {
+        xfa_filter_settle(&reading->filter, NULL);
+        xfc_print(stderr, "xferscope analyze: %s\n", reading->filter.nothing);
+    }
     say_losses(list->analysis);
     return status_of(reading);
 }
@@ -392,6 +411,7 @@ static int list_transfers(const struct xfa_analyze_options *options)
         replay_first(&reading);
     open_analysis(&reading, &observer, 1);
     list.analysis = reading.analysis;
+    list.filter = xfa_filter_any(&reading.filter) ? &reading.filter : NULL;
     read_all(&reading, complain);
     int status = end_list(&list, &reading, &output);
     xfa_per_transfer_free(&list);

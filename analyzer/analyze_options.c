@@ -27,6 +27,12 @@ const char xfa_analyze_usage[] =
     "      --replay-time S  for at most S seconds each (30)\n"
     "      --per-transfer   instead of the report a line for each transfer (json: an object), in\n"
     "                       the order of time; -n: the first N\n"
+    "      --site PATTERN   only call sites with this in their function or file:line (or *, ?, "
+    "[])\n"
+    "      --kind WORD      only such transfers (H2D, pageable, peer, managed ...) or findings\n"
+    "                       (small-transfers ...)\n"
+    "      --rank N[,N-M]   only transfers of these ranks\n"
+    "      --phase NAME     only transfers in ranges (NVTX) of this name\n"
     "      --color WHEN     auto (default: on a terminal, without NO_COLOR), always or never\n"
     "  -h, --help           show this\n"
     "\n"
@@ -37,7 +43,16 @@ const char xfa_analyze_usage[] =
 #define TOP_TEXT 20
 #define REPLAY_SECONDS 30
 #define MOST_REPLAY_SECONDS 86400
-enum { PER_TRANSFER = 256, REPLAY, REPLAY_TIME, COLOUR }; /* options without a letter */
+enum {
+    PER_TRANSFER = 256,
+    REPLAY,
+    REPLAY_TIME,
+    COLOUR,
+    SITE,
+    KIND,
+    RANK,
+    PHASE
+}; /* options without a letter */
 
 static int wrong(const char *what, const char *value)
 {
@@ -111,6 +126,23 @@ static int has_format(const struct xfa_format *format)
     return lacks ? -1 : 0;
 }
 
+static int set_filter(struct xfa_filter *filter, int option, const char *value)
+{
+    char error[512];
+    int failed = 0;
+    if (!*value)
+        return wrong("--site, --kind, --rank and --phase need a value", NULL);
+    if (option == SITE)
+        filter->site = value;
+    else if (option == PHASE)
+        filter->phase = value;
+    else if (option == KIND)
+        failed = xfa_filter_kind(filter, value, error, sizeof error);
+    else
+        failed = xfa_filter_ranks(filter, value, error, sizeof error);
+    return failed ? wrong(error, NULL) : 0;
+}
+
 static int set_option(struct xfa_analyze_options *options, int option, const char *value)
 {
     switch (option) {
@@ -128,6 +160,11 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
         return set_replay(options, value);
     case REPLAY_TIME:
         return set_replay_time(options, value);
+    case SITE:
+    case KIND:
+    case RANK:
+    case PHASE:
+        return set_filter(&options->filter, option, value);
     case COLOUR:
         return set_colour(options, value);
     case 'n':
@@ -153,6 +190,10 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
         {"per-transfer", no_argument, NULL, PER_TRANSFER},
         {"replay", optional_argument, NULL, REPLAY},
         {"replay-time", required_argument, NULL, REPLAY_TIME},
+        {"site", required_argument, NULL, SITE},
+        {"kind", required_argument, NULL, KIND},
+        {"rank", required_argument, NULL, RANK},
+        {"phase", required_argument, NULL, PHASE},
         {"color", required_argument, NULL, COLOUR},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
@@ -176,6 +217,9 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
         return wrong("which trace?", NULL);
     if (options->per_transfer && options->sorted)
         return wrong("--per-transfer knows no --sort: its order is that of time", NULL);
+    if (options->per_transfer && options->filter.kind_of == XFA_KIND_FOUND)
+        return wrong("--per-transfer looks for no findings: --kind takes a transfer's there",
+                     options->filter.kind);
     if (options->per_transfer && options->play)
         return wrong("--per-transfer is of a run as it was: it knows no --replay=run", NULL);
     if (options->limited && !options->replay && !options->play)

@@ -17,6 +17,7 @@ struct xfa_analyze_options {
     bool per_transfer, sorted, replay, play, limited;
     double replay_s;
     enum xfa_colour_choice colour;
+    struct xfa_filter filter; /* what of it is to be shown; not settled */
 };
 
 /* 0: go on; 1: help was asked for; -1: wrong usage, which was said in a line. Texts are argv's. */

@@ -9,6 +9,7 @@
 
 #include "analyzer/findings/finding.h"
 #include "analyzer/remeasure/replay.h"
+#include "analyzer/report/filter.h"
 #include "analyzer/report/per_transfer.h"
 
 #define XFA_REPORT_SCHEMA "xferscope-report"
@@ -26,10 +27,11 @@ struct xfa_report {
 };
 
 struct xfa_view {
-    enum xfa_sort sort; /* of the rows of transfers */
-    size_t top;         /* rows shown, 0 = all */
-    int width;          /* columns of the terminal */
-    bool colour;        /* it shows colours, and they are wanted */
+    enum xfa_sort sort;              /* of the rows of transfers */
+    size_t top;                      /* rows shown, 0 = all */
+    int width;                       /* columns of the terminal */
+    const struct xfa_filter *filter; /* settled; NULL: all is shown */
+    bool colour;                     /* it shows colours, and they are wanted */
 };
 
 struct xfa_format {
@@ -45,10 +47,24 @@ const struct xfa_format *xfa_format_find(const char *name);
 
 /* ---- view.c: what the formats share --------------------------------------------------------- */
 
-/* Row numbers in the view's order; the caller frees them. */
-uint32_t *xfa_view_rows(const struct xfa_analysis *analysis, enum xfa_sort sort);
+/* Numbers of the rows that the filter leaves, in the view's order; the caller frees them. */
+uint32_t *xfa_view_rows(const struct xfa_analysis *analysis, const struct xfa_view *view,
+                        size_t *count);
+/* Of a row: of those of its transfers that the filter leaves. */
+const struct xfa_figures *xfa_view_figures(const struct xfa_analysis *analysis,
+                                           const struct xfa_view *view, uint32_t row);
 /* How many of `count` rows are shown. */
 size_t xfa_view_shown(const struct xfa_view *view, size_t count);
+
+/* Does the filter leave it? Findings by their place, sites of one that is left. */
+static inline bool xfa_view_finding(const struct xfa_view *view, size_t i)
+{
+    return !view->filter || view->filter->findings[i];
+}
+static inline bool xfa_view_site(const struct xfa_view *view, const struct xfa_finding_site *site)
+{
+    return !view->filter || xfa_filter_finding_site(view->filter, site);
+}
 
 /* "train/step/solver:solve": a domain stands before its name; longer paths lose their outer part.
  */

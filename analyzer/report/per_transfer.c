@@ -66,10 +66,24 @@ static uint32_t begin(void *self, struct xfa_process *process)
     return 0;
 }
 
+/* Site and kind are alike in a class. */
+static bool is_shown(struct xfa_per_transfer *list, const struct xfa_transfer *transfer)
+{
+    const struct xfa_class *class = transfer->class;
+    if (!list->filter)
+        return true;
+    texts_of_class(list, class->number);
+    signed char *shown = &list->classes[class->number].shown;
+    if (*shown == 0)
+        *shown =
+            xfa_filter_row(list->filter, xfa_analysis_row(list->analysis, class->row)) ? 1 : -1;
+    return *shown > 0 && xfa_filter_transfer(list->filter, transfer);
+}
+
 static void take(void *self, const struct xfa_transfer *transfer)
 {
     struct xfa_per_transfer *list = self;
-    if (list->stopped)
+    if (list->stopped || !is_shown(list, transfer))
         return;
     struct xfa_listed listed = {
         .transfer = transfer,

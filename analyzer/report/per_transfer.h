@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/report/filter.h"
 
 #define XFA_LISTED_TEXTS 2
 
@@ -38,11 +39,13 @@ struct xfa_per_transfer {
     FILE *out;
     uint64_t limit;                /* lines, 0 = all; behind the last one reading is stopped */
     struct xfa_analysis *analysis; /* that the observer was given to */
+    struct xfa_filter *filter;     /* only these transfers; NULL: all */
     uint64_t written;
     bool begun, simulated, stopped;
     struct xfa_listed_texts {
         char *texts[XFA_LISTED_TEXTS];
-    } process, *classes; /* by class number */
+        signed char shown; /* by the filter: 1, -1, or 0: not looked at */
+    } process, *classes;   /* by class number */
     size_t class_count, class_capacity;
     int failed; /* errno of a line that could not be written, where reading is stopped as well */
 };

@@ -15,12 +15,28 @@ const struct xfa_format *xfa_format_find(const char *name)
     return NULL;
 }
 
-uint32_t *xfa_view_rows(const struct xfa_analysis *analysis, enum xfa_sort sort)
+uint32_t *xfa_view_rows(const struct xfa_analysis *analysis, const struct xfa_view *view,
+                        size_t *count)
 {
     static xfa_row_order *const orders[] = {[XFA_SORT_LOST] = xfa_by_lost,
                                             [XFA_SORT_BYTES] = xfa_by_bytes,
                                             [XFA_SORT_COUNT] = xfa_by_count};
-    return xfa_rows_sorted(analysis, orders[sort]);
+    struct xfa_analysis chosen = *analysis; /* with the figures that are shown */
+    if (view->filter && view->filter->figures)
+        chosen.rows = view->filter->figures;
+    uint32_t *rows = xfa_rows_sorted(&chosen, orders[view->sort]);
+    *count = 0;
+    for (size_t i = 0; i < analysis->row_count; i++)
+        if (!view->filter || view->filter->rows[rows[i]])
+            rows[(*count)++] = rows[i];
+    return rows;
+}
+
+const struct xfa_figures *xfa_view_figures(const struct xfa_analysis *analysis,
+                                           const struct xfa_view *view, uint32_t row)
+{
+    bool chosen = view->filter && view->filter->figures;
+    return chosen ? &view->filter->figures[row] : &analysis->rows[row];
 }
 
 size_t xfa_view_shown(const struct xfa_view *view, size_t count)

@@ -55,6 +55,12 @@ struct xfa_phases {
 struct xfa_observer xfa_phases_observer(struct xfa_phases *phases); /* starts zeroed */
 void xfa_phases_free(struct xfa_phases *phases);
 
+/* While the run is read, behind the observer: the phases that a transfer belongs to, each once; the
+ * first is its thread's. Returns how many: 0 where the process had no range yet. */
+#define XFA_PHASES_OF_ONE (1 + XFA_MAX_OPEN)
+size_t xfa_phases_of(const struct xfa_phases *phases, const struct xfa_transfer *transfer,
+                     uint32_t numbers[XFA_PHASES_OF_ONE]);
+
 /* In order: most lost first, then most time in transfers, most bytes. The caller frees the array of
  * all.count pointers. */
 const struct xfa_phase **xfa_phases_order(const struct xfa_phases *phases);

@@ -246,6 +246,16 @@ void xfa_open_range(struct xfa_phases *phases, const struct xfa_step *step)
         process_range(phases, step->event);
 }
 
+/* Behind `count` numbers those of the process's ranges that are open. */
+static size_t add_shared(const struct xfa_open_ranges *open, uint32_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < open->now_count && i < XFA_MAX_OPEN; i++) {
+        const struct shared *shared = xfa_table_at(&open->shared, open->now[i]);
+        numbers[count++] = shared->phase;
+    }
+    return count;
+}
+
 size_t xfa_open_phases(struct xfa_phases *phases, const struct xfa_transfer *transfer,
                        uint32_t numbers[XFA_PHASES_OF_ONE])
 {
@@ -253,13 +263,20 @@ size_t xfa_open_phases(struct xfa_phases *phases, const struct xfa_transfer *tra
     struct lane *lane = lane_at(phases, transfer->lane, transfer->tid);
     if (lane)
         lane->last_ns = transfer->event->end_ns;
+    numbers[0] = innermost(lane);
+    return add_shared(open, numbers, 1);
+}
+
+size_t xfa_phases_of(const struct xfa_phases *phases, const struct xfa_transfer *transfer,
+                     uint32_t numbers[XFA_PHASES_OF_ONE])
+{
+    const struct xfa_phases_process *now = phases->now;
+    if (!now || !now->any)
+        return 0;
+    const struct lane *lane = xfa_table_get(&now->open.lanes, &transfer->lane);
     size_t count = 0;
-    numbers[count++] = innermost(lane);
-    for (size_t i = 0; i < open->now_count && i < XFA_MAX_OPEN; i++) {
-        const struct shared *shared = xfa_table_at(&open->shared, open->now[i]);
-        numbers[count++] = shared->phase;
-    }
-    return count;
+    numbers[count++] = lane && lane->tid == transfer->tid ? innermost(lane) : 0;
+    return add_shared(&now->open, numbers, count);
 }
 
 void xfa_open_end(struct xfa_phases *phases, uint64_t end_ns)

@@ -42,7 +42,6 @@ void xfa_open_free(struct xfa_open_ranges *open);
 void xfa_open_range(struct xfa_phases *phases, const struct xfa_step *step);
 
 /* The phases that a transfer belongs to, each once: the first is its thread's. Returns how many. */
-#define XFA_PHASES_OF_ONE (1 + XFA_MAX_OPEN)
 size_t xfa_open_phases(struct xfa_phases *phases, const struct xfa_transfer *transfer,
                        uint32_t numbers[XFA_PHASES_OF_ONE]);
 

@@ -31,7 +31,8 @@ void analyzed_finish(struct analyzed *a)
 {
     xfa_analysis_finish(a->analysis);
     xfa_findings_find(a->findings, a->analysis);
-    a->order = xfa_view_rows(a->analysis, XFA_SORT_LOST);
+    size_t count;
+    a->order = xfa_view_rows(a->analysis, &(struct xfa_view){.sort = XFA_SORT_LOST}, &count);
 }
 
 struct analyzed analyzed_trace(const struct trace_builder *b, const struct xfp_profile *profile)

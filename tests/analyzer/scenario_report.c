@@ -440,6 +440,8 @@ static void rank(struct trace_builder *b, const char *variant)
     play_start_nameless(&play, b, 6000 + (int)i);
     build_meta(b, "exe", "/opt/sample/train");
     build_meta(b, "hostname", table[i].host);
+    if (strchr(variant, ':')) /* "0:7": the same, as rank 7 */
+        build_meta(b, "rank", strchr(variant, ':') + 1);
     build_meta(b, "timing", "cupti");
     build_meta(b, "cost.transfer.ns", i ? "300" : "600");
     build_meta(b, "cost.transfer.n", i ? "5" : "7");

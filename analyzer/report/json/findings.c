@@ -1,5 +1,6 @@
 /* The report's key `findings`. */
 #include "analyzer/report/json/json.h"
+#include "analyzer/report/savings.h"
 
 static json_t *site_json(const struct xfa_finding_site *site)
 {
@@ -60,10 +61,28 @@ static json_t *finding_json(const struct xfa_analysis *analysis, const struct xf
     return json;
 }
 
-json_t *xfa_findings_json(const struct xfa_report *report)
+json_t *xfa_filter_json(const struct xfa_report *report, const struct xfa_view *view)
+{
+    const struct xfa_filter *filter = view->filter;
+    json_t *json = json_object();
+    json_object_set_new(json, "site", xfa_json_text(filter->site));
+    json_object_set_new(json, "kind", xfa_json_text(filter->kind));
+    json_object_set_new(json, "ranks", xfa_json_text(filter->ranks));
+    json_object_set_new(json, "phase", xfa_json_text(filter->phase));
+    json_object_set_new(json, "transfers", xfa_json_count(filter->rows_shown));
+    json_object_set_new(json, "of_transfers", xfa_json_count(report->analysis->row_count));
+    json_object_set_new(json, "findings", xfa_json_count(filter->findings_shown));
+    json_object_set_new(json, "of_findings", xfa_json_count(xfa_findings_count(report->findings)));
+    json_object_set_new(json, "nothing", xfa_json_text(filter->nothing));
+    return json;
+}
+
+json_t *xfa_findings_json(const struct xfa_report *report, const struct xfa_view *view)
 {
     json_t *json = json_array();
     for (size_t i = 0; i < report->findings->count; i++)
-        json_array_append_new(json, finding_json(report->analysis, &report->findings->items[i]));
+        if (xfa_view_finding(view, i))
+            json_array_append_new(json,
+                                  finding_json(report->analysis, &report->findings->items[i]));
     return json;
 }

@@ -70,6 +70,8 @@ json_t *xfa_report_json(const struct xfa_report *report, const struct xfa_view *
         json, "schema",
         json_pack("{s:s,s:i}", "name", XFA_REPORT_SCHEMA, "version", XFA_REPORT_VERSION));
     json_object_set_new(json, "run", xfa_run_json(analysis));
+    if (view->filter)
+        json_object_set_new(json, "filter", xfa_filter_json(report, view));
     json_object_set_new(json, "machine", xfa_machine_json(analysis));
     if (report->replayed)
         json_object_set_new(json, "replay", xfa_replay_json(report->replayed));
@@ -79,7 +81,7 @@ json_t *xfa_report_json(const struct xfa_report *report, const struct xfa_view *
     json_object_set_new(json, "waits", xfa_waits_json(analysis));
     json_object_set_new(json, "ranks", xfa_ranks_json(analysis));
     json_object_set_new(json, "whatif", xfa_whatif_json(report));
-    json_object_set_new(json, "findings", xfa_findings_json(report));
+    json_object_set_new(json, "findings", xfa_findings_json(report, view));
     return json;
 }
 

@@ -69,9 +69,10 @@ void xfa_set_row_json(json_t *json, const struct xfa_row *row, bool with_stack)
     json_object_set_new(json, "async", json_boolean(key->async));
 }
 
-static json_t *row_json(const struct xfa_analysis *analysis, uint32_t number)
+static json_t *row_json(const struct xfa_analysis *analysis, const struct xfa_view *view,
+                        uint32_t number)
 {
-    const struct xfa_figures *figures = &analysis->rows[number];
+    const struct xfa_figures *figures = xfa_view_figures(analysis, view, number);
     struct xfa_bases bases = {xfa_achieved_basis(figures), xfa_achievable_basis(figures),
                               xfa_achievable_error(figures), row_note(figures)};
     json_t *json = json_object();
@@ -91,11 +92,12 @@ static json_t *row_json(const struct xfa_analysis *analysis, uint32_t number)
 
 json_t *xfa_transfers_json(const struct xfa_analysis *analysis, const struct xfa_view *view)
 {
-    size_t shown = xfa_view_shown(view, analysis->row_count);
-    uint32_t *rows = xfa_view_rows(analysis, view->sort);
+    size_t count;
+    uint32_t *rows = xfa_view_rows(analysis, view, &count);
+    size_t shown = xfa_view_shown(view, count);
     json_t *json = json_array();
     for (size_t i = 0; i < shown; i++)
-        json_array_append_new(json, row_json(analysis, rows[i]));
+        json_array_append_new(json, row_json(analysis, view, rows[i]));
     free(rows);
     return json;
 }

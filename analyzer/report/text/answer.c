@@ -110,6 +110,22 @@ static void write_times(const struct xfa_analysis *analysis, const struct xfa_vi
                    waits > 0 ? xfa_time_text(text[2], waits) : "");
 }
 
+/* What is left out, and what it is not about. */
+static void write_filter(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    const struct xfa_filter *filter = view->filter;
+    if (!filter)
+        return;
+    size_t rows = report->analysis->row_count, all = xfa_findings_count(report->findings);
+    char *text = xfa_filter_text(filter);
+    xfa_write_fact(out, view->width, "shown",
+                   "%s: %zu of %zu row%s of transfers, %zu of %zu finding%s; all else here is of "
+                   "the whole run, what it would save too",
+                   text, filter->rows_shown, rows, xfa_plural(rows), filter->findings_shown, all,
+                   xfa_plural(all));
+    free(text);
+}
+
 static void write_warnings(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     const struct xfa_analysis *analysis = report->analysis;
@@ -229,16 +245,24 @@ static void add_finding(struct libscols_table *table, const struct xfa_findings 
 
 static void write_table(const struct xfa_findings *findings, const struct xfa_view *view, FILE *out)
 {
-    size_t count = xfa_findings_count(findings),
-           shown = xfa_shown_facts(view, count, SHOWN_FINDINGS);
+    size_t count = view->filter ? view->filter->findings_shown : xfa_findings_count(findings);
+    size_t shown = xfa_shown_facts(view, count, SHOWN_FINDINGS), left = shown;
+    if (count == 0) {
+        fputs("  none of the findings matches\n", out);
+        return;
+    }
     const struct xfa_column *columns = !xfa_savings_known(findings)    ? lost_only
                                        : view->width >= ONE_LINE_WIDTH ? wide
                                                                        : narrow;
     struct libscols_table *table = xfa_text_table(columns, COLUMNS, out);
     if (table && view->colour)
         scols_table_enable_colors(table, 1);
-    for (size_t i = 0; table && i < shown; i++)
+    for (size_t i = 0; table && left > 0; i++) {
+        if (!xfa_view_finding(view, i))
+            continue;
         add_finding(table, findings, i, view);
+        left--;
+    }
     xfa_text_table_print(table, columns, view->width, out);
     if (shown < count)
         xfa_write_words(out, view->width, "  ", "... and %zu more, in \"Findings\"", count - shown);
@@ -314,6 +338,7 @@ void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *vi
     write_took(run, view, out);
     write_moved(report->analysis, view, out);
     write_times(report->analysis, view, out);
+    write_filter(report, view, out);
     write_warnings(report, view, out);
     write_change(report, view, out);
 }

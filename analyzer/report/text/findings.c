@@ -24,12 +24,17 @@ static void write_site(const struct xfa_finding_site *site, int width, FILE *out
         xfa_write_words(out, width, "         ", "after the copy at %s", site->earlier->text);
 }
 
-static void write_sites(const struct xfa_finding *finding, int width, FILE *out)
+static void write_sites(const struct xfa_finding *finding, const struct xfa_view *view, FILE *out)
 {
-    for (size_t i = 0; i < finding->site_count && i < FINDING_SITES; i++)
-        write_site(&finding->sites[i], width, out);
-    if (finding->site_count > FINDING_SITES) {
-        size_t more = finding->site_count - FINDING_SITES;
+    size_t shown = 0;
+    for (size_t i = 0; i < finding->site_count && shown < FINDING_SITES; i++) {
+        if (!xfa_view_site(view, &finding->sites[i]))
+            continue;
+        write_site(&finding->sites[i], view->width, out);
+        shown++;
+    }
+    if (finding->site_count > shown) {
+        size_t more = finding->site_count - shown;
         xfc_print(out, "     ... and %zu more call site%s\n", more, xfa_plural(more));
     }
 }
@@ -66,7 +71,7 @@ static void write_finding(const struct xfa_report *report, const struct xfa_find
     fputs(xfa_style(view, XFA_STYLE_NONE), out);
     xfa_write_saving(report, finding, view, out);
     write_lost(finding, width, out);
-    write_sites(finding, width, out);
+    write_sites(finding, view, out);
     xfa_write_paragraph(out, "     fix ", xfa_remedy_text(&finding->remedy, fix), width);
     xfa_write_paragraph(
         out, "     lost = ", xfa_reckoning_text(finding->reckoning, finding->probably), width);
@@ -84,6 +89,7 @@ void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *
     if (findings->count == 0 && !known)
         fputs("  none\n", out);
     for (size_t i = 0; i < findings->count && !findings->items[i].idle; i++)
-        write_finding(report, &findings->items[i], i + 1, view, out);
+        if (xfa_view_finding(view, i))
+            write_finding(report, &findings->items[i], i + 1, view, out);
     xfa_write_idle(report, view, out);
 }

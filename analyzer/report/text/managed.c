@@ -150,7 +150,14 @@ static void write_site(const struct managed *m, const struct xfa_managed_site *s
     write_lines(m, site);
 }
 
-static void write_sites(const struct xfa_report *report, size_t shown, int width, FILE *out)
+static bool matches(const struct xfa_view *view, const struct managed *m,
+                    const struct xfa_managed_site *site)
+{
+    return !view->filter || xfa_filter_site(view->filter, xfa_run_site(m->run, site->site));
+}
+
+static void write_sites(const struct xfa_report *report, size_t shown, const struct xfa_view *view,
+                        FILE *out)
 {
     const struct xfa_managed *sums = &report->analysis->managed;
     struct managed m = {
@@ -159,11 +166,15 @@ static void write_sites(const struct xfa_report *report, size_t shown, int width
         .sites = xfa_managed_sites(sums),
         .kernels = xfa_managed_kernels(sums),
         .lines = xfa_managed_lines(sums),
-        .width = width,
+        .width = view->width,
         .out = out,
     };
-    for (size_t i = 0; i < shown; i++)
+    for (size_t i = 0, left = shown; i < sums->sites.count && left > 0; i++) {
+        if (!matches(view, &m, m.sites[i]))
+            continue;
         write_site(&m, m.sites[i]);
+        left--;
+    }
     free(m.sites);
     free(m.kernels);
     free(m.lines);
@@ -180,8 +191,9 @@ void xfa_write_managed(const struct xfa_report *report, const struct xfa_view *v
     if (why)
         xfa_write_words(out, view->width, "  ",
                         "migrations and faults were not recorded in every process: %s", why);
-    write_sites(report, shown, view->width, out);
-    xfa_write_hidden(out, m->sites.count - shown);
+    write_sites(report, shown, view, out);
+    if (!view->filter)
+        xfa_write_hidden(out, m->sites.count - shown);
     if (m->beyond)
         xfc_print(out, "  beyond the limits, perhaps set to the wrong place: %" PRIu64 "\n",
                   m->beyond);

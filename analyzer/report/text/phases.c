@@ -94,6 +94,8 @@ void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *vi
     struct libscols_table *table = xfa_text_table(columns, COLUMNS, out);
     const struct xfa_phase **order = xfa_phases_order(phases);
     for (size_t i = 0; table && i < phases->all.count; i++) {
+        if (view->filter && !xfa_filter_phase(view->filter, order[i]))
+            continue;
         if (order[i]->figures.transfers == 0)
             idle++;
         else if (view->top && shown == view->top)

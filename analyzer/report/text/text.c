@@ -1,8 +1,38 @@
 /* The report for people: the answer first, what it rests on behind it. */
 #include "analyzer/report/text/text.h"
 
+/* The sections that the filter can tell apart; the others are left out. */
+static void write_tables(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    const struct xfa_filter *filter = view->filter;
+    bool by_kind = filter && filter->kind, by_transfer = filter && (filter->ranks || filter->phase);
+    bool by_site = filter && filter->site;
+    bool managed =
+        !by_kind || (filter->kind_of == XFA_KIND_MEMORY && filter->kind_number == XFT_MEM_MANAGED);
+    bool phases = !by_site && !by_kind && !(filter && filter->ranks);
+    bool ranks = !by_site && !by_kind && !(filter && filter->phase);
+    xfa_write_transfers(report, view, out);
+    if (phases)
+        xfa_write_phases(report, view, out);
+    if (managed && !by_transfer)
+        xfa_write_managed(report, view, out);
+    if (!by_kind && !by_transfer)
+        xfa_write_waits(report, view, out);
+    if (ranks)
+        xfa_write_ranks(report, view, out);
+    if (filter)
+        xfa_write_words(out, view->width, "\n",
+                        "Left out, as the filter cannot tell their parts apart:%s%s%s%s.",
+                        phases ? "" : " phases", managed && !by_transfer ? "" : " managed memory",
+                        by_kind || by_transfer ? " waits" : "", ranks ? "" : " ranks");
+}
+
 static void write_text(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
+    if (view->filter && view->filter->nothing) {
+        xfa_write_paragraph(out, "", view->filter->nothing, view->width);
+        return;
+    }
     if (report->analysis->simulated)
         xfa_write_paragraph(out, "",
                             "SIMULATED GPU: the figures show how xferscope works, not what a GPU "
@@ -10,11 +40,7 @@ static void write_text(const struct xfa_report *report, const struct xfa_view *v
                             view->width);
     xfa_write_answer(report, view, out);
     xfa_write_findings(report, view, out);
-    xfa_write_transfers(report, view, out);
-    xfa_write_phases(report, view, out);
-    xfa_write_managed(report, view, out);
-    xfa_write_waits(report, view, out);
-    xfa_write_ranks(report, view, out);
+    write_tables(report, view, out);
     xfa_write_run(report, view, out);
     xfa_write_machine(report, view, out);
 }

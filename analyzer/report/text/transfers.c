@@ -117,10 +117,10 @@ static void set_site(struct libscols_line *line, const struct xfa_row *row, bool
 }
 
 static void add_row(struct libscols_table *table, const struct xfa_analysis *analysis,
-                    uint32_t number, bool folded)
+                    const struct xfa_view *view, uint32_t number, bool folded)
 {
     const struct xfa_row *row = xfa_analysis_row(analysis, number);
-    const struct xfa_figures *figures = &analysis->rows[number];
+    const struct xfa_figures *figures = xfa_view_figures(analysis, view, number);
     char text[XFA_UNIT_CHARS];
     struct libscols_line *line = scols_table_new_line(table, NULL);
     if (!line)
@@ -135,38 +135,72 @@ static void add_row(struct libscols_table *table, const struct xfa_analysis *ana
     scols_line_set_data(line, COL_LOST, xfa_time_text(text, xfa_lost_ns(figures)));
 }
 
-static void write_rows(const struct xfa_analysis *analysis, const struct xfa_view *view, FILE *out)
+/* What the marks mean, and why figures are missing, of the rows that are shown. */
+struct marks {
+    bool host, no_time, no_profile, not_measured;
+};
+
+static struct marks marks_of(const struct xfa_analysis *analysis, const struct xfa_view *view,
+                             const uint32_t *rows, size_t shown)
 {
-    size_t shown = xfa_view_shown(view, analysis->row_count);
-    bool other_machine = analysis->achievable.match == XFA_MATCH_NO;
-    struct layout layout = layout_of(view->width, other_machine);
-    struct libscols_table *table = xfa_text_table(layout.columns, COLUMNS, out);
-    uint32_t *rows = xfa_view_rows(analysis, view->sort);
-    for (size_t i = 0; table && i < shown; i++)
-        add_row(table, analysis, rows[i], layout.folded);
-    free(rows);
-    xfa_text_table_print(table, layout.columns, view->width, out);
-    xfa_write_hidden(out, analysis->row_count - shown);
+    struct marks marks = {0};
+    for (size_t i = 0; i < shown; i++) {
+        const struct xfa_figures *figures = xfa_view_figures(analysis, view, rows[i]);
+        bool no_best = isnan(xfa_achievable_gbps(figures));
+        marks.host = marks.host || figures->host.transfers;
+        marks.no_time = marks.no_time || isnan(xfa_achieved_gbps(figures));
+        marks.no_profile = marks.no_profile || (no_best && !analysis->profile);
+        marks.not_measured = marks.not_measured || (no_best && analysis->profile);
+    }
+    return marks;
 }
 
-static void write_legend(const struct xfa_analysis *analysis, int width, FILE *out)
+static void write_legend(const struct xfa_analysis *analysis, const struct xfa_view *view,
+                         const uint32_t *rows, size_t shown, FILE *out)
 {
-    bool host = false, unknown = false;
-    for (size_t i = 0; i < analysis->row_count; i++) {
-        host = host || analysis->rows[i].host.transfers;
-        unknown = unknown || isnan(xfa_lost_ns(&analysis->rows[i]));
-    }
-    if (host)
+    const struct marks marks = marks_of(analysis, view, rows, shown);
+    if (marks.host)
         xfa_write_paragraph(
             out, "  >=  ",
             "from the host's time in a blocking call, which includes waiting for earlier "
             "work: at least this was achieved, at most this was lost",
-            width);
-    if (unknown)
-        xfa_write_paragraph(out, "  -   ", "not known", width);
+            view->width);
+    if (marks.no_time)
+        xfa_write_paragraph(out, "  -   ",
+                            "ACHIEVED is not known where the device's times were not recorded and "
+                            "the call returned before the copy was done",
+                            view->width);
+    if (marks.no_profile)
+        xfa_write_paragraph(out, "  -   ",
+                            "ACHIEVABLE and LOST are not known without a machine profile",
+                            view->width);
+    if (marks.not_measured)
+        xfa_write_paragraph(out, "  -   ",
+                            "ACHIEVABLE is not known where the profile has no such transfers",
+                            view->width);
     if (analysis->achievable.match == XFA_MATCH_NO)
         xfa_write_paragraph(out, "  *   ",
-                            "of another machine than the run's, see the warning above", width);
+                            "of another machine than the run's, see \"Machine profile\"",
+                            view->width);
+}
+
+static void write_rows(const struct xfa_analysis *analysis, const struct xfa_view *view, FILE *out)
+{
+    size_t count;
+    uint32_t *rows = xfa_view_rows(analysis, view, &count);
+    size_t shown = xfa_view_shown(view, count);
+    bool other_machine = analysis->achievable.match == XFA_MATCH_NO;
+    struct layout layout = layout_of(view->width, other_machine);
+    struct libscols_table *table = xfa_text_table(layout.columns, COLUMNS, out);
+    for (size_t i = 0; table && i < shown; i++)
+        add_row(table, analysis, view, rows[i], layout.folded);
+    xfa_text_table_print(table, layout.columns, view->width, out);
+    xfa_write_hidden(out, count - shown);
+    if (count)
+        write_legend(analysis, view, rows, shown, out);
+    else
+        fputs("  none\n", out);
+    free(rows);
 }
 
 void xfa_write_transfers(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
@@ -174,9 +208,5 @@ void xfa_write_transfers(const struct xfa_report *report, const struct xfa_view 
     xfa_write_title(view, out,
                     "Transfers, by call site and kind (ACHIEVED and ACHIEVABLE in GB/s, 10^9 "
                     "bytes/s)");
-    if (report->analysis->row_count)
-        write_rows(report->analysis, view, out);
-    else
-        fputs("  none\n", out);
-    write_legend(report->analysis, view->width, out);
+    write_rows(report->analysis, view, out);
 }

@@ -33,20 +33,30 @@ static void add_row(struct libscols_table *table, const struct xfa_run *run,
     scols_line_set_data(line, COL_LONGEST, xfa_time_text(text, wait->most_ns));
 }
 
-void xfa_write_waits(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+static void write_table(const struct xfa_wait **order, size_t count, const struct xfa_run *run,
+                        const struct xfa_view *view, FILE *out)
 {
-    const struct xfa_waits *waits = &report->analysis->waits;
-    size_t shown = xfa_view_shown(view, waits->all.count);
-    if (waits->all.count == 0)
-        return;
+    size_t shown = xfa_view_shown(view, count);
     if (view->top && shown > SHOWN_WAITS)
         shown = SHOWN_WAITS;
     xfa_write_title(view, out, "Waits of the host, by call site");
     struct libscols_table *table = xfa_text_table(columns, COLUMNS, out);
-    const struct xfa_wait **order = xfa_waits_order(waits);
     for (size_t i = 0; table && i < shown; i++)
-        add_row(table, report->analysis->run, order[i]);
-    free(order);
+        add_row(table, run, order[i]);
     xfa_text_table_print(table, columns, view->width, out);
-    xfa_write_hidden(out, waits->all.count - shown);
+    xfa_write_hidden(out, count - shown);
+}
+
+void xfa_write_waits(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    const struct xfa_waits *waits = &report->analysis->waits;
+    const struct xfa_run *run = report->analysis->run;
+    const struct xfa_wait **order = xfa_waits_order(waits);
+    size_t count = 0;
+    for (size_t i = 0; i < waits->all.count; i++)
+        if (!view->filter || xfa_filter_site(view->filter, xfa_run_site(run, order[i]->key.site)))
+            order[count++] = order[i];
+    if (count > 0)
+        write_table(order, count, run, view, out);
+    free(order);
 }

@@ -178,11 +178,12 @@ static char *idle_text(const struct xfa_finding *finding)
 }
 
 /* In one paragraph, for the caller to free. */
-static char *idle_list(const struct xfa_findings *findings, enum why why, size_t shown)
+static char *idle_list(const struct xfa_findings *findings, enum why why,
+                       const struct xfa_view *view, size_t shown)
 {
     char *text = xfa_text("");
     for (size_t i = 0; i < findings->count && shown > 0; i++) {
-        if (!is_so(findings, &findings->items[i], why))
+        if (!is_so(findings, &findings->items[i], why) || !xfa_view_finding(view, i))
             continue;
         char *one = idle_text(&findings->items[i]);
         char *longer = xfa_print("%s%s%s", text, *text ? "; " : "", one);
@@ -199,11 +200,11 @@ static void write_those(const struct xfa_findings *findings, enum why why,
 {
     size_t count = 0;
     for (size_t i = 0; i < findings->count; i++)
-        count += is_so(findings, &findings->items[i], why);
+        count += is_so(findings, &findings->items[i], why) && xfa_view_finding(view, i);
     size_t shown = xfa_shown_facts(view, count, SHOWN_IDLE);
     if (count == 0)
         return;
-    char *list = idle_list(findings, why, shown), reason[128] = "", most[XFA_PERCENT_CHARS];
+    char *list = idle_list(findings, why, view, shown), reason[128] = "", most[XFA_PERCENT_CHARS];
     char *more = shown < count ? xfa_print("; and %zu more", count - shown) : xfa_text("");
     if (why == SAVES_NOTHING)
         snprintf(reason, sizeof reason,
