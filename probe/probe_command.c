@@ -3,7 +3,6 @@
  */
 #include "probe/probe.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +17,6 @@
 #include "probe/resume.h"
 #include "probe/report/summary.h"
 
-/* HOSTNAME.json, and never over a real machine's profile when the GPU is simulated. */
-static void default_name(const struct xfp_profile *profile, char *name, size_t bytes)
-{
-    snprintf(name, bytes, "%s%s.json",
-             *profile->machine.hostname ? profile->machine.hostname : "machine",
-             profile->machine.simulated ? "-simulated" : "");
-    for (char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_' && (*c != '.' || c == name))
-            *c = '_';
-}
-
 /* To --output, or to the default name; name stays empty when no file is wanted. */
 static int save(const struct xfp_command *c, const struct xfp_profile *profile, char *name,
                 size_t bytes)
@@ -41,7 +29,7 @@ static int save(const struct xfp_command *c, const struct xfp_profile *profile, 
     if (c->output)
         snprintf(name, bytes, "%s", c->output);
     else if (!strcmp(c->format->word, "text"))
-        default_name(profile, name, bytes);
+        xfp_default_name(profile->machine.hostname, profile->machine.simulated, name, bytes);
     if (!*name || !xfp_save(profile, name, error, sizeof(error)))
         return 0;
     xfc_print(stderr, "xferscope probe: %s\n", error);

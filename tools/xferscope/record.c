@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "preload/record/ranks.h"
 #include "tools/xferscope/child.h"
 #include "tools/xferscope/commands.h"
 #include "tools/xferscope/own_files.h"
@@ -23,6 +24,8 @@ struct record_options {
     const char *stack_depth;
     const char *timing;
     const char *content;
+    const char *profile;
+    bool no_summary;
     bool no_stacks;
     bool no_kernels;
     bool no_managed;
@@ -44,6 +47,8 @@ static const char usage[] =
     "      --content[=HOW]    hash what transfers move: sampled (default) or whole\n"
     "      --no-kernels       record no kernels\n"
     "      --no-managed       record no migrations and faults of managed memory\n"
+    "  -p, --profile FILE     machine profile for the summary, from `xferscope probe`\n"
+    "      --no-summary       end with one line instead of the summary\n"
     "  -q, --quiet            say nothing when all went well\n"
     "  -h, --help             print this\n"
     "\n"
@@ -90,6 +95,13 @@ static int check_timing(const char *word)
     return 0;
 }
 
+static int check_profile(const char *path)
+{
+    if (access(path, R_OK) != 0)
+        return own_error("--profile %s: %s", path, strerror(errno));
+    return 0;
+}
+
 enum option_values {
     OPT_FORCE = 256,
     OPT_NO_STACKS,
@@ -98,6 +110,7 @@ enum option_values {
     OPT_CONTENT,
     OPT_NO_KERNELS,
     OPT_NO_MANAGED,
+    OPT_NO_SUMMARY,
 };
 
 static const struct option long_options[] = {
@@ -109,6 +122,8 @@ static const struct option long_options[] = {
     {"no-managed", no_argument, NULL, OPT_NO_MANAGED},
     {"timing", required_argument, NULL, OPT_TIMING},
     {"content", optional_argument, NULL, OPT_CONTENT},
+    {"profile", required_argument, NULL, 'p'},
+    {"no-summary", no_argument, NULL, OPT_NO_SUMMARY},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -142,6 +157,12 @@ static int take_option(int option, char **argv, struct record_options *options)
     case OPT_TIMING:
         options->timing = optarg;
         return check_timing(optarg);
+    case 'p':
+        options->profile = optarg;
+        return check_profile(optarg);
+    case OPT_NO_SUMMARY:
+        options->no_summary = true;
+        return 0;
     case 'q':
         options->quiet = true;
         return 0;
@@ -163,7 +184,7 @@ static int parse_options(int argc, char **argv, struct record_options *options)
 
     optind = 1;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "+:o:qh", long_options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "+:o:p:qh", long_options, NULL)) != -1) {
         status = take_option(option, argv, options);
         if (status != 0)
             return status;
@@ -271,6 +292,7 @@ int xferscope_record(int argc, char **argv)
     struct child_result result = {0};
     struct rundir dir;
     struct run_notes notes;
+    struct xfs_rank rank;
     char library[PATH_MAX], output[PATH_MAX], error[2 * PATH_MAX];
     int status = parse_options(argc, argv, &options);
 
@@ -293,6 +315,11 @@ int xferscope_record(int argc, char **argv)
         record_undo(&dir);
         return status;
     }
-    record_end(&dir, &notes, options.program[0], options.quiet);
+    xfs_rank_find(&rank);
+    record_end(&dir, &notes,
+               &(struct record_words){.program = options.program[0],
+                                      .profile = options.profile,
+                                      .quiet = options.quiet || rank.rank > 0,
+                                      .brief = options.no_summary});
     return child_reproduce(result.wait_status);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "tools/xferscope/record_summary.h"
 
 /* The path as the user would type it. */
 static const char *short_path(const char *path)
@@ -79,17 +80,46 @@ static void say_what_is_missing(const struct rundir_totals *totals, const char *
                   totals->strangers, name);
 }
 
-static void say_what_was_recorded(const struct rundir_totals *totals, const char *name)
+/* An argument as a shell takes it. */
+static void say_quoted(const char *word)
 {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "@%_+=:,./-";
+
+    if (*word && *word != '-' && word[strspn(word, plain)] == '\0') {
+        fputs(word, stderr);
+        return;
+    }
+    fputs(*word == '-' ? "./'" : "'", stderr);
+    for (const char *quote; (quote = strchr(word, '\'')); word = quote + 1)
+        xfc_print(stderr, "%.*s'\\''", (int)(quote - word), word);
+    xfc_print(stderr, "%s'", word);
+}
+
+static void say_what_was_recorded(const struct rundir *dir, const struct rundir_totals *totals,
+                                  const struct record_words *words)
+{
+    const char *name = short_path(dir->path);
+    char profile[PATH_MAX] = "";
+
     if (totals->running)
         xfc_print(stderr, "xferscope: %zu of the processes still run and go on recording\n",
                   totals->running);
-    xfc_print(stderr, "xferscope: %zu %s, %llu events in %s; next: xferscope analyze %s\n",
-              totals->processes, processes(totals->processes), (unsigned long long)totals->events,
-              name, name);
+    if (!words->brief)
+        record_summary(dir, totals, words->profile, profile);
+    xfc_print(stderr, "xferscope: %zu %s, %llu events in %s", totals->processes,
+              processes(totals->processes), (unsigned long long)totals->events, name);
+    fputs(words->brief ? "; next: xferscope analyze " : "\nxferscope: next: xferscope analyze ",
+          stderr);
+    say_quoted(name);
+    if (*profile) {
+        fputs(" --profile ", stderr);
+        say_quoted(profile);
+    }
+    fputc('\n', stderr);
 }
 
-void record_end(struct rundir *dir, const struct run_notes *notes, const char *program, bool quiet)
+void record_end(struct rundir *dir, const struct run_notes *notes, const struct record_words *words)
 {
     const char *name = short_path(dir->path);
     char error[2 * PATH_MAX];
@@ -106,9 +136,9 @@ void record_end(struct rundir *dir, const struct run_notes *notes, const char *p
     else if (earlier && !recorded)
         xfc_print(stderr, "xferscope: %s still holds the earlier run\n", name);
     if (!recorded && totals.failed == 0)
-        say_nothing_recorded(program, name, &told);
-    else if (recorded && !quiet)
-        say_what_was_recorded(&totals, name);
+        say_nothing_recorded(words->program, name, &told);
+    else if (recorded && !words->quiet)
+        say_what_was_recorded(dir, &totals, words);
 }
 
 void record_undo(struct rundir *dir)

@@ -10,8 +10,16 @@
 #include "tools/xferscope/run_notes.h"
 #include "tools/xferscope/rundir.h"
 
-/* `program` has run; `quiet`: say nothing when all went well. */
-void record_end(struct rundir *dir, const struct run_notes *notes, const char *program, bool quiet);
+struct record_words {
+    const char *program;
+    const char *profile; /* of the machine, as it was named; NULL: the summary looks for one */
+    bool quiet;          /* say nothing when all went well */
+    bool brief;          /* no summary: one line */
+};
+
+/* The program has run. */
+void record_end(struct rundir *dir, const struct run_notes *notes,
+                const struct record_words *words);
 
 /* The program has not run: an earlier run gets its name back. */
 void record_undo(struct rundir *dir);

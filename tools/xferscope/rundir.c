@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyzer/pass/join.h"
 #include "analyzer/read/read.h"
 #include "preload/format/finish_file.h"
 #include "symbols/symbols.h"
@@ -191,7 +192,19 @@ int rundir_claim(struct rundir *dir, const char *path, bool replace, char *error
 
 static void count_batch(void *context, const struct xfa_batch *batch)
 {
-    *(uint64_t *)context += batch->rows;
+    struct rundir_totals *totals = context;
+
+    totals->events += batch->rows;
+    for (size_t i = 0; i < batch->rows; i++) {
+        const struct xft_event *event = &batch->events[i];
+
+        if (!xfa_moves(event))
+            continue;
+        totals->transfers++;
+        totals->bytes += event->bytes;
+        if (event->direction < XFT_DIRECTION_COUNT)
+            totals->by_direction[event->direction] += event->bytes;
+    }
 }
 
 static void note_failure(struct rundir_totals *totals, const char *error)
@@ -244,7 +257,8 @@ static void complete_file(const char *file, const char *run, struct xfs_known *k
         note_failure(totals, why_not);
     totals->processes++;
     totals->lost += trace->header.events_lost;
-    xfa_trace_events(trace, count_batch, &totals->events);
+    totals->simulated |= xfa_trace_meta(trace, "gpu.simulated") != NULL;
+    xfa_trace_events(trace, count_batch, totals);
     xfa_trace_close(trace);
 }
 

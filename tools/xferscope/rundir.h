@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xferscope/terms.h"
+
 struct rundir {
     char path[PATH_MAX];           /* absolute */
     char path_aside[PATH_MAX + 9]; /* NAME.xft.replaced */
@@ -27,9 +29,12 @@ struct rundir_totals {
     size_t processes; /* trace files of this run */
     size_t strangers; /* trace files of other runs, counted nowhere else */
     uint64_t events;
-    uint64_t lost;  /* events the recorder could not store */
-    size_t running; /* processes that go on */
-    size_t failed;  /* trace files that could not be completed; `error` tells of the first */
+    uint64_t transfers, bytes;                  /* that moved */
+    uint64_t by_direction[XFT_DIRECTION_COUNT]; /* bytes */
+    bool simulated;                             /* the GPUs of one of them */
+    uint64_t lost;                              /* events the recorder could not store */
+    size_t running;                             /* processes that go on */
+    size_t failed; /* trace files that could not be completed; `error` tells of the first */
     char error[2 * PATH_MAX];
 };
 

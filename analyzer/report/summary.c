@@ -1,0 +1,219 @@
+#include "analyzer/report/summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/units.h"
+#include "analyzer/findings/finding.h"
+#include "analyzer/sums/exposed.h"
+#include "common/text.h"
+
+#define SITE_CHARS 120
+
+struct summary {
+    const struct xfa_summary_request *request;
+    struct xfa_analysis *analysis;
+    struct xfa_findings *findings;
+    struct xfa_exposed exposed;
+    struct xfp_profile *profile; /* NULL: none */
+    bool stranger;               /* there was one, of another machine */
+    bool weighed;
+};
+
+#define PERCENT_CHARS 16
+
+static const char *percent(char text[PERCENT_CHARS], double part, double whole)
+{
+    double value = part / whole * 100;
+    snprintf(text, PERCENT_CHARS, "%.*f %%", value >= 9.95 ? 0 : 1, value);
+    return text;
+}
+
+/* ---- what it cost -----------------------------------------------------------------------------
+ */
+
+/* Where the device's times are not known, what calls took that waited for their copies. */
+static double blocked_ns(const struct xfa_analysis *analysis)
+{
+    double ns = 0;
+    for (size_t i = 0; i < analysis->row_count; i++)
+        ns += analysis->rows[i].device.ns + analysis->rows[i].host.ns;
+    return ns;
+}
+
+static char *exposed_text(const struct xfa_exposure *sum)
+{
+    char time[XFA_UNIT_CHARS];
+    if (isnan(sum->exposed_ns))
+        return xfa_text("; how much of it was exposed is not known without kernels' times");
+    return xfa_print("; %s of it exposed, with no kernel beside it",
+                     sum->exposed_ns > 0 ? xfa_time_text(time, sum->exposed_ns) : "nothing");
+}
+
+static void write_cost(struct summary *summary, FILE *out)
+{
+    struct xfa_exposure sum = xfa_exposed_sum(&summary->exposed);
+    double wall = xfa_run_wall_ns(summary->analysis->run);
+    bool device = !isnan(sum.copied_ns) && sum.copied_ns > 0;
+    double took = device ? sum.copied_ns : blocked_ns(summary->analysis);
+    double all = wall * (device && sum.gpus > 1 ? sum.gpus : 1);
+    char time[XFA_UNIT_CHARS], run[XFA_UNIT_CHARS], part[PERCENT_CHARS], gpus[48] = "";
+    if (!(took > 0) || !(wall > 0)) {
+        fputs("what that cost is not known: no times were recorded\n", out);
+        return;
+    }
+    if (device && sum.gpus > 1)
+        snprintf(gpus, sizeof gpus, " on %u GPUs", sum.gpus);
+    char *exposed = device ? exposed_text(&sum) : xfa_text(" (times of the calls)");
+    xfc_print(out, "cost %s%s%s, %s of the run's %s%s%s\n", device ? "" : "at most ",
+              xfa_time_text(time, took), gpus, percent(part, took, all), xfa_time_text(run, wall),
+              exposed, summary->analysis->simulated ? " (simulated GPU)" : "");
+    free(exposed);
+}
+
+/* ---- the worst finding ------------------------------------------------------------------------
+ */
+
+/* What names the site, and no more of it than a line holds. */
+static char *site_text(const struct xfa_finding *finding)
+{
+    char *text = xfa_text(finding->site_count ? finding->sites[0].site->text : "");
+    size_t n = strlen(text);
+    if (n <= SITE_CHARS)
+        return text;
+    size_t from = n - SITE_CHARS;
+    while (((unsigned char)text[from] & 0xc0) == 0x80)
+        from++;
+    char *shorter = xfa_print("...%s", text + from);
+    free(text);
+    return shorter;
+}
+
+/* A profile of what, and how to come by one. */
+static char *lack_text(const struct summary *summary)
+{
+    return xfa_print("%s: %s",
+                     summary->stranger ? "a profile of this machine" : "a machine profile",
+                     summary->request->make_profile);
+}
+
+static char *saving_text(const struct summary *summary, const struct xfa_finding *finding)
+{
+    const struct xfw_saving *saving = &finding->saving;
+    const struct xfw_whatif *whatif = summary->findings->whatif;
+    char likely[XFA_UNIT_CHARS], low[XFA_UNIT_CHARS], high[XFA_UNIT_CHARS], part[PERCENT_CHARS];
+    if (!summary->weighed)
+        return xfa_text("what it would save is left to the report: too many events");
+    if (whatif && whatif->known && saving->likely > 0)
+        return xfa_print(
+            "without it the run would take %s less, %s (%s to %s)",
+            xfa_time_text(likely, saving->likely), percent(part, saving->likely, whatif->alone_ns),
+            xfa_time_text(low, fmax(0, saving->low)), xfa_time_text(high, saving->high));
+    if (summary->profile)
+        return xfa_text("what it would save is not known");
+    char *lack = lack_text(summary);
+    char *text = xfa_print("what it would save takes %s", lack);
+    free(lack);
+    return text;
+}
+
+static const struct xfa_finding *worst(const struct xfa_findings *findings)
+{
+    return findings->count && !findings->items[0].idle ? &findings->items[0] : NULL;
+}
+
+static void write_worst(const struct summary *summary, FILE *out)
+{
+    const struct xfa_finding *finding = worst(summary->findings);
+    if (finding) {
+        char *site = site_text(finding), *saving = saving_text(summary, finding);
+        xfc_print(out, "worst: %s at %s; %s\n", xfa_finding_word(finding->id), site, saving);
+        free(site);
+        free(saving);
+    } else if (summary->profile) {
+        fputs("worst: nothing worth changing was found\n", out);
+    } else {
+        char *lack = lack_text(summary);
+        xfc_print(out, "worst: nothing that shows without %s\n", lack);
+        free(lack);
+    }
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+/* A profile of another machine would tell of that machine. */
+static void read_run(struct summary *summary)
+{
+    const struct xfa_summary_request *request = summary->request;
+    size_t count = 0;
+    struct xfa_observer observers[XFA_FINDINGS + 1];
+    struct xfa_request analysis = {.path = request->run,
+                                   .profile = summary->profile,
+                                   .profile_path = summary->profile ? request->profile : NULL,
+                                   .observers = observers};
+    summary->findings = xfa_findings_new();
+    for (; count < summary->findings->observer_count; count++)
+        observers[count] = summary->findings->observers[count];
+    observers[count++] = xfa_exposed_observer(&summary->exposed);
+    analysis.observer_count = count;
+    summary->analysis = xfa_analysis_new(&analysis);
+    xfa_analysis_add(summary->analysis, request->run, NULL);
+    xfa_analysis_finish(summary->analysis);
+}
+
+static void forget_run(struct summary *summary)
+{
+    xfa_analysis_free(summary->analysis);
+    xfa_findings_free(summary->findings);
+    xfa_exposed_free(&summary->exposed);
+    memset(&summary->exposed, 0, sizeof summary->exposed);
+}
+
+static void read_all(struct summary *summary)
+{
+    char error[1024];
+    const char *path = summary->request->profile;
+    summary->profile = path ? xfp_read_file(path, error, sizeof error) : NULL;
+    read_run(summary);
+    if (!summary->profile || !summary->analysis->achievable.mismatch)
+        return;
+    summary->stranger = true;
+    forget_run(summary);
+    xfp_free(summary->profile);
+    summary->profile = NULL;
+    read_run(summary);
+}
+
+static uint64_t transfers_of(const struct xfa_analysis *analysis)
+{
+    uint64_t count = 0;
+    for (unsigned d = 0; d < XFT_DIRECTION_COUNT; d++)
+        count += analysis->directions[d].transfers;
+    return count;
+}
+
+bool xfa_summarize(const struct xfa_summary_request *request, FILE *out)
+{
+    struct summary summary = {.request = request};
+    if (request->events > XFA_SUMMARY_READ) {
+        fputs("what that cost is left to the report: too many events to tell at once\n", out);
+        return true;
+    }
+    read_all(&summary);
+    bool told = summary.analysis->run->process_count > 0;
+    if (told && transfers_of(summary.analysis)) {
+        write_cost(&summary, out);
+        xfa_findings_find(summary.findings, summary.analysis);
+        summary.weighed = request->events <= XFA_SUMMARY_WEIGHED;
+        if (summary.weighed)
+            xfa_findings_weigh(summary.findings, summary.analysis);
+        write_worst(&summary, out);
+    }
+    forget_run(&summary);
+    if (summary.profile)
+        xfp_free(summary.profile);
+    return told;
+}

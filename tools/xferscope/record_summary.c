@@ -1,0 +1,112 @@
+#include "tools/xferscope/record_summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyzer/base/units.h"
+#include "analyzer/report/summary.h"
+#include "common/text.h"
+#include "tools/xferscope/guarded.h"
+#include "xferscope/profile.h"
+
+#define MOST_SECONDS 30 /* of a machine that is busy; what hangs is ended */
+#define MOST_TEXT 4096
+
+/* ---- the profile ------------------------------------------------------------------------------
+ */
+
+static bool is_there(const char *folder, const char *below, const char *name, char path[PATH_MAX])
+{
+    int n = snprintf(path, PATH_MAX, "%s%s%s", folder, below, name);
+
+    return n > 0 && n < PATH_MAX && access(path, R_OK) == 0;
+}
+
+/* Where nobody says where it is: here, where `xferscope probe` puts it, or with the user's data. */
+static bool find_profile(const char *named, const char *name, char path[PATH_MAX])
+{
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+
+    if (!named || !*named)
+        named = getenv("XFERSCOPE_PROFILE");
+    if (named && *named) /* there or not: nothing else takes its place */
+        return snprintf(path, PATH_MAX, "%s", named) < PATH_MAX;
+    if (is_there("", "", name, path))
+        return true;
+    if (data && *data == '/')
+        return is_there(data, "/xferscope/", name, path);
+    return home && *home && is_there(home, "/.local/share/xferscope/", name, path);
+}
+
+static void profile_name(bool simulated, char *name, size_t bytes)
+{
+    char host[256] = "";
+
+    if (gethostname(host, sizeof host) != 0)
+        host[0] = '\0';
+    host[sizeof host - 1] = '\0';
+    xfp_default_name(host, simulated, name, bytes);
+}
+
+/* ---- the lines --------------------------------------------------------------------------------
+ */
+
+static void say_what_moved(const struct rundir_totals *totals)
+{
+    char bytes[XFA_UNIT_CHARS];
+    const char *before = ": ";
+
+    if (totals->transfers == 0) {
+        fputs("xferscope: moved nothing: no transfer was seen\n", stderr);
+        return;
+    }
+    xfc_print(stderr, "xferscope: moved %s in %" PRIu64 " transfer%s",
+              xfa_bytes_text(bytes, totals->bytes), totals->transfers,
+              totals->transfers == 1 ? "" : "s");
+    for (unsigned d = 0; d < XFT_DIRECTION_COUNT; d++) {
+        if (totals->by_direction[d] == 0)
+            continue;
+        xfc_print(stderr, "%s%s %s", before, xft_direction_word(d),
+                  xfa_bytes_text(bytes, totals->by_direction[d]));
+        before = ", ";
+    }
+    fputc('\n', stderr);
+}
+
+static int summarize(void *context, FILE *out)
+{
+    return xfa_summarize(context, out) ? 0 : 1;
+}
+
+static void say_lines(char *text)
+{
+    char *rest = NULL;
+
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        xfc_print(stderr, "xferscope: %s\n", line);
+}
+
+void record_summary(const struct rundir *dir, const struct rundir_totals *totals,
+                    const char *profile, char used[PATH_MAX])
+{
+    char name[320], make[512], text[MOST_TEXT];
+    const char *why;
+    struct xfa_summary_request request = {
+        .run = dir->path, .make_profile = make, .events = totals->events};
+
+    profile_name(totals->simulated, name, sizeof name);
+    if (!find_profile(profile, name, used))
+        used[0] = '\0';
+    request.profile = *used ? used : NULL;
+    snprintf(make, sizeof make, "`xferscope probe` makes one (%s)", name);
+    say_what_moved(totals);
+    if (totals->transfers == 0)
+        return;
+    if (guarded_text(summarize, &request, MOST_SECONDS, text, sizeof text, &why))
+        say_lines(text);
+    else
+        xfc_print(stderr, "xferscope: what that cost is left to the report: %s\n", why);
+}

@@ -1,0 +1,15 @@
+/*
+ * The summary of five lines at the end of record: what moved, what it cost, the worst finding, what
+ * was recorded, and what to type next.
+ */
+#ifndef XFERSCOPE_RECORD_SUMMARY_H
+#define XFERSCOPE_RECORD_SUMMARY_H
+
+#include "tools/xferscope/rundir.h"
+
+/* The first three. run: the directory; profile: as the user named it, NULL = look for one. Writes
+ * the one that was used to `used` ("" = none). */
+void record_summary(const struct rundir *dir, const struct rundir_totals *totals,
+                    const char *profile, char used[PATH_MAX]);
+
+#endif
