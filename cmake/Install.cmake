@@ -53,3 +53,12 @@ if(TARGET xferscope_command)
   add_custom_target(xferscope_completion ALL DEPENDS "${completion}")
   install(FILES "${completion}" DESTINATION share/bash-completion/completions RENAME xferscope)
 endif()
+
+# All that is installed, without the tests.
+add_custom_target(installed)
+foreach(target IN ITEMS xferscope_command xferscope xferscope_symbols xfa_page xferscope_pages
+                      xferscope_completion)
+  if(TARGET ${target})
+    add_dependencies(installed ${target})
+  endif()
+endforeach()
