@@ -3,9 +3,9 @@
  *
  *   copies  L+o and G of copies of pinned memory alone, g of copies on several streams (of copies
  * on one, where there is no such figure); table II's G of copies in both directions mapped  of
- * kernels that read and that write mapped memory, alone; both at once: of a kernel reading and one
- * writing hybrid  copies to the device, and kernels that write; table II's G of copies that collide
- * with kernels' traffic
+ * kernels that read and that write mapped memory, alone; both at once: of one kernel that does both
+ * (of a kernel reading and one writing, where there is no such figure)  hybrid  copies to the
+ * device, and kernels that write; table II's G of copies that collide with kernels' traffic
  */
 #include "analyzer/whatif/overlap.h"
 
@@ -55,19 +55,28 @@ static struct xfa_overlap_way copies(const struct xfp_profile *profile, bool in,
     return way;
 }
 
-/* What a byte more each way takes, when kernels read and write mapped memory at once. */
-static double both_mapped(const struct xfp_profile *profile, int gpu, int node)
+static const struct xfp_table *table_of(const struct xfp_profile *profile, const char *prefix,
+                                        int gpu, int node)
 {
     const struct xfp_table *table;
-    const struct xfp_row *last;
     char name[64];
 
-    snprintf(name, sizeof(name), "both-ways/mapped/mapped/node%d-gpu%d", node < 0 ? 0 : node, gpu);
+    snprintf(name, sizeof(name), "%snode%d-gpu%d", prefix, node < 0 ? 0 : node, gpu);
     table = xfp_find_table(profile, name);
-    if (!table) {
-        snprintf(name, sizeof(name), "both-ways/mapped/mapped/gpu%d", gpu);
-        table = xfp_find_table(profile, name);
-    }
+    if (table)
+        return table;
+    snprintf(name, sizeof(name), "%sgpu%d", prefix, gpu);
+    return xfp_find_table(profile, name);
+}
+
+/* What a byte more each way takes, when mapped memory is read and written at once. */
+static double both_mapped(const struct xfp_profile *profile, int gpu, int node)
+{
+    const struct xfp_table *table = table_of(profile, XFP_ONE_KERNEL, gpu, node);
+    const struct xfp_row *last;
+
+    if (!table || table->row_count < 2)
+        table = table_of(profile, "both-ways/mapped/mapped/", gpu, node);
     if (!table || table->row_count < 2)
         return NAN;
     last = &table->rows[table->row_count - 1];

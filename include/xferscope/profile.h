@@ -19,6 +19,8 @@
 
 #define XFP_SCHEMA "xferscope-profile"
 #define XFP_VERSION 1
+/* Tables of one kernel that reads and writes mapped memory: the places follow. */
+#define XFP_ONE_KERNEL "both-ways/one-kernel/mapped/"
 
 /* How bytes are moved. Words in the file: copy, prefetch, demand, mapped-read, mapped-write. */
 #define XFP_METHOD_LIST(X)                                                                         \

@@ -58,6 +58,7 @@ extern const struct xfp_family xfp_family_staged_copy; /* between devices throug
 extern const struct xfp_family xfp_family_mapped_read; /* zero-copy */
 extern const struct xfp_family xfp_family_mapped_write;
 extern const struct xfp_family xfp_family_mapped_both;
+extern const struct xfp_family xfp_family_mapped_copy; /* both by one kernel */
 extern const struct xfp_family
     xfp_family_loaded_copy; /* copies while the other direction is busy */
 extern const struct xfp_family xfp_family_loaded_write; /* zero-copy writes, the same */

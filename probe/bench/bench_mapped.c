@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LEAST = 64, SINK_BYTES = 16 };
 #define MOST ((uint64_t)64 << 20)
@@ -27,6 +28,7 @@ struct mapped {
     const struct xfp_buffer *ends[2]; /* both may be host memory */
     uint64_t bytes;
     uint32_t value;
+    bool copies; /* what is read is written */
 };
 
 static struct xfp_place device_place(int ordinal)
@@ -109,6 +111,12 @@ static void enumerate_both(struct xfp_session *s, const struct xfp_family *famil
     enumerate_peers(s, family, list, "both-ways/mapped/device", false);
 }
 
+static void enumerate_copy(struct xfp_session *s, const struct xfp_family *family,
+                           struct xfp_bench_list *list)
+{
+    enumerate_host(s, family, list, "both-ways/one-kernel/mapped", true);
+}
+
 static int flush_ends(struct xfp_session *s, void *state)
 {
     const struct mapped *m = state;
@@ -130,6 +138,13 @@ static xcu_result queue_write(struct xfp_session *s, void *state, xcu_stream str
     const struct mapped *m = state;
 
     return xfp_launch_write(&s->sys, m->device, stream, m->dst, m->bytes, m->value);
+}
+
+static xcu_result queue_copy(struct xfp_session *s, void *state, xcu_stream stream)
+{
+    const struct mapped *m = state;
+
+    return xfp_launch_copy(&s->sys, m->device, stream, m->src, m->bytes, m->dst);
 }
 
 /* The address under which the kernels' device sees a buffer. */
@@ -214,6 +229,11 @@ static int verify(struct xfp_session *s, struct xfp_timed *t, struct setup *u, s
          xfp_check(&s->sys, s->sys.cu->cuMemcpyDtoH(written, m->dst, m->bytes), "verifying") ||
          xfp_device_open(&s->sys, m->device)))
         return -1;
+    if (m->copies)
+        return memcmp(written, s->sys.pattern, m->bytes) == 0
+                   ? 0
+                   : xfp_fail(&s->sys, "wrong data after a kernel's copy of %llu mapped bytes",
+                              (unsigned long long)m->bytes);
     if (m->src && seen != xfp_fold(s->sys.pattern, m->bytes))
         return xfp_fail(&s->sys, "wrong data after a mapped read of %llu bytes",
                         (unsigned long long)m->bytes);
@@ -270,6 +290,23 @@ static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, str
         path->fit = xfp_fit_points(path->points, path->point_count, 0);
     tear_down(s, bench, &u);
     return bad;
+}
+
+/* One kernel that reads and writes. */
+static int run_copy(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
+{
+    struct setup u = {.name = path->name, .device = &s->sys.devices[bench->dst.device]};
+    struct xfp_rows rows = {0};
+    struct mapped m;
+    struct xfp_timed t = {
+        .device = u.device, .prepare = flush_ends, .first = queue_copy, .state = &m, .gated = true};
+    int bad = set_up(s, bench, bench->src, bench->src, &u, &m);
+
+    m.copies = true;
+    if (!bad)
+        bad = sweep(s, &t, &u, &m, NULL, &rows);
+    tear_down(s, bench, &u);
+    return xfp_add_table(s, &rows, "bytes each way", "ns", 0, "%s", path->name) || bad ? -1 : 0;
 }
 
 /* A kernel that reads and one that writes; with a device at both ends, both run on the first. */
@@ -330,4 +367,15 @@ const struct xfp_family xfp_family_mapped_both = {
     .quick_budget_s = 0.1,
     .enumerate = enumerate_both,
     .run = run_both,
+};
+
+const struct xfp_family xfp_family_mapped_copy = {
+    .name = "mapped-copy",
+    .summary = "one kernel reads and writes host memory that is mapped",
+    .needs = "kernels (a build with nvcc) and memory that the GPU maps",
+    .method = XFP_MAPPED_READ,
+    .budget_s = 0.7,
+    .quick_budget_s = 0.1,
+    .enumerate = enumerate_copy,
+    .run = run_copy,
 };

@@ -48,6 +48,16 @@ extern "C" __global__ void xfp_write(uint8_t *dst, uint64_t bytes, uint32_t valu
         words[i] = make_uint4(value, value, value, value);
 }
 
+extern "C" __global__ void xfp_copy(const uint8_t *src, uint64_t bytes, uint8_t *dst)
+{
+    const uint4 *from = reinterpret_cast<const uint4 *>(src);
+    uint4 *to = reinterpret_cast<uint4 *>(dst);
+    uint64_t count = bytes / sizeof(uint4), step = (uint64_t)gridDim.x * blockDim.x;
+
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step)
+        to[i] = from[i];
+}
+
 extern "C" __global__ void xfp_chase(const uint64_t *first, uint64_t steps, uint64_t *last)
 {
     const char *base = reinterpret_cast<const char *>(first);

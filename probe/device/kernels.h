@@ -18,6 +18,10 @@
  *   xfp_write(uint8_t *dst, uint64_t bytes, uint32_t value)           any grid
  *     Writes value to every 32-bit word of dst; alignment and size as above.
  *
+ *   xfp_copy(const uint8_t *src, uint64_t bytes, uint8_t *dst)        any grid
+ *     Reads every 16-byte word of src and writes it to dst, in one pass; aligned and
+ *     sized as above.
+ *
  *   xfp_chase(const uint64_t *first, uint64_t steps, uint64_t *last)  1 thread
  *     Follows steps links from first: each cell holds the byte distance, from first, of the next
  *     cell. Stores the last distance.
@@ -35,7 +39,8 @@
     X(XFP_KERNEL_READ, "xfp_read")                                                                 \
     X(XFP_KERNEL_WRITE, "xfp_write")                                                               \
     X(XFP_KERNEL_CHASE, "xfp_chase")                                                               \
-    X(XFP_KERNEL_SPIN, "xfp_spin")
+    X(XFP_KERNEL_SPIN, "xfp_spin")                                                                 \
+    X(XFP_KERNEL_COPY, "xfp_copy")
 
 #define XFP_KERNEL_ENUM(symbol, name) symbol,
 enum xfp_kernel { XFP_KERNEL_LIST(XFP_KERNEL_ENUM) XFP_KERNEL_COUNT };

@@ -68,6 +68,15 @@ xcu_result xfp_launch_write(struct xfp_system *sys, struct xfp_device *d, xcu_st
                                    THREADS, 1, 1, 0, stream, parameters, NULL);
 }
 
+xcu_result xfp_launch_copy(struct xfp_system *sys, struct xfp_device *d, xcu_stream stream,
+                           xcu_deviceptr src, uint64_t bytes, xcu_deviceptr dst)
+{
+    void *parameters[] = {&src, &bytes, &dst};
+
+    return sys->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_COPY], blocks_for(sys, d, bytes), 1, 1,
+                                   THREADS, 1, 1, 0, stream, parameters, NULL);
+}
+
 xcu_result xfp_launch_chase(struct xfp_system *sys, struct xfp_device *d, xcu_stream stream,
                             xcu_deviceptr first, uint64_t steps, xcu_deviceptr last)
 {

@@ -17,6 +17,8 @@ xcu_result xfp_launch_read(struct xfp_system *sys, struct xfp_device *d, xcu_str
                            xcu_deviceptr src, uint64_t bytes, xcu_deviceptr sink);
 xcu_result xfp_launch_write(struct xfp_system *sys, struct xfp_device *d, xcu_stream stream,
                             xcu_deviceptr dst, uint64_t bytes, uint32_t value);
+xcu_result xfp_launch_copy(struct xfp_system *sys, struct xfp_device *d, xcu_stream stream,
+                           xcu_deviceptr src, uint64_t bytes, xcu_deviceptr dst);
 xcu_result xfp_launch_chase(struct xfp_system *sys, struct xfp_device *d, xcu_stream stream,
                             xcu_deviceptr first, uint64_t steps, xcu_deviceptr last);
 

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -413,6 +414,49 @@ static void each_method_has_the_load_that_it_makes(void **state)
     assert_false(m.copies.out.fit.valid);
 }
 
+/* Mapped memory that one kernel reads and writes, and not two; of the node, where that is told. */
+static void a_kernel_reads_and_writes(void **state)
+{
+#define ROWS(ns) "[{\"at\": 1000, \"median\": 500}, {\"at\": 2000, \"median\": " ns "}]"
+#define TABLE(name, ns)                                                                            \
+    "{\"name\": \"both-ways/" name                                                                 \
+    "\", \"by\": \"bytes each way\", \"unit\": \"ns\", \"rows\": " ROWS(ns) "}"
+#define MACHINE(tables)                                                                            \
+    "{\"schema\": \"xferscope-profile\", \"version\": 1, \"machine\": {\"gpus\": "                 \
+    "[{\"name\": \"one\", \"copy_engines\": 2}]}, \"paths\": [], \"tables\": [" tables "]}"
+    static const struct {
+        const char *text;
+        int node;
+        double G;
+    } cases[] = {
+        {MACHINE(TABLE("mapped/mapped/gpu0", "3500")), -1, 3},
+        {MACHINE(TABLE("mapped/mapped/gpu0", "3500") "," TABLE("one-kernel/mapped/gpu0", "2500")),
+         -1, 2},
+        {MACHINE(TABLE("mapped/mapped/node1-gpu0",
+                       "3500") "," TABLE("one-kernel/mapped/node1-gpu0",
+                                         "2500") "," TABLE("one-kernel/mapped/node0-gpu0", "1500")),
+         1, 2},
+        {MACHINE(TABLE("one-kernel/mapped/gpu1", "2500")), -1, NAN},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char error[200] = "";
+        struct xfp_profile *profile =
+            xfp_parse(cases[i].text, strlen(cases[i].text), error, sizeof(error));
+        struct xfa_overlap_machine m;
+
+        assert_string_equal(error, "");
+        m = xfa_overlap_of_profile(profile, 0, cases[i].node);
+        xfp_free(profile);
+        if (isnan(cases[i].G)) {
+            assert_true(isnan(m.mapped.in.both_G) && isnan(m.mapped.out.both_G));
+            continue;
+        }
+        close_to(m.mapped.in.both_G, cases[i].G);
+        close_to(m.mapped.out.both_G, cases[i].G);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +472,7 @@ int main(void)
         cmocka_unit_test(the_best_methods_are_those_of_section_7),
         cmocka_unit_test(parameters_come_from_a_profile),
         cmocka_unit_test(each_method_has_the_load_that_it_makes),
+        cmocka_unit_test(a_kernel_reads_and_writes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

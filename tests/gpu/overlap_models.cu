@@ -302,15 +302,16 @@ double pass_ns(const grid &g, int runs, int reads, int writes)
 }
 
 // As many bytes each way, by one kernel: both directions end together, each has taken all the time.
-// The other mixtures are told only.
-mapped_mix measure_mapped(const grid &g, int runs, xfa_overlap_link &link)
+// The other mixtures are told only, and so is this one where the profile has it.
+mapped_mix measure_mapped(const grid &g, int runs, xfa_overlap_link &link, bool known)
 {
     double Lo =
         link.in.fit.valid && link.out.fit.valid ? link.in.fit.Lo_ns + link.out.fit.Lo_ns : 0;
     mapped_mix mix = {link.in.both_G, (double)g.bytes(), pass_ns(g, runs, 1, 1),
                       pass_ns(g, runs, 2, 1), pass_ns(g, runs, 1, 2)};
 
-    link.in.both_G = link.out.both_G = (mix.even_ns - Lo) / mix.bytes;
+    if (!known)
+        link.in.both_G = link.out.both_G = (mix.even_ns - Lo) / mix.bytes;
     return mix;
 }
 
@@ -537,7 +538,8 @@ bool parse(int argc, char **argv, options &o)
     return o.profile && o.levels > 1;
 }
 
-xfa_overlap_machine machine_of(const char *path)
+// one_kernel: the profile tells what one kernel's reads and writes of mapped memory take.
+xfa_overlap_machine machine_of(const char *path, bool &one_kernel)
 {
     char error[300];
     xfp_profile *profile = xfp_read_file(path, error, sizeof error);
@@ -548,6 +550,8 @@ xfa_overlap_machine machine_of(const char *path)
         exit(1);
     }
     machine = xfa_overlap_of_profile(profile, 0, -1);
+    one_kernel = xfp_find_table(profile, XFP_ONE_KERNEL "gpu0") ||
+                 xfp_find_table(profile, XFP_ONE_KERNEL "node0-gpu0");
     xfp_free(profile);
     return machine;
 }
@@ -558,14 +562,14 @@ int main(int argc, char **argv)
 {
     options o;
     cudaDeviceProp properties;
-    bool good = true;
+    bool good = true, one_kernel = false;
 
     if (!parse(argc, argv, o)) {
         fprintf(stderr, "usage: overlap_models [--quick] [--edge N] [--levels N] [--runs N] "
                         "[--collide] PROFILE [JSON]\n");
         return 2;
     }
-    xfa_overlap_machine machine = machine_of(o.profile);
+    xfa_overlap_machine machine = machine_of(o.profile, one_kernel);
     grid g = make_grid(o);
     const double three_levels =
         (3.0 * o.levels - 4) / o.levels; // none of the first, 2 of the second
@@ -578,7 +582,7 @@ int main(int argc, char **argv)
     bool measured_here = o.collide || std::isnan(machine.hybrid.out.both_G);
     std::vector<results> all;
 
-    mapped_mix mix = measure_mapped(g, o.runs, machine.mapped);
+    mapped_mix mix = measure_mapped(g, o.runs, machine.mapped, one_kernel);
     if (measured_here)
         measure_collision(g, o.runs, machine.hybrid);
     print_machine(machine, again, measured_here);

@@ -22,7 +22,7 @@ mkdir -p "$out"
 program=$build/bin/programs/${XFERSCOPE_OVERLAP_MODELS:-overlap_models_static}
 
 # What the equations need, and nothing else.
-needed='^(copy/pinned/(h2d|d2h)/|copy-both-ways/pinned/|copy-under-mapped/pinned/|mapped-(read|write)/mapped/|mapped-write-under-copy/|both-ways/mapped/mapped/|streams/pinned/|overlap/)'
+needed='^(copy/pinned/(h2d|d2h)/|copy-both-ways/pinned/|copy-under-mapped/pinned/|mapped-(read|write)/mapped/|mapped-write-under-copy/|both-ways/(mapped|one-kernel)/mapped/|streams/pinned/|overlap/)'
 
 links=$(missing_libraries "$build" "$scratch/libraries")
 [[ -z $links ]] || export LD_LIBRARY_PATH=$links${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

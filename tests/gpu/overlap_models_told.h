@@ -98,11 +98,12 @@ inline void print_machine(const xfa_overlap_machine &m, double again, bool measu
 
 inline void print_mapped(const mapped_mix &m)
 {
-    printf(
-        "  one kernel on mapped memory, us: %.0f bytes in and out %.1f, twice as many in %.1f, "
-        "twice as many out %.1f\n  (mapped, both ways: from the first; the profile's two kernels: "
-        "%.6f)\n",
-        m.bytes, m.even_ns / 1e3, m.more_in_ns / 1e3, m.more_out_ns / 1e3, m.profile_both_G);
+    printf("  one kernel on mapped memory, us: %.0f bytes in and out %.1f, twice as many in %.1f, "
+           "twice as many out %.1f\n  (of the first follows what both ways cost each other, where "
+           "the profile has no table "
+           "of one kernel; the profile's: "
+           "%.6f)\n",
+           m.bytes, m.even_ns / 1e3, m.more_in_ns / 1e3, m.more_out_ns / 1e3, m.profile_both_G);
 }
 
 inline void print_line(const char *what, const std::vector<double> &ns)

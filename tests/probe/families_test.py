@@ -146,6 +146,7 @@ class Families(unittest.TestCase):
     def test_both_ways_last_as_long_as_the_slower(self):
         pairs = {"both-ways/copy/pinned/node1-gpu0": ("copy/pinned/h2d/10", "copy/pinned/d2h/10"),
                  "both-ways/mapped/mapped/node0-gpu1": ("mapped-read/01", "mapped-write/01"),
+                 "both-ways/one-kernel/mapped/node1-gpu0": ("mapped-read/10", "mapped-write/10"),
                  "both-ways/mapped/device/gpu0-gpu1": ("mapped-read/p10", "mapped-write/p01"),
                  "both-ways/demand/managed/gpu1": ("demand/up/1", "demand/down/1"),
                  "both-ways/demand/managed/gpu0-gpu1": ("demand/p01", "demand/p10"),
@@ -238,12 +239,30 @@ class Machines(unittest.TestCase):
             self.assertLess(abs(ns / both - 1), TOLERANCE, (size, ns, both))
         self.assertEqual(set(rows), {1 << 22, 1 << 24})
 
+    def test_one_kernel_takes_what_the_machine_has_for_it(self):
+        """Not what reading and writing by two kernels would take."""
+        given = machine(1, 1)
+        sizes = [1 << power for power in range(12, 25)]
+        given["tables"] = [{"name": "both-ways/one-kernel/mapped/gpu0", "by": "bytes each way", "unit": "ns",
+                            "rows": [{"at": size, "median": 7000 + size * 0.05} for size in sizes]}]
+        run = probe(given, "--filter", "^both-ways/(one-kernel|mapped)/mapped/", "--sizes", "4K:16M",
+                    "--format", "json")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        tables = {table["name"]: table["rows"] for table in json.loads(run.stdout)["tables"]}
+        one = tables["both-ways/one-kernel/mapped/gpu0"]
+        self.assertGreater(len(one), 4)
+        for row in one:
+            self.assertLess(abs(row["median"] / (7000 + row["at"] * 0.05) - 1), TOLERANCE, row)
+        two = {row["at"]: row["median"] for row in tables["both-ways/mapped/mapped/gpu0"]}
+        self.assertLess(two[1 << 24], 0.7 * one[-1]["median"])
+
     def test_lost_data_is_noticed(self):
         """Each in the benchmark that moves by it: an error, and no figure."""
         given = machine(1, 1)
         for loses, bench in (("read", "mapped-read/mapped/h2d/gpu0"),
                              ("write", "mapped-write/mapped/d2h/gpu0"),
                              ("write", "both-ways/mapped/mapped/gpu0"),
+                             ("copy", "both-ways/one-kernel/mapped/gpu0"),
                              ("read", "demand/managed/h2d/gpu0"),
                              ("read", "both-ways/demand/managed/gpu0"),
                              ("chase", "fault/managed/h2d/gpu0"),

@@ -32,36 +32,36 @@ static bool lossy(const char *what)
     return set && !strcmp(set, what);
 }
 
-static void *functions[3]; /* read, write, chase */
+static void *functions[4]; /* read, write, chase, copy */
 
 static xcu_result get_function(void **function, void *module, const char *name)
 {
-    static const char *const names[] = {"xfp_read", "xfp_write", "xfp_chase"};
+    static const char *const names[] = {"xfp_read", "xfp_write", "xfp_chase", "xfp_copy"};
     xcu_result (*call)(void **, void *, const char *);
     xcu_result result;
 
     *(void **)&call = real("cuModuleGetFunction");
     result = call(function, module, name);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (!strcmp(name, names[i]))
             functions[i] = *function;
     return result;
 }
 
-/* All three kernels have their length second. */
+/* All of these kernels have their length second. */
 static xcu_result launch(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                          unsigned by, unsigned bz, unsigned shared, xcu_stream stream,
                          void **parameters, void **extra)
 {
-    static const char *const words[] = {"read", "write", "chase"};
-    static const uint64_t less[] = {16, 16, 1};
+    static const char *const words[] = {"read", "write", "chase", "copy"};
+    static const uint64_t less[] = {16, 16, 1, 16};
     xcu_result (*call)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                        xcu_stream, void **, void **);
     void *changed[3];
     uint64_t length;
 
     *(void **)&call = real("cuLaunchKernel");
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (function == functions[i] && lossy(words[i])) {
             memcpy(changed, parameters, sizeof(changed));
             memcpy(&length, parameters[1], sizeof(length));

@@ -3,6 +3,7 @@
  */
 #include "tools/simgpu/driver/known_kernels.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tools/simgpu/driver/memory.h"
@@ -13,7 +14,7 @@ static const struct {
 } kernels[] = {
     [SIM_KERNEL_GATE] = {"xfp_gate", {8, 8}},      [SIM_KERNEL_READ] = {"xfp_read", {8, 8, 8}},
     [SIM_KERNEL_WRITE] = {"xfp_write", {8, 8, 4}}, [SIM_KERNEL_CHASE] = {"xfp_chase", {8, 8, 8}},
-    [SIM_KERNEL_SPIN] = {"xfp_spin", {8}},
+    [SIM_KERNEL_SPIN] = {"xfp_spin", {8}},         [SIM_KERNEL_COPY] = {"xfp_copy", {8, 8, 8}},
 };
 
 int sim_known_kernel(const char *name)
@@ -110,6 +111,41 @@ static uint64_t run_write(const struct sim_kernel *k, int device)
     return access_ns((void *)dst, bytes, device, true);
 }
 
+/* Both ends in host memory that is mapped: what the profile has for one kernel that does both; 0 =
+ * nothing. */
+static uint64_t both_mapped_ns(const void *src, const void *dst, size_t bytes, int device)
+{
+    const struct sim_range *from = sim_range_at(src), *to = sim_range_at(dst);
+    const struct xfp_table *table = NULL;
+    char name[64];
+
+    if (!sim_profile || from->memory != XFT_MEM_MAPPED || to->memory != XFT_MEM_MAPPED)
+        return 0;
+    snprintf(name, sizeof(name), XFP_ONE_KERNEL "node%d-gpu%d", from->numa, device);
+    if (from->numa >= 0 && from->numa == to->numa)
+        table = xfp_find_table(sim_profile, name);
+    snprintf(name, sizeof(name), XFP_ONE_KERNEL "gpu%d", device);
+    if (!table)
+        table = xfp_find_table(sim_profile, name);
+    return table ? (uint64_t)xfp_table_at(table, bytes).ns : 0;
+}
+
+/* Reading and writing go on side by side. */
+static uint64_t run_copy(const struct sim_kernel *k, int device)
+{
+    uint64_t src = word(k, 0), bytes = word(k, 1) / 16 * 16, dst = word(k, 2), in, out, ns;
+
+    if (!readable(src, bytes) || !readable(dst, bytes))
+        return 0;
+    memmove((void *)dst, (void *)src, bytes);
+    ns = both_mapped_ns((void *)src, (void *)dst, bytes, device);
+    if (ns)
+        return ns;
+    in = access_ns((void *)src, bytes, device, false);
+    out = access_ns((void *)dst, bytes, device, true);
+    return in > out ? in : out;
+}
+
 /* The latency of one access: of the path's shortest transfer, or 0.6 us in the device itself. */
 static uint64_t step_ns(const void *first, int device)
 {
@@ -145,6 +181,8 @@ uint64_t sim_known_run(const struct sim_kernel *k, int device)
         return run_write(k, device);
     case SIM_KERNEL_CHASE:
         return run_chase(k, device);
+    case SIM_KERNEL_COPY:
+        return run_copy(k, device);
     case SIM_KERNEL_SPIN:
         return word(k, 0);
     }

@@ -10,6 +10,7 @@ enum sim_known_kernel {
     SIM_KERNEL_WRITE,
     SIM_KERNEL_CHASE,
     SIM_KERNEL_SPIN,
+    SIM_KERNEL_COPY,
     SIM_KERNELS
 };
 
