@@ -15,9 +15,9 @@ const char xfa_analyze_usage[] =
     "machine could have given and what to change.\n"
     "\n"
     "  -p, --profile FILE   machine profile, from `xferscope probe`\n"
-    "  -f, --format FORMAT  text (default), json, or html (one page for a browser)\n"
+    "  -f, --format FORMAT  text (default), markdown, json, or html (one page for a browser)\n"
     "  -o, --output FILE    write there instead of standard output\n"
-    "  -n, --top N          show N rows of transfers (text: 20, json: all); 0 = all\n"
+    "  -n, --top N          show N rows of transfers (text, markdown: 20, json: all); 0 = all\n"
     "  -s, --sort ORDER     lost (default), bytes or count\n"
     "      --replay         measure the run's distinct transfers on this machine's GPUs, as they\n"
     "                       were and in their alternatives, and keep that in the profile\n"
@@ -40,7 +40,6 @@ const char xfa_analyze_usage[] =
     "input was lost or could not be read; 4 the output could not be written.\n";
 
 #define TOP_OF_FORMAT ((size_t)-1)
-#define TOP_TEXT 20
 #define REPLAY_SECONDS 30
 #define MOST_REPLAY_SECONDS 86400
 enum {
@@ -229,7 +228,6 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
     options->traces = (const char *const *)argv + optind;
     options->trace_count = (size_t)(argc - optind);
     if (options->view.top == TOP_OF_FORMAT)
-        options->view.top =
-            options->format == &xfa_format_text && !options->per_transfer ? TOP_TEXT : 0;
+        options->view.top = options->per_transfer ? 0 : options->format->rows;
     return 0;
 }

@@ -41,8 +41,10 @@ struct xfa_format {
     const char *(*lacks)(
         void);     /* one line: why this build has it not; NULL, returns NULL: it has */
     bool timeline; /* it shows one */
+    size_t rows;   /* of transfers, where nobody says how many; 0: all */
 };
-extern const struct xfa_format xfa_format_text, xfa_format_json, xfa_format_html;
+extern const struct xfa_format xfa_format_text, xfa_format_json, xfa_format_html,
+    xfa_format_markdown;
 const struct xfa_format *xfa_format_find(const char *name);
 
 /* ---- view.c: what the formats share --------------------------------------------------------- */

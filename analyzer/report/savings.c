@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/base/alloc.h"
 
@@ -26,6 +27,17 @@ char *xfa_between_text(double low, double high)
     char from[XFA_UNIT_CHARS + 1], to[XFA_UNIT_CHARS + 1];
     return xfa_print("between %s and %s", xfa_signed_time_text(from, low),
                      xfa_signed_time_text(to, high));
+}
+
+char *xfa_range_text(double low, double high)
+{
+    char from[XFA_UNIT_CHARS + 1], to[XFA_UNIT_CHARS + 1];
+    xfa_signed_time_text(from, low);
+    xfa_signed_time_text(to, high);
+    char *unit = strchr(from, ' '), *other = strchr(to, ' ');
+    if (low >= 0 && unit && other && strcmp(unit, other) == 0)
+        *unit = 0;
+    return xfa_print("%s%s%s", from, low < 0 || high < 0 ? " to " : "-", to);
 }
 
 bool xfa_savings_known(const struct xfa_findings *findings)

@@ -13,6 +13,8 @@ const char *xfa_percent_text(char text[XFA_PERCENT_CHARS], double part, double w
 const char *xfa_signed_time_text(char text[XFA_UNIT_CHARS + 1], double ns);
 char *xfa_between_text(double low, double high); /* "between 150 ms and 190 ms" */
 
+char *xfa_range_text(double low, double high); /* "12.1-40.6 ms" */
+
 /* False: it was not asked for, or cannot be told. */
 bool xfa_savings_known(const struct xfa_findings *findings);
 

@@ -349,6 +349,21 @@ static void odd_copies(struct play *play)
     play_device_copy(play, &lonely, 2500);
 }
 
+/* More call sites with long names than a page of any size has room for. */
+static void sites(struct trace_builder *b, const char *variant)
+{
+    struct play play;
+    char name[300];
+    (void)variant;
+    play_start(&play, b, 4728);
+    for (unsigned i = 0; i < 1200; i++) {
+        snprintf(name, sizeof name, "%0280u<|`@site#%u", i, i);
+        play_site(&play, 10 + i, name, 701 + i);
+        play_copy(&play, 10 + i, XFT_DIR_H2D, XFT_MEM_PAGEABLE, MIB, 400000 + 1000 * i);
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+}
+
 static void gpus(struct trace_builder *b, const char *variant)
 {
     struct play play;
@@ -534,6 +549,7 @@ bool scenario_report(struct trace_builder *b, const char *name, const char *vari
         {"phases", phases},
         {"managed", managed},
         {"gpus", gpus},
+        {"sites", sites},
         {"process", process},
         {"rank", rank},
         {"nameless", nameless},

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/report/facts.h"
 #include "analyzer/report/savings.h"
 #include "analyzer/report/text/text.h"
 
@@ -22,48 +23,17 @@
 
 static void write_command(const struct xfa_run *run, const struct xfa_view *view, FILE *out)
 {
-    size_t room = COMMAND_LINES * (size_t)(view->width - LEAD_COLUMNS) * 3 / 4;
-    char *text = xfa_text(run->program && run->argument_count == 0 ? run->program : "");
-    for (size_t i = 0; i < run->argument_count && strlen(text) < 8 * room; i++) {
-        char *word = xfa_argument_text(run->arguments[i]);
-        char *longer = xfa_print("%s%s%s", text, i ? " " : "", word);
-        free(text);
-        free(word);
-        text = longer;
-    }
-    char *shown = xfa_shortened(text, room);
-    xfa_write_fact(out, view->width, "command", "%s", *shown ? shown : "not recorded");
+    char *text =
+        xfa_command_text(run, COMMAND_LINES * (size_t)(view->width - LEAD_COLUMNS) * 3 / 4);
+    xfa_write_fact(out, view->width, "command", "%s", text);
     free(text);
-    free(shown);
-}
-
-/* "NVIDIA H200", "8 GPUs (NVIDIA H200)" */
-static char *gpus_text(const struct xfa_run *run)
-{
-    const char *name = run->gpu_count ? run->gpus[0].name : NULL;
-    for (size_t i = 1; i < run->gpu_count; i++)
-        if (!name || !run->gpus[i].name || strcmp(name, run->gpus[i].name) != 0)
-            name = NULL;
-    if (run->gpu_count == 0)
-        return xfa_text(run->simulated ? "simulated GPU" : "GPU not recorded");
-    if (run->gpu_count == 1)
-        return xfa_text(name ? name : "1 GPU");
-    return xfa_print("%zu GPUs%s%s%s", run->gpu_count, name ? " (" : "", name ? name : "",
-                     name ? ")" : "");
-}
-
-static char *host_text(const struct xfa_run *run)
-{
-    if (run->host_count > 1)
-        return xfa_print(" on %zu hosts", run->host_count);
-    return run->hostname ? xfa_print(" on %s", run->hostname) : xfa_text("");
 }
 
 static void write_took(const struct xfa_run *run, const struct xfa_view *view, FILE *out)
 {
     char wall[XFA_UNIT_CHARS];
     double ns = xfa_run_wall_ns(run);
-    char *gpus = gpus_text(run), *host = host_text(run);
+    char *gpus = xfa_gpus_text(run), *host = xfa_host_text(run);
     xfa_write_fact(out, view->width, "took", "%s, %zu process%s%s, %s",
                    xfa_time_text(wall, ns > 0 ? ns : NAN), run->process_count,
                    run->process_count == 1 ? "" : "es", host, gpus);
@@ -73,19 +43,8 @@ static void write_took(const struct xfa_run *run, const struct xfa_view *view, F
 
 static void write_moved(const struct xfa_analysis *analysis, const struct xfa_view *view, FILE *out)
 {
-    char bytes[XFA_UNIT_CHARS];
-    char *text = xfa_text("");
-    for (unsigned d = 0; d < XFT_DIRECTION_COUNT; d++) {
-        const struct xfa_sum *sum = &analysis->directions[d];
-        if (sum->transfers == 0)
-            continue;
-        char *longer =
-            xfa_print("%s%s%s %s in %" PRIu64, text, *text ? ", " : "", xft_direction_word(d),
-                      xfa_bytes_text(bytes, sum->bytes), sum->transfers);
-        free(text);
-        text = longer;
-    }
-    xfa_write_fact(out, view->width, "moved", "%s", *text ? text : "nothing by explicit transfers");
+    char *text = xfa_moved_text(analysis);
+    xfa_write_fact(out, view->width, "moved", "%s", text);
     free(text);
 }
 
@@ -170,18 +129,6 @@ static const struct xfa_column lost_only[COLUMNS] = {
     [COL_WHY] = {"WHY: WHAT TO DO", " -", SCOLS_FL_HIDDEN},
 };
 
-/* "12.1-40.6 ms": the unit once, where it is the same. */
-static char *range_text(double low, double high)
-{
-    char from[XFA_UNIT_CHARS + 1], to[XFA_UNIT_CHARS + 1];
-    xfa_signed_time_text(from, low);
-    xfa_signed_time_text(to, high);
-    char *unit = strchr(from, ' '), *other = strchr(to, ' ');
-    if (low >= 0 && unit && other && strcmp(unit, other) == 0)
-        *unit = 0;
-    return xfa_print("%s%s%s", from, low < 0 || high < 0 ? " to " : "-", to);
-}
-
 /* "upload (a.cu:84) and 2 others", in so many columns. */
 static char *where_text(const struct xfa_finding *finding, size_t room)
 {
@@ -238,7 +185,7 @@ static void add_finding(struct libscols_table *table, const struct xfa_findings 
     scols_line_set_data(line, COL_SAVES, xfa_signed_time_text(text, saving->likely));
     scols_line_set_data(line, COL_PART,
                         xfa_percent_text(part, saving->likely, findings->whatif->alone_ns));
-    scols_line_refer_data(line, COL_BETWEEN, range_text(saving->low, saving->high));
+    scols_line_refer_data(line, COL_BETWEEN, xfa_range_text(saving->low, saving->high));
     if (view->colour)
         scols_cell_set_color(scols_line_get_cell(line, COL_SAVES), "green");
 }

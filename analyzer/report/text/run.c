@@ -7,36 +7,13 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
+#include "analyzer/report/facts.h"
 #include "analyzer/report/text/text.h"
 #include "common/text.h"
 
 #define SHOWN_HOSTS 10 /* at most, unless all rows are asked for; as are the next two */
 #define SHOWN_GPUS 64
 #define SHOWN_TIMINGS 10
-
-char *xfa_argument_text(const char *argument)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "@%_-+=:,./";
-    bool bare = *argument;
-    size_t bytes = sizeof "''";
-    for (const char *at = argument; *at; at++) {
-        bare = bare && (strchr(plain, *at) || *at & 0x80);
-        bytes += *at == '\'' ? strlen("'\\''") : 1;
-    }
-    if (bare)
-        return xfa_text(argument);
-    char *text = xfa_alloc(bytes), *end = text;
-    *end++ = '\'';
-    for (const char *at = argument; *at; at++) {
-        if (*at == '\'')
-            end = stpcpy(end, "'\\''");
-        else
-            *end++ = *at;
-    }
-    *end = '\'';
-    return text;
-}
 
 static void write_command(const struct xfa_run *run, int width, FILE *out)
 {

@@ -1,8 +1,6 @@
 /* Tables that fit the width: what libsmartcols does not break well is broken before it gets it. */
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
-#include <wctype.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/report/text/text.h"
@@ -42,29 +40,6 @@ void xfa_set_cell(struct libscols_line *line, size_t column, const char *text)
 
 /* ---- widths -------------------------------------------------------------------------------- */
 
-/* The bytes of the character at text, and how wide libsmartcols shows it. */
-static size_t character(const char *text, size_t *width)
-{
-    wchar_t code;
-    mbstate_t state = {0};
-    size_t bytes = mbrtowc(&code, text, strlen(text), &state);
-    if (bytes == 0 || bytes > strlen(text) || !iswprint((wint_t)code)) {
-        *width = strlen("\\x00");
-        return 1;
-    }
-    int columns = wcwidth(code);
-    *width = columns > 0 ? (size_t)columns : 0;
-    return bytes;
-}
-
-size_t xfa_columns(const char *text)
-{
-    size_t columns = 0, width;
-    for (; *text; columns += width)
-        text += character(text, &width);
-    return columns;
-}
-
 /* Of the longest line of the text, and of its longest piece that is not broken. */
 static size_t text_width(const char *text, const char *breaks, size_t *piece)
 {
@@ -76,7 +51,7 @@ static size_t text_width(const char *text, const char *breaks, size_t *piece)
             at++;
             continue;
         }
-        size_t bytes = character(at, &width);
+        size_t bytes = xfa_character(at, &width);
         bool after = breaks && strchr(breaks, *at);
         line += width;
         since += after && *at == ' ' ? 0 : width; /* a blank at the end of a line is left out */
@@ -88,37 +63,6 @@ static size_t text_width(const char *text, const char *breaks, size_t *piece)
     return longest;
 }
 
-/* The bytes of its first so many columns. */
-static size_t bytes_of(const char *text, size_t columns)
-{
-    size_t bytes = 0, width;
-    while (text[bytes]) {
-        size_t more = character(text + bytes, &width);
-        if (width > columns)
-            break;
-        columns -= width;
-        bytes += more;
-    }
-    return bytes;
-}
-
-char *xfa_shortened(const char *text, size_t columns)
-{
-    static const char gap[] = "...";
-    char *shown = xfa_clean(text, strlen(text));
-    size_t wide = xfa_columns(shown), left = columns - strlen(gap);
-    if (wide <= columns)
-        return shown;
-    const char *place = strstr(shown, " (");
-    size_t tail = place ? xfa_columns(place + 1) : 0;
-    if (tail == 0 || tail > left * 2 / 3)
-        tail = left / 2;
-    size_t head = bytes_of(shown, left - tail), from = bytes_of(shown, wide - tail);
-    char *shorter = xfa_print("%.*s%s%s", (int)head, shown, gap, shown + from);
-    free(shown);
-    return shorter;
-}
-
 /* ---- breaking ------------------------------------------------------------------------------ */
 
 size_t xfa_line_bytes(const char *text, const char *breaks, size_t width)
@@ -126,7 +70,7 @@ size_t xfa_line_bytes(const char *text, const char *breaks, size_t width)
     size_t column = 0, fits = 0, best = 0, least = 0, wide;
     const char *rank = NULL; /* of the best break: earlier in `breaks` is better */
     while (text[fits] && text[fits] != '\n') {
-        size_t bytes = character(text + fits, &wide);
+        size_t bytes = xfa_character(text + fits, &wide);
         const char *found = strchr(breaks, text[fits]);
         bool blank = text[fits] == ' ' && found;
         if (column + wide > width && !(blank && column == width))
@@ -145,7 +89,7 @@ size_t xfa_line_bytes(const char *text, const char *breaks, size_t width)
         return fits;
     if (best)
         return best;
-    return fits ? fits : character(text, &wide);
+    return fits ? fits : xfa_character(text, &wide);
 }
 
 static char *broken(const char *text, const char *breaks, size_t width)

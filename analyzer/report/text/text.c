@@ -46,4 +46,4 @@ static void write_text(const struct xfa_report *report, const struct xfa_view *v
 }
 
 const struct xfa_format xfa_format_text = {
-    .name = "text", .write = write_text, .per_transfer = &xfa_per_transfer_text};
+    .name = "text", .write = write_text, .per_transfer = &xfa_per_transfer_text, .rows = 20};

@@ -4,6 +4,7 @@
 
 #include <libsmartcols.h>
 
+#include "analyzer/report/columns.h"
 #include "analyzer/report/format.h"
 
 /* The first screen: what the run was, what to change, what that would save. */
@@ -53,14 +54,6 @@ void xfa_write_title(const struct xfa_view *view, FILE *out, const char *format,
 void xfa_write_warning(const struct xfa_view *view, FILE *out, const char *name, const char *text);
 
 /* ---- lines --------------------------------------------------------------------------------- */
-
-/* How wide a terminal shows it. */
-size_t xfa_columns(const char *text);
-
-/* Cleaned, and with its middle left out where it is wider: of a call site's text the place at the
- * end stays. The caller frees it, as the next one: an argument as a shell would take it. */
-char *xfa_shortened(const char *text, size_t columns);
-char *xfa_argument_text(const char *argument);
 
 /* The bytes of the text that go on a line: up to the last break that fits, else as many as fit, at
  * least one character. breaks: as in struct xfa_column. */

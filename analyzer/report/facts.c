@@ -1,0 +1,90 @@
+#include "analyzer/report/facts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/units.h"
+#include "analyzer/report/columns.h"
+
+char *xfa_argument_text(const char *argument)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "@%_-+=:,./";
+    bool bare = *argument;
+    size_t bytes = sizeof "''";
+    for (const char *at = argument; *at; at++) {
+        bare = bare && (strchr(plain, *at) || *at & 0x80);
+        bytes += *at == '\'' ? strlen("'\\''") : 1;
+    }
+    if (bare)
+        return xfa_text(argument);
+    char *text = xfa_alloc(bytes), *end = text;
+    *end++ = '\'';
+    for (const char *at = argument; *at; at++) {
+        if (*at == '\'')
+            end = stpcpy(end, "'\\''");
+        else
+            *end++ = *at;
+    }
+    *end = '\'';
+    return text;
+}
+
+char *xfa_command_text(const struct xfa_run *run, size_t columns)
+{
+    char *text = xfa_text(run->program && run->argument_count == 0 ? run->program : "");
+    for (size_t i = 0; i < run->argument_count && strlen(text) < 8 * columns; i++) {
+        char *word = xfa_argument_text(run->arguments[i]);
+        char *longer = xfa_print("%s%s%s", text, i ? " " : "", word);
+        free(text);
+        free(word);
+        text = longer;
+    }
+    char *shown = xfa_shortened(*text ? text : "not recorded", columns);
+    free(text);
+    return shown;
+}
+
+char *xfa_gpus_text(const struct xfa_run *run)
+{
+    const char *name = run->gpu_count ? run->gpus[0].name : NULL;
+    for (size_t i = 1; i < run->gpu_count; i++)
+        if (!name || !run->gpus[i].name || strcmp(name, run->gpus[i].name) != 0)
+            name = NULL;
+    if (run->gpu_count == 0)
+        return xfa_text(run->simulated ? "simulated GPU" : "GPU not recorded");
+    if (run->gpu_count == 1)
+        return xfa_text(name ? name : "1 GPU");
+    return xfa_print("%zu GPUs%s%s%s", run->gpu_count, name ? " (" : "", name ? name : "",
+                     name ? ")" : "");
+}
+
+char *xfa_host_text(const struct xfa_run *run)
+{
+    if (run->host_count > 1)
+        return xfa_print(" on %zu hosts", run->host_count);
+    return run->hostname ? xfa_print(" on %s", run->hostname) : xfa_text("");
+}
+
+char *xfa_moved_text(const struct xfa_analysis *analysis)
+{
+    char bytes[XFA_UNIT_CHARS];
+    char *text = xfa_text("");
+    for (unsigned d = 0; d < XFT_DIRECTION_COUNT; d++) {
+        const struct xfa_sum *sum = &analysis->directions[d];
+        if (sum->transfers == 0)
+            continue;
+        char *longer =
+            xfa_print("%s%s%s %s in %" PRIu64, text, *text ? ", " : "", xft_direction_word(d),
+                      xfa_bytes_text(bytes, sum->bytes), sum->transfers);
+        free(text);
+        text = longer;
+    }
+    if (!*text) {
+        free(text);
+        return xfa_text("nothing by explicit transfers");
+    }
+    return text;
+}

@@ -1,0 +1,14 @@
+/* The run in a few words, which the formats share. Texts are the caller's to free. */
+#ifndef XFA_FACTS_H
+#define XFA_FACTS_H
+
+#include "analyzer/analysis/analysis.h"
+
+char *xfa_argument_text(const char *argument); /* as a shell would take it */
+/* In so many columns, its middle left out where it is longer. */
+char *xfa_command_text(const struct xfa_run *run, size_t columns);
+char *xfa_gpus_text(const struct xfa_run *run); /* "NVIDIA H200", "8 GPUs (NVIDIA H200)" */
+char *xfa_host_text(const struct xfa_run *run); /* " on node1", " on 3 hosts", "" */
+char *xfa_moved_text(const struct xfa_analysis *analysis); /* "H2D 4 MiB in 7, D2H 1 KiB in 2" */
+
+#endif
