@@ -4,22 +4,44 @@
 
 #include "analyzer/base/alloc.h"
 
+struct stack_site {
+    uint32_t stack; /* key */
+    uint32_t site;
+};
+
 void xfa_buffers_init(struct xfa_buffers *buffers)
 {
     *buffers = (struct xfa_buffers){.process = NULL};
     xfa_table_init(&buffers->table, sizeof(struct xfa_buffer_key), sizeof(struct xfa_buffer));
+    xfa_table_init(&buffers->sites, sizeof(uint64_t), sizeof(struct xfa_buffer_site));
+    xfa_table_init(&buffers->stacks, sizeof(uint32_t), sizeof(struct stack_site));
+    xfa_shelf_init(&buffers->shelf);
 }
 
 void xfa_buffers_free(struct xfa_buffers *buffers)
 {
+    for (size_t i = 0; i < buffers->sites.count; i++)
+        free(((struct xfa_buffer_site *)xfa_table_at(&buffers->sites, i))->text);
+    xfa_table_free(&buffers->sites);
+    xfa_table_free(&buffers->stacks);
+    xfa_shelf_free(&buffers->shelf);
     xfa_table_free(&buffers->table);
     xfa_blocks_free(&buffers->blocks);
+}
+
+const char *xfa_buffers_site(const struct xfa_buffers *buffers, const struct xfa_buffer *buffer)
+{
+    if (buffer->key.site == XFA_NO_SITE)
+        return NULL;
+    return ((const struct xfa_buffer_site *)xfa_table_at(&buffers->sites, buffer->key.site))->text;
 }
 
 void xfa_buffers_begin(struct xfa_buffers *buffers, struct xfa_process *process)
 {
     xfa_blocks_free(&buffers->blocks);
     buffers->blocks = (struct xfa_blocks){0};
+    xfa_table_free(&buffers->stacks);
+    xfa_table_init(&buffers->stacks, sizeof(uint32_t), sizeof(struct stack_site));
     buffers->process = process;
     for (size_t i = 0; i < buffers->table.count; i++)
         ((struct xfa_buffer *)xfa_table_at(&buffers->table, i))->live = 0;
@@ -34,11 +56,30 @@ static struct xfa_buffer *buffer_of(struct xfa_buffers *buffers, uint32_t site, 
     return buffer ? buffer : xfa_table_put(&buffers->table, &key);
 }
 
+/* Of as many stacks as there may be buffers; others are not known. */
+static uint32_t site_of(struct xfa_buffers *buffers, uint32_t stack)
+{
+    struct stack_site *known = stack ? xfa_table_get(&buffers->stacks, &stack) : NULL;
+    if (known || !stack)
+        return known ? known->site : XFA_NO_SITE;
+    if (buffers->stacks.count >= XFA_MOST_STACKS)
+        return XFA_NO_SITE;
+    struct xfa_site *made = xfa_site_new(&buffers->shelf, buffers->process->trace, stack);
+    size_t before = buffers->sites.count;
+    struct xfa_buffer_site *site = xfa_table_put(&buffers->sites, &made->identity);
+    if (buffers->sites.count > before) {
+        site->text = made->text;
+        made->text = NULL;
+    }
+    known = xfa_table_put(&buffers->stacks, &stack);
+    known->site = (uint32_t)((size_t)((unsigned char *)site - buffers->sites.items) / sizeof *site);
+    xfa_site_free(made);
+    return known->site;
+}
+
 static void allocate(struct xfa_buffers *buffers, const struct xft_event *event, uint8_t memory)
 {
-    uint32_t site =
-        event->stack ? xfa_process_site(buffers->process, event->stack)->number : XFA_NO_SITE;
-    struct xfa_buffer *buffer = buffer_of(buffers, site, memory);
+    struct xfa_buffer *buffer = buffer_of(buffers, site_of(buffers, event->stack), memory);
     buffer->allocations++;
     if (!event->dst || !event->bytes || event->dst + event->bytes < event->dst ||
         buffers->blocks.count >= XFA_MOST_LIVE)

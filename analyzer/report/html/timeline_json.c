@@ -321,18 +321,16 @@ static json_t *migrations_json(const struct xfa_timeline *timeline)
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 
-static json_t *buffer_json(const struct xfa_run *run, const struct xfa_buffer *buffer)
+static json_t *buffer_json(const struct xfa_buffers *buffers, const struct xfa_buffer *buffer)
 {
     json_t *json = json_object();
-    const char *site =
-        buffer->key.site == XFA_NO_SITE ? NULL : xfa_run_site(run, buffer->key.site)->text;
     json_object_set_new(json, "kind", json_string(xft_memory_word(buffer->key.memory)));
     json_object_set_new(json, "bytes",
                         buffer->allocations ? xfa_json_count(buffer->most_live) : json_null());
     json_object_set_new(json, "allocations", xfa_json_count(buffer->allocations));
     json_object_set_new(json, "traffic", xfa_json_count(buffer->traffic));
     json_object_set_new(json, "transfers", xfa_json_count(buffer->transfers));
-    json_object_set_new(json, "site", xfa_json_text(site));
+    json_object_set_new(json, "site", xfa_json_text(xfa_buffers_site(buffers, buffer)));
     return json;
 }
 
@@ -344,8 +342,7 @@ static void put_buffers(const struct xfa_timeline *timeline, FILE *out)
         buffers->table.count < XFA_SHOWN_BUFFERS ? buffers->table.count : XFA_SHOWN_BUFFERS;
     json_t *json = json_array();
     for (size_t i = 0; i < shown; i++)
-        json_array_append_new(
-            json, buffer_json(timeline->analysis->run, xfa_table_at(&buffers->table, order[i])));
+        json_array_append_new(json, buffer_json(buffers, xfa_table_at(&buffers->table, order[i])));
     put_key("buffers", json, out);
     put_key("buffers_left_out", xfa_json_count(buffers->table.count - shown), out);
     free(order);
