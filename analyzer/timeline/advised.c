@@ -76,12 +76,13 @@ static void take_kernel(struct xfa_timeline *timeline, const struct xfw_op *op, 
 {
     struct xfa_span span = {.gpu = op->gpu, .activity = XFA_ACTIVE_KERNEL, .name = XFA_NO_NAME};
     span.track.kind = XFA_TRACK_KERNELS;
-    if (op->what == XFW_KERNEL)
+    if (op->what == XFW_KERNEL) {
         span.name = xfa_label_of_kernel(timeline, op->name);
-    else if (op->what == XFW_GRAPH)
-        span.name = xfa_labels_put(&timeline->labels, "graph");
-    else
-        span.name = xfa_labels_put(&timeline->labels, "memset");
+        timeline->advised.launches++;
+        timeline->advised.kernels += !isnan(op->device_start_ns);
+    } else {
+        span.name = xfa_labels_put(&timeline->labels, op->what == XFW_GRAPH ? "graph" : "memset");
+    }
     span.bytes = op->what == XFW_SET ? op->bytes : 0;
     add(timeline, &span, start, end);
     if (op->demanded.bytes > 0)

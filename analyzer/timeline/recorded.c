@@ -43,7 +43,7 @@ static void take_kernel(struct xfa_timeline *timeline, const struct xft_event *e
     else
         span.name = xfa_labels_put(&timeline->labels, "memset");
     span.bytes = event->kind == XFT_EVENT_MEMSET ? event->bytes : 0;
-    timeline->kernels += event->kind == XFT_EVENT_KERNEL;
+    timeline->recorded.kernels += event->kind == XFT_EVENT_KERNEL;
     xfa_version_add(&timeline->recorded, &span);
 }
 
@@ -87,7 +87,7 @@ static void observe_event(void *self, const struct xfa_step *step)
         take_wait(timeline, event, step->tid, xfa_label_of_call(timeline, event));
         break;
     case XFT_EVENT_LAUNCH:
-        timeline->launches += !(event->flags & XFT_CAPTURED);
+        timeline->recorded.launches += !(event->flags & XFT_CAPTURED);
         break;
     default:
         xfa_buffers_event(&timeline->buffers, step);

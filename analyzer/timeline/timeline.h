@@ -27,6 +27,7 @@ struct xfa_version {
     double wall_ns;            /* of the run */
     uint64_t latest;           /* ns since its process's start: the last end of anything */
     double shares[XFA_SHARES]; /* ns; they add up to wall_ns */
+    uint64_t launches, kernels; /* calls, and those of which the device told */
     struct xfa_order order;
     struct xfa_shares times;
 };
@@ -39,7 +40,6 @@ struct xfa_timeline {
     struct xfa_buffers buffers;
     struct xfa_traffic traffic;
     uint64_t untimed;           /* transfers of which nobody knows when they ran: in no track */
-    uint64_t launches, kernels; /* calls; records of the device */
     const struct xfa_analysis *analysis; /* that the observer was given to: for the caller to set */
     /* Private. */
     struct xfa_process *process;
@@ -61,9 +61,9 @@ char *xfa_timeline_advise(struct xfa_timeline *timeline, struct xfa_analysis *an
 
 /* Kernels were launched, and the device told of none: what was compute, and what transfers were
  * hidden behind, is not known. */
-static inline bool xfa_timeline_lacks_kernels(const struct xfa_timeline *timeline)
+static inline bool xfa_version_lacks_kernels(const struct xfa_version *version)
 {
-    return timeline->launches > 0 && timeline->kernels == 0;
+    return version->launches > 0 && version->kernels == 0;
 }
 
 #endif

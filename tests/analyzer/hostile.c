@@ -125,3 +125,33 @@ void hostile_profile(struct xfp_profile *profile)
     profile->warning_count = 1;
     spoil(&profile->warnings[0]);
 }
+
+/* ---- markup ---------------------------------------------------------------------------------- */
+
+#define TAGS(name) "<b>" name MARKUP NO_UTF8
+
+void scenario_markup(struct trace_builder *b)
+{
+    struct xft_event events[5];
+    build_start(b, 4716);
+    build_meta(b, "exe", TAGS("/opt/train"));
+    build_meta(b, "cmdline", TAGS("./train"));
+    build_meta(b, "hostname", TAGS("host"));
+    build_meta(b, "gpu.0.name", TAGS("GPU"));
+    build_meta(b, "gpu.0.uuid", TAGS("uuid"));
+    build_call(b, CALL_MEMCPY, XFT_LEVEL_RUNTIME, TAGS("cudaMemcpy"));
+    build_module(b, BASE, BASE + 0x100000, "/opt/train");
+    build_symbol(b, BASE + 0x1100, 0, TAGS("upload"), TAGS("/src/train.c"), 42, "/opt/train");
+    build_stack(b, 1, (uint64_t[]){BASE + 0x1100}, 1);
+    build_text(b, TEXT_KERNEL, TAGS("kernel"));
+    events[0] = managed_of(XFT_EVENT_ALLOC, 1000, 1);
+    events[1] = test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PAGEABLE, 16 << 20,
+                              TEST_START_NS + 3000000, 2500000);
+    events[1].stack = 1;
+    events[2] = event_of(XFT_EVENT_SYNC, 6000000, 1);
+    events[3] = event_of(XFT_EVENT_KERNEL, 7000000, 0);
+    events[3].src = TEXT_KERNEL;
+    events[4] = managed_of(XFT_EVENT_MIGRATION, 8000000, 0);
+    build_events(b, 0, 0, events, 5);
+    build_close(b, XFT_STATE_CLOSED, TEST_START_NS + 10000000);
+}

@@ -15,6 +15,13 @@
 
 void scenario_hostile(struct trace_builder *b);
 
+/* Texts that would end a script's block in a page, begin a comment or run. */
+#define MARKUP                                                                                     \
+    "</script><script>alert(1)</script><!--<script>-->]]>\"'&lt;&quot;<img src=x "                 \
+    "onerror=alert(2)>"                                                                            \
+    "\xe2\x80\xa8\xe2\x80\xa9\x01\x1b[2J"
+void scenario_markup(struct trace_builder *b);
+
 /* Puts it into all texts of the profile. */
 void hostile_profile(struct xfp_profile *profile);
 

@@ -198,6 +198,8 @@ int main(int argc, char **argv)
         make_unresolved(&b, argument);
     else if (strcmp(what, "hostile") == 0)
         scenario_hostile(&b);
+    else if (strcmp(what, "markup") == 0)
+        scenario_markup(&b);
     else if (strcmp(what, "ill") == 0)
         make_ill(&b, (unsigned)strtoul(argument, NULL, 10));
     else if (strcmp(what, "ill-room") == 0 && make_ill_room(&b, argument))

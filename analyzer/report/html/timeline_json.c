@@ -222,10 +222,10 @@ static void put_version(const struct writing *writing, const struct xfa_version 
 /* ---- shares ---------------------------------------------------------------------------------- */
 
 /* Whole ns that add up to the run's. */
-static json_t *shares_json(const struct xfa_timeline *timeline, const struct xfa_version *version)
+static json_t *shares_json(const struct xfa_version *version)
 {
     static const char *const words[XFA_SHARES] = {"compute", "hidden", "exposed", "waits", "host"};
-    bool lacks = xfa_timeline_lacks_kernels(timeline);
+    bool lacks = xfa_version_lacks_kernels(version);
     int64_t rest = llround(version->wall_ns);
     json_t *json = json_object();
     for (unsigned i = 0; i < XFA_SHARES; i++) {
@@ -239,10 +239,9 @@ static json_t *shares_json(const struct xfa_timeline *timeline, const struct xfa
 
 static json_t *both_shares_json(const struct xfa_timeline *timeline)
 {
-    json_t *json = shares_json(timeline, &timeline->recorded);
+    json_t *json = shares_json(&timeline->recorded);
     json_object_set_new(json, "advised",
-                        timeline->has_advised ? shares_json(timeline, &timeline->advised)
-                                              : json_null());
+                        timeline->has_advised ? shares_json(&timeline->advised) : json_null());
     return json;
 }
 

@@ -1,0 +1,257 @@
+"""analyze --format html, from outside: its two blocks of data against --format json and against each other,
+hostile names, how large it is, what the build made.
+
+html_test.py DRIVER MAKE_TRACE BIG_TRACE DATA BUILT
+"""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from base64 import b64encode
+from html.parser import HTMLParser
+from pathlib import Path
+
+DRIVER, MAKE, BIG, DATA, BUILT = sys.argv[1:6]
+SHARES = ("compute", "hidden", "exposed", "waits", "host")
+MOST_SLICES = 40000
+MOST_BYTES = 3_000_000
+
+
+class Tags(HTMLParser):
+    """What a browser would take for tags, and the text of scripts by id."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.scripts, self.at = [], {}, None
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, sorted(name for name, _ in attrs)))
+        self.at = dict(attrs).get("id", "") if tag == "script" else None
+        if tag == "script":
+            self.scripts[self.at] = ""
+
+    def handle_endtag(self, tag):
+        self.tags.append(("/" + tag, []))
+        self.at = None
+
+    def handle_comment(self, data):
+        self.tags.append(("!--", []))
+
+    def handle_data(self, data):
+        if self.at is not None:
+            self.scripts[self.at] += data
+
+
+class Html(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="xferscope-")
+        self.addCleanup(self.folder.cleanup)
+        self.make("profile", "machine.json")
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def make(self, scenario, name, argument=""):
+        subprocess.run([MAKE, scenario, self.path(name), argument], check=True)
+        return name
+
+    def analyze(self, *arguments, status=(0,)):
+        done = subprocess.run([DRIVER, "analyze", *arguments], capture_output=True, cwd=self.folder.name,
+                              env=dict(os.environ, LC_ALL="C.UTF-8"), timeout=500, check=False)
+        self.assertIn(done.returncode, status, done.stderr)
+        return done.stdout
+
+    def page(self, *arguments):
+        page = self.analyze(*arguments, "-f", "html").decode()  # it is UTF-8, or this fails
+        scripts = Tags(page).scripts
+        return page, json.loads(scripts["report"]), json.loads(scripts["timeline"])
+
+    # ---- what must hold of every page -----------------------------------------------------------------
+
+    def check_tracks(self, version):
+        for track in version["tracks"]:
+            slices = track["slices"]
+            self.assertEqual(set(slices), {"start", "dur", "count", "bytes", "busy", "name"})
+            self.assertEqual({len(column) for column in slices.values()}, {len(slices["start"])})
+            self.assertGreater(len(slices["start"]), 0)
+            for column in ("start", "dur", "count", "bytes", "busy"):
+                self.assertGreaterEqual(min(slices[column]), 0, (track["label"], column))
+        return sum(len(track["slices"]["start"]) for track in version["tracks"])
+
+    def sums(self, version, kind):
+        tracks = [track["slices"] for track in version["tracks"] if track["kind"] == kind]
+        return [sum(sum(slices[column]) for slices in tracks) for column in ("count", "bytes", "busy")]
+
+    def check(self, *arguments):
+        page, report, timeline = self.page(*arguments)
+        self.assertEqual(report, json.loads(self.analyze(*arguments, "-f", "json")))
+        recorded = timeline["versions"][0]
+        self.assertEqual(recorded["name"], "as recorded")
+        slices = sum(self.check_tracks(version) for version in timeline["versions"])
+        self.assertLessEqual(slices, MOST_SLICES)
+        self.assertLess(len(page.encode()), MOST_BYTES)
+        # Each transfer of the report is in a track, or counted.
+        count, moved, _ = self.sums(recorded, "copies")
+        self.assertEqual(count + timeline["untimed"], sum(row["transfers"] for row in report["transfers"]))
+        if timeline["untimed"] == 0:
+            self.assertEqual(moved, sum(row["bytes"] for row in report["transfers"]))
+        self.assertEqual(sum(between["count"] for between in timeline["traffic"]),
+                         sum(row["transfers"] for row in report["transfers"]) +
+                         self.sums(recorded, "migrations")[0])
+        # Shares add up to the run's time, to the ns.
+        if report["run"]["wall_s"]:
+            self.assertAlmostEqual(recorded["end_ns"], report["run"]["wall_s"] * 1e9, delta=1e3)
+        shares = timeline["shares"]
+        for of, version in zip((shares, shares["advised"]), timeline["versions"]):
+            if None not in of.values() or of["compute"] is not None:
+                self.assertEqual(sum(of[word] for word in SHARES), version["end_ns"])
+        # The set's run is the one of the report.
+        self.assertEqual(len(timeline["versions"]), 1 + (shares["advised"] is not None))
+        whatif = report["whatif"]
+        if len(timeline["versions"]) == 2:
+            self.assertEqual(timeline["versions"][1]["name"], "as advised")
+            self.assertAlmostEqual(timeline["versions"][1]["end_ns"] / 1e9,
+                                   whatif["alone_s"] - whatif["set_saving_s"]["likely"], places=6)
+        names = len(timeline["names"])
+        used = {name for version in timeline["versions"] for track in version["tracks"]
+                for name in track["slices"]["name"]}
+        self.assertEqual(used - {-1}, set(range(names)))
+        places = {place["id"] for place in timeline["places"]}
+        for between in timeline["traffic"]:
+            self.assertLessEqual({between["from"], between["to"]}, places)
+        for link in timeline["links"]:
+            self.assertLessEqual({link["a"], link["b"]}, places)
+        return page, report, timeline
+
+    # ---- runs -----------------------------------------------------------------------------------------
+
+    def test_recorded_runs(self):
+        profile = os.path.join(DATA, "h200.json")
+        advised = 0
+        for run in sorted(Path(DATA).glob("*.xft")):
+            with self.subTest(run.name):
+                _, report, timeline = self.check(str(run), "-p", profile)
+                advised += len(timeline["versions"]) > 1
+                waits = sum(wait["times"] for wait in report["waits"])
+                self.assertGreaterEqual(self.sums(timeline["versions"][0], "waits")[0], waits)
+                for curve in timeline["curves"]:
+                    sizes = [point[0] for point in curve["points"]]
+                    self.assertEqual(sizes, sorted(sizes))
+                    for _, gbps, low, high in curve["points"]:
+                        self.assertTrue(low is None or low <= gbps <= high)
+                self.assertTrue(timeline["curves"])
+        self.assertGreater(advised, 0)
+
+    def test_buffers(self):
+        run = os.path.join(DATA, "h200-pytorch.xft")
+        _, report, timeline = self.check(run)
+        buffers = timeline["buffers"]
+        self.assertEqual(buffers, sorted(buffers, key=lambda of: -of["traffic"]))
+        moved = sum(row["bytes"] for row in report["transfers"])
+        self.assertEqual(sum(of["traffic"] for of in buffers), 2 * moved)  # out of one, into another
+        self.assertTrue(any(of["site"] and of["bytes"] and of["traffic"] for of in buffers))
+
+    def test_several_processes(self):
+        run = self.path("run")
+        subprocess.run([BIG, "2000", "4", "2", "10", run], check=True)
+        _, report, timeline = self.check(run, "-p", "machine.json")
+        self.assertEqual({track["process"] for track in timeline["versions"][0]["tracks"]}, {0, 1, 2, 3})
+        self.assertEqual(len(report["run"]["processes"]), 4)
+        labels = [track["label"] for track in timeline["versions"][0]["tracks"]]
+        self.assertEqual(len(labels), len(set(labels)))
+
+    def test_scenarios(self):
+        for scenario in ("mixed", "killed", "simulated", "unresolved", "indexed", "hostile"):
+            with self.subTest(scenario):
+                page = self.analyze(self.make(scenario, f"{scenario}.trace"), "-p", "machine.json", "-f", "html",
+                                    status=(0, 3)).decode()
+                timeline = json.loads(Tags(page).scripts["timeline"])
+                for version in timeline["versions"]:
+                    self.check_tracks(version)
+
+    def test_migrations(self):
+        _, report, timeline = self.page(self.make("markup", "a.trace"))
+        moved = sum(sum(site["moved_bytes"].values()) for site in report["managed"]["sites"])
+        self.assertEqual(moved, 1 << 20)
+        self.assertEqual(sum(sum(series["bytes"]) for series in timeline["migrations"]["series"]), moved)
+
+    # ---- hostile names --------------------------------------------------------------------------------
+
+    def test_names_end_no_block(self):
+        plain, _, _ = self.page(self.make("mixed", "plain.trace"))
+        page, report, timeline = self.check(self.make("markup", "a.trace"))
+        self.assertEqual(Tags(page).tags, Tags(plain).tags)
+        markup = "</script><script>alert(1)</script><!--<script>-->"
+        names = timeline["names"] + [of["site"] or "" for of in timeline["buffers"]]
+        self.assertGreaterEqual(sum(markup in name for name in names), 3)  # whole, as data
+        self.assertTrue(any(markup in place["label"] for place in timeline["places"]))
+        self.assertIn(markup, report["run"]["program"])
+        for block in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.S):
+            self.assertIsNone(re.search("[<>&\u2028\u2029\x7f-\x9f]", block))
+            self.assertIsNone(re.search(r"[\x00-\x1f]", block))
+            self.assertIn("\\u003c/script\\u003e", block)
+
+    # ---- size -----------------------------------------------------------------------------------------
+
+    def test_million_transfers(self):
+        run = self.path("run")
+        subprocess.run([BIG, "1000000", "1", "4", "200", run], check=True)
+        page, report, timeline = self.page(run)
+        self.assertLess(len(page.encode()), MOST_BYTES / 2)  # there may be a second version of the run
+        self.assertEqual(sum(row["transfers"] for row in report["transfers"]), 1000000)
+        self.assertEqual(self.sums(timeline["versions"][0], "copies")[0], 1000000)
+        slices = self.check_tracks(timeline["versions"][0])
+        self.assertLessEqual(slices, MOST_SLICES / 2)
+        self.assertGreater(timeline["versions"][0]["resolution_ns"], 0)
+
+    def test_both_versions_merged(self):
+        run = self.path("run")
+        subprocess.run([BIG, "40000", "1", "4", "200", run], check=True)
+        page, _, timeline = self.check(run, "-p", "machine.json")
+        self.assertEqual(len(timeline["versions"]), 2)
+        for version in timeline["versions"]:
+            self.assertGreater(version["resolution_ns"], 0)
+
+    # ---- output ---------------------------------------------------------------------------------------
+
+    def test_full_disk(self):
+        trace = self.make("mixed", "a.trace")
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([DRIVER, "analyze", trace, "-f", "html"], cwd=self.folder.name, stdout=full,
+                                  stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 4)
+        self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+
+    # ---- what the build made --------------------------------------------------------------------------
+
+    def test_policy_names_the_script(self):
+        page, _, _ = self.page(self.make("mixed", "a.trace"))
+        scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
+        self.assertEqual(len(scripts), 1)
+        digest = b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+        self.assertIn(f"script-src 'sha256-{digest}'", page)
+        self.assertIn("default-src 'none'", page)
+        self.assertIsNone(re.search(r"\b(?:src|href)=[\"']?(?:https?:)?//", page))
+
+    def test_licences(self):
+        page = Path(BUILT, "page.html").read_text(encoding="utf-8")
+        kept = Path(BUILT, "page-licences.txt").read_text(encoding="utf-8")
+        text = kept.split("In this script there is code of", 1)[1].strip()
+        self.assertIn(text, page)
+        source = Path(BUILT, "page.c").read_text()
+        self.assertNotIn("/home", source[:300])
+        array = bytes(int(byte, 16) for byte in re.findall("0x([0-9a-f]{2}),", source))
+        self.assertEqual(array.decode(), page)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

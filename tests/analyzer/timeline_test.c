@@ -1,0 +1,322 @@
+/* The timeline's parts: what is merged, in which order it goes, whose time it is, whose buffers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/timeline/timeline.h"
+#include "common/text.h"
+#include "tests/analyzer/about.h"
+#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/scenario.h"
+
+static uint64_t chance(uint64_t *seed, uint64_t below)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (*seed >> 33) % below;
+}
+
+/* ---- tracks ---------------------------------------------------------------------------------- */
+
+struct sums {
+    uint64_t count, bytes, busy, slices;
+};
+
+static struct sums sums_of(const struct xfa_tracks *tracks)
+{
+    struct sums sums = {0};
+    for (size_t i = 0; i < tracks->table.count; i++) {
+        const struct xfa_track *track = xfa_tracks_at(tracks, i);
+        for (size_t k = 0; k < track->count; k++) {
+            const struct xfa_slice *slice = &track->slices[k];
+            assert_true(slice->start <= slice->end);
+            assert_true(k == 0 || slice->start >= track->slices[k - 1].start);
+            /* What was merged lies within the resolution. */
+            assert_true(slice->count == 1 || slice->end - slice->start <= tracks->resolution);
+            sums.count += slice->count;
+            sums.bytes += slice->bytes;
+            sums.busy += slice->busy;
+        }
+        sums.slices += track->count;
+    }
+    return sums;
+}
+
+/* The same slices, whatever the budget: short ones and long ones, that overlap, a few too late. */
+static struct sums filled(size_t budget, size_t count, uint64_t *resolution)
+{
+    struct xfa_tracks tracks;
+    uint64_t seed = 7, now = 0;
+    xfa_tracks_init(&tracks, budget);
+    for (size_t i = 0; i < count; i++) {
+        struct xfa_track_key key = {.gpu = (int16_t)chance(&seed, 3),
+                                    .kind = (uint8_t)chance(&seed, XFA_TRACK_KINDS)};
+        uint64_t ns = chance(&seed, 50) ? chance(&seed, 2000) : chance(&seed, 1000000);
+        now += chance(&seed, 3000);
+        uint64_t start = now > 500 && chance(&seed, 20) == 0 ? now - 500 : now;
+        struct xfa_slice slice = {
+            start, start + ns, 1, chance(&seed, 1 << 20), ns, (uint32_t)chance(&seed, 4)};
+        xfa_tracks_add(&tracks, &key, &slice);
+        assert_true(tracks.slices <= budget);
+    }
+    xfa_tracks_finish(&tracks);
+    struct sums sums = sums_of(&tracks);
+    assert_int_equal(sums.slices, tracks.slices);
+    *resolution = tracks.resolution;
+    xfa_tracks_free(&tracks);
+    return sums;
+}
+
+static void test_merged(void **state)
+{
+    const size_t count = 30000, budgets[] = {20000, 3000, 500, 40};
+    uint64_t resolution, before = 0;
+    struct sums all = filled(SIZE_MAX, count, &resolution);
+    (void)state;
+    assert_int_equal(all.count, count);
+    assert_int_equal(all.slices, count); /* nothing is merged that need not be */
+    assert_int_equal(resolution, 0);
+    for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
+        struct sums sums = filled(budgets[i], count, &resolution);
+        assert_int_equal(sums.count, all.count);
+        assert_int_equal(sums.bytes, all.bytes);
+        assert_int_equal(sums.busy, all.busy);
+        assert_true(sums.slices <= budgets[i]);
+        assert_true(sums.slices >= budgets[i] / 8); /* and not much more than need be */
+        assert_true(resolution > before);
+        assert_int_equal(resolution & (resolution - 1), 0);
+        before = resolution;
+    }
+}
+
+static void test_names_of_merged(void **state)
+{
+    struct xfa_tracks tracks;
+    const struct xfa_track_key one = {.thread = 1}, other = {.thread = 2};
+    (void)state;
+    xfa_tracks_init(&tracks, 2);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct xfa_slice slice = {10 * i, 10 * i + 5, 1, 0, 5, 3};
+        xfa_tracks_add(&tracks, &one, &slice);
+        slice.name = i;
+        xfa_tracks_add(&tracks, &other, &slice);
+    }
+    assert_int_equal(xfa_tracks_at(&tracks, 0)->count, 1);
+    assert_int_equal(xfa_tracks_at(&tracks, 0)->slices[0].name, 3);
+    assert_int_equal(xfa_tracks_at(&tracks, 1)->count, 1);
+    assert_int_equal(xfa_tracks_at(&tracks, 1)->slices[0].name, XFA_NO_NAME);
+    xfa_tracks_free(&tracks);
+}
+
+static void test_many_tracks(void **state)
+{
+    struct xfa_tracks tracks;
+    (void)state;
+    xfa_tracks_init(&tracks, 100000);
+    for (int32_t i = 0; i < 5000; i++) {
+        struct xfa_track_key key = {.thread = i, .kind = (uint8_t)(i % XFA_TRACK_KINDS)};
+        struct xfa_slice slice = {(uint64_t)i, (uint64_t)i + 1, 1, 1, 1, XFA_NO_NAME};
+        xfa_tracks_add(&tracks, &key, &slice);
+    }
+    xfa_tracks_finish(&tracks);
+    assert_int_equal(tracks.table.count, XFA_MOST_TRACKS + XFA_TRACK_KINDS);
+    assert_int_equal(sums_of(&tracks).count, 5000);
+    xfa_tracks_free(&tracks);
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+static void test_order(void **state)
+{
+    const uint64_t count = 3 * XFA_ORDER_MOST;
+    struct xfa_order order = {0};
+    struct xfa_span span = {.bytes = 0};
+    uint64_t seed = 3, before = 0, taken = 0;
+    (void)state;
+    for (uint64_t i = 0; i < count; i++) {
+        span.start = 1000 * i + chance(&seed, 1000 * (XFA_ORDER_MOST / 2));
+        xfa_order_put(&order, &span);
+        assert_true(order.count <= XFA_ORDER_MOST + 1);
+        for (; xfa_order_take(&order, false, &span); taken++) {
+            assert_true(span.start >= before);
+            before = span.start;
+        }
+    }
+    for (; xfa_order_take(&order, true, &span); taken++) {
+        assert_true(span.start >= before);
+        before = span.start;
+    }
+    assert_int_equal(taken, count);
+    xfa_order_free(&order);
+}
+
+/* ---- shares ---------------------------------------------------------------------------------- */
+
+struct moment {
+    enum xfa_activity activity;
+    int gpu;
+    uint64_t start, end;
+};
+
+static void add_moments(struct xfa_shares *shares, uint32_t process, const struct moment *moments,
+                        size_t count, uint64_t end)
+{
+    xfa_shares_begin(shares, process);
+    for (size_t i = 0; i < count; i++) {
+        struct xfa_span span = {.activity = (uint8_t)moments[i].activity,
+                                .gpu = (int16_t)moments[i].gpu,
+                                .start = moments[i].start,
+                                .end = moments[i].end};
+        xfa_shares_add(shares, &span);
+    }
+    xfa_shares_end(shares, end);
+}
+
+static void hold(const struct xfa_shares *shares, double wall, const double wanted[XFA_SHARES])
+{
+    double of[XFA_SHARES], sum = 0;
+    xfa_shares_of_run(shares, wall, of);
+    for (unsigned i = 0; i < XFA_SHARES; i++) {
+        sum += of[i];
+        if (wanted)
+            about(of[i], wanted[i]);
+        assert_true(of[i] >= 0);
+    }
+    about(sum, wall);
+}
+
+static uint64_t busy_of(const struct xfa_tracks *tracks, enum xfa_track_kind kind, int gpu)
+{
+    uint64_t busy = 0;
+    for (size_t i = 0; i < tracks->table.count; i++) {
+        const struct xfa_track *track = xfa_tracks_at(tracks, i);
+        for (size_t k = 0; k < track->count; k++)
+            busy += track->key.kind == kind && track->key.gpu == gpu ? track->slices[k].busy : 0;
+    }
+    return busy;
+}
+
+static void test_shares(void **state)
+{
+    static const struct moment moments[] = {
+        {XFA_ACTIVE_KERNEL, 0, 1000, 2000},   {XFA_ACTIVE_TRANSFER, 0, 1500, 2500},
+        {XFA_ACTIVE_WAIT, -1, 2400, 3000},    {XFA_ACTIVE_KERNEL, 0, 5000, 6000},
+        {XFA_ACTIVE_STALL, 0, 5000, 5300},    {XFA_ACTIVE_TRANSFER, 0, 7000, 7100},
+        {XFA_ACTIVE_TRANSFER, 0, 7050, 7200}, {XFA_ACTIVE_TRANSFER, -1, 8000, 8100},
+    };
+    struct xfa_tracks tracks;
+    struct xfa_shares shares = {.tracks = &tracks};
+    (void)state;
+    xfa_tracks_init(&tracks, 100);
+    add_moments(&shares, 0, moments, sizeof moments / sizeof *moments, 10000);
+    /* The one between places of the host is no GPU's. */
+    hold(&shares, 10000, (double[]){1200, 500, 1000, 500, 6800});
+    assert_int_equal(busy_of(&tracks, XFA_TRACK_EXPOSED, 0), 1000);
+    assert_int_equal(busy_of(&tracks, XFA_TRACK_HOST, -1), 6800);
+    /* The run goes on without this process. */
+    hold(&shares, 12000, (double[]){1200, 500, 1000, 500, 8800});
+    xfa_tracks_free(&tracks);
+}
+
+/* Each GPU's time; the mean of them. The second was idle until its first work. */
+static void test_shares_of_gpus(void **state)
+{
+    static const struct moment moments[] = {
+        {XFA_ACTIVE_WAIT, -1, 0, 1000},
+        {XFA_ACTIVE_KERNEL, 0, 100, 900},
+        {XFA_ACTIVE_TRANSFER, 1, 2000, 2600},
+        {XFA_ACTIVE_KERNEL, 0, 2000, 3000},
+    };
+    struct xfa_tracks tracks;
+    struct xfa_shares shares = {.tracks = &tracks};
+    (void)state;
+    xfa_tracks_init(&tracks, 100);
+    add_moments(&shares, 0, moments, sizeof moments / sizeof *moments, 4000);
+    hold(&shares, 4000,
+         (double[]){1800 / 2.0, 0, 600 / 2.0, (200 + 1000) / 2.0, (2000 + 2400) / 2.0});
+    assert_int_equal(busy_of(&tracks, XFA_TRACK_HOST, -1), 2000); /* 1000 to 2000, 3000 to 4000 */
+    add_moments(&shares, 1, moments, 2, 1000);                    /* another process, of one GPU */
+    hold(&shares, 4000, NULL);
+    xfa_tracks_free(&tracks);
+}
+
+static void test_shares_add_up(void **state)
+{
+    uint64_t seed = 11;
+    (void)state;
+    for (unsigned round = 0; round < 50; round++) {
+        struct moment moments[400];
+        struct xfa_tracks tracks;
+        struct xfa_shares shares = {.tracks = &tracks};
+        uint64_t now = 0;
+        xfa_tracks_init(&tracks, 50);
+        for (size_t i = 0; i < 400; i++) {
+            now += chance(&seed, 100);
+            uint64_t late = now > 50 && chance(&seed, 30) == 0 ? 50 : 0;
+            moments[i] = (struct moment){(enum xfa_activity)chance(&seed, XFA_ACTIVITIES),
+                                         (int)chance(&seed, 4) - 1, now - late,
+                                         now - late + chance(&seed, 300)};
+        }
+        add_moments(&shares, 0, moments, 400, now + chance(&seed, 1000));
+        hold(&shares, (double)now + 500, NULL);
+        hold(&shares, (double)now / 2, NULL); /* the end of a killed process is not its last work */
+        xfa_tracks_free(&tracks);
+    }
+}
+
+static void test_no_gpu(void **state)
+{
+    struct xfa_tracks tracks;
+    struct xfa_shares shares = {.tracks = &tracks};
+    (void)state;
+    xfa_tracks_init(&tracks, 50);
+    add_moments(&shares, 0, NULL, 0, 1000);
+    hold(&shares, 1000, (double[]){0, 0, 0, 0, 1000});
+    xfa_tracks_free(&tracks);
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+static void test_labels(void **state)
+{
+    struct xfa_labels labels;
+    char text[2 * XFA_NAME_CHARS + 1];
+    uint32_t code;
+    (void)state;
+    xfa_labels_init(&labels);
+    for (size_t shift = 0; shift < 3; shift++) { /* never half of a character */
+        memset(text, 'x', shift);
+        for (size_t i = shift; i + 3 < sizeof text; i += 3)
+            memcpy(text + i, "\xe2\x82\xac", 4);
+        const char *kept = xfa_labels_text(&labels, xfa_labels_put(&labels, text));
+        size_t length = strlen(kept);
+        assert_in_range(length, XFA_NAME_CHARS - 4, XFA_NAME_CHARS - 1);
+        assert_int_equal(xfc_utf8(kept + length - 3, 3, &code), 3);
+    }
+    assert_int_equal(xfa_labels_put(&labels, "one"), xfa_labels_put(&labels, "one"));
+    for (unsigned i = 0; i < 2 * XFA_MOST_NAMES; i++) {
+        snprintf(text, sizeof text, "name %u", i);
+        xfa_labels_put(&labels, text);
+    }
+    assert_int_equal(labels.table.count, XFA_MOST_NAMES);
+    assert_int_equal(xfa_labels_put(&labels, "one more"), XFA_NO_NAME);
+    xfa_labels_free(&labels);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_merged),        cmocka_unit_test(test_names_of_merged),
+        cmocka_unit_test(test_many_tracks),   cmocka_unit_test(test_order),
+        cmocka_unit_test(test_shares),        cmocka_unit_test(test_shares_of_gpus),
+        cmocka_unit_test(test_shares_add_up), cmocka_unit_test(test_no_gpu),
+        cmocka_unit_test(test_labels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
