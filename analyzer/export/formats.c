@@ -2,12 +2,11 @@
 
 #include "analyzer/export/export.h"
 
-extern const struct xfa_export_format xfa_export_csv, xfa_export_jsonl;
+extern const struct xfa_export_format xfa_export_perfetto, xfa_export_chrome, xfa_export_csv,
+    xfa_export_jsonl;
 
 const struct xfa_export_format *const xfa_export_formats[] = {
-    &xfa_export_csv,
-    &xfa_export_jsonl,
-    NULL,
+    &xfa_export_perfetto, &xfa_export_chrome, &xfa_export_csv, &xfa_export_jsonl, NULL,
 };
 
 const struct xfa_export_format *xfa_export_find(const char *name)

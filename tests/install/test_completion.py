@@ -56,7 +56,7 @@ class Completion(Bench):
                 offered = self.ask(command, "--format", "")
                 self.assertEqual(self.ask(command, "--format", "=", ""), offered)
                 self.assertGreaterEqual(len(offered), 2, command)
-                other = {"probe": ["--list"], "doctor": []}.get(command, ["missing.xft"])
+                other = {"probe": ["--list"], "doctor": [], "export": ["missing.xft", "-o", "x"]}.get(command, ["missing.xft"])
                 for value in offered:
                     done = run([XFERSCOPE, command, *other, "--format", value], cwd=self.folder)
                     self.assertIn(done.returncode, (0, 1), (command, value, done.stderr))

@@ -1,0 +1,379 @@
+#include "analyzer/export/slices.h"
+
+#include <stdio.h>
+
+#define SEEN 65536 /* correlations that are looked up, by their lower bits */
+
+/* What the notes of one slice are put together in. */
+struct notes {
+    struct xfa_note items[XFA_NOTES];
+    size_t count;
+};
+
+/* Names of one process by sorts: their numbers are told apart by the last two bits. */
+enum { NAME_FUNCTION = 1, NAME_TEXT = 2, NAME_COPY = 3, NAME_WORD = 4 };
+enum { TEXT_SITE = 1, TEXT_MEMORY = 2, TEXT_OTHER = 3 };
+
+static uint64_t number_of(uint64_t number, unsigned sort)
+{
+    return number * 4 + sort;
+}
+
+static void note(struct notes *notes, const char *key, struct xfa_value value, uint64_t number)
+{
+    if (value.kind != XFA_VALUE_NONE && notes->count < XFA_NOTES)
+        notes->items[notes->count++] = (struct xfa_note){key, value, number};
+}
+
+static void note_memory(struct notes *notes, const char *key, unsigned memory)
+{
+    note(notes, key, xfa_value_memory(memory), number_of(memory, TEXT_MEMORY));
+}
+
+static void note_site(struct xfa_export *export, struct notes *notes, const struct xfa_site *site)
+{
+    if (site)
+        note(notes, "site", xfa_value_text(xfa_words_site(&export->words, site, XFA_WORDS_SITE)),
+             number_of(site->number, TEXT_SITE));
+}
+
+/* ---- slices ---------------------------------------------------------------------------------- */
+
+static struct xfa_export_slice slice_of(const struct xfa_process *process,
+                                        const struct xft_event *event)
+{
+    bool lasts = event->end_ns > event->start_ns;
+    uint64_t start_ns = xfa_process_wall_ns(process, event->start_ns);
+    return (struct xfa_export_slice){
+        .start_ns = start_ns,
+        .end_ns = lasts ? xfa_process_wall_ns(process, event->end_ns) : start_ns,
+        .instant = !event->end_ns || event->end_ns < event->start_ns,
+    };
+}
+
+static uint64_t flow_of(const struct xfa_process *process, const struct xft_event *event)
+{
+    return event->correlation ? (uint64_t)(process->number + 1) << 32 | event->correlation : 0;
+}
+
+static void give(struct xfa_export *export, const struct xfa_process *process,
+                 struct xfa_export_track_key key, struct xfa_export_slice *slice,
+                 struct notes *notes)
+{
+    struct xfa_slices *slices = export->self;
+    if (slice->start_ns == 0 || !slice->name.text)
+        return;
+    bool instant = slice->instant;
+    xfa_slices_place(export, process, key, slice);
+    if (slice->instant && !instant)
+        note(notes, "ns", xfa_value_count(slice->end_ns - slice->start_ns), 0);
+    slice->notes = notes->items;
+    slice->note_count = notes->count;
+    if (slice->end_ns > slices->last_ns)
+        slices->last_ns = slice->end_ns;
+    slices->sink->slice(export, slice);
+}
+
+static struct xfa_name function_name(struct xfa_export *export, const struct xfa_function *function)
+{
+    return (struct xfa_name){number_of(function->number, NAME_FUNCTION),
+                             xfa_words_function(&export->words, function)};
+}
+
+/* One of ours, in the form of the words. */
+static struct xfa_name word_name(const struct xfa_export *export, const char *shown,
+                                 const char *json, unsigned number)
+{
+    return (struct xfa_name){number_of(number, NAME_WORD),
+                             export->words.form == XFA_WORDS_JSON ? json : shown};
+}
+
+static struct xfa_name text_name(struct xfa_export *export, const struct xfa_process *process,
+                                 uint64_t id)
+{
+    struct xfa_name name = {number_of(id, NAME_TEXT), xfa_words_name(&export->words, process, id)};
+    return name.text ? name : word_name(export, "(no name)", "\"(no name)\"", 0);
+}
+
+/* "H2D, pinned to device" */
+static struct xfa_name copy_name(const struct xfa_export *export, const struct xft_event *event,
+                                 char text[64])
+{
+    const char *quote = export->words.form == XFA_WORDS_JSON ? "\"" : "";
+    unsigned number = event->direction << 16 | event->src_mem << 8 | event->dst_mem;
+    snprintf(text, 64, "%s%s, %s to %s%s", quote, xft_direction_word(event->direction),
+             xft_memory_word(event->src_mem), xft_memory_word(event->dst_mem), quote);
+    return (struct xfa_name){number_of(number, NAME_COPY), text};
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static void remember(struct xfa_slices *slices, const struct xft_event *event)
+{
+    if (event->correlation)
+        slices->launched[event->correlation % SEEN] = event->correlation;
+}
+
+static void note_transfer(struct xfa_export *export, struct notes *notes,
+                          const struct xfa_transfer *transfer)
+{
+    const struct xfa_row *row = xfa_analysis_row(export->analysis, transfer->class->row);
+    bool priced = transfer->achievable.basis != XFP_UNKNOWN;
+    note(notes, "bytes", xfa_value_count(transfer->event->bytes), 0);
+    note(notes, "direction", xfa_value_word(xft_direction_word(row->key.direction)),
+         number_of(row->key.direction, TEXT_OTHER));
+    note_memory(notes, "src_memory", row->key.src_mem);
+    note_memory(notes, "dst_memory", row->key.dst_mem);
+    note(notes, "achieved_ns", xfa_value_real(transfer->achieved_ns), 0);
+    if (transfer->achieved_ns > 0)
+        note(notes, "achieved_gb_s",
+             xfa_value_real((double)transfer->event->bytes / transfer->achieved_ns), 0);
+    if (priced)
+        note(notes, "achievable_ns", xfa_value_real(transfer->achievable.ns), 0);
+    note(notes, "lost_ns", xfa_value_real(transfer->lost_ns), 0);
+    note_site(export, notes, row->site);
+}
+
+/* A graph's copies have the times of its launch, and are marks in it. */
+void xfa_slices_transfer(struct xfa_export *export, const struct xfa_transfer *transfer)
+{
+    const struct xft_event *event = transfer->event;
+    const struct xfa_row *row = xfa_analysis_row(export->analysis, transfer->class->row);
+    struct notes notes = {.count = 0};
+    struct xfa_export_slice slice = slice_of(transfer->process, event);
+    slice.category = "transfer";
+    slice.flow = flow_of(transfer->process, event);
+    slice.name = function_name(export, xfa_row_called(row));
+    if (event->flags & XFT_GRAPH)
+        slice.instant = true;
+    note_transfer(export, &notes, transfer);
+    give(export, transfer->process,
+         (struct xfa_export_track_key){.sort = XFA_OF_THREAD, .tid = transfer->tid}, &slice,
+         &notes);
+}
+
+static void call(struct xfa_export *export, const struct xfa_step *step)
+{
+    const struct xft_event *event = step->event;
+    struct notes notes = {.count = 0};
+    struct xfa_export_slice slice = slice_of(step->process, event);
+    slice.category = xft_event_word(event->kind);
+    slice.name = function_name(export, xfa_process_function(step->process, event->call));
+    slice.flow = flow_of(step->process, event);
+    remember(export->self, event);
+    if (event->bytes)
+        note(&notes, "bytes", xfa_value_count(event->bytes), 0);
+    if (event->flags & XFT_FAILED)
+        note(&notes, "failed", xfa_value_truth(true), 0);
+    if (event->flags & XFT_CAPTURED)
+        note(&notes, "captured", xfa_value_truth(true), 0);
+    if (event->stack)
+        note_site(export, &notes, xfa_process_site(step->process, event->stack));
+    give(export, step->process,
+         (struct xfa_export_track_key){.sort = XFA_OF_THREAD, .tid = step->tid}, &slice, &notes);
+}
+
+/* ---- what devices did ------------------------------------------------------------------------ */
+
+static struct xfa_export_track_key engine(const struct xfa_step *step, unsigned engine,
+                                          uint64_t stream)
+{
+    int gpu = xfa_process_gpu(step->process, step->event->device);
+    return (struct xfa_export_track_key){.sort = XFA_OF_STREAM,
+                                         .engine = (uint8_t)engine,
+                                         .gpu = (int16_t)(gpu >= 0 ? gpu : -1),
+                                         .id = stream};
+}
+
+static void copied(struct xfa_export *export, const struct xfa_step *step, const char *category,
+                   struct xfa_export_track_key key, uint64_t flow)
+{
+    const struct xft_event *event = step->event;
+    char text[64];
+    struct notes notes = {.count = 0};
+    struct xfa_export_slice slice = slice_of(step->process, event);
+    slice.category = category;
+    slice.name = copy_name(export, event, text);
+    slice.flow = flow;
+    slice.arrives = true;
+    note(&notes, "bytes", xfa_value_count(event->bytes), 0);
+    if (event->end_ns > event->start_ns)
+        note(&notes, "gb_s",
+             xfa_value_real((double)event->bytes / (double)(event->end_ns - event->start_ns)), 0);
+    xfa_slices_rate(export, step->process, key.gpu, event->direction, slice.start_ns, slice.end_ns,
+                    event->bytes);
+    give(export, step->process, key, &slice, &notes);
+}
+
+static unsigned known_direction(const struct xft_event *event)
+{
+    return event->direction < XFT_DIRECTION_COUNT ? event->direction : XFT_DIR_UNKNOWN;
+}
+
+void xfa_slices_copy(struct xfa_export *export, const struct xfa_step *step)
+{
+    copied(export, step, "copy",
+           engine(step, XFA_ENGINE_COPIES + known_direction(step->event), step->event->aux),
+           flow_of(step->process, step->event));
+}
+
+static void worked(struct xfa_export *export, const struct xfa_step *step, bool kernel)
+{
+    const struct xft_event *event = step->event;
+    const struct xfa_slices *slices = export->self;
+    struct notes notes = {.count = 0};
+    struct xfa_export_slice slice = slice_of(step->process, event);
+    slice.category = kernel ? "kernel" : "memset";
+    slice.arrives = true;
+    if (event->correlation && slices->launched[event->correlation % SEEN] == event->correlation)
+        slice.flow = flow_of(step->process, event);
+    slice.name = kernel ? text_name(export, step->process, event->src)
+                        : word_name(export, "memset", "\"memset\"", 1);
+    if (kernel && event->dst)
+        note(&notes, "threads", xfa_value_count(event->dst), 0);
+    if (!kernel)
+        note(&notes, "bytes", xfa_value_count(event->bytes), 0);
+    give(export, step->process,
+         engine(step, kernel ? XFA_ENGINE_KERNELS : XFA_ENGINE_MEMSETS, event->aux), &slice,
+         &notes);
+}
+
+/* A CPU's fault is of its thread; a GPU's of that GPU. */
+static void faulted(struct xfa_export *export, const struct xfa_step *step)
+{
+    const struct xft_event *event = step->event;
+    struct notes notes = {.count = 0};
+    struct xfa_export_slice slice = slice_of(step->process, event);
+    struct xfa_export_track_key key = {.sort = XFA_OF_THREAD, .tid = step->tid};
+    slice.category = "fault";
+    slice.name = word_name(export, "page faults", "\"page faults\"", 2);
+    note(&notes, "count", xfa_value_count(event->count), 0);
+    if (event->stack)
+        note_site(export, &notes, xfa_process_site(step->process, event->stack));
+    if (event->device >= 0)
+        key = engine(step, XFA_ENGINE_FAULTS, 0);
+    else
+        slice.instant = true; /* it may lie across calls */
+    give(export, step->process, key, &slice, &notes);
+}
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+/* The innermost of the thread's, or the one of that number; -1: none. */
+static long find_range(const struct xfa_slices *slices, const struct xfa_step *step)
+{
+    const struct xft_event *event = step->event;
+    for (size_t i = slices->range_count; i-- > 0;) {
+        const struct xfa_open_range *range = &slices->ranges[i];
+        bool mine = event->dst ? range->process && range->id == event->dst
+                               : !range->process && range->tid == step->tid;
+        if (mine && range->domain == event->src)
+            return (long)i;
+    }
+    return -1;
+}
+
+/* The lowest that no open range of the same sort has. */
+static uint32_t free_lane(const struct xfa_slices *slices, bool process, int32_t tid)
+{
+    for (uint32_t lane = 0;; lane++) {
+        bool used = false;
+        for (size_t i = 0; i < slices->range_count && !used; i++) {
+            const struct xfa_open_range *range = &slices->ranges[i];
+            used =
+                range->process == process && (process || range->tid == tid) && range->lane == lane;
+        }
+        if (!used || lane == XFA_NESTING)
+            return lane;
+    }
+}
+
+static void begin_range(struct xfa_slices *slices, const struct xfa_step *step)
+{
+    const struct xft_event *event = step->event;
+    if (slices->range_count == XFA_OPEN_RANGES)
+        return;
+    slices->ranges[slices->range_count] = (struct xfa_open_range){
+        .process = event->dst != 0,
+        .tid = step->tid,
+        .id = event->dst,
+        .domain = event->src,
+        .text = event->aux,
+        .start_ns = xfa_process_wall_ns(step->process, event->start_ns),
+        .lane = free_lane(slices, event->dst != 0, step->tid),
+    };
+    slices->range_count++;
+}
+
+static void end_range(struct xfa_export *export, const struct xfa_process *process, size_t number,
+                      uint64_t end_ns)
+{
+    struct xfa_slices *slices = export->self;
+    struct xfa_open_range range = slices->ranges[number];
+    for (size_t i = number; i + 1 < slices->range_count; i++)
+        slices->ranges[i] = slices->ranges[i + 1];
+    slices->range_count--;
+    struct notes notes = {.count = 0};
+    struct xfa_export_track_key key = {
+        .sort = range.process ? XFA_OF_PROCESS_RANGES : XFA_OF_RANGES,
+        .tid = range.process ? 0 : range.tid,
+        .id = range.lane,
+    };
+    struct xfa_export_slice slice = {
+        .start_ns = range.start_ns,
+        .end_ns = end_ns > range.start_ns ? end_ns : range.start_ns,
+        .name = text_name(export, process, range.text),
+        .category = "range",
+    };
+    if (range.domain)
+        note(&notes, "domain",
+             xfa_value_text(xfa_words_name(&export->words, process, range.domain)),
+             number_of(range.domain, NAME_WORD));
+    give(export, process, key, &slice, &notes);
+}
+
+static void ranged(struct xfa_export *export, const struct xfa_step *step)
+{
+    long open = find_range(export->self, step);
+    if (step->event->kind == XFT_EVENT_RANGE_BEGIN)
+        begin_range(export->self, step);
+    else if (open >= 0)
+        end_range(export, step->process, (size_t)open,
+                  xfa_process_wall_ns(step->process, step->event->start_ns));
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+void xfa_slices_event(struct xfa_export *export, const struct xfa_step *step)
+{
+    switch (step->event->kind) {
+    case XFT_EVENT_KERNEL:
+    case XFT_EVENT_MEMSET:
+        worked(export, step, step->event->kind == XFT_EVENT_KERNEL);
+        break;
+    case XFT_EVENT_MIGRATION:
+        copied(export, step, "migration", engine(step, XFA_ENGINE_MIGRATIONS, 0), 0);
+        break;
+    case XFT_EVENT_FAULT:
+        faulted(export, step);
+        break;
+    case XFT_EVENT_RANGE_BEGIN:
+    case XFT_EVENT_RANGE_END:
+        ranged(export, step);
+        break;
+    case XFT_EVENT_CONTENT: /* no calls */
+    case XFT_EVENT_RECORDS:
+        break;
+    default:
+        if (xft_event_word(step->event->kind))
+            call(export, step);
+    }
+}
+
+void xfa_slices_end(struct xfa_export *export, struct xfa_process *process)
+{
+    struct xfa_slices *slices = export->self;
+    while (slices->range_count > 0)
+        end_range(export, process, slices->range_count - 1, slices->last_ns);
+    xfa_slices_rates_end(export);
+}
