@@ -89,14 +89,22 @@ static void remove_directory(const struct xfs_file *file, const char *directory)
     errno = error;
 }
 
-/* Another process of the same number may have recorded here: the first free name counts up. */
-static int create_new(struct xfs_file *file, const char *directory,
+static bool set_path(struct xfs_file *file, const char *directory, const char *prefix,
+                     const struct xft_file_header *header, unsigned i)
+{
+    int n = snprintf(file->path, sizeof file->path, "%s/%s%d-%llu.trace", directory, prefix,
+                     (int)header->pid, (unsigned long long)header->start_mono_ns + i);
+    return n > 0 && (size_t)n < sizeof file->path - sizeof ".tmp";
+}
+
+/* Another process of the same number may have recorded here, or one on another host be about to:
+ * the first free name counts up. */
+static int create_new(struct xfs_file *file, const char *directory, const char *prefix,
                       const struct xft_file_header *header)
 {
     for (unsigned i = 0; i < 100; i++) {
-        int n = snprintf(file->path, sizeof file->path, "%s/%d-%llu.trace", directory,
-                         (int)header->pid, (unsigned long long)header->start_mono_ns + i);
-        if (n < 0 || (size_t)n >= sizeof file->path - sizeof ".tmp") {
+        if (!set_path(file, directory, prefix, header, i) &&
+            !set_path(file, directory, "", header, i)) {
             errno = ENAMETOOLONG;
             return -1;
         }
@@ -139,14 +147,14 @@ static bool map_header(struct xfs_file *file, const struct xft_file_header *head
 }
 
 bool xfs_file_create(struct xfs_file *file, const char *directory, bool must_make,
-                     struct xft_file_header *header)
+                     const char *prefix, struct xft_file_header *header)
 {
     struct stat made;
     *file = (struct xfs_file){.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .end = XFT_HEADER_BYTES};
     for (int tries = 0; file->fd < 0; tries++) { /* somebody may remove it while it is empty */
         if (!make_directory(file, directory, must_make))
             return false;
-        file->fd = create_new(file, directory, header);
+        file->fd = create_new(file, directory, prefix, header);
         if (file->fd < 0 && (errno != ENOENT || tries == 3)) {
             remove_directory(file, directory);
             return false;

@@ -34,11 +34,12 @@ struct xfs_file {
 };
 
 /*
- * Makes `directory` (absolute) if needed, and in it PID-STARTNS.trace with this header.
+ * Makes `directory` (absolute) if needed, and in it PREFIX and PID-STARTNS.trace with this header;
+ * without the prefix where the path gets too long.
  * `must_make`: the directory may not exist before.
  */
 bool xfs_file_create(struct xfs_file *file, const char *directory, bool must_make,
-                     struct xft_file_header *header);
+                     const char *prefix, struct xft_file_header *header);
 
 /* Takes back what xfs_file_create() made: recording was impossible after all. Keeps errno. */
 void xfs_file_discard(struct xfs_file *file);

@@ -93,6 +93,22 @@ void xfs_process_look(struct xfs_process *process)
     xfs_rank_find(&process->rank);
 }
 
+void xfs_process_prefix(const struct xfs_process *process, char prefix[XFS_PREFIX_BYTES])
+{
+    char host[256] = "";
+    prefix[0] = '\0';
+    if (process->rank.rank < 0)
+        return;
+    if (gethostname(host, sizeof host) != 0)
+        host[0] = '\0';
+    host[sizeof host - 1] = '\0';
+    for (char *c = host; *c; c++)
+        if (strchr("/.", *c) || (unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f)
+            *c = '_';
+    snprintf(prefix, XFS_PREFIX_BYTES, "%.40s.rank%d.", host[0] ? host : "host",
+             (int)process->rank.rank);
+}
+
 static void write_count(struct xfs_recorder *recorder, const char *key, int32_t count)
 {
     char text[16];

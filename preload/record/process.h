@@ -22,6 +22,11 @@ struct xfs_process {
 /* Once per process: threads may change the environment at any time. */
 void xfs_process_look(struct xfs_process *process);
 
+/* Of a rank: "HOST.rankN.", for the name of its file, in which HOST is cut to what may be in a
+ * name; of others "". */
+#define XFS_PREFIX_BYTES 64
+void xfs_process_prefix(const struct xfs_process *process, char prefix[XFS_PREFIX_BYTES]);
+
 /* Writes the pairs; what is not known has none. */
 void xfs_process_note(struct xfs_recorder *recorder);
 

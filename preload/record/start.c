@@ -134,13 +134,16 @@ static bool make_packer(struct xfs_recorder *recorder, const struct xft_zstd *zs
 static bool create_file(struct xfs_recorder *recorder)
 {
     bool must_make;
+    char prefix[XFS_PREFIX_BYTES];
     struct xft_file_header header = {
         .pid = recorder->pid,
         .ppid = getppid(),
     };
     read_clocks(&header.start_mono_ns, &header.start_real_ns);
+    xfs_process_look(&recorder->process);
+    xfs_process_prefix(&recorder->process, prefix);
     if (!choose_directory(recorder->settings, &must_make) ||
-        !xfs_file_create(&recorder->file, run_directory, must_make, &header))
+        !xfs_file_create(&recorder->file, run_directory, must_make, prefix, &header))
         return false;
     atomic_store(&recorder->header, recorder->file.header);
     xfs_verbose("recording in %s", recorder->file.path);
@@ -181,7 +184,6 @@ struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings)
         xfs_file_discard(&recorder->file);
         return cannot_record();
     }
-    xfs_process_look(&recorder->process);
     xfs_process_note(recorder);
     xfs_notes_begun(run_directory);
     return recorder;

@@ -3,11 +3,12 @@ processes of a run beside each other."""
 import json
 import os
 import re
+import shutil
 import sys
 import unittest
 from pathlib import Path
 
-from lab import Bench, PROGRAMS, XFERSCOPE, needs, preloaded, record, run
+from lab import Bench, PROGRAMS, XFERSCOPE, environment, moved, needs, preloaded, record, run
 
 UUID = "GPU-51300000-0000-4000-8000-00000000000"
 
@@ -176,8 +177,79 @@ if child:
         os.environ.update(TORCHRUN)
         self.addCleanup(lambda: [os.environ.pop(name) for name in TORCHRUN])
         record(PROGRAMS / "forker", "copy", "1", cwd=self.folder, options=["-o", "run"])
-        (meta,) = metas(self.folder / "run.xft").values()
+        (meta,) = metas(self.folder / "run.rank6.xft").values()
         self.assertEqual(about_ranks(meta), AS_TORCHRUN)
+
+
+# What starts three ranks side by side, as launchers do: environments, and no more.
+LAUNCH = """
+import os, subprocess, sys
+ranks = [subprocess.Popen(sys.argv[1:], env=dict(os.environ, OMPI_COMM_WORLD_RANK=str(n), OMPI_COMM_WORLD_SIZE="3",
+                                                 PMIX_NAMESPACE="here")) for n in range(3)]
+sys.exit(max(rank.wait() for rank in ranks))
+"""
+COPIES = ("/bin/sh", "-c", f"{PROGRAMS}/endings return || true")  # whose status is another
+
+
+@needs("endings")
+class Launched(Bench):
+    """Ranks under one record, and each under its own."""
+
+    launcher = [sys.executable, "-c", LAUNCH]
+    variables = {}
+
+    def launch(self, *command):
+        result = run([*command[:command.index("LAUNCH")], *self.launcher, *command[command.index("LAUNCH") + 1:]],
+                     cwd=self.folder, env=environment(**self.variables))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return [line for line in result.stderr.decode().splitlines() if line.startswith("xferscope")]
+
+    def check(self, *runs):
+        told = json.loads(run([XFERSCOPE, "analyze", *runs, "-f", "json"], cwd=self.folder).stdout)
+        self.assertEqual(sorted(one["rank"] for one in told["ranks"]["all"]), [0, 1, 2])
+        self.assertEqual(moved(told)["H2D"], (300, 300 * 1024))
+
+    def names(self):
+        host = re.sub(r"[^!-~]|[/.]", "_", os.uname().nodename)[:40]
+        return [re.fullmatch(rf"{re.escape(host)}\.rank(\d)\.\d+-\d+\.trace", path.name)[1]
+                for path in self.folder.glob("*.xft/*")]
+
+    def test_one_record(self):
+        lines = self.launch(XFERSCOPE, "record", "-o", "run", "--", "LAUNCH", *COPIES)
+        self.assertRegex(lines[3], r"3 processes, \d+ events in run\.xft")
+        self.assertEqual(sorted(self.names()), ["0", "1", "2"])
+        self.check("run.xft")
+
+    def test_a_record_each(self):
+        lines = self.launch("LAUNCH", XFERSCOPE, "record", "-o", "my run.xft", "--", *COPIES)
+        self.assertEqual(len(lines), 5, lines)
+        self.assertEqual(lines[4], "xferscope: next: xferscope analyze 'my run.rank'*.xft")
+        runs = [f"my run.rank{n}.xft" for n in range(3)]
+        self.assertEqual(self.runs_left(), runs)
+        self.assertEqual(sorted(self.names()), ["0", "1", "2"])
+        self.check(*runs)
+
+    def test_again(self):
+        """Each replaces its own, or refuses."""
+        command = ("LAUNCH", XFERSCOPE, "record", "--no-summary", "-o", "run")
+        tail = ("--", *COPIES)
+        self.launch(*command, *tail)
+        self.launch(*command, "--force", *tail)
+        self.check(*self.runs_left())
+        refused = run([*self.launcher, *command[1:], *tail], cwd=self.folder, env=environment(**self.variables))
+        self.assertEqual(refused.stderr.count(b"--force replaces it"), 3, refused.stderr)
+
+    def test_a_launch_of_one(self):
+        env = environment(OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_SIZE="1")
+        run([XFERSCOPE, "record", "-o", "run", "--", *COPIES], cwd=self.folder, env=env)
+        self.assertEqual(self.runs_left(), ["run.xft"])
+
+
+@unittest.skipIf(shutil.which("mpirun") is None, "no Open MPI")
+class OpenMpi(Launched):
+    launcher = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3"]
+    # Not its own look at the machine, and no more network than it needs among three neighbours.
+    variables = {"OMPI_MCA_btl": "self,vader", "OMPI_MCA_plm": "isolated", "OMPI_MCA_oob": "^ud"}
 
 
 class Host(Bench):

@@ -220,9 +220,13 @@ static int default_name(const char *program, char *name, size_t bytes)
     return snprintf(name, bytes, "%.*s-%ld", length, base, (long)getpid());
 }
 
-/* The run directory, absolute (the program may change its working directory), ending in .xft. */
-static int name_output(const struct record_options *options, char *path, size_t bytes)
+/* The run directory, absolute (the program may change its working directory), ending in .xft; of
+ * one of several ranks that all are recorded by their own record, in .rankN.xft. */
+static int name_output(const struct record_options *options, int rank, char *path, size_t bytes)
 {
+    char part[32] = "";
+    bool ended;
+
     char folder[PATH_MAX] = "", name[PATH_MAX];
     size_t length;
     int n;
@@ -238,8 +242,14 @@ static int name_output(const struct record_options *options, char *path, size_t 
         name[length - 1] = '\0';
     if (name[0] != '/' && !getcwd(folder, sizeof folder))
         return own_error("cannot tell the working directory: %s", strerror(errno));
-    n = snprintf(path, bytes, "%s%s%s%s", folder, *folder ? "/" : "", name,
-                 length >= 4 && strcmp(name + length - 4, ".xft") == 0 ? "" : ".xft");
+    ended = length >= 4 && strcmp(name + length - 4, ".xft") == 0;
+    if (rank >= 0) {
+        snprintf(part, sizeof part, ".rank%d", rank);
+        name[ended ? length - 4 : length] = '\0';
+        ended = false;
+    }
+    n = snprintf(path, bytes, "%s%s%s%s%s", folder, *folder ? "/" : "", name, part,
+                 ended ? "" : ".xft");
     if (n < 0 || (size_t)n >= bytes)
         return own_error("the name of the run is too long");
     return 0;
@@ -302,8 +312,11 @@ int xferscope_record(int argc, char **argv)
     }
     if (status == 0)
         status = find_library(library, sizeof library);
+    xfs_rank_find(&rank);
+    if (rank.size == 1)
+        rank.rank = -1;
     if (status == 0)
-        status = name_output(&options, output, sizeof output);
+        status = name_output(&options, rank.rank, output, sizeof output);
     if (status != 0)
         return status;
     if (rundir_claim(&dir, output, options.force, error, sizeof error) != 0)
@@ -315,10 +328,10 @@ int xferscope_record(int argc, char **argv)
         record_undo(&dir);
         return status;
     }
-    xfs_rank_find(&rank);
     record_end(&dir, &notes,
                &(struct record_words){.program = options.program[0],
                                       .profile = options.profile,
+                                      .ranked = rank.rank >= 0,
                                       .quiet = options.quiet || rank.rank > 0,
                                       .brief = options.no_summary});
     return child_reproduce(result.wait_status);

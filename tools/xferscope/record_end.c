@@ -96,6 +96,17 @@ static void say_quoted(const char *word)
     xfc_print(stderr, "%s'", word);
 }
 
+/* NAME.rank0.xft: the directories of all of them. */
+static void say_all_ranks(const char *name)
+{
+    char stem[PATH_MAX];
+    size_t bytes = strlen(name) - strlen("0.xft");
+
+    snprintf(stem, sizeof stem, "%.*s", (int)bytes, name);
+    say_quoted(stem);
+    fputs("*.xft", stderr);
+}
+
 static void say_what_was_recorded(const struct rundir *dir, const struct rundir_totals *totals,
                                   const struct record_words *words)
 {
@@ -111,7 +122,10 @@ static void say_what_was_recorded(const struct rundir *dir, const struct rundir_
               processes(totals->processes), (unsigned long long)totals->events, name);
     fputs(words->brief ? "; next: xferscope analyze " : "\nxferscope: next: xferscope analyze ",
           stderr);
-    say_quoted(name);
+    if (words->ranked)
+        say_all_ranks(name);
+    else
+        say_quoted(name);
     if (*profile) {
         fputs(" --profile ", stderr);
         say_quoted(profile);
