@@ -11,15 +11,9 @@
 #include "probe/progress.h"
 
 static const struct xfp_family *const families[] = {
-    &xfp_family_host_copy,     &xfp_family_device_copy,    &xfp_family_peer_copy,
-    &xfp_family_host_host,     &xfp_family_concurrent,     &xfp_family_staged_copy,
-    &xfp_family_streams,       &xfp_family_overlap,        &xfp_family_mapped_read,
-    &xfp_family_mapped_write,  &xfp_family_mapped_both,    &xfp_family_mapped_copy,
-    &xfp_family_loaded_copy,   &xfp_family_loaded_write,   &xfp_family_both_copy,
-    &xfp_family_demand,        &xfp_family_prefetch,       &xfp_family_demand_both,
-    &xfp_family_prefetch_both, &xfp_family_demand_threads, &xfp_family_fault,
-    &xfp_family_shape,         &xfp_family_host_threads,   &xfp_family_batch,
-    &xfp_family_alloc,         &xfp_family_sync,           &xfp_family_records,
+#define XFP_FAMILY(name) &xfp_family_##name,
+#include "probe/bench/families.def"
+#undef XFP_FAMILY
 };
 
 void xfp_bench_add(struct xfp_bench_list *list, const struct xfp_bench *bench)

@@ -1,8 +1,8 @@
 /*
  * The benchmarks: one file per family, one table of families, one named benchmark per path.
  *
- * To add a family: write bench_NAME.c with its two functions, declare it below and add its row in
- * bench.c. Names read METHOD/MEMORY/DIRECTION/PLACES, e.g. copy/pinned/h2d/gpu0.
+ * To add a family: write bench_NAME.c with its two functions and add its row in families.def
+ * (docs/CONTRIBUTING.md). Names read METHOD/MEMORY/DIRECTION/PLACES, e.g. copy/pinned/h2d/gpu0.
  */
 #ifndef XFP_BENCH_H
 #define XFP_BENCH_H
@@ -45,35 +45,9 @@ struct xfp_family {
     int (*run)(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path);
 };
 
-extern const struct xfp_family xfp_family_host_copy; /* host to and from device */
-extern const struct xfp_family xfp_family_host_host; /* within the host */
-extern const struct xfp_family xfp_family_host_threads;
-extern const struct xfp_family xfp_family_device_copy; /* within a device */
-extern const struct xfp_family xfp_family_peer_copy;   /* between devices */
-
-extern const struct xfp_family xfp_family_streams;     /* one transfer on several streams */
-extern const struct xfp_family xfp_family_overlap;     /* what runs at the same time */
-extern const struct xfp_family xfp_family_concurrent;  /* copies of several devices at once */
-extern const struct xfp_family xfp_family_staged_copy; /* between devices through the host */
-extern const struct xfp_family xfp_family_mapped_read; /* zero-copy */
-extern const struct xfp_family xfp_family_mapped_write;
-extern const struct xfp_family xfp_family_mapped_both;
-extern const struct xfp_family xfp_family_mapped_copy; /* both by one kernel */
-extern const struct xfp_family
-    xfp_family_loaded_copy; /* copies while the other direction is busy */
-extern const struct xfp_family xfp_family_loaded_write; /* zero-copy writes, the same */
-extern const struct xfp_family xfp_family_both_copy;
-extern const struct xfp_family xfp_family_demand; /* managed memory */
-extern const struct xfp_family xfp_family_prefetch;
-extern const struct xfp_family xfp_family_demand_both;
-extern const struct xfp_family xfp_family_prefetch_both;
-extern const struct xfp_family xfp_family_demand_threads;
-extern const struct xfp_family xfp_family_fault;
-extern const struct xfp_family xfp_family_shape;   /* 2D and 3D copies */
-extern const struct xfp_family xfp_family_batch;   /* many small copies */
-extern const struct xfp_family xfp_family_alloc;   /* what memory costs */
-extern const struct xfp_family xfp_family_sync;    /* what calls cost */
-extern const struct xfp_family xfp_family_records; /* what recording adds to them */
+#define XFP_FAMILY(name) extern const struct xfp_family xfp_family_##name;
+#include "probe/bench/families.def"
+#undef XFP_FAMILY
 
 /* All benchmarks that apply and match the options; 0, or -1 with the session's error when the
  * filter is no regular expression. The caller frees list->items. */
