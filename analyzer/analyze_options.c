@@ -15,7 +15,11 @@ const char xfa_analyze_usage[] =
     "machine could have given and what to change.\n"
     "\n"
     "  -p, --profile FILE   machine profile, from `xferscope probe`\n"
-    "  -f, --format FORMAT  text (default), markdown, json, or html (one page for a browser)\n"
+    "  -f, --format FORMAT  "
+#define XFA_FORMAT(name, help) help
+#include "analyzer/report/formats.def"
+#undef XFA_FORMAT
+    "\n"
     "  -o, --output FILE    write there instead of standard output\n"
     "  -n, --top N          show N rows of transfers (text, markdown: 20, json: all); 0 = all\n"
     "  -s, --sort ORDER     lost (default), bytes or count\n"

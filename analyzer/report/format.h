@@ -43,8 +43,9 @@ struct xfa_format {
     bool timeline; /* it shows one */
     size_t rows;   /* of transfers, where nobody says how many; 0: all */
 };
-extern const struct xfa_format xfa_format_text, xfa_format_json, xfa_format_html,
-    xfa_format_markdown;
+#define XFA_FORMAT(name, help) extern const struct xfa_format xfa_format_##name;
+#include "analyzer/report/formats.def"
+#undef XFA_FORMAT
 const struct xfa_format *xfa_format_find(const char *name);
 
 /* ---- view.c: what the formats share --------------------------------------------------------- */

@@ -7,8 +7,11 @@
 
 const struct xfa_format *xfa_format_find(const char *name)
 {
-    static const struct xfa_format *const formats[] = {&xfa_format_text, &xfa_format_json,
-                                                       &xfa_format_html, &xfa_format_markdown};
+    static const struct xfa_format *const formats[] = {
+#define XFA_FORMAT(name, help) &xfa_format_##name,
+#include "analyzer/report/formats.def"
+#undef XFA_FORMAT
+    };
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (strcmp(formats[i]->name, name) == 0)
             return formats[i];
