@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1)) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "trace-format.md").read_text()
-CALL = re.compile(r'\b(?:xfs_meta_set|write_meta|xfs_write_meta|write_count|write_text|xfa_trace_meta|xfa_meta_kept|meta_number)\((?:[\w>.-]+, )?"([^"]+)"')
+CALL = re.compile(r'\b(?:xfs_meta_set|write_meta|xfs_write_meta|write_count|write_text|xfa_trace_meta|xfa_meta_kept|meta_number)\((?:[\w>.-]+, )?"([a-z][\w.%]*)"')
 FORMAT = re.compile(r'snprintf\(key, sizeof key, "([a-z_.%]+)"')
 
 
