@@ -12,6 +12,7 @@
 #include "analyzer/base/alloc.h"
 #include "common/text.h"
 #include "analyzer/base/output.h"
+#include "analyzer/compare_command.h"
 #include "analyzer/progress.h"
 #include "analyzer/remeasure/play_run.h"
 #include "analyzer/timeline/timeline.h"
@@ -419,14 +420,23 @@ static int list_transfers(const struct xfa_analyze_options *options)
     return status;
 }
 
+static int do_as_asked(const struct xfa_analyze_options *options)
+{
+    if (options->compare)
+        return xfa_compare_command(options);
+    return options->per_transfer ? list_transfers(options) : analyze(options);
+}
+
 int xfa_analyze_command(int argc, char **argv)
 {
     struct xfa_analyze_options options;
+    int status = XFA_USAGE;
     setlocale(LC_CTYPE, ""); /* names beyond ASCII, as wide as the terminal shows them */
     int parsed = xfa_analyze_options(&options, argc, argv);
     if (parsed > 0)
-        return fputs(xfa_analyze_usage, stdout) < 0 || fflush(stdout) != 0 ? XFA_OUTPUT : XFA_OK;
-    if (parsed < 0)
-        return XFA_USAGE;
-    return options.per_transfer ? list_transfers(&options) : analyze(&options);
+        status = fputs(xfa_analyze_usage, stdout) < 0 || fflush(stdout) != 0 ? XFA_OUTPUT : XFA_OK;
+    else if (parsed == 0)
+        status = do_as_asked(&options);
+    free(options.traces);
+    return status;
 }

@@ -1,10 +1,13 @@
 #include "analyzer/analyze_options.h"
 
 #include <getopt.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
+#include "analyzer/compare/statistics.h"
 #include "common/text.h"
 
 const char xfa_analyze_usage[] =
@@ -38,10 +41,17 @@ const char xfa_analyze_usage[] =
     "      --rank N[,N-M]   only transfers of these ranks\n"
     "      --phase NAME     only transfers in ranges (NVTX) of this name\n"
     "      --color WHEN     auto (default: on a terminal, without NO_COLOR), always or never\n"
+    "      --compare        instead of the report what changed: --compare BEFORE AFTER, or with\n"
+    "                       repetitions --compare BEFORE... --to AFTER...; each trace is a run\n"
+    "      --to             what follows are the runs after the change\n"
+    "      --fail-on PERCENT\n"
+    "                       with --compare: exit status 5 when the run or its transfers took more\n"
+    "                       than PERCENT % longer, and noise does not explain it\n"
     "  -h, --help           show this\n"
     "\n"
     "Exit status: 0 reported; 1 nothing could be read; 2 wrong usage; 3 reported, but part of the\n"
-    "input was lost or could not be read; 4 the output could not be written.\n";
+    "input was lost or could not be read; 4 the output could not be written; 5 slower than\n"
+    "--fail-on allows.\n";
 
 #define TOP_OF_FORMAT ((size_t)-1)
 #define REPLAY_SECONDS 30
@@ -54,8 +64,12 @@ enum {
     SITE,
     KIND,
     RANK,
-    PHASE
-}; /* options without a letter */
+    PHASE,
+    COMPARE,
+    TO,
+    FAIL_ON
+};                /* options without a letter */
+#define OPERAND 1 /* getopt's, for what is no option */
 
 static int wrong(const char *what, const char *value)
 {
@@ -115,6 +129,29 @@ static int set_colour(struct xfa_analyze_options *options, const char *word)
     return wrong("--color is auto, always or never, not", word);
 }
 
+static int set_fail_on(struct xfa_analyze_options *options, const char *word)
+{
+    char *end;
+    options->fail_on = strtod(word, &end) / 100;
+    if (end == word || *end || !(options->fail_on >= 0) || isinf(options->fail_on))
+        return wrong("not a number of percent", word);
+    return 0;
+}
+
+static int set_to(struct xfa_analyze_options *options)
+{
+    if (options->before != SIZE_MAX)
+        return wrong("--to stands once, before the runs after the change", NULL);
+    options->before = options->trace_count;
+    return 0;
+}
+
+static int add_trace(struct xfa_analyze_options *options, const char *path)
+{
+    options->traces[options->trace_count++] = path;
+    return *path ? 0 : wrong("which trace?", NULL);
+}
+
 static int set_file(const char **file, const char *name, const char *lacks)
 {
     *file = name;
@@ -149,6 +186,15 @@ static int set_filter(struct xfa_filter *filter, int option, const char *value)
 static int set_option(struct xfa_analyze_options *options, int option, const char *value)
 {
     switch (option) {
+    case OPERAND:
+        return add_trace(options, value);
+    case COMPARE:
+        options->compare = true;
+        return 0;
+    case TO:
+        return set_to(options);
+    case FAIL_ON:
+        return set_fail_on(options, value);
     case 'p':
         return set_file(&options->profile, value, "--profile lacks a file name");
     case 'o':
@@ -182,6 +228,52 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
     }
 }
 
+/* What goes together. */
+static int check(const struct xfa_analyze_options *options)
+{
+    if (options->trace_count == 0)
+        return wrong("which trace?", NULL);
+    if (options->per_transfer && options->sorted)
+        return wrong("--per-transfer knows no --sort: its order is that of time", NULL);
+    if (options->per_transfer && options->filter.kind_of == XFA_KIND_FOUND)
+        return wrong("--per-transfer looks for no findings: --kind takes a transfer's there",
+                     options->filter.kind);
+    if (options->per_transfer && options->play)
+        return wrong("--per-transfer is of a run as it was: it knows no --replay=run", NULL);
+    if (options->limited && !options->replay && !options->play)
+        return wrong("--replay-time needs --replay", NULL);
+    if (options->per_transfer && !options->format->per_transfer)
+        return wrong("--per-transfer is not to be had in this format", options->format->name);
+    return 0;
+}
+
+/* Two runs need no --to. */
+static int check_compare(struct xfa_analyze_options *options)
+{
+    if (!options->compare && options->before != SIZE_MAX)
+        return wrong("--to needs --compare", NULL);
+    if (!options->compare && !isnan(options->fail_on))
+        return wrong("--fail-on needs --compare", NULL);
+    if (!options->compare)
+        return 0;
+    if (options->per_transfer || options->replay || options->play || options->sorted)
+        return wrong("--compare knows no --per-transfer, --replay and --sort", NULL);
+    if (xfa_filter_any(&options->filter))
+        return wrong("--compare is of whole runs: no --site, --kind, --rank and --phase", NULL);
+    if (!options->format->compare)
+        return wrong("--compare is not to be had in this format", options->format->name);
+    if (options->before == SIZE_MAX && options->trace_count == 2)
+        options->before = 1;
+    if (options->before == SIZE_MAX)
+        return wrong("--compare takes two runs, or several on each side of --to", NULL);
+    size_t after = options->trace_count - options->before;
+    if (options->before == 0 || after == 0)
+        return wrong("--compare needs runs on both sides of --to", NULL);
+    if (options->before > XFA_COMPARED_RUNS || after > XFA_COMPARED_RUNS)
+        return wrong("--compare takes at most 32 runs on each side", NULL);
+    return 0;
+}
+
 int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **argv)
 {
     static const struct option longs[] = {
@@ -198,14 +290,22 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
         {"rank", required_argument, NULL, RANK},
         {"phase", required_argument, NULL, PHASE},
         {"color", required_argument, NULL, COLOUR},
+        {"compare", no_argument, NULL, COMPARE},
+        {"to", no_argument, NULL, TO},
+        {"fail-on", required_argument, NULL, FAIL_ON},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    *options = (struct xfa_analyze_options){
-        .format = &xfa_format_text, .view.top = TOP_OF_FORMAT, .replay_s = REPLAY_SECONDS};
+    *options =
+        (struct xfa_analyze_options){.format = &xfa_format_text,
+                                     .view.top = TOP_OF_FORMAT,
+                                     .replay_s = REPLAY_SECONDS,
+                                     .traces = xfa_alloc((size_t)(argc + 1) * sizeof(const char *)),
+                                     .before = SIZE_MAX,
+                                     .fail_on = NAN};
     optind = 0; /* this may be the second parse of the process */
-    int option;
-    while ((option = getopt_long(argc, argv, ":p:f:o:n:s:h", longs, NULL)) != -1) {
+    int option; /* in the order in which they stand: "-" */
+    while ((option = getopt_long(argc, argv, "-:p:f:o:n:s:h", longs, NULL)) != -1) {
         if (option == 'h')
             return 1;
         if (option == '?' && optind > 0 && optind <= argc)
@@ -214,23 +314,10 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
             return -1;
     }
     for (int i = optind; i < argc; i++)
-        if (!*argv[i])
-            return wrong("which trace?", NULL);
-    if (optind >= argc)
-        return wrong("which trace?", NULL);
-    if (options->per_transfer && options->sorted)
-        return wrong("--per-transfer knows no --sort: its order is that of time", NULL);
-    if (options->per_transfer && options->filter.kind_of == XFA_KIND_FOUND)
-        return wrong("--per-transfer looks for no findings: --kind takes a transfer's there",
-                     options->filter.kind);
-    if (options->per_transfer && options->play)
-        return wrong("--per-transfer is of a run as it was: it knows no --replay=run", NULL);
-    if (options->limited && !options->replay && !options->play)
-        return wrong("--replay-time needs --replay", NULL);
-    if (options->per_transfer && !options->format->per_transfer)
-        return wrong("--per-transfer is not to be had in this format", options->format->name);
-    options->traces = (const char *const *)argv + optind;
-    options->trace_count = (size_t)(argc - optind);
+        if (add_trace(options, argv[i]) != 0)
+            return -1;
+    if (check(options) != 0 || check_compare(options) != 0)
+        return -1;
     if (options->view.top == TOP_OF_FORMAT)
         options->view.top = options->per_transfer ? 0 : options->format->rows;
     return 0;

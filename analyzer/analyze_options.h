@@ -9,12 +9,14 @@
 enum xfa_colour_choice { XFA_COLOUR_AUTO, XFA_COLOUR_ALWAYS, XFA_COLOUR_NEVER };
 
 struct xfa_analyze_options {
-    const char *const *traces;
+    const char **traces; /* the caller frees the list */
     size_t trace_count;
+    size_t before;  /* of these stand before --to; SIZE_MAX: there is no --to */
+    double fail_on; /* relative; NAN: nothing fails */
     const char *profile, *output;
     const struct xfa_format *format;
     struct xfa_view view;
-    bool per_transfer, sorted, replay, play, limited;
+    bool compare, per_transfer, sorted, replay, play, limited;
     double replay_s;
     enum xfa_colour_choice colour;
     struct xfa_filter filter; /* what of it is to be shown; not settled */

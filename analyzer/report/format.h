@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "analyzer/compare/compare.h"
 #include "analyzer/findings/finding.h"
 #include "analyzer/remeasure/replay.h"
 #include "analyzer/report/filter.h"
@@ -14,6 +15,8 @@
 
 #define XFA_REPORT_SCHEMA "xferscope-report"
 #define XFA_REPORT_VERSION 1
+#define XFA_COMPARISON_SCHEMA "xferscope-comparison"
+#define XFA_COMPARISON_VERSION 1
 
 enum xfa_sort { XFA_SORT_LOST, XFA_SORT_BYTES, XFA_SORT_COUNT };
 
@@ -42,6 +45,9 @@ struct xfa_format {
         void);     /* one line: why this build has it not; NULL, returns NULL: it has */
     bool timeline; /* it shows one */
     size_t rows;   /* of transfers, where nobody says how many; 0: all */
+    /* Instead of the report: runs before and after. NULL: it does not compare. */
+    void (*compare)(const struct xfa_comparison *comparison, const struct xfa_view *view,
+                    FILE *out);
 };
 #define XFA_FORMAT(name, help) extern const struct xfa_format xfa_format_##name;
 #include "analyzer/report/formats.def"
@@ -74,5 +80,9 @@ static inline bool xfa_view_site(const struct xfa_view *view, const struct xfa_f
 #define XFA_PHASE_TEXT_CHARS 400
 void xfa_phase_text(const struct xfa_phases *phases, const struct xfa_phase *phase,
                     char text[XFA_PHASE_TEXT_CHARS]);
+
+/* What a row's transfers are, for the caller to free: where there is one GPU only, "H2D pageable"
+ * says it all of its memory; else its number appears. */
+char *xfa_path_text(const struct xfa_row_key *key, bool one);
 
 #endif

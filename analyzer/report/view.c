@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyzer/analysis/order.h"
+#include "analyzer/base/alloc.h"
 
 const struct xfa_format *xfa_format_find(const char *name)
 {
@@ -65,4 +66,27 @@ void xfa_phase_text(const struct xfa_phases *phases, const struct xfa_phase *pha
             (size_t)snprintf(text + length, XFA_PHASE_TEXT_CHARS - length, "%s%s%s%s",
                              path[i]->domain ? path[i]->domain : "", path[i]->domain ? ":" : "",
                              path[i]->name ? path[i]->name : "(no name)", i + 1 < depth ? "/" : "");
+}
+
+static void place_text(char *text, size_t bytes, unsigned memory, int gpu)
+{
+    if (gpu >= 0)
+        snprintf(text, bytes, "GPU%d%s", gpu, memory == XFT_MEM_ARRAY ? " array" : "");
+    else
+        snprintf(text, bytes, "%s", xft_memory_word(memory));
+}
+
+char *xfa_path_text(const struct xfa_row_key *key, bool one)
+{
+    char src[32], dst[32];
+    place_text(src, sizeof src, key->src_mem, key->src_gpu);
+    place_text(dst, sizeof dst, key->dst_mem, key->dst_gpu);
+    const char *direction = xft_direction_word(key->direction);
+    if (one && key->direction == XFT_DIR_H2D && key->dst_mem == XFT_MEM_DEVICE)
+        return xfa_print("%s %s", direction, src);
+    if (one && key->direction == XFT_DIR_D2H && key->src_mem == XFT_MEM_DEVICE)
+        return xfa_print("%s %s", direction, dst);
+    if (key->direction == XFT_DIR_D2D && strcmp(src, dst) == 0)
+        return xfa_print("%s %s", direction, one ? "device" : src);
+    return xfa_print("%s %s>%s", direction, src, dst);
 }

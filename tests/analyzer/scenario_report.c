@@ -555,6 +555,7 @@ bool scenario_report(struct trace_builder *b, const char *name, const char *vari
         {"nameless", nameless},
         {"format", format},
         {"kinds", kinds},
+        {"compare", scenario_compare},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].name, name) == 0) {

@@ -23,13 +23,16 @@
  *   nameless    nothing but transfers; nothing: not even these
  *   format      1: the minor version of the file
  *   kinds       an event of each kind
+ *   compare     before, after, slow: of one program; before:3 is another run of it
  *
- * false: there is none of that name. findings and contents are in scenario_findings.c.
+ * false: there is none of that name. findings and contents are in scenario_findings.c,
+ * compare in scenario_compare.c.
  */
 bool scenario_report(struct trace_builder *b, const char *name, const char *variant);
 
 void scenario_findings(struct trace_builder *b, const char *variant);
 void scenario_contents(struct trace_builder *b, const char *variant);
 void scenario_many_contents(struct trace_builder *b, const char *variant);
+void scenario_compare(struct trace_builder *b, const char *variant);
 
 #endif

@@ -93,5 +93,7 @@ static void write_json(const struct xfa_report *report, const struct xfa_view *v
     json_decref(json);
 }
 
-const struct xfa_format xfa_format_json = {
-    .name = "json", .write = write_json, .per_transfer = &xfa_per_transfer_json};
+const struct xfa_format xfa_format_json = {.name = "json",
+                                           .write = write_json,
+                                           .per_transfer = &xfa_per_transfer_json,
+                                           .compare = xfa_json_comparison};

@@ -195,4 +195,4 @@ static void write_markdown(const struct xfa_report *report, const struct xfa_vie
 }
 
 const struct xfa_format xfa_format_markdown = {
-    .name = "markdown", .write = write_markdown, .rows = 20};
+    .name = "markdown", .write = write_markdown, .compare = xfa_markdown_comparison, .rows = 20};

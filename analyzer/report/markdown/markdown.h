@@ -39,5 +39,8 @@ void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *rep
                            const struct xfa_view *view);
 void xfa_markdown_transfers(struct xfa_markdown *md, const struct xfa_report *report,
                             const struct xfa_view *view);
+/* Not of the report: runs before and after. */
+void xfa_markdown_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,
+                             FILE *out);
 
 #endif

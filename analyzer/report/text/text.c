@@ -45,5 +45,8 @@ static void write_text(const struct xfa_report *report, const struct xfa_view *v
     xfa_write_machine(report, view, out);
 }
 
-const struct xfa_format xfa_format_text = {
-    .name = "text", .write = write_text, .per_transfer = &xfa_per_transfer_text, .rows = 20};
+const struct xfa_format xfa_format_text = {.name = "text",
+                                           .write = write_text,
+                                           .per_transfer = &xfa_per_transfer_text,
+                                           .compare = xfa_write_comparison,
+                                           .rows = 20};

@@ -27,6 +27,9 @@ void xfa_write_waits(const struct xfa_report *report, const struct xfa_view *vie
 /* Nothing when there is one only, or none was told and none stands out. */
 void xfa_write_ranks(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
+/* Not of the report: two runs, or several on either side. */
+void xfa_write_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,
+                          FILE *out);
 
 /* ---- what the run would save: whatif.c ------------------------------------------------------- */
 
@@ -74,10 +77,6 @@ void xfa_write_fact(FILE *out, int width, const char *name, const char *format, 
     __attribute__((format(printf, 4, 5)));
 /* The same with a text as it is; nothing when it is NULL. */
 void xfa_write_field(FILE *out, int width, const char *name, const char *text);
-
-/* What a row's transfers are, for the caller to free: where there is one GPU only, "H2D pageable"
- * says it all of its memory; else its number appears. */
-char *xfa_path_text(const struct xfa_row_key *key, bool one);
 
 static inline const char *xfa_plural(uint64_t count) /* of what takes an s */
 {

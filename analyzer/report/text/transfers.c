@@ -48,29 +48,6 @@ static struct layout layout_of(int width, bool other_machine)
     };
 }
 
-static void place_text(char *text, size_t bytes, unsigned memory, int gpu)
-{
-    if (gpu >= 0)
-        snprintf(text, bytes, "GPU%d%s", gpu, memory == XFT_MEM_ARRAY ? " array" : "");
-    else
-        snprintf(text, bytes, "%s", xft_memory_word(memory));
-}
-
-char *xfa_path_text(const struct xfa_row_key *key, bool one)
-{
-    char src[32], dst[32];
-    place_text(src, sizeof src, key->src_mem, key->src_gpu);
-    place_text(dst, sizeof dst, key->dst_mem, key->dst_gpu);
-    const char *direction = xft_direction_word(key->direction);
-    if (one && key->direction == XFT_DIR_H2D && key->dst_mem == XFT_MEM_DEVICE)
-        return xfa_print("%s %s", direction, src);
-    if (one && key->direction == XFT_DIR_D2H && key->src_mem == XFT_MEM_DEVICE)
-        return xfa_print("%s %s", direction, dst);
-    if (key->direction == XFT_DIR_D2D && strcmp(src, dst) == 0)
-        return xfa_print("%s %s", direction, one ? "device" : src);
-    return xfa_print("%s %s>%s", direction, src, dst);
-}
-
 static void set_size(struct libscols_line *line, const struct xfa_figures *figures)
 {
     char least[XFA_UNIT_CHARS], most[XFA_UNIT_CHARS];

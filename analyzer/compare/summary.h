@@ -1,0 +1,100 @@
+/*
+ * What a comparison keeps of one recorded run: its figures, rows of transfers, findings, phases,
+ * and what it was recorded with. The analysis is not needed any more once this is taken.
+ */
+#ifndef XFA_RUN_SUMMARY_H
+#define XFA_RUN_SUMMARY_H
+
+#include "analyzer/compare/statistics.h"
+#include "analyzer/compare/times.h"
+#include "analyzer/findings/finding.h"
+
+/*
+ * Two runs of one program on one machine: by how much one may take longer than the other where
+ * noise is not known. What the GPU does by itself repeats; what the host takes part in (pageable
+ * and managed memory, page-locking, its own work) does not (docs/analyze.md says what was
+ * measured).
+ */
+#define XFA_ALONE_DEVICE 0.10
+#define XFA_ALONE_HOST 0.50
+
+enum xfa_measure {
+    XFA_MEASURE_SPAN, /* the run, from its first work for a GPU to its last; without what recording
+                         cost where that is known of all runs */
+    XFA_MEASURE_WALL, /* the processes, from the first one's start to the last one's end */
+    XFA_MEASURE_TRANSFERS, /* times of transfers, added up; those that are known */
+    XFA_MEASURE_KERNELS,   /* likewise */
+    XFA_MEASURE_WAITS,     /* the host in calls that wait */
+    XFA_MEASURES
+};
+
+/* A place in the program that asked for something. */
+struct xfa_call_place {
+    char *text;     /* as reports show it */
+    char *function; /* NULL: not known, as is the next: of the source, else the module */
+    char *file;
+    uint64_t line; /* else the offset in the module; 0: not known */
+};
+
+struct xfa_summary_row {
+    struct xfa_call_place place;
+    char *called;           /* the CUDA function, as the source has it */
+    struct xfa_row_key key; /* numbers of site and functions mean nothing here */
+    uint64_t transfers, bytes, timed;
+    struct xfa_sample time; /* of all, ns */
+    double gbps, lost_ns;   /* NAN */
+};
+
+struct xfa_summary_finding {
+    enum xfa_finding_id id;
+    char *remedy; /* its word */
+    struct xfa_call_place *sites;
+    int64_t *rows; /* of each site: place in rows; -1: it is about no transfers */
+    size_t site_count;
+    struct xfw_saving saving; /* NAN: not known */
+    double added_ns;          /* in the best set, on top of those before it; NAN: not in it */
+    unsigned order;           /* in the best set, from 1 on; 0: not in it */
+    bool idle;                /* it was no advice */
+};
+
+struct xfa_summary_phase {
+    char *name;
+    struct xfw_times times;
+};
+
+struct xfa_summary {
+    char *path, *program, *hosts, *machine, *gpus, *timing, *arguments; /* NULL: not recorded */
+    int driver;                                                         /* 0: not recorded */
+    size_t processes;
+    bool simulated, lossy;
+    char *mismatch; /* of profile and machine, a line; NULL: none */
+    uint64_t transfers, bytes;
+    struct xfa_sample measures[XFA_MEASURES]; /* ns */
+    bool alone_known;                         /* the next is */
+    double recording_ns;                      /* in SPAN, of recording; is still in there */
+    struct xfa_summary_row *rows;
+    size_t row_count;
+    struct xfa_summary_finding *findings;
+    size_t finding_count;
+    struct xfa_summary_phase *phases;
+    size_t phase_count;
+    bool savings_known;
+    char *why_not;         /* one line, where they are not; NULL */
+    struct xfw_saving set; /* of the best set; NAN: there is none */
+    struct xfw_times span; /* as the model has it */
+};
+
+/* Of a finished, weighed analysis. */
+struct xfa_summary *xfa_summary_of(const struct xfa_analysis *analysis,
+                                   const struct xfa_findings *findings,
+                                   const struct xfa_times *times);
+void xfa_summary_free(struct xfa_summary *taken);
+
+/* Bounds of a figure, so that those of two meet when they are no more than `off` apart. */
+struct xfa_sample xfa_sample_between(double value, double low, double high, double off);
+static inline struct xfa_sample xfa_sample_of(double value, double off)
+{
+    return xfa_sample_between(value, value, value, off);
+}
+
+#endif

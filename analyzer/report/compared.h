@@ -1,0 +1,49 @@
+/*
+ * A comparison in words that the formats share. Texts are the caller's to free; what the program
+ * named is in there as it is, for the format to show.
+ */
+#ifndef XFA_COMPARED_H
+#define XFA_COMPARED_H
+
+#include "analyzer/compare/compare.h"
+
+/* "-49.7 %", "+3.2 %"; "x 12" from ten times on; "-" where it is not known. */
+char *xfa_part_text(const struct xfa_change *change);
+/* "-54.7 ms", "+3 us". */
+char *xfa_shift_text(double ns);
+/* "-56 ms to -53 ms"; "-" where noise is not known by repetitions. */
+char *xfa_interval_text(const struct xfa_change *change);
+
+/* What was compared, and what counts as noise. */
+char *xfa_runs_text(const struct xfa_side *side); /* the paths */
+char *xfa_noise_text(const struct xfa_comparison *comparison);
+
+/* The whole in a sentence each: the run; the advice; --fail-on (NULL: nobody asked). */
+char *xfa_run_verdict_text(const struct xfa_comparison *comparison);
+char *xfa_advice_verdict_text(const struct xfa_comparison *comparison);
+char *xfa_limit_text(const struct xfa_comparison *comparison);
+
+/* What a measure is, in a table; static. */
+const char *xfa_measure_text(enum xfa_measure measure);
+/* "predicted 52 ms [45 ms, 59 ms], achieved 55 ms: within". */
+char *xfa_payoff_text(const struct xfa_payoff *payoff);
+/* "pageable-host-memory at main (before.cu:23): was to save 52 ms [45 ms, 59 ms]". */
+char *xfa_compared_finding_text(const struct xfa_compared_finding *finding);
+
+/* A row of transfers. "main (after.cu:23), was before.cu:20"; "H2D pinned, was H2D pageable";
+ * "328, was 41"; "faster", "gone". one: there is one GPU only. */
+char *xfa_compared_site_text(const struct xfa_compared_row *row);
+char *xfa_compared_call_text(const struct xfa_compared_row *row);
+char *xfa_compared_path_text(const struct xfa_compared_row *row, bool one);
+char *xfa_compared_count_text(const struct xfa_compared_row *row);
+const char *xfa_compared_row_word(const struct xfa_compared_row *row);
+
+/* No row is of another GPU than the first. */
+bool xfa_compared_one_gpu(const struct xfa_comparison *comparison);
+/* Rows matched although their lines, or files, are others; and those of one side only. */
+struct xfa_compared_counts {
+    size_t both, moved, other_file, other_kind, gone, new;
+};
+struct xfa_compared_counts xfa_compared_counts(const struct xfa_comparison *comparison);
+
+#endif
