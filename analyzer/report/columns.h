@@ -1,6 +1,6 @@
 /* How wide a text is on a terminal. */
-#ifndef XFA_COLUMNS_H
-#define XFA_COLUMNS_H
+#ifndef XFA_REPORT_COLUMNS_H
+#define XFA_REPORT_COLUMNS_H
 
 #include <stddef.h>
 

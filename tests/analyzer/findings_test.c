@@ -55,22 +55,58 @@ static void test_words(void **state)
     }
 }
 
+/* A remedy that is none of the program's. */
+static bool is_of_the_machine(int kind)
+{
+    return kind == XFA_REMEDY_MEND_LINK;
+}
+
+/* Who uses a framework is told what to do in it, in both directions: no sentence is CUDA's. */
+static void test_words_of_frameworks(void **state)
+{
+    char text[2][XFA_REMEDY_CHARS];
+    for (int i = 0; i < XFA_REMEDY_KINDS; i++) {
+        for (int k = 0; k < 2 * XFA_DIALECTS; k++) {
+            struct xfa_remedy cuda = {.kind = (enum xfa_remedy_kind)i, .to_host = k & 1, .node = 1};
+            struct xfa_remedy own = cuda;
+            own.dialect = (enum xfa_dialect)(k / 2);
+            if (own.dialect == XFA_DIALECT_CUDA || is_of_the_machine(i))
+                continue;
+            assert_true(xfa_remedy_has_words(own.kind, own.dialect));
+            const char *said = xfa_remedy_text(&own, text[0]);
+            if (strcmp(said, xfa_remedy_text(&cuda, text[1])) == 0)
+                fail_msg("%s has no words of its own for dialect %d: %s", xfa_remedy_word(own.kind),
+                         (int)own.dialect, said);
+            assert_null(strchr(said, '{'));
+            assert_true(strlen(said) < XFA_REMEDY_CHARS - 100);
+        }
+    }
+    struct xfa_remedy jax = {.kind = XFA_REMEDY_PIN, .dialect = XFA_DIALECT_JAX, .node = -1};
+    assert_non_null(strstr(xfa_remedy_text(&jax, text[0]), "jax.device_put()"));
+    jax.dialect = XFA_DIALECT_CUPY;
+    assert_non_null(strstr(xfa_remedy_text(&jax, text[0]), "cupyx.empty_pinned()"));
+    jax.dialect = XFA_DIALECT_NUMBA;
+    assert_non_null(strstr(xfa_remedy_text(&jax, text[0]), "cuda.pinned_array()"));
+}
+
 /* What has no sentence of its own: first that of its direction, then that of the other one. */
 static void test_words_of_others(void **state)
 {
     char text[2][XFA_REMEDY_CHARS];
-    struct xfa_remedy torch = {.kind = XFA_REMEDY_KEEP,
+    struct xfa_remedy torch = {.kind = XFA_REMEDY_MEND_LINK,
                                .dialect = XFA_DIALECT_PYTORCH,
                                .to_host = true,
                                .node = -1,
                                .threads = 0};
-    struct xfa_remedy cuda = {.kind = XFA_REMEDY_KEEP,
+    struct xfa_remedy cuda = {.kind = XFA_REMEDY_MEND_LINK,
                               .dialect = XFA_DIALECT_CUDA,
                               .to_host = true,
                               .node = -1,
                               .threads = 0};
     assert_true(xfa_remedy_equal(&torch, &cuda));
-    assert_non_null(strstr(xfa_remedy_text(&torch, text[1]), "fetch the result once"));
+    assert_non_null(strstr(xfa_remedy_text(&torch, text[1]), "PCIe link"));
+    torch.kind = cuda.kind = XFA_REMEDY_KEEP;
+    assert_false(xfa_remedy_equal(&torch, &cuda));
     torch.to_host = cuda.to_host = false;
     assert_false(xfa_remedy_equal(&torch, &cuda));
     torch = (struct xfa_remedy){.kind = XFA_REMEDY_ASYNCHRONOUS,
@@ -268,13 +304,10 @@ static void test_run_of_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_words_of_others),
-        cmocka_unit_test(test_words_with_numbers),
-        cmocka_unit_test(test_probably),
-        cmocka_unit_test(test_any_order),
-        cmocka_unit_test(test_run_of_classes),
-        cmocka_unit_test(test_run_of_processes),
+        cmocka_unit_test(test_words),           cmocka_unit_test(test_words_of_frameworks),
+        cmocka_unit_test(test_words_of_others), cmocka_unit_test(test_words_with_numbers),
+        cmocka_unit_test(test_probably),        cmocka_unit_test(test_any_order),
+        cmocka_unit_test(test_run_of_classes),  cmocka_unit_test(test_run_of_processes),
         cmocka_unit_test(test_run_of_threads),
     };
     return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
