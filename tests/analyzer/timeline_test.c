@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/report/html/html.h"
 #include "analyzer/timeline/timeline.h"
 #include "common/text.h"
 #include "tests/analyzer/about.h"
@@ -309,6 +310,100 @@ static void test_labels(void **state)
     xfa_labels_free(&labels);
 }
 
+/* ---- buffers --------------------------------------------------------------------------------- */
+
+static void at_address(struct xfa_buffers *buffers, enum xft_event_kind kind, uint64_t address,
+                       uint64_t bytes, uint64_t now)
+{
+    struct xft_event event = {.kind = (uint8_t)kind,
+                              .dst = address,
+                              .bytes = bytes,
+                              .dst_mem = XFT_MEM_DEVICE,
+                              .start_ns = now,
+                              .end_ns = now};
+    xfa_buffers_event(buffers, &(struct xfa_step){.event = &event});
+}
+
+static void upload_to(struct xfa_buffers *buffers, uint64_t address, uint64_t bytes, uint64_t now)
+{
+    struct xft_event event = {
+        .src = 16, .dst = address, .bytes = bytes, .start_ns = now, .end_ns = now};
+    struct xfa_class class = {.key.row = {.src_mem = XFT_MEM_PAGEABLE, .dst_mem = XFT_MEM_DEVICE}};
+    xfa_buffers_transfer(buffers, &(struct xfa_transfer){.event = &event, .class = &class});
+}
+
+static const struct xfa_buffer *buffer_at(const struct xfa_buffers *buffers, enum xft_memory memory)
+{
+    for (size_t i = 0; i < buffers->table.count; i++) {
+        const struct xfa_buffer *buffer = xfa_table_at(&buffers->table, i);
+        if (buffer->key.memory == memory)
+            return buffer;
+    }
+    fail_msg("no buffer of this memory");
+    return NULL;
+}
+
+static void test_buffers(void **state)
+{
+    struct xfa_buffers buffers;
+    (void)state;
+    xfa_buffers_init(&buffers);
+    xfa_buffers_begin(&buffers, NULL);
+    at_address(&buffers, XFT_EVENT_ALLOC, 0x1000, 0x1000, 1);
+    at_address(&buffers, XFT_EVENT_ALLOC, 0x8000, 0x500, 2);
+    upload_to(&buffers, 0x1ff0, 0x10, 3);
+    at_address(&buffers, XFT_EVENT_FREE, 0x1800, 0, 4); /* no buffer begins there */
+    at_address(&buffers, XFT_EVENT_FREE, 0x1000, 0, 5);
+    at_address(&buffers, XFT_EVENT_ALLOC, 0x1000, 0x100, 6);
+    upload_to(&buffers, 0x1010, 0x20, 7);
+    const struct xfa_buffer *device = buffer_at(&buffers, XFT_MEM_DEVICE);
+    assert_int_equal(device->allocations, 3);
+    assert_int_equal(device->most_live, 0x1500);
+    assert_int_equal(device->live, 0x600);
+    assert_int_equal(device->traffic, 0x30);
+    assert_int_equal(device->transfers, 2);
+    assert_null(xfa_buffers_site(&buffers, device));
+    assert_int_equal(buffer_at(&buffers, XFT_MEM_PAGEABLE)->traffic, 0x30);
+    assert_int_equal(buffer_at(&buffers, XFT_MEM_PAGEABLE)->allocations, 0);
+    xfa_buffers_begin(&buffers, NULL); /* the addresses of another process are others */
+    upload_to(&buffers, 0x8000, 0x7, 8);
+    assert_int_equal(buffer_at(&buffers, XFT_MEM_DEVICE)->most_live, 0x1500);
+    uint32_t *sorted = xfa_buffers_sorted(&buffers);
+    const struct xfa_buffer *first = xfa_table_at(&buffers.table, sorted[0]);
+    assert_int_equal(first->traffic, 0x37);
+    free(sorted);
+    xfa_buffers_free(&buffers);
+}
+
+/* ---- the page's blocks ----------------------------------------------------------------------- */
+
+static void escapes(const char *text, const char *wanted)
+{
+    char *written = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&written, &bytes);
+    FILE *escaping = xfa_html_escaping(out);
+    for (const char *p = text; *p; p++) { /* in pieces */
+        fputc(*p, escaping);
+        fflush(escaping);
+    }
+    assert_int_equal(fclose(escaping), 0);
+    fclose(out);
+    assert_string_equal(written, wanted);
+    free(written);
+}
+
+static void test_escaping(void **state)
+{
+    (void)state;
+    escapes("", "");
+    escapes("\"a</script><!--&\"", "\"a\\u003c/script\\u003e\\u003c!--\\u0026\"");
+    escapes("\xe2\x80\xa8\xe2\x80\xa9", "\\u2028\\u2029");
+    escapes("\xe2\x82\xac \xe2\x80\xa6", "\xe2\x82\xac \xe2\x80\xa6"); /* others begin so, too */
+    escapes("\xe2\xe2\x80\xa8\xe2\x80", "\xe2\\u2028\xe2\x80");
+    escapes("\xe2\x80\xe2\x80<", "\xe2\x80\xe2\x80\\u003c");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,7 +411,8 @@ int main(void)
         cmocka_unit_test(test_many_tracks),   cmocka_unit_test(test_order),
         cmocka_unit_test(test_shares),        cmocka_unit_test(test_shares_of_gpus),
         cmocka_unit_test(test_shares_add_up), cmocka_unit_test(test_no_gpu),
-        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_labels),        cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_escaping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

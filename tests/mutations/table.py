@@ -1022,6 +1022,21 @@ REPORT = [
       "    while (value > 1024 && unit < 6) {",
       "1 MiB is shown as 1024 KiB",
       "analyzer-model_test"),
+    M("timeline-merge-loses-bytes", "analyzer/timeline/tracks.c",
+      "    into->bytes = xfa_add(into->bytes, slice->bytes);\n",
+      "",
+      "the timeline of a long run shows fewer bytes than were moved",
+      "analyzer-timeline_test"),
+    M("timeline-hidden-is-exposed", "analyzer/timeline/shares.c",
+      "kernel ? XFA_SHARE_HIDDEN : XFA_SHARE_EXPOSED",
+      "kernel ? XFA_SHARE_EXPOSED : XFA_SHARE_HIDDEN",
+      "transfers beside kernels are shown as those that nothing hid",
+      "analyzer-timeline_test"),
+    M("page-name-ends-script", "analyzer/report/html/html.c",
+      "byte == '<' || ",
+      "",
+      "a name in a trace ends the block of data that it is in",
+      "analyzer-timeline_test"),
 ]
 
 # ---- probe ---------------------------------------------------------------------------------------
