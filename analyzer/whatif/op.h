@@ -76,6 +76,7 @@ struct xfw_op {
     uint8_t kind;        /* enum xft_event_kind of the call */
     uint8_t stream_kind; /* enum above */
     bool exclusive;      /* its engine does nothing else meanwhile */
+    bool one_engine;     /* its GPU copies in one direction at a time */
     bool begins;         /* XFW_RANGE: else it ends */
     bool made_up;        /* not in the record: inserted by a change */
     bool last_piece;     /* the device's record is of the last piece of a copy */
@@ -159,6 +160,13 @@ static inline bool xfw_op_is_work(const struct xfw_op *op)
 {
     return op->what == XFW_COPY || op->what == XFW_SET || op->what == XFW_KERNEL ||
            op->what == XFW_GRAPH || op->what == XFW_HOST_FUNCTION || op->what == XFW_PREFETCH;
+}
+
+/* Which of a GPU's engines does it. */
+static inline enum xfw_engine xfw_op_engine(const struct xfw_op *op)
+{
+    bool shared = op->one_engine && op->engine == XFW_TO_HOST;
+    return shared ? XFW_TO_DEVICE : (enum xfw_engine)op->engine;
 }
 
 /* The same without what recording added. */

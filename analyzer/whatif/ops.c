@@ -7,6 +7,7 @@
 #include "analyzer/whatif/numbers.h"
 #include "analyzer/whatif/ops_moved.h"
 #include "analyzer/whatif/ops_queue.h"
+#include "analyzer/whatif/overlap.h"
 #include "analyzer/whatif/records_cost.h"
 
 struct xfw_ops {
@@ -17,13 +18,15 @@ struct xfw_ops {
     struct xfa_process *process;
     uint64_t transfers; /* so far */
     uint32_t records;   /* enum xft_records that come */
+    const struct xfa_achievable *achievable;
+    enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* for copies, of each GPU */
 };
 
 struct xfw_ops *xfw_ops_new(const struct xfa_achievable *achievable, const struct xfw_sink *sink)
 {
     struct xfw_ops *ops = xfa_alloc(sizeof *ops);
     ops->sink = *sink;
-    ops->costs.achievable = achievable;
+    ops->achievable = ops->costs.achievable = achievable;
     ops->queue = xfw_ops_queue_new(sink, &ops->costs);
     return ops;
 }
@@ -88,6 +91,15 @@ static void add_costs(struct xfw_ops *ops, struct xfw_op *op, bool blocks)
         xfw_records_costs_add(&ops->costs, op, blocks, ops->records & XFT_RECORDS_KERNELS);
 }
 
+static bool one_engine(struct xfw_ops *ops, int gpu)
+{
+    enum engines *engines = &ops->engines[xfw_place_of_gpu(gpu)];
+    int known = gpu >= 0 ? xfa_achievable_gpu(ops->achievable, gpu) : -1;
+    if (*engines == NOT_ASKED)
+        *engines = xfa_overlap_one_engine(ops->achievable->profile, known) ? ONE : SEVERAL;
+    return *engines == ONE;
+}
+
 static uint32_t site_of(const struct xfa_step *step)
 {
     const struct xft_event *event = step->event;
@@ -129,6 +141,7 @@ static void prefetch(struct xfw_ops *ops, const struct xfa_step *step)
     to_stream(ops, &op, event, step->tid);
     op.engine = event->dst_place == XFT_PLACE_HOST ? XFW_TO_HOST : XFW_TO_DEVICE;
     op.exclusive = true;
+    op.one_engine = one_engine(ops, op.gpu);
     add_costs(ops, &op, false);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
     xfw_ops_queue_expect_moves(ops->queue, pending, event->src, event->bytes);
@@ -329,6 +342,7 @@ static void observe_transfer(void *self, const struct xfa_transfer *transfer)
         op.row_bytes = (uint32_t)event->width;
     op.site = transfer->class->key.row.site;
     set_engine(&op, transfer->class);
+    op.one_engine = one_engine(ops, op.gpu);
     if (transfer->device_start_ns) {
         op.device_start_ns = xfw_ops_queue_time(ops->queue, transfer->device_start_ns);
         op.device_end_ns = xfw_ops_queue_time(ops->queue, transfer->device_end_ns);

@@ -90,4 +90,7 @@ struct xfa_overlap_choice xfa_overlap_choose(const struct xfa_overlap_machine *m
 struct xfa_overlap_machine xfa_overlap_of_profile(const struct xfp_profile *profile, int gpu,
                                                   int node);
 
+/* It is known that the profile's GPU copies in one direction at a time. */
+bool xfa_overlap_one_engine(const struct xfp_profile *profile, int gpu);
+
 #endif

@@ -110,6 +110,15 @@ static int category(const struct xfp_profile *profile, int gpu)
     return profile->machine.gpus[gpu].copy_engines > 1 ? 3 : 2;
 }
 
+bool xfa_overlap_one_engine(const struct xfp_profile *profile, int gpu)
+{
+    for (size_t i = 0; profile && i < profile->overlap_count; i++)
+        if (profile->overlap[i].device == gpu)
+            return profile->overlap[i].copy_engines == 1;
+    return profile && gpu >= 0 && (size_t)gpu < profile->machine.gpu_count &&
+           profile->machine.gpus[gpu].copy_engines == 1;
+}
+
 struct xfa_overlap_machine xfa_overlap_of_profile(const struct xfp_profile *profile, int gpu,
                                                   int node)
 {

@@ -122,7 +122,7 @@ static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
     xfw_ends_note(&recorded->ends, op, end);
     if (isnan(op->device_end_ns))
         return;
-    struct engine *engine = &gpu_at(recorded, op->gpu)->engines[op->engine];
+    struct engine *engine = &gpu_at(recorded, op->gpu)->engines[xfw_op_engine(op)];
     engine->pieces[engine->next++ % PIECES] = (struct piece){op->device_start_ns, end};
 }
 
@@ -179,7 +179,7 @@ static void settle_full(struct xfw_recorded *recorded, struct xfw_op *op)
 
 static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks)
 {
-    struct engine *engine = &gpu_at(recorded, op->gpu)->engines[op->engine];
+    struct engine *engine = &gpu_at(recorded, op->gpu)->engines[xfw_op_engine(op)];
     op->space_ns = op->duration_ns = 0;
     op->latency_ns = usual_or(&engine->latency, 0);
     settle_full(recorded, op);

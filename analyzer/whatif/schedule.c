@@ -175,8 +175,9 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
 {
     const int rounds = 2;
     struct gpu *gpu = gpu_at(schedule, op->gpu);
-    struct engine *engine = &gpu->engines[op->engine];
-    struct engine *other = &gpu->engines[op->engine == XFW_TO_DEVICE ? XFW_TO_HOST : XFW_TO_DEVICE];
+    enum xfw_engine which = xfw_op_engine(op);
+    struct engine *engine = &gpu->engines[which];
+    struct engine *other = &gpu->engines[which == XFW_TO_DEVICE ? XFW_TO_HOST : XFW_TO_DEVICE];
     struct interval work = {.ns = op->duration_ns, .times = op->both_ways, .stream = op->stream};
     double ns = op->duration_ns;
     work.start = idle_from(engine, ready, ns);

@@ -32,7 +32,8 @@
     X(stream_id, "cuStreamGetId", xcu_result (*)(xcu_stream, unsigned long long *))                \
     X(devices, "cuDeviceGetCount", xcu_result (*)(int *))                                          \
     X(push, "cuCtxPushCurrent_v2", xcu_result (*)(xcu_context))                                    \
-    X(pop, "cuCtxPopCurrent_v2", xcu_result (*)(xcu_context *))
+    X(pop, "cuCtxPopCurrent_v2", xcu_result (*)(xcu_context *))                                    \
+    X(simulated_node, "xferscope_simgpu_numa_of", int (*)(const void *))
 
 /* Atomic, since several threads may look them up at once: they store the same addresses. */
 #define DECLARE(field, name, type) _Atomic(__typeof__((type)0)) field;
@@ -198,6 +199,10 @@ void xfs_classify_start(void)
 /* Node of a page; unknown for a page not touched yet. move_pages without targets only asks. */
 static int16_t host_node(uint64_t address)
 {
+    if (ENTRY(simulated_node)) { /* a machine of its own */
+        int node = ENTRY(simulated_node)((const void *)(uintptr_t)address);
+        return (int16_t)(node >= 0 ? node : XFT_PLACE_UNKNOWN);
+    }
     if (only_node() >= 0)
         return (int16_t)only_node();
     if (!xfs_may_call_kernel())

@@ -414,6 +414,24 @@ static void each_method_has_the_load_that_it_makes(void **state)
     assert_false(m.copies.out.fit.valid);
 }
 
+static void engines_are_those_that_were_seen(void **state)
+{
+    struct xfp_gpu known[] = {{.copy_engines = 1}, {.copy_engines = 3}, {.copy_engines = 1}, {0}};
+    struct xfp_overlap overlap = {.device = 2, .copy_engines = 2};
+    struct xfp_profile profile = {
+        .machine = {.gpus = known, .gpu_count = 4}, .overlap = &overlap, .overlap_count = 1};
+
+    assert_true(xfa_overlap_one_engine(&profile, 0));
+    assert_false(xfa_overlap_one_engine(&profile, 1));
+    assert_false(xfa_overlap_one_engine(&profile, 2)); /* measured */
+    assert_false(xfa_overlap_one_engine(&profile, 3));
+    assert_false(xfa_overlap_one_engine(&profile, 4));
+    assert_false(xfa_overlap_one_engine(&profile, -1));
+    assert_false(xfa_overlap_one_engine(NULL, 0));
+    overlap.copy_engines = 1;
+    assert_true(xfa_overlap_one_engine(&profile, 2));
+}
+
 /* Mapped memory that one kernel reads and writes, and not two; of the node, where that is told. */
 static void a_kernel_reads_and_writes(void **state)
 {
@@ -472,6 +490,7 @@ int main(void)
         cmocka_unit_test(the_best_methods_are_those_of_section_7),
         cmocka_unit_test(parameters_come_from_a_profile),
         cmocka_unit_test(each_method_has_the_load_that_it_makes),
+        cmocka_unit_test(engines_are_those_that_were_seen),
         cmocka_unit_test(a_kernel_reads_and_writes),
     };
 

@@ -93,6 +93,20 @@ static void test_an_engine(void **state)
     assert_true(played() == LATENCY + 1000 + 100);
 }
 
+/* One for both directions: copies take turns, also where each would slow the other. */
+static void test_one_engine(void **state)
+{
+    for (int one = 0; one < 2; one++) {
+        copy(0, XFW_TO_DEVICE, 1000)->one_engine = one;
+        copy(1, XFW_TO_HOST, 1000)->one_engine = one;
+        ops[count - 1].both_ways = one ? 2 : 1;
+        copy(2, XFW_TO_DEVICE, 1000)->one_engine = one;
+        kernel(3, 1000)->one_engine = one;
+        add(hand_wait(0));
+        assert_true(played() == LATENCY + (one ? 3 : 2) * 1000);
+    }
+}
+
 static void test_events(void **state)
 {
     kernel(0, 500);
@@ -275,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_an_idle_stream),
         cmocka_unit_test(test_streams_run_side_by_side),
         cmocka_unit_test(test_an_engine),
+        cmocka_unit_test(test_one_engine),
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_the_legacy_stream),
         cmocka_unit_test(test_a_full_stream),

@@ -41,11 +41,6 @@ def empty(stdout):
     return sum(int(n) for n in re.findall(rb"^empty (\d+)$", stdout, re.MULTILINE))
 
 
-def only_node_is_0():
-    online = Path("/sys/devices/system/node/online")
-    return online.exists() and online.read_text() == "0\n"
-
-
 class Same(Bench):
     def compare(self, name, *arguments, status=0):
         """Bare, under LD_PRELOAD, under record; returns what the bare run printed and a report."""
@@ -97,7 +92,6 @@ class Same(Bench):
         self.assertEqual(kinds, {"pageable", "registered", "pinned", "write-combined", "mapped"})
 
     @needs("memories_shared")
-    @unittest.skipUnless(only_node_is_0(), "host memory may lie on another node than 0")
     def test_memory_of_another_node(self):
         """Host memory lies on node 0, GPU 2 on node 1: what page-locked memory lost by that."""
         profile = SIMGPU / "machines" / "sim-2socket-4gpu.json"

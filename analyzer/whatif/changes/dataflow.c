@@ -425,7 +425,7 @@ static void take_op(const struct xfw_change *change, void *self, struct xfw_play
     else if (op->awaits != XFW_AWAITS_NOTHING)
         wait_of_host(flow, state, player, op);
     if (flow->one_engine && op->engine == XFW_TO_HOST)
-        op->engine = XFW_TO_DEVICE; /* which is the other one as well */
+        op->one_engine = true;
 }
 
 static void begin(const struct xfw_change *change, void *self, struct xfw_player *player)
