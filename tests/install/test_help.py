@@ -46,6 +46,15 @@ class Help(unittest.TestCase):
             self.assertIn("--help", said, command)
             self.assertEqual(said, options_of_page(page), f"xferscope {command} --help, docs/{command}.md")
 
+    def test_formats(self):
+        """What --help lists as formats, the page has by the same words."""
+        for command in commands_of(USAGE):
+            page = (ROOT / "docs" / f"{command}.md").read_text()
+            for option in options_of(usage_of(XFERSCOPE, command)):
+                if option.name == "--format":
+                    self.assertGreaterEqual(len(option.words()), 2, command)
+                    self.assertEqual([w for w in option.words() if f"`{w}`" not in page], [], f"docs/{command}.md")
+
     def test_nothing_of_help_is_overlooked(self):
         """Every option that the text names has a line of its own there, or another command's page has it."""
         for command in commands_of(USAGE):
