@@ -5,7 +5,8 @@
 //
 // NODE_MODULES: where `npm ci` put what package.json names. No network. The licences of the packages whose
 // code is in the page are kept in a comment before it. Scripts that are not this one are forbidden to the
-// page by its Content-Security-Policy, which names ours by its hash.
+// page by its Content-Security-Policy, which names ours by its hash. What the kinds of findings are called
+// is taken from analyzer/findings/kinds.def.
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -19,6 +20,14 @@ function fail(message) {
   process.exit(1);
 }
 
+// { word: what it is in a line }
+function kinds() {
+  const rows = readFileSync(join(here, '../../../findings/kinds.def'), 'utf8');
+  const found = [...rows.matchAll(/^XFA_FINDING\(\w+, \w+, "([^"]+)",\s*((?:"[^"]*"\s*)+)\)/gm)];
+  if (found.length !== rows.match(/^XFA_FINDING/gm).length) fail('kinds.def is not as it was');
+  return Object.fromEntries(found.map(([, word, title]) => [word, title.replace(/"\s*"/g, '').slice(1).replace(/"\s*$/, '')]));
+}
+
 async function bundle(modules) {
   const esbuild = createRequire(join(modules, 'x.js'))('esbuild');
   const result = await esbuild.build({
@@ -30,6 +39,7 @@ async function bundle(modules) {
     charset: 'ascii',
     legalComments: 'none', // gathered below, from the packages' own files
     nodePaths: [modules],
+    define: { KINDS: JSON.stringify(kinds()) },
     outdir: 'out',
     write: false,
     metafile: true,
@@ -58,7 +68,7 @@ function licences(modules, inputs) {
 
 // What stands within <script> and <style> must not end them.
 function within(tag, text) {
-  if (new RegExp(`</${tag}|<!--`, 'i').test(text)) fail(`the ${tag} holds what would end it`);
+  if (new RegExp(`</${tag}|<!--|\r`, 'i').test(text)) fail(`the ${tag} holds what would end it`);
   return text;
 }
 

@@ -1,0 +1,132 @@
+// Findings, worst first, each unfolding to what to change, what that saves, where, and how that is known.
+import { figure, facts, h, name, s, section } from './dom.js';
+import { bytes, gbps, plural, text_of } from './format.js';
+import { at_size } from './curves.js';
+import { largest, smallest } from './slices.js';
+import { table } from './table.js';
+
+const WIDTH = 120; // of the mark for low, likely, high
+
+// Low to high as a line, likely as a dot; all findings on one scale, from the least (or 0) to the most.
+function range_mark(saving, [least, most]) {
+  if (saving.low === null || saving.high === null || most === least) return null;
+  const x = (value) => 4 + ((value - least) / (most - least)) * (WIDTH - 8);
+  return s('svg', { class: 'range', width: WIDTH, height: 14, viewBox: `0 0 ${WIDTH} 14`, 'aria-hidden': 'true' },
+    s('line', { class: 'zero', x1: x(0), x2: x(0), y1: 1, y2: 13 }),
+    s('line', { class: 'span', x1: x(saving.low), x2: x(saving.high), y1: 7, y2: 7 }),
+    s('circle', { cx: x(saving.likely), cy: 7, r: 3.5 }));
+}
+
+function scale_of(findings) {
+  const all = findings.flatMap(({ saving_s: saving }) => [saving.low, saving.high]).filter((value) => value !== null);
+  return [smallest(all, 0), largest(all, 0)];
+}
+
+function headline(finding, i, scale) {
+  const at = `report.findings.${i}`;
+  const saving = finding.saving_s;
+  const more = finding.sites.length - 1;
+  const gain = saving.likely !== null
+    ? [h('span', { class: 'gain' }, 'saves ', figure(`${at}.saving_s.likely`)), h('span', { class: 'bounds' }, figure(`${at}.saving_s.low`), ' to ', figure(`${at}.saving_s.high`)), range_mark(saving, scale)]
+    : [h('span', { class: 'gain' }, 'lost ', figure(`${at}.lost_s`)), h('span', { class: 'bounds' }, 'saving not known')];
+  return h('summary', {},
+    h('span', { class: 'number' }, `${i + 1}`),
+    h('span', { class: 'what' },
+      h('span', { class: 'kind' }, finding.kind), saving.order ? h('span', { class: 'tag' }, `fix ${saving.order} of the best set`) : null,
+      h('span', { class: 'where' }, name(finding.sites[0].text), more ? ` and ${plural(more, 'more site')}` : '')),
+    h('span', { class: 'saving' }, gain));
+}
+
+const BASIS = { modelled: 'modelled: the run replayed with the profile\'s figures', measured: 'measured', played: 'played: the run made again on GPUs', replayed: 'replayed' };
+
+function savings(finding, i) {
+  const at = `report.findings.${i}.saving_s`;
+  const saving = finding.saving_s;
+  if (saving.likely === null) return facts({}, ['Saving', 'not known']);
+  return facts({},
+    ['Of the run, likely', [figure(`${at}.likely`), ' (', figure(`${at}.likely / report.whatif.alone_s`), ')']],
+    ['Low to high', [figure(`${at}.low`), ' to ', figure(`${at}.high`)]],
+    ['In the best set', saving.order ? ['adds ', figure(`${at}.added`), ', would cost ', figure(`${at}.last`), ' to leave out'] : 'no: another fix does the same, or it adds nothing to those'],
+    ['How it is known', BASIS[saving.basis] ?? 'not known'],
+    ['Assuming', saving.assumed]);
+}
+
+const ACHIEVED = { device: 'device timestamps', host: 'the host\'s time in the call: at least that', mixed: 'device timestamps and the host\'s time', modelled: 'modelled from the profile' };
+const ACHIEVABLE = { measured: 'measured by the probe', interpolated: 'between sizes that the probe measured', modelled: 'the profile\'s model' };
+
+// Allocations and the like are calls, not transfers: they have no direction.
+const called = (finding) => (finding.sites.every((site) => site.direction === null) ? 'calls' : 'transfers');
+
+function evidence(finding, i) {
+  const at = `report.findings.${i}`;
+  const { basis } = finding;
+  const known = (value, words, error) => (words && value !== null ? `, ${words}${error !== null && error !== undefined ? `, +-${(error * 100).toFixed(1)} %` : ''}` : '');
+  return facts({},
+    [called(finding) === 'calls' ? 'Calls' : 'Transfers', [figure(`${at}.transfers`), ', ', figure(`${at}.bytes`)]],
+    ['Achieved', [figure(`${at}.achieved_gbps`), known(finding.achieved_gbps, ACHIEVED[basis.achieved])]],
+    ['Achievable', [figure(`${at}.achievable_gbps`), known(finding.achievable_gbps, ACHIEVABLE[basis.achievable], basis.achievable_error), basis.other_machine && finding.achievable_gbps !== null ? '; of another machine' : '']],
+    ['Lost', [figure(`${at}.lost_s`), basis.note ? `: ${basis.note}` : '']]);
+}
+
+function sites(finding, i) {
+  const rows = finding.sites.map((site, k) => ({ site, at: `report.findings.${i}.sites.${k}` }));
+  const earlier = rows.some(({ site }) => site.earlier);
+  return table({
+    caption: 'Sites', rows, columns: [
+      { title: 'call site', text: ({ site }) => site.text, cell: ({ site }) => place(site) },
+      { title: 'function', text: ({ site }) => site.runtime_function ?? site.called ?? '-' },
+      { title: 'direction', text: ({ site }) => site.direction ?? '-' },
+      { title: called(finding), number: ({ site }) => site.transfers, at: ({ at }) => `${at}.transfers` },
+      { title: 'bytes', number: ({ site }) => site.bytes, at: ({ at }) => `${at}.bytes` },
+      { title: 'lost', number: ({ site }) => site.lost_s, at: ({ at }) => `${at}.lost_s` },
+      earlier && { title: 'had moved the same before', text: ({ site }) => site.earlier ?? '-' },
+    ].filter(Boolean),
+  });
+}
+
+// A call site, with its whole path as a title.
+export function place(site) {
+  return name(site.text, { class: 'place', title: site.file ? `${site.file}${site.line ? `:${site.line}` : ''}` : site.module });
+}
+
+// What the profile has for other kinds of memory, for copies of the size of these.
+function alternatives(finding, timeline) {
+  const size = finding.bytes / finding.transfers;
+  const directions = new Set(finding.sites.map((site) => site.direction));
+  const rows = (timeline.curves ?? []).filter((curve) => directions.has(curve.direction)).map((curve) => ({ curve, rate: at_size(curve, size) })).filter(({ rate }) => rate);
+  if (!rows.length) return null;
+  return table({
+    caption: `What the probe measured for copies of ${bytes(Math.round(size))}, the mean of these`, rows, columns: [
+      { title: 'way', text: ({ curve }) => curve.label },
+      { title: 'GB/s', number: ({ rate }) => rate.gb_s, show: ({ rate }) => gbps(rate.gb_s) },
+      { title: 'low to high', text: ({ rate }) => (rate.low === null ? '-' : `${gbps(rate.low)} to ${gbps(rate.high)}`) },
+      { title: 'each takes', number: ({ rate }) => size / rate.gb_s, show: ({ rate }) => text_of(size / rate.gb_s, 'ns') },
+    ],
+  });
+}
+
+function body(finding, i, timeline) {
+  const parameters = Object.entries(finding.parameters);
+  return h('div', { class: 'body' },
+    h('p', { class: 'about' }, KINDS[finding.kind] ?? null),
+    h('p', { class: 'fix' }, h('strong', {}, 'Fix: '), finding.fix),
+    parameters.length ? h('p', { class: 'dim' }, parameters.map(([key, value]) => `${key.replaceAll('_', ' ')}: ${value}`).join(', ')) : null,
+    h('div', { class: 'columns' }, h('div', {}, h('h3', {}, 'Saving'), savings(finding, i)), h('div', {}, h('h3', {}, 'Evidence'), evidence(finding, i))),
+    sites(finding, i), alternatives(finding, timeline));
+}
+
+function unfolding(finding, i, scale, timeline) {
+  return h('details', { id: `finding-${i + 1}`, class: 'finding', open: i === 0 && !finding.saving_s.idle }, headline(finding, i, scale), body(finding, i, timeline));
+}
+
+export function findings_section({ report, timeline }) {
+  const { findings } = report;
+  const scale = scale_of(findings);
+  const all = findings.map((finding, i) => ({ idle: finding.saving_s.idle, node: unfolding(finding, i, scale, timeline) }));
+  const idle = all.filter((entry) => entry.idle).map((entry) => entry.node);
+  const worth = all.filter((entry) => !entry.idle).map((entry) => entry.node);
+  return section('findings', 'Findings',
+    worth.length ? h('p', { class: 'dim' }, 'Worst first. Each stands alone: a transfer may be in several, so neither their losses nor their savings are to be added.') : h('p', { class: 'calm' }, 'Nothing worth changing.'),
+    worth,
+    idle.length ? h('details', { class: 'idle' }, h('summary', {}, `${idle.length} more that would save less than 0.5 % of the run, or hardly more than a simpler fix`), idle) : null);
+}

@@ -1,0 +1,169 @@
+// The top of the page: what the run is, where its time went, and what it would take with the best fixes.
+import { figure, facts, h, name, section } from './dom.js';
+import { base_name, command_line, percent, plural, run_name, text_of } from './format.js';
+
+function counted(list) {
+  const times = new Map();
+  for (const entry of list) times.set(entry, (times.get(entry) ?? 0) + 1);
+  return [...times].map(([entry, count]) => (count > 1 ? `${count} x ${entry}` : entry)).join(', ');
+}
+
+function started(run) {
+  return run.started ? `${run.started.slice(0, 19).replace('T', ' ')} UTC` : 'not known';
+}
+
+function timing(run) {
+  const names = { cupti: 'device timestamps (CUPTI)', events: 'CUDA events', none: 'host clock alone' };
+  return counted(run.processes.map((process) => names[process.timing] ?? process.timing ?? 'not known'));
+}
+
+function moved(run) {
+  const directions = Object.keys(run.directions);
+  if (!directions.length) return 'nothing';
+  return h('ul', { class: 'plain' }, directions.map((direction) => {
+    const at = `report.run.directions.${direction}`;
+    return h('li', {}, `${direction} `, figure(`${at}.bytes`), ' in ', figure(`${at}.transfers`));
+  }));
+}
+
+export function run_head({ run, machine }, theme) {
+  const simulated = run.simulated && h('p', { class: 'warning' }, 'The GPU of this run was the simulated one: its times are no figures of a real machine.');
+  const gpus = run.gpus.map((gpu) => gpu.name ?? 'unknown GPU');
+  return h('header', {},
+    h('div', { class: 'bar' }, h('span', { class: 'brand' }, 'xferscope'), theme),
+    h('h1', {}, name(run_name(run))),
+    h('p', { class: 'command' }, h('code', {}, command_line(run.command.length ? run.command : [run.program ?? run.trace]))),
+    simulated,
+    facts({},
+      [gpus.length > 1 ? 'GPUs' : 'GPU', gpus.length ? name(counted(gpus)) : 'none seen'],
+      [run.hosts.length > 1 ? 'Hosts' : 'Host', name(run.hosts.map((host) => host ?? 'not recorded').join(', '))],
+      ['Started', started(run)],
+      ['Wall time', [figure('report.run.wall_s'), `, ${run.processes.length === 1 ? '1 process' : `${run.processes.length} processes`}`]],
+      ['Moved', moved(run)],
+      ['Device times', timing(run)],
+      ['Machine profile', machine.profile ? name(base_name(machine.profile)) : 'none given: nothing is known of what was achievable']));
+}
+
+// ---- where the time went -----------------------------------------------------------------------
+
+const PARTS = [
+  ['compute', 'Compute', 'kernels ran, and no transfer beside them'],
+  ['hidden', 'Hidden transfers', 'transfers beside kernels of the same GPU'],
+  ['exposed', 'Exposed transfers', 'transfers while no kernel ran, or that a kernel waited for'],
+  ['waits', 'Waits', 'the GPU had nothing to do, and a thread waited'],
+  ['host', 'Host', 'the GPU had nothing to do, and no thread waited'],
+];
+
+// Where the device told of no kernel, what was compute is not known, nor what was hidden behind it.
+const UNTOLD = { exposed: ['exposed', 'Transfers', 'transfers, hidden or not: the device told of no kernels'] };
+
+function parts_of(shares) {
+  return shares.compute === null ? PARTS.filter(([key]) => shares[key] !== null).map((part) => UNTOLD[part[0]] ?? part) : PARTS;
+}
+
+function bar(shares, whole, label) {
+  const parts = parts_of(shares).filter(([key]) => shares[key] > 0);
+  return h('div', { class: 'shares', 'aria-hidden': 'true' },
+    h('span', { class: 'shares-label' }, label),
+    h('div', { class: 'track' }, parts.map(([key, title]) =>
+      h('div', { class: `share ${key}`, style: `width:${(shares[key] / whole) * 100}%`, title: `${title}: ${text_of(shares[key], 'ns')}` }))));
+}
+
+function share_rows(shares, total) {
+  const advised = shares.advised;
+  const cell = (key) => [h('td', {}, figure(`timeline.shares.${key}`, 'ns')), h('td', {}, percent(shares[key] / total))];
+  return parts_of(shares).map(([key, title, what]) => h('tr', {},
+    h('th', { scope: 'row' }, h('span', { class: `key ${key}`, 'aria-hidden': 'true' }), title),
+    cell(key), advised && h('td', {}, figure(`timeline.shares.advised.${key}`, 'ns')), h('td', { class: 'words' }, what)));
+}
+
+// The same without what a process does before its first work for a GPU and after the last: only the host's
+// part is longer than that. With several processes such stretches are added up, and tell nothing here.
+function inner({ report, timeline }) {
+  const span = report.whatif?.span;
+  const of = (shares, seconds) => {
+    const rest = sum_of(shares) - shares.host;
+    return shares && seconds !== null && seconds * 1e9 >= rest ? { ...shares, host: seconds * 1e9 - rest } : null;
+  };
+  if (!span || report.run.processes.length !== 1 || !(span.recorded_s < 0.8 * report.run.wall_s)) return null;
+  const recorded = of(timeline.shares, span.recorded_s);
+  if (!recorded) return null;
+  const advised = timeline.shares.advised && of(timeline.shares.advised, span.with_set_s);
+  const whole = Math.max(sum_of(recorded), sum_of(advised));
+  return [h('p', { class: 'dim part' }, 'Of it, from the first work for a GPU to the last wait, ', figure('report.whatif.span.recorded_s'), ':'),
+    bar(recorded, whole, advised ? 'as recorded' : ''), advised && bar(advised, whole, 'as advised')];
+}
+
+const sum_of = (shares) => PARTS.reduce((all, [key]) => all + (shares?.[key] ?? 0), 0);
+
+export function where_time_went({ report, timeline }) {
+  const { shares } = timeline;
+  const total = sum_of(shares);
+  if (!(total > 0) || parts_of(shares).length < 2) return section('time', 'Where the time went', h('p', {}, 'Not known: the trace has no events with times.'));
+  const whole = Math.max(total, sum_of(shares.advised));
+  return section('time', 'Where the time went',
+    bar(shares, whole, shares.advised ? 'as recorded' : ''),
+    shares.advised && bar(shares.advised, whole, 'as advised'),
+    inner({ report, timeline }),
+    h('div', { class: 'scroll' }, h('table', { class: 'legend' },
+      h('caption', { class: 'unseen' }, 'Where the time of the run went'),
+      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'part'), h('th', { scope: 'col' }, 'as recorded'), h('th', { scope: 'col' }, 'of the run'), shares.advised && h('th', { scope: 'col' }, 'as advised'), h('th', { scope: 'col', class: 'words' }, 'when'))),
+      h('tbody', {}, share_rows(shares, total)))));
+}
+
+// ---- the best set of fixes ---------------------------------------------------------------------
+
+const W = 'report.whatif';
+
+function members(findings) {
+  return findings.map((finding, i) => ({ finding, i })).filter(({ finding }) => finding.saving_s.order).sort((a, b) => a.finding.saving_s.order - b.finding.saving_s.order);
+}
+
+function believed(whatif) {
+  const how = whatif.set_saving_s.basis === 'played' ? 'played on GPUs' : 'modelled';
+  return h('p', { class: 'dim' }, `How this is known: ${how}; the run replayed unchanged is `, figure(`${W}.error`, 'part'), ' off the recorded one',
+    whatif.uncertain ? ', which makes all savings uncertain' : '',
+    whatif.recording_known ? '; what recording cost is taken out.' : '; what recording cost is taken out as far as it is known.');
+}
+
+function set_list(set) {
+  return h('ol', { class: 'set' }, set.map(({ finding, i }, place) => h('li', {},
+    h('a', { href: `#finding-${i + 1}` }, finding.kind), ' at ', name(finding.sites[0].text), ': saves ', figure(`report.findings.${i}.saving_s.added`), place ? ' more' : '')));
+}
+
+// The run before and after, as three figures.
+function before_after(whatif) {
+  const [before, saving] = [`${W}.alone_s`, `${W}.set_saving_s`];
+  return h('dl', { class: 'verdict' },
+    h('div', {}, h('dt', {}, 'The run by itself'), h('dd', {}, figure(before))),
+    h('div', {}, h('dt', {}, 'With the best fixes'), h('dd', {}, figure(`${before} - ${saving}.likely`, 's'),
+      h('small', {}, figure(`${before} - ${saving}.high`, 's'), ' to ', figure(`${before} - ${saving}.low`, 's')))),
+    h('div', {}, h('dt', {}, 'Saves'), h('dd', {}, figure(`${saving}.likely`),
+      h('small', {}, figure(`${saving}.likely / ${before}`), ' of the run; ', figure(`${saving}.low`), ' to ', figure(`${saving}.high`)))));
+}
+
+function played(whatif) {
+  const run = whatif.played;
+  if (!run) return null;
+  if (!run.known) return h('p', {}, `Not played: ${run.why_not ?? 'no reason is known'}`);
+  const at = `${W}.played`;
+  return h('p', {}, `Played ${plural(run.times, 'time')} on this machine${run.whole ? '' : ', the first part of it'}: `, figure(`${at}.recorded_s`), ' (', figure(`${at}.error`, 'part'), ' off)',
+    run.advised_s === null ? '' : [', with the best set ', figure(`${at}.advised_s`)], '.', run.note ? ` ${run.note}` : '');
+}
+
+function times_rows(whatif) {
+  const rows = [['From the first work for a GPU to the last wait', `${W}.span`, whatif.span],
+    ...whatif.phases.map((phase, i) => [['in phase ', name(phase.name)], `${W}.phases.${i}`, phase])];
+  return rows.filter(([, , times]) => times.with_set_s !== null).map(([title, at]) => h('li', {}, title, ': ', figure(`${at}.alone_s`), ' -> ', figure(`${at}.with_set_s`)));
+}
+
+export function best_set({ report }) {
+  const { whatif, findings } = report;
+  const worth = findings.filter((finding) => !finding.saving_s.idle);
+  const set = members(findings);
+  const part = (...children) => section('advice', 'What to do', ...children);
+  if (!worth.length) return part(h('p', { class: 'calm' }, 'Nothing worth changing.'), whatif?.known ? believed(whatif) : null);
+  if (!whatif?.known) return part(h('p', {}, `What the run would save is not known: ${whatif?.why_not ?? 'it was not replayed'}.`), h('p', {}, 'The findings below stand by what was lost.'));
+  if (!set.length || whatif.set_saving_s.likely === null) return part(h('p', {}, 'No set of fixes is known to save time of the run.'), believed(whatif));
+  return part(before_after(whatif), set_list(set), h('ul', { class: 'plain dim' }, times_rows(whatif)), played(whatif), believed(whatif));
+}

@@ -1,0 +1,265 @@
+// The HTML report in Chromium: see the names of the tests.
+//
+//   node page_test.mjs XFERSCOPE MAKE_TRACE BIG_TRACE DATA PAGE NODE_MODULES CHROMIUM
+//
+// DATA: tests/data; PAGE: the page's sources; NODE_MODULES: playwright-core and axe-core.
+import assert from 'node:assert/strict';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { command, drawn, end_browser, make_page, open, scratch, start_browser, with_texts } from './pages.mjs';
+
+const [xferscope, make_trace, big_trace, data, sources, modules, chromium] = process.argv.slice(2);
+const { text_of } = await import(pathToFileURL(join(sources, 'src/format.js')));
+
+const profile = join(data, 'h200.json');
+const pages = {};
+
+before(async () => {
+  await start_browser(modules, chromium);
+  const recorded = (name) => join(data, `${name}.xft`);
+  pages.pytorch = make_page(xferscope, 'pytorch', recorded('h200-pytorch'), '-p', profile);
+  pages.static = make_page(xferscope, 'static', recorded('h200-static'), '-p', profile);
+  pages.old = make_page(xferscope, 'old', recorded('h200-shared-1.0'), '-p', join(data, 'h200-1.0.json'));
+  pages.bare = make_page(xferscope, 'bare', recorded('h200-static'));
+});
+
+after(end_browser);
+
+// ---- figures -----------------------------------------------------------------------------------
+
+// What "report.run.wall_s" or "report.a - report.b" stands for; of our own, not the page's.
+function meant(at, all) {
+  const value = (path) => path.split('.').reduce((of, key) => (of === null || of === undefined ? null : of[key]), all) ?? null;
+  const [a, operator, b] = at.split(' ');
+  if (!operator) return value(a);
+  if (value(a) === null || value(b) === null) return null;
+  return operator === '-' ? value(a) - value(b) : value(b) === 0 ? null : value(a) / value(b);
+}
+
+// Those that have to be there, whatever else is.
+function needed(json) {
+  const keys = (at, ...names) => names.map((name) => `${at}.${name}`);
+  return [
+    'report.run.wall_s', ...['exposed', 'waits', 'host'].map((key) => `timeline.shares.${key}`),
+    ...json.findings.flatMap((finding, i) => [...keys(`report.findings.${i}`, 'transfers', 'bytes', 'achieved_gbps', 'achievable_gbps', 'lost_s'),
+      ...(finding.saving_s.likely === null ? [] : keys(`report.findings.${i}.saving_s`, 'low', 'likely', 'high')),
+      ...finding.sites.slice(0, 100).flatMap((_, k) => keys(`report.findings.${i}.sites.${k}`, 'transfers', 'bytes', 'lost_s'))]),
+    ...json.transfers.flatMap((_, i) => keys(`report.transfers.${i}`, 'transfers', 'bytes', 'achieved_gbps', 'achievable_gbps', 'lost_s')),
+    ...json.waits.flatMap((_, i) => keys(`report.waits.${i}`, 'times', 'time_s', 'longest_s')),
+    ...(json.whatif?.known && json.findings.some((finding) => !finding.saving_s.idle) && json.whatif.set_saving_s.likely !== null
+      ? ['report.whatif.alone_s', 'report.whatif.alone_s - report.whatif.set_saving_s.likely', ...keys('report.whatif.set_saving_s', 'low', 'likely', 'high')] : []),
+  ];
+}
+
+for (const name of ['pytorch', 'static', 'old', 'bare']) {
+  test(`${name}: no errors, nothing asked of a network, every figure is the JSON's`, async () => {
+    const { file, json } = pages[name];
+    const page = await open(file);
+    assert.deepEqual(page.wrong, []);
+    const all = await page.evaluate(() => ({ report: JSON.parse(document.getElementById('report').textContent), timeline: JSON.parse(document.getElementById('timeline').textContent) }));
+    assert.deepEqual(all.report, json);
+    const figures = await page.$$eval('data[data-at]', (nodes) => nodes.map((node) => ({ at: node.dataset.at, unit: node.dataset.unit, value: node.value, text: node.lastChild.textContent })));
+    for (const { at, unit, value, text } of figures) {
+      const is = meant(at, all);
+      assert.equal(value, is === null ? '' : String(is), at);
+      assert.equal(text, text_of(is, unit), at);
+    }
+    const there = new Set(figures.map(({ at }) => at));
+    assert.deepEqual(needed(json).filter((at) => !there.has(at)), []);
+    assert.ok((await page.title()).startsWith('xferscope: '));
+    await page.context().close();
+  });
+}
+
+test('figures are written as the terminal writes them', () => {
+  const cases = [[0, 's', '0 ns'], [0.0844872826, 's', '84.5 ms'], [5.50873168, 's', '5.51 s'], [-0.0443, 's', '-44.3 ms'], [1.5e-6, 's', '1.50 us'], [64, 'bytes', '64 B'], [1258291200, 'bytes', '1.17 GiB'],
+    [2097152, 'bytes', '2 MiB'], [0.0076, 'gbps', '0.0076 GB/s'], [54.6740837, 'gbps', '54.7 GB/s'], [787.2, 'gbps', '787 GB/s'], [0.0144, 'part', '1.4 %'], [0.28, 'part', '28 %'], [null, 's', '-'], [12, 'ns', '12.0 ns']];
+  for (const [value, unit, text] of cases) assert.equal(text_of(value, unit), text);
+});
+
+// ---- use ---------------------------------------------------------------------------------------
+
+test('Tab reaches every finding, Enter unfolds it', async () => {
+  const page = await open(pages.static.file);
+  const ids = await page.$$eval('.finding', (nodes) => nodes.map((node) => node.id));
+  assert.equal(ids.length, pages.static.json.findings.length);
+  await page.$$eval('details.idle', (nodes) => nodes.forEach((node) => (node.open = true)));
+  const reached = new Set();
+  const steps = await page.$$eval('a, button, summary, input, select, [tabindex]', (nodes) => nodes.length);
+  for (let i = 0; i < steps && reached.size < ids.length; i++) {
+    await page.keyboard.press('Tab');
+    const id = await page.evaluate(() => document.activeElement.matches('.finding > summary') && document.activeElement.parentNode.id);
+    if (!id || reached.has(id)) continue;
+    const open_before = await page.evaluate(() => document.activeElement.parentNode.open);
+    await page.keyboard.press('Enter');
+    assert.equal(await page.evaluate(() => document.activeElement.parentNode.open), !open_before);
+    reached.add(id);
+  }
+  assert.deepEqual([...reached].sort(), [...ids].sort());
+  await page.context().close();
+});
+
+test('arrow keys reach every point, each says its figures', async () => {
+  const page = await open(pages.pytorch.file);
+  const points = await page.$$eval('#bandwidth .point', (nodes) => nodes.length);
+  assert.equal(points, pages.pytorch.json.transfers.filter((row) => row.achieved_gbps > 0).length);
+  assert.equal(await page.$$eval('#bandwidth .point[tabindex="0"]', (nodes) => nodes.length), 1);
+  await page.focus('#bandwidth .point[tabindex="0"]');
+  const said = new Set();
+  for (let i = 0; i < points; i++) {
+    said.add(await page.evaluate(() => document.activeElement.dataset.row));
+    assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), /achieved .*GB\/s/);
+    assert.ok(await page.isVisible('.tooltip'));
+    await page.keyboard.press('ArrowRight');
+  }
+  assert.equal(said.size, points);
+  await page.context().close();
+});
+
+const seen = (page) => page.$eval('canvas', (node) => [Number(node.dataset.from), Number(node.dataset.to)]);
+
+test('the timeline zooms and moves by keys, mouse, wheel and buttons', async () => {
+  const page = await open(pages.pytorch.file);
+  const width = async () => {
+    await drawn(page);
+    const [from, to] = await seen(page);
+    return to - from;
+  };
+  await page.click('text=Whole run');
+  const whole = await width();
+  await page.focus('canvas');
+  await page.keyboard.press('+');
+  assert.ok(Math.abs((await width()) / whole - 0.5) < 1e-6);
+  const [from] = await seen(page);
+  await page.keyboard.press('ArrowRight');
+  await drawn(page);
+  assert.ok((await seen(page))[0] > from);
+  await page.keyboard.press('0');
+  assert.equal(await width(), whole);
+  await page.keyboard.press('n');
+  assert.match(await page.textContent('#timeline [role=status]'), /at .*s/);
+  const box = await (await page.$('canvas')).boundingBox();
+  await page.mouse.move(box.x + box.width * 0.7, box.y + 60);
+  await page.mouse.wheel(0, -400);
+  const zoomed = await width();
+  assert.ok(zoomed < whole * 0.7);
+  const before_drag = await seen(page);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + 60, { steps: 4 });
+  await page.mouse.up();
+  await drawn(page);
+  const after_drag = await seen(page);
+  assert.ok(after_drag[0] > before_drag[0]);
+  assert.ok(Math.abs(after_drag[1] - after_drag[0] - zoomed) < 1);
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
+test('tables are sorted and filtered', async () => {
+  const page = await open(pages.pytorch.file);
+  const bytes = () => page.$$eval('#transfers data[data-at$=".bytes"]', (nodes) => nodes.map((node) => Number(node.value)));
+  const head = page.locator('#transfers th', { hasText: /^bytes$/ });
+  await head.locator('button').click();
+  assert.equal(await head.getAttribute('aria-sort'), 'descending');
+  assert.deepEqual(await bytes(), (await bytes()).sort((a, b) => b - a));
+  await head.locator('button').click();
+  assert.deepEqual(await bytes(), (await bytes()).sort((a, b) => a - b));
+  await page.fill('#transfers input[type=search]', 'train.py:61');
+  assert.equal((await bytes()).length, pages.pytorch.json.transfers.filter((row) => row.site.text.includes('train.py:61')).length);
+  await page.fill('#transfers input[type=search]', '');
+  await page.selectOption('#transfers select >> nth=0', 'D2H');
+  assert.equal((await bytes()).length, pages.pytorch.json.transfers.filter((row) => row.direction === 'D2H').length);
+  await page.context().close();
+});
+
+test('nothing is wider than a small screen; on paper all is unfolded, and light', async () => {
+  const small = await open(pages.static.file, { viewport: { width: 360, height: 700 }, hasTouch: true });
+  await small.$$eval('details', (nodes) => nodes.forEach((node) => (node.open = true)));
+  await drawn(small);
+  assert.ok((await small.evaluate(() => document.documentElement.scrollWidth)) <= 360);
+  await small.context().close();
+  const paper = await open(pages.static.file, { colorScheme: 'dark' });
+  assert.equal(await paper.evaluate(() => document.documentElement.dataset.theme), 'dark');
+  await paper.evaluate(() => addEventListener('beforeprint', () => (window.at_print = [document.querySelectorAll('.finding:not([open]), .idle:not([open])').length, document.documentElement.dataset.theme])));
+  await paper.pdf({ format: 'A4' });
+  assert.deepEqual(await paper.evaluate(() => window.at_print), [0, 'light']);
+  assert.equal(await paper.evaluate(() => document.documentElement.dataset.theme), 'dark');
+  assert.ok(await paper.$$eval('details:not([open])', (nodes) => nodes.length > 0));
+  await paper.context().close();
+});
+
+for (const colours of ['light', 'dark']) {
+  test(`${colours}: axe finds nothing against what people with other senses need`, async () => {
+    const axe = readFileSync(join(modules, 'axe-core/axe.min.js'), 'utf8');
+    const page = await open(pages.static.file, { colorScheme: colours });
+    await page.$$eval('details', (nodes) => nodes.forEach((node) => (node.open = true)));
+    await drawn(page);
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+    assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.html.slice(0, 200)} ${node.failureSummary}`).join(' | ')}`), []);
+    await page.context().close();
+  });
+}
+
+// ---- what others wrote -------------------------------------------------------------------------
+
+// What the scenario "markup" of make_trace, and our own changes of a page, put into names.
+const MARK = '</script><script>alert(1)</script><!--<script>-->';
+const EVIL = `${MARK}<img src=x onerror="window.struck=2"><svg onload=window.struck=3>"'--><!--\u202e\u0007<b class=evil>`;
+
+async function unharmed(file) {
+  const page = await open(file);
+  await page.$$eval('details', (nodes) => nodes.forEach((node) => (node.open = true)));
+  for (const point of await page.$$('.point, .flow')) await point.hover({ force: true });
+  await page.focus('canvas').catch(() => {});
+  await page.keyboard.press('n');
+  await drawn(page);
+  assert.equal(await page.evaluate(() => window.struck), undefined);
+  assert.equal(await page.$$eval('script', (nodes) => nodes.length), 3);
+  assert.equal(await page.$$eval('img, iframe, object, .evil, [onerror], [onload], [onclick]', (nodes) => nodes.length), 0);
+  assert.ok((await page.textContent('body')).includes(MARK));
+  assert.ok(!(await page.evaluate(() => document.body.innerText)).includes('\u202e'));
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+}
+
+test('names of a trace run no script', async () => {
+  const trace = join(scratch, 'hostile.trace');
+  command(make_trace, 'markup', trace);
+  const ill = JSON.parse(readFileSync(profile, 'utf8'));
+  ill.warnings = [EVIL.replace('\u0007', '')]; // with a control it is refused
+  const ill_profile = join(scratch, 'ill.json');
+  writeFileSync(ill_profile, JSON.stringify(ill));
+  await unharmed(make_page(xferscope, 'hostile', trace).file);
+  await unharmed(make_page(xferscope, 'hostile-profile', join(data, 'h200-static.xft'), '-p', ill_profile).file);
+});
+
+// Words of fixed lists that the page looks up.
+const FIXED = new Set(['direction', 'src_memory', 'dst_memory', 'memory', 'id', 'from', 'to', 'parent', 'a', 'b', 'started', 'recorded', 'name']);
+
+test('no text of the report at all runs a script', async () => {
+  for (const from of ['pytorch', 'static']) {
+    await unharmed(with_texts(pages[from], `evil-${from}`, (text, key) => (FIXED.has(key) || (key === 'kind' && !text.includes('-')) ? text : `${text}${EVIL}`)).file);
+  }
+});
+
+// ---- size --------------------------------------------------------------------------------------
+
+// The page holds so many slices, however many transfers there are: a hundred thousand are as good as a million.
+const MANY = process.env.XFERSCOPE_LONG_TESTS ? 1000000 : 100000;
+
+test(`${MANY} transfers: under 3 MB, and it opens`, async (context) => {
+  const run = join(scratch, 'many.xft');
+  command(big_trace, String(MANY), '1', '4', '200', run);
+  const file = join(scratch, 'many.html');
+  command(xferscope, 'analyze', run, ...(MANY > 100000 ? ['-p', profile] : []), '--format', 'html', '-o', file);
+  assert.ok(statSync(file).size < 3e6, `${statSync(file).size} bytes`);
+  const began = performance.now();
+  const page = await open(file);
+  context.diagnostic(`${statSync(file).size} bytes, opened in ${Math.round(performance.now() - began)} ms`);
+  assert.deepEqual(page.wrong, []);
+  assert.equal(await page.evaluate(() => JSON.parse(document.getElementById('report').textContent).transfers.reduce((sum, row) => sum + row.transfers, 0)), MANY);
+  await page.context().close();
+});
