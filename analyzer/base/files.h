@@ -38,7 +38,7 @@ char *xfa_read_whole(const char *path, size_t most, size_t *bytes, const char **
  * - What is no regular file (a pipe, /dev/null) cannot be replaced and is written directly.
  */
 struct xfa_replacement {
-    FILE *stream; /* write here */
+    FILE *stream; /* write here; its descriptor reads as well, but when written directly */
     char *target; /* what is replaced; NULL: written directly */
     char *named;  /* the new file's name until then; NULL: it has none */
     const char *why;

@@ -141,7 +141,7 @@ static int make_named(struct xfa_replacement *r, int (*make)(const char *name, i
 static int create(const char *name, int unnamed)
 {
     (void)unnamed;
-    return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 static int give_name(const char *name, int unnamed)
@@ -161,9 +161,8 @@ static int create_file(struct xfa_replacement *r)
         return -1;
     }
     snprintf(folder, sizeof folder, "%.*s.", (int)length, r->target);
-    int fd = access("/proc/self/fd", X_OK) == 0
-                 ? open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600)
-                 : -1;
+    int fd = access("/proc/self/fd", X_OK) == 0 ? open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600)
+                                                : -1;
     return fd >= 0 ? fd : make_named(r, create, -1);
 }
 

@@ -203,10 +203,6 @@ static void finish(struct work *work)
 static int close_output(struct work *work)
 {
     const struct xfa_export *export = &work->export;
-    if (export->analysis->run->process_count == 0) {
-        xfa_output_drop(&work->output);
-        return XFA_NOTHING;
-    }
     errno = export->failed; /* closing says it, unless it fails for a reason of its own */
     if (export->failed && !ferror(export->out)) {
         xfc_print(stderr, "xferscope: cannot write %s: %s\n",
@@ -214,6 +210,10 @@ static int close_output(struct work *work)
                   strerror(export->failed));
         xfa_output_drop(&work->output);
         return XFA_OUTPUT;
+    }
+    if (!export->failed && export->analysis->run->process_count == 0) {
+        xfa_output_drop(&work->output);
+        return XFA_NOTHING;
     }
     if (xfa_output_close(&work->output) != 0)
         return XFA_OUTPUT;
@@ -275,6 +275,8 @@ int xfa_export_run(const struct xfa_export_request *request)
     check(export);
     read_run(&work);
     finish(&work);
+    if (request->format->close)
+        request->format->close(export);
     int status = close_output(&work);
     end_work(&work);
     return status;

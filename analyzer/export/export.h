@@ -53,6 +53,7 @@ struct xfa_export_format {
     void (*copy)(struct xfa_export *export, const struct xfa_step *step);
     void (*end)(struct xfa_export *export, struct xfa_process *process);
     void (*finish)(struct xfa_export *export);
+    void (*close)(struct xfa_export *export); /* before the file takes its place, or is given up */
     void (*free)(struct xfa_export *export);
 };
 

@@ -2,12 +2,19 @@
 
 #include "analyzer/export/export.h"
 
-extern const struct xfa_export_format xfa_export_perfetto, xfa_export_chrome, xfa_export_csv,
-    xfa_export_jsonl;
+/* A new format is a row here, and a file. */
+#define FORMATS(X)                                                                                 \
+    X(perfetto)                                                                                    \
+    X(chrome)                                                                                      \
+    X(csv)                                                                                         \
+    X(jsonl)                                                                                       \
+    X(sqlite)
 
-const struct xfa_export_format *const xfa_export_formats[] = {
-    &xfa_export_perfetto, &xfa_export_chrome, &xfa_export_csv, &xfa_export_jsonl, NULL,
-};
+#define DECLARED(name) extern const struct xfa_export_format xfa_export_##name;
+FORMATS(DECLARED)
+
+#define LISTED(name) &xfa_export_##name,
+const struct xfa_export_format *const xfa_export_formats[] = {FORMATS(LISTED) NULL};
 
 const struct xfa_export_format *xfa_export_find(const char *name)
 {

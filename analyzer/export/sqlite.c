@@ -1,0 +1,669 @@
+/*
+ * SQLite: Nsight Systems' tables and our own (sqlite_schema.h), in one transaction.
+ *
+ * Times are ns since the session's start, which is when the first process began to be recorded.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/path.h"
+#include "analyzer/export/columns.h"
+#include "analyzer/export/sqlite_file.h"
+#include "analyzer/export/sqlite_schema.h"
+
+#define MOST_STRINGS                                                                               \
+    (1u << 20)         /* that are told apart from each other; further ones lie there anew */
+#define MOST_OPEN 1024 /* ranges, at one time */
+
+enum statement {
+    INSERT_STRING,
+    INSERT_CALL,
+    INSERT_COPY,
+    INSERT_MEMSET,
+    INSERT_KERNEL,
+    INSERT_SYNC,
+    INSERT_RANGE,
+    END_RANGE,
+    INSERT_PROCESS,
+    INSERT_GPU,
+    INSERT_DEVICE,
+    INSERT_TRANSFER,
+    STATEMENTS
+};
+
+static const char *const statements[STATEMENTS] = {
+    [INSERT_STRING] = "INSERT INTO StringIds VALUES (?,?)",
+    [INSERT_CALL] = "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,?,?,?,?,?,NULL)",
+    [INSERT_COPY] =
+        "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start,end,deviceId,streamId,correlationId,"
+        "globalPid,bytes,copyKind,srcKind,dstKind,srcDeviceId,dstDeviceId,migrationCause,"
+        "virtualAddress) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [INSERT_MEMSET] =
+        "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET (start,end,deviceId,streamId,correlationId,"
+        "globalPid,bytes,memKind) VALUES (?,?,?,?,?,?,?,?)",
+    [INSERT_KERNEL] =
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start,end,deviceId,streamId,correlationId,"
+        "globalPid,demangledName,shortName,mangledName) VALUES (?,?,?,?,?,?,?,?,?)",
+    [INSERT_SYNC] = "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start,end,deviceId,streamId,"
+                    "correlationId,globalPid,syncType) VALUES (?,?,?,?,?,?,?)",
+    [INSERT_RANGE] = "INSERT INTO NVTX_EVENTS (start,eventType,rangeId,text,globalTid,domainId) "
+                     "VALUES (?,?,?,?,?,?)",
+    [END_RANGE] = "UPDATE NVTX_EVENTS SET end = ?, endGlobalTid = ? WHERE rowid = ?",
+    [INSERT_PROCESS] = "INSERT INTO PROCESSES VALUES (?,?,?)",
+    [INSERT_GPU] = "INSERT INTO TARGET_INFO_GPU (vmId,id,name,uuid,cuDevice) VALUES (?,?,?,?,?)",
+    [INSERT_DEVICE] =
+        "INSERT INTO TARGET_INFO_CUDA_DEVICE (gpuId,cudaId,pid,uuid) VALUES (?,?,?,?)",
+};
+
+struct kernel_names {
+    uint64_t id; /* key: in the process */
+    int64_t demangled, brief, mangled;
+};
+
+struct open_range {
+    int32_t tid;
+    uint64_t id, domain;
+    int64_t row;
+};
+
+struct database {
+    struct xfa_sqlite_file file;
+    sqlite3 *sql;
+    sqlite3_stmt *statements[STATEMENTS];
+    int64_t base_ns; /* the session's start */
+    int64_t global;  /* of the process at hand: its globalPid */
+    struct xfa_table strings, kernels;
+    int64_t string_count;
+    struct open_range *ranges;
+    size_t range_count;
+};
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static void fail(struct xfa_export *export)
+{
+    struct database *database = export->self;
+    xfa_export_fail(export, database->file.error ? database->file.error : EIO);
+}
+
+static void execute(struct xfa_export *export, const char *text)
+{
+    struct database *database = export->self;
+    if (database->sql && sqlite3_exec(database->sql, text, NULL, NULL, NULL) != SQLITE_OK)
+        fail(export);
+}
+
+/* Runs it with what was bound, and forgets that. */
+static void run(struct xfa_export *export, enum statement which)
+{
+    struct database *database = export->self;
+    sqlite3_stmt *statement = database->statements[which];
+    if (sqlite3_step(statement) != SQLITE_DONE)
+        fail(export);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+}
+
+static void bind_text(sqlite3_stmt *statement, int at, const char *text)
+{
+    if (text)
+        sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
+}
+
+static void bind_known(sqlite3_stmt *statement, int at, bool known, int64_t value)
+{
+    if (known)
+        sqlite3_bind_int64(statement, at, value);
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+struct known_string {
+    uint64_t hash; /* key */
+    int64_t id;
+};
+
+/* 0: no text. */
+static int64_t string_id(struct xfa_export *export, const char *text)
+{
+    struct database *database = export->self;
+    struct known_string *known = NULL, other;
+    if (!text)
+        return 0;
+    uint64_t hash = XXH3_64bits(text, strlen(text));
+    if (database->strings.count < MOST_STRINGS || xfa_table_get(&database->strings, &hash))
+        known = xfa_table_put(&database->strings, &hash);
+    else
+        *(known = &other) = (struct known_string){0};
+    if (known->id)
+        return known->id;
+    known->id = ++database->string_count;
+    sqlite3_bind_int64(database->statements[INSERT_STRING], 1, known->id);
+    bind_text(database->statements[INSERT_STRING], 2, text);
+    run(export, INSERT_STRING);
+    return known->id;
+}
+
+/* "vectorized_elementwise_kernel" of "void at::native::vectorized_elementwise_kernel<4, ...>(...)"
+ */
+static char *brief_name(const char *name)
+{
+    size_t start = 0, end = 0;
+    int depth = 0;
+    for (; name[end]; end++) {
+        char c = name[end];
+        if (depth == 0 && (c == '<' || c == '(') && end > start)
+            break;
+        depth += (c == '<' || c == '(') - (c == '>' || c == ')');
+        if (depth == 0 && (c == ' ' || c == ':' || c == ')' || c == '>'))
+            start = end + 1;
+    }
+    return end > start ? xfa_kept(name + start, end - start) : xfa_text(name);
+}
+
+static struct kernel_names names_of(struct xfa_export *export, const struct xfa_step *step)
+{
+    struct database *database = export->self;
+    uint64_t id = step->event->src;
+    struct kernel_names *known = xfa_table_get(&database->kernels, &id);
+    if (known)
+        return *known;
+    struct kernel_names names = {.id = id};
+    const struct xfa_text *text = id ? xfa_trace_text(step->process->trace, id) : NULL;
+    const char *demangled = text ? xfa_words_name(&export->words, step->process, id) : "(no name)";
+    char *brief = brief_name(demangled);
+    char *mangled = text ? xfa_clean(text->text, text->bytes) : NULL;
+    names.demangled = string_id(export, demangled);
+    names.brief = string_id(export, brief);
+    names.mangled = string_id(export, mangled);
+    free(brief);
+    free(mangled);
+    known = xfa_table_put(&database->kernels, &id);
+    *known = names;
+    return names;
+}
+
+/* ---- times and places ------------------------------------------------------------------------ */
+
+static int64_t moment(const struct xfa_export *export, const struct xfa_process *process,
+                      uint64_t ns)
+{
+    const struct database *database = export->self;
+    return (int64_t)(xfa_process_wall_ns(process, ns) - (uint64_t)database->base_ns);
+}
+
+/* As Nsight packs them: 8 bits hardware, 8 bits virtual machine (here the host), 24 bits process,
+ * 24 bits thread. */
+static int64_t global_tid(const struct xfa_export *export, int32_t tid)
+{
+    const struct database *database = export->self;
+    return database->global | (tid & 0xffffff);
+}
+
+static int64_t global_pid(const struct xfa_process *process)
+{
+    return (int64_t)(process->host & 0xff) << 48 | (int64_t)(process->pid & 0xffffff) << 24;
+}
+
+/* The eight columns that all have: start and end first. False: it has no time. */
+static bool bind_work(struct xfa_export *export, enum statement which, const struct xfa_step *step)
+{
+    const struct database *database = export->self;
+    const struct xft_event *e = step->event;
+    sqlite3_stmt *statement = database->statements[which];
+    int gpu = xfa_process_gpu(step->process, e->device);
+    if (!e->start_ns)
+        return false;
+    sqlite3_bind_int64(statement, 1, moment(export, step->process, e->start_ns));
+    sqlite3_bind_int64(
+        statement, 2,
+        moment(export, step->process, e->end_ns > e->start_ns ? e->end_ns : e->start_ns));
+    bind_known(statement, 3, gpu >= 0, gpu);
+    bind_known(statement, 5, e->correlation, e->correlation);
+    sqlite3_bind_int64(statement, 6, database->global);
+    return true;
+}
+
+static int memory_kind(unsigned memory)
+{
+    switch (memory) {
+    case XFT_MEM_PAGEABLE:
+        return XFA_NSYS_PAGEABLE;
+    case XFT_MEM_PINNED:
+    case XFT_MEM_WRITE_COMBINED:
+    case XFT_MEM_MAPPED:
+    case XFT_MEM_REGISTERED:
+        return XFA_NSYS_PINNED;
+    case XFT_MEM_DEVICE:
+        return XFA_NSYS_DEVICE;
+    case XFT_MEM_ARRAY:
+        return XFA_NSYS_ARRAY;
+    case XFT_MEM_MANAGED:
+        return XFA_NSYS_MANAGED;
+    default:
+        return XFA_NSYS_UNKNOWN_MEMORY;
+    }
+}
+
+static int copy_kind(const struct xft_event *e)
+{
+    bool from = e->src_mem == XFT_MEM_ARRAY, to = e->dst_mem == XFT_MEM_ARRAY;
+    switch (e->direction) {
+    case XFT_DIR_H2D:
+        return to ? XFA_NSYS_HTOA : XFA_NSYS_HTOD;
+    case XFT_DIR_D2H:
+        return from ? XFA_NSYS_ATOH : XFA_NSYS_DTOH;
+    case XFT_DIR_D2D:
+        return from && to ? XFA_NSYS_ATOA
+               : from     ? XFA_NSYS_ATOD
+               : to       ? XFA_NSYS_DTOA
+                          : XFA_NSYS_DTOD;
+    case XFT_DIR_P2P:
+        return XFA_NSYS_PTOP;
+    case XFT_DIR_H2H:
+        return XFA_NSYS_HTOH;
+    default:
+        return XFA_NSYS_UNKNOWN_COPY;
+    }
+}
+
+static int migration_kind(const struct xft_event *e)
+{
+    return e->direction == XFT_DIR_H2D   ? XFA_NSYS_UVM_HTOD
+           : e->direction == XFT_DIR_D2H ? XFA_NSYS_UVM_DTOH
+                                         : XFA_NSYS_UVM_DTOD;
+}
+
+/* ---- what the devices did -------------------------------------------------------------------- */
+
+static void insert_copy(struct xfa_export *export, const struct xfa_step *step, bool migrated)
+{
+    const struct database *database = export->self;
+    const struct xft_event *e = step->event;
+    sqlite3_stmt *statement = database->statements[INSERT_COPY];
+    int from = xfa_process_gpu(step->process, e->src_place);
+    int to = xfa_process_gpu(step->process, e->dst_place);
+    bool between = e->direction == XFT_DIR_P2P || e->direction == XFT_DIR_D2D;
+    if (!bind_work(export, INSERT_COPY, step))
+        return;
+    bind_known(statement, 4, !migrated, (int64_t)e->aux);
+    sqlite3_bind_int64(statement, 7, (int64_t)e->bytes);
+    sqlite3_bind_int64(statement, 8, migrated ? migration_kind(e) : copy_kind(e));
+    sqlite3_bind_int64(statement, 9, memory_kind(e->src_mem));
+    sqlite3_bind_int64(statement, 10, memory_kind(e->dst_mem));
+    bind_known(statement, 11, between && from >= 0, from);
+    bind_known(statement, 12, between && to >= 0, to);
+    bind_known(statement, 13, migrated, (int64_t)e->aux);
+    bind_known(statement, 14, migrated, (int64_t)e->src);
+    run(export, INSERT_COPY);
+}
+
+static void insert_memset(struct xfa_export *export, const struct xfa_step *step)
+{
+    const struct database *database = export->self;
+    sqlite3_stmt *statement = database->statements[INSERT_MEMSET];
+    if (!bind_work(export, INSERT_MEMSET, step))
+        return;
+    sqlite3_bind_int64(statement, 4, (int64_t)step->event->aux);
+    sqlite3_bind_int64(statement, 7, (int64_t)step->event->bytes);
+    sqlite3_bind_int64(statement, 8, memory_kind(step->event->dst_mem));
+    run(export, INSERT_MEMSET);
+}
+
+static void insert_kernel(struct xfa_export *export, const struct xfa_step *step)
+{
+    const struct database *database = export->self;
+    sqlite3_stmt *statement = database->statements[INSERT_KERNEL];
+    struct kernel_names names = names_of(export, step);
+    if (!bind_work(export, INSERT_KERNEL, step))
+        return;
+    sqlite3_bind_int64(statement, 4, (int64_t)step->event->aux);
+    sqlite3_bind_int64(statement, 7, names.demangled);
+    sqlite3_bind_int64(statement, 8, names.brief);
+    bind_known(statement, 9, names.mangled, names.mangled);
+    run(export, INSERT_KERNEL);
+}
+
+static void copied(struct xfa_export *export, const struct xfa_step *step)
+{
+    insert_copy(export, step, false);
+}
+
+/* ---- what the program did -------------------------------------------------------------------- */
+
+static void insert_call(struct xfa_export *export, const struct xfa_step *step,
+                        const struct xfa_function *function)
+{
+    const struct database *database = export->self;
+    const struct xft_event *e = step->event;
+    sqlite3_stmt *statement = database->statements[INSERT_CALL];
+    int64_t name = string_id(export, xfa_words_function(&export->words, function));
+    if (!e->start_ns)
+        return;
+    sqlite3_bind_int64(statement, 1, moment(export, step->process, e->start_ns));
+    sqlite3_bind_int64(
+        statement, 2,
+        moment(export, step->process, e->end_ns > e->start_ns ? e->end_ns : e->start_ns));
+    sqlite3_bind_int64(statement, 3,
+                       function->level == XFT_LEVEL_DRIVER ? XFA_NSYS_DRIVER : XFA_NSYS_RUNTIME);
+    sqlite3_bind_int64(statement, 4, global_tid(export, step->tid));
+    bind_known(statement, 5, e->correlation, e->correlation);
+    sqlite3_bind_int64(statement, 6, name);
+    sqlite3_bind_int64(statement, 7, e->status);
+    run(export, INSERT_CALL);
+}
+
+static void insert_sync(struct xfa_export *export, const struct xfa_step *step)
+{
+    static const int types[] = {0, XFA_NSYS_EVENT_SYNC, XFA_NSYS_STREAM_SYNC,
+                                XFA_NSYS_CONTEXT_SYNC};
+    const struct database *database = export->self;
+    uint64_t what = step->event->aux;
+    bool wait = step->event->kind == XFT_EVENT_WAIT;
+    int type = wait ? XFA_NSYS_STREAM_WAIT : what < sizeof types / sizeof *types ? types[what] : 0;
+    if (!bind_work(export, INSERT_SYNC, step))
+        return;
+    sqlite3_bind_int64(database->statements[INSERT_SYNC], 7, type);
+    run(export, INSERT_SYNC);
+}
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+static void begin_range(struct xfa_export *export, const struct xfa_step *step)
+{
+    struct database *database = export->self;
+    const struct xft_event *e = step->event;
+    sqlite3_stmt *statement = database->statements[INSERT_RANGE];
+    const char *domain = xfa_words_name(&export->words, step->process, e->src);
+    int64_t domain_id = string_id(export, domain);
+    if (!e->start_ns)
+        return;
+    sqlite3_bind_int64(statement, 1, moment(export, step->process, e->start_ns));
+    sqlite3_bind_int64(statement, 2, e->dst ? XFA_NSYS_START_END : XFA_NSYS_PUSH_POP);
+    bind_known(statement, 3, e->dst, (int64_t)e->dst);
+    bind_text(statement, 4, xfa_words_name(&export->words, step->process, e->aux));
+    sqlite3_bind_int64(statement, 5, global_tid(export, step->tid));
+    sqlite3_bind_int64(statement, 6, domain_id);
+    run(export, INSERT_RANGE);
+    if (database->range_count < MOST_OPEN)
+        database->ranges[database->range_count++] = (struct open_range){
+            step->tid, e->dst, e->src, sqlite3_last_insert_rowid(database->sql)};
+}
+
+static void end_range(struct xfa_export *export, const struct xfa_step *step)
+{
+    struct database *database = export->self;
+    const struct xft_event *e = step->event;
+    size_t i = database->range_count;
+    while (i-- > 0) {
+        const struct open_range *range = &database->ranges[i];
+        if (range->id == e->dst && range->domain == e->src && (e->dst || range->tid == step->tid))
+            break;
+    }
+    if (i >= database->range_count)
+        return;
+    sqlite3_stmt *statement = database->statements[END_RANGE];
+    sqlite3_bind_int64(statement, 1, moment(export, step->process, e->start_ns));
+    sqlite3_bind_int64(statement, 2, global_tid(export, step->tid));
+    sqlite3_bind_int64(statement, 3, database->ranges[i].row);
+    run(export, END_RANGE);
+    memmove(&database->ranges[i], &database->ranges[i + 1],
+            (--database->range_count - i) * sizeof *database->ranges);
+}
+
+static void event(struct xfa_export *export, const struct xfa_step *step)
+{
+    switch (step->event->kind) {
+    case XFT_EVENT_KERNEL:
+        insert_kernel(export, step);
+        return;
+    case XFT_EVENT_MEMSET:
+        insert_memset(export, step);
+        return;
+    case XFT_EVENT_MIGRATION:
+        insert_copy(export, step, true);
+        return;
+    case XFT_EVENT_RANGE_BEGIN:
+        begin_range(export, step);
+        return;
+    case XFT_EVENT_RANGE_END:
+        end_range(export, step);
+        return;
+    case XFT_EVENT_FAULT: /* no calls */
+    case XFT_EVENT_CONTENT:
+    case XFT_EVENT_RECORDS:
+        return;
+    case XFT_EVENT_SYNC:
+    case XFT_EVENT_WAIT:
+        insert_sync(export, step);
+        break;
+    default:
+        break;
+    }
+    if (xft_event_word(step->event->kind))
+        insert_call(export, step, xfa_process_function(step->process, step->event->call));
+}
+
+/* ---- transfers ------------------------------------------------------------------------------- */
+
+static bool is_text(const struct xfa_transfer_column *column)
+{
+    return column->kind == XFA_VALUE_TEXT || column->kind == XFA_VALUE_WORD;
+}
+
+static const char *sql_type(const struct xfa_transfer_column *column)
+{
+    return column->kind == XFA_VALUE_REAL ? "REAL" : "INTEGER";
+}
+
+/* The table has numbers of texts, the view beside it the texts. */
+static void create_transfers(struct xfa_export *export)
+{
+    char *table = xfa_text("CREATE TABLE XFERSCOPE_TRANSFER (id INTEGER PRIMARY KEY");
+    char *view = xfa_text("CREATE VIEW XFERSCOPE_TRANSFERS AS SELECT id");
+    char *insert = xfa_text("INSERT INTO XFERSCOPE_TRANSFER VALUES (NULL");
+    for (size_t i = 0; i < xfa_transfer_column_count; i++) {
+        const struct xfa_transfer_column *column = &xfa_transfer_columns[i];
+        char *next[] = {
+            xfa_print("%s, %s %s", table, column->name, sql_type(column)),
+            is_text(column) ? xfa_print("%s, (SELECT value FROM StringIds AS s WHERE s.id = t.%s) "
+                                        "AS %s",
+                                        view, column->name, column->name)
+                            : xfa_print("%s, %s", view, column->name),
+            xfa_print("%s,?", insert),
+        };
+        free(table);
+        free(view);
+        free(insert);
+        table = next[0];
+        view = next[1];
+        insert = next[2];
+    }
+    char *all = xfa_print("%s); %s FROM XFERSCOPE_TRANSFER AS t;", table, view);
+    char *prepared = xfa_print("%s)", insert);
+    struct database *database = export->self;
+    execute(export, all);
+    if (sqlite3_prepare_v2(database->sql, prepared, -1, &database->statements[INSERT_TRANSFER],
+                           NULL) != SQLITE_OK)
+        fail(export);
+    free(table);
+    free(view);
+    free(insert);
+    free(all);
+    free(prepared);
+}
+
+static void bind_value(struct xfa_export *export, int at, const struct xfa_value *value)
+{
+    const struct database *database = export->self;
+    sqlite3_stmt *statement = database->statements[INSERT_TRANSFER];
+    switch (value->kind) {
+    case XFA_VALUE_NONE:
+        break;
+    case XFA_VALUE_INTEGER:
+    case XFA_VALUE_TRUTH:
+        sqlite3_bind_int64(statement, at, value->integer);
+        break;
+    case XFA_VALUE_MOMENT:
+        sqlite3_bind_int64(statement, at, value->integer - database->base_ns);
+        break;
+    case XFA_VALUE_REAL:
+        sqlite3_bind_double(statement, at, value->real);
+        break;
+    case XFA_VALUE_WORD:
+    case XFA_VALUE_TEXT:
+        sqlite3_bind_int64(statement, at, string_id(export, value->text));
+        break;
+    }
+}
+
+static void transfer(struct xfa_export *export, const struct xfa_transfer *transfer)
+{
+    const struct xfa_step step = {transfer->process, transfer->event, transfer->lane,
+                                  transfer->tid};
+    for (size_t i = 0; i < xfa_transfer_column_count; i++) {
+        struct xfa_value value = xfa_transfer_columns[i].get(export, transfer);
+        bind_value(export, (int)i + 1, &value);
+    }
+    run(export, INSERT_TRANSFER);
+    if (!(transfer->event->flags & XFT_GRAPH)) /* those have the times of their launch */
+        insert_call(export, &step,
+                    xfa_row_called(xfa_analysis_row(export->analysis, transfer->class->row)));
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void begin(struct xfa_export *export)
+{
+    struct database *database = export->self;
+    xfa_table_init(&database->strings, sizeof(uint64_t), sizeof(struct known_string));
+    xfa_table_init(&database->kernels, sizeof(uint64_t), sizeof(struct kernel_names));
+    database->ranges = xfa_alloc(MOST_OPEN * sizeof *database->ranges);
+    database->sql = xfa_sqlite_file_open(&database->file, fileno(export->out));
+    if (!database->sql) {
+        xfa_export_fail(export, ENOMEM);
+        return;
+    }
+    execute(export, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+                    "PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY;"
+                    "PRAGMA cache_size = -8192; BEGIN;");
+    execute(export, xfa_sqlite_schema);
+    execute(export, "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', 'xferscope');");
+    for (size_t i = 0; i < STATEMENTS && !export->failed; i++)
+        if (statements[i] && sqlite3_prepare_v2(database->sql, statements[i], -1,
+                                                &database->statements[i], NULL) != SQLITE_OK)
+            fail(export);
+    if (!export->failed)
+        create_transfers(export);
+}
+
+static void insert_devices(struct xfa_export *export, const struct xfa_process *process)
+{
+    const struct database *database = export->self;
+    sqlite3_stmt *statement = database->statements[INSERT_DEVICE];
+    for (int i = 0; i < process->gpu_count; i++) {
+        int gpu = process->gpus[i];
+        char *uuid = (size_t)gpu < process->run->gpu_count
+                         ? xfa_words_made(XFA_WORDS_SHOWN, process->run->gpus[gpu].uuid)
+                         : NULL;
+        sqlite3_bind_int64(statement, 1, gpu);
+        sqlite3_bind_int64(statement, 2, gpu);
+        sqlite3_bind_int64(statement, 3, process->pid);
+        bind_text(statement, 4, uuid);
+        run(export, INSERT_DEVICE);
+        free(uuid);
+    }
+}
+
+static void process(struct xfa_export *export, struct xfa_process *process)
+{
+    struct database *database = export->self;
+    sqlite3_stmt *statement = database->statements[INSERT_PROCESS];
+    char *name = xfa_words_made(XFA_WORDS_SHOWN, xfa_base_name(process->exe));
+    if (process->number == 0)
+        database->base_ns = (int64_t)xfa_process_wall_ns(process, process->start_mono_ns);
+    database->global = global_pid(process);
+    database->range_count = 0;
+    xfa_table_free(&database->kernels);
+    xfa_table_init(&database->kernels, sizeof(uint64_t), sizeof(struct kernel_names));
+    sqlite3_bind_int64(statement, 1, database->global);
+    sqlite3_bind_int64(statement, 2, process->pid);
+    bind_text(statement, 3, name);
+    run(export, INSERT_PROCESS);
+    free(name);
+    insert_devices(export, process);
+}
+
+static void insert_gpus(struct xfa_export *export)
+{
+    const struct database *database = export->self;
+    const struct xfa_run *all = export->analysis->run;
+    sqlite3_stmt *statement = database->statements[INSERT_GPU];
+    for (size_t i = 0; i < all->gpu_count; i++) {
+        char *name = xfa_words_made(XFA_WORDS_SHOWN, all->gpus[i].name);
+        char *uuid = xfa_words_made(XFA_WORDS_SHOWN, all->gpus[i].uuid);
+        sqlite3_bind_int64(statement, 1, (int64_t)(all->gpus[i].host & 0xff) << 48);
+        sqlite3_bind_int64(statement, 2, (int64_t)i);
+        bind_text(statement, 3, name);
+        bind_text(statement, 4, uuid);
+        sqlite3_bind_int64(statement, 5, all->gpus[i].ordinal);
+        run(export, INSERT_GPU);
+        free(name);
+        free(uuid);
+    }
+}
+
+static void finish(struct xfa_export *export)
+{
+    const struct database *database = export->self;
+    insert_gpus(export);
+    char *start =
+        xfa_print("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld, "
+                  "strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', %lld, 'unixepoch'), NULL);"
+                  "INSERT INTO META_DATA_EXPORT VALUES ('SIMULATED_GPU', '%s'); COMMIT;",
+                  (long long)database->base_ns, (long long)(database->base_ns / 1000000000),
+                  export->analysis->simulated ? "yes" : "no");
+    execute(export, start);
+    free(start);
+}
+
+static void free_self(struct xfa_export *export)
+{
+    struct database *database = export->self;
+    xfa_table_free(&database->strings);
+    xfa_table_free(&database->kernels);
+    free(database->ranges);
+}
+
+/* Before the file takes its place. */
+static void close_database(struct xfa_export *export)
+{
+    struct database *database = export->self;
+    for (size_t i = 0; i < STATEMENTS; i++)
+        sqlite3_finalize(database->statements[i]);
+    if (database->sql)
+        xfa_sqlite_file_close(&database->file, database->sql);
+    database->sql = NULL;
+}
+
+const struct xfa_export_format xfa_export_sqlite = {
+    .name = "sqlite",
+    .what = "a database with Nsight Systems' tables, and one of transfers",
+    .regular = true,
+    .words = XFA_WORDS_SHOWN,
+    .kinds = UINT32_MAX,
+    .self_bytes = sizeof(struct database),
+    .begin = begin,
+    .process = process,
+    .event = event,
+    .transfer = transfer,
+    .copy = copied,
+    .finish = finish,
+    .close = close_database,
+    .free = free_self,
+};

@@ -1,0 +1,148 @@
+"""export's database, opened by Python's sqlite3 and asked what people ask of Nsight Systems'."""
+
+import re
+import sqlite3
+import unittest
+
+from lab import DATA, Lab, ROOT
+
+# What moved on each device, by kind of copy and of memory: as `nsys stats` sums sizes up.
+SIZES = """
+WITH moved AS (
+    SELECT bytes, '[CUDA memcpy ' || oper.label || ']' AS name
+    FROM CUPTI_ACTIVITY_KIND_MEMCPY AS memcpy JOIN ENUM_CUDA_MEMCPY_OPER AS oper ON oper.id = memcpy.copyKind
+    UNION ALL SELECT bytes, '[CUDA memset]' FROM CUPTI_ACTIVITY_KIND_MEMSET)
+SELECT name, count(*), sum(bytes), avg(bytes), min(bytes), max(bytes) FROM moved GROUP BY name ORDER BY 3 DESC"""
+
+# Which call made which copy, from which kind of memory, on which GPU.
+JOINED = """
+SELECT api.value, src.label, dst.label, gpu.name, count(*)
+FROM CUPTI_ACTIVITY_KIND_MEMCPY AS m
+JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.correlationId = m.correlationId
+    AND r.globalTid / 0x1000000 = m.globalPid / 0x1000000
+JOIN StringIds AS api ON api.id = r.nameId
+JOIN ENUM_CUDA_MEM_KIND AS src ON src.id = m.srcKind
+JOIN ENUM_CUDA_MEM_KIND AS dst ON dst.id = m.dstKind
+LEFT JOIN PROCESSES AS p ON p.globalPid = m.globalPid
+LEFT JOIN TARGET_INFO_CUDA_DEVICE AS d ON d.cudaId = m.deviceId AND d.pid = m.globalPid / 0x1000000 % 0x1000000
+LEFT JOIN TARGET_INFO_GPU AS gpu ON gpu.id = d.gpuId
+GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 2"""
+
+KERNELS = """
+SELECT brief.value, full.value, count(*), sum(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
+JOIN StringIds AS brief ON brief.id = k.shortName JOIN StringIds AS full ON full.id = k.demangledName
+GROUP BY 1, 2 ORDER BY 4 DESC"""
+
+
+class Sqlite(Lab):
+    def open(self, *arguments):
+        self.export(*arguments, "-f", "sqlite")
+        database = sqlite3.connect(self.path("exported"))
+        self.addCleanup(database.close)
+        self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+        return database
+
+    def test_sums_are_those_of_the_report(self):
+        for run in self.runs():
+            rows = self.open(*run).execute("SELECT direction, src_memory, dst_memory, bytes, achieved_ns "
+                                           "FROM XFERSCOPE_TRANSFERS").fetchall()
+            self.assert_same(self.add_up(rows), self.reported(*run), run)
+
+    def test_every_event_is_in_its_table(self):
+        for run in self.runs():
+            database, told = self.open(*run), {}
+            for one in (argument for argument in run if argument.endswith((".trace", ".xft"))):
+                for line in self.run_command("dump", one, "-f", "text").stdout.decode("utf-8", "replace").splitlines():
+                    words = line.split()
+                    if words[:1] == ["event"]:
+                        kind = next((w for w in words if w in KINDS), None)
+                        told[kind] = told.get(kind, 0) + 1
+            for table, kinds in (("MEMCPY", ("device-copy", "migration")), ("MEMSET", ("memset",)),
+                                 ("KERNEL", ("kernel",)), ("SYNCHRONIZATION", ("sync", "wait"))):
+                found = database.execute(f"SELECT count(*) FROM CUPTI_ACTIVITY_KIND_{table}").fetchone()[0]
+                self.assertEqual(found, sum(told.get(kind, 0) for kind in kinds), (run, table))
+            for table, column in (("CUPTI_ACTIVITY_KIND_RUNTIME", "nameId"), ("CUPTI_ACTIVITY_KIND_KERNEL", "shortName")):
+                strays = f"SELECT count(*) FROM {table} WHERE {column} NOT IN (SELECT id FROM StringIds)"
+                self.assertEqual(database.execute(strays).fetchone(), (0,), (run, table))
+
+    def test_questions_that_nsight_answers(self):
+        database = self.open(str(DATA / "h200-pytorch.xft"))
+        sizes = {row[0]: row[1:3] for row in database.execute(SIZES)}
+        reported = self.reported(str(DATA / "h200-pytorch.xft"))
+        for name, direction in (("Host-to-Device", "H2D"), ("Device-to-Host", "D2H"), ("Device-to-Device", "D2D")):
+            sums = [value for key, value in reported.items() if key[0] == direction]
+            self.assertEqual(sizes[f"[CUDA memcpy {name}]"], (sum(s.count for s in sums), sum(s.bytes for s in sums)))
+        self.assertEqual(sizes["[CUDA memset]"][0], 604)
+        joined = database.execute(JOINED).fetchall()
+        self.assertEqual(sum(row[-1] for row in joined), 514)
+        self.assertEqual({row[0] for row in joined}, {"cudaMemcpyAsync"})
+        self.assertEqual({row[3] for row in joined}, {"NVIDIA H200"})
+        self.assertLessEqual({row[1:3] for row in joined}, {("Pageable", "Device"), ("Device", "Pageable"),
+                                                            ("Device", "Device"), ("Device", "Pinned")})
+        kernels = database.execute(KERNELS).fetchall()
+        self.assertEqual(sum(row[2] for row in kernels), 4711)
+        self.assertIn("vectorized_elementwise_kernel", {row[0] for row in kernels})
+        for brief, full, *_ in kernels:
+            self.assertRegex(brief, r"^\w+$")
+            self.assertIn(brief, full)
+
+    def test_memory_kinds_are_nsights(self):
+        """Not CUPTI's, which count 1 pageable, 2 pinned, 3 device."""
+        database = self.open(self.make("gpus"))
+        kinds = dict(database.execute("SELECT label, id FROM ENUM_CUDA_MEM_KIND"))
+        self.assertEqual((kinds["Pageable"], kinds["Pinned"], kinds["Device"], kinds["Array"], kinds["Managed"]),
+                         (0, 1, 2, 3, 4))
+        told = {"pageable": 0, "pinned": 1, "write-combined": 1, "mapped": 1, "registered": 1, "device": 2, "array": 3,
+                "managed": 4, None: 7}
+        rows = self.open(str(DATA / "h200-static.xft")).execute(
+            "SELECT t.src_memory, t.dst_memory, m.srcKind, m.dstKind FROM XFERSCOPE_TRANSFERS AS t "
+            "JOIN CUPTI_ACTIVITY_KIND_MEMCPY AS m ON m.correlationId = t.correlation").fetchall()
+        self.assertGreater(len(rows), 100)
+        agree = [row for row in rows if (told[row[0]], told[row[1]]) == row[2:]]
+        self.assertGreater(len(agree), 0.9 * len(rows), rows[:3])
+
+    def test_times_count_from_the_start_of_the_session(self):
+        database = self.open(str(DATA / "h200-pytorch.xft"))
+        start = database.execute("SELECT utcEpochNs, utcTime FROM TARGET_INFO_SESSION_START_TIME").fetchone()
+        self.assertEqual(start, (1795328099322469603, "2026-11-22T06:14:59Z"))
+        for table in ("RUNTIME", "MEMCPY", "MEMSET", "KERNEL", "SYNCHRONIZATION"):
+            least, most = database.execute(f"SELECT min(start), max(end) FROM CUPTI_ACTIVITY_KIND_{table}").fetchone()
+            self.assertTrue(0 < least < most < 60e9, (table, least, most))
+        pairs = database.execute("SELECT count(*), sum(m.start < r.start) FROM CUPTI_ACTIVITY_KIND_KERNEL AS m JOIN "
+                                 "CUPTI_ACTIVITY_KIND_RUNTIME AS r USING (correlationId)").fetchone()
+        self.assertEqual(pairs, (4711, 0))
+
+    def test_ranges(self):
+        database = self.open(self.make("phases"))
+        rows = database.execute("SELECT text, start, end, eventType, label FROM NVTX_EVENTS JOIN ENUM_NSYS_EVENT_TYPE "
+                                "AS type ON type.id = eventType").fetchall()
+        self.assertGreater(len(rows), 5)
+        self.assertEqual({row[3:] for row in rows}, {(59, "NvtxPushPopRange"), (60, "NvtxStartEndRange")})
+        self.assertTrue(all(end is None or end >= start for _, start, end, *_ in rows))
+        self.assertTrue(any(end is not None for _, _, end, *_ in rows))
+
+    def test_processes(self):
+        run = [self.make("rank", str(i), f"{'ab'[i // 2]}.xft/{6000 + i}-1.trace") for i in range(3)]
+        database = self.open(*run)
+        rows = database.execute("SELECT globalPid / 0x1000000 % 0x1000000, pid FROM PROCESSES").fetchall()
+        self.assertEqual(len(rows), 3)
+        self.assertTrue(all(packed == pid for packed, pid in rows))
+        self.assertEqual(len(set(database.execute("SELECT globalPid FROM PROCESSES").fetchall())), 3)
+
+    def test_hostile_text(self):
+        database = self.open(self.make("hostile"))
+        texts = [row[0] for row in database.execute("SELECT value FROM StringIds UNION ALL SELECT name FROM PROCESSES "
+                                                    "UNION ALL SELECT text FROM NVTX_EVENTS") if row[0]]
+        self.assertTrue(any("<U+001B>" in text for text in texts))
+        self.assert_clean("".join(texts), "")
+
+    def test_the_page_has_every_table(self):
+        page = (ROOT / "docs" / "export.md").read_text()
+        tables = {row[0] for row in self.open(self.make("mixed")).execute("SELECT name FROM sqlite_master")}
+        self.assertEqual(tables - set(re.findall(r"`(\w+)`", page)), set())
+
+
+KINDS = {"device-copy", "migration", "memset", "kernel", "sync", "wait"}
+
+if __name__ == "__main__":
+    unittest.main()
