@@ -1,18 +1,22 @@
 /*
  * degraded-link: copies between host and a GPU whose PCIe link, by the profile, runs at a lower
- * generation or with fewer lanes than GPU and slot can. Lost: of the copies' time on the device as
- * much as they would take less at the full rate. Copies of pageable memory are left out: the
- * processor makes them.
+ * generation or with fewer lanes than GPU and slot can, or over which the profile's largest copies
+ * in that direction take longer than over the link of another GPU of the same name with the same
+ * lanes, each from its best node. Lost: of the copies' time on the device as much as they would
+ * take less at the full rate. Copies of pageable memory are left out: the processor makes them.
  */
 #include "analyzer/findings/finding.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/link.h"
 
 #define LEAST_FACTOR 1.1
+#define LEAST_BEHIND                                                                               \
+    1.25 /* another GPU's copies: machines are not built alike to the last per cent */
 
 /* Of one lane, by generation, as PCI-SIG has it, in GB/s less the line's code. */
 static double lane_gbps(int gen)
@@ -22,18 +26,69 @@ static double lane_gbps(int gen)
     return gen > 0 && gen < known ? rates[gen] : 0;
 }
 
-/* How many times faster the link of a GPU of the run could be; 1: no faster, or not known. */
-static double factor_of(const struct xfa_analysis *analysis, int gpu)
+/* By lanes and generation. */
+static double by_rate(const struct xfp_gpu *gpu)
+{
+    double is = lane_gbps(gpu->pcie_gen) * gpu->pcie_width;
+    double can = lane_gbps(gpu->pcie_max_gen) * gpu->pcie_max_width;
+    return is > 0 && can >= LEAST_FACTOR * is ? can / is : 1;
+}
+
+/* ---- beside its equals ----------------------------------------------------------------------- */
+
+static bool are_equal(const struct xfp_gpu *a, const struct xfp_gpu *b)
+{
+    return a->name && b->name && strcmp(a->name, b->name) == 0 &&
+           a->pcie_max_gen == b->pcie_max_gen && a->pcie_max_width == b->pcie_max_width;
+}
+
+/* Copies of page-locked memory, from the best node, or to it. */
+static struct xfp_estimate copy_of(const struct xfp_profile *profile, int gpu, bool up,
+                                   uint64_t bytes)
+{
+    struct xfp_estimate best = {.basis = XFP_UNKNOWN};
+    for (int node = -1; node < profile->machine.numa_nodes; node++) {
+        const struct xfp_place host = {XFT_MEM_PINNED, -1, node}, there = {XFT_MEM_DEVICE, gpu, -1};
+        const struct xfp_path *path =
+            xfp_find(profile, XFP_COPY, up ? host : there, up ? there : host, false);
+        struct xfp_estimate time = {.basis = XFP_UNKNOWN};
+        if (path && path->point_count && path->points[path->point_count - 1].bytes >= bytes)
+            time = xfp_time(path, bytes);
+        if (time.basis != XFP_UNKNOWN && (best.basis == XFP_UNKNOWN || time.ns < best.ns))
+            best = time;
+    }
+    return best;
+}
+
+static double by_equals(const struct xfp_profile *profile, int gpu, bool up)
+{
+    const struct xfp_machine *machine = &profile->machine;
+    const uint64_t bytes = 16 << 20; /* the link counts, and what a copy costs besides does not */
+    struct xfp_estimate own = copy_of(profile, gpu, up, bytes);
+    double factor = 1;
+    for (size_t i = 0; i < machine->gpu_count && own.basis != XFP_UNKNOWN; i++) {
+        if ((int)i == gpu || !are_equal(&machine->gpus[i], &machine->gpus[gpu]))
+            continue;
+        struct xfp_estimate other = copy_of(profile, (int)i, up, bytes);
+        if (other.basis != XFP_UNKNOWN &&
+            own.ns * (1 - own.error) >= LEAST_BEHIND * other.ns * (1 + other.error))
+            factor = fmax(factor, own.ns / other.ns);
+    }
+    return factor;
+}
+
+/* How many times faster the link of a GPU of the run could be, to the device (up) or from it; 1: no
+ * faster, or not known. */
+static double factor_of(const struct xfa_analysis *analysis, int gpu, bool up)
 {
     const struct xfp_machine *machine = &analysis->profile->machine;
     int number = xfa_achievable_gpu(&analysis->achievable, gpu);
     if (number < 0 || (size_t)number >= machine->gpu_count)
         return 1;
-    const struct xfp_gpu *known = &machine->gpus[number];
-    double is = lane_gbps(known->pcie_gen) * known->pcie_width;
-    double can = lane_gbps(known->pcie_max_gen) * known->pcie_max_width;
-    return is > 0 && can >= LEAST_FACTOR * is ? can / is : 1;
+    return fmax(by_rate(&machine->gpus[number]), by_equals(analysis->profile, number, up));
 }
+
+/* ---- the finding ----------------------------------------------------------------------------- */
 
 static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
                  struct xfa_gain *gain)
@@ -45,7 +100,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     if (!analysis->profile || analysis->achievable.match == XFA_MATCH_NO || (!up && !down) ||
         key->src_mem == XFT_MEM_PAGEABLE || key->dst_mem == XFT_MEM_PAGEABLE)
         return false;
-    double factor = factor_of(analysis, up ? key->dst_gpu : key->src_gpu);
+    double factor = factor_of(analysis, up ? key->dst_gpu : key->src_gpu, up);
     const struct xfa_figures *figures = &analysis->rows[row];
     if (!(factor > 1) || figures->device.transfers == 0)
         return false;
@@ -69,11 +124,12 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     size_t count = analysis->run->gpu_count;
-    double *factors = xfa_alloc((count + 1) * sizeof *factors);
+    struct xfw_link_factors *factors = xfa_alloc((count + 1) * sizeof *factors);
     (void)sums;
     (void)finding;
     for (size_t i = 0; i < count; i++)
-        factors[i] = factor_of(analysis, (int)i);
+        factors[i] = (struct xfw_link_factors){factor_of(analysis, (int)i, true),
+                                               factor_of(analysis, (int)i, false)};
     struct xfw_change *change = xfw_change_link(analysis, factors, count);
     free(factors);
     return change;

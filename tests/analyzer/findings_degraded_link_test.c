@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -18,16 +19,19 @@ struct link {
     int gen, width, max_gen, max_width;
 };
 
-/* Copies that are waited for. */
-static struct analyzed copied(const struct link *link, unsigned memory)
+static void set_link(struct xfp_gpu *gpu, const struct link *link)
+{
+    gpu->pcie_gen = link->gen;
+    gpu->pcie_width = link->width;
+    gpu->pcie_max_gen = link->max_gen;
+    gpu->pcie_max_width = link->max_width;
+}
+
+/* Copies that are waited for. Frees the profile. */
+static struct analyzed copied_with(struct xfp_profile *profile, unsigned memory)
 {
     struct trace_builder b;
     struct play play;
-    struct xfp_profile *profile = measured_profile(0);
-    profile->machine.gpus[0].pcie_gen = link->gen;
-    profile->machine.gpus[0].pcie_width = link->width;
-    profile->machine.gpus[0].pcie_max_gen = link->max_gen;
-    profile->machine.gpus[0].pcie_max_width = link->max_width;
     play_start(&play, &b, 1);
     play_site(&play, SITE, "feed", 1);
     for (int i = 0; i < COPIES; i++) {
@@ -43,6 +47,13 @@ static struct analyzed copied(const struct link *link, unsigned memory)
     a.analysis->profile = NULL; /* not asked any more */
     xfp_free(profile);
     return a;
+}
+
+static struct analyzed copied(const struct link *link, unsigned memory)
+{
+    struct xfp_profile *profile = measured_profile(0);
+    set_link(&profile->machine.gpus[0], link);
+    return copied_with(profile, memory);
 }
 
 static const struct xfa_finding *degraded(const struct analyzed *a)
@@ -89,12 +100,64 @@ static void test_left(void **state)
     analyzed_free(&a);
 }
 
+/* ---- beside its equals ----------------------------------------------------------------------- */
+
+/* A second GPU, whose copies to it and from it take so many ns per MiB, from two nodes. */
+static struct analyzed beside(const char *name, int width, double up, double down)
+{
+    static const struct link all_there = {5, 16, 5, 16};
+    struct xfp_profile *profile = measured_profile(0);
+    struct xfp_machine *machine = &profile->machine;
+    const struct xfp_place other = {XFT_MEM_DEVICE, 1, -1};
+    machine->gpus = realloc(machine->gpus, 2 * sizeof *machine->gpus);
+    machine->gpus[1] =
+        (struct xfp_gpu){.name = strdup(name), .uuid = strdup(""), .pci = strdup("")};
+    machine->gpu_count = 2;
+    machine->numa_nodes = 2;
+    for (int node = 0; node < 2; node++) {
+        const struct xfp_place host = {XFT_MEM_PINNED, -1, node};
+        measured_path(profile, XFP_COPY, XFT_DIR_H2D, host, other, up * (2 - node));
+        measured_path(profile, XFP_COPY, XFT_DIR_D2H, other, host, down * (2 - node));
+    }
+    set_link(&machine->gpus[0], &all_there);
+    set_link(&machine->gpus[1], &(struct link){5, width, 5, width});
+    return copied_with(profile, XFT_MEM_PINNED);
+}
+
+static void test_slower_than_its_equal(void **state)
+{
+    struct analyzed a = beside("Test GPU", 16, PINNED_NS / 2, PINNED_NS);
+    const struct xfa_finding *f = degraded(&a);
+    (void)state;
+    assert_non_null(f);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_MEND_LINK);
+    assert_true(fabs(f->lost_ns - COPIES * COPY_NS / 2.0) < 1);
+    assert_true(fabs(f->saving.likely - COPIES * COPY_NS / 2.0) < 1);
+    analyzed_free(&a);
+}
+
+/* The other direction; hardly faster; another GPU, or another link; of which nothing is known. */
+static void test_no_equal(void **state)
+{
+    (void)state;
+    struct analyzed all[] = {
+        beside("Test GPU", 16, PINNED_NS, PINNED_NS / 2),
+        beside("Test GPU", 16, PINNED_NS / 1.2, PINNED_NS),
+        beside("Another GPU", 16, PINNED_NS / 2, PINNED_NS / 2),
+        beside("Test GPU", 8, PINNED_NS / 2, PINNED_NS / 2),
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        assert_null(degraded(&all[i]));
+        analyzed_free(&all[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lanes),
-        cmocka_unit_test(test_generation),
-        cmocka_unit_test(test_left),
+        cmocka_unit_test(test_lanes),    cmocka_unit_test(test_generation),
+        cmocka_unit_test(test_left),     cmocka_unit_test(test_slower_than_its_equal),
+        cmocka_unit_test(test_no_equal),
     };
     return cmocka_run_group_tests_name("findings: degraded links", tests, NULL, NULL);
 }

@@ -79,7 +79,8 @@ class Places(Bench):
         saved = self.took("up", "2", node=1) - self.took("up", "3", node=1)
         self.assertGreater(saved, 1e6)
         self.assertAlmostEqual(finding["saving_s"]["likely"] * 1e9, saved, delta=1)
-        self.assertNotIn("far-gpu", self.advised("up", "3", node=1))
+        self.assertIn("degraded-link", found)  # its equals are faster
+        self.assertLessEqual(set(self.advised("up", "3", node=1)), {"unused-transfer", "synchronous-transfer"})
 
     def test_another_pair(self):
         self.use(slower(machine("sim-2socket-4gpu"), 2, "copy/peer/p2p/gpu0-gpu1", "copy/peer/p2p/gpu1-gpu0"))

@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import unittest
-from pathlib import Path
 
 from lab import (
     Bench,

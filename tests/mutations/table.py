@@ -965,9 +965,14 @@ FINDINGS = [
       "bytes that the host has worked on are said to go from one GPU to the other",
       "analyzer-findings_staged_peer_test"),
     M("lanes-not-looked-at", "analyzer/findings/degraded_link.c",
-      "    double is = lane_gbps(known->pcie_gen) * known->pcie_width;",
-      "    double is = lane_gbps(known->pcie_gen) * known->pcie_max_width;",
+      "    double is = lane_gbps(gpu->pcie_gen) * gpu->pcie_width;",
+      "    double is = lane_gbps(gpu->pcie_gen) * gpu->pcie_max_width;",
       "a link with half of its lanes is said to be as fast as it can",
+      "analyzer-findings_degraded_link_test"),
+    M("other-gpus-for-equals", "analyzer/findings/degraded_link.c",
+      "a->pcie_max_gen == b->pcie_max_gen && a->pcie_max_width == b->pcie_max_width",
+      "a->pcie_max_gen == b->pcie_max_gen",
+      "a GPU with more lanes is held against one with fewer",
       "analyzer-findings_degraded_link_test"),
 ]
 

@@ -10,7 +10,7 @@
 
 struct link {
     struct xfw_change change;
-    double *factors;
+    struct xfw_link_factors *factors;
     size_t count;
 };
 
@@ -29,7 +29,9 @@ static void change_op(const struct xfw_change *change, void *self, struct xfw_pl
         return;
     const struct xfp_fit *fit = class->achievable.fit;
     double fixed = fmin(op->duration_ns, fit ? fit->Lo_ns : FIXED_NS);
-    double faster = fixed + (op->duration_ns - fixed) / link->factors[op->gpu];
+    const struct xfw_link_factors *factors = &link->factors[op->gpu];
+    double factor = op->engine == XFW_TO_DEVICE ? factors->to_device : factors->to_host;
+    double faster = fixed + (op->duration_ns - fixed) / factor;
     op->duration_ns =
         xfw_player_certainty(player) == XFW_LOW ? (op->duration_ns + faster) / 2 : faster;
 }
@@ -41,8 +43,8 @@ static void release(struct xfw_change *change)
 
 static const struct xfw_change_type type = {.name = "link", .op = change_op, .free = release};
 
-struct xfw_change *xfw_change_link(const struct xfa_analysis *analysis, const double *factors,
-                                   size_t count)
+struct xfw_change *xfw_change_link(const struct xfa_analysis *analysis,
+                                   const struct xfw_link_factors *factors, size_t count)
 {
     struct link *link = xfa_alloc(sizeof *link);
     link->change = (struct xfw_change){.type = &type, .analysis = analysis};

@@ -9,8 +9,13 @@
 
 #include "analyzer/whatif/change.h"
 
-/* factors: of the run's GPUs, how many times faster; copied. 1, and GPUs beyond: as it was. */
-struct xfw_change *xfw_change_link(const struct xfa_analysis *analysis, const double *factors,
-                                   size_t count);
+/* How many times faster; 1: as it was. */
+struct xfw_link_factors {
+    double to_device, to_host;
+};
+
+/* factors: of the run's GPUs; copied. GPUs beyond: as it was. */
+struct xfw_change *xfw_change_link(const struct xfa_analysis *analysis,
+                                   const struct xfw_link_factors *factors, size_t count);
 
 #endif
