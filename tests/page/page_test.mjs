@@ -69,6 +69,9 @@ for (const name of ['pytorch', 'static', 'old', 'bare']) {
     const there = new Set(figures.map(({ at }) => at));
     assert.deepEqual(needed(json).filter((at) => !there.has(at)), []);
     assert.ok((await page.title()).startsWith('xferscope: '));
+    const ids = await page.$$eval('[id]', (nodes) => nodes.map((node) => node.id));
+    assert.equal(new Set(ids).size, ids.length);
+    assert.deepEqual(await page.$$eval('a[href^="#"]', (nodes) => nodes.filter((node) => !document.getElementById(node.getAttribute('href').slice(1))).map((node) => node.outerHTML)), []);
     await page.context().close();
   });
 }
@@ -139,7 +142,7 @@ test('the timeline zooms and moves by keys, mouse, wheel and buttons', async () 
   await page.keyboard.press('0');
   assert.equal(await width(), whole);
   await page.keyboard.press('n');
-  assert.match(await page.textContent('#timeline [role=status]'), /at .*s/);
+  assert.match(await page.textContent('#timeline-drawn [role=status]'), /at .*s/);
   const box = await (await page.$('canvas')).boundingBox();
   await page.mouse.move(box.x + box.width * 0.7, box.y + 60);
   await page.mouse.wheel(0, -400);

@@ -76,7 +76,7 @@ function curve_labels(curves, { x, y }, box) {
 
 function draw(points, curves, width) {
   const height = Math.max(300, Math.min(440, width * 0.5));
-  const box = { left: 46, right: width - 10, top: 26, bottom: height - 40 };
+  const box = { left: 46, right: width - 26, top: 26, bottom: height - 40 };
   const scale = scales(points, curves, box);
   const svg = frame(width, height, `Achieved bandwidth of ${plural(points.length, 'row')} of transfers over their size, against what the profile has. Arrow keys go from point to point.`);
   axes(svg, box,

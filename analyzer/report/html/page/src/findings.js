@@ -126,7 +126,7 @@ export function findings_section({ report, timeline }) {
   const idle = all.filter((entry) => entry.idle).map((entry) => entry.node);
   const worth = all.filter((entry) => !entry.idle).map((entry) => entry.node);
   return section('findings', 'Findings',
-    worth.length ? h('p', { class: 'dim' }, 'Worst first. Each stands alone: a transfer may be in several, so neither their losses nor their savings are to be added.') : h('p', { class: 'calm' }, 'Nothing worth changing.'),
+    worth.length ? h('p', { class: 'dim' }, 'Worst first. Each stands alone: a transfer may be in several, so neither their losses nor their savings are to be added.') : h('p', {}, idle.length ? 'None that is worth a change.' : 'None.'),
     worth,
     idle.length ? h('details', { class: 'idle' }, h('summary', {}, `${idle.length} more that would save less than 0.5 % of the run, or hardly more than a simpler fix`), idle) : null);
 }

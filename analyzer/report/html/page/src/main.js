@@ -14,8 +14,11 @@ import { traffic_section } from './traffic.js';
 
 const SECTIONS = [where_time_went, best_set, findings_section, timeline_section, bandwidth_section, traffic_section, managed_section, buffers_section, transfers_section, waits_section, phases_section, ranks_section, notes_section];
 
+// The section's id as a word.
+const label = (id) => id[0].toUpperCase() + id.slice(1).replace(/-.*/, '');
+
 function contents(sections) {
-  return h('nav', { 'aria-label': 'Sections' }, h('ul', {}, sections.map((node) => h('li', {}, h('a', { href: `#${node.id}`, title: node.querySelector('h2').textContent }, node.id[0].toUpperCase() + node.id.slice(1))))));
+  return h('nav', { 'aria-label': 'Sections' }, h('ul', {}, sections.map((node) => h('li', {}, h('a', { href: `#${node.id}`, title: node.querySelector('h2').textContent }, label(node.id))))));
 }
 
 // A link to something folded unfolds it.

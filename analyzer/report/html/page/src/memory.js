@@ -31,7 +31,7 @@ function stack_node(stack, migrations, x, y) {
 
 function draw_migrations(migrations, all, width) {
   const height = 220;
-  const box = { left: 64, right: width - 10, top: 26, bottom: height - 40 };
+  const box = { left: 64, right: width - 26, top: 26, bottom: height - 40 };
   const end = migrations.begin_ns + all.length * migrations.bin_ns;
   const most = largest(all.map(({ sum }) => sum), 1);
   const x = scaleLinear([migrations.begin_ns, end], [box.left, box.right]);
@@ -105,7 +105,7 @@ function buffer_lines(buffer) {
 
 function draw_buffers(buffers, width) {
   const height = Math.max(260, Math.min(360, width * 0.4));
-  const box = { left: 64, right: width - 10, top: 26, bottom: height - 40 };
+  const box = { left: 64, right: width - 26, top: 26, bottom: height - 40 };
   const domain = (values) => [smallest(values, Infinity) / 2, largest(values, 0) * 2];
   const x = scaleLog(domain(buffers.map((buffer) => buffer.bytes)), [box.left, box.right]).base(2);
   const y = scaleLog(domain(buffers.map((buffer) => buffer.traffic)), [box.bottom, box.top]).base(2);
@@ -135,7 +135,7 @@ export function buffers_section({ timeline }) {
   const left = timeline.buffers_left_out ?? 0;
   if (!rows.length) return section('buffers', 'Buffers', h('p', {}, 'None are known: the trace has no allocations whose memory was copied.'));
   return section('buffers', 'Buffers by size and traffic',
-    drawn.length ? chart((width) => draw_buffers(drawn, width)) : null,
+    drawn.length > 2 ? chart((width) => draw_buffers(drawn, width)) : null,
     left ? h('p', { class: 'dim' }, `${plural(left, 'buffer')} of less traffic not listed.`) : null,
     table({
       caption: 'Buffers', rows, filter: rows.length > 10 ? 'Filter buffers' : null, columns: [

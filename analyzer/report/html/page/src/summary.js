@@ -20,10 +20,10 @@ function timing(run) {
 function moved(run) {
   const directions = Object.keys(run.directions);
   if (!directions.length) return 'nothing';
-  return h('ul', { class: 'plain' }, directions.map((direction) => {
+  return directions.map((direction, i) => {
     const at = `report.run.directions.${direction}`;
-    return h('li', {}, `${direction} `, figure(`${at}.bytes`), ' in ', figure(`${at}.transfers`));
-  }));
+    return [i ? ', ' : '', `${direction} `, figure(`${at}.bytes`), ' in ', figure(`${at}.transfers`)];
+  });
 }
 
 export function run_head({ run, machine }, theme) {

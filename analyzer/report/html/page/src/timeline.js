@@ -165,10 +165,10 @@ const KEYS = [['copies', 'copies'], ['kernels', 'kernels'], ['exposed', 'exposed
 
 export function timeline_section({ timeline }) {
   const versions = unpacked(timeline.versions ?? []).filter((version) => version.tracks.length);
-  if (!versions.length) return section('timeline', 'Timeline', h('p', {}, 'The trace has no events with times.'));
+  if (!versions.length) return section('timeline-drawn', 'Timeline', h('p', {}, 'The trace has no events with times.'));
   const kinds = new Set(versions.flatMap((version) => version.tracks.map((track) => track.kind)));
   const merged = versions.some((version) => version.tracks.some((track) => track.slices.count?.some((count) => count > 1)));
-  return section('timeline', 'Timeline',
+  return section('timeline-drawn', 'Timeline',
     h('ul', { class: 'keys' }, KEYS.filter(([kind]) => kinds.has(kind)).map(([kind, words]) => h('li', {}, h('span', { class: `key track-${kind}`, 'aria-hidden': 'true' }), words)),
       merged ? h('li', {}, `pale: operations nearer than ${text_of(Math.max(...versions.map((version) => version.resolution)), 'ns')} as one, solid as far as they were busy`) : null),
     drawing(versions, timeline.names ?? []),

@@ -8,6 +8,7 @@ const ROW = 18;
 const GAP = 4;
 const HEAD = 26;
 const AXIS = 28;
+const NAMED = 60; // of a slice, to have its name in it
 const NARROW = 640; // below it the labels stand over the tracks
 
 const measure = document.createElement('canvas').getContext('2d');
@@ -103,9 +104,10 @@ function draw_heads(context, state, colours) {
 
 // Slices of a pixel and more are rectangles: pale, and solid for as much of them as was busy. Finer ones are
 // summed up per pixel.
-function draw_track(context, state, row, x, tint) {
+function draw_track(context, state, row, x, tint, colours) {
   const { track } = row;
   const { dur, busy } = track.slices;
+  const wide = [];
   const [left, right] = x.range();
   const { t0, t1 } = state.view;
   const fine = new Float32Array(Math.ceil(right - left) + 2);
@@ -119,6 +121,7 @@ function draw_track(context, state, row, x, tint) {
       fine[Math.floor(from - left)] += Math.max(to - from, 0.05) * part;
       continue;
     }
+    if (to - from > NAMED && wide.length < 500) wide.push([from, to, i]);
     context.globalAlpha = part < 0.995 ? 0.3 : 1;
     context.fillRect(from, row.top, to - from, ROW);
     if (part < 0.995) {
@@ -132,18 +135,30 @@ function draw_track(context, state, row, x, tint) {
     context.fillRect(left + pixel, row.top, 1, ROW);
   }
   context.globalAlpha = 1;
+  draw_names(context, state, row, wide, colours);
+}
+
+// What the wide ones are, in them.
+function draw_names(context, state, row, wide, colours) {
+  const { name, count } = row.track.slices;
+  const on = { host: colours.ink, waits: '#1b2025' }[row.track.kind] ?? colours.paper;
+  context.fillStyle = on;
+  context.textAlign = 'left';
+  for (const [from, to, i] of wide) {
+    if (!(name?.[i] >= 0) || count?.[i] > 1) continue;
+    context.fillText(fitted(context, state.names[name[i]], to - from - 10), from + 5, row.top + ROW / 2 + 0.5);
+  }
+}
+
+// Its ground: as far as this version goes.
+function draw_ground(context, state, row, x, colours) {
+  const end = Math.min(x(row.version.length), state.width - state.right);
+  context.fillStyle = colours.panel;
+  if (end > state.left) context.fillRect(state.left, row.top, end - state.left, ROW);
 }
 
 function draw_row(context, state, row, x, colours) {
-  context.fillStyle = colours.panel;
-  context.fillRect(state.left, row.top, state.width - state.left - state.right, ROW);
-  // what lies behind this version's end
-  const end = x(row.version.length);
-  if (end < state.width - state.right) {
-    context.fillStyle = colours.paper;
-    context.fillRect(Math.max(state.left, end), row.top, state.width - state.right - Math.max(state.left, end), ROW);
-  }
-  draw_track(context, state, row, x, colours[row.track.kind] ?? colours.host);
+  draw_track(context, state, row, x, colours[row.track.kind] ?? colours.host, colours);
   context.fillStyle = colours.ink;
   context.textAlign = 'left';
   context.fillText(fitted(context, row.track.label, state.narrow ? state.width : state.left - 12), 0, row.label);
@@ -165,8 +180,9 @@ export function draw_timeline(state) {
   const kinds = ['copies', 'kernels', 'exposed', 'waits', 'host', 'migrations'];
   const colours = Object.fromEntries([...names.map((name) => [name, colour(name)]), ...kinds.map((kind) => [kind, colour(`track-${kind}`)])]);
   const x = scaleLinear([state.view.t0, state.view.t1], [state.left, state.width - state.right]);
-  for (const row of state.rows) draw_row(context, state, row, x, colours);
+  for (const row of state.rows) draw_ground(context, state, row, x, colours);
   draw_axis(context, state, x, colours);
+  for (const row of state.rows) draw_row(context, state, row, x, colours);
   draw_heads(context, state, colours);
   draw_chosen(context, state, x, colours);
   Object.assign(state.canvas.dataset, { from: state.view.t0, to: state.view.t1 });

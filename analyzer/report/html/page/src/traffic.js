@@ -34,8 +34,11 @@ function path_of(a, b) {
     return { d: `M${from},${a.y + half} C${from},${a.y + half + depth} ${to},${a.y + half + depth} ${to},${a.y + half}`, label: [(from + to) / 2, a.y + half + depth * 0.8 + 8] };
   }
   const [down, side] = [b.y > a.y, a.y < b.y ? -16 : 16];
+  // at the host's box apart, so that those of several GPUs do not meet
+  const apart = (of, other) => (of.host ? Math.max(-44, Math.min(44, (other.x - of.x) * 0.12)) : 0);
+  const [x0, x1] = [a.x + side + apart(a, b), b.x + side + apart(b, a)];
   const [y0, y1] = down ? [a.y + half, b.y - half] : [a.y - half, b.y + half];
-  return { d: `M${a.x + side},${y0} L${b.x + side},${y1}`, label: [(a.x + b.x) / 2 + side + (side < 0 ? -8 : 8), (y0 + y1) / 2 + (down ? -9 : 9)], anchor: side < 0 ? 'end' : 'start' };
+  return { d: `M${x0},${y0} L${x1},${y1}`, label: [x0 + (x1 - x0) * 0.36 + (side < 0 ? -8 : 8), y0 + (y1 - y0) * 0.36 + 4], anchor: side < 0 ? 'end' : 'start' };
 }
 
 function box_node({ place, x, y, width }) {
