@@ -60,7 +60,7 @@ static void take_moved(struct xfa_timeline *timeline, const struct xfw_moved *mo
                        enum xft_direction direction, enum xft_migration_cause cause, double start,
                        double end)
 {
-    bool stalls = direction == XFT_DIR_H2D && cause == XFT_CAUSE_COHERENCE;
+    bool stalls = direction == XFT_DIR_H2D && cause != XFT_CAUSE_USER;
     struct xfa_span span = {.gpu = (int16_t)gpu,
                             .activity = stalls ? XFA_ACTIVE_STALL : XFA_ACTIVE_TRANSFER,
                             .name = XFA_NO_NAME,
@@ -85,7 +85,7 @@ static void take_kernel(struct xfa_timeline *timeline, const struct xfw_op *op, 
     }
     span.bytes = op->what == XFW_SET ? op->bytes : 0;
     add(timeline, &span, start, end);
-    if (op->demanded.bytes > 0)
+    if (op->demanded.stalled_ns > 0)
         take_moved(timeline, &op->demanded, op->gpu, XFT_DIR_H2D, XFT_CAUSE_COHERENCE, start,
                    fmin(end, start + op->demanded.stalled_ns));
 }

@@ -14,7 +14,8 @@
 enum xfa_activity {
     XFA_ACTIVE_KERNEL,
     XFA_ACTIVE_TRANSFER,
-    XFA_ACTIVE_STALL, /* a transfer that kernels of the GPU wait for: managed memory on demand */
+    XFA_ACTIVE_STALL, /* managed memory that kernels of the GPU wait for: moved to it, or a fault
+                         served */
     XFA_ACTIVE_WAIT,  /* of a thread: for all GPUs of the process */
     XFA_ACTIVITIES
 };

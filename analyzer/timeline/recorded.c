@@ -51,7 +51,7 @@ static void take_migration(struct xfa_timeline *timeline, const struct xft_event
 {
     struct xfa_span span = span_of(timeline, XFA_TRACK_MIGRATIONS, gpu_of(timeline, event),
                                    event->start_ns, event->end_ns);
-    bool demanded = event->aux == XFT_CAUSE_COHERENCE && event->direction != XFT_DIR_D2H;
+    bool demanded = event->aux != XFT_CAUSE_USER && event->direction != XFT_DIR_D2H;
     span.activity = demanded ? XFA_ACTIVE_STALL : XFA_ACTIVE_TRANSFER;
     span.track.direction = event->direction;
     span.track.cause = event->aux <= XFT_CAUSE_ACCESS_COUNTERS ? (uint8_t)event->aux : 0;
@@ -59,6 +59,17 @@ static void take_migration(struct xfa_timeline *timeline, const struct xft_event
     xfa_version_add(&timeline->recorded, &span);
     xfa_traffic_migration(&timeline->traffic, timeline->process, event, span.gpu);
     xfa_buffers_migration(&timeline->buffers, event);
+}
+
+/* As the replay has it (whatif/ops_moved.c): until it was served, the kernel stood still. */
+static void take_fault(struct xfa_timeline *timeline, const struct xft_event *event)
+{
+    struct xfa_span span = span_of(timeline, XFA_TRACK_MIGRATIONS, gpu_of(timeline, event),
+                                   event->start_ns, event->end_ns);
+    span.activity = XFA_ACTIVE_STALL;
+    span.drawn = false;
+    if (event->device >= 0 && event->end_ns > event->start_ns)
+        xfa_version_add(&timeline->recorded, &span);
 }
 
 static void take_wait(struct xfa_timeline *timeline, const struct xft_event *event, int32_t tid,
@@ -82,6 +93,9 @@ static void observe_event(void *self, const struct xfa_step *step)
         break;
     case XFT_EVENT_MIGRATION:
         take_migration(timeline, event);
+        break;
+    case XFT_EVENT_FAULT:
+        take_fault(timeline, event);
         break;
     case XFT_EVENT_SYNC:
         take_wait(timeline, event, step->tid, xfa_label_of_call(timeline, event));
@@ -131,10 +145,11 @@ static void observe_transfer(void *self, const struct xfa_transfer *transfer)
 
 /* ---- the observer ---------------------------------------------------------------------------- */
 
-static const uint32_t wanted =
-    XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET) | XFA_KIND(XFT_EVENT_MIGRATION) |
-    XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_ALLOC) |
-    XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) | XFA_KIND(XFT_EVENT_UNREGISTER);
+static const uint32_t wanted = XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET) |
+                               XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT) |
+                               XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_LAUNCH) |
+                               XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) |
+                               XFA_KIND(XFT_EVENT_REGISTER) | XFA_KIND(XFT_EVENT_UNREGISTER);
 
 static uint32_t begin_process(void *self, struct xfa_process *process)
 {

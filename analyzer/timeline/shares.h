@@ -1,6 +1,6 @@
 /*
  * Whose time it was: each moment of a GPU's time in a process is one of five, so that they add up
- * to the process's time. In this order: a stalled kernel's transfer is exposed; a transfer beside a
+ * to the process's time. In this order: what stalls a kernel is exposed; a transfer beside a
  * kernel of the same GPU is hidden, without one exposed; a kernel is compute; when the GPU had
  * nothing to do, a thread that waits makes it a wait, else it is the host's.
  *

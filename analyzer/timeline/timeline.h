@@ -24,9 +24,10 @@
 
 struct xfa_version {
     struct xfa_tracks tracks;
-    double wall_ns;            /* of the run */
-    uint64_t latest;           /* ns since its process's start: the last end of anything */
-    double shares[XFA_SHARES]; /* ns; they add up to wall_ns */
+    double wall_ns;             /* of the run */
+    uint64_t latest;            /* ns since its process's start: the last end of anything */
+    uint64_t process_latest;    /* likewise, of the process at hand */
+    double shares[XFA_SHARES];  /* ns; they add up to wall_ns */
     uint64_t launches, kernels; /* calls, and those of which the device told */
     struct xfa_order order;
     struct xfa_shares times;
@@ -39,7 +40,7 @@ struct xfa_timeline {
     double *begun; /* by process number: ns since the run's start */
     struct xfa_buffers buffers;
     struct xfa_traffic traffic;
-    uint64_t untimed;           /* transfers of which nobody knows when they ran: in no track */
+    uint64_t untimed; /* transfers of which nobody knows when they ran: in no track */
     const struct xfa_analysis *analysis; /* that the observer was given to: for the caller to set */
     /* Private. */
     struct xfa_process *process;

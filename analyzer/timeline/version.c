@@ -15,6 +15,7 @@ void xfa_version_free(struct xfa_version *version)
 void xfa_version_begin(struct xfa_version *version, uint32_t process)
 {
     version->times.tracks = &version->tracks;
+    version->process_latest = 0;
     xfa_shares_begin(&version->times, process);
 }
 
@@ -34,6 +35,8 @@ void xfa_version_add(struct xfa_version *version, const struct xfa_span *span)
 {
     if (span->end < span->start)
         return;
+    if (span->end > version->process_latest)
+        version->process_latest = span->end;
     if (span->end > version->latest)
         version->latest = span->end;
     xfa_order_put(&version->order, span);
@@ -43,7 +46,7 @@ void xfa_version_add(struct xfa_version *version, const struct xfa_span *span)
 void xfa_version_end(struct xfa_version *version, uint64_t end_ns)
 {
     take(version, true);
-    xfa_shares_end(&version->times, end_ns);
+    xfa_shares_end(&version->times, end_ns ? end_ns : version->process_latest);
 }
 
 void xfa_version_finish(struct xfa_version *version, double wall_ns)

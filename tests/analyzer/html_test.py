@@ -150,7 +150,9 @@ class Html(unittest.TestCase):
                 advised += len(timeline["versions"]) > 1
                 waits = sum(wait["times"] for wait in report["waits"])
                 self.assertGreaterEqual(self.sums(timeline["versions"][0], "waits")[0], waits)
+                used = {place for between in timeline["traffic"] for place in (between["from"], between["to"])}
                 for curve in timeline["curves"]:
+                    self.assertIn(f"gpu:{curve['gpu']}", used)
                     sizes = [point[0] for point in curve["points"]]
                     self.assertEqual(sizes, sorted(sizes))
                     for _, gbps, low, high in curve["points"]:
@@ -190,6 +192,14 @@ class Html(unittest.TestCase):
         moved = sum(sum(site["moved_bytes"].values()) for site in report["managed"]["sites"])
         self.assertEqual(moved, 1 << 20)
         self.assertEqual(sum(sum(series["bytes"]) for series in timeline["migrations"]["series"]), moved)
+
+    def test_stalled_kernels(self):
+        """A kernel of 1,000,500 ns, of which memory was moved for 500, and 100 later a fault served for 500."""
+        page = self.analyze(self.make("hostile", "a.trace"), "-f", "html", status=(0, 3)).decode()
+        timeline = json.loads(Tags(page).scripts["timeline"])
+        self.assertEqual(timeline["shares"]["compute"], 1000500 - 600)
+        self.assertEqual(timeline["shares"]["hidden"], 0)
+        self.assertEqual(timeline["shares"]["exposed"], 3 * 2500000 + 600)
 
     # ---- hostile names --------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@
  *            host1:NODE ...: id, label, parent (the place a GPU is attached to), host (its name)
  * links      a, b (places), label, gb_s (what the profile's longest copy from a to b reached)
  * traffic    from, to (places), bytes, count, time_ns (of the transfers of which it is known)
- * curves     what the profile has, for the run's directions and GPUs: label, direction, memory,
+ * curves     what the profile has, for the run's directions and the GPUs that it used: label, direction, memory,
  *            node (of the host's memory), gpu, peer, points: [bytes, gb_s, low, high]
  * migrations begin_ns, bin_ns, series: label, bytes of each bin; null: none
  * buffers    most traffic first: kind (of memory), bytes (at one time, at most), allocations,
@@ -51,7 +51,7 @@ void xfa_timeline_write(const struct xfa_timeline *timeline, FILE *out);
 json_t *xfa_places_json(const struct xfa_timeline *timeline);
 json_t *xfa_links_json(const struct xfa_analysis *analysis);
 json_t *xfa_traffic_places_json(const struct xfa_timeline *timeline);
-json_t *xfa_curves_json(const struct xfa_analysis *analysis);
+json_t *xfa_curves_json(const struct xfa_timeline *timeline);
 
 /* A stream to `out` in which no text can end a <script> or begin a comment: <, >, & and the line
  * separators of Unicode as JSON's escapes. Close it with fclose(); what cannot be written is an

@@ -301,30 +301,45 @@ static void add_host_curves(json_t *curves, const struct xfa_analysis *analysis,
     }
 }
 
-static void add_device_curves(json_t *curves, const struct xfa_analysis *analysis, int gpu)
+/* Something was moved to it, or from it. */
+static bool moved(const struct xfa_timeline *timeline, size_t gpu)
 {
+    const struct xfa_table *traffic = &timeline->traffic.table;
+    for (size_t i = 0; i < traffic->count; i++) {
+        const struct xfa_between *between = xfa_table_at(traffic, i);
+        if (between->from.gpu == (int)gpu || between->to.gpu == (int)gpu)
+            return true;
+    }
+    return false;
+}
+
+static void add_device_curves(json_t *curves, const struct xfa_timeline *timeline, int gpu)
+{
+    const struct xfa_analysis *analysis = timeline->analysis;
     const struct xfa_achievable *achievable = &analysis->achievable;
+    size_t count = analysis->run->gpu_count < MOST_GPUS ? analysis->run->gpu_count : MOST_GPUS;
     struct xfp_place src = {XFT_MEM_DEVICE, xfa_achievable_gpu(achievable, gpu), -1};
     if (analysis->directions[XFT_DIR_D2D].transfers)
         add_curve(curves, copy_path(analysis->profile, src, src), XFT_DIR_D2D, gpu, -1);
-    for (size_t i = 0; analysis->directions[XFT_DIR_P2P].transfers &&
-                       i < analysis->run->gpu_count && i < MOST_GPUS;
-         i++) {
+    for (size_t i = 0; i < count && analysis->directions[XFT_DIR_P2P].transfers; i++) {
         struct xfp_place dst = {XFT_MEM_DEVICE, xfa_achievable_gpu(achievable, (int)i), -1};
-        if ((int)i != gpu)
+        if ((int)i != gpu && moved(timeline, i))
             add_curve(curves, copy_path(analysis->profile, src, dst), XFT_DIR_P2P, gpu, (int)i);
     }
 }
 
-json_t *xfa_curves_json(const struct xfa_analysis *analysis)
+json_t *xfa_curves_json(const struct xfa_timeline *timeline)
 {
+    const struct xfa_analysis *analysis = timeline->analysis;
     json_t *curves = json_array();
     for (size_t i = 0; analysis->profile && i < analysis->run->gpu_count && i < MOST_GPUS; i++) {
+        if (!moved(timeline, i))
+            continue;
         if (analysis->directions[XFT_DIR_H2D].transfers)
             add_host_curves(curves, analysis, (int)i, XFT_DIR_H2D);
         if (analysis->directions[XFT_DIR_D2H].transfers)
             add_host_curves(curves, analysis, (int)i, XFT_DIR_D2H);
-        add_device_curves(curves, analysis, (int)i);
+        add_device_curves(curves, timeline, (int)i);
     }
     return curves;
 }

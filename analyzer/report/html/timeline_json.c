@@ -369,7 +369,7 @@ void xfa_timeline_write(const struct xfa_timeline *timeline, FILE *out)
     put_key("places", xfa_places_json(timeline), out);
     put_key("links", xfa_links_json(timeline->analysis), out);
     put_key("traffic", xfa_traffic_places_json(timeline), out);
-    put_key("curves", xfa_curves_json(timeline->analysis), out);
+    put_key("curves", xfa_curves_json(timeline), out);
     put_key("migrations", migrations_json(timeline), out);
     put_buffers(timeline, out);
     putc('}', out);

@@ -71,6 +71,7 @@ static void before_kernel(const struct xfw_change *change, struct state *state,
     prefetch.what = XFW_PREFETCH;
     prefetch.engine = XFW_TO_DEVICE;
     prefetch.exclusive = true;
+    prefetch.bytes = op->demanded.bytes;
     prefetch.duration_ns = ns;
     prefetch.own_ns = ns * of_call[certainty];
     prefetch.gap_ns = op->gap_ns; /* in which the host may have touched it */
@@ -90,6 +91,7 @@ static void before_host(const struct xfw_change *change, const struct state *sta
         return;
     struct xfw_op prefetch = xfw_op_like(op);
     prefetch.gpu = op->fetched.gpu;
+    prefetch.bytes = op->fetched.bytes;
     if (state->stream) {
         prefetch.what = XFW_PREFETCH;
         prefetch.stream = state->stream - 1;
