@@ -14,9 +14,12 @@ from lab import run
 def mirror():
     """The address of the archive that this machine's own release comes from; None without one."""
     wanted = re.search(r"^VERSION_CODENAME=(\S+)", Path("/etc/os-release").read_text(), re.M)
-    fields = "$(REPO_URI)|$(CODENAME)|$(COMPONENT)"
-    done = run(["apt-get", "indextargets", "--format", fields, "Created-By: Packages"])
-    for line in done.stdout.decode().splitlines():
+    ask = ["apt-get", "indextargets", "--format", "$(REPO_URI)|$(CODENAME)|$(COMPONENT)", "Created-By: Packages"]
+    targets = run(ask).stdout
+    if not targets:  # it has no lists yet
+        run(["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=60", "update"])
+        targets = run(ask).stdout
+    for line in targets.decode().splitlines():
         address, codename, component = line.split("|")
         if wanted and codename == wanted[1] and component == "main":
             return address
@@ -31,7 +34,7 @@ def missing():
     if lacking:
         return f"no {' and no '.join(lacking)}"
     if not mirror():
-        return "apt has no lists of this system's release: apt-get update"
+        return "apt knows no mirror of this system's release"
     if run(["unshare", "--mount", "--pid", "--fork", "--mount-proc", "true"]).returncode != 0:
         return "this root may not mount /proc"
     return ""
@@ -80,3 +83,7 @@ class Tree:
         kept = re.compile(r"(proc|sys|dev|tmp|run|opt|root|var/(lib/dpkg|cache|log))(/|$)")
         names = (str(path.relative_to(self.root)) for path in self.root.rglob("*"))
         return {name for name in names if not kept.match(name)}
+
+
+if __name__ == "__main__":
+    print(missing())
