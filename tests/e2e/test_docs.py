@@ -12,7 +12,7 @@ COMMANDS = ("record", "probe", "analyze", "export", "dump", "doctor")
 
 
 def pages():
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [ROOT / "README.md", ROOT / "CHANGES.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 class Pages(unittest.TestCase):

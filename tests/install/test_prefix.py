@@ -30,8 +30,9 @@ class Prefix(Bench):
                      f"{doc}/docs/report.schema.json", f"{doc}/licences/xxHash.txt", "share/man/man1/xferscope.1.gz",
                      "share/bash-completion/completions/xferscope"):
             self.assertIn(name, files)
-        for page in (ROOT / "docs").glob("*.md"):
-            self.assertIn(f"{doc}/docs/{page.name}", files)
+        for page in (ROOT / "docs").rglob("*.*"):
+            if page.suffix != ".pyc":
+                self.assertIn(f"{doc}/{page.relative_to(ROOT)}", files)
         for page in (BUILD / "install").glob("*.1.gz"):
             self.assertIn(f"share/man/man1/{page.name}", files)
         known = r"(bin/xferscope|lib/xferscope/libxferscope(-symbols)?\.so|share/(doc/xferscope|man/man1|bash-completion)/.*)"
