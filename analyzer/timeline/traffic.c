@@ -29,21 +29,29 @@ static struct xfa_place gpu_place(int gpu)
     return (struct xfa_place){.gpu = (int16_t)(gpu < 0 ? XFA_SOME_GPU : gpu), .node = -1};
 }
 
-static void add(struct xfa_traffic *traffic, struct xfa_place from, struct xfa_place to,
-                uint64_t bytes, double ns)
+void xfa_traffic_add(struct xfa_traffic *traffic, const struct xfa_between *more)
 {
-    struct between_key key = {from, to};
+    struct between_key key = {more->from, more->to};
     struct xfa_between *between = xfa_table_get(&traffic->table, &key);
     if (!between && traffic->table.count == XFA_MOST_TRAFFIC)
         return;
     if (!between)
         between = xfa_table_put(&traffic->table, &key);
-    between->count++;
-    between->bytes = xfa_add(between->bytes, bytes);
+    between->count += more->count;
+    between->bytes = xfa_add(between->bytes, more->bytes);
+    between->timed += more->timed;
+    between->ns += more->ns;
+}
+
+static void add(struct xfa_traffic *traffic, struct xfa_place from, struct xfa_place to,
+                uint64_t bytes, double ns)
+{
+    struct xfa_between more = {.from = from, .to = to, .count = 1, .bytes = bytes};
     if (!isnan(ns)) {
-        between->timed++;
-        between->ns += ns;
+        more.timed = 1;
+        more.ns = ns;
     }
+    xfa_traffic_add(traffic, &more);
 }
 
 void xfa_traffic_transfer(struct xfa_traffic *traffic, const struct xfa_transfer *transfer)

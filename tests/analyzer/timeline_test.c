@@ -375,6 +375,50 @@ static void test_buffers(void **state)
     xfa_buffers_free(&buffers);
 }
 
+/* ---- traffic --------------------------------------------------------------------------------- */
+
+static void hold_traffic(const struct xfa_timeline *timeline, size_t i, const char *from,
+                         const char *to, json_int_t count, json_int_t bytes)
+{
+    json_t *all = xfa_traffic_places_json(timeline), *one = json_array_get(all, i);
+    assert_non_null(one);
+    assert_string_equal(json_string_value(json_object_get(one, "from")), from);
+    assert_string_equal(json_string_value(json_object_get(one, "to")), to);
+    assert_int_equal(json_integer_value(json_object_get(one, "count")), count);
+    assert_int_equal(json_integer_value(json_object_get(one, "bytes")), bytes);
+    assert_null(json_array_get(all, i + 1)); /* the last */
+    json_decref(all);
+}
+
+/* A migration's memory of the host is at the only node there is; of two it is not known at which.
+ */
+static void test_traffic(void **state)
+{
+    struct xfp_profile profile = {.machine.numa_nodes = 1};
+    struct xfa_run run = {.host_count = 1};
+    struct xfa_analysis analysis = {
+        .run = &run, .profile = &profile, .achievable.match = XFA_MATCH_YES};
+    struct xfa_timeline timeline = {.analysis = &analysis};
+    const struct xfa_process process = {.run = &run};
+    struct xft_event event = {.bytes = 100, .direction = XFT_DIR_H2D, .end_ns = 5};
+    struct xfa_class class = {.key = {.row = {.direction = XFT_DIR_H2D, .src_gpu = -1}}};
+    struct xfa_transfer transfer = {.event = &event,
+                                    .class = &class,
+                                    .process = (struct xfa_process *)&process,
+                                    .achieved_ns = NAN};
+    (void)state;
+    xfa_traffic_init(&timeline.traffic);
+    xfa_traffic_transfer(&timeline.traffic, &transfer);
+    xfa_traffic_migration(&timeline.traffic, &process, &event, 0);
+    hold_traffic(&timeline, 0, "host:0", "gpu:0", 2, 200);
+    profile.machine.numa_nodes = 2;
+    hold_traffic(&timeline, 1, "host", "gpu:0", 1, 100);
+    profile.machine.numa_nodes = 1;
+    analysis.achievable.match = XFA_MATCH_NO; /* it is of another machine */
+    hold_traffic(&timeline, 1, "host", "gpu:0", 1, 100);
+    xfa_traffic_free(&timeline.traffic);
+}
+
 /* ---- the page's blocks ----------------------------------------------------------------------- */
 
 static void escapes(const char *text, const char *wanted)
@@ -412,7 +456,7 @@ int main(void)
         cmocka_unit_test(test_shares),        cmocka_unit_test(test_shares_of_gpus),
         cmocka_unit_test(test_shares_add_up), cmocka_unit_test(test_no_gpu),
         cmocka_unit_test(test_labels),        cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_escaping),
+        cmocka_unit_test(test_traffic),       cmocka_unit_test(test_escaping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,16 @@ static int node_of(const struct xfa_analysis *analysis, int gpu)
     return known->numa < 0 && analysis->profile->machine.numa_nodes == 1 ? 0 : known->numa;
 }
 
+/* Where it is not known on which node the host's memory was, and there is but one, it was there. */
+static struct xfa_place known_place(const struct xfa_analysis *analysis, struct xfa_place place)
+{
+    const struct xfp_profile *profile = profile_of(analysis);
+    bool one = profile && profile->machine.numa_nodes == 1;
+    if (one && place.gpu == -1 && place.node == -1)
+        place.node = (int16_t)(profile->machine.node_count ? profile->machine.nodes[0].node : 0);
+    return place;
+}
+
 static void gather(struct places *places, const struct xfa_timeline *timeline)
 {
     const struct xfa_analysis *analysis = timeline->analysis;
@@ -105,8 +115,8 @@ static void gather(struct places *places, const struct xfa_timeline *timeline)
     }
     for (size_t i = 0; i < traffic->count; i++) {
         const struct xfa_between *between = xfa_table_at(traffic, i);
-        add_place(places, between->from);
-        add_place(places, between->to);
+        add_place(places, known_place(analysis, between->from));
+        add_place(places, known_place(analysis, between->to));
     }
     qsort(places->all, places->count, sizeof *places->all, in_place);
 }
@@ -140,21 +150,34 @@ json_t *xfa_places_json(const struct xfa_timeline *timeline)
     return array;
 }
 
+static json_t *between_json(const struct xfa_between *between)
+{
+    char from[ID_CHARS], to[ID_CHARS];
+    json_t *json = json_object();
+    json_object_set_new(json, "from", json_string(place_id(from, &between->from)));
+    json_object_set_new(json, "to", json_string(place_id(to, &between->to)));
+    json_object_set_new(json, "bytes", xfa_json_count(between->bytes));
+    json_object_set_new(json, "count", xfa_json_count(between->count));
+    json_object_set_new(json, "time_ns",
+                        between->timed ? xfa_json_number(between->ns) : json_null());
+    return json;
+}
+
 json_t *xfa_traffic_places_json(const struct xfa_timeline *timeline)
 {
+    const struct xfa_table *table = &timeline->traffic.table;
+    struct xfa_traffic known; /* what is between the same places as far as is known */
     json_t *array = json_array();
-    for (size_t i = 0; i < timeline->traffic.table.count; i++) {
-        const struct xfa_between *between = xfa_table_at(&timeline->traffic.table, i);
-        char from[ID_CHARS], to[ID_CHARS];
-        json_t *json = json_object();
-        json_object_set_new(json, "from", json_string(place_id(from, &between->from)));
-        json_object_set_new(json, "to", json_string(place_id(to, &between->to)));
-        json_object_set_new(json, "bytes", xfa_json_count(between->bytes));
-        json_object_set_new(json, "count", xfa_json_count(between->count));
-        json_object_set_new(json, "time_ns",
-                            between->timed ? xfa_json_number(between->ns) : json_null());
-        json_array_append_new(array, json);
+    xfa_traffic_init(&known);
+    for (size_t i = 0; i < table->count; i++) {
+        struct xfa_between between = *(const struct xfa_between *)xfa_table_at(table, i);
+        between.from = known_place(timeline->analysis, between.from);
+        between.to = known_place(timeline->analysis, between.to);
+        xfa_traffic_add(&known, &between);
     }
+    for (size_t i = 0; i < known.table.count; i++)
+        json_array_append_new(array, between_json(xfa_table_at(&known.table, i)));
+    xfa_traffic_free(&known);
     return array;
 }
 
