@@ -8,7 +8,10 @@
     X(chrome)                                                                                      \
     X(csv)                                                                                         \
     X(jsonl)                                                                                       \
-    X(sqlite)
+    X(sqlite)                                                                                      \
+    X(speedscope)                                                                                  \
+    X(folded)                                                                                      \
+    X(openmetrics)
 
 #define DECLARED(name) extern const struct xfa_export_format xfa_export_##name;
 FORMATS(DECLARED)
