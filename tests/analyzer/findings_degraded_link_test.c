@@ -13,7 +13,7 @@
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"
 
-enum { SITE = 10, COPIES = 20, COPY_NS = 800000, WAKE_NS = 2000 };
+enum { SITE = 10, COPIES = 20, COPY_NS = 16 * (int)PINNED_NS, WAKE_NS = 2000 };
 
 struct link {
     int gen, width, max_gen, max_width;
@@ -27,17 +27,28 @@ static void set_link(struct xfp_gpu *gpu, const struct link *link)
     gpu->pcie_max_width = link->max_width;
 }
 
+struct copies {
+    unsigned memory;
+    int count, ns;
+    uint64_t bytes;
+    int fast_every;  /* of so many, one takes what the profile has; 0: none does */
+    int other_every; /* of so many, one goes to another GPU; 0: none does */
+};
+
 /* Copies that are waited for. Frees the profile. */
-static struct analyzed copied_with(struct xfp_profile *profile, unsigned memory)
+static struct analyzed copied_as(struct xfp_profile *profile, struct copies copies)
 {
     struct trace_builder b;
     struct play play;
     play_start(&play, &b, 1);
     play_site(&play, SITE, "feed", 1);
-    for (int i = 0; i < COPIES; i++) {
-        struct xft_event *call = play_async(&play, SITE, XFT_DIR_H2D, memory, 16 * MIB, COPY_NS);
-        uint64_t end = call->start_ns + 500 + COPY_NS;
-        call->device = call->dst_place = 0;
+    for (int i = 0; i < copies.count; i++) {
+        bool fast = copies.fast_every && i % copies.fast_every == 0;
+        int ns = fast ? COPY_NS : copies.ns;
+        struct xft_event *call =
+            play_async(&play, SITE, XFT_DIR_H2D, copies.memory, copies.bytes, ns);
+        uint64_t end = call->start_ns + 500 + (uint64_t)ns;
+        call->device = call->dst_place = copies.other_every && i % copies.other_every == 0 ? 1 : 0;
         struct xft_event sync = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT};
         play_event(&play, sync, end + WAKE_NS - play.now);
     }
@@ -47,6 +58,11 @@ static struct analyzed copied_with(struct xfp_profile *profile, unsigned memory)
     a.analysis->profile = NULL; /* not asked any more */
     xfp_free(profile);
     return a;
+}
+
+static struct analyzed copied_with(struct xfp_profile *profile, unsigned memory)
+{
+    return copied_as(profile, (struct copies){memory, COPIES, COPY_NS, 16 * MIB, 0, 0});
 }
 
 static struct analyzed copied(const struct link *link, unsigned memory)
@@ -152,12 +168,57 @@ static void test_no_equal(void **state)
     }
 }
 
+/* ---- beside its own figure ------------------------------------------------------------------- */
+
+static struct analyzed slowly(struct copies copies)
+{
+    return copied_as(measured_profile(0), copies);
+}
+
+static void test_slower_than_measured(void **state)
+{
+    (void)state;
+    struct analyzed a =
+        slowly((struct copies){XFT_MEM_PINNED, COPIES, 2 * COPY_NS, 16 * MIB, 0, 0});
+    const struct xfa_finding *f = degraded(&a);
+    assert_non_null(f);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_CHECK_LINK);
+    assert_int_equal(f->transfers, COPIES);
+    assert_true(fabs(f->saving.likely / (COPIES * COPY_NS) - 1) < 0.03); /* told in steps of 2 % */
+    assert_true(f->saving.low <= 0);
+    assert_non_null(f->assumed);
+    analyzed_free(&a);
+}
+
+/* Too few, too small; some are as fast as ever; pageable; not by enough; beside another GPU. */
+static void test_not_surely_slower(void **state)
+{
+    static const struct copies all[] = {
+        {XFT_MEM_PINNED, COPIES - 1, 2 * COPY_NS, 16 * MIB, 0, 0},
+        {XFT_MEM_PINNED, COPIES, 2 * COPY_NS, 15 * MIB, 0, 0},
+        {XFT_MEM_PINNED, 2 * COPIES, 2 * COPY_NS, 16 * MIB, 8, 0},
+        {XFT_MEM_PAGEABLE, COPIES, 20 * COPY_NS, 16 * MIB, 0, 0},
+        {XFT_MEM_PINNED, COPIES, COPY_NS + COPY_NS / 4, 16 * MIB, 0, 0},
+        {XFT_MEM_PINNED, 2 * COPIES, 2 * COPY_NS, 16 * MIB, 0, 8},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct analyzed a = slowly(all[i]);
+        assert_null(degraded(&a));
+        analyzed_free(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lanes),    cmocka_unit_test(test_generation),
-        cmocka_unit_test(test_left),     cmocka_unit_test(test_slower_than_its_equal),
+        cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_generation),
+        cmocka_unit_test(test_left),
+        cmocka_unit_test(test_slower_than_its_equal),
         cmocka_unit_test(test_no_equal),
+        cmocka_unit_test(test_slower_than_measured),
+        cmocka_unit_test(test_not_surely_slower),
     };
     return cmocka_run_group_tests_name("findings: degraded links", tests, NULL, NULL);
 }

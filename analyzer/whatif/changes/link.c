@@ -12,6 +12,7 @@ struct link {
     struct xfw_change change;
     struct xfw_link_factors *factors;
     size_t count;
+    double at_worst; /* of what is gained */
 };
 
 static void change_op(const struct xfw_change *change, void *self, struct xfw_player *player,
@@ -32,8 +33,8 @@ static void change_op(const struct xfw_change *change, void *self, struct xfw_pl
     const struct xfw_link_factors *factors = &link->factors[op->gpu];
     double factor = op->engine == XFW_TO_DEVICE ? factors->to_device : factors->to_host;
     double faster = fixed + (op->duration_ns - fixed) / factor;
-    op->duration_ns =
-        xfw_player_certainty(player) == XFW_LOW ? (op->duration_ns + faster) / 2 : faster;
+    double gained = op->duration_ns - faster;
+    op->duration_ns -= xfw_player_certainty(player) == XFW_LOW ? link->at_worst * gained : gained;
 }
 
 static void release(struct xfw_change *change)
@@ -44,12 +45,14 @@ static void release(struct xfw_change *change)
 static const struct xfw_change_type type = {.name = "link", .op = change_op, .free = release};
 
 struct xfw_change *xfw_change_link(const struct xfa_analysis *analysis,
-                                   const struct xfw_link_factors *factors, size_t count)
+                                   const struct xfw_link_factors *factors, size_t count,
+                                   bool surely)
 {
     struct link *link = xfa_alloc(sizeof *link);
     link->change = (struct xfw_change){.type = &type, .analysis = analysis};
     link->factors = xfa_alloc((count + 1) * sizeof *factors);
     memcpy(link->factors, factors, count * sizeof *factors);
     link->count = count;
+    link->at_worst = surely ? 0.5 : 0;
     return &link->change;
 }
