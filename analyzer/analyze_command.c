@@ -259,7 +259,8 @@ static int status_of(const struct reading *reading)
 /* The observer of a new one: the one before, of a walk that is made again, goes. */
 static size_t watch_timeline(struct reading *reading, struct xfa_observer *observer)
 {
-    if (!reading->options->format->timeline)
+    const struct xfa_format *format = reading->options->format;
+    if (!format->timeline && !format->shares)
         return 0;
     drop_timeline(reading);
     reading->timeline = xfa_alloc(sizeof *reading->timeline);
@@ -270,8 +271,10 @@ static size_t watch_timeline(struct reading *reading, struct xfa_observer *obser
 
 static void finish_timeline(struct reading *reading, const struct xfa_findings *findings)
 {
-    struct best_set set = best_set_of(findings);
     xfa_timeline_finish(reading->timeline);
+    if (!reading->options->format->timeline)
+        return;
+    struct best_set set = best_set_of(findings);
     char *why = set.count ? xfa_timeline_advise(reading->timeline, reading->analysis, set.changes,
                                                 set.order, set.count)
                           : NULL;

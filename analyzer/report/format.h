@@ -44,6 +44,7 @@ struct xfa_format {
     const char *(*lacks)(
         void);     /* one line: why this build has it not; NULL, returns NULL: it has */
     bool timeline; /* it shows one */
+    bool shares;   /* it shows whose time it was: of a timeline the run as recorded */
     size_t rows;   /* of transfers, where nobody says how many; 0: all */
     /* Instead of the report: runs before and after. NULL: it does not compare. */
     void (*compare)(const struct xfa_comparison *comparison, const struct xfa_view *view,

@@ -11,10 +11,13 @@
 #include "analyzer/report/facts.h"
 #include "analyzer/report/savings.h"
 #include "analyzer/report/text/text.h"
+#include "analyzer/timeline/timeline.h"
 
 #define SHOWN_FINDINGS 5
+#define SHOWN_NARROW 4     /* where each takes two lines or three */
 #define ONE_LINE_WIDTH 150 /* from here on a finding needs one line */
 #define COMMAND_LINES 2
+#define LEAST_SHARE 0.0005
 #define LEAD_COLUMNS 15   /* of a fact */
 #define FIGURE_COLUMNS 33 /* of the table, before its texts */
 #define WHY_COLUMNS 64    /* of it behind the call site, on one line */
@@ -48,6 +51,44 @@ static void write_moved(const struct xfa_analysis *analysis, const struct xfa_vi
     free(text);
 }
 
+/* Whose time it was, in parts of the run that add up to it. */
+static void write_shares(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    static const struct {
+        enum xfa_share share;
+        const char *what, *without; /* without: the device told of no kernels */
+    } parts[] = {
+        {XFA_SHARE_COMPUTE, "kernels", NULL},
+        {XFA_SHARE_HIDDEN, "kernels with transfers", NULL},
+        {XFA_SHARE_EXPOSED, "transfers alone", "transfers"},
+        {XFA_SHARE_WAITS, "waits", "waits"},
+        {XFA_SHARE_HOST, "the host", "the host"},
+    };
+    const struct xfa_timeline *timeline = report->timeline;
+    if (!timeline || !(xfa_run_wall_ns(report->analysis->run) > 0))
+        return;
+    bool lacks = xfa_version_lacks_kernels(&timeline->recorded);
+    char *text = xfa_text("");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char part[XFA_PERCENT_CHARS];
+        double ns = timeline->recorded.shares[parts[i].share];
+        const char *what = lacks ? parts[i].without : parts[i].what;
+        if (!what || ns < LEAST_SHARE * timeline->recorded.wall_ns)
+            continue;
+        char *longer = xfa_print("%s%s%s %s", text, *text ? ", " : "", what,
+                                 xfa_percent_text(part, ns, timeline->recorded.wall_ns));
+        free(text);
+        text = longer;
+    }
+    char untimed[64] = "";
+    if (timeline->untimed)
+        snprintf(untimed, sizeof untimed, " (without %" PRIu64 " transfer%s of unknown time)",
+                 timeline->untimed, xfa_plural(timeline->untimed));
+    xfa_write_fact(out, view->width, "of its time", "%s%s%s", text,
+                   lacks ? " (kernels were not recorded)" : "", untimed);
+    free(text);
+}
+
 /* As far as times are known; of what runs at the same time both count. */
 static void write_times(const struct xfa_analysis *analysis, const struct xfa_view *view, FILE *out)
 {
@@ -62,7 +103,7 @@ static void write_times(const struct xfa_analysis *analysis, const struct xfa_vi
         waits += ((const struct xfa_wait *)xfa_table_at(&analysis->waits.all, i))->ns;
     if (took <= 0 && waits <= 0)
         return;
-    xfa_write_fact(out, view->width, "time", "transfers %s, of which %s %s lost%s%s",
+    xfa_write_fact(out, view->width, "transfers", "took %s, of which %s %s lost%s%s",
                    xfa_time_text(text[0], took > 0 ? took : NAN),
                    analysis->profile ? xfa_time_text(text[1], lost) : "it is not known how much",
                    analysis->profile ? "are" : "is", waits > 0 ? "; waits of the host " : "",
@@ -193,7 +234,8 @@ static void add_finding(struct libscols_table *table, const struct xfa_findings 
 static void write_table(const struct xfa_findings *findings, const struct xfa_view *view, FILE *out)
 {
     size_t count = view->filter ? view->filter->findings_shown : xfa_findings_count(findings);
-    size_t shown = xfa_shown_facts(view, count, SHOWN_FINDINGS), left = shown;
+    size_t some = view->width >= ONE_LINE_WIDTH ? SHOWN_FINDINGS : SHOWN_NARROW;
+    size_t shown = xfa_shown_facts(view, count, some), left = shown;
     if (count == 0) {
         fputs("  none of the findings matches\n", out);
         return;
@@ -285,6 +327,7 @@ void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *vi
     write_took(run, view, out);
     write_moved(report->analysis, view, out);
     write_times(report->analysis, view, out);
+    write_shares(report, view, out);
     write_filter(report, view, out);
     write_warnings(report, view, out);
     write_change(report, view, out);

@@ -49,4 +49,5 @@ const struct xfa_format xfa_format_text = {.name = "text",
                                            .write = write_text,
                                            .per_transfer = &xfa_per_transfer_text,
                                            .compare = xfa_write_comparison,
-                                           .rows = 20};
+                                           .rows = 20,
+                                           .shares = true};
