@@ -72,7 +72,7 @@ function sites(finding, i) {
   const rows = finding.sites.map((site, k) => ({ site, at: `report.findings.${i}.sites.${k}` }));
   const earlier = rows.some(({ site }) => site.earlier);
   return table({
-    caption: 'Sites', rows, columns: [
+    caption: 'Sites', rows, shown: 10, columns: [
       { title: 'call site', text: ({ site }) => site.text, cell: ({ site }) => place(site) },
       { title: 'function', text: ({ site }) => site.runtime_function ?? site.called ?? '-' },
       { title: 'direction', text: ({ site }) => site.direction ?? '-' },

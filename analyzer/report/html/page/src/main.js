@@ -21,10 +21,14 @@ function contents(sections) {
   return h('nav', { 'aria-label': 'Sections' }, h('ul', {}, sections.map((node) => h('li', {}, h('a', { href: `#${node.id}`, title: node.querySelector('h2').textContent }, label(node.id))))));
 }
 
-// A link to something folded unfolds it.
+// A link to something folded unfolds it; to a row that is not shown, shows it.
 function unfold() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const find = () => document.getElementById(location.hash.slice(1));
+  if (!find()) for (const table of document.querySelectorAll('.table')) table.reveal?.();
+  const target = find();
   for (let node = target; node; node = node.parentElement) if (node.tagName === 'DETAILS') node.open = true;
+  for (const old of document.querySelectorAll('.here')) old.classList.remove('here');
+  target?.classList.add('here'); // :target does not know what was made after it was asked for
   target?.scrollIntoView();
 }
 

@@ -5,7 +5,13 @@ import { base_name, command_line, percent, plural, run_name, text_of } from './f
 function counted(list) {
   const times = new Map();
   for (const entry of list) times.set(entry, (times.get(entry) ?? 0) + 1);
-  return [...times].map(([entry, count]) => (count > 1 ? `${count} x ${entry}` : entry)).join(', ');
+  return few([...times].map(([entry, count]) => (count > 1 ? `${count} x ${entry}` : entry)));
+}
+
+// The first few of a long list.
+function few(list) {
+  const most = 4;
+  return list.length > most ? `${list.slice(0, most).join(', ')} and ${list.length - most} more` : list.join(', ');
 }
 
 function started(run) {
@@ -36,7 +42,7 @@ export function run_head({ run, machine }, theme) {
     simulated,
     facts({},
       [gpus.length > 1 ? 'GPUs' : 'GPU', gpus.length ? name(counted(gpus)) : 'none seen'],
-      [run.hosts.length > 1 ? 'Hosts' : 'Host', name(run.hosts.map((host) => host ?? 'not recorded').join(', '))],
+      [run.hosts.length > 1 ? 'Hosts' : 'Host', name(few(run.hosts.map((host) => host ?? 'not recorded')))],
       ['Started', started(run)],
       ['Wall time', [figure('report.run.wall_s'), `, ${run.processes.length === 1 ? '1 process' : `${run.processes.length} processes`}`]],
       ['Moved', moved(run)],

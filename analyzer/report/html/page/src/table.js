@@ -2,7 +2,7 @@
 import { figure, h, name } from './dom.js';
 import { plural, shown } from './format.js';
 
-const SHOWN = 100; // rows at first
+const SHOWN = 30; // rows at first, unless told
 
 function cell_of(column, row) {
   if (column.cell) return column.cell(row);
@@ -44,10 +44,10 @@ function row_node(columns, row, id) {
 
 // caption, rows, columns: { title, text | number: of a row, for sorting; at: path of the figure; unit; show
 // or cell: how it is drawn otherwise }; id: of a row; filter: a box for words; extra: more controls, each
-// { node, keep(row) }, whose node fires "change".
-export function table({ caption, rows, columns, id, filter, extra = [] }) {
+// { node, keep(row) }, whose node fires "change"; shown: rows at first.
+export function table({ caption, rows, columns, id, filter, shown: first = SHOWN, extra = [] }) {
   const entries = rows.map((row) => ({ row, node: null, words: null }));
-  const state = { by: null, falling: false, words: [], all: entries.length <= SHOWN };
+  const state = { by: null, falling: false, words: [], all: entries.length <= first };
   const body = h('tbody');
   const status = h('p', { class: 'dim', role: filter ? 'status' : null });
   const more = h('button', { type: 'button', class: 'plain', hidden: true, onclick: () => (state.all = true, draw()) });
@@ -59,7 +59,7 @@ export function table({ caption, rows, columns, id, filter, extra = [] }) {
   function draw() {
     const kept = entries.filter((entry) => extra.every(({ keep }) => keep(entry.row)) && state.words.every((word) => words_of(entry).includes(word)));
     if (state.by) kept.sort(compare(state.by, state.falling));
-    const visible = state.all ? kept : kept.slice(0, SHOWN);
+    const visible = state.all ? kept : kept.slice(0, first);
     body.replaceChildren(...visible.map((entry) => (entry.node ??= row_node(columns, entry.row, id))));
     status.textContent = kept.length === entries.length && !filter ? '' : `${kept.length} of ${plural(entries.length, 'row')}`;
     more.hidden = visible.length === kept.length;
@@ -71,9 +71,16 @@ export function table({ caption, rows, columns, id, filter, extra = [] }) {
     draw();
   } });
   draw();
-  return h('div', { class: 'table' },
+  const box = h('div', { class: 'table' },
     input ? h('div', { class: 'controls' }, input, extra.map(({ node }) => node), status) : null,
     h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': caption },
       h('table', {}, h('caption', {}, caption), h('thead', {}, h('tr', {}, columns.map((column) => heading(column, state, draw)))), body)),
-    more);
+    more);  // All rows, for a link to one that is not shown.
+  box.reveal = () => {
+    Object.assign(state, { all: true, words: [] });
+    if (input) input.value = '';
+    for (const { node } of extra) node.value = '';
+    draw();
+  };
+  return box;
 }

@@ -1,9 +1,9 @@
 // Traffic between places, drawn on the machine: host nodes above, GPUs below, links as grey lines, what
 // moved as arrows, as wide as the square root of their bytes.
-import { h, s, section } from './dom.js';
+import { h, name, s, section } from './dom.js';
 import { bytes, gbps, shown, text_of } from './format.js';
 import { chart, frame, roving } from './chart.js';
-import { largest } from './slices.js';
+import { largest, total } from './slices.js';
 import { table } from './table.js';
 import { with_tip } from './tooltip.js';
 
@@ -56,19 +56,20 @@ function words(flow, at) {
   return [`${label(flow.from)} to ${label(flow.to)}`, `${bytes(flow.bytes)} in ${flow.count}`, rate];
 }
 
-function flow_node(flow, at, most, labelled) {
+function flow_node(flow, at, most, labelled, unique) {
   const [a, b] = [at.get(flow.from), at.get(flow.to)];
   const path = path_of(a, b);
   const lines = words(flow, at);
   const wide = 1.5 + 5.5 * Math.sqrt(flow.bytes / most);
   const direction = a.host ? (b.host ? 'H2H' : 'H2D') : b.host ? 'D2H' : a === b ? 'D2D' : 'P2P';
   return with_tip(s('g', { class: 'flow', role: 'img', 'aria-label': lines.join('; ') },
-    s('path', { class: `flow-line ${direction}`, d: path.d, 'stroke-width': wide, 'marker-end': `url(#arrow-${direction})` }),
+    s('path', { class: `flow-line ${direction}`, d: path.d, 'stroke-width': wide, 'marker-end': `url(#${unique}-${direction})` }),
     labelled ? s('text', { x: path.label[0], y: path.label[1], 'text-anchor': path.anchor ?? 'middle' }, bytes(flow.bytes)) : null), lines);
 }
 
-function arrows() {
-  return s('defs', {}, ['H2D', 'D2H', 'D2D', 'P2P', 'H2H'].map((direction) => s('marker', { id: `arrow-${direction}`, class: `arrow ${direction}`, viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 15, markerHeight: 15, markerUnits: 'userSpaceOnUse', orient: 'auto' }, s('path', { d: 'M0,0L8,4L0,8Z' }))));
+// Heads of arrows, with names of this drawing's own.
+function arrows(unique) {
+  return s('defs', {}, ['H2D', 'D2H', 'D2D', 'P2P', 'H2H'].map((direction) => s('marker', { id: `${unique}-${direction}`, class: `arrow ${direction}`, viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 15, markerHeight: 15, markerUnits: 'userSpaceOnUse', orient: 'auto' }, s('path', { d: 'M0,0L8,4L0,8Z' }))));
 }
 
 function link_node(link, at) {
@@ -80,14 +81,16 @@ function link_node(link, at) {
   return s('path', { class: 'link', d: `M${a.x},${a.y}${bend} ${b.x},${b.y}`, 'aria-hidden': 'true' }, s('title', {}, text));
 }
 
-function draw(timeline, width) {
-  const { at, height } = places_at(timeline.places, width);
-  const flows = timeline.traffic.filter((flow) => at.has(flow.from) && at.has(flow.to));
+let drawings = 0;
+
+function draw({ places, flows, links }, width) {
+  const { at, height } = places_at(places, width);
+  const unique = `arrows${drawings++}`;
   const most = largest(flows.map((flow) => flow.bytes), 1);
   const svg = frame(width, height, 'Traffic between the places of the machine. Arrow keys go from one to the next.');
-  const nodes = flows.map((flow) => flow_node(flow, at, most, flows.length <= 12));
+  const nodes = flows.map((flow) => flow_node(flow, at, most, flows.length <= 12, unique));
   roving(nodes);
-  svg.append(arrows(), ...(timeline.links ?? []).map((link) => link_node(link, at)).filter(Boolean), ...[...at.values()].map(box_node), ...nodes);
+  svg.append(arrows(unique), ...links.map((link) => link_node(link, at)).filter(Boolean), ...[...at.values()].map(box_node), ...nodes);
   return svg;
 }
 
@@ -119,8 +122,28 @@ function links_list(timeline) {
   return h('p', { class: 'dim' }, 'Links (grey): ', links.map(({ a, b, label: what, gb_s: rate }) => `${label.get(a) ?? a} and ${label.get(b) ?? b}: ${what ?? 'link'}${rate > 0 ? `, ${gbps(rate)} GB/s` : ''}`).join('; '), '.');
 }
 
+const MACHINES = 4; // drawn, those with most traffic
+
+// What belongs to each host, most traffic first: nothing goes from one to another.
+function machines({ places, traffic, links }) {
+  const hosts = new Map();
+  for (const place of places) hosts.set(place.host, [...(hosts.get(place.host) ?? []), place]);
+  return [...hosts].map(([host, own]) => {
+    const ids = new Set(own.map((place) => place.id));
+    const flows = traffic.filter((flow) => ids.has(flow.from) && ids.has(flow.to));
+    return { host, places: own, flows, links: (links ?? []).filter((link) => ids.has(link.a)), moved: total(flows.map((flow) => flow.bytes)) };
+  }).sort((a, b) => b.moved - a.moved);
+}
+
+function drawn(all) {
+  const some = all.slice(0, MACHINES);
+  return [some.map((machine) => [all.length > 1 ? h('h3', {}, name(machine.host ?? 'a host without a name')) : null, chart((width) => draw(machine, width))]),
+    all.length > some.length ? h('p', { class: 'dim' }, `Drawn are the ${some.length} of ${all.length} hosts with most traffic; the table has all.`) : null];
+}
+
 export function traffic_section({ timeline }) {
   const { places = [], traffic = [] } = timeline;
   if (!traffic?.length || !places?.length) return section('traffic', 'Traffic between places', h('p', {}, 'No transfer of the run says between which places it went.'));
-  return section('traffic', 'Traffic between places', chart((width) => draw(timeline, width)), links_list(timeline), flows_table(timeline));
+  const all = machines(timeline);
+  return section('traffic', 'Traffic between places', drawn(all), all.length === 1 ? links_list(timeline) : null, flows_table(timeline));
 }
