@@ -55,13 +55,24 @@ bool xfa_output_colour(FILE *stream)
     return isatty(fileno(stream)) && !(no && *no) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-int xfa_output_width(FILE *stream)
+/* 0: it is none. */
+static long terminal_width(FILE *stream)
 {
     struct winsize size;
+    bool known = isatty(fileno(stream)) && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0;
+    return known ? size.ws_col : 0;
+}
+
+int xfa_output_width(FILE *stream)
+{
     const char *columns = getenv("COLUMNS");
-    long width = columns ? strtol(columns, NULL, 10) : DEFAULT_WIDTH;
-    if (isatty(fileno(stream)) && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col)
-        width = size.ws_col;
+    long width = terminal_width(stream);
+    if (width == 0 && columns)
+        width = strtol(columns, NULL, 10);
+    else if (width == 0 && stream == stdout)
+        width = terminal_width(stderr);
+    if (width == 0 && !columns)
+        width = DEFAULT_WIDTH;
     if (width < LEAST_WIDTH)
         width = LEAST_WIDTH;
     return width > MOST_WIDTH ? MOST_WIDTH : (int)width;

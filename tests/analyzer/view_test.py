@@ -217,6 +217,18 @@ class Colours(unittest.TestCase):
     def without(text):
         return re.sub("\x1b\\[[0-9;]*m", "", text)
 
+    def test_width_into_a_pager(self):
+        """Standard output is none, but standard error is."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 90, 0, 0))
+        environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+        done = subprocess.run([DRIVER, "analyze", *STATIC], stdout=subprocess.PIPE, stderr=slave,
+                              env=environment, check=True, text=True)
+        os.close(slave)
+        os.close(master)
+        self.assertIn(max(map(len, done.stdout.splitlines())), range(85, 91))
+        self.assertNotIn("\x1b", done.stdout)
+
     def test_width_of_the_terminal(self):
         wide = self.on_terminal(columns=200)
         self.assertGreater(max(map(len, wide.splitlines())), 120)
