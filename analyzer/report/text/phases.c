@@ -82,10 +82,38 @@ static void add_row(struct libscols_table *table, const struct xfa_phases *phase
     set_time(line, COL_LOST, figures->lost_ns, figures->priced, figures->transfers);
 }
 
+/* Why a column is empty, in the rows that are shown. */
+struct gaps {
+    bool no_bytes, no_time, no_loss;
+};
+
+static void look_at(struct gaps *gaps, const struct xfa_phase *phase)
+{
+    const struct xfa_phase_figures *figures = &phase->figures;
+    gaps->no_bytes = gaps->no_bytes || figures->by_direction[XFT_DIR_H2D].bytes == 0 ||
+                     figures->by_direction[XFT_DIR_D2H].bytes == 0 || other_bytes(figures) == 0;
+    gaps->no_time = gaps->no_time || figures->timed == 0;
+    gaps->no_loss = gaps->no_loss || figures->priced == 0;
+}
+
+static void write_gaps(const struct gaps *gaps, bool profile, int width, FILE *out)
+{
+    if (gaps->no_bytes)
+        xfa_write_words(out, width, "  ",
+                        "nothing moved that way where H2D, D2H or OTHER is empty");
+    if (gaps->no_time)
+        xfa_write_words(out, width, "  -  ", "TOOK is not known where no transfer's time is");
+    if (gaps->no_loss)
+        xfa_write_words(out, width, "  -  ", "LOST is not known %s",
+                        profile ? "where TOOK is not, or the profile has no such transfers"
+                                : "without a machine profile");
+}
+
 void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     const struct xfa_phases *phases = &report->analysis->phases;
     size_t shown = 0, hidden = 0, idle = 0;
+    struct gaps gaps = {false, false, false};
     if (phases->all.count == 0)
         return;
     xfa_write_title(view, out,
@@ -101,13 +129,14 @@ void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *vi
         else if (view->top && shown == view->top)
             hidden++;
         else
-            add_row(table, phases, order[i]), shown++;
+            add_row(table, phases, order[i]), look_at(&gaps, order[i]), shown++;
     }
     free(order);
     xfa_text_table_print(table, columns, view->width, out);
     xfa_write_hidden(out, hidden);
     if (idle)
         xfc_print(out, "  ... and %zu without transfers of their own\n", idle);
+    write_gaps(&gaps, report->analysis->profile, view->width, out);
     if (phases->beyond)
         xfa_write_words(out, view->width, "  ",
                         "ranges beyond the limits, counted to those around them: %" PRIu64,
