@@ -21,6 +21,7 @@ struct interval {
 struct engine {
     struct interval busy[INTERVALS]; /* by start */
     unsigned count;
+    double forgotten; /* the latest end of those that are not remembered: nothing fits before */
 };
 
 struct gpu {
@@ -101,8 +102,8 @@ static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_
 static double idle_from(const struct engine *engine, double ready, double ns)
 {
     unsigned at = engine->count;
-    double start = ready;
-    while (at > 0 && engine->busy[at - 1].end > ready)
+    double start = fmax(ready, engine->forgotten);
+    while (at > 0 && engine->busy[at - 1].end > start)
         at--;
     for (; at < engine->count && start + ns * (1 - HARDLY) > engine->busy[at].start; at++)
         start = fmax(start, engine->busy[at].end);
@@ -116,6 +117,7 @@ static struct interval *take(struct engine *engine, struct interval work)
     while (at > 0 && engine->busy[at - 1].start > work.start)
         at--;
     if (engine->count == INTERVALS) {
+        engine->forgotten = fmax(engine->forgotten, (at == 0 ? work : engine->busy[0]).end);
         if (at == 0)
             return NULL;
         memmove(engine->busy, engine->busy + 1, (INTERVALS - 1) * sizeof *engine->busy);

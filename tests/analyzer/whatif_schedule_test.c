@@ -107,6 +107,18 @@ static void test_one_engine(void **state)
     }
 }
 
+/* What an engine did so long ago that it is not remembered is not done beside something else. */
+static void test_an_engine_long_ago(void **state)
+{
+    enum { COPIES = 200, NS = 1000 };
+    for (int i = 0; i < COPIES; i++)
+        copy(0, XFW_TO_DEVICE, NS);
+    for (int i = 0; i < COPIES; i++)
+        copy(1, XFW_TO_DEVICE, NS); /* ready when the first ones have hardly begun */
+    add(hand_wait(0));
+    assert_true(played() == LATENCY + 2 * COPIES * NS);
+}
+
 static void test_events(void **state)
 {
     kernel(0, 500);
@@ -290,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_streams_run_side_by_side),
         cmocka_unit_test(test_an_engine),
         cmocka_unit_test(test_one_engine),
+        cmocka_unit_test(test_an_engine_long_ago),
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_the_legacy_stream),
         cmocka_unit_test(test_a_full_stream),

@@ -29,15 +29,30 @@ def slower(profile, times, *names):
     return profile
 
 
+def one_engine():
+    profile = machine("sim-h200")
+    profile["machine"]["gpus"][0]["copy_engines"] = 1
+    return profile
+
+
+def overlap(engines):
+    """Of a GPU that synchronises implicitly."""
+    return {"name": "overlap/gpu0", "device": 0, "copy_engines": engines, "implicit_sync": True,
+            "category": 1 if engines == 1 else 0, "bytes": 16 << 20, "h2d_ns": 306000, "d2h_ns": 306000,
+            "both_ns": 306000 * (3 - engines)}
+
+
 @needs("places")
 class Places(Bench):
     def setUp(self):
         super().setUp()
         self.profile = self.folder / "machine.json"
 
+    kernel_ns = KERNEL_NS
+
     def env(self, node):
         return environment(XFERSCOPE_SIMGPU_MACHINE=str(self.profile), XFERSCOPE_SIMGPU_NUMA=str(node),
-                           XFERSCOPE_SIMGPU_KERNEL_NS=str(KERNEL_NS))
+                           XFERSCOPE_SIMGPU_KERNEL_NS=str(self.kernel_ns))
 
     def took(self, *arguments, node=0):
         """Unrecorded."""
@@ -103,11 +118,32 @@ class Places(Bench):
             self.assertAlmostEqual(finding["saving_s"]["likely"] * 1e9, saved, delta=SHARE * before)
             self.assertNotIn(kind, self.advised(*several))
 
+    def test_implicit_synchronisation(self):
+        """A copy waits until the kernels launched before it have started."""
+        self.use(machine("sim-h200"))
+        without = self.took("steps", "3")
+        self.use(machine("sim-h200") | {"overlap": [overlap(2)]})
+        before, after = self.took("steps", "1"), self.took("steps", "3")
+        self.assertGreater(after, without)
+        finding = self.advised("steps", "1")["serial-transfer-and-compute"]
+        self.assertEqual(finding["parameters"], {"streams": 3})
+        self.assertAlmostEqual(finding["saving_s"]["likely"] * 1e9, before - after, delta=SHARE * before)
+        self.assertNotIn("serial-transfer-and-compute", self.advised("steps", "3"))
+
+    def test_kernels_beside_one_engine(self):
+        """Beside longer kernels there is something to be had, if the next copy is issued in time."""
+        self.kernel_ns = 4 * KERNEL_NS
+        for profile in (one_engine(), one_engine() | {"overlap": [overlap(1)]}):
+            self.use(profile)
+            likely = self.advised("steps", "1")["serial-transfer-and-compute"]["saving_s"]["likely"] * 1e9
+            saved = self.took("steps", "1") - self.took("ahead", "2")
+            self.assertLessEqual(likely, saved)
+            self.assertGreater(likely, 0.7 * saved)
+            self.assertEqual(self.took("steps", "1"), self.took("steps", "2"))
+
     def test_one_engine(self):
         """Copies in both directions take turns, in whatever streams they are: nothing is to be had."""
-        one_engine = machine("sim-h200")
-        one_engine["machine"]["gpus"][0]["copy_engines"] = 1
-        self.use(one_engine)
+        self.use(one_engine())
         for what in ("steps", "ways"):
             self.assertEqual(self.took(what, "1"), self.took(what, "2"))
             for streams in ("1", "2", "3")[:3 if what == "steps" else 2]:

@@ -5,6 +5,7 @@
  * usage: places up GPU        copies of page-locked memory to a GPU, waited for
  *        places pair A B      copies from GPU A to GPU B, waited for
  *        places steps N       steps of copy, kernel and copy back, taking turns in N streams
+ *        places ahead N       the same, each copy before the one back of the step before
  *        places ways N        copies to the GPU and from it, independent of each other, in 1 stream
  *                             or 2
  */
@@ -94,7 +95,8 @@ static uint64_t pair(int a, int b)
 /* ---- when -------------------------------------------------------------------------------------
  */
 
-static uint64_t steps(int streams)
+/* The copy back is given to its stream before the next step's copy, or behind it. */
+static uint64_t steps(int streams, int ahead)
 {
     void *in[MOST_STREAMS], *out[MOST_STREAMS], *to[MOST_STREAMS], *from[MOST_STREAMS];
     xcu_stream stream[MOST_STREAMS];
@@ -107,13 +109,16 @@ static uint64_t steps(int streams)
         CHECK(cudaStreamCreateWithFlags(&stream[i], NONBLOCKING));
     }
     uint64_t start = now();
-    for (int i = 0; i < TIMES; i++) {
-        int s = i % streams;
+    for (int i = 0; i < TIMES + ahead; i++) {
+        int s = i % streams, back = (i - ahead + streams) % streams;
         void *given[] = {&to[s], &from[s]};
-        CHECK(cudaMemcpyAsync(to[s], in[s], BYTES, TO_DEVICE, stream[s]));
-        CHECK(
-            cudaLaunchKernel(&work, 1ull << 32 | 64, 1, 1ull << 32 | 256, 1, given, 0, stream[s]));
-        CHECK(cudaMemcpyAsync(out[s], from[s], BYTES, TO_HOST, stream[s]));
+        if (i < TIMES)
+            CHECK(cudaMemcpyAsync(to[s], in[s], BYTES, TO_DEVICE, stream[s]));
+        if (i < TIMES)
+            CHECK(cudaLaunchKernel(&work, 1ull << 32 | 64, 1, 1ull << 32 | 256, 1, given, 0,
+                                   stream[s]));
+        if (i >= ahead)
+            CHECK(cudaMemcpyAsync(out[back], from[back], BYTES, TO_HOST, stream[back]));
     }
     CHECK(cudaDeviceSynchronize());
     return now() - start;
@@ -143,7 +148,9 @@ int main(int argc, char **argv)
     else if (argc == 4 && strcmp(argv[1], "pair") == 0)
         ns = pair(first, second);
     else if (argc == 3 && strcmp(argv[1], "steps") == 0 && first > 0 && first <= MOST_STREAMS)
-        ns = steps(first);
+        ns = steps(first, 0);
+    else if (argc == 3 && strcmp(argv[1], "ahead") == 0 && first > 1 && first <= MOST_STREAMS)
+        ns = steps(first, 1);
     else if (argc == 3 && strcmp(argv[1], "ways") == 0)
         ns = ways(first);
     else

@@ -163,7 +163,7 @@ static uint64_t report_copy(const struct sim_op *op, uint64_t start, uint64_t en
     return op->cost.staged ? report_halves(op, a) : report(op, &a);
 }
 
-static uint64_t run_copy(struct sim_op *op, uint64_t ready)
+static uint64_t place_copy(struct sim_op *op, uint64_t ready)
 {
     const struct sim_copy *copies = first_copy(op);
     struct sim_engine *engine = sim_op_engine(op);
@@ -180,6 +180,24 @@ static uint64_t run_copy(struct sim_op *op, uint64_t ready)
     if (engine)
         engine->end = end;
     return end;
+}
+
+/* Copies to or from this device wait until every kernel launched before has started. */
+static bool synchronises_implicitly(int device)
+{
+    for (size_t i = 0; sim_profile && i < sim_profile->overlap_count; i++)
+        if (sim_profile->overlap[i].device == sim_number_of(device))
+            return sim_profile->overlap[i].implicit_sync;
+    return false;
+}
+
+static uint64_t run_copy(struct sim_op *op, uint64_t ready)
+{
+    int device = op->stream->context->device;
+
+    if (synchronises_implicitly(device))
+        ready = later(ready, sim_devices[device].kernel_start);
+    return place_copy(op, ready);
 }
 
 static uint64_t run_fill(struct sim_op *op, uint64_t ready)
@@ -220,6 +238,7 @@ static uint64_t run_kernel(struct sim_op *op, uint64_t ready)
     int device = op->stream->context->device;
 
     sim_thread.kernel_start = ready;
+    sim_devices[device].kernel_start = later(sim_devices[device].kernel_start, ready);
     uint64_t end = k->gate ? run_gate(k, ready) : ready + sim_kernel_run(k, device);
     struct xferscope_simgpu_activity a = {.what = XFERSCOPE_SIMGPU_KERNEL,
                                           .start_ns = ready,

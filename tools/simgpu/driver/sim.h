@@ -54,6 +54,7 @@ struct sim_device {
     struct sim_region *region; /* addresses of its memory */
     uint64_t used;             /* bytes */
     struct sim_engine engines[SIM_ENGINES];
+    uint64_t kernel_start; /* when the latest began of the kernels launched so far */
     struct sim_context *primary;
     unsigned primary_flags;
     struct sim_pool *default_pool, *pool;
