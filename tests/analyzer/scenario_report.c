@@ -357,7 +357,7 @@ static void sites(struct trace_builder *b, const char *variant)
     (void)variant;
     play_start(&play, b, 4728);
     for (unsigned i = 0; i < 1200; i++) {
-        snprintf(name, sizeof name, "%0280u<|`@site#%u", i, i);
+        snprintf(name, sizeof name, "<b>|`*_@site#%u_%0250u", i, i);
         play_site(&play, 10 + i, name, 701 + i);
         play_copy(&play, 10 + i, XFT_DIR_H2D, XFT_MEM_PAGEABLE, MIB, 400000 + 1000 * i);
     }
