@@ -15,7 +15,8 @@ const char *const xfa_flag_words[8] = {"async",   "captured",     "failed", "per
 /* What the device reports and what the program says about itself is no call. */
 static bool is_call(unsigned kind)
 {
-    return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_RECORDS && kind != XFT_EVENT_OVERHEAD &&
+    return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_RECORDS &&
+           kind != XFT_EVENT_OVERHEAD && kind != XFT_EVENT_PERIOD &&
            (kind < XFT_EVENT_KERNEL || kind > XFT_EVENT_CONTENT);
 }
 

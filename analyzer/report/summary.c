@@ -52,6 +52,15 @@ static char *exposed_text(const struct xfa_exposure *sum)
                      sum->exposed_ns > 0 ? xfa_time_text(time, sum->exposed_ns) : "nothing");
 }
 
+static bool is_limited(const struct summary *summary)
+{
+    const struct xfa_run *run = summary->analysis->run;
+    for (size_t i = 0; i < run->process_count; i++)
+        if (run->processes[i]->periods)
+            return true;
+    return false;
+}
+
 static void write_cost(struct summary *summary, FILE *out)
 {
     struct xfa_exposure sum = xfa_exposed_sum(&summary->exposed);
@@ -67,9 +76,10 @@ static void write_cost(struct summary *summary, FILE *out)
     if (device && sum.gpus > 1)
         snprintf(gpus, sizeof gpus, " on %u GPUs", sum.gpus);
     char *exposed = device ? exposed_text(&sum) : xfa_text(" (times of the calls)");
-    xfc_print(out, "cost %s%s%s, %s of the run's %s%s%s\n", device ? "" : "at most ",
-              xfa_time_text(time, took), gpus, percent(part, took, all), xfa_time_text(run, wall),
-              exposed, summary->analysis->simulated ? " (simulated GPU)" : "");
+    xfc_print(out, "cost %s%s%s, %s of the %s %s%s%s\n", device ? "" : "at most ",
+              xfa_time_text(time, took), gpus, percent(part, took, all),
+              is_limited(summary) ? "recorded" : "run's", xfa_time_text(run, wall), exposed,
+              summary->analysis->simulated ? " (simulated GPU)" : "");
     free(exposed);
 }
 

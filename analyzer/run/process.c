@@ -131,7 +131,7 @@ static bool is_no_call(unsigned kind)
 {
     return kind == XFT_EVENT_DEVICE_COPY || kind == XFT_EVENT_KERNEL || kind == XFT_EVENT_MEMSET ||
            kind == XFT_EVENT_MIGRATION || kind == XFT_EVENT_FAULT || kind == XFT_EVENT_CONTENT ||
-           kind == XFT_EVENT_RECORDS || kind == XFT_EVENT_OVERHEAD;
+           kind == XFT_EVENT_RECORDS || kind == XFT_EVENT_OVERHEAD || kind == XFT_EVENT_PERIOD;
 }
 
 static void take_costs(struct xfa_process *process)
@@ -152,6 +152,19 @@ static void take_costs(struct xfa_process *process)
 }
 
 /* ---- its life -------------------------------------------------------------------------------- */
+
+/* It began with its first period, and has been without what lay between them. */
+static void take_periods(struct xfa_process *process, struct xfa_periods *periods)
+{
+    process->periods = periods;
+    if (!periods)
+        return;
+    uint64_t from = periods->all[0].from_ns;
+    uint64_t late = from > process->start_mono_ns ? from - process->start_mono_ns : 0;
+    process->start_real_ns = xfa_add(process->start_real_ns, late);
+    process->start_mono_ns += late;
+    process->end_mono_ns = process->start_mono_ns + periods->recorded_ns;
+}
 
 struct xfa_process *xfa_process_new(struct xfa_run *run, struct xfa_trace *trace)
 {
@@ -182,6 +195,7 @@ struct xfa_process *xfa_process_new(struct xfa_run *run, struct xfa_trace *trace
         .device_lost = header->device_lost,
         .run = run,
     };
+    take_periods(process, xfa_periods_of(trace));
     xfa_process_take_trace(process, trace);
     take_costs(process);
     return process;
@@ -238,5 +252,6 @@ void xfa_process_free(struct xfa_process *process)
     free(process->rank.world);
     free(process->rank.launcher);
     free(process->losses);
+    xfa_periods_free(process->periods);
     free(process);
 }

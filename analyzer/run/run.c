@@ -184,7 +184,8 @@ bool xfa_process_reopen(struct xfa_process *process, char *error, size_t error_b
     if (!trace)
         return false;
     if (trace->header.pid != process->pid ||
-        trace->header.start_mono_ns != process->start_mono_ns) {
+        trace->header.start_mono_ns !=
+            (process->periods ? process->periods->start_ns : process->start_mono_ns)) {
         snprintf(error, error_bytes, "%s: is another file now", process->file);
         xfa_trace_close(trace);
         return false;

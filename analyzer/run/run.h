@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "analyzer/read/read.h"
+#include "analyzer/run/periods.h"
 #include "analyzer/run/site.h"
 
 #define XFA_PROCESS_GPUS 64 /* ordinals of one process that are told apart */
@@ -70,8 +71,9 @@ struct xfa_process {
     char *machine_id;
     struct xfa_rank rank;
     struct xfa_cost costs[XFA_EVENT_KINDS];
-    int minor; /* of its file's format, 1.N; -1: not known */
-    uint64_t start_real_ns, start_mono_ns;
+    int minor;                   /* of its file's format, 1.N; -1: not known */
+    struct xfa_periods *periods; /* its times are without what lies outside; NULL = none */
+    uint64_t start_real_ns, start_mono_ns; /* of the first period, as end_mono_ns of the last */
     char *clock; /* processes of which this is the same have one monotonic clock; NULL: not told */
     /* Wall-clock ns minus the monotonic clock: by the process that was opened first of those with
      * one clock, whose times so stay comparable exactly. */

@@ -10,7 +10,10 @@ struct source {
     struct xfa_merge *merge;
     const struct xfa_merged *next; /* what is left of the batch at hand */
     size_t left;
-    uint64_t due_ns; /* of its first event, by the run's clock */
+    uint64_t due_ns;          /* of its first event, by the run's clock */
+    struct xft_event *events; /* with the process's times, where it has periods: of a batch */
+    struct xfa_merged *merged;
+    size_t event_capacity, merged_capacity;
 };
 
 struct xfa_stream {
@@ -46,13 +49,48 @@ static uint64_t due(const struct source *source, const struct xft_event *event)
     return event->start_ns ? xfa_process_wall_ns(source->process, event->start_ns) : 0;
 }
 
+/* Without the time that lies outside of its periods. */
+static void leave_out(struct source *source)
+{
+    const struct xfa_periods *periods = source->process->periods;
+    source->events =
+        xfa_room(source->events, &source->event_capacity, source->left, sizeof *source->events);
+    source->merged =
+        xfa_room(source->merged, &source->merged_capacity, source->left, sizeof *source->merged);
+    for (size_t i = 0; i < source->left; i++) {
+        struct xft_event *event = &source->events[i];
+        *event = *source->next[i].event;
+        event->start_ns = xfa_periods_ns(periods, event->start_ns);
+        event->end_ns = xfa_periods_ns(periods, event->end_ns);
+        source->merged[i] = source->next[i];
+        source->merged[i].event = event;
+    }
+    source->next = source->merged;
+}
+
+static void forget(struct source *source)
+{
+    xfa_merge_free(source->merge);
+    free(source->events);
+    free(source->merged);
+}
+
+/* The next batch; 0: there is none. */
+static size_t read_on(struct source *source)
+{
+    source->left = xfa_merge_next_batch(source->merge, &source->next);
+    if (source->left && source->process->periods)
+        leave_out(source);
+    return source->left;
+}
+
 static bool advance(struct source *source, size_t given)
 {
     source->left -= given;
     if (source->left > 0)
         source->next += given;
     else
-        source->left = xfa_merge_next_batch(source->merge, &source->next);
+        read_on(source);
     if (source->left == 0)
         return false;
     source->due_ns = due(source, source->next->event);
@@ -69,7 +107,7 @@ struct xfa_stream *xfa_stream_new(struct xfa_process *const *processes, size_t c
         if (advance(&source, 0))
             stream->sources[stream->count++] = source;
         else
-            xfa_merge_free(source.merge);
+            forget(&source);
     }
     stream->begun = stream->count;
     for (size_t i = stream->count / 2; i-- > 0;)
@@ -96,7 +134,7 @@ bool xfa_stream_next(struct xfa_stream *stream, struct xfa_events *events)
     if (stream->given > 0) {
         struct source *first = &stream->sources[0];
         if (!advance(first, stream->given)) {
-            xfa_merge_free(first->merge);
+            forget(first);
             *first = stream->sources[--stream->count];
         }
         stream->given = 0;
@@ -125,7 +163,7 @@ double xfa_stream_part(const struct xfa_stream *stream)
 void xfa_stream_free(struct xfa_stream *stream)
 {
     for (size_t i = 0; i < stream->count; i++)
-        xfa_merge_free(stream->sources[i].merge);
+        forget(&stream->sources[i]);
     free(stream->sources);
     free(stream);
 }

@@ -205,6 +205,8 @@ enum xft_event_kind {
                                   not do at every call: aux = sum of enum xft_overhead; count = the
                                   kind of the call behind which that was, whose usual cost (META
                                   cost.KIND.ns) is in the time; 0 = behind none. They may overlap */
+    XFT_EVENT_PERIOD = 29,     /* recording is limited (META periods.*): from start_ns on what the
+                                  program does is recorded, or is not: aux = enum xft_period */
 };
 
 /* The word of each kind. */
@@ -236,7 +238,8 @@ enum xft_event_kind {
     X(XFT_EVENT_STREAM, "stream")                                                                  \
     X(XFT_EVENT_STREAM_END, "stream-end")                                                          \
     X(XFT_EVENT_RECORDS, "records")                                                                \
-    X(XFT_EVENT_OVERHEAD, "overhead")
+    X(XFT_EVENT_OVERHEAD, "overhead")                                                              \
+    X(XFT_EVENT_PERIOD, "period")
 
 /* NULL for a kind that this version does not know. */
 static inline const char *xft_event_word(unsigned kind)
@@ -274,6 +277,13 @@ enum xft_overhead {
     XFT_OVERHEAD_STACK = 16,     /* a call stack that the file did not have yet */
     XFT_OVERHEAD_FUNCTION = 32,  /* a kernel that had not been launched before */
     XFT_OVERHEAD_ARGUMENTS = 64, /* what a launch was given, which none had been given before */
+};
+
+/* aux of a PERIOD. */
+enum xft_period {
+    XFT_PERIOD_ENDS = 0,
+    XFT_PERIOD_BEGINS = 1,
+    XFT_PERIOD_FULL = 2, /* it ends for good: the run's files have their size */
 };
 
 /* aux of a SYNC. */

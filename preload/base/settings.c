@@ -50,6 +50,12 @@ static bool parse_WORD(const char *text, const char *unused, char (*value)[XFS_W
     return copy_text(text, *value, sizeof *value);
 }
 
+static bool parse_NAME(const char *text, const char *unused, char (*value)[XFS_NAME_BYTES])
+{
+    (void)unused;
+    return copy_text(text, *value, sizeof *value);
+}
+
 static bool parse_BYTES(const char *text, const char *unused, uint64_t *value)
 {
     (void)unused;
@@ -65,6 +71,22 @@ static bool parse_BYTES(const char *text, const char *unused, uint64_t *value)
         return false;
     *value <<= shift;
     return true;
+}
+
+/* Digits, and at most nine more behind a full stop. */
+static bool parse_SECONDS(const char *text, const char *unused, uint64_t *value)
+{
+    (void)unused;
+    const char *end;
+    uint64_t whole, unit = 1000000000u;
+    if (!parse_digits(text, &end, &whole) || whole > UINT32_MAX)
+        return false;
+    *value = whole * unit;
+    if (*end == '.') {
+        for (end++; *end >= '0' && *end <= '9' && unit > 1; end++)
+            *value += (uint64_t)(*end - '0') * (unit /= 10);
+    }
+    return *end == '\0';
 }
 
 static bool parse_COUNT(const char *text, const char *unused, uint32_t *value)
@@ -97,8 +119,10 @@ static bool parse_CHOICE(const char *text, const char *words, int *value)
 #define DEFAULT_BOOL(text) text
 #define DEFAULT_TEXT(text) text
 #define DEFAULT_WORD(text) text
+#define DEFAULT_NAME(text) text
 #define DEFAULT_BYTES(text) text
 #define DEFAULT_COUNT(text) text
+#define DEFAULT_SECONDS(text) text
 #define DEFAULT_CHOICE(text) "\0" text
 
 bool xfs_settings_parse(struct xfs_settings *settings, const char *(*get)(const char *name))
@@ -152,6 +176,8 @@ const struct xfs_settings *xfs_settings(void)
     xfs_settings_parse(&settings, from_environment);
     if (getauxval(AT_SECURE))
         settings.enable = false;
+    if (settings.most_bytes > 0 && settings.most_bytes < XFS_LEAST_SIZE)
+        settings.most_bytes = XFS_LEAST_SIZE;
     if (settings.stack_depth > 64)
         settings.stack_depth = 64;
     return &settings;

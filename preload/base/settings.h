@@ -13,11 +13,15 @@
 
 #define XFS_TEXT_BYTES 4096
 #define XFS_WORD_BYTES 64
+#define XFS_NAME_BYTES 256
+#define XFS_LEAST_SIZE (UINT64_C(1) << 20) /* most_bytes, where it is not 0 */
 
 typedef bool xfs_type_BOOL;
 typedef char xfs_type_TEXT[XFS_TEXT_BYTES];
+typedef char xfs_type_NAME[XFS_NAME_BYTES];
 typedef char xfs_type_WORD[XFS_WORD_BYTES];
 typedef uint64_t xfs_type_BYTES;
+typedef uint64_t xfs_type_SECONDS; /* ns */
 typedef uint32_t xfs_type_COUNT;
 typedef int xfs_type_CHOICE; /* index of the word in its list */
 

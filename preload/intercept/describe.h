@@ -17,9 +17,16 @@
 #include "xferscope/trace.h"
 
 /* One intercepted call, from entry to record. */
+/* How a call was entered. */
+enum xfs_early {
+    XFS_NOT_EARLY,
+    XFS_FIRST,   /* before the process had a session */
+    XFS_OUTSIDE, /* outside of the periods that are recorded (record/periods.h) */
+};
+
 struct xfs_frame {
     struct xft_event event;
-    bool early;              /* entered before the process had a session */
+    uint8_t early;           /* enum xfs_early */
     struct xfs_range freed;  /* what xfs_free_begin took out, to put back if the call fails */
     xcu_graph_exec launched; /* what xfs_graph_launch saw: its copies are published with it */
 };

@@ -7,6 +7,7 @@
 #include "preload/intercept/session.h"
 #include "preload/nvtx/nvtx.h"
 #include "preload/record/hot.h"
+#include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
 #include "preload/timing/timing.h"
@@ -27,12 +28,23 @@ static inline void clear(struct xft_event *event)
 
 /* ---- around the real call ------------------------------------------------------------------ */
 
+/* The first calls of a process, and all where recording is limited to periods. */
+static XFS_COLD void enter_slowly(struct xfs_frame *f, uint16_t call)
+{
+    int saved = errno;
+    xfs_before_moving(call);
+    if (!f->early && atomic_load_explicit(&xfs_periods_limited, memory_order_relaxed) &&
+        !xfs_periods_look())
+        f->early = XFS_OUTSIDE;
+    errno = saved;
+}
+
 bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags)
 {
     unsigned char state = atomic_load_explicit(&xfs_session, memory_order_relaxed);
     f->early = state == XFS_SESSION_NONE;
     if (__builtin_expect(state != XFS_SESSION_ON, 0))
-        xfs_before_moving(call);
+        enter_slowly(f, call);
     if (__builtin_expect(!f->early, 1) && !xfs_call_ready_now())
         return false;
     xfs_depth = 1;
@@ -64,13 +76,22 @@ static XFS_COLD void cost_ends(struct xfs_lane *lane, const struct xft_event *ev
     xfs_cost_ends(lane, event->kind, event->start_ns, event->end_ns);
 }
 
-/* The first call of a process, and those that are more than one event. */
+/* Outside of periods, only what tells of what there is. */
+static bool is_kept(const struct xfs_frame *f)
+{
+    if (!f->early || !atomic_load_explicit(&xfs_periods_limited, memory_order_relaxed) ||
+        (f->early == XFS_FIRST && atomic_load(&xfs_periods_open)))
+        return true;
+    return xfs_periods_keep_state((enum xft_event_kind)f->event.kind);
+}
+
+/* The first call of a process, those that are more than one event, and those outside of periods. */
 static XFS_COLD void publish_slowly(struct xfs_frame *f)
 {
     int saved = errno;
-    if (f->early)
+    if (f->early == XFS_FIRST)
         first_call(f);
-    if (!f->early || xfs_record_ready()) {
+    if ((!f->early || xfs_record_ready()) && is_kept(f)) {
         xfs_nvtx_settle();
         f->event.stack = xfs_stack_capture();
         xfs_event_write(&f->event);

@@ -21,6 +21,7 @@
 #include "preload/nvtx/nvtx.h"
 #include "preload/record/clock.h"
 #include "preload/record/hot.h"
+#include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
 #include "preload/timing/timing.h"
@@ -34,12 +35,35 @@ static atomic_int started_by; /* the process: a forked child starts a session of
 
 static XFS_TLS uint16_t early_call; /* the outermost */
 
+static unsigned char moving_state(void)
+{
+    if (!atomic_load(&xfs_periods_limited))
+        return XFS_SESSION_ON;
+    return atomic_load(&xfs_periods_open) ? XFS_SESSION_IN_PERIOD : XFS_SESSION_OUTSIDE;
+}
+
+/* Periods may begin and end meanwhile. */
+static void set_moving(void)
+{
+    unsigned char state;
+    do {
+        state = moving_state();
+        atomic_store(&xfs_session, state);
+    } while (state != moving_state());
+}
+
+static void period_changed(void)
+{
+    if (atomic_load(&xfs_session) > XFS_SESSION_WAITING)
+        set_moving();
+}
+
 static void attach(void *unused)
 {
     (void)unused;
     if (attached_later)
         xfs_timing_attach();
-    atomic_store(&xfs_session, XFS_SESSION_ON);
+    set_moving();
 }
 
 XFS_COLD void xfs_before_moving(uint16_t call)
@@ -84,6 +108,7 @@ static void start_session(void *too_late)
         return;
     if (xfs_session_simulated)
         xfs_meta_set("gpu.simulated", "1");
+    xfs_periods_start(period_changed);
     xfs_machine_note();
     xfs_classify_start();
     xfs_nvtx_session_start();

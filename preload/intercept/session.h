@@ -16,17 +16,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Set in this order, and back to the first in a forked child. */
+/* Set in this order (the last three: one of them, or the two around it by turns), and back to the
+ * first in a forked child. */
 enum xfs_session_state {
     XFS_SESSION_NONE,
     XFS_SESSION_WAITING, /* for the first call that can move data */
+    XFS_SESSION_OUTSIDE, /* recording is limited, and this is no period (record/periods.h) */
     XFS_SESSION_ON,
+    XFS_SESSION_IN_PERIOD, /* as on, and calls look whether it is over */
 };
 extern atomic_uchar xfs_session;
 
 static inline bool xfs_moving_begun(void)
 {
-    return atomic_load_explicit(&xfs_session, memory_order_relaxed) == XFS_SESSION_ON;
+    return atomic_load_explicit(&xfs_session, memory_order_relaxed) >= XFS_SESSION_ON;
 }
 
 /* The driver is the simulated GPU's, and the trace's clock with it. */

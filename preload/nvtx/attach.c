@@ -42,7 +42,10 @@ static bool is_wanted(void)
 {
     struct xfs_settings settings;
     xfs_settings_parse(&settings, from_environment);
-    return settings.enable && settings.nvtx && !getauxval(AT_SECURE);
+    bool wanted = settings.enable && settings.nvtx && !getauxval(AT_SECURE);
+    if (wanted)
+        xfs_phase_set(settings.phase);
+    return wanted;
 }
 
 static void fill(const struct xnv_callbacks *callbacks, enum xnv_module module,

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "preload/base/attributes.h"
+#include "preload/record/periods.h"
 #include "preload/record/record.h"
 
 struct early {
@@ -168,6 +169,7 @@ void xfs_nvtx_after_fork(void)
 {
     pthread_mutex_init(&shared_lock, NULL);
     atomic_store(&xfs_nvtx_waiting, (own != NULL) + (shared.count > 0));
+    xfs_periods_after_fork(xfs_phase_after_fork());
     xfs_texts_new_recording();
     xfs_ranges_forget_recording();
 }

@@ -51,6 +51,19 @@ void xfs_texts_new_recording(void);
 void xfs_early_begin(struct xfs_text *domain, const struct xfs_message *message, uint64_t id);
 void xfs_early_end(struct xfs_text *domain, uint64_t id);
 
+/* ---- phase.c: the ranges that recording is limited to (XFERSCOPE_PHASE) ------------------------
+ */
+
+/* Once, before any range. NAME or DOMAIN:NAME; "": none. */
+void xfs_phase_set(const char *phase);
+
+/* Of every range, also before recording begins; id as above. */
+void xfs_phase_begin(const struct xfs_text *domain, const struct xfs_message *message, uint64_t id);
+void xfs_phase_end(const struct xfs_text *domain, uint64_t id);
+
+/* In a forked child: how many its one thread has open. */
+int xfs_phase_after_fork(void);
+
 /* ---- ranges.c ----------------------------------------------------------------------------------
  */
 

@@ -60,6 +60,7 @@ static inline void write_counted(enum xft_event_kind kind, uint32_t domain, uint
 static void begin(struct xfs_text *domain, const struct xfs_message *message, uint64_t id)
 {
     int saved = errno;
+    xfs_phase_begin(domain, message, id);
     if (xfs_range_first_ns() == 0) {
         xfs_early_begin(domain, message, id);
     } else if (xfs_recording()) {
@@ -81,6 +82,7 @@ static void end(struct xfs_text *domain, uint64_t id)
         xfs_nvtx_settle();
         write_counted(XFT_EVENT_RANGE_END, domain ? xfs_text_id(domain) : 0, 0, id, xfs_now_ns());
     }
+    xfs_phase_end(domain, id);
     errno = saved;
 }
 

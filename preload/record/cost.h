@@ -37,7 +37,7 @@ struct xfs_recorder;
  * handler made calls meanwhile, it is not met any more, and nothing comes of it. */
 #define XFS_COST_TIMED 256
 
-#define XFS_COST_KINDS 29
+#define XFS_COST_KINDS 30
 #define XFS_COST_EXACT 32 /* ns that have a class each; from there on 16 to an octave */
 #define XFS_COST_CLASSES (XFS_COST_EXACT + 16 * 19)
 

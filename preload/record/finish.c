@@ -151,8 +151,12 @@ static bool rewrite_file(struct xfs_recorder *recorder)
     rewrite.header = &header;
     struct xfs_bus_region *region = file ? xfs_bus_cover(file, rewrite.size, rewrite.size) : NULL;
     bool good = xft_rewrite(&rewrite, recorder->file.path);
-    if (good)
+    if (good) {
+        struct stat now;
+        if (fstat(rewrite.fd, &now) == 0)
+            xfs_periods_wrote(recorder, (uint64_t)now.st_size);
         move_header(recorder, &rewrite);
+    }
     int error = errno;
     xfs_bus_leave(region);
     if (file)

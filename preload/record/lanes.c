@@ -243,7 +243,10 @@ bool xfs_lanes_init(struct xfs_recorder *recorder)
 {
     struct xfs_lanes *lanes = &recorder->lanes;
     pthread_mutex_init(&lanes->lock, NULL);
+    uint64_t size = recorder->settings->most_bytes; /* slabs are a part of it */
     lanes->most_bytes = recorder->settings->buffer_bytes;
+    if (size > 0 && lanes->most_bytes > size / 4)
+        lanes->most_bytes = size / 4;
     return grow_by_policy(recorder, FIRST_SLABS, true);
 }
 

@@ -69,6 +69,11 @@ void xfs_notes_begun(const char *directory)
         __atomic_fetch_add(&notes->begun, 1, __ATOMIC_RELAXED);
 }
 
+uint64_t xfs_notes_size(int64_t more)
+{
+    return notes ? __atomic_add_fetch(&notes->bytes, (uint64_t)more, __ATOMIC_RELAXED) : 0;
+}
+
 void xfs_notes_refused(const char *why)
 {
     uint32_t none = XFS_WHY_NONE;

@@ -23,6 +23,7 @@ struct xfs_notes {
     char directory[PATH_MAX];      /* the run directory, absolute; by record */
     uint32_t begun;                /* processes that began to record in it */
     uint32_t refused;              /* processes that could not record */
+    uint64_t bytes;                /* of the files of its processes */
     uint32_t why_state;            /* enum xfs_why_state */
     char why[XFS_NOTES_WHY_BYTES]; /* what the first of these said */
 };
@@ -35,6 +36,10 @@ void xfs_notes_open(const char *run);
 
 /* This process records in this directory. */
 void xfs_notes_begun(const char *directory);
+
+/* The run's files have become larger by this much; how large they are together, as far as is
+ * known. 0 where record cannot be asked. */
+uint64_t xfs_notes_size(int64_t more);
 
 /* This process cannot record, and said why. */
 void xfs_notes_refused(const char *why);

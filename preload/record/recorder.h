@@ -25,6 +25,7 @@
 #include "preload/record/libraries.h"
 #include "preload/record/modules.h"
 #include "preload/record/names.h"
+#include "preload/record/periods.h"
 #include "preload/record/process.h"
 #include "preload/format/pack.h"
 #include "preload/base/settings.h"
@@ -47,6 +48,8 @@ struct xfs_recorder {
     struct xft_packer packer;
     unsigned char *packed; /* one segment */
     size_t packed_bytes;
+
+    struct xft_slab *apart; /* xfs_write_apart(): as of a lane */
 
     struct xfs_costs costs;
 
@@ -84,6 +87,9 @@ void xfs_count_records_lost(struct xfs_recorder *recorder, uint64_t n); /* devic
 /* Writes a slab's events as an EVENTS segment. False when the file could not take them. Under
  * pack_lock. */
 bool xfs_write_slab(struct xfs_recorder *recorder, const struct xft_slab *slab);
+
+/* Writes an event that is no thread's of the program. */
+void xfs_write_apart(struct xfs_recorder *recorder, const struct xft_event *event);
 
 /* True once the program has been told that the file cannot take everything: once is enough. */
 bool xfs_write_trouble_was_said(void);

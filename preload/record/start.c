@@ -166,6 +166,10 @@ static struct xfs_recorder *cannot_record(void)
 struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings)
 {
     xfs_notes_open(settings->run);
+    if (!xfs_periods_may_begin(settings->most_bytes)) {
+        xfs_notes_refused("the run has the size that XFERSCOPE_MAX_SIZE allows");
+        return NULL;
+    }
     struct xfs_recorder *recorder =
         mmap(NULL, sizeof *recorder, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (recorder == MAP_FAILED)

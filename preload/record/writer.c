@@ -13,7 +13,8 @@
 #include "preload/format/segments.h"
 #include "preload/record/bus.h"
 
-#define STACK_BYTES (1 << 20)   /* elfutils walks nested debug information */
+#define STACK_BYTES (1 << 20) /* elfutils walks nested debug information */
+#define APART_BYTES 4096
 #define RETRY_NS 1000000000u    /* after the file could not take a slab */
 #define SYMBOLS_NS 10000000000u /* at exit, in real time: somebody is waiting */
 
@@ -43,6 +44,8 @@ static bool write_rows(struct xfs_recorder *recorder, const struct xft_slab *sla
     bool good = n > 0 && xfs_file_append_events(&recorder->file, recorder->packed, n, &entry);
     if (!good)
         say_once("cannot write events");
+    else
+        xfs_periods_wrote(recorder, __atomic_load_n(&recorder->file.end, __ATOMIC_RELAXED));
     return good;
 }
 
@@ -65,6 +68,27 @@ bool xfs_write_slab(struct xfs_recorder *recorder, const struct xft_slab *slab)
     if (rows == 0 || magic != XFT_SLAB_MAGIC) /* the file was cut before it */
         return true;
     return write_cut(recorder, slab, rows);
+}
+
+void xfs_write_apart(struct xfs_recorder *recorder, const struct xft_event *event)
+{
+    struct xft_slab *slab = recorder->apart;
+    if (slab == NULL) {
+        void *page =
+            mmap(NULL, APART_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED)
+            return;
+        slab = recorder->apart = page;
+        slab->magic = XFT_SLAB_MAGIC;
+        slab->lane =
+            1 + atomic_fetch_add_explicit(&recorder->lanes.lane_count, 1, memory_order_relaxed);
+        slab->committed = 1;
+    }
+    *xft_slab_events(slab) = *event;
+    pthread_mutex_lock(&recorder->pack_lock);
+    if (xfs_write_slab(recorder, slab))
+        slab->first_seq++;
+    pthread_mutex_unlock(&recorder->pack_lock);
 }
 
 bool xfs_write_list(struct xfs_recorder *recorder, enum xft_segment_type type, const void *payload,
@@ -149,6 +173,8 @@ static bool do_round(struct xfs_recorder *recorder, uint64_t *retry_ns)
     good = xfs_lanes_supply(recorder) && good;
     good = xfs_rooms_supply(recorder) && good;
     xfs_cost_note(recorder, false);
+    xfs_periods_wrote(recorder, __atomic_load_n(&recorder->file.end, __ATOMIC_RELAXED));
+    xfs_periods_tick(recorder);
     if (!good)
         say_once("cannot write events");
     atomic_store(&lanes->stuck, !good);

@@ -8,6 +8,7 @@
 #include "preload/base/attributes.h"
 #include "preload/base/own_stack.h"
 #include "preload/lookup/resolve.h"
+#include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/timing/timing.h"
 
@@ -188,7 +189,8 @@ static bool write_copy(const struct place *p, const struct pair *pair)
     struct xft_event e = pair->copy;
     e.start_ns = p->base_ns + (uint64_t)(int64_t)((double)since_base * 1e6);
     e.end_ns = e.start_ns + (uint64_t)((double)took * 1e6);
-    xfs_event_write(&e);
+    if (xfs_periods_keep_record(&e))
+        xfs_event_write(&e);
     return true;
 }
 
@@ -255,6 +257,7 @@ static void start_pair(void *arguments)
     if (at_work) {
         numbers += 1 + (numbers == UINT32_MAX);
         at_work->copy.correlation = xfs_timing_seen = numbers;
+        xfs_periods_numbered(numbers);
     } else {
         xfs_count_device_lost(1);
     }

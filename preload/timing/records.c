@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/timing/convert.h"
 
@@ -188,7 +189,8 @@ static void record_one(const struct xcp_activity *record, int64_t offset)
     }
     struct xft_event event = {0};
     xfs_convert(&event, record, offset);
-    xfs_event_write(&event);
+    if (xfs_periods_keep_record(&event))
+        xfs_event_write(&event);
 }
 
 static void record_buffer(struct buffer *b, int64_t offset, const volatile bool *stop)

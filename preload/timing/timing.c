@@ -13,6 +13,7 @@
 #include "preload/base/real_dlsym.h"
 #include "preload/lookup/resolve.h"
 #include "preload/base/log.h"
+#include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/base/settings.h"
 #include "preload/timing/collector.h"
@@ -43,8 +44,10 @@ static atomic_bool overtaken; /* contexts may be in the making: too late to subs
 static void on_call(void *user, int domain, uint32_t call, const void *data)
 {
     const struct xcp_callback_data *d = data;
-    if (d->site == XCP_SITE_ENTER && xfs_timing_seen == 0)
+    if (d->site == XCP_SITE_ENTER && xfs_timing_seen == 0) {
         xfs_timing_seen = d->correlation;
+        xfs_periods_numbered(d->correlation);
+    }
 }
 
 #define X(number, name) number,

@@ -25,6 +25,7 @@ struct record_options {
     const char *timing;
     const char *content;
     const char *profile;
+    const char *delay, *duration, *phase, *max_size;
     bool no_summary;
     bool no_stacks;
     bool no_kernels;
@@ -46,6 +47,10 @@ static const char usage[] =
     "      --timing SOURCE    device times: auto, cupti, event or host; default: auto\n"
     "      --content[=HOW]    hash what transfers move: sampled (default) or whole\n"
     "      --no-kernels       record no kernels\n"
+    "      --delay SECONDS    begin that long after a process's first CUDA call\n"
+    "      --duration SECONDS record for that long\n"
+    "      --phase NAME       record only while an NVTX range of this name is open\n"
+    "      --max-size BYTES   stop recording at this size (K, M, G; at least 1M)\n"
     "      --no-managed       record no migrations and faults of managed memory\n"
     "  -p, --profile FILE     machine profile for the summary, from `xferscope probe`\n"
     "      --no-summary       end with one line instead of the summary\n"
@@ -102,6 +107,41 @@ static int check_profile(const char *path)
     return 0;
 }
 
+/* As the setting has it: digits, and more behind a full stop. */
+static int check_seconds(const char *option, const char *text)
+{
+    size_t whole = strspn(text, "0123456789"), part = 0;
+
+    if (text[whole] == '.')
+        part = 1 + strspn(text + whole + 1, "0123456789");
+    if (whole == 0 || whole > 9 || part > 10 || text[whole + part])
+        return own_error("%s wants seconds, such as 2.5, not '%s'", option, text);
+    return 0;
+}
+
+static int check_phase(const char *name)
+{
+    enum { MOST = 255 };
+
+    if (!*name || strlen(name) > MOST)
+        return own_error("--phase wants the name of an NVTX range, of at most %d bytes", MOST);
+    return 0;
+}
+
+static int check_size(const char *text)
+{
+    static const char suffixes[] = "KMG";
+    size_t digits = strspn(text, "0123456789");
+    const char *suffix = text[digits] ? strchr(suffixes, text[digits]) : NULL;
+    double bytes = digits > 0 && digits < 16 ? strtod(text, NULL) : 0;
+
+    for (int i = 0; suffix && i <= suffix - suffixes; i++)
+        bytes *= 1024;
+    if ((text[digits] && (!suffix || text[digits + 1])) || bytes < 1 << 20)
+        return own_error("--max-size wants at least 1M, such as 500M, not '%s'", text);
+    return 0;
+}
+
 enum option_values {
     OPT_FORCE = 256,
     OPT_NO_STACKS,
@@ -111,6 +151,10 @@ enum option_values {
     OPT_NO_KERNELS,
     OPT_NO_MANAGED,
     OPT_NO_SUMMARY,
+    OPT_DELAY,
+    OPT_DURATION,
+    OPT_PHASE,
+    OPT_MAX_SIZE,
 };
 
 static const struct option long_options[] = {
@@ -122,6 +166,10 @@ static const struct option long_options[] = {
     {"no-managed", no_argument, NULL, OPT_NO_MANAGED},
     {"timing", required_argument, NULL, OPT_TIMING},
     {"content", optional_argument, NULL, OPT_CONTENT},
+    {"delay", required_argument, NULL, OPT_DELAY},
+    {"duration", required_argument, NULL, OPT_DURATION},
+    {"phase", required_argument, NULL, OPT_PHASE},
+    {"max-size", required_argument, NULL, OPT_MAX_SIZE},
     {"profile", required_argument, NULL, 'p'},
     {"no-summary", no_argument, NULL, OPT_NO_SUMMARY},
     {"quiet", no_argument, NULL, 'q'},
@@ -151,6 +199,18 @@ static int take_option(int option, char **argv, struct record_options *options)
     case OPT_STACK_DEPTH:
         options->stack_depth = optarg;
         return check_depth(optarg);
+    case OPT_DELAY:
+        options->delay = optarg;
+        return check_seconds("--delay", optarg);
+    case OPT_DURATION:
+        options->duration = optarg;
+        return check_seconds("--duration", optarg);
+    case OPT_PHASE:
+        options->phase = optarg;
+        return check_phase(optarg);
+    case OPT_MAX_SIZE:
+        options->max_size = optarg;
+        return check_size(optarg);
     case OPT_CONTENT:
         options->content = optarg ? optarg : "sampled";
         return check_content(options->content);
@@ -258,7 +318,7 @@ static int name_output(const struct record_options *options, int rank, char *pat
 static int run_program(const struct record_options *options, const char *library,
                        const char *output, const char *run, struct child_result *result)
 {
-    enum { MOST = 16 };
+    enum { MOST = 24 };
     struct child_setting settings[MOST];
     const char *other = getenv("LD_PRELOAD"), *nvtx = getenv("NVTX_INJECTION64_PATH");
     char *preload = NULL;
@@ -285,6 +345,14 @@ static int run_program(const struct record_options *options, const char *library
         settings[count++] = (struct child_setting){"XFERSCOPE_STACK_DEPTH", options->stack_depth};
     if (options->timing)
         settings[count++] = (struct child_setting){"XFERSCOPE_TIMING", options->timing};
+    if (options->delay)
+        settings[count++] = (struct child_setting){"XFERSCOPE_DELAY", options->delay};
+    if (options->duration)
+        settings[count++] = (struct child_setting){"XFERSCOPE_DURATION", options->duration};
+    if (options->phase)
+        settings[count++] = (struct child_setting){"XFERSCOPE_PHASE", options->phase};
+    if (options->max_size)
+        settings[count++] = (struct child_setting){"XFERSCOPE_MAX_SIZE", options->max_size};
     status = child_run(options->program, settings, count, result);
     free(preload);
     if (status != 0)

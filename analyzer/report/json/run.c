@@ -24,6 +24,26 @@ static json_t *losses_json(const struct xfa_process *process)
     return json;
 }
 
+static json_t *seconds_json(uint64_t ns)
+{
+    return ns ? xfa_json_seconds((double)ns) : json_null();
+}
+
+static json_t *periods_json(const struct xfa_periods *periods)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "count", xfa_json_count(periods->none ? 0 : periods->count));
+    json_object_set_new(json, "recorded_s", xfa_json_seconds((double)periods->recorded_ns));
+    json_object_set_new(json, "process_s", xfa_json_seconds((double)periods->process_ns));
+    json_object_set_new(json, "full_s", seconds_json(periods->full_ns));
+    json_object_set_new(json, "delay_s", seconds_json(periods->delay_ns));
+    json_object_set_new(json, "duration_s", seconds_json(periods->duration_ns));
+    json_object_set_new(json, "phase", xfa_json_text(periods->phase));
+    json_object_set_new(json, "max_bytes",
+                        periods->max_bytes ? xfa_json_count(periods->max_bytes) : json_null());
+    return json;
+}
+
 static json_t *id_json(int id)
 {
     return id > 0 ? json_integer(id) : json_null();
@@ -49,6 +69,8 @@ static json_t *process_json(const struct xfa_analysis *analysis, const struct xf
     json_object_set_new(json, "transfer_calls",
                         xfa_json_count(analysis->transfers[process->number]));
     json_object_set_new(json, "losses", losses_json(process));
+    if (process->periods)
+        json_object_set_new(json, "periods", periods_json(process->periods));
     return json;
 }
 

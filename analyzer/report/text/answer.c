@@ -325,6 +325,7 @@ void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *vi
     fputs(xfa_style(view, XFA_STYLE_NONE), out);
     write_command(run, view, out);
     write_took(run, view, out);
+    xfa_write_periods(run, view, out);
     write_moved(report->analysis, view, out);
     write_times(report->analysis, view, out);
     write_shares(report, view, out);

@@ -11,6 +11,7 @@
 void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 /* Nothing when that was not told, or is nothing: in a simulated run. */
+void xfa_write_periods(const struct xfa_run *run, const struct xfa_view *view, FILE *out);
 void xfa_write_recording(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 /* The end of the run's section: what is in no row, and what was lost. */
 void xfa_write_missing(const struct xfa_report *report, const struct xfa_view *view, FILE *out);

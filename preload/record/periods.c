@@ -1,0 +1,222 @@
+#include "preload/record/periods.h"
+
+#include <stdio.h>
+
+#include "preload/base/settings.h"
+#include "preload/record/notes.h"
+#include "preload/record/record.h"
+#include "preload/record/recorder.h"
+
+#define HISTORY 4096 /* periods that late records are held against */
+#define TURNS 100000 /* waits for another thread that begins or ends a period */
+
+/* What may still be under way is written as well: the last eighth is for that. */
+static uint64_t enough(uint64_t most_bytes)
+{
+    return most_bytes - most_bytes / 8;
+}
+
+struct period {
+    uint64_t from_ns, until_ns; /* 0: it goes on */
+    uint32_t before, last;      /* numbers of calls: of the last one before it, and in it */
+};
+
+atomic_bool xfs_periods_limited, xfs_periods_open;
+atomic_uint xfs_periods_number;
+
+static struct {
+    void (*changed)(void);
+    uint64_t from_ns, until_ns;
+    bool by_range;
+    atomic_bool full;
+    atomic_flag turning;
+    atomic_ullong told_bytes; /* to the run's other processes */
+    atomic_uint count;        /* of periods so far */
+    struct period history[HISTORY];
+} periods = {.turning = ATOMIC_FLAG_INIT};
+
+static atomic_int ranges; /* open now, also before recording begins */
+
+/* ---- beginning and ending ----------------------------------------------------------------------
+ */
+
+static bool is_period(uint64_t now)
+{
+    return !atomic_load(&periods.full) && now >= periods.from_ns && now < periods.until_ns &&
+           (!periods.by_range || atomic_load(&ranges) > 0);
+}
+
+static void note(bool open, uint64_t now)
+{
+    unsigned n = atomic_load(&periods.count);
+    uint32_t number = atomic_load(&xfs_periods_number);
+    if (open) {
+        periods.history[n % HISTORY] = (struct period){.from_ns = now, .before = number};
+        atomic_store(&periods.count, n + 1);
+        return;
+    }
+    periods.history[(n - 1) % HISTORY].last = number;
+    __atomic_store_n(&periods.history[(n - 1) % HISTORY].until_ns, now, __ATOMIC_RELEASE);
+}
+
+/* One thread at a time. `recorder`: of the background thread, which has no lane. */
+static void turn(bool open, uint64_t now, struct xfs_recorder *recorder)
+{
+    struct xft_event event = {.kind = XFT_EVENT_PERIOD,
+                              .start_ns = now,
+                              .end_ns = now,
+                              .aux = open                         ? XFT_PERIOD_BEGINS
+                                     : atomic_load(&periods.full) ? XFT_PERIOD_FULL
+                                                                  : XFT_PERIOD_ENDS,
+                              .device = XFT_PLACE_UNKNOWN,
+                              .src_place = XFT_PLACE_UNKNOWN,
+                              .dst_place = XFT_PLACE_UNKNOWN};
+    note(open, now);
+    atomic_store(&xfs_periods_open, open);
+    if (recorder)
+        xfs_write_apart(recorder, &event);
+    else
+        xfs_event_write(&event);
+    periods.changed();
+}
+
+static bool look(struct xfs_recorder *recorder)
+{
+    for (int i = 0; i < TURNS; i++) {
+        uint64_t now = xfs_now_ns();
+        bool open = is_period(now);
+        if (open == atomic_load(&xfs_periods_open))
+            return open;
+        if (atomic_flag_test_and_set(&periods.turning)) {
+            __builtin_ia32_pause();
+            continue;
+        }
+        if (is_period(now) == open && open != atomic_load(&xfs_periods_open))
+            turn(open, now, recorder);
+        atomic_flag_clear(&periods.turning);
+    }
+    return atomic_load(&xfs_periods_open);
+}
+
+bool xfs_periods_look(void)
+{
+    return look(NULL);
+}
+
+void xfs_periods_tick(struct xfs_recorder *recorder)
+{
+    if (atomic_load(&xfs_periods_limited))
+        look(recorder);
+}
+
+void xfs_periods_range(int by)
+{
+    atomic_fetch_add(&ranges, by);
+    if (atomic_load(&xfs_periods_limited))
+        look(NULL);
+}
+
+/* ---- what is recorded -------------------------------------------------------------------------
+ */
+
+bool xfs_periods_keep_state(enum xft_event_kind kind)
+{
+    if (atomic_load(&periods.full))
+        return false;
+    return kind == XFT_EVENT_ALLOC || kind == XFT_EVENT_FREE || kind == XFT_EVENT_REGISTER ||
+           kind == XFT_EVENT_UNREGISTER || kind == XFT_EVENT_ADVISE || kind == XFT_EVENT_PEER ||
+           kind == XFT_EVENT_STREAM || kind == XFT_EVENT_STREAM_END;
+}
+
+static bool is_of(const struct period *period, const struct xft_event *record)
+{
+    uint64_t until = __atomic_load_n(&period->until_ns, __ATOMIC_ACQUIRE);
+    if (record->correlation == 0)
+        return record->end_ns >= period->from_ns && (until == 0 || record->start_ns < until);
+    return record->correlation > period->before &&
+           (until == 0 || record->correlation <= period->last);
+}
+
+bool xfs_periods_keep_record(const struct xft_event *record)
+{
+    unsigned count = atomic_load(&periods.count);
+    if (!atomic_load_explicit(&xfs_periods_limited, memory_order_relaxed))
+        return true;
+    for (unsigned i = count; i > 0 && count - i < HISTORY; i--) {
+        const struct period *period = &periods.history[(i - 1) % HISTORY];
+        if (is_of(period, record))
+            return true;
+        if (record->correlation ? record->correlation > period->before
+                                : record->start_ns > period->from_ns)
+            return false; /* behind this one, and before the next */
+    }
+    return false;
+}
+
+/* ---- size -------------------------------------------------------------------------------------
+ */
+
+void xfs_periods_wrote(struct xfs_recorder *recorder, uint64_t file_bytes)
+{
+    uint64_t most = recorder->settings->most_bytes;
+    if (most == 0)
+        return;
+    uint64_t before = atomic_exchange(&periods.told_bytes, file_bytes);
+    uint64_t run = xfs_notes_size((int64_t)(file_bytes - before));
+    if (file_bytes >= enough(most) || run >= enough(most))
+        atomic_store(&periods.full, true);
+}
+
+bool xfs_periods_may_begin(uint64_t most_bytes)
+{
+    return most_bytes == 0 || xfs_notes_size(0) < enough(most_bytes);
+}
+
+/* ---- life -------------------------------------------------------------------------------------
+ */
+
+static void say(const char *key, uint64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    xfs_meta_set(key, text);
+}
+
+static void say_limits(const struct xfs_settings *settings)
+{
+    if (settings->delay_ns)
+        say("periods.delay_ns", settings->delay_ns);
+    if (settings->duration_ns)
+        say("periods.duration_ns", settings->duration_ns);
+    if (settings->most_bytes)
+        say("periods.max_bytes", settings->most_bytes);
+    if (settings->phase[0])
+        xfs_meta_set("periods.phase", settings->phase);
+}
+
+void xfs_periods_start(void (*changed)(void))
+{
+    const struct xfs_settings *settings = xfs_settings();
+    if (!settings->delay_ns && !settings->duration_ns && !settings->most_bytes &&
+        !settings->phase[0])
+        return;
+    periods.changed = changed;
+    periods.from_ns = xfs_now_ns() + settings->delay_ns;
+    periods.until_ns = settings->duration_ns ? periods.from_ns + settings->duration_ns : UINT64_MAX;
+    periods.by_range = settings->phase[0] != '\0';
+    say_limits(settings);
+    atomic_store(&xfs_periods_limited, true);
+    look(NULL);
+}
+
+void xfs_periods_after_fork(int open)
+{
+    atomic_store(&xfs_periods_limited, false);
+    atomic_store(&xfs_periods_open, false);
+    atomic_store(&xfs_periods_number, 0);
+    atomic_store(&periods.full, false);
+    atomic_store(&periods.count, 0);
+    atomic_store(&periods.told_bytes, 0);
+    atomic_flag_clear(&periods.turning);
+    atomic_store(&ranges, open);
+}
