@@ -51,6 +51,10 @@
     X("cost.KIND.ns", "what recording added to a call of this kind: the median of those timed")    \
     X("cost.KIND.n", "how many were timed")                                                        \
     X("python.version", "e.g. 3.12, when an interpreter was loaded as recording began")            \
+    X("periods.delay_ns", "a limit that is set, with what is recorded of the run (PERIOD events)") \
+    X("periods.duration_ns", "likewise")                                                           \
+    X("periods.max_bytes", "likewise: of the run's files")                                         \
+    X("periods.phase", "likewise: the name of NVTX ranges")                                        \
     X("python.frames", "on | off: whether stacks have Python frames; absent: none was met")        \
     X("python.frames.why", "one line, when off")                                                   \
     X("exit", "exit | signal N | unknown")

@@ -10,7 +10,8 @@ COPIES = 300
 
 def events(trace, *kinds):
     lines = run([XFERSCOPE, "dump", trace, "-f", "json", "-k", ",".join(kinds)]).stdout.decode().splitlines()
-    return [line for line in map(json.loads, lines) if line["type"] == "event"]
+    found = [line for line in map(json.loads, lines) if line["type"] == "event"]
+    return sorted(found, key=lambda event: event["start_ns"])
 
 
 class Limited(Bench):
