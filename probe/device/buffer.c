@@ -38,9 +38,11 @@ static bool set_policy(int mode, int node)
  * allocates pinned memory under the caller's policy. */
 int xfp_bind(const struct xfp_system *sys, int node)
 {
-    if (sys->cu->simulated_bind_numa)
+    if (sys->cu->simulated_bind_numa) { /* a machine of its own */
         sys->cu->simulated_bind_numa(node);
-    if (sys->cu->simulated_now_ns || node < 0 || sys->numa_count < 2)
+        return 0;
+    }
+    if (node < 0 || sys->numa_count < 2)
         return 0;
     if (numa_available() < 0)
         return -1;
@@ -49,9 +51,11 @@ int xfp_bind(const struct xfp_system *sys, int node)
 
 void xfp_unbind(const struct xfp_system *sys)
 {
-    if (sys->cu->simulated_bind_numa)
+    if (sys->cu->simulated_bind_numa) {
         sys->cu->simulated_bind_numa(-1);
-    if (sys->cu->simulated_now_ns || sys->numa_count < 2 || numa_available() < 0)
+        return;
+    }
+    if (sys->numa_count < 2 || numa_available() < 0)
         return;
     sched_setaffinity(0, sizeof(sys->affinity), &sys->affinity);
     set_policy(MPOL_DEFAULT, -1);

@@ -284,5 +284,5 @@ int xfp_describe_machine(struct xfp_session *s)
     for (int i = 0; i < count; i++)
         if (find_peers(s, i, &m->gpus[i]))
             return -1;
-    return m->simulated ? simulate_nodes(s) : 0;
+    return s->sys.cu->simulated_bind_numa ? simulate_nodes(s) : 0;
 }

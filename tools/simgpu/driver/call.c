@@ -210,11 +210,6 @@ SIM_EXPORT void xferscope_simgpu_host_copy(const char *table, size_t bytes, unsi
                            : 10000 + bytes / 10);
 }
 
-SIM_EXPORT void xferscope_simgpu_bind_numa(int node)
-{
-    sim_thread.numa = node;
-}
-
 SIM_EXPORT void xferscope_simgpu_warm(int warm)
 {
     sim_thread.warm = warm;

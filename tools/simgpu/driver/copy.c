@@ -36,7 +36,8 @@ xcu_result sim_side_linear(struct sim_side *side, const void *address, size_t by
     if (!r) {
         if (want == SIM_DEVICE_SIDE || sim_region_owns(address))
             return XCU_ERROR_INVALID_VALUE; /* freed, or never allocated */
-        *side = (struct sim_side){side->start, 0, 0, XFT_MEM_PAGEABLE, -1, sim_host_numa(), NULL};
+        *side = (struct sim_side){side->start, 0, 0, XFT_MEM_PAGEABLE, -1, sim_host_numa(address),
+                                  NULL};
         return XCU_SUCCESS;
     }
     if (bytes > (size_t)(r->start + r->bytes - side->start)) {

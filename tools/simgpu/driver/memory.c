@@ -17,11 +17,6 @@ static struct sim_region *region_of(struct sim_region **region, size_t bytes)
     return *region;
 }
 
-int sim_host_numa(void)
-{
-    return sim_thread.numa >= 0 ? sim_thread.numa : (int)sim_settings.numa;
-}
-
 /* Takes address space for a range and enters it; the range's start is filled in. */
 static xcu_result allocate(struct sim_region *region, struct sim_range *range)
 {
@@ -180,7 +175,6 @@ static xcu_result host_alloc(void **out, size_t bytes, unsigned flags)
     struct sim_range range = {.bytes = bytes,
                               .memory = pinned_kind(flags),
                               .device = sim_current()->device,
-                              .numa = sim_host_numa(),
                               .host_flags = flags | XCU_HOST_DEVICEMAP,
                               .context = sim_current()};
     xcu_result r;
@@ -188,8 +182,10 @@ static xcu_result host_alloc(void **out, size_t bytes, unsigned flags)
     if (!out || !bytes || (flags & ~(unsigned)HOST_FLAGS))
         return XCU_ERROR_INVALID_VALUE;
     r = allocate(region_of(&sim_host_region, (size_t)1 << 40), &range);
-    if (!r)
+    if (!r) {
+        sim_range_at(range.start)->numa = sim_locked_numa(range.start, bytes);
         *out = range.start;
+    }
     return r;
 }
 
@@ -252,13 +248,13 @@ SIM_API(cuMemHostRegister_v2, SIM_CTX | SIM_UNSAFE, (void *address, size_t bytes
                               .bytes = bytes,
                               .memory = XFT_MEM_REGISTERED,
                               .device = sim_current()->device,
-                              .numa = sim_host_numa(),
                               .flags = SIM_RANGE_REGISTERED,
                               .host_flags = flags | XCU_HOST_DEVICEMAP,
                               .context = sim_current()};
 
     if (!address || !bytes || (flags & ~15u) || sim_region_owns(address))
         return XCU_ERROR_INVALID_VALUE;
+    range.numa = sim_locked_numa(address, bytes);
     sim_advance(bytes / 26); /* 26 GB/s: page-locking 256 MiB of touched memory takes 10 ms */
     return sim_range_add(&range) ? XCU_SUCCESS : XCU_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
@@ -288,7 +284,7 @@ SIM_API(cuMemAllocManaged, SIM_CTX | SIM_UNSAFE,
     struct sim_range range = {.bytes = bytes,
                               .memory = XFT_MEM_MANAGED,
                               .device = sim_current()->device,
-                              .numa = sim_host_numa(),
+                              .numa = sim_host_numa(NULL),
                               .context = sim_current()};
     xcu_result r;
 
@@ -344,19 +340,4 @@ uint64_t sim_managed_ns(size_t bytes, int from, int to, enum xfp_method method)
     }
     /* not in the profile: 20 us and 5 GB/s */
     return ns ? ns : 20000 + bytes / 5;
-}
-
-SIM_EXPORT int xferscope_simgpu_numa_of(const void *address)
-{
-    struct sim_range *r;
-    int numa;
-
-    sim_lock();
-    r = sim_range_at(address);
-    if (r)
-        numa = r->memory == XFT_MEM_DEVICE ? -1 : r->numa;
-    else
-        numa = sim_region_owns(address) ? -1 : sim_host_numa();
-    sim_unlock();
-    return numa;
 }

@@ -65,7 +65,11 @@ xcu_result sim_range_free(struct sim_range *range);
 /* Everything that belongs to a context, or to a device when its primary context is reset. */
 void sim_memory_release(struct sim_context *context);
 
-int sim_host_numa(void);
+/* The NUMA node of the calling thread's pageable memory at that address (NULL: of what it
+ * allocates), and of memory that it page-locks: nodes.c, or where the driver is built to have the
+ * nodes of the machine that it runs on, host_nodes.c. */
+int sim_host_numa(const void *address);
+int sim_locked_numa(void *address, size_t bytes);
 
 /* Where a block of managed memory is: a device, or -1. */
 int sim_managed_where(const struct sim_range *range, const void *address);
