@@ -191,9 +191,10 @@ void xfa_stacks_save(struct xfa_export *export)
     struct xfa_stacks *stacks = export->self;
     const struct xfa_findings *findings = export->findings;
     size_t count = export->analysis->row_count;
-    double added = 0, set = findings && findings->whatif ? findings->whatif->set.likely : NAN;
-    if (!(set > 0))
+    double added = 0;
+    if (!findings || !findings->whatif || !(findings->whatif->set.likely > 0))
         return;
+    double set = findings->whatif->set.likely;
     for (size_t i = 0; i < findings->count; i++)
         if (findings->items[i].order && findings->items[i].added_ns > 0)
             added += findings->items[i].added_ns;
