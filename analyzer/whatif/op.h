@@ -76,6 +76,7 @@ struct xfw_op {
     uint8_t kind;        /* enum xft_event_kind of the call */
     uint8_t stream_kind; /* enum above */
     bool exclusive;      /* its engine does nothing else meanwhile */
+    bool first;          /* of its thread, which nobody is seen to have begun */
     bool one_engine;     /* its GPU copies in one direction at a time */
     bool begins;         /* XFW_RANGE: else it ends */
     bool made_up;        /* not in the record: inserted by a change */

@@ -333,6 +333,7 @@ void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool 
     struct thread *thread = thread_at(recorded, op->thread);
     settle_handed(recorded, thread, op);
     double before = thread->begun ? thread->end : op->start_ns, added = op->hook_ns;
+    op->first = !thread->begun && op->handed_by == XFW_NONE;
     op->gap_ns = fmax(0, op->start_ns - before);
     op->own_ns = fmax(0, op->end_ns - fmax(op->start_ns, before));
     op->hook_ns =
@@ -365,6 +366,8 @@ static double moved_alone(struct xfw_moved *moved, double ns)
 void xfw_op_alone(struct xfw_op *op)
 {
     const double least = 0.3; /* of a call, whatever CUPTI is said to add */
+    if (op->first)            /* where its thread begins */
+        op->start_ns = fmax(0, op->start_ns - op->overhead_ns);
     op->gap_ns = fmax(0, op->gap_ns - op->hook_ns);
     op->handed_ns = fmax(0, op->handed_ns - op->hook_ns);
     op->gap_ns = moved_alone(&op->fetched, op->gap_ns);
@@ -376,5 +379,5 @@ void xfw_op_alone(struct xfw_op *op)
     op->space_ns = fmax(0, op->space_ns - op->records_device_ns);
     if (op->paced_ns > 0 && op->space_ns < QUEUED_NS)
         op->space_ns = fmin(op->space_ns, fmax(0, op->paced_ns - op->duration_ns));
-    op->hook_ns = op->records_ns = op->records_device_ns = 0;
+    op->hook_ns = op->overhead_ns = op->records_ns = op->records_device_ns = 0;
 }

@@ -86,6 +86,16 @@ static void test_where_it_happened(void **state)
     assert_true(fabs(taken_out() - (10000 + 2 * USUAL_NS)) < 0.5);
 }
 
+/* As recording began. */
+static void test_before_all_calls(void **state)
+{
+    (void)state;
+    begin();
+    calls();
+    overhead(1000, 8000, 0);
+    assert_true(fabs(taken_out() - (7000 + 2 * USUAL_NS)) < 0.5);
+}
+
 static void test_counted_once(void **state)
 {
     (void)state;
@@ -133,11 +143,9 @@ static void test_nonsense(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_calls_usually_cost),
-        cmocka_unit_test(test_where_it_happened),
-        cmocka_unit_test(test_counted_once),
-        cmocka_unit_test(test_of_a_thread_that_waits),
-        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_what_calls_usually_cost), cmocka_unit_test(test_where_it_happened),
+        cmocka_unit_test(test_before_all_calls),        cmocka_unit_test(test_counted_once),
+        cmocka_unit_test(test_of_a_thread_that_waits),  cmocka_unit_test(test_nonsense),
     };
     return cmocka_run_group_tests_name("what if: recording", tests, NULL, NULL);
 }
