@@ -56,7 +56,7 @@ static void add_run(struct gathered *g, size_t run)
     size_t *to = xfa_match_rows(rows, taken->row_count, g->known, g->side->row_count);
     for (size_t i = 0; i < taken->row_count; i++) {
         const struct xfa_summary_row *row = rows[i];
-        bool same = to[i] != XFA_UNMATCHED &&
+        bool same = g->known && to[i] != XFA_UNMATCHED &&
                     !(xfa_moved_of(g->known[to[i]], row) & (XFA_MOVED_CALL | XFA_MOVED_KIND));
         if (!same && g->side->row_count >= XFA_MAX_CLASSES)
             continue;

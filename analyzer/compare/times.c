@@ -49,7 +49,7 @@ static void keep(struct xfa_size_times *cell, double ns)
     if (cell->every == 0)
         cell->every = 1;
     if (cell->count++ % cell->every == 0 && cell->kept == XFA_KEPT_TIMES) {
-        for (uint32_t i = 0; i < XFA_KEPT_TIMES / 2; i++)
+        for (size_t i = 0; i < XFA_KEPT_TIMES / 2; i++)
             cell->times[i] = cell->times[2 * i];
         cell->kept = XFA_KEPT_TIMES / 2;
         cell->every *= 2;

@@ -215,10 +215,10 @@ char *xfa_compared_finding_text(const struct xfa_compared_finding *finding)
     const struct xfa_summary_finding *told = now ? finding->after : finding->before;
     char *saving = saving_text(&told->saving), *sites = sites_text(told);
     char fewer[96] = "";
-    if (finding->stands == XFA_STAYS && finding->after->site_count < finding->before->site_count)
+    if (now && finding->before && finding->after->site_count < finding->before->site_count)
         snprintf(fewer, sizeof fewer, " (%zu of %zu call sites)", finding->after->site_count,
                  finding->before->site_count);
-    bool was_idle = finding->stands == XFA_STAYS && finding->before->idle;
+    bool was_idle = finding->stands == XFA_STAYS && finding->before && finding->before->idle;
     char *text = xfa_print("%s at %s%s: %s %s%s", xfa_finding_word(told->id), sites, fewer,
                            tense(finding), saving, was_idle ? ", was not worth it before" : "");
     free(saving);
