@@ -36,7 +36,7 @@ static void write_text(const struct xfa_report *report, const struct xfa_view *v
     if (report->analysis->simulated)
         xfa_write_paragraph(out, "",
                             "SIMULATED GPU: the figures show how xferscope works, not what a GPU "
-                            "does.\n",
+                            "does.",
                             view->width);
     xfa_write_answer(report, view, out);
     xfa_write_findings(report, view, out);
