@@ -1,5 +1,5 @@
-"""The pages hold together: links lead somewhere, every command has its page, and record.md knows
-every option that the command prints."""
+"""The pages hold together: links lead somewhere, every command has its page, record.md knows every
+option that the command prints, and reports are what is printed."""
 import os
 import re
 import unittest
@@ -8,6 +8,7 @@ from pathlib import Path
 from lab import XFERSCOPE, run
 
 ROOT = Path(__file__).resolve().parents[2]
+REPORT = re.compile(r"^    \$ build/bin/xferscope (?P<command>analyze .*)\n\n```\n(?P<text>.*?)^```$", re.M | re.S)
 COMMANDS = ("record", "probe", "analyze", "export", "dump", "doctor")
 
 
@@ -24,16 +25,29 @@ class Pages(unittest.TestCase):
                     missing.append(f"{page.relative_to(ROOT)}: {target}")
         self.assertEqual(missing, [])
 
-    def test_the_report_in_the_readme(self):
-        """It is what its command prints, on a terminal as wide as the block is."""
-        page = (ROOT / "README.md").read_text()
-        block = page[page.index("<!-- report: begin -->"):page.index("<!-- report: end -->")]
-        command = re.search(r"^ +\$ build/bin/xferscope (.*)$", block, re.M)[1].split()
-        told = re.search(r"^```\n(.*?)^```$", block, re.M | re.S)[1]
-        env = dict(os.environ, COLUMNS="80")
-        done = run([XFERSCOPE, *command], cwd=ROOT, env=env)
+    def test_reports_in_the_pages(self):
+        """Each is what its command prints on a terminal of 80 columns, to its end or as far as the page
+        has it ("..."). UPDATE_GOLDEN=1 writes them anew."""
+        told = {}
+        for page in pages():
+            for block in REPORT.finditer(page.read_text()):
+                told.setdefault(page, []).append(block)
+        self.assertGreaterEqual(len(told), 4)
+        for page, blocks in told.items():
+            for block in blocks:
+                printed = self.printed(block["command"], block["text"])
+                if os.environ.get("UPDATE_GOLDEN"):
+                    page.write_text(page.read_text().replace(f"```\n{block['text']}```", f"```\n{printed}```"))
+                else:
+                    self.assertEqual(printed, block["text"], page.name)
+
+    def printed(self, command, shown):
+        done = run([XFERSCOPE, *command.split()], cwd=ROOT, env=dict(os.environ, COLUMNS="80"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stdout.decode().rstrip("\n"), told.rstrip("\n"))
+        lines = done.stdout.decode().rstrip("\n").split("\n")
+        if shown.endswith("...\n"):
+            lines = [*lines[:shown.count("\n") - 1], "..."]
+        return "\n".join(lines) + "\n"
 
     def test_every_command_has_a_page(self):
         for command in COMMANDS:
