@@ -97,14 +97,21 @@ static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_
 
 /* ---- engines --------------------------------------------------------------------------------- */
 
+/* The first of its work that ends later: work is in order. */
+static unsigned busy_after(const struct engine *engine, double when)
+{
+    unsigned at = engine->count;
+    while (at > 0 && engine->busy[at - 1].end > when)
+        at--;
+    return at;
+}
+
 /* The first time from `ready` on when the engine is idle for so long, or hardly shorter: what has
  * been placed behind would be pushed back by no more than that. */
 static double idle_from(const struct engine *engine, double ready, double ns)
 {
-    unsigned at = engine->count;
     double start = fmax(ready, engine->forgotten);
-    while (at > 0 && engine->busy[at - 1].end > start)
-        at--;
+    unsigned at = busy_after(engine, start);
     for (; at < engine->count && start + ns * (1 - HARDLY) > engine->busy[at].start; at++)
         start = fmax(start, engine->busy[at].end);
     return start;
@@ -135,7 +142,7 @@ static struct interval *take(struct engine *engine, struct interval work)
 static double slowed(const struct engine *other, const struct interval *work)
 {
     double now = work->start, left = work->ns;
-    for (unsigned i = 0; i < other->count && left > 0; i++) {
+    for (unsigned i = busy_after(other, now); i < other->count && left > 0; i++) {
         const struct interval *busy = &other->busy[i];
         double before = fmin(left, fmax(0, busy->start - now));
         now += before;
@@ -161,10 +168,12 @@ static void slow(const struct engine *engine, const struct engine *other, struct
 static void slow_others(struct xfw_schedule *schedule, int gpu, struct engine *other,
                         const struct engine *engine, const struct interval *work)
 {
-    for (unsigned i = 0; i < other->count; i++) {
+    for (unsigned i = busy_after(other, work->start); i < other->count; i++) {
         struct interval *copy = &other->busy[i];
         double before = copy->end;
-        if (copy->times <= 1 || copy->end <= work->start || copy->start >= work->end)
+        if (copy->start >= work->end)
+            break;
+        if (copy->times <= 1)
             continue;
         slow(other, engine, copy);
         xfw_ends_put_off(&schedule->ends, gpu, copy->stream, before, copy->end);

@@ -25,7 +25,7 @@
 
 /* What is wrong with a saving besides: of the saving, since no model is the machine; and of the
  * run, since no two runs take the same time (docs/results/advice.md has how far both were off). */
-#define XFW_MODEL_ERROR 0.10
+#define XFW_MODEL_ERROR 0.20
 #define XFW_RUN_ERROR 0.005
 #define XFW_HARDLY_MORE 1.1 /* than a simpler change saves */
 #define XFW_ALIKE 1.02      /* of a family's changes the first that saves so little less is best */

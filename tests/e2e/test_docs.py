@@ -32,7 +32,7 @@ class Pages(unittest.TestCase):
         for page in pages():
             for block in REPORT.finditer(page.read_text()):
                 told.setdefault(page, []).append(block)
-        self.assertGreaterEqual(len(told), 4)
+        self.assertGreaterEqual(len(told), 5)
         for page, blocks in told.items():
             for block in blocks:
                 printed = self.printed(block["command"], block["text"])
