@@ -18,7 +18,7 @@ struct xfa_recording {
     struct xfa_recording_kind kinds[XFA_EVENT_KINDS]; /* by enum xft_event_kind */
     bool told;                                        /* any process told any */
     double took_ns;                                   /* of all kinds, threads added up */
-    double once_ns; /* besides: what is not done at every call, as it was told (OVERHEAD) */
+    double once_ns;      /* besides: what is not done at every call, as it was told (OVERHEAD) */
     double processes_ns; /* how long the processes that told ran, added up; NAN = not known */
 };
 

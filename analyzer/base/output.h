@@ -24,8 +24,8 @@ void xfa_output_drop(struct xfa_output *output);
  * is not set (no-color.org). */
 bool xfa_output_colour(FILE *stream);
 
-/* Columns of the terminal that stream goes to, else $COLUMNS, else, of standard output (which a pager
- * may show), those of standard error's, else 120. */
+/* Columns of the terminal that stream goes to, else $COLUMNS, else, of standard output (which a
+ * pager may show), those of standard error's, else 120. */
 int xfa_output_width(FILE *stream);
 
 #endif

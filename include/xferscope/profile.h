@@ -327,8 +327,8 @@ struct xfp_profile *xfp_read_file(const char *path, char *error, size_t error_by
 struct xfp_profile *xfp_parse(const char *text, size_t bytes, char *error, size_t error_bytes);
 void xfp_free(struct xfp_profile *profile);
 
-/* The file that a machine's profile is kept in when none is named: HOSTNAME.json, and never one name
- * for a real machine and the simulated GPU. */
+/* The file that a machine's profile is kept in when none is named: HOSTNAME.json, and never one
+ * name for a real machine and the simulated GPU. */
 void xfp_default_name(const char *hostname, bool simulated, char *name, size_t bytes);
 
 /* Writes path as analyzer/base/files.h says: whole or not at all. Returns 0, or -1 with the line.

@@ -1,4 +1,5 @@
-/* The analyzer's subcommands without the rest of the command: driver analyze|dump|export ARGUMENTS. */
+/* The analyzer's subcommands without the rest of the command: driver analyze|dump|export ARGUMENTS.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -27,8 +27,8 @@
  *            host1:NODE ...: id, label, parent (the place a GPU is attached to), host (its name)
  * links      a, b (places), label, gb_s (what the profile's longest copy from a to b reached)
  * traffic    from, to (places), bytes, count, time_ns (of the transfers of which it is known)
- * curves     what the profile has, for the run's directions and the GPUs that it used: label, direction, memory,
- *            node (of the host's memory), gpu, peer, points: [bytes, gb_s, low, high]
+ * curves     what the profile has, for the run's directions and the GPUs that it used: label,
+ * direction, memory, node (of the host's memory), gpu, peer, points: [bytes, gb_s, low, high]
  * migrations begin_ns, bin_ns, series: label, bytes of each bin; null: none
  * buffers    most traffic first: kind (of memory), bytes (at one time, at most), allocations,
  *            traffic (bytes), transfers, site

@@ -219,7 +219,7 @@ static void add_finding(struct libscols_table *table, const struct xfa_findings 
         return;
     scols_line_refer_data(line, COL_NUMBER, xfa_print("%zu", i + 1));
     set_texts(line, finding, view->width, known);
-    if (!known || isnan(saving->likely)) {
+    if (!known || !findings->whatif || isnan(saving->likely)) {
         scols_line_set_data(line, COL_SAVES, known ? "-" : xfa_time_text(text, finding->lost_ns));
         return;
     }

@@ -46,7 +46,9 @@ static void op(const struct xfw_change *change, void *state, struct xfw_player *
         return;
     const struct xfw_rows_path *found =
         bsearch(&key, rows->paths, rows->count, sizeof key, by_class);
-    struct xfw_copy_cost cost = xfw_copy_cost(found ? found->path : NULL, op->bytes, certainty);
+    if (!found)
+        return;
+    struct xfw_copy_cost cost = xfw_copy_cost(found->path, op->bytes, certainty);
     if (!cost.known)
         return;
     if (found->in_call)
