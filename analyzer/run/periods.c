@@ -27,7 +27,7 @@ static void take_turn(void *context, const struct xfa_batch *batch)
     for (size_t i = 0; i < batch->rows; i++) {
         const struct xft_event *event = &batch->events[i];
         turns->last_ns = event->end_ns > turns->last_ns ? event->end_ns : turns->last_ns;
-        if (event->kind != XFT_EVENT_PERIOD || turns->count >= 2 * XFA_MAX_PERIODS)
+        if (event->kind != XFT_EVENT_PERIOD || turns->count >= (size_t)2 * XFA_MAX_PERIODS)
             continue;
         turns->all = xfa_room(turns->all, &turns->capacity, turns->count + 1, sizeof *turns->all);
         turns->all[turns->count] = (struct turn){event->start_ns, turns->count, event->aux};
