@@ -197,7 +197,7 @@ static void cut_back(const struct xfs_file *file, int fd)
 /* After what is told has been written: a file that is shorter was truncated. */
 static void tell_end(struct xfs_file *file, uint64_t end)
 {
-    file->end = end;
+    __atomic_store_n(&file->end, end, __ATOMIC_RELAXED); /* the background thread reads it */
     __atomic_store_n(&file->header->file_bytes, end, __ATOMIC_RELEASE);
 }
 
