@@ -113,6 +113,8 @@ static void count_copies(const struct decoded *trace)
     }
 }
 
+enum { OF_ITSELF = 4 }; /* of a thread, at most */
+
 static uint64_t check_threads(bool exact, uint64_t lost)
 {
     uint64_t all = 0, missing = 0, buffers = 0;
@@ -125,7 +127,10 @@ static uint64_t check_threads(bool exact, uint64_t lost)
     }
     if (missing > lost)
         wrong("copies are missing and not counted as lost", missing, lost);
-    if (lossy && missing + buffers - found_buffers != lost)
+    /* What the recorder tells of itself (OVERHEAD: a slab, a stack) may be lost as well, and
+     * counts. */
+    uint64_t gone = missing + buffers - found_buffers;
+    if (lossy && (lost < gone || lost > gone + (uint64_t)OF_ITSELF * buffers))
         wrong("another number is counted as lost than is missing", missing, lost);
     return all;
 }
