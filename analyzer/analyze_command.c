@@ -51,18 +51,6 @@ static void say_losses(const struct xfa_analysis *analysis)
                       run->processes[i]->file, run->processes[i]->losses);
 }
 
-/* "A.xft, B.xft" */
-static char *name_run(const struct xfa_analyze_options *options)
-{
-    char *name = xfa_text(options->traces[0]);
-    for (size_t i = 1; i < options->trace_count; i++) {
-        char *longer = xfa_print("%s, %s", name, options->traces[i]);
-        free(name);
-        name = longer;
-    }
-    return name;
-}
-
 /* What is read, and from what. */
 struct reading {
     const struct xfa_analyze_options *options;
@@ -78,8 +66,9 @@ struct reading {
 
 static void begin(struct reading *reading, const struct xfa_analyze_options *options, bool watched)
 {
-    *reading =
-        (struct reading){.options = options, .name = name_run(options), .filter = options->filter};
+    *reading = (struct reading){.options = options,
+                                .name = xfa_texts_joined(options->traces, options->trace_count),
+                                .filter = options->filter};
     reading->profile = load_profile(options, &reading->problem);
     reading->watched = watched && isatty(STDERR_FILENO);
 }

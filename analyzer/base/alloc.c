@@ -85,3 +85,14 @@ char *xfa_kept(const char *bytes, size_t n)
     }
     return text;
 }
+
+char *xfa_texts_joined(const char *const *texts, size_t count)
+{
+    char *all = xfa_text(texts[0]);
+    for (size_t i = 1; i < count; i++) {
+        char *longer = xfa_print("%s, %s", all, texts[i]);
+        free(all);
+        all = longer;
+    }
+    return all;
+}

@@ -14,6 +14,8 @@
 void *xfa_alloc(size_t bytes); /* zeroed */
 void *xfa_alloc_unset(size_t bytes);
 char *xfa_text(const char *text);
+/* "A, B"; there is one at least. */
+char *xfa_texts_joined(const char *const *texts, size_t count);
 char *xfa_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *xfa_vprint(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 

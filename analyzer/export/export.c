@@ -128,17 +128,6 @@ static void load_profile(struct work *work)
     xfc_print(stderr, "xferscope export: %s; going on without what is achievable\n", error);
 }
 
-static char *name_run(const struct xfa_export_request *request)
-{
-    char *name = xfa_text(request->traces[0]);
-    for (size_t i = 1; i < request->trace_count; i++) {
-        char *longer = xfa_print("%s, %s", name, request->traces[i]);
-        free(name);
-        name = longer;
-    }
-    return name;
-}
-
 static void open_analysis(struct work *work)
 {
     size_t count = work->findings ? work->findings->observer_count : 0;
@@ -257,7 +246,8 @@ static void end_work(struct work *work)
 
 int xfa_export_run(const struct xfa_export_request *request)
 {
-    struct work work = {.request = request, .name = name_run(request)};
+    struct work work = {.request = request,
+                        .name = xfa_texts_joined(request->traces, request->trace_count)};
     struct xfa_export *export = &work.export;
     export->format = request->format;
     export->weight = request->weight;
