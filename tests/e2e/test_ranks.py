@@ -197,6 +197,7 @@ class Launched(Bench):
 
     launcher = [sys.executable, "-c", LAUNCH]
     variables = {}
+    refusals = (3,)
 
     def launch(self, *command):
         result = run([*command[:command.index("LAUNCH")], *self.launcher, *command[command.index("LAUNCH") + 1:]],
@@ -236,8 +237,14 @@ class Launched(Bench):
         self.launch(*command, *tail)
         self.launch(*command, "--force", *tail)
         self.check(*self.runs_left())
+        before = self.contents()
         refused = run([*self.launcher, *command[1:], *tail], cwd=self.folder, env=environment(**self.variables))
-        self.assertEqual(refused.stderr.count(b"--force replaces it"), 3, refused.stderr)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn(refused.stderr.count(b"--force replaces it"), self.refusals, refused.stderr)
+        self.assertEqual(self.contents(), before)
+
+    def contents(self):
+        return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
 
     def test_a_launch_of_one(self):
         env = environment(OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_SIZE="1")
@@ -250,6 +257,7 @@ class OpenMpi(Launched):
     launcher = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3"]
     # Not its own look at the machine, and no more network than it needs among three neighbours.
     variables = {"OMPI_MCA_btl": "self,vader", "OMPI_MCA_plm": "isolated", "OMPI_MCA_oob": "^ud"}
+    refusals = (1, 2, 3)  # the first to fail has mpirun end the others
 
 
 class Host(Bench):
