@@ -128,11 +128,25 @@ def hold(entry, about, reports):
                        for one, told in zip(each, singly) if told]
 
 
-def side_of(reports, median_ms):
-    """reports: of its records, that of the run in the middle first."""
+def region_runs(told):
+    """The measured region in its unrecorded runs, ms."""
+    return [one["work_ns"] / 1e6 for one in told.get("runs", [])]
+
+
+def by_trying(measured, before, after):
+    """The part of all couples of one unrecorded run before and one after whose difference is as near to the saving as
+    is asked of a prediction: what making the change and timing it once would reach. None: there are no runs."""
+    near = [fares({key: one - other for key in ("low", "likely", "high")}, measured)["near"]
+            for one in before for other in after]
+    return sum(near) / len(near) if near else None
+
+
+def side_of(reports, median_ms, runs):
+    """reports: of its records, that of the run in the middle first. runs: unrecorded, ms."""
     known = [alone for alone in map(phase, reports) if alone is not None]
     alone = statistics.median(known) if known else None
     return {"work_ms": alone, "error": (alone - median_ms) / median_ms if known and median_ms else None,
+            "own_errors": [abs(run - median_ms) / median_ms for run in runs] if median_ms else [],
             "loudest": loudest(reports[0]), "why_not": reports[0]["whatif"]["why_not"]}
 
 
@@ -142,12 +156,15 @@ def judge(measured, reports):
     medians = {side: measured[side]["median_work_ns"] for side in SIDES}
     entry = {"expected": about["finding"], "bait": about.get("bait"), "trap": about["finding"] is None,
              "measured_ms": None, "first": None, "right": None, "alone": None, "set": None, "held": "alone",
-             "error": None, "error_of_run": None, "near": False, "inside": False, "singly": [], "replay": {}}
+             "error": None, "error_of_run": None, "near": False, "inside": False, "singly": [], "replay": {},
+             "near_by_trying": None}
+    runs = {side: region_runs(measured[side]) for side in SIDES}
     if None not in medians.values():
         before, after = (medians[side] / 1e6 for side in SIDES)
         entry["measured_ms"] = {"before": before, "after": after, "saved": before - after}
+        entry["near_by_trying"] = by_trying(entry["measured_ms"], runs["before"], runs["after"])
     for side, of_side in reports.items():
-        entry["replay"][side] = side_of(of_side, medians[side] / 1e6 if medians[side] else None)
+        entry["replay"][side] = side_of(of_side, medians[side] / 1e6 if medians[side] else None, runs[side])
     if "before" in reports:
         findings = advised(reports["before"][0])
         entry["first"] = findings[0]["kind"] if findings else None
@@ -178,11 +195,16 @@ def summary(pairs):
     singly = [one for entry in wastes.values() for one in entry["singly"]]
     errors = {f"{name[:2]} {side}": abs(told["error"]) for name, entry in pairs.items()
               for side, told in entry["replay"].items() if told["error"] is not None}
+    tried = [entry["near_by_trying"] for entry in wastes.values() if entry["near_by_trying"] is not None]
+    own = [told["own_errors"] for entry in pairs.values() for told in entry["replay"].values() if told["own_errors"]]
     return {"near": counted({name: entry["near"] for name, entry in wastes.items()}),
             "inside": counted({name: entry["inside"] for name, entry in wastes.items()}),
             "singly": {"of": len(singly), **{key: sum(one[key] for one in singly) for key in ("near", "inside")}},
             "right": counted({name: bool(entry["right"]) for name, entry in wastes.items()}),
             "quiet": counted(quiet_ones(pairs)),
+            "tried": {"near": sum(tried), "of": len(tried), "sides": len(own),
+                      "mean": statistics.mean(map(statistics.mean, own)) if own else None,
+                      "within": sum(sum(error <= REPLAY_MOST for error in errors) / len(errors) for errors in own)},
             "replay": {"mean": statistics.mean(errors.values()) if errors else None,
                        **counted({name: error <= REPLAY_MOST for name, error in errors.items()})}}
 
@@ -192,7 +214,7 @@ def lines(told):
     def of(key):
         missed = f"; not {', '.join(told[key]['not'])}" if told[key]["not"] else ""
         return f"{told[key]['yes']} of {told[key]['of']}{missed}"
-    mean = told["replay"]["mean"]
+    mean, tried = told["replay"]["mean"], told["tried"]
     return [f"likely saving within {NEAR:.0%} of the measured one or {NEAR_RUN:.0%} of the region "
             f"(goal: nine in ten): {of('near')}",
             f"measured saving between low and high (goal: 95 %): {of('inside')}",
@@ -201,7 +223,10 @@ def lines(told):
             f"unchanged replay off by {'-' if mean is None else f'{mean:.1%}'} on average (goal: {REPLAY_MEAN:.0%}), "
             f"within {REPLAY_MOST:.0%} (goal: nine in ten): {of('replay')}",
             f"each record's prediction by itself: near {told['singly']['near']} of {told['singly']['of']}, "
-            f"inside {told['singly']['inside']} of {told['singly']['of']}"]
+            f"inside {told['singly']['inside']} of {told['singly']['of']}",
+            *([f"in place of predictions, one unrecorded run before and one after: near {tried['near']:.1f} of "
+               f"{tried['of']}; in place of the replay, one unrecorded run: off by {tried['mean']:.1%} on average, "
+               f"within {REPLAY_MOST:.0%} {tried['within']:.1f} of {tried['sides']}"] if tried["mean"] is not None else [])]
 
 
 # ---- the table -------------------------------------------------------------------------------

@@ -194,14 +194,16 @@ class Run(unittest.TestCase):
         (self.reports / f"{trace}.json").write_text(json.dumps(
             {"run": {"started": "2026-01-02T03:04:05Z"}, "whatif": told, "findings": list(findings)}))
 
-    def measured(self, pair, before_ms, after_ms, others=(), **about):
-        """A pair as an earlier call left it in times.json."""
+    def measured(self, pair, before_ms, after_ms, others=(), runs=None, **about):
+        """A pair as an earlier call left it in times.json. runs: by side, the region in each, ms."""
         path, sides = self.out / "times.json", {"before": before_ms, "after": after_ms}
         self.out.mkdir(exist_ok=True)
         document = json.loads(path.read_text()) if path.exists() else {"pairs": {}}
         told = {side: {"trace": f"{pair[:2]}{'-after' if side == 'after' else ''}.xft",
                        "median_work_ns": None if ms is None else ms * 1e6} for side, ms in sides.items()}
         told["before"]["others"] = list(others)
+        for side, each in (runs or {}).items():
+            told[side]["runs"] = [{"work_ns": ms * 1e6} for ms in each]
         document["pairs"][pair] = {"about": {"gpus": 1, "what": "", **about}, **told}
         path.write_text(json.dumps(document))
 
@@ -270,6 +272,16 @@ class Run(unittest.TestCase):
         self.assertEqual([one["near"] for one in entry["singly"]], [True, False, False])
         self.assertAlmostEqual(entry["replay"]["before"]["error"], 0.04)
         self.assertEqual(told[-1], "each record's prediction by itself: near 1 of 3, inside 1 of 3")
+
+    def test_what_one_run_each_would_tell(self):
+        """All couples of a run before and one after: 41, 38.5, 49, 46.5 saved; near are those of 36 to 44."""
+        self.measured(ONE, 100, 60, runs={"before": [100, 108], "after": [59, 61.5]}, finding="pageable-host-memory")
+        self.report("01.xft", [made_finding("pageable-host-memory", 30, 38, 50)])
+        self.report("01-after.xft", phases=[{"name": "work", "alone_s": 0.06}])
+        document, told = self.advice()
+        self.assertEqual(document["pairs"][ONE]["near_by_trying"], 0.5)
+        self.assertEqual(told[-1], "in place of predictions, one unrecorded run before and one after: near 0.5 of 1; in "
+                                   "place of the replay, one unrecorded run: off by 3.0% on average, within 5% 1.5 of 2")
 
     def test_one_percent_of_the_region_is_near(self):
         self.measured(ONE, 100, 98, finding="pageable-host-memory")
@@ -353,7 +365,7 @@ class Run(unittest.TestCase):
         told = self.run_pairs("--only", "01", "--repeat", "1", "--advice", profile).splitlines()
         self.assertEqual(told[0].split()[0], "PAIR")
         self.assertIn("; medians of 1 runs.\n", (self.out / "advice.md").read_text())
-        self.assertEqual(told[-4], "the right finding first (goal: all): 0 of 1; not 01")
+        self.assertEqual(told[-5], "the right finding first (goal: all): 0 of 1; not 01")
         self.assertIn(f"analyze {self.out}/01-after.xft --profile {profile} --format json",
                       self.log.read_text().splitlines())
 
