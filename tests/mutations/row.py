@@ -1,0 +1,11 @@
+"""How a row of tests/mutations/table/ROOM.py reads. A room is a folder of the sources: changes of
+files in analyzer/findings/ stand in table/analyzer/findings.py; a new file there is found by its place.
+
+    M("sign-turned", "analyzer/ROOM/FILE.c",     its name, once in all tables, and the file
+      "text as it is there, once",               enough of it to stand in the file once
+      "text that is put there instead",          it still builds, without a warning too many
+      "what a user would see of the mistake",    in the words of docs/mutations.md's table
+      "ctest.name"),                             the test that fails then"""
+from collections import namedtuple
+
+M = namedtuple("M", "name file old new does test")

@@ -1,0 +1,30 @@
+"""Changes in analyzer/run/; tests/mutations/row.py says how a row reads."""
+from row import M
+
+ROWS = [
+    M("clock-of-each-process", "analyzer/run/run.c",
+      "    for (size_t i = 0; process->clock && i < run->process_count; i++)",
+      "    for (size_t i = 0; !process->clock && i < run->process_count; i++)",
+      "processes of one host are out of order by the error of their wall clocks",
+      "analyzer-run_test"),
+    M("gpus-of-any-host", "analyzer/run/run.c",
+      "        if (gpu->host == host && same) {",
+      "        if (same) {",
+      "GPUs of two hosts are taken for one",
+      "analyzer-run_test"),
+    M("words-of-others", "analyzer/run/site.c",
+      "        {\"/cupy/\", XFA_DIALECT_CUPY},",
+      "        {\"/cupy/\", XFA_DIALECT_JAX},",
+      "users of CuPy are told to call jax.device_put()",
+      "analyzer-site_test"),
+    M("wall-time-of-last", "analyzer/run/run.c",
+      "        first = start && (first == 0 || start < first) ? start : first;",
+      "        first = start ? start : first;",
+      "a run of several processes lasts as long as its last one",
+      "analyzer-sums_test"),
+    M("unreadable-is-fine", "analyzer/run/run.c",
+      "    bool lossy = run->unreadable_count > 0;",
+      "    bool lossy = false;",
+      "a run with an unreadable trace is reported with status 0",
+      "analyzer-commands"),
+]

@@ -1,0 +1,86 @@
+"""Changes in preload/record/; tests/mutations/row.py says how a row reads."""
+from row import M
+
+ROWS = [
+    M("arguments-lost-hidden", "preload/record/arguments.c",
+      """    if (id == 0)
+        xfs_count_arguments_lost(recorder, 1);
+""",
+      "",
+      "launches whose pointers could not be kept are missing theirs in silence",
+      "record.life"),
+    M("lost-event-not-counted", "preload/record/record.c",
+      """        recorder = atomic_load(&l->closed);
+    if (recorder)
+        xfs_count_events_lost(recorder, 1);""",
+      """        recorder = atomic_load(&l->closed);
+    if (recorder == NULL)
+        return;""",
+      "events that did not fit are missing in silence",
+      "record.file"),
+    M("vfork-child-ends-the-run", "preload/record/record.c",
+      "    if (recorder == NULL || (xfs_may_call_kernel() && recorder->pid != getpid()))",
+      "    if (recorder == NULL)",
+      "a child of vfork that exits ends its parent's recording",
+      "record.life"),
+    M("cost-with-the-programs-call", "preload/record/cost.c",
+      "    uint64_t ns = (start_ns - from) + (now - end_ns);",
+      "    uint64_t ns = now - from;",
+      "the program's own calls are taken for what recording costs",
+      "record.cost"),
+    M("cost-of-a-handlers-calls", "preload/record/hot.h",
+      "    return __builtin_expect(lane->until_timed == XFS_COST_TIMED, 0);",
+      "    return __builtin_expect(lane->until_timed >= XFS_COST_EVERY, 0);",
+      "what a signal handler did is taken for what recording costs",
+      "record.cost"),
+    M("cost-period-not-prime", "preload/record/cost.h",
+      "#define XFS_COST_EVERY 251",
+      "#define XFS_COST_EVERY 252",
+      "of a step of three calls the same one is always timed",
+      "record.cost"),
+    M("cost-only-at-the-end", "preload/record/writer.c",
+      "    xfs_cost_note(recorder, false);\n",
+      "",
+      "a process that was killed does not say what recording cost it",
+      "e2e.cost"),
+    M("bus-once-is-always", "preload/record/bus_action.c",
+      """    show(&now);
+    now.sa_handler = SIG_DFL;
+""",
+      """    show(&now);
+""",
+      "a handler that is for one SIGBUS is called at the next one too",
+      "record.bus"),
+    M("bus-not-the-programs-thread", "preload/record/bus_action.c",
+      "    bool others = !mended && own_thread && info->si_code <= 0;",
+      "    bool others = !mended && own_thread && info->si_code < SI_USER;",
+      "a SIGBUS that was sent to the process ends in a thread of the recorder",
+      "record.bus"),
+    M("bus-first-of-a-slab", "preload/record/bus.c",
+      "    uintptr_t end = start + ((at - start) / region->unit + 1) * region->unit;",
+      "    uintptr_t end = start + (at - start + region->unit - 1) / region->unit * region->unit;",
+      "a program whose trace was cut dies when it begins a slab",
+      "record.bus"),
+    M("rank-of-the-outermost", "preload/record/ranks.c",
+      "        if (chosen == NULL || gives_way(chosen, rank, l, &here)) {",
+      "        if (true) {",
+      "eight ranks of torchrun under srun are one: the rank of the node's task",
+      "record.ranks"),
+    M("rank-of-a-batch-script", "preload/record/ranks.c",
+      "        return number_of(get, l->sign, MOST_STEP, &senseless) >= 0;",
+      "        return number_of(get, l->sign, UINT32_MAX, &senseless) >= 0;",
+      "a shell of salloc is rank 0 of the job",
+      "record.ranks"),
+    M("rank-cleaned-away", "preload/record/ranks.c",
+      "    xfs_keep(&first, is_wanted);",
+      "    (void)is_wanted;",
+      "programs that clean their environment have no rank",
+      "e2e.ranks"),
+    M("clock-of-simulated", "preload/record/process.c",
+      """    if (!xfs_clock_is_monotonic())
+        return;
+""",
+      "",
+      "times of clocks that have nothing in common are compared as they are",
+      "e2e.ranks"),
+]
