@@ -148,8 +148,8 @@ static void note_copies(const struct xfw_change *change, struct state *state,
     state->copy_stream = op->stream;
 }
 
-/* What such a call takes on this machine; INFINITY: not measured. */
-static double usual_ns(const struct xfw_change *change, const struct xfw_op *op)
+/* What such a call took when the machine was probed; INFINITY: not measured. */
+static double probed_ns(const struct xfw_change *change, const struct xfw_op *op)
 {
     static const char *const kinds[XFT_MEMORY_COUNT] = {
         [XFT_MEM_DEVICE] = "device",   [XFT_MEM_PINNED] = "pinned",
@@ -171,11 +171,13 @@ static double usual_ns(const struct xfw_change *change, const struct xfw_op *op)
     return ns > 0 ? ns : INFINITY;
 }
 
-/* What is left of its time, as far as nobody promises that it goes as well. */
+/* What is left of its time, as far as nobody promises that it goes as well. Another process may
+ * find such calls quicker or slower than this run did, and than the probe did: of two that differ
+ * by chance, the mean is nearest to a third (docs/analyze.md). */
 static double left_ns(const struct xfw_change *change, const struct xfw_op *op,
                       enum xfw_certainty certainty)
 {
-    double usual = fmin(op->own_ns, usual_ns(change, op));
+    double usual = fmin(op->own_ns, (op->own_ns + probed_ns(change, op)) / 2);
     double gone = certainty == XFW_HIGH     ? op->own_ns
                   : certainty == XFW_LIKELY ? usual
                                             : usual * (1 - VARIES);
