@@ -13,24 +13,10 @@
 #include "common/text.h"
 #include "analyzer/base/output.h"
 #include "analyzer/compare_command.h"
+#include "analyzer/pass/machine_profile.h"
 #include "analyzer/progress.h"
 #include "analyzer/remeasure/play_run.h"
 #include "analyzer/timeline/timeline.h"
-
-/* A profile that cannot be read leaves the achievable figures unknown; all else is reported. One
- * that is not there yet is made by a replay. */
-static struct xfp_profile *load_profile(const struct xfa_analyze_options *options, char **problem)
-{
-    char error[1024] = "";
-    if (!options->profile || (options->replay && access(options->profile, F_OK) != 0))
-        return NULL;
-    struct xfp_profile *profile = xfp_read_file(options->profile, error, sizeof error);
-    if (!profile) {
-        *problem = xfa_kept(error, strlen(error));
-        xfc_print(stderr, "xferscope analyze: %s; going on without what is achievable\n", *problem);
-    }
-    return profile;
-}
 
 static struct xfa_progress progress; /* the line on stderr, when that is a terminal */
 
@@ -38,6 +24,24 @@ static void complain(const char *line)
 {
     xfa_progress_clear(&progress);
     xfc_print(stderr, "xferscope analyze: %s\n", line);
+}
+
+/* A profile that cannot be read leaves the achievable figures unknown; all else is reported. One
+ * that was named and is not there yet is made by a replay. */
+static void take_profile(struct xfa_machine_profile *machine,
+                         const struct xfa_analyze_options *options)
+{
+    struct xfa_profile_request request = {.named = options->profile,
+                                          .none = options->no_profile,
+                                          .may_lack = options->replay,
+                                          .traces = options->traces,
+                                          .trace_count = options->trace_count};
+    xfa_machine_profile_take(machine, &request);
+    if (machine->problem)
+        xfc_print(stderr, "xferscope analyze: %s; going on without what is achievable\n",
+                  machine->problem);
+    if (machine->unused)
+        complain(machine->unused);
 }
 
 static void say_losses(const struct xfa_analysis *analysis)
@@ -54,8 +58,8 @@ static void say_losses(const struct xfa_analysis *analysis)
 /* What is read, and from what. */
 struct reading {
     const struct xfa_analyze_options *options;
-    char *problem, *name;
-    struct xfp_profile *profile;
+    char *name;
+    struct xfa_machine_profile machine;
     struct xfa_analysis *analysis;
     struct xfa_replayed replayed;
     struct xfa_timeline *timeline; /* NULL: the format shows none */
@@ -69,7 +73,7 @@ static void begin(struct reading *reading, const struct xfa_analyze_options *opt
     *reading = (struct reading){.options = options,
                                 .name = xfa_texts_joined(options->traces, options->trace_count),
                                 .filter = options->filter};
-    reading->profile = load_profile(options, &reading->problem);
+    take_profile(&reading->machine, options);
     reading->watched = watched && isatty(STDERR_FILENO);
 }
 
@@ -85,9 +89,11 @@ static void open_analysis(struct reading *reading, const struct xfa_observer *ob
         all[count++] = xfa_filter_observer(&reading->filter);
     struct xfa_request request = {
         .path = reading->name,
-        .profile = reading->profile,
-        .profile_path = options->profile,
-        .profile_problem = reading->problem,
+        .profile = reading->machine.profile,
+        .profile_path = reading->machine.path,
+        .profile_problem = reading->machine.problem,
+        .profile_unused = reading->machine.unused,
+        .profile_by = reading->machine.by,
         .observers = all,
         .observer_count = count,
     };
@@ -122,11 +128,9 @@ static void end(struct reading *reading)
 {
     xfa_filter_free(&reading->filter);
     xfa_analysis_free(reading->analysis);
-    if (reading->profile)
-        xfp_free(reading->profile);
+    xfa_machine_profile_free(&reading->machine);
     xfa_replayed_free(&reading->replayed);
     drop_timeline(reading);
-    free(reading->problem);
     free(reading->name);
 }
 
@@ -165,14 +169,14 @@ static bool replay(struct reading *reading, const struct xfa_cells *cells)
         .run = reading->analysis->run,
         .cells = cells,
         .profile_path = options->profile,
-        .not_kept = reading->problem,
+        .not_kept = reading->machine.problem,
         .limit_s = options->replay_s,
         .step = watch_replay,
         .step_self = reading,
     };
     if (reading->analysis->run->process_count == 0)
         return false;
-    bool changed = xfa_replay(&request, &reading->profile, &reading->replayed);
+    bool changed = xfa_replay(&request, &reading->machine.profile, &reading->replayed);
     say_replayed(&reading->replayed);
     return changed;
 }

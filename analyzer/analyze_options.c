@@ -17,7 +17,10 @@ const char xfa_analyze_usage[] =
     "run) and reports, for each call site and kind of transfer, what it achieved, what the\n"
     "machine could have given and what to change.\n"
     "\n"
-    "  -p, --profile FILE   machine profile, from `xferscope probe`\n"
+    "  -p, --profile FILE   machine profile, from `xferscope probe`; without it the one of the\n"
+    "                       run's machine is looked up ($XFERSCOPE_PROFILE, HOSTNAME.json here or\n"
+    "                       in ~/.local/share/xferscope)\n"
+    "      --no-profile     without one\n"
     "  -f, --format FORMAT  "
 #define XFA_FORMAT(name, help) help
 #include "analyzer/report/formats.def"
@@ -67,7 +70,8 @@ enum {
     PHASE,
     COMPARE,
     TO,
-    FAIL_ON
+    FAIL_ON,
+    NO_PROFILE
 };                /* options without a letter */
 #define OPERAND 1 /* getopt's, for what is no option */
 
@@ -188,6 +192,9 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
     switch (option) {
     case OPERAND:
         return add_trace(options, value);
+    case NO_PROFILE:
+        options->no_profile = true;
+        return 0;
     case COMPARE:
         options->compare = true;
         return 0;
@@ -233,6 +240,8 @@ static int check(const struct xfa_analyze_options *options)
 {
     if (options->trace_count == 0)
         return wrong("which trace?", NULL);
+    if (options->profile && options->no_profile)
+        return wrong("--profile or --no-profile", NULL);
     if (options->per_transfer && options->sorted)
         return wrong("--per-transfer knows no --sort: its order is that of time", NULL);
     if (options->per_transfer && options->filter.kind_of == XFA_KIND_FOUND)
@@ -278,6 +287,7 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
 {
     static const struct option longs[] = {
         {"profile", required_argument, NULL, 'p'},
+        {"no-profile", no_argument, NULL, NO_PROFILE},
         {"format", required_argument, NULL, 'f'},
         {"output", required_argument, NULL, 'o'},
         {"top", required_argument, NULL, 'n'},

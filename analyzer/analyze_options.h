@@ -16,7 +16,7 @@ struct xfa_analyze_options {
     const char *profile, *output;
     const struct xfa_format *format;
     struct xfa_view view;
-    bool compare, per_transfer, sorted, replay, play, limited;
+    bool no_profile, compare, per_transfer, sorted, replay, play, limited;
     double replay_s;
     enum xfa_colour_choice colour;
     struct xfa_filter filter; /* what of it is to be shown; not settled */

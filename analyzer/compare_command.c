@@ -7,6 +7,7 @@
 #include "analyzer/analyzer.h"
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/output.h"
+#include "analyzer/pass/machine_profile.h"
 #include "analyzer/progress.h"
 #include "common/text.h"
 
@@ -20,22 +21,25 @@ static void complain(const char *line)
 
 struct comparing {
     const struct xfa_analyze_options *options;
-    struct xfp_profile *profile;
-    char *problem;
+    struct xfa_machine_profile machine;
     bool lossy;
 };
 
-static void load_profile(struct comparing *c)
+/* Of all runs. */
+static void take_profile(struct comparing *c)
 {
-    char error[1024] = "";
-    if (!c->options->profile)
-        return;
-    c->profile = xfp_read_file(c->options->profile, error, sizeof error);
-    if (c->profile)
-        return;
-    c->problem = xfa_kept(error, strlen(error));
-    c->lossy = true;
-    xfc_print(stderr, "xferscope analyze: %s; going on without what is achievable\n", c->problem);
+    const struct xfa_analyze_options *options = c->options;
+    struct xfa_profile_request request = {.named = options->profile,
+                                          .none = options->no_profile,
+                                          .traces = options->traces,
+                                          .trace_count = options->trace_count};
+    xfa_machine_profile_take(&c->machine, &request);
+    c->lossy = c->machine.problem;
+    if (c->machine.problem)
+        xfc_print(stderr, "xferscope analyze: %s; going on without what is achievable\n",
+                  c->machine.problem);
+    if (c->machine.unused)
+        complain(c->machine.unused);
 }
 
 static struct xfa_analysis *read_run(const struct comparing *c, const char *path,
@@ -47,9 +51,11 @@ static struct xfa_analysis *read_run(const struct comparing *c, const char *path
     observers[count++] = xfa_times_observer(times);
     struct xfa_request request = {
         .path = path,
-        .profile = c->profile,
-        .profile_path = c->options->profile,
-        .profile_problem = c->problem,
+        .profile = c->machine.profile,
+        .profile_path = c->machine.path,
+        .profile_problem = c->machine.problem,
+        .profile_unused = c->machine.unused,
+        .profile_by = c->machine.by,
         .observers = observers,
         .observer_count = count,
     };
@@ -139,7 +145,7 @@ int xfa_compare_command(const struct xfa_analyze_options *options)
 {
     struct comparing c = {.options = options};
     struct xfa_summary *before[XFA_COMPARED_RUNS], *after[XFA_COMPARED_RUNS];
-    load_profile(&c);
+    take_profile(&c);
     size_t m = take_side(&c, options->traces, options->before, before);
     size_t n = take_side(&c, options->traces + options->before,
                          options->trace_count - options->before, after);
@@ -148,8 +154,6 @@ int xfa_compare_command(const struct xfa_analyze_options *options)
         xfa_summary_free(before[--m]);
     while (n > 0)
         xfa_summary_free(after[--n]);
-    if (c.profile)
-        xfp_free(c.profile);
-    free(c.problem);
+    xfa_machine_profile_free(&c.machine);
     return status;
 }

@@ -154,6 +154,8 @@ struct xfa_analysis *xfa_analysis_new(const struct xfa_request *request)
     analysis->profile = request->profile;
     analysis->profile_path = kept(request->profile_path);
     analysis->profile_problem = kept(request->profile_problem);
+    analysis->profile_unused = kept(request->profile_unused);
+    analysis->profile_by = request->profile_by;
     xfa_achievable_init(&analysis->achievable, request->profile, analysis->run);
     xfa_classes_init(&analysis->classes, analysis->run, &analysis->achievable);
     analysis->managed.run = analysis->waits.run = analysis->run;
@@ -185,5 +187,6 @@ void xfa_analysis_free(struct xfa_analysis *analysis)
     free(analysis->transfers);
     free(analysis->profile_path);
     free(analysis->profile_problem);
+    free(analysis->profile_unused);
     free(analysis);
 }

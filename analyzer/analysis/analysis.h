@@ -22,7 +22,9 @@ struct xfa_analysis {
     struct xfa_run *run;
     const struct xfp_profile *profile; /* NULL = none */
     char *profile_path;
-    char *profile_problem; /* one line: it was asked for and could not be read */
+    char *profile_problem;  /* one line: it was asked for and could not be read */
+    char *profile_unused;   /* one line: one was found, and why it is not used */
+    const char *profile_by; /* how it was come by (machine_profile.h); NULL: not told */
     struct xfa_achievable achievable;
     struct xfa_classes classes;
     struct xfa_counts counts;
@@ -52,6 +54,8 @@ struct xfa_request {
     const struct xfp_profile *profile;
     const char *profile_path;             /* NULL = none was asked for */
     const char *profile_problem;          /* why it could not be read; NULL = it was */
+    const char *profile_unused;           /* why one that was found is not used; NULL = none was */
+    const char *profile_by;               /* a word that lasts; NULL = not told */
     const struct xfa_observer *observers; /* besides the analysis' own: those of findings */
     size_t observer_count;
     const struct xfa_watch *watch; /* NULL: nobody; borrowed */

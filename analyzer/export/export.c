@@ -8,6 +8,7 @@
 #include "analyzer/analyzer.h"
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/output.h"
+#include "analyzer/pass/machine_profile.h"
 #include "common/text.h"
 
 #define BUFFER_BYTES (1u << 20)
@@ -16,8 +17,8 @@
 struct work {
     const struct xfa_export_request *request;
     struct xfa_export export;
-    struct xfp_profile *profile;
-    char *problem, *name; /* of the profile; of the run */
+    struct xfa_machine_profile machine;
+    char *name; /* of the run */
     struct xfa_findings *findings;
     struct xfa_output output;
 };
@@ -116,16 +117,18 @@ static bool saves(const struct xfa_export_request *request)
 }
 
 /* A profile that cannot be read leaves what is achievable unknown. */
-static void load_profile(struct work *work)
+static void take_profile(struct work *work)
 {
-    char error[1024] = "";
-    if (!work->request->profile)
-        return;
-    work->profile = xfp_read_file(work->request->profile, error, sizeof error);
-    if (work->profile)
-        return;
-    work->problem = xfa_kept(error, strlen(error));
-    xfc_print(stderr, "xferscope export: %s; going on without what is achievable\n", error);
+    struct xfa_profile_request request = {.named = work->request->profile,
+                                          .none = work->request->no_profile,
+                                          .traces = work->request->traces,
+                                          .trace_count = work->request->trace_count};
+    xfa_machine_profile_take(&work->machine, &request);
+    if (work->machine.problem)
+        xfc_print(stderr, "xferscope export: %s; going on without what is achievable\n",
+                  work->machine.problem);
+    if (work->machine.unused)
+        complain(work->machine.unused);
 }
 
 static void open_analysis(struct work *work)
@@ -137,9 +140,9 @@ static void open_analysis(struct work *work)
     all[count] = observer_of(&work->export);
     struct xfa_request request = {
         .path = work->name,
-        .profile = work->profile,
-        .profile_path = work->request->profile,
-        .profile_problem = work->problem,
+        .profile = work->machine.profile,
+        .profile_path = work->machine.path,
+        .profile_problem = work->machine.problem,
         .observers = all,
         .observer_count = count + 1,
     };
@@ -238,9 +241,7 @@ static void end_work(struct work *work)
     xfa_words_free(&work->export.words);
     xfa_analysis_free(work->export.analysis);
     xfa_findings_free(work->findings);
-    if (work->profile)
-        xfp_free(work->profile);
-    free(work->problem);
+    xfa_machine_profile_free(&work->machine);
     free(work->name);
 }
 
@@ -257,7 +258,7 @@ int xfa_export_run(const struct xfa_export_request *request)
     }
     export->self = xfa_alloc(request->format->self_bytes + 1);
     xfa_words_init(&export->words, request->format->words);
-    load_profile(&work);
+    take_profile(&work);
     work.findings = saves(request) ? xfa_findings_new() : NULL;
     open_analysis(&work);
     if (request->format->begin)

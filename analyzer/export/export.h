@@ -66,8 +66,9 @@ struct xfa_export_request {
     const struct xfa_export_format *format;
     const char *const *traces;
     size_t trace_count;
-    const char *profile; /* NULL: none */
-    const char *output;  /* NULL, "-": standard output */
+    const char *profile; /* NULL: to be looked up */
+    bool no_profile;
+    const char *output; /* NULL, "-": standard output */
     enum xfa_weight weight;
 };
 

@@ -25,7 +25,9 @@ static const char usage_head[] =
 static const char usage_options[] =
     "  -o, --output FILE    write there; text goes to standard output without it, when that is\n"
     "                       no terminal, and with -o -\n"
-    "  -p, --profile FILE   machine profile, from `xferscope probe`: what was achievable\n"
+    "  -p, --profile FILE   machine profile, from `xferscope probe`: what was achievable; without\n"
+    "                       it the one of the run's machine is looked up, as analyze does\n"
+    "      --no-profile     without one\n"
     "      --weight WHAT    folded: what a stack counts, bytes (default), time or saving\n"
     "  -h, --help           show this\n"
     "\n"
@@ -36,7 +38,7 @@ static const char usage_end[] =
     "input was lost or could not be read; 4 the output could not be written.\n";
 
 static const char *const weights[XFA_WEIGHTS] = {"bytes", "time", "saving"};
-enum { WEIGHT = 256 }; /* an option without a letter */
+enum { WEIGHT = 256, NO_PROFILE }; /* options without a letter */
 
 static int wrong(const char *what, const char *value)
 {
@@ -121,6 +123,9 @@ static int set_option(struct options *options, int option, const char *value)
         return set_file(&options->request.output, value, "--output lacks a file name");
     case 'p':
         return set_file(&options->request.profile, value, "--profile lacks a file name");
+    case NO_PROFILE:
+        options->request.no_profile = true;
+        return 0;
     case WEIGHT:
         return set_weight(options, value);
     case ':':
@@ -154,6 +159,8 @@ static int check(const struct options *options)
         return wrong("which trace?", NULL);
     if (!request->format)
         return wrong_format(NULL);
+    if (request->profile && request->no_profile)
+        return wrong("--profile or --no-profile", NULL);
     if (options->weighed && !request->format->weighed)
         return wrong("this format knows no --weight", request->format->name);
     return check_output(request);
@@ -163,9 +170,13 @@ static int check(const struct options *options)
 static int parse(struct options *options, int argc, char **argv)
 {
     static const struct option longs[] = {
-        {"format", required_argument, NULL, 'f'},  {"output", required_argument, NULL, 'o'},
-        {"profile", required_argument, NULL, 'p'}, {"weight", required_argument, NULL, WEIGHT},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"format", required_argument, NULL, 'f'},
+        {"output", required_argument, NULL, 'o'},
+        {"profile", required_argument, NULL, 'p'},
+        {"weight", required_argument, NULL, WEIGHT},
+        {"no-profile", no_argument, NULL, NO_PROFILE},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     *options = (struct options){0};
     optind = 0; /* this may be the second parse of the process */

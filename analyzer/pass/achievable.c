@@ -33,10 +33,10 @@ static void mismatch(struct xfa_achievable *achievable, const char *what, const 
     achievable->match = XFA_MATCH_NO;
     if (achievable->mismatch)
         return;
+    achievable->difference = xfa_print("%s: the trace has %s, the profile %s", what, run, profile);
     achievable->mismatch =
-        xfa_print("the profile is of another machine (%s: the trace has %s, the profile %s):"
-                  " achievable figures are that machine's",
-                  what, run, profile);
+        xfa_print("the profile is of another machine (%s): achievable figures are that machine's",
+                  achievable->difference);
 }
 
 static void match_text(struct xfa_achievable *achievable, const char *what, const char *run,
@@ -94,6 +94,7 @@ void xfa_achievable_match(struct xfa_achievable *achievable, const struct xfa_pr
 void xfa_achievable_free(struct xfa_achievable *achievable)
 {
     free(achievable->mismatch);
+    free(achievable->difference);
     *achievable = (struct xfa_achievable){0};
 }
 

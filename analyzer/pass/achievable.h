@@ -19,7 +19,8 @@ struct xfa_achievable {
     const struct xfp_profile *profile; /* borrowed; NULL: nothing is achievable that we know of */
     const struct xfa_run *run;
     enum xfa_match match; /* was the profile measured on the machine of all processes? */
-    char *mismatch;       /* one line when not: the first difference */
+    char *mismatch;       /* one line when not, with the first difference */
+    char *difference;     /* that alone */
 };
 
 void xfa_achievable_init(struct xfa_achievable *achievable, const struct xfp_profile *profile,

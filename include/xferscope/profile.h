@@ -331,6 +331,18 @@ void xfp_free(struct xfp_profile *profile);
  * name for a real machine and the simulated GPU. */
 void xfp_default_name(const char *hostname, bool simulated, char *name, size_t bytes);
 
+/* How the file of a profile that nobody named was come by. */
+enum xfp_looked_up {
+    XFP_NOT_THERE = 0,
+    XFP_BY_VARIABLE = 1, /* XFERSCOPE_PROFILE, there or not: nothing else takes its place */
+    XFP_BY_NAME = 2,     /* the default name, and the file can be read */
+};
+
+/* Where nobody names a profile: the variable; else the default name, here, where `xferscope probe`
+ * puts it, or with the user's data ($XDG_DATA_HOME/xferscope, ~/.local/share/xferscope). hostname:
+ * NULL = this machine's. path is empty when there is none. */
+enum xfp_looked_up xfp_look_up(const char *hostname, bool simulated, char *path, size_t bytes);
+
 /* Writes path as analyzer/base/files.h says: whole or not at all. Returns 0, or -1 with the line.
  */
 int xfp_save(const struct xfp_profile *profile, const char *path, char *error, size_t error_bytes);

@@ -1,5 +1,8 @@
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "xferscope/profile.h"
 
@@ -10,4 +13,42 @@ void xfp_default_name(const char *hostname, bool simulated, char *name, size_t b
     for (char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_' && (*c != '.' || c == name))
             *c = '_';
+}
+
+static bool is_there(const char *folder, const char *below, const char *name, char *path,
+                     size_t bytes)
+{
+    int n = snprintf(path, bytes, "%s%s%s", folder, below, name);
+
+    if (n > 0 && (size_t)n < bytes && access(path, R_OK) == 0)
+        return true;
+    *path = '\0';
+    return false;
+}
+
+static bool look(const char *name, char *path, size_t bytes)
+{
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+
+    if (is_there("", "", name, path, bytes))
+        return true;
+    if (data && *data == '/')
+        return is_there(data, "/xferscope/", name, path, bytes);
+    return home && *home && is_there(home, "/.local/share/xferscope/", name, path, bytes);
+}
+
+enum xfp_looked_up xfp_look_up(const char *hostname, bool simulated, char *path, size_t bytes)
+{
+    const char *named = getenv("XFERSCOPE_PROFILE");
+    char name[320], own[256] = "";
+
+    if (named && *named && strlen(named) < bytes) {
+        memcpy(path, named, strlen(named) + 1);
+        return XFP_BY_VARIABLE;
+    }
+    if (!hostname && gethostname(own, sizeof own) != 0)
+        own[0] = '\0';
+    own[sizeof own - 1] = '\0';
+    xfp_default_name(hostname ? hostname : own, simulated, name, sizeof name);
+    return look(name, path, bytes) ? XFP_BY_NAME : XFP_NOT_THERE;
 }

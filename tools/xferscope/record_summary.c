@@ -18,29 +18,6 @@
 /* ---- the profile ------------------------------------------------------------------------------
  */
 
-static bool is_there(const char *folder, const char *below, const char *name, char path[PATH_MAX])
-{
-    int n = snprintf(path, PATH_MAX, "%s%s%s", folder, below, name);
-
-    return n > 0 && n < PATH_MAX && access(path, R_OK) == 0;
-}
-
-/* Where nobody says where it is: here, where `xferscope probe` puts it, or with the user's data. */
-static bool find_profile(const char *named, const char *name, char path[PATH_MAX])
-{
-    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-
-    if (!named || !*named)
-        named = getenv("XFERSCOPE_PROFILE");
-    if (named && *named) /* there or not: nothing else takes its place */
-        return snprintf(path, PATH_MAX, "%s", named) < PATH_MAX;
-    if (is_there("", "", name, path))
-        return true;
-    if (data && *data == '/')
-        return is_there(data, "/xferscope/", name, path);
-    return home && *home && is_there(home, "/.local/share/xferscope/", name, path);
-}
-
 static void profile_name(bool simulated, char *name, size_t bytes)
 {
     char host[256] = "";
@@ -98,8 +75,10 @@ void record_summary(const struct rundir *dir, const struct rundir_totals *totals
         .run = dir->path, .make_profile = make, .events = totals->events};
 
     profile_name(totals->simulated, name, sizeof name);
-    if (!find_profile(profile, name, used))
-        used[0] = '\0';
+    if (profile && *profile)
+        snprintf(used, PATH_MAX, "%s", profile);
+    else
+        xfp_look_up(NULL, totals->simulated, used, PATH_MAX);
     request.profile = *used ? used : NULL;
     snprintf(make, sizeof make, "`xferscope probe` makes one (%s)", name);
     say_what_moved(totals);

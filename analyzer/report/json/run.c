@@ -225,6 +225,8 @@ static json_t *warnings_json(const struct xfa_analysis *analysis)
     json_t *json = json_array();
     if (analysis->profile_problem)
         json_array_append_new(json, xfa_json_text(analysis->profile_problem));
+    if (analysis->profile_unused)
+        json_array_append_new(json, xfa_json_text(analysis->profile_unused));
     if (analysis->achievable.mismatch)
         json_array_append_new(json, xfa_json_text(analysis->achievable.mismatch));
     for (size_t i = 0; profile && i < profile->warning_count; i++)
@@ -241,6 +243,7 @@ json_t *xfa_machine_json(const struct xfa_analysis *analysis)
                                               xfa_json_text(profile->machine.gpus[i].name), "uuid",
                                               xfa_json_text(profile->machine.gpus[i].uuid)));
     json_object_set_new(json, "profile", xfa_json_text(profile ? analysis->profile_path : NULL));
+    json_object_set_new(json, "profile_by", xfa_json_text(profile ? analysis->profile_by : NULL));
     json_object_set_new(json, "matches", matches_json(analysis->achievable.match));
     json_object_set_new(json, "host", xfa_json_text(profile ? profile->machine.hostname : NULL));
     json_object_set_new(json, "created", xfa_json_text(profile ? profile->created : NULL));

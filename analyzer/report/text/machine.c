@@ -1,5 +1,15 @@
 /* The machine profile. */
+#include <string.h>
+
 #include "analyzer/report/text/text.h"
+
+/* Of one that nobody named here. */
+static const char *found_text(const char *by)
+{
+    if (by && strcmp(by, "environment") == 0)
+        return " (by XFERSCOPE_PROFILE)";
+    return by && strcmp(by, "host-name") == 0 ? " (looked up by the host's name)" : "";
+}
 
 void xfa_write_machine(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
@@ -7,6 +17,7 @@ void xfa_write_machine(const struct xfa_report *report, const struct xfa_view *v
     const struct xfp_profile *profile = analysis->profile;
     xfa_write_title(view, out, "Machine profile");
     xfa_write_warning(view, out, "UNREADABLE", analysis->profile_problem);
+    xfa_write_warning(view, out, "NOT USED", analysis->profile_unused);
     if (!profile) {
         xfa_write_field(out, view->width, "none",
                         "what this machine could have given is not known: measure it with "
@@ -15,7 +26,8 @@ void xfa_write_machine(const struct xfa_report *report, const struct xfa_view *v
         return;
     }
     const char *host = profile->machine.hostname, *created = profile->created;
-    xfa_write_field(out, view->width, "profile", analysis->profile_path);
+    xfa_write_fact(out, view->width, "profile", "%s%s", analysis->profile_path,
+                   found_text(analysis->profile_by));
     xfa_write_fact(out, view->width, "measured on", "%s%s%s%s",
                    host && *host ? host : "unknown host", created && *created ? ", " : "",
                    created ? created : "", profile->machine.simulated ? " (simulated GPU)" : "");

@@ -67,4 +67,16 @@ ROWS = [
       "    else",
       "the second process's GPU is not that of the profile, which is not said",
       "analyzer-sums_test"),
+    M("profile-of-anybody", "analyzer/pass/machine_profile.c",
+      "    if (achievable.match != XFA_MATCH_YES) {",
+      "    if (false) {",
+      "a run of another machine is held against the profile that lies here",
+      "analyzer-machine_profile"),
+    M("profile-of-first-trace", "analyzer/pass/machine_profile.c",
+      """    for (size_t i = 0; i < run->process_count; i++)
+        xfa_achievable_match""",
+      """    for (size_t i = 0; i < 1; i++)
+        xfa_achievable_match""",
+      "of a run of two machines both are held against the profile of one",
+      "analyzer-machine_profile"),
 ]

@@ -1,0 +1,3 @@
+# What ctest reads before it runs a test: the machine profiles of whoever runs the tests are none of theirs.
+unset(ENV{XFERSCOPE_PROFILE})
+set(ENV{XDG_DATA_HOME} "/nonexistent")
