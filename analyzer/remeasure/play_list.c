@@ -193,7 +193,7 @@ static void owe_gap(struct xfa_play_script *script, struct xfa_play_thread *thre
         struct xfa_play_thread *by = &script->threads[op->handed_by];
         pay_owed(script, by);
         xfa_play_after(script, thread, (struct xfa_play_moment){op->handed_by, by->count});
-        thread->owed_ns += op->handed_ns;
+        thread->owed_ns += fmax(0, op->handed_ns);
     } else if (op->what != XFW_QUERY || op->awaits == XFW_AWAITS_NOTHING) {
         thread->owed_ns += kept(script, thread, op);
     }

@@ -89,8 +89,10 @@ struct xfw_op {
     /* The host. */
     double gap_ns;      /* the thread's own time since its call before */
     uint32_t handed_by; /* another thread's last call was what it waited for meanwhile; XFW_NONE */
-    double handed_ns;   /* so long before this one: instead of gap_ns */
-    double own_ns;      /* of the call, without what it waited for */
+    uint64_t called_back; /* or a function that a stream called: that op's number + 1; 0: none */
+    double handed_ns;     /* so long before this one: instead of gap_ns; less than 0: within that
+                             last call */
+    double own_ns;        /* of the call, without what it waited for */
     double wake_ns;
 
     /* The device. */

@@ -180,7 +180,9 @@ void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from)
 {
     into->gap_ns = from->gap_ns;
     into->handed_by = from->handed_by;
+    into->called_back = from->called_back;
     into->handed_ns = from->handed_ns;
+    from->called_back = 0;
     from->gap_ns = from->handed_ns = 0;
     from->handed_by = XFW_NONE;
 }

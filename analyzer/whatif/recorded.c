@@ -5,6 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/ends.h"
+#include "analyzer/whatif/handed.h"
 #include "xferscope/trace.h"
 
 #define ROUNDING_NS 2000.0 /* device times are converted to the host's clock, and round */
@@ -32,10 +33,7 @@ struct gpu {
 
 struct thread {
     bool begun;
-    double end, added;    /* of its call before; what recording added behind it */
-    unsigned handed, own; /* of its long times between calls: those that another thread's calls
-                             filled, and others */
-    uint32_t partner;     /* that thread */
+    double end, added; /* of its call before; what recording added behind it */
 };
 
 struct xfw_recorded {
@@ -44,13 +42,13 @@ struct xfw_recorded {
     struct thread *threads;
     size_t thread_count, thread_capacity;
     struct usual wake, sync, submission[XFW_ENGINES];
-    uint32_t last_thread; /* of the call that ended last; XFW_NONE */
+    struct xfw_handed *handed;
 };
 
 struct xfw_recorded *xfw_recorded_new(void)
 {
     struct xfw_recorded *recorded = xfa_alloc(sizeof *recorded);
-    recorded->last_thread = XFW_NONE;
+    recorded->handed = xfw_handed_new();
     return recorded;
 }
 
@@ -61,6 +59,7 @@ void xfw_recorded_free(struct xfw_recorded *recorded)
     for (size_t i = 0; i < XFW_GPUS; i++)
         free(recorded->gpus[i]);
     xfw_ends_free(&recorded->ends);
+    xfw_handed_free(recorded->handed);
     free(recorded->threads);
     free(recorded);
 }
@@ -275,71 +274,30 @@ static void settle_host(struct xfw_recorded *recorded, struct xfw_op *op, double
     }
 }
 
-/* ---- threads that wait for each other -----------------------------------------------------------
- *
- * What threads wait for among themselves is no call. But where a thread makes no call for long, and
- * goes on right behind another one's last, again and again, it had handed its work to that one: the
- * thread that runs PyTorch's backward pass and the one that called it do so in every step.
- */
-
-#define LONG_NS 150000.0   /* a time between calls in which something else may have gone on */
-#define HANDED_NS 500000.0 /* behind the other's last call, at most */
-#define HANDED_LEAST 3     /* times, before it is believed */
-#define HANDED_SHARE 7     /* for each that was not */
-#define HANDED_SURELY 50   /* so many times longer than the way back: believed at once */
-
-/* Whose last call the thread may have waited for; XFW_NONE. */
-static uint32_t handed_by(const struct xfw_recorded *recorded, const struct thread *thread,
-                          const struct xfw_op *op)
-{
-    uint32_t other = recorded->last_thread;
-    if (other == XFW_NONE || other == op->thread)
-        return XFW_NONE;
-    double end = recorded->threads[other].end, way = op->start_ns - end;
-    if (!thread->begun)
-        return other; /* its maker, or who came after it */
-    double idle = op->start_ns - thread->end;
-    return end > thread->end && way >= 0 && way < HANDED_NS && way < idle / 2 ? other : XFW_NONE;
-}
-
-static void settle_handed(struct xfw_recorded *recorded, struct thread *thread, struct xfw_op *op)
-{
-    double idle = thread->begun ? op->start_ns - thread->end : LONG_NS;
-    op->handed_by = XFW_NONE;
-    uint32_t last = recorded->last_thread;
-    if (idle < LONG_NS || last == op->thread || last == XFW_NONE)
-        return; /* nobody else did anything meanwhile */
-    uint32_t by = handed_by(recorded, thread, op);
-    bool handed = by != XFW_NONE && (thread->handed == 0 || thread->partner == by);
-    thread->partner = handed ? by : thread->partner;
-    thread->handed += handed;
-    thread->own += !handed;
-    if (thread->handed + thread->own > 64) {
-        thread->handed /= 2;
-        thread->own /= 2;
-    }
-    double way = handed ? op->start_ns - recorded->threads[by].end : 0;
-    bool often = thread->handed >= HANDED_LEAST && thread->handed >= HANDED_SHARE * thread->own;
-    if (!handed || (thread->begun && !often && idle < HANDED_SURELY * way))
-        return;
-    op->handed_by = by;
-    op->handed_ns = fmax(0, way);
-}
-
 /* ---- all of it ------------------------------------------------------------------------------- */
+
+/* What recording added to the time before the op: behind the call that it counts from. */
+static void settle_hook(const struct xfw_recorded *recorded, const struct thread *thread,
+                        struct xfw_op *op)
+{
+    op->hook_ns = thread->added;
+    if (op->called_back)
+        op->hook_ns = 0;
+    else if (op->handed_by != XFW_NONE)
+        op->hook_ns = recorded->threads[op->handed_by].added;
+    if ((op->handed_by == XFW_NONE && !op->called_back) || !thread->begun)
+        op->hook_ns += op->overhead_ns;
+}
 
 void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks)
 {
     struct thread *thread = thread_at(recorded, op->thread);
-    settle_handed(recorded, thread, op);
+    xfw_handed_settle(recorded->handed, op);
     double before = thread->begun ? thread->end : op->start_ns, added = op->hook_ns;
     op->first = !thread->begun && op->handed_by == XFW_NONE;
     op->gap_ns = fmax(0, op->start_ns - before);
     op->own_ns = fmax(0, op->end_ns - fmax(op->start_ns, before));
-    op->hook_ns =
-        op->handed_by == XFW_NONE ? thread->added : recorded->threads[op->handed_by].added;
-    if (op->handed_by == XFW_NONE || !thread->begun)
-        op->hook_ns += op->overhead_ns;
+    settle_hook(recorded, thread, op);
     if (xfw_op_is_work(op) && op->stream != XFW_NONE)
         settle_work(recorded, op, blocks);
     else
@@ -348,9 +306,9 @@ void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool 
     thread->begun = true;
     thread->end = fmax(thread->end, op->end_ns);
     thread->added = added;
-    if (recorded->last_thread == XFW_NONE ||
-        thread->end >= recorded->threads[recorded->last_thread].end)
-        recorded->last_thread = op->thread;
+    bool streams = op->what == XFW_HOST_FUNCTION && op->stream != XFW_NONE;
+    xfw_handed_note(recorded->handed, op,
+                    streams ? *xfw_ends_stream(&recorded->ends, op->stream) : op->end_ns);
 }
 
 /* What recorded moves added to a time. */
@@ -369,7 +327,7 @@ void xfw_op_alone(struct xfw_op *op)
     if (op->first)            /* where its thread begins */
         op->start_ns = fmax(0, op->start_ns - op->overhead_ns);
     op->gap_ns = fmax(0, op->gap_ns - op->hook_ns);
-    op->handed_ns = fmax(0, op->handed_ns - op->hook_ns);
+    op->handed_ns = fmax(fmin(0, op->handed_ns), op->handed_ns - op->hook_ns);
     op->gap_ns = moved_alone(&op->fetched, op->gap_ns);
     op->duration_ns = moved_alone(&op->demanded, op->duration_ns);
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)

@@ -11,6 +11,7 @@
 #define INTERVALS 64 /* of an engine that are remembered: where work that comes later may fit */
 
 #define HARDLY 0.05
+#define CALLED 64 /* functions of the host that are remembered: streams called them last */
 
 struct interval {
     double start, end;
@@ -46,6 +47,11 @@ struct xfw_schedule {
     struct range ranges[XFW_RANGES];
     uint32_t last_thread; /* whose call ended last, as recorded */
     double last_call, last_start, last_end;
+    struct called {
+        uint64_t number; /* of the op, + 1 */
+        double at;
+    } called[CALLED]; /* a ring */
+    unsigned called_next;
     bool worked;
     double first_work, last_work; /* of calls, as schedule.h's span has it */
 };
@@ -265,9 +271,21 @@ static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_o
         xfw_schedule_stream_after(schedule, op->stream, *event);
 }
 
+/* When a stream called that function of the host; NULL: not known any more. */
+static const struct called *called(const struct xfw_schedule *schedule, uint64_t number)
+{
+    for (unsigned i = 0; i < CALLED && number; i++)
+        if (schedule->called[i].number == number)
+            return &schedule->called[i];
+    return NULL;
+}
+
 static double begins(const struct xfw_schedule *schedule, const struct thread *thread,
                      const struct xfw_op *op)
 {
+    const struct called *by = called(schedule, op->called_back);
+    if (by)
+        return fmax(thread->now, by->at + op->handed_ns);
     if (op->handed_by < schedule->thread_count && schedule->threads[op->handed_by].begun)
         return fmax(thread->now, schedule->threads[op->handed_by].now + op->handed_ns);
     return thread->now + op->gap_ns;
@@ -293,6 +311,9 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     if (xfw_op_is_work(op) && op->stream != XFW_NONE) {
         call = fmax(call, xfw_ends_outstanding(&schedule->ends, op->stream, 0)); /* full */
         work(schedule, op, call);
+        if (op->what == XFW_HOST_FUNCTION)
+            schedule->called[schedule->called_next++ % CALLED] =
+                (struct called){op->number + 1, schedule->last_end};
     } else if (op->what == XFW_RECORD || op->what == XFW_WAIT) {
         streams_and_events(schedule, op, call);
     } else if (op->what == XFW_QUERY) { /* the thread's own time was asking, too */

@@ -20,6 +20,7 @@
 #define HOST(letter) (0x7e0000000000 + ((uint64_t)(letter) - 'A') * 16 * MIB)
 
 enum { ROUNDS = 20, COPY_NS = 60000, SUBMIT = 1000, SAMPLE = 4096 };
+enum { SLOW_NS = 400000, WAY_NS = 5000 };
 enum { READS = 1, WRITES, UNNAMED, DEEP, READS_AND_WRITES };
 enum { GIVEN_A = 1, GIVEN_B, GIVEN_NONE, GIVEN_BEHIND, GIVEN_A_AND_B };
 
@@ -35,6 +36,8 @@ enum { GIVEN_A = 1, GIVEN_B, GIVEN_NONE, GIVEN_BEHIND, GIVEN_A_AND_B };
  *     mA fA       sets A; frees and allocates it
  *     cAB         copies A to B on the device
  *     s           waits
+ *     aA1         sends as uA1 does, in SLOW_NS and without waiting; h: has the stream call a
+ * function of the host, and goes on WAY_NS behind that
  */
 struct program {
     const char *round;
@@ -109,12 +112,13 @@ static struct xft_event memory(enum xft_event_kind kind, uint64_t address, uint6
 
 static void copy(struct play *play, const struct program *program, const char *word, unsigned round)
 {
-    bool up = strchr("uv2UP", *word), waited = strchr("uv2d", *word);
+    bool up = strchr("uv2UPa", *word), waited = strchr("uv2d", *word);
+    bool slow = *word == 'a';
     unsigned stack = up ? STACK_UPLOAD : STACK_RESULTS;
     enum xft_direction direction = up ? XFT_DIR_H2D : XFT_DIR_D2H;
-    struct xft_event *call = waited
-                                 ? play_copy(play, stack, direction, XFT_MEM_PINNED, MIB, COPY_NS)
-                                 : play_async(play, stack, direction, XFT_MEM_PINNED, MIB, COPY_NS);
+    struct xft_event *call =
+        waited ? play_copy(play, stack, direction, XFT_MEM_PINNED, MIB, COPY_NS)
+               : play_async(play, stack, direction, XFT_MEM_PINNED, MIB, slow ? SLOW_NS : COPY_NS);
     uint64_t host = HOST(word[1]);
     call->src = up ? host : PLACE(word[1]);
     call->dst = up ? PLACE(word[1]) : host;
@@ -124,7 +128,7 @@ static void copy(struct play *play, const struct program *program, const char *w
     call->count = *word == 'P' ? 2 : 1;
     if (*word == 'v')
         call->dst_mem = XFT_MEM_MANAGED;
-    if (waited)
+    if (waited || slow)
         hash(play, program, call, word + 2, round);
 }
 
@@ -155,6 +159,14 @@ static void between(struct play *play, const char *word)
     play_event(play, event, 100);
 }
 
+static void called_back(struct play *play)
+{
+    const struct play_lane *device = &play->lanes[LANE_DEVICE];
+    play_event(play, (struct xft_event){.kind = XFT_EVENT_HOST_FUNCTION}, 1000);
+    if (device->count > 0)
+        play->now = device->events[device->count - 1].end_ns + WAY_NS;
+}
+
 static void other(struct play *play, const char *word)
 {
     if (*word == 'm') {
@@ -164,6 +176,8 @@ static void other(struct play *play, const char *word)
         play_event(play, memory(XFT_EVENT_ALLOC, PLACE(word[1]), 4 * MIB), 100);
     } else if (*word == 'c') {
         between(play, word);
+    } else if (*word == 'h') {
+        called_back(play);
     } else if (*word == 'g') {
         play_event(play, (struct xft_event){.kind = XFT_EVENT_GRAPH_LAUNCH, .src = 1}, 100);
     } else {
@@ -175,7 +189,7 @@ static void play_round(struct play *play, const struct program *program, unsigne
 {
     const char *word = program->round;
     while (*word) {
-        if (strchr("uv2UPdD", *word))
+        if (strchr("uv2UPdDa", *word))
             copy(play, program, word, round);
         else if (strchr("rwxtb?", *word))
             launch(play, word);
@@ -337,6 +351,14 @@ static void test_repeated(void **state)
     expect("dA1 xA", XFA_FINDING_REPEATED, ROUNDS - 1, AT_BEST);
 }
 
+/* The host learns that the device is done by a function that the stream calls. */
+static void test_called_back(void **state)
+{
+    (void)state;
+    const double slow = SLOW_NS + 500; /* behind its call */
+    expect("aA1 rA h s", XFA_FINDING_REPEATED, ROUNDS - 1, slow, slow, slow);
+}
+
 /* Other copies and frees have written there: the device could keep the bytes elsewhere. */
 static void test_overwritten(void **state)
 {
@@ -463,10 +485,15 @@ static void test_unused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_repeated),   cmocka_unit_test(test_overwritten),
-        cmocka_unit_test(test_unseen),     cmocka_unit_test(test_duplicate),
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_round_trip_on_its_way),
-        cmocka_unit_test(test_constant),   cmocka_unit_test(test_unused),
+        cmocka_unit_test(test_repeated),
+        cmocka_unit_test(test_called_back),
+        cmocka_unit_test(test_overwritten),
+        cmocka_unit_test(test_unseen),
+        cmocka_unit_test(test_duplicate),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_round_trip_on_its_way),
+        cmocka_unit_test(test_constant),
+        cmocka_unit_test(test_unused),
     };
     return cmocka_run_group_tests_name("left out", tests, NULL, NULL);
 }
