@@ -362,13 +362,14 @@ static int analyze(const struct xfa_analyze_options *options)
 
 /* ---- --per-transfer -------------------------------------------------------------------------- */
 
-static int end_list(const struct xfa_per_transfer *list, struct reading *reading,
+static int end_list(struct xfa_per_transfer *list, struct reading *reading,
                     struct xfa_output *output)
 {
     if (list->analysis->run->process_count == 0) {
         xfa_output_drop(output);
         return XFA_NOTHING;
     }
+    xfa_per_transfer_end(list);
     errno = list->failed; /* closing says it, unless it fails for a reason of its own */
     if (xfa_output_close(output) != 0)
         return XFA_OUTPUT;

@@ -80,6 +80,30 @@ static bool is_shown(struct xfa_per_transfer *list, const struct xfa_transfer *t
     return *shown > 0 && xfa_filter_transfer(list->filter, transfer);
 }
 
+static bool has_gpu(const struct xfa_achievable *achievable, int gpu)
+{
+    int known = xfa_achievable_gpu(achievable, gpu);
+    return gpu < 0 || (known >= 0 && (size_t)known < achievable->profile->machine.gpu_count);
+}
+
+static enum xfa_lack lack_of(const struct xfa_analysis *analysis,
+                             const struct xfa_transfer *transfer)
+{
+    const struct xfa_row_key *key = &transfer->class->key.row;
+    if (transfer->achievable.basis != XFP_UNKNOWN)
+        return XFA_LACK_NONE;
+    if (!analysis->profile)
+        return XFA_LACK_PROFILE;
+    if (key->direction == XFT_DIR_UNKNOWN)
+        return XFA_LACK_DIRECTION;
+    if (key->direction == XFT_DIR_H2H)
+        return XFA_LACK_HOST;
+    if (!has_gpu(&analysis->achievable, key->src_gpu) ||
+        !has_gpu(&analysis->achievable, key->dst_gpu))
+        return XFA_LACK_GPU;
+    return transfer->class->achievable.path_count ? XFA_LACK_SIZE : XFA_LACK_PATH;
+}
+
 static void take(void *self, const struct xfa_transfer *transfer)
 {
     struct xfa_per_transfer *list = self;
@@ -95,6 +119,7 @@ static void take(void *self, const struct xfa_transfer *transfer)
         .of_process = list->process.texts,
     };
     list->format->line(&listed, list->out);
+    list->lacks[lack_of(list->analysis, transfer)]++;
     list->written++;
     check(list);
     if (!list->stopped && list->limit && list->written >= list->limit)
@@ -105,6 +130,14 @@ struct xfa_observer xfa_per_transfer_observer(struct xfa_per_transfer *list)
 {
     return (struct xfa_observer){
         .name = "per-transfer", .self = list, .process = begin, .transfer = take};
+}
+
+void xfa_per_transfer_end(struct xfa_per_transfer *list)
+{
+    if (!list->failed && list->format->foot)
+        list->format->foot(list, list->out);
+    if (!list->failed)
+        check(list);
 }
 
 /* ---- what the formats share ------------------------------------------------------------------ */
@@ -164,6 +197,19 @@ const char *xfa_listed_peer(const struct xfa_listed *listed)
     static const char *const words[] = {
         [XFA_PEER_NONE] = NULL, [XFA_PEER_OFF] = "off", [XFA_PEER_ON] = "on"};
     return words[listed->transfer->class->key.peer];
+}
+
+const char *xfa_lack_words(enum xfa_lack lack)
+{
+    static const char *const words[XFA_LACKS_COUNT] = {
+        [XFA_LACK_PROFILE] = "there is no machine profile",
+        [XFA_LACK_DIRECTION] = "where they went is not known",
+        [XFA_LACK_HOST] = "they are within the host, which no profile measures",
+        [XFA_LACK_GPU] = "their GPU is not in the profile",
+        [XFA_LACK_PATH] = "the profile has no copies of their kind",
+        [XFA_LACK_SIZE] = "the profile has none of their kind for their size",
+    };
+    return words[lack];
 }
 
 const char *xfa_listed_shape(const struct xfa_listed *listed)

@@ -26,10 +26,25 @@ struct xfa_listed {
     char **of_process;  /* as many, for those of the same process */
 };
 
+/* Why nothing is known of what the machine could have given. */
+enum xfa_lack {
+    XFA_LACK_NONE, /* it is known */
+    XFA_LACK_PROFILE,
+    XFA_LACK_DIRECTION,
+    XFA_LACK_HOST,
+    XFA_LACK_GPU,
+    XFA_LACK_PATH,
+    XFA_LACK_SIZE,
+    XFA_LACKS_COUNT
+};
+
+struct xfa_per_transfer;
+
 struct xfa_per_transfer_format {
     void (*head)(FILE *out);      /* before the first process; NULL: nothing */
     void (*simulated)(FILE *out); /* before the first simulated one; NULL: nothing */
     void (*line)(const struct xfa_listed *listed, FILE *out);
+    void (*foot)(const struct xfa_per_transfer *list, FILE *out); /* once; NULL: nothing */
 };
 extern const struct xfa_per_transfer_format xfa_per_transfer_text, xfa_per_transfer_json;
 
@@ -41,6 +56,7 @@ struct xfa_per_transfer {
     struct xfa_analysis *analysis; /* that the observer was given to */
     struct xfa_filter *filter;     /* only these transfers; NULL: all */
     uint64_t written;
+    uint64_t lacks[XFA_LACKS_COUNT]; /* of those written, by why */
     bool begun, simulated, stopped;
     struct xfa_listed_texts {
         char *texts[XFA_LISTED_TEXTS];
@@ -52,6 +68,7 @@ struct xfa_per_transfer {
 
 /* The observer's self is `list`, which outlives it. */
 struct xfa_observer xfa_per_transfer_observer(struct xfa_per_transfer *list);
+void xfa_per_transfer_end(struct xfa_per_transfer *list);  /* all was read: what stands below */
 void xfa_per_transfer_free(struct xfa_per_transfer *list); /* what it holds */
 
 /* ---- what the formats share ------------------------------------------------------------------ */
@@ -64,6 +81,7 @@ const char *xfa_listed_achieved_basis(const struct xfa_listed *listed);   /* NUL
 const char *xfa_listed_achievable_basis(const struct xfa_listed *listed); /* likewise */
 const char *xfa_listed_stream(const struct xfa_listed *listed);
 const char *xfa_listed_peer(const struct xfa_listed *listed); /* NULL = no copy between GPUs */
+const char *xfa_lack_words(enum xfa_lack lack);
 const char *xfa_listed_shape(const struct xfa_listed *listed);
 
 #endif

@@ -153,6 +153,21 @@ class PerTransfer(unittest.TestCase):
         self.rows_agree(*self.several_runs(), "-p", "machine.json")
         self.rows_agree("mixed.trace")
 
+    def test_why_achievable_is_not_known(self):
+        """In one line below, with as many as there are dashes; nothing where there are none."""
+        self.make("gpus", "gpus.trace")
+        _, text, _ = self.list("gpus.trace", "-p", "machine.json")
+        *lines, why = text.splitlines()
+        dashes = sum(re.search(r" (device|host|-)/-", line) is not None for line in lines[1:])
+        told = re.match(r"ACHIEVABLE is not known \(-\) of (\d+) of (\d+) transfers: ", why)
+        self.assertEqual((int(told[1]), int(told[2])), (dashes, len(lines) - 1))
+        self.assertEqual(sum(map(int, re.findall(r" \((\d+)\)(?:;|$)", why))), dashes)
+        for words in ("their GPU is not in the profile", "they are within the host", "where they went is not known"):
+            self.assertIn(words, why)
+        self.make("simulated", "known.trace")
+        self.assertNotIn("ACHIEVABLE is", self.list("known.trace", "-p", "machine.json")[1])
+        self.assertNotIn("ACHIEVABLE is", self.list("gpus.trace", "-p", "machine.json", "-f", "json")[1])
+
     def test_order_is_that_of_time(self):
         self.make("many", "many.trace", "5000")
         at = [line["at_s"] for line in self.objects("many.trace")]
@@ -162,11 +177,14 @@ class PerTransfer(unittest.TestCase):
     def test_top(self):
         self.make("many", "many.trace", "3000")
         _, every, _ = self.list("many.trace")
-        self.assertEqual(len(every.splitlines()), 3001)
+        *lines, why = every.splitlines()
+        self.assertEqual((len(lines), why), (3001, "ACHIEVABLE is not known (-) of 3000 of 3000 transfers: there is "
+                                                   "no machine profile"))
         for top in (1, 25, 2999):
             status, some, said = self.list("many.trace", "missing.trace", "--top", str(top))
             self.assertEqual((status, said), (0, []))  # nothing behind them is read
-            self.assertEqual(some.splitlines(), every.splitlines()[:top + 1])
+            self.assertEqual(some.splitlines(), [*lines[:top + 1], why.replace("3000", str(top)).replace(
+                "1 transfers", "1 transfer")])
         self.assertEqual(self.list("many.trace", "-n", "0")[1], every)
         self.assertEqual(len(self.objects("many.trace", "-n", "7")), 7)
 
@@ -250,7 +268,7 @@ class PerTransfer(unittest.TestCase):
             self.assertEqual(hidden, {"\n"})
             self.assertEqual([line for line in out.split("\n") if line.startswith("FAKE")], [])
         lines = self.objects(f"{name}.trace", "-p", "hostile.json")
-        self.assertEqual(len(lines), len(self.list(f"{name}.trace")[1].splitlines()) - 1)
+        self.assertEqual(len(lines), len(self.list(f"{name}.trace")[1].splitlines()) - 2)
         self.assertEqual({line["file"] for line in lines}, {f"{name}.trace"})
         self.assertIn("upload\x1b[2J\nFAKE\r\t", "".join(line["site"]["function"] or "" for line in lines))
 

@@ -3,6 +3,7 @@
  * last; what is too wide for its column moves the rest of its line. */
 #include "analyzer/report/per_transfer.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -117,5 +118,25 @@ static void write_line(const struct xfa_listed *listed, FILE *out)
     fputs(texts[REST] ? texts[REST] : "\n", out);
 }
 
+/* Why ACHIEVABLE is "-", in one line. */
+static void write_foot(const struct xfa_per_transfer *list, FILE *out)
+{
+    uint64_t unknown = list->written - list->lacks[XFA_LACK_NONE];
+    const char *before = ": ";
+    if (unknown == 0)
+        return;
+    fprintf(out, "ACHIEVABLE is not known (-) of %" PRIu64 " of %" PRIu64 " transfer%s", unknown,
+            list->written, list->written == 1 ? "" : "s");
+    for (unsigned i = XFA_LACK_NONE + 1; i < XFA_LACKS_COUNT; i++) {
+        if (list->lacks[i] == 0)
+            continue;
+        fprintf(out, "%s%s", before, xfa_lack_words(i));
+        if (list->lacks[i] < unknown)
+            fprintf(out, " (%" PRIu64 ")", list->lacks[i]);
+        before = "; ";
+    }
+    fputc('\n', out);
+}
+
 const struct xfa_per_transfer_format xfa_per_transfer_text = {
-    .head = write_head, .simulated = say_simulated, .line = write_line};
+    .head = write_head, .simulated = say_simulated, .line = write_line, .foot = write_foot};

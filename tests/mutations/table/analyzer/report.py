@@ -12,4 +12,9 @@ ROWS = [
       "    if (!has_rank(filter, &transfer->process->rank) && filter->phase)",
       "--rank leaves the transfers of all ranks",
       "analyzer-view"),
+    M("lack-uncounted", "analyzer/report/per_transfer.c",
+      "    list->lacks[lack_of(list->analysis, transfer)]++;",
+      "    list->lacks[XFA_LACK_NONE]++;",
+      "--per-transfer does not say why what was achievable is not known",
+      "analyzer-per_transfer"),
 ]
