@@ -40,19 +40,34 @@ double xfw_ends_ready(struct xfw_ends *ends, const struct xfw_op *op)
     return end;
 }
 
-void xfw_ends_note(struct xfw_ends *ends, const struct xfw_op *op, double end)
+static void note_of_gpu(struct xfw_ends *ends, const struct xfw_op *op, double end)
 {
     struct xfw_gpu_ends *gpu = &ends->gpus[xfw_place_of_gpu(op->gpu)];
-    struct xfw_stream_ends *stream = stream_at(ends, op->stream);
-    stream->end = fmax(stream->end, end);
-    if (!stream->ends)
-        stream->ends = xfa_alloc(XFW_OUTSTANDING * sizeof *stream->ends);
-    stream->ends[stream->count++ % XFW_OUTSTANDING] = stream->end;
     if (op->stream_kind == XFW_LEGACY)
         gpu->legacy = fmax(gpu->legacy, end);
     else if (op->stream_kind == XFW_BLOCKING)
         gpu->blocking = fmax(gpu->blocking, end);
     gpu->all = fmax(gpu->all, end);
+}
+
+void xfw_ends_note(struct xfw_ends *ends, const struct xfw_op *op, double end)
+{
+    struct xfw_stream_ends *stream = stream_at(ends, op->stream);
+    stream->end = fmax(stream->end, end);
+    if (!stream->ends)
+        stream->ends = xfa_alloc(XFW_OUTSTANDING * sizeof *stream->ends);
+    stream->ends[stream->count++ % XFW_OUTSTANDING] = stream->end;
+    note_of_gpu(ends, op, end);
+}
+
+void xfw_ends_wait(struct xfw_ends *ends, const struct xfw_op *op)
+{
+    double event = *xfw_ends_event(ends, op->event);
+    struct xfw_stream_ends *stream = stream_at(ends, op->stream);
+    if (event > stream->end) {
+        stream->end = event;
+        note_of_gpu(ends, op, event);
+    }
 }
 
 void xfw_ends_put_off(struct xfw_ends *ends, int gpu, uint32_t number, double before, double end)

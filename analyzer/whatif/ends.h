@@ -34,6 +34,9 @@ void xfw_ends_free(struct xfw_ends *ends);
 double xfw_ends_ready(struct xfw_ends *ends, const struct xfw_op *op);
 /* The op's work is done then. */
 void xfw_ends_note(struct xfw_ends *ends, const struct xfw_op *op, double end);
+/* The op's stream waits for the op's event: who waits for the stream, or for its GPU, does so, too,
+ * whether or not more is given to the stream. */
+void xfw_ends_wait(struct xfw_ends *ends, const struct xfw_op *op);
 /* Work of the stream that was done at `before` is done at `end` after all. */
 void xfw_ends_put_off(struct xfw_ends *ends, int gpu, uint32_t stream, double before, double end);
 /* Of the operation XFW_OUTSTANDING - `later` before the next; -INFINITY: the stream has not had so

@@ -60,6 +60,9 @@ enum xfw_engine {
  * what it was given (CUDA programming guide, default streams). */
 enum xfw_stream_kind { XFW_NONBLOCKING, XFW_BLOCKING, XFW_LEGACY };
 
+/* Work that follows its predecessor so soon was queued behind it. */
+#define XFW_QUEUED_NS 5000.0
+
 #define XFW_NONE UINT32_MAX
 #define XFW_GPUS 64                            /* further ones count as the last */
 static inline size_t xfw_place_of_gpu(int gpu) /* where there is one place for each */

@@ -4,7 +4,8 @@
  *
  * An observer of a walk (pass/pass.h) over one process after the other. Launches and memsets wait
  * in a queue until their records have come, until a later wait of the host says that they must have
- * been done, or until XFW_WINDOW (ops_queue.h) ops wait. So memory is bounded. Private to whatif/.
+ * been done, or until XFW_WINDOW (ops_queue.h) ops wait; copies until they began, since later ones
+ * of other streams may have gone before them. So memory is bounded. Private to whatif/.
  *
  * What is found, and how:
  * - device work that began when what came before it was done: how long behind that (space_ns); work

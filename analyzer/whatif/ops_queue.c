@@ -10,6 +10,7 @@
 #define PLACES 65536u /* where ops are looked for by their correlation id */
 #define EARLY 256     /* records that came before their call: the clocks differ */
 #define MOST_LOOKED_AT 64
+#define MOST_AHEAD 256 /* ops: streams take turns much sooner */
 
 struct early {
     struct xft_event event;
@@ -146,18 +147,44 @@ static bool runs(const struct xfw_ops_queue *queue, const struct xfw_op *op)
            xfw_ops_queue_now(queue) < op->device_end_ns;
 }
 
+/* What is submitted until it begins may go before it. */
+static bool is_to_begin(const struct xfw_ops_queue *queue, const struct xfw_op *op)
+{
+    return op->exclusive && xfw_ops_queue_now(queue) < op->device_start_ns;
+}
+
+/* xfw_ahead's, of those that wait behind the head. */
+static double busy_until(const void *self, const struct xfw_op *op)
+{
+    const struct xfw_ops_queue *queue = self;
+    uint64_t most = queue->head + MOST_AHEAD < queue->tail ? queue->head + MOST_AHEAD : queue->tail;
+    double until = 0;
+    for (uint64_t i = queue->head; i < most; i++) {
+        const struct xfw_op *later = &at(queue, i)->op;
+        if (later->start_ns >= op->device_start_ns)
+            break;
+        if (later->exclusive && later->gpu == op->gpu &&
+            xfw_op_engine(later) == xfw_op_engine(op) &&
+            later->device_end_ns <= op->device_start_ns + XFW_ROUNDING_NS)
+            until = fmax(until, later->device_end_ns);
+    }
+    return until;
+}
+
 void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
 {
+    const struct xfw_ahead ahead = {busy_until, queue};
     while (queue->head < queue->tail) {
         struct xfw_pending *pending = at(queue, queue->head);
         bool full = queue->tail - queue->head >= XFW_WINDOW;
         bool waits = (pending->wants || pending->open) && !is_settled(queue, pending);
-        if ((waits || runs(queue, &pending->op)) && !full && !last)
+        bool early = runs(queue, &pending->op) || is_to_begin(queue, &pending->op);
+        if ((waits || early) && !full && !last)
             return;
         xfw_records_costs_add_moves(queue->costs, &pending->op);
         queue->open_prefetches -= pending->op.what == XFW_PREFETCH;
         queue->head++;
-        xfw_recorded_settle(queue->recorded, &pending->op, pending->blocks);
+        xfw_recorded_settle(queue->recorded, &pending->op, pending->blocks, &ahead);
         queue->sink.op(queue->sink.self, &pending->op);
     }
 }

@@ -8,10 +8,9 @@
 #include "analyzer/whatif/handed.h"
 #include "xferscope/trace.h"
 
-#define ROUNDING_NS 2000.0 /* device times are converted to the host's clock, and round */
-#define POLLED_NS 50000.0  /* a thread that asks again and again finds out within so long */
-#define QUEUED_NS 5000.0   /* work that follows its predecessor so soon was queued behind it */
-#define PIECES 64          /* of an engine's work that are remembered */
+#define ROUNDING_NS XFW_ROUNDING_NS
+#define POLLED_NS 50000.0 /* a thread that asks again and again finds out within so long */
+#define PIECES 64         /* of an engine's work that are remembered */
 
 /* What was usual of late; new ones count an eighth. */
 struct usual {
@@ -176,7 +175,8 @@ static void settle_full(struct xfw_recorded *recorded, struct xfw_op *op)
         learn(usual, op->own_ns);
 }
 
-static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks)
+static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
+                        const struct xfw_ahead *ahead)
 {
     struct engine *engine = &gpu_at(recorded, op->gpu)->engines[xfw_op_engine(op)];
     op->space_ns = op->duration_ns = 0;
@@ -190,6 +190,9 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
         op->exclusive = op->exclusive && ran_alone(engine, op->device_start_ns, op->device_end_ns);
         if (op->exclusive)
             ready = fmax(ready, engine_ready(engine, op->device_start_ns));
+        if (ahead && op->exclusive &&
+            op->device_start_ns - fmax(ready, op->start_ns) > XFW_QUEUED_NS)
+            ready = fmax(ready, ahead->busy_until(ahead->self, op));
         if (blocks)
             settle_blocking(op, ready);
         else
@@ -267,11 +270,8 @@ static void settle_host(struct xfw_recorded *recorded, struct xfw_op *op, double
     else if (op->what == XFW_RECORD && op->stream != XFW_NONE && op->event != XFW_NONE)
         *xfw_ends_event(&recorded->ends, op->event) =
             fmax(xfw_ends_ready(&recorded->ends, op), op->start_ns);
-    else if (op->what == XFW_WAIT && op->stream != XFW_NONE && op->event != XFW_NONE) {
-        double event = *xfw_ends_event(&recorded->ends, op->event);
-        double *end = xfw_ends_stream(&recorded->ends, op->stream);
-        *end = fmax(*end, event);
-    }
+    else if (op->what == XFW_WAIT && op->stream != XFW_NONE && op->event != XFW_NONE)
+        xfw_ends_wait(&recorded->ends, op);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -289,7 +289,8 @@ static void settle_hook(const struct xfw_recorded *recorded, const struct thread
         op->hook_ns += op->overhead_ns;
 }
 
-void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks)
+void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
+                         const struct xfw_ahead *ahead)
 {
     struct thread *thread = thread_at(recorded, op->thread);
     xfw_handed_settle(recorded->handed, op);
@@ -299,7 +300,7 @@ void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool 
     op->own_ns = fmax(0, op->end_ns - fmax(op->start_ns, before));
     settle_hook(recorded, thread, op);
     if (xfw_op_is_work(op) && op->stream != XFW_NONE)
-        settle_work(recorded, op, blocks);
+        settle_work(recorded, op, blocks, ahead);
     else
         settle_host(recorded, op, before);
     thread = thread_at(recorded, op->thread);
@@ -335,7 +336,7 @@ void xfw_op_alone(struct xfw_op *op)
     else
         op->own_ns = fmax(least * op->own_ns, op->own_ns - op->records_ns);
     op->space_ns = fmax(0, op->space_ns - op->records_device_ns);
-    if (op->paced_ns > 0 && op->space_ns < QUEUED_NS)
+    if (op->paced_ns > 0 && op->space_ns < XFW_QUEUED_NS)
         op->space_ns = fmin(op->space_ns, fmax(0, op->paced_ns - op->duration_ns));
     op->hook_ns = op->overhead_ns = op->records_ns = op->records_device_ns = 0;
 }

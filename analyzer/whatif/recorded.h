@@ -8,6 +8,16 @@
 #include "analyzer/whatif/op.h"
 
 struct xfw_recorded;
+#define XFW_ROUNDING_NS 2000.0 /* device times are converted to the host's clock, and round */
+
+/* Engines serve streams as they become ready: what was submitted later may have been done before.
+ * `busy_until`: when the op's engine came free of such work, that ended by the op's beginning; 0:
+ * there was none. */
+struct xfw_ahead {
+    double (*busy_until)(const void *self, const struct xfw_op *op);
+    const void *self;
+};
+
 struct xfw_recorded *xfw_recorded_new(void);
 void xfw_recorded_free(struct xfw_recorded *recorded);
 
@@ -15,8 +25,10 @@ void xfw_recorded_free(struct xfw_recorded *recorded);
  * Ops in the order of their calls, each with what is known of it: times as recorded, what it is,
  * thread, stream, event, engine; hook_ns: what recording added to this very call, behind it;
  * records_ns. `blocks`: a copy's call that returns when the data is there, or staged. Fills in the
- * rest.
+ * rest. `ahead` is asked at most once, of work that began long after what came before it; NULL:
+ * nothing is known of later work.
  */
-void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks);
+void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
+                         const struct xfw_ahead *ahead);
 
 #endif

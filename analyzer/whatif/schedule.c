@@ -113,13 +113,13 @@ static unsigned busy_after(const struct engine *engine, double when)
 }
 
 /* The first time from `ready` on when the engine is idle for so long, or hardly shorter: what has
- * been placed behind would be pushed back by no more than that. */
-static double idle_from(const struct engine *engine, double ready, double ns)
+ * been placed behind would be pushed back by no more than that. `space`: behind other work. */
+static double idle_from(const struct engine *engine, double ready, double ns, double space)
 {
     double start = fmax(ready, engine->forgotten);
-    unsigned at = busy_after(engine, start);
+    unsigned at = busy_after(engine, start - space);
     for (; at < engine->count && start + ns * (1 - HARDLY) > engine->busy[at].start; at++)
-        start = fmax(start, engine->busy[at].end);
+        start = fmax(start, engine->busy[at].end + space);
     return start;
 }
 
@@ -196,11 +196,11 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
     struct engine *engine = &gpu->engines[which];
     struct engine *other = &gpu->engines[which == XFW_TO_DEVICE ? XFW_TO_HOST : XFW_TO_DEVICE];
     struct interval work = {.ns = op->duration_ns, .times = op->both_ways, .stream = op->stream};
-    double ns = op->duration_ns;
-    work.start = idle_from(engine, ready, ns);
+    double ns = op->duration_ns, space = fmin(op->space_ns, XFW_QUEUED_NS);
+    work.start = idle_from(engine, ready, ns, space);
     if (work.times > 1) {
         ns = slowed(other, &work);
-        work.start = idle_from(engine, ready, ns);
+        work.start = idle_from(engine, ready, ns, space);
     }
     work.end = work.start + ns;
     struct interval *placed = take(engine, work);
@@ -264,11 +264,11 @@ static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_o
 {
     if (op->event == XFW_NONE || op->stream == XFW_NONE)
         return;
-    double *event = xfw_ends_event(&schedule->ends, op->event);
     if (op->what == XFW_RECORD)
-        *event = fmax(xfw_ends_ready(&schedule->ends, op), call);
+        *xfw_ends_event(&schedule->ends, op->event) =
+            fmax(xfw_ends_ready(&schedule->ends, op), call);
     else if (op->what == XFW_WAIT)
-        xfw_schedule_stream_after(schedule, op->stream, *event);
+        xfw_ends_wait(&schedule->ends, op);
 }
 
 /* When a stream called that function of the host; NULL: not known any more. */

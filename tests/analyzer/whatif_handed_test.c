@@ -41,7 +41,7 @@ static struct xfw_op *settle(struct xfw_op op, uint32_t thread, double start, do
     op.end_ns = start + CALL;
     op.device_start_ns = device_ns > 0 ? start + 2 * US : NAN;
     op.device_end_ns = op.device_start_ns + device_ns;
-    xfw_recorded_settle(recorded, &op, false);
+    xfw_recorded_settle(recorded, &op, false, NULL);
     ops[count] = op;
     return &ops[count++];
 }

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "analyzer/whatif/ops_queue.h"
 #include "analyzer/whatif/recorded.h"
 #include "tests/analyzer/hand_ops.h"
 
@@ -46,6 +47,20 @@ static double played(void)
     double end = hand_play(ops, count, NULL, XFW_LIKELY);
     count = 0;
     return end;
+}
+
+static struct xfw_recorded *recorded;
+
+static struct xfw_op *settle(struct xfw_op op, double start, double end, double device_start,
+                             double device_end, bool blocks)
+{
+    op.start_ns = start;
+    op.end_ns = end;
+    op.device_start_ns = device_start;
+    op.device_end_ns = device_end;
+    op.own_ns = op.latency_ns = op.space_ns = op.duration_ns = op.wake_ns = op.gap_ns = -1;
+    xfw_recorded_settle(recorded, &op, blocks, NULL);
+    return add(op);
 }
 
 static void test_a_stream_is_in_order(void **state)
@@ -135,6 +150,34 @@ static void test_events(void **state)
     assert_true(played() == LATENCY + 500 + 100 + WAKE);
 }
 
+/* Who waits for a device waits for what its streams wait for, though they do nothing then. */
+static void test_a_stream_that_only_waits(void **state)
+{
+    enum { OTHER = 1, US = 1000 };
+    for (int gpu = 0; gpu < 2; gpu++) {
+        kernel(0, 500)->gpu = OTHER;
+        on_event(XFW_RECORD, 0, 0)->gpu = OTHER;
+        if (gpu == 0)
+            on_event(XFW_WAIT, 1, 0);
+        add(hand_wait(WAKE));
+        assert_true(played() == (gpu == 0 ? LATENCY + 500 + WAKE : CALL));
+    }
+    recorded = xfw_recorded_new();
+    struct xfw_op work = hand_work(XFW_KERNEL, 0, 0, 0, 0), step = hand_op(XFW_RECORD, 0, 0);
+    work.gpu = step.gpu = OTHER;
+    step.event = step.stream = 0;
+    settle(work, 1 * US, 2 * US, 9 * US, 500 * US, false);
+    settle(step, 3 * US, 4 * US, NAN, NAN, false);
+    step.what = XFW_WAIT;
+    step.gpu = 0;
+    step.stream = 1;
+    settle(step, 5 * US, 6 * US, NAN, NAN, false);
+    struct xfw_op *wait = settle(hand_wait(0), 7 * US, 507 * US, NAN, NAN, false);
+    assert_true(wait->awaits == XFW_AWAITS_DEVICE && wait->wake_ns == 7 * US);
+    assert_true(played() == 507 * US);
+    xfw_recorded_free(recorded);
+}
+
 static void test_the_legacy_stream(void **state)
 {
     kernel(1, 500)->stream_kind = XFW_BLOCKING;
@@ -173,20 +216,6 @@ static void test_asking(void **state)
 
 /* ---- from when to how long ---------------------------------------------------------------------
  */
-
-static struct xfw_recorded *recorded;
-
-static struct xfw_op *settle(struct xfw_op op, double start, double end, double device_start,
-                             double device_end, bool blocks)
-{
-    op.start_ns = start;
-    op.end_ns = end;
-    op.device_start_ns = device_start;
-    op.device_end_ns = device_end;
-    op.own_ns = op.latency_ns = op.space_ns = op.duration_ns = op.wake_ns = op.gap_ns = -1;
-    xfw_recorded_settle(recorded, &op, blocks);
-    return add(op);
-}
 
 /* Whatever is found, the run played again is the run. */
 static void test_what_was_recorded_comes_again(void **state)
@@ -272,11 +301,57 @@ static void test_turns_in_another_order(void **state)
         op.end_ns = i * 10 + 10;
         op.device_start_ns = ran[i][0] + 100;
         op.device_end_ns = ran[i][1] + 100;
-        xfw_recorded_settle(recorded, &op, false);
+        xfw_recorded_settle(recorded, &op, false, NULL);
         assert_true(op.exclusive == (i < 3)); /* the last one ran beside the first */
     }
     xfw_recorded_free(recorded);
     count = 0;
+}
+
+static void collect(void *self, const struct xfw_op *op)
+{
+    add(*op);
+}
+
+/* The engine was not idle before a copy that a later one, of another stream, overtook. */
+static void test_overtaken(void **state)
+{
+    enum { US = 1000 };
+    static const double ran[][2] = {{5, 700}, {1405, 2100}, {705, 1400}};
+    const struct xfw_sink sink = {.op = collect};
+    for (int known = 0; known < 2; known++) {
+        struct xfw_records_costs costs = {0};
+        struct xfw_ops_queue *queue = xfw_ops_queue_new(&sink, &costs);
+        xfw_ops_queue_begin(queue, 0);
+        for (unsigned i = 0; i < 3; i++) {
+            struct xfw_op op = hand_work(XFW_COPY, i, 0, 0, 0);
+            op.start_ns = i * US;
+            op.end_ns = i * US + 500;
+            op.device_start_ns = ran[i][0] * US;
+            op.device_end_ns = ran[i][1] * US;
+            xfw_ops_queue_at(queue, known ? i * US : 3000 * US);
+            xfw_ops_queue_push(queue, &op);
+            xfw_ops_queue_release(queue, false);
+        }
+        assert_int_equal(count, known ? 0 : 3);
+        xfw_ops_queue_release(queue, true);
+        assert_true(ops[1].exclusive);
+        assert_true(ops[1].space_ns == (known ? 5 : 705) * US);
+        xfw_ops_queue_free(queue);
+        count = 0;
+    }
+}
+
+/* Behind another stream's work, too, an engine begins after the space that is usual there; what
+ * only this work waited for, longer, is not the engine's. */
+static void test_space_behind_an_engine(void **state)
+{
+    for (int longer = 0; longer < 2; longer++) {
+        copy(0, XFW_TO_DEVICE, 20000);
+        copy(1, XFW_TO_DEVICE, 20000)->space_ns = longer ? 9000 : 400;
+        add(hand_wait(0));
+        assert_true(played() == LATENCY + 20000 + (longer ? XFW_QUEUED_NS : 400) + 20000);
+    }
 }
 
 /* A gap that is hardly too short is taken: what is behind would be late by as little. */
@@ -304,6 +379,7 @@ int main(void)
         cmocka_unit_test(test_one_engine),
         cmocka_unit_test(test_an_engine_long_ago),
         cmocka_unit_test(test_events),
+        cmocka_unit_test(test_a_stream_that_only_waits),
         cmocka_unit_test(test_the_legacy_stream),
         cmocka_unit_test(test_a_full_stream),
         cmocka_unit_test(test_asking),
@@ -312,6 +388,8 @@ int main(void)
         cmocka_unit_test(test_threads_that_take_turns),
         cmocka_unit_test(test_recording_is_taken_out),
         cmocka_unit_test(test_turns_in_another_order),
+        cmocka_unit_test(test_overtaken),
+        cmocka_unit_test(test_space_behind_an_engine),
         cmocka_unit_test(test_a_gap_hardly_too_short),
     };
     return cmocka_run_group_tests_name("schedules", tests, NULL, NULL);
