@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/output.h"
 #include "analyzer/base/units.h"
 #include "analyzer/compare/statistics.h"
 #include "common/text.h"
@@ -256,6 +257,15 @@ static int check(const struct xfa_analyze_options *options)
     return 0;
 }
 
+/* What is read stays. */
+static int check_output(const struct xfa_analyze_options *options)
+{
+    const char *lost = xfa_output_replaces(options->output, options->traces, options->trace_count);
+    if (!lost)
+        lost = xfa_output_replaces(options->output, &options->profile, 1);
+    return lost ? wrong("--output would replace what is read", lost) : 0;
+}
+
 /* Two runs need no --to. */
 static int check_compare(struct xfa_analyze_options *options)
 {
@@ -326,7 +336,7 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
     for (int i = optind; i < argc; i++)
         if (add_trace(options, argv[i]) != 0)
             return -1;
-    if (check(options) != 0 || check_compare(options) != 0)
+    if (check(options) != 0 || check_compare(options) != 0 || check_output(options) != 0)
         return -1;
     if (options->view.top == TOP_OF_FORMAT)
         options->view.top = options->per_transfer ? 0 : options->format->rows;

@@ -58,6 +58,10 @@ int xfa_replace_end(struct xfa_replacement *r);
 /* Gives up: the old file stays. */
 void xfa_replace_drop(struct xfa_replacement *r);
 
+/* Is `path` a file that is there and is read as `input`: the same one, or a trace in that
+ * directory? To replace it would lose what is read. */
+bool xfa_replaces(const char *path, const char *input);
+
 /* Will xfa_replace_begin() succeed, as far as can be told without touching anything? NULL, or why
  * not. */
 const char *xfa_replace_refused(const char *path);

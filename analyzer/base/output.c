@@ -42,6 +42,16 @@ int xfa_output_close(struct xfa_output *output)
     return 0;
 }
 
+const char *xfa_output_replaces(const char *path, const char *const *inputs, size_t count)
+{
+    if (!path || strcmp(path, "-") == 0)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (inputs[i] && xfa_replaces(path, inputs[i]))
+            return inputs[i];
+    return NULL;
+}
+
 void xfa_output_drop(struct xfa_output *output)
 {
     if (output->path)

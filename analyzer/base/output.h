@@ -17,6 +17,10 @@ struct xfa_output {
 int xfa_output_open(struct xfa_output *output, const char *path);
 int xfa_output_close(struct xfa_output *output);
 
+/* The first of the inputs (NULL: none) that writing to `path` would replace, and so lose; NULL:
+ * none of them. */
+const char *xfa_output_replaces(const char *path, const char *const *inputs, size_t count);
+
 /* Gives up: a file stays as it was. */
 void xfa_output_drop(struct xfa_output *output);
 

@@ -250,6 +250,31 @@ void xfa_replace_drop(struct xfa_replacement *r)
     given_up(r, NULL);
 }
 
+/* Is the folder that the file lies in that one? */
+static bool lies_in(const char *path, const struct stat *folder)
+{
+    char *file = realpath(path, NULL);
+    if (!file)
+        return false;
+    file[folder_length(file)] = '\0';
+    bool same = same_file(file, folder);
+    free(file);
+    return same;
+}
+
+bool xfa_replaces(const char *path, const char *input)
+{
+    static const char ending[] = ".trace";
+    struct stat file, read;
+    size_t length = strlen(path);
+    if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || stat(input, &read) != 0)
+        return false;
+    if (!S_ISDIR(read.st_mode))
+        return file.st_dev == read.st_dev && file.st_ino == read.st_ino;
+    return length >= sizeof ending && strcmp(path + length - strlen(ending), ending) == 0 &&
+           lies_in(path, &read);
+}
+
 const char *xfa_replace_refused(const char *path)
 {
     struct xfa_replacement r;

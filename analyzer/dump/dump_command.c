@@ -134,6 +134,8 @@ static int parse(struct options *options, int argc, char **argv)
     if (optind + 1 != argc || !*argv[optind])
         return wrong(optind >= argc - 1 ? "which trace?" : "one trace at a time", NULL);
     options->trace = argv[optind];
+    if (xfa_output_replaces(options->output, &options->trace, 1))
+        return wrong("--output would replace what is read", options->trace);
     return 0;
 }
 

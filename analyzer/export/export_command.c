@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/output.h"
 #include "analyzer/export/export.h"
 #include "common/text.h"
 
@@ -146,7 +147,10 @@ static int check_output(const struct xfa_export_request *request)
         return wrong("standard output is a terminal: -o FILE", NULL);
     if (!request->output && !request->format->text)
         return wrong("this format is no text: -o FILE", name);
-    return 0;
+    const char *lost = xfa_output_replaces(request->output, request->traces, request->trace_count);
+    if (!lost)
+        lost = xfa_output_replaces(request->output, &request->profile, 1);
+    return lost ? wrong("--output would replace what is read", lost) : 0;
 }
 
 static int check(const struct options *options)
