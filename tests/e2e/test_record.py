@@ -6,6 +6,7 @@ import subprocess
 import sys
 import termios
 import unittest
+from pathlib import Path
 
 from lab import Bench, XFERSCOPE, environment, other_lines, own_lines, record, run
 
@@ -108,6 +109,21 @@ class Surroundings(Bench):
         bare = self.both_ways("/bin/cat", stdin=None, input=data)
         self.assertEqual(bare.stdout, data)
         self.both_ways(SHELL, "-c", "echo out; echo err >&2; exit 5")
+
+    def test_closed_streams(self):
+        """They stay closed for the program, and what is said goes into no file that is opened in their place."""
+        tell = "for fd in 0 1 2; do [ -e /proc/$$/fd/$fd ] && echo $fd open || echo $fd closed; done"
+        for fd in (0, 2):
+            bare = self.both_ways(SHELL, "-c", tell, preexec_fn=lambda: os.close(fd))
+            self.assertIn(b"%d closed" % fd, bare.stdout)
+        data = Path(__file__).parents[1] / "data" / "h200-static.xft"
+        export = [XFERSCOPE, "export", "missing.trace", str(data), "-f", "csv"]
+        done = run(export + ["-o", "out.csv"], cwd=self.folder, preexec_fn=lambda: os.close(2))
+        self.assertEqual(done.returncode, 3)
+        self.assertTrue((self.folder / "out.csv").read_text().startswith("host,"))
+        done = run(export, cwd=self.folder, preexec_fn=lambda: os.close(1))
+        self.assertEqual(done.returncode, 4)
+        self.assertIn(b"cannot write standard output", done.stderr)
 
     def test_signals_as_found(self):
         self.both_ways("/bin/grep", "-E", "^(SigBlk|SigIgn|SigCgt)", "/proc/self/status")

@@ -1,7 +1,9 @@
 /* The command xferscope: finds the subcommand and hands over. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyzer/analyzer.h"
 #include "common/text.h"
@@ -119,9 +121,21 @@ static int finish(int status)
     return status;
 }
 
+/* A standard stream that came closed would be the next file that is opened, and what is said about
+ * problems would go into it. Such a one can neither be read nor written, and goes before a program
+ * is started, which finds it closed as it was. */
+static void hold_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", O_CLOEXEC | (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+}
+
 int main(int argc, char **argv)
 {
     const struct command *command;
+
+    hold_streams();
 
     if (argc < 2) {
         print_usage(stderr);
