@@ -35,7 +35,7 @@ static void process(struct xfa_export *export, const struct xfa_process *process
     if (chrome->begun)
         return;
     chrome->begun = true;
-    uint64_t start_ns = process->start_real_ns;
+    uint64_t start_ns = xfa_process_wall_ns(process, process->start_mono_ns);
     chrome->base_ns = start_ns > 2 * DAY_NS ? start_ns - start_ns % DAY_NS - DAY_NS : 0;
     fprintf(export->out,
             "{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"producer\":\"xferscope\","

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/units.h"
 #include "analyzer/export/stacks.h"
 #include "common/text.h"
 
@@ -46,7 +47,7 @@ static void finish(struct xfa_export *export)
         const struct xfa_stack_sum *sum = xfa_stacks_sum(stacks, i);
         double weight = round(sum->weights[export->weight]);
         if (weight >= 1)
-            write_stack(export, sum, weight < 1.8e19 ? (uint64_t)weight : UINT64_MAX);
+            write_stack(export, sum, xfa_count_of(weight));
     }
 }
 

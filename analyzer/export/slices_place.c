@@ -284,7 +284,7 @@ void xfa_slices_rate(struct xfa_export *export, const struct xfa_process *proces
                      unsigned direction, uint64_t start_ns, uint64_t end_ns, uint64_t bytes)
 {
     struct counter *counter = counter_of(export, process, gpu, direction);
-    if (end_ns <= start_ns || bytes == 0)
+    if (start_ns == 0 || end_ns <= start_ns || bytes == 0)
         return;
     end_copies(export, counter, start_ns);
     size_t at = counter->running++;

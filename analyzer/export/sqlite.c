@@ -229,6 +229,12 @@ static bool bind_work(struct xfa_export *export, enum statement which, const str
     return true;
 }
 
+/* SQLite's integers have a sign. */
+static int64_t whole(uint64_t count)
+{
+    return xfa_value_count(count).integer;
+}
+
 static int memory_kind(unsigned memory)
 {
     switch (memory) {
@@ -292,7 +298,7 @@ static void insert_copy(struct xfa_export *export, const struct xfa_step *step, 
     if (!bind_work(export, INSERT_COPY, step))
         return;
     bind_known(statement, 4, !migrated, (int64_t)e->aux);
-    sqlite3_bind_int64(statement, 7, (int64_t)e->bytes);
+    sqlite3_bind_int64(statement, 7, whole(e->bytes));
     sqlite3_bind_int64(statement, 8, migrated ? migration_kind(e) : copy_kind(e));
     sqlite3_bind_int64(statement, 9, memory_kind(e->src_mem));
     sqlite3_bind_int64(statement, 10, memory_kind(e->dst_mem));
@@ -310,7 +316,7 @@ static void insert_memset(struct xfa_export *export, const struct xfa_step *step
     if (!bind_work(export, INSERT_MEMSET, step))
         return;
     sqlite3_bind_int64(statement, 4, (int64_t)step->event->aux);
-    sqlite3_bind_int64(statement, 7, (int64_t)step->event->bytes);
+    sqlite3_bind_int64(statement, 7, whole(step->event->bytes));
     sqlite3_bind_int64(statement, 8, memory_kind(step->event->dst_mem));
     run(export, INSERT_MEMSET);
 }

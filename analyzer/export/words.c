@@ -47,8 +47,9 @@ static void forget_names(struct xfa_words *words)
     for (size_t i = 0; i < words->names.count; i++)
         free(((struct named *)xfa_table_at(&words->names, i))->text);
     xfa_table_free(&words->names);
-    free(words->name);
-    words->name = NULL;
+    free(words->last[0]);
+    free(words->last[1]);
+    words->last[0] = words->last[1] = NULL;
     words->name_bytes = 0;
 }
 
@@ -134,7 +135,8 @@ const char *xfa_words_name(struct xfa_words *words, const struct xfa_process *pr
         known->text = made;
         return made;
     }
-    free(words->name);
-    words->name = made;
+    free(words->last[1]);
+    words->last[1] = words->last[0];
+    words->last[0] = made;
     return made;
 }

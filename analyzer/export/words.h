@@ -32,14 +32,15 @@ struct xfa_words {
     } lists[XFA_WORDS_LISTS];
     struct xfa_table names; /* by id */
     size_t name_bytes;
-    char *name; /* the last of those that are not kept */
+    char *last[2]; /* of those that are not kept, the last one first */
 };
 
 void xfa_words_init(struct xfa_words *words, enum xfa_words_form form);
 void xfa_words_free(struct xfa_words *words);
 void xfa_words_process(struct xfa_words *words); /* another process's names come */
 
-/* All last until the next call; NULL = not known. */
+/* NULL = not known. All last until the next but one is asked for: a range has a name and a domain.
+ */
 const char *xfa_words_site(struct xfa_words *words, const struct xfa_site *site,
                            enum xfa_words_list list);
 const char *xfa_words_function(struct xfa_words *words, const struct xfa_function *function);

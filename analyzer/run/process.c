@@ -96,7 +96,13 @@ const struct xfa_function *xfa_process_function(struct xfa_process *process, uns
 
 uint64_t xfa_process_wall_ns(const struct xfa_process *process, uint64_t ns)
 {
-    return ns ? ns + process->clock_offset : 0;
+    uint64_t wall = ns + process->clock_offset;
+    bool back = process->clock_offset > INT64_MAX; /* the wall clock is behind the other */
+    if (ns == 0)
+        return 0;
+    if (back ? wall >= ns : wall == 0)
+        return 1;
+    return wall > INT64_MAX || (!back && wall < ns) ? INT64_MAX : wall;
 }
 
 /* ---- its rank -------------------------------------------------------------------------------- */

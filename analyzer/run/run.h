@@ -158,7 +158,8 @@ static inline int xfa_process_gpu(const struct xfa_process *process, int ordinal
     return ordinal >= 0 && ordinal < XFA_PROCESS_GPUS ? process->gpus[ordinal] : ordinal;
 }
 
-/* Wall-clock ns of a time of the process's clock; 0 stays 0. */
+/* Wall-clock ns of a time of the process's clock; 0 stays 0. Others are from 1 to INT64_MAX (the
+ * year 2262), in the order of `ns`, whatever the clocks of the file say. */
 uint64_t xfa_process_wall_ns(const struct xfa_process *process, uint64_t ns);
 
 /* ---- the run as a whole --------------------------------------------------------------------- */

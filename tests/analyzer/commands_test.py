@@ -226,6 +226,36 @@ class Commands(unittest.TestCase):
             json.load(file)
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["mixed.trace", "report.json"])
 
+    def test_absurd_times_and_sizes(self):
+        """Among them memory that moves and was never allocated (a managed variable): a finding of no calls."""
+        for variant in ("", "late", "early"):
+            trace = self.make("absurd", "absurd.trace", variant)
+            report = self.report(trace)
+            self.assertIn(0, [finding["transfers"] for finding in report["findings"]], variant)
+            self.assertEqual(self.run_driver("analyze", trace).status, 0)
+
+    def test_what_is_read_is_not_replaced(self):
+        os.mkdir(self.path("run.xft"))
+        trace = self.make("mixed", "run.xft/1-1.trace")
+        other = self.make("mixed", "other.trace")
+        profile = self.make("profile", "machine.json")
+        os.symlink("run.xft/1-1.trace", self.path("link"))
+        kept = [open(name, "rb").read() for name in (trace, other, profile)]
+        for command, *arguments in (
+                ("analyze", trace, "-o", trace), ("analyze", "run.xft", "-o", "run.xft/1-1.trace"),
+                ("analyze", "link", "-o", "run.xft/../run.xft/1-1.trace"), ("analyze", trace, "-o", "link"),
+                ("analyze", trace, "-p", profile, "-o", profile), ("analyze", trace, "--per-transfer", "-o", trace),
+                ("analyze", "--compare", other, trace, "-o", trace), ("dump", trace, "-o", trace),
+                ("dump", "run.xft", "-o", trace), ("export", trace, "-f", "csv", "-o", trace),
+                ("export", other, "run.xft", "-f", "sqlite", "-o", trace),
+                ("export", trace, "-p", profile, "-f", "jsonl", "-o", profile)):
+            result = self.run_driver(command, *arguments)
+            self.assertEqual((result.status, result.out, len(result.lines)), (2, "", 1), (command, arguments))
+            self.assertIn("--output would replace what is read", result.lines[0])
+        self.assertEqual([open(name, "rb").read() for name in (trace, other, profile)], kept)
+        for name in ("other.trace", "run.xft/report.txt", "new.trace"):
+            self.assertEqual(self.run_driver("analyze", trace, "-o", name).status, 0, name)
+
     # ---- what cannot be done is said --------------------------------------------------------
 
     def refused(self, status, words, *arguments):

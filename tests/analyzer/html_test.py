@@ -187,6 +187,17 @@ class Html(unittest.TestCase):
                 for version in timeline["versions"]:
                     self.check_tracks(version)
 
+    def test_absurd_times(self):
+        for variant in ("", "late", "early"):
+            with self.subTest(variant):
+                self.make("absurd", "a.trace", variant)
+                page = self.analyze("a.trace", "-p", "machine.json", "-f", "html", status=(0, 3)).decode()
+                timeline = json.loads(Tags(page).scripts["timeline"])
+                for version in timeline["versions"]:
+                    self.check_tracks(version)
+                for of in SHARES:
+                    self.assertLess(abs(timeline["shares"][of] or 0), 6e18, of)
+
     def test_migrations(self):
         _, report, timeline = self.page(self.make("markup", "a.trace"))
         moved = sum(sum(site["moved_bytes"].values()) for site in report["managed"]["sites"])

@@ -556,6 +556,7 @@ bool scenario_report(struct trace_builder *b, const char *name, const char *vari
         {"format", format},
         {"kinds", kinds},
         {"compare", scenario_compare},
+        {"absurd", scenario_absurd},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].name, name) == 0) {

@@ -24,9 +24,11 @@
  *   format      1: the minor version of the file
  *   kinds       an event of each kind
  *   compare     before, after, slow: of one program; before:3 is another run of it
+ *   absurd      legal and senseless: times and sizes up to the last number (late, early: the clock
+ * of the day, too), or texts, more than an export keeps
  *
  * false: there is none of that name. findings and contents are in scenario_findings.c,
- * compare in scenario_compare.c.
+ * compare in scenario_compare.c, absurd in scenario_absurd.c.
  */
 bool scenario_report(struct trace_builder *b, const char *name, const char *variant);
 
@@ -34,5 +36,6 @@ void scenario_findings(struct trace_builder *b, const char *variant);
 void scenario_contents(struct trace_builder *b, const char *variant);
 void scenario_many_contents(struct trace_builder *b, const char *variant);
 void scenario_compare(struct trace_builder *b, const char *variant);
+void scenario_absurd(struct trace_builder *b, const char *variant);
 
 #endif

@@ -1,5 +1,7 @@
 """export's database, opened by Python's sqlite3 and asked what people ask of Nsight Systems'."""
 
+import csv
+import io
 import re
 import sqlite3
 import unittest
@@ -47,6 +49,21 @@ class Sqlite(Lab):
             rows = self.open(*run).execute("SELECT direction, src_memory, dst_memory, bytes, achieved_ns "
                                            "FROM XFERSCOPE_TRANSFERS").fetchall()
             self.assert_same(self.add_up(rows), self.reported(*run), run)
+
+    def test_absurd_times(self):
+        for variant in ("", "late", "early"):
+            run = self.make("absurd", variant, f"absurd{variant}.trace")
+            told = self.run_command("export", run, "-f", "csv").stdout.decode()
+            told = [(int(row["call_start_ns"] or 0), int(row["bytes"])) for row in csv.DictReader(io.StringIO(told))]
+            self.export(run, "-f", "sqlite")
+            database = sqlite3.connect(self.path("exported"))
+            self.addCleanup(database.close)
+            (zero,), = database.execute("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME")
+            found = database.execute("SELECT call_start_ns, bytes FROM XFERSCOPE_TRANSFERS ORDER BY id").fetchall()
+            self.assertEqual([(0 if start is None else start + zero, size) for start, size in found], told, variant)
+            for table in ("MEMCPY", "MEMSET"):
+                self.assertEqual(database.execute(f"SELECT count(*), min(end - start) >= 0, min(bytes) >= 0 FROM "
+                                                  f"CUPTI_ACTIVITY_KIND_{table}").fetchone()[1:], (1, 1), variant)
 
     def test_every_event_is_in_its_table(self):
         for run in self.runs():

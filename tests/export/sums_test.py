@@ -193,6 +193,17 @@ class OpenMetrics(Lab):
         self.assertEqual((samples["xferscope_achievable_seconds_total"], samples["xferscope_lost_seconds_total"]),
                          ([], []))
 
+    def test_absurd_times_and_sizes(self):
+        self.make("absurd")
+        for name in ("openmetrics", "speedscope", "folded"):
+            text = self.export("absurd.trace", "-f", name).decode()
+            if name == "openmetrics":
+                self.assertTrue(list(text_string_to_metric_families(text)))
+            elif name == "speedscope":
+                validator().validate(json.loads(text))
+            else:
+                self.assertRegex(text, r"^(.+ \d+\n)+$")
+
     def test_losses(self):
         self.make("lossy", "events")
         text = self.export("lossy.trace", "-f", "openmetrics", status=3).decode()

@@ -298,6 +298,28 @@ class Timelines(Lab):
                 with open(self.path("out"), "rb") as file:
                     read_perfetto(file.read())
 
+    def test_absurd_times(self):
+        """The form holds, and so do a slice's ends, whatever clocks say."""
+        for variant in ("", "late", "early"):
+            self.make("absurd", variant, f"absurd{variant}.trace")
+            for name, reader in READERS.items():
+                timeline = reader(self.export(f"absurd{variant}.trace", "-f", name))
+                self.assertTrue(timeline.slices("copy"), (variant, name))
+                for track in timeline.tracks.values():
+                    for s in track:
+                        self.assertTrue(0 <= s.start <= s.end < 1 << 63, (variant, name, s))
+                for values in timeline.counters.values():
+                    self.assertEqual([at for at, _ in values], sorted(at for at, _ in values), (variant, name))
+
+    def test_names_beyond_those_that_are_kept(self):
+        self.make("absurd", "texts", "texts.trace")
+        for name, reader in READERS.items():
+            timeline = reader(self.export("texts.trace", "-f", name))
+            found = [(s.name[:5], s.notes["domain"][:5]) for s in timeline.slices("range")]
+            self.assertEqual(sorted(int("".join(filter(str.isdigit, n))) for n, _ in found), list(range(1, 3001)))
+            for text, domain in found:
+                self.assertEqual((text[0], domain[0]), ("n", "d"), name)
+
 
 if __name__ == "__main__":
     unittest.main()

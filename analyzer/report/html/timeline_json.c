@@ -221,15 +221,22 @@ static void put_version(const struct writing *writing, const struct xfa_version 
 
 /* ---- shares ---------------------------------------------------------------------------------- */
 
+/* Of more than 29 years nobody needs every ns, and five of them fit a number. */
+static int64_t whole_ns(double ns)
+{
+    const double most = 1e18;
+    return isnan(ns) ? 0 : llround(fmin(fmax(ns, -most), most));
+}
+
 /* Whole ns that add up to the run's. */
 static json_t *shares_json(const struct xfa_version *version)
 {
     static const char *const words[XFA_SHARES] = {"compute", "hidden", "exposed", "waits", "host"};
     bool lacks = xfa_version_lacks_kernels(version);
-    int64_t rest = llround(version->wall_ns);
+    int64_t rest = whole_ns(version->wall_ns);
     json_t *json = json_object();
     for (unsigned i = 0; i < XFA_SHARES; i++) {
-        int64_t ns = i == XFA_SHARE_HOST ? rest : llround(version->shares[i]);
+        int64_t ns = i == XFA_SHARE_HOST ? rest : whole_ns(version->shares[i]);
         rest -= ns;
         bool unknown = lacks && (i == XFA_SHARE_COMPUTE || i == XFA_SHARE_HIDDEN);
         json_object_set_new(json, words[i], or_null(!unknown, ns));

@@ -36,7 +36,8 @@ static char *stands_out(const struct xfa_outlier *outlier)
         snprintf(times, sizeof times, "%.2f times the median", ratio);
     switch (outlier->measure) {
     case XFA_RANK_BYTES:
-        return xfa_print("moved %s, %s", xfa_bytes_text(text, (uint64_t)outlier->figure), times);
+        return xfa_print("moved %s, %s", xfa_bytes_text(text, xfa_count_of(outlier->figure)),
+                         times);
     case XFA_RANK_GBPS:
         return xfa_print("achieved %s GB/s, %s", xfa_gbps_text(text, outlier->figure), times);
     default:
@@ -66,8 +67,9 @@ static void write_title(const struct xfa_analysis *analysis, const struct xfa_vi
     bool known = !isnan(speed);
     xfa_write_title(view, out, "%s (%zu on %zu host%s; median of each: %s moved%s%s%s)",
                     ranks->any ? "Ranks" : "Processes", xfa_ranks_count(ranks), hosts,
-                    xfa_plural(hosts), xfa_bytes_text(bytes, (uint64_t)moved), known ? ", " : "",
-                    known ? xfa_gbps_text(gbps, speed) : "", known ? " GB/s achieved" : "");
+                    xfa_plural(hosts), xfa_bytes_text(bytes, xfa_count_of(moved)),
+                    known ? ", " : "", known ? xfa_gbps_text(gbps, speed) : "",
+                    known ? " GB/s achieved" : "");
 }
 
 void xfa_write_ranks(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
