@@ -111,6 +111,7 @@ struct xfa_finding {
     bool idle;                 /* it would save less than XFA_LEAST_SAVED of the run */
     bool trial;                /* added by try() */
     const char *assumed;       /* static: what the saving takes for granted; NULL: nothing */
+    const char *at_best;       /* static: likewise its upper end besides, once weighed; NULL */
 };
 
 /* All findings of one analysis. Made before the walk, for the observers of the kinds. */
@@ -122,6 +123,9 @@ struct xfa_findings {
     void *selves[XFA_FINDINGS];
     struct xfw_whatif *whatif; /* NULL: not weighed */
 };
+
+/* What its saving takes for granted, in words, to be freed; NULL: nothing. */
+char *xfa_finding_assumed(const struct xfa_finding *finding);
 
 struct xfa_findings *xfa_findings_new(void);
 void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis *analysis);

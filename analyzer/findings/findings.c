@@ -252,6 +252,25 @@ static bool exclude(const void *self, size_t a, size_t b)
            share_a_row(of[a], of[b]);
 }
 
+char *xfa_finding_assumed(const struct xfa_finding *finding)
+{
+    if (!finding->assumed || !finding->at_best)
+        return finding->assumed || finding->at_best
+                   ? xfa_text(finding->assumed ? finding->assumed : finding->at_best)
+                   : NULL;
+    return xfa_print("%s; %s", finding->assumed, finding->at_best);
+}
+
+/* Enough of it to be told. */
+static const char *at_best(const struct xfw_whatif *whatif, const struct xfw_change *change)
+{
+    const double least = 0.001; /* of the run */
+    if (!change->staged_ns || *change->staged_ns < least * whatif->alone_ns)
+        return NULL;
+    return "at best, what a thread did on the host from when it was woken until such a copy goes "
+           "too";
+}
+
 static void take_savings(struct xfa_finding **of, const struct xfw_whatif *whatif,
                          struct xfw_change *const *changes)
 {
@@ -261,6 +280,7 @@ static void take_savings(struct xfa_finding **of, const struct xfw_whatif *whati
         finding->added_ns = whatif->added[i].likely;
         finding->last_ns = whatif->last[i].likely;
         finding->order = whatif->order[i];
+        finding->at_best = at_best(whatif, changes[i]);
         finding->idle = finding->saving.likely < xfw_change_least(changes[i]) * whatif->alone_ns ||
                         !xfw_whatif_best_of_family(whatif, changes, i);
     }

@@ -45,6 +45,8 @@ struct xfw_change {
                             best is to be found; NULL: of none */
     double least_part;   /* of the run: what saves less is not worth it; 0: XFW_LEAST_SAVED */
     bool for_comparison; /* it is in no set: what others of its family are held against */
+    double *staged_ns; /* once played: of the threads' own time, what at best goes with what is left
+                          out, of all plays; NULL: the change takes none */
 };
 
 void xfw_change_free(struct xfw_change *change); /* NULL is allowed */

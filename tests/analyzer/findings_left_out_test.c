@@ -357,6 +357,15 @@ static void test_called_back(void **state)
     (void)state;
     const double slow = SLOW_NS + 500; /* behind its call */
     expect("aA1 rA h s", XFA_FINDING_REPEATED, ROUNDS - 1, slow, slow, slow);
+    /* Without a call behind the last one nobody knows when it went on. */
+    const double seen = slow * (ROUNDS - 2) / (ROUNDS - 1);
+    const double way = WAY_NS - 1000; /* which the call takes that gives the stream the function */
+    expect("aA1 rA h", XFA_FINDING_REPEATED, ROUNDS - 1, seen, seen, seen + way);
+    struct analyzed a = run(&(struct program){.round = "aA1 rA h"});
+    char *assumed = xfa_finding_assumed(only_finding(&a, "aA1 rA h"));
+    assert_non_null(strstr(assumed, "given; at best, what a thread did"));
+    free(assumed);
+    analyzed_free(&a);
 }
 
 /* Other copies and frees have written there: the device could keep the bytes elsewhere. */

@@ -105,6 +105,30 @@ static void test_goes(void **state)
     clear(&run);
 }
 
+/* A thread that was woken to make the copy: at best what it did before goes, too. Its very first
+ * call may come at any time. */
+static void test_staged(void **state)
+{
+    (void)state;
+    struct xfa_analysis analysis = {0};
+    enum { WAY = 300, GAP = 1000, WAKES = 50 };
+    for (int first = 0; first < 2; first++) {
+        struct run run = {0};
+        add(&run, hand_work(XFW_HOST_FUNCTION, 1, 10, 0, WAKES))->engine = XFW_NO_ENGINE;
+        struct xfw_op *op = copy(&run, 0);
+        op->called_back = run.ops[0].number + 1;
+        op->handed_ns = WAY;
+        op->gap_ns = first ? 0 : GAP;
+        assert_true(as_it_was(&run) == WAKES + WAY + 10);
+        xfw_mark(&run.marks[XFW_LIKELY], 0, 0);
+        double high = WAKES + (first ? WAY : 0);
+        expect(&run, &analysis, WAKES + WAY + 10, WAKES + WAY, high);
+        run.ops[1].engine = XFW_TO_HOST; /* what comes back is worked on behind the copy */
+        expect(&run, &analysis, WAKES + WAY + 10, WAKES + WAY, WAKES + WAY);
+        clear(&run);
+    }
+}
+
 /* Its wait goes with it, but for the worst case: then earlier work is waited for all the same. */
 static void test_waits(void **state)
 {
@@ -190,9 +214,8 @@ static void test_in_their_stead(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goes),
-        cmocka_unit_test(test_waits),
-        cmocka_unit_test(test_what_follows),
+        cmocka_unit_test(test_goes),           cmocka_unit_test(test_staged),
+        cmocka_unit_test(test_waits),          cmocka_unit_test(test_what_follows),
         cmocka_unit_test(test_in_their_stead),
     };
     return cmocka_run_group_tests_name("leave out", tests, NULL, NULL);

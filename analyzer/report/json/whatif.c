@@ -1,5 +1,6 @@
 /* The report's key `whatif`, and what a finding saves. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "analyzer/report/json/json.h"
 
@@ -114,6 +115,8 @@ json_t *xfa_saving_json(const struct xfa_finding *finding)
     json_object_set_new(json, "order", finding->order ? json_integer(finding->order) : json_null());
     json_object_set_new(json, "idle", json_boolean(finding->idle));
     json_object_set_new(json, "basis", finding->change ? json_string("modelled") : json_null());
-    json_object_set_new(json, "assumed", xfa_json_text(finding->assumed));
+    char *assumed = xfa_finding_assumed(finding);
+    json_object_set_new(json, "assumed", xfa_json_text(assumed));
+    free(assumed);
     return json;
 }

@@ -116,8 +116,10 @@ static void write_finding(struct xfa_markdown *md, const struct xfa_findings *fi
                 finding->order || isnan(findings->whatif->set.likely) ? ""
                                                                       : "; not in the best set");
         free(range);
-        if (finding->assumed)
-            fprintf(out, ", assuming %s", finding->assumed);
+        char *assumed = xfa_finding_assumed(finding);
+        if (assumed)
+            fprintf(out, ", assuming %s", assumed);
+        free(assumed);
         fputs(".\n\n", out);
     }
     write_sites(out, finding, view);

@@ -144,8 +144,10 @@ void xfa_write_saving(const struct xfa_report *report, const struct xfa_finding 
                     in_set_text(finding, whatif));
     fputs(xfa_style(view, XFA_STYLE_NONE), out);
     free(range);
-    if (finding->assumed)
-        xfa_write_words(out, width, "     assuming ", "%s", finding->assumed);
+    char *assumed = xfa_finding_assumed(finding);
+    if (assumed)
+        xfa_write_words(out, width, "     assuming ", "%s", assumed);
+    free(assumed);
 }
 
 /* ---- the foot ------------------------------------------------------------------------------- */

@@ -131,6 +131,17 @@ static void work_instead(const struct leave_out *change, struct xfa_achievable_p
         waits ? xfw_scalar_cost(&analysis->achievable, "sync/stream", op->gpu, WAKE_NS) : 0;
 }
 
+/* A thread that was woken, and whose first call then is a copy to the device, may have had nothing
+ * to do but that: XLA's bring an array into pinned memory first. */
+static void without_staging(const struct xfw_change *self, struct xfw_op *op)
+{
+    bool woken = op->called_back || op->handed_by != XFW_NONE, begun = op->gap_ns > 0;
+    if (!woken || !begun || op->handed_ns <= 0)
+        return;
+    *self->staged_ns += op->handed_ns;
+    op->handed_ns = 0;
+}
+
 static void leave_out(const struct xfw_change *self, void *state, struct xfw_player *player,
                       struct xfw_op *op)
 {
@@ -145,6 +156,8 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
     follow(state, op, goes || besides);
     if (!goes && !besides)
         return;
+    if (certainty == XFW_HIGH && op->engine == XFW_TO_DEVICE && !what->set)
+        without_staging(self, op);
     if ((copied && certainty != XFW_HIGH) || (goes && what->set))
         work_instead(change, path_within(state, self->analysis, op->gpu), certainty, op);
     else if (certainty == XFW_LOW && op->awaits != XFW_AWAITS_NOTHING)
@@ -162,6 +175,7 @@ static void end(const struct xfw_change *self, void *state)
 static void release(struct xfw_change *self)
 {
     xfw_set_free(&((struct leave_out *)self)->what.classes);
+    free(self->staged_ns);
 }
 
 static const struct xfw_change_type type = {
@@ -177,5 +191,6 @@ struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
 {
     struct leave_out *change = xfa_alloc(sizeof *change);
     *change = (struct leave_out){.change = {.type = &type, .analysis = analysis}, .what = *what};
+    change->change.staged_ns = xfa_alloc(sizeof *change->change.staged_ns);
     return &change->change;
 }

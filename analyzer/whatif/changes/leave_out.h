@@ -6,7 +6,8 @@
  * device takes what the profile says of it, and at best is not needed, since the program can use
  * the bytes where they are; a memset, which was not measured, takes at worst as long, likely half
  * as long: it writes and does not read. A kernel behind a copy that went begins as soon as one
- * behind another kernel of its stream.
+ * behind another kernel of its stream. At best the time goes, too, that a thread which was woken or
+ * handed something to do (whatif/handed.h) took until such a copy to the device, its first call.
  */
 #ifndef XFW_CHANGE_LEAVE_OUT_H
 #define XFW_CHANGE_LEAVE_OUT_H
