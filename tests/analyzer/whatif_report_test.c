@@ -219,6 +219,28 @@ static void test_nothing(void **state)
     finish(&made);
 }
 
+/* Likely nothing, and much if all is as it may be: said apart, with how much. */
+static void test_at_best(void **state)
+{
+    (void)state;
+    struct made made = start();
+    add(&made, XFA_FINDING_SMALL, true, 0.8);
+    struct xfa_finding *finding = add(&made, XFA_FINDING_REPEATED, true, 0);
+    finding->saving.high = 30 * MS;
+    char *text = section_of(&made);
+    says(text, "\n  1 would likely save the run nothing, but at best, assuming what cannot be\n"
+               "  seen: repeated-transfer at ");
+    says(text, ", 30.0 ms\n");
+    says(text, "\n  1 looks like waste, but would save the run nothing (less than 0.5 % each:\n");
+    free(text);
+    finding->saving.high = 5 * MS; /* no more than any replay may be off */
+    text = section_of(&made);
+    does_not_say(text, "at best");
+    says(text, "\n  2 look like waste, but would save");
+    free(text);
+    finish(&made);
+}
+
 /* A set of what would save nothing is none. */
 static void test_no_set(void **state)
 {
@@ -273,9 +295,10 @@ static void test_calls_in_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_savings), cmocka_unit_test(test_all_together),
-        cmocka_unit_test(test_nothing), cmocka_unit_test(test_trust),
-        cmocka_unit_test(test_no_set),  cmocka_unit_test(test_calls_in_json),
+        cmocka_unit_test(test_savings),       cmocka_unit_test(test_all_together),
+        cmocka_unit_test(test_nothing),       cmocka_unit_test(test_at_best),
+        cmocka_unit_test(test_trust),         cmocka_unit_test(test_no_set),
+        cmocka_unit_test(test_calls_in_json),
     };
     return cmocka_run_group_tests_name("whatif_report", tests, NULL, NULL);
 }

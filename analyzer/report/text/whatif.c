@@ -153,7 +153,11 @@ void xfa_write_saving(const struct xfa_report *report, const struct xfa_finding 
 /* ---- the foot ------------------------------------------------------------------------------- */
 
 /* Why a finding is none. */
-enum why { SAVES_NOTHING, NEEDLESS }; /* a simpler remedy does it, too */
+enum why {
+    SAVES_NOTHING,
+    NEEDLESS, /* a simpler remedy does it, too */
+    AT_BEST   /* likely nothing, but more than what no replay can tell apart where all is assumed */
+};
 
 static const char *const whys[][2] = {
     [SAVES_NOTHING] = {"looks like waste, but would save the run nothing",
@@ -161,22 +165,38 @@ static const char *const whys[][2] = {
     [NEEDLESS] = {"would save hardly more than a simpler fix",
                   "would save hardly more than simpler "
                   "fixes"},
+    [AT_BEST] = {"would likely save the run nothing, but at best, assuming what cannot be seen",
+                 "would likely save the run nothing, but at best, assuming what cannot be seen"},
 };
 
 static bool is_so(const struct xfa_findings *findings, const struct xfa_finding *finding,
                   enum why why)
 {
-    bool little = finding->saving.likely < XFA_LEAST_SAVED * findings->whatif->alone_ns;
-    return finding->idle && little == (why == SAVES_NOTHING);
+    const struct xfw_saving *saving = &finding->saving;
+    double least = XFA_LEAST_SAVED * findings->whatif->alone_ns;
+    double most = saving->high - xfw_unsure_ns(findings->whatif, saving->likely);
+    bool little = saving->likely < least, at_best = little && most >= 2 * least;
+    return finding->idle && why == (at_best ? AT_BEST : little ? SAVES_NOTHING : NEEDLESS);
 }
 
-/* "pageable-host-memory at load (a.c:3) and 2 others" */
-static char *idle_text(const struct xfa_finding *finding)
+/* "pageable-host-memory at load (a.c:3) and 2 others", AT_BEST with how much */
+static char *idle_text(const struct xfa_finding *finding, enum why why)
 {
     size_t others = finding->site_count - 1;
     const char *word = xfa_finding_word(finding->id), *site = finding->sites[0].site->text;
-    return others ? xfa_print("%s at %s and %zu other%s", word, site, others, xfa_plural(others))
-                  : xfa_print("%s at %s", word, site);
+    char saved[XFA_UNIT_CHARS + 1], *also = xfa_text(""), *much = xfa_text("");
+    if (others) {
+        free(also);
+        also = xfa_print(" and %zu other%s", others, xfa_plural(others));
+    }
+    if (why == AT_BEST) {
+        free(much);
+        much = xfa_print(", %s", xfa_signed_time_text(saved, finding->saving.high));
+    }
+    char *text = xfa_print("%s at %s%s%s", word, site, also, much);
+    free(also);
+    free(much);
+    return text;
 }
 
 /* In one paragraph, for the caller to free. */
@@ -187,7 +207,7 @@ static char *idle_list(const struct xfa_findings *findings, enum why why,
     for (size_t i = 0; i < findings->count && shown > 0; i++) {
         if (!is_so(findings, &findings->items[i], why) || !xfa_view_finding(view, i))
             continue;
-        char *one = idle_text(&findings->items[i]);
+        char *one = idle_text(&findings->items[i], why);
         char *longer = xfa_print("%s%s%s", text, *text ? "; " : "", one);
         free(text);
         free(one);
@@ -224,5 +244,6 @@ void xfa_write_idle(const struct xfa_report *report, const struct xfa_view *view
     if (!xfa_savings_known(report->findings))
         return;
     write_those(report->findings, NEEDLESS, view, out);
+    write_those(report->findings, AT_BEST, view, out);
     write_those(report->findings, SAVES_NOTHING, view, out);
 }

@@ -17,4 +17,9 @@ ROWS = [
       "    if (shown > SHOWN_WAITS)",
       "--top 0 does not show all waits",
       "analyzer-goldens"),
+    M("at-best-is-noise", "analyzer/report/text/whatif.c",
+      "at_best = little && most >= 2 * least;",
+      "at_best = little && saving->high >= 0;",
+      "what would save nothing is named as what may save something",
+      "analyzer-whatif_report_test"),
 ]

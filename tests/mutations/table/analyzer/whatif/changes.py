@@ -62,4 +62,9 @@ ROWS = [
       "    return ns > XFW_BUSY_NS && ns < 1e3 * XFW_READ_NS_PER_BYTE * (double)bytes;",
       "waits are called early though the host has had time to read the result",
       "analyzer-findings_early_wait_test"),
+    M("staging-goes-for-certain", "analyzer/whatif/changes/leave_out.c",
+      "    if (certainty == XFW_HIGH && op->engine == XFW_TO_DEVICE && !what->set)",
+      "    if (op->engine == XFW_TO_DEVICE && !what->set)",
+      "all that threads do before a copy is promised to go with it, whatever it is",
+      "analyzer-whatif_leave_out_test"),
 ]
