@@ -191,9 +191,11 @@ static void owe_gap(struct xfa_play_script *script, struct xfa_play_thread *thre
 {
     if (op->handed_by < script->thread_count) {
         struct xfa_play_thread *by = &script->threads[op->handed_by];
-        pay_owed(script, by);
-        xfa_play_after(script, thread, (struct xfa_play_moment){op->handed_by, by->count});
-        thread->owed_ns += fmax(0, op->handed_ns);
+        if (!op->handed_within)
+            pay_owed(script, by);
+        size_t steps = op->handed_within ? by->last_call : by->count;
+        xfa_play_after(script, thread, (struct xfa_play_moment){op->handed_by, steps});
+        thread->owed_ns += fmax(0, op->handed_ns) + (op->handed_within ? by->last_owed_ns : 0);
     } else if (op->what != XFW_QUERY || op->awaits == XFW_AWAITS_NOTHING) {
         thread->owed_ns += kept(script, thread, op);
     }
@@ -244,6 +246,10 @@ static void take_op(void *self, const struct xfw_op *op, const struct xfw_op *re
         thread->last_begin_ns = op->start_ns - op->gap_ns;
     }
     owe_gap(script, thread, op);
+    if (!op->made_up) {
+        thread->last_call = thread->count;
+        thread->last_owed_ns = thread->owed_ns;
+    }
     xfa_play_keep_orders(script, thread, op);
     xfa_play_add(script, thread, op, recorded);
     if (thread->count > before)

@@ -24,6 +24,8 @@ struct xfa_play_thread {
     double now_ns;    /* of the schedule's clock */
     size_t last_from; /* its last call: the steps before it, and when it was, as recorded */
     double last_begin_ns, last_end_ns;
+    size_t last_call; /* likewise, without its own time before, which is last_owed_ns */
+    double last_owed_ns;
     struct xfa_play_moment worked;      /* last; for those that wait for the device */
     size_t seen[XFP_PLAY_MOST_THREADS]; /* of other threads: it is behind these steps */
 };

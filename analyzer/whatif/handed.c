@@ -215,27 +215,13 @@ static bool believe(struct xfw_handed *handed, struct thread *thread, const stru
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Its maker, or who came after it. */
-static void settle_first(const struct xfw_handed *handed, struct thread *thread, struct xfw_op *op)
-{
-    thread->partner = op->handed_by = handed->last_thread;
-    thread->handed = 1;
-    op->handed_ns = fmax(0, op->start_ns - handed->threads[handed->last_thread].end);
-}
-
 void xfw_handed_settle(struct xfw_handed *handed, struct xfw_op *op)
 {
     struct thread *thread = thread_at(handed, op->thread);
     double idle = op->start_ns - thread->end;
     op->handed_by = XFW_NONE;
     op->called_back = 0;
-    if (handed->last_thread == XFW_NONE)
-        return;
-    if (!thread->begun) {
-        settle_first(handed, thread, op);
-        return;
-    }
-    if (idle < LONG_NS)
+    if (handed->last_thread == XFW_NONE || !thread->begun || idle < LONG_NS)
         return;
     count_turn(handed, thread, op);
     struct cause cause = cause_of(handed, thread, op);
@@ -251,6 +237,10 @@ void xfw_handed_settle(struct xfw_handed *handed, struct xfw_op *op)
 void xfw_handed_note(struct xfw_handed *handed, const struct xfw_op *op, double done)
 {
     struct thread *thread = thread_at(handed, op->thread);
+    if (!thread->begun && op->handed_by != XFW_NONE && !op->handed_within) {
+        thread->partner = op->handed_by; /* its maker, or who came after it: handed to once */
+        thread->handed = 1;
+    }
     thread->begun = true;
     thread->start = op->start_ns;
     thread->end = fmax(thread->end, op->end_ns);

@@ -25,7 +25,8 @@ struct xfw_handed;
 struct xfw_handed *xfw_handed_new(void);
 void xfw_handed_free(struct xfw_handed *handed);
 
-/* The op at hand, in the order of calls: sets handed_by, called_back and handed_ns. */
+/* The op at hand, in the order of calls: sets handed_by, called_back and handed_ns, to none for the
+ * first one of a thread (beginnings.h). */
 void xfw_handed_settle(struct xfw_handed *handed, struct xfw_op *op);
 /* The same once all of it is settled. `done`: when its stream is done with it, for
  * XFW_HOST_FUNCTION. */

@@ -95,6 +95,7 @@ struct xfw_op {
     uint64_t called_back; /* or a function that a stream called: that op's number + 1; 0: none */
     double handed_ns;     /* so long before this one: instead of gap_ns; less than 0: within that
                              last call */
+    bool handed_within;   /* of a thread that begins: so long since that call began */
     double own_ns;        /* of the call, without what it waited for */
     double wake_ns;
 
@@ -104,7 +105,8 @@ struct xfw_op {
                          or 1: no longer, or that is in duration_ns already */
 
     /* What recording added, and is still in the figures above (xfw_op_alone()). */
-    double hook_ns;           /* to gap_ns */
+    double hook_ns;           /* to gap_ns, or handed_ns: less than none where what that counts from
+                                 was held up for longer */
     double overhead_ns;       /* likewise, by what it does not do at every call */
     double records_ns;        /* to the call: what CUPTI's records cost it */
     double records_device_ns; /* likewise, on the device, to space_ns */

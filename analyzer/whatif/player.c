@@ -182,9 +182,11 @@ void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from)
     into->handed_by = from->handed_by;
     into->called_back = from->called_back;
     into->handed_ns = from->handed_ns;
+    into->handed_within = from->handed_within;
     from->called_back = 0;
     from->gap_ns = from->handed_ns = 0;
     from->handed_by = XFW_NONE;
+    from->handed_within = false;
 }
 
 double xfw_op_took(const struct xfw_op *op)

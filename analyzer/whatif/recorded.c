@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/beginnings.h"
 #include "analyzer/whatif/ends.h"
 #include "analyzer/whatif/handed.h"
 #include "xferscope/trace.h"
@@ -42,6 +43,7 @@ struct xfw_recorded {
     size_t thread_count, thread_capacity;
     struct usual wake, sync, submission[XFW_ENGINES];
     struct xfw_handed *handed;
+    struct xfw_beginnings beginnings;
 };
 
 struct xfw_recorded *xfw_recorded_new(void)
@@ -285,7 +287,7 @@ static void settle_hook(const struct xfw_recorded *recorded, const struct thread
         op->hook_ns = 0;
     else if (op->handed_by != XFW_NONE)
         op->hook_ns = recorded->threads[op->handed_by].added;
-    if ((op->handed_by == XFW_NONE && !op->called_back) || !thread->begun)
+    else
         op->hook_ns += op->overhead_ns;
 }
 
@@ -295,10 +297,14 @@ void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool 
     struct thread *thread = thread_at(recorded, op->thread);
     xfw_handed_settle(recorded->handed, op);
     double before = thread->begun ? thread->end : op->start_ns, added = op->hook_ns;
-    op->first = !thread->begun && op->handed_by == XFW_NONE;
     op->gap_ns = fmax(0, op->start_ns - before);
     op->own_ns = fmax(0, op->end_ns - fmax(op->start_ns, before));
-    settle_hook(recorded, thread, op);
+    if (thread->begun)
+        settle_hook(recorded, thread, op);
+    else
+        xfw_begin_thread(&recorded->beginnings, op);
+    double held = thread->begun ? fmin(op->hook_ns, op->gap_ns) : op->overhead_ns;
+    xfw_note_call(&recorded->beginnings, op, held, added);
     if (xfw_op_is_work(op) && op->stream != XFW_NONE)
         settle_work(recorded, op, blocks, ahead);
     else
@@ -327,7 +333,7 @@ void xfw_op_alone(struct xfw_op *op)
     const double least = 0.3; /* of a call, whatever CUPTI is said to add */
     if (op->first)            /* where its thread begins */
         op->start_ns = fmax(0, op->start_ns - op->overhead_ns);
-    op->gap_ns = fmax(0, op->gap_ns - op->hook_ns);
+    op->gap_ns = fmax(0, op->gap_ns - fmax(0, op->hook_ns));
     op->handed_ns = fmax(fmin(0, op->handed_ns), op->handed_ns - op->hook_ns);
     op->gap_ns = moved_alone(&op->fetched, op->gap_ns);
     op->duration_ns = moved_alone(&op->demanded, op->duration_ns);

@@ -32,6 +32,7 @@ struct gpu {
 struct thread {
     bool begun;
     double now, recorded; /* where it is; where it was then */
+    double call;          /* when its last call began */
 };
 
 struct range {
@@ -283,11 +284,14 @@ static const struct called *called(const struct xfw_schedule *schedule, uint64_t
 static double begins(const struct xfw_schedule *schedule, const struct thread *thread,
                      const struct xfw_op *op)
 {
-    const struct called *by = called(schedule, op->called_back);
-    if (by)
-        return fmax(thread->now, by->at + op->handed_ns);
-    if (op->handed_by < schedule->thread_count && schedule->threads[op->handed_by].begun)
-        return fmax(thread->now, schedule->threads[op->handed_by].now + op->handed_ns);
+    const struct called *back = called(schedule, op->called_back);
+    const struct thread *by = NULL;
+    if (back)
+        return fmax(thread->now, back->at + op->handed_ns);
+    if (op->handed_by < schedule->thread_count)
+        by = &schedule->threads[op->handed_by];
+    if (by && by->begun)
+        return fmax(thread->now, (op->handed_within ? by->call : by->now) + op->handed_ns);
     return thread->now + op->gap_ns;
 }
 
@@ -295,10 +299,11 @@ static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, do
                       double back)
 {
     bool work = xfw_op_is_work(op);
-    if (work && !schedule->worked) {
-        schedule->worked = true;
+    if (work && !schedule->worked)
         schedule->first_work = schedule->last_work = call;
-    }
+    schedule->worked = schedule->worked || work;
+    if (work) /* what another thread began later may come first without what is taken out */
+        schedule->first_work = fmin(schedule->first_work, call);
     if (work || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY)
         schedule->last_work = fmax(schedule->last_work, back);
 }
@@ -329,6 +334,7 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     if (op->made_up)
         return;
     thread->recorded = op->end_ns;
+    thread->call = call;
     const struct thread *last =
         schedule->last_thread == XFW_NONE ? thread : &schedule->threads[schedule->last_thread];
     if (thread->recorded >= last->recorded)

@@ -590,6 +590,36 @@ static void test_handed_over(void **state)
     assert_true(off(t, NULL) == 0);
 }
 
+/* Threads that begin while another's call is under way do not wait for its end. */
+static void test_begun_at_once(void **state)
+{
+    struct test *t = *state;
+    sync_device(t);
+    sync_device(t)->gap_ns = 100 * US;
+    for (uint32_t i = 1; i < 3; i++) {
+        struct xfw_op *op = sync_device(t);
+        op->thread = i;
+        op->handed_by = i - 1;
+        op->handed_within = true;
+        op->handed_ns = 5 * US;
+    }
+    struct xfa_play_setting setting;
+    begin(t, &setting);
+    struct written written = write_script(t, &setting, NULL, UINT64_MAX, INFINITY);
+    const struct xfp_play_list *list = xfa_play_script_list(written.script);
+    assert_int_equal(list->thread_count, 3);
+    for (uint32_t i = 1; i < 3; i++) {
+        const struct xfp_play_step *steps = list->threads[i].steps;
+        assert_int_equal(steps[0].what, XFP_PLAY_AFTER);
+        assert_int_equal(steps[0].stream, i - 1);
+        assert_int_equal(steps[0].amount, 1); /* what the other had done before its call */
+        assert_int_equal(steps[0].gap_ns, 0);
+        assert_int_equal(steps[1].gap_ns, 100 * US + i * 5 * US);
+    }
+    xfa_play_script_free(written.script);
+    xfa_play_setting_free(&setting);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
 
 int main(void)
@@ -608,6 +638,7 @@ int main(void)
         TEST(test_memory),
         TEST(test_threads),
         TEST(test_handed_over),
+        TEST(test_begun_at_once),
     };
     return cmocka_run_group_tests_name("play: lists", tests, NULL, NULL);
 }

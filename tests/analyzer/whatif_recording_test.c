@@ -14,7 +14,9 @@ enum { MOST = 16, END_NS = 100000, USUAL_NS = 500 };
 
 static struct trace_builder b;
 static struct xft_event host[MOST];
-static size_t hosts;
+static size_t hosts, lane_from;
+static unsigned lane;
+static double span_ns; /* without what recording cost */
 
 static struct xft_event *call(enum xft_event_kind kind, uint64_t start, uint64_t end)
 {
@@ -30,9 +32,16 @@ static void overhead(uint64_t start, uint64_t end, unsigned behind)
     event->count = behind;
 }
 
+/* What comes next is another thread's. */
+static void next_thread(void)
+{
+    build_events(&b, lane++, 0, host + lane_from, hosts - lane_from);
+    lane_from = hosts;
+}
+
 static void begin(void)
 {
-    hosts = 0;
+    hosts = lane_from = lane = 0;
     build_start(&b, 1);
     scenario_names(&b);
     build_meta(&b, "cost.alloc.ns", "500");
@@ -42,7 +51,7 @@ static void begin(void)
 /* How much shorter the run is without what recording cost. */
 static double taken_out(void)
 {
-    build_events(&b, 0, 0, host, hosts);
+    next_thread();
     build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + END_NS);
     struct xfp_profile *profile = scenario_profile();
     struct analyzed a = analyzed_trace(&b, profile);
@@ -50,6 +59,7 @@ static double taken_out(void)
     assert_true(whatif->known);
     assert_true(fabs(whatif->replayed_ns - END_NS) < 0.5);
     double ns = END_NS - whatif->alone_ns;
+    span_ns = whatif->span.alone_ns;
     xfw_whatif_free(whatif);
     analyzed_free(&a);
     build_free(&b);
@@ -120,8 +130,38 @@ static void test_of_a_thread_that_waits(void **state)
                                .start_ns = TEST_START_NS + 15000,
                                .end_ns = TEST_START_NS + 68000,
                                .correlation = 1};
-    build_events(&b, 1, 0, &kernel, 1);
+    build_events(&b, 7, 0, &kernel, 1);
     assert_true(fabs(taken_out()) < 0.5);
+}
+
+/* Two threads begin at once and wait until the recorder is ready, each for about as long: that is
+ * taken out once, and what they do is beside each other as it was when they came. */
+static void test_threads_held_up_at_once(void **state)
+{
+    (void)state;
+    begin();
+    overhead(1000, 13000, 0);
+    call(XFT_EVENT_ALLOC, 13000, 13400);
+    next_thread();
+    overhead(2000, 14100, 0);
+    call(XFT_EVENT_ALLOC, 14100, 18000);
+    assert_true(fabs(taken_out() - 12100) <
+                0.5); /* the second would have been at it from 2000 on */
+}
+
+/* One waits while the other, which began later, has calls that need nobody. */
+static void test_a_thread_held_up_beside_another(void **state)
+{
+    (void)state;
+    begin();
+    call(XFT_EVENT_ALLOC, 10000, 11000);
+    overhead(11500, 70000, 0);
+    call(XFT_EVENT_LAUNCH, 70000, 71000);
+    next_thread();
+    call(XFT_EVENT_LAUNCH, 31000, 32000);
+    call(XFT_EVENT_LAUNCH, 52000, 53000);
+    assert_true(fabs(taken_out() - (END_NS - 52500)) < 0.5);
+    assert_true(fabs(span_ns - (52500 - 11000)) < 0.5); /* it begins with the thread that waited */
 }
 
 /* Times that cannot be. */
@@ -143,9 +183,14 @@ static void test_nonsense(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_calls_usually_cost), cmocka_unit_test(test_where_it_happened),
-        cmocka_unit_test(test_before_all_calls),        cmocka_unit_test(test_counted_once),
-        cmocka_unit_test(test_of_a_thread_that_waits),  cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_what_calls_usually_cost),
+        cmocka_unit_test(test_where_it_happened),
+        cmocka_unit_test(test_before_all_calls),
+        cmocka_unit_test(test_counted_once),
+        cmocka_unit_test(test_of_a_thread_that_waits),
+        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_threads_held_up_at_once),
+        cmocka_unit_test(test_a_thread_held_up_beside_another),
     };
     return cmocka_run_group_tests_name("what if: recording", tests, NULL, NULL);
 }

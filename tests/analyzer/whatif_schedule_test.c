@@ -8,6 +8,7 @@
 
 #include "analyzer/whatif/ops_queue.h"
 #include "analyzer/whatif/recorded.h"
+#include "analyzer/whatif/schedule.h"
 #include "tests/analyzer/hand_ops.h"
 
 enum { CALL = 10, LATENCY = 5, WAKE = 3, MOST = 4096 };
@@ -274,6 +275,39 @@ static void test_threads_that_take_turns(void **state)
     xfw_recorded_free(recorded);
 }
 
+/* Three threads make their first calls while others' are under way, and one behind these: which is
+ * behind the last of them, and no thread waits for one that had not ended. */
+static void test_threads_that_begin_at_once(void **state)
+{
+    enum { US = 1000, FIRST = 500 * US };
+    static const double starts[] = {1000, 1200, 1500, 1200 + FIRST + 40 * US};
+    recorded = xfw_recorded_new();
+    for (unsigned i = 0; i < 4; i++) {
+        struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ALLOC, 0);
+        op.thread = i;
+        struct xfw_op *settled =
+            settle(op, starts[i], starts[i] + FIRST + 100 * i, NAN, NAN, false);
+        assert_true(settled->first == (i == 0));
+        if (i == 0)
+            continue;
+        assert_true(settled->handed_by == i - 1 && settled->handed_within == (i < 3));
+        double from = i < 3 ? starts[i - 1] : starts[i - 1] + FIRST + 200;
+        assert_true(settled->handed_ns == starts[i] - from);
+    }
+    for (uint32_t longer = 0; longer < 2; longer++) {
+        ops[1].own_ns += longer * 1000 * US; /* the second thread's */
+        struct xfw_schedule *schedule = xfw_schedule_new();
+        for (unsigned i = 0; i < 4; i++)
+            xfw_schedule_op(schedule, &ops[i]);
+        for (unsigned i = 0; i < 4; i++)
+            assert_true(xfw_schedule_thread_now(schedule, i) ==
+                        starts[i] + FIRST + 100 * i + (i == 1 ? longer * 1000 * US : 0));
+        xfw_schedule_free(schedule);
+    }
+    count = 0;
+    xfw_recorded_free(recorded);
+}
+
 static void test_recording_is_taken_out(void **state)
 {
     struct xfw_op op = hand_work(XFW_COPY, 0, 1000, 0, 500);
@@ -386,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_what_was_recorded_comes_again),
         cmocka_unit_test(test_a_launch_that_loads),
         cmocka_unit_test(test_threads_that_take_turns),
+        cmocka_unit_test(test_threads_that_begin_at_once),
         cmocka_unit_test(test_recording_is_taken_out),
         cmocka_unit_test(test_turns_in_another_order),
         cmocka_unit_test(test_overtaken),
