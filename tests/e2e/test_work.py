@@ -3,7 +3,7 @@ functions of the host, questions, streams. Order and times are exact, by the sim
 import json
 import unittest
 
-from lab import Bench, PROGRAMS, XFERSCOPE, environment, moved, needs, own_lines, record, report, run
+from lab import Bench, PROGRAMS, SIMGPU, XFERSCOPE, environment, moved, needs, own_lines, record, report, run
 
 KINDS = ("launch", "set", "record", "wait", "query", "host-function", "stream", "stream-end")
 CALL_NS, SUBMIT_NS, KERNEL_NS = 200, 2000, 10000  # of the simulated GPU (docs/simgpu.md)
@@ -189,6 +189,16 @@ class Work(Bench):
         """In a completed file, of a plain loop, with the noise of a real clock."""
         few, many = self.size_of(LEAST_LAUNCHES), self.size_of(MOST_LAUNCHES)
         self.assertLessEqual((many - few) / (MOST_LAUNCHES - LEAST_LAUNCHES), BYTES_PER_LAUNCH)
+
+    @needs("called_back")
+    def test_waits_by_callbacks(self):
+        """A program that waits for its copies by functions which streams call would save their time."""
+        times, took = map(int, self.recorded("called_back", options=["--content"])[0].split())
+        self.assertEqual(len(self.dump("run.xft", "host-function")), times)
+        document = report(self.folder / "run.xft", "--profile", SIMGPU / "machines" / "sim-h200.json")
+        found = [f for f in document["findings"] if f["kind"] == "repeated-transfer"]
+        self.assertEqual([f["transfers"] for f in found], [times])
+        self.assertAlmostEqual(found[0]["saving_s"]["likely"], times * took / 1e9, delta=0.01 * times * took / 1e9)
 
 
 if __name__ == "__main__":
