@@ -367,6 +367,7 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
             kind->change ? kind->change(analysis, findings->selves[finding->id], finding) : NULL;
         if (!finding->change)
             continue;
+        finding->change->on_trial = finding->trial;
         of[count++] = finding;
     }
     qsort(of, count, sizeof(struct xfa_finding *), simpler_finding);

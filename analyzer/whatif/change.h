@@ -44,6 +44,7 @@ struct xfw_change {
     const char *family;  /* static: the same for changes that differ in a number alone, of which the
                             best is to be found; NULL: of none */
     double least_part;   /* of the run: what saves less is not worth it; 0: XFW_LEAST_SAVED */
+    bool on_trial;       /* nobody asks what it saves at worst and at best unless it pays */
     bool for_comparison; /* it is in no set: what others of its family are held against */
     double *staged_ns; /* once played: of the threads' own time, what at best goes with what is left
                           out, of all plays; NULL: the change takes none */

@@ -23,7 +23,6 @@ struct xfw_player {
     void **states;
     size_t count;
     enum xfw_certainty certainty;
-    bool recording;
     struct xfa_table sides;
     uint32_t side_events;
     struct xfw_op behind[MOST_BEHIND];
@@ -44,7 +43,7 @@ static uint32_t dense(struct xfw_player *player, uint32_t stream, uint32_t which
 }
 
 struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
-                                  size_t count, enum xfw_certainty certainty, bool recording)
+                                  size_t count, enum xfw_certainty certainty)
 {
     struct xfw_player *player = xfa_alloc(sizeof *player);
     *player = (struct xfw_player){
@@ -54,7 +53,6 @@ struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change
         .states = xfa_alloc((count + 1) * sizeof *player->states),
         .count = count,
         .certainty = certainty,
-        .recording = recording,
     };
     xfa_table_init(&player->sides, sizeof(struct side_key), sizeof(struct side_item));
     for (size_t i = 0; i < count; i++) {
@@ -94,16 +92,17 @@ static void schedule(struct xfw_player *player, const struct xfw_op *op,
         player->tap->op(player->tap->self, op, recorded, player->schedule);
 }
 
-void xfw_player_op(struct xfw_player *player, const struct xfw_op *recorded)
+void xfw_player_op(struct xfw_player *player, const struct xfw_op *given)
 {
-    struct xfw_op op = *recorded, unchanged;
+    if (player->count == 0) {
+        schedule(player, given, given);
+        return;
+    }
+    struct xfw_op op = *given;
     player->behind_count = 0;
-    if (!player->recording)
-        xfw_op_alone(&op);
-    unchanged = op;
     for (size_t i = 0; i < player->count; i++)
         player->changes[i]->type->op(player->changes[i], player->states[i], player, &op);
-    schedule(player, &op, &unchanged);
+    schedule(player, &op, given);
     for (unsigned i = 0; i < player->behind_count; i++)
         schedule(player, &player->behind[i], NULL);
 }

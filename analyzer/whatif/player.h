@@ -5,10 +5,10 @@
 #include "analyzer/whatif/change.h"
 #include "analyzer/whatif/tap.h"
 
-/* changes: those to be made, borrowed until it is freed. recording: what recording cost stays in.
- */
+/* changes: those to be made, borrowed until it is freed. */
 struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
-                                  size_t count, enum xfw_certainty certainty, bool recording);
+                                  size_t count, enum xfw_certainty certainty);
+/* Without what recording cost (xfw_op_alone()), where that is not to be in it. */
 void xfw_player_op(struct xfw_player *player, const struct xfw_op *op);
 /* What is scheduled from now on goes to the tap, too, which outlives the player. */
 void xfw_player_tap(struct xfw_player *player, const struct xfw_tap *tap);

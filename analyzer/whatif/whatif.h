@@ -75,7 +75,8 @@ struct xfw_whatif {
     double alone_ns; /* replayed without what recording cost: what all savings are held against */
     bool recording_known;      /* the profile tells what CUPTI's records cost */
     size_t count;              /* of changes */
-    struct xfw_saving *alone;  /* by change: it alone */
+    struct xfw_saving *alone;  /* by change: it alone; low and high NAN: it was on trial, and does
+                                  not pay */
     struct xfw_saving *added;  /* in the set: on top of those that were chosen before it; likely
                                   only; NAN: not in the set */
     struct xfw_saving *last;   /* in the set: what would be lost without it; likely only */
@@ -86,6 +87,7 @@ struct xfw_whatif {
     struct xfw_times span;     /* the processes' spans (schedule.h) added up */
     struct xfw_range_times *ranges;
     size_t range_count;
+    unsigned replays; /* so many times the run was played: each costs the time of one */
 };
 
 /* excludes: of two changes, by their places, that cannot be made both; NULL: none. The analysis is

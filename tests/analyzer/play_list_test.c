@@ -119,12 +119,14 @@ static struct written write_script(struct test *t, struct xfa_play_setting *sett
     struct xfa_process process = {.number = 0};
     struct written written = {.script = xfa_play_script_new(setting, last_op, end_ns)};
     struct xfw_tap tap = xfa_play_script_tap(written.script);
-    struct xfw_player *player =
-        xfw_player_new(&process, &change, change ? 1 : 0, XFW_LIKELY, false);
+    struct xfw_player *player = xfw_player_new(&process, &change, change ? 1 : 0, XFW_LIKELY);
     xfw_player_tap(player, &tap);
     tap.process(tap.self, &process);
-    for (size_t i = 0; i < t->count; i++)
-        xfw_player_op(player, &t->ops[i]);
+    for (size_t i = 0; i < t->count; i++) {
+        struct xfw_op op = t->ops[i];
+        xfw_op_alone(&op);
+        xfw_player_op(player, &op);
+    }
     const struct xfw_schedule *schedule = xfw_player_schedule(player);
     written.model_ns = xfw_schedule_total(schedule, 0);
     tap.end(tap.self, &process, schedule, written.model_ns);

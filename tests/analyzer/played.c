@@ -57,9 +57,12 @@ static double play(const struct played *played, const struct xfa_analysis *analy
                    struct xfw_change *change, enum xfw_certainty certainty, bool device)
 {
     struct xfw_player *player =
-        xfw_player_new(analysis->run->processes[0], &change, change ? 1 : 0, certainty, false);
-    for (size_t i = 0; i < played->count; i++)
-        xfw_player_op(player, &played->ops[i]);
+        xfw_player_new(analysis->run->processes[0], &change, change ? 1 : 0, certainty);
+    for (size_t i = 0; i < played->count; i++) {
+        struct xfw_op op = played->ops[i];
+        xfw_op_alone(&op);
+        xfw_player_op(player, &op);
+    }
     const struct xfw_schedule *schedule = xfw_player_schedule(player);
     double ns =
         device ? xfw_schedule_stream_end(schedule, 0) : xfw_schedule_thread_now(schedule, 0);

@@ -1,0 +1,33 @@
+/*
+ * A run replayed in many ways side by side, each way once: what came of those that were played
+ * before is kept, and the files are walked only for others. Private to whatif/.
+ */
+#ifndef XFW_REPLAYS_H
+#define XFW_REPLAYS_H
+
+#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/tap.h"
+#include "analyzer/whatif/whatif.h"
+
+struct xfw_way {
+    struct xfw_change **changes; /* made in this order; owned */
+    size_t count;
+    enum xfw_certainty certainty;
+    bool recording;            /* what recording cost stays in */
+    const struct xfw_tap *tap; /* NULL: none */
+    /* What comes of it: */
+    double run_ns;             /* the latest end of the processes */
+    double span_ns;            /* of these, added up */
+    double ranges[XFW_RANGES]; /* of the run's phases */
+};
+void xfw_way_free(struct xfw_way *way);
+
+struct xfw_replays;
+/* The run's own times, as recorded, phases' too, go to `whatif`, and how much was played. */
+struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_whatif *whatif);
+/* Fills in what comes of each of the ways. What is played with what recording cost comes first. A
+ * way with a tap is always played. False with whatif->why: a file could not be read again. */
+bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t count);
+void xfw_replays_free(struct xfw_replays *replays);
+
+#endif
