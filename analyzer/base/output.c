@@ -20,12 +20,28 @@ static int failed(struct xfa_output *output, const char *why)
     return -1;
 }
 
+/* One lies where commands look for it, by the name of the host: a report of that name would be the
+ * end of minutes of measuring. */
+static bool is_profile(const char *path)
+{
+    char head[256] = "";
+    const char *why;
+    int fd = xfa_open_regular(path, &why);
+    if (fd < 0)
+        return false;
+    (void)!read(fd, head, sizeof head - 1);
+    close(fd);
+    return strstr(head, "\"schema\"") && strstr(head, "\"xferscope-profile\"");
+}
+
 int xfa_output_open(struct xfa_output *output, const char *path)
 {
     *output = (struct xfa_output){.stream = stdout};
     if (!path || strcmp(path, "-") == 0)
         return 0;
     output->path = path;
+    if (is_profile(path))
+        return failed(output, "a machine profile is not replaced by anything else");
     if (xfa_replace_begin(&output->file, path) != 0)
         return failed(output, output->file.why);
     output->stream = output->file.stream;

@@ -12,7 +12,8 @@ struct xfa_output {
     struct xfa_replacement file;
 };
 
-/* Both return 0, or -1 after one line on stderr. Close also gives up a file that could not be
+/* Both return 0, or -1 after one line on stderr; open also for a machine profile, which is not
+ * replaced. Close also gives up a file that could not be
  * written fully. path must outlive the output; NULL or "-": standard output. */
 int xfa_output_open(struct xfa_output *output, const char *path);
 int xfa_output_close(struct xfa_output *output);

@@ -252,6 +252,11 @@ class Commands(unittest.TestCase):
             result = self.run_driver(command, *arguments)
             self.assertEqual((result.status, result.out, len(result.lines)), (2, "", 1), (command, arguments))
             self.assertIn("--output would replace what is read", result.lines[0])
+        for command, *arguments in (("analyze", trace, "--no-profile", "-f", "json"), ("dump", trace),
+                                    ("export", trace, "--no-profile", "-f", "csv")):
+            result = self.run_driver(command, *arguments, "-o", profile)
+            self.assertEqual((result.status, result.out, len(result.lines)), (4, "", 1), (command, arguments))
+            self.assertIn("a machine profile is not replaced", result.lines[0])
         self.assertEqual([open(name, "rb").read() for name in (trace, other, profile)], kept)
         for name in ("other.trace", "run.xft/report.txt", "new.trace"):
             self.assertEqual(self.run_driver("analyze", trace, "-o", name).status, 0, name)
