@@ -68,6 +68,9 @@ class Time(Limited):
         self.assertEqual(self.periods(trace)["count"], 0)
         text = run([XFERSCOPE, "analyze", trace]).stdout.decode()
         self.assertRegex(text, r"recorded +nothing of 3\.\d+ ms, after 5\.00 s")
+        self.record("--force", "--phase", "no such range", summary=True)
+        self.assertEqual(self.said[0], "xferscope: moved nothing in the part that was recorded: "
+                                       "no transfer was seen there")
 
     def test_report_and_summary_say_so(self):
         trace = self.record("--duration", "0.0003", summary=True)
@@ -97,7 +100,8 @@ class Time(Limited):
 
     def test_wrong_values(self):
         for option in ("--delay=-1", "--delay=soon", "--duration=1e3", "--duration=", "--delay=1.2.3",
-                       "--max-size=1000K", "--max-size=10X", "--max-size=", "--phase=", "--phase=" + 256 * "x"):
+                       "--duration=0", "--duration=0.000", "--max-size=999999999999999G", "--max-size=1000000G",
+                       "--max-size=999999999999999M", "--max-size=18446744073709551616", "--max-size=1000K", "--max-size=10X", "--max-size=", "--phase=", "--phase=" + 256 * "x"):
             result = run([XFERSCOPE, "record", option, "true"], cwd=self.folder)
             self.assertEqual(result.returncode, 125, option)
             self.assertEqual(len(result.stderr.splitlines()), 1)

@@ -119,6 +119,15 @@ static int check_seconds(const char *option, const char *text)
     return 0;
 }
 
+static int check_duration(const char *text)
+{
+    int status = check_seconds("--duration", text);
+
+    if (status == 0 && !text[strspn(text, "0.")]) /* to the recorder that is no bound at all */
+        return own_error("--duration wants more than no time, not '%s'", text);
+    return status;
+}
+
 static int check_phase(const char *name)
 {
     enum { MOST = 255 };
@@ -131,14 +140,15 @@ static int check_phase(const char *name)
 static int check_size(const char *text)
 {
     static const char suffixes[] = "KMG";
+    const double most = 999999.0 * (1 << 30);
     size_t digits = strspn(text, "0123456789");
     const char *suffix = text[digits] ? strchr(suffixes, text[digits]) : NULL;
     double bytes = digits > 0 && digits < 16 ? strtod(text, NULL) : 0;
 
     for (int i = 0; suffix && i <= suffix - suffixes; i++)
         bytes *= 1024;
-    if ((text[digits] && (!suffix || text[digits + 1])) || bytes < 1 << 20)
-        return own_error("--max-size wants at least 1M, such as 500M, not '%s'", text);
+    if ((text[digits] && (!suffix || text[digits + 1])) || bytes < 1 << 20 || bytes > most)
+        return own_error("--max-size wants 1M to 999999G, such as 500M, not '%s'", text);
     return 0;
 }
 
@@ -204,7 +214,7 @@ static int take_option(int option, char **argv, struct record_options *options)
         return check_seconds("--delay", optarg);
     case OPT_DURATION:
         options->duration = optarg;
-        return check_seconds("--duration", optarg);
+        return check_duration(optarg);
     case OPT_PHASE:
         options->phase = optarg;
         return check_phase(optarg);
@@ -399,6 +409,8 @@ int xferscope_record(int argc, char **argv)
     record_end(&dir, &notes,
                &(struct record_words){.program = options.program[0],
                                       .profile = options.profile,
+                                      .part = options.delay || options.duration || options.phase ||
+                                              options.max_size,
                                       .ranked = rank.rank >= 0,
                                       .quiet = options.quiet || rank.rank > 0,
                                       .brief = options.no_summary});

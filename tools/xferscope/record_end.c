@@ -117,7 +117,7 @@ static void say_what_was_recorded(const struct rundir *dir, const struct rundir_
         xfc_print(stderr, "xferscope: %zu of the processes still run and go on recording\n",
                   totals->running);
     if (!words->brief)
-        record_summary(dir, totals, words->profile, profile);
+        record_summary(dir, totals, words, profile);
     xfc_print(stderr, "xferscope: %zu %s, %llu events in %s", totals->processes,
               processes(totals->processes), (unsigned long long)totals->events, name);
     fputs(words->brief ? "; next: xferscope analyze " : "\nxferscope: next: xferscope analyze ",

@@ -13,6 +13,7 @@
 struct record_words {
     const char *program;
     const char *profile; /* of the machine, as it was named; NULL: the summary looks for one */
+    bool part;           /* only a part of the run was to be recorded */
     bool ranked;         /* one of several ranks, each with a record of its own */
     bool quiet;          /* say nothing when all went well */
     bool brief;          /* no summary: one line */

@@ -31,13 +31,14 @@ static void profile_name(bool simulated, char *name, size_t bytes)
 /* ---- the lines --------------------------------------------------------------------------------
  */
 
-static void say_what_moved(const struct rundir_totals *totals)
+static void say_what_moved(const struct rundir_totals *totals, bool part)
 {
     char bytes[XFA_UNIT_CHARS];
     const char *before = ": ";
 
     if (totals->transfers == 0) {
-        fputs("xferscope: moved nothing: no transfer was seen\n", stderr);
+        xfc_print(stderr, "xferscope: moved nothing%s: no transfer was seen%s\n",
+                  part ? " in the part that was recorded" : "", part ? " there" : "");
         return;
     }
     xfc_print(stderr, "xferscope: moved %s in %" PRIu64 " transfer%s",
@@ -67,7 +68,7 @@ static void say_lines(char *text)
 }
 
 void record_summary(const struct rundir *dir, const struct rundir_totals *totals,
-                    const char *profile, char used[PATH_MAX])
+                    const struct record_words *words, char used[PATH_MAX])
 {
     char name[320], make[512], text[MOST_TEXT];
     const char *why;
@@ -75,13 +76,13 @@ void record_summary(const struct rundir *dir, const struct rundir_totals *totals
         .run = dir->path, .make_profile = make, .events = totals->events};
 
     profile_name(totals->simulated, name, sizeof name);
-    if (profile && *profile)
-        snprintf(used, PATH_MAX, "%s", profile);
+    if (words->profile && *words->profile)
+        snprintf(used, PATH_MAX, "%s", words->profile);
     else
         xfp_look_up(NULL, totals->simulated, used, PATH_MAX);
     request.profile = *used ? used : NULL;
     snprintf(make, sizeof make, "`xferscope probe` makes one (%s)", name);
-    say_what_moved(totals);
+    say_what_moved(totals, words->part);
     if (totals->transfers == 0)
         return;
     if (guarded_text(summarize, &request, MOST_SECONDS, text, sizeof text, &why))

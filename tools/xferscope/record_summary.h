@@ -5,11 +5,10 @@
 #ifndef XFERSCOPE_RECORD_SUMMARY_H
 #define XFERSCOPE_RECORD_SUMMARY_H
 
-#include "tools/xferscope/rundir.h"
+#include "tools/xferscope/record_end.h"
 
-/* The first three. run: the directory; profile: as the user named it, NULL = look for one. Writes
- * the one that was used to `used` ("" = none). */
+/* The first three. Writes the profile that was used to `used` ("" = none). */
 void record_summary(const struct rundir *dir, const struct rundir_totals *totals,
-                    const char *profile, char used[PATH_MAX]);
+                    const struct record_words *words, char used[PATH_MAX]);
 
 #endif

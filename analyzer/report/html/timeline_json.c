@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/units.h"
 #include "analyzer/report/html/html.h"
 
 static const char *const kind_words[XFA_TRACK_KINDS] = {
@@ -156,7 +157,7 @@ static void put_column(const struct writing *writing, const struct xfa_track *tr
     static const char *const words[COLUMNS] = {"start", "dur", "count", "bytes", "busy", "name"};
     bool of_one = track->key.process != XFA_OF_ALL;
     uint64_t before = 0,
-             begun = of_one ? (uint64_t)writing->timeline->begun[track->key.process] : 0;
+             begun = of_one ? xfa_count_of(writing->timeline->begun[track->key.process]) : 0;
     fprintf(writing->out, "%s\"%s\":[", column ? "," : "", words[column]);
     for (size_t i = 0; i < track->count; i++) {
         const struct xfa_slice *slice = &track->slices[i];
@@ -268,7 +269,7 @@ static void spread(struct bins *bins, const struct xfa_slice *slice, double begu
     uint64_t left = slice->bytes;
     for (; bin < XFA_MIGRATION_BINS - 1 && end > (double)(bin + 1) && left > 0; bin++) {
         double part = ((double)(bin + 1) - fmax(start, (double)bin)) / (end - start);
-        uint64_t bytes = (uint64_t)(part * (double)slice->bytes);
+        uint64_t bytes = xfa_count_of(part * (double)slice->bytes);
         bytes = bytes < left ? bytes : left;
         bins->bytes[bin] += bytes;
         left -= bytes;
