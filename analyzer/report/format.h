@@ -86,4 +86,8 @@ void xfa_phase_text(const struct xfa_phases *phases, const struct xfa_phase *pha
  * says it all of its memory; else its number appears. */
 char *xfa_path_text(const struct xfa_row_key *key, bool one);
 
+/* The same of a finding's site: "D2H"; in a run of several GPUs, where rows of one call may differ
+ * in nothing else, with both places. NULL: calls that are no transfers. */
+char *xfa_finding_site_path(const struct xfa_finding_site *site, const struct xfa_run *run);
+
 #endif

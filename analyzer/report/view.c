@@ -90,3 +90,11 @@ char *xfa_path_text(const struct xfa_row_key *key, bool one)
         return xfa_print("%s %s", direction, one ? "device" : src);
     return xfa_print("%s %s>%s", direction, src, dst);
 }
+
+char *xfa_finding_site_path(const struct xfa_finding_site *site, const struct xfa_run *run)
+{
+    if (!site->row)
+        return NULL;
+    return run->gpu_count > 1 ? xfa_path_text(&site->row->key, false)
+                              : xfa_text(xft_direction_word(site->row->key.direction));
+}

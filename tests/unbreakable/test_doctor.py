@@ -114,6 +114,11 @@ class Doctor(Bench):
         self.assertIn("XFERSCOPE_OTUPUT", checks["settings"][1])
         checks = self.look(0, XFERSCOPE_ENABLE="0")
         self.assertEqual(checks["settings"][0], "warn")
+        checks = self.look(0, XFERSCOPE_PROFILE="none.json")
+        self.assertEqual(checks["settings"], ("warn", "XFERSCOPE_PROFILE=none.json: No such file or directory"))
+        (self.folder / "machine.json").write_text("{}")
+        checks = self.look(0, XFERSCOPE_PROFILE=str(self.folder / "machine.json"))
+        self.assertEqual(checks["settings"][0], "ok")
         checks = self.look(0, XFERSCOPE_STACKS="a\nb")
         self.assertNotIn("\n", checks["settings"][1])
 

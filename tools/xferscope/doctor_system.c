@@ -110,6 +110,8 @@ static void look_at_symbols(struct doctor_finding *f)
 
 /* ---- what is set ------------------------------------------------------------------------- */
 
+#define PROFILE "XFERSCOPE_PROFILE" /* no setting of the recorder: analyze, export, the summary */
+
 static bool is_setting(const char *name, size_t length)
 {
     static const char *const names[] = {
@@ -120,7 +122,7 @@ static bool is_setting(const char *name, size_t length)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
             return true;
-    return false;
+    return strlen(PROFILE) == length && memcmp(PROFILE, name, length) == 0;
 }
 
 static void look_at_settings(struct doctor_finding *f)
@@ -140,9 +142,11 @@ static void look_at_settings(struct doctor_finding *f)
         if (n < sizeof known)
             n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", *at);
     }
-    const char *enable = getenv("XFERSCOPE_ENABLE");
+    const char *enable = getenv("XFERSCOPE_ENABLE"), *profile = getenv(PROFILE);
     if (enable && strcmp(enable, "0") == 0)
         doctor_say(f, DOCTOR_WARN, "XFERSCOPE_ENABLE=0 is set: nothing will be recorded");
+    else if (profile && *profile && access(profile, R_OK) != 0)
+        doctor_say(f, DOCTOR_WARN, PROFILE "=%s: %s", profile, strerror(errno));
     else
         doctor_say(f, DOCTOR_OK, "%s", n ? known : "the environment sets nothing");
 }

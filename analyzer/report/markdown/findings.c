@@ -63,15 +63,21 @@ static void write_table(struct xfa_markdown *md, const struct xfa_findings *find
 
 /* ---- one of them ----------------------------------------------------------------------------- */
 
-static void write_site(FILE *out, const struct xfa_finding_site *site)
+static void write_site(FILE *out, const struct xfa_finding_site *site, const struct xfa_run *run)
 {
+    char *path = xfa_finding_site_path(site, run);
     char bytes[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS];
     fputs("- ", out);
     xfa_markdown_code(out, site->site->text, SITE_COLUMNS);
     fputs(": ", out);
     if (site->function)
         xfa_markdown_code(out, site->function->name, SITE_COLUMNS);
-    fprintf(out, "%s %" PRIu64 " %s%s, %s", site->function ? "," : "", site->transfers,
+    if (path) {
+        fputc(' ', out);
+        xfa_markdown_text(out, path);
+    }
+    free(path);
+    fprintf(out, "%s %" PRIu64 " %s%s, %s", site->function || site->row ? "," : "", site->transfers,
             site->row ? "transfer" : "call", site->transfers == 1 ? "" : "s",
             xfa_bytes_text(bytes, site->bytes));
     if (!isnan(site->lost_ns))
@@ -83,22 +89,24 @@ static void write_site(FILE *out, const struct xfa_finding_site *site)
     fputc('\n', out);
 }
 
-static void write_sites(FILE *out, const struct xfa_finding *finding, const struct xfa_view *view)
+static void write_sites(FILE *out, const struct xfa_finding *finding, const struct xfa_run *run,
+                        const struct xfa_view *view)
 {
     size_t shown = 0;
     for (size_t i = 0; i < finding->site_count && shown < SHOWN_SITES; i++) {
         if (!xfa_view_site(view, &finding->sites[i]))
             continue;
-        write_site(out, &finding->sites[i]);
+        write_site(out, &finding->sites[i], run);
         shown++;
     }
     if (finding->site_count > shown)
         fprintf(out, "- and %zu more\n", finding->site_count - shown);
 }
 
-static void write_finding(struct xfa_markdown *md, const struct xfa_findings *findings, size_t i,
+static void write_finding(struct xfa_markdown *md, const struct xfa_report *report, size_t i,
                           const struct xfa_view *view)
 {
+    const struct xfa_findings *findings = report->findings;
     const struct xfa_finding *finding = &findings->items[i];
     const struct xfw_saving *saving = &finding->saving;
     char fix[XFA_REMEDY_CHARS], title[256], likely[XFA_UNIT_CHARS + 1];
@@ -122,7 +130,7 @@ static void write_finding(struct xfa_markdown *md, const struct xfa_findings *fi
         free(assumed);
         fputs(".\n\n", out);
     }
-    write_sites(out, finding, view);
+    write_sites(out, finding, report->analysis->run, view);
     fprintf(out, "\nLost is %s.\n", xfa_reckoning_text(finding->reckoning, finding->probably));
     xfa_markdown_end(md);
     xfa_markdown_unfold(md);
@@ -149,5 +157,5 @@ void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *rep
     }
     for (size_t i = 0; i < findings->count && !findings->items[i].idle; i++)
         if (xfa_view_finding(view, i))
-            write_finding(md, findings, i, view);
+            write_finding(md, report, i, view);
 }

@@ -51,7 +51,8 @@ static void write_moved(const struct xfa_analysis *analysis, const struct xfa_vi
     free(text);
 }
 
-/* Whose time it was, in parts of the run that add up to it. */
+/* Whose time it was, in parts of the run that add up to it: what each GPU did, and while it did
+ * nothing whether a thread waited for it. */
 static void write_shares(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     static const struct {
@@ -61,8 +62,8 @@ static void write_shares(const struct xfa_report *report, const struct xfa_view 
         {XFA_SHARE_COMPUTE, "kernels", NULL},
         {XFA_SHARE_HIDDEN, "kernels with transfers", NULL},
         {XFA_SHARE_EXPOSED, "transfers alone", "transfers"},
-        {XFA_SHARE_WAITS, "waits", "waits"},
-        {XFA_SHARE_HOST, "the host", "the host"},
+        {XFA_SHARE_WAITS, "idle (host waits)", "waits"},
+        {XFA_SHARE_HOST, "idle (host works)", "the host"},
     };
     const struct xfa_timeline *timeline = report->timeline;
     if (!timeline || !(xfa_run_wall_ns(report->analysis->run) > 0))
@@ -84,7 +85,7 @@ static void write_shares(const struct xfa_report *report, const struct xfa_view 
     if (timeline->untimed)
         snprintf(untimed, sizeof untimed, " (without %" PRIu64 " transfer%s of unknown time)",
                  timeline->untimed, xfa_plural(timeline->untimed));
-    xfa_write_fact(out, view->width, "of its time", "%s%s%s", text,
+    xfa_write_fact(out, view->width, lacks ? "of its time" : "GPU time", "%s%s%s", text,
                    lacks ? " (kernels were not recorded)" : "", untimed);
     free(text);
 }
@@ -257,22 +258,36 @@ static void write_table(const struct xfa_findings *findings, const struct xfa_vi
         xfa_write_words(out, view->width, "  ", "... and %zu more, in \"Findings\"", count - shown);
 }
 
+/* The run that savings are of, where that is shorter than the one that took so long above. */
+static const char *without_recording(const struct xfa_report *report, char text[XFA_UNIT_CHARS])
+{
+    char took[XFA_UNIT_CHARS];
+    double wall = xfa_run_wall_ns(report->analysis->run), ns = report->findings->whatif->alone_ns;
+    xfa_time_text(took, wall > 0 ? wall : NAN);
+    xfa_time_text(text, ns);
+    if (!(ns > 0) || strcmp(text, took) == 0)
+        *text = '\0';
+    return text;
+}
+
 /* Why a finding has no saving, and how those that have one are known. */
 static void write_legend(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     const struct xfa_findings *findings = report->findings;
     const struct xfw_whatif *whatif = findings->whatif;
     size_t unknown = 0, count = xfa_findings_count(findings);
-    char off[XFA_PERCENT_CHARS];
+    char off[XFA_PERCENT_CHARS], alone[XFA_UNIT_CHARS];
     for (size_t i = 0; i < count; i++)
         unknown += isnan(findings->items[i].saving.likely);
+    const char *without = unknown < count ? without_recording(report, alone) : "";
     if (unknown < count)
         xfa_write_words(out, view->width, "  ",
                         "%s, each alone: the record is replayed with the fix (unchanged it is %s "
-                        "off%s)",
+                        "off%s)%s%s%s",
                         whatif->set_played ? "the set played, each modelled" : "modelled",
                         xfa_percent_text(off, whatif->error, 1),
-                        whatif->marked ? ", so all this is uncertain" : "");
+                        whatif->marked ? ", so all this is uncertain" : "", *without ? "; " : "",
+                        without, *without ? " is the run without what recording cost" : "");
     if (unknown > 0)
         xfa_write_words(out, view->width, "  -  ", "%s",
                         report->analysis->profile

@@ -1,6 +1,7 @@
 /* The section "Findings". */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "analyzer/report/savings.h"
 #include "analyzer/report/text/text.h"
@@ -8,29 +9,31 @@
 
 #define FINDING_SITES 5 /* shown per finding */
 
-static void write_site(const struct xfa_finding_site *site, int width, FILE *out)
+static void write_site(const struct xfa_finding_site *site, const struct xfa_run *run, int width,
+                       FILE *out)
 {
     char bytes[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS];
     bool known = !isnan(site->lost_ns);
     const char *called = site->function ? site->function->name : NULL;
-    const char *direction = site->row ? xft_direction_word(site->row->key.direction) : NULL;
+    char *way = xfa_finding_site_path(site, run);
     xfa_write_words(out, width, "     at  ", "%s%s%s%s%s: %" PRIu64 " %s%s, %s%s%s",
-                    site->site->text, called ? ", " : "", called ? called : "",
-                    direction ? " " : "", direction ? direction : "", site->transfers,
-                    direction ? "transfer" : "call", xfa_plural(site->transfers),
-                    xfa_bytes_text(bytes, site->bytes), known ? ", lost " : "",
-                    known ? xfa_time_text(lost, site->lost_ns) : "");
+                    site->site->text, called ? ", " : "", called ? called : "", way ? " " : "",
+                    way ? way : "", site->transfers, way ? "transfer" : "call",
+                    xfa_plural(site->transfers), xfa_bytes_text(bytes, site->bytes),
+                    known ? ", lost " : "", known ? xfa_time_text(lost, site->lost_ns) : "");
+    free(way);
     if (site->earlier)
         xfa_write_words(out, width, "         ", "after the copy at %s", site->earlier->text);
 }
 
-static void write_sites(const struct xfa_finding *finding, const struct xfa_view *view, FILE *out)
+static void write_sites(const struct xfa_finding *finding, const struct xfa_run *run,
+                        const struct xfa_view *view, FILE *out)
 {
     size_t shown = 0;
     for (size_t i = 0; i < finding->site_count && shown < FINDING_SITES; i++) {
         if (!xfa_view_site(view, &finding->sites[i]))
             continue;
-        write_site(&finding->sites[i], view->width, out);
+        write_site(&finding->sites[i], run, view->width, out);
         shown++;
     }
     if (finding->site_count > shown) {
@@ -71,7 +74,7 @@ static void write_finding(const struct xfa_report *report, const struct xfa_find
     fputs(xfa_style(view, XFA_STYLE_NONE), out);
     xfa_write_saving(report, finding, view, out);
     write_lost(finding, width, out);
-    write_sites(finding, view, out);
+    write_sites(finding, report->analysis->run, view, out);
     xfa_write_paragraph(out, "     fix ", xfa_remedy_text(&finding->remedy, fix), width);
     xfa_write_paragraph(
         out, "     lost = ", xfa_reckoning_text(finding->reckoning, finding->probably), width);

@@ -112,9 +112,11 @@ static void add_row(struct libscols_table *table, const struct xfa_analysis *ana
     scols_line_set_data(line, COL_LOST, xfa_time_text(text, xfa_lost_ns(figures)));
 }
 
+#define FAR_ABOVE 1.1 /* beyond what measuring twice differs by */
+
 /* What the marks mean, and why figures are missing, of the rows that are shown. */
 struct marks {
-    bool host, no_time, no_profile, not_measured;
+    bool host, no_time, no_profile, not_measured, above;
 };
 
 static struct marks marks_of(const struct xfa_analysis *analysis, const struct xfa_view *view,
@@ -124,6 +126,8 @@ static struct marks marks_of(const struct xfa_analysis *analysis, const struct x
     for (size_t i = 0; i < shown; i++) {
         const struct xfa_figures *figures = xfa_view_figures(analysis, view, rows[i]);
         bool no_best = isnan(xfa_achievable_gbps(figures));
+        marks.above =
+            marks.above || xfa_achieved_gbps(figures) > FAR_ABOVE * xfa_achievable_gbps(figures);
         marks.host = marks.host || figures->host.transfers;
         marks.no_time = marks.no_time || isnan(xfa_achieved_gbps(figures));
         marks.no_profile = marks.no_profile || (no_best && !analysis->profile);
@@ -142,6 +146,12 @@ static void write_legend(const struct xfa_analysis *analysis, const struct xfa_v
             "from the host's time in a blocking call, which includes waiting for earlier "
             "work: at least this was achieved, at most this was lost",
             view->width);
+    if (marks.above && analysis->achievable.match != XFA_MATCH_NO)
+        xfa_write_paragraph(out, "      ",
+                            "ACHIEVED is far above ACHIEVABLE where the program's copies had it "
+                            "better than the probe's, as with data that a cache still holds: "
+                            "nothing is lost there",
+                            view->width);
     if (marks.no_time)
         xfa_write_paragraph(out, "  -   ",
                             "ACHIEVED is not known where the device's times were not recorded and "
