@@ -209,9 +209,12 @@ void xfa_timeline_free(struct xfa_timeline *timeline)
 void xfa_timeline_finish(struct xfa_timeline *timeline)
 {
     const struct xfa_run *run = timeline->analysis->run;
-    double first = (double)xfa_run_start_real_ns(run), wall = xfa_run_wall_ns(run);
+    double wall = xfa_run_wall_ns(run);
+    uint64_t first = xfa_run_start_real_ns(run);
     timeline->begun = xfa_alloc((run->process_count + 1) * sizeof *timeline->begun);
-    for (size_t i = 0; i < run->process_count; i++)
-        timeline->begun[i] = fmax(0, (double)run->processes[i]->start_real_ns - first);
+    for (size_t i = 0; i < run->process_count; i++) {
+        uint64_t start = run->processes[i]->start_real_ns;
+        timeline->begun[i] = start > first ? (double)(start - first) : 0;
+    }
     xfa_version_finish(&timeline->recorded, wall > 0 ? wall : (double)timeline->recorded.latest);
 }

@@ -29,7 +29,7 @@ struct walk {
     size_t count;
     struct xfw_ops *ops;
     struct xfa_process *process;
-    double first_ns; /* when the first process began, wall clock */
+    uint64_t first_ns; /* when the first process began, wall clock */
     struct recorded {
         unsigned depth;
         double begun, sum;
@@ -135,7 +135,7 @@ static void end_ranges(struct walk *walk)
 static void end_process(void *self, struct xfa_process *process, double end_ns)
 {
     struct walk *walk = self;
-    double begun = (double)(process->start_real_ns) - walk->first_ns;
+    double begun = (double)(int64_t)(process->start_real_ns - walk->first_ns);
     play_batch(walk);
     end_ranges(walk);
     for (size_t i = 0; i < walk->count; i++) {
@@ -166,7 +166,7 @@ static bool walk_run(struct xfw_replays *replays, struct variant *variants, size
                         .alone = xfa_alloc(BATCH * sizeof *walk.alone)};
     const struct xfw_sink sink = {begin_process, take_op, end_process, &walk};
     walk.ops = xfw_ops_new(&analysis->achievable, &sink);
-    walk.first_ns = (double)xfa_run_start_real_ns(analysis->run);
+    walk.first_ns = xfa_run_start_real_ns(analysis->run);
     struct xfa_observer observer = xfw_ops_observer(walk.ops);
     struct xfa_pass *pass = xfa_pass_new(&analysis->classes, &observer, 1);
     bool done = true;

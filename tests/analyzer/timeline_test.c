@@ -417,6 +417,11 @@ static void test_traffic(void **state)
     analysis.achievable.match = XFA_MATCH_NO; /* it is of another machine */
     hold_traffic(&timeline, 1, "host", "gpu:0", 1, 100);
     xfa_traffic_free(&timeline.traffic);
+    xfa_traffic_init(&timeline.traffic);
+    event.direction = XFT_DIR_D2H;
+    xfa_traffic_migration(&timeline.traffic, &process, &event, 0);
+    hold_traffic(&timeline, 0, "gpu:0", "host", 1, 100);
+    xfa_traffic_free(&timeline.traffic);
 }
 
 /* ---- the page's blocks ----------------------------------------------------------------------- */

@@ -180,6 +180,34 @@ static void test_nonsense(void **state)
     assert_true(fabs(taken_out() - 2 * USUAL_NS) < 0.5);
 }
 
+/* A process that began 100 ns after another makes the run so much longer, not rounded to what a
+ * double has of the time since 1970. */
+static void test_two_processes(void **state)
+{
+    struct xfp_profile *profile = scenario_profile();
+    struct analyzed a = analyzed_start(profile);
+    struct trace_builder first;
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        first = b;
+        begin();
+        b.header.start_real_ns = 1800000000000000001 + i * 100;
+        call(XFT_EVENT_SYNC, 1000, 2000);
+        build_events(&b, 0, 0, host, hosts);
+        build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + END_NS);
+        analyzed_add(&a, &b);
+    }
+    analyzed_finish(&a);
+    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, NULL, 0, NULL, NULL);
+    assert_true(fabs(whatif->recorded_ns - (END_NS + 100)) < 0.5);
+    assert_true(fabs(whatif->replayed_ns - (END_NS + 100)) < 0.5);
+    xfw_whatif_free(whatif);
+    analyzed_free(&a);
+    build_free(&first);
+    build_free(&b);
+    xfp_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +219,7 @@ int main(void)
         cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_threads_held_up_at_once),
         cmocka_unit_test(test_a_thread_held_up_beside_another),
+        cmocka_unit_test(test_two_processes),
     };
     return cmocka_run_group_tests_name("what if: recording", tests, NULL, NULL);
 }
