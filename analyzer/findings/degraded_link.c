@@ -183,7 +183,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     bool up = key->direction == XFT_DIR_H2D, down = key->direction == XFT_DIR_D2H;
     int gpu = up ? key->dst_gpu : key->src_gpu;
     if (!analysis->profile || analysis->achievable.match == XFA_MATCH_NO || (!up && !down) ||
-        key->src_mem == XFT_MEM_PAGEABLE || key->dst_mem == XFT_MEM_PAGEABLE)
+        xfa_row_pageable(key))
         return false;
     double factor = factor_of(analysis, gpu, up);
     bool known = factor > 1; /* by the profile alone */

@@ -25,11 +25,6 @@ static const struct xfp_path *contiguous(const struct xfa_analysis *analysis,
     return xfw_host_path(&analysis->achievable, direction, memory, node, gpu);
 }
 
-static bool is_pageable(const struct xfa_row_key *row)
-{
-    return row->src_mem == XFT_MEM_PAGEABLE || row->dst_mem == XFT_MEM_PAGEABLE;
-}
-
 /* Contiguous calls of that many bytes in all, of a class of pageable memory (of which the figures
  * have page-locked copies as achievable). */
 static double contiguous_ns(const struct xfp_path *path, const struct xfa_figures *figures)
@@ -58,7 +53,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     if (narrow.transfers == 0)
         return false;
     xfa_gain_of(gain, &narrow);
-    if (is_pageable(&what->key)) {
+    if (xfa_row_pageable(&what->key)) {
         gain->achievable_ns = pageable_ns;
         gain->lost_ns = fmax(0, gain->achieved_ns - pageable_ns);
     }
@@ -84,7 +79,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                 continue;
             paths = xfa_room(paths, &capacity, count + 1, sizeof *paths);
             paths[count++] =
-                (struct xfw_rows_path){class->number, path, is_pageable(&class->key.row)};
+                (struct xfw_rows_path){class->number, path, xfa_row_pageable(&class->key.row)};
         }
     }
     return count ? xfw_change_rows(analysis, paths, count) : NULL;

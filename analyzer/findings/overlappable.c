@@ -19,10 +19,9 @@ double xfa_overlappable_row_ns(const struct xfa_analysis *analysis,
     const struct xfa_row *what = xfa_analysis_row(analysis, row);
     const struct xfa_row_key *key = &what->key;
     const struct xfa_figures *figures = &analysis->rows[row];
-    bool pageable = key->src_mem == XFT_MEM_PAGEABLE || key->dst_mem == XFT_MEM_PAGEABLE;
     if (key->direction != XFT_DIR_H2D && key->direction != XFT_DIR_D2H)
         return 0;
-    if (!pageable)
+    if (!xfa_row_pageable(key))
         return figures->device.ns;
     return uses && is_locked_once(analysis, uses, what) ? figures->device.ns + figures->host.ns : 0;
 }

@@ -5,7 +5,7 @@
 #include "analyzer/findings/other_path.h"
 #include "analyzer/whatif/changes/costs.h"
 
-bool xfa_is_pageable(const struct xfa_class_key *key)
+bool xfa_is_lockable(const struct xfa_class_key *key)
 {
     bool from = key->row.direction == XFT_DIR_H2D && key->row.src_mem == XFT_MEM_PAGEABLE;
     bool to = key->row.direction == XFT_DIR_D2H && key->row.dst_mem == XFT_MEM_PAGEABLE;
@@ -18,7 +18,7 @@ static void transfer(void *self, const struct xfa_transfer *transfer)
 {
     struct xfa_pageable_uses *uses = self;
     const struct xfa_class *class = transfer->class;
-    if (!xfa_is_pageable(&class->key))
+    if (!xfa_is_lockable(&class->key))
         return;
     const struct xft_event *event = transfer->event;
     bool up = class->key.row.direction == XFT_DIR_H2D;
@@ -142,7 +142,7 @@ static bool to_pinned(const struct xfa_analysis *analysis, const struct xfa_clas
                       const void *self, struct xfw_new_path *path)
 {
     (void)self;
-    path->to = xfa_is_pageable(&class->key) ? pinned_path(analysis, &class->key) : NULL;
+    path->to = xfa_is_lockable(&class->key) ? pinned_path(analysis, &class->key) : NULL;
     return path->to != NULL;
 }
 

@@ -11,10 +11,9 @@
 
 static enum xfa_remedy_kind remedy(const struct xfa_row *row)
 {
-    bool pageable = row->key.src_mem == XFT_MEM_PAGEABLE || row->key.dst_mem == XFT_MEM_PAGEABLE;
     if (row->key.async && row->site->dialect != XFA_DIALECT_PYTORCH)
         return XFA_REMEDY_PIN_FOR_ASYNC;
-    return pageable ? XFA_REMEDY_PIN_ASYNCHRONOUS : XFA_REMEDY_ASYNCHRONOUS;
+    return xfa_row_pageable(&row->key) ? XFA_REMEDY_PIN_ASYNCHRONOUS : XFA_REMEDY_ASYNCHRONOUS;
 }
 
 /* Page-locking alone, of Async copies: by the profile's figures, where it has them. */

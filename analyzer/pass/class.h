@@ -59,6 +59,12 @@ static inline const struct xfa_function *xfa_row_called(const struct xfa_row *ro
     return row->runtime_function ? row->runtime_function : row->function;
 }
 
+/* One end, or both, is memory of the host that is not page-locked. */
+static inline bool xfa_row_pageable(const struct xfa_row_key *key)
+{
+    return key->src_mem == XFT_MEM_PAGEABLE || key->dst_mem == XFT_MEM_PAGEABLE;
+}
+
 struct xfa_classes {
     struct xfa_run *run;
     const struct xfa_achievable *achievable;

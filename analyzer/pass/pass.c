@@ -60,8 +60,7 @@ static bool blocks(const struct xfa_row_key *key, const struct xft_event *call)
 {
     bool host = key->direction == XFT_DIR_H2D || key->direction == XFT_DIR_D2H ||
                 key->direction == XFT_DIR_H2H;
-    bool pageable = key->src_mem == XFT_MEM_PAGEABLE || key->dst_mem == XFT_MEM_PAGEABLE;
-    return host && (!key->async || pageable) && call->end_ns > call->start_ns;
+    return host && (!key->async || xfa_row_pageable(key)) && call->end_ns > call->start_ns;
 }
 
 /*

@@ -246,8 +246,7 @@ static bool leaves(const struct dataflow *flow, const struct xfw_player *player,
         return false;
     const struct xfa_class *class = xfa_class_at(&flow->change.analysis->classes, op->class);
     bool blocks = op->awaits != XFW_AWAITS_NOTHING;
-    bool pageable = !flow->terms.first && (class->key.row.src_mem == XFT_MEM_PAGEABLE ||
-                                           class->key.row.dst_mem == XFT_MEM_PAGEABLE);
+    bool pageable = !flow->terms.first && xfa_row_pageable(&class->key.row);
     if (class->key.shape != XFA_LINEAR || (op->engine == XFW_TO_DEVICE && !flow->terms.to_device))
         return false;
     return !blocks || (!pageable && xfw_player_certainty(player) != XFW_LOW);

@@ -25,8 +25,7 @@ static void change_op(const struct xfw_change *change, void *self, struct xfw_pl
         (op->engine != XFW_TO_DEVICE && op->engine != XFW_TO_HOST))
         return;
     const struct xfa_class *class = xfa_class_at(&change->analysis->classes, op->class);
-    const struct xfa_row_key *row = &class->key.row;
-    if (row->src_mem == XFT_MEM_PAGEABLE || row->dst_mem == XFT_MEM_PAGEABLE)
+    if (xfa_row_pageable(&class->key.row))
         return;
     const struct xfp_fit *fit = class->achievable.fit;
     double fixed = fmin(op->duration_ns, fit ? fit->Lo_ns : FIXED_NS);

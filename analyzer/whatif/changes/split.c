@@ -59,9 +59,7 @@ static bool is_copy(const struct split *split, const struct xfw_op *op)
         (op->engine != XFW_TO_DEVICE && op->engine != XFW_TO_HOST))
         return false;
     const struct xfa_class *class = xfa_class_at(&split->change.analysis->classes, op->class);
-    bool pageable =
-        class->key.row.src_mem == XFT_MEM_PAGEABLE || class->key.row.dst_mem == XFT_MEM_PAGEABLE;
-    return !pageable && class->key.shape == XFA_LINEAR &&
+    return !xfa_row_pageable(&class->key.row) && class->key.shape == XFA_LINEAR &&
            op->bytes / split->parts >= XFW_LEAST_PART;
 }
 
