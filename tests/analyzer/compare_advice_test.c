@@ -352,7 +352,7 @@ static void test_warnings(void **state)
     before.summary.timing = "cupti";
     after.summary.timing = "host";
     before.summary.driver = 12040;
-    after.summary.driver = 13000;
+    after.summary.driver = 13010;
     after.summary.simulated = true;
     after.summary.lossy = true;
     after.summary.processes = 2;
@@ -363,7 +363,7 @@ static void test_warnings(void **state)
     c = compare(&before, &after);
     assert_true(warned(c, "GPUs: H100 in a, H200 in b"));
     assert_true(warned(c, "device times from: cupti in a, host in b"));
-    assert_true(warned(c, "driver: for CUDA 12.4 in a, 13.0 in b"));
+    assert_true(warned(c, "driver: for CUDA 12.4 in a, 13.1 in b"));
     assert_true(warned(c, "GPU: a real one in a, the simulated one in b"));
     assert_true(warned(c, "b: something was lost"));
     assert_true(warned(c, "processes: 1 in a, 2 in b"));

@@ -148,6 +148,10 @@ static void test_others_are_others(void **state)
     add(AFTER, "other", "a.cu", 10, "cudaMemcpy", XFT_MEM_PINNED);
     add(AFTER, "step", "a.cu", 10, "cudaMemcpy", XFT_MEM_PINNED)->key.dst_gpu = 1;
     assert_string_equal(matched(), "0>- 1>- ");
+    clear();
+    add(BEFORE, "step", "a.cu", 10, "cudaMemcpy", XFT_MEM_PINNED);
+    add(AFTER, "step", "a.cu", 10, "cudaMemcpy", XFT_MEM_PINNED)->key.direction = XFT_DIR_D2H;
+    assert_string_equal(matched(), "0>- "); /* by the direction alone */
 }
 
 /* Without symbols the module is all there is; another module is another place. */

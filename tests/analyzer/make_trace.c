@@ -49,6 +49,39 @@ static void make_simulated(struct trace_builder *b)
     build_close(b, XFT_STATE_CLOSED, TEST_START_NS + 200000);
 }
 
+/* A copy of 3000 bytes, whose call site has what formats put around names. */
+static void make_quoted(struct trace_builder *b)
+{
+    struct xft_event event =
+        test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PAGEABLE, 3000, TEST_START_NS, 900);
+    build_start(b, 4721);
+    scenario_names(b);
+    build_symbol(b, 0x480000, 0, "upload \"a, b\"; c\\new", "/src/app.c", 7, "/opt/sample/train");
+    build_stack(b, 99, (uint64_t[]){0x480000}, 1);
+    event.stack = 99;
+    build_events(b, 0, 0, &event, 1);
+    build_close(b, XFT_STATE_CLOSED, TEST_START_NS + 2000);
+}
+
+/* Calls of one thread: ten that begin one in the other and end later, then four within each other.
+ */
+static void make_overlapping(struct trace_builder *b)
+{
+    static const struct {
+        uint64_t from, to;
+    } within[] = {{5000, 6000}, {5100, 5200}, {5300, 5900}, {5400, 5500}};
+    struct xft_event events[14];
+    build_start(b, 4722);
+    scenario_names(b);
+    for (size_t i = 0; i < 14; i++) {
+        uint64_t from = i < 10 ? 100 * i : within[i - 10].from;
+        events[i] = test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PAGEABLE, 4096,
+                                  TEST_START_NS + from, i < 10 ? 2000 : within[i - 10].to - from);
+    }
+    build_events(b, 0, 0, events, 14);
+    build_close(b, XFT_STATE_CLOSED, TEST_START_NS + 10000);
+}
+
 /* What launches were given, and an INDEX, an entry of which lies. */
 static void make_indexed(struct trace_builder *b)
 {
@@ -188,6 +221,10 @@ int main(int argc, char **argv)
         scenario_killed(&b);
     else if (strcmp(what, "simulated") == 0)
         make_simulated(&b);
+    else if (strcmp(what, "quoted") == 0)
+        make_quoted(&b);
+    else if (strcmp(what, "overlapping") == 0)
+        make_overlapping(&b);
     else if (strcmp(what, "many") == 0)
         scenario_many(&b, strtoul(argument, NULL, 10));
     else if (strcmp(what, "replay") == 0 && strcmp(argument, "two") == 0)

@@ -108,6 +108,22 @@ class Markdown(unittest.TestCase):
                 self.assertEqual((row[0], row[3]), (one["site"]["text"], str(one["transfers"])))
             self.assertNotIn("Cut here", text)
 
+    def test_sites(self):
+        """The table counts those behind the first, a finding's own list those behind the fifth."""
+        subprocess.run([MAKE, "profile", os.path.join(self.folder.name, "p.json")], check=True)
+        run = (self.make("findings"), "-p", os.path.join(self.folder.name, "p.json"))
+        text, page = self.page(*run)
+        findings = [one for one in json.loads(self.analyze(*run, "-f", "json"))["findings"]
+                    if not one["saving_s"]["idle"]]
+        counts = [len(one["sites"]) for one in findings]
+        self.assertTrue({1, 2} <= set(counts) and max(counts) > 5, counts)
+        shown = text.split("<details><summary>")[1:]
+        for row, section, one, count in zip(page.tables[0][1:], shown, findings, counts):
+            others = {1: "", 2: " and 1 other"}.get(count, f" and {count - 1} others")
+            self.assertEqual(row[4], one["sites"][0]["text"] + others)
+            self.assertEqual(section.count("\n- <code>"), min(count, 5))
+            self.assertEqual(f"\n- and {count - 5} more\n" in section, count > 5)
+
     def test_hostile_names(self):
         text, page = self.page(self.make("hostile"))
         for sign in ("\x1b", "\u202e", "|", "`", "U+202E", "FAKE"):

@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MADE = (("mixed", ""), ("killed", ""), ("gpus", ""), ("findings", ""), ("phases", ""), ("contents", "whole"),
         ("managed", "threads"), ("kinds", ""), ("nameless", ""), ("hostile", ""), ("simulated", ""), ("many", "3000"))
 
+QUOTED = 'upload "a, b"; c\\new'  # the function of the run `quoted`
+
 Sums = collections.namedtuple("Sums", "count bytes ns")
 
 

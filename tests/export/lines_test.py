@@ -6,7 +6,7 @@ import json
 import re
 import unittest
 
-from lab import Lab, ROOT
+from lab import Lab, QUOTED, ROOT
 
 
 def number(text):
@@ -40,6 +40,10 @@ class Csv(Lab):
         self.assertEqual(text.split(b"\r\n")[0].decode().split(","), COLUMNS)
 
     def test_commas_and_quotes(self):
+        (row,) = self.rows(self.make("quoted"))
+        self.assertEqual((row["site_function"], row["site"]), (QUOTED, f"{QUOTED} (app.c:7)"))
+
+    def test_what_is_no_text(self):
         kinds = [row["site"] for row in self.rows(self.make("hostile"))]
         self.assertTrue(any("<U+001B>" in site for site in kinds), kinds)
         self.assert_clean(self.export(self.make("hostile"), "-f", "csv").decode(), "\r\n")

@@ -13,7 +13,7 @@ import unittest
 import jsonschema
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from lab import DATA, Lab, Sums
+from lab import DATA, Lab, QUOTED, Sums
 
 SCHEMA = os.environ.get("XFERSCOPE_SPEEDSCOPE_SCHEMA", "")
 
@@ -105,6 +105,7 @@ class Stacks(Lab):
         self.assertIn(("<module>", "main", "train", "move_batch"), names)
         size, _, _ = self.profiles(str(DATA / "h200-pytorch.xft"))
         self.assertEqual(sorted(size.values()), sorted(stacks.values()))
+        self.assertEqual(max(size, key=size.get)[:4], ("<module>122", "main114", "train86", "move_batch61"))
 
     def test_weights(self):
         trace = self.make("mixed")
@@ -117,6 +118,10 @@ class Stacks(Lab):
             self.assert_clean(text)
             self.assertFalse([line for line in text.split("\n") if line.startswith("FAKE")])
         self.assertTrue(self.folded(self.make("hostile")))
+
+    def test_semicolons(self):
+        ((frames, weight),) = self.folded(self.make("quoted")).items()
+        self.assertEqual((frames[:-1], weight), ((f"{QUOTED.replace(';', ':')} (app.c:7)",), 3000))
 
     def test_damaged_traces(self):
         for i in range(13):
@@ -175,6 +180,37 @@ class OpenMetrics(Lab):
                 for key, sums in reported.items():
                     told[key[0]] += sums[field]
                 self.assertEqual(found, dict(told), (run, what))
+
+    def test_buckets(self):
+        """Each holds the transfers of at most its size, and there is one for each size that was met."""
+        for run in self.runs():
+            buckets = self.samples(*run)["xferscope_transfer_size_bytes_bucket"]
+            sizes = collections.defaultdict(list)
+            for line in self.export(*run, "-f", "jsonl").decode().split("\n")[:-1]:
+                line = json.loads(line)
+                if line["type"] == "transfer":
+                    sizes[line["direction"]].append(line["bytes"])
+            for labels, value in buckets:
+                most = float(labels["le"])
+                self.assertEqual(value, sum(size <= most for size in sizes[labels["direction"]]), (run, labels))
+            bounds = [(labels["direction"], labels["le"]) for labels, _ in buckets]
+            self.assertEqual(len(bounds), len(set(bounds)))
+            self.assertLessEqual({(d, size.bit_length()) for d, met in sizes.items() for size in met},
+                                 {(d, int(float(le)).bit_length()) for d, le in bounds if le != "+Inf"}, run)
+
+    def test_what_was_lost_is_what_the_report_says(self):
+        run = (self.make("findings"), "-p", self.profile())
+        samples, rows = self.samples(*run), self.analyze(*run)["transfers"]
+        for name, told in (("achievable_seconds", [row["timed"]["achievable_s"] for row in rows]),
+                           ("lost_seconds", [row["lost_s"] for row in rows]),
+                           ("blocked_seconds", [row["timed"]["blocked_s"] for row in rows])):
+            found = sum(value for _, value in samples[f"xferscope_{name}_total"])
+            self.assertGreater(found, 0, name)
+            self.assertTrue(math.isclose(found, sum(value or 0 for value in told), rel_tol=1e-8), name)
+
+    def test_labels_are_what_they_were(self):
+        ((labels, value),) = self.samples(self.make("quoted"))["xferscope_moved_bytes_total"]
+        self.assertEqual((labels["site"], value), (f"{QUOTED} (app.c:7)", 3000))
 
     def test_savings_and_the_run(self):
         run = (str(DATA / "h200-pytorch.xft"), "-p", str(DATA / "h200.json"))

@@ -209,6 +209,20 @@ class Timelines(Lab):
                     self.assertTrue(not ends or s.end <= ends[-1], (what, s))
                     ends.append(s.end)
 
+    def test_calls_that_overlap(self):
+        """On further lanes, and what is too much for these as a moment; those within another lie in it."""
+        for name, timeline in self.timelines(self.make("overlapping")):
+            lanes = [[(s.start, s.end) for s in track] for track in timeline.tracks.values()]
+            first = min(start for lane in lanes for start, _ in lane)
+            lanes = [sorted((start - first, end - first) for start, end in lane) for lane in lanes]
+            self.assertEqual(len(lanes), 8, name)
+            moments = [s for s in timeline.slices("transfer") if s.instant]
+            self.assertEqual([(s.start - first, s.notes["ns"]) for s in moments], [(800, 2000), (900, 2000)], name)
+            self.assertEqual(next(lane for lane in lanes if lane[0][0] == 0)[-4:],
+                             [(5000, 6000), (5100, 5200), (5300, 5900), (5400, 5500)], name)
+            for lane in lanes[1:]:
+                self.assertEqual(len(lane), 1)
+
     def test_flows_lead_from_calls_to_what_they_did(self):
         joined = 0
         for what, run, timeline in self.every():
