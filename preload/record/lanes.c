@@ -444,10 +444,11 @@ bool xfs_lane_refill(struct xfs_lane *lane)
 
 /* ---- supply ----------------------------------------------------------------------------- */
 
-/* A fault for each page as it is first written would be the program's time. */
-static void touch_new(struct xfs_lanes *lanes)
+/* A fault for each page as it is first written would be the program's time; so would be waiting for
+ * the lock, which threads take that find no slab, until all these pages are there: it is not held.
+ */
+static void touch(const struct xfs_lanes *lanes, size_t segment)
 {
-    size_t segment = lanes->segments - 1;
     for (size_t i = 0; i < lanes->all_count[segment]; i++) /* older kernels say no */
         madvise(lanes->all[segment][i].shared, XFT_SLAB_BYTES, MADV_POPULATE_WRITE);
 }
@@ -468,9 +469,10 @@ bool xfs_lanes_supply(struct xfs_recorder *recorder)
         bool forced = waiting > 0 && ready <= 0 && atomic_load(&lanes->full.count) <= 0;
         bool grew = grow_by_policy(recorder, wanted, forced);
         good = grew || !forced;
-        if (grew)
-            touch_new(lanes);
+        size_t fresh = lanes->segments - 1;
         pthread_mutex_unlock(&lanes->lock);
+        if (grew)
+            touch(lanes, fresh);
     }
     if (atomic_load(&lanes->idle.count) < LANES_AT_ONCE / 2)
         make_lanes(lanes);

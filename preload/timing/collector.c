@@ -13,6 +13,10 @@
 /* How often records are collected: what SIGKILL costs at most. */
 #define COLLECT_SECONDS 1
 
+/* How often it rests briefly yet after records came: those of managed memory, for which they may
+ * have been switched on, are asked for next. */
+#define SOON_RESTS 20
+
 /* How long the thread rests between two looks, and for how long a call of the program
  * waits for it at most: once per process, and once more for managed memory. */
 #define REST_WAITING_MS 10
@@ -35,6 +39,7 @@ static struct {
     atomic_bool queued;  /* a buffer came */
     atomic_bool on;      /* records were switched on */
     atomic_bool settled; /* xfs_collector_settle() */
+    unsigned soon;       /* rests that are brief yet; of the thread */
     bool finish;         /* collect the rest and end */
     bool done;
     volatile bool give_up; /* finish took too long: record nothing more */
@@ -65,7 +70,7 @@ static void on_queued(void)
  * often while records are to be switched on or come, seldom when nothing happens. */
 static int rest_ms(void)
 {
-    if (!atomic_load(&collector.settled))
+    if (!atomic_load(&collector.settled) || collector.soon > 0)
         return REST_WAITING_MS;
     return xfs_records_outstanding() > 0 ? REST_BUSY_MS : REST_IDLE_MS;
 }
@@ -81,6 +86,7 @@ static bool wait_for_work(void)
             return false;
         pthread_cond_clockwait(&collector.wake, &collector.lock, CLOCK_MONOTONIC, &until);
         waited_ms += rest;
+        collector.soon -= collector.soon > 0;
     }
     return true;
 }
@@ -90,8 +96,10 @@ static void obey(enum xfs_order order)
     if (order == XFS_ORDER_NONE)
         return;
     collector.carry_out(order);
-    if (order == XFS_ORDER_RECORDS)
+    if (order == XFS_ORDER_RECORDS) {
+        collector.soon = SOON_RESTS;
         atomic_store(&collector.settled, true);
+    }
     atomic_store(&collector.order, XFS_ORDER_NONE);
 }
 

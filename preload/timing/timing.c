@@ -13,6 +13,7 @@
 #include "preload/base/real_dlsym.h"
 #include "preload/lookup/resolve.h"
 #include "preload/base/log.h"
+#include "preload/record/cost.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/base/settings.h"
@@ -269,23 +270,37 @@ static void carry_out(enum xfs_order order)
 enum managed { MANAGED_UNUSED, MANAGED_USED, MANAGED_WAITING, MANAGED_DONE };
 static atomic_int managed;
 
+static bool is_awaited(void)
+{
+    int awaited = MANAGED_WAITING;
+    return atomic_load(&owner) == (int)getpid() &&
+           atomic_compare_exchange_strong(&managed, &awaited, MANAGED_DONE);
+}
+
+static void ask_for_managed(void)
+{
+    if (!xfs_collector_ask(XFS_ORDER_MANAGED)) {
+        xfs_meta_set("managed", "off");
+        xfs_meta_set("managed.why", "the recorder's thread did not answer");
+    }
+}
+
 /* CUPTI records: now, if there is managed memory already, else as soon as there is some. */
 static void await_managed(void)
 {
-    if (xfs_settings()->managed && atomic_exchange(&managed, MANAGED_WAITING) == MANAGED_USED)
-        xfs_timing_managed();
+    if (xfs_settings()->managed && atomic_exchange(&managed, MANAGED_WAITING) == MANAGED_USED &&
+        is_awaited())
+        ask_for_managed();
 }
 
 void xfs_timing_managed(void)
 {
-    int awaited = MANAGED_WAITING, unused = MANAGED_UNUSED, saved = errno;
+    int unused = MANAGED_UNUSED, saved = errno;
     if (atomic_compare_exchange_strong(&managed, &unused, MANAGED_USED))
         return;
-    if (atomic_load(&owner) == (int)getpid() &&
-        atomic_compare_exchange_strong(&managed, &awaited, MANAGED_DONE) &&
-        !xfs_collector_ask(XFS_ORDER_MANAGED)) {
-        xfs_meta_set("managed", "off");
-        xfs_meta_set("managed.why", "the recorder's thread did not answer");
+    if (is_awaited()) {
+        xfs_cost_unusual(XFT_OVERHEAD_DEVICE);
+        ask_for_managed();
     }
     errno = saved;
 }

@@ -13,7 +13,8 @@ PLAUSIBLE_NS = 1000000
 MANY = 20
 NOTED_WITHIN_S = 60  # only ends what never comes
 LAUNCH = 19  # kind of event
-THREAD, STACK, FUNCTION = 4, 16, 32  # why recording took its time
+ALLOC = 2
+DEVICE, THREAD, STACK, FUNCTION = 2, 4, 16, 32  # why recording took its time
 NO_CALLS = ("device-copy", "kernel", "memset", "records", "overhead")  # events that no call of the program makes
 
 
@@ -162,6 +163,16 @@ class Cost(Bench):
         self.assertLess(len(told), calls / 100)  # and not behind calls that are like those before
         for start, end, _, _ in told:
             self.assertLessEqual(1000, end - start)
+
+    @needs("first_calls")
+    def test_managed_memory(self):
+        """On the host's clock: the call that has its records switched on waits for them, and says so
+        where no stack is new either."""
+        result = record(PROGRAMS / "first_calls", "2", cwd=self.folder, options=["--force", "-o", "run"],
+                        env=environment(XFERSCOPE_SIMGPU_CLOCK="host", XFERSCOPE_STACKS="0"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        waited = [entry for entry in self.overheads() if entry[2] & DEVICE and entry[3] == ALLOC]
+        self.assertEqual(len(waited), 1, self.overheads())
 
     @needs("forker")
     def test_each_process_has_its_own(self):

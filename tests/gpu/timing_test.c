@@ -1,4 +1,8 @@
 /* Device timing against a stand-in for CUPTI: copies, clocks, other profilers, the end. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
 #include "tests/gpu/timing_world.h"
 
 #include "preload/timing/records.h"
@@ -305,6 +309,24 @@ static void test_overtaken(void **state)
     xfs_timing_finish();
 }
 
+/* The longest that the collecting thread meant to rest. */
+static atomic_long longest_rest_ms;
+
+int __wrap_pthread_cond_clockwait(pthread_cond_t *wake, pthread_mutex_t *lock, clockid_t clock,
+                                  const struct timespec *until);
+int __real_pthread_cond_clockwait(pthread_cond_t *wake, pthread_mutex_t *lock, clockid_t clock,
+                                  const struct timespec *until);
+int __wrap_pthread_cond_clockwait(pthread_cond_t *wake, pthread_mutex_t *lock, clockid_t clock,
+                                  const struct timespec *until)
+{
+    struct timespec now_is;
+    clock_gettime(clock, &now_is);
+    long ms = (until->tv_sec - now_is.tv_sec) * 1000 + (until->tv_nsec - now_is.tv_nsec) / 1000000;
+    if (ms > atomic_load(&longest_rest_ms))
+        atomic_store(&longest_rest_ms, ms);
+    return __real_pthread_cond_clockwait(wake, lock, clock, until);
+}
+
 /* The calling thread makes no call of CUPTI but the subscription: the collecting thread does. */
 static void test_own_thread(void **state)
 {
@@ -312,9 +334,13 @@ static void test_own_thread(void **state)
     xfs_timing_attach();
     assert_true(fake->subscribed_by == gettid());
     assert_true(fake->enabled_by != 0 && fake->enabled_by != gettid());
+    assert_int_equal(waits_told, 0); /* its caller does */
     xfs_timing_managed();
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_COUNTER], 1);
     assert_true(fake->enabled_by != gettid());
+    assert_true(atomic_load(&longest_rest_ms) < 50);
+    xfs_timing_managed(); /* asks for nothing more */
+    assert_int_equal(waits_told, 1);
     xfs_timing_finish();
 }
 

@@ -23,6 +23,7 @@
 #include "preload/base/real_dlsym.h"
 #include "preload/lookup/resolve.h"
 #include "preload/base/log.h"
+#include "preload/record/cost.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/base/own_stack.h"
@@ -66,6 +67,13 @@ void xfs_event_write(const struct xft_event *event)
         records_on = event->aux;
     else if (event_count < EVENTS)
         events[event_count++] = *event;
+}
+
+static unsigned waits_told; /* for records that are switched on, within a call */
+
+void xfs_cost_unusual(unsigned why)
+{
+    waits_told += why == XFT_OVERHEAD_DEVICE;
 }
 
 static char names[4][64];

@@ -120,4 +120,15 @@ ROWS = [
       "atomic_load(&periods.full) ? XFT_PERIOD_ENDS",
       "nobody is told that the rest of the run is missing",
       "e2e.periods"),
+    M("pages-made-under-the-lock", "preload/record/lanes.c",
+      """        pthread_mutex_unlock(&lanes->lock);
+        if (grew)
+            touch(lanes, fresh);
+""",
+      """        if (grew)
+            touch(lanes, fresh);
+        pthread_mutex_unlock(&lanes->lock);
+""",
+      "threads that begin at once wait until the pages of all new slabs are there",
+      "record.lanes"),
 ]
