@@ -12,14 +12,15 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import unicodedata
 import unittest
 
 import jsonschema
 
-DRIVER, MAKE, SCHEMA, GOLDEN = sys.argv[1:5]
+from lab import DRIVER, Lab
+
+SCHEMA, GOLDEN = sys.argv[3:5]
 # Rules for golden files: how well zstd packs is its own affair.
 PACKED_SIZES = (r"\b(bytes|at|stored)=\d+(?= (version|stored|raw)=)", r"\1=N")
 PACKED = (r"(?m) zstd$", "")
@@ -33,26 +34,12 @@ class Result:
         self.lines = done.stderr.decode().splitlines()
 
 
-class Commands(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="xferscope-")
-        self.addCleanup(self.folder.cleanup)
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
+class Commands(Lab):
     def make(self, scenario, name, argument=""):
-        path = self.path(name)
-        subprocess.run([MAKE, scenario, path, argument], check=True)
-        return path
+        return self.path(super().make(scenario, name, argument))
 
     def run_driver(self, *arguments, **more):
-        environment = dict(os.environ, **{"COLUMNS": "120", **more})
-        done = subprocess.run(
-            [DRIVER, *arguments], capture_output=True, env=environment, cwd=self.folder.name, timeout=300
-        )
+        done = self.drive(*arguments, settings={"COLUMNS": "120", **more})
         self.assertGreaterEqual(done.returncode, 0, done.stderr.decode())
         return Result(done)
 

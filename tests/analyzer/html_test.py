@@ -11,13 +11,14 @@ import re
 import resource
 import subprocess
 import sys
-import tempfile
 import unittest
 from base64 import b64encode
 from html.parser import HTMLParser
 from pathlib import Path
 
-DRIVER, MAKE, BIG, DATA, BUILT = sys.argv[1:6]
+from lab import DRIVER, Lab
+
+BIG, DATA, BUILT = sys.argv[3:6]
 SHARES = ("compute", "hidden", "exposed", "waits", "host")
 MOST_SLICES = 40000
 MOST_BYTES = 3_000_000
@@ -52,28 +53,16 @@ class Tags(HTMLParser):
             self.scripts[self.at] += data
 
 
-class Html(unittest.TestCase):
-    maxDiff = None
-
+class Html(Lab):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="xferscope-")
-        self.addCleanup(self.folder.cleanup)
+        super().setUp()
         self.make("profile", "machine.json")
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def make(self, scenario, name, argument=""):
-        subprocess.run([MAKE, scenario, self.path(name), argument], check=True)
-        return name
 
     def analyze(self, *arguments, status=(0,), limit=None):
         def within():
             if limit:
                 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        done = subprocess.run([DRIVER, "analyze", *arguments], capture_output=True, cwd=self.folder.name,
-                              env=dict(os.environ, LC_ALL="C.UTF-8"), timeout=500, check=False,
-                              preexec_fn=within)
+        done = self.drive("analyze", *arguments, timeout=500, preexec_fn=within)
         self.assertIn(done.returncode, status, done.stderr)
         return done.stdout
 

@@ -11,13 +11,14 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import unicodedata
 import unittest
 
 import jsonschema
 
-DRIVER, MAKE, SCHEMA, GOLDEN = sys.argv[1:5]
+from lab import DRIVER, Lab
+
+SCHEMA, GOLDEN = sys.argv[3:5]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OF_A_ROW = ("function", "runtime_function", "level", "direction", "src_memory", "dst_memory", "src_device",
             "dst_device", "async")
@@ -28,25 +29,13 @@ def row_key(line):
     return json.dumps([site, *(line[key] for key in OF_A_ROW)])
 
 
-class PerTransfer(unittest.TestCase):
-    maxDiff = None
-
+class PerTransfer(Lab):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="xferscope-")
-        self.addCleanup(self.folder.cleanup)
+        super().setUp()
         self.make("profile", "machine.json")
 
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def make(self, scenario, name, argument=""):
-        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
-        subprocess.run([MAKE, scenario, self.path(name), argument], check=True)
-        return name
-
     def analyze(self, *arguments):
-        done = subprocess.run([DRIVER, "analyze", *arguments], capture_output=True, cwd=self.folder.name,
-                              env=dict(os.environ, LC_ALL="C.UTF-8"), timeout=300, check=False)
+        done = self.drive("analyze", *arguments)
         return done.returncode, done.stdout.decode(), done.stderr.decode().splitlines()
 
     def list(self, *arguments):
