@@ -33,6 +33,11 @@ json_t *xfa_json_seconds(double ns)
     return xfa_json_number(ns / 1e9);
 }
 
+json_t *xfa_json_gpu(int gpu)
+{
+    return gpu >= 0 ? json_integer(gpu) : json_null();
+}
+
 json_t *xfa_json_moment(uint64_t real_ns)
 {
     char buffer[40];

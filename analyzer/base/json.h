@@ -15,6 +15,7 @@ json_t *xfa_json_text(const char *value);  /* NULL: null */
 json_t *xfa_json_count(uint64_t value);    /* sticks at JSON's largest integer */
 json_t *xfa_json_number(double value);     /* NAN, infinite: null */
 json_t *xfa_json_seconds(double ns);       /* likewise */
+json_t *xfa_json_gpu(int gpu);             /* its number; less than 0: null */
 json_t *xfa_json_moment(uint64_t real_ns); /* ISO 8601, UTC; 0: null */
 
 /* As json_dumpf(). */

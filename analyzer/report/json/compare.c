@@ -210,18 +210,13 @@ static json_t *moved_json(unsigned moved)
     return json;
 }
 
-static json_t *gpu_json(int gpu)
-{
-    return gpu >= 0 ? json_integer(gpu) : json_null();
-}
-
 static json_t *row_json(const struct xfa_compared_row *row)
 {
     const struct xfa_row_key *key = &xfa_compared_of(row)->key;
     json_t *json = json_object();
     set(json, "direction", xfa_json_text(xft_direction_word(key->direction)));
-    set(json, "src_device", gpu_json(key->src_gpu));
-    set(json, "dst_device", gpu_json(key->dst_gpu));
+    set(json, "src_device", xfa_json_gpu(key->src_gpu));
+    set(json, "dst_device", xfa_json_gpu(key->dst_gpu));
     set(json, "in", json_string(!row->after ? "before" : !row->before ? "after" : "both"));
     set(json, "differs", moved_json(row->moved));
     set(json, "time", change_json(&row->time));

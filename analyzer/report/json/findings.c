@@ -12,6 +12,8 @@ static json_t *site_json(const struct xfa_finding_site *site)
     json_object_set_new(json, "called", xfa_json_text(called ? called->name : NULL));
     json_object_set_new(json, "runtime_function", xfa_json_text(runtime ? runtime->name : NULL));
     json_object_set_new(json, "direction", xfa_json_text(direction));
+    json_object_set_new(json, "src_device", xfa_json_gpu(row ? row->key.src_gpu : -1));
+    json_object_set_new(json, "dst_device", xfa_json_gpu(row ? row->key.dst_gpu : -1));
     json_object_set_new(json, "transfers", xfa_json_count(site->transfers));
     json_object_set_new(json, "bytes", xfa_json_count(site->bytes));
     json_object_set_new(json, "lost_s", xfa_json_seconds(site->lost_ns));

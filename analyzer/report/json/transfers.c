@@ -3,11 +3,6 @@
 
 #include "analyzer/report/json/json.h"
 
-static json_t *gpu_json(int gpu)
-{
-    return gpu >= 0 ? json_integer(gpu) : json_null();
-}
-
 static json_t *sizes_json(const struct xfa_figures *figures)
 {
     json_t *json = json_object(), *classes = json_array();
@@ -64,8 +59,8 @@ void xfa_set_row_json(json_t *json, const struct xfa_row *row, bool with_stack)
     json_object_set_new(json, "direction", xfa_json_text(xft_direction_word(key->direction)));
     json_object_set_new(json, "src_memory", xfa_json_text(xft_memory_word(key->src_mem)));
     json_object_set_new(json, "dst_memory", xfa_json_text(xft_memory_word(key->dst_mem)));
-    json_object_set_new(json, "src_device", gpu_json(key->src_gpu));
-    json_object_set_new(json, "dst_device", gpu_json(key->dst_gpu));
+    json_object_set_new(json, "src_device", xfa_json_gpu(key->src_gpu));
+    json_object_set_new(json, "dst_device", xfa_json_gpu(key->dst_gpu));
     json_object_set_new(json, "async", json_boolean(key->async));
 }
 

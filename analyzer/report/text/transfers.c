@@ -147,11 +147,12 @@ static void write_legend(const struct xfa_analysis *analysis, const struct xfa_v
             "work: at least this was achieved, at most this was lost",
             view->width);
     if (marks.above && analysis->achievable.match != XFA_MATCH_NO)
-        xfa_write_paragraph(out, "      ",
-                            "ACHIEVED is far above ACHIEVABLE where the program's copies had it "
-                            "better than the probe's, as with data that a cache still holds: "
-                            "nothing is lost there",
-                            view->width);
+        xfa_write_paragraph(
+            out, "      ",
+            "ACHIEVED is far above ACHIEVABLE where the device timed small copies by "
+            "themselves, or where a cache still held the data: nothing is lost "
+            "there",
+            view->width);
     if (marks.no_time)
         xfa_write_paragraph(out, "  -   ",
                             "ACHIEVED is not known where the device's times were not recorded and "

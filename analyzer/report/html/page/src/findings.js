@@ -68,6 +68,13 @@ function evidence(finding, i) {
     ['Lost', [figure(`${at}.lost_s`), basis.note ? `: ${basis.note}` : '']]);
 }
 
+// "D2H, GPU 1": which GPUs, where sites of one direction differ in that.
+const gpus_of = (site) => [...new Set([site.src_device, site.dst_device])].filter((gpu) => gpu !== null).join(' to ');
+function way(site, all) {
+  const several = new Set(all.filter(({ direction }) => direction === site.direction).map(gpus_of)).size > 1;
+  return [site.direction ?? '-', several && gpus_of(site) && `GPU ${gpus_of(site)}`].filter(Boolean).join(', ');
+}
+
 function sites(finding, i) {
   const rows = finding.sites.map((site, k) => ({ site, at: `report.findings.${i}.sites.${k}` }));
   const earlier = rows.some(({ site }) => site.earlier);
@@ -75,7 +82,7 @@ function sites(finding, i) {
     caption: 'Sites', rows, shown: 10, columns: [
       { title: 'call site', text: ({ site }) => site.text, cell: ({ site }) => place(site) },
       { title: 'function', text: ({ site }) => site.runtime_function ?? site.called ?? '-' },
-      { title: 'direction', text: ({ site }) => site.direction ?? '-' },
+      { title: 'direction', text: ({ site }) => way(site, finding.sites) },
       { title: called(finding), number: ({ site }) => site.transfers, at: ({ at }) => `${at}.transfers` },
       { title: 'bytes', number: ({ site }) => site.bytes, at: ({ at }) => `${at}.bytes` },
       { title: 'lost', number: ({ site }) => site.lost_s, at: ({ at }) => `${at}.lost_s` },
