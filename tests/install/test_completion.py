@@ -73,6 +73,13 @@ class Completion(Bench):
         self.assertEqual(self.ask("dump", "-k", "kernel,mem"), ["kernel,memset"])
         self.assertEqual(self.ask("record", "--stack-depth", ""), [])
 
+    def test_offered_values_are_taken(self):
+        for option in options_of(usage_of(XFERSCOPE, "analyze")):
+            for value in option.words():
+                done = run([XFERSCOPE, "analyze", "missing.xft", f"{option.name}={value}"], cwd=self.folder)
+                self.assertIn(done.returncode, (0, 1), (option.name, value, done.stderr))
+        self.assertIn("H2D", self.ask("analyze", "--kind", ""))
+
     def test_files(self):
         for name in ("a run.xft", "other"):
             (self.folder / name).mkdir()

@@ -19,11 +19,14 @@ class Option:
         """The values that it says it takes; none when they are not told by words."""
         if re.fullmatch(r"[a-z0-9-]+(\|[a-z0-9-]+)+", self.value):
             return self.value.split("|")
-        if self.forms or not self.value or self.value in ("FILE", "NAME", "N", "S"):
+        if self.forms or not self.value or self.value in ("FILE", "NAME", "N", "S", "PERCENT"):
             return list(self.forms)
+        examples = re.findall(r"\(([^()]+) \.\.\.\)", self.text)
+        if examples:  # "such transfers (H2D, peer ...) or findings (small-transfers ...)"
+            return ", ".join(examples).split(", ")
         found = re.search(rf"(?:\b{WORD}, )*\b{WORD},? or {WORD}", self.text)
         found = found or re.search(rf"(?<=: ){WORD}(?:, {WORD}){{2,}}", self.text)
-        return [re.sub(r" .*", "", word) for word in re.split(r", or |, | or ", found[0])] if found else []
+        return re.split(r", or |, | or ", re.sub(r" \([^)]*\)", "", found[0])) if found else []
 
     def is_file(self):
         return self.value.startswith("FILE") or (self.value == "NAME" and self.name == "--output") or self.value == "A B"
