@@ -11,27 +11,13 @@
 
 enum xfa_remedy_kind {
 #define XFA_REMEDY(kind, word, brief, to_device, to_host) XFA_REMEDY_##kind,
-#define XFA_WORDS(kind, dialect, to_device, to_host)
-#define XFA_RECKONING(reckoning, text)
-#define XFA_EXCLUDES(x, y)
 #include "analyzer/findings/remedies.def"
-#undef XFA_REMEDY
-#undef XFA_WORDS
-#undef XFA_RECKONING
-#undef XFA_EXCLUDES
     XFA_REMEDY_KINDS
 };
 
 enum xfa_reckoning {
-#define XFA_REMEDY(kind, word, brief, to_device, to_host)
-#define XFA_WORDS(kind, dialect, to_device, to_host)
 #define XFA_RECKONING(reckoning, text) XFA_RECKONED_##reckoning,
-#define XFA_EXCLUDES(x, y)
 #include "analyzer/findings/remedies.def"
-#undef XFA_REMEDY
-#undef XFA_WORDS
-#undef XFA_RECKONING
-#undef XFA_EXCLUDES
     XFA_RECKONINGS
 };
 

@@ -28,27 +28,14 @@ static const struct words remedies[] = {
     [XFA_REMEDY_##kind].sentences[XFA_DIALECT_CUDA] = {to_device, to_host},
 #define XFA_WORDS(kind, dialect, to_device, to_host)                                               \
     [XFA_REMEDY_##kind].sentences[XFA_DIALECT_##dialect] = {to_device, to_host},
-#define XFA_RECKONING(reckoning, text)
-#define XFA_EXCLUDES(x, y)
 #include "analyzer/findings/remedies.def"
-#undef XFA_REMEDY
-#undef XFA_WORDS
-#undef XFA_RECKONING
-#undef XFA_EXCLUDES
 };
 
 #define PROBABLY "probably (samples were compared, not all bytes): "
 
 static const char *const reckonings[][2] = {
-#define XFA_REMEDY(kind, word, brief, to_device, to_host)
-#define XFA_WORDS(kind, dialect, to_device, to_host)
 #define XFA_RECKONING(reckoning, text) [XFA_RECKONED_##reckoning] = {text, PROBABLY text},
-#define XFA_EXCLUDES(x, y)
 #include "analyzer/findings/remedies.def"
-#undef XFA_REMEDY
-#undef XFA_WORDS
-#undef XFA_RECKONING
-#undef XFA_EXCLUDES
 };
 
 static const char *sentence_of(const struct xfa_remedy *remedy)
@@ -131,15 +118,8 @@ bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b)
 bool xfa_remedies_exclude(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
 {
     static const enum xfa_remedy_kind pairs[][2] = {
-#define XFA_REMEDY(kind, word, brief, to_device, to_host)
-#define XFA_WORDS(kind, dialect, to_device, to_host)
-#define XFA_RECKONING(reckoning, text)
 #define XFA_EXCLUDES(x, y) {XFA_REMEDY_##x, XFA_REMEDY_##y},
 #include "analyzer/findings/remedies.def"
-#undef XFA_REMEDY
-#undef XFA_WORDS
-#undef XFA_RECKONING
-#undef XFA_EXCLUDES
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if ((pairs[i][0] == a && pairs[i][1] == b) || (pairs[i][0] == b && pairs[i][1] == a))
