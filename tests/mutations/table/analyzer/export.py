@@ -71,4 +71,9 @@ ROWS = [
       "findings->items[i].saving.likely",
       "the stacks save more than the run would with all of the advice",
       "export.sums"),
+    M("export-name-forgotten", "analyzer/export/words.c",
+      "    words->last[1] = words->last[0];",
+      "    free(words->last[0]);\n    words->last[1] = NULL;",
+      "after 32 MiB of names a range is written from memory that was given back",
+      "export.timeline"),
 ]

@@ -57,4 +57,9 @@ ROWS = [
       "(struct xfa_period){.from_ns = periods->start_ns, .until_ns = end};",
       "where nothing was recorded, the run seems to have copied nothing all the time",
       "analyzer-periods_test"),
+    M("run-clock-wraps", "analyzer/run/process.c",
+      "    return wall > INT64_MAX || (!back && wall < ns) ? INT64_MAX : wall;",
+      "    return wall;",
+      "a wrong clock makes slices that end before they begin",
+      "export.timeline"),
 ]
