@@ -6,9 +6,11 @@
 #include "analyzer/base/alloc.h"
 
 #define PART(ends, what, index)                                                                    \
-    ((ends)->what##s = xfa_grown((ends)->what##s, &(ends)->what##_capacity, &(ends)->what##_count, \
-                                 (index), sizeof *(ends)->what##s),                                \
-     &(ends)->what##s[index])
+    (&((index) < (ends)->what##_count                                                              \
+           ? (ends)->what##s                                                                       \
+           : ((ends)->what##s =                                                                    \
+                  xfa_grown((ends)->what##s, &(ends)->what##_capacity, &(ends)->what##_count,      \
+                            (index), sizeof *(ends)->what##s)))[index])
 
 static struct xfw_stream_ends *stream_at(struct xfw_ends *ends, uint32_t number)
 {

@@ -7,6 +7,8 @@
 #include "analyzer/base/alloc.h"
 
 #define MOST_BEHIND 8
+#define RECENT 32      /* streams that were asked for last */
+#define SIDES_OF_ONE 4 /* that changes mostly ask for, beside each of the process's */
 
 struct side_key {
     uint32_t stream, which;
@@ -24,6 +26,10 @@ struct xfw_player {
     size_t count;
     enum xfw_certainty certainty;
     struct xfa_table sides;
+    struct recent {
+        struct side_item side;
+        bool there;
+    } recent[RECENT]; /* of them, as they were asked for */
     uint32_t side_events;
     struct xfw_op behind[MOST_BEHIND];
     unsigned behind_count;
@@ -35,10 +41,14 @@ struct xfw_player {
 static uint32_t dense(struct xfw_player *player, uint32_t stream, uint32_t which)
 {
     struct side_key key = {stream, which};
+    struct recent *recent = &player->recent[(stream * SIDES_OF_ONE + which) % RECENT];
+    if (recent->there && recent->side.key.stream == stream && recent->side.key.which == which)
+        return recent->side.number;
     size_t before = player->sides.count;
     struct side_item *item = xfa_table_put(&player->sides, &key);
     if (player->sides.count > before)
         item->number = (uint32_t)before;
+    *recent = (struct recent){*item, true};
     return item->number;
 }
 

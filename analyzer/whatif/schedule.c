@@ -90,8 +90,10 @@ static struct gpu *gpu_at(struct xfw_schedule *schedule, int number)
  * one begins. */
 static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
-    schedule->threads = xfa_grown(schedule->threads, &schedule->thread_capacity,
-                                  &schedule->thread_count, op->thread, sizeof *schedule->threads);
+    if (op->thread >= schedule->thread_count)
+        schedule->threads =
+            xfa_grown(schedule->threads, &schedule->thread_capacity, &schedule->thread_count,
+                      op->thread, sizeof *schedule->threads);
     struct thread *thread = &schedule->threads[op->thread];
     if (!thread->begun) {
         const struct thread *first = &schedule->threads[0];

@@ -13,13 +13,13 @@ struct async {
 
 /* What the device does stays what it was; where that is not known, the profile's figure, or what
  * the call took. */
-static void submit(const struct xfa_analysis *analysis, struct xfw_op *op,
+static void submit(struct xfw_asked *asked, const struct xfa_analysis *analysis, struct xfw_op *op,
                    const struct xfw_host_memory *host)
 {
     const struct xfp_path *path =
-        xfw_host_path(&analysis->achievable, host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D,
-                      (enum xft_memory)host->memory, host->node, op->gpu);
-    struct xfw_copy_cost cost = xfw_copy_cost(path, op->bytes, XFW_LIKELY);
+        xfw_asked_path(asked, &analysis->achievable, host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D,
+                       (enum xft_memory)host->memory, host->node, op->gpu);
+    struct xfw_copy_cost cost = xfw_asked_cost(asked, path, op->bytes, XFW_LIKELY);
     double submit_ns = cost.known ? cost.submit_ns : XFW_SUBMIT_NS;
     if (!(op->duration_ns > 0))
         op->duration_ns = cost.known ? cost.device_ns : fmax(0, op->own_ns - submit_ns);
@@ -38,7 +38,7 @@ static void change_op(const struct xfw_change *change, void *self, struct xfw_pl
     if (op->what != XFW_COPY || op->class == XFW_NONE || !xfw_set_has(&async->classes, op->class) ||
         xfw_player_certainty(player) == XFW_LOW || !xfw_host_memory(change->analysis, op, &host))
         return;
-    submit(change->analysis, op, &host);
+    submit(&reuse->asked, change->analysis, op, &host);
     xfw_reuse_add(reuse, change, player, op, &host);
 }
 

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "analyzer/whatif/changes/asked.h"
+
 /* Relative errors: how much of them is added. */
 static double errors_taken(enum xfw_certainty certainty)
 {
@@ -35,7 +37,8 @@ static void ask(struct xfw_slower *slower, const struct xfa_analysis *analysis,
 double xfw_both_ways(struct xfw_both_ways *ways, const struct xfa_analysis *analysis,
                      enum xfw_certainty certainty, const struct xfw_op *op)
 {
-    struct xfw_slower *slower = &ways->last[op->engine == XFW_TO_HOST];
+    struct xfw_slower *slower =
+        &ways->answers[op->engine == XFW_TO_HOST][xfw_asked_place(op->bytes, XFW_BOTH_WAYS_SIZES)];
     if (!analysis->profile || op->duration_ns <= 0)
         return 1;
     if (slower->bytes != op->bytes || slower->gpu != op->gpu)

@@ -7,12 +7,14 @@
 
 #include "analyzer/whatif/change.h"
 
+#define XFW_BOTH_WAYS_SIZES 32 /* a power of two */
+
 struct xfw_both_ways { /* zeroed at first */
     struct xfw_slower {
         uint64_t bytes;
         int gpu;
-        double alone, both; /* what the profile has, at worst or at best; 0 = nothing */
-    } last[2];              /* the answers before, by direction */
+        double alone, both;            /* what the profile has, at worst or at best; 0 = nothing */
+    } answers[2][XFW_BOTH_WAYS_SIZES]; /* those before, by direction and size */
 };
 
 /* Of a copy between host and device. What was slower than alone in the record already is so by

@@ -74,15 +74,17 @@ static const struct dataflow *of(const struct xfw_change *change)
 
 static struct lane *lane_of(struct state *state, uint32_t stream)
 {
-    state->lanes = xfa_grown(state->lanes, &state->lane_capacity, &state->lane_count, stream,
-                             sizeof *state->lanes);
+    if (stream >= state->lane_count)
+        state->lanes = xfa_grown(state->lanes, &state->lane_capacity, &state->lane_count, stream,
+                                 sizeof *state->lanes);
     return &state->lanes[stream];
 }
 
 static struct host *host_of(struct state *state, uint32_t thread)
 {
-    state->hosts = xfa_grown(state->hosts, &state->host_capacity, &state->host_count, thread,
-                             sizeof *state->hosts);
+    if (thread >= state->host_count)
+        state->hosts = xfa_grown(state->hosts, &state->host_capacity, &state->host_count, thread,
+                                 sizeof *state->hosts);
     return &state->hosts[thread];
 }
 
@@ -269,16 +271,17 @@ static void move(const struct dataflow *flow, struct state *state, struct xfw_pl
     bool up = op->engine == XFW_TO_DEVICE, blocks = op->awaits != XFW_AWAITS_NOTHING;
     struct lane *lane = lane_of(state, op->stream);
     uint32_t stream = xfw_player_side_stream(player, op->stream, up ? UP : DOWN);
-    struct last last = {.there = true, .moved = true, .pends = blocks, .lane = op->stream};
-    last.stream = stream;
-    last.part = part_of(lane, up ? TO_DEVICE : TO_HOST, false);
+    struct last *last = &state->last;
+    *last = (struct last){.there = true, .moved = true, .pends = blocks, .lane = op->stream};
+    last->stream = stream;
+    last->part = part_of(lane, up ? TO_DEVICE : TO_HOST, false);
     double after = up ? xfw_spans_written(&state->spans, op->src, op->bytes)
                       : xfw_spans_computed(&state->spans, op->src, op->bytes, lane->work_end);
     if (!up) {
         after = fmax(after, xfw_spans_written(&state->spans, op->src, op->bytes));
         after = fmax(after, xfw_spans_read(&state->spans, op->dst, op->bytes));
     }
-    after = fmax(after, part_end(lane, last.part, flow->terms.buffers));
+    after = fmax(after, part_end(lane, last->part, flow->terms.buffers));
     if (flow->implicit_sync)
         after = fmax(after, state->kernel_start);
     xfw_player_stream_after(player, stream, after);
@@ -289,8 +292,7 @@ static void move(const struct dataflow *flow, struct state *state, struct xfw_pl
     if (xfw_player_certainty(player) == XFW_LOW)
         op->own_ns += flow->event_ns;
     lane->moved = true;
-    last.op = *op;
-    state->last = last;
+    last->op = *op;
     xfw_player_moved(player, op->stream, stream);
     op->stream = stream;
     op->stream_kind = XFW_NONBLOCKING;
@@ -314,18 +316,19 @@ static void stay(const struct dataflow *flow, struct state *state, struct xfw_pl
                  const struct xfw_op *op)
 {
     struct lane *lane = lane_of(state, op->stream);
-    struct last last = {.op = *op, .there = true, .lane = op->stream, .stream = op->stream};
+    struct last *last = &state->last;
     struct xfw_given wants = needs(state, player, op);
     enum step step = !is_copy_with_host(op)        ? COMPUTE
                      : op->engine == XFW_TO_DEVICE ? TO_DEVICE
                                                    : TO_HOST;
     bool knows = op->what == XFW_KERNEL || is_copy_with_host(op);
-    last.part = part_of(lane, step, op->what == XFW_SET);
-    double after = fmax(wants.written, part_end(lane, last.part, flow->terms.buffers));
+    uint64_t part = part_of(lane, step, op->what == XFW_SET);
+    double after = fmax(wants.written, part_end(lane, part, flow->terms.buffers));
     if (xfw_player_certainty(player) == XFW_LOW || !knows)
         after = fmax(after, wants.read);
     xfw_player_stream_after(player, op->stream, after);
-    state->last = last;
+    *last = (struct last){
+        .op = *op, .there = true, .lane = op->stream, .stream = op->stream, .part = part};
 }
 
 /* ---- events and waits ------------------------------------------------------------------------ */

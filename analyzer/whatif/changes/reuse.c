@@ -1,6 +1,5 @@
 #include "analyzer/whatif/changes/reuse.h"
 
-#include "analyzer/whatif/changes/costs.h"
 #include "xferscope/trace.h"
 
 #define RECORD_NS 1000.0 /* where the profile does not say */
@@ -34,7 +33,8 @@ static void wait_for(struct xfw_reuse *reuse, struct xfw_use *use, const struct 
     struct xfw_op wait = xfw_op_like(op);
     wait.awaits = XFW_AWAITS_EVENT;
     wait.event = use->event;
-    wait.own_ns = xfw_scalar_cost(&change->analysis->achievable, "sync/event", use->gpu, SYNC_NS);
+    wait.own_ns = xfw_asked_scalar(&reuse->asked, &change->analysis->achievable, "sync/event",
+                                   use->gpu, SYNC_NS);
     wait.wake_ns = XFW_WAKE_NS;
     if (!before_gap)
         xfw_op_take_gap(&wait, op);
@@ -107,7 +107,7 @@ void xfw_reuse_add(struct xfw_reuse *reuse, const struct xfw_change *change,
     struct xfw_op record = xfw_op_like(op);
     record.what = XFW_RECORD;
     record.event = event;
-    record.own_ns =
-        xfw_scalar_cost(&change->analysis->achievable, "event/record", op->gpu, RECORD_NS);
+    record.own_ns = xfw_asked_scalar(&reuse->asked, &change->analysis->achievable, "event/record",
+                                     op->gpu, RECORD_NS);
     xfw_player_play_behind(player, &record);
 }

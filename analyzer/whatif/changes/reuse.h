@@ -16,6 +16,7 @@
 #define XFW_REUSE_H
 
 #include "analyzer/whatif/change.h"
+#include "analyzer/whatif/changes/asked.h"
 
 #define XFW_USES 64         /* copies that are waited for at the same time */
 #define XFW_BUSY_NS 10000.0 /* between two calls: the thread does something else */
@@ -41,6 +42,7 @@ struct xfw_reuse {
     struct xfw_use uses[XFW_USES];
     unsigned open, next;
     unsigned made; /* that have their event */
+    struct xfw_asked asked;
 };
 
 /* Which host memory a copy uses. False: none, or it is not known. */

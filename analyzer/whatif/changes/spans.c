@@ -111,23 +111,34 @@ static void cut(struct xfw_spans *spans, size_t at, uint64_t address)
     insert(spans, at + 1, behind);
 }
 
+/* Programs copy from and to the same memory again and again. */
+static uint16_t *recent(struct xfw_spans *spans, uint64_t address)
+{
+    return &spans->places[((address * 0x9e3779b97f4a7c15u) >> 32) % XFW_SPANS_RECENT];
+}
+
 /* Cuts spans and adds new ones so that some are exactly this memory: the first one's place. */
 static size_t cover(struct xfw_spans *spans, uint64_t address, uint64_t bytes, size_t *count)
 {
     uint64_t end = xfa_add(address, bytes), at = address;
     if (spans->count + 4 > XFW_SPANS)
         forget(spans);
-    cut(spans, span_at(spans, address), address);
-    cut(spans, span_at(spans, end), end);
-    size_t first = span_at(spans, address), i = first;
-    while (at < end) {
-        bool there = i < spans->count && spans->items[i].first == at;
-        uint64_t next =
-            i < spans->count && spans->items[i].first < end ? spans->items[i].first : end;
-        if (!there)
+    uint16_t *place = recent(spans, address);
+    bool known = *place < spans->count && spans->items[*place].first == address;
+    size_t first = known ? *place : span_at(spans, address), i;
+    if (first < spans->count && spans->items[first].first < address)
+        cut(spans, first++, address);
+    *place = (uint16_t)first;
+    for (i = first; at < end; i++) {
+        if (i == spans->count || spans->items[i].first > at) {
+            uint64_t next =
+                i < spans->count && spans->items[i].first < end ? spans->items[i].first : end;
             insert(spans, i,
                    (struct xfw_span){.first = at, .end = next, .unknown = spans->unknown});
-        at = spans->items[i++].end;
+        }
+        if (spans->items[i].end > end)
+            cut(spans, i, end);
+        at = spans->items[i].end;
     }
     *count = i - first;
     return first;

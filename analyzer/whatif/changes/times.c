@@ -62,12 +62,14 @@ static void pay(const struct times *times, struct state *state, struct xfw_playe
 
 /* As much less as the one path takes less than the other; just what it takes, where the other was
  * not measured. */
-static void scale(const struct paths *paths, struct xfw_player *player, struct xfw_op *op)
+static void scale(struct state *state, const struct paths *paths, struct xfw_player *player,
+                  struct xfw_op *op)
 {
     static const enum xfw_certainty opposite[] = {XFW_HIGH, XFW_LIKELY, XFW_LOW};
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    struct xfw_copy_cost to = xfw_copy_cost(paths->to, op->bytes, certainty);
-    struct xfw_copy_cost from = xfw_copy_cost(paths->from, op->bytes, opposite[certainty]);
+    struct xfw_copy_cost to = xfw_asked_cost(&state->reuse.asked, paths->to, op->bytes, certainty);
+    struct xfw_copy_cost from =
+        xfw_asked_cost(&state->reuse.asked, paths->from, op->bytes, opposite[certainty]);
     if (!to.known)
         return;
     if (op->duration_ns > 0)
@@ -82,13 +84,15 @@ static void scale(const struct paths *paths, struct xfw_player *player, struct x
 
 /* A copy that took many times what such copies take had other reasons (the first one sets the
  * driver's buffers up): those stay, behind the thread's own time. */
-static void keep_other_reasons(const struct times *times, struct xfw_player *player,
-                               struct xfw_op *op, const struct xfw_host_memory *host)
+static void keep_other_reasons(const struct times *times, struct state *state,
+                               struct xfw_player *player, struct xfw_op *op,
+                               const struct xfw_host_memory *host)
 {
-    const struct xfp_path *path = xfw_host_path(&times->change.analysis->achievable,
-                                                host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D,
-                                                (enum xft_memory)host->memory, host->node, op->gpu);
-    struct xfw_copy_cost usual = xfw_copy_cost(path, op->bytes, XFW_LIKELY);
+    const struct xfp_path *path =
+        xfw_asked_path(&state->reuse.asked, &times->change.analysis->achievable,
+                       host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D, (enum xft_memory)host->memory,
+                       host->node, op->gpu);
+    struct xfw_copy_cost usual = xfw_asked_cost(&state->reuse.asked, path, op->bytes, XFW_LIKELY);
     if (!usual.known || xfw_op_took(op) <= MANY_TIMES * usual.blocking_ns)
         return;
     struct xfw_op other = xfw_op_like(op);
@@ -106,7 +110,7 @@ static void stage(const struct times *times, struct state *state, struct xfw_pla
                          xfw_player_certainty(player));
     if (!staging.known || !xfw_host_memory(times->change.analysis, op, &host))
         return;
-    keep_other_reasons(times, player, op, &host);
+    keep_other_reasons(times, state, player, op, &host);
     if (!state->set_up) {
         struct xfw_op set_up = xfw_op_like(op);
         set_up.own_ns = xfw_staging_setup(&times->change.analysis->achievable, op->gpu,
@@ -143,10 +147,10 @@ static void lock(const struct times *times, struct state *state, struct xfw_play
 {
     struct xfw_host_memory host;
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    struct xfw_copy_cost cost = xfw_copy_cost(to, op->bytes, certainty);
+    struct xfw_copy_cost cost = xfw_asked_cost(&state->reuse.asked, to, op->bytes, certainty);
     if (!cost.known || !xfw_host_memory(times->change.analysis, op, &host))
         return;
-    keep_other_reasons(times, player, op, &host);
+    keep_other_reasons(times, state, player, op, &host);
     pay(times, state, player, op, &host);
     const struct xfa_class *class = xfa_class_at(&times->change.analysis->classes, op->class);
     bool asynchronous = class->key.row.async || times->terms.asynchronous;
@@ -171,7 +175,7 @@ static void change_op(const struct xfw_change *change, void *self, struct xfw_pl
     if (times->terms.pinning == XFW_STAGE)
         stage(times, state, player, op, paths->to);
     else if (times->terms.pinning == XFW_MOVED)
-        scale(paths, player, op);
+        scale(state, paths, player, op);
     else
         lock(times, state, player, op, paths->to);
 }
