@@ -83,6 +83,7 @@ struct xfw_op {
     bool one_engine;     /* its GPU copies in one direction at a time */
     bool begins;         /* XFW_RANGE: else it ends */
     bool made_up;        /* not in the record: inserted by a change */
+    bool overtook;       /* another thread's work, whose call had begun before: not in its order */
     bool last_piece;     /* the device's record is of the last piece of a copy */
     int16_t gpu;         /* of the device work, the run's number; -1 = not known */
     int16_t peer;        /* XFW_PEER: the other one */

@@ -44,6 +44,8 @@ struct xfw_recorded {
     struct usual wake, sync, submission[XFW_ENGINES];
     struct xfw_handed *handed;
     struct xfw_beginnings beginnings;
+    bool worked, several; /* threads have given the device work */
+    uint32_t worker;      /* the first */
 };
 
 struct xfw_recorded *xfw_recorded_new(void)
@@ -183,9 +185,15 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
     struct engine *engine = &gpu_at(recorded, op->gpu)->engines[xfw_op_engine(op)];
     op->space_ns = op->duration_ns = 0;
     op->latency_ns = usual_or(&engine->latency, 0);
+    recorded->worker = recorded->worked ? recorded->worker : op->thread;
+    recorded->several = recorded->several || op->thread != recorded->worker;
+    recorded->worked = true;
     settle_full(recorded, op);
     if (!isnan(op->device_start_ns)) {
         double ready = xfw_ends_ready(&recorded->ends, op);
+        op->overtook = recorded->several && !op->last_piece &&
+                       op->device_end_ns < ready - ROUNDING_NS; /* calls of one are in order */
+        ready = op->overtook ? 0 : ready;
         if (op->last_piece) /* the first began when it could */
             op->device_start_ns = fmin(op->device_end_ns, fmax(op->start_ns, ready));
         op->duration_ns = fmax(0, op->device_end_ns - op->device_start_ns);

@@ -218,9 +218,10 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
 
 static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
 {
-    double start = fmax(call + op->latency_ns, xfw_ends_ready(&schedule->ends, op) + op->space_ns);
+    double ready = op->overtook ? 0 : xfw_ends_ready(&schedule->ends, op);
+    double start = fmax(call + op->latency_ns, ready + op->space_ns);
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
-        start = fmax(call, xfw_ends_ready(&schedule->ends, op)) + op->latency_ns;
+        start = fmax(call, ready) + op->latency_ns;
     struct interval work = {.start = start, .end = start + op->duration_ns};
     if (op->exclusive && op->engine != XFW_NO_ENGINE && op->duration_ns > 0)
         work = place(schedule, op, start);

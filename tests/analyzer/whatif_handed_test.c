@@ -67,7 +67,7 @@ static struct xfw_op *host_function(uint32_t thread, uint32_t stream, double sta
 static double played(void)
 {
     struct xfa_process process = {.number = 0};
-    struct xfw_player *player = xfw_player_new(&process, NULL, 0, XFW_LIKELY, true);
+    struct xfw_player *player = xfw_player_new(&process, NULL, 0, XFW_LIKELY);
     for (size_t i = 0; i < count; i++)
         xfw_player_op(player, &ops[i]);
     double end = xfw_schedule_total(xfw_player_schedule(player), ops[count - 1].end_ns);

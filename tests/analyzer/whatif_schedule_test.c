@@ -308,6 +308,28 @@ static void test_threads_that_begin_at_once(void **state)
     xfw_recorded_free(recorded);
 }
 
+/* Two threads copy through one stream; the one that began first was kept from it for long. */
+static void test_a_thread_that_overtakes_another(void **state)
+{
+    recorded = xfw_recorded_new();
+    struct xfw_op up = hand_work(XFW_COPY, 0, 0, 0, 0);
+    settle(up, 1000, 90000, 80000, 89000, true);
+    up.thread = 1;
+    struct xfw_op *ahead = settle(up, 2000, 9000, 5000, 8000, true);
+    assert_true(ahead->overtook && ahead->latency_ns == 3000);
+    struct xfw_op *behind = settle(up, 10000, 99000, 90000, 98000, true);
+    assert_true(!behind->overtook && behind->latency_ns == 1000);
+    struct xfw_schedule *schedule = xfw_schedule_new();
+    static const double ends[] = {90000, 9000, 99000};
+    for (unsigned i = 0; i < 3; i++) {
+        xfw_schedule_op(schedule, &ops[i]);
+        assert_true(xfw_schedule_thread_now(schedule, i > 0) == ends[i]);
+    }
+    xfw_schedule_free(schedule);
+    xfw_recorded_free(recorded);
+    count = 0;
+}
+
 static void test_recording_is_taken_out(void **state)
 {
     struct xfw_op op = hand_work(XFW_COPY, 0, 1000, 0, 500);
@@ -421,6 +443,7 @@ int main(void)
         cmocka_unit_test(test_a_launch_that_loads),
         cmocka_unit_test(test_threads_that_take_turns),
         cmocka_unit_test(test_threads_that_begin_at_once),
+        cmocka_unit_test(test_a_thread_that_overtakes_another),
         cmocka_unit_test(test_recording_is_taken_out),
         cmocka_unit_test(test_turns_in_another_order),
         cmocka_unit_test(test_overtaken),

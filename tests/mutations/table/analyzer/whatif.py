@@ -92,4 +92,9 @@ ROWS = [
       "    return changes[i] ||",
       "analyze takes twice as long, for what no report shows",
       "analyzer-whatif_replays_test"),
+    M("streams-in-order-of-calls", "analyzer/whatif/recorded.c",
+      "                       op->device_end_ns < ready - ROUNDING_NS; /* calls of one are in order */",
+      "                       op->device_end_ns < 0 * ready; /* calls of one are in order */",
+      "a thread is replayed behind another one that it had overtaken in their stream",
+      "analyzer-whatif_schedule_test"),
 ]
