@@ -10,6 +10,7 @@
 #include "analyzer/base/alloc.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/scenario.h"
+#include "tests/analyzer/scenario_report.h"
 
 enum { CALLS = 9, GAPS = CALLS - 1, PERIOD_NS = 10000, CALL_NS = 1000, MOST = 3 };
 enum { UNCHANGED = 2 }; /* with and without what recording cost */
@@ -136,12 +137,32 @@ static void test_set_of_two(void **state)
     xfw_whatif_free(w.whatif);
 }
 
+/* Numbers of streams and the like are on trial: those that do not pay show nowhere, and were not
+ * played at worst and at best. */
+static void test_trials_of_findings(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct xfp_profile *profile = scenario_profile();
+    scenario_findings(&b, "");
+    struct analyzed a = analyzed_weighed(&b, profile);
+    const struct xfw_whatif *whatif = a.findings->whatif;
+    unsigned in_full = 0;
+    for (size_t i = 0; i < whatif->count; i++)
+        in_full += !isnan(whatif->alone[i].low);
+    assert_true(whatif->known);
+    assert_true(in_full < whatif->count);
+    analyzed_free(&a);
+    build_free(&b);
+    xfp_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unchanged),      cmocka_unit_test(test_what_was_but_tried),
         cmocka_unit_test(test_tried_and_pays), cmocka_unit_test(test_set_of_one),
-        cmocka_unit_test(test_set_of_two),
+        cmocka_unit_test(test_set_of_two),     cmocka_unit_test(test_trials_of_findings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

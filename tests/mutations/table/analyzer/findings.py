@@ -102,4 +102,9 @@ ROWS = [
       "a->pcie_max_gen == b->pcie_max_gen",
       "a GPU with more lanes is held against one with fewer",
       "analyzer-findings_degraded_link_test"),
+    M("trials-as-findings", "analyzer/findings/findings.c",
+      "on_trial = finding->trial;",
+      "on_trial = false;",
+      "analyze takes twice as long, for what no report shows",
+      "analyzer-whatif_replays_test"),
 ]
