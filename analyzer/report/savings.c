@@ -103,6 +103,15 @@ static char *numbers_text(const struct xfa_findings *findings, size_t members)
     return text;
 }
 
+/* Of the set, but too small to be advised by itself. */
+static size_t idle_members(const struct xfa_findings *findings)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        count += findings->items[i].order > 0 && findings->items[i].idle;
+    return count;
+}
+
 static char *members_text(const struct xfa_findings *findings, bool by_number)
 {
     size_t members = xfa_findings_in_set(findings), count = xfa_findings_count(findings);
@@ -121,12 +130,15 @@ char *xfa_set_text(const struct xfa_findings *findings, bool by_number)
     if (xfa_findings_in_set(findings) == 0 || isnan(set->likely))
         return NULL;
     const double run = whatif->alone_ns;
-    char *members = members_text(findings, by_number);
+    char *members = members_text(findings, by_number), smaller[48] = "";
+    size_t idle = idle_members(findings);
+    if (idle)
+        snprintf(smaller, sizeof smaller, " and %zu smaller", idle);
     char *range = xfa_between_text(run - set->high, run - set->low);
-    char *text =
-        xfa_print("with %s: %s -> %s (%s less), %s%s", members, xfa_time_text(before, run),
-                  xfa_time_text(after, run - set->likely), xfa_percent_text(less, set->likely, run),
-                  range, whatif->set_played ? ", played" : "");
+    char *text = xfa_print("with %s%s: %s -> %s (%s less), %s%s", members, smaller,
+                           xfa_time_text(before, run), xfa_time_text(after, run - set->likely),
+                           xfa_percent_text(less, set->likely, run), range,
+                           whatif->set_played ? ", played" : "");
     free(members);
     free(range);
     return text;
