@@ -87,6 +87,8 @@ struct xfa_finding_site {
     double lost_ns; /* NAN = not known */
     enum xfa_reckoning reckoning;
     const struct xfa_site *earlier; /* where the bytes had moved before; NULL: of no interest */
+    uint64_t left; /* its finding is in the best set: transfers that are not, since others of the
+                      set have them or leave them out */
 };
 
 /* Sites with the same problem and the same remedy. */
@@ -108,6 +110,7 @@ struct xfa_finding {
     struct xfw_saving saving;  /* of it alone; NAN: not known */
     double added_ns, last_ns;  /* in the best set: to those before it; without it. NAN: not in it */
     unsigned order;            /* in the best set, from 1 on; 0 = not in it */
+    uint64_t left;             /* in the best set: of its sites, added up */
     bool idle;                 /* it would save less than XFA_LEAST_SAVED of the run */
     bool trial;                /* added by try() */
     const char *assumed;       /* static: what the saving takes for granted; NULL: nothing */

@@ -235,21 +235,31 @@ void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis 
 /* ---- what the run would save ------------------------------------------------------------------
  */
 
-static bool share_a_row(const struct xfa_finding *a, const struct xfa_finding *b)
+/* The other's site of the same row; NULL: it has none. */
+static const struct xfa_finding_site *site_of_row(const struct xfa_finding *finding,
+                                                  const struct xfa_row *row)
 {
-    for (size_t i = 0; i < a->site_count; i++)
-        for (size_t k = 0; k < b->site_count; k++)
-            if (a->sites[i].row == b->sites[k].row)
-                return true;
-    return false;
+    for (size_t i = 0; i < finding->site_count; i++)
+        if (finding->sites[i].row == row)
+            return &finding->sites[i];
+    return NULL;
 }
 
 /* Two remedies of which one transfer can have but one. */
-static bool exclude(const void *self, size_t a, size_t b)
+static enum xfw_excluded exclude(const void *self, size_t a, size_t b)
 {
-    const struct xfa_finding *const *of = self;
-    return xfa_remedies_exclude(of[a]->remedy.kind, of[b]->remedy.kind) &&
-           share_a_row(of[a], of[b]);
+    const struct xfa_finding *const *of = self, *one = of[a], *other = of[b];
+    size_t shared = 0, within = 0;
+    if (!xfa_remedies_exclude(one->remedy.kind, other->remedy.kind))
+        return XFW_EXCLUDED_NOT;
+    for (size_t i = 0; i < one->site_count; i++) {
+        const struct xfa_finding_site *its = site_of_row(other, one->sites[i].row);
+        shared += its != NULL;
+        within += its && its->transfers >= one->sites[i].transfers;
+    }
+    if (shared == 0)
+        return XFW_EXCLUDED_NOT;
+    return within == one->site_count ? XFW_EXCLUDED : XFW_EXCLUDED_IN_PART;
 }
 
 char *xfa_finding_assumed(const struct xfa_finding *finding)
@@ -271,8 +281,23 @@ static const char *at_best(const struct xfw_whatif *whatif, const struct xfw_cha
            "too";
 }
 
-static void take_savings(struct xfa_finding **of, const struct xfw_whatif *whatif,
-                         struct xfw_change *const *changes)
+/* What of it is not in the set, as the whole finding is: others have it. */
+static void take_left(struct xfa_finding *finding, const struct xfa_analysis *analysis,
+                      const struct xfw_whatif *whatif)
+{
+    for (size_t i = 0; i < finding->site_count; i++) {
+        struct xfa_finding_site *site = &finding->sites[i];
+        const struct xfa_class *class = NULL;
+        uint64_t taken = 0;
+        while (site->row && (class = xfa_row_class(&analysis->classes, site->row, class)))
+            taken += xfw_whatif_taken(whatif, finding->change, class->number);
+        site->left = taken < site->transfers ? site->transfers - taken : 0;
+        finding->left += site->left;
+    }
+}
+
+static void take_savings(struct xfa_finding **of, const struct xfa_analysis *analysis,
+                         const struct xfw_whatif *whatif, struct xfw_change *const *changes)
 {
     for (size_t i = 0; i < whatif->count && whatif->known; i++) {
         struct xfa_finding *finding = of[i];
@@ -281,6 +306,8 @@ static void take_savings(struct xfa_finding **of, const struct xfw_whatif *whati
         finding->last_ns = whatif->last[i].likely;
         finding->order = whatif->order[i];
         finding->at_best = at_best(whatif, changes[i]);
+        if (finding->order && changes[i]->shares != XFW_WHOLE && whatif->taken.count)
+            take_left(finding, analysis, whatif);
         finding->idle = finding->saving.likely < xfw_change_least(changes[i]) * whatif->alone_ns ||
                         !xfw_whatif_best_of_family(whatif, changes, i);
     }
@@ -374,7 +401,7 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
     for (size_t i = 0; i < count; i++)
         changes[i] = of[i]->change;
     findings->whatif = xfw_whatif_of(analysis, changes, count, exclude, of);
-    take_savings(of, findings->whatif, changes);
+    take_savings(of, analysis, findings->whatif, changes);
     drop_superseded(of, count);
     drop_trials(findings);
     free(changes);

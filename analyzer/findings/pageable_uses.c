@@ -5,11 +5,16 @@
 #include "analyzer/findings/other_path.h"
 #include "analyzer/whatif/changes/costs.h"
 
-bool xfa_is_lockable(const struct xfa_class_key *key)
+static bool is_of_pageable(const struct xfa_class_key *key, enum xfa_shape shape)
 {
     bool from = key->row.direction == XFT_DIR_H2D && key->row.src_mem == XFT_MEM_PAGEABLE;
     bool to = key->row.direction == XFT_DIR_D2H && key->row.dst_mem == XFT_MEM_PAGEABLE;
-    return (from || to) && key->shape == XFA_LINEAR;
+    return (from || to) && key->shape == shape;
+}
+
+bool xfa_is_lockable(const struct xfa_class_key *key)
+{
+    return is_of_pageable(key, XFA_LINEAR);
 }
 
 /* ---- the observer ---------------------------------------------------------------------------- */
@@ -18,12 +23,15 @@ static void transfer(void *self, const struct xfa_transfer *transfer)
 {
     struct xfa_pageable_uses *uses = self;
     const struct xfa_class *class = transfer->class;
-    if (!xfa_is_lockable(&class->key))
+    bool rows = is_of_pageable(&class->key, XFA_STRIDED);
+    if (!xfa_is_lockable(&class->key) && !rows)
         return;
     const struct xft_event *event = transfer->event;
     bool up = class->key.row.direction == XFT_DIR_H2D;
     uint64_t new_bytes = xfw_buffers_add(&uses->buffers, transfer->process->number,
                                          up ? event->src : event->dst, event->bytes);
+    if (rows) /* as long as they are: what they would need in one piece */
+        return;
     const struct xfa_pageable_key key = {class->number, xfa_size_class(event->bytes)};
     struct xfa_pageable_size *size = xfa_table_put(&uses->sizes, &key);
     size->copies++;
@@ -138,12 +146,26 @@ enum xfa_remedy_kind xfa_pageable_way(const struct xfa_pageable_costs *costs, do
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
+/* Rows, too, for a set in which another change makes one piece of them (op.h: in_one). */
 static bool to_pinned(const struct xfa_analysis *analysis, const struct xfa_class *class,
                       const void *self, struct xfw_new_path *path)
 {
+    const struct xfa_class_key *key = &class->key;
+    bool pageable = xfa_is_lockable(key) || is_of_pageable(key, XFA_STRIDED);
     (void)self;
-    path->to = xfa_is_lockable(&class->key) ? pinned_path(analysis, &class->key) : NULL;
+    path->to = pageable ? pinned_path(analysis, key) : NULL;
     return path->to != NULL;
+}
+
+static bool has_any_in_one(const struct xfa_analysis *analysis, const struct xfa_finding *finding)
+{
+    for (size_t i = 0; i < finding->site_count; i++) {
+        const struct xfa_class *class = NULL;
+        while ((class = xfa_row_class(&analysis->classes, finding->sites[i].row, class)))
+            if (xfa_is_lockable(&class->key))
+                return true;
+    }
+    return false;
 }
 
 struct xfw_change *xfa_pageable_change(const struct xfa_pageable_uses *uses,
@@ -152,5 +174,7 @@ struct xfw_change *xfa_pageable_change(const struct xfa_pageable_uses *uses,
                                        struct xfw_times_terms terms)
 {
     terms.buffers = &uses->buffers;
+    if (!has_any_in_one(analysis, finding)) /* what rows would save by themselves is not known */
+        return NULL;
     return xfa_other_path_change(analysis, finding, to_pinned, NULL, &terms);
 }

@@ -1,5 +1,6 @@
 #include "analyzer/report/savings.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,17 @@ const struct xfa_finding *xfa_finding_in_set(const struct xfa_findings *findings
         if (findings->items[i].order == place)
             return &findings->items[i];
     return NULL;
+}
+
+const char *xfa_in_part_text(char text[XFA_IN_PART_CHARS], const struct xfa_finding_site *site)
+{
+    if (site->left == 0)
+        return "";
+    if (site->left >= site->transfers)
+        return "; not in the best set";
+    snprintf(text, XFA_IN_PART_CHARS, "; in the best set for %" PRIu64 " of them",
+             site->transfers - site->left);
+    return text;
 }
 
 /* ---- sentences ------------------------------------------------------------------------------- */

@@ -23,6 +23,10 @@ size_t xfa_findings_count(const struct xfa_findings *findings);
 size_t xfa_findings_in_set(const struct xfa_findings *findings);
 /* The finding that is in the set at that place, from 1 on; NULL: none. */
 const struct xfa_finding *xfa_finding_in_set(const struct xfa_findings *findings, unsigned place);
+/* "; in the best set for 1 of them" or the like, of a site whose finding is in it in part; "" of
+ * others. */
+#define XFA_IN_PART_CHARS 64
+const char *xfa_in_part_text(char text[XFA_IN_PART_CHARS], const struct xfa_finding_site *site);
 
 /* Where savings are known: how far the replay can be believed; what the best set comes to ("with 1
  * and 3: 4 s -> 3 s (25 % less), between ..."; NULL: there is none); what it comes to when nothing

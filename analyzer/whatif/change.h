@@ -37,6 +37,13 @@ struct xfw_change_type {
     void (*free)(struct xfw_change *change);                   /* what the parameters own */
 };
 
+/* Of a transfer that another change of a set excludes (whatif.h): */
+enum xfw_shares {
+    XFW_WHOLE,    /* it is about the run as a whole: they exclude each other as such */
+    XFW_TAKES,    /* it says which it takes (xfw_player_take()), of which it needs all */
+    XFW_IN_PARTS, /* each for itself: it takes those that others have left */
+};
+
 /* The common beginning of all changes: put it first in the struct with the parameters. */
 struct xfw_change {
     const struct xfw_change_type *type;
@@ -48,6 +55,13 @@ struct xfw_change {
     bool for_comparison; /* it is in no set: what others of its family are held against */
     double *staged_ns; /* once played: of the threads' own time, what at best goes with what is left
                           out, of all plays; NULL: the change takes none */
+    bool first; /* in a set it has each op before the others do, wherever it stands in it: it makes
+                   copies what they can do with */
+    enum xfw_shares shares;
+    /* xfw_whatif_of()'s: its place in the list; a bit for each that it excludes, and for those of
+     * them that all of its transfers are of. */
+    uint32_t number;
+    uint64_t excludes, within;
 };
 
 void xfw_change_free(struct xfw_change *change); /* NULL is allowed */
@@ -65,6 +79,11 @@ void xfw_player_play(struct xfw_player *player, const struct xfw_op *op);
 /* To be scheduled right behind the op at hand, at most 8 for one op; its thread goes on behind it.
  */
 void xfw_player_play_behind(struct xfw_player *player, const struct xfw_op *op);
+
+/* The transfer at hand becomes what the change makes of it. False: one before it in the set, which
+ * it excludes, has taken it, and it stays what that one made of it. Each time it is asked for, as
+ * is likely or not, so that a set has the same transfers each time. */
+bool xfw_player_take(struct xfw_player *player, const struct xfw_op *op);
 
 /* The op at hand goes to another stream, and so does what is to be played behind it. */
 void xfw_player_moved(struct xfw_player *player, uint32_t from, uint32_t to);

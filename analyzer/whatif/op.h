@@ -85,6 +85,7 @@ struct xfw_op {
     bool made_up;        /* not in the record: inserted by a change */
     bool overtook;       /* another thread's work, whose call had begun before: not in its order */
     bool last_piece;     /* the device's record is of the last piece of a copy */
+    bool in_one;         /* a copy of rows that a change has made one piece of */
     int16_t gpu;         /* of the device work, the run's number; -1 = not known */
     int16_t peer;        /* XFW_PEER: the other one */
     uint32_t thread, stream, event, range; /* the process's, from 0 on; XFW_NONE: none */

@@ -34,6 +34,9 @@ struct xfw_player {
     struct xfw_op behind[MOST_BEHIND];
     unsigned behind_count;
     const struct xfw_tap *tap; /* NULL: none */
+    size_t at;                 /* the change that has the op at hand */
+    uint64_t taken;            /* by those before it: their bits */
+    struct xfa_table *counts;  /* NULL: nobody asks */
 };
 
 /* Streams of a process have numbers from 0 on; those that changes make up come far behind, so that
@@ -94,6 +97,11 @@ void xfw_player_tap(struct xfw_player *player, const struct xfw_tap *tap)
     player->tap = tap;
 }
 
+void xfw_player_count(struct xfw_player *player, struct xfa_table *counts)
+{
+    player->counts = counts;
+}
+
 static void schedule(struct xfw_player *player, const struct xfw_op *op,
                      const struct xfw_op *recorded)
 {
@@ -110,8 +118,11 @@ void xfw_player_op(struct xfw_player *player, const struct xfw_op *given)
     }
     struct xfw_op op = *given;
     player->behind_count = 0;
-    for (size_t i = 0; i < player->count; i++)
+    player->taken = 0;
+    for (size_t i = 0; i < player->count; i++) {
+        player->at = i;
         player->changes[i]->type->op(player->changes[i], player->states[i], player, &op);
+    }
     schedule(player, &op, given);
     for (unsigned i = 0; i < player->behind_count; i++)
         schedule(player, &player->behind[i], NULL);
@@ -143,6 +154,20 @@ void xfw_player_play_behind(struct xfw_player *player, const struct xfw_op *op)
 {
     if (player->behind_count < MOST_BEHIND)
         player->behind[player->behind_count++] = *op;
+}
+
+bool xfw_player_take(struct xfw_player *player, const struct xfw_op *op)
+{
+    const struct xfw_change *change = player->changes[player->at];
+    if (player->taken & change->excludes)
+        return false;
+    player->taken |= (uint64_t)1 << change->number;
+    if (player->counts) {
+        const struct xfw_taken_key key = {change->number, op->class};
+        struct xfw_taken *count = xfa_table_put(player->counts, &key);
+        count->transfers++;
+    }
+    return true;
 }
 
 void xfw_player_moved(struct xfw_player *player, uint32_t from, uint32_t to)

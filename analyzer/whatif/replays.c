@@ -53,6 +53,7 @@ static void begin_process(void *self, struct xfa_process *process)
         const struct xfw_tap *tap = v->way->tap;
         v->player = xfw_player_new(process, v->way->changes, v->way->count, v->way->certainty);
         xfw_player_tap(v->player, tap);
+        xfw_player_count(v->player, v->way->counts);
         if (tap)
             tap->process(tap->self, process);
     }
@@ -191,6 +192,7 @@ static bool walk_run(struct xfw_replays *replays, struct variant *variants, size
 static bool alike(const struct xfw_way *a, const struct xfw_way *b)
 {
     return a->count == b->count && a->recording == b->recording && !a->tap && !b->tap &&
+           !a->counts && !b->counts &&
            (a->count == 0 || (a->certainty == b->certainty &&
                               memcmp(a->changes, b->changes, a->count * sizeof *a->changes) == 0));
 }
@@ -235,7 +237,7 @@ bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t 
     if (asked)
         done = walk_run(replays, variants, asked);
     for (size_t i = 0; i < asked && done; i++)
-        if (!variants[i].way->tap)
+        if (!variants[i].way->tap && !variants[i].way->counts)
             keep(replays, variants[i].way);
     free(variants);
     return done;

@@ -5,6 +5,7 @@
 #ifndef XFW_REPLAYS_H
 #define XFW_REPLAYS_H
 
+#include "analyzer/base/table.h"
 #include "analyzer/whatif/change.h"
 #include "analyzer/whatif/tap.h"
 #include "analyzer/whatif/whatif.h"
@@ -15,6 +16,7 @@ struct xfw_way {
     enum xfw_certainty certainty;
     bool recording;            /* what recording cost stays in */
     const struct xfw_tap *tap; /* NULL: none */
+    struct xfa_table *counts;  /* xfw_player_count(); NULL: nobody asks */
     /* What comes of it: */
     double run_ns;             /* the latest end of the processes */
     double span_ns;            /* of these, added up */
@@ -26,7 +28,8 @@ struct xfw_replays;
 /* The run's own times, as recorded, phases' too, go to `whatif`, and how much was played. */
 struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_whatif *whatif);
 /* Fills in what comes of each of the ways. What is played with what recording cost comes first. A
- * way with a tap is always played. False with whatif->why: a file could not be read again. */
+ * way with a tap or counts is always played. False with whatif->why: a file could not be read
+ * again. */
 bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t count);
 void xfw_replays_free(struct xfw_replays *replays);
 

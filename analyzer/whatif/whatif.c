@@ -5,25 +5,34 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/player.h"
 #include "analyzer/whatif/records_cost.h"
 #include "analyzer/whatif/replays.h"
 
-#define MOST_ROUNDS 8    /* of choosing the set: so many changes are in it at most */
 #define LEAST_GAIN 0.001 /* of the run: what adds less is not worth a change */
+_Static_assert(XFW_MOST_CHANGES <= 64, "struct xfw_change has a bit for each");
 
 /* ---- ways ------------------------------------------------------------------------------------ */
 
-/* The changes of a set in their order, and one more; NULL: none. */
+/* The changes of a set in their order, and one more; NULL: none. Those that are to be first
+ * (change.h) come first. */
 static void add_changes(struct xfw_way *way, struct xfw_change *const *changes,
                         const unsigned *order, size_t count, size_t more, size_t without)
 {
-    way->changes = xfa_alloc((count + 1) * sizeof *way->changes);
+    struct xfw_change **in_order = xfa_alloc((count + 1) * sizeof *in_order);
+    size_t members = 0;
     for (unsigned place = 1; order && place <= count; place++)
         for (size_t i = 0; i < count; i++)
             if (order[i] == place && i != without)
-                way->changes[way->count++] = changes[i];
+                in_order[members++] = changes[i];
     if (more < count)
-        way->changes[way->count++] = changes[more];
+        in_order[members++] = changes[more];
+    way->changes = xfa_alloc((members + 1) * sizeof *way->changes);
+    for (int later = 0; later < 2; later++)
+        for (size_t i = 0; i < members; i++)
+            if (in_order[i]->first == !later)
+                way->changes[way->count++] = in_order[i];
+    free(in_order);
 }
 
 static void free_ways(struct xfw_way *ways, size_t count)
@@ -117,6 +126,14 @@ static bool play_alone(struct xfw_replays *replays, struct xfw_whatif *whatif,
     return done;
 }
 
+enum joins { JOINS_NOT, JOINS, JOINS_IN_PART };
+
+struct candidate {
+    size_t place; /* in the list */
+    enum joins joins;
+    double adds_ns;
+};
+
 /* Of two of a family the later one has to save more by this. */
 static double more_than(const struct xfw_change *change)
 {
@@ -139,55 +156,95 @@ bool xfw_whatif_best_of_family(const struct xfw_whatif *whatif, struct xfw_chang
     return true;
 }
 
-static bool may_join(const struct xfw_whatif *whatif, struct xfw_change *const *changes, size_t i,
-                     xfw_excludes_fn *excludes, const void *self)
+/* Can the one have what the other leaves of the transfers that both concern? */
+static bool has_the_rest(const struct xfw_change *one, const struct xfw_change *other)
 {
-    double least = changes[i]->family ? xfw_change_least(changes[i]) : LEAST_GAIN;
-    if (!xfw_whatif_best_of_family(whatif, changes, i))
-        return false;
-    if (whatif->order[i] || !(whatif->alone[i].likely > least * whatif->alone_ns))
-        return false;
-    for (size_t k = 0; k < whatif->count && excludes; k++) {
-        bool enough = k < i && xfw_whatif_best_of_family(whatif, changes, k) &&
-                      whatif->alone[i].likely < XFW_HARDLY_MORE * whatif->alone[k].likely;
-        if ((whatif->order[k] || enough) && excludes(self, i, k))
-            return false;
-    }
-    return true;
+    bool all = one->within >> other->number & 1;
+    return !all && one->shares == XFW_IN_PARTS && other->shares != XFW_WHOLE;
 }
 
-/* Adds what saves the most on top of those chosen. False: nothing does. */
-static bool choose(struct xfw_replays *replays, struct xfw_whatif *whatif,
-                   struct xfw_change *const *changes, xfw_excludes_fn *excludes, const void *self,
-                   unsigned place, double *so_far)
+static enum joins may_join(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                           size_t i)
 {
-    const size_t count = whatif->count;
-    struct xfw_way *ways = xfa_alloc((count + 1) * sizeof *ways);
-    size_t *of = xfa_alloc((count + 1) * sizeof *of), asked = 0, best = SIZE_MAX;
-    for (size_t i = 0; i < count; i++) {
-        if (!may_join(whatif, changes, i, excludes, self))
+    double least = changes[i]->family ? xfw_change_least(changes[i]) : LEAST_GAIN;
+    enum joins joins = JOINS;
+    if (!xfw_whatif_best_of_family(whatif, changes, i))
+        return JOINS_NOT;
+    if (whatif->order[i] || !(whatif->alone[i].likely > least * whatif->alone_ns))
+        return JOINS_NOT;
+    for (size_t k = 0; k < whatif->count; k++) {
+        bool enough = k < i && xfw_whatif_best_of_family(whatif, changes, k) &&
+                      whatif->alone[i].likely < XFW_HARDLY_MORE * whatif->alone[k].likely;
+        if (!(changes[i]->excludes >> k & 1) || (!whatif->order[k] && !enough))
             continue;
-        ways[asked].certainty = XFW_LIKELY;
-        add_changes(&ways[asked], changes, whatif->order, count, i, SIZE_MAX);
-        of[asked++] = i;
+        if (!has_the_rest(changes[i], changes[k]))
+            return JOINS_NOT;
+        joins = JOINS_IN_PART;
     }
-    bool done = xfw_replays_play(replays, ways, asked);
-    double least = *so_far;
-    for (size_t i = 0; i < asked && done; i++) { /* of such as save the same, the first */
-        if (ways[i].run_ns < least - LEAST_GAIN * whatif->alone_ns) {
-            least = ways[i].run_ns;
-            best = of[i];
-        }
+    return joins;
+}
+
+/* Those that may join, and what each would add. Returns how many; 0 as well where nobody knows. */
+static size_t ask(struct xfw_replays *replays, const struct xfw_whatif *whatif,
+                  struct xfw_change *const *changes, double so_far, struct candidate *candidates)
+{
+    struct xfw_way *ways = xfa_alloc((whatif->count + 1) * sizeof *ways);
+    size_t count = 0;
+    for (size_t i = 0; i < whatif->count; i++) {
+        enum joins joins = may_join(whatif, changes, i);
+        if (joins == JOINS_NOT)
+            continue;
+        ways[count].certainty = XFW_LIKELY;
+        add_changes(&ways[count], changes, whatif->order, whatif->count, i, SIZE_MAX);
+        candidates[count++] = (struct candidate){.place = i, .joins = joins};
     }
-    if (best != SIZE_MAX) {
-        double added = *so_far - least;
-        whatif->order[best] = place;
-        whatif->added[best] = (struct xfw_saving){added, added, added};
-        *so_far = least;
+    bool done = xfw_replays_play(replays, ways, count);
+    for (size_t i = 0; i < count; i++)
+        candidates[i].adds_ns = so_far - ways[i].run_ns;
+    free_ways(ways, count);
+    return done ? count : 0;
+}
+
+/* What adds the most; of such as add the same the first. NULL: none adds enough. */
+static const struct candidate *best_of(const struct candidate *candidates, size_t count,
+                                       enum joins joins, double least)
+{
+    const struct candidate *best = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (candidates[i].joins == joins &&
+            candidates[i].adds_ns > least + (best ? best->adds_ns : 0))
+            best = &candidates[i];
+    return best;
+}
+
+/* Adds what saves the most on top of those chosen: as a whole, or if none does, in part. False:
+ * nothing does. */
+static bool choose(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                   struct xfw_change *const *changes, unsigned place, double *so_far)
+{
+    struct candidate *candidates = xfa_alloc((whatif->count + 1) * sizeof *candidates);
+    size_t count = ask(replays, whatif, changes, *so_far, candidates);
+    double least = LEAST_GAIN * whatif->alone_ns;
+    const struct candidate *best = best_of(candidates, count, JOINS, least);
+    if (!best)
+        best = best_of(candidates, count, JOINS_IN_PART, least);
+    bool found = best != NULL;
+    if (found) {
+        whatif->order[best->place] = place;
+        whatif->added[best->place] =
+            (struct xfw_saving){best->adds_ns, best->adds_ns, best->adds_ns};
+        *so_far -= best->adds_ns;
     }
-    free_ways(ways, asked);
-    free(of);
-    return best != SIZE_MAX;
+    free(candidates);
+    return found;
+}
+
+static bool any_shares(const struct xfw_whatif *whatif, struct xfw_change *const *changes)
+{
+    for (size_t i = 0; i < whatif->count; i++)
+        if (whatif->order[i] && changes[i]->shares != XFW_WHOLE)
+            return true;
+    return false;
 }
 
 /* The set at worst, likely, at best; and likely, without each of its members. */
@@ -200,6 +257,8 @@ static void play_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
         ways[i].certainty = (enum xfw_certainty)i;
         add_changes(&ways[i], changes, whatif->order, count, SIZE_MAX, SIZE_MAX);
     }
+    if (members > 1 && any_shares(whatif, changes))
+        ways[XFW_LIKELY].counts = &whatif->taken;
     for (size_t i = 0; i < count; i++) {
         if (whatif->order[i] == 0)
             continue;
@@ -270,9 +329,24 @@ static bool knows_recording(const struct xfa_analysis *analysis)
     return cost.known && (moved == 0 || cost.moves_known);
 }
 
+static void know_exclusions(struct xfw_change *const *changes, size_t count,
+                            xfw_excludes_fn *excludes, const void *self)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct xfw_change *change = changes[i];
+        change->number = (uint32_t)i;
+        change->excludes = change->within = 0;
+        for (size_t k = 0; k < count && excludes; k++) {
+            enum xfw_excluded excluded = k == i ? XFW_EXCLUDED_NOT : excludes(self, i, k);
+            change->excludes |= (uint64_t)(excluded != XFW_EXCLUDED_NOT) << k;
+            change->within |= (uint64_t)(excluded == XFW_EXCLUDED) << k;
+        }
+    }
+}
+
 /* All figures of the changes, and which are best together. */
 static void weigh(struct xfw_replays *replays, struct xfw_whatif *whatif,
-                  struct xfw_change *const *changes, xfw_excludes_fn *excludes, const void *self)
+                  struct xfw_change *const *changes)
 {
     whatif->known = play_likely(replays, whatif, changes);
     whatif->known = whatif->known && whatif->error <= XFW_ABSTAIN_ERROR;
@@ -282,8 +356,7 @@ static void weigh(struct xfw_replays *replays, struct xfw_whatif *whatif,
     whatif->marked = whatif->error > XFW_MARK_ERROR;
     double so_far = whatif->alone_ns;
     unsigned members = 0;
-    while (members < MOST_ROUNDS &&
-           choose(replays, whatif, changes, excludes, self, members + 1, &so_far))
+    while (members < XFW_MOST_MEMBERS && choose(replays, whatif, changes, members + 1, &so_far))
         members++;
     play_set(replays, whatif, changes, members);
 }
@@ -299,12 +372,14 @@ struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_chang
     whatif->order = xfa_alloc((count + 1) * sizeof *whatif->order);
     whatif->set = (struct xfw_saving){NAN, NAN, NAN};
     whatif->recording_known = knows_recording(analysis);
+    xfa_table_init(&whatif->taken, sizeof(struct xfw_taken_key), sizeof(struct xfw_taken));
     const char *why = lacks(analysis);
     if (why) {
         whatif->why = xfa_text(why);
     } else {
         struct xfw_replays *replays = xfw_replays_new(analysis, whatif);
-        weigh(replays, whatif, changes, excludes, self);
+        know_exclusions(changes, whatif->count, excludes, self);
+        weigh(replays, whatif, changes);
         xfw_replays_free(replays);
     }
     if (!whatif->known)
@@ -355,6 +430,14 @@ char *xfw_whatif_tap(struct xfa_analysis *analysis, struct xfw_change *const *ch
     return why;
 }
 
+uint64_t xfw_whatif_taken(const struct xfw_whatif *whatif, const struct xfw_change *change,
+                          uint32_t class)
+{
+    const struct xfw_taken_key key = {change->number, class};
+    const struct xfw_taken *taken = xfa_table_get(&whatif->taken, &key);
+    return taken ? taken->transfers : 0;
+}
+
 void xfw_whatif_free(struct xfw_whatif *whatif)
 {
     if (!whatif)
@@ -368,5 +451,6 @@ void xfw_whatif_free(struct xfw_whatif *whatif)
     free(whatif->added);
     free(whatif->last);
     free(whatif->order);
+    xfa_table_free(&whatif->taken);
     free(whatif);
 }

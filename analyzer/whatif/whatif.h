@@ -7,8 +7,15 @@
  *
  * Savings are differences of two replays, both without what recording cost: of the program as it
  * runs alone. Each change is played alone, at worst, likely and at best (change.h); low and high
- * are widened by the replay's error, XFW_MODEL_ERROR and XFW_RUN_ERROR. The set is found by adding,
- * one after the other, what saves the most on top of those that are in it, and is played together.
+ * are widened by the replay's error, XFW_MODEL_ERROR and XFW_RUN_ERROR.
+ *
+ * The set is found by adding, one after the other, what saves the most on top of those that are in
+ * it, and is played together. Of two that exclude each other a member keeps the other out; when no
+ * other adds anything, those that would have been kept out may join in part (XFW_IN_PARTS): they
+ * have the transfers that the members before them do not take. Behind each member one walk over the
+ * files, so XFW_MOST_MEMBERS at most, chooses the next: it plays each change that may still join,
+ * as a whole or in part, once. A set in which transfers are shared is played once more, to count
+ * who has which.
  *
  * Several processes of a run are replayed each for itself, from when they began to when they end;
  * the run ends with the last of them.
@@ -16,12 +23,14 @@
 #ifndef XFW_WHATIF_H
 #define XFW_WHATIF_H
 
+#include "analyzer/base/table.h"
 #include "analyzer/whatif/change.h"
 #include "analyzer/whatif/tap.h"
 
 #define XFW_MARK_ERROR 0.05
 #define XFW_ABSTAIN_ERROR 0.15
 #define XFW_MOST_CHANGES 48
+#define XFW_MOST_MEMBERS 8 /* of a set */
 
 /* What is wrong with a saving besides: of the saving, since no model is the machine; and of the
  * run, since no two runs take the same time (docs/results/advice.md has how far both were off). */
@@ -81,6 +90,7 @@ struct xfw_whatif {
                                   only; NAN: not in the set */
     struct xfw_saving *last;   /* in the set: what would be lost without it; likely only */
     unsigned *order;           /* in the set: from 1 on; 0 = not in it */
+    struct xfa_table taken;    /* by members of the set: xfw_whatif_taken() */
     struct xfw_saving set;     /* all that are in it */
     bool set_played;           /* the set's saving is not the model's: it was played */
     struct xfw_played *played; /* NULL: nobody asked for it */
@@ -90,11 +100,19 @@ struct xfw_whatif {
     unsigned replays; /* so many times the run was played: each costs the time of one */
 };
 
-/* excludes: of two changes, by their places, that cannot be made both; NULL: none. The analysis is
- * finished; its files are read again, so that they have to be there. changes: borrowed,
- * simpler ones first: one that saves hardly more than another before it that it excludes is not in
- * the set. */
-typedef bool xfw_excludes_fn(const void *self, size_t a, size_t b);
+/* So many transfers of a class a change has in the set: not those that others of it have, or that
+ * are left out. Asked of changes that say so (XFW_TAKES, XFW_IN_PARTS). */
+uint64_t xfw_whatif_taken(const struct xfw_whatif *whatif, const struct xfw_change *change,
+                          uint32_t class);
+
+/* Of two changes, by their places, that cannot be made both of one transfer: does b concern all
+ * that a does, or some of it? */
+enum xfw_excluded { XFW_EXCLUDED_NOT, XFW_EXCLUDED_IN_PART, XFW_EXCLUDED };
+typedef enum xfw_excluded xfw_excludes_fn(const void *self, size_t a, size_t b);
+
+/* excludes: NULL: none does. The analysis is finished; its files are read again, so that they have
+ * to be there. changes: borrowed, simpler ones first: one that saves hardly more than another
+ * before it, which excludes it, is not in the set. */
 struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_change *const *changes,
                                  size_t count, xfw_excludes_fn *excludes, const void *self);
 /* By how much low and high of a saving are widened. */

@@ -2,7 +2,7 @@
 #include "analyzer/report/json/json.h"
 #include "analyzer/report/savings.h"
 
-static json_t *site_json(const struct xfa_finding_site *site)
+static json_t *site_json(const struct xfa_finding *finding, const struct xfa_finding_site *site)
 {
     const struct xfa_row *row = site->row;
     const struct xfa_function *runtime = row ? row->runtime_function : NULL;
@@ -18,6 +18,9 @@ static json_t *site_json(const struct xfa_finding_site *site)
     json_object_set_new(json, "bytes", xfa_json_count(site->bytes));
     json_object_set_new(json, "lost_s", xfa_json_seconds(site->lost_ns));
     json_object_set_new(json, "earlier", xfa_json_text(site->earlier ? site->earlier->text : NULL));
+    json_object_set_new(json, "in_set",
+                        finding->order ? xfa_json_count(site->transfers - site->left)
+                                       : json_null());
     return json;
 }
 
@@ -46,7 +49,7 @@ static json_t *finding_json(const struct xfa_analysis *analysis, const struct xf
     char fix[XFA_REMEDY_CHARS];
     json_t *json = json_object(), *sites = json_array();
     for (size_t i = 0; i < finding->site_count; i++)
-        json_array_append_new(sites, site_json(&finding->sites[i]));
+        json_array_append_new(sites, site_json(finding, &finding->sites[i]));
     json_object_set_new(json, "kind", xfa_json_text(xfa_finding_word(finding->id)));
     json_object_set_new(json, "sites", sites);
     json_object_set_new(json, "transfers", xfa_json_count(finding->transfers));

@@ -66,7 +66,7 @@ static void write_table(struct xfa_markdown *md, const struct xfa_findings *find
 static void write_site(FILE *out, const struct xfa_finding_site *site, const struct xfa_run *run)
 {
     char *path = xfa_finding_site_path(site, run);
-    char bytes[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS];
+    char bytes[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS], in_part[XFA_IN_PART_CHARS];
     fputs("- ", out);
     xfa_markdown_code(out, site->site->text, SITE_COLUMNS);
     fputs(": ", out);
@@ -82,6 +82,7 @@ static void write_site(FILE *out, const struct xfa_finding_site *site, const str
             xfa_bytes_text(bytes, site->bytes));
     if (!isnan(site->lost_ns))
         fprintf(out, ", lost %s", xfa_time_text(lost, site->lost_ns));
+    fputs(xfa_in_part_text(in_part, site), out);
     if (site->earlier) {
         fputs(", after the copy at ", out);
         xfa_markdown_code(out, site->earlier->text, SITE_COLUMNS);

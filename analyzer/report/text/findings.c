@@ -12,15 +12,16 @@
 static void write_site(const struct xfa_finding_site *site, const struct xfa_run *run, int width,
                        FILE *out)
 {
-    char bytes[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS];
+    char bytes[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS], in_part[XFA_IN_PART_CHARS];
     bool known = !isnan(site->lost_ns);
     const char *called = site->function ? site->function->name : NULL;
     char *way = xfa_finding_site_path(site, run);
-    xfa_write_words(out, width, "     at  ", "%s%s%s%s%s: %" PRIu64 " %s%s, %s%s%s",
+    xfa_write_words(out, width, "     at  ", "%s%s%s%s%s: %" PRIu64 " %s%s, %s%s%s%s",
                     site->site->text, called ? ", " : "", called ? called : "", way ? " " : "",
                     way ? way : "", site->transfers, way ? "transfer" : "call",
                     xfa_plural(site->transfers), xfa_bytes_text(bytes, site->bytes),
-                    known ? ", lost " : "", known ? xfa_time_text(lost, site->lost_ns) : "");
+                    known ? ", lost " : "", known ? xfa_time_text(lost, site->lost_ns) : "",
+                    xfa_in_part_text(in_part, site));
     free(way);
     if (site->earlier)
         xfa_write_words(out, width, "         ", "after the copy at %s", site->earlier->text);

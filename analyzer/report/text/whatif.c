@@ -1,5 +1,6 @@
 /* What the run would save: the head and the foot of the section "Findings", and a finding's line.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,14 +18,16 @@
 static char *order_text(const struct xfa_findings *findings)
 {
     const struct xfa_finding *finding;
-    char time[XFA_UNIT_CHARS + 1], number[32];
+    char time[XFA_UNIT_CHARS + 1], number[32], part[64];
     char *text = xfa_text("");
     for (unsigned place = 1; (finding = xfa_finding_in_set(findings, place)); place++) {
         snprintf(number, sizeof number, "%zu. ", (size_t)(finding - findings->items) + 1);
-        char *longer =
-            xfa_print("%s%s%s%s saves %s%s", text, place > 1 ? ", then " : "",
-                      finding->idle ? "" : number, xfa_finding_word(finding->id),
-                      xfa_signed_time_text(time, finding->added_ns), place > 1 ? " more" : "");
+        snprintf(part, sizeof part, " (for %" PRIu64 " of %" PRIu64 " transfers)",
+                 finding->transfers - finding->left, finding->transfers);
+        char *longer = xfa_print("%s%s%s%s saves %s%s%s", text, place > 1 ? ", then " : "",
+                                 finding->idle ? "" : number, xfa_finding_word(finding->id),
+                                 xfa_signed_time_text(time, finding->added_ns),
+                                 place > 1 ? " more" : "", finding->left ? part : "");
         free(text);
         text = longer;
     }

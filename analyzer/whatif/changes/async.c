@@ -36,7 +36,8 @@ static void change_op(const struct xfw_change *change, void *self, struct xfw_pl
     struct xfw_host_memory host;
     xfw_reuse_meet(reuse, change, player, op);
     if (op->what != XFW_COPY || op->class == XFW_NONE || !xfw_set_has(&async->classes, op->class) ||
-        xfw_player_certainty(player) == XFW_LOW || !xfw_host_memory(change->analysis, op, &host))
+        !xfw_host_memory(change->analysis, op, &host) || !xfw_player_take(player, op) ||
+        xfw_player_certainty(player) == XFW_LOW)
         return;
     submit(&reuse->asked, change->analysis, op, &host);
     xfw_reuse_add(reuse, change, player, op, &host);
@@ -57,7 +58,8 @@ static const struct xfw_change_type type = {
 struct xfw_change *xfw_change_async(const struct xfa_analysis *analysis, struct xfw_set *classes)
 {
     struct async *async = xfa_alloc(sizeof *async);
-    async->change = (struct xfw_change){.type = &type, .analysis = analysis};
+    async->change =
+        (struct xfw_change){.type = &type, .analysis = analysis, .shares = XFW_IN_PARTS};
     async->classes = *classes;
     *classes = (struct xfw_set){0};
     return &async->change;

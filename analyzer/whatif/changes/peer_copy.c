@@ -123,7 +123,7 @@ static void go_up(const struct peer_copy *copy, struct state *state, struct xfw_
     struct xfw_peer_cost cost = pending ? xfw_peer_cost(achievable, pending->gpu, op->gpu,
                                                         op->bytes, xfw_player_certainty(player))
                                         : (struct xfw_peer_cost){0};
-    if (!cost.known)
+    if (!cost.known || !xfw_player_take(player, op))
         return;
     struct xfw_op wait = xfw_op_like(op);
     wait.what = XFW_WAIT;
@@ -159,7 +159,8 @@ static void change_op(const struct xfw_change *change, void *self, struct xfw_pl
     const struct peer_copy *copy = (const struct peer_copy *)change;
     struct state *state = self;
     uint32_t process = xfw_player_process(player)->number;
-    if (op->what == XFW_COPY && xfw_marked(copy->down, process, op->transfer))
+    if (op->what == XFW_COPY && xfw_marked(copy->down, process, op->transfer) &&
+        xfw_player_take(player, op))
         go_down(copy, state, player, op);
     else if (op->what == XFW_COPY && xfw_marked(copy->up, process, op->transfer))
         go_up(copy, state, player, op);
@@ -177,7 +178,7 @@ struct xfw_change *xfw_change_peer_copy(const struct xfa_analysis *analysis,
                                         const struct xfw_marks *down, const struct xfw_marks *up)
 {
     struct peer_copy *copy = xfa_alloc(sizeof *copy);
-    copy->change = (struct xfw_change){.type = &type, .analysis = analysis};
+    copy->change = (struct xfw_change){.type = &type, .analysis = analysis, .shares = XFW_TAKES};
     copy->down = down;
     copy->up = up;
     return &copy->change;

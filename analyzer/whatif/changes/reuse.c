@@ -12,7 +12,7 @@ bool xfw_host_memory(const struct xfa_analysis *analysis, const struct xfw_op *o
         return false;
     const struct xfa_class_key *key = &xfa_class_at(&analysis->classes, op->class)->key;
     bool up = key->row.direction == XFT_DIR_H2D, down = key->row.direction == XFT_DIR_D2H;
-    if ((!up && !down) || key->shape != XFA_LINEAR)
+    if ((!up && !down) || (key->shape != XFA_LINEAR && !op->in_one))
         return false;
     *host = (struct xfw_host_memory){
         .first = up ? op->src : op->dst,

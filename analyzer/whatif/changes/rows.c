@@ -55,6 +55,7 @@ static void op(const struct xfw_change *change, void *state, struct xfw_player *
         shorten_call(op, cost.blocking_ns);
     else
         op->duration_ns = fmin(op->duration_ns, cost.device_ns);
+    op->in_one = true;
     if (certainty == XFW_LOW)
         op->gap_ns += xfw_pack_ns(&change->analysis->achievable, 1, op->bytes, XFW_LOW);
 }
@@ -66,6 +67,7 @@ struct xfw_change *xfw_change_rows(const struct xfa_analysis *analysis, struct x
     struct rows *rows = xfa_alloc(sizeof *rows);
     rows->change.type = &type;
     rows->change.analysis = analysis;
+    rows->change.first = true;
     rows->paths = paths;
     rows->count = count;
     qsort(paths, count, sizeof *paths, by_class);

@@ -162,6 +162,13 @@ static void lock(const struct times *times, struct state *state, struct xfw_play
     }
 }
 
+/* Copies of rows only where a change has made one piece of them. */
+static bool can_be(const struct times *times, const struct xfw_op *op)
+{
+    struct xfw_host_memory host;
+    return times->terms.pinning == XFW_MOVED || xfw_host_memory(times->change.analysis, op, &host);
+}
+
 static void change_op(const struct xfw_change *change, void *self, struct xfw_player *player,
                       struct xfw_op *op)
 {
@@ -171,6 +178,8 @@ static void change_op(const struct xfw_change *change, void *self, struct xfw_pl
     if (op->what != XFW_COPY || op->class >= times->count || !times->paths[op->class].to)
         return;
     const struct paths *paths = &times->paths[op->class];
+    if (!can_be(times, op) || !xfw_player_take(player, op))
+        return;
     op->path = times->terms.pinning == XFW_STAGE ? NULL : paths->to;
     if (times->terms.pinning == XFW_STAGE)
         stage(times, state, player, op, paths->to);
@@ -205,7 +214,11 @@ struct xfw_change *xfw_change_times(const struct xfa_analysis *analysis,
                                     const struct xfw_times_terms *terms)
 {
     struct times *times = xfa_alloc(sizeof *times);
-    times->change = (struct xfw_change){.type = &type, .analysis = analysis};
+    times->change = (struct xfw_change){
+        .type = &type,
+        .analysis = analysis,
+        .shares = terms->pinning == XFW_MOVED ? XFW_WHOLE : XFW_IN_PARTS,
+    };
     times->terms = *terms;
     for (size_t i = 0; i < count; i++)
         times->count = paths[i].class >= times->count ? (size_t)paths[i].class + 1 : times->count;

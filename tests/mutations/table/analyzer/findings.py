@@ -107,4 +107,9 @@ ROWS = [
       "on_trial = false;",
       "analyze takes twice as long, for what no report shows",
       "analyzer-whatif_replays_test"),
+    M("sites-shared-as-a-whole", "analyzer/findings/findings.c",
+      "        within += its && its->transfers >= one->sites[i].transfers;",
+      "        within += its != NULL;",
+      "a call site that goes from GPU to GPU now and then gets no other advice for its other copies",
+      "analyzer-findings_set_test"),
 ]

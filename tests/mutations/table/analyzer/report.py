@@ -47,4 +47,9 @@ ROWS = [
       "xfa_time_text(low, fmax(0, saving->high)), xfa_time_text(high, saving->low));",
       "the bounds of what would be saved are the wrong way round",
       "analyzer-summary_test"),
+    M("set-for-none-of-them", "analyzer/report/savings.c",
+      "    if (site->left >= site->transfers)",
+      "    if (site->left > site->transfers)",
+      "a site that a fix of the best set has nothing of is said to have some",
+      "analyzer-findings_set_test"),
 ]

@@ -77,4 +77,9 @@ ROWS = [
       "0 * xfw_asked_place(op->bytes, XFW_BOTH_WAYS_SIZES)",
       "analyze takes longer where copies of several sizes take turns",
       "analyzer-whatif_asked_test"),
+    M("rows-stay-rows", "analyzer/whatif/changes/rows.c",
+      "    op->in_one = true;",
+      "    op->in_one = false;",
+      "the best set leaves out what page-locking saves of rows that become contiguous",
+      "analyzer-findings_set_test"),
 ]

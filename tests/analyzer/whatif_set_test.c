@@ -1,0 +1,198 @@
+/* The best set, of changes that are made up: who joins, as a whole or in part, and who has what. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/player.h"
+#include "analyzer/whatif/whatif.h"
+#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/play.h"
+
+/* Copies of two sites, which block for 100 us each. */
+enum { LEFT, RIGHT, SITES, COPIES = 20, COPY_NS = 100000, BYTES = 1 << 20 };
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+/* Its sites' copies take so long. */
+struct shorter {
+    struct xfw_change change;
+    bool sites[SITES];
+    double ns;
+};
+
+static void shorten(const struct xfw_change *change, void *state, struct xfw_player *player,
+                    struct xfw_op *op)
+{
+    const struct shorter *shorter = (const struct shorter *)change;
+    (void)state;
+    if (op->class == XFW_NONE)
+        return;
+    uint64_t site = xfa_class_at(&change->analysis->classes, op->class)->row;
+    if (site >= SITES || !shorter->sites[site] || !xfw_player_take(player, op))
+        return;
+    xfw_op_drop(op);
+    op->own_ns = shorter->ns;
+}
+
+static struct shorter shorter(bool left, bool right, double ns)
+{
+    static const struct xfw_change_type type = {.name = "shorter", .op = shorten};
+    struct shorter made = {.sites = {[LEFT] = left, [RIGHT] = right}, .ns = ns};
+    made.change.type = &type;
+    made.change.shares = XFW_IN_PARTS;
+    return made;
+}
+
+/* Those that share a site exclude each other, but for the third. */
+static enum xfw_excluded sites_of(const void *self, size_t a, size_t b)
+{
+    const struct shorter *const *of = self, *one = of[a], *other = of[b];
+    unsigned shared = 0, all = 0;
+    for (unsigned site = 0; site < SITES; site++) {
+        all += one->sites[site];
+        shared += one->sites[site] && other->sites[site];
+    }
+    if (shared == 0 || a == 2 || b == 2)
+        return XFW_EXCLUDED_NOT;
+    return shared == all ? XFW_EXCLUDED : XFW_EXCLUDED_IN_PART;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+struct set {
+    struct analyzed a;
+    struct xfw_whatif *whatif;
+    struct xfw_change *changes[3];
+};
+
+static struct set set_of(struct shorter *shorter, size_t count)
+{
+    struct trace_builder b;
+    struct play play;
+    struct set set = {0};
+    play_start(&play, &b, 1);
+    play_site(&play, 10 + LEFT, "left", 1);
+    play_site(&play, 10 + RIGHT, "right", 2);
+    for (unsigned i = 0; i < COPIES; i++)
+        for (unsigned site = 0; site < SITES; site++)
+            play_copy(&play, 10 + site, XFT_DIR_H2D, XFT_MEM_PINNED, BYTES, COPY_NS);
+    play_end(&play, XFT_STATE_CLOSED);
+    set.a = analyzed_trace(&b, NULL);
+    for (size_t i = 0; i < count; i++) {
+        set.changes[i] = &shorter[i].change;
+        set.changes[i]->analysis = set.a.analysis;
+    }
+    struct xfw_change *const *of = set.changes;
+    set.whatif = xfw_whatif_of(set.a.analysis, of, count, sites_of, of);
+    if (!set.whatif->known)
+        fail_msg("%s", set.whatif->why);
+    build_free(&b);
+    return set;
+}
+
+static void finish(struct set *set)
+{
+    xfw_whatif_free(set->whatif);
+    analyzed_free(&set->a);
+}
+
+static bool saves(double ns, double each, unsigned sites)
+{
+    return fabs(ns - sites * COPIES * (COPY_NS - each)) < 1;
+}
+
+static uint64_t taken(const struct set *set, size_t change, unsigned site)
+{
+    const struct xfa_classes *classes = &set->a.analysis->classes;
+    const struct xfa_class *class = xfa_row_class(classes, xfa_row_at(classes, site), NULL);
+    return xfw_whatif_taken(set->whatif, set->changes[change], class->number);
+}
+
+/* ---- who joins ------------------------------------------------------------------------------- */
+
+/* The first has one site, the second the rest: what it makes of that is what it adds. */
+static void test_the_rest(void **state)
+{
+    struct shorter both[] = {shorter(true, false, 10000), shorter(true, true, 60000)};
+    struct set set = set_of(both, 2);
+    const struct xfw_whatif *whatif = set.whatif;
+    assert_true(saves(whatif->alone[1].likely, 60000, 2));
+    assert_int_equal(whatif->order[0], 1);
+    assert_int_equal(whatif->order[1], 2);
+    assert_true(saves(whatif->added[0].likely, 10000, 1));
+    assert_true(saves(whatif->added[1].likely, 60000, 1));
+    assert_true(saves(whatif->set.likely - whatif->added[1].likely, 10000, 1));
+    assert_int_equal(taken(&set, 1, LEFT), 0);
+    assert_int_equal(taken(&set, 1, RIGHT), COPIES);
+    assert_int_equal(taken(&set, 0, LEFT), COPIES);
+    /* Without the first the second has all. */
+    assert_true(fabs(whatif->last[0].likely - COPIES * 50000.0) < 1);
+    finish(&set);
+}
+
+/* One that is about the run as a whole is not made in part, and leaves nothing; one that needs all
+ * of its transfers leaves something and has no rest; of whose transfers all are taken has none. */
+static void test_no_rest(void **state)
+{
+    static const struct {
+        enum xfw_shares first, second;
+        bool right;
+        unsigned joins;
+    } cases[] = {
+        {XFW_IN_PARTS, XFW_WHOLE, true, 0}, {XFW_IN_PARTS, XFW_TAKES, true, 0},
+        {XFW_WHOLE, XFW_IN_PARTS, true, 0}, {XFW_IN_PARTS, XFW_IN_PARTS, false, 0},
+        {XFW_TAKES, XFW_IN_PARTS, true, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct shorter both[] = {shorter(true, false, 10000), shorter(true, cases[i].right, 60000)};
+        both[0].change.shares = cases[i].first;
+        both[1].change.shares = cases[i].second;
+        struct set set = set_of(both, 2);
+        assert_int_equal(set.whatif->order[0], 1);
+        assert_int_equal(set.whatif->order[1], cases[i].joins);
+        finish(&set);
+    }
+}
+
+/* One that saves hardly more than a simpler one comes behind it, for what that one has not. */
+static void test_simpler_first(void **state)
+{
+    struct shorter both[] = {shorter(true, false, 20000), shorter(true, true, 57500)};
+    struct set set = set_of(both, 2);
+    assert_true(set.whatif->alone[1].likely > set.whatif->alone[0].likely);
+    assert_int_equal(set.whatif->order[0], 1);
+    assert_int_equal(set.whatif->order[1], 2);
+    assert_true(saves(set.whatif->added[1].likely, 57500, 1));
+    finish(&set);
+}
+
+/* What can be made as a whole is made before anything in part, though it adds less. */
+static void test_wholes_first(void **state)
+{
+    struct shorter three[] = {shorter(true, false, 10000), shorter(true, true, 60000),
+                              shorter(false, true, 90000)};
+    struct set set = set_of(three, 3);
+    assert_int_equal(set.whatif->order[0], 1);
+    assert_int_equal(set.whatif->order[2], 2);
+    assert_int_equal(set.whatif->order[1], 3);
+    assert_true(saves(set.whatif->added[2].likely, 90000, 1));
+    assert_true(fabs(set.whatif->added[1].likely - COPIES * 30000.0) < 1);
+    finish(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_rest),
+        cmocka_unit_test(test_no_rest),
+        cmocka_unit_test(test_simpler_first),
+        cmocka_unit_test(test_wholes_first),
+    };
+    return cmocka_run_group_tests_name("what if: the best set", tests, NULL, NULL);
+}
