@@ -14,6 +14,7 @@
 #include "analyzer/base/path.h"
 #include "analyzer/export/columns.h"
 #include "analyzer/export/sqlite_file.h"
+#include "analyzer/export/sqlite_kinds.h"
 #include "analyzer/export/sqlite_schema.h"
 
 #define MOST_STRINGS                                                                               \
@@ -235,56 +236,6 @@ static int64_t whole(uint64_t count)
     return xfa_value_count(count).integer;
 }
 
-static int memory_kind(unsigned memory)
-{
-    switch (memory) {
-    case XFT_MEM_PAGEABLE:
-        return XFA_NSYS_PAGEABLE;
-    case XFT_MEM_PINNED:
-    case XFT_MEM_WRITE_COMBINED:
-    case XFT_MEM_MAPPED:
-    case XFT_MEM_REGISTERED:
-        return XFA_NSYS_PINNED;
-    case XFT_MEM_DEVICE:
-        return XFA_NSYS_DEVICE;
-    case XFT_MEM_ARRAY:
-        return XFA_NSYS_ARRAY;
-    case XFT_MEM_MANAGED:
-        return XFA_NSYS_MANAGED;
-    default:
-        return XFA_NSYS_UNKNOWN_MEMORY;
-    }
-}
-
-static int copy_kind(const struct xft_event *e)
-{
-    bool from = e->src_mem == XFT_MEM_ARRAY, to = e->dst_mem == XFT_MEM_ARRAY;
-    switch (e->direction) {
-    case XFT_DIR_H2D:
-        return to ? XFA_NSYS_HTOA : XFA_NSYS_HTOD;
-    case XFT_DIR_D2H:
-        return from ? XFA_NSYS_ATOH : XFA_NSYS_DTOH;
-    case XFT_DIR_D2D:
-        return from && to ? XFA_NSYS_ATOA
-               : from     ? XFA_NSYS_ATOD
-               : to       ? XFA_NSYS_DTOA
-                          : XFA_NSYS_DTOD;
-    case XFT_DIR_P2P:
-        return XFA_NSYS_PTOP;
-    case XFT_DIR_H2H:
-        return XFA_NSYS_HTOH;
-    default:
-        return XFA_NSYS_UNKNOWN_COPY;
-    }
-}
-
-static int migration_kind(const struct xft_event *e)
-{
-    return e->direction == XFT_DIR_H2D   ? XFA_NSYS_UVM_HTOD
-           : e->direction == XFT_DIR_D2H ? XFA_NSYS_UVM_DTOH
-                                         : XFA_NSYS_UVM_DTOD;
-}
-
 /* ---- what the devices did -------------------------------------------------------------------- */
 
 static void insert_copy(struct xfa_export *export, const struct xfa_step *step, bool migrated)
@@ -299,9 +250,9 @@ static void insert_copy(struct xfa_export *export, const struct xfa_step *step, 
         return;
     bind_known(statement, 4, !migrated, (int64_t)e->aux);
     sqlite3_bind_int64(statement, 7, whole(e->bytes));
-    sqlite3_bind_int64(statement, 8, migrated ? migration_kind(e) : copy_kind(e));
-    sqlite3_bind_int64(statement, 9, memory_kind(e->src_mem));
-    sqlite3_bind_int64(statement, 10, memory_kind(e->dst_mem));
+    sqlite3_bind_int64(statement, 8, migrated ? xfa_nsys_migration_kind(e) : xfa_nsys_copy_kind(e));
+    sqlite3_bind_int64(statement, 9, xfa_nsys_memory_kind(e->src_mem));
+    sqlite3_bind_int64(statement, 10, xfa_nsys_memory_kind(e->dst_mem));
     bind_known(statement, 11, between && from >= 0, from);
     bind_known(statement, 12, between && to >= 0, to);
     bind_known(statement, 13, migrated, (int64_t)e->aux);
@@ -317,7 +268,7 @@ static void insert_memset(struct xfa_export *export, const struct xfa_step *step
         return;
     sqlite3_bind_int64(statement, 4, (int64_t)step->event->aux);
     sqlite3_bind_int64(statement, 7, whole(step->event->bytes));
-    sqlite3_bind_int64(statement, 8, memory_kind(step->event->dst_mem));
+    sqlite3_bind_int64(statement, 8, xfa_nsys_memory_kind(step->event->dst_mem));
     run(export, INSERT_MEMSET);
 }
 
@@ -457,51 +408,16 @@ static void event(struct xfa_export *export, const struct xfa_step *step)
 
 /* ---- transfers ------------------------------------------------------------------------------- */
 
-static bool is_text(const struct xfa_transfer_column *column)
-{
-    return column->kind == XFA_VALUE_TEXT || column->kind == XFA_VALUE_WORD;
-}
-
-static const char *sql_type(const struct xfa_transfer_column *column)
-{
-    return column->kind == XFA_VALUE_REAL ? "REAL" : "INTEGER";
-}
-
-/* The table has numbers of texts, the view beside it the texts. */
 static void create_transfers(struct xfa_export *export)
 {
-    char *table = xfa_text("CREATE TABLE XFERSCOPE_TRANSFER (id INTEGER PRIMARY KEY");
-    char *view = xfa_text("CREATE VIEW XFERSCOPE_TRANSFERS AS SELECT id");
-    char *insert = xfa_text("INSERT INTO XFERSCOPE_TRANSFER VALUES (NULL");
-    for (size_t i = 0; i < xfa_transfer_column_count; i++) {
-        const struct xfa_transfer_column *column = &xfa_transfer_columns[i];
-        char *next[] = {
-            xfa_print("%s, %s %s", table, column->name, sql_type(column)),
-            is_text(column) ? xfa_print("%s, (SELECT value FROM StringIds AS s WHERE s.id = t.%s) "
-                                        "AS %s",
-                                        view, column->name, column->name)
-                            : xfa_print("%s, %s", view, column->name),
-            xfa_print("%s,?", insert),
-        };
-        free(table);
-        free(view);
-        free(insert);
-        table = next[0];
-        view = next[1];
-        insert = next[2];
-    }
-    char *all = xfa_print("%s); %s FROM XFERSCOPE_TRANSFER AS t;", table, view);
-    char *prepared = xfa_print("%s)", insert);
     struct database *database = export->self;
-    execute(export, all);
-    if (sqlite3_prepare_v2(database->sql, prepared, -1, &database->statements[INSERT_TRANSFER],
-                           NULL) != SQLITE_OK)
+    struct xfa_sqlite_transfers transfers = xfa_sqlite_transfers();
+    execute(export, transfers.create);
+    if (sqlite3_prepare_v2(database->sql, transfers.insert, -1,
+                           &database->statements[INSERT_TRANSFER], NULL) != SQLITE_OK)
         fail(export);
-    free(table);
-    free(view);
-    free(insert);
-    free(all);
-    free(prepared);
+    free(transfers.create);
+    free(transfers.insert);
 }
 
 static void bind_value(struct xfa_export *export, int at, const struct xfa_value *value)

@@ -1,6 +1,11 @@
 #include "analyzer/export/sqlite_schema.h"
 
-#define ENUM_TABLE(name) "CREATE TABLE " name " (id INTEGER PRIMARY KEY, name TEXT, label TEXT);"
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/export/columns.h"
+
 #define WORK                                                                                       \
     "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER, contextId INTEGER, "          \
     "greenContextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, "
@@ -40,91 +45,56 @@ const char *const xfa_sqlite_schema =
     "endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, uint64Value INTEGER, "
     "int64Value INTEGER, doubleValue REAL, uint32Value INTEGER, int32Value INTEGER, "
     "floatValue REAL, jsonTextId INTEGER, jsonText TEXT, binaryData TEXT);"
-    /* the numbers */
-    ENUM_TABLE(
-        "ENUM_CUDA_MEMCPY_OPER") "INSERT INTO ENUM_CUDA_MEMCPY_OPER VALUES "
-                                 "(0,'CUDA_MEMCPY_KIND_UNKNOWN','Unknown'),"
-                                 "(1,'CUDA_MEMCPY_KIND_HTOD','Host-to-Device'),(2,'CUDA_MEMCPY_"
-                                 "KIND_DTOH','Device-to-Host'),"
-                                 "(3,'CUDA_MEMCPY_KIND_HTOA','Host-to-Array'),(4,'CUDA_MEMCPY_KIND_"
-                                 "ATOH','Array-to-Host'),"
-                                 "(5,'CUDA_MEMCPY_KIND_ATOA','Array-to-Array'),(6,'CUDA_MEMCPY_"
-                                 "KIND_ATOD','Array-to-Device'),"
-                                 "(7,'CUDA_MEMCPY_KIND_DTOA','Device-to-Array'),"
-                                 "(8,'CUDA_MEMCPY_KIND_DTOD','Device-to-Device'),(9,'CUDA_MEMCPY_"
-                                 "KIND_HTOH','Host-to-Host'),"
-                                 "(10,'CUDA_MEMCPY_KIND_PTOP','Peer-to-Peer'),"
-                                 "(11,'CUDA_MEMCPY_KIND_UVM_HTOD','Unified Host-to-Device'),"
-                                 "(12,'CUDA_MEMCPY_KIND_UVM_DTOH','Unified Device-to-Host'),"
-                                 "(13,'CUDA_MEMCPY_KIND_UVM_DTOD','Unified "
-                                 "Device-to-Device');" ENUM_TABLE(
-                                     "ENUM_CUDA_MEM_KIND") "INSERT INTO ENUM_CUDA_MEM_KIND VALUES "
-                                                           "(0,'CUDA_MEMOPR_MEMORY_KIND_PAGEABLE','"
-                                                           "Pageable'),"
-                                                           "(1,'CUDA_MEMOPR_MEMORY_KIND_PINNED','"
-                                                           "Pinned'),(2,'CUDA_MEMOPR_MEMORY_KIND_"
-                                                           "DEVICE','Device'),"
-                                                           "(3,'CUDA_MEMOPR_MEMORY_KIND_ARRAY','"
-                                                           "Array'),(4,'CUDA_MEMOPR_MEMORY_KIND_"
-                                                           "MANAGED','Managed'),"
-                                                           "(5,'CUDA_MEMOPR_MEMORY_KIND_DEVICE_"
-                                                           "STATIC','Device Static'),"
-                                                           "(6,'CUDA_MEMOPR_MEMORY_KIND_MANAGED_"
-                                                           "STATIC','Managed Static'),"
-                                                           "(7,'CUDA_MEMOPR_MEMORY_KIND_UNKNOWN','"
-                                                           "Unknown');" ENUM_TABLE(
-                                                               "ENUM_CUPTI_SYNC_TYPE") "INSERT "
-                                                                                       "INTO "
-                                                                                       "ENUM_CUPTI_"
-                                                                                       "SYNC_TYPE "
-                                                                                       "VALUES "
-                                                                                       "(0,'CUPTI_"
-                                                                                       "ACTIVITY_"
-                                                                                       "SYNCHRONIZA"
-                                                                                       "TION_TYPE_"
-                                                                                       "UNKNOWN','"
-                                                                                       "Unknown'),"
-                                                                                       "(1,'CUPTI_"
-                                                                                       "ACTIVITY_"
-                                                                                       "SYNCHRONIZA"
-                                                                                       "TION_TYPE_"
-                                                                                       "EVENT_"
-                                                                                       "SYNCHRONIZE"
-                                                                                       "','Event "
-                                                                                       "sync'),"
-                                                                                       "(2,'CUPTI_"
-                                                                                       "ACTIVITY_"
-                                                                                       "SYNCHRONIZA"
-                                                                                       "TION_TYPE_"
-                                                                                       "STREAM_"
-                                                                                       "WAIT_EVENT'"
-                                                                                       ",'Stream "
-                                                                                       "wait "
-                                                                                       "sync'),"
-                                                                                       "(3,'CUPTI_"
-                                                                                       "ACTIVITY_"
-                                                                                       "SYNCHRONIZA"
-                                                                                       "TION_TYPE_"
-                                                                                       "STREAM_"
-                                                                                       "SYNCHRONIZE"
-                                                                                       "','Stream "
-                                                                                       "sync'),"
-                                                                                       "(4,'CUPTI_"
-                                                                                       "ACTIVITY_"
-                                                                                       "SYNCHRONIZA"
-                                                                                       "TION_TYPE_"
-                                                                                       "CONTEXT_"
-                                                                                       "SYNCHRONIZE"
-                                                                                       "','Context "
-                                                                                       "sync')"
-                                                                                       ";" ENUM_TABLE(
-                                                                                           "ENUM_"
-                                                                                           "NSYS_"
-                                                                                           "EVENT_"
-                                                                                           "CLASS") "INSERT INTO ENUM_NSYS_EVENT_CLASS VALUES "
-                                                                                                    "(0,'TRACE_PROCESS_EVENT_CUDA_RUNTIME','CUDA runtime'),"
-                                                                                                    "(1,'TRACE_PROCESS_EVENT_CUDA_DRIVER','CUDA driver');" ENUM_TABLE(
-                                                                                                        "ENUM_NSYS_EVENT_TYPE") "INSERT INTO ENUM_NSYS_EVENT_TYPE VALUES (59,'NvtxPushPopRange','NvtxPushPopRange'),"
-                                                                                                                                "(60,'NvtxStartEndRange','NvtxStartEndRange');" ENUM_TABLE(
-                                                                                                                                    "ENUM_CUDA_UNIF_MEM_MIGRATION") "INSERT INTO ENUM_CUDA_UNIF_MEM_MIGRATION VALUES (0,NULL,'Unknown'),(1,NULL,'User'),"
-                                                                                                                                                                    "(2,NULL,'Coherence'),(3,NULL,'Prefetch'),(4,NULL,'Eviction'),(5,NULL,'Access counters');";
+#define XFA_NSYS_ENUM(table)                                                                       \
+    "CREATE TABLE " #table " (id INTEGER PRIMARY KEY, name TEXT, label TEXT);"
+#define XFA_NSYS_VALUE(table, id, name, label)                                                     \
+    "INSERT INTO " #table " VALUES (" #id ",'" #name "','" label "');"
+#define XFA_NSYS_LABEL(table, id, label) "INSERT INTO " #table " VALUES (" #id ",NULL,'" label "');"
+#include "analyzer/export/sqlite_enums.def"
+    ;
+
+/* ---- transfers ------------------------------------------------------------------------------- */
+
+static bool is_text(const struct xfa_transfer_column *column)
+{
+    return column->kind == XFA_VALUE_TEXT || column->kind == XFA_VALUE_WORD;
+}
+
+static const char *sql_type(const struct xfa_transfer_column *column)
+{
+    return column->kind == XFA_VALUE_REAL ? "REAL" : "INTEGER";
+}
+
+/* To the end of a text that it takes the place of. */
+static void append(char **text, char *more)
+{
+    char *longer = xfa_print("%s%s", *text, more);
+    free(*text);
+    free(more);
+    *text = longer;
+}
+
+struct xfa_sqlite_transfers xfa_sqlite_transfers(void)
+{
+    char *table = xfa_text("CREATE TABLE XFERSCOPE_TRANSFER (id INTEGER PRIMARY KEY");
+    char *view = xfa_text("CREATE VIEW XFERSCOPE_TRANSFERS AS SELECT id");
+    char *insert = xfa_text("INSERT INTO XFERSCOPE_TRANSFER VALUES (NULL");
+    for (size_t i = 0; i < xfa_transfer_column_count; i++) {
+        const struct xfa_transfer_column *column = &xfa_transfer_columns[i];
+        const char *name = column->name;
+        append(&table, xfa_print(", %s %s", name, sql_type(column)));
+        append(&view, is_text(column) ? xfa_print(", (SELECT value FROM StringIds AS s "
+                                                  "WHERE s.id = t.%s) AS %s",
+                                                  name, name)
+                                      : xfa_print(", %s", name));
+        append(&insert, xfa_text(",?"));
+    }
+    append(&insert, xfa_text(")"));
+    struct xfa_sqlite_transfers transfers = {
+        .create = xfa_print("%s); %s FROM XFERSCOPE_TRANSFER AS t;", table, view),
+        .insert = insert,
+    };
+    free(table);
+    free(view);
+    return transfers;
+}

@@ -11,6 +11,13 @@
 
 extern const char *const xfa_sqlite_schema; /* statements */
 
+/* The transfers, a column for each of xfa_transfer_columns in that order: the table has numbers of
+ * texts, the view beside it the texts. Both are the caller's to free. */
+struct xfa_sqlite_transfers {
+    char *create, *insert; /* insert: one parameter for each column */
+};
+struct xfa_sqlite_transfers xfa_sqlite_transfers(void);
+
 enum {
     XFA_NSYS_PAGEABLE,
     XFA_NSYS_PINNED,
