@@ -112,6 +112,7 @@ struct xfw_op {
     double overhead_ns;       /* likewise, by what it does not do at every call */
     double records_ns;        /* to the call: what CUPTI's records cost it */
     double records_device_ns; /* likewise, on the device, to space_ns */
+    double records_pieces_ns; /* likewise, to duration_ns: of a copy in pieces, one after another */
     double
         paced_ns; /* of copies: from the start of one to the next when they queue, without records
                      (the profile's g + k G, van Werkhoven et al., section V); 0: not known */

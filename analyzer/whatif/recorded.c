@@ -179,6 +179,15 @@ static void settle_full(struct xfw_recorded *recorded, struct xfw_op *op)
         learn(usual, op->own_ns);
 }
 
+/* A piece goes to the host and from there, the next one to the host meanwhile: half of what the
+ * last one took is from one to the next. Each has its records. */
+static void settle_pieces(struct xfw_op *op, double last_ns)
+{
+    double pieces = last_ns > 0 ? op->duration_ns / (last_ns / 2) : 0;
+    op->records_pieces_ns = pieces * op->records_device_ns;
+    op->records_device_ns = 0;
+}
+
 static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
                         const struct xfw_ahead *ahead)
 {
@@ -194,9 +203,12 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
         op->overtook = recorded->several && !op->last_piece &&
                        op->device_end_ns < ready - ROUNDING_NS; /* calls of one are in order */
         ready = op->overtook ? 0 : ready;
+        double last_ns = op->device_end_ns - op->device_start_ns;
         if (op->last_piece) /* the first began when it could */
             op->device_start_ns = fmin(op->device_end_ns, fmax(op->start_ns, ready));
         op->duration_ns = fmax(0, op->device_end_ns - op->device_start_ns);
+        if (op->last_piece)
+            settle_pieces(op, last_ns);
         op->exclusive = op->exclusive && ran_alone(engine, op->device_start_ns, op->device_end_ns);
         if (op->exclusive)
             ready = fmax(ready, engine_ready(engine, op->device_start_ns));
@@ -338,13 +350,16 @@ static double moved_alone(struct xfw_moved *moved, double ns)
 
 void xfw_op_alone(struct xfw_op *op)
 {
-    const double least = 0.3; /* of a call, whatever CUPTI is said to add */
-    if (op->first)            /* where its thread begins */
+    const double least = 0.3;         /* of a call, whatever CUPTI is said to add */
+    const double least_of_copy = 0.8; /* of a copy in pieces, which are not counted but reckoned */
+    if (op->first)                    /* where its thread begins */
         op->start_ns = fmax(0, op->start_ns - op->overhead_ns);
     op->gap_ns = fmax(0, op->gap_ns - fmax(0, op->hook_ns));
     op->handed_ns = fmax(fmin(0, op->handed_ns), op->handed_ns - op->hook_ns);
     op->gap_ns = moved_alone(&op->fetched, op->gap_ns);
     op->duration_ns = moved_alone(&op->demanded, op->duration_ns);
+    op->duration_ns =
+        fmax(least_of_copy * op->duration_ns, op->duration_ns - op->records_pieces_ns);
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
         op->latency_ns = fmax(least * op->latency_ns, op->latency_ns - op->records_ns);
     else
@@ -353,4 +368,5 @@ void xfw_op_alone(struct xfw_op *op)
     if (op->paced_ns > 0 && op->space_ns < XFW_QUEUED_NS)
         op->space_ns = fmin(op->space_ns, fmax(0, op->paced_ns - op->duration_ns));
     op->hook_ns = op->overhead_ns = op->records_ns = op->records_device_ns = 0;
+    op->records_pieces_ns = 0;
 }

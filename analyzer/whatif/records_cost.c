@@ -62,7 +62,10 @@ void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, b
         op->records_ns = cost->launch;
         op->records_device_ns = cost->launch_device;
     } else if (op->what == XFW_COPY) {
-        const struct xfw_records_copy *copy = &cost->copies[op->engine == XFW_TO_HOST];
+        /* In pieces by way of the host: each to the host and from it, the slower one sets the pace.
+         */
+        bool from_device = op->engine == XFW_TO_HOST || op->last_piece;
+        const struct xfw_records_copy *copy = &cost->copies[from_device];
         op->records_ns = blocks ? copy->blocking : copy->call;
         op->records_device_ns = copy->device;
     } else if (op->what == XFW_SET) {

@@ -346,6 +346,28 @@ static void test_recording_is_taken_out(void **state)
     assert_true(op.own_ns == 0.3 * 600 && op.space_ns == 300);
 }
 
+/* The device tells of the last of a staged copy's pieces, records cost each. */
+static void test_records_of_pieces(void **state)
+{
+    enum { US = 1000 };
+    recorded = xfw_recorded_new();
+    for (int costly = 0; costly < 2; costly++) {
+        struct xfw_op work = hand_work(XFW_COPY, 0, 0, 0, 0);
+        work.engine = XFW_PEER;
+        work.exclusive = false;
+        work.last_piece = true;
+        work.records_device_ns = costly ? 15 * US : 2 * US;
+        double begun = costly * 2000 * US;
+        struct xfw_op *op =
+            settle(work, begun, begun + US, begun + 950 * US, begun + 1000 * US, false);
+        assert_true(op->duration_ns == 1000 * US && op->records_device_ns == 0);
+        xfw_op_alone(op); /* 40 pieces of 25 us; never more than a fifth */
+        assert_true(op->duration_ns == (costly ? 800 : 920) * US);
+    }
+    count = 0;
+    xfw_recorded_free(recorded);
+}
+
 /* A copy that was submitted first and ran last: they took turns all the same. */
 static void test_turns_in_another_order(void **state)
 {
@@ -445,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_threads_that_begin_at_once),
         cmocka_unit_test(test_a_thread_that_overtakes_another),
         cmocka_unit_test(test_recording_is_taken_out),
+        cmocka_unit_test(test_records_of_pieces),
         cmocka_unit_test(test_turns_in_another_order),
         cmocka_unit_test(test_overtaken),
         cmocka_unit_test(test_space_behind_an_engine),

@@ -112,4 +112,9 @@ ROWS = [
       "if (!later)",
       "what two fixes save of the same copies depends on which of them saves more alone",
       "analyzer-findings_set_test"),
+    M("pieces-without-records", "analyzer/whatif/recorded.c",
+      "    op->records_pieces_ns = pieces * op->records_device_ns;",
+      "    op->records_pieces_ns = (pieces > 0) * op->records_device_ns;",
+      "what recording adds to each piece of a staged copy is taken out once",
+      "analyzer-whatif_schedule_test"),
 ]
