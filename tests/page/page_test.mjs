@@ -8,7 +8,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { command, drawn, end_browser, make_page, open, scratch, start_browser, with_texts } from './pages.mjs';
+import { command, drawn, end_browser, make_page, open, scratch, start_browser, with_blocks, with_texts } from './pages.mjs';
 
 const [xferscope, make_trace, big_trace, data, sources, modules, chromium] = process.argv.slice(2);
 const { text_of } = await import(pathToFileURL(join(sources, 'src/format.js')));
@@ -80,6 +80,27 @@ test('figures are written as the terminal writes them', () => {
   const cases = [[0, 's', '0 ns'], [0.0844872826, 's', '84.5 ms'], [5.50873168, 's', '5.51 s'], [-0.0443, 's', '-44.3 ms'], [1.5e-6, 's', '1.50 us'], [64, 'bytes', '64 B'], [1258291200, 'bytes', '1.17 GiB'],
     [2097152, 'bytes', '2 MiB'], [0.0076, 'gbps', '0.0076 GB/s'], [54.6740837, 'gbps', '54.7 GB/s'], [787.2, 'gbps', '787 GB/s'], [0.0144, 'part', '1.4 %'], [0.28, 'part', '28 %'], [null, 's', '-'], [12, 'ns', '12.0 ns']];
   for (const [value, unit, text] of cases) assert.equal(text_of(value, unit), text);
+});
+
+test('a fix that the best set has for some of its transfers says for how many', async () => {
+  const whole = await open(pages.static.file);
+  assert.equal(await whole.$$eval('.tag', (nodes) => nodes.filter((node) => node.textContent.includes('in part')).length), 0);
+  await whole.context().close();
+  let of = null;
+  const changed = with_blocks(pages.static, 'in-part', (block, id) => {
+    const at = id === 'report' ? block.findings.findIndex((finding) => finding.saving_s.order && finding.sites[0].transfers > 1) : -1;
+    if (at >= 0) {
+      block.findings[at].sites[0].in_set = 1;
+      of = { at, order: block.findings[at].saving_s.order };
+    }
+    return block;
+  });
+  assert.ok(of);
+  const page = await open(changed.file);
+  assert.deepEqual(page.wrong, []);
+  assert.deepEqual(await page.$$eval('.tag', (nodes) => nodes.map((node) => node.textContent).filter((text) => text.includes('in part'))), [`fix ${of.order} of the best set, in part`]);
+  assert.equal(await page.$eval(`data[data-at="report.findings.${of.at}.sites.0.in_set"]`, (node) => node.value), '1');
+  await page.context().close();
 });
 
 // ---- use ---------------------------------------------------------------------------------------

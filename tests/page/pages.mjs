@@ -27,17 +27,22 @@ export function make_page(xferscope, name, trace, ...options) {
 
 const escaped = (text) => text.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-// A page whose blocks of data were changed: what(value, key) of every text in them.
+// A page whose blocks of data were changed: what(block, id) of each.
+export function with_blocks(page, name, what) {
+  const file = join(scratch, `${name}.html`);
+  const html = readFileSync(page.file, 'utf8').replace(/(<script type="application\/json" id="(\w+)">)(.*?)(<\/script>)/gs, (_, before, id, json, after) => before + escaped(JSON.stringify(what(JSON.parse(json), id))) + after);
+  writeFileSync(file, html);
+  return { file };
+}
+
+// Likewise, what(value, key) of every text in them.
 export function with_texts(page, name, what) {
   const change = (value, key) => {
     if (typeof value === 'string') return what(value, key);
     if (Array.isArray(value)) return value.map((one) => change(one, key));
     return value && typeof value === 'object' ? Object.fromEntries(Object.entries(value).map(([k, v]) => [k, change(v, k)])) : value;
   };
-  const file = join(scratch, `${name}.html`);
-  const html = readFileSync(page.file, 'utf8').replace(/(<script type="application\/json" id="\w+">)(.*?)(<\/script>)/gs, (_, before, json, after) => before + escaped(JSON.stringify(change(JSON.parse(json)))) + after);
-  writeFileSync(file, html);
-  return { file };
+  return with_blocks(page, name, (block) => change(block));
 }
 
 let browser = null;

@@ -22,6 +22,9 @@ function scale_of(findings) {
   return [smallest(all, 0), largest(all, 0)];
 }
 
+// In the best set another fix may have some of its transfers.
+const in_part = (finding) => finding.sites.some((site) => site.in_set !== null && site.in_set < site.transfers);
+
 function headline(finding, i, scale) {
   const at = `report.findings.${i}`;
   const saving = finding.saving_s;
@@ -32,7 +35,7 @@ function headline(finding, i, scale) {
   return h('summary', {},
     h('span', { class: 'number' }, `${i + 1}`),
     h('span', { class: 'what' },
-      h('span', { class: 'kind' }, finding.kind), saving.order ? h('span', { class: 'tag' }, `fix ${saving.order} of the best set`) : null,
+      h('span', { class: 'kind' }, finding.kind), saving.order ? h('span', { class: 'tag' }, `fix ${saving.order} of the best set${in_part(finding) ? ', in part' : ''}`) : null,
       h('span', { class: 'where' }, name(finding.sites[0].text), more ? ` and ${plural(more, 'more site')}` : '')),
     h('span', { class: 'saving' }, gain));
 }
@@ -86,6 +89,7 @@ function sites(finding, i) {
       { title: called(finding), number: ({ site }) => site.transfers, at: ({ at }) => `${at}.transfers` },
       { title: 'bytes', number: ({ site }) => site.bytes, at: ({ at }) => `${at}.bytes` },
       { title: 'lost', number: ({ site }) => site.lost_s, at: ({ at }) => `${at}.lost_s` },
+      in_part(finding) && { title: 'in the best set', number: ({ site }) => site.in_set, at: ({ at }) => `${at}.in_set` },
       earlier && { title: 'had moved the same before', text: ({ site }) => site.earlier ?? '-' },
     ].filter(Boolean),
   });
