@@ -54,7 +54,7 @@ struct xfw_change {
     bool on_trial;       /* nobody asks what it saves at worst and at best unless it pays */
     bool for_comparison; /* it is in no set: what others of its family are held against */
     double *staged_ns; /* once played: of the threads' own time, what at best goes with what is left
-                          out, of all plays; NULL: the change takes none */
+                          out, of the process with the most; NULL: the change takes none */
     bool first; /* in a set it has each op before the others do, wherever it stands in it: it makes
                    copies what they can do with */
     enum xfw_shares shares;

@@ -129,6 +129,34 @@ static void test_staged(void **state)
     }
 }
 
+/* How much that was is the same however often it was played. */
+static void test_staged_once(void **state)
+{
+    (void)state;
+    struct xfa_analysis analysis = {0};
+    struct run run = {0};
+    struct xfw_leave_out what = {.marks = run.marks};
+    enum { WAY = 300, GAP = 1000, WAKES = 50, COPIES = 2 };
+    xfw_set_add(&what.classes, CLASS);
+    add(&run, hand_work(XFW_HOST_FUNCTION, 1, 10, 0, WAKES))->engine = XFW_NO_ENGINE;
+    for (uint64_t i = 0; i < COPIES; i++) {
+        struct xfw_op *op = copy(&run, i);
+        op->called_back = run.ops[0].number + 1;
+        op->handed_ns = WAY;
+        op->gap_ns = GAP;
+        xfw_mark(&run.marks[XFW_LIKELY], 0, i);
+    }
+    struct xfw_change *change = xfw_change_leave_out(&analysis, &what);
+    hand_play(run.ops, run.count, change, XFW_LIKELY);
+    assert_true(*change->staged_ns == 0);
+    for (int play = 0; play < 3; play++) {
+        hand_play(run.ops, run.count, change, XFW_HIGH);
+        assert_true(*change->staged_ns == COPIES * WAY);
+    }
+    xfw_change_free(change);
+    clear(&run);
+}
+
 /* Its wait goes with it, but for the worst case: then earlier work is waited for all the same. */
 static void test_waits(void **state)
 {
@@ -216,7 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goes),           cmocka_unit_test(test_staged),
         cmocka_unit_test(test_waits),          cmocka_unit_test(test_what_follows),
-        cmocka_unit_test(test_in_their_stead),
+        cmocka_unit_test(test_in_their_stead), cmocka_unit_test(test_staged_once),
     };
     return cmocka_run_group_tests_name("leave out", tests, NULL, NULL);
 }

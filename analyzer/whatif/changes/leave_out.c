@@ -28,7 +28,8 @@ struct state {
     bool asked;
     struct stream *streams; /* by number */
     size_t count, capacity;
-    double space_ns; /* usual of late between kernels of a stream; 0 = there were none */
+    double space_ns;  /* usual of late between kernels of a stream; 0 = there were none */
+    double staged_ns; /* of the threads' own time, gone so far */
 };
 
 static bool marked(const struct xfw_marks *marks, const struct xfw_player *player,
@@ -133,12 +134,12 @@ static void work_instead(const struct leave_out *change, struct xfa_achievable_p
 
 /* A thread that was woken, and whose first call then is a copy to the device, may have had nothing
  * to do but that: XLA's bring an array into pinned memory first. */
-static void without_staging(const struct xfw_change *self, struct xfw_op *op)
+static void without_staging(struct state *state, struct xfw_op *op)
 {
     bool woken = op->called_back || op->handed_by != XFW_NONE, begun = op->gap_ns > 0;
     if (!woken || !begun || op->handed_ns <= 0)
         return;
-    *self->staged_ns += op->handed_ns;
+    state->staged_ns += op->handed_ns;
     op->handed_ns = 0;
 }
 
@@ -157,7 +158,7 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
     if (!goes && !besides)
         return;
     if (certainty == XFW_HIGH && op->engine == XFW_TO_DEVICE && !what->set)
-        without_staging(self, op);
+        without_staging(state, op);
     if ((copied && certainty != XFW_HIGH) || (goes && what->set))
         work_instead(change, path_within(state, self->analysis, op->gpu), certainty, op);
     else if (certainty == XFW_LOW && op->awaits != XFW_AWAITS_NOTHING)
@@ -166,10 +167,12 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
         xfw_op_drop(op);
 }
 
-static void end(const struct xfw_change *self, void *state)
+/* What a change takes must not depend on how often it is played. */
+static void end(const struct xfw_change *self, void *of)
 {
-    (void)self;
-    free(((struct state *)state)->streams);
+    struct state *state = of;
+    *self->staged_ns = fmax(*self->staged_ns, state->staged_ns);
+    free(state->streams);
 }
 
 static void release(struct xfw_change *self)
