@@ -176,8 +176,10 @@ static bool walk_run(struct xfw_replays *replays, struct variant *variants, size
         if (done)
             xfa_pass_walk(pass, analysis->run->processes[i]);
     }
-    if (!done)
+    if (!done) {
+        free(replays->whatif->why); /* of a file that could not be read before either */
         replays->whatif->why = xfa_text(error);
+    }
     replays->whatif->replays += (unsigned)count;
     xfa_pass_free(pass);
     xfw_ops_free(walk.ops);

@@ -21,11 +21,16 @@ struct shorter {
     struct xfw_change change;
     double ns;
     unsigned plays[XFW_CERTAINTIES];
+    unsigned last_read; /* the file is another one behind so many plays as is likely; 0: never */
 };
 
 static void begin(const struct xfw_change *change, void *state, struct xfw_player *player)
 {
-    ((struct shorter *)change)->plays[xfw_player_certainty(player)]++;
+    struct shorter *shorter = (struct shorter *)change;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    shorter->plays[certainty]++;
+    if (certainty == XFW_LIKELY && shorter->plays[certainty] == shorter->last_read)
+        xfw_player_process(player)->pid++;
 }
 
 static void take(const struct xfw_change *change, void *state, struct xfw_player *player,
@@ -137,6 +142,22 @@ static void test_set_of_two(void **state)
     xfw_whatif_free(w.whatif);
 }
 
+/* The third is asked for in vain, and so is the set of the first two: what they save alone is
+ * known, and why there is no more is said once. */
+static void test_read_no_more(void **state)
+{
+    (void)state;
+    struct weighed w = {.shorter = {{.ns = 1000, .last_read = 3}, {.ns = 500}, {.ns = 250}}};
+    weigh(&w, 3);
+    assert_true(w.whatif->known);
+    assert_int_equal(w.whatif->order[1], 2);
+    assert_int_equal(w.whatif->order[2], 0);
+    assert_non_null(w.whatif->why);
+    assert_true(isnan(w.whatif->set.likely));
+    assert_false(isnan(w.whatif->alone[2].low));
+    xfw_whatif_free(w.whatif);
+}
+
 /* Numbers of streams and the like are on trial: those that do not pay show nowhere, and were not
  * played at worst and at best. */
 static void test_trials_of_findings(void **state)
@@ -160,9 +181,10 @@ static void test_trials_of_findings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unchanged),      cmocka_unit_test(test_what_was_but_tried),
-        cmocka_unit_test(test_tried_and_pays), cmocka_unit_test(test_set_of_one),
-        cmocka_unit_test(test_set_of_two),     cmocka_unit_test(test_trials_of_findings),
+        cmocka_unit_test(test_unchanged),          cmocka_unit_test(test_what_was_but_tried),
+        cmocka_unit_test(test_tried_and_pays),     cmocka_unit_test(test_set_of_one),
+        cmocka_unit_test(test_set_of_two),         cmocka_unit_test(test_read_no_more),
+        cmocka_unit_test(test_trials_of_findings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
