@@ -235,14 +235,44 @@ void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis 
 /* ---- what the run would save ------------------------------------------------------------------
  */
 
-/* The other's site of the same row; NULL: it has none. */
-static const struct xfa_finding_site *site_of_row(const struct xfa_finding *finding,
+/* A finding's sites by row, each row's in their order: to be looked up, of which there may be as
+ * many as call sites in a run. */
+struct by_row {
+    const struct xfa_finding_site **sites;
+    size_t count;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct xfa_finding_site *const *x = a, *const *y = b;
+    uintptr_t rows[] = {(uintptr_t)(*x)->row, (uintptr_t)(*y)->row};
+    return rows[0] != rows[1] ? (rows[0] > rows[1]) - (rows[0] < rows[1]) : (*x > *y) - (*x < *y);
+}
+
+static struct by_row by_row(const struct xfa_finding *finding)
+{
+    struct by_row by = {xfa_alloc((finding->site_count + 1) * sizeof *by.sites),
+                        finding->site_count};
+    for (size_t i = 0; i < by.count; i++)
+        by.sites[i] = &finding->sites[i];
+    if (by.count)
+        qsort(by.sites, by.count, sizeof *by.sites, compare_rows);
+    return by;
+}
+
+/* The first site of the row; NULL: there is none. */
+static const struct xfa_finding_site *site_of_row(const struct by_row *by,
                                                   const struct xfa_row *row)
 {
-    for (size_t i = 0; i < finding->site_count; i++)
-        if (finding->sites[i].row == row)
-            return &finding->sites[i];
-    return NULL;
+    size_t first = 0, end = by->count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if ((uintptr_t)by->sites[middle]->row < (uintptr_t)row)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < by->count && by->sites[first]->row == row ? by->sites[first] : NULL;
 }
 
 /* Two remedies of which one transfer can have but one. */
@@ -252,11 +282,13 @@ static enum xfw_excluded exclude(const void *self, size_t a, size_t b)
     size_t shared = 0, within = 0;
     if (!xfa_remedies_exclude(one->remedy.kind, other->remedy.kind))
         return XFW_EXCLUDED_NOT;
+    struct by_row by = by_row(other);
     for (size_t i = 0; i < one->site_count; i++) {
-        const struct xfa_finding_site *its = site_of_row(other, one->sites[i].row);
+        const struct xfa_finding_site *its = site_of_row(&by, one->sites[i].row);
         shared += its != NULL;
         within += its && its->transfers >= one->sites[i].transfers;
     }
+    free(by.sites);
     if (shared == 0)
         return XFW_EXCLUDED_NOT;
     return within == one->site_count ? XFW_EXCLUDED : XFW_EXCLUDED_IN_PART;
@@ -316,14 +348,13 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
 /* All of its transfers are the other's, too. */
 static bool is_within(const struct xfa_finding *one, const struct xfa_finding *other)
 {
-    for (size_t i = 0; i < one->site_count; i++) {
-        bool there = false;
-        for (size_t k = 0; k < other->site_count && !there; k++)
-            there = one->sites[i].row && one->sites[i].row == other->sites[k].row;
-        if (!there)
-            return false;
-    }
-    return true;
+    struct by_row by = by_row(other);
+    size_t there = 0;
+    while (there < one->site_count && one->sites[there].row &&
+           site_of_row(&by, one->sites[there].row))
+        there++;
+    free(by.sites);
+    return there == one->site_count;
 }
 
 /* Of two remedies for the same transfers the simpler one, which stands first in remedies.def, is
