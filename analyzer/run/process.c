@@ -100,9 +100,9 @@ uint64_t xfa_process_wall_ns(const struct xfa_process *process, uint64_t ns)
     bool back = process->clock_offset > INT64_MAX; /* the wall clock is behind the other */
     if (ns == 0)
         return 0;
-    if (back ? wall >= ns : wall == 0)
-        return 1;
-    return wall > INT64_MAX || (!back && wall < ns) ? INT64_MAX : wall;
+    if (back ? wall >= ns : wall < ns)
+        return back ? 1 : INT64_MAX;
+    return wall == 0 ? 1 : wall < INT64_MAX ? wall : INT64_MAX;
 }
 
 /* ---- its rank -------------------------------------------------------------------------------- */

@@ -158,12 +158,32 @@ static void test_closed(void **state)
     analyzed_free(&a);
 }
 
+/* Whatever the clocks of a file say: from 1 to INT64_MAX, in order; only 0 is 0. */
+static void test_absurd_clocks(void **state)
+{
+    (void)state;
+    const uint64_t
+        most = INT64_MAX,
+        moments[] = {1,         999, 1000, 1001, most, most + 1, UINT64_MAX - 999, UINT64_MAX - 998,
+                     UINT64_MAX};
+    const uint64_t offsets[] = {0, 1, 1000, most, most + 1, (uint64_t)-1000, UINT64_MAX};
+    for (size_t o = 0; o < sizeof offsets / sizeof *offsets; o++) {
+        struct xfa_process process = {.clock_offset = offsets[o]};
+        uint64_t before = 1;
+        assert_int_equal(xfa_process_wall_ns(&process, 0), 0);
+        for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
+            uint64_t wall = xfa_process_wall_ns(&process, moments[i]);
+            assert_in_range(wall, before, most);
+            before = wall;
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpus),
-        cmocka_unit_test(test_gpus_unknown),
-        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_absurd_clocks), cmocka_unit_test(test_gpus),
+        cmocka_unit_test(test_gpus_unknown),  cmocka_unit_test(test_order),
         cmocka_unit_test(test_closed),
     };
     return cmocka_run_group_tests_name("analyzer-run", tests, NULL, NULL);
