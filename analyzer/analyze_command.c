@@ -37,22 +37,14 @@ static void take_profile(struct xfa_machine_profile *machine,
                                           .traces = options->traces,
                                           .trace_count = options->trace_count};
     xfa_machine_profile_take(machine, &request);
-    if (machine->problem)
-        xfc_print(stderr, "xferscope analyze: %s; going on without what is achievable\n",
-                  machine->problem);
-    if (machine->unused)
-        complain(machine->unused);
+    xfa_machine_profile_tell(machine, complain);
 }
 
 static void say_losses(const struct xfa_analysis *analysis)
 {
-    const struct xfa_run *run = analysis->run;
     if (analysis->achievable.mismatch)
         complain(analysis->achievable.mismatch);
-    for (size_t i = 0; i < run->process_count; i++)
-        if (run->processes[i]->losses)
-            xfc_print(stderr, "xferscope analyze: %s: %s; the rest was read\n",
-                      run->processes[i]->file, run->processes[i]->losses);
+    xfa_analysis_tell_losses(analysis, complain);
 }
 
 /* What is read, and from what. */

@@ -35,11 +35,7 @@ static void take_profile(struct comparing *c)
                                           .trace_count = options->trace_count};
     xfa_machine_profile_take(&c->machine, &request);
     c->lossy = c->machine.problem;
-    if (c->machine.problem)
-        xfc_print(stderr, "xferscope analyze: %s; going on without what is achievable\n",
-                  c->machine.problem);
-    if (c->machine.unused)
-        complain(c->machine.unused);
+    xfa_machine_profile_tell(&c->machine, complain);
 }
 
 static struct xfa_analysis *read_run(const struct comparing *c, const char *path,
@@ -71,14 +67,6 @@ static struct xfa_analysis *read_run(const struct comparing *c, const char *path
     return analysis;
 }
 
-static void say_losses(const struct xfa_run *run)
-{
-    for (size_t i = 0; i < run->process_count; i++)
-        if (run->processes[i]->losses)
-            xfc_print(stderr, "xferscope analyze: %s: %s; the rest was read\n",
-                      run->processes[i]->file, run->processes[i]->losses);
-}
-
 /* NULL: nothing of it could be read. */
 static struct xfa_summary *take(struct comparing *c, const char *path)
 {
@@ -89,7 +77,7 @@ static struct xfa_summary *take(struct comparing *c, const char *path)
     if (analysis->run->process_count > 0) {
         xfa_findings_find(findings, analysis);
         xfa_findings_weigh(findings, analysis);
-        say_losses(analysis->run);
+        xfa_analysis_tell_losses(analysis, complain);
         taken = xfa_summary_of(analysis, findings, &times);
         c->lossy = c->lossy || analysis->lossy;
     }

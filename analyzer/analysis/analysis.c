@@ -70,6 +70,19 @@ void xfa_analysis_add(struct xfa_analysis *analysis, const char *path, xfa_compl
     xfa_run_files_free(files, count);
 }
 
+void xfa_analysis_tell_losses(const struct xfa_analysis *analysis, xfa_complain_fn *complain)
+{
+    const struct xfa_run *run = analysis->run;
+    for (size_t i = 0; i < run->process_count; i++) {
+        if (!run->processes[i]->losses)
+            continue;
+        char *line = xfa_print("%s: %s; the rest was read", run->processes[i]->file,
+                               run->processes[i]->losses);
+        complain(line);
+        free(line);
+    }
+}
+
 void xfa_analysis_stop(struct xfa_analysis *analysis)
 {
     analysis->stopped = true;

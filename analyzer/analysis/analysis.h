@@ -72,6 +72,9 @@ void xfa_analysis_free(struct xfa_analysis *analysis);
 typedef void xfa_complain_fn(const char *line);
 void xfa_analysis_add(struct xfa_analysis *analysis, const char *path, xfa_complain_fn *complain);
 
+/* A line for each file of which not all was recorded or could be read. */
+void xfa_analysis_tell_losses(const struct xfa_analysis *analysis, xfa_complain_fn *complain);
+
 /* Nothing more is wanted: what has not been read is left alone. Observers may call it. */
 void xfa_analysis_stop(struct xfa_analysis *analysis);
 

@@ -124,11 +124,7 @@ static void take_profile(struct work *work)
                                           .traces = work->request->traces,
                                           .trace_count = work->request->trace_count};
     xfa_machine_profile_take(&work->machine, &request);
-    if (work->machine.problem)
-        xfc_print(stderr, "xferscope export: %s; going on without what is achievable\n",
-                  work->machine.problem);
-    if (work->machine.unused)
-        complain(work->machine.unused);
+    xfa_machine_profile_tell(&work->machine, complain);
 }
 
 static void open_analysis(struct work *work)
@@ -161,13 +157,9 @@ static void read_run(struct work *work)
 
 static void say_losses(const struct xfa_analysis *analysis)
 {
-    const struct xfa_run *run = analysis->run;
     if (analysis->achievable.mismatch)
         complain(analysis->achievable.mismatch);
-    for (size_t i = 0; i < run->process_count; i++)
-        if (run->processes[i]->losses)
-            xfc_print(stderr, "xferscope export: %s: %s; the rest was read\n",
-                      run->processes[i]->file, run->processes[i]->losses);
+    xfa_analysis_tell_losses(analysis, complain);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

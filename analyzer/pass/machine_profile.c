@@ -139,6 +139,18 @@ void xfa_machine_profile_take(struct xfa_machine_profile *taken,
     }
 }
 
+void xfa_machine_profile_tell(const struct xfa_machine_profile *taken,
+                              void (*complain)(const char *line))
+{
+    if (taken->problem) {
+        char *line = xfa_print("%s; going on without what is achievable", taken->problem);
+        complain(line);
+        free(line);
+    }
+    if (taken->unused)
+        complain(taken->unused);
+}
+
 void xfa_machine_profile_free(struct xfa_machine_profile *taken)
 {
     if (taken->profile)

@@ -30,6 +30,9 @@ struct xfa_machine_profile {
 
 void xfa_machine_profile_take(struct xfa_machine_profile *taken,
                               const struct xfa_profile_request *request);
+/* Its problem, and why one is not used, as lines to `complain`. */
+void xfa_machine_profile_tell(const struct xfa_machine_profile *taken,
+                              void (*complain)(const char *line));
 void xfa_machine_profile_free(struct xfa_machine_profile *taken);
 
 #endif

@@ -14,14 +14,8 @@ static void make_profile(const char *path, const char *variant)
 {
     char error[256];
     struct xfp_profile *profile = scenario_profile();
-    if (strcmp(variant, "other") == 0) {
-        free(profile->machine.machine_id);
-        free(profile->machine.gpus[0].uuid);
-        free(profile->machine.gpus[0].name);
-        profile->machine.machine_id = strdup("bbbb2222");
-        profile->machine.gpus[0].uuid = strdup("GPU-99999999-1111-2222-3333-444444444444");
-        profile->machine.gpus[0].name = strdup("Other GPU");
-    }
+    if (strcmp(variant, "other") == 0)
+        scenario_other_machine(profile);
     if (strcmp(variant, "hostile") == 0)
         hostile_profile(profile);
     profile->machine.simulated = strcmp(variant, "simulated") == 0;

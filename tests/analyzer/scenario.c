@@ -263,3 +263,13 @@ struct xfp_profile *scenario_profile(void)
     set_path(&profile->paths[1], "copy/pinned/d2h/gpu0", XFT_DIR_D2H, gpu, pinned);
     return profile;
 }
+
+void scenario_other_machine(struct xfp_profile *profile)
+{
+    free(profile->machine.machine_id);
+    free(profile->machine.gpus[0].uuid);
+    free(profile->machine.gpus[0].name);
+    profile->machine.machine_id = strdup("bbbb2222");
+    profile->machine.gpus[0].uuid = strdup("GPU-99999999-1111-2222-3333-444444444444");
+    profile->machine.gpus[0].name = strdup("Other GPU");
+}

@@ -35,5 +35,7 @@ void scenario_many(struct trace_builder *b, size_t transfers);
 
 /* A profile of that link; freed with xfp_free(). */
 struct xfp_profile *scenario_profile(void);
+/* Makes it another machine's. */
+void scenario_other_machine(struct xfp_profile *profile);
 
 #endif

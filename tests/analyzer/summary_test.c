@@ -218,16 +218,6 @@ static void test_a_part_of_the_run(void **state)
 
 /* ---- the worst finding ----------------------------------------------------------------------- */
 
-static void other_machine(struct xfp_profile *profile)
-{
-    free(profile->machine.machine_id);
-    free(profile->machine.gpus[0].uuid);
-    free(profile->machine.gpus[0].name);
-    profile->machine.machine_id = strdup("bbbb2222");
-    profile->machine.gpus[0].uuid = strdup("GPU-99999999-1111-2222-3333-444444444444");
-    profile->machine.gpus[0].name = strdup("Other GPU");
-}
-
 /* What the report says it would save, and of how long a run. */
 static void test_saving(void **state)
 {
@@ -270,7 +260,7 @@ static void test_no_profile_of_it(void **state)
     scenario_mixed(&b);
     char *text = summary_of(&b, NULL, 1000);
     assert_non_null(strstr(text, "; what it would save takes a machine profile: " MAKE "\n"));
-    other_machine(profile);
+    scenario_other_machine(profile);
     char *other = summary_of(&b, profile, 1000);
     assert_non_null(
         strstr(other, "; what it would save takes a profile of this machine: " MAKE "\n"));
