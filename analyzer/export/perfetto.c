@@ -70,6 +70,7 @@ static void write_packet(struct xfa_export *export, packet_t *packet)
     trace.n_packet = 1;
     trace.packet = &packet;
     perfetto_trace__trace__pack_to_buffer(&trace, &stream.base);
+    packet->trace_packet_defaults = NULL; /* they end here, the packet does not */
 }
 
 /* ---- interning ------------------------------------------------------------------------------- */
