@@ -5,7 +5,7 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)       # JSON
 pkg_check_modules(SMARTCOLS REQUIRED IMPORTED_TARGET smartcols)   # tables
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)           # symbols and lines
-pkg_check_modules(UNWIND REQUIRED IMPORTED_TARGET libunwind)      # headers; loaded at run time
+pkg_check_modules(UNWIND REQUIRED IMPORTED_TARGET libunwind)      # what tests hold our call stacks against
 pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c) # export to Perfetto
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3) # export to SQLite
 find_program(PROTOC_C protoc-c REQUIRED)

@@ -223,3 +223,22 @@ int xfc_print(FILE *out, const char *format, ...)
     va_end(arguments.list);
     return written;
 }
+
+/* ---- CSV
+ * ----------------------------------------------------------------------------------------- */
+
+void xfc_csv_field(FILE *out, const char *shown)
+{
+    bool quoted = strpbrk(shown, ",\"\r\n") != NULL;
+    if (quoted)
+        putc_unlocked('"', out);
+    if (*shown && strchr("=+-@\t", *shown))
+        putc_unlocked('\'', out);
+    for (const char *at = shown; *at; at++) {
+        if (*at == '"')
+            putc_unlocked('"', out);
+        putc_unlocked(*at, out);
+    }
+    if (quoted)
+        putc_unlocked('"', out);
+}

@@ -34,4 +34,9 @@ char *xfc_valid(const char *bytes, size_t n);
  */
 int xfc_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A field of CSV (RFC 4180), of text as it is shown: in quotes where it has a comma, a quote or the
+ * end of a line; behind an apostrophe where a spreadsheet would take it for a formula (it begins
+ * with = + - @ or a tab). */
+void xfc_csv_field(FILE *out, const char *shown);
+
 #endif

@@ -8,7 +8,7 @@
 #include "probe/interrupt.h"
 #include "probe/machine/machine_host.h"
 #include "probe/measure/measure.h"
-#include "probe/measure/rows.h"
+#include "probe/measure/pitched.h"
 #include "probe/measure/sample.h"
 #include "probe/session.h"
 
@@ -121,10 +121,10 @@ static int measure_between(struct xfp_session *s, const struct xfp_transfer_spec
 static int measure_rows(struct xfp_session *s, const struct xfp_transfer_spec *spec,
                         struct xfp_device *d, struct xfp_point *point)
 {
-    struct xfp_rows_copy rows = {.device = d,
-                                 .to_device = spec->direction == XFT_DIR_H2D,
-                                 .total = spec->bytes,
-                                 .row = spec->row_bytes};
+    struct xfp_pitched_copy rows = {.device = d,
+                                    .to_device = spec->direction == XFT_DIR_H2D,
+                                    .total = spec->bytes,
+                                    .row = spec->row_bytes};
     struct xfp_place host = rows.to_device ? spec->src : spec->dst;
     struct xfp_place device = rows.to_device ? spec->dst : spec->src;
     struct xfp_stats stats;
@@ -134,9 +134,9 @@ static int measure_rows(struct xfp_session *s, const struct xfp_transfer_spec *s
         return xfp_fail(&s->sys, "this driver has no copies of rows");
     bad = xfp_buffer_make(&s->sys, d, device, rows.total, &rows.there);
     if (!bad)
-        bad = xfp_buffer_make(&s->sys, d, host, xfp_rows_host_bytes(&rows), &rows.host);
+        bad = xfp_buffer_make(&s->sys, d, host, xfp_pitched_host_bytes(&rows), &rows.host);
     if (!bad)
-        bad = xfp_measure_rows(s, &rows, spec->slice_ns, &stats);
+        bad = xfp_measure_pitched(s, &rows, spec->slice_ns, &stats);
     if (!bad)
         xfp_set_point(point, &stats);
     xfp_buffer_free(&s->sys, &rows.host);

@@ -1,6 +1,6 @@
 /*
- * The probe's door for others: single transfers measured by its rules (docs/probe.md, "How it
- * measures"), whatever their size. `analyze --replay` is behind it.
+ * Measures single transfers of any size by the probe's rules (docs/probe.md, "How it measures").
+ * Interface for other parts of the project: `analyze --replay` uses it.
  *
  *     session = xfp_transfers_open(&settings, error, sizeof(error));
  *     here = xfp_transfers_machine(session);
@@ -29,11 +29,11 @@ struct xfp_transfers_settings {
 /*
  * The driver, its GPUs and this machine's description. NULL with one line in error: no driver, no
  * GPU ("no driver: ...", "no GPU: ..."), not enough memory. While it is open, SIGINT, SIGTERM and
- * SIGHUP ask to stop measuring; xfp_transfers_stopped() tells of it.
+ * SIGHUP ask to stop measuring; xfp_transfers_stopped() is then true.
  */
 struct xfp_transfers *xfp_transfers_open(const struct xfp_transfers_settings *settings, char *error,
                                          size_t error_bytes);
-/* Gives all back but this machine's description, which is the caller's to xfp_free(). */
+/* Releases everything except this machine's description, which the caller frees (xfp_free()). */
 struct xfp_profile *xfp_transfers_close(struct xfp_transfers *session);
 bool xfp_transfers_stopped(const struct xfp_transfers *session);
 

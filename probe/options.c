@@ -134,7 +134,7 @@ static bool parse_tolerance(const char *text, double *tolerance)
     return end != text && !*end && isfinite(percent) && percent >= 0 && percent <= 1000;
 }
 
-/* An empty pattern would match everything: somebody's variable is not set. */
+/* An empty pattern would match everything; usually a shell variable was not set. */
 static int take_filter(struct xfp_probe_options *o, const char *value)
 {
     regex_t regex;
@@ -232,8 +232,8 @@ static const char *whole_name(struct xfp_command *c)
     return c->whole;
 }
 
-/* What options mean together. */
-static int settle(struct xfp_command *c)
+/* Checks the options against each other and fills in what they leave out. */
+static int check_together(struct xfp_command *c)
 {
     struct xfp_probe_options *o = &c->options;
     uint64_t first;
@@ -293,5 +293,5 @@ int xfp_parse_options(struct xfp_command *c, int argc, char **argv)
         c->second = optind < argc ? argv[optind++] : NULL;
     if (!bad && optind < argc)
         return usage_error("unexpected argument", argv[optind]);
-    return bad ? bad : settle(c);
+    return bad ? bad : check_together(c);
 }

@@ -1,6 +1,6 @@
 /*
- * The probe's door for others: a schedule of calls, made on this machine's GPUs, and how long it
- * took. `analyze --replay=run` is behind it.
+ * Makes a schedule of calls on this machine's GPUs and measures how long it takes. Interface for
+ * other parts of the project: `analyze --replay=run` uses it.
  *
  *     play = xfp_play_open(error, sizeof(error));
  *     here = xfp_play_machine(play);
@@ -8,18 +8,17 @@
  *     xfp_play_run(play, &list, &played);                    any number of times
  *     xfp_free(xfp_play_close(play));
  *
- * What is played: threads, each a list of steps that it takes one after the other. A step begins
- * when the thread's own time before it (gap_ns, spun) is over, makes its call, and is over when the
- * call has returned and own_ns have passed since it was made. Copies, sets, waits, allocations and
- * registrations are real ones; kernels spin on the device's clock for as long as they are to take.
- * Nothing else orders the threads than XFP_PLAY_AFTER, and what they submit and wait for.
+ * A schedule has threads; each takes the steps of its list in order. In a step the thread spins for
+ * gap_ns, makes the call, and spins until own_ns have passed since the call began. Copies, sets,
+ * waits, allocations and registrations are real; kernels spin on the device's clock for their
+ * duration. Only XFP_PLAY_AFTER and the GPU's streams and events order the threads.
  *
  * On the simulated GPU all times are its clock's; its threads share one processor.
  *
  * Units: ns, bytes. GPUs are this machine's, by the driver's ordinals. Stages and lists are the
  * caller's; a list is read only while it is played, the stage's arrays only by xfp_play_prepare().
- * One session at a time (of this door or measure_transfers.h), from one thread; while it is open
- * SIGINT, SIGTERM and SIGHUP ask it to stop.
+ * One session at a time (of this interface or of measure_transfers.h), from one thread; while it is
+ * open SIGINT, SIGTERM and SIGHUP ask it to stop.
  */
 #ifndef XFP_PLAY_H
 #define XFP_PLAY_H
@@ -35,7 +34,7 @@ struct xfp_play;
 #define XFP_PLAY_NONE UINT32_MAX
 #define XFP_PLAY_MOST_THREADS 256
 
-/* ---- what is there before it begins ---------------------------------------------------------- */
+/* ---- the stage: memory, streams and events that exist before the schedule begins ------------- */
 
 /* Memory that copies and sets use: device, pageable (touched), pinned, write-combined, mapped. */
 struct xfp_play_region {
@@ -56,9 +55,9 @@ struct xfp_play_stage {
     size_t region_count;
     const struct xfp_play_stream *streams;
     size_t stream_count;
-    const int *events; /* of each its device */
+    const int *events; /* device of each event */
     size_t event_count;
-    size_t slots; /* that allocations are kept in */
+    size_t slots; /* for the results of allocations */
 };
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -96,9 +95,9 @@ struct xfp_play_step {
     uint8_t memory; /* enum xft_memory: of what is allocated */
     int8_t device;
     uint32_t stream; /* number in the stage */
-    uint32_t event;  /* likewise; of work: recorded right behind it; XFP_PLAY_NONE = none */
-    uint32_t own_ns; /* at least, of the call */
-    uint64_t gap_ns; /* before it */
+    uint32_t event;  /* number in the stage; after work: recorded behind it; XFP_PLAY_NONE = none */
+    uint32_t own_ns; /* least duration of the call */
+    uint64_t gap_ns; /* time of the thread's own before the call */
     uint64_t amount;
     uint32_t row_bytes;      /* a copy: rows of that length, on the host twice that apart; 0 = one
                                 piece */
@@ -120,9 +119,9 @@ struct xfp_play_pair {
 struct xfp_play_list {
     const struct xfp_play_thread *threads; /* at most XFP_PLAY_MOST_THREADS */
     size_t thread_count;
-    const struct xfp_play_pair *pairs; /* all others have none while it is played */
+    const struct xfp_play_pair *pairs; /* pairs not listed have no access during the run */
     size_t pair_count;
-    uint64_t give_up_ns; /* of wall time, then it is stopped */
+    uint64_t give_up_ns; /* limit of wall time */
 };
 
 struct xfp_played {
@@ -130,7 +129,7 @@ struct xfp_played {
     double late_ns;  /* by which calls that wait for nothing took longer than own_ns */
     uint64_t steps;  /* that were taken */
     uint64_t failed; /* allocations and registrations that were refused: own_ns was spun */
-    char why[240];   /* it was not played to its end */
+    char why[240];   /* why it did not reach its end; "" = it did */
 };
 
 /* ---- the session ----------------------------------------------------------------------------- */
@@ -138,13 +137,14 @@ struct xfp_played {
 /* The driver, its GPUs and this machine's description. NULL with one line in error: no driver, no
  * GPU, no kernels built in. */
 struct xfp_play *xfp_play_open(char *error, size_t error_bytes);
-/* Gives all back but this machine's description, which is the caller's to xfp_free(). */
+/* Releases everything except this machine's description, which the caller frees (xfp_free()). */
 struct xfp_profile *xfp_play_close(struct xfp_play *play);
 const struct xfp_profile *xfp_play_machine(const struct xfp_play *play);
 bool xfp_play_stopped(const struct xfp_play *play); /* by the user */
 
-/* Makes what is on the stage, in place of what was before, and measures what a spinning kernel
- * takes besides. 0; -1 with one line in error (not enough memory, ...) and an empty stage. */
+/* Makes the stage, in place of an earlier one, and measures what a spinning kernel
+ * costs in addition to its duration. 0; -1 with one line in error (not enough memory, ...) and an
+ * empty stage. */
 int xfp_play_prepare(struct xfp_play *play, const struct xfp_play_stage *stage, char *error,
                      size_t error_bytes);
 

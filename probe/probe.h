@@ -29,17 +29,17 @@ struct xfp_probe_options {
     double time_limit_s;           /* for the whole sweep; 0: what the benchmarks may need */
     bool quick, quiet, verify;
     bool paper; /* Comm|Scope's rule: each figure for at least a second, five times */
-    /* this program, started again with "probe" and an argument, is xfp_probe_command(): what needs
-     * a process of its own is measured */
+    /* This program can start itself again as `probe ARGUMENT`: benchmarks that need a process of
+     * their own are measured. */
     bool again;
-    bool flush; /* host memory out of the processor's caches before every copy that uses it */
-    /* where the profile so far is kept every few seconds; NULL: nowhere */
+    bool flush; /* flush host memory from the processor's caches before every copy */
+    /* file for the profile so far, written every few seconds; NULL: none */
     const char *checkpoint;
-    /* an earlier run's: moves over, and is not measured again; NULL: none */
+    /* profile of an earlier run: its results are kept, not measured again; NULL: none */
     struct xfp_profile *resume;
 };
 
-/* What has become of a run. */
+/* The outcome of a run. */
 struct xfp_probe_outcome {
     size_t selected, measured;
     size_t failed; /* wholly or in part */

@@ -1,18 +1,19 @@
 /*
  * Going on with an interrupted run: `xferscope probe --resume FILE`.
  *
- * What the earlier profile holds in full is not measured again. Of an interrupted run the last
- * entry of every part may be incomplete, and is measured again.
+ * Complete results of the earlier profile are not measured again. After an interrupted run the last
+ * entry of every part may be incomplete and is measured again.
  */
 #ifndef XFP_RESUME_H
 #define XFP_RESUME_H
 
 #include "probe/bench/bench.h"
 
-/* Is the profile of this machine, as it is? 0, or -1 with the session's error. */
+/* Checks that the profile is of this machine in its present state. 0, or -1 with the session's
+ * error. */
 int xfp_resume_check(struct xfp_session *s, const struct xfp_profile *old);
 
-/* Takes the benchmarks out of the list that need not be measured again; returns how many. */
+/* Removes from the list the benchmarks that are complete; returns their number. */
 size_t xfp_resume_skip(const struct xfp_session *s, const struct xfp_profile *old,
                        struct xfp_bench_list *list);
 

@@ -1,23 +1,23 @@
 /*
- * How a run's time is shared out: what the sweeps of copies share is planned by points, the other
- * benchmarks have budgets of their own. measure/budget.h says what of it one measurement may take.
+ * Divides the time of a run. Sweeps of copies share one budget, by number of points; each other
+ * benchmark has a budget of its own. measure/budget.h gives the part of one measurement.
  */
 #ifndef XFP_SCHEDULE_H
 #define XFP_SCHEDULE_H
 
 #include "probe/bench/bench.h"
 
-/* The clock starts. The limit is for measuring: describing and allocating come on top, and are
- * short. */
+/* Starts the clock. The limit is for measuring; describing the machine and allocating come on
+ * top. */
 void xfp_schedule_start(struct xfp_session *s, const struct xfp_bench_list *list);
 
-/* The item at `at` begins, and with it a budget that it may have of its own. */
+/* Starts the budget of the benchmark at index `at`. */
 void xfp_schedule_begin(struct xfp_session *s, const struct xfp_bench_list *list, size_t at);
 
-/* It has ended, with or without all of its points. */
+/* Ends it, complete or not. */
 void xfp_schedule_end(struct xfp_session *s, const struct xfp_bench_list *list, size_t at);
 
-/* Is it too late to begin anything? Never for the first. */
+/* True when it is too late to begin this benchmark; never for the first. */
 bool xfp_schedule_over(const struct xfp_session *s);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Opening the files that a trace names: modules, and the debug files that modules name. A trace may
- * come from anywhere, and whoever reads it must not be made to wait, or to read a device.
+ * come from anywhere: it must neither block its reader nor make it read a device.
  */
 #ifndef XFS_DEBUG_FILES_H
 #define XFS_DEBUG_FILES_H

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/check.h"
+#include "analyzer/run/recordings.h"
 
 #define OWN_OBSERVERS 6
 
@@ -122,6 +124,34 @@ static void sum_rows(struct xfa_analysis *analysis)
     }
 }
 
+static void tell_mixed(struct xfa_analysis *analysis)
+{
+    char *names;
+    analysis->runs = xfa_run_recordings(analysis->run, &names);
+    if (names)
+        analysis->mixed = xfa_print("these files are of %zu runs (%s): the figures add them up",
+                                    analysis->runs, names);
+    free(names);
+}
+
+/* Each transfer of each process is in one row, or counted as one that is in none. */
+static uint64_t transfers_told(const struct xfa_analysis *analysis)
+{
+    const struct xfa_counts *counts = &analysis->counts;
+    uint64_t told = counts->failed + counts->captured + counts->empty;
+    for (unsigned d = 0; d < XFT_DIRECTION_COUNT; d++)
+        told += analysis->directions[d].transfers;
+    return told;
+}
+
+static uint64_t transfers_met(const struct xfa_analysis *analysis)
+{
+    uint64_t met = 0;
+    for (size_t i = 0; i < analysis->run->process_count; i++)
+        met += analysis->transfers[i];
+    return met;
+}
+
 void xfa_analysis_finish(struct xfa_analysis *analysis)
 {
     const struct xfa_run *run = analysis->run;
@@ -134,6 +164,9 @@ void xfa_analysis_finish(struct xfa_analysis *analysis)
     analysis->simulated =
         run->simulated || (analysis->profile && analysis->profile->machine.simulated);
     analysis->lossy = xfa_run_lossy(run) || analysis->profile_problem;
+    tell_mixed(analysis);
+    XFA_EXPECT(analysis->stopped || transfers_told(analysis) == transfers_met(analysis),
+               "the report's transfers are not those of the traces");
 }
 
 /* ---- the analysis ---------------------------------------------------------------------------- */
@@ -201,5 +234,6 @@ void xfa_analysis_free(struct xfa_analysis *analysis)
     free(analysis->profile_path);
     free(analysis->profile_problem);
     free(analysis->profile_unused);
+    free(analysis->mixed);
     free(analysis);
 }

@@ -47,6 +47,8 @@ struct xfa_analysis {
     bool simulated; /* the run or the profile */
     bool stopped;   /* not all was read, as nobody wanted it */
     bool lossy;     /* something was lost, or could not be read */
+    size_t runs;    /* that the files are of, as far as can be told (recordings.h) */
+    char *mixed;    /* one line when they are several; NULL: one */
 };
 
 struct xfa_request {

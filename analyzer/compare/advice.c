@@ -194,7 +194,7 @@ static struct xfw_saving parts_of(const struct xfa_comparison *comparison)
         parts.low += alone->low * share;
         parts.high += alone->high * share;
     }
-    return parts;
+    return xfw_saving_within(parts, xfa_side_middle(&comparison->before)->alone_ns);
 }
 
 static struct xfw_saving predict(struct xfa_comparison *comparison)
@@ -236,8 +236,9 @@ static enum xfa_paid paid_of(const struct xfw_saving *predicted, const struct xf
 }
 
 static void add_payoff(struct xfa_comparison *comparison, const char *phase,
-                       struct xfw_saving predicted, struct xfa_change time)
+                       struct xfw_saving predicted, double whole_ns, struct xfa_change time)
 {
+    predicted = xfw_saving_checked(&predicted, whole_ns);
     comparison->payoffs[comparison->payoff_count++] =
         (struct xfa_payoff){phase, predicted, time, paid_of(&predicted, &time)};
 }
@@ -254,7 +255,8 @@ static void add_phase(struct xfa_comparison *comparison, const struct xfa_summar
         return;
     double share = likely / before->set.likely;
     struct xfw_saving predicted = {before->set.low * share, likely, before->set.high * share};
-    add_payoff(comparison, compared->name, predicted, compared->time);
+    predicted = xfw_saving_within(predicted, times->alone_ns);
+    add_payoff(comparison, compared->name, predicted, times->alone_ns, compared->time);
 }
 
 void xfa_compare_advice(struct xfa_comparison *comparison)
@@ -264,10 +266,11 @@ void xfa_compare_advice(struct xfa_comparison *comparison)
     struct xfw_saving predicted = predict(comparison);
     if (comparison->predicted == XFA_PREDICTED_NOTHING)
         return;
-    add_payoff(comparison, NULL, predicted, comparison->measures[XFA_MEASURE_SPAN]);
+    const struct xfa_summary *before = xfa_side_middle(&comparison->before);
+    add_payoff(comparison, NULL, predicted, before->alone_ns,
+               comparison->measures[XFA_MEASURE_SPAN]);
     if (comparison->predicted != XFA_PREDICTED_SET)
         return;
-    const struct xfa_summary *before = xfa_side_middle(&comparison->before);
     for (size_t i = 0; i < comparison->phase_count; i++)
         for (size_t p = 0; p < before->phase_count; p++)
             if (before->phases[p].name == comparison->phases[i].name)

@@ -162,6 +162,7 @@ static void take_whatif(struct xfa_summary *taken, const struct xfw_whatif *what
     if (whatif->known) {
         taken->set = whatif->set;
         taken->span = whatif->span;
+        taken->alone_ns = whatif->alone_ns;
     }
     taken->phases = xfa_alloc((whatif->range_count + 1) * sizeof *taken->phases);
     for (size_t i = 0; i < whatif->range_count; i++)
@@ -203,6 +204,7 @@ static void take_machine(struct xfa_summary *taken, const struct xfa_analysis *a
     taken->processes = run->process_count;
     taken->simulated = run->simulated;
     taken->lossy = analysis->lossy;
+    taken->mixed = kept(analysis->mixed);
     taken->mismatch = kept(analysis->achievable.mismatch);
     for (size_t i = 0; i < run->host_count && i < MOST_NAMED; i++)
         add_text(&taken->hosts, run->hosts[i].name);
@@ -260,8 +262,9 @@ void xfa_summary_free(struct xfa_summary *taken)
         free_finding(&taken->findings[i]);
     for (size_t i = 0; i < taken->phase_count; i++)
         free(taken->phases[i].name);
-    char *texts[] = {taken->path,   taken->program,   taken->hosts,    taken->machine, taken->gpus,
-                     taken->timing, taken->arguments, taken->mismatch, taken->why_not};
+    char *texts[] = {taken->path,     taken->program, taken->hosts,     taken->machine,
+                     taken->gpus,     taken->timing,  taken->arguments, taken->mixed,
+                     taken->mismatch, taken->why_not};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     free(taken->rows);

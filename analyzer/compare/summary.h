@@ -67,6 +67,7 @@ struct xfa_summary {
     int driver;                                                         /* 0: not recorded */
     size_t processes;
     bool simulated, lossy;
+    char *mixed;    /* its files are of several runs, a line; NULL: of one */
     char *mismatch; /* of profile and machine, a line; NULL: none */
     uint64_t transfers, bytes;
     struct xfa_sample measures[XFA_MEASURES]; /* ns */
@@ -82,6 +83,7 @@ struct xfa_summary {
     char *why_not;         /* one line, where they are not; NULL */
     struct xfw_saving set; /* of the best set; NAN: there is none */
     struct xfw_times span; /* as the model has it */
+    double alone_ns;       /* the run that savings are of */
 };
 
 /* Of a finished, weighed analysis. */

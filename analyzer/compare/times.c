@@ -22,7 +22,7 @@ static uint32_t begin_process(void *self, struct xfa_process *process)
     return WORK | WAITS | XFA_KIND(XFT_EVENT_KERNEL);
 }
 
-static void note_call(struct xfa_times *times, const struct xft_event *event, bool work)
+static void note_call(struct xfa_times *times, const struct xfa_event *event, bool work)
 {
     if (work && times->first_ns == 0)
         times->first_ns = times->last_ns = event->start_ns;
@@ -30,10 +30,9 @@ static void note_call(struct xfa_times *times, const struct xft_event *event, bo
         times->last_ns = event->end_ns;
 }
 
-static void take_event(void *self, const struct xfa_step *step)
+static void take_event(void *self, const struct xfa_event *event)
 {
     struct xfa_times *times = self;
-    const struct xft_event *event = step->event;
     if (event->kind != XFT_EVENT_KERNEL) {
         note_call(times, event, XFA_KIND(event->kind) & WORK);
         return;
@@ -59,12 +58,13 @@ static void keep(struct xfa_size_times *cell, double ns)
     cell->ns += ns;
 }
 
-static void take_transfer(void *self, const struct xfa_transfer *transfer)
+static void take_transfer(void *self, const struct xfa_event *event)
 {
     struct xfa_times *times = self;
+    const struct xfa_transfer *transfer = &event->transfer;
     uint32_t row = transfer->class->row;
-    struct xfa_size_key key = {row, xfa_size_class(transfer->event->bytes)};
-    note_call(times, transfer->event, true);
+    struct xfa_size_key key = {row, xfa_size_class(event->bytes)};
+    note_call(times, event, true);
     if (isnan(transfer->achieved_ns))
         return;
     struct xfa_size_times *cell = xfa_table_get(&times->cells, &key);

@@ -117,6 +117,8 @@ static void warn_of_run(struct xfa_comparison *comparison, const struct xfa_summ
         add_warning(comparison, xfa_print("%s: something was lost or could not be read, so that "
                                           "its figures are too small",
                                           taken->path));
+    if (taken->mixed)
+        add_warning(comparison, xfa_print("%s: %s", taken->path, taken->mixed));
     if (taken->mismatch)
         add_warning(comparison, xfa_print("%s: %s", taken->path, taken->mismatch));
     if (taken->row_count >= XFA_MAX_CLASSES)

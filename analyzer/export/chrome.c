@@ -128,6 +128,7 @@ const struct xfa_export_format xfa_export_chrome = {
     .event = xfa_slices_event,
     .transfer = xfa_slices_transfer,
     .copy = xfa_slices_copy,
+    .unended = xfa_slices_unended,
     .end = xfa_slices_end,
     .finish = finish,
     .free = xfa_slices_free,

@@ -32,7 +32,7 @@ struct xfa_value {
 struct xfa_transfer_column {
     const char *name;
     enum xfa_value_kind kind; /* when it has a value */
-    struct xfa_value (*get)(struct xfa_export *export, const struct xfa_transfer *transfer);
+    struct xfa_value (*get)(struct xfa_export *export, const struct xfa_event *event);
 };
 extern const struct xfa_transfer_column xfa_transfer_columns[];
 extern const size_t xfa_transfer_column_count;
@@ -40,7 +40,7 @@ extern const size_t xfa_transfer_column_count;
 /* The same of an event that is no transfer; text is good until the next column. */
 struct xfa_event_column {
     const char *name;
-    struct xfa_value (*get)(struct xfa_export *export, const struct xfa_step *step);
+    struct xfa_value (*get)(struct xfa_export *export, const struct xfa_event *event);
 };
 extern const struct xfa_event_column xfa_event_columns[];
 extern const size_t xfa_event_column_count;

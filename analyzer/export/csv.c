@@ -1,19 +1,6 @@
 /* CSV: a line for each transfer, as RFC 4180 has it. */
-#include <string.h>
-
 #include "analyzer/export/columns.h"
-
-/* Texts are shown ones: they have no line ends, but may have commas and quotes. */
-static void write_quoted(const char *text, FILE *out)
-{
-    putc_unlocked('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            putc_unlocked('"', out);
-        putc_unlocked(*text, out);
-    }
-    putc_unlocked('"', out);
-}
+#include "common/text.h"
 
 static void begin(struct xfa_export *export)
 {
@@ -22,14 +9,14 @@ static void begin(struct xfa_export *export)
     fputs("\r\n", export->out);
 }
 
-static void transfer(struct xfa_export *export, const struct xfa_transfer *transfer)
+static void transfer(struct xfa_export *export, const struct xfa_event *event)
 {
     for (size_t i = 0; i < xfa_transfer_column_count; i++) {
-        struct xfa_value value = xfa_transfer_columns[i].get(export, transfer);
+        struct xfa_value value = xfa_transfer_columns[i].get(export, event);
         if (i > 0)
             putc_unlocked(',', export->out);
-        if (value.kind == XFA_VALUE_TEXT && strpbrk(value.text, ",\""))
-            write_quoted(value.text, export->out);
+        if (value.kind == XFA_VALUE_TEXT)
+            xfc_csv_field(export->out, value.text);
         else
             xfa_value_write(&value, export->out);
     }

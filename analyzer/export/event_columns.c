@@ -4,13 +4,13 @@
 #include "analyzer/export/columns.h"
 
 #define GETTER(name)                                                                               \
-    static struct xfa_value get_##name(struct xfa_export *export, const struct xfa_step *s)
+    static struct xfa_value get_##name(struct xfa_export *export, const struct xfa_event *event)
 
 static const struct xfa_value none;
 
-static bool is(const struct xfa_step *s, uint32_t kinds)
+static bool is(const struct xfa_event *event, uint32_t kinds)
 {
-    return kinds & XFA_KIND(s->event->kind);
+    return kinds & XFA_KIND(event->kind);
 }
 
 #define OF_DEVICE                                                                                  \
@@ -19,16 +19,15 @@ static bool is(const struct xfa_step *s, uint32_t kinds)
     (OF_DEVICE | XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT) |                       \
      XFA_KIND(XFT_EVENT_RANGE_BEGIN) | XFA_KIND(XFT_EVENT_RANGE_END) |                             \
      XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_RECORDS))
-#define AT_DST                                                                                     \
+#define OF_MEMORY                                                                                  \
     (XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |         \
      XFA_KIND(XFT_EVENT_UNREGISTER) | XFA_KIND(XFT_EVENT_SET))
-#define AT_SRC                                                                                     \
+#define OF_MANAGED                                                                                 \
     (XFA_KIND(XFT_EVENT_PREFETCH) | XFA_KIND(XFT_EVENT_ADVISE) | XFA_KIND(XFT_EVENT_MIGRATION) |   \
      XFA_KIND(XFT_EVENT_FAULT))
 #define OF_EVENTS (XFA_KIND(XFT_EVENT_RECORD) | XFA_KIND(XFT_EVENT_WAIT))
 #define WAITING (XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_QUERY))
 #define RANGES (XFA_KIND(XFT_EVENT_RANGE_BEGIN) | XFA_KIND(XFT_EVENT_RANGE_END))
-#define WORK (XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_LAUNCH))
 
 /* As in a dump: hexadecimal, since not every reader has numbers of 64 bits. */
 static struct xfa_value in_hexadecimal(bool known, uint64_t value)
@@ -42,106 +41,109 @@ static struct xfa_value in_hexadecimal(bool known, uint64_t value)
 
 GETTER(host)
 {
-    return xfa_value_text(xfa_words_host(&export->words, s->process));
+    return xfa_value_text(xfa_words_host(&export->words, event->process));
 }
 
 GETTER(process)
 {
-    return xfa_value_text(xfa_words_file(&export->words, s->process));
+    return xfa_value_text(xfa_words_file(&export->words, event->process));
 }
 
 GETTER(pid)
 {
-    return xfa_value_if(s->process->pid > 0, s->process->pid);
+    return xfa_value_if(event->process->pid > 0, event->process->pid);
 }
 
 GETTER(rank)
 {
-    return xfa_value_if(s->process->rank.known, s->process->rank.number);
+    return xfa_value_if(event->process->rank.known, event->process->rank.number);
 }
 
 GETTER(thread)
 {
-    bool programs = !is(s, OF_DEVICE | XFA_KIND(XFT_EVENT_MIGRATION));
-    return xfa_value_if(programs && s->tid > 0, s->tid);
+    bool programs = !is(event, OF_DEVICE | XFA_KIND(XFT_EVENT_MIGRATION));
+    return xfa_value_if(programs && event->tid > 0, event->tid);
 }
 
 GETTER(start_ns)
 {
-    return xfa_value_moment(s->process, s->event->start_ns);
+    return xfa_value_moment(event->process, event->start_ns);
 }
 
 GETTER(ns)
 {
-    const struct xft_event *e = s->event;
-    bool lasts = !is(s, RANGES | XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_RECORDS));
-    return lasts && e->start_ns && e->end_ns >= e->start_ns
-               ? xfa_value_count(e->end_ns - e->start_ns)
+    bool lasts = !is(event, RANGES | XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_RECORDS));
+    return lasts && event->start_ns && event->end_ns >= event->start_ns
+               ? xfa_value_count(event->end_ns - event->start_ns)
                : none;
 }
 
 GETTER(correlation)
 {
-    return xfa_value_if(s->event->correlation != 0, s->event->correlation);
+    return xfa_value_if(event->correlation != 0, event->correlation);
 }
 
 /* ---- what ------------------------------------------------------------------------------------ */
 
 GETTER(function)
 {
-    const struct xfa_function *function =
-        is(s, NO_CALLS) ? NULL : xfa_process_function(s->process, s->event->call);
+    const struct xfa_function *function = is(event, NO_CALLS) ? NULL : xfa_function_of(event);
     return xfa_value_text(function ? xfa_words_function(&export->words, function) : NULL);
 }
 
 GETTER(name)
 {
-    uint64_t id = is(s, WORK)                              ? s->event->src
-                  : is(s, XFA_KIND(XFT_EVENT_RANGE_BEGIN)) ? s->event->aux
-                                                           : 0;
-    return xfa_value_text(xfa_words_name(&export->words, s->process, id));
+    uint64_t id = is(event, XFA_KIND(XFT_EVENT_KERNEL))        ? event->work.name
+                  : is(event, XFA_KIND(XFT_EVENT_LAUNCH))      ? event->launch.name
+                  : is(event, XFA_KIND(XFT_EVENT_RANGE_BEGIN)) ? event->nvtx.name
+                                                               : 0;
+    return xfa_value_text(xfa_words_name(&export->words, event->process, id));
 }
 
 GETTER(domain)
 {
     return xfa_value_text(
-        xfa_words_name(&export->words, s->process, is(s, RANGES) ? s->event->src : 0));
+        xfa_words_name(&export->words, event->process, is(event, RANGES) ? event->nvtx.domain : 0));
 }
 
 GETTER(range)
 {
-    return xfa_value_if(is(s, RANGES) && s->event->dst, (int64_t)s->event->dst);
+    return xfa_value_if(is(event, RANGES) && event->nvtx.id, (int64_t)event->nvtx.id);
 }
 
 GETTER(bytes)
 {
-    return s->event->bytes ? xfa_value_count(s->event->bytes) : none;
+    return event->bytes ? xfa_value_count(event->bytes) : none;
 }
 
 GETTER(count)
 {
-    bool counts = is(s, XFA_KIND(XFT_EVENT_FAULT) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH));
-    return xfa_value_if(counts, s->event->count);
+    if (is(event, XFA_KIND(XFT_EVENT_FAULT)))
+        return xfa_value_if(true, event->managed.count);
+    return xfa_value_if(is(event, XFA_KIND(XFT_EVENT_GRAPH_LAUNCH)), event->copies);
 }
 
 GETTER(threads)
 {
-    return is(s, WORK) && s->event->dst ? xfa_value_count(s->event->dst) : none;
+    uint64_t threads = is(event, XFA_KIND(XFT_EVENT_KERNEL))   ? event->work.threads
+                       : is(event, XFA_KIND(XFT_EVENT_LAUNCH)) ? event->launch.threads
+                                                               : 0;
+    return threads ? xfa_value_count(threads) : none;
 }
 
 GETTER(direction)
 {
-    return s->event->direction ? xfa_value_word(xft_direction_word(s->event->direction)) : none;
+    return event->direction ? xfa_value_word(xft_direction_word(event->direction)) : none;
 }
 
 GETTER(src_memory)
 {
-    return xfa_value_memory(s->event->src_mem);
+    return xfa_value_memory(event->src_mem);
 }
 
 GETTER(dst_memory)
 {
-    return xfa_value_memory(s->event->dst_mem);
+    return xfa_value_memory(event->dst_mem);
 }
 
 GETTER(cause)
@@ -151,93 +153,92 @@ GETTER(cause)
         XFT_CAUSE_LIST(CAUSE)
 #undef CAUSE
     };
-    bool known =
-        is(s, XFA_KIND(XFT_EVENT_MIGRATION)) && s->event->aux < sizeof words / sizeof *words;
-    return xfa_value_word(known ? words[s->event->aux] : NULL);
+    bool known = is(event, XFA_KIND(XFT_EVENT_MIGRATION)) &&
+                 event->managed.cause < sizeof words / sizeof *words;
+    return xfa_value_word(known ? words[event->managed.cause] : NULL);
 }
 
 GETTER(waits_for)
 {
     static const char *const words[] = {NULL, "event", "stream", "context"};
-    bool known = is(s, WAITING) && s->event->aux < sizeof words / sizeof *words;
-    return xfa_value_word(known ? words[s->event->aux] : NULL);
+    return xfa_value_word(is(event, WAITING) ? words[event->wait.what] : NULL);
 }
 
 GETTER(failed)
 {
-    return s->event->flags & XFT_FAILED ? xfa_value_truth(true) : none;
+    return event->flags & XFT_FAILED ? xfa_value_truth(true) : none;
 }
 
 GETTER(captured)
 {
-    return s->event->flags & XFT_CAPTURED ? xfa_value_truth(true) : none;
+    return event->flags & XFT_CAPTURED ? xfa_value_truth(true) : none;
 }
 
 GETTER(status)
 {
-    return xfa_value_if(s->event->status != 0, s->event->status);
+    return xfa_value_if(event->status != 0, event->status);
 }
 
 /* ---- where ----------------------------------------------------------------------------------- */
 
 GETTER(gpu)
 {
-    int gpu = xfa_process_gpu(s->process, s->event->device);
-    return xfa_value_if(gpu >= 0, gpu);
+    return xfa_value_if(event->gpu >= 0, event->gpu);
 }
 
 GETTER(stream_number)
 {
-    return is(s, OF_DEVICE) ? xfa_value_count(s->event->aux) : none;
+    return is(event, OF_DEVICE) ? xfa_value_count(event->work.stream) : none;
 }
 
 GETTER(stream)
 {
-    return in_hexadecimal(s->event->flags & XFT_STREAM_KNOWN, s->event->stream);
+    return in_hexadecimal(event->flags & XFT_STREAM_KNOWN, event->stream);
 }
 
 GETTER(address)
 {
-    uint64_t at = is(s, AT_DST) ? s->event->dst : s->event->src;
-    return in_hexadecimal(is(s, AT_DST | AT_SRC), at);
+    bool managed = is(event, OF_MANAGED);
+    return in_hexadecimal(managed || is(event, OF_MEMORY),
+                          managed ? event->managed.address : event->memory.address);
 }
 
 GETTER(cuda_event)
 {
-    bool waits = is(s, WAITING) && s->event->aux == XFT_SYNC_EVENT;
-    return in_hexadecimal(is(s, OF_EVENTS) || waits, s->event->src);
+    bool known = is(event, OF_EVENTS | WAITING) && event->wait.what == XFT_SYNC_EVENT;
+    return in_hexadecimal(known, known ? event->wait.event : 0);
 }
 
-static const struct xfa_site *site_of(const struct xfa_step *s)
+static const struct xfa_site *site_of(const struct xfa_event *event)
 {
-    return s->event->stack ? xfa_process_site(s->process, s->event->stack) : NULL;
+    return event->stack ? xfa_site_of(event) : NULL;
 }
 
-static struct xfa_value site_word(struct xfa_export *export, const struct xfa_step *s,
+static struct xfa_value site_word(struct xfa_export *export, const struct xfa_event *event,
                                   enum xfa_words_list list)
 {
-    const struct xfa_site *site = site_of(s);
+    const struct xfa_site *site = site_of(event);
     return xfa_value_text(site ? xfa_words_site(&export->words, site, list) : NULL);
 }
 
 GETTER(site)
 {
-    return site_word(export, s, XFA_WORDS_SITE);
+    return site_word(export, event, XFA_WORDS_SITE);
 }
 
 GETTER(site_function)
 {
-    return site_word(export, s, XFA_WORDS_SITE_FUNCTION);
+    return site_word(export, event, XFA_WORDS_SITE_FUNCTION);
 }
 
 GETTER(site_file)
 {
-    return site_word(export, s, XFA_WORDS_SITE_FILE);
+    return site_word(export, event, XFA_WORDS_SITE_FILE);
 }
 
 GETTER(site_line)
 {
-    const struct xfa_site *site = site_of(s);
+    const struct xfa_site *site = site_of(event);
     uint32_t line = site && site->chosen >= 0 ? site->frames[site->chosen].line : 0;
     return xfa_value_if(line > 0, line);
 }

@@ -61,27 +61,37 @@ static uint32_t process(void *self, struct xfa_process *process)
     return export->format->kinds;
 }
 
-static void event(void *self, const struct xfa_step *step)
+static void event(void *self, const struct xfa_event *event)
 {
     struct xfa_export *export = self;
     if (!export->failed)
-        export->format->event(export, step);
+        export->format->event(export, event);
     check(export);
 }
 
-static void transfer(void *self, const struct xfa_transfer *transfer)
+static void transfer(void *self, const struct xfa_event *event)
 {
     struct xfa_export *export = self;
     if (!export->failed)
-        export->format->transfer(export, transfer);
+        export->format->transfer(export, event);
     check(export);
 }
 
-static void copy(void *self, const struct xfa_step *step)
+static void copy(void *self, const struct xfa_event *event)
 {
     struct xfa_export *export = self;
     if (!export->failed)
-        export->format->copy(export, step);
+        export->format->copy(export, event);
+    check(export);
+}
+
+static void unended(void *self, const struct xfa_range *range, enum xfa_unended why,
+                    uint64_t end_ns)
+{
+    struct xfa_export *export = self;
+    (void)why;
+    if (!export->failed)
+        export->format->unended(export, range, end_ns);
     check(export);
 }
 
@@ -104,6 +114,7 @@ static struct xfa_observer observer_of(struct xfa_export *export)
         .event = format->event ? event : NULL,
         .transfer = format->transfer ? transfer : NULL,
         .copy = format->copy ? copy : NULL,
+        .unended = format->unended ? unended : NULL,
         .end = end,
     };
 }

@@ -48,9 +48,11 @@ struct xfa_export_format {
     size_t self_bytes;
     void (*begin)(struct xfa_export *export);
     void (*process)(struct xfa_export *export, struct xfa_process *process);
-    void (*event)(struct xfa_export *export, const struct xfa_step *step);
-    void (*transfer)(struct xfa_export *export, const struct xfa_transfer *transfer);
-    void (*copy)(struct xfa_export *export, const struct xfa_step *step);
+    void (*event)(struct xfa_export *export, const struct xfa_event *event);
+    void (*transfer)(struct xfa_export *export, const struct xfa_event *event);
+    void (*copy)(struct xfa_export *export, const struct xfa_event *event);
+    /* A range without an end of its own; end_ns: on the process's clock. */
+    void (*unended)(struct xfa_export *export, const struct xfa_range *range, uint64_t end_ns);
     void (*end)(struct xfa_export *export, struct xfa_process *process);
     void (*finish)(struct xfa_export *export);
     void (*close)(struct xfa_export *export); /* before the file takes its place, or is given up */

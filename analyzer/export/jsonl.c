@@ -21,24 +21,23 @@ static void begin_object(const char *type, FILE *out)
     putc_unlocked('"', out);
 }
 
-static void transfer(struct xfa_export *export, const struct xfa_transfer *transfer)
+static void transfer(struct xfa_export *export, const struct xfa_event *event)
 {
     begin_object("transfer", export->out);
     for (size_t i = 0; i < xfa_transfer_column_count; i++) {
-        struct xfa_value value = xfa_transfer_columns[i].get(export, transfer);
+        struct xfa_value value = xfa_transfer_columns[i].get(export, event);
         write_value(xfa_transfer_columns[i].name, &value, export->out);
     }
     fputs_unlocked("}\n", export->out);
 }
 
 /* Calls for transfers come here when they moved nothing. */
-static void event(struct xfa_export *export, const struct xfa_step *step)
+static void event(struct xfa_export *export, const struct xfa_event *event)
 {
-    unsigned kind = step->event->kind;
-    const char *word = xft_event_word(kind);
-    begin_object(kind == XFT_EVENT_TRANSFER ? "no-transfer" : word ? word : "unknown", export->out);
+    const char *word = xfa_words_event(event->kind);
+    begin_object(word ? word : "unknown", export->out);
     for (size_t i = 0; i < xfa_event_column_count; i++) {
-        struct xfa_value value = xfa_event_columns[i].get(export, step);
+        struct xfa_value value = xfa_event_columns[i].get(export, event);
         write_value(xfa_event_columns[i].name, &value, export->out);
     }
     fputs_unlocked("}\n", export->out);

@@ -160,6 +160,27 @@ static void write_run(struct xfa_export *export)
     free(host);
 }
 
+static void write_losses(const struct xfa_export *export)
+{
+    static const char *const metrics[XFT_LOSS_COUNT] = {
+#define XFT_LOSS(name, field, json, metric, what, one) [XFT_LOSS_##name] = metric,
+#include "xferscope/losses.def"
+#undef XFT_LOSS
+    };
+    const struct xfa_run *run = export->analysis->run;
+    uint64_t lost[XFT_LOSS_COUNT] = {0};
+    for (size_t i = 0; i < run->process_count; i++) {
+        for (int j = 0; j < XFT_LOSS_COUNT; j++)
+            lost[j] += run->processes[i]->lost[j];
+        lost[XFT_LOSS_EVENTS] += run->processes[i]->loss.missing_events;
+    }
+    write_family(export->out, "losses", "counter", NULL,
+                 "What was not recorded, or could not be read.");
+    for (int j = 0; j < XFT_LOSS_COUNT; j++)
+        fprintf(export->out, "xferscope_losses_total{what=\"%s\"} %" PRIu64 "\n", metrics[j],
+                lost[j]);
+}
+
 /* What is not in the rows. */
 static void write_counts(const struct xfa_export *export)
 {
@@ -173,20 +194,7 @@ static void write_counts(const struct xfa_export *export)
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         fprintf(export->out, "xferscope_idle_calls_total{why=\"%s\"} %" PRIu64 "\n", idle[i].why,
                 idle[i].count);
-    uint64_t events = 0, stacks = 0, times = 0;
-    const struct xfa_run *run = export->analysis->run;
-    for (size_t i = 0; i < run->process_count; i++) {
-        events += run->processes[i]->events_lost + run->processes[i]->loss.missing_events;
-        stacks += run->processes[i]->stacks_lost;
-        times += run->processes[i]->device_lost;
-    }
-    write_family(export->out, "losses", "counter", NULL,
-                 "What was not recorded, or could not be read.");
-    fprintf(export->out,
-            "xferscope_losses_total{what=\"events\"} %" PRIu64
-            "\nxferscope_losses_total{what=\"stacks\"} %" PRIu64
-            "\nxferscope_losses_total{what=\"device-times\"} %" PRIu64 "\n",
-            events, stacks, times);
+    write_losses(export);
 }
 
 /* Bounds are the largest sizes of so many bits. */

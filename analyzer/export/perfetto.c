@@ -298,6 +298,7 @@ const struct xfa_export_format xfa_export_perfetto = {
     .event = xfa_slices_event,
     .transfer = xfa_slices_transfer,
     .copy = xfa_slices_copy,
+    .unended = xfa_slices_unended,
     .end = xfa_slices_end,
     .free = free_self,
 };

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "analyzer/base/alloc.h"
+
 #define SEEN 65536 /* correlations that are looked up, by their lower bits */
 
 /* What the notes of one slice are put together in. */
@@ -40,7 +42,7 @@ static void note_site(struct xfa_export *export, struct notes *notes, const stru
 /* ---- slices ---------------------------------------------------------------------------------- */
 
 static struct xfa_export_slice slice_of(const struct xfa_process *process,
-                                        const struct xft_event *event)
+                                        const struct xfa_event *event)
 {
     bool lasts = event->end_ns > event->start_ns;
     uint64_t start_ns = xfa_process_wall_ns(process, event->start_ns);
@@ -51,7 +53,7 @@ static struct xfa_export_slice slice_of(const struct xfa_process *process,
     };
 }
 
-static uint64_t flow_of(const struct xfa_process *process, const struct xft_event *event)
+static uint64_t flow_of(const struct xfa_process *process, const struct xfa_event *event)
 {
     return event->correlation ? (uint64_t)(process->number + 1) << 32 | event->correlation : 0;
 }
@@ -69,8 +71,6 @@ static void give(struct xfa_export *export, const struct xfa_process *process,
         note(notes, "ns", xfa_value_count(slice->end_ns - slice->start_ns), 0);
     slice->notes = notes->items;
     slice->note_count = notes->count;
-    if (slice->end_ns > slices->last_ns)
-        slices->last_ns = slice->end_ns;
     slices->sink->slice(export, slice);
 }
 
@@ -96,7 +96,7 @@ static struct xfa_name text_name(struct xfa_export *export, const struct xfa_pro
 }
 
 /* "H2D, pinned to device" */
-static struct xfa_name copy_name(const struct xfa_export *export, const struct xft_event *event,
+static struct xfa_name copy_name(const struct xfa_export *export, const struct xfa_event *event,
                                  char text[64])
 {
     const char *quote = export->words.form == XFA_WORDS_JSON ? "\"" : "";
@@ -108,26 +108,27 @@ static struct xfa_name copy_name(const struct xfa_export *export, const struct x
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static void remember(struct xfa_slices *slices, const struct xft_event *event)
+static void remember(struct xfa_slices *slices, const struct xfa_event *event)
 {
     if (event->correlation)
         slices->launched[event->correlation % SEEN] = event->correlation;
 }
 
 static void note_transfer(struct xfa_export *export, struct notes *notes,
-                          const struct xfa_transfer *transfer)
+                          const struct xfa_event *event)
 {
+    const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_row *row = xfa_analysis_row(export->analysis, transfer->class->row);
     bool priced = transfer->achievable.basis != XFP_UNKNOWN;
-    note(notes, "bytes", xfa_value_count(transfer->event->bytes), 0);
+    note(notes, "bytes", xfa_value_count(event->bytes), 0);
     note(notes, "direction", xfa_value_word(xft_direction_word(row->key.direction)),
          number_of(row->key.direction, TEXT_OTHER));
     note_memory(notes, "src_memory", row->key.src_mem);
     note_memory(notes, "dst_memory", row->key.dst_mem);
     note(notes, "achieved_ns", xfa_value_real(transfer->achieved_ns), 0);
     if (transfer->achieved_ns > 0)
-        note(notes, "achieved_gb_s",
-             xfa_value_real((double)transfer->event->bytes / transfer->achieved_ns), 0);
+        note(notes, "achieved_gb_s", xfa_value_real((double)event->bytes / transfer->achieved_ns),
+             0);
     if (priced)
         note(notes, "achievable_ns", xfa_value_real(transfer->achievable.ns), 0);
     note(notes, "lost_ns", xfa_value_real(transfer->lost_ns), 0);
@@ -135,31 +136,28 @@ static void note_transfer(struct xfa_export *export, struct notes *notes,
 }
 
 /* A graph's copies have the times of its launch, and are marks in it. */
-void xfa_slices_transfer(struct xfa_export *export, const struct xfa_transfer *transfer)
+void xfa_slices_transfer(struct xfa_export *export, const struct xfa_event *event)
 {
-    const struct xft_event *event = transfer->event;
-    const struct xfa_row *row = xfa_analysis_row(export->analysis, transfer->class->row);
+    const struct xfa_row *row = xfa_analysis_row(export->analysis, event->transfer.class->row);
     struct notes notes = {.count = 0};
-    struct xfa_export_slice slice = slice_of(transfer->process, event);
+    struct xfa_export_slice slice = slice_of(event->process, event);
     slice.category = "transfer";
-    slice.flow = flow_of(transfer->process, event);
+    slice.flow = flow_of(event->process, event);
     slice.name = function_name(export, xfa_row_called(row));
     if (event->flags & XFT_GRAPH)
         slice.instant = true;
-    note_transfer(export, &notes, transfer);
-    give(export, transfer->process,
-         (struct xfa_export_track_key){.sort = XFA_OF_THREAD, .tid = transfer->tid}, &slice,
-         &notes);
+    note_transfer(export, &notes, event);
+    give(export, event->process,
+         (struct xfa_export_track_key){.sort = XFA_OF_THREAD, .tid = event->tid}, &slice, &notes);
 }
 
-static void call(struct xfa_export *export, const struct xfa_step *step)
+static void call(struct xfa_export *export, const struct xfa_event *event)
 {
-    const struct xft_event *event = step->event;
     struct notes notes = {.count = 0};
-    struct xfa_export_slice slice = slice_of(step->process, event);
-    slice.category = xft_event_word(event->kind);
-    slice.name = function_name(export, xfa_process_function(step->process, event->call));
-    slice.flow = flow_of(step->process, event);
+    struct xfa_export_slice slice = slice_of(event->process, event);
+    slice.category = xfa_words_event(event->kind);
+    slice.name = function_name(export, xfa_function_of(event));
+    slice.flow = flow_of(event->process, event);
     remember(export->self, event);
     if (event->bytes)
         note(&notes, "bytes", xfa_value_count(event->bytes), 0);
@@ -168,30 +166,28 @@ static void call(struct xfa_export *export, const struct xfa_step *step)
     if (event->flags & XFT_CAPTURED)
         note(&notes, "captured", xfa_value_truth(true), 0);
     if (event->stack)
-        note_site(export, &notes, xfa_process_site(step->process, event->stack));
-    give(export, step->process,
-         (struct xfa_export_track_key){.sort = XFA_OF_THREAD, .tid = step->tid}, &slice, &notes);
+        note_site(export, &notes, xfa_site_of(event));
+    give(export, event->process,
+         (struct xfa_export_track_key){.sort = XFA_OF_THREAD, .tid = event->tid}, &slice, &notes);
 }
 
 /* ---- what devices did ------------------------------------------------------------------------ */
 
-static struct xfa_export_track_key engine(const struct xfa_step *step, unsigned engine,
+static struct xfa_export_track_key engine(const struct xfa_event *event, unsigned engine,
                                           uint64_t stream)
 {
-    int gpu = xfa_process_gpu(step->process, step->event->device);
     return (struct xfa_export_track_key){.sort = XFA_OF_STREAM,
                                          .engine = (uint8_t)engine,
-                                         .gpu = (int16_t)(gpu >= 0 ? gpu : -1),
+                                         .gpu = (int16_t)(event->gpu >= 0 ? event->gpu : -1),
                                          .id = stream};
 }
 
-static void copied(struct xfa_export *export, const struct xfa_step *step, const char *category,
+static void copied(struct xfa_export *export, const struct xfa_event *event, const char *category,
                    struct xfa_export_track_key key, uint64_t flow)
 {
-    const struct xft_event *event = step->event;
     char text[64];
     struct notes notes = {.count = 0};
-    struct xfa_export_slice slice = slice_of(step->process, event);
+    struct xfa_export_slice slice = slice_of(event->process, event);
     slice.category = category;
     slice.name = copy_name(export, event, text);
     slice.flow = flow;
@@ -200,180 +196,159 @@ static void copied(struct xfa_export *export, const struct xfa_step *step, const
     if (event->end_ns > event->start_ns)
         note(&notes, "gb_s",
              xfa_value_real((double)event->bytes / (double)(event->end_ns - event->start_ns)), 0);
-    xfa_slices_rate(export, step->process, key.gpu, event->direction, slice.start_ns, slice.end_ns,
+    xfa_slices_rate(export, event->process, key.gpu, event->direction, slice.start_ns, slice.end_ns,
                     event->bytes);
-    give(export, step->process, key, &slice, &notes);
+    give(export, event->process, key, &slice, &notes);
 }
 
-static unsigned known_direction(const struct xft_event *event)
+static unsigned known_direction(const struct xfa_event *event)
 {
     return event->direction < XFT_DIRECTION_COUNT ? event->direction : XFT_DIR_UNKNOWN;
 }
 
-void xfa_slices_copy(struct xfa_export *export, const struct xfa_step *step)
+void xfa_slices_copy(struct xfa_export *export, const struct xfa_event *event)
 {
-    copied(export, step, "copy",
-           engine(step, XFA_ENGINE_COPIES + known_direction(step->event), step->event->aux),
-           flow_of(step->process, step->event));
+    copied(export, event, "copy",
+           engine(event, XFA_ENGINE_COPIES + known_direction(event), event->work.stream),
+           flow_of(event->process, event));
 }
 
-static void worked(struct xfa_export *export, const struct xfa_step *step, bool kernel)
+static void worked(struct xfa_export *export, const struct xfa_event *event, bool kernel)
 {
-    const struct xft_event *event = step->event;
     const struct xfa_slices *slices = export->self;
     struct notes notes = {.count = 0};
-    struct xfa_export_slice slice = slice_of(step->process, event);
+    struct xfa_export_slice slice = slice_of(event->process, event);
     slice.category = kernel ? "kernel" : "memset";
     slice.arrives = true;
     if (event->correlation && slices->launched[event->correlation % SEEN] == event->correlation)
-        slice.flow = flow_of(step->process, event);
-    slice.name = kernel ? text_name(export, step->process, event->src)
+        slice.flow = flow_of(event->process, event);
+    slice.name = kernel ? text_name(export, event->process, event->work.name)
                         : word_name(export, "memset", "\"memset\"", 1);
-    if (kernel && event->dst)
-        note(&notes, "threads", xfa_value_count(event->dst), 0);
+    if (kernel && event->work.threads)
+        note(&notes, "threads", xfa_value_count(event->work.threads), 0);
     if (!kernel)
         note(&notes, "bytes", xfa_value_count(event->bytes), 0);
-    give(export, step->process,
-         engine(step, kernel ? XFA_ENGINE_KERNELS : XFA_ENGINE_MEMSETS, event->aux), &slice,
-         &notes);
+    give(export, event->process,
+         engine(event, kernel ? XFA_ENGINE_KERNELS : XFA_ENGINE_MEMSETS, event->work.stream),
+         &slice, &notes);
 }
 
 /* A CPU's fault is of its thread; a GPU's of that GPU. */
-static void faulted(struct xfa_export *export, const struct xfa_step *step)
+static void faulted(struct xfa_export *export, const struct xfa_event *event)
 {
-    const struct xft_event *event = step->event;
     struct notes notes = {.count = 0};
-    struct xfa_export_slice slice = slice_of(step->process, event);
-    struct xfa_export_track_key key = {.sort = XFA_OF_THREAD, .tid = step->tid};
+    struct xfa_export_slice slice = slice_of(event->process, event);
+    struct xfa_export_track_key key = {.sort = XFA_OF_THREAD, .tid = event->tid};
     slice.category = "fault";
     slice.name = word_name(export, "page faults", "\"page faults\"", 2);
-    note(&notes, "count", xfa_value_count(event->count), 0);
+    note(&notes, "count", xfa_value_count(event->managed.count), 0);
     if (event->stack)
-        note_site(export, &notes, xfa_process_site(step->process, event->stack));
-    if (event->device >= 0)
-        key = engine(step, XFA_ENGINE_FAULTS, 0);
+        note_site(export, &notes, xfa_site_of(event));
+    if (event->gpu >= 0)
+        key = engine(event, XFA_ENGINE_FAULTS, 0);
     else
         slice.instant = true; /* it may lie across calls */
-    give(export, step->process, key, &slice, &notes);
+    give(export, event->process, key, &slice, &notes);
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* The innermost of the thread's, or the one of that number; -1: none. */
-static long find_range(const struct xfa_slices *slices, const struct xfa_step *step)
+/* Those of the process: the lowest level that no open one of them is on. */
+static uint8_t free_level(const struct xfa_slices *slices)
 {
-    const struct xft_event *event = step->event;
-    for (size_t i = slices->range_count; i-- > 0;) {
-        const struct xfa_open_range *range = &slices->ranges[i];
-        bool mine = event->dst ? range->process && range->id == event->dst
-                               : !range->process && range->tid == step->tid;
-        if (mine && range->domain == event->src)
-            return (long)i;
-    }
-    return -1;
+    uint8_t level = 0;
+    while (level < XFA_NESTING && slices->levels[level] > 0)
+        level++;
+    return level;
 }
 
-/* The lowest that no open range of the same sort has. */
-static uint32_t free_lane(const struct xfa_slices *slices, bool process, int32_t tid)
+static uint8_t *level_of(struct xfa_slices *slices, const struct xfa_range *range)
 {
-    for (uint32_t lane = 0;; lane++) {
-        bool used = false;
-        for (size_t i = 0; i < slices->range_count && !used; i++) {
-            const struct xfa_open_range *range = &slices->ranges[i];
-            used =
-                range->process == process && (process || range->tid == tid) && range->lane == lane;
-        }
-        if (!used || lane == XFA_NESTING)
-            return lane;
-    }
+    slices->range_levels = xfa_grown(slices->range_levels, &slices->level_capacity,
+                                     &slices->level_count, range->slot, 1);
+    return &slices->range_levels[range->slot];
 }
 
-static void begin_range(struct xfa_slices *slices, const struct xfa_step *step)
+static void begin_range(struct xfa_slices *slices, const struct xfa_range *range)
 {
-    const struct xft_event *event = step->event;
-    if (slices->range_count == XFA_OPEN_RANGES)
+    uint8_t level = free_level(slices);
+    if (range->id == 0)
         return;
-    slices->ranges[slices->range_count] = (struct xfa_open_range){
-        .process = event->dst != 0,
-        .tid = step->tid,
-        .id = event->dst,
-        .domain = event->src,
-        .text = event->aux,
-        .start_ns = xfa_process_wall_ns(step->process, event->start_ns),
-        .lane = free_lane(slices, event->dst != 0, step->tid),
-    };
-    slices->range_count++;
+    *level_of(slices, range) = level;
+    slices->levels[level]++;
 }
 
-static void end_range(struct xfa_export *export, const struct xfa_process *process, size_t number,
-                      uint64_t end_ns)
+static void end_range(struct xfa_export *export, const struct xfa_range *range, uint64_t end_ns)
 {
     struct xfa_slices *slices = export->self;
-    struct xfa_open_range range = slices->ranges[number];
-    for (size_t i = number; i + 1 < slices->range_count; i++)
-        slices->ranges[i] = slices->ranges[i + 1];
-    slices->range_count--;
+    const struct xfa_process *process = slices->process;
     struct notes notes = {.count = 0};
-    struct xfa_export_track_key key = {
-        .sort = range.process ? XFA_OF_PROCESS_RANGES : XFA_OF_RANGES,
-        .tid = range.process ? 0 : range.tid,
-        .id = range.lane,
-    };
-    struct xfa_export_slice slice = {
-        .start_ns = range.start_ns,
-        .end_ns = end_ns > range.start_ns ? end_ns : range.start_ns,
-        .name = text_name(export, process, range.text),
-        .category = "range",
-    };
-    if (range.domain)
+    struct xfa_export_track_key key = {.sort = XFA_OF_PROCESS_RANGES};
+    if (range->id) {
+        key.id = *level_of(slices, range);
+        slices->levels[key.id]--;
+    } else {
+        key.sort = XFA_OF_RANGES;
+        key.tid = range->tid;
+        key.id = range->depth < XFA_NESTING ? range->depth : XFA_NESTING;
+    }
+    const struct xfa_event lasts = {.start_ns = range->start_ns,
+                                    .end_ns = end_ns > range->start_ns ? end_ns : range->start_ns};
+    struct xfa_export_slice slice = slice_of(process, &lasts);
+    slice.category = "range";
+    slice.name = text_name(export, process, range->name);
+    if (range->domain)
         note(&notes, "domain",
-             xfa_value_text(xfa_words_name(&export->words, process, range.domain)),
-             number_of(range.domain, NAME_WORD));
+             xfa_value_text(xfa_words_name(&export->words, process, range->domain)),
+             number_of(range->domain, NAME_WORD));
     give(export, process, key, &slice, &notes);
 }
 
-static void ranged(struct xfa_export *export, const struct xfa_step *step)
+void xfa_slices_unended(struct xfa_export *export, const struct xfa_range *range, uint64_t end_ns)
 {
-    long open = find_range(export->self, step);
-    if (step->event->kind == XFT_EVENT_RANGE_BEGIN)
-        begin_range(export->self, step);
-    else if (open >= 0)
-        end_range(export, step->process, (size_t)open,
-                  xfa_process_wall_ns(step->process, step->event->start_ns));
+    end_range(export, range, end_ns);
+}
+
+static void ranged(struct xfa_export *export, const struct xfa_event *event)
+{
+    if (!event->range)
+        return;
+    if (event->kind == XFT_EVENT_RANGE_BEGIN)
+        begin_range(export->self, event->range);
+    else
+        end_range(export, event->range, event->start_ns);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-void xfa_slices_event(struct xfa_export *export, const struct xfa_step *step)
+void xfa_slices_event(struct xfa_export *export, const struct xfa_event *event)
 {
-    switch (step->event->kind) {
+    switch (event->kind) {
     case XFT_EVENT_KERNEL:
     case XFT_EVENT_MEMSET:
-        worked(export, step, step->event->kind == XFT_EVENT_KERNEL);
+        worked(export, event, event->kind == XFT_EVENT_KERNEL);
         break;
     case XFT_EVENT_MIGRATION:
-        copied(export, step, "migration", engine(step, XFA_ENGINE_MIGRATIONS, 0), 0);
+        copied(export, event, "migration", engine(event, XFA_ENGINE_MIGRATIONS, 0), 0);
         break;
     case XFT_EVENT_FAULT:
-        faulted(export, step);
+        faulted(export, event);
         break;
     case XFT_EVENT_RANGE_BEGIN:
     case XFT_EVENT_RANGE_END:
-        ranged(export, step);
+        ranged(export, event);
         break;
     case XFT_EVENT_CONTENT: /* no calls */
     case XFT_EVENT_RECORDS:
         break;
     default:
-        if (xft_event_word(step->event->kind))
-            call(export, step);
+        if (xft_event_word(event->kind))
+            call(export, event);
     }
 }
 
 void xfa_slices_end(struct xfa_export *export, struct xfa_process *process)
 {
-    struct xfa_slices *slices = export->self;
-    while (slices->range_count > 0)
-        end_range(export, process, slices->range_count - 1, slices->last_ns);
+    (void)process;
     xfa_slices_rates_end(export);
 }

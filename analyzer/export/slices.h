@@ -20,7 +20,6 @@
 #define XFA_LANES 8
 #define XFA_NESTING 32
 #define XFA_MOST_TRACKS 16384
-#define XFA_OPEN_RANGES 1024 /* at one time; further ones are left out */
 #define XFA_NOTES 16
 #define XFA_LANE_TID 1073741824 /* + a track: numbers beyond those of threads */
 
@@ -88,24 +87,21 @@ struct xfa_slices {
     int pid;
     int *pids; /* of the run's processes */
     size_t pid_count, pid_capacity;
-    uint32_t *launched; /* correlations of calls, by their lower bits */
-    struct xfa_open_range {
-        bool process; /* a range of the process, not of a thread */
-        int32_t tid;
-        uint64_t id, domain, text, start_ns;
-        uint32_t lane;
-    } * ranges;
-    size_t range_count;
-    struct xfa_table counters; /* of the process at hand */
-    uint64_t last_ns;
+    uint32_t *launched;    /* correlations of calls, by their lower bits */
+    uint8_t *range_levels; /* by slot (ranges.h), of those of the process */
+    size_t level_count, level_capacity;
+    uint32_t levels[XFA_NESTING + 1]; /* so many of these are open on each */
+    const struct xfa_process *process;
+    struct xfa_table counters; /* of the process at hand, as the two before */
 };
 
 /* The functions of a format whose self begins with a struct xfa_slices. */
 void xfa_slices_begin(struct xfa_export *export, const struct xfa_slices_sink *sink);
 void xfa_slices_process(struct xfa_export *export, struct xfa_process *process);
-void xfa_slices_event(struct xfa_export *export, const struct xfa_step *step);
-void xfa_slices_transfer(struct xfa_export *export, const struct xfa_transfer *transfer);
-void xfa_slices_copy(struct xfa_export *export, const struct xfa_step *step);
+void xfa_slices_event(struct xfa_export *export, const struct xfa_event *event);
+void xfa_slices_transfer(struct xfa_export *export, const struct xfa_event *event);
+void xfa_slices_copy(struct xfa_export *export, const struct xfa_event *event);
+void xfa_slices_unended(struct xfa_export *export, const struct xfa_range *range, uint64_t end_ns);
 void xfa_slices_end(struct xfa_export *export, struct xfa_process *process);
 void xfa_slices_free(struct xfa_export *export);
 

@@ -332,7 +332,6 @@ void xfa_slices_begin(struct xfa_export *export, const struct xfa_slices_sink *s
     struct xfa_slices *slices = export->self;
     slices->sink = sink;
     slices->launched = xfa_alloc(65536 * sizeof *slices->launched);
-    slices->ranges = xfa_alloc(XFA_OPEN_RANGES * sizeof *slices->ranges);
 }
 
 void xfa_slices_process(struct xfa_export *export, struct xfa_process *process)
@@ -345,8 +344,8 @@ void xfa_slices_process(struct xfa_export *export, struct xfa_process *process)
     xfa_table_init(&slices->placed, sizeof(struct xfa_export_track_key), sizeof(struct placed));
     xfa_table_init(&slices->counters, sizeof(struct counter_key), sizeof(struct counter));
     memset(slices->launched, 0, 65536 * sizeof *slices->launched);
-    slices->range_count = 0;
-    slices->last_ns = 0;
+    memset(slices->levels, 0, sizeof slices->levels);
+    slices->process = process;
     slices->pid = own_pid(slices, process);
     if (slices->sink->process)
         slices->sink->process(export, process);
@@ -367,5 +366,5 @@ void xfa_slices_free(struct xfa_export *export)
     free(slices->gpus);
     free(slices->pids);
     free(slices->launched);
-    free(slices->ranges);
+    free(slices->range_levels);
 }

@@ -18,8 +18,7 @@
 #include "analyzer/export/sqlite_schema.h"
 
 #define MOST_STRINGS                                                                               \
-    (1u << 20)         /* that are told apart from each other; further ones lie there anew */
-#define MOST_OPEN 1024 /* ranges, at one time */
+    (1u << 20) /* that are told apart from each other; further ones lie there anew */
 
 enum statement {
     INSERT_STRING,
@@ -66,12 +65,6 @@ struct kernel_names {
     int64_t demangled, brief, mangled;
 };
 
-struct open_range {
-    int32_t tid;
-    uint64_t id, domain;
-    int64_t row;
-};
-
 struct database {
     struct xfa_sqlite_file file;
     sqlite3 *sql;
@@ -80,8 +73,8 @@ struct database {
     int64_t global;  /* of the process at hand: its globalPid */
     struct xfa_table strings, kernels;
     int64_t string_count;
-    struct open_range *ranges;
-    size_t range_count;
+    int64_t *range_rows; /* by slot (ranges.h) */
+    size_t row_count, row_capacity;
 };
 
 /* ---- statements ------------------------------------------------------------------------------ */
@@ -167,16 +160,16 @@ static char *brief_name(const char *name)
     return end > start ? xfa_kept(name + start, end - start) : xfa_text(name);
 }
 
-static struct kernel_names names_of(struct xfa_export *export, const struct xfa_step *step)
+static struct kernel_names names_of(struct xfa_export *export, const struct xfa_event *event)
 {
     struct database *database = export->self;
-    uint64_t id = step->event->src;
+    uint64_t id = event->work.name;
     struct kernel_names *known = xfa_table_get(&database->kernels, &id);
     if (known)
         return *known;
     struct kernel_names names = {.id = id};
-    const struct xfa_text *text = id ? xfa_trace_text(step->process->trace, id) : NULL;
-    const char *demangled = text ? xfa_words_name(&export->words, step->process, id) : "(no name)";
+    const struct xfa_text *text = id ? xfa_trace_text(event->process->trace, id) : NULL;
+    const char *demangled = text ? xfa_words_name(&export->words, event->process, id) : "(no name)";
     char *brief = brief_name(demangled);
     char *mangled = text ? xfa_clean(text->text, text->bytes) : NULL;
     names.demangled = string_id(export, demangled);
@@ -212,20 +205,19 @@ static int64_t global_pid(const struct xfa_process *process)
 }
 
 /* The eight columns that all have: start and end first. False: it has no time. */
-static bool bind_work(struct xfa_export *export, enum statement which, const struct xfa_step *step)
+static bool bind_work(struct xfa_export *export, enum statement which,
+                      const struct xfa_event *event)
 {
     const struct database *database = export->self;
-    const struct xft_event *e = step->event;
     sqlite3_stmt *statement = database->statements[which];
-    int gpu = xfa_process_gpu(step->process, e->device);
-    if (!e->start_ns)
+    if (!event->start_ns)
         return false;
-    sqlite3_bind_int64(statement, 1, moment(export, step->process, e->start_ns));
-    sqlite3_bind_int64(
-        statement, 2,
-        moment(export, step->process, e->end_ns > e->start_ns ? e->end_ns : e->start_ns));
-    bind_known(statement, 3, gpu >= 0, gpu);
-    bind_known(statement, 5, e->correlation, e->correlation);
+    sqlite3_bind_int64(statement, 1, moment(export, event->process, event->start_ns));
+    sqlite3_bind_int64(statement, 2,
+                       moment(export, event->process,
+                              event->end_ns > event->start_ns ? event->end_ns : event->start_ns));
+    bind_known(statement, 3, event->gpu >= 0, event->gpu);
+    bind_known(statement, 5, event->correlation, event->correlation);
     sqlite3_bind_int64(statement, 6, database->global);
     return true;
 }
@@ -238,92 +230,90 @@ static int64_t whole(uint64_t count)
 
 /* ---- what the devices did -------------------------------------------------------------------- */
 
-static void insert_copy(struct xfa_export *export, const struct xfa_step *step, bool migrated)
+static void insert_copy(struct xfa_export *export, const struct xfa_event *event, bool migrated)
 {
     const struct database *database = export->self;
-    const struct xft_event *e = step->event;
     sqlite3_stmt *statement = database->statements[INSERT_COPY];
-    int from = xfa_process_gpu(step->process, e->src_place);
-    int to = xfa_process_gpu(step->process, e->dst_place);
-    bool between = e->direction == XFT_DIR_P2P || e->direction == XFT_DIR_D2D;
-    if (!bind_work(export, INSERT_COPY, step))
+    int from = xfa_process_gpu(event->process, event->src_place);
+    int to = xfa_process_gpu(event->process, event->dst_place);
+    bool between = event->direction == XFT_DIR_P2P || event->direction == XFT_DIR_D2D;
+    if (!bind_work(export, INSERT_COPY, event))
         return;
-    bind_known(statement, 4, !migrated, (int64_t)e->aux);
-    sqlite3_bind_int64(statement, 7, whole(e->bytes));
-    sqlite3_bind_int64(statement, 8, migrated ? xfa_nsys_migration_kind(e) : xfa_nsys_copy_kind(e));
-    sqlite3_bind_int64(statement, 9, xfa_nsys_memory_kind(e->src_mem));
-    sqlite3_bind_int64(statement, 10, xfa_nsys_memory_kind(e->dst_mem));
+    bind_known(statement, 4, !migrated, (int64_t)event->work.stream);
+    sqlite3_bind_int64(statement, 7, whole(event->bytes));
+    sqlite3_bind_int64(statement, 8,
+                       migrated ? xfa_nsys_migration_kind(event) : xfa_nsys_copy_kind(event));
+    sqlite3_bind_int64(statement, 9, xfa_nsys_memory_kind(event->src_mem));
+    sqlite3_bind_int64(statement, 10, xfa_nsys_memory_kind(event->dst_mem));
     bind_known(statement, 11, between && from >= 0, from);
     bind_known(statement, 12, between && to >= 0, to);
-    bind_known(statement, 13, migrated, (int64_t)e->aux);
-    bind_known(statement, 14, migrated, (int64_t)e->src);
+    bind_known(statement, 13, migrated, (int64_t)event->managed.cause);
+    bind_known(statement, 14, migrated, (int64_t)event->managed.address);
     run(export, INSERT_COPY);
 }
 
-static void insert_memset(struct xfa_export *export, const struct xfa_step *step)
+static void insert_memset(struct xfa_export *export, const struct xfa_event *event)
 {
     const struct database *database = export->self;
     sqlite3_stmt *statement = database->statements[INSERT_MEMSET];
-    if (!bind_work(export, INSERT_MEMSET, step))
+    if (!bind_work(export, INSERT_MEMSET, event))
         return;
-    sqlite3_bind_int64(statement, 4, (int64_t)step->event->aux);
-    sqlite3_bind_int64(statement, 7, whole(step->event->bytes));
-    sqlite3_bind_int64(statement, 8, xfa_nsys_memory_kind(step->event->dst_mem));
+    sqlite3_bind_int64(statement, 4, (int64_t)event->work.stream);
+    sqlite3_bind_int64(statement, 7, whole(event->bytes));
+    sqlite3_bind_int64(statement, 8, xfa_nsys_memory_kind(event->dst_mem));
     run(export, INSERT_MEMSET);
 }
 
-static void insert_kernel(struct xfa_export *export, const struct xfa_step *step)
+static void insert_kernel(struct xfa_export *export, const struct xfa_event *event)
 {
     const struct database *database = export->self;
     sqlite3_stmt *statement = database->statements[INSERT_KERNEL];
-    struct kernel_names names = names_of(export, step);
-    if (!bind_work(export, INSERT_KERNEL, step))
+    struct kernel_names names = names_of(export, event);
+    if (!bind_work(export, INSERT_KERNEL, event))
         return;
-    sqlite3_bind_int64(statement, 4, (int64_t)step->event->aux);
+    sqlite3_bind_int64(statement, 4, (int64_t)event->work.stream);
     sqlite3_bind_int64(statement, 7, names.demangled);
     sqlite3_bind_int64(statement, 8, names.brief);
     bind_known(statement, 9, names.mangled, names.mangled);
     run(export, INSERT_KERNEL);
 }
 
-static void copied(struct xfa_export *export, const struct xfa_step *step)
+static void copied(struct xfa_export *export, const struct xfa_event *event)
 {
-    insert_copy(export, step, false);
+    insert_copy(export, event, false);
 }
 
 /* ---- what the program did -------------------------------------------------------------------- */
 
-static void insert_call(struct xfa_export *export, const struct xfa_step *step,
+static void insert_call(struct xfa_export *export, const struct xfa_event *event,
                         const struct xfa_function *function)
 {
     const struct database *database = export->self;
-    const struct xft_event *e = step->event;
     sqlite3_stmt *statement = database->statements[INSERT_CALL];
     int64_t name = string_id(export, xfa_words_function(&export->words, function));
-    if (!e->start_ns)
+    if (!event->start_ns)
         return;
-    sqlite3_bind_int64(statement, 1, moment(export, step->process, e->start_ns));
-    sqlite3_bind_int64(
-        statement, 2,
-        moment(export, step->process, e->end_ns > e->start_ns ? e->end_ns : e->start_ns));
+    sqlite3_bind_int64(statement, 1, moment(export, event->process, event->start_ns));
+    sqlite3_bind_int64(statement, 2,
+                       moment(export, event->process,
+                              event->end_ns > event->start_ns ? event->end_ns : event->start_ns));
     sqlite3_bind_int64(statement, 3,
                        function->level == XFT_LEVEL_DRIVER ? XFA_NSYS_DRIVER : XFA_NSYS_RUNTIME);
-    sqlite3_bind_int64(statement, 4, global_tid(export, step->tid));
-    bind_known(statement, 5, e->correlation, e->correlation);
+    sqlite3_bind_int64(statement, 4, global_tid(export, event->tid));
+    bind_known(statement, 5, event->correlation, event->correlation);
     sqlite3_bind_int64(statement, 6, name);
-    sqlite3_bind_int64(statement, 7, e->status);
+    sqlite3_bind_int64(statement, 7, event->status);
     run(export, INSERT_CALL);
 }
 
-static void insert_sync(struct xfa_export *export, const struct xfa_step *step)
+static void insert_sync(struct xfa_export *export, const struct xfa_event *event)
 {
     static const int types[] = {0, XFA_NSYS_EVENT_SYNC, XFA_NSYS_STREAM_SYNC,
                                 XFA_NSYS_CONTEXT_SYNC};
     const struct database *database = export->self;
-    uint64_t what = step->event->aux;
-    bool wait = step->event->kind == XFT_EVENT_WAIT;
-    int type = wait ? XFA_NSYS_STREAM_WAIT : what < sizeof types / sizeof *types ? types[what] : 0;
-    if (!bind_work(export, INSERT_SYNC, step))
+    bool wait = event->kind == XFT_EVENT_WAIT;
+    int type = wait ? XFA_NSYS_STREAM_WAIT : types[event->wait.what];
+    if (!bind_work(export, INSERT_SYNC, event))
         return;
     sqlite3_bind_int64(database->statements[INSERT_SYNC], 7, type);
     run(export, INSERT_SYNC);
@@ -331,65 +321,65 @@ static void insert_sync(struct xfa_export *export, const struct xfa_step *step)
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-static void begin_range(struct xfa_export *export, const struct xfa_step *step)
+/* Of the database; 0: the range has none. */
+static int64_t *row_of(struct database *database, const struct xfa_range *range)
+{
+    database->range_rows = xfa_grown(database->range_rows, &database->row_capacity,
+                                     &database->row_count, range->slot, sizeof(int64_t));
+    return &database->range_rows[range->slot];
+}
+
+static void begin_range(struct xfa_export *export, const struct xfa_event *event)
 {
     struct database *database = export->self;
-    const struct xft_event *e = step->event;
     sqlite3_stmt *statement = database->statements[INSERT_RANGE];
-    const char *domain = xfa_words_name(&export->words, step->process, e->src);
+    const char *domain = xfa_words_name(&export->words, event->process, event->nvtx.domain);
     int64_t domain_id = string_id(export, domain);
-    if (!e->start_ns)
+    if (event->range)
+        *row_of(database, event->range) = 0;
+    if (!event->start_ns)
         return;
-    sqlite3_bind_int64(statement, 1, moment(export, step->process, e->start_ns));
-    sqlite3_bind_int64(statement, 2, e->dst ? XFA_NSYS_START_END : XFA_NSYS_PUSH_POP);
-    bind_known(statement, 3, e->dst, (int64_t)e->dst);
-    bind_text(statement, 4, xfa_words_name(&export->words, step->process, e->aux));
-    sqlite3_bind_int64(statement, 5, global_tid(export, step->tid));
+    sqlite3_bind_int64(statement, 1, moment(export, event->process, event->start_ns));
+    sqlite3_bind_int64(statement, 2, event->nvtx.id ? XFA_NSYS_START_END : XFA_NSYS_PUSH_POP);
+    bind_known(statement, 3, event->nvtx.id, (int64_t)event->nvtx.id);
+    bind_text(statement, 4, xfa_words_name(&export->words, event->process, event->nvtx.name));
+    sqlite3_bind_int64(statement, 5, global_tid(export, event->tid));
     sqlite3_bind_int64(statement, 6, domain_id);
     run(export, INSERT_RANGE);
-    if (database->range_count < MOST_OPEN)
-        database->ranges[database->range_count++] = (struct open_range){
-            step->tid, e->dst, e->src, sqlite3_last_insert_rowid(database->sql)};
+    if (event->range)
+        *row_of(database, event->range) = sqlite3_last_insert_rowid(database->sql);
 }
 
-static void end_range(struct xfa_export *export, const struct xfa_step *step)
+static void end_range(struct xfa_export *export, const struct xfa_event *event)
 {
     struct database *database = export->self;
-    const struct xft_event *e = step->event;
-    size_t i = database->range_count;
-    while (i-- > 0) {
-        const struct open_range *range = &database->ranges[i];
-        if (range->id == e->dst && range->domain == e->src && (e->dst || range->tid == step->tid))
-            break;
-    }
-    if (i >= database->range_count)
+    const int64_t *row = event->range ? row_of(database, event->range) : NULL;
+    if (!row || !*row)
         return;
     sqlite3_stmt *statement = database->statements[END_RANGE];
-    sqlite3_bind_int64(statement, 1, moment(export, step->process, e->start_ns));
-    sqlite3_bind_int64(statement, 2, global_tid(export, step->tid));
-    sqlite3_bind_int64(statement, 3, database->ranges[i].row);
+    sqlite3_bind_int64(statement, 1, moment(export, event->process, event->start_ns));
+    sqlite3_bind_int64(statement, 2, global_tid(export, event->tid));
+    sqlite3_bind_int64(statement, 3, *row);
     run(export, END_RANGE);
-    memmove(&database->ranges[i], &database->ranges[i + 1],
-            (--database->range_count - i) * sizeof *database->ranges);
 }
 
-static void event(struct xfa_export *export, const struct xfa_step *step)
+static void event(struct xfa_export *export, const struct xfa_event *event)
 {
-    switch (step->event->kind) {
+    switch (event->kind) {
     case XFT_EVENT_KERNEL:
-        insert_kernel(export, step);
+        insert_kernel(export, event);
         return;
     case XFT_EVENT_MEMSET:
-        insert_memset(export, step);
+        insert_memset(export, event);
         return;
     case XFT_EVENT_MIGRATION:
-        insert_copy(export, step, true);
+        insert_copy(export, event, true);
         return;
     case XFT_EVENT_RANGE_BEGIN:
-        begin_range(export, step);
+        begin_range(export, event);
         return;
     case XFT_EVENT_RANGE_END:
-        end_range(export, step);
+        end_range(export, event);
         return;
     case XFT_EVENT_FAULT: /* no calls */
     case XFT_EVENT_CONTENT:
@@ -397,13 +387,13 @@ static void event(struct xfa_export *export, const struct xfa_step *step)
         return;
     case XFT_EVENT_SYNC:
     case XFT_EVENT_WAIT:
-        insert_sync(export, step);
+        insert_sync(export, event);
         break;
     default:
         break;
     }
-    if (xft_event_word(step->event->kind))
-        insert_call(export, step, xfa_process_function(step->process, step->event->call));
+    if (xft_event_word(event->kind))
+        insert_call(export, event, xfa_function_of(event));
 }
 
 /* ---- transfers ------------------------------------------------------------------------------- */
@@ -444,18 +434,16 @@ static void bind_value(struct xfa_export *export, int at, const struct xfa_value
     }
 }
 
-static void transfer(struct xfa_export *export, const struct xfa_transfer *transfer)
+static void transfer(struct xfa_export *export, const struct xfa_event *event)
 {
-    const struct xfa_step step = {transfer->process, transfer->event, transfer->lane,
-                                  transfer->tid};
     for (size_t i = 0; i < xfa_transfer_column_count; i++) {
-        struct xfa_value value = xfa_transfer_columns[i].get(export, transfer);
+        struct xfa_value value = xfa_transfer_columns[i].get(export, event);
         bind_value(export, (int)i + 1, &value);
     }
     run(export, INSERT_TRANSFER);
-    if (!(transfer->event->flags & XFT_GRAPH)) /* those have the times of their launch */
-        insert_call(export, &step,
-                    xfa_row_called(xfa_analysis_row(export->analysis, transfer->class->row)));
+    if (!(event->flags & XFT_GRAPH)) /* those have the times of their launch */
+        insert_call(export, event,
+                    xfa_row_called(xfa_analysis_row(export->analysis, event->transfer.class->row)));
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -465,7 +453,6 @@ static void begin(struct xfa_export *export)
     struct database *database = export->self;
     xfa_table_init(&database->strings, sizeof(uint64_t), sizeof(struct known_string));
     xfa_table_init(&database->kernels, sizeof(uint64_t), sizeof(struct kernel_names));
-    database->ranges = xfa_alloc(MOST_OPEN * sizeof *database->ranges);
     database->sql = xfa_sqlite_file_open(&database->file, fileno(export->out));
     if (!database->sql) {
         xfa_export_fail(export, ENOMEM);
@@ -510,7 +497,6 @@ static void process(struct xfa_export *export, struct xfa_process *process)
     if (process->number == 0)
         database->base_ns = (int64_t)xfa_process_wall_ns(process, process->start_mono_ns);
     database->global = global_pid(process);
-    database->range_count = 0;
     xfa_table_free(&database->kernels);
     xfa_table_init(&database->kernels, sizeof(uint64_t), sizeof(struct kernel_names));
     sqlite3_bind_int64(statement, 1, database->global);
@@ -559,7 +545,7 @@ static void free_self(struct xfa_export *export)
     struct database *database = export->self;
     xfa_table_free(&database->strings);
     xfa_table_free(&database->kernels);
-    free(database->ranges);
+    free(database->range_rows);
 }
 
 /* Before the file takes its place. */

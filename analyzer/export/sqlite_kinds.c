@@ -25,10 +25,10 @@ int xfa_nsys_memory_kind(unsigned memory)
     }
 }
 
-int xfa_nsys_copy_kind(const struct xft_event *e)
+int xfa_nsys_copy_kind(const struct xfa_event *event)
 {
-    bool from = e->src_mem == XFT_MEM_ARRAY, to = e->dst_mem == XFT_MEM_ARRAY;
-    switch (e->direction) {
+    bool from = event->src_mem == XFT_MEM_ARRAY, to = event->dst_mem == XFT_MEM_ARRAY;
+    switch (event->direction) {
     case XFT_DIR_H2D:
         return to ? XFA_NSYS_HTOA : XFA_NSYS_HTOD;
     case XFT_DIR_D2H:
@@ -47,9 +47,9 @@ int xfa_nsys_copy_kind(const struct xft_event *e)
     }
 }
 
-int xfa_nsys_migration_kind(const struct xft_event *e)
+int xfa_nsys_migration_kind(const struct xfa_event *event)
 {
-    return e->direction == XFT_DIR_H2D   ? XFA_NSYS_UVM_HTOD
-           : e->direction == XFT_DIR_D2H ? XFA_NSYS_UVM_DTOH
-                                         : XFA_NSYS_UVM_DTOD;
+    return event->direction == XFT_DIR_H2D   ? XFA_NSYS_UVM_HTOD
+           : event->direction == XFT_DIR_D2H ? XFA_NSYS_UVM_DTOH
+                                             : XFA_NSYS_UVM_DTOD;
 }

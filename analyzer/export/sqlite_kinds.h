@@ -5,10 +5,10 @@
 #ifndef XFA_SQLITE_KINDS_H
 #define XFA_SQLITE_KINDS_H
 
-#include "xferscope/trace.h"
+#include "analyzer/pass/event.h"
 
 int xfa_nsys_memory_kind(unsigned memory); /* of enum xft_memory */
-int xfa_nsys_copy_kind(const struct xft_event *event);
-int xfa_nsys_migration_kind(const struct xft_event *event);
+int xfa_nsys_copy_kind(const struct xfa_event *event);
+int xfa_nsys_migration_kind(const struct xfa_event *event);
 
 #endif

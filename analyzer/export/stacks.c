@@ -97,14 +97,15 @@ void xfa_stacks_process(struct xfa_export *export, struct xfa_process *process)
     xfa_table_init(&stacks->known, sizeof(uint32_t), sizeof(struct known));
 }
 
-void xfa_stacks_transfer(struct xfa_export *export, const struct xfa_transfer *transfer)
+void xfa_stacks_transfer(struct xfa_export *export, const struct xfa_event *event)
 {
+    const struct xfa_transfer *transfer = &event->transfer;
     struct xfa_stacks *stacks = export->self;
-    struct xfa_stack_key key = {stack_of(stacks, transfer->process, transfer->event->stack),
+    struct xfa_stack_key key = {stack_of(stacks, event->process, event->stack),
                                 transfer->class->row};
     struct xfa_stack_sum *sum = sum_of(stacks, key);
     sum->transfers++;
-    sum->weights[XFA_WEIGHT_BYTES] += (double)transfer->event->bytes;
+    sum->weights[XFA_WEIGHT_BYTES] += (double)event->bytes;
     if (!isnan(transfer->achieved_ns))
         sum->weights[XFA_WEIGHT_TIME] += transfer->achieved_ns;
     if (!isnan(transfer->lost_ns))

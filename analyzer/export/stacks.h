@@ -38,7 +38,7 @@ struct xfa_stacks {
 /* The functions of a format whose self begins with a struct xfa_stacks. */
 void xfa_stacks_begin(struct xfa_export *export);
 void xfa_stacks_process(struct xfa_export *export, struct xfa_process *process);
-void xfa_stacks_transfer(struct xfa_export *export, const struct xfa_transfer *transfer);
+void xfa_stacks_transfer(struct xfa_export *export, const struct xfa_event *event);
 void xfa_stacks_free(struct xfa_export *export);
 
 /*

@@ -4,21 +4,21 @@
 #include "analyzer/export/columns.h"
 
 #define GETTER(name)                                                                               \
-    static struct xfa_value get_##name(struct xfa_export *export, const struct xfa_transfer *t)
+    static struct xfa_value get_##name(struct xfa_export *export, const struct xfa_event *event)
 
-static const struct xfa_class_key *key_of(const struct xfa_transfer *t)
+static const struct xfa_class_key *key_of(const struct xfa_event *event)
 {
-    return &t->class->key;
+    return &event->transfer.class->key;
 }
 
-static const struct xfa_row *row_of(const struct xfa_export *export, const struct xfa_transfer *t)
+static const struct xfa_row *row_of(const struct xfa_export *export, const struct xfa_event *event)
 {
-    return xfa_analysis_row(export->analysis, t->class->row);
+    return xfa_analysis_row(export->analysis, event->transfer.class->row);
 }
 
-static bool priced(const struct xfa_transfer *t)
+static bool priced(const struct xfa_event *event)
 {
-    return t->achievable.basis != XFP_UNKNOWN;
+    return event->transfer.achievable.basis != XFP_UNKNOWN;
 }
 
 static struct xfa_value rate(uint64_t bytes, double ns)
@@ -30,125 +30,127 @@ static struct xfa_value rate(uint64_t bytes, double ns)
 
 GETTER(host)
 {
-    return xfa_value_text(xfa_words_host(&export->words, t->process));
+    return xfa_value_text(xfa_words_host(&export->words, event->process));
 }
 
 GETTER(process)
 {
-    return xfa_value_text(xfa_words_file(&export->words, t->process));
+    return xfa_value_text(xfa_words_file(&export->words, event->process));
 }
 
 GETTER(pid)
 {
-    return xfa_value_if(t->process->pid > 0, t->process->pid);
+    return xfa_value_if(event->process->pid > 0, event->process->pid);
 }
 
 GETTER(rank)
 {
-    return xfa_value_if(t->process->rank.known, t->process->rank.number);
+    return xfa_value_if(event->process->rank.known, event->process->rank.number);
 }
 
 GETTER(thread)
 {
-    return xfa_value_if(t->tid > 0, t->tid);
+    return xfa_value_if(event->tid > 0, event->tid);
 }
 
 GETTER(call_start_ns)
 {
-    return xfa_value_moment(t->process, t->event->start_ns);
+    return xfa_value_moment(event->process, event->start_ns);
 }
 
 GETTER(call_ns)
 {
-    const struct xft_event *e = t->event;
-    return e->start_ns && e->end_ns >= e->start_ns ? xfa_value_count(e->end_ns - e->start_ns)
-                                                   : xfa_value_if(false, 0);
+    return event->start_ns && event->end_ns >= event->start_ns
+               ? xfa_value_count(event->end_ns - event->start_ns)
+               : xfa_value_if(false, 0);
 }
 
 GETTER(device_start_ns)
 {
-    return xfa_value_moment(t->process, t->device_start_ns);
+    return xfa_value_moment(event->process, event->transfer.device.start_ns);
 }
 
 GETTER(device_ns)
 {
-    return t->device_start_ns && t->device_end_ns >= t->device_start_ns
-               ? xfa_value_count(t->device_end_ns - t->device_start_ns)
+    const struct xfa_transfer *transfer = &event->transfer;
+    return transfer->device.start_ns && transfer->device.end_ns >= transfer->device.start_ns
+               ? xfa_value_count(transfer->device.end_ns - transfer->device.start_ns)
                : xfa_value_if(false, 0);
 }
 
 GETTER(correlation)
 {
-    return xfa_value_if(t->event->correlation != 0, t->event->correlation);
+    return xfa_value_if(event->correlation != 0, event->correlation);
 }
 
 /* ---- what moved ------------------------------------------------------------------------------ */
 
 GETTER(direction)
 {
-    return xfa_value_word(xft_direction_word(key_of(t)->row.direction));
+    return xfa_value_word(xft_direction_word(key_of(event)->row.direction));
 }
 
 GETTER(bytes)
 {
-    return xfa_value_count(t->event->bytes);
+    return xfa_value_count(event->bytes);
 }
 
 GETTER(copies)
 {
-    return xfa_value_count(t->event->count ? t->event->count : 1);
+    return xfa_value_count(event->transfer.copies ? event->transfer.copies : 1);
 }
 
 GETTER(src_memory)
 {
-    return xfa_value_memory(key_of(t)->row.src_mem);
+    return xfa_value_memory(key_of(event)->row.src_mem);
 }
 
 GETTER(dst_memory)
 {
-    return xfa_value_memory(key_of(t)->row.dst_mem);
+    return xfa_value_memory(key_of(event)->row.dst_mem);
 }
 
 GETTER(src_gpu)
 {
-    return xfa_value_if(key_of(t)->row.src_gpu >= 0, key_of(t)->row.src_gpu);
+    return xfa_value_if(key_of(event)->row.src_gpu >= 0, key_of(event)->row.src_gpu);
 }
 
 GETTER(dst_gpu)
 {
-    return xfa_value_if(key_of(t)->row.dst_gpu >= 0, key_of(t)->row.dst_gpu);
+    return xfa_value_if(key_of(event)->row.dst_gpu >= 0, key_of(event)->row.dst_gpu);
 }
 
 GETTER(src_node)
 {
-    return xfa_value_if(key_of(t)->src_node >= 0, key_of(t)->src_node);
+    return xfa_value_if(key_of(event)->src_node >= 0, key_of(event)->src_node);
 }
 
 GETTER(dst_node)
 {
-    return xfa_value_if(key_of(t)->dst_node >= 0, key_of(t)->dst_node);
+    return xfa_value_if(key_of(event)->dst_node >= 0, key_of(event)->dst_node);
 }
 
 /* ---- how ------------------------------------------------------------------------------------- */
 
 GETTER(function)
 {
-    return xfa_value_text(xfa_words_function(&export->words, xfa_row_called(row_of(export, t))));
+    return xfa_value_text(
+        xfa_words_function(&export->words, xfa_row_called(row_of(export, event))));
 }
 
 GETTER(async)
 {
-    return xfa_value_truth(key_of(t)->row.async);
+    return xfa_value_truth(key_of(event)->row.async);
 }
 
 GETTER(blocks)
 {
-    return xfa_value_truth(t->blocks);
+    return xfa_value_truth(event->transfer.blocks);
 }
 
 GETTER(graph)
 {
-    return xfa_value_truth(t->event->flags & XFT_GRAPH);
+    return xfa_value_truth(event->flags & XFT_GRAPH);
 }
 
 GETTER(stream)
@@ -156,99 +158,100 @@ GETTER(stream)
     static const char *const words[] = {[XFA_STREAM_DEFAULT] = "default",
                                         [XFA_STREAM_PER_THREAD] = "per-thread",
                                         [XFA_STREAM_MADE] = "made"};
-    return xfa_value_word(words[key_of(t)->stream]);
+    return xfa_value_word(words[key_of(event)->stream]);
 }
 
 GETTER(shape)
 {
     static const char *const words[] = {
         [XFA_LINEAR] = "linear", [XFA_STRIDED] = "strided", [XFA_BATCH] = "batch"};
-    return xfa_value_word(words[key_of(t)->shape]);
+    return xfa_value_word(words[key_of(event)->shape]);
 }
 
 GETTER(peer_access)
 {
     static const char *const words[] = {
         [XFA_PEER_NONE] = NULL, [XFA_PEER_OFF] = "off", [XFA_PEER_ON] = "on"};
-    return xfa_value_word(words[key_of(t)->peer]);
+    return xfa_value_word(words[key_of(event)->peer]);
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
 GETTER(achieved_ns)
 {
-    return xfa_value_real(t->achieved_ns);
+    return xfa_value_real(event->transfer.achieved_ns);
 }
 
 GETTER(achieved_gb_s)
 {
-    return rate(t->event->bytes, t->achieved_ns);
+    return rate(event->bytes, event->transfer.achieved_ns);
 }
 
 GETTER(achieved_basis)
 {
     static const char *const words[] = {
         [XFA_TIMED_NOT] = NULL, [XFA_TIMED_DEVICE] = "device", [XFA_TIMED_HOST] = "host"};
-    return xfa_value_word(words[t->timed]);
+    return xfa_value_word(words[event->transfer.timed]);
 }
 
 GETTER(achievable_ns)
 {
-    return xfa_value_real(priced(t) ? t->achievable.ns : NAN);
+    return xfa_value_real(priced(event) ? event->transfer.achievable.ns : NAN);
 }
 
 GETTER(achievable_gb_s)
 {
-    return rate(t->event->bytes, priced(t) ? t->achievable.ns : NAN);
+    return rate(event->bytes, priced(event) ? event->transfer.achievable.ns : NAN);
 }
 
 GETTER(achievable_basis)
 {
-    return xfa_value_word(priced(t) ? xfp_basis_word(t->achievable.basis) : NULL);
+    return xfa_value_word(priced(event) ? xfp_basis_word(event->transfer.achievable.basis) : NULL);
 }
 
 GETTER(achievable_error)
 {
-    return xfa_value_real(priced(t) ? t->achievable.error : NAN);
+    return xfa_value_real(priced(event) ? event->transfer.achievable.error : NAN);
 }
 
 GETTER(other_machine)
 {
-    return xfa_value_truth(priced(t) && export->analysis->achievable.match == XFA_MATCH_NO);
+    return xfa_value_truth(priced(event) && export->analysis->achievable.match == XFA_MATCH_NO);
 }
 
 GETTER(lost_ns)
 {
-    return xfa_value_real(t->lost_ns);
+    return xfa_value_real(event->transfer.lost_ns);
 }
 
 GETTER(simulated)
 {
-    return xfa_value_truth(xfa_export_simulated(export, t->process));
+    return xfa_value_truth(xfa_export_simulated(export, event->process));
 }
 
 /* ---- where from ------------------------------------------------------------------------------ */
 
 GETTER(site)
 {
-    return xfa_value_text(xfa_words_site(&export->words, row_of(export, t)->site, XFA_WORDS_SITE));
+    return xfa_value_text(
+        xfa_words_site(&export->words, row_of(export, event)->site, XFA_WORDS_SITE));
 }
 
 GETTER(site_function)
 {
     return xfa_value_text(
-        xfa_words_site(&export->words, row_of(export, t)->site, XFA_WORDS_SITE_FUNCTION));
+        xfa_words_site(&export->words, row_of(export, event)->site, XFA_WORDS_SITE_FUNCTION));
 }
 
 GETTER(site_file)
 {
     return xfa_value_text(
-        xfa_words_site(&export->words, row_of(export, t)->site, XFA_WORDS_SITE_FILE));
+        xfa_words_site(&export->words, row_of(export, event)->site, XFA_WORDS_SITE_FILE));
 }
 
 GETTER(site_line)
 {
-    const struct xfa_site *site = row_of(export, t)->site;
+    const struct xfa_site *site = row_of(export, event)->site;
     uint32_t line = site->chosen >= 0 ? site->frames[site->chosen].line : 0;
     return xfa_value_if(line > 0, line);
 }

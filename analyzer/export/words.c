@@ -140,3 +140,8 @@ const char *xfa_words_name(struct xfa_words *words, const struct xfa_process *pr
     words->last[0] = made;
     return made;
 }
+
+const char *xfa_words_event(unsigned kind)
+{
+    return kind == XFT_EVENT_TRANSFER ? "no-transfer" : xft_event_word(kind);
+}

@@ -52,4 +52,9 @@ const char *xfa_words_name(struct xfa_words *words, const struct xfa_process *pr
 /* Any text in that form, for the caller to free; NULL: NULL. */
 char *xfa_words_made(enum xfa_words_form form, const char *text);
 
+/* What an event that comes as one (observer.h) is called by: the kind's own word, but of a TRANSFER
+ * "no-transfer", since those that move bytes come as transfers. NULL: of a kind that is not known.
+ */
+const char *xfa_words_event(unsigned kind);
+
 #endif

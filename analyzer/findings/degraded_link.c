@@ -114,12 +114,13 @@ struct slow {
     double bytes[XFW_GPUS], all_bytes;
 };
 
-static void transfer(void *self, const struct xfa_transfer *transfer)
+static void transfer(void *self, const struct xfa_event *event)
 {
     struct slow *slow = self;
+    const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_class_key *key = &transfer->class->key;
     bool up = key->row.direction == XFT_DIR_H2D;
-    uint64_t bytes = transfer->event->bytes;
+    uint64_t bytes = event->bytes;
     int gpu = up ? key->row.dst_gpu : key->row.src_gpu;
     uint8_t memory = up ? key->row.src_mem : key->row.dst_mem;
     if ((!up && key->row.direction != XFT_DIR_D2H) || gpu < 0 || gpu >= XFW_GPUS)

@@ -68,31 +68,29 @@ static void called(struct early *early, int32_t tid, uint64_t start_ns)
     site->lost_ns += fmin(ns, last->ns);
 }
 
-static void event(void *self, const struct xfa_step *step)
+static void event(void *self, const struct xfa_event *event)
 {
     struct early *early = self;
-    const struct xft_event *e = step->event;
-    called(early, step->tid, e->start_ns);
-    if (e->kind != XFT_EVENT_SYNC)
+    called(early, event->tid, event->start_ns);
+    if (event->kind != XFT_EVENT_SYNC)
         return;
-    if (e->stack && early->fetched > 0) {
-        struct last_wait *last = xfa_table_put(&early->last, &step->tid);
+    if (event->stack && early->fetched > 0) {
+        struct last_wait *last = xfa_table_put(&early->last, &event->tid);
         last->is = true;
-        last->key = (struct site_key){xfa_process_site(step->process, e->stack)->number,
-                                      xfa_process_function(step->process, e->call)->number};
-        last->end_ns = e->end_ns;
-        last->ns = e->end_ns > e->start_ns ? (double)(e->end_ns - e->start_ns) : 0;
+        last->key = (struct site_key){xfa_site_of(event)->number, xfa_function_of(event)->number};
+        last->end_ns = event->end_ns;
+        last->ns = event->end_ns > event->start_ns ? (double)(event->end_ns - event->start_ns) : 0;
         last->bytes = early->fetched;
     }
     early->fetched = 0;
 }
 
-static void transfer(void *self, const struct xfa_transfer *transfer)
+static void transfer(void *self, const struct xfa_event *event)
 {
     struct early *early = self;
-    called(early, transfer->tid, transfer->event->start_ns);
-    if (transfer->class->key.row.direction == XFT_DIR_D2H && !transfer->blocks)
-        early->fetched = xfa_add(early->fetched, transfer->event->bytes);
+    called(early, event->tid, event->start_ns);
+    if (event->transfer.class->key.row.direction == XFT_DIR_D2H && !event->transfer.blocks)
+        early->fetched = xfa_add(early->fetched, event->bytes);
 }
 
 static struct xfa_observer observe(void *self)

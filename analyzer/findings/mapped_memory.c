@@ -85,39 +85,39 @@ static void use_otherwise(struct mapped *mapped, uint64_t first, uint64_t end)
     }
 }
 
-static void fill(struct mapped *mapped, const struct xfa_transfer *transfer)
+static void fill(struct mapped *mapped, const struct xfa_event *event)
 {
-    const struct xft_event *event = transfer->event;
-    uint64_t end = xfa_add(event->dst, event->bytes);
+    const struct xfa_transfer *transfer = &event->transfer;
+    uint64_t end = xfa_add(transfer->dst, event->bytes);
     struct row *row = row_of(mapped, transfer->class->row);
     for (unsigned i = 0; i < mapped->count; i++) {
         struct filled *filled = &mapped->filled[i];
-        if (filled->first < end && event->dst < filled->end)
+        if (filled->first < end && transfer->dst < filled->end)
             mapped->filled[i--] = mapped->filled[--mapped->count];
     }
     row->copies++;
     row->bytes = xfa_add(row->bytes, event->bytes);
     row->copy_ns += isnan(transfer->achieved_ns) ? 0 : transfer->achieved_ns;
     if (mapped->count < MOST_FILLED)
-        mapped->filled[mapped->count++] = (struct filled){event->dst, end, transfer->class->row};
+        mapped->filled[mapped->count++] = (struct filled){transfer->dst, end, transfer->class->row};
     else
         row->otherwise = true;
 }
 
-static void take_transfer(void *self, const struct xfa_transfer *transfer)
+static void take_transfer(void *self, const struct xfa_event *event)
 {
     struct mapped *mapped = self;
-    const struct xft_event *event = transfer->event;
-    bool fills = event->direction == XFT_DIR_H2D && xfw_is_page_locked(event->src_mem) &&
+    const struct xfa_transfer *transfer = &event->transfer;
+    bool fills = event->direction == XFT_DIR_H2D && xfa_is_page_locked(event->src_mem) &&
                  event->dst_mem == XFT_MEM_DEVICE && event->bytes >= XFW_MAPPING_LEAST &&
                  transfer->class->key.shape == XFA_LINEAR && !(event->flags & XFT_GRAPH);
     if (fills) {
-        fill(mapped, transfer);
+        fill(mapped, event);
         return;
     }
     bool all = transfer->class->key.shape != XFA_LINEAR;
-    use_otherwise(mapped, event->src, all ? UINT64_MAX : xfa_add(event->src, event->bytes));
-    use_otherwise(mapped, event->dst, all ? UINT64_MAX : xfa_add(event->dst, event->bytes));
+    use_otherwise(mapped, transfer->src, all ? UINT64_MAX : xfa_add(transfer->src, event->bytes));
+    use_otherwise(mapped, transfer->dst, all ? UINT64_MAX : xfa_add(transfer->dst, event->bytes));
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -138,25 +138,22 @@ static uint32_t filled_by(struct mapped *mapped, const struct xfw_memory *memory
     return row;
 }
 
-static void launch(struct mapped *mapped, const struct xfa_step *step)
+static void launch(struct mapped *mapped, const struct xfa_event *event)
 {
-    const struct xft_event *event = step->event;
-    struct launched launched = {.correlation = event->correlation,
-                                .by = XFW_NO_SITE,
-                                .row = NO_ROW,
-                                .gpu = xfa_process_gpu(step->process, event->device)};
+    struct launched launched = {
+        .correlation = event->correlation, .by = XFW_NO_SITE, .row = NO_ROW, .gpu = event->gpu};
     uint64_t pointer;
-    for (uint32_t k = 0; xfw_given(step->process, event->aux, k, &pointer); k++) {
+    for (uint32_t k = 0; xfw_given(event->process, event->launch.arguments, k, &pointer); k++) {
         struct xfw_memory memory;
         if (!xfw_memories_find(&mapped->memories, pointer, &memory))
             continue;
-        if (xfw_is_page_locked(memory.kind)) {
+        if (xfa_is_page_locked(memory.kind)) {
             launched.by = launched.bytes ? launched.by : memory.by;
             launched.bytes = xfa_add(launched.bytes, memory.end - memory.first);
             continue;
         }
-        bool writes =
-            mapped->count && xfw_writes(step->process, event->src, event->aux, k) == XFW_WRITES;
+        bool writes = mapped->count && xfw_writes(event->process, event->launch.name,
+                                                  event->launch.arguments, k) == XFW_WRITES;
         uint32_t row = filled_by(mapped, &memory, pointer, writes);
         launched.row = row == NO_ROW ? launched.row : row;
     }
@@ -170,7 +167,7 @@ static void launch(struct mapped *mapped, const struct xfa_step *step)
     *kept = launched;
 }
 
-static void ran(struct mapped *mapped, const struct xft_event *event)
+static void ran(struct mapped *mapped, const struct xfa_event *event)
 {
     struct launched *launched =
         event->correlation ? xfa_table_get(&mapped->launched, &event->correlation) : NULL;
@@ -194,16 +191,15 @@ static void ran(struct mapped *mapped, const struct xft_event *event)
     launched->bytes = 0;
 }
 
-static void take_event(void *self, const struct xfa_step *step)
+static void take_event(void *self, const struct xfa_event *event)
 {
     struct mapped *mapped = self;
-    const struct xft_event *event = step->event;
     if (event->kind == XFT_EVENT_LAUNCH && !(event->flags & XFT_CAPTURED)) {
-        launch(mapped, step);
+        launch(mapped, event);
     } else if (event->kind == XFT_EVENT_KERNEL) {
         ran(mapped, event);
     } else if (event->kind == XFT_EVENT_SET) {
-        use_otherwise(mapped, event->dst, xfa_add(event->dst, event->bytes));
+        use_otherwise(mapped, event->memory.address, xfa_add(event->memory.address, event->bytes));
     } else if (event->kind == XFT_EVENT_GRAPH_LAUNCH) {
         use_otherwise(mapped, 0, UINT64_MAX);
     } else {

@@ -1,8 +1,32 @@
-#include "analyzer/findings/moved_before.h"
-
+/*
+ * Bytes that had moved before, or are all alike, by the hashes of what was moved (sums/contents.h).
+ * Lost: the time these transfers took, where it is known. How sure it is that they can be left out
+ * depends on what kernels were given meanwhile. Four kinds:
+ * - repeated-transfer: to the device, the bytes that the last copy had brought to the same place;
+ *   to the host, the bytes that had been fetched from the same place before.
+ * - round-trip: bytes that the copy before had moved the other way.
+ * - duplicate-transfer: to the device, bytes that had been sent to it before, to another place or
+ *   to one that was written since.
+ * - constant-content: to the device, bytes that all have one value (or words of two or four bytes
+ *   that programs often fill memory with), and are not there already.
+ */
 #include <math.h>
 
+#include "analyzer/findings/finding.h"
 #include "analyzer/whatif/changes/leave_out.h"
+
+/* Reckoned by `kept`, or by `unseen` where kernels may have changed the memory. */
+static const struct terms {
+    enum xfa_remedy_kind remedy;
+    enum xfa_reckoning kept, unseen;
+} all_terms[XFA_SAMES] = {
+    [XFA_SAME_REPEATED] = {XFA_REMEDY_KEEP, XFA_RECKONED_REPEATED, XFA_RECKONED_REPEATED_UNSEEN},
+    [XFA_SAME_RETURNED] = {XFA_REMEDY_KEEP_HOME, XFA_RECKONED_RETURNED,
+                           XFA_RECKONED_RETURNED_UNSEEN},
+    [XFA_SAME_DUPLICATE] = {XFA_REMEDY_COPY_THERE, XFA_RECKONED_DUPLICATE,
+                            XFA_RECKONED_DUPLICATE_UNSEEN},
+    [XFA_SAME_CONSTANT] = {XFA_REMEDY_FILL_THERE, XFA_RECKONED_CONSTANT, XFA_RECKONED_CONSTANT},
+};
 
 static enum xfa_basis basis(const struct xfa_same_sum *found)
 {
@@ -11,13 +35,6 @@ static enum xfa_basis basis(const struct xfa_same_sum *found)
     return found->by_device == found->timed ? XFA_BASIS_DEVICE
            : found->by_device == 0          ? XFA_BASIS_HOST
                                             : XFA_BASIS_MIXED;
-}
-
-static const struct xfa_same_sum *sum_of(const struct xfa_analysis *analysis, size_t row,
-                                         enum xfa_same same)
-{
-    const struct xfa_same_row *sums = xfa_contents_row(&analysis->contents, (uint32_t)row);
-    return sums && sums->same[same].sum.transfers ? &sums->same[same] : NULL;
 }
 
 /* A constant rests on nothing but its hash. */
@@ -35,13 +52,18 @@ static const char *assumed(const struct xfa_same_sum *found, enum xfa_same same,
                : "kernels reach this memory only by pointers that they were given";
 }
 
-bool xfa_moved_before(const struct xfa_analysis *analysis, size_t row, enum xfa_same same,
-                      struct xfa_gain *gain)
+/* What the row would gain by leaving out those of its transfers; false when it has none. */
+static bool look(const struct xfa_analysis *analysis, size_t number, enum xfa_same same,
+                 struct xfa_gain *gain)
 {
-    const struct xfa_same_sum *found = sum_of(analysis, row, same);
-    if (!found)
+    const struct xfa_same_row *sums = xfa_contents_row(&analysis->contents, (uint32_t)number);
+    const struct xfa_same_sum *found = sums ? &sums->same[same] : NULL;
+    if (!found || found->sum.transfers == 0)
         return false;
-    bool to_host = xfa_analysis_row(analysis, row)->key.direction == XFT_DIR_D2H;
+    const struct xfa_row *row = xfa_analysis_row(analysis, number);
+    const struct terms *terms = &all_terms[same];
+    gain->remedy = xfa_remedy_for(row, terms->remedy);
+    gain->reckoning = found->surely[XFA_SURE] == found->sum.transfers ? terms->kept : terms->unseen;
     gain->transfers = found->sum.transfers;
     gain->bytes = found->sum.bytes;
     gain->achieved_ns = found->timed ? found->sum.ns : NAN;
@@ -49,23 +71,15 @@ bool xfa_moved_before(const struct xfa_analysis *analysis, size_t row, enum xfa_
     gain->weight_ns = (double)found->sum.bytes * XFA_STAND_IN_NS_PER_BYTE;
     gain->achieved_basis = basis(found);
     gain->probably = found->sampled > 0;
-    gain->assumed = assumed(found, same, to_host);
+    gain->assumed = assumed(found, same, row->key.direction == XFT_DIR_D2H);
     if (found->earlier)
         gain->earlier = xfa_analysis_row(analysis, found->earlier - 1)->site;
     return true;
 }
 
-enum xfa_reckoning xfa_moved_reckoning(const struct xfa_analysis *analysis, size_t row,
-                                       enum xfa_same same, enum xfa_reckoning kept,
-                                       enum xfa_reckoning unseen)
-{
-    const struct xfa_same_sum *found = sum_of(analysis, row, same);
-    bool sure = found && found->surely[XFA_SURE] == found->sum.transfers;
-    return sure ? kept : unseen;
-}
-
-struct xfw_change *xfa_moved_change(const struct xfa_analysis *analysis,
-                                    const struct xfa_finding *finding, enum xfa_same same)
+/* They go. NULL: what would come in their stead was not measured. */
+static struct xfw_change *change(const struct xfa_analysis *analysis,
+                                 const struct xfa_finding *finding, enum xfa_same same)
 {
     const struct xfa_contents *contents = &analysis->contents;
     bool to_device = !finding->remedy.to_host;
@@ -81,3 +95,25 @@ struct xfw_change *xfa_moved_change(const struct xfa_analysis *analysis,
     };
     return xfw_change_leave_out(analysis, &what);
 }
+
+/* ---- the kinds ------------------------------------------------------------------------------- */
+
+#define KIND(name, same)                                                                           \
+    static bool look_##name(const struct xfa_analysis *analysis, const void *sums, size_t row,     \
+                            struct xfa_gain *gain)                                                 \
+    {                                                                                              \
+        (void)sums;                                                                                \
+        return look(analysis, row, same, gain);                                                    \
+    }                                                                                              \
+    static struct xfw_change *change_##name(const struct xfa_analysis *analysis, const void *sums, \
+                                            const struct xfa_finding *finding)                     \
+    {                                                                                              \
+        (void)sums;                                                                                \
+        return change(analysis, finding, same);                                                    \
+    }                                                                                              \
+    const struct xfa_finding_kind xfa_kind_##name = {.look = look_##name, .change = change_##name};
+
+KIND(repeated, XFA_SAME_REPEATED)
+KIND(returned, XFA_SAME_RETURNED)
+KIND(duplicate, XFA_SAME_DUPLICATE)
+KIND(constant, XFA_SAME_CONSTANT)

@@ -19,17 +19,17 @@ bool xfa_is_lockable(const struct xfa_class_key *key)
 
 /* ---- the observer ---------------------------------------------------------------------------- */
 
-static void transfer(void *self, const struct xfa_transfer *transfer)
+static void transfer(void *self, const struct xfa_event *event)
 {
     struct xfa_pageable_uses *uses = self;
+    const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_class *class = transfer->class;
     bool rows = is_of_pageable(&class->key, XFA_STRIDED);
     if (!xfa_is_lockable(&class->key) && !rows)
         return;
-    const struct xft_event *event = transfer->event;
     bool up = class->key.row.direction == XFT_DIR_H2D;
-    uint64_t new_bytes = xfw_buffers_add(&uses->buffers, transfer->process->number,
-                                         up ? event->src : event->dst, event->bytes);
+    uint64_t new_bytes = xfw_buffers_add(&uses->buffers, event->process->number,
+                                         up ? transfer->src : transfer->dst, event->bytes);
     if (rows) /* as long as they are: what they would need in one piece */
         return;
     const struct xfa_pageable_key key = {class->number, xfa_size_class(event->bytes)};

@@ -48,10 +48,11 @@ static bool ask(struct far *far, const struct xfa_near *near, uint64_t bytes)
     return far->here.basis != XFP_UNKNOWN && far->near.basis != XFP_UNKNOWN;
 }
 
-static void transfer(void *self, const struct xfa_transfer *transfer)
+static void transfer(void *self, const struct xfa_event *event)
 {
+    const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_class *class = transfer->class;
-    uint64_t bytes = transfer->event->bytes;
+    uint64_t bytes = event->bytes;
     if (class->near.node < 0 || class->key.shape != XFA_LINEAR || transfer->timed == XFA_TIMED_NOT)
         return;
     struct far *far = far_of(self, class->number);

@@ -21,11 +21,11 @@ struct sums {
     double kernels_ns;             /* on the device */
 };
 
-static void event(void *self, const struct xfa_step *step)
+static void event(void *self, const struct xfa_event *event)
 {
     struct sums *sums = self;
-    if (step->event->end_ns > step->event->start_ns)
-        sums->kernels_ns += (double)(step->event->end_ns - step->event->start_ns);
+    if (event->end_ns > event->start_ns)
+        sums->kernels_ns += (double)(event->end_ns - event->start_ns);
 }
 
 static struct xfa_observer observe(void *self)

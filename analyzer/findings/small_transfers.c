@@ -22,6 +22,7 @@ struct runs {
     uint64_t count;
     struct xfa_sum sum; /* ns: what they took, measured or by the model */
     uint64_t modelled;  /* of its transfers: by the model */
+    uint64_t scattered; /* of the runs (pack.h) */
     double batched_ns;  /* one transfer per run instead */
     double error;       /* of the model, relative */
 };
@@ -32,6 +33,7 @@ struct lane {
     uint32_t row;
     uint64_t count, bytes; /* 0 = no run */
     uint64_t stream, last; /* the last one's number */
+    struct xfw_layout layout;
     double took_ns;
     bool measured; /* took_ns covers every transfer of the run */
     const struct xfp_fit *fit;
@@ -66,6 +68,7 @@ static void end_run(struct small *small, struct lane *lane)
         if (!isnan(took)) {
             struct runs *runs = runs_of(small, lane->row);
             runs->count++;
+            runs->scattered += lane->layout.scattered;
             runs->sum.transfers += lane->count;
             runs->sum.bytes = xfa_add(runs->sum.bytes, lane->bytes);
             runs->sum.ns += took;
@@ -79,51 +82,52 @@ static void end_run(struct small *small, struct lane *lane)
     lane->event_count = 0;
 }
 
-static bool is_small(const struct xfa_transfer *transfer)
+static bool is_small(const struct xfa_event *event)
 {
-    const struct xfp_fit *fit = transfer->class->achievable.fit;
-    unsigned direction = transfer->class->key.row.direction;
+    const struct xfp_fit *fit = event->transfer.class->achievable.fit;
+    unsigned direction = event->transfer.class->key.row.direction;
     bool host = direction == XFT_DIR_H2D || direction == XFT_DIR_D2H;
-    return fit && host && !(transfer->event->flags & XFT_GRAPH) &&
-           (double)transfer->event->bytes * fit->G_ns_per_byte < fit->Lo_ns;
+    return fit && host && !(event->flags & XFT_GRAPH) &&
+           (double)event->bytes * fit->G_ns_per_byte < fit->Lo_ns;
 }
 
-static double took(const struct xfa_transfer *transfer)
+static double took(const struct xfa_event *event)
 {
-    const struct xft_event *event = transfer->event;
     double call = event->end_ns > event->start_ns ? (double)(event->end_ns - event->start_ns) : 0;
-    return fmax(transfer->achieved_ns, call);
+    return fmax(event->transfer.achieved_ns, call);
 }
 
-static void begin_run(struct lane *lane, const struct xfa_transfer *transfer)
+static void begin_run(struct lane *lane, const struct xfa_event *event)
 {
-    lane->row = transfer->class->row;
-    lane->stream = transfer->event->stream;
-    lane->fit = transfer->class->achievable.fit;
+    lane->row = event->transfer.class->row;
+    lane->stream = event->stream;
+    lane->fit = event->transfer.class->achievable.fit;
     lane->took_ns = 0;
     lane->measured = true;
 }
 
-static void transfer(void *self, const struct xfa_transfer *transfer)
+static void transfer(void *self, const struct xfa_event *event)
 {
     struct small *small = self;
-    struct lane *lane = xfa_table_put(&small->lanes, &transfer->lane);
+    const struct xfa_transfer *transfer = &event->transfer;
+    struct lane *lane = xfa_table_put(&small->lanes, &event->lane);
     uint64_t number = small->transfers++;
-    bool one_of_it = is_small(transfer) && lane->row == transfer->class->row &&
-                     lane->stream == transfer->event->stream;
+    bool one_of_it =
+        is_small(event) && lane->row == transfer->class->row && lane->stream == event->stream;
     if (!one_of_it)
         end_run(small, lane);
-    if (!is_small(transfer))
+    if (!is_small(event))
         return;
     if (lane->count == 0)
-        begin_run(lane, transfer);
+        begin_run(lane, event);
     else
         xfw_mark(&small->marks.pieces, small->process, lane->last);
+    xfw_layout_add(&lane->layout, lane->count == 0, transfer->src, transfer->dst, event->bytes);
     lane->last = number;
     lane->count++;
-    lane->bytes += transfer->event->bytes;
+    lane->bytes += event->bytes;
     lane->measured = lane->measured && !isnan(transfer->achieved_ns);
-    lane->took_ns += isnan(transfer->achieved_ns) ? 0 : took(transfer);
+    lane->took_ns += isnan(transfer->achieved_ns) ? 0 : took(event);
 }
 
 static bool is_of_run(const struct lane *lane, uint64_t event)
@@ -134,17 +138,16 @@ static bool is_of_run(const struct lane *lane, uint64_t event)
     return false;
 }
 
-static void event(void *self, const struct xfa_step *step)
+static void event(void *self, const struct xfa_event *event)
 {
     struct small *small = self;
-    const struct xft_event *event = step->event;
-    struct lane *lane = xfa_table_get(&small->lanes, &step->lane);
+    struct lane *lane = xfa_table_get(&small->lanes, &event->lane);
     if (!lane || lane->count == 0)
         return;
-    bool asks = event->kind == XFT_EVENT_QUERY && event->aux == XFT_SYNC_EVENT;
+    bool asks = event->kind == XFT_EVENT_QUERY && event->wait.what == XFT_SYNC_EVENT;
     if (event->kind == XFT_EVENT_RECORD && lane->event_count < MOST_EVENTS)
-        lane->events[lane->event_count++] = event->src;
-    else if (!asks || is_of_run(lane, event->src))
+        lane->events[lane->event_count++] = event->wait.event;
+    else if (!asks || is_of_run(lane, event->wait.event))
         end_run(small, lane);
 }
 
@@ -190,15 +193,17 @@ static void release(void *self)
 
 /* ---- the finding ----------------------------------------------------------------------------- */
 
-/* Packed or as a batch: whichever takes less, for runs as they are on average. */
+/* Packed or as a batch: whichever takes less, for runs as they are on average. What lies one behind
+ * the other needs no packing. */
 static enum xfw_pack_way way_of(const struct xfa_analysis *analysis, const struct xfa_row *row,
                                 const struct runs *runs)
 {
     enum xft_direction direction = row->key.direction;
     int gpu = direction == XFT_DIR_H2D ? row->key.dst_gpu : row->key.src_gpu;
     uint64_t pieces = runs->sum.transfers / runs->count, bytes = runs->sum.bytes / runs->count;
+    double scattered = (double)runs->scattered / (double)runs->count;
     double packed = runs->batched_ns / (double)runs->count +
-                    xfw_pack_ns(&analysis->achievable, pieces, bytes, XFW_LIKELY);
+                    scattered * xfw_pack_ns(&analysis->achievable, pieces, bytes, XFW_LIKELY);
     double batch = xfw_batch_ns(&analysis->achievable, direction, gpu, pieces, bytes, XFW_LIKELY);
     return batch < packed ? XFW_PACK_BATCH : XFW_PACK;
 }

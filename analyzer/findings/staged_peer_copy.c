@@ -57,65 +57,65 @@ static uint32_t process(void *self, struct xfa_process *process)
     return 0;
 }
 
-static double known_ns(const struct xfa_transfer *transfer)
+static double known_ns(const struct xfa_event *event)
 {
-    return transfer->timed == XFA_TIMED_NOT ? NAN : transfer->achieved_ns;
+    return event->transfer.timed == XFA_TIMED_NOT ? NAN : event->transfer.achieved_ns;
 }
 
-static void came_down(struct staged *staged, const struct xfa_transfer *transfer, uint64_t number)
+static void came_down(struct staged *staged, const struct xfa_event *event, uint64_t number)
 {
-    uint64_t address = transfer->event->dst;
+    const struct xfa_transfer *transfer = &event->transfer;
+    uint64_t address = transfer->dst;
     if (staged->places.count >= MOST_PLACES && !xfa_table_get(&staged->places, &address))
         return;
     struct place *place = xfa_table_put(&staged->places, &address);
     *place = (struct place){
         .address = address,
-        .bytes = transfer->event->bytes,
-        .end_ns = transfer->device_end_ns ? transfer->device_end_ns : transfer->event->end_ns,
+        .bytes = event->bytes,
+        .end_ns = transfer->device.end_ns ? transfer->device.end_ns : event->end_ns,
         .transfer = number,
-        .achieved_ns = known_ns(transfer),
+        .achieved_ns = known_ns(event),
         .class = transfer->class->number,
         .gpu = transfer->class->key.row.src_gpu,
     };
 }
 
-static bool goes_on(const struct place *place, const struct xfa_transfer *transfer)
+static bool goes_on(const struct place *place, const struct xfa_event *event)
 {
-    const struct xft_event *event = transfer->event;
     double between =
         event->start_ns > place->end_ns ? (double)(event->start_ns - place->end_ns) : 0;
-    int gpu = transfer->class->key.row.dst_gpu;
+    int gpu = event->transfer.class->key.row.dst_gpu;
     return place->bytes == event->bytes && place->gpu >= 0 && gpu >= 0 && gpu != place->gpu &&
            between < 5 * XFW_BUSY_NS + XFW_READ_NS_PER_BYTE * (double)event->bytes;
 }
 
-static void went_up(struct staged *staged, const struct xfa_transfer *transfer, uint64_t number)
+static void went_up(struct staged *staged, const struct xfa_event *event, uint64_t number)
 {
-    struct place *place = xfa_table_get(&staged->places, &transfer->event->src);
-    uint32_t process = transfer->process->number;
-    if (!place || !goes_on(place, transfer))
+    struct place *place = xfa_table_get(&staged->places, &event->transfer.src);
+    uint32_t process = event->process->number;
+    if (!place || !goes_on(place, event))
         return;
-    struct way_key key = {place->class, transfer->class->number, transfer->event->bytes};
+    struct way_key key = {place->class, event->transfer.class->number, event->bytes};
     struct way *way = xfa_table_put(&staged->ways, &key);
     way->times++;
     way->down_ns += place->staged ? 0 : place->achieved_ns;
-    way->up_ns += known_ns(transfer);
+    way->up_ns += known_ns(event);
     place->staged = true;
     xfw_mark(&staged->down, process, place->transfer);
     xfw_mark(&staged->up, process, number);
 }
 
-static void transfer(void *self, const struct xfa_transfer *transfer)
+static void transfer(void *self, const struct xfa_event *event)
 {
     struct staged *staged = self;
-    const struct xfa_class_key *key = &transfer->class->key;
+    const struct xfa_class_key *key = &event->transfer.class->key;
     uint64_t number = staged->transfers++;
-    if (key->shape != XFA_LINEAR || transfer->event->flags & XFT_GRAPH)
+    if (key->shape != XFA_LINEAR || event->flags & XFT_GRAPH)
         return;
     if (key->row.direction == XFT_DIR_D2H)
-        came_down(staged, transfer, number);
+        came_down(staged, event, number);
     else if (key->row.direction == XFT_DIR_H2D)
-        went_up(staged, transfer, number);
+        went_up(staged, event, number);
 }
 
 static struct xfa_observer observe(void *self)

@@ -4,26 +4,25 @@
 
 /* ---- the sums -------------------------------------------------------------------------------- */
 
-static void event(void *self, const struct xfa_step *step)
+static void event(void *self, const struct xfa_event *event)
 {
     struct xfa_taken *taken = self;
-    const struct xft_event *event = step->event;
-    double ns = event->end_ns > event->start_ns ? (double)(event->end_ns - event->start_ns) : 0;
-    if (event->dst == 0)
+    double ns = xfa_event_ns(event);
+    if (event->memory.address == 0)
         return;
     if (event->kind == taken->gives) {
-        xfw_once_give(&taken->book, event->dst, ns);
+        xfw_once_give(&taken->book, event->memory.address, ns);
         return;
     }
     const struct xfw_once_key key = {
-        .address = event->kind == XFT_EVENT_REGISTER ? event->dst : 0,
+        .address = event->kind == XFT_EVENT_REGISTER ? event->memory.address : 0,
         .bytes = event->bytes,
-        .process = step->process->number,
+        .process = event->process->number,
         .site = event->stack,
-        .gpu = event->device < 0 ? -1 : xfa_process_gpu(step->process, event->device),
+        .gpu = event->gpu < 0 ? -1 : event->gpu,
         .memory = event->dst_mem,
     };
-    struct xfw_once_calls *calls = xfw_once_take(&taken->book, &key, event->dst, ns);
+    struct xfw_once_calls *calls = xfw_once_take(&taken->book, &key, event->memory.address, ns);
     if (calls && calls->takes == 1)
         calls->first = event->call;
 }

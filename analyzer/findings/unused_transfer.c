@@ -109,21 +109,21 @@ static void overwrite(struct unused *unused, uint64_t start, uint64_t end)
     take_out(unused, at, count);
 }
 
-static void send(struct unused *unused, const struct xfa_transfer *transfer, uint64_t number)
+static void send(struct unused *unused, const struct xfa_event *event, uint64_t number)
 {
-    const struct xft_event *event = transfer->event;
-    const struct xfa_block *block = xfa_given_block(&unused->given, event->dst);
-    uint64_t end = xfa_add(event->dst, event->bytes);
+    const struct xfa_transfer *transfer = &event->transfer;
+    const struct xfa_block *block = xfa_given_block(&unused->given, transfer->dst);
+    uint64_t end = xfa_add(transfer->dst, event->bytes);
     if (!block || block->end < end || event->dst_mem != XFT_MEM_DEVICE)
         return;
     if (unused->count == MOST_SENT)
         unused->count = 0;
-    size_t count, at = overlap(unused, event->dst, end, &count);
+    size_t count, at = overlap(unused, transfer->dst, end, &count);
     unused->sent =
         xfa_room(unused->sent, &unused->capacity, unused->count + 1, sizeof *unused->sent);
     memmove(unused->sent + at + 1, unused->sent + at, (unused->count - at) * sizeof *unused->sent);
     unused->sent[at] = (struct sent){
-        .start = event->dst,
+        .start = transfer->dst,
         .end = end,
         .ns = event->start_ns,
         .transfer = number,
@@ -148,10 +148,10 @@ static uint64_t far_end(const struct unused *unused, uint64_t address)
     return block ? block->end : UINT64_MAX;
 }
 
-static void take_transfer(void *self, const struct xfa_transfer *transfer)
+static void take_transfer(void *self, const struct xfa_event *event)
 {
     struct unused *unused = self;
-    const struct xft_event *event = transfer->event;
+    const struct xfa_transfer *transfer = &event->transfer;
     uint64_t number = unused->transfers++;
     bool linear = transfer->class->key.shape == XFA_LINEAR;
     if (!unused->given.told)
@@ -161,40 +161,39 @@ static void take_transfer(void *self, const struct xfa_transfer *transfer)
         return;
     }
     if (on_device(event->src_mem))
-        use(unused, event->src,
-            linear ? xfa_add(event->src, event->bytes) : far_end(unused, event->src));
+        use(unused, transfer->src,
+            linear ? xfa_add(transfer->src, event->bytes) : far_end(unused, transfer->src));
     if (!on_device(event->dst_mem))
         return;
     if (!linear) {
-        use(unused, event->dst, far_end(unused, event->dst));
+        use(unused, transfer->dst, far_end(unused, transfer->dst));
         return;
     }
-    overwrite(unused, event->dst, xfa_add(event->dst, event->bytes));
+    overwrite(unused, transfer->dst, xfa_add(transfer->dst, event->bytes));
     if (event->direction == XFT_DIR_H2D)
-        send(unused, transfer, number);
+        send(unused, event, number);
 }
 
-static void take_set(struct unused *unused, const struct xft_event *event)
+static void take_set(struct unused *unused, const struct xfa_event *event)
 {
     if (event->flags & XFT_CAPTURED)
         return;
-    if (event->width == event->bytes)
-        overwrite(unused, event->dst, xfa_add(event->dst, event->bytes));
+    if (event->memory.row_bytes == event->bytes)
+        overwrite(unused, event->memory.address, xfa_add(event->memory.address, event->bytes));
     else
-        use(unused, event->dst, far_end(unused, event->dst));
+        use(unused, event->memory.address, far_end(unused, event->memory.address));
 }
 
-static void take_free(struct unused *unused, const struct xft_event *event)
+static void take_free(struct unused *unused, const struct xfa_event *event)
 {
-    const struct xfa_block *block = xfa_given_block(&unused->given, event->dst);
-    if (block && block->address == event->dst)
+    const struct xfa_block *block = xfa_given_block(&unused->given, event->memory.address);
+    if (block && block->address == event->memory.address)
         overwrite(unused, block->address, block->end);
 }
 
-static void take_event(void *self, const struct xfa_step *step)
+static void take_event(void *self, const struct xfa_event *event)
 {
     struct unused *unused = self;
-    const struct xft_event *event = step->event;
     if (!unused->given.told)
         return;
     if (event->kind == XFT_EVENT_SET)
@@ -202,7 +201,7 @@ static void take_event(void *self, const struct xfa_step *step)
     else if (event->kind == XFT_EVENT_FREE)
         take_free(unused, event);
     if (XFA_GIVEN_KINDS & XFA_KIND(event->kind))
-        xfa_given_event(&unused->given, step);
+        xfa_given_event(&unused->given, event);
 }
 
 static uint32_t begin_process(void *self, struct xfa_process *process)

@@ -181,33 +181,35 @@ static double submit_time(const struct xfp_path *path, uint64_t bytes)
     return ns;
 }
 
-static void ask(struct xfa_achievable_path *of, uint64_t bytes)
+struct xfa_achieved xfa_achievable_ask(const struct xfa_achievable_path *of, uint64_t bytes)
 {
-    if (of->last_path && of->last_bytes == bytes)
-        return;
-    of->last_bytes = bytes;
-    of->last = (struct xfp_estimate){.basis = XFP_UNKNOWN};
-    of->last_submit_ns = NAN;
+    struct xfa_achieved best = {.time.basis = XFP_UNKNOWN, .submit_ns = NAN};
     for (size_t i = 0; i < of->path_count; i++) {
         struct xfp_estimate estimate = xfp_time(of->paths[i], bytes);
         if (estimate.basis == XFP_UNKNOWN || !(estimate.ns > 0) || !isfinite(estimate.ns))
             continue;
-        if (of->last.basis != XFP_UNKNOWN && estimate.ns >= of->last.ns)
+        if (best.time.basis != XFP_UNKNOWN && estimate.ns >= best.time.ns)
             continue;
-        of->last = estimate;
-        of->last_path = of->paths[i];
-        of->last_submit_ns = submit_time(of->paths[i], bytes);
+        best = (struct xfa_achieved){estimate, submit_time(of->paths[i], bytes)};
     }
+    return best;
+}
+
+static const struct xfa_achieved *ask(struct xfa_achievable_path *of, uint64_t bytes)
+{
+    if (!of->asked || of->last_bytes != bytes)
+        of->last = xfa_achievable_ask(of, bytes);
+    of->asked = true;
+    of->last_bytes = bytes;
+    return &of->last;
 }
 
 struct xfp_estimate xfa_achievable_time(struct xfa_achievable_path *of, uint64_t bytes)
 {
-    ask(of, bytes);
-    return of->last;
+    return ask(of, bytes)->time;
 }
 
 double xfa_achievable_submit(struct xfa_achievable_path *of, uint64_t bytes)
 {
-    ask(of, bytes);
-    return of->last.basis == XFP_UNKNOWN ? NAN : of->last_submit_ns;
+    return ask(of, bytes)->submit_ns;
 }

@@ -34,26 +34,31 @@ void xfa_achievable_match(struct xfa_achievable *achievable, const struct xfa_pr
  * without a profile the one it had in its process. */
 int xfa_achievable_gpu(const struct xfa_achievable *achievable, int gpu);
 
+/* The shortest time of one transfer, basis XFP_UNKNOWN when there is none; host time of submitting
+ * it asynchronously, NAN = not measured. */
+struct xfa_achieved {
+    struct xfp_estimate time;
+    double submit_ns;
+};
+
 /* One kind of transfer. */
 struct xfa_achievable_path {
     const struct xfp_path *paths[4];
     size_t path_count;
     const struct xfp_fit *fit; /* of the path that is best for long transfers, NULL = none */
     int src_node, dst_node;    /* NUMA nodes of the GPUs, -1 = not known or no GPU */
-    uint64_t last_bytes;       /* the answer before, often asked for again */
-    struct xfp_estimate last;
-    const struct xfp_path *last_path;
-    double last_submit_ns;
+    bool asked;                /* the answer before, often asked for again */
+    uint64_t last_bytes;
+    struct xfa_achieved last;
 };
 
 /* GPUs are the run's numbers, -1 = not known or not a GPU. */
 void xfa_achievable_path(struct xfa_achievable_path *path, const struct xfa_achievable *achievable,
                          enum xft_direction direction, int src_gpu, int dst_gpu);
 
-/* The shortest time of one transfer; basis XFP_UNKNOWN when there is none. */
+struct xfa_achieved xfa_achievable_ask(const struct xfa_achievable_path *path, uint64_t bytes);
+/* The same, kept for the next time: for one thread. */
 struct xfp_estimate xfa_achievable_time(struct xfa_achievable_path *path, uint64_t bytes);
-
-/* Host time of submitting it asynchronously, NAN = not measured. */
 double xfa_achievable_submit(struct xfa_achievable_path *path, uint64_t bytes);
 
 #endif

@@ -59,6 +59,13 @@ static inline const struct xfa_function *xfa_row_called(const struct xfa_row *ro
     return row->runtime_function ? row->runtime_function : row->function;
 }
 
+/* Memory of the host that the device can reach by itself: of enum xft_memory. */
+static inline bool xfa_is_page_locked(unsigned memory)
+{
+    return memory == XFT_MEM_PINNED || memory == XFT_MEM_REGISTERED || memory == XFT_MEM_MAPPED ||
+           memory == XFT_MEM_WRITE_COMBINED;
+}
+
 /* One end, or both, is memory of the host that is not page-locked. */
 static inline bool xfa_row_pageable(const struct xfa_row_key *key)
 {
@@ -69,22 +76,16 @@ struct xfa_classes {
     struct xfa_run *run;
     const struct xfa_achievable *achievable;
     struct xfa_table classes, rows; /* struct xfa_class, xfa_row */
-    struct xfa_table met;           /* class.c: of the process at hand, by its own words */
-    uint32_t last;                  /* of these, the one met last; UINT32_MAX = none */
 };
 
 void xfa_classes_init(struct xfa_classes *classes, struct xfa_run *run,
                       const struct xfa_achievable *achievable);
 void xfa_classes_free(struct xfa_classes *classes);
 
-/* Other processes come: what was remembered of those before is not needed any more. */
-void xfa_classes_process(struct xfa_classes *classes);
-
-/* The class of a call. copy: the device's account of it, NULL = none; says what the call does not.
- * Pointers last until the next new class. */
-struct xfa_device_copy;
-struct xfa_class *xfa_class_of(struct xfa_classes *classes, struct xfa_process *process,
-                               const struct xft_event *event, const struct xfa_device_copy *copy);
+/* The class of a transfer: the device's account of it says what the call does not. Pointers last
+ * until the next new class. */
+struct xfa_event;
+struct xfa_class *xfa_class_of(struct xfa_classes *classes, const struct xfa_event *event);
 
 static inline struct xfa_class *xfa_class_at(const struct xfa_classes *classes, size_t number)
 {

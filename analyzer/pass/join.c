@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/run/run.h"
 
 #define CLOCK_SLACK_NS 1000000u /* device timestamps are converted to the host's clock */
 #define PLACES 65536u           /* where calls and copies are looked for, by their id */
@@ -18,6 +17,13 @@ struct chain {
     uint64_t first, last; /* numbers + 1; 0 = none */
 };
 
+struct waiting {
+    struct xfa_event event; /* of a call, transfer.device: of its copies, those that have come */
+    bool wants;             /* a call without all its copies */
+    uint64_t wanted;        /* bytes of all of them */
+    uint64_t next;          /* the next call that is looked for in the same place */
+};
+
 struct early {
     struct xfa_device_copy copy;
     uint64_t id;
@@ -26,7 +32,7 @@ struct early {
 };
 
 struct xfa_join {
-    struct xfa_waiting *waiting;
+    struct waiting *waiting;
     size_t room, window;
     uint64_t head, tail; /* numbers of the oldest, and of the next to come */
     struct chain *calls;
@@ -65,9 +71,9 @@ void xfa_join_free(struct xfa_join *join)
     free(join);
 }
 
-static uint64_t id_of(const struct xfa_process *process, const struct xft_event *event)
+static uint64_t id_of(const struct xfa_event *event)
 {
-    return (uint64_t)process->number << 32 | event->correlation;
+    return (uint64_t)event->process->number << 32 | event->correlation;
 }
 
 static size_t place_of(uint64_t id)
@@ -75,7 +81,7 @@ static size_t place_of(uint64_t id)
     return (size_t)((id ^ id >> 32) % PLACES);
 }
 
-static struct xfa_waiting *waiting_at(const struct xfa_join *join, uint64_t number)
+static struct waiting *waiting_at(const struct xfa_join *join, uint64_t number)
 {
     return &join->waiting[number & (join->room - 1)];
 }
@@ -95,40 +101,38 @@ static bool is_half(const struct xfa_device_copy *copy)
 }
 
 /* What the copies of a call add up to, if this is one of them. */
-static uint64_t wanted_with(const struct xfa_waiting *call, const struct xfa_device_copy *copy)
+static uint64_t wanted_with(const struct waiting *call, const struct xfa_device_copy *copy)
 {
     bool halves = call->event.direction == XFT_DIR_P2P && is_half(copy);
     return halves ? xfa_add(call->event.bytes, call->event.bytes) : call->event.bytes;
 }
 
 /* Is it all of what the call asked for? */
-static bool is_whole(const struct xfa_waiting *call, const struct xfa_device_copy *copy)
+static bool is_whole(const struct waiting *call, const struct xfa_device_copy *copy)
 {
     return copy->bytes == wanted_with(call, copy);
 }
 
-static bool comes_after(const struct xfa_device_copy *copy, const struct xfa_waiting *call)
+static bool comes_after(const struct xfa_device_copy *copy, const struct waiting *call)
 {
     return xfa_add(copy->end_ns, CLOCK_SLACK_NS) >= call->event.start_ns;
 }
 
-static void give(struct xfa_join *join, struct xfa_waiting *call,
-                 const struct xfa_device_copy *copy)
+static void give(struct xfa_join *join, struct waiting *call, const struct xfa_device_copy *copy)
 {
-    if (is_whole(call, copy) || call->copies == 0) {
-        join->unjoined.copies += call->copies; /* parts of something else, then */
-        join->unjoined.bytes = xfa_add(join->unjoined.bytes, call->copies ? call->copy.bytes : 0);
-        call->copy = *copy;
-        call->copies = 1;
+    struct xfa_device_copy *sum = &call->event.transfer.device;
+    if (is_whole(call, copy) || sum->count == 0) {
+        join->unjoined.copies += sum->count; /* parts of something else, then */
+        join->unjoined.bytes = xfa_add(join->unjoined.bytes, sum->bytes);
+        *sum = *copy;
         call->wanted = wanted_with(call, copy);
     } else {
-        struct xfa_device_copy *sum = &call->copy;
         sum->bytes = xfa_add(sum->bytes, copy->bytes);
         sum->start_ns = copy->start_ns < sum->start_ns ? copy->start_ns : sum->start_ns;
         sum->end_ns = copy->end_ns > sum->end_ns ? copy->end_ns : sum->end_ns;
-        call->copies++;
+        sum->count++;
     }
-    call->wants = call->copy.bytes < call->wanted;
+    call->wants = sum->bytes < call->wanted;
 }
 
 /* ---- early copies --------------------------------------------------------------------------- */
@@ -167,7 +171,7 @@ static void keep_early(struct xfa_join *join, uint64_t id, const struct xfa_devi
 }
 
 /* Those that came before the call, the one that is all of it before any others. */
-static void take_early(struct xfa_join *join, struct xfa_waiting *call, uint64_t id)
+static void take_early(struct xfa_join *join, struct waiting *call, uint64_t id)
 {
     uint64_t first = join->copies[place_of(id)].first, looked = 0;
     struct early *whole = NULL;
@@ -198,7 +202,7 @@ static void take_early(struct xfa_join *join, struct xfa_waiting *call, uint64_t
 static void grow(struct xfa_join *join)
 {
     size_t room = join->room * 2;
-    struct xfa_waiting *waiting = xfa_alloc(room * sizeof *waiting);
+    struct waiting *waiting = xfa_alloc(room * sizeof *waiting);
     for (uint64_t i = join->head; i < join->tail; i++)
         waiting[i & (room - 1)] = *waiting_at(join, i);
     free(join->waiting);
@@ -211,22 +215,21 @@ bool xfa_join_waits(const struct xfa_join *join)
     return join->head < join->tail;
 }
 
-void xfa_join_push(struct xfa_join *join, struct xfa_process *process,
-                   const struct xft_event *event, uint32_t lane, int32_t tid)
+struct xfa_event *xfa_join_room(struct xfa_join *join)
 {
     if (join->tail - join->head == join->room)
         grow(join);
-    struct xfa_waiting *waiting = waiting_at(join, join->tail++);
-    waiting->event = *event;
-    waiting->process = process;
-    waiting->lane = lane;
-    waiting->tid = tid;
-    waiting->wants = xfa_moves(event) && event->correlation != 0;
-    waiting->copies = 0;
+    return &waiting_at(join, join->tail)->event;
+}
+
+void xfa_join_push(struct xfa_join *join)
+{
+    struct waiting *waiting = waiting_at(join, join->tail++);
+    waiting->wants = xfa_event_moves(&waiting->event) && waiting->event.correlation != 0;
     waiting->next = 0;
     if (!waiting->wants)
         return;
-    uint64_t id = id_of(process, event);
+    uint64_t id = id_of(&waiting->event);
     if (join->early_head < join->early_tail)
         take_early(join, waiting, id);
     if (!waiting->wants)
@@ -249,16 +252,16 @@ static void trim(struct xfa_join *join, struct chain *chain)
 }
 
 /* The call of which the copy is all, else the first of its id. */
-static struct xfa_waiting *call_of(struct xfa_join *join, uint64_t id,
-                                   const struct xfa_device_copy *copy)
+static struct waiting *call_of(struct xfa_join *join, uint64_t id,
+                               const struct xfa_device_copy *copy)
 {
     struct chain *chain = &join->calls[place_of(id)];
-    struct xfa_waiting *first = NULL;
+    struct waiting *first = NULL;
     unsigned looked = 0;
     trim(join, chain);
     for (uint64_t i = chain->first; i && looked < MOST_LOOKED_AT; looked++) {
-        struct xfa_waiting *call = waiting_at(join, i - 1);
-        if (call->wants && id_of(call->process, &call->event) == id && comes_after(copy, call)) {
+        struct waiting *call = waiting_at(join, i - 1);
+        if (call->wants && id_of(&call->event) == id && comes_after(copy, call)) {
             if (is_whole(call, copy))
                 return call;
             first = first ? first : call;
@@ -273,46 +276,46 @@ static bool same(const struct xfa_device_copy *a, const struct xfa_device_copy *
     return a->start_ns == b->start_ns && a->end_ns == b->end_ns && a->bytes == b->bytes;
 }
 
-void xfa_join_copy(struct xfa_join *join, const struct xfa_process *process,
-                   const struct xft_event *event)
+void xfa_join_copy(struct xfa_join *join, const struct xfa_event *event)
 {
     if (event->bytes == 0 || event->start_ns == 0 || event->end_ns <= event->start_ns)
         return;
     struct xfa_device_copy copy = {
-        .direction = event->direction,
-        .src_mem = event->src_mem,
-        .dst_mem = event->dst_mem,
         .start_ns = event->start_ns,
         .end_ns = event->end_ns,
         .bytes = event->bytes,
+        .count = 1,
+        .direction = event->direction,
+        .src_mem = event->src_mem,
+        .dst_mem = event->dst_mem,
     };
-    uint64_t id = id_of(process, event);
+    uint64_t id = id_of(event);
     if (id == join->previous_id && same(&copy, &join->previous))
         return; /* the record came twice */
     join->previous = copy;
     join->previous_id = id;
-    struct xfa_waiting *call = call_of(join, id, &copy);
+    struct waiting *call = call_of(join, id, &copy);
     if (call)
         give(join, call, &copy);
     else
         keep_early(join, id, &copy);
 }
 
-const struct xfa_waiting *xfa_join_pop(struct xfa_join *join, bool last)
+struct xfa_event *xfa_join_pop(struct xfa_join *join, bool last)
 {
     if (join->head == join->tail)
         return NULL;
-    struct xfa_waiting *waiting = waiting_at(join, join->head);
+    struct waiting *waiting = waiting_at(join, join->head);
     bool full = join->tail - join->head == join->window;
     if (waiting->wants && !full && !last)
         return NULL;
     join->unjoined.late += waiting->wants && !last;
     waiting->wants = false;
-    struct chain *chain = &join->calls[place_of(id_of(waiting->process, &waiting->event))];
+    struct chain *chain = &join->calls[place_of(id_of(&waiting->event))];
     if (chain->first == join->head + 1)
         trim(join, chain);
     join->head++;
-    return waiting;
+    return &waiting->event;
 }
 
 void xfa_join_end(struct xfa_join *join)

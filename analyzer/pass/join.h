@@ -16,61 +16,32 @@
 #ifndef XFA_JOIN_H
 #define XFA_JOIN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "analyzer/base/table.h"
-#include "xferscope/trace.h"
+#include "analyzer/pass/event.h"
 
 #define XFA_WINDOW (1u << 18)       /* events that wait */
 #define XFA_EARLY_COPIES (1u << 16) /* copies that wait for their call */
-
-struct xfa_process;
-
-struct xfa_device_copy {
-    uint8_t direction, src_mem, dst_mem;
-    uint64_t start_ns, end_ns, bytes;
-};
-
-/* An event that waits, or leaves. */
-struct xfa_waiting {
-    struct xft_event event;
-    struct xfa_process *process;
-    uint32_t lane;
-    int32_t tid;
-    bool wants;                  /* a call without all its copies */
-    uint32_t copies;             /* of its copies, those that have come */
-    uint64_t wanted;             /* bytes of all of them */
-    struct xfa_device_copy copy; /* these as one; the first one's kinds */
-    uint64_t next;               /* join.c: the next call that is looked for in the same place */
-};
-
-/* Is it a transfer, and not one that failed, was captured into a graph, or is of 0 bytes? */
-static inline bool xfa_moves(const struct xft_event *event)
-{
-    return event->kind == XFT_EVENT_TRANSFER && event->bytes != 0 &&
-           !(event->flags & (XFT_FAILED | XFT_CAPTURED));
-}
 
 struct xfa_join;
 struct xfa_join *xfa_join_new(void);
 struct xfa_join *xfa_join_within(size_t window); /* a power of two; for tests */
 void xfa_join_free(struct xfa_join *join);
 
-/* Queues a call (xfa_moves(), with correlation id), or any other event behind one. */
-void xfa_join_push(struct xfa_join *join, struct xfa_process *process,
-                   const struct xft_event *event, uint32_t lane, int32_t tid);
+/* Where the next event is to be read to; until any other call here. */
+struct xfa_event *xfa_join_room(struct xfa_join *join);
+
+/* Queues what stands there: a call (xfa_event_moves(), with correlation id), or any other event
+ * behind one. */
+void xfa_join_push(struct xfa_join *join);
 
 /* Does anything wait? Without, an event that is no call need not be queued. */
 bool xfa_join_waits(const struct xfa_join *join);
 
-/* A copy has come. */
-void xfa_join_copy(struct xfa_join *join, const struct xfa_process *process,
-                   const struct xft_event *device_copy);
+/* A copy (DEVICE_COPY) has come. */
+void xfa_join_copy(struct xfa_join *join, const struct xfa_event *copy);
 
-/* The next that may leave; NULL = none, for now. last: no more events come, all leave. */
-const struct xfa_waiting *xfa_join_pop(struct xfa_join *join, bool last);
+/* The next that may leave, a call with what the device told of it; NULL = none, for now. last: no
+ * more events come, all leave. */
+struct xfa_event *xfa_join_pop(struct xfa_join *join, bool last);
 
 /* The end of a process: its copies that wait for a call will not find one. */
 void xfa_join_end(struct xfa_join *join);

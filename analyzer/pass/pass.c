@@ -6,14 +6,19 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/pass/join.h"
 
+static xfa_unended_fn give_unended;
+
 struct xfa_pass {
     struct xfa_classes *classes;
     const struct xfa_observer *observers;
     size_t observer_count;
     struct audience { /* observers, ended by NULL */
         const struct xfa_observer **members;
-    } by_kind[XFA_EVENT_KINDS], transfers, copies;
+    } by_kind[XFA_EVENT_KINDS], transfers, copies, unended;
     struct xfa_join *join;
+    struct xfa_ranges *ranges;
+    bool follows;          /* the process's ranges: somebody wants to hear of them */
+    uint64_t last_call_ns; /* of the process at hand */
     struct xfa_counts counts;
     const struct xfa_watch *watch;
     bool stopped;
@@ -36,7 +41,9 @@ struct xfa_pass *xfa_pass_new(struct xfa_classes *classes, const struct xfa_obse
         pass->by_kind[k].members = xfa_alloc((count + 1) * sizeof(struct xfa_observer *));
     pass->transfers.members = xfa_alloc((count + 1) * sizeof(struct xfa_observer *));
     pass->copies.members = xfa_alloc((count + 1) * sizeof(struct xfa_observer *));
+    pass->unended.members = xfa_alloc((count + 1) * sizeof(struct xfa_observer *));
     pass->join = xfa_join_new();
+    pass->ranges = xfa_ranges_new(give_unended, pass);
     return pass;
 }
 
@@ -46,7 +53,9 @@ void xfa_pass_free(struct xfa_pass *pass)
         free(pass->by_kind[k].members);
     free(pass->transfers.members);
     free(pass->copies.members);
+    free(pass->unended.members);
     xfa_join_free(pass->join);
+    xfa_ranges_free(pass->ranges);
     free(pass->spans);
     free(pass);
 }
@@ -56,7 +65,7 @@ void xfa_pass_free(struct xfa_pass *pass)
 
 /* Calls that return when the data is there, or (pageable memory) when it has been staged. A
  * synchronous copy between devices does not wait for its end. */
-static bool blocks(const struct xfa_row_key *key, const struct xft_event *call)
+static bool blocks(const struct xfa_row_key *key, const struct xfa_event *call)
 {
     bool host = key->direction == XFT_DIR_H2D || key->direction == XFT_DIR_D2H ||
                 key->direction == XFT_DIR_H2H;
@@ -69,8 +78,9 @@ static bool blocks(const struct xfa_row_key *key, const struct xft_event *call)
  * start on the device until the call returns with the data; host to device, the call (which fills
  * the buffer, and may wait for earlier work first) and what the device still has to do afterwards.
  */
-static double staged_ns(const struct xft_event *call, const struct xfa_device_copy *copy)
+static double staged_ns(const struct xfa_event *call)
 {
+    const struct xfa_device_copy *copy = &call->transfer.device;
     double call_start = (double)call->start_ns, call_end = (double)call->end_ns;
     double start = (double)copy->start_ns, end = (double)copy->end_ns, device_ns = end - start;
     if (call->direction == XFT_DIR_D2H)
@@ -78,7 +88,7 @@ static double staged_ns(const struct xft_event *call, const struct xfa_device_co
     return fmax(device_ns, call_end - call_start + fmax(0, end - fmax(start, call_end)));
 }
 
-static bool is_staged(const struct xft_event *call)
+static bool is_staged(const struct xfa_event *call)
 {
     return (call->direction == XFT_DIR_H2D && call->src_mem == XFT_MEM_PAGEABLE) ||
            (call->direction == XFT_DIR_D2H && call->dst_mem == XFT_MEM_PAGEABLE);
@@ -86,38 +96,37 @@ static bool is_staged(const struct xft_event *call)
 
 /* Between GPUs by way of the host the driver copies piece by piece, and the device's timestamps are
  * those of the last piece, to the host and from it. The call may have waited for earlier work. */
-static bool is_by_host(const struct xft_event *call, const struct xfa_device_copy *copy)
+static bool is_by_host(const struct xfa_event *call)
 {
-    return call->direction == XFT_DIR_P2P && copy->direction != XFT_DIR_P2P;
+    return call->direction == XFT_DIR_P2P && call->transfer.device.direction != XFT_DIR_P2P;
 }
 
-static void time_device(struct xfa_transfer *transfer, const struct xfa_device_copy *copy)
+static void time_device(struct xfa_event *call)
 {
-    const struct xft_event *call = transfer->event;
-    transfer->device_start_ns = copy->start_ns;
-    transfer->device_end_ns = copy->end_ns;
+    struct xfa_transfer *transfer = &call->transfer;
+    const struct xfa_device_copy *copy = &transfer->device;
     transfer->timed = XFA_TIMED_DEVICE;
     transfer->achieved_ns = (double)(copy->end_ns - copy->start_ns);
-    if (is_by_host(call, copy) && copy->end_ns > call->start_ns) {
+    if (is_by_host(call) && copy->end_ns > call->start_ns) {
         transfer->achieved_ns =
             fmax(transfer->achieved_ns, (double)copy->end_ns - (double)call->start_ns);
         transfer->timed = XFA_TIMED_HOST;
     }
     if (!is_staged(call))
         return;
-    transfer->achieved_ns = staged_ns(call, copy);
+    transfer->achieved_ns = staged_ns(call);
     if (call->direction != XFT_DIR_D2H) /* the call may have waited for earlier work */
         transfer->timed = XFA_TIMED_HOST;
 }
 
-static void time_transfer(struct xfa_transfer *transfer, struct xfa_class *class,
-                          const struct xfa_device_copy *copy)
+static void time_transfer(struct xfa_event *call, struct xfa_class *class)
 {
-    const struct xft_event *call = transfer->event;
+    struct xfa_transfer *transfer = &call->transfer;
     transfer->blocks = blocks(&class->key.row, call);
-    transfer->host_ns = transfer->blocks ? (double)(call->end_ns - call->start_ns) : NAN;
-    if (copy) {
-        time_device(transfer, copy);
+    transfer->host_ns = transfer->blocks ? xfa_event_ns(call) : NAN;
+    transfer->achieved_ns = transfer->lost_ns = NAN;
+    if (transfer->device.count) {
+        time_device(call);
     } else if (transfer->blocks) {
         transfer->timed = XFA_TIMED_HOST;
         transfer->achieved_ns = transfer->host_ns;
@@ -131,46 +140,51 @@ static void time_transfer(struct xfa_transfer *transfer, struct xfa_class *class
 /* ---- handing over ------------------------------------------------------------------------------
  */
 
-static void give_transfer(struct xfa_pass *pass, const struct xfa_waiting *waiting)
+static void give_transfer(struct xfa_pass *pass, struct xfa_event *event)
 {
-    const struct xfa_device_copy *copy = waiting->copies ? &waiting->copy : NULL;
-    struct xfa_class *class = xfa_class_of(pass->classes, waiting->process, &waiting->event, copy);
-    struct xfa_transfer transfer = {
-        .process = waiting->process,
-        .event = &waiting->event,
-        .lane = waiting->lane,
-        .tid = waiting->tid,
-        .class = class,
-        .achieved_ns = NAN,
-        .lost_ns = NAN,
-    };
-    time_transfer(&transfer, class, copy);
+    struct xfa_class *class = xfa_class_of(pass->classes, event);
+    event->transfer.class = class;
+    event->range = pass->follows ? xfa_ranges_around(pass->ranges, event) : NULL;
+    time_transfer(event, class);
     for (const struct xfa_observer **o = pass->transfers.members; *o; o++)
-        (*o)->transfer((*o)->self, &transfer);
+        (*o)->transfer((*o)->self, event);
 }
 
-static void give_event(struct xfa_pass *pass, const struct xfa_step *step)
+static bool is_range(unsigned kind)
 {
-    for (const struct xfa_observer **o = pass->by_kind[step->event->kind].members; *o; o++)
-        (*o)->event((*o)->self, step);
+    return kind == XFT_EVENT_RANGE_BEGIN || kind == XFT_EVENT_RANGE_END;
 }
 
-static void give_copy(struct xfa_pass *pass, const struct xfa_step *step)
+static void give_event(struct xfa_pass *pass, struct xfa_event *event)
+{
+    if (is_range(event->kind))
+        event->range = xfa_ranges_take(pass->ranges, event);
+    for (const struct xfa_observer **o = pass->by_kind[event->kind].members; *o; o++)
+        (*o)->event((*o)->self, event);
+}
+
+static void give_unended(void *self, const struct xfa_range *range, enum xfa_unended why,
+                         uint64_t end_ns)
+{
+    const struct xfa_pass *pass = self;
+    for (const struct xfa_observer **o = pass->unended.members; *o; o++)
+        (*o)->unended((*o)->self, range, why, end_ns);
+}
+
+static void give_copy(struct xfa_pass *pass, const struct xfa_event *event)
 {
     for (const struct xfa_observer **o = pass->copies.members; *o; o++)
-        (*o)->copy((*o)->self, step);
+        (*o)->copy((*o)->self, event);
 }
 
 static void release(struct xfa_pass *pass, bool last)
 {
-    const struct xfa_waiting *waiting;
-    while ((waiting = xfa_join_pop(pass->join, last))) {
-        if (xfa_moves(&waiting->event)) {
-            give_transfer(pass, waiting);
-        } else {
-            struct xfa_step step = {waiting->process, &waiting->event, waiting->lane, waiting->tid};
-            give_event(pass, &step);
-        }
+    struct xfa_event *event;
+    while ((event = xfa_join_pop(pass->join, last))) {
+        if (xfa_event_moves(event))
+            give_transfer(pass, event);
+        else
+            give_event(pass, event);
     }
 }
 
@@ -192,7 +206,15 @@ static bool is_call(unsigned kind)
            kind != XFT_EVENT_MIGRATION && kind != XFT_EVENT_FAULT && kind < XFT_EVENT_LAUNCH;
 }
 
-static void extend(struct span *span, const struct xft_event *event)
+/* Something that a thread of the program did. */
+static bool is_of_thread(unsigned kind)
+{
+    return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_KERNEL && kind != XFT_EVENT_MEMSET &&
+           kind != XFT_EVENT_MIGRATION && kind != XFT_EVENT_FAULT && kind != XFT_EVENT_CONTENT &&
+           kind != XFT_EVENT_RECORDS && kind != XFT_EVENT_OVERHEAD;
+}
+
+static void extend(struct span *span, const struct xfa_event *event)
 {
     if (event->start_ns && (span->first_ns == 0 || event->start_ns < span->first_ns))
         span->first_ns = event->start_ns;
@@ -200,7 +222,7 @@ static void extend(struct span *span, const struct xft_event *event)
         span->last_ns = event->end_ns;
 }
 
-static void count_idle(struct xfa_counts *counts, const struct xft_event *event)
+static void count_idle(struct xfa_counts *counts, const struct xfa_event *event)
 {
     if (event->flags & XFT_FAILED)
         counts->failed++;
@@ -210,45 +232,53 @@ static void count_idle(struct xfa_counts *counts, const struct xft_event *event)
         counts->empty++; /* the device never hears of it */
 }
 
-static void take_event(struct xfa_pass *pass, struct xfa_process *process,
-                       const struct xfa_merged *merged)
+static void take_event(struct xfa_pass *pass, struct xfa_event *event)
 {
-    const struct xft_event *event = merged->event;
     unsigned kind = event->kind;
     if (kind == XFT_EVENT_DEVICE_COPY) {
-        struct xfa_step step = {process, event, merged->lane, merged->tid};
-        give_copy(pass, &step);
-        xfa_join_copy(pass->join, process, event);
+        give_copy(pass, event);
+        xfa_join_copy(pass->join, event);
         release(pass, false);
         return;
     }
-    bool moves = xfa_moves(event);
+    bool moves = xfa_event_moves(event);
     if (kind == XFT_EVENT_TRANSFER && !moves)
         count_idle(&pass->counts, event);
-    if (!moves && (kind >= XFA_EVENT_KINDS || !*pass->by_kind[kind].members))
+    bool wanted = kind < XFA_EVENT_KINDS &&
+                  (*pass->by_kind[kind].members || (is_range(kind) && pass->follows));
+    if (!moves && !wanted)
         return;
     if (!moves && !xfa_join_waits(pass->join)) {
-        struct xfa_step step = {process, event, merged->lane, merged->tid};
-        give_event(pass, &step);
+        give_event(pass, event);
         return;
     }
-    xfa_join_push(pass->join, process, event, merged->lane, merged->tid);
+    xfa_join_push(pass->join);
     release(pass, false);
 }
 
-static void take_events(struct xfa_pass *pass, const struct xfa_events *events)
+static void count_event(struct xfa_pass *pass, struct span *span, const struct xfa_event *event)
 {
-    struct span *span = span_of(pass, events->process);
-    for (size_t i = 0; i < events->count; i++) {
-        const struct xft_event *event = events->events[i].event;
-        unsigned kind = event->kind;
-        span->kinds[kind < XFA_EVENT_KINDS ? kind : 0] += !(event->flags & XFT_GRAPH);
-        span->transfers += kind == XFT_EVENT_TRANSFER;
-        if (kind == XFT_EVENT_OVERHEAD && event->end_ns > event->start_ns)
-            span->overhead_ns += (double)(event->end_ns - event->start_ns);
-        if (is_call(kind))
-            extend(span, event);
-        take_event(pass, events->process, &events->events[i]);
+    unsigned kind = event->kind;
+    span->kinds[kind < XFA_EVENT_KINDS ? kind : 0] += !(event->flags & XFT_GRAPH);
+    span->transfers += kind == XFT_EVENT_TRANSFER;
+    if (kind == XFT_EVENT_OVERHEAD)
+        span->overhead_ns += xfa_event_ns(event);
+    if (is_call(kind))
+        extend(span, event);
+    if (is_of_thread(kind) && event->end_ns > pass->last_call_ns)
+        pass->last_call_ns = event->end_ns;
+}
+
+/* Each is read to where it may have to wait. */
+static void take_events(struct xfa_pass *pass, struct xfa_process *process,
+                        const struct xfa_merged *rows, size_t count)
+{
+    struct span *span = span_of(pass, process);
+    for (size_t i = 0; i < count; i++) {
+        struct xfa_event *event = xfa_join_room(pass->join);
+        xfa_event_read(event, process, &rows[i]);
+        count_event(pass, span, event);
+        take_event(pass, event);
     }
 }
 
@@ -264,8 +294,8 @@ static void join_audience(struct audience *audience, const struct xfa_observer *
 /* Who is to be told of what, in this process. */
 static void open_process(struct xfa_pass *pass, struct xfa_process *process)
 {
-    xfa_classes_process(pass->classes);
-    pass->transfers.members[0] = pass->copies.members[0] = NULL;
+    pass->transfers.members[0] = pass->copies.members[0] = pass->unended.members[0] = NULL;
+    pass->last_call_ns = 0;
     for (size_t k = 0; k < XFA_EVENT_KINDS; k++)
         pass->by_kind[k].members[0] = NULL;
     for (size_t i = 0; i < pass->observer_count; i++) {
@@ -278,7 +308,11 @@ static void open_process(struct xfa_pass *pass, struct xfa_process *process)
             join_audience(&pass->transfers, o);
         if (o->copy)
             join_audience(&pass->copies, o);
+        if (o->unended && kinds & XFA_KIND(XFT_EVENT_RANGE_END))
+            join_audience(&pass->unended, o);
     }
+    pass->follows = *pass->by_kind[XFT_EVENT_RANGE_BEGIN].members ||
+                    *pass->by_kind[XFT_EVENT_RANGE_END].members;
 }
 
 void xfa_pass_watch(struct xfa_pass *pass, const struct xfa_watch *watch)
@@ -293,17 +327,19 @@ void xfa_pass_stop(struct xfa_pass *pass)
 
 void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process)
 {
-    struct xfa_events events;
+    const struct xfa_merged *rows;
+    size_t count;
     open_process(pass, process);
-    struct xfa_stream *stream = xfa_stream_new(&process, 1);
-    while (!pass->stopped && xfa_stream_next(stream, &events)) {
-        take_events(pass, &events);
+    struct xfa_merge *merge = xfa_merge_new(process->trace);
+    while (!pass->stopped && (count = xfa_merge_next_batch(merge, &rows)) > 0) {
+        take_events(pass, process, rows, count);
         if (pass->watch)
-            pass->watch->read(pass->watch->self, xfa_stream_part(stream));
+            pass->watch->read(pass->watch->self, xfa_merge_part(merge));
     }
     release(pass, true);
     xfa_join_end(pass->join);
-    xfa_stream_free(stream);
+    xfa_merge_free(merge);
+    xfa_ranges_end(pass->ranges, pass->last_call_ns);
     for (size_t i = 0; i < pass->observer_count; i++)
         if (pass->observers[i].end)
             pass->observers[i].end(pass->observers[i].self, process);
@@ -318,6 +354,7 @@ struct xfa_counts xfa_pass_counts(const struct xfa_pass *pass)
     counts.device_only = unjoined->copies;
     counts.device_only_bytes = unjoined->bytes;
     counts.late = unjoined->late;
+    counts.ranges = xfa_ranges_counts(pass->ranges);
     return counts;
 }
 

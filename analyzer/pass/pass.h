@@ -9,12 +9,12 @@
 #define XFA_PASS_H
 
 #include "analyzer/pass/observer.h"
-#include "analyzer/run/stream.h"
 
 struct xfa_counts {
     uint64_t failed, captured, empty;        /* transfers that are in no class; empty: of 0 bytes */
     uint64_t device_only, device_only_bytes; /* device copies without a recorded call */
-    uint64_t late; /* calls that went on without all their copies (join.h) */
+    uint64_t late;                  /* calls that went on without all their copies (join.h) */
+    struct xfa_range_counts ranges; /* zero where no observer wants them */
 };
 
 /* Who wants to know how far reading is; both get `self`. */

@@ -23,11 +23,11 @@
 #include "analyzer/base/table.h"
 #include "xferscope/trace.h"
 
-#define XFA_MAX_SEGMENT (48u << 20) /* bytes of a segment's payload, stored and raw */
-#define XFA_MAX_CHUNK (2u << 20)    /* the same of EVENTS and INDEX */
-#define XFA_MAX_PIECES 4096         /* zstd frames of a segment */
-#define XFA_MAX_NAMES (48u << 20)   /* bytes of all names of a process */
-#define XFA_MAX_ENTRIES (1u << 20)  /* stacks; symbols; texts; arguments */
+#define XFA_MAX_SEGMENT XFT_SEGMENT_MOST
+#define XFA_MAX_CHUNK XFT_CHUNK_MOST
+#define XFA_MAX_PIECES 4096 /* zstd frames of a segment */
+#define XFA_MAX_NAMES XFT_LISTS_MOST
+#define XFA_MAX_ENTRIES (1u << 20) /* stacks; symbols; texts; arguments */
 #define XFA_MAX_MODULES (1u << 16)
 #define XFA_MAX_CALLS (1u << 12)
 #define XFA_MAX_META (1u << 12)
@@ -169,6 +169,12 @@ struct xfa_batch {
     bool from_slab; /* the recorder had not compressed them yet */
 };
 typedef void xfa_batch_fn(void *context, const struct xfa_batch *batch);
+
+/* Is it a transfer, and not one that failed, was captured into a graph, or is of 0 bytes? */
+static inline bool xfa_moves(unsigned kind, unsigned flags, uint64_t bytes)
+{
+    return kind == XFT_EVENT_TRANSFER && bytes != 0 && !(flags & (XFT_FAILED | XFT_CAPTURED));
+}
 
 /* Streams all events, each once: chunks in file order, then what only slabs hold. Per lane that is
  * the order in which the thread made its calls. */

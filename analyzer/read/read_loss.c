@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "xferscope/losses.h"
 
 static void part(char **line, uint64_t count, const char *what, const char *one)
 {
@@ -42,14 +43,10 @@ char *xfa_trace_loss_line(const struct xfa_trace *trace)
     part(&line, loss->bad_rows, "malformed events", "malformed event");
     part(&line, loss->missing_events, "events missing from the file",
          "event missing from the file");
-    part(&line, header->events_lost, "events the recorder could not store",
-         "event the recorder could not store");
-    part(&line, header->stacks_lost, "events without their call stack",
-         "event without its call stack");
-    part(&line, header->arguments_lost, "launches without their arguments",
-         "launch without its arguments");
-    part(&line, header->device_lost, "device times dropped by the timing source",
-         "device time dropped by the timing source");
+#define XFT_LOSS(name, field, json, metric, what, one)                                             \
+    part(&line, xft_loss_of(header, XFT_LOSS_##name), what, one);
+#include "xferscope/losses.def"
+#undef XFT_LOSS
     if (*line)
         return line;
     free(line);

@@ -38,10 +38,10 @@ static struct xfa_cell *cell_at(struct xfa_cells *cells, size_t i)
     return xfa_table_at(&cells->cells, i);
 }
 
-static struct xfa_cell_key key_of(const struct xfa_transfer *transfer)
+static struct xfa_cell_key key_of(const struct xfa_event *event)
 {
+    const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_class_key *class = &transfer->class->key;
-    const struct xft_event *event = transfer->event;
     struct xfa_cell_key key;
     memset(&key, 0, sizeof key);
     key.bytes = event->bytes;
@@ -54,8 +54,8 @@ static struct xfa_cell_key key_of(const struct xfa_transfer *transfer)
     key.dst_mem = class->row.dst_mem;
     key.async = class->row.async;
     key.peer = class->peer;
-    if (class->shape == XFA_STRIDED && event->width && event->bytes % event->width == 0)
-        key.row_bytes = event->width;
+    if (class->shape == XFA_STRIDED && transfer->width && event->bytes % transfer->width == 0)
+        key.row_bytes = transfer->width;
     key.batch = class->shape != XFA_LINEAR && key.row_bytes == 0;
     return key;
 }
@@ -151,10 +151,11 @@ static struct xfa_cell *cell_of(struct xfa_cells *cells, const struct xfa_cell_k
 
 /* ---- the observer ---------------------------------------------------------------------------- */
 
-static void take(void *self, const struct xfa_transfer *transfer)
+static void take(void *self, const struct xfa_event *event)
 {
     struct xfa_cells *cells = self;
-    struct xfa_cell_key key = key_of(transfer);
+    const struct xfa_transfer *transfer = &event->transfer;
+    struct xfa_cell_key key = key_of(event);
     struct xfa_cell *cell = cell_of(cells, &key);
     bool timed = transfer->timed != XFA_TIMED_NOT;
     cells->transfers++;

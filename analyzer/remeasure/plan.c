@@ -125,12 +125,6 @@ static void want(struct making *m, const struct xfa_wanted_key *key, bool as_it_
         (uint32_t)(wanted - (struct xfa_wanted *)xfa_table_at(&plan->wanted, 0));
 }
 
-static bool page_locked(unsigned memory)
-{
-    return memory == XFT_MEM_PINNED || memory == XFT_MEM_REGISTERED || memory == XFT_MEM_MAPPED ||
-           memory == XFT_MEM_WRITE_COMBINED;
-}
-
 /* The node of a machine with one; else where the memory is. */
 static int16_t node_of(const struct making *m, int node)
 {
@@ -172,8 +166,8 @@ static bool want_host_copy(struct making *m)
     itself.memory = up ? cell->src_mem : cell->dst_mem;
     itself.node = node_of(m, up ? cell->src_node : cell->dst_node);
     itself.row_bytes = cell->row_bytes;
-    bool is = (itself.memory == XFT_MEM_PAGEABLE || page_locked(itself.memory)) && !cell->batch &&
-              (up ? cell->dst_mem : cell->src_mem) == XFT_MEM_DEVICE;
+    bool is = (itself.memory == XFT_MEM_PAGEABLE || xfa_is_page_locked(itself.memory)) &&
+              !cell->batch && (up ? cell->dst_mem : cell->src_mem) == XFT_MEM_DEVICE;
     if (is)
         want(m, &itself, true);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

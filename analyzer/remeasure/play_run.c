@@ -195,8 +195,9 @@ static void sum_up(const struct playing *playing)
     for (unsigned t = 0; t < times; t++)
         saved[t] = recorded->took_ns[t] - advised->took_ns[t];
     qsort(saved, times, sizeof *saved, by_size);
-    played->saving =
-        (struct xfw_saving){saved[0], played->recorded_ns - played->advised_ns, saved[times - 1]};
+    struct xfw_saving saving = {saved[0], played->recorded_ns - played->advised_ns,
+                                saved[times - 1]};
+    played->saving = xfw_saving_within(saving, played->recorded_ns);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

@@ -28,10 +28,11 @@ static const char *direction_of(const char *word)
 
 #define MOST_WORDS (XFT_DIRECTION_COUNT + XFT_MEMORY_COUNT + 3 + XFA_FINDINGS)
 
-static char *near_kinds(const char *word)
+/* "near it: H2D"; of a word that is near none: those there are. */
+static char *other_kinds(const char *word)
 {
-    const char *words[MOST_WORDS];
-    size_t count = 0;
+    const char *words[MOST_WORDS], *near[MOST_WORDS];
+    size_t count = 0, near_count = 0;
     for (unsigned i = 1; i < XFT_DIRECTION_COUNT; i++)
         words[count++] = xft_direction_word(i);
     for (unsigned i = 1; i < XFT_MEMORY_COUNT; i++)
@@ -39,9 +40,18 @@ static char *near_kinds(const char *word)
     words[count++] = "peer";
     words[count++] = forms[0];
     words[count++] = forms[1];
+    const size_t of_transfers = count;
     for (unsigned i = 0; i < XFA_FINDINGS; i++)
         words[count++] = xfa_finding_word(i);
-    return xfa_nearest(word, words, count, 4);
+    for (size_t i = 0; i < count; i++)
+        if (xfa_is_near(word, words[i]))
+            near[near_count++] = words[i];
+    char *list =
+        near_count ? xfa_nearest(word, near, near_count, 4) : xfa_texts_joined(words, of_transfers);
+    char *text = near_count ? xfa_print("near it: %s; all are in analyze.md", list)
+                            : xfa_print("there are %s, and those of findings in analyze.md", list);
+    free(list);
+    return text;
 }
 
 int xfa_filter_kind(struct xfa_filter *filter, const char *word, char *error, size_t error_bytes)
@@ -59,11 +69,10 @@ int xfa_filter_kind(struct xfa_filter *filter, const char *word, char *error, si
     for (unsigned i = 0; i < XFA_FINDINGS; i++)
         if (strcasecmp(word, xfa_finding_word(i)) == 0)
             return set_kind(filter, XFA_KIND_FOUND, i);
-    char *near = near_kinds(word);
-    snprintf(error, error_bytes,
-             "no such kind of transfer or of finding: %.100s (near it: %s; all are in analyze.md)",
-             word, near);
-    free(near);
+    char *others = other_kinds(word);
+    snprintf(error, error_bytes, "no such kind of transfer or of finding: %.100s (%s)", word,
+             others);
+    free(others);
     return -1;
 }
 
@@ -207,14 +216,14 @@ static bool in_phase(struct xfa_filter *filter, uint32_t number)
     return *known > 0;
 }
 
-bool xfa_filter_transfer(struct xfa_filter *filter, const struct xfa_transfer *transfer)
+bool xfa_filter_transfer(struct xfa_filter *filter, const struct xfa_event *event)
 {
     uint32_t numbers[XFA_PHASES_OF_ONE];
-    if (!has_rank(filter, &transfer->process->rank))
+    if (!has_rank(filter, &event->process->rank))
         return false;
     if (!filter->phase)
         return true;
-    size_t count = xfa_phases_of(&filter->analysis->phases, transfer, numbers);
+    size_t count = xfa_phases_of(&filter->analysis->phases, event, numbers);
     for (size_t i = 0; i < count; i++)
         if (in_phase(filter, numbers[i]))
             return true;
@@ -226,12 +235,12 @@ bool xfa_filter_observes(const struct xfa_filter *filter)
     return filter->ranks || filter->phase;
 }
 
-static void take(void *self, const struct xfa_transfer *transfer)
+static void take(void *self, const struct xfa_event *event)
 {
     struct xfa_filter *filter = self;
     struct xfa_observer rows = xfa_rows_observer(&filter->chosen);
-    if (xfa_filter_transfer(filter, transfer))
-        rows.transfer(rows.self, transfer);
+    if (xfa_filter_transfer(filter, event))
+        rows.transfer(rows.self, event);
 }
 
 struct xfa_observer xfa_filter_observer(struct xfa_filter *filter)

@@ -61,7 +61,7 @@ bool xfa_filter_site(const struct xfa_filter *filter, const struct xfa_site *sit
 bool xfa_filter_row(const struct xfa_filter *filter, const struct xfa_row *row);
 bool xfa_filter_phase(const struct xfa_filter *filter, const struct xfa_phase *phase);
 /* While the run is read: of its rank and in its phase. */
-bool xfa_filter_transfer(struct xfa_filter *filter, const struct xfa_transfer *transfer);
+bool xfa_filter_transfer(struct xfa_filter *filter, const struct xfa_event *event);
 /* Once settled. */
 bool xfa_filter_finding_site(const struct xfa_filter *filter, const struct xfa_finding_site *site);
 
@@ -76,6 +76,7 @@ char *xfa_filter_text(const struct xfa_filter *filter); /* "--site a --kind H2D"
 char *xfa_filter_nothing(const struct xfa_filter *filter, const struct xfa_findings *findings);
 
 /* Of the words the nearest to one, in a list, for free(): "pinned, pageable". */
+bool xfa_is_near(const char *word, const char *other); /* a slip of the pen */
 char *xfa_nearest(const char *word, const char *const *words, size_t count, size_t most);
 
 #endif

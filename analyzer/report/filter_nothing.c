@@ -58,6 +58,11 @@ static unsigned distance_to(const char *word, const char *other)
     return strcasestr(other, word) ? 0 : distance(word, other);
 }
 
+bool xfa_is_near(const char *word, const char *other)
+{
+    return distance_to(word, other) <= 1 + strnlen(word, LONGEST) / 4;
+}
+
 static bool is_said(const struct near *list, size_t before, const char *word)
 {
     for (size_t i = 0; i < before; i++)
@@ -104,11 +109,12 @@ static void add(struct words *words, const char *word)
         words->words[words->count++] = word;
 }
 
-static char *named(const char *value, struct words *words, const char *are, const char *none)
+static char *named(const char *value, struct words *words, size_t most, const char *are,
+                   const char *none)
 {
     if (words->count == 0)
         return xfa_text(none);
-    char *near = xfa_nearest(value, words->words, words->count, NAMED);
+    char *near = xfa_nearest(value, words->words, words->count, most);
     char *text = xfa_print("%s: %s", are, near);
     free(near);
     return text;
@@ -137,7 +143,7 @@ static char *sites(const struct xfa_filter *filter, struct words *words)
         add(words, xfa_analysis_row(analysis, i)->site->text);
     for (size_t i = 0; i < other_sites(analysis); i++)
         add(words, other_site(analysis, i)->text);
-    return named(filter->site, words, "call sites are", "there are none");
+    return named(filter->site, words, NAMED, "call sites are", "there are none");
 }
 
 static char *kinds(const struct xfa_filter *filter, const struct xfa_findings *findings,
@@ -152,7 +158,7 @@ static char *kinds(const struct xfa_filter *filter, const struct xfa_findings *f
     }
     for (size_t i = 0; findings && i < findings->count; i++)
         add(words, xfa_finding_word(findings->items[i].id));
-    return named(filter->kind, words, "there are", "there are no transfers");
+    return named(filter->kind, words, MOST_WORDS, "there are", "there are no transfers");
 }
 
 static char *ranks(const struct xfa_filter *filter)
@@ -175,7 +181,7 @@ static char *phases(const struct xfa_filter *filter, struct words *words)
     const struct xfa_phases *all = &filter->analysis->phases;
     for (size_t i = 0; i < all->all.count; i++)
         add(words, ((const struct xfa_phase *)xfa_table_at(&all->all, i))->name);
-    return named(filter->phase, words, "ranges are", "the program has no ranges (NVTX)");
+    return named(filter->phase, words, NAMED, "ranges are", "the program has no ranges (NVTX)");
 }
 
 /* ---- which part ------------------------------------------------------------------------------ */

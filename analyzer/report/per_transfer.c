@@ -67,9 +67,9 @@ static uint32_t begin(void *self, struct xfa_process *process)
 }
 
 /* Site and kind are alike in a class. */
-static bool is_shown(struct xfa_per_transfer *list, const struct xfa_transfer *transfer)
+static bool is_shown(struct xfa_per_transfer *list, const struct xfa_event *event)
 {
-    const struct xfa_class *class = transfer->class;
+    const struct xfa_class *class = event->transfer.class;
     if (!list->filter)
         return true;
     texts_of_class(list, class->number);
@@ -77,7 +77,7 @@ static bool is_shown(struct xfa_per_transfer *list, const struct xfa_transfer *t
     if (*shown == 0)
         *shown =
             xfa_filter_row(list->filter, xfa_analysis_row(list->analysis, class->row)) ? 1 : -1;
-    return *shown > 0 && xfa_filter_transfer(list->filter, transfer);
+    return *shown > 0 && xfa_filter_transfer(list->filter, event);
 }
 
 static bool has_gpu(const struct xfa_achievable *achievable, int gpu)
@@ -86,9 +86,9 @@ static bool has_gpu(const struct xfa_achievable *achievable, int gpu)
     return gpu < 0 || (known >= 0 && (size_t)known < achievable->profile->machine.gpu_count);
 }
 
-static enum xfa_lack lack_of(const struct xfa_analysis *analysis,
-                             const struct xfa_transfer *transfer)
+static enum xfa_lack lack_of(const struct xfa_analysis *analysis, const struct xfa_event *event)
 {
+    const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_row_key *key = &transfer->class->key.row;
     if (transfer->achievable.basis != XFP_UNKNOWN)
         return XFA_LACK_NONE;
@@ -104,22 +104,23 @@ static enum xfa_lack lack_of(const struct xfa_analysis *analysis,
     return transfer->class->achievable.path_count ? XFA_LACK_SIZE : XFA_LACK_PATH;
 }
 
-static void take(void *self, const struct xfa_transfer *transfer)
+static void take(void *self, const struct xfa_event *event)
 {
     struct xfa_per_transfer *list = self;
-    if (list->stopped || !is_shown(list, transfer))
+    const struct xfa_transfer *transfer = &event->transfer;
+    if (list->stopped || !is_shown(list, event))
         return;
     struct xfa_listed listed = {
-        .transfer = transfer,
+        .event = event,
         .row = xfa_analysis_row(list->analysis, transfer->class->row),
-        .simulated = is_simulated(list->analysis, transfer->process),
+        .simulated = is_simulated(list->analysis, event->process),
         .other_machine = transfer->achievable.basis != XFP_UNKNOWN &&
                          list->analysis->achievable.match == XFA_MATCH_NO,
         .of_class = texts_of_class(list, transfer->class->number),
         .of_process = list->process.texts,
     };
     list->format->line(&listed, list->out);
-    list->lacks[lack_of(list->analysis, transfer)]++;
+    list->lacks[lack_of(list->analysis, event)]++;
     list->written++;
     check(list);
     if (!list->stopped && list->limit && list->written >= list->limit)
@@ -144,8 +145,8 @@ void xfa_per_transfer_end(struct xfa_per_transfer *list)
 
 double xfa_listed_at_ns(const struct xfa_listed *listed)
 {
-    uint64_t start = listed->transfer->process->start_mono_ns;
-    uint64_t at = listed->transfer->event->start_ns;
+    uint64_t start = listed->event->process->start_mono_ns;
+    uint64_t at = listed->event->start_ns;
     return start && at >= start ? (double)(at - start) : NAN;
 }
 
@@ -156,15 +157,15 @@ static double gbps(uint64_t bytes, double ns)
 
 double xfa_listed_achieved_gbps(const struct xfa_listed *listed)
 {
-    const struct xfa_transfer *transfer = listed->transfer;
-    return gbps(transfer->event->bytes, transfer->achieved_ns);
+    const struct xfa_event *event = listed->event;
+    return gbps(event->bytes, event->transfer.achieved_ns);
 }
 
 double xfa_listed_achievable_gbps(const struct xfa_listed *listed)
 {
-    const struct xfa_transfer *transfer = listed->transfer;
-    bool known = transfer->achievable.basis != XFP_UNKNOWN;
-    return known ? gbps(transfer->event->bytes, transfer->achievable.ns) : NAN;
+    const struct xfa_event *event = listed->event;
+    bool known = event->transfer.achievable.basis != XFP_UNKNOWN;
+    return known ? gbps(event->bytes, event->transfer.achievable.ns) : NAN;
 }
 
 const char *xfa_listed_achieved_basis(const struct xfa_listed *listed)
@@ -172,7 +173,7 @@ const char *xfa_listed_achieved_basis(const struct xfa_listed *listed)
     static const enum xfa_basis bases[] = {[XFA_TIMED_NOT] = XFA_BASIS_UNKNOWN,
                                            [XFA_TIMED_DEVICE] = XFA_BASIS_DEVICE,
                                            [XFA_TIMED_HOST] = XFA_BASIS_HOST};
-    return xfa_basis_word(bases[listed->transfer->timed]);
+    return xfa_basis_word(bases[listed->event->transfer.timed]);
 }
 
 const char *xfa_listed_achievable_basis(const struct xfa_listed *listed)
@@ -181,7 +182,7 @@ const char *xfa_listed_achievable_basis(const struct xfa_listed *listed)
                                            [XFP_MEASURED] = XFA_BASIS_MEASURED,
                                            [XFP_INTERPOLATED] = XFA_BASIS_INTERPOLATED,
                                            [XFP_MODELLED] = XFA_BASIS_MODELLED};
-    return xfa_basis_word(bases[listed->transfer->achievable.basis & 3]);
+    return xfa_basis_word(bases[listed->event->transfer.achievable.basis & 3]);
 }
 
 const char *xfa_listed_stream(const struct xfa_listed *listed)
@@ -189,14 +190,14 @@ const char *xfa_listed_stream(const struct xfa_listed *listed)
     static const char *const words[] = {[XFA_STREAM_DEFAULT] = "default",
                                         [XFA_STREAM_PER_THREAD] = "per-thread",
                                         [XFA_STREAM_MADE] = "made"};
-    return words[listed->transfer->class->key.stream];
+    return words[listed->event->transfer.class->key.stream];
 }
 
 const char *xfa_listed_peer(const struct xfa_listed *listed)
 {
     static const char *const words[] = {
         [XFA_PEER_NONE] = NULL, [XFA_PEER_OFF] = "off", [XFA_PEER_ON] = "on"};
-    return words[listed->transfer->class->key.peer];
+    return words[listed->event->transfer.class->key.peer];
 }
 
 const char *xfa_lack_words(enum xfa_lack lack)
@@ -216,5 +217,5 @@ const char *xfa_listed_shape(const struct xfa_listed *listed)
 {
     static const char *const words[] = {
         [XFA_LINEAR] = "linear", [XFA_STRIDED] = "strided", [XFA_BATCH] = "batch"};
-    return words[listed->transfer->class->key.shape];
+    return words[listed->event->transfer.class->key.shape];
 }

@@ -18,7 +18,7 @@
 /* What a line is made from. What is alike in many lines a format puts together once: it may keep
  * texts (of malloc) here, which are NULL at first. */
 struct xfa_listed {
-    const struct xfa_transfer *transfer;
+    const struct xfa_event *event;
     const struct xfa_row *row;
     bool simulated;     /* the process's GPU, or the profile's */
     bool other_machine; /* what is achievable is of another machine than the process's */

@@ -23,22 +23,61 @@ const char *xfa_signed_time_text(char text[XFA_UNIT_CHARS + 1], double ns)
     return text;
 }
 
-char *xfa_between_text(double low, double high)
+/* A part of a nanosecond is no cost. */
+static bool may_cost(const struct xfw_saving *saving)
 {
-    char from[XFA_UNIT_CHARS + 1], to[XFA_UNIT_CHARS + 1];
-    return xfa_print("between %s and %s", xfa_signed_time_text(from, low),
-                     xfa_signed_time_text(to, high));
+    return saving->low <= -1;
 }
 
-char *xfa_range_text(double low, double high)
+/* It saves nothing, whatever happens. */
+static bool only_costs(const struct xfw_saving *saving)
 {
-    char from[XFA_UNIT_CHARS + 1], to[XFA_UNIT_CHARS + 1];
-    xfa_signed_time_text(from, low);
-    xfa_signed_time_text(to, high);
-    char *unit = strchr(from, ' '), *other = strchr(to, ' ');
-    if (low >= 0 && unit && other && strcmp(unit, other) == 0)
+    return may_cost(saving) && saving->high <= 0;
+}
+
+char *xfa_bounds_text(const struct xfw_saving *saving)
+{
+    char one[XFA_UNIT_CHARS], other[XFA_UNIT_CHARS];
+    if (only_costs(saving))
+        return xfa_print("costs between %s and %s", xfa_time_text(one, -saving->high),
+                         xfa_time_text(other, -saving->low));
+    xfa_time_text(one, saving->high);
+    if (may_cost(saving))
+        return xfa_print("at most %s, and may cost up to %s", one,
+                         xfa_time_text(other, -saving->low));
+    return xfa_print("between %s and %s", xfa_time_text(other, fmax(0, saving->low)), one);
+}
+
+char *xfa_bounds_cell(const struct xfw_saving *saving, const char *line_break)
+{
+    char from[XFA_UNIT_CHARS], to[XFA_UNIT_CHARS];
+    if (only_costs(saving))
+        return xfa_print("costs up to%s%s", line_break, xfa_time_text(to, -saving->low));
+    xfa_time_text(to, saving->high);
+    if (may_cost(saving))
+        return xfa_print("up to %s,%smay cost %s", to, line_break,
+                         xfa_time_text(from, -saving->low));
+    char *unit = strchr(xfa_time_text(from, fmax(0, saving->low)), ' '), *other = strchr(to, ' ');
+    if (unit && other && strcmp(unit, other) == 0)
         *unit = 0;
-    return xfa_print("%s%s%s", from, low < 0 || high < 0 ? " to " : "-", to);
+    return xfa_print("%s-%s", from, to);
+}
+
+/* What the run takes then. */
+static char *after_text(double run, const struct xfw_saving *saving)
+{
+    char best[XFA_UNIT_CHARS], worst[XFA_UNIT_CHARS];
+    xfa_time_text(best, fmax(0, run - saving->high));
+    if (may_cost(saving))
+        return xfa_print("at best %s, and may cost up to %s", best,
+                         xfa_time_text(worst, -saving->low));
+    return xfa_print("between %s and %s", best, xfa_time_text(worst, run - saving->low));
+}
+
+struct xfw_saving xfa_saving_shown(const struct xfa_findings *findings,
+                                   const struct xfw_saving *saving)
+{
+    return xfw_saving_checked(saving, findings->whatif ? findings->whatif->alone_ns : INFINITY);
 }
 
 bool xfa_savings_known(const struct xfa_findings *findings)
@@ -85,14 +124,28 @@ const char *xfa_in_part_text(char text[XFA_IN_PART_CHARS], const struct xfa_find
 
 /* ---- sentences ------------------------------------------------------------------------------- */
 
+/* "; replayed from 13 % of its calls, which is within 5 ms": where not all were. */
+static char *sampled_text(const struct xfw_whatif *whatif)
+{
+    char part[XFA_PERCENT_CHARS], within[XFA_UNIT_CHARS];
+    if (whatif->ops.came == 0)
+        return xfa_text("");
+    return xfa_print("; from %s of its calls, which repeat themselves: within %s",
+                     xfa_percent_text(part, (double)whatif->ops.played, (double)whatif->ops.came),
+                     xfa_time_text(within, whatif->sample_error_ns));
+}
+
 char *xfa_check_text(const struct xfw_whatif *whatif)
 {
     char off[XFA_PERCENT_CHARS], takes[XFA_UNIT_CHARS];
-    return xfa_print("replayed unchanged: %s off%s; without what recording cost%s: %s",
-                     xfa_percent_text(off, whatif->error, 1),
-                     whatif->marked ? ", which makes all savings uncertain" : "",
-                     whatif->recording_known ? "" : " (as far as that is known)",
-                     xfa_time_text(takes, whatif->alone_ns));
+    char *sampled = sampled_text(whatif);
+    char *text = xfa_print("replayed unchanged: %s off%s; without what recording cost%s: %s%s",
+                           xfa_percent_text(off, whatif->error, 1),
+                           whatif->marked ? ", which makes all savings uncertain" : "",
+                           whatif->recording_known ? "" : " (as far as that is known)",
+                           xfa_time_text(takes, whatif->alone_ns), sampled);
+    free(sampled);
+    return text;
 }
 
 /* "1, 3 and 4": those of the set, as they are numbered. */
@@ -137,19 +190,19 @@ static char *members_text(const struct xfa_findings *findings, bool by_number)
 char *xfa_set_text(const struct xfa_findings *findings, bool by_number)
 {
     const struct xfw_whatif *whatif = findings->whatif;
-    const struct xfw_saving *set = &whatif->set;
+    const struct xfw_saving set = xfa_saving_shown(findings, &whatif->set);
     char before[XFA_UNIT_CHARS], after[XFA_UNIT_CHARS], less[XFA_PERCENT_CHARS];
-    if (xfa_findings_in_set(findings) == 0 || isnan(set->likely))
+    if (xfa_findings_in_set(findings) == 0 || isnan(set.likely))
         return NULL;
     const double run = whatif->alone_ns;
     char *members = members_text(findings, by_number), smaller[48] = "";
     size_t idle = idle_members(findings);
     if (idle)
         snprintf(smaller, sizeof smaller, " and %zu smaller", idle);
-    char *range = xfa_between_text(run - set->high, run - set->low);
+    char *range = after_text(run, &set);
     char *text = xfa_print("with %s%s: %s -> %s (%s less), %s%s", members, smaller,
-                           xfa_time_text(before, run), xfa_time_text(after, run - set->likely),
-                           xfa_percent_text(less, set->likely, run), range,
+                           xfa_time_text(before, run), xfa_time_text(after, run - set.likely),
+                           xfa_percent_text(less, set.likely, run), range,
                            whatif->set_played ? ", played" : "");
     free(members);
     free(range);

@@ -11,9 +11,18 @@
 const char *xfa_percent_text(char text[XFA_PERCENT_CHARS], double part, double whole);
 /* Times that may be negative: what costs more than it saves. */
 const char *xfa_signed_time_text(char text[XFA_UNIT_CHARS + 1], double ns);
-char *xfa_between_text(double low, double high); /* "between 150 ms and 190 ms" */
 
-char *xfa_range_text(double low, double high); /* "12.1-40.6 ms" */
+/* Low and high of a saving (whatif/saving.h), the same in all formats: a low below nothing is what
+ * it may cost. "between 150 ms and 190 ms"; "at most 60.0 ms, and may cost up to 4.00 ms"; "costs
+ * between ..." */
+char *xfa_bounds_text(const struct xfw_saving *saving);
+/* The same, for a table: "12.1-40.6 ms"; "up to 60.0 ms," and behind the break "may cost 4.00 ms".
+ */
+char *xfa_bounds_cell(const struct xfw_saving *saving, const char *line_break);
+
+/* A finding's saving, or the best set's, to be shown: checked against the run. */
+struct xfw_saving xfa_saving_shown(const struct xfa_findings *findings,
+                                   const struct xfw_saving *saving);
 
 /* False: it was not asked for, or cannot be told. */
 bool xfa_savings_known(const struct xfa_findings *findings);

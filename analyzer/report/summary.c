@@ -7,6 +7,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
 #include "analyzer/findings/finding.h"
+#include "analyzer/report/savings.h"
 #include "analyzer/sums/exposed.h"
 #include "common/text.h"
 
@@ -111,16 +112,19 @@ static char *lack_text(const struct summary *summary)
 
 static char *saving_text(const struct summary *summary, const struct xfa_finding *finding)
 {
-    const struct xfw_saving *saving = &finding->saving;
+    const struct xfw_saving saving = xfa_saving_shown(summary->findings, &finding->saving);
     const struct xfw_whatif *whatif = summary->findings->whatif;
-    char likely[XFA_UNIT_CHARS], low[XFA_UNIT_CHARS], high[XFA_UNIT_CHARS], part[PERCENT_CHARS];
+    char likely[XFA_UNIT_CHARS], part[PERCENT_CHARS];
     if (!summary->weighed)
         return xfa_text("what it would save is left to the report: too many events");
-    if (whatif && whatif->known && saving->likely > 0)
-        return xfa_print(
-            "without it the run would take %s less, %s (%s to %s)",
-            xfa_time_text(likely, saving->likely), percent(part, saving->likely, whatif->alone_ns),
-            xfa_time_text(low, fmax(0, saving->low)), xfa_time_text(high, saving->high));
+    if (whatif && whatif->known && saving.likely > 0) {
+        char *bounds = xfa_bounds_text(&saving);
+        char *text = xfa_print("without it the run would take %s less, %s (%s)",
+                               xfa_time_text(likely, saving.likely),
+                               percent(part, saving.likely, whatif->alone_ns), bounds);
+        free(bounds);
+        return text;
+    }
     if (summary->profile)
         return xfa_text("what it would save is not known");
     char *lack = lack_text(summary);

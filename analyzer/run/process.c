@@ -25,11 +25,6 @@ struct known_stack {
     const struct xfa_function *runtime_function; /* of this very stack; NULL = none */
 };
 
-struct known_call {
-    uint32_t call; /* key */
-    const struct xfa_function *function;
-};
-
 static const struct xfa_function *keep_function(struct xfa_run *run, const char *name,
                                                 unsigned level)
 {
@@ -83,15 +78,14 @@ const struct xfa_function *xfa_process_runtime_function(struct xfa_process *proc
 
 const struct xfa_function *xfa_process_function(struct xfa_process *process, unsigned call)
 {
-    uint32_t id = call;
-    struct known_call *known = xfa_table_get(&process->calls, &id);
-    if (!known) {
-        const struct xfa_call *named = xfa_trace_call(process->trace, call);
-        known = xfa_table_put(&process->calls, &id);
-        known->function = named ? keep_function(process->run, named->name, named->level)
-                                : keep_function(process->run, "(unknown function)", 0);
-    }
-    return known->function;
+    if (call < process->call_count && process->calls[call])
+        return process->calls[call];
+    const struct xfa_call *named = xfa_trace_call(process->trace, call);
+    process->calls = xfa_grown(process->calls, &process->call_capacity, &process->call_count, call,
+                               sizeof(const struct xfa_function *));
+    process->calls[call] = named ? keep_function(process->run, named->name, named->level)
+                                 : keep_function(process->run, "(unknown function)", 0);
+    return process->calls[call];
 }
 
 uint64_t xfa_process_wall_ns(const struct xfa_process *process, uint64_t ns)
@@ -190,17 +184,21 @@ struct xfa_process *xfa_process_new(struct xfa_run *run, struct xfa_trace *trace
         .timing = xfa_meta_kept(trace, "timing"),
         .timing_why = xfa_meta_kept(trace, "timing.why"),
         .machine_id = xfa_meta_kept(trace, "machine_id"),
+        .recording = xfa_meta_kept(trace, "run"),
+        .checks_failed = xfa_meta_kept(trace, "checks.failed"),
+        .job = xfa_meta_kept(trace, "job.id"),
+        .job_step = xfa_meta_kept(trace, "job.step"),
         .rank = rank_of(trace),
         .minor = known ? (int)header->version_minor : -1,
         .start_real_ns = header->start_real_ns,
         .start_mono_ns = header->start_mono_ns,
         .clock = xfa_meta_kept(trace, "clock"),
         .end_mono_ns = header->end_mono_ns,
-        .events_lost = header->events_lost,
-        .stacks_lost = header->stacks_lost,
-        .device_lost = header->device_lost,
+        .calls_after_end = header->calls_after_end,
         .run = run,
     };
+    for (int i = 0; i < XFT_LOSS_COUNT; i++)
+        process->lost[i] = xft_loss_of(header, (enum xft_loss)i);
     take_periods(process, xfa_periods_of(trace));
     xfa_process_take_trace(process, trace);
     take_costs(process);
@@ -211,7 +209,6 @@ void xfa_process_take_trace(struct xfa_process *process, struct xfa_trace *trace
 {
     process->trace = trace;
     xfa_table_init(&process->stacks, sizeof(uint32_t), sizeof(struct known_stack));
-    xfa_table_init(&process->calls, sizeof(uint32_t), sizeof(struct known_call));
 }
 
 /* How long the process is known to have run: up to the end of recording or, where that is not told,
@@ -224,10 +221,12 @@ static uint64_t duration(const struct xfa_process *process, uint64_t first_ns, u
     return first_ns && last_ns > first_ns ? last_ns - first_ns : 0;
 }
 
-static void forget_trace(struct xfa_process *process)
+void xfa_process_let_go(struct xfa_process *process)
 {
     xfa_table_free(&process->stacks);
-    xfa_table_free(&process->calls);
+    free(process->calls);
+    process->calls = NULL;
+    process->call_count = process->call_capacity = 0;
     xfa_trace_close(process->trace);
     process->trace = NULL;
 }
@@ -240,13 +239,13 @@ void xfa_process_close(struct xfa_process *process, uint64_t first_ns, uint64_t 
     process->loss = process->trace->loss;
     free(process->losses);
     process->losses = xfa_trace_loss_line(process->trace);
-    forget_trace(process);
+    xfa_process_let_go(process);
 }
 
 void xfa_process_free(struct xfa_process *process)
 {
     if (process->trace)
-        forget_trace(process);
+        xfa_process_let_go(process);
     free(process->file);
     free(process->path);
     free(process->exe);
@@ -254,6 +253,10 @@ void xfa_process_free(struct xfa_process *process)
     free(process->timing);
     free(process->timing_why);
     free(process->machine_id);
+    free(process->recording);
+    free(process->checks_failed);
+    free(process->job);
+    free(process->job_step);
     free(process->clock);
     free(process->rank.world);
     free(process->rank.launcher);

@@ -5,8 +5,8 @@
  * known by host and uuid, never by a process's own ordinal; call sites and functions are one object
  * for all processes; times of a process's clock become the run's.
  *
- * Use: xfa_run_new(), per file xfa_run_open(), its events through stream.h, xfa_process_close();
- * what was learnt of the process stays. Several may be open at once.
+ * Use: xfa_run_new(), per file xfa_run_open(), its events (read/merge.h), xfa_process_close(); what
+ * was learnt of the process stays. Several may be open at once.
  *
  * Ownership: the run owns everything that these functions return, until xfa_run_free(); what a
  * process's trace holds (texts, META) lasts until xfa_process_close().
@@ -21,6 +21,7 @@
 #include "analyzer/read/read.h"
 #include "analyzer/run/periods.h"
 #include "analyzer/run/site.h"
+#include "xferscope/losses.h"
 
 #define XFA_PROCESS_GPUS 64 /* ordinals of one process that are told apart */
 #define XFA_EVENT_KINDS 32  /* enum xft_event_kind has fewer; 0: kinds not known */
@@ -69,6 +70,10 @@ struct xfa_process {
     char *timing;   /* META timing, timing.why; NULL = not recorded */
     char *timing_why;
     char *machine_id;
+    char
+        *recording; /* META run: the same in what one `xferscope record` recorded; NULL: not told */
+    char *checks_failed;  /* of the recorder's own, and which; NULL: none */
+    char *job, *job_step; /* of the batch system; NULL: none */
     struct xfa_rank rank;
     struct xfa_cost costs[XFA_EVENT_KINDS];
     int minor;                   /* of its file's format, 1.N; -1: not known */
@@ -83,16 +88,19 @@ struct xfa_process {
     int16_t gpus[XFA_PROCESS_GPUS]; /* the run's number of each ordinal; ordinals that the trace
                                        says nothing of are their own number */
     int gpu_count;                  /* ordinals that the trace names: 0 to gpu_count - 1 */
-    uint64_t events_lost, stacks_lost, device_lost; /* by the recorder */
-    struct xfa_loss loss;                           /* what could not be read, once it is closed */
-    char *losses;                                   /* one line, NULL = none */
+    uint64_t lost[XFT_LOSS_COUNT];  /* by the recorder */
+    uint64_t calls_after_end;       /* which are no loss */
+    struct xfa_loss loss;           /* what could not be read, once it is closed */
+    char *losses;                   /* one line, NULL = none */
 
     struct xfa_run *run;
     char *path; /* of the file; NULL: from memory, as are the next two */
     const void *data;
     size_t data_bytes;
-    struct xfa_trace *trace;        /* NULL: closed */
-    struct xfa_table stacks, calls; /* process.c: what is known of the trace's stacks and calls */
+    struct xfa_trace *trace;           /* NULL: closed */
+    struct xfa_table stacks;           /* process.c: what is known of the trace's stacks */
+    const struct xfa_function **calls; /* by id; NULL: not asked for yet */
+    size_t call_count, call_capacity;
 };
 
 struct xfa_run {
@@ -138,6 +146,9 @@ bool xfa_process_reopen(struct xfa_process *process, char *error, size_t error_b
 /* All its events were read: keeps what was lost, closes the file. last_ns: of its last call, on its
  * own clock, 0 = none; first_ns likewise. */
 void xfa_process_close(struct xfa_process *process, uint64_t first_ns, uint64_t last_ns);
+
+/* Closes the file of a process that was opened again and whose events were not read. */
+void xfa_process_let_go(struct xfa_process *process);
 
 /* ---- one process's words in the run's terms ----------------------------------------------- */
 

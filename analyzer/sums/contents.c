@@ -65,8 +65,8 @@ static void settle(struct xfa_contents *contents)
     now->count = 0;
 }
 
-static struct xfa_content *add(struct xfa_contents *contents, const struct xft_event *event,
-                               enum xfa_content_what what)
+static struct xfa_content *add(struct xfa_contents *contents, const struct xfa_event *event,
+                               enum xfa_content_what what, uint64_t src, uint64_t dst)
 {
     struct xfa_contents_process *now = contents->now;
     bool full = now->count >= XFA_MAX_CONTENTS; /* no machine does that much at one time */
@@ -75,47 +75,47 @@ static struct xfa_content *add(struct xfa_contents *contents, const struct xft_e
     now->time = event->start_ns;
     now->items = xfa_room(now->items, &now->capacity, now->count + 1, sizeof *now->items);
     struct xfa_content *item = &now->items[now->count];
-    *item = (struct xfa_content){.dst = event->dst,
-                                 .src = event->src,
+    *item = (struct xfa_content){.dst = dst,
+                                 .src = src,
                                  .bytes = event->bytes,
                                  .what = (uint8_t)what,
                                  .number = (uint32_t)now->count++};
     return item;
 }
 
-static void take_hash(struct xfa_contents *contents, const struct xft_event *event)
+static void take_hash(struct xfa_contents *contents, const struct xfa_event *event)
 {
     contents->now->watched = true;
     contents->hashes++;
-    contents->sampled += event->width < event->bytes;
-    contents->hash_ns += event->count;
+    contents->sampled += event->content.width < event->bytes;
+    contents->hash_ns += event->content.ns;
     if (contents->now->hashes++ >= XFA_MAX_CONTENTS) {
         contents->not_compared++;
         return;
     }
-    struct xfa_content *item = add(contents, event, XFA_CONTENT_HASH);
-    item->hash = event->aux;
-    item->width = event->width;
+    struct xfa_content *item =
+        add(contents, event, XFA_CONTENT_HASH, event->content.src, event->content.dst);
+    item->hash = event->content.hash;
+    item->width = event->content.width;
 }
 
 /* What frees or sets memory writes it; of freed memory the size may not be told. */
-static void take_write(struct xfa_contents *contents, const struct xft_event *event)
+static void take_write(struct xfa_contents *contents, const struct xfa_event *event)
 {
-    const struct xfa_block *block = xfa_given_block(&contents->now->given, event->dst);
+    const struct xfa_block *block = xfa_given_block(&contents->now->given, event->memory.address);
     uint64_t bytes = event->bytes;
     if (event->flags & XFT_CAPTURED)
         return;
-    if (bytes == 0 && block && block->address == event->dst)
+    if (bytes == 0 && block && block->address == event->memory.address)
         bytes = block->end - block->address;
     if (bytes)
-        add(contents, event, XFA_CONTENT_WRITE)->bytes = bytes;
+        add(contents, event, XFA_CONTENT_WRITE, 0, event->memory.address)->bytes = bytes;
 }
 
-static void take_event(void *self, const struct xfa_step *step)
+static void take_event(void *self, const struct xfa_event *event)
 {
     struct xfa_contents *contents = self;
     struct xfa_contents_process *now = contents->now;
-    const struct xft_event *event = step->event;
     if (event->kind == XFT_EVENT_CONTENT) {
         take_hash(contents, event);
         return;
@@ -128,27 +128,28 @@ static void take_event(void *self, const struct xfa_step *step)
         take_write(contents, event);
     bool launches = event->kind == XFT_EVENT_LAUNCH || event->kind == XFT_EVENT_GRAPH_LAUNCH;
     if (XFA_GIVEN_KINDS & XFA_KIND(event->kind) && (now->watched || !launches))
-        xfa_given_event(&now->given, step);
+        xfa_given_event(&now->given, event);
 }
 
-static void take_transfer(void *self, const struct xfa_transfer *transfer)
+static void take_transfer(void *self, const struct xfa_event *event)
 {
     struct xfa_contents *contents = self;
+    const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_row_key *row = &transfer->class->key.row;
     uint64_t number = contents->now->transfers++;
     if (!contents->now->watched)
         return;
-    struct xfa_content *item = add(contents, transfer->event, XFA_CONTENT_TRANSFER);
+    struct xfa_content *item =
+        add(contents, event, XFA_CONTENT_TRANSFER, transfer->src, transfer->dst);
     item->transfer = number;
     item->achieved_ns = transfer->achieved_ns;
     item->by_device = transfer->timed == XFA_TIMED_DEVICE;
     item->row = transfer->class->row;
     item->direction = row->direction;
-    item->device = transfer->event->device;
+    item->device = event->gpu;
     item->blocks = transfer->blocks;
     item->shape = transfer->class->key.shape;
-    item->managed =
-        transfer->event->src_mem == XFT_MEM_MANAGED || transfer->event->dst_mem == XFT_MEM_MANAGED;
+    item->managed = event->src_mem == XFT_MEM_MANAGED || event->dst_mem == XFT_MEM_MANAGED;
     item->gpu = (int16_t)(row->direction == XFT_DIR_H2D ? row->dst_gpu : row->src_gpu);
 }
 

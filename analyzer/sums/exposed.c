@@ -36,29 +36,30 @@ static void add(struct xfa_exposed *exposed, struct xfa_busy_times *to, int gpu,
     to->last[gpu] = (uint32_t)place + 1;
 }
 
-static void transfer(void *self, const struct xfa_transfer *transfer)
+static void transfer(void *self, const struct xfa_event *event)
 {
     struct xfa_exposed *exposed = self;
+    const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_row_key *row = &transfer->class->key.row;
     int gpu = row->direction == XFT_DIR_D2H ? row->src_gpu : row->dst_gpu;
     if (row->direction != XFT_DIR_H2D && row->direction != XFT_DIR_D2H &&
         row->direction != XFT_DIR_P2P)
         return;
-    if (transfer->device_end_ns <= transfer->device_start_ns) {
+    if (transfer->device.end_ns <= transfer->device.start_ns) {
         exposed->untimed = true;
         return;
     }
     add(exposed, &exposed->copies, gpu,
-        xfa_process_wall_ns(transfer->process, transfer->device_start_ns),
-        xfa_process_wall_ns(transfer->process, transfer->device_end_ns));
+        xfa_process_wall_ns(event->process, transfer->device.start_ns),
+        xfa_process_wall_ns(event->process, transfer->device.end_ns));
 }
 
-static void event(void *self, const struct xfa_step *step)
+static void event(void *self, const struct xfa_event *event)
 {
     struct xfa_exposed *exposed = self;
-    add(exposed, &exposed->kernels, xfa_process_gpu(step->process, step->event->device),
-        xfa_process_wall_ns(step->process, step->event->start_ns),
-        xfa_process_wall_ns(step->process, step->event->end_ns));
+    add(exposed, &exposed->kernels, event->gpu,
+        xfa_process_wall_ns(event->process, event->start_ns),
+        xfa_process_wall_ns(event->process, event->end_ns));
 }
 
 static uint32_t process(void *self, struct xfa_process *process)

@@ -144,9 +144,9 @@ static void use(struct xfa_given *given, const struct set *set, uint64_t ns)
 }
 
 static void launch(struct xfa_given *given, const struct xfa_process *process,
-                   const struct xft_event *event)
+                   const struct xfa_event *event)
 {
-    const struct set_key key = {event->aux, event->src};
+    const struct set_key key = {event->launch.arguments, event->launch.name};
     if (event->flags & XFT_CAPTURED)
         return;
     given->launch_ns = event->start_ns;
@@ -162,18 +162,18 @@ static void launch(struct xfa_given *given, const struct xfa_process *process,
         use(given, set, event->start_ns);
 }
 
-void xfa_given_event(struct xfa_given *given, const struct xfa_step *step)
+void xfa_given_event(struct xfa_given *given, const struct xfa_event *event)
 {
-    const struct xft_event *event = step->event;
     if (event->kind == XFT_EVENT_LAUNCH) {
-        launch(given, step->process, event);
+        launch(given, event->process, event);
     } else if (event->kind == XFT_EVENT_GRAPH_LAUNCH) {
         given->launch_ns = given->anything_ns = event->start_ns;
     } else if (event->kind == XFT_EVENT_ALLOC && event->bytes && event->dst_mem != XFT_MEM_ARRAY) {
         xfa_blocks_pass(&given->blocks, event->start_ns);
-        xfa_blocks_add(&given->blocks, event->dst, xfa_add(event->dst, event->bytes), 0);
+        xfa_blocks_add(&given->blocks, event->memory.address,
+                       xfa_add(event->memory.address, event->bytes), 0);
     } else if (event->kind == XFT_EVENT_FREE) {
-        xfa_blocks_end(&given->blocks, event->dst, event->start_ns);
+        xfa_blocks_end(&given->blocks, event->memory.address, event->start_ns);
     }
 }
 

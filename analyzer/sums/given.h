@@ -47,7 +47,7 @@ struct xfa_given {
 };
 
 void xfa_given_begin(struct xfa_given *given, const struct xfa_process *process);
-void xfa_given_event(struct xfa_given *given, const struct xfa_step *step);
+void xfa_given_event(struct xfa_given *given, const struct xfa_event *event);
 void xfa_given_free(struct xfa_given *given); /* leaves it zeroed */
 
 /* Behind `since`: the last of these words that fits; it is not looked further once one is found

@@ -175,17 +175,17 @@ static uint32_t begin(void *self, struct xfa_process *process)
     return managed->off_here ? FEW_KINDS : ALL_KINDS;
 }
 
-static void take_event(void *self, const struct xfa_step *step)
+static void take_event(void *self, const struct xfa_event *event)
 {
     struct xfa_managed *managed = self;
-    xfa_managed_process_event(managed->now, step->event, step->tid);
+    xfa_managed_process_event(managed->now, event);
 }
 
-static void take_transfer(void *self, const struct xfa_transfer *transfer)
+static void take_transfer(void *self, const struct xfa_event *event)
 {
     struct xfa_managed *managed = self;
     if (!managed->off_here)
-        xfa_managed_process_event(managed->now, transfer->event, transfer->tid);
+        xfa_managed_process_event(managed->now, event);
 }
 
 static void end(void *self, struct xfa_process *process)

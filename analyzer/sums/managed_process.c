@@ -43,7 +43,7 @@ struct xfa_managed_walk {
     struct xfa_blocks blocks;
     struct xfa_table running;
     size_t kernels;           /* in all of them */
-    struct xft_event *moment; /* migrations and faults of now */
+    struct xfa_event *moment; /* migrations and faults of now */
     size_t moment_count, moment_capacity;
     struct device_fault *faults; /* by their times; those before first_fault are served */
     size_t first_fault, fault_count, fault_capacity;
@@ -115,11 +115,6 @@ static struct xfa_stack_figures *figures_of(struct xfa_managed_process *p, uint3
     return xfa_managed_row(&p->sites, &stack, &(uint32_t){0}, &p->beyond);
 }
 
-static double length(const struct xft_event *e)
-{
-    return e->end_ns > e->start_ns ? (double)(e->end_ns - e->start_ns) : 0;
-}
-
 /* ---- faults of devices --------------------------------------------------------------------- */
 
 /* The kernel begun last of those that ran on the device then. Times that are asked for only grow:
@@ -162,7 +157,8 @@ static void serve_faults(struct xfa_managed_process *p, uint64_t now)
         serve_fault(p);
 }
 
-static void device_fault(struct xfa_managed_process *p, uint32_t stack, const struct xft_event *e)
+static void device_fault(struct xfa_managed_process *p, uint32_t stack,
+                         const struct xfa_event *event)
 {
     struct xfa_managed_walk *walk = p->walk;
     if (faults_left(walk) >= XFA_MAX_MANAGED_ITEMS) {
@@ -177,16 +173,16 @@ static void device_fault(struct xfa_managed_process *p, uint32_t stack, const st
     }
     walk->faults =
         xfa_room(walk->faults, &walk->fault_capacity, walk->fault_count + 1, sizeof *walk->faults);
-    walk->faults[walk->fault_count++] =
-        (struct device_fault){e->start_ns, stack, e->count, length(e), e->device};
+    walk->faults[walk->fault_count++] = (struct device_fault){
+        event->start_ns, stack, event->managed.count, xfa_event_ns(event), event->gpu};
 }
 
-static void note_kernel(struct xfa_managed_process *p, const struct xft_event *e)
+static void note_kernel(struct xfa_managed_process *p, const struct xfa_event *event)
 {
     struct xfa_managed_walk *walk = p->walk;
-    int32_t device = e->device;
+    int32_t device = event->gpu;
     struct running *running = xfa_table_put(&walk->running, &device);
-    while (running->count && running->kernels[running->count - 1].end <= e->end_ns) {
+    while (running->count && running->kernels[running->count - 1].end <= event->end_ns) {
         running->count--;
         walk->kernels--;
     }
@@ -196,17 +192,17 @@ static void note_kernel(struct xfa_managed_process *p, const struct xft_event *e
     }
     running->kernels = xfa_room(running->kernels, &running->capacity, running->count + 1,
                                 sizeof *running->kernels);
-    running->kernels[running->count++] = (struct kernel){e->end_ns, (uint32_t)e->src};
+    running->kernels[running->count++] = (struct kernel){event->end_ns, (uint32_t)event->work.name};
     walk->kernels++;
 }
 
 /* ---- faults of the host -------------------------------------------------------------------- */
 
-static void host_fault(struct xfa_managed_process *p, uint32_t stack, const struct xft_event *e)
+static void host_fault(struct xfa_managed_process *p, uint32_t stack, const struct xfa_event *event)
 {
-    struct waiting_key key = {stack, e->stack}, all = {stack, 0};
+    struct waiting_key key = {stack, event->stack}, all = {stack, 0};
     struct waiting *waiting = xfa_managed_row(&p->walk->waiting, &key, &all, &p->beyond);
-    waiting->faults += e->count;
+    waiting->faults += event->managed.count;
 }
 
 /* All that wait have the same call before them, and now the same behind. */
@@ -225,60 +221,61 @@ static void end_waiting(struct xfa_managed_process *p, struct xfa_stack_call aft
         xfa_table_free(&walk->waiting);
 }
 
-static bool is_call(const struct xft_event *e)
+static bool is_call(const struct xfa_event *event)
 {
-    return e->kind != XFT_EVENT_NONE && e->kind <= XFT_EVENT_GRAPH_LAUNCH &&
-           e->kind != XFT_EVENT_DEVICE_COPY && !(e->flags & XFT_GRAPH);
+    return event->kind != XFT_EVENT_NONE && event->kind <= XFT_EVENT_GRAPH_LAUNCH &&
+           event->kind != XFT_EVENT_DEVICE_COPY && !(event->flags & XFT_GRAPH);
 }
 
-static void note_call(struct xfa_managed_process *p, const struct xft_event *e, int32_t tid)
+static void note_call(struct xfa_managed_process *p, const struct xfa_event *event)
 {
-    struct xfa_stack_call call = {e->stack, e->call + 1u};
+    struct xfa_stack_call call = {event->stack, event->call + 1u};
     end_waiting(p, call);
     p->walk->before = call;
     if (p->only_tid == 0)
-        p->only_tid = tid;
-    else if (p->only_tid != tid)
+        p->only_tid = event->tid;
+    else if (p->only_tid != event->tid)
         p->only_tid = -1;
 }
 
 /* ---- allocations and what belongs to them -------------------------------------------------- */
 
-static void note_block(struct xfa_managed_process *p, const struct xft_event *e)
+static void note_block(struct xfa_managed_process *p, const struct xfa_event *event)
 {
     struct xfa_blocks *blocks = &p->walk->blocks;
-    struct xfa_managed_figures *f = &figures_of(p, e->stack)->figures;
-    uint64_t end = xfa_add(e->dst, e->bytes);
+    struct xfa_managed_figures *f = &figures_of(p, event->stack)->figures;
+    uint64_t address = event->memory.address, end = xfa_add(address, event->bytes);
     f->allocations++;
-    f->allocated = xfa_add(f->allocated, end - e->dst);
+    f->allocated = xfa_add(f->allocated, end - address);
     if (blocks->count < XFA_MAX_MANAGED_ITEMS)
-        xfa_blocks_add(blocks, e->dst, end, e->stack);
+        xfa_blocks_add(blocks, address, end, event->stack);
     else
         p->beyond++;
 }
 
-static void migration(struct xfa_managed_figures *f, const struct xft_event *e)
+static void migration(struct xfa_managed_figures *f, const struct xfa_event *event)
 {
-    unsigned direction = e->direction < XFT_DIRECTION_COUNT ? e->direction : 0;
-    unsigned cause = e->aux < XFA_MIGRATION_CAUSES ? (unsigned)e->aux : 0;
+    unsigned direction = event->direction < XFT_DIRECTION_COUNT ? event->direction : 0;
+    unsigned cause =
+        event->managed.cause < XFA_MIGRATION_CAUSES ? (unsigned)event->managed.cause : 0;
     f->migrations++;
-    f->bytes[direction] = xfa_add(f->bytes[direction], e->bytes);
-    f->by_cause[cause] = xfa_add(f->by_cause[cause], e->bytes);
-    f->migration_ns += length(e);
+    f->bytes[direction] = xfa_add(f->bytes[direction], event->bytes);
+    f->by_cause[cause] = xfa_add(f->by_cause[cause], event->bytes);
+    f->migration_ns += xfa_event_ns(event);
 }
 
 static void fault(struct xfa_managed_process *p, struct xfa_stack_figures *site,
-                  const struct xft_event *e)
+                  const struct xfa_event *event)
 {
     struct xfa_managed_figures *f = &site->figures;
-    if (e->device == XFT_PLACE_HOST) {
-        f->host_faults += e->count;
-        host_fault(p, site->stack, e);
+    if (event->gpu == XFT_PLACE_HOST) {
+        f->host_faults += event->managed.count;
+        host_fault(p, site->stack, event);
     } else {
         f->fault_groups++;
-        f->faults += e->count;
-        f->fault_ns += length(e);
-        device_fault(p, site->stack, e);
+        f->faults += event->managed.count;
+        f->fault_ns += xfa_event_ns(event);
+        device_fault(p, site->stack, event);
     }
 }
 
@@ -288,18 +285,18 @@ static void attribute_moment(struct xfa_managed_process *p)
     struct xfa_managed_walk *walk = p->walk;
     xfa_blocks_pass(&walk->blocks, walk->now);
     for (size_t i = 0; i < walk->moment_count; i++) {
-        const struct xft_event *e = &walk->moment[i];
-        const struct xfa_block *block = xfa_blocks_find(&walk->blocks, e->src);
+        const struct xfa_event *event = &walk->moment[i];
+        const struct xfa_block *block = xfa_blocks_find(&walk->blocks, event->managed.address);
         struct xfa_stack_figures *site = figures_of(p, block ? block->stack : 0);
-        if (e->kind == XFT_EVENT_MIGRATION)
-            migration(&site->figures, e);
+        if (event->kind == XFT_EVENT_MIGRATION)
+            migration(&site->figures, event);
         else
-            fault(p, site, e);
+            fault(p, site, event);
     }
     walk->moment_count = 0;
 }
 
-static void add_to_moment(struct xfa_managed_process *p, const struct xft_event *e)
+static void add_to_moment(struct xfa_managed_process *p, const struct xfa_event *event)
 {
     struct xfa_managed_walk *walk = p->walk;
     p->moves = true;
@@ -309,37 +306,36 @@ static void add_to_moment(struct xfa_managed_process *p, const struct xft_event 
     }
     walk->moment = xfa_room(walk->moment, &walk->moment_capacity, walk->moment_count + 1,
                             sizeof *walk->moment);
-    walk->moment[walk->moment_count++] = *e;
+    walk->moment[walk->moment_count++] = *event;
 }
 
 /* ---- the walk ------------------------------------------------------------------------------ */
 
-static bool uses_managed(const struct xft_event *e)
+static bool uses_managed(const struct xfa_event *event)
 {
-    return e->kind == XFT_EVENT_PREFETCH || e->kind == XFT_EVENT_ADVISE ||
-           (e->kind == XFT_EVENT_ALLOC && e->dst_mem == XFT_MEM_MANAGED);
+    return event->kind == XFT_EVENT_PREFETCH || event->kind == XFT_EVENT_ADVISE ||
+           (event->kind == XFT_EVENT_ALLOC && event->dst_mem == XFT_MEM_MANAGED);
 }
 
-void xfa_managed_process_event(struct xfa_managed_process *p, const struct xft_event *e,
-                               int32_t tid)
+void xfa_managed_process_event(struct xfa_managed_process *p, const struct xfa_event *event)
 {
     struct xfa_managed_walk *walk = p->walk;
-    if (e->start_ns > walk->now) {
+    if (event->start_ns > walk->now) {
         attribute_moment(p);
-        serve_faults(p, e->start_ns);
-        walk->now = e->start_ns;
+        serve_faults(p, event->start_ns);
+        walk->now = event->start_ns;
     }
-    p->used |= uses_managed(e);
-    if (is_call(e))
-        note_call(p, e, tid);
-    if (xfa_is_managed_event(e->kind))
-        add_to_moment(p, e);
-    else if (e->kind == XFT_EVENT_KERNEL)
-        note_kernel(p, e);
-    else if (e->kind == XFT_EVENT_ALLOC && e->dst_mem == XFT_MEM_MANAGED)
-        note_block(p, e);
-    else if (e->kind == XFT_EVENT_FREE)
-        xfa_blocks_end(&walk->blocks, e->dst, e->end_ns);
+    p->used |= uses_managed(event);
+    if (is_call(event))
+        note_call(p, event);
+    if (xfa_is_managed_event(event->kind))
+        add_to_moment(p, event);
+    else if (event->kind == XFT_EVENT_KERNEL)
+        note_kernel(p, event);
+    else if (event->kind == XFT_EVENT_ALLOC && event->dst_mem == XFT_MEM_MANAGED)
+        note_block(p, event);
+    else if (event->kind == XFT_EVENT_FREE)
+        xfa_blocks_end(&walk->blocks, event->memory.address, event->end_ns);
 }
 
 void xfa_managed_process_end(struct xfa_managed_process *p)

@@ -52,8 +52,7 @@ struct xfa_managed_process {
 };
 
 struct xfa_managed_process *xfa_managed_process_new(void);
-void xfa_managed_process_event(struct xfa_managed_process *process, const struct xft_event *event,
-                               int32_t tid);
+void xfa_managed_process_event(struct xfa_managed_process *process, const struct xfa_event *event);
 void xfa_managed_process_end(struct xfa_managed_process *process);
 void xfa_managed_process_free(struct xfa_managed_process *process);
 

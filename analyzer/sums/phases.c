@@ -22,12 +22,13 @@ struct known {
 
 /* ---- figures ---------------------------------------------------------------------------- */
 
-static void count(struct xfa_phase_figures *figures, const struct xfa_transfer *transfer)
+static void count(struct xfa_phase_figures *figures, const struct xfa_event *event)
 {
+    const struct xfa_transfer *transfer = &event->transfer;
     struct xfa_sum *sum = &figures->by_direction[transfer->class->key.row.direction];
     figures->transfers++;
     sum->transfers++;
-    sum->bytes = xfa_add(sum->bytes, transfer->event->bytes);
+    sum->bytes = xfa_add(sum->bytes, event->bytes);
     if (!isnan(transfer->achieved_ns)) {
         sum->ns += transfer->achieved_ns;
         figures->timed++;
@@ -96,11 +97,10 @@ static struct xfa_phase *by_names(struct xfa_phases *phases, const struct known_
     return phase;
 }
 
-uint32_t xfa_phase_of(struct xfa_phases *phases, uint32_t parent, bool process,
-                      const struct xft_event *event)
+uint32_t xfa_phase_of(struct xfa_phases *phases, uint32_t parent, const struct xfa_range *range)
 {
     struct xfa_table *known = &phases->now->known;
-    struct known_key key = {parent, process, event->src, event->aux};
+    struct known_key key = {parent, range->id != 0, range->domain, range->name};
     const struct known *met = xfa_table_get(known, &key);
     if (met)
         return met->phase;
@@ -137,31 +137,35 @@ static void first_range(struct xfa_phases *phases)
     merge_transfers(&phase->figures, &phases->now->outside);
 }
 
-static void take_range(void *self, const struct xfa_step *step)
+static void take_range(void *self, const struct xfa_event *event)
 {
     struct xfa_phases *phases = self;
     if (!phases->now->any)
         first_range(phases);
-    if (step->event->start_ns > phases->now->last_ns)
-        phases->now->last_ns = step->event->start_ns;
-    xfa_open_range(phases, step);
+    if (!event->range)
+        return;
+    if (event->kind == XFT_EVENT_RANGE_BEGIN)
+        xfa_open_begin(phases, event->range);
+    else
+        xfa_open_end(phases, event->range, event->start_ns);
 }
 
-static void take_transfer(void *self, const struct xfa_transfer *transfer)
+static void take_unended(void *self, const struct xfa_range *range, enum xfa_unended why,
+                         uint64_t end_ns)
+{
+    (void)why;
+    xfa_open_end(self, range, end_ns);
+}
+
+static void take_transfer(void *self, const struct xfa_event *event)
 {
     struct xfa_phases *phases = self;
-    struct xfa_phases_process *now = phases->now;
-    uint64_t end_ns = transfer->event->end_ns;
-    if (end_ns > now->last_ns)
-        now->last_ns = end_ns;
-    if (!now->any) {
-        count(&now->outside, transfer);
-        return;
-    }
     uint32_t numbers[XFA_PHASES_OF_ONE];
-    size_t belongs = xfa_open_phases(phases, transfer, numbers);
+    size_t belongs = xfa_phases_of(phases, event, numbers);
+    if (belongs == 0)
+        count(&phases->now->outside, event);
     for (size_t i = 0; i < belongs; i++)
-        count(&xfa_phase_at(phases, numbers[i])->figures, transfer);
+        count(&xfa_phase_at(phases, numbers[i])->figures, event);
 }
 
 static void forget_process(struct xfa_phases *phases)
@@ -178,8 +182,14 @@ static void end_process(void *self, struct xfa_process *process)
 {
     struct xfa_phases *phases = self;
     (void)process;
-    xfa_open_end(phases, phases->now->last_ns);
     forget_process(phases);
+}
+
+size_t xfa_phases_of(const struct xfa_phases *phases, const struct xfa_event *event,
+                     uint32_t numbers[XFA_PHASES_OF_ONE])
+{
+    const struct xfa_phases_process *now = phases->now;
+    return now && now->any ? xfa_open_phases(phases, event->range, numbers) : 0;
 }
 
 struct xfa_observer xfa_phases_observer(struct xfa_phases *phases)
@@ -192,6 +202,7 @@ struct xfa_observer xfa_phases_observer(struct xfa_phases *phases)
         .process = start_process,
         .event = take_range,
         .transfer = take_transfer,
+        .unended = take_unended,
         .end = end_process,
     };
 }

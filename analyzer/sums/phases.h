@@ -7,8 +7,7 @@
  * the process have no outer ones. Phase 0 is "outside of all ranges" of the thread; processes
  * without any range are in no phase.
  *
- * As in NVTX, an end closes the innermost open range of its domain. An end without a begin is
- * counted and changes nothing; a range without an end lasts until the process's last event.
+ * Which ranges are open, and what ends them, is found by the walk (pass/ranges.h).
  *
  * Memory is bounded whatever a trace says: beyond the limits below a range is counted to the one
  * around it (deep nesting, many paths), or not at all (ranges of the process), and the number of
@@ -23,8 +22,7 @@
 #define XFA_PHASE_NAME 200 /* bytes of a name that are kept */
 #define XFA_MAX_PHASES 16384
 #define XFA_MAX_NESTING 64
-#define XFA_MAX_PROCESS_RANGES 65536 /* open at one time */
-#define XFA_MAX_OPEN 64              /* ranges of the process that one transfer is counted to */
+#define XFA_MAX_OPEN 64 /* ranges of the process that one transfer is counted to */
 
 struct xfa_phase_figures {
     uint64_t times; /* how often the range began */
@@ -46,9 +44,8 @@ struct xfa_phase {
 };
 
 struct xfa_phases {
-    struct xfa_table all;           /* struct xfa_phase; empty when no process had ranges */
-    uint64_t stray_ends;            /* without a begin */
-    uint64_t beyond;                /* ranges over a limit */
+    struct xfa_table all; /* struct xfa_phase; empty when no process had ranges */
+    uint64_t beyond;      /* ranges over a limit of these; those that are not followed come to it */
     struct xfa_phases_process *now; /* phases_private.h: of the process at hand */
 };
 
@@ -58,7 +55,7 @@ void xfa_phases_free(struct xfa_phases *phases);
 /* While the run is read, behind the observer: the phases that a transfer belongs to, each once; the
  * first is its thread's. Returns how many: 0 where the process had no range yet. */
 #define XFA_PHASES_OF_ONE (1 + XFA_MAX_OPEN)
-size_t xfa_phases_of(const struct xfa_phases *phases, const struct xfa_transfer *transfer,
+size_t xfa_phases_of(const struct xfa_phases *phases, const struct xfa_event *event,
                      uint32_t numbers[XFA_PHASES_OF_ONE]);
 
 /* In order: most lost first, then most time in transfers, most bytes. The caller frees the array of

@@ -4,13 +4,11 @@
 
 #include "analyzer/sums/phases.h"
 
-/* Ranges of a process that are open at one time; the structs are in phases_open.c. */
-struct xfa_open_ranges {
-    struct xfa_table lanes;  /* those with ranges */
-    struct xfa_table ranges; /* of the process, by id */
-    struct xfa_table shared; /* phases that these have or had */
-    size_t range_count;      /* open ones of the process */
-    uint64_t dropped;        /* of these: over the limit */
+/* What lies beside the open ranges of a process; the structs are in phases_open.c. */
+struct xfa_open_phases {
+    struct xfa_open_phase *by_slot;
+    size_t slot_count, slot_capacity;
+    struct xfa_table shared; /* phases that ranges of the process have or had */
     uint32_t *now;           /* indexes of `shared`: those that are open */
     size_t now_count, now_capacity;
 };
@@ -19,9 +17,8 @@ struct xfa_phases_process {
     struct xfa_process *process;
     bool any;                         /* ranges were met */
     struct xfa_phase_figures outside; /* before the first one */
-    uint64_t last_ns;
-    struct xfa_table known; /* phases by the trace's words */
-    struct xfa_open_ranges open;
+    struct xfa_table known;           /* phases by the trace's words */
+    struct xfa_open_phases open;
 };
 
 static inline struct xfa_phase *xfa_phase_at(const struct xfa_phases *phases, size_t number)
@@ -30,22 +27,19 @@ static inline struct xfa_phase *xfa_phase_at(const struct xfa_phases *phases, si
 }
 
 /* phases.c: the phase of a range that begins; its parent when there is no room for more. */
-uint32_t xfa_phase_of(struct xfa_phases *phases, uint32_t parent, bool process,
-                      const struct xft_event *event);
+uint32_t xfa_phase_of(struct xfa_phases *phases, uint32_t parent, const struct xfa_range *range);
 
 /* ---- phases_open.c -------------------------------------------------------------------------- */
 
-void xfa_open_init(struct xfa_open_ranges *open);
-void xfa_open_free(struct xfa_open_ranges *open);
+void xfa_open_init(struct xfa_open_phases *open);
+void xfa_open_free(struct xfa_open_phases *open);
 
-/* A range begins or ends. */
-void xfa_open_range(struct xfa_phases *phases, const struct xfa_step *step);
+void xfa_open_begin(struct xfa_phases *phases, const struct xfa_range *range);
+void xfa_open_end(struct xfa_phases *phases, const struct xfa_range *range, uint64_t end_ns);
 
-/* The phases that a transfer belongs to, each once: the first is its thread's. Returns how many. */
-size_t xfa_open_phases(struct xfa_phases *phases, const struct xfa_transfer *transfer,
+/* The phases that a transfer belongs to, each once: the first is that of the innermost range of its
+ * thread, NULL = none. Returns how many. */
+size_t xfa_open_phases(const struct xfa_phases *phases, const struct xfa_range *innermost,
                        uint32_t numbers[XFA_PHASES_OF_ONE]);
-
-/* What never ended lasts until then. */
-void xfa_open_end(struct xfa_phases *phases, uint64_t end_ns);
 
 #endif

@@ -48,24 +48,25 @@ static uint32_t meet(void *self, struct xfa_process *process)
     return 0;
 }
 
-static void count_node(struct xfa_rank_sum *sum, const struct xfa_transfer *transfer)
+static void count_node(struct xfa_rank_sum *sum, const struct xfa_event *event)
 {
-    const struct xfa_class_key *key = &transfer->class->key;
+    const struct xfa_class_key *key = &event->transfer.class->key;
     bool up = key->row.direction == XFT_DIR_H2D, down = key->row.direction == XFT_DIR_D2H;
     int node = up ? key->src_node : key->dst_node;
-    const struct xfa_achievable_path *path = &transfer->class->achievable;
+    const struct xfa_achievable_path *path = &event->transfer.class->achievable;
     int own = !up && !down ? -1 : up ? path->dst_node : path->src_node;
     uint64_t *bytes = own == node ? &sum->near_bytes : &sum->far_bytes;
     if (own >= 0 && node >= 0)
-        *bytes = xfa_add(*bytes, transfer->event->bytes);
+        *bytes = xfa_add(*bytes, event->bytes);
 }
 
-static void take(void *self, const struct xfa_transfer *transfer)
+static void take(void *self, const struct xfa_event *event)
 {
     struct xfa_ranks *ranks = self;
-    struct xfa_rank_sum *sum = rank_at(ranks, ranks->of_process[transfer->process->number] - 1);
+    const struct xfa_transfer *transfer = &event->transfer;
+    struct xfa_rank_sum *sum = rank_at(ranks, ranks->of_process[event->process->number] - 1);
     struct xfa_sum *direction = &sum->by_direction[transfer->class->key.row.direction];
-    uint64_t bytes = transfer->event->bytes;
+    uint64_t bytes = event->bytes;
     sum->transfers++;
     sum->bytes = xfa_add(sum->bytes, bytes);
     direction->transfers++;
@@ -75,7 +76,7 @@ static void take(void *self, const struct xfa_transfer *transfer)
         sum->timed_bytes = xfa_add(sum->timed_bytes, bytes);
         sum->timed_ns += transfer->achieved_ns;
     }
-    count_node(sum, transfer);
+    count_node(sum, event);
 }
 
 struct xfa_observer xfa_ranks_observer(struct xfa_ranks *ranks)

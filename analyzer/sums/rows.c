@@ -11,7 +11,7 @@ static void add(struct xfa_sum *sum, uint64_t bytes, double ns)
     sum->ns += ns;
 }
 
-static void count_size(struct xfa_figures *figures, const struct xft_event *call)
+static void count_size(struct xfa_figures *figures, const struct xfa_event *call)
 {
     uint64_t bytes = call->bytes;
     if (figures->transfers == 0 || bytes < figures->smallest)
@@ -20,30 +20,33 @@ static void count_size(struct xfa_figures *figures, const struct xft_event *call
         figures->largest = bytes;
     figures->sizes[xfa_size_class(bytes)]++;
     figures->transfers++;
-    figures->copies += call->count ? call->count : 1;
+    figures->copies += call->transfer.copies ? call->transfer.copies : 1;
     figures->bytes = xfa_add(figures->bytes, bytes);
-    figures->strided += call->width != 0 && call->width < bytes && call->count <= 1;
+    figures->strided +=
+        call->transfer.width != 0 && call->transfer.width < bytes && call->transfer.copies <= 1;
 }
 
-static void count_blocked(struct xfa_figures *figures, const struct xfa_transfer *transfer)
+static void count_blocked(struct xfa_figures *figures, const struct xfa_event *event)
 {
+    const struct xfa_transfer *transfer = &event->transfer;
     double beyond = transfer->host_ns - transfer->submit_ns;
-    add(&figures->blocked, transfer->event->bytes, transfer->host_ns);
+    add(&figures->blocked, event->bytes, transfer->host_ns);
     if (beyond == beyond) /* the submission's cost is known */
-        add(&figures->beyond, transfer->event->bytes, beyond > 0 ? beyond : 0);
+        add(&figures->beyond, event->bytes, beyond > 0 ? beyond : 0);
 }
 
-static void count_achievable(struct xfa_figures *figures, const struct xfa_transfer *transfer)
+static void count_achievable(struct xfa_figures *figures, const struct xfa_event *event)
 {
+    const struct xfa_transfer *transfer = &event->transfer;
     const struct xfp_estimate *estimate = &transfer->achievable;
     figures->achievable_basis[estimate->basis & 3]++;
     if (estimate->basis == XFP_UNKNOWN)
         return;
-    add(&figures->achievable, transfer->event->bytes, estimate->ns);
+    add(&figures->achievable, event->bytes, estimate->ns);
     figures->achievable_error_ns += estimate->ns * estimate->error;
     if (transfer->timed == XFA_TIMED_NOT)
         return;
-    add(&figures->lost, transfer->event->bytes, transfer->lost_ns);
+    add(&figures->lost, event->bytes, transfer->lost_ns);
     figures->lost_achieved_ns += transfer->achieved_ns;
     figures->lost_achievable_ns += estimate->ns;
 }
@@ -55,17 +58,18 @@ static struct xfa_figures *figures_of(struct xfa_rows *rows, uint32_t class)
     return &rows->classes[class];
 }
 
-static void take(void *self, const struct xfa_transfer *transfer)
+static void take(void *self, const struct xfa_event *event)
 {
+    const struct xfa_transfer *transfer = &event->transfer;
     struct xfa_figures *figures = figures_of(self, transfer->class->number);
-    count_size(figures, transfer->event);
+    count_size(figures, event);
     if (transfer->blocks)
-        count_blocked(figures, transfer);
+        count_blocked(figures, event);
     if (transfer->timed == XFA_TIMED_DEVICE)
-        add(&figures->device, transfer->event->bytes, transfer->achieved_ns);
+        add(&figures->device, event->bytes, transfer->achieved_ns);
     else if (transfer->timed == XFA_TIMED_HOST)
-        add(&figures->host, transfer->event->bytes, transfer->achieved_ns);
-    count_achievable(figures, transfer);
+        add(&figures->host, event->bytes, transfer->achieved_ns);
+    count_achievable(figures, event);
 }
 
 struct xfa_observer xfa_rows_observer(struct xfa_rows *rows)

@@ -5,24 +5,23 @@
 
 #include "analyzer/base/alloc.h"
 
-static struct xfa_wait *wait_of(struct xfa_waits *waits, const struct xfa_step *step)
+static struct xfa_wait *wait_of(struct xfa_waits *waits, const struct xfa_event *event)
 {
     struct xfa_wait_key key = {
-        .site = xfa_process_site(step->process, step->event->stack)->number,
-        .function = xfa_process_function(step->process, step->event->call)->number,
+        .site = xfa_site_of(event)->number,
+        .function = xfa_function_of(event)->number,
     };
     struct xfa_wait *wait = xfa_table_get(&waits->all, &key);
     if (!wait && waits->all.count >= XFA_MAX_WAITS)
-        key.site = xfa_process_site(step->process, 0)->number;
+        key.site = xfa_process_site(event->process, 0)->number;
     return wait ? wait : xfa_table_put(&waits->all, &key);
 }
 
 /* Calls that failed as well: the host waited. */
-static void event(void *self, const struct xfa_step *step)
+static void event(void *self, const struct xfa_event *event)
 {
-    const struct xft_event *e = step->event;
-    double ns = e->end_ns > e->start_ns ? (double)(e->end_ns - e->start_ns) : 0;
-    struct xfa_wait *wait = wait_of(self, step);
+    double ns = event->end_ns > event->start_ns ? (double)(event->end_ns - event->start_ns) : 0;
+    struct xfa_wait *wait = wait_of(self, event);
     wait->times++;
     wait->ns += ns;
     wait->most_ns = ns > wait->most_ns ? ns : wait->most_ns;

@@ -77,34 +77,34 @@ static uint32_t site_of(struct xfa_buffers *buffers, uint32_t stack)
     return known->site;
 }
 
-static void allocate(struct xfa_buffers *buffers, const struct xft_event *event, uint8_t memory)
+static void allocate(struct xfa_buffers *buffers, const struct xfa_event *event, uint8_t memory)
 {
     struct xfa_buffer *buffer = buffer_of(buffers, site_of(buffers, event->stack), memory);
     buffer->allocations++;
-    if (!event->dst || !event->bytes || event->dst + event->bytes < event->dst ||
+    uint64_t address = event->memory.address;
+    if (!address || !event->bytes || address + event->bytes < address ||
         buffers->blocks.count >= XFA_MOST_LIVE)
         return;
     buffer->live = xfa_add(buffer->live, event->bytes);
     if (buffer->live > buffer->most_live)
         buffer->most_live = buffer->live;
     size_t place = (size_t)((unsigned char *)buffer - buffers->table.items) / sizeof *buffer;
-    xfa_blocks_add(&buffers->blocks, event->dst, event->dst + event->bytes, (uint32_t)place);
+    xfa_blocks_add(&buffers->blocks, address, address + event->bytes, (uint32_t)place);
 }
 
-static void release(struct xfa_buffers *buffers, const struct xft_event *event)
+static void release(struct xfa_buffers *buffers, const struct xfa_event *event)
 {
-    const struct xfa_block *block = xfa_blocks_find(&buffers->blocks, event->dst);
-    if (!block || block->address != event->dst || block->ended)
+    const struct xfa_block *block = xfa_blocks_find(&buffers->blocks, event->memory.address);
+    if (!block || block->address != event->memory.address || block->ended)
         return;
     struct xfa_buffer *buffer = xfa_table_at(&buffers->table, block->stack);
     uint64_t bytes = block->end - block->address;
     buffer->live -= bytes < buffer->live ? bytes : buffer->live;
-    xfa_blocks_end(&buffers->blocks, event->dst, event->start_ns);
+    xfa_blocks_end(&buffers->blocks, event->memory.address, event->start_ns);
 }
 
-void xfa_buffers_event(struct xfa_buffers *buffers, const struct xfa_step *step)
+void xfa_buffers_event(struct xfa_buffers *buffers, const struct xfa_event *event)
 {
-    const struct xft_event *event = step->event;
     xfa_blocks_pass(&buffers->blocks, event->start_ns);
     if (event->flags & XFT_FAILED)
         return;
@@ -125,18 +125,18 @@ static void move(struct xfa_buffers *buffers, uint64_t address, uint64_t bytes, 
     buffer->transfers++;
 }
 
-void xfa_buffers_transfer(struct xfa_buffers *buffers, const struct xfa_transfer *transfer)
+void xfa_buffers_transfer(struct xfa_buffers *buffers, const struct xfa_event *event)
 {
-    const struct xft_event *event = transfer->event;
+    const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_row_key *key = &transfer->class->key.row;
     xfa_blocks_pass(&buffers->blocks, event->start_ns);
-    move(buffers, event->src, event->bytes, key->src_mem);
-    move(buffers, event->dst, event->bytes, key->dst_mem);
+    move(buffers, transfer->src, event->bytes, key->src_mem);
+    move(buffers, transfer->dst, event->bytes, key->dst_mem);
 }
 
-void xfa_buffers_migration(struct xfa_buffers *buffers, const struct xft_event *event)
+void xfa_buffers_migration(struct xfa_buffers *buffers, const struct xfa_event *event)
 {
-    move(buffers, event->src, event->bytes, XFT_MEM_MANAGED);
+    move(buffers, event->managed.address, event->bytes, XFT_MEM_MANAGED);
 }
 
 static int most_traffic(const void *a, const void *b, void *table)

@@ -50,9 +50,9 @@ void xfa_buffers_free(struct xfa_buffers *buffers);
 void xfa_buffers_begin(struct xfa_buffers *buffers, struct xfa_process *process);
 
 /* ALLOC, FREE, REGISTER, UNREGISTER; others are no business of buffers. */
-void xfa_buffers_event(struct xfa_buffers *buffers, const struct xfa_step *step);
-void xfa_buffers_transfer(struct xfa_buffers *buffers, const struct xfa_transfer *transfer);
-void xfa_buffers_migration(struct xfa_buffers *buffers, const struct xft_event *event);
+void xfa_buffers_event(struct xfa_buffers *buffers, const struct xfa_event *event);
+void xfa_buffers_transfer(struct xfa_buffers *buffers, const struct xfa_event *event);
+void xfa_buffers_migration(struct xfa_buffers *buffers, const struct xfa_event *event);
 
 /* Of a buffer; NULL: not known. */
 const char *xfa_buffers_site(const struct xfa_buffers *buffers, const struct xfa_buffer *buffer);

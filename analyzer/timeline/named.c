@@ -77,7 +77,7 @@ uint32_t xfa_label_of_row(struct xfa_timeline *timeline, const struct xfa_row *r
                 xfa_print("%s, %s", xfa_row_called(row)->name, row->site->text));
 }
 
-uint32_t xfa_label_of_call(struct xfa_timeline *timeline, const struct xft_event *event)
+uint32_t xfa_label_of_call(struct xfa_timeline *timeline, const struct xfa_event *event)
 {
     uint32_t name;
     uint64_t key = (uint64_t)event->call << 32 | event->stack;

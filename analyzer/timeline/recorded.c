@@ -26,20 +26,20 @@ static struct xfa_span span_of(const struct xfa_timeline *timeline, enum xfa_tra
     };
 }
 
-static int gpu_of(const struct xfa_timeline *timeline, const struct xft_event *event)
+static int gpu_of(const struct xfa_event *event)
 {
-    return event->device < 0 ? -1 : xfa_process_gpu(timeline->process, event->device);
+    return event->gpu < 0 ? -1 : event->gpu;
 }
 
 /* ---- what ran -------------------------------------------------------------------------------- */
 
-static void take_kernel(struct xfa_timeline *timeline, const struct xft_event *event)
+static void take_kernel(struct xfa_timeline *timeline, const struct xfa_event *event)
 {
-    struct xfa_span span = span_of(timeline, XFA_TRACK_KERNELS, gpu_of(timeline, event),
-                                   event->start_ns, event->end_ns);
+    struct xfa_span span =
+        span_of(timeline, XFA_TRACK_KERNELS, gpu_of(event), event->start_ns, event->end_ns);
     span.activity = XFA_ACTIVE_KERNEL;
     if (event->kind == XFT_EVENT_KERNEL)
-        span.name = xfa_label_of_kernel(timeline, event->src);
+        span.name = xfa_label_of_kernel(timeline, event->work.name);
     else
         span.name = xfa_labels_put(&timeline->labels, "memset");
     span.bytes = event->kind == XFT_EVENT_MEMSET ? event->bytes : 0;
@@ -47,14 +47,15 @@ static void take_kernel(struct xfa_timeline *timeline, const struct xft_event *e
     xfa_version_add(&timeline->recorded, &span);
 }
 
-static void take_migration(struct xfa_timeline *timeline, const struct xft_event *event)
+static void take_migration(struct xfa_timeline *timeline, const struct xfa_event *event)
 {
-    struct xfa_span span = span_of(timeline, XFA_TRACK_MIGRATIONS, gpu_of(timeline, event),
-                                   event->start_ns, event->end_ns);
-    bool demanded = event->aux != XFT_CAUSE_USER && event->direction != XFT_DIR_D2H;
+    struct xfa_span span =
+        span_of(timeline, XFA_TRACK_MIGRATIONS, gpu_of(event), event->start_ns, event->end_ns);
+    bool demanded = event->managed.cause != XFT_CAUSE_USER && event->direction != XFT_DIR_D2H;
     span.activity = demanded ? XFA_ACTIVE_STALL : XFA_ACTIVE_TRANSFER;
     span.track.direction = event->direction;
-    span.track.cause = event->aux <= XFT_CAUSE_ACCESS_COUNTERS ? (uint8_t)event->aux : 0;
+    span.track.cause =
+        event->managed.cause <= XFT_CAUSE_ACCESS_COUNTERS ? (uint8_t)event->managed.cause : 0;
     span.bytes = event->bytes;
     xfa_version_add(&timeline->recorded, &span);
     xfa_traffic_migration(&timeline->traffic, timeline->process, event, span.gpu);
@@ -62,17 +63,17 @@ static void take_migration(struct xfa_timeline *timeline, const struct xft_event
 }
 
 /* As the replay has it (whatif/ops_moved.c): until it was served, the kernel stood still. */
-static void take_fault(struct xfa_timeline *timeline, const struct xft_event *event)
+static void take_fault(struct xfa_timeline *timeline, const struct xfa_event *event)
 {
-    struct xfa_span span = span_of(timeline, XFA_TRACK_MIGRATIONS, gpu_of(timeline, event),
-                                   event->start_ns, event->end_ns);
+    struct xfa_span span =
+        span_of(timeline, XFA_TRACK_MIGRATIONS, gpu_of(event), event->start_ns, event->end_ns);
     span.activity = XFA_ACTIVE_STALL;
     span.drawn = false;
-    if (event->device >= 0 && event->end_ns > event->start_ns)
+    if (event->gpu >= 0 && event->end_ns > event->start_ns)
         xfa_version_add(&timeline->recorded, &span);
 }
 
-static void take_wait(struct xfa_timeline *timeline, const struct xft_event *event, int32_t tid,
+static void take_wait(struct xfa_timeline *timeline, const struct xfa_event *event, int32_t tid,
                       uint32_t name)
 {
     struct xfa_span span = span_of(timeline, XFA_TRACK_WAITS, -1, event->start_ns, event->end_ns);
@@ -82,10 +83,9 @@ static void take_wait(struct xfa_timeline *timeline, const struct xft_event *eve
     xfa_version_add(&timeline->recorded, &span);
 }
 
-static void observe_event(void *self, const struct xfa_step *step)
+static void observe_event(void *self, const struct xfa_event *event)
 {
     struct xfa_timeline *timeline = self;
-    const struct xft_event *event = step->event;
     switch ((enum xft_event_kind)event->kind) {
     case XFT_EVENT_KERNEL:
     case XFT_EVENT_MEMSET:
@@ -98,39 +98,39 @@ static void observe_event(void *self, const struct xfa_step *step)
         take_fault(timeline, event);
         break;
     case XFT_EVENT_SYNC:
-        take_wait(timeline, event, step->tid, xfa_label_of_call(timeline, event));
+        take_wait(timeline, event, event->tid, xfa_label_of_call(timeline, event));
         break;
     case XFT_EVENT_LAUNCH:
         timeline->recorded.launches += !(event->flags & XFT_CAPTURED);
         break;
     default:
-        xfa_buffers_event(&timeline->buffers, step);
+        xfa_buffers_event(&timeline->buffers, event);
         break;
     }
 }
 
-static void observe_transfer(void *self, const struct xfa_transfer *transfer)
+static void observe_transfer(void *self, const struct xfa_event *event)
 {
     struct xfa_timeline *timeline = self;
+    const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_row_key *key = &transfer->class->key.row;
-    const struct xft_event *event = transfer->event;
     const struct xfa_row *row = xfa_analysis_row(timeline->analysis, transfer->class->row);
     uint32_t name = xfa_label_of_row(timeline, row);
-    xfa_traffic_transfer(&timeline->traffic, transfer);
-    xfa_buffers_transfer(&timeline->buffers, transfer);
+    xfa_traffic_transfer(&timeline->traffic, event);
+    xfa_buffers_transfer(&timeline->buffers, event);
     if (transfer->blocks && !(event->flags & XFT_GRAPH))
-        take_wait(timeline, event, transfer->tid, name);
-    bool device = transfer->device_start_ns;
+        take_wait(timeline, event, event->tid, name);
+    bool device = transfer->device.start_ns;
     if (!device && transfer->timed != XFA_TIMED_HOST) {
         timeline->untimed++;
         return;
     }
     int gpu = key->direction == XFT_DIR_H2D ? key->dst_gpu : key->src_gpu;
     if (gpu < 0 && key->direction != XFT_DIR_H2H)
-        gpu = key->dst_gpu >= 0 ? key->dst_gpu : gpu_of(timeline, event);
+        gpu = key->dst_gpu >= 0 ? key->dst_gpu : gpu_of(event);
     struct xfa_span span = span_of(timeline, XFA_TRACK_COPIES, gpu,
-                                   device ? transfer->device_start_ns : event->start_ns,
-                                   device ? transfer->device_end_ns : event->end_ns);
+                                   device ? transfer->device.start_ns : event->start_ns,
+                                   device ? transfer->device.end_ns : event->end_ns);
     span.activity = XFA_ACTIVE_TRANSFER;
     span.track.direction = key->direction;
     span.bytes = event->bytes;

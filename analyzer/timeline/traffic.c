@@ -54,23 +54,23 @@ static void add(struct xfa_traffic *traffic, struct xfa_place from, struct xfa_p
     xfa_traffic_add(traffic, &more);
 }
 
-void xfa_traffic_transfer(struct xfa_traffic *traffic, const struct xfa_transfer *transfer)
+void xfa_traffic_transfer(struct xfa_traffic *traffic, const struct xfa_event *event)
 {
-    const struct xfa_class_key *class = &transfer->class->key;
+    const struct xfa_class_key *class = &event->transfer.class->key;
     const struct xfa_row_key *key = &class->row;
     bool from_host = key->direction == XFT_DIR_H2D || key->direction == XFT_DIR_H2H ||
                      (key->direction == XFT_DIR_UNKNOWN && key->src_gpu < 0);
     bool to_host = key->direction == XFT_DIR_D2H || key->direction == XFT_DIR_H2H ||
                    (key->direction == XFT_DIR_UNKNOWN && key->dst_gpu < 0);
     struct xfa_place from =
-        from_host ? host_place(transfer->process, class->src_node) : gpu_place(key->src_gpu);
+        from_host ? host_place(event->process, class->src_node) : gpu_place(key->src_gpu);
     struct xfa_place to =
-        to_host ? host_place(transfer->process, class->dst_node) : gpu_place(key->dst_gpu);
-    add(traffic, from, to, transfer->event->bytes, transfer->achieved_ns);
+        to_host ? host_place(event->process, class->dst_node) : gpu_place(key->dst_gpu);
+    add(traffic, from, to, event->bytes, event->transfer.achieved_ns);
 }
 
 void xfa_traffic_migration(struct xfa_traffic *traffic, const struct xfa_process *process,
-                           const struct xft_event *event, int gpu)
+                           const struct xfa_event *event, int gpu)
 {
     struct xfa_place host = host_place(process, -1), device = gpu_place(gpu);
     double ns = event->end_ns >= event->start_ns ? (double)(event->end_ns - event->start_ns) : NAN;

@@ -27,9 +27,9 @@ struct xfa_traffic {
 void xfa_traffic_init(struct xfa_traffic *traffic);
 void xfa_traffic_free(struct xfa_traffic *traffic);
 void xfa_traffic_add(struct xfa_traffic *traffic, const struct xfa_between *more);
-void xfa_traffic_transfer(struct xfa_traffic *traffic, const struct xfa_transfer *transfer);
+void xfa_traffic_transfer(struct xfa_traffic *traffic, const struct xfa_event *event);
 /* gpu: the run's number; -1: not known. */
 void xfa_traffic_migration(struct xfa_traffic *traffic, const struct xfa_process *process,
-                           const struct xft_event *event, int gpu);
+                           const struct xfa_event *event, int gpu);
 
 #endif

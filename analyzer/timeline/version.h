@@ -19,7 +19,7 @@ void xfa_version_finish(struct xfa_version *version, double wall_ns);
  * call site. */
 uint32_t xfa_label_of_kernel(struct xfa_timeline *timeline, uint64_t id);
 uint32_t xfa_label_of_row(struct xfa_timeline *timeline, const struct xfa_row *row);
-uint32_t xfa_label_of_call(struct xfa_timeline *timeline, const struct xft_event *event);
+uint32_t xfa_label_of_call(struct xfa_timeline *timeline, const struct xfa_event *event);
 void xfa_labels_begin(struct xfa_timeline *timeline);
 void xfa_labels_end(struct xfa_timeline *timeline);
 /* Names of the process before are forgotten. */

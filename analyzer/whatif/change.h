@@ -35,6 +35,7 @@ struct xfw_change_type {
                struct xfw_op *op);
     void (*end)(const struct xfw_change *change, void *state); /* releases what the state owns */
     void (*free)(struct xfw_change *change);                   /* what the parameters own */
+    bool every; /* it adds up what it meets: with it no op of the run is left out (sample.h) */
 };
 
 /* Of a transfer that another change of a set excludes (whatif.h): */
@@ -91,9 +92,10 @@ void xfw_player_moved(struct xfw_player *player, uint32_t from, uint32_t to);
 /* The stream waits until `ns` of the schedule's clock, for what comes. */
 void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double ns);
 
-/* A stream that does not exist: `which` (0 to 63) beside the process's stream, the same whenever it
- * is asked for. Take it as non-blocking: what it waits for is the change's business. */
-#define XFW_SIDE_STREAMS 64
+/* A stream that does not exist: the change's own, `which` (0 to 3) beside the process's stream, the
+ * same whenever it is asked for. Take it as non-blocking: what it waits for is the change's
+ * business. */
+#define XFW_SIDE_STREAMS 4
 uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, unsigned which);
 
 /* An event that does not exist: a new one each time, so use it again. Record and await it with ops

@@ -1,7 +1,5 @@
 #include "analyzer/whatif/numbers.h"
 
-#include <string.h>
-
 #define LEGACY_HANDLE 1u /* cudaStreamLegacy, cudaStreamPerThread */
 #define PER_THREAD_HANDLE 2u
 
@@ -10,7 +8,7 @@ struct event_item {
     uint32_t number;
 };
 struct range_item {
-    uint64_t text; /* key */
+    uint64_t name; /* key */
     uint32_t number;
 };
 
@@ -57,16 +55,15 @@ uint32_t xfw_event_of(struct xfw_numbers *numbers, uint64_t handle)
 /* ---- streams --------------------------------------------------------------------------------- */
 
 /* A default stream is the GPU's, or the thread's. */
-const struct xfw_stream *xfw_stream_of(struct xfw_numbers *numbers, const struct xft_event *event,
-                                       int32_t tid)
+const struct xfw_stream *xfw_stream_of(struct xfw_numbers *numbers, const struct xfa_event *event)
 {
     uint64_t handle = event->flags & XFT_STREAM_KNOWN ? event->stream : 0;
     bool per_thread = handle == PER_THREAD_HANDLE || (!handle && event->flags & XFT_PER_THREAD);
     struct xfw_stream_key key = {0};
     key.handle = handle > PER_THREAD_HANDLE ? handle : 0;
     if (key.handle == 0) {
-        key.gpu = xfa_process_gpu(numbers->process, event->device < 0 ? 0 : event->device);
-        key.tid = per_thread ? tid : -1;
+        key.gpu = event->gpu < 0 ? xfa_process_gpu(numbers->process, 0) : event->gpu;
+        key.tid = per_thread ? event->tid : -1;
     }
     size_t before = numbers->streams.count;
     struct xfw_stream *stream = xfa_table_put(&numbers->streams, &key);
@@ -78,58 +75,34 @@ const struct xfw_stream *xfw_stream_of(struct xfw_numbers *numbers, const struct
     return stream;
 }
 
-void xfw_make_stream(struct xfw_numbers *numbers, const struct xft_event *event)
+void xfw_make_stream(struct xfw_numbers *numbers, const struct xfa_event *event)
 {
     struct xfw_stream_key key = {.handle = event->stream};
     if (event->stream <= PER_THREAD_HANDLE)
         return;
     struct xfw_stream *stream = xfa_table_put(&numbers->streams, &key);
     stream->number = numbers->stream_numbers++;
-    stream->gpu = event->device < 0 ? -1 : xfa_process_gpu(numbers->process, event->device);
-    stream->kind = event->aux & XFT_STREAM_NONBLOCKING ? XFW_NONBLOCKING : XFW_BLOCKING;
+    stream->gpu = event->gpu < 0 ? -1 : event->gpu;
+    stream->kind = event->made & XFT_STREAM_NONBLOCKING ? XFW_NONBLOCKING : XFW_BLOCKING;
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-static uint32_t range_of(struct xfw_numbers *numbers, uint64_t text)
+uint32_t xfw_range_of(struct xfw_numbers *numbers, const struct xfa_range *range)
 {
+    if (!range)
+        return XFW_NONE;
     size_t before = numbers->ranges.count;
-    struct range_item *item = xfa_table_put(&numbers->ranges, &text);
+    struct range_item *item = xfa_table_put(&numbers->ranges, &range->name);
     if (numbers->ranges.count > before)
         item->number = (uint32_t)before;
     return item->number;
 }
 
-uint32_t xfw_open_range(struct xfw_numbers *numbers, const struct xfa_step *step)
+bool xfw_range_name(const struct xfw_numbers *numbers, uint32_t number, uint64_t *name)
 {
-    struct xfw_thread *thread = xfw_thread_of(numbers, step->tid);
-    uint32_t range = range_of(numbers, step->event->aux);
-    if (thread->depth < XFW_OPEN_RANGES)
-        thread->open[thread->depth++] =
-            (struct xfw_open_range){step->event->src, step->event->dst, range};
-    return range;
-}
-
-/* The innermost that it can be the end of. One of the process may have begun in another thread:
- * then it is not known which. */
-uint32_t xfw_close_range(struct xfw_numbers *numbers, const struct xfa_step *step)
-{
-    struct xfw_thread *thread = xfw_thread_of(numbers, step->tid);
-    for (uint32_t i = thread->depth; i-- > 0;) {
-        struct xfw_open_range *open = &thread->open[i];
-        uint32_t range = open->range;
-        if (open->domain != step->event->src || open->id != step->event->dst)
-            continue;
-        memmove(open, open + 1, (thread->depth - i - 1) * sizeof *open);
-        thread->depth--;
-        return range;
-    }
-    return XFW_NONE;
-}
-
-uint64_t xfw_range_text(const struct xfw_numbers *numbers, uint32_t range)
-{
-    const struct range_item *item =
-        range < numbers->ranges.count ? xfa_table_at(&numbers->ranges, range) : NULL;
-    return item ? item->text : 0;
+    if (number >= numbers->ranges.count)
+        return false;
+    *name = ((const struct range_item *)xfa_table_at(&numbers->ranges, number))->name;
+    return true;
 }

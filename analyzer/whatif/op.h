@@ -19,8 +19,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct xfp_path;
+
+/* fmax() and fmin(), which are calls, in place. */
+static inline double xfw_max(double a, double b)
+{
+    return b != b || a > b ? a : b;
+}
+static inline double xfw_min(double a, double b)
+{
+    return b != b || a < b ? a : b;
+}
 
 enum xfw_what {
     XFW_CALL, /* takes the host's time and nothing else; may wait for the device (frees, ...) */
@@ -106,28 +117,6 @@ struct xfw_op {
     double both_ways; /* of a copy: it takes so many times as long while copies go the other way; 0
                          or 1: no longer, or that is in duration_ns already */
 
-    /* What recording added, and is still in the figures above (xfw_op_alone()). */
-    double hook_ns;           /* to gap_ns, or handed_ns: less than none where what that counts from
-                                 was held up for longer */
-    double overhead_ns;       /* likewise, by what it does not do at every call */
-    double records_ns;        /* to the call: what CUPTI's records cost it */
-    double records_device_ns; /* likewise, on the device, to space_ns */
-    double records_pieces_ns; /* likewise, to duration_ns: of a copy in pieces, one after another */
-    double
-        paced_ns; /* of copies: from the start of one to the next when they queue, without records
-                     (the profile's g + k G, van Werkhoven et al., section V); 0: not known */
-
-    /* Managed memory that moved because it was touched where it was not: while the device work ran,
-     * and in the thread's own time before the call. */
-    struct xfw_moved {
-        uint64_t bytes;
-        double stalled_ns; /* in duration_ns: when it was moved, or a fault was served; in gap_ns:
-                              when it was moved (what else a fault takes there is not recorded) */
-        uint32_t records;
-        int16_t gpu;       /* to which, from which */
-        double records_ns; /* what recording that added to duration_ns, to gap_ns */
-    } demanded, fetched;
-
     /* As recorded. */
     double start_ns, end_ns;
     double device_start_ns, device_end_ns; /* NAN: no record */
@@ -149,7 +138,47 @@ struct xfw_op {
     uint32_t row_bytes;          /* a copy of rows that are not contiguous; 0: of one piece */
     const struct xfp_path *path; /* a copy that a change has given that path's times; NULL: memory
                                     and places are as recorded */
+
+    /* ---- changes have what comes here only where memory has moved (xfw_op_copy()) ---- */
+
+    /* Managed memory that moved because it was touched where it was not: while the device work ran,
+     * and in the thread's own time before the call. */
+    struct xfw_moved {
+        uint64_t bytes;
+        double stalled_ns; /* in duration_ns: when it was moved, or a fault was served; in gap_ns:
+                              when it was moved (what else a fault takes there is not recorded) */
+        uint32_t records;
+        int16_t gpu;       /* to which, from which */
+        double records_ns; /* what recording that added to duration_ns, to gap_ns */
+    } demanded, fetched;
+
+    /* What recording added, and is still in the figures above (xfw_op_alone()). */
+    double hook_ns;           /* to gap_ns, or handed_ns: less than none where what that counts from
+                                 was held up for longer */
+    double overhead_ns;       /* likewise, by what it does not do at every call */
+    double records_ns;        /* to the call: what CUPTI's records cost it */
+    double records_device_ns; /* likewise, on the device, to space_ns */
+    double records_pieces_ns; /* likewise, to duration_ns: of a copy in pieces, one after another */
+    double
+        paced_ns; /* of copies: from the start of one to the next when they queue, without records
+                     (the profile's g + k G, van Werkhoven et al., section V); 0: not known */
 };
+
+static inline bool xfw_has_moved(const struct xfw_moved *moved)
+{
+    return moved->bytes > 0 || moved->records > 0 || moved->stalled_ns > 0;
+}
+
+/* For changes. Most ops need less than two thirds of it. */
+static inline void xfw_op_copy(struct xfw_op *to, const struct xfw_op *from)
+{
+    const size_t moved = offsetof(struct xfw_op, demanded);
+    memcpy(to, from, moved);
+    if (xfw_has_moved(&from->demanded) || xfw_has_moved(&from->fetched))
+        memcpy(&to->demanded, &from->demanded, offsetof(struct xfw_op, hook_ns) - moved);
+    else
+        to->demanded = to->fetched = (struct xfw_moved){0};
+}
 
 /* A call of the host that takes no time and has nothing to do with anything. */
 static inline struct xfw_op xfw_op_none(void)

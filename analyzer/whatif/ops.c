@@ -7,7 +7,6 @@
 #include "analyzer/whatif/numbers.h"
 #include "analyzer/whatif/ops_moved.h"
 #include "analyzer/whatif/ops_queue.h"
-#include "analyzer/whatif/overlap.h"
 #include "analyzer/whatif/records_cost.h"
 
 struct xfw_ops {
@@ -40,17 +39,40 @@ void xfw_ops_free(struct xfw_ops *ops)
     free(ops);
 }
 
-uint64_t xfw_ops_range_text(const struct xfw_ops *ops, uint32_t range)
+bool xfw_ops_range_name(const struct xfw_ops *ops, uint32_t range, uint64_t *name)
 {
-    return xfw_range_text(&ops->numbers, range);
+    return xfw_range_name(&ops->numbers, range, name);
 }
 
 /* ---- an op ----------------------------------------------------------------------------------- */
 
-static struct xfw_op begin_op(struct xfw_ops *ops, const struct xft_event *event, int32_t tid,
+static void set_addresses(struct xfw_op *op, const struct xfa_event *event)
+{
+    switch ((enum xft_event_kind)event->kind) {
+    case XFT_EVENT_TRANSFER:
+        op->src = event->transfer.src;
+        op->dst = event->transfer.dst;
+        break;
+    case XFT_EVENT_ALLOC:
+    case XFT_EVENT_FREE:
+    case XFT_EVENT_REGISTER:
+    case XFT_EVENT_UNREGISTER:
+    case XFT_EVENT_SET:
+        op->dst = event->memory.address;
+        break;
+    case XFT_EVENT_PREFETCH:
+    case XFT_EVENT_ADVISE:
+        op->src = event->managed.address;
+        break;
+    default: /* it is about no memory */
+        break;
+    }
+}
+
+static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event,
                               enum xfw_what what)
 {
-    struct xfw_thread *thread = xfw_thread_of(&ops->numbers, tid);
+    struct xfw_thread *thread = xfw_thread_of(&ops->numbers, event->tid);
     struct xfw_moved fetched = thread->fetched;
     thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
     uint64_t overhead_ns = thread->overhead_ns;
@@ -59,25 +81,23 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xft_event *event
     struct xfw_op op = xfw_op_none();
     op.what = (uint8_t)what;
     op.kind = event->kind;
-    op.gpu = (int16_t)(event->device < 0 ? -1 : xfa_process_gpu(ops->process, event->device));
+    op.gpu = (int16_t)(event->gpu < 0 ? -1 : event->gpu);
     op.stream_gpu = -1;
     op.thread = thread->number;
-    op.tid = tid;
+    op.tid = event->tid;
     op.start_ns = xfw_ops_queue_time(ops->queue, event->start_ns);
     op.end_ns = xfw_ops_queue_time(ops->queue, event->end_ns);
     op.bytes = event->bytes;
-    op.src = event->src;
-    op.dst = event->dst;
+    set_addresses(&op, event);
     op.memory = event->dst_mem;
     op.fetched = fetched;
     op.overhead_ns = (double)overhead_ns;
     return op;
 }
 
-static void to_stream(struct xfw_ops *ops, struct xfw_op *op, const struct xft_event *event,
-                      int32_t tid)
+static void to_stream(struct xfw_ops *ops, struct xfw_op *op, const struct xfa_event *event)
 {
-    const struct xfw_stream *stream = xfw_stream_of(&ops->numbers, event, tid);
+    const struct xfw_stream *stream = xfw_stream_of(&ops->numbers, event);
     op->stream = stream->number;
     op->stream_kind = stream->kind;
     op->gpu = (int16_t)(stream->gpu >= 0 ? stream->gpu : op->gpu);
@@ -91,27 +111,34 @@ static void add_costs(struct xfw_ops *ops, struct xfw_op *op, bool blocks)
         xfw_records_costs_add(&ops->costs, op, blocks, ops->records & XFT_RECORDS_KERNELS);
 }
 
+bool xfw_ops_one_engine(const struct xfp_profile *profile, int gpu)
+{
+    for (size_t i = 0; profile && i < profile->overlap_count; i++)
+        if (profile->overlap[i].device == gpu)
+            return profile->overlap[i].copy_engines == 1;
+    return profile && gpu >= 0 && (size_t)gpu < profile->machine.gpu_count &&
+           profile->machine.gpus[gpu].copy_engines == 1;
+}
+
 static bool one_engine(struct xfw_ops *ops, int gpu)
 {
     enum engines *engines = &ops->engines[xfw_place_of_gpu(gpu)];
     int known = gpu >= 0 ? xfa_achievable_gpu(ops->achievable, gpu) : -1;
     if (*engines == NOT_ASKED)
-        *engines = xfa_overlap_one_engine(ops->achievable->profile, known) ? ONE : SEVERAL;
+        *engines = xfw_ops_one_engine(ops->achievable->profile, known) ? ONE : SEVERAL;
     return *engines == ONE;
 }
 
-static uint32_t site_of(const struct xfa_step *step)
+static uint32_t site_of(const struct xfa_event *event)
 {
-    const struct xft_event *event = step->event;
-    return event->stack ? xfa_process_site(step->process, event->stack)->number : XFW_NONE;
+    return event->stack ? xfa_site_of(event)->number : XFW_NONE;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static void launch(struct xfw_ops *ops, const struct xfa_step *step, enum xfw_what what)
+static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_what what)
 {
-    const struct xft_event *event = step->event;
-    struct xfw_op op = begin_op(ops, event, step->tid, what);
+    struct xfw_op op = begin_op(ops, event, what);
     bool captured = event->flags & XFT_CAPTURED;
     bool comes = what == XFW_SET             ? ops->records & XFT_RECORDS_COPIES
                  : what == XFW_HOST_FUNCTION ? false
@@ -119,14 +146,14 @@ static void launch(struct xfw_ops *ops, const struct xfa_step *step, enum xfw_wh
     if (captured) {
         op.what = XFW_CALL;
     } else {
-        to_stream(ops, &op, event, step->tid);
+        to_stream(ops, &op, event);
         op.engine = what == XFW_HOST_FUNCTION ? XFW_NO_ENGINE : XFW_COMPUTE;
         op.exclusive = false;
     }
     if (what == XFW_KERNEL) {
-        op.arguments = (uint32_t)event->aux;
-        op.name = (uint32_t)event->src;
-        op.threads = event->dst;
+        op.arguments = (uint32_t)event->launch.arguments;
+        op.name = (uint32_t)event->launch.name;
+        op.threads = event->launch.threads;
     }
     add_costs(ops, &op, false);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
@@ -134,51 +161,49 @@ static void launch(struct xfw_ops *ops, const struct xfa_step *step, enum xfw_wh
         xfw_ops_queue_expect(ops->queue, pending, event->correlation, what == XFW_GRAPH);
 }
 
-static void prefetch(struct xfw_ops *ops, const struct xfa_step *step)
+static void prefetch(struct xfw_ops *ops, const struct xfa_event *event)
 {
-    const struct xft_event *event = step->event;
-    struct xfw_op op = begin_op(ops, event, step->tid, XFW_PREFETCH);
-    to_stream(ops, &op, event, step->tid);
+    struct xfw_op op = begin_op(ops, event, XFW_PREFETCH);
+    to_stream(ops, &op, event);
     op.engine = event->dst_place == XFT_PLACE_HOST ? XFW_TO_HOST : XFW_TO_DEVICE;
     op.exclusive = true;
     op.one_engine = one_engine(ops, op.gpu);
-    add_costs(ops, &op, false);
+    if (event->managed.count > 0) /* else a further range of the call before */
+        add_costs(ops, &op, false);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
-    xfw_ops_queue_expect_moves(ops->queue, pending, event->src, event->bytes);
+    xfw_ops_queue_expect_moves(ops->queue, pending, event->managed.address, event->bytes);
 }
 
-static void wait(struct xfw_ops *ops, const struct xfa_step *step, enum xfw_what what)
+static void wait(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_what what)
 {
     static const uint8_t awaits[] = {XFW_AWAITS_NOTHING, XFW_AWAITS_EVENT, XFW_AWAITS_STREAM,
                                      XFW_AWAITS_DEVICE};
-    const struct xft_event *event = step->event;
-    struct xfw_op op = begin_op(ops, event, step->tid, what);
-    op.awaits = event->aux <= XFT_SYNC_CONTEXT ? awaits[event->aux] : XFW_AWAITS_NOTHING;
+    struct xfw_op op = begin_op(ops, event, what);
+    op.awaits = awaits[event->wait.what];
     if (op.awaits == XFW_AWAITS_STREAM)
-        to_stream(ops, &op, event, step->tid);
+        to_stream(ops, &op, event);
     if (op.awaits == XFW_AWAITS_EVENT)
-        op.event = xfw_event_of(&ops->numbers, event->src);
-    op.site = site_of(step);
+        op.event = xfw_event_of(&ops->numbers, event->wait.event);
+    op.site = site_of(event);
     add_costs(ops, &op, false);
     xfw_ops_queue_wait(ops->queue, &op, event->end_ns);
     xfw_ops_queue_push(ops->queue, &op);
 }
 
-static void event_call(struct xfw_ops *ops, const struct xfa_step *step, enum xfw_what what)
+static void event_call(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_what what)
 {
-    struct xfw_op op = begin_op(ops, step->event, step->tid, what);
-    if (!(step->event->flags & XFT_CAPTURED)) {
-        to_stream(ops, &op, step->event, step->tid);
-        op.event = xfw_event_of(&ops->numbers, step->event->src);
+    struct xfw_op op = begin_op(ops, event, what);
+    if (!(event->flags & XFT_CAPTURED)) {
+        to_stream(ops, &op, event);
+        op.event = xfw_event_of(&ops->numbers, event->wait.event);
     }
     add_costs(ops, &op, false);
     xfw_ops_queue_push(ops->queue, &op);
 }
 
-static void call(struct xfw_ops *ops, const struct xfa_step *step)
+static void call(struct xfw_ops *ops, const struct xfa_event *event)
 {
-    const struct xft_event *event = step->event;
-    struct xfw_op op = begin_op(ops, event, step->tid, XFW_CALL);
+    struct xfw_op op = begin_op(ops, event, XFW_CALL);
     bool in_order = event->flags & XFT_ASYNC; /* of a pool, in a stream's order */
     if (event->kind == XFT_EVENT_ALLOC && event->dst_mem == XFT_MEM_MANAGED)
         xfw_ops_queue_keep_running(ops->queue);
@@ -187,19 +212,34 @@ static void call(struct xfw_ops *ops, const struct xfa_step *step)
     op.pooled = frees && in_order;
     if (frees && !in_order)
         op.awaits = XFW_AWAITS_DEVICE;
-    op.site = site_of(step);
+    op.site = site_of(event);
     add_costs(ops, &op, false);
     xfw_ops_queue_push(ops->queue, &op);
 }
 
-static void range(struct xfw_ops *ops, const struct xfa_step *step)
+static void range(struct xfw_ops *ops, const struct xfa_event *event)
 {
-    const struct xft_event *event = step->event;
-    struct xfw_op op = begin_op(ops, event, step->tid, XFW_RANGE);
+    struct xfw_op op = begin_op(ops, event, XFW_RANGE);
     op.begins = event->kind == XFT_EVENT_RANGE_BEGIN;
-    op.range =
-        op.begins ? xfw_open_range(&ops->numbers, step) : xfw_close_range(&ops->numbers, step);
+    op.range = xfw_range_of(&ops->numbers, event->range);
     add_costs(ops, &op, false);
+    xfw_ops_queue_push(ops->queue, &op);
+}
+
+/* It ends with the last call of its thread, and takes no time. What is open at the end of all lasts
+ * until then (schedule.h). */
+static void range_unended(void *self, const struct xfa_range *range, enum xfa_unended why,
+                          uint64_t end_ns)
+{
+    struct xfw_ops *ops = self;
+    struct xfa_event event = {
+        .kind = XFT_EVENT_RANGE_END, .tid = range->tid, .gpu = XFT_PLACE_UNKNOWN};
+    (void)end_ns;
+    if (why == XFA_PROCESS_ENDED)
+        return;
+    event.start_ns = event.end_ns = xfw_thread_of(&ops->numbers, range->tid)->end_ns;
+    struct xfw_op op = begin_op(ops, &event, XFW_RANGE);
+    op.range = xfw_range_of(&ops->numbers, range);
     xfw_ops_queue_push(ops->queue, &op);
 }
 
@@ -207,26 +247,24 @@ static void range(struct xfw_ops *ops, const struct xfa_step *step)
 
 /* The recorder was at work in the thread since its last call: what of that is not in the time that
  * each call of this kind is taken to cost, nor in another such event. */
-static void overhead(struct xfw_ops *ops, const struct xfa_step *step)
+static void overhead(struct xfw_ops *ops, const struct xfa_event *event)
 {
-    const struct xft_event *event = step->event;
-    struct xfw_thread *thread = xfw_thread_of(&ops->numbers, step->tid);
+    struct xfw_thread *thread = xfw_thread_of(&ops->numbers, event->tid);
     uint64_t start = event->start_ns, usual = 0;
     if (start < thread->overhead_until_ns)
         start = thread->overhead_until_ns;
     if (event->end_ns <= start)
         return;
     thread->overhead_until_ns = event->end_ns;
-    if (event->count < XFA_EVENT_KINDS)
-        usual = ops->process->costs[event->count].ns;
+    if (event->behind < XFA_EVENT_KINDS)
+        usual = ops->process->costs[event->behind].ns;
     if (event->end_ns - start > usual)
         thread->overhead_ns += event->end_ns - start - usual;
 }
 
 /* Of the device, or of the recording: no call. */
-static bool take_record(struct xfw_ops *ops, const struct xfa_step *step)
+static bool take_record(struct xfw_ops *ops, const struct xfa_event *event)
 {
-    const struct xft_event *event = step->event;
     switch ((enum xft_event_kind)event->kind) {
     case XFT_EVENT_KERNEL:
     case XFT_EVENT_MEMSET:
@@ -237,66 +275,66 @@ static bool take_record(struct xfw_ops *ops, const struct xfa_step *step)
         xfw_ops_moved(ops->queue, &ops->numbers, event);
         return true;
     case XFT_EVENT_RECORDS:
-        ops->records = (uint32_t)event->aux;
+        ops->records = event->records;
         return true;
     case XFT_EVENT_OVERHEAD:
-        overhead(ops, step);
+        overhead(ops, event);
         return true;
     default:
         return false;
     }
 }
 
-static void take_call(struct xfw_ops *ops, const struct xfa_step *step)
+static void take_call(struct xfw_ops *ops, const struct xfa_event *event)
 {
-    switch ((enum xft_event_kind)step->event->kind) {
+    switch ((enum xft_event_kind)event->kind) {
     case XFT_EVENT_LAUNCH:
-        launch(ops, step, XFW_KERNEL);
+        launch(ops, event, XFW_KERNEL);
         break;
     case XFT_EVENT_SET:
-        launch(ops, step, XFW_SET);
+        launch(ops, event, XFW_SET);
         break;
     case XFT_EVENT_GRAPH_LAUNCH:
-        launch(ops, step, XFW_GRAPH);
+        launch(ops, event, XFW_GRAPH);
         break;
     case XFT_EVENT_HOST_FUNCTION:
-        launch(ops, step, XFW_HOST_FUNCTION);
+        launch(ops, event, XFW_HOST_FUNCTION);
         break;
     case XFT_EVENT_PREFETCH:
-        prefetch(ops, step);
+        prefetch(ops, event);
         break;
     case XFT_EVENT_SYNC:
-        wait(ops, step, XFW_CALL);
+        wait(ops, event, XFW_CALL);
         break;
     case XFT_EVENT_QUERY:
-        wait(ops, step, XFW_QUERY);
+        wait(ops, event, XFW_QUERY);
         break;
     case XFT_EVENT_RECORD:
-        event_call(ops, step, XFW_RECORD);
+        event_call(ops, event, XFW_RECORD);
         break;
     case XFT_EVENT_WAIT:
-        event_call(ops, step, XFW_WAIT);
+        event_call(ops, event, XFW_WAIT);
         break;
     case XFT_EVENT_RANGE_BEGIN:
     case XFT_EVENT_RANGE_END:
-        range(ops, step);
+        range(ops, event);
         break;
     case XFT_EVENT_STREAM:
-        xfw_make_stream(&ops->numbers, step->event);
-        call(ops, step);
+        xfw_make_stream(&ops->numbers, event);
+        call(ops, event);
         break;
     default:
-        call(ops, step);
+        call(ops, event);
         break;
     }
 }
 
-static void observe_event(void *self, const struct xfa_step *step)
+static void observe_event(void *self, const struct xfa_event *event)
 {
     struct xfw_ops *ops = self;
-    xfw_ops_queue_at(ops->queue, step->event->start_ns);
-    if (!take_record(ops, step))
-        take_call(ops, step);
+    xfw_ops_queue_at(ops->queue, event->start_ns);
+    if (!take_record(ops, event))
+        take_call(ops, event);
     xfw_ops_queue_release(ops->queue, false);
 }
 
@@ -320,32 +358,32 @@ static void set_engine(struct xfw_op *op, const struct xfa_class *class)
         op->gpu = (int16_t)gpu;
 }
 
-static void observe_transfer(void *self, const struct xfa_transfer *transfer)
+static void observe_transfer(void *self, const struct xfa_event *event)
 {
     struct xfw_ops *ops = self;
-    const struct xft_event *event = transfer->event;
+    const struct xfa_transfer *transfer = &event->transfer;
+    const struct xfa_device_copy *device = &transfer->device;
     xfw_ops_queue_at(ops->queue, event->start_ns);
     uint64_t number = ops->transfers++;
     if (event->flags & XFT_GRAPH) { /* a part of its launch */
-        struct xft_event copy = {.start_ns = transfer->device_start_ns,
-                                 .end_ns = transfer->device_end_ns};
-        if (transfer->device_start_ns)
+        const struct xfa_event copy = {.start_ns = device->start_ns, .end_ns = device->end_ns};
+        if (device->start_ns)
             xfw_ops_queue_record_part(ops->queue, event->correlation, &copy);
         return;
     }
-    struct xfw_op op = begin_op(ops, event, transfer->tid, XFW_COPY);
-    to_stream(ops, &op, event, transfer->tid);
+    struct xfw_op op = begin_op(ops, event, XFW_COPY);
+    to_stream(ops, &op, event);
     op.transfer = number;
     op.class = transfer->class->number;
-    if (transfer->class->key.shape == XFA_STRIDED && event->width &&
-        event->bytes % event->width == 0)
-        op.row_bytes = (uint32_t)event->width;
+    if (transfer->class->key.shape == XFA_STRIDED && transfer->width &&
+        event->bytes % transfer->width == 0)
+        op.row_bytes = (uint32_t)transfer->width;
     op.site = transfer->class->key.row.site;
     set_engine(&op, transfer->class);
     op.one_engine = one_engine(ops, op.gpu);
-    if (transfer->device_start_ns) {
-        op.device_start_ns = xfw_ops_queue_time(ops->queue, transfer->device_start_ns);
-        op.device_end_ns = xfw_ops_queue_time(ops->queue, transfer->device_end_ns);
+    if (device->start_ns) {
+        op.device_start_ns = xfw_ops_queue_time(ops->queue, device->start_ns);
+        op.device_end_ns = xfw_ops_queue_time(ops->queue, device->end_ns);
         op.last_piece = op.engine == XFW_PEER && transfer->class->key.peer == XFA_PEER_OFF;
     }
     add_costs(ops, &op, transfer->blocks);
@@ -395,6 +433,7 @@ struct xfa_observer xfw_ops_observer(struct xfw_ops *ops)
         .process = begin_process,
         .event = observe_event,
         .transfer = observe_transfer,
+        .unended = range_unended,
         .end = end_process,
     };
 }

@@ -37,8 +37,11 @@ struct xfw_ops *xfw_ops_new(const struct xfa_achievable *achievable, const struc
 void xfw_ops_free(struct xfw_ops *ops);
 struct xfa_observer xfw_ops_observer(struct xfw_ops *ops);
 
-/* The names of the process's ranges: ids in NAMES, by range number. For now: of the process at
- * hand. */
-uint64_t xfw_ops_range_text(const struct xfw_ops *ops, uint32_t range);
+/* The names of the ranges of the process at hand: ids in NAMES (0 = none), by range number. False:
+ * there are no more. */
+bool xfw_ops_range_name(const struct xfw_ops *ops, uint32_t range, uint64_t *name);
+
+/* It is known that the profile's GPU copies in one direction at a time. */
+bool xfw_ops_one_engine(const struct xfp_profile *profile, int gpu);
 
 #endif

@@ -15,12 +15,12 @@ static double more_of(double *until, double from, double to, double last)
     return fmax(0, to - from);
 }
 
-static int gpu_of(const struct xfw_numbers *numbers, const struct xft_event *event)
+static int gpu_of(const struct xfw_numbers *numbers, const struct xfa_event *event)
 {
-    return xfa_process_gpu(numbers->process, event->device < 0 ? 0 : event->device);
+    return event->gpu < 0 ? xfa_process_gpu(numbers->process, 0) : event->gpu;
 }
 
-static void count_move(struct xfw_moved *moved, const struct xft_event *event, int gpu)
+static void count_move(struct xfw_moved *moved, const struct xfa_event *event, int gpu)
 {
     moved->gpu = (int16_t)gpu;
     if (event->kind != XFT_EVENT_MIGRATION)
@@ -31,7 +31,7 @@ static void count_move(struct xfw_moved *moved, const struct xft_event *event, i
 
 /* A kernel had to wait for it: a page that came, or a fault that was served. */
 static void demanded(struct xfw_ops_queue *queue, struct xfw_numbers *numbers,
-                     const struct xft_event *event)
+                     const struct xfa_event *event)
 {
     int gpu = gpu_of(numbers, event);
     struct xfw_pending *pending = xfw_ops_queue_running(queue, gpu);
@@ -47,7 +47,7 @@ static void demanded(struct xfw_ops_queue *queue, struct xfw_numbers *numbers,
 
 /* In the own time of the thread whose call before ended last. */
 static void fetched(struct xfw_ops_queue *queue, struct xfw_numbers *numbers,
-                    const struct xft_event *event)
+                    const struct xfa_event *event)
 {
     struct xfw_thread *thread = NULL;
     for (size_t i = 0; i < numbers->threads.count && i < MOST_LOOKED_AT; i++) {
@@ -64,13 +64,13 @@ static void fetched(struct xfw_ops_queue *queue, struct xfw_numbers *numbers,
 }
 
 void xfw_ops_moved(struct xfw_ops_queue *queue, struct xfw_numbers *numbers,
-                   const struct xft_event *event)
+                   const struct xfa_event *event)
 {
     xfw_ops_queue_keep_running(queue);
     if (event->kind == XFT_EVENT_FAULT) {
-        if (event->device >= 0 && event->end_ns)
+        if (event->gpu >= 0 && event->end_ns)
             demanded(queue, numbers, event);
-    } else if (event->aux == XFT_CAUSE_USER) {
+    } else if (event->managed.cause == XFT_CAUSE_USER) {
         xfw_ops_queue_record_move(queue, event);
     } else if (event->direction == XFT_DIR_D2H) {
         fetched(queue, numbers, event);

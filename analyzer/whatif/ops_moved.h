@@ -10,6 +10,6 @@
 
 /* A MIGRATION or a FAULT. */
 void xfw_ops_moved(struct xfw_ops_queue *queue, struct xfw_numbers *numbers,
-                   const struct xft_event *event);
+                   const struct xfa_event *event);
 
 #endif

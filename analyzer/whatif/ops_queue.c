@@ -13,7 +13,7 @@
 #define MOST_AHEAD 256 /* ops: streams take turns much sooner */
 
 struct early {
-    struct xft_event event;
+    struct xfa_event event;
     bool there;
 };
 
@@ -215,7 +215,7 @@ struct xfw_pending *xfw_ops_queue_push(struct xfw_ops_queue *queue, const struct
 /* ---- records --------------------------------------------------------------------------------- */
 
 static void add_device(struct xfw_ops_queue *queue, struct xfw_pending *pending,
-                       const struct xft_event *record)
+                       const struct xfa_event *record)
 {
     struct xfw_op *op = &pending->op;
     double start = xfw_ops_queue_time(queue, record->start_ns);
@@ -227,8 +227,8 @@ static void add_device(struct xfw_ops_queue *queue, struct xfw_pending *pending,
     if (record->kind == XFT_EVENT_KERNEL)
         queue->running[xfw_place_of_gpu(op->gpu)] = op->number + 1;
     if (record->kind == XFT_EVENT_KERNEL && op->what == XFW_KERNEL) {
-        op->threads = record->dst;
-        op->name = (uint32_t)record->src;
+        op->threads = record->work.threads;
+        op->name = (uint32_t)record->work.name;
     }
 }
 
@@ -279,7 +279,7 @@ static struct xfw_pending *wanting(struct xfw_ops_queue *queue, uint32_t correla
     return NULL;
 }
 
-void xfw_ops_queue_record(struct xfw_ops_queue *queue, const struct xft_event *record)
+void xfw_ops_queue_record(struct xfw_ops_queue *queue, const struct xfa_event *record)
 {
     if (record->correlation == 0 || record->end_ns < record->start_ns)
         return;
@@ -291,21 +291,21 @@ void xfw_ops_queue_record(struct xfw_ops_queue *queue, const struct xft_event *r
 }
 
 void xfw_ops_queue_record_part(struct xfw_ops_queue *queue, uint32_t correlation,
-                               const struct xft_event *record)
+                               const struct xfa_event *record)
 {
     struct xfw_pending *pending = wanting(queue, correlation);
     if (pending)
         add_device(queue, pending, record);
 }
 
-void xfw_ops_queue_record_move(struct xfw_ops_queue *queue, const struct xft_event *record)
+void xfw_ops_queue_record_move(struct xfw_ops_queue *queue, const struct xfa_event *record)
 {
     if (queue->open_prefetches == 0)
         return;
     for (uint64_t i = queue->head; i < queue->tail; i++) {
         struct xfw_pending *pending = at(queue, i);
         if (pending->open && pending->op.what == XFW_PREFETCH &&
-            record->src - pending->first < pending->bytes) {
+            record->managed.address - pending->first < pending->bytes) {
             add_device(queue, pending, record);
             return;
         }

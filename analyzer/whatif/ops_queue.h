@@ -51,12 +51,12 @@ void xfw_ops_queue_expect_moves(struct xfw_ops_queue *queue, struct xfw_pending 
                                 uint64_t first, uint64_t bytes);
 
 /* The device told when it did this. Kept for a while when its call has not come yet. */
-void xfw_ops_queue_record(struct xfw_ops_queue *queue, const struct xft_event *record);
+void xfw_ops_queue_record(struct xfw_ops_queue *queue, const struct xfa_event *record);
 /* Likewise, of a part of a launched graph, and of a prefetch: of the oldest that moves the memory.
  */
 void xfw_ops_queue_record_part(struct xfw_ops_queue *queue, uint32_t correlation,
-                               const struct xft_event *record);
-void xfw_ops_queue_record_move(struct xfw_ops_queue *queue, const struct xft_event *record);
+                               const struct xfa_event *record);
+void xfw_ops_queue_record_move(struct xfw_ops_queue *queue, const struct xfa_event *record);
 
 /* The host waits with this op, which is not pushed yet, until end_ns: everything submitted before
  * that it waits for is done then. */

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/check.h"
 
 #define MOST_BEHIND 8
-#define RECENT 32      /* streams that were asked for last */
-#define SIDES_OF_ONE 4 /* that changes mostly ask for, beside each of the process's */
+#define RECENT 32 /* streams that were asked for last */
 
 struct side_key {
     uint32_t stream, which;
@@ -44,7 +44,7 @@ struct xfw_player {
 static uint32_t dense(struct xfw_player *player, uint32_t stream, uint32_t which)
 {
     struct side_key key = {stream, which};
-    struct recent *recent = &player->recent[(stream * SIDES_OF_ONE + which) % RECENT];
+    struct recent *recent = &player->recent[(stream * XFW_SIDE_STREAMS + which) % RECENT];
     if (recent->there && recent->side.key.stream == stream && recent->side.key.which == which)
         return recent->side.number;
     size_t before = player->sides.count;
@@ -105,6 +105,8 @@ void xfw_player_count(struct xfw_player *player, struct xfa_table *counts)
 static void schedule(struct xfw_player *player, const struct xfw_op *op,
                      const struct xfw_op *recorded)
 {
+    XFA_EXPECT(op->engine == XFW_NO_ENGINE || !(op->duration_ns < 0),
+               "a changed run has work that takes less than no time");
     xfw_schedule_op(player->schedule, op);
     if (player->tap)
         player->tap->op(player->tap->self, op, recorded, player->schedule);
@@ -116,7 +118,8 @@ void xfw_player_op(struct xfw_player *player, const struct xfw_op *given)
         schedule(player, given, given);
         return;
     }
-    struct xfw_op op = *given;
+    struct xfw_op op;
+    xfw_op_copy(&op, given);
     player->behind_count = 0;
     player->taken = 0;
     for (size_t i = 0; i < player->count; i++) {
@@ -186,7 +189,8 @@ void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double 
 
 uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, unsigned which)
 {
-    return XFW_FIRST_SIDE_STREAM + dense(player, stream, which % XFW_SIDE_STREAMS);
+    uint32_t mine = (uint32_t)player->at * XFW_SIDE_STREAMS;
+    return XFW_FIRST_SIDE_STREAM + dense(player, stream, mine + which % XFW_SIDE_STREAMS);
 }
 
 uint32_t xfw_player_side_event(struct xfw_player *player)

@@ -5,15 +5,31 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/crew.h"
 #include "analyzer/pass/pass.h"
+#include "analyzer/whatif/kept.h"
 #include "analyzer/whatif/ops.h"
 #include "analyzer/whatif/player.h"
+#include "analyzer/whatif/sample.h"
 
-#define BATCH 128 /* ops that one way is played by before the next: its state stays at hand */
+/* Of the run: where any time would be off by more for what was left out, nothing is. */
+#define MOST_OFF XFW_RUN_ERROR
+
+struct process {               /* of which ops may be left out */
+    struct xfw_sample *sample; /* NULL: all are played */
+    struct xfw_measured alone;
+    bool alone_known;
+};
 
 struct xfw_replays {
     struct xfa_analysis *analysis;
     struct xfw_whatif *whatif;
+    struct xfa_crew *crew; /* NULL: nothing was played yet */
+    struct xfw_kept *kept; /* NULL: nothing is kept */
+    bool walked;           /* the files were */
+    bool samples;          /* ops may be left out */
+    struct process *processes;
+    size_t process_count, process_capacity;
     struct xfw_way *known;
     size_t count, capacity;
 };
@@ -21,24 +37,122 @@ struct xfw_replays {
 struct variant {
     struct xfw_way *way;
     struct xfw_player *player; /* of the process at hand */
+    struct xfw_measured measured;
+    struct xfa_table taken;
 };
 
 struct walk {
+    struct xfw_replays *replays;
     struct xfw_whatif *whatif;
+    struct process *at; /* the process at hand */
     struct variant *variants;
     size_t count;
-    struct xfw_ops *ops;
+    struct xfw_ops *ops;     /* NULL: they had been kept */
+    struct xfw_kept *keeper; /* NULL: likewise, or they are not to be kept */
     struct xfa_process *process;
     uint64_t first_ns; /* when the first process began, wall clock */
     struct recorded {
         unsigned depth;
         double begun, sum;
     } recorded[XFW_RANGES]; /* of the process's ranges */
+    double last_ns;         /* the end of its last call */
     bool worked;
     double first_work, last_work;
-    struct xfw_op *batch, *alone; /* as recorded, and without what recording cost */
+    bool recording;               /* any of the ways has what recording cost */
+    struct xfw_op *batch, *alone; /* as recorded, and without that; the same: nobody has it */
     size_t batch_count;
 };
+
+static bool is_alone(const struct xfw_way *way)
+{
+    return way->count == 0 && !way->recording;
+}
+
+/* ---- what is left out ------------------------------------------------------------------------ */
+
+/* Of a process without ranges, whose times are sums over all that they have in them. */
+static struct xfw_sample *sample_of(const struct xfa_analysis *analysis,
+                                    const struct xfa_process *process)
+{
+    static const uint8_t calls[] = {
+        XFT_EVENT_TRANSFER, XFT_EVENT_LAUNCH, XFT_EVENT_SET,   XFT_EVENT_GRAPH_LAUNCH,
+        XFT_EVENT_PREFETCH, XFT_EVENT_SYNC,   XFT_EVENT_QUERY, XFT_EVENT_HOST_FUNCTION,
+        XFT_EVENT_RECORD,   XFT_EVENT_WAIT,   XFT_EVENT_ALLOC, XFT_EVENT_FREE,
+    };
+    const uint64_t *kinds = xfa_pass_kinds(analysis->pass, process->number);
+    uint64_t count = 0;
+    if (!kinds || kinds[XFT_EVENT_RANGE_BEGIN] > 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        count += kinds[calls[i]];
+    return xfw_sample_new(count);
+}
+
+static void begin_sample(struct walk *walk, const struct xfa_process *process)
+{
+    struct xfw_replays *replays = walk->replays;
+    replays->processes =
+        xfa_grown(replays->processes, &replays->process_capacity, &replays->process_count,
+                  process->number, sizeof *replays->processes);
+    walk->at = &replays->processes[process->number];
+    if (!walk->ops || !replays->samples)
+        return;
+    xfw_sample_free(walk->at->sample);
+    walk->at->sample = sample_of(replays->analysis, process);
+}
+
+static void begin_measuring(struct walk *walk, struct variant *v)
+{
+    if (!walk->at->sample)
+        return;
+    xfa_table_init(&v->taken, sizeof(struct xfw_taken_key), sizeof(struct xfw_taken));
+    if (v->way->counts)
+        xfw_player_count(v->player, &v->taken);
+}
+
+/* The transfers that were left out had what the others of their classes had. */
+static void add_taken(const struct xfw_sample *sample, const struct xfa_table *taken,
+                      struct xfa_table *counts)
+{
+    for (size_t i = 0; i < taken->count; i++) {
+        const struct xfw_taken *played = xfa_table_at(taken, i);
+        double weight = xfw_sample_weight(sample, played->key.class);
+        struct xfw_taken *count = xfa_table_put(counts, &played->key);
+        count->transfers += (uint64_t)(weight * (double)played->transfers + 0.5);
+    }
+}
+
+/* What the way takes besides. */
+static double end_measuring(struct walk *walk, struct variant *v)
+{
+    struct process *at = walk->at;
+    if (!at->sample)
+        return 0;
+    bool alone = is_alone(v->way), compared = at->alone_known && !v->way->recording && !alone;
+    double rest = xfw_sample_rest(at->sample, &v->measured);
+    double error = xfw_sample_error(at->sample, &v->measured, compared ? &at->alone : NULL);
+    v->way->error_ns = xfw_max(v->way->error_ns, error);
+    if (v->way->counts)
+        add_taken(at->sample, &v->taken, v->way->counts);
+    xfa_table_free(&v->taken);
+    if (alone && !at->alone_known) {
+        at->alone = v->measured;
+        at->alone_known = true;
+    } else {
+        xfw_measured_free(&v->measured);
+    }
+    v->measured = (struct xfw_measured){0};
+    return rest;
+}
+
+static void free_samples(struct xfw_replays *replays)
+{
+    for (size_t i = 0; i < replays->process_count; i++) {
+        xfw_sample_free(replays->processes[i].sample);
+        xfw_measured_free(&replays->processes[i].alone);
+        replays->processes[i] = (struct process){0};
+    }
+}
 
 /* ---- one walk -------------------------------------------------------------------------------- */
 
@@ -48,12 +162,15 @@ static void begin_process(void *self, struct xfa_process *process)
     walk->process = process;
     memset(walk->recorded, 0, sizeof walk->recorded);
     walk->worked = false;
+    walk->last_ns = 0;
+    begin_sample(walk, process);
     for (size_t i = 0; i < walk->count; i++) {
         struct variant *v = &walk->variants[i];
         const struct xfw_tap *tap = v->way->tap;
         v->player = xfw_player_new(process, v->way->changes, v->way->count, v->way->certainty);
         xfw_player_tap(v->player, tap);
         xfw_player_count(v->player, v->way->counts);
+        begin_measuring(walk, v);
         if (tap)
             tap->process(tap->self, process);
     }
@@ -77,30 +194,57 @@ static void note_span(struct walk *walk, const struct xfw_op *op)
         walk->first_work = walk->last_work = op->start_ns;
     }
     if (work || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY)
-        walk->last_work = fmax(walk->last_work, op->end_ns);
+        walk->last_work = xfw_max(walk->last_work, op->end_ns);
 }
 
-static void play_batch(struct walk *walk)
+/* The last first: those that change the most come last, and are not to be waited for alone. */
+static void play_way(void *self, size_t i)
 {
-    for (size_t i = 0; i < walk->count; i++) {
-        const struct variant *v = &walk->variants[i];
-        const struct xfw_op *ops = v->way->recording ? walk->batch : walk->alone;
-        for (size_t k = 0; k < walk->batch_count; k++)
-            xfw_player_op(v->player, &ops[k]);
+    const struct walk *walk = self;
+    const struct variant *v = &walk->variants[walk->count - 1 - i];
+    const struct xfw_op *ops = v->way->recording ? walk->batch : walk->alone;
+    for (size_t k = 0; k < walk->batch_count; k++)
+        xfw_player_op(v->player, &ops[k]);
+}
+
+/* Ways have nothing in common that any of them changes: side by side. */
+static void play_batch(struct walk *walk, const struct xfw_stretch *stretch)
+{
+    if (walk->alone != walk->batch)
+        memcpy(walk->alone, walk->batch, walk->batch_count * sizeof *walk->batch);
+    for (size_t i = 0; i < walk->batch_count; i++)
+        xfw_op_alone(&walk->alone[i]);
+    if (walk->batch_count > 0)
+        xfa_crew_do(walk->replays->crew, play_way, walk, walk->count);
+    for (size_t i = 0; i < walk->count && stretch; i++) {
+        struct variant *v = &walk->variants[i];
+        xfw_measure(&v->measured, stretch, xfw_schedule_now(xfw_player_schedule(v->player)));
     }
     walk->batch_count = 0;
+}
+
+static void end_batch(struct walk *walk, bool last)
+{
+    const struct xfw_stretch *stretch = NULL;
+    if (walk->at->sample) {
+        stretch = xfw_sample_take(walk->at->sample, walk->batch, walk->batch_count, last);
+        walk->batch_count = stretch->ops;
+    }
+    for (size_t i = 0; i < walk->batch_count && walk->keeper; i++)
+        xfw_kept_add(walk->keeper, &walk->batch[i]);
+    play_batch(walk, stretch);
 }
 
 static void take_op(void *self, const struct xfw_op *op)
 {
     struct walk *walk = self;
     note_span(walk, op);
+    walk->last_ns = xfw_max(walk->last_ns, op->end_ns);
     if (op->what == XFW_RANGE && op->range < XFW_RANGES)
         note_range(walk, op);
-    walk->batch[walk->batch_count] = walk->alone[walk->batch_count] = *op;
-    xfw_op_alone(&walk->alone[walk->batch_count++]);
-    if (walk->batch_count == BATCH)
-        play_batch(walk);
+    walk->batch[walk->batch_count++] = *op;
+    if (walk->batch_count == XFW_BATCH)
+        end_batch(walk, false);
 }
 
 /* The run's phase of this name. */
@@ -117,74 +261,150 @@ static size_t phase_of(struct xfw_whatif *whatif, const char *name)
     return whatif->range_count++;
 }
 
-static void end_ranges(struct walk *walk)
+/* As the schedule's. */
+static double recorded_ns(const struct walk *walk, uint32_t number)
 {
-    uint64_t text;
-    for (uint32_t r = 0; r < XFW_RANGES && (text = xfw_ops_range_text(walk->ops, r)); r++) {
-        const struct xfa_text *named = xfa_trace_text(walk->process->trace, text);
-        char *name = xfa_kept(named ? named->text : "", named ? named->bytes : 0);
+    const struct recorded *range = &walk->recorded[number];
+    return range->sum + (range->depth > 0 ? fmax(0, walk->last_ns - range->begun) : 0);
+}
+
+static void end_ranges(struct walk *walk, const uint64_t ranges[XFW_RANGES])
+{
+    for (uint32_t r = 0; r < XFW_RANGES && ranges[r] != XFW_NO_RANGE; r++) {
+        const struct xfa_text *named =
+            ranges[r] ? xfa_trace_text(walk->process->trace, ranges[r]) : NULL;
+        char *name = named ? xfa_kept(named->text, named->bytes) : xfa_text("(no name)");
         size_t phase = phase_of(walk->whatif, name);
         free(name);
         if (phase < XFW_RANGES && walk->variants[0].way->recording)
-            walk->whatif->ranges[phase].times.recorded_ns += walk->recorded[r].sum;
+            walk->whatif->ranges[phase].times.recorded_ns += recorded_ns(walk, r);
         for (size_t i = 0; i < walk->count && phase < XFW_RANGES; i++)
             walk->variants[i].way->ranges[phase] +=
                 xfw_schedule_range(xfw_player_schedule(walk->variants[i].player), r);
     }
 }
 
-static void end_process(void *self, struct xfa_process *process, double end_ns)
+static void end_played(struct walk *walk, struct xfa_process *process, double end_ns,
+                       const uint64_t ranges[XFW_RANGES])
 {
-    struct walk *walk = self;
     double begun = (double)(int64_t)(process->start_real_ns - walk->first_ns);
-    play_batch(walk);
-    end_ranges(walk);
+    end_ranges(walk, ranges);
     for (size_t i = 0; i < walk->count; i++) {
         struct variant *v = &walk->variants[i];
         const struct xfw_schedule *schedule = xfw_player_schedule(v->player);
         const struct xfw_tap *tap = v->way->tap;
-        double total = xfw_schedule_total(schedule, end_ns);
-        v->way->run_ns = fmax(v->way->run_ns, begun + total);
-        v->way->span_ns += xfw_schedule_span(schedule);
+        double total = xfw_schedule_total(schedule, end_ns), rest = end_measuring(walk, v);
+        v->way->run_ns = xfw_max(v->way->run_ns, begun + total + rest);
+        v->way->span_ns += xfw_schedule_span(schedule) + rest;
         if (tap)
             tap->end(tap->self, process, schedule, total);
         xfw_player_free(v->player);
         v->player = NULL;
     }
-    walk->whatif->recorded_ns = fmax(walk->whatif->recorded_ns, begun + end_ns);
+    walk->whatif->recorded_ns = xfw_max(walk->whatif->recorded_ns, begun + end_ns);
     if (walk->worked && walk->variants[0].way->recording)
         walk->whatif->span.recorded_ns += walk->last_work - walk->first_work;
+}
+
+static void end_process(void *self, struct xfa_process *process, double end_ns)
+{
+    struct walk *walk = self;
+    uint64_t ranges[XFW_RANGES];
+    end_batch(walk, true);
+    for (uint32_t r = 0; r < XFW_RANGES; r++)
+        if (!xfw_ops_range_name(walk->ops, r, &ranges[r]))
+            ranges[r] = XFW_NO_RANGE;
+    if (walk->keeper)
+        xfw_kept_end(walk->keeper, end_ns, ranges);
+    end_played(walk, process, end_ns, ranges);
+}
+
+/* Each process is opened again: changes ask what its kernels were given. */
+static bool walk_files(struct walk *walk, struct xfa_analysis *analysis, char *error,
+                       size_t error_bytes)
+{
+    struct xfa_observer observer = xfw_ops_observer(walk->ops);
+    struct xfa_pass *pass = xfa_pass_new(&analysis->classes, &observer, 1);
+    bool done = true;
+    for (size_t i = 0; i < analysis->run->process_count && done; i++) {
+        done = xfa_process_reopen(analysis->run->processes[i], error, error_bytes);
+        if (done)
+            xfa_pass_walk(pass, analysis->run->processes[i]);
+    }
+    xfa_pass_free(pass);
+    return done;
+}
+
+/* The process's ops, as they were played the first time. */
+static void play_kept(struct walk *walk, struct xfw_kept *kept)
+{
+    const struct xfw_sample *sample = walk->at->sample;
+    for (size_t i = 0; sample && i < xfw_sample_count(sample); i++) {
+        const struct xfw_stretch *stretch = xfw_sample_at(sample, i);
+        while (walk->batch_count < stretch->ops &&
+               xfw_kept_next(kept, &walk->batch[walk->batch_count]))
+            walk->batch_count++;
+        play_batch(walk, stretch);
+    }
+    while (xfw_kept_next(kept, &walk->batch[walk->batch_count]))
+        if (++walk->batch_count == XFW_BATCH)
+            play_batch(walk, NULL);
+    play_batch(walk, NULL);
+}
+
+static bool walk_kept(struct walk *walk, const struct xfa_analysis *analysis, struct xfw_kept *kept,
+                      char *error, size_t error_bytes)
+{
+    xfw_kept_rewind(kept);
+    for (size_t i = 0; i < analysis->run->process_count; i++) {
+        struct xfa_process *process = analysis->run->processes[i];
+        double end_ns;
+        if (!xfa_process_reopen(process, error, error_bytes))
+            return false;
+        begin_process(walk, process);
+        play_kept(walk, kept);
+        const uint64_t *ranges = xfw_kept_over(kept, &end_ns);
+        end_played(walk, process, end_ns, ranges);
+        xfa_process_let_go(process);
+    }
+    return true;
 }
 
 static bool walk_run(struct xfw_replays *replays, struct variant *variants, size_t count)
 {
     char error[1024] = "";
     struct xfa_analysis *analysis = replays->analysis;
-    struct walk walk = {.whatif = replays->whatif,
+    replays->crew = replays->crew ? replays->crew : xfa_crew_new();
+    struct walk walk = {.replays = replays,
+                        .whatif = replays->whatif,
                         .variants = variants,
                         .count = count,
-                        .batch = xfa_alloc(BATCH * sizeof *walk.batch),
-                        .alone = xfa_alloc(BATCH * sizeof *walk.alone)};
-    const struct xfw_sink sink = {begin_process, take_op, end_process, &walk};
-    walk.ops = xfw_ops_new(&analysis->achievable, &sink);
+                        .batch = xfa_alloc(XFW_BATCH * sizeof *walk.batch)};
+    bool kept = replays->kept && replays->walked && xfw_kept_all(replays->kept), done;
+    for (size_t i = 0; i < count; i++)
+        walk.recording = walk.recording || variants[i].way->recording;
+    walk.alone = walk.recording ? xfa_alloc(XFW_BATCH * sizeof *walk.alone) : walk.batch;
     walk.first_ns = xfa_run_start_real_ns(analysis->run);
-    struct xfa_observer observer = xfw_ops_observer(walk.ops);
-    struct xfa_pass *pass = xfa_pass_new(&analysis->classes, &observer, 1);
-    bool done = true;
-    for (size_t i = 0; i < analysis->run->process_count && done; i++) {
-        done = xfa_process_reopen(analysis->run->processes[i], error, sizeof error);
-        if (done)
-            xfa_pass_walk(pass, analysis->run->processes[i]);
+    if (kept) {
+        done = walk_kept(&walk, analysis, replays->kept, error, sizeof error);
+    } else {
+        const struct xfw_sink sink = {begin_process, take_op, end_process, &walk};
+        walk.ops = xfw_ops_new(&analysis->achievable, &sink);
+        walk.keeper = replays->walked ? NULL : replays->kept;
+        done = walk_files(&walk, analysis, error, sizeof error);
+        replays->walked = true;
+        xfw_ops_free(walk.ops);
     }
     if (!done) {
         free(replays->whatif->why); /* of a file that could not be read before either */
         replays->whatif->why = xfa_text(error);
+        xfw_kept_free(replays->kept);
+        replays->kept = NULL;
     }
     replays->whatif->replays += (unsigned)count;
-    xfa_pass_free(pass);
-    xfw_ops_free(walk.ops);
+    if (walk.alone != walk.batch)
+        free(walk.alone);
     free(walk.batch);
-    free(walk.alone);
     return done;
 }
 
@@ -221,7 +441,76 @@ static void take_over(struct xfw_way *way, const struct xfw_way *known)
 {
     way->run_ns = known->run_ns;
     way->span_ns = known->span_ns;
+    way->error_ns = known->error_ns;
     memcpy(way->ranges, known->ranges, sizeof way->ranges);
+}
+
+/* Some changes meet every op, and who makes a run happen does, too. */
+static bool can_leave_out(const struct variant *variants, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (variants[i].way->tap)
+            return false;
+        for (size_t k = 0; k < variants[i].way->count; k++)
+            if (variants[i].way->changes[k]->type->every)
+                return false;
+    }
+    return true;
+}
+
+static bool is_off(const struct variant *variants, size_t count)
+{
+    double most = INFINITY;
+    for (size_t i = 0; i < count; i++)
+        if (is_alone(variants[i].way))
+            most = MOST_OFF * variants[i].way->run_ns;
+    for (size_t i = 0; i < count; i++)
+        if (variants[i].way->error_ns > most)
+            return true;
+    return false;
+}
+
+/* As if nothing had been played yet. */
+static void forget(struct xfw_replays *replays, struct variant *variants, size_t count)
+{
+    struct xfw_whatif *whatif = replays->whatif;
+    free_samples(replays);
+    xfw_kept_free(replays->kept);
+    replays->kept = xfw_kept_new(xfw_kept_room());
+    replays->walked = replays->samples = false;
+    whatif->recorded_ns = whatif->span.recorded_ns = 0;
+    for (size_t i = 0; i < whatif->range_count; i++)
+        whatif->ranges[i].times.recorded_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct xfw_way *way = variants[i].way;
+        way->run_ns = way->span_ns = way->error_ns = 0;
+        memset(way->ranges, 0, sizeof way->ranges);
+    }
+}
+
+/* Once more with all ops, where what was left out is not known well enough. */
+static bool walk_first(struct xfw_replays *replays, struct variant *variants, size_t count)
+{
+    replays->samples = replays->kept && can_leave_out(variants, count);
+    bool done = walk_run(replays, variants, count);
+    if (!done || !is_off(variants, count))
+        return done;
+    forget(replays, variants, count);
+    return walk_run(replays, variants, count);
+}
+
+struct xfw_share xfw_replays_share(const struct xfw_replays *replays)
+{
+    struct xfw_share all = {0};
+    for (size_t i = 0; i < replays->process_count; i++) {
+        const struct xfw_sample *sample = replays->processes[i].sample;
+        struct xfw_share share = sample ? xfw_sample_share(sample) : (struct xfw_share){0};
+        if (share.played < share.came) {
+            all.came += share.came;
+            all.played += share.played;
+        }
+    }
+    return all;
 }
 
 bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t count)
@@ -237,7 +526,7 @@ bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t 
             variants[asked++].way = &ways[i];
     }
     if (asked)
-        done = walk_run(replays, variants, asked);
+        done = (replays->walked ? walk_run : walk_first)(replays, variants, asked);
     for (size_t i = 0; i < asked && done; i++)
         if (!variants[i].way->tap && !variants[i].way->counts)
             keep(replays, variants[i].way);
@@ -252,11 +541,13 @@ void xfw_way_free(struct xfw_way *way)
     free(way->changes);
 }
 
-struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_whatif *whatif)
+struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
+                                    bool keep)
 {
     struct xfw_replays *replays = xfa_alloc(sizeof *replays);
     replays->analysis = analysis;
     replays->whatif = whatif;
+    replays->kept = keep ? xfw_kept_new(xfw_kept_room()) : NULL;
     return replays;
 }
 
@@ -265,5 +556,9 @@ void xfw_replays_free(struct xfw_replays *replays)
     for (size_t i = 0; i < replays->count; i++)
         xfw_way_free(&replays->known[i]);
     free(replays->known);
+    free_samples(replays);
+    free(replays->processes);
+    xfw_kept_free(replays->kept);
+    xfa_crew_free(replays->crew);
     free(replays);
 }

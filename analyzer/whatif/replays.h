@@ -7,6 +7,7 @@
 
 #include "analyzer/base/table.h"
 #include "analyzer/whatif/change.h"
+#include "analyzer/whatif/sample.h"
 #include "analyzer/whatif/tap.h"
 #include "analyzer/whatif/whatif.h"
 
@@ -21,16 +22,22 @@ struct xfw_way {
     double run_ns;             /* the latest end of the processes */
     double span_ns;            /* of these, added up */
     double ranges[XFW_RANGES]; /* of the run's phases */
+    double error_ns; /* of what it saves, since not all ops were played (sample.h); unchanged: of
+                        run_ns */
 };
 void xfw_way_free(struct xfw_way *way);
 
 struct xfw_replays;
-/* The run's own times, as recorded, phases' too, go to `whatif`, and how much was played. */
-struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_whatif *whatif);
+/* The run's own times, as recorded, phases' too, go to `whatif`, and how much was played. keep: it
+ * will be played again (kept.h). */
+struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
+                                    bool keep);
 /* Fills in what comes of each of the ways. What is played with what recording cost comes first. A
  * way with a tap or counts is always played. False with whatif->why: a file could not be read
  * again. */
 bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t count);
+/* Of processes with ops that are left out. */
+struct xfw_share xfw_replays_share(const struct xfw_replays *replays);
 void xfw_replays_free(struct xfw_replays *replays);
 
 #endif

@@ -9,6 +9,7 @@
 #include "xferscope/trace.h"
 
 #define INTERVALS 64 /* of an engine that are remembered: where work that comes later may fit */
+#define ROOM ((size_t)2 * INTERVALS) /* for them: they move to its front once in a while */
 
 #define HARDLY 0.05
 #define CALLED 64 /* functions of the host that are remembered: streams called them last */
@@ -20,7 +21,8 @@ struct interval {
 };
 
 struct engine {
-    struct interval busy[INTERVALS]; /* by start */
+    struct interval room[ROOM];
+    struct interval *busy; /* in it, by start */
     unsigned count;
     double forgotten; /* the latest end of those that are not remembered: nothing fits before */
 };
@@ -81,8 +83,11 @@ void xfw_schedule_free(struct xfw_schedule *schedule)
 static struct gpu *gpu_at(struct xfw_schedule *schedule, int number)
 {
     size_t i = xfw_place_of_gpu(number);
-    if (!schedule->gpus[i])
-        schedule->gpus[i] = xfa_alloc(sizeof *schedule->gpus[i]);
+    if (!schedule->gpus[i]) {
+        struct gpu *gpu = schedule->gpus[i] = xfa_alloc(sizeof *gpu);
+        for (size_t e = 0; e < XFW_ENGINES; e++)
+            gpu->engines[e].busy = gpu->engines[e].room;
+    }
     return schedule->gpus[i];
 }
 
@@ -99,7 +104,7 @@ static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_
         const struct thread *first = &schedule->threads[0];
         double ahead = first->begun ? first->recorded - first->now : 0;
         thread->begun = true;
-        thread->now = op->handed_by == XFW_NONE ? fmax(0, op->start_ns - op->gap_ns - ahead) : 0;
+        thread->now = op->handed_by == XFW_NONE ? xfw_max(0, op->start_ns - op->gap_ns - ahead) : 0;
     }
     return thread;
 }
@@ -119,10 +124,10 @@ static unsigned busy_after(const struct engine *engine, double when)
  * been placed behind would be pushed back by no more than that. `space`: behind other work. */
 static double idle_from(const struct engine *engine, double ready, double ns, double space)
 {
-    double start = fmax(ready, engine->forgotten);
+    double start = xfw_max(ready, engine->forgotten);
     unsigned at = busy_after(engine, start - space);
     for (; at < engine->count && start + ns * (1 - HARDLY) > engine->busy[at].start; at++)
-        start = fmax(start, engine->busy[at].end + space);
+        start = xfw_max(start, engine->busy[at].end + space);
     return start;
 }
 
@@ -133,12 +138,16 @@ static struct interval *take(struct engine *engine, struct interval work)
     while (at > 0 && engine->busy[at - 1].start > work.start)
         at--;
     if (engine->count == INTERVALS) {
-        engine->forgotten = fmax(engine->forgotten, (at == 0 ? work : engine->busy[0]).end);
+        engine->forgotten = xfw_max(engine->forgotten, (at == 0 ? work : engine->busy[0]).end);
         if (at == 0)
             return NULL;
-        memmove(engine->busy, engine->busy + 1, (INTERVALS - 1) * sizeof *engine->busy);
+        engine->busy++;
         engine->count--;
         at--;
+    }
+    if (engine->busy + engine->count == engine->room + ROOM) {
+        memcpy(engine->room, engine->busy, engine->count * sizeof *engine->busy);
+        engine->busy = engine->room;
     }
     memmove(engine->busy + at + 1, engine->busy + at, (engine->count - at) * sizeof *engine->busy);
     engine->busy[at] = work;
@@ -153,10 +162,11 @@ static double slowed(const struct engine *other, const struct interval *work)
     double now = work->start, left = work->ns;
     for (unsigned i = busy_after(other, now); i < other->count && left > 0; i++) {
         const struct interval *busy = &other->busy[i];
-        double before = fmin(left, fmax(0, busy->start - now));
+        double before = xfw_min(left, xfw_max(0, busy->start - now));
         now += before;
         left -= before;
-        double both = fmin(left * work->times, fmax(0, busy->end - fmax(now, busy->start)));
+        double both =
+            xfw_min(left * work->times, xfw_max(0, busy->end - xfw_max(now, busy->start)));
         now += both;
         left -= both / work->times;
     }
@@ -169,8 +179,8 @@ static void slow(const struct engine *engine, const struct engine *other, struct
     const struct interval *next = copy + 1;
     double end = copy->start + slowed(other, copy);
     if (next < engine->busy + engine->count)
-        end = fmin(end, next->start);
-    copy->end = fmax(copy->end, end);
+        end = xfw_min(end, next->start);
+    copy->end = xfw_max(copy->end, end);
 }
 
 /* Those that were placed before this one, and which it slows. */
@@ -199,7 +209,7 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
     struct engine *engine = &gpu->engines[which];
     struct engine *other = &gpu->engines[which == XFW_TO_DEVICE ? XFW_TO_HOST : XFW_TO_DEVICE];
     struct interval work = {.ns = op->duration_ns, .times = op->both_ways, .stream = op->stream};
-    double ns = op->duration_ns, space = fmin(op->space_ns, XFW_QUEUED_NS);
+    double ns = op->duration_ns, space = xfw_min(op->space_ns, XFW_QUEUED_NS);
     work.start = idle_from(engine, ready, ns, space);
     if (work.times > 1) {
         ns = slowed(other, &work);
@@ -219,9 +229,9 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
 static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
 {
     double ready = op->overtook ? 0 : xfw_ends_ready(&schedule->ends, op);
-    double start = fmax(call + op->latency_ns, ready + op->space_ns);
+    double start = xfw_max(call + op->latency_ns, ready + op->space_ns);
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
-        start = fmax(call, ready) + op->latency_ns;
+        start = xfw_max(call, ready) + op->latency_ns;
     struct interval work = {.start = start, .end = start + op->duration_ns};
     if (op->exclusive && op->engine != XFW_NO_ENGINE && op->duration_ns > 0)
         work = place(schedule, op, start);
@@ -270,7 +280,7 @@ static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_o
         return;
     if (op->what == XFW_RECORD)
         *xfw_ends_event(&schedule->ends, op->event) =
-            fmax(xfw_ends_ready(&schedule->ends, op), call);
+            xfw_max(xfw_ends_ready(&schedule->ends, op), call);
     else if (op->what == XFW_WAIT)
         xfw_ends_wait(&schedule->ends, op);
 }
@@ -290,11 +300,11 @@ static double begins(const struct xfw_schedule *schedule, const struct thread *t
     const struct called *back = called(schedule, op->called_back);
     const struct thread *by = NULL;
     if (back)
-        return fmax(thread->now, back->at + op->handed_ns);
+        return xfw_max(thread->now, back->at + op->handed_ns);
     if (op->handed_by < schedule->thread_count)
         by = &schedule->threads[op->handed_by];
     if (by && by->begun)
-        return fmax(thread->now, (op->handed_within ? by->call : by->now) + op->handed_ns);
+        return xfw_max(thread->now, (op->handed_within ? by->call : by->now) + op->handed_ns);
     return thread->now + op->gap_ns;
 }
 
@@ -306,9 +316,9 @@ static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, do
         schedule->first_work = schedule->last_work = call;
     schedule->worked = schedule->worked || work;
     if (work) /* what another thread began later may come first without what is taken out */
-        schedule->first_work = fmin(schedule->first_work, call);
+        schedule->first_work = xfw_min(schedule->first_work, call);
     if (work || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY)
-        schedule->last_work = fmax(schedule->last_work, back);
+        schedule->last_work = xfw_max(schedule->last_work, back);
 }
 
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
@@ -317,7 +327,7 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     double call = begins(schedule, thread, op);
     schedule->last_start = schedule->last_end = NAN;
     if (xfw_op_is_work(op) && op->stream != XFW_NONE) {
-        call = fmax(call, xfw_ends_outstanding(&schedule->ends, op->stream, 0)); /* full */
+        call = xfw_ends_taken(&schedule->ends, op->stream, call);
         work(schedule, op, call);
         if (op->what == XFW_HOST_FUNCTION)
             schedule->called[schedule->called_next++ % CALLED] =
@@ -326,13 +336,13 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
         streams_and_events(schedule, op, call);
     } else if (op->what == XFW_QUERY) { /* the thread's own time was asking, too */
         double done = awaited(schedule, op);
-        call = done > 0 ? fmax(thread->now, done) : call;
+        call = done > 0 ? xfw_max(thread->now, done) : call;
     } else if (op->what == XFW_RANGE) {
         enter_or_leave(schedule, op, call);
     }
     schedule->last_call = call;
     double back = op->what == XFW_QUERY ? 0 : awaited(schedule, op);
-    thread->now = fmax(call + op->own_ns, back);
+    thread->now = xfw_max(call + op->own_ns, back);
     note_span(schedule, op, call, thread->now);
     if (op->made_up)
         return;
@@ -347,7 +357,7 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
 void xfw_schedule_stream_after(struct xfw_schedule *schedule, uint32_t stream, double ns)
 {
     double *end = xfw_ends_stream(&schedule->ends, stream);
-    *end = fmax(*end, ns);
+    *end = xfw_max(*end, ns);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -382,15 +392,21 @@ double xfw_schedule_last_end(const struct xfw_schedule *schedule)
     return schedule->last_end;
 }
 
+double xfw_schedule_now(const struct xfw_schedule *schedule)
+{
+    double now = 0;
+    for (size_t i = 0; i < schedule->thread_count; i++)
+        now = xfw_max(now, schedule->threads[i].now);
+    return now;
+}
+
 double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns)
 {
-    double total = 0;
-    for (size_t i = 0; i < schedule->thread_count; i++)
-        total = fmax(total, schedule->threads[i].now);
+    double total = xfw_schedule_now(schedule);
     if (schedule->last_thread == XFW_NONE)
         return end_ns;
     const struct thread *last = &schedule->threads[schedule->last_thread];
-    return fmax(total, last->now + fmax(0, end_ns - last->recorded));
+    return xfw_max(total, last->now + xfw_max(0, end_ns - last->recorded));
 }
 
 double xfw_schedule_span(const struct xfw_schedule *schedule)
@@ -400,5 +416,8 @@ double xfw_schedule_span(const struct xfw_schedule *schedule)
 
 double xfw_schedule_range(const struct xfw_schedule *schedule, uint32_t range)
 {
-    return range < XFW_RANGES ? schedule->ranges[range].sum : 0;
+    if (range >= XFW_RANGES)
+        return 0;
+    const struct range *asked = &schedule->ranges[range];
+    return asked->sum + (asked->depth > 0 ? fmax(0, xfw_schedule_now(schedule) - asked->begun) : 0);
 }

@@ -44,12 +44,15 @@ double xfw_schedule_last_call(const struct xfw_schedule *schedule);
 double xfw_schedule_last_start(const struct xfw_schedule *schedule);
 double xfw_schedule_last_end(const struct xfw_schedule *schedule);
 
+/* What the thread that is ahead of all others has reached. */
+double xfw_schedule_now(const struct xfw_schedule *schedule);
 /* From the process's beginning until its end, as recorded `end_ns`: after the last op. */
 double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns);
 /* From when the first work for a device was submitted until the last call was back that submitted
  * work or waited for some: without what a process does before and after. 0: none. */
 double xfw_schedule_span(const struct xfw_schedule *schedule);
-/* Time between begin and end of a range, summed over its outermost instances; 0: none. */
+/* Time between begin and end of a range, summed over its outermost instances; what is open lasts
+ * until the last call so far. 0: none. */
 double xfw_schedule_range(const struct xfw_schedule *schedule, uint32_t range);
 
 #endif

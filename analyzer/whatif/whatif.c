@@ -44,6 +44,15 @@ static void free_ways(struct xfw_way *ways, size_t count)
 
 /* ---- savings --------------------------------------------------------------------------------- */
 
+/* What can go at most: all but what comes before the first work for a GPU and behind the last wait,
+ * unless the run was played with less. */
+static double can_go_ns(const struct xfw_whatif *whatif, double least_ns)
+{
+    double span = whatif->span.alone_ns;
+    double outside = span > 0 ? fmax(0, whatif->alone_ns - span) : 0;
+    return whatif->alone_ns - fmin(fmax(0, least_ns), outside);
+}
+
 /* The three ways of one change, put in order and widened. */
 static struct xfw_saving saving_of(const struct xfw_whatif *whatif,
                                    const struct xfw_way ways[XFW_CERTAINTIES])
@@ -52,8 +61,11 @@ static struct xfw_saving saving_of(const struct xfw_whatif *whatif,
     double low = base - ways[XFW_LOW].run_ns, likely = base - ways[XFW_LIKELY].run_ns;
     double high = base - ways[XFW_HIGH].run_ns;
     double least = fmin(low, fmin(likely, high)), most = fmax(low, fmax(likely, high));
-    double wider = xfw_unsure_ns(whatif, likely);
-    return (struct xfw_saving){least - wider, likely, most + wider};
+    double off =
+        fmax(ways[XFW_LOW].error_ns, fmax(ways[XFW_LIKELY].error_ns, ways[XFW_HIGH].error_ns));
+    double wider = xfw_unsure_ns(whatif, likely) + off;
+    return xfw_saving_within((struct xfw_saving){least - wider, likely, most + wider},
+                             can_go_ns(whatif, base - most));
 }
 
 /* The run unchanged, and what it takes besides. */
@@ -89,6 +101,9 @@ static bool play_likely(struct xfw_replays *replays, struct xfw_whatif *whatif,
         take_times(whatif, &ways[0], &ways[1]);
     for (size_t i = 0; i < count && done; i++)
         whatif->alone[i].likely = whatif->alone_ns - ways[2 + i].run_ns;
+    for (size_t i = 0; i < all && done; i++)
+        whatif->sample_error_ns = fmax(whatif->sample_error_ns, ways[i].error_ns);
+    whatif->ops = xfw_replays_share(replays);
     free_ways(ways, all);
     return done;
 }
@@ -267,7 +282,8 @@ static void play_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
         add_changes(without, changes, whatif->order, count, SIZE_MAX, i);
     }
     if (members && xfw_replays_play(replays, ways, all)) {
-        whatif->set = saving_of(whatif, ways);
+        const struct xfw_saving set = saving_of(whatif, ways);
+        whatif->set = xfw_saving_checked(&set, whatif->alone_ns);
         whatif->span.set_ns = ways[XFW_LIKELY].span_ns;
         for (size_t r = 0; r < whatif->range_count; r++)
             whatif->ranges[r].times.set_ns = ways[XFW_LIKELY].ranges[r];
@@ -310,7 +326,7 @@ static const char *lacks(const struct xfa_analysis *analysis)
     if (run->oldest_minor >= 0 && run->oldest_minor < 2)
         return "the trace is of an older format, which has no launches and waits";
     for (size_t i = 0; i < run->process_count; i++)
-        if (run->processes[i]->events_lost || run->processes[i]->losses)
+        if (run->processes[i]->lost[XFT_LOSS_EVENTS] || run->processes[i]->losses)
             return "events were lost";
     return NULL;
 }
@@ -377,7 +393,7 @@ struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_chang
     if (why) {
         whatif->why = xfa_text(why);
     } else {
-        struct xfw_replays *replays = xfw_replays_new(analysis, whatif);
+        struct xfw_replays *replays = xfw_replays_new(analysis, whatif, true);
         know_exclusions(changes, whatif->count, excludes, self);
         weigh(replays, whatif, changes);
         xfw_replays_free(replays);
@@ -406,11 +422,12 @@ void xfw_whatif_take_played(struct xfw_whatif *whatif, struct xfw_played *played
     /* What the remedies take for granted is as sure as before. */
     double low = whatif->set.likely - whatif->set.low, high = whatif->set.high - whatif->set.likely;
     const struct xfw_saving *saving = &played->saving;
-    whatif->set = (struct xfw_saving){
+    struct xfw_saving set = {
         .low = fmin(saving->low, saving->likely - low),
         .likely = saving->likely,
         .high = fmax(saving->high, saving->likely + high),
     };
+    whatif->set = xfw_saving_within(set, can_go_ns(whatif, whatif->alone_ns - saving->high));
     whatif->set_played = true;
 }
 
@@ -418,7 +435,7 @@ char *xfw_whatif_tap(struct xfa_analysis *analysis, struct xfw_change *const *ch
                      const unsigned *order, size_t count, const struct xfw_tap *tap)
 {
     struct xfw_whatif *whatif = xfa_alloc(sizeof *whatif); /* for its own figures */
-    struct xfw_replays *replays = xfw_replays_new(analysis, whatif);
+    struct xfw_replays *replays = xfw_replays_new(analysis, whatif, false);
     struct xfw_way way = {.certainty = XFW_LIKELY, .tap = tap};
     add_changes(&way, changes, order, count, SIZE_MAX, SIZE_MAX);
     xfw_replays_play(replays, &way, 1);

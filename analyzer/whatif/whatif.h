@@ -7,24 +7,73 @@
  *
  * Savings are differences of two replays, both without what recording cost: of the program as it
  * runs alone. Each change is played alone, at worst, likely and at best (change.h); low and high
- * are widened by the replay's error, XFW_MODEL_ERROR and XFW_RUN_ERROR.
+ * are widened by the replay's error, XFW_MODEL_ERROR and XFW_RUN_ERROR, high no further than what
+ * can go (saving.h): widened, it does not touch the time before the first work for a GPU and behind
+ * the last wait, nor any other time that was not played.
  *
  * The set is found by adding, one after the other, what saves the most on top of those that are in
  * it, and is played together. Of two that exclude each other a member keeps the other out; when no
  * other adds anything, those that would have been kept out may join in part (XFW_IN_PARTS): they
- * have the transfers that the members before them do not take. Behind each member one walk over the
- * files, so XFW_MOST_MEMBERS at most, chooses the next: it plays each change that may still join,
- * as a whole or in part, once. A set in which transfers are shared is played once more, to count
- * who has which.
+ * have the transfers that the members before them do not take. Behind each member, so
+ * XFW_MOST_MEMBERS times at most, one pass over the ops chooses the next: it plays each change that
+ * may still join, as a whole or in part, once. A set in which transfers are shared is played once
+ * more, to count who has which.
  *
  * Several processes of a run are replayed each for itself, from when they began to when they end;
  * the run ends with the last of them.
+ *
+ * The model. A run is ops: calls of the host, each with the work that it gives to a device. Not
+ * when they were is kept, but how long each part takes and what it waits for; so a changed op moves
+ * all that depends on it. A copy and a wait of one thread (op.h has the fields):
+ *
+ *     host    --- gap ---|-- own --|--- gap ---|-- own --|                  |-- wake --|--- gap
+ *                    the copy                       wait for the stream     .   returns
+ *                        |                                                  .
+ *     device             |--- latency ---|...........|- space -|- duration -|
+ *                    submitted     could begin    the one  begins        ends
+ *                                                   before ends
+ *
+ *   gap       the thread's own time since its last call: the program's, kept as it is
+ *   own       of the call, without what it waits for
+ *   latency   from the call to the work's beginning on an idle device
+ *   space     between the end of what came before in the stream, or on the engine, and this
+ *   duration  of the work
+ *   wake      from the end of what a call waits for to its return
+ *
+ * Work begins at the later of call + latency and the end of what came before + space, once its
+ * engine is free (schedule.c). A call that waits returns wake behind what it waited for. A thread
+ * that another one let go on begins behind that one's call instead of its own (handed_by).
+ *
+ * The life of an op: its call comes (ops.c) and stands in a queue until the device's record of it
+ * has come, or cannot come any more (ops_queue.c). What came before it then tells its latency or
+ * space, own or wake (recorded.c, by beginnings.c and handed.c whom its thread waited for). It
+ * joins a batch, which is left out or played (sample.c), is written down (kept.c), loses what
+ * recording added (xfw_op_alone()), and goes to each way's player (player.c): copied, changed by
+ * each of the way's changes in their order, scheduled (schedule.c, ends.c), forgotten.
+ *
+ * How it goes, and in which file:
+ *
+ *   files -> events   pass/        unpacked, joined with what the device told of them
+ *         -> ops      ops.h        what each call took by itself and waited for (op.h)
+ *         -> batches  sample.h     of some hundred ops: of long processes not all are played
+ *         -> kept     kept.h       in memory, some 60 bytes each: the files are walked once
+ *         -> played   replays.c    all ways by one batch before the next
+ *         -> ways     player.h     side by side on all processors (base/crew.h): a way is the run
+ *                                  with some changes (change.h), each of which makes of an op what
+ *                                  it would be; nothing that a way changes is another one's
+ *         -> times    schedule.h   when each call and work would begin and end
+ *
+ * What a way costs is what each op costs it: some hundred instructions. So state is small,
+ * questions to the profile are remembered (changes/asked.h), and an op is copied but for what
+ * changes never look at (op.h).
  */
 #ifndef XFW_WHATIF_H
 #define XFW_WHATIF_H
 
 #include "analyzer/base/table.h"
 #include "analyzer/whatif/change.h"
+#include "analyzer/whatif/sample.h"
+#include "analyzer/whatif/saving.h"
 #include "analyzer/whatif/tap.h"
 
 #define XFW_MARK_ERROR 0.05
@@ -39,11 +88,6 @@
 #define XFW_HARDLY_MORE 1.1 /* than a simpler change saves */
 #define XFW_ALIKE 1.02      /* of a family's changes the first that saves so little less is best */
 #define XFW_LEAST_SAVED 0.005 /* of the run: what was but tried and saves less is in no set */
-
-/* ns of the run. */
-struct xfw_saving {
-    double low, likely, high; /* NAN: not known */
-};
 
 struct xfw_times {
     double recorded_ns, replayed_ns, alone_ns, set_ns; /* set_ns 0: no set */
@@ -83,6 +127,8 @@ struct xfw_whatif {
     double error;       /* relative, of the second to the first */
     double alone_ns; /* replayed without what recording cost: what all savings are held against */
     bool recording_known;      /* the profile tells what CUPTI's records cost */
+    struct xfw_share ops;      /* of processes of which not all were played (sample.h) */
+    double sample_error_ns;    /* so far off is a run's time for that, or a saving; 0: all were */
     size_t count;              /* of changes */
     struct xfw_saving *alone;  /* by change: it alone; low and high NAN: it was on trial, and does
                                   not pay */

@@ -124,6 +124,8 @@ enum xcu_capture_status {
     XCU_CAPTURE_INVALIDATED = 2,
 };
 
+#define XCU_CAPTURE_MODE_RELAXED 2 /* CU_STREAM_CAPTURE_MODE_RELAXED */
+
 struct xcu_location { /* CUmemLocation, cudaMemLocation */
     int type;         /* 0 invalid, 1 device, 2 host, 3 host NUMA node, 4 host NUMA current */
     int id;

@@ -57,6 +57,8 @@
     X("periods.phase", "likewise: the name of NVTX ranges")                                        \
     X("python.frames", "on | off: whether stacks have Python frames; absent: none was met")        \
     X("python.frames.why", "one line, when off")                                                   \
+    X("checks.failed", "of the recorder's own code: how many, and the first; absent: none")        \
+    X("descriptors", "shared: the recorder's thread could not have a table of its own")            \
     X("exit", "exit | signal N | unknown")
 
 #endif

@@ -50,6 +50,17 @@ enum xfp_load { XFP_LOAD_LIST(XFP_ENUM_ROW) XFP_LOAD_COUNT };
     X(XFP_WARM, 1, "warm") /* the processor had just written it */
 
 enum xfp_cache { XFP_CACHE_LIST(XFP_ENUM_ROW) XFP_CACHE_COUNT };
+
+/* What `at` counts in the rows of a table. X(symbol, number, word in the file). */
+#define XFP_BY_LIST(X)                                                                             \
+    X(XFP_BY_BYTES, 1, "bytes") /* a size; nothing is moved */                                     \
+    X(XFP_BY_BYTES_EACH_WAY, 2,                                                                    \
+      "bytes each way")                 /* moved in each of two directions at the same time */     \
+    X(XFP_BY_ROW_BYTES, 3, "row bytes") /* length of the rows that one copy consists of */         \
+    X(XFP_BY_COPIES, 4, "copies")       /* number of copies */                                     \
+    X(XFP_BY_THREADS, 5, "threads")     /* threads of the host that share the work */
+
+enum xfp_by { XFP_BY_UNKNOWN = 0, XFP_BY_LIST(XFP_ENUM_ROW) XFP_BY_COUNT };
 #undef XFP_ENUM_ROW
 
 /* Under which a path was measured. */
@@ -233,11 +244,9 @@ struct xfp_row {
 /* A cost by size, by number or by length of a row. */
 struct xfp_table {
     char *name; /* e.g. "alloc/pinned/gpu0" */
-    char *by;   /* what `at` counts: "bytes", "bytes each way", "row bytes", "copies", "threads" */
+    char *by;   /* what `at` counts: a word of XFP_BY_LIST, or of a newer version (xfp_by_of()) */
     char *unit; /* "ns" */
-    /* bytes moved in all when by is "row bytes" or "threads", by each copy when it is "copies";
-     * else 0 */
-    uint64_t bytes;
+    uint64_t bytes; /* moved by a row in all (ROW_BYTES, THREADS), by each copy (COPIES); else 0 */
     size_t row_count;
     struct xfp_row *rows; /* ascending at */
 };
@@ -428,6 +437,10 @@ const char *xfp_method_word(enum xfp_method method);
 const char *xfp_load_word(enum xfp_load load);
 const char *xfp_cache_word(enum xfp_cache cache);
 const char *xfp_basis_word(enum xfp_basis basis);
+const char *xfp_by_word(enum xfp_by by);
+
+/* The enum of a table's word; XFP_BY_UNKNOWN for a word that this version does not know. */
+enum xfp_by xfp_by_of(const char *word);
 
 static inline double xfp_gbps(uint64_t bytes, double ns)
 {

@@ -1,5 +1,5 @@
 /*
- * The words every room shares: kinds of memory, directions, where a figure comes from.
+ * Terms that all parts share: kinds of memory, directions, where a figure comes from.
  *
  * The numbers are part of the trace format (docs/trace-format.md): never renumber, only append.
  * Each list is one X-macro row: enumerator, its number, the word printed everywhere.

@@ -34,7 +34,7 @@
 /* A reader refuses a file with a higher major version; higher minor versions only add columns,
  * encodings, segments, keys, and fields behind those of the file header. */
 #define XFT_VERSION_MAJOR 1
-#define XFT_VERSION_MINOR 2
+#define XFT_VERSION_MINOR 3
 #define XFT_HEADER_BYTES 4096
 
 enum xft_state {
@@ -70,11 +70,15 @@ struct xft_file_header {
                             on its way when the process ended. 0 = not told */
     /* Damage left behind when the file was rewritten; 0 in files of older recorders, as is all
      * behind. */
-    uint64_t damaged_places; /* segments, slabs, stretches of the file */
-    uint64_t damaged_bytes;  /* in them */
-    uint64_t damaged_events; /* known to have been there */
-    uint64_t arguments_lost; /* launches without what they were given, though it was looked for */
+    uint64_t damaged_places;  /* segments, slabs, stretches of the file */
+    uint64_t damaged_bytes;   /* in them */
+    uint64_t damaged_events;  /* known to have been there */
+    uint64_t arguments_lost;  /* launches without what they were given, though it was looked for */
+    uint64_t calls_after_end; /* begun by threads that go on while the process ends: no loss of the
+                                 run; since 1.3 */
 };
+_Static_assert(sizeof(struct xft_file_header) == 144,
+               "a new field that counts what was lost has a row in losses.def");
 
 /* ---- segments ------------------------------------------------------------------------- */
 
@@ -111,6 +115,16 @@ struct xft_segment {
     uint64_t payload_sum;  /* XXH3_64bits of the stored payload; 0 in LANES, PAD and ROOM */
     uint64_t header_sum;   /* XXH3_64bits of the bytes before it */
 };
+
+/*
+ * What writers keep to, and readers take: bytes of a segment's payload, stored and raw, and of all
+ * list segments together (META to NAMES, ARGUMENTS), raw. Of the lists a recorder leaves a part to
+ * the names that are found for its addresses when the file is completed.
+ */
+#define XFT_SEGMENT_MOST (48u << 20)
+#define XFT_CHUNK_MOST (2u << 20) /* of EVENTS and INDEX */
+#define XFT_LISTS_MOST (256u << 20)
+#define XFT_LISTS_RECORDED_MOST (192u << 20)
 
 /*
  * A compressed payload unfolds to at most so many bytes for each one of the segment, so that what a
@@ -492,6 +506,16 @@ struct xft_stack {
  * first.
  */
 #define XFT_PYTHON_FRAME (UINT64_C(1) << 63)
+
+/*
+ * Addresses of code have 48 bits. Where a module came to lie in a place of which the file has
+ * another already, which had been unloaded, the addresses of the later one have the number of its
+ * turn there in the bits from here on, up to 62: in STACKS, SYMBOLS and MODULES (start, end, bias),
+ * so that the ranges of MODULES do not overlap. Since 1.3; before, the later module had the earlier
+ * one's addresses.
+ */
+#define XFT_TURN_SHIFT 48
+#define XFT_TURN_MOST 0x7fff
 
 /* Texts that events refer to: kernels, NVTX ranges and domains. UTF-8 as far as the program gave
  * it; at most XFT_NAME_MOST bytes, longer ones are cut. In the file before the first event that

@@ -13,6 +13,14 @@
 /* Remembers what descriptor 2 is. Until then nothing is said. One thread at a time. */
 void xfs_log_start(void);
 
+/* The calling thread has left the program's table of descriptors (descriptors.h): its lines go to
+ * the program's number 2 all the same, at once where the kernel gives it out (pidfd_getfd). Others
+ * are kept. One thread of a process at a time. */
+void xfs_log_apart(void);
+
+/* In a thread of the program, at the end: says what was kept. */
+void xfs_log_say_kept(void);
+
 /* As printf, without floating point; cut at 512 bytes. */
 void xfs_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

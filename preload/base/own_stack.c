@@ -78,6 +78,11 @@ static inline bool is_within(uintptr_t at, uintptr_t low, size_t bytes)
     return at - low < bytes;
 }
 
+bool xfs_is_on_alternate_stack(uintptr_t address)
+{
+    return is_within(address, alternate.low, alternate.bytes);
+}
+
 static inline void run_on(struct scratch *scratch, void (*work)(void *), void *argument)
 {
     struct scratch *outer = running;
@@ -91,10 +96,13 @@ bool xfs_on_own_stack(void (*work)(void *), void *argument)
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     struct scratch *now = running;
     if (now) {
-        if (!is_within(here, now->low, now->bytes))
+        if (is_within(here, now->low, now->bytes)) {
+            work(argument);
+            return true;
+        }
+        if (is_within(here, alternate.low, alternate.bytes))
             return false;
-        work(argument);
-        return true;
+        running = NULL; /* left by a jump */
     }
     if (__builtin_expect(is_within(here, alternate.low, alternate.bytes), 0))
         return false;
@@ -135,8 +143,11 @@ bool xfs_on_large_stack(void (*work)(void *), void *argument)
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     struct scratch *now = running;
     bool handler = is_within(here, alternate.low, alternate.bytes);
-    if (now && !is_within(here, now->low, now->bytes))
-        return false;
+    if (now && !is_within(here, now->low, now->bytes)) {
+        if (handler)
+            return false;
+        running = now = NULL; /* left by a jump */
+    }
     if (now && now->bytes > SMALL_BYTES) {
         work(argument);
         return true;

@@ -11,6 +11,9 @@
  * xfs_stack_switch into the program's frames. It has room for a signal handler of the program that
  * interrupts the work; what such a handler calls here runs on top of it.
  *
+ * A signal handler of the program that interrupts work and leaves it by siglongjmp leaves the
+ * stack, too: it is free again when the thread is seen elsewhere.
+ *
  * Work that cannot have a stack is not done: false. That is so in a handler on an alternate stack
  * that interrupted work on ours, and (xfs_on_own_stack only) in any handler on an alternate stack:
  * the kernel takes a thread whose stack pointer is elsewhere to have left the alternate stack, and
@@ -23,6 +26,10 @@
 #define XFS_OWN_STACK_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/* Where work on a stack of ours returns to: the next frame is on another stack. */
+extern const char xfs_stack_switch_returned[] __attribute__((visibility("hidden")));
 
 /* Small: 256 KiB, kept by the thread between xfs_own_stack_keep() and xfs_own_stack_give_back();
  * a thread that keeps none uses a large one, which takes system calls: in a sandbox not once it
@@ -42,6 +49,9 @@ bool xfs_on_large_stack(void (*work)(void *), void *argument);
 /* From here on this thread has a stack; false, and no harm, when there is no memory. */
 bool xfs_own_stack_keep(void);
 void xfs_own_stack_give_back(void);
+
+/* Is this address on the alternate signal stack that this thread has set? */
+bool xfs_is_on_alternate_stack(uintptr_t address);
 
 /* Stacks for threads to come: as many as make `ready` of them, by who may call the kernel. */
 void xfs_own_stacks_prepare(unsigned ready);

@@ -21,6 +21,9 @@ xfs_stack_switch:
     mov %rsi, %rdi
     mov %rdx, %rsp
     call *%rax
+    .globl xfs_stack_switch_returned
+    .hidden xfs_stack_switch_returned
+xfs_stack_switch_returned:
     mov %rbp, %rsp
     pop %rbp
     .cfi_def_cfa %rsp, 8

@@ -1,4 +1,4 @@
-/* Between the files of this folder. */
+/* Between the files of this directory. */
 #ifndef XFS_CONTENT_PARTS_H
 #define XFS_CONTENT_PARTS_H
 
@@ -38,8 +38,7 @@ enum xfs_content_mode xfs_content_afford(enum xfs_content_mode setting, bool slo
                                          const struct xfs_hash_ns *cost, uint64_t elapsed,
                                          unsigned share);
 
-/* ---- waiting.c: copies to the host that are on their way ---------------------------------------
- */
+/* ---- waiting.c: copies to the host that are on their way ------------------------------------- */
 
 #define XFS_WAITING_MOST 1024
 bool xfs_waiting_start(void);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "preload/base/check.h"
 #include "preload/base/attributes.h"
 #include "preload/base/guard.h"
 #include "preload/base/own_stack.h"
@@ -51,6 +52,8 @@ bool xfs_waiting_start(void)
 
 static void remove_at(unsigned i)
 {
+    if (!XFS_EXPECT(i < count, "a transfer is taken off a list that it is not on"))
+        return;
     count--;
     memmove(list + i, list + i + 1, (count - i) * sizeof *list);
 }
@@ -155,37 +158,37 @@ static bool take(const struct wait *wait, struct waiting *taken)
     return found;
 }
 
-static void hash_settled(void *wait)
+static void hash_waited_for(void *wait)
 {
     struct waiting copy;
     while (take(wait, &copy))
         xfs_content_hash(&copy.event, &copy.rows, copy.event.dst_mem == XFT_MEM_WRITE_COMBINED);
 }
 
-static void settle(struct wait *wait)
+/* Hashes the copies that this wait was for. */
+static void hash_after(struct wait *wait)
 {
     if (atomic_load_explicit(&count, memory_order_relaxed) == 0)
         return;
     struct xfs_guard guard = xfs_guard_enter();
-    xfs_on_own_stack(hash_settled, wait); /* or they stay, to be given up by a later one */
+    xfs_on_own_stack(hash_waited_for, wait); /* or they stay, to be given up by a later one */
     xfs_guard_leave(guard);
 }
 
 void xfs_content_stream_done(uint64_t stream, bool per_thread, int device, uint64_t since)
 {
-    settle(&(struct wait){.stream = name_of(stream, per_thread),
-                          .thread = &this_thread,
-                          .device = device,
-                          .since = since});
+    hash_after(&(struct wait){.stream = name_of(stream, per_thread),
+                              .thread = &this_thread,
+                              .device = device,
+                              .since = since});
 }
 
 void xfs_content_device_done(int device, uint64_t since)
 {
-    settle(&(struct wait){.all = true, .device = device, .since = since});
+    hash_after(&(struct wait){.all = true, .device = device, .since = since});
 }
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* What an event stands for; a later one may take its place. */
 #define EVENTS 256
@@ -253,7 +256,7 @@ void xfs_content_event_done(uint64_t event, uint64_t since)
         wait = slot_of(event)->wait;
     leave();
     if (known)
-        settle(&wait);
+        hash_after(&wait);
     else /* any of the copies may have been used, and changed, after it */
         drop(ended_before, &since);
 }

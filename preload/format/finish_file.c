@@ -18,7 +18,7 @@
 #include "preload/format/shrinking.h"
 #include "preload/format/trace_symbols.h"
 
-#define MOST_SYMBOL_BYTES (48u << 20)
+#define MOST_SYMBOL_BYTES XFT_SEGMENT_MOST
 #define TRIES 4
 
 /* ---- what is to be done ----------------------------------------------------------------- */

@@ -1,9 +1,9 @@
 /*
  * Whether a process still writes to a trace file, for others who would complete or replace it.
  *
- * The recorder holds a lock on its file (file.c), which goes when the program closes all
- * descriptors; the mapping stays until the process ends or becomes another program. Both are asked
- * for, and what dies with the process is not there any more.
+ * The recorder holds a lock on its file (file.c), which ends with its thread, or when the program
+ * closes all descriptors where they are shared; the mapping stays until the process ends or becomes
+ * another program. Both are asked for, and what dies with the process is not there any more.
  */
 #ifndef XFS_IN_USE_H
 #define XFS_IN_USE_H

@@ -73,6 +73,12 @@ static void take_header(struct xft_job *job)
                        want->size < XFT_HEADER_BYTES ? want->size : XFT_HEADER_BYTES);
 }
 
+static bool is_list(unsigned type)
+{
+    return type <= XFT_SEG_KNOWN && type != XFT_SEG_PAD && type != XFT_SEG_ROOM &&
+           type != XFT_SEG_LANES && type != XFT_SEG_EVENTS && type != XFT_SEG_INDEX;
+}
+
 /* Every segment once: what the new file will not have, and how much there is of the rest. */
 static void survey(struct xft_job *job)
 {
@@ -81,6 +87,8 @@ static void survey(struct xft_job *job)
     struct xft_view view;
     while (xft_walk_next(&walk, &view)) {
         unsigned type = view.head.type;
+        if (is_list(type) && view.head.raw_bytes <= XFT_SEGMENT_MOST)
+            job->all_list_bytes += view.head.raw_bytes;
         if (type == XFT_SEG_LANES)
             job->slab_room += view.head.stored_bytes / XFT_SLAB_BYTES + 1;
         else if (type <= XFT_SEG_KNOWN && xft_job_can_join(&view))

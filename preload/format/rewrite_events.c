@@ -6,7 +6,7 @@
 #include "preload/format/rewrite_job.h"
 
 /* No honest chunk is larger: a slab's worth of widest columns is under 1 MiB. */
-#define MOST_CHUNK_BYTES (2u << 20)
+#define MOST_CHUNK_BYTES XFT_CHUNK_MOST
 
 /* Slabs whose rows begin within one chunk; more than a few are nobody's honest work. */
 #define MOST_SLABS_OF_CHUNK 64

@@ -16,6 +16,7 @@ struct xft_job {
     uint64_t at;                            /* where the next segment goes */
     uint64_t last_ns;                       /* end of the last event found in a slab */
     uint64_t list_bytes[XFT_SEG_KNOWN + 1]; /* of lists that can be joined, by type */
+    uint64_t all_list_bytes;                /* of all lists, unpacked */
     struct xft_slab_place *slabs;           /* those with events, by lane and sequence */
     size_t slab_count, slab_room;
     struct xft_job_index *index;

@@ -5,8 +5,9 @@
 #include "preload/format/lists.h"
 #include "preload/format/rewrite_job.h"
 
-/* Of one joined segment: what a reader takes, and what a process at its end can spare. */
+/* Of one joined segment: what a process at its end can spare. */
 #define MOST_JOINED_BYTES (32u << 20)
+_Static_assert(MOST_JOINED_BYTES <= XFT_SEGMENT_MOST, "a reader takes it");
 
 struct joined {
     unsigned type;
@@ -61,14 +62,42 @@ static size_t addition(const struct xft_rewrite *want, unsigned type, const void
     return n > 0 && (size_t)n < room ? (size_t)n + 1 : 0;
 }
 
+/* Entry by entry, to go on in another segment where one is full. What is too much for all lists
+ * together is left out. */
+static void join_entries(struct xft_job *job, struct joined *joined, const unsigned char *at,
+                         size_t bytes)
+{
+    size_t entry;
+    for (; bytes > 0 && !job->failed; at += entry, bytes -= entry) {
+        entry = xft_list_entry(joined->type, at, bytes);
+        if (entry == 0 || !join(job, joined, at, entry))
+            xft_job_fail(job, EOVERFLOW);
+    }
+}
+
+/* As many whole entries as there is room for in a reader. */
+static size_t fitting(const struct xft_job *job, unsigned type, const unsigned char *at,
+                      size_t bytes)
+{
+    uint64_t others = job->all_list_bytes;
+    size_t taken = 0, entry;
+    if (others + bytes <= XFT_LISTS_MOST)
+        return bytes;
+    while (taken < bytes && (entry = xft_list_entry(type, at + taken, bytes - taken)) > 0 &&
+           others + taken + entry <= XFT_LISTS_MOST)
+        taken += entry;
+    return taken;
+}
+
 void xft_job_lists(struct xft_job *job, unsigned type)
 {
     char text[128];
     const void *more;
     size_t more_bytes = addition(job->want, type, &more, text, sizeof text);
+    more_bytes = fitting(job, type, more, more_bytes);
     uint64_t total = job->list_bytes[type] + more_bytes;
-    size_t most = more_bytes > MOST_JOINED_BYTES ? more_bytes : MOST_JOINED_BYTES;
-    struct joined joined = {.type = type, .room = total < most ? (size_t)total : most};
+    size_t room = total < MOST_JOINED_BYTES ? (size_t)total : MOST_JOINED_BYTES;
+    struct joined joined = {.type = type, .room = room};
     if (joined.room > 0) {
         joined.packed_room = xft_pack_bound(job->want->packer, joined.room);
         joined.bytes = xft_job_map(job, joined.room);
@@ -82,8 +111,7 @@ void xft_job_lists(struct xft_job *job, unsigned type)
         flush(job, &joined); /* later META pairs replace earlier ones: the order stays */
         xft_job_copy(job, &view);
     }
-    if (!job->failed && !join(job, &joined, more, more_bytes))
-        xft_job_fail(job, EOVERFLOW);
+    join_entries(job, &joined, more, more_bytes);
     flush(job, &joined);
     xft_job_unmap(joined.bytes, joined.room);
     xft_job_unmap(joined.packed, joined.packed_room);

@@ -9,8 +9,8 @@
 #define LANES_ALIGN 4096
 
 /* A reader takes no longer ones: what claims to be is not worth its sum. */
-#define MOST_STORED (48u << 20)
-#define MOST_CHUNK (2u << 20) /* EVENTS, INDEX */
+#define MOST_STORED XFT_SEGMENT_MOST
+#define MOST_CHUNK XFT_CHUNK_MOST
 
 #define HOLE_STEP 65536 /* bytes after which a hole is asked for */
 

@@ -6,8 +6,6 @@
 #include "preload/format/lists.h"
 #include "preload/format/segments.h"
 
-/* What a reader takes, of all lists together. */
-#define MOST_LIST_BYTES (48u << 20)
 #define MOST_MODULES (1u << 16)
 
 struct job {
@@ -30,9 +28,34 @@ static void *grown(void *old, size_t count, size_t *room, size_t size)
     return memory;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Many stacks share their frames: each once, before there is room made for more. */
+static void forget_repeated(struct job *job)
+{
+    size_t kept = 0;
+    if (job->address_count == 0)
+        return;
+    qsort(job->addresses, job->address_count, sizeof *job->addresses, by_value);
+    for (size_t i = 1; i < job->address_count; i++)
+        if (job->addresses[i] != job->addresses[kept])
+            job->addresses[++kept] = job->addresses[i];
+    job->address_count = kept + 1;
+}
+
 static void add_address(struct job *job, uint64_t address)
 {
-    uint64_t *more = grown(job->addresses, job->address_count, &job->address_room, sizeof *more);
+    size_t taken = job->address_count;
+    if (taken == job->address_room) {
+        forget_repeated(job);
+        if (job->address_count <= taken / 2)
+            taken = job->address_count;
+    }
+    uint64_t *more = grown(job->addresses, taken, &job->address_room, sizeof *more);
     if (more == NULL) {
         job->failed = true;
         return;
@@ -94,8 +117,8 @@ static void read_list(struct job *job, const struct xft_view *view,
 {
     bool packed = view->head.flags & XFT_SEG_ZSTD;
     uint64_t bytes = packed ? view->head.raw_bytes : view->head.stored_bytes;
-    if (bytes > MOST_LIST_BYTES - job->list_bytes || (packed && decompress == NULL) ||
-        bytes > xft_unfold_most(view->head.stored_bytes))
+    if (bytes > XFT_SEGMENT_MOST || bytes > XFT_LISTS_MOST - job->list_bytes ||
+        (packed && decompress == NULL) || bytes > xft_unfold_most(view->head.stored_bytes))
         return;
     job->list_bytes += bytes;
     if (!packed) {

@@ -16,8 +16,7 @@
 
 atomic_uchar xfs_arguments_state;
 
-/* ---- words that look like pointers ------------------------------------------------------------
- */
+/* ---- words that look like pointers ----------------------------------------------------------- */
 
 struct launch {
     const struct xfs_parameters *parameters;
@@ -66,8 +65,8 @@ static inline void find_words(const struct launch *launch, struct found *found)
     found->hash = hash;
 }
 
-/* Those that are in a range, each once, to the front; returns how many. */
-static uint32_t settle(uint64_t *words, uint32_t count)
+/* Moves the words that point into a known range to the front, each once; returns their number. */
+static uint32_t keep_pointers(uint64_t *words, uint32_t count)
 {
     uint32_t kept = 0;
     struct xfs_range range;
@@ -81,8 +80,7 @@ static uint32_t settle(uint64_t *words, uint32_t count)
     return kept;
 }
 
-/* ---- what was found before --------------------------------------------------------------------
- */
+/* ---- what was found before ------------------------------------------------------------------- */
 
 /* Written and read without a lock, and so perhaps half: what does not belong together does not fit.
  */
@@ -114,8 +112,7 @@ static void remember(uint64_t hash, uint32_t epoch, uint32_t id)
     atomic_store_explicit(&memo->check, hash ^ answer, memory_order_relaxed);
 }
 
-/* ---- the slow ways ----------------------------------------------------------------------------
- */
+/* ---- the slow ways --------------------------------------------------------------------------- */
 
 struct work {
     struct xfs_function *function;
@@ -160,7 +157,7 @@ static void settle_many(void *arguments)
     uint64_t words[XFS_ARGUMENT_WORDS];
     struct found found = {.words = words, .room = XFS_ARGUMENT_WORDS};
     find_words(work->launch, &found);
-    work->id = xfs_arguments_id(words, settle(words, found.count));
+    work->id = xfs_arguments_id(words, keep_pointers(words, found.count));
 }
 
 static XFS_COLD uint32_t id_of_many(const struct launch *launch)
@@ -172,8 +169,7 @@ static XFS_COLD uint32_t id_of_many(const struct launch *launch)
     return work.id;
 }
 
-/* ---- launches ---------------------------------------------------------------------------------
- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 /* What `extra` holds, as the driver reads it; NULL when it is less than the parameters take. */
 static const unsigned char *buffer_of(void **extra, const struct xfs_parameters *parameters)
@@ -207,8 +203,9 @@ static uint32_t id_of(const struct launch *launch)
         id = recall(found.hash, epoch);
         if (__builtin_expect(id != 0, 1))
             return id;
-        id = found.count <= XFT_ARGUMENTS_MOST ? xfs_arguments_id(words, settle(words, found.count))
-                                               : id_of_many(launch);
+        id = found.count <= XFT_ARGUMENTS_MOST
+                 ? xfs_arguments_id(words, keep_pointers(words, found.count))
+                 : id_of_many(launch);
         if ((epoch & 1) == 0 && xfs_ranges_epoch() == epoch)
             break;
         if (tries == MOST_TRIES)

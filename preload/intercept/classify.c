@@ -11,6 +11,7 @@
 #include "preload/base/sandbox.h"
 #include "preload/intercept/ranges.h"
 #include "preload/lookup/resolve.h"
+#include "preload/record/record.h"
 #include "xferscope/cuda_abi.h"
 #include "xferscope/trace.h"
 
@@ -30,6 +31,12 @@
     X(stream_priority, "cuStreamGetPriority", xcu_result (*)(xcu_stream, int *))                   \
     X(stream_device, "cuStreamGetDevice", xcu_result (*)(xcu_stream, xcu_device *))                \
     X(stream_id, "cuStreamGetId", xcu_result (*)(xcu_stream, unsigned long long *))                \
+    X(stream_context, "cuStreamGetCtx", xcu_result (*)(xcu_stream, xcu_context *))                 \
+    X(current, "cuCtxGetCurrent", xcu_result (*)(xcu_context *))                                   \
+    X(primary_state, "cuDevicePrimaryCtxGetState", xcu_result (*)(xcu_device, unsigned *, int *))  \
+    X(primary_retain, "cuDevicePrimaryCtxRetain", xcu_result (*)(xcu_context *, xcu_device))       \
+    X(primary_release, "cuDevicePrimaryCtxRelease_v2", xcu_result (*)(xcu_device))                 \
+    X(exchange, "cuThreadExchangeStreamCaptureMode", xcu_result (*)(int *))                        \
     X(devices, "cuDeviceGetCount", xcu_result (*)(int *))                                          \
     X(push, "cuCtxPushCurrent_v2", xcu_result (*)(xcu_context))                                    \
     X(pop, "cuCtxPopCurrent_v2", xcu_result (*)(xcu_context *))                                    \
@@ -94,6 +101,77 @@ int16_t xfs_context_device(void *context)
     return question.device;
 }
 
+struct owner_question {
+    xcu_stream stream;
+    xcu_context context;
+};
+
+static void stream_context(void *asked)
+{
+    struct owner_question *question = asked;
+    if (!ask())
+        return;
+    xcu_result result = XCU_ERROR_NOT_FOUND;
+    if (!xfs_stream_is_default((uintptr_t)question->stream) && ENTRY(stream_context))
+        result = ENTRY(stream_context)(question->stream, &question->context);
+    if (result != XCU_SUCCESS &&
+        (!ENTRY(current) || ENTRY(current)(&question->context) != XCU_SUCCESS))
+        question->context = NULL;
+}
+
+void *xfs_stream_context(void *stream)
+{
+    struct owner_question question = {stream, NULL};
+    xfs_on_own_stack(stream_context, &question);
+    return question.context;
+}
+
+struct primary_question {
+    xcu_device device;
+    int active;
+    xcu_context context;
+};
+
+static void primary_is_active(void *asked)
+{
+    struct primary_question *question = asked;
+    unsigned flags;
+    if (!ask() || !ENTRY(primary_state) ||
+        ENTRY(primary_state)(question->device, &flags, &question->active) != XCU_SUCCESS)
+        question->active = 0;
+}
+
+/* There is one already: the driver tells it who holds it a moment longer. A capture may be under
+ * way, which shall not care. */
+static void primary_context(void *asked)
+{
+    struct primary_question *question = asked;
+    int mode = XCU_CAPTURE_MODE_RELAXED;
+    primary_is_active(question);
+    if (!question->active || !ENTRY(primary_retain) || !ENTRY(primary_release) || !ENTRY(exchange))
+        return;
+    ENTRY(exchange)(&mode);
+    if (ENTRY(primary_retain)(&question->context, question->device) == XCU_SUCCESS)
+        ENTRY(primary_release)(question->device);
+    else
+        question->context = NULL;
+    ENTRY(exchange)(&mode);
+}
+
+void *xfs_primary_context(int device)
+{
+    struct primary_question question = {.device = device};
+    xfs_on_own_stack(primary_context, &question);
+    return question.context;
+}
+
+bool xfs_has_primary_context(int device)
+{
+    struct primary_question question = {.device = device};
+    xfs_on_own_stack(primary_is_active, &question);
+    return question.active != 0;
+}
+
 struct array_question {
     xcu_array array;
     unsigned bytes;
@@ -117,26 +195,36 @@ unsigned xfs_array_element_bytes(void *array)
 struct stream_question {
     xcu_stream stream;
     int per_thread;
-    bool captured;
+    int status; /* XCU_CAPTURE_..., -1: not known */
 };
 
 static void stream_captured(void *asked)
 {
     struct stream_question *question = asked;
-    int status = XCU_CAPTURE_NONE;
+    int status;
     if (!ask())
         return;
     xcu_result (*query)(xcu_stream, int *) =
         question->per_thread ? ENTRY(capturing_ptsz) : ENTRY(capturing);
-    question->captured =
-        query && query(question->stream, &status) == XCU_SUCCESS && status == XCU_CAPTURE_ACTIVE;
+    if (query && query(question->stream, &status) == XCU_SUCCESS)
+        question->status = status;
+}
+
+static int capture_status(void *stream, int per_thread)
+{
+    struct stream_question question = {stream, per_thread, -1};
+    xfs_on_own_stack(stream_captured, &question);
+    return question.status;
 }
 
 int xfs_stream_captured(void *stream, int per_thread)
 {
-    struct stream_question question = {stream, per_thread, false};
-    xfs_on_own_stack(stream_captured, &question);
-    return question.captured;
+    return capture_status(stream, per_thread) == XCU_CAPTURE_ACTIVE;
+}
+
+bool xfs_stream_in_capture(void *stream, int per_thread)
+{
+    return capture_status(stream, per_thread) != XCU_CAPTURE_NONE;
 }
 
 /* Whether the driver's number of a stream is the one that CUPTI's records have. */
@@ -170,20 +258,23 @@ void xfs_stream_look(void *stream, struct xfs_stream_answer *answer)
 /* ---- host pages --------------------------------------------------------------------------- */
 
 /* The only node of a machine that has one: no question needs asking. -1: several, or not known. */
-static int only_node(void)
+static atomic_int known_node = -1;
+
+static void find_node(void *unused)
 {
-    static atomic_int known = -2;
-    int answer = atomic_load_explicit(&known, memory_order_relaxed);
-    if (answer != -2)
-        return answer;
     char text[32];
     int fd = open("/sys/devices/system/node/online", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : -1;
+    (void)unused;
     if (fd >= 0)
         close(fd);
-    answer = n == 2 && text[0] >= '0' && text[0] <= '9' ? text[0] - '0' : -1; /* "0\n" */
-    atomic_store_explicit(&known, answer, memory_order_relaxed);
-    return answer;
+    if (n == 2 && text[0] >= '0' && text[0] <= '9') /* "0\n" */
+        atomic_store_explicit(&known_node, text[0] - '0', memory_order_relaxed);
+}
+
+static int only_node(void)
+{
+    return atomic_load_explicit(&known_node, memory_order_relaxed);
 }
 
 int16_t xfs_only_device = XFT_PLACE_UNKNOWN;
@@ -191,7 +282,8 @@ int16_t xfs_only_device = XFT_PLACE_UNKNOWN;
 void xfs_classify_start(void)
 {
     int devices = 0;
-    (void)only_node();
+    if (only_node() < 0)
+        (void)xfs_do_apart(find_node, NULL);
     if (ask() && ENTRY(devices) && ENTRY(devices)(&devices) == XCU_SUCCESS && devices == 1)
         xfs_only_device = 0;
 }

@@ -83,10 +83,21 @@ void xfs_stream_look(void *stream, struct xfs_stream_answer *answer);
 /* The device of a context, or XFT_PLACE_UNKNOWN. */
 int16_t xfs_context_device(void *context);
 
+/* The context of a stream; NULL: not known. */
+void *xfs_stream_context(void *stream);
+
+/* A device's primary context, and whether there is one. Makes none. */
+void *xfs_primary_context(int device);
+bool xfs_has_primary_context(int device);
+
 /* Bytes of one element of an array, 0 when the driver does not say. */
 unsigned xfs_array_element_bytes(void *array);
 
-/* Is this stream being captured into a graph? */
+/* Is what this stream is given put into a graph? */
 int xfs_stream_captured(void *stream, int per_thread);
+
+/* The same, or it is of a capture that has become invalid and was not ended; also where the driver
+ * cannot be asked. */
+bool xfs_stream_in_capture(void *stream, int per_thread);
 
 #endif

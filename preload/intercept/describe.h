@@ -16,7 +16,6 @@
 #include "xferscope/cuda_abi.h"
 #include "xferscope/trace.h"
 
-/* One intercepted call, from entry to record. */
 /* How a call was entered. */
 enum xfs_early {
     XFS_NOT_EARLY,
@@ -24,11 +23,23 @@ enum xfs_early {
     XFS_OUTSIDE, /* outside of the periods that are recorded (record/periods.h) */
 };
 
+/* What a batch prefetches, as the call was given it: from where_idxs[i] on to where[i]. */
+struct xfs_prefetches {
+    const xcu_deviceptr *addresses;
+    const size_t *sizes;
+    size_t count;
+    const struct xcu_location *where;
+    const size_t *where_idxs;
+    size_t num_where;
+};
+
+/* One intercepted call, from entry to record. */
 struct xfs_frame {
     struct xft_event event;
     uint8_t early;           /* enum xfs_early */
     struct xfs_range freed;  /* what xfs_free_begin took out, to put back if the call fails */
     xcu_graph_exec launched; /* what xfs_graph_launch saw: its copies are published with it */
+    struct xfs_prefetches prefetches; /* of a batch: its further ranges are published with it */
 };
 
 #define XFS_ADDR(pointer) ((uint64_t)(uintptr_t)(pointer))
@@ -81,8 +92,10 @@ void xfs_unregister_end(struct xfs_frame *f, int status);
 void xfs_all_freed(struct xfs_frame *f);
 
 void xfs_prefetch(struct xfs_frame *f, uint64_t address, uint64_t bytes, int place);
-void xfs_prefetch_batch(struct xfs_frame *f, const xcu_deviceptr *addresses, const size_t *sizes,
-                        size_t count, const struct xcu_location *where);
+/* The first range of it; the others with xfs_prefetch_ranges(), once the first has its stack: an
+ * event each, at the end of the call, whose count is 0. */
+void xfs_prefetch_batch(struct xfs_frame *f, const struct xfs_prefetches *batch);
+void xfs_prefetch_ranges(const struct xfs_frame *f, void (*publish)(const struct xft_event *));
 void xfs_advise(struct xfs_frame *f, uint64_t address, uint64_t bytes, int advice, int place);
 int xfs_location_place(struct xcu_location where);
 
@@ -106,10 +119,5 @@ void xfs_sync_context(struct xfs_frame *f, xcu_context context); /* NULL: the cu
 /* What an event stands for, for those who have to know it when it is waited for. */
 void xfs_cuda_event_recorded(xcu_event event, xcu_stream stream, bool per_thread);
 void xfs_cuda_event_gone(xcu_event event); /* its handle may become another's */
-
-/* Captures begun minus ended; while there are any, copies ask whether their stream is captured. */
-void xfs_captures(int change);
-int xfs_captures_now(void);
-void xfs_captures_after_fork(void);
 
 #endif

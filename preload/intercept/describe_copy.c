@@ -1,6 +1,7 @@
 /* Transfers: what moved, between what kinds of memory, in which direction. */
 #include <stddef.h>
 
+#include "preload/base/check.h"
 #include "preload/content/content.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/describe.h"
@@ -49,8 +50,8 @@ static enum side side_of(const struct end *end)
     }
 }
 
-/* A side that memory does not tell is what the call says, else the device. */
-static enum side settle(const struct end *end, enum side said, bool *guessed)
+/* The side of the memory; where that is unknown, the side that the call names, else the device. */
+static enum side decide_side(const struct end *end, enum side said, bool *guessed)
 {
     enum side side = side_of(end);
     if (side == SIDE_UNKNOWN || end->place.memory == XFT_MEM_MANAGED)
@@ -84,8 +85,8 @@ settle_direction(struct xft_event *e, const struct end *dst, const struct end *s
     if (kind < 0 || kind > XRT_COPY_DEFAULT)
         kind = XRT_COPY_DEFAULT;
     bool guessed = false;
-    enum side from = settle(src, said[kind][0], &guessed);
-    enum side to = settle(dst, said[kind][1], &guessed);
+    enum side from = decide_side(src, said[kind][0], &guessed);
+    enum side to = decide_side(dst, said[kind][1], &guessed);
     if (guessed)
         e->flags |= XFT_GUESSED;
     return direction_of(from == SIDE_HOST, to == SIDE_HOST, src->place, dst->place);
@@ -104,8 +105,7 @@ static inline enum xft_direction find_direction(struct xft_event *e, const struc
     return settle_direction(e, dst, src, kind);
 }
 
-/* ---- every transfer ends here ------------------------------------------------------------------
- */
+/* ---- every transfer ends here ---------------------------------------------------------------- */
 
 static inline void set_ends(struct xft_event *e, struct end dst, struct end src, int kind)
 {
@@ -219,8 +219,7 @@ void xfs_copy_from_symbol(struct xfs_frame *f, uint64_t dst, const void *symbol,
         show(f);
 }
 
-/* ---- driver descriptors ------------------------------------------------------------------------
- */
+/* ---- driver descriptors ---------------------------------------------------------------------- */
 
 static struct end end_of_type(int type, const void *host, xcu_deviceptr device, xcu_array array)
 {
@@ -297,8 +296,7 @@ void xfs_copy_in_memory(struct xft_event *e, const struct xfs_range *range)
     set_ends(e, dst, src, XRT_COPY_DEFAULT);
 }
 
-/* ---- runtime descriptors -----------------------------------------------------------------------
- */
+/* ---- runtime descriptors --------------------------------------------------------------------- */
 
 /* Width in bytes: the extent counts elements when an array takes part. */
 static uint64_t row_bytes(xcu_array dst, xcu_array src, uint64_t width)
@@ -340,8 +338,7 @@ void xfs_copy_runtime_3d_peer(struct xfs_frame *f, const struct xrt_memcpy3d_pee
            p->extent.height * p->extent.depth, XRT_COPY_D2D);
 }
 
-/* ---- batches ------------------------------------------------------------------------------------
- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 /*
  * A batch is one event: bytes and count are of all its copies that move any; ends and direction are
@@ -382,6 +379,8 @@ static void batch_add(struct xfs_frame *f, struct end dst, struct end src, uint6
 
 static void batch_end(const struct xfs_frame *f)
 {
+    XFS_EXPECT((f->event.count == 0) == (f->event.bytes == 0),
+               "a batch has copies without bytes, or bytes without copies");
     if (f->event.count > 0 && xfs_content_on())
         xfs_content_not_copied();
 }

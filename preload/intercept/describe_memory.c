@@ -1,15 +1,13 @@
 /* Memory and everything that is no transfer: allocations, registration, managed memory, peers. */
-#include <stdatomic.h>
 #include <stddef.h>
 
 #include "preload/timing/event_pairs.h"
 #include "preload/timing/timing.h"
 #include "preload/content/content.h"
+#include "preload/intercept/captures.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/describe.h"
 #include "preload/intercept/peers.h"
-
-static atomic_int captures;
 
 void xfs_async(struct xfs_frame *f, xcu_stream stream)
 {
@@ -22,7 +20,7 @@ void xfs_on_stream(struct xfs_frame *f, xcu_stream stream)
     struct xft_event *e = &f->event;
     e->flags |= XFT_STREAM_KNOWN;
     e->stream = XFS_ADDR(stream);
-    if (atomic_load_explicit(&captures, memory_order_relaxed) > 0 && e->status == 0 &&
+    if (xfs_captures_now() > 0 && e->status == 0 &&
         xfs_stream_captured(stream, (e->flags & XFT_PER_THREAD) != 0))
         e->flags |= XFT_CAPTURED;
 }
@@ -146,6 +144,7 @@ void xfs_register(struct xfs_frame *f, uint64_t address, uint64_t bytes)
 
 void xfs_all_freed(struct xfs_frame *f)
 {
+    xfs_captures_context_ended(f->event.status);
     if (f->event.status == 0) {
         xfs_ranges_clear();
         xfs_peers_clear();
@@ -153,8 +152,7 @@ void xfs_all_freed(struct xfs_frame *f)
     }
 }
 
-/* ---- managed memory ----------------------------------------------------------------------------
- */
+/* ---- managed memory -------------------------------------------------------------------------- */
 
 int xfs_location_place(struct xcu_location where)
 {
@@ -183,16 +181,36 @@ void xfs_prefetch(struct xfs_frame *f, uint64_t address, uint64_t bytes, int pla
     f->event.count = 1;
 }
 
-void xfs_prefetch_batch(struct xfs_frame *f, const xcu_deviceptr *addresses, const size_t *sizes,
-                        size_t count, const struct xcu_location *where)
+/* Where range i goes; `at`: the entry of the one before. */
+static int place_in_batch(const struct xfs_prefetches *batch, size_t i, size_t *at)
 {
-    if (f->event.status != 0 || count == 0)
+    while (*at + 1 < batch->num_where && batch->where_idxs[*at + 1] <= i)
+        ++*at;
+    return xfs_location_place(batch->where[*at]);
+}
+
+void xfs_prefetch_batch(struct xfs_frame *f, const struct xfs_prefetches *batch)
+{
+    size_t at = 0;
+    if (f->event.status != 0 || batch->count == 0)
         return;
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += sizes[i];
-    xfs_prefetch(f, addresses[0], bytes, xfs_location_place(where[0]));
-    f->event.count = (uint32_t)count;
+    xfs_prefetch(f, batch->addresses[0], batch->sizes[0], place_in_batch(batch, 0, &at));
+    f->event.count = batch->count < UINT32_MAX ? (uint32_t)batch->count : UINT32_MAX;
+    f->prefetches = *batch;
+}
+
+void xfs_prefetch_ranges(const struct xfs_frame *f, void (*publish)(const struct xft_event *))
+{
+    const struct xfs_prefetches *batch = &f->prefetches;
+    struct xfs_frame range = {.event = f->event};
+    size_t at = 0;
+    range.event.start_ns = f->event.end_ns;
+    for (size_t i = 1; i < batch->count; i++) {
+        int place = place_in_batch(batch, i, &at);
+        xfs_prefetch(&range, batch->addresses[i], batch->sizes[i], place);
+        range.event.count = 0;
+        publish(&range.event);
+    }
 }
 
 void xfs_advise(struct xfs_frame *f, uint64_t address, uint64_t bytes, int advice, int place)
@@ -203,38 +221,29 @@ void xfs_advise(struct xfs_frame *f, uint64_t address, uint64_t bytes, int advic
     f->event.aux = (uint64_t)advice;
 }
 
-/* ---- peers, capture, graphs
- * ----------------------------------------------------------------------- */
+/* ---- peers ----------------------------------------------------------------------------------- */
+
+/* It is on, or off, also where it was before. */
+static bool is_so_now(int status, int enabled)
+{
+    return status == XCU_SUCCESS || status == (enabled ? XCU_ERROR_PEER_ACCESS_ALREADY_ENABLED
+                                                       : XCU_ERROR_PEER_ACCESS_NOT_ENABLED);
+}
 
 void xfs_peer_device(struct xfs_frame *f, int peer, int enabled)
 {
+    if (is_so_now(f->event.status, enabled))
+        xfs_peers_set(xfs_current_device(), peer, enabled);
     if (f->event.status != 0)
         return;
     f->event.kind = XFT_EVENT_PEER;
     f->event.src_place = f->event.device = xfs_current_device();
     f->event.dst_place = (int16_t)peer;
     f->event.aux = (uint64_t)enabled;
-    xfs_peers_set(f->event.src_place, peer, enabled);
 }
 
 void xfs_peer_context(struct xfs_frame *f, xcu_context peer, int enabled)
 {
-    if (f->event.status == 0)
+    if (is_so_now(f->event.status, enabled))
         xfs_peer_device(f, xfs_context_device(peer), enabled);
-}
-
-void xfs_captures(int change)
-{
-    atomic_fetch_add(&captures, change);
-}
-
-int xfs_captures_now(void)
-{
-    return atomic_load_explicit(&captures, memory_order_relaxed);
-}
-
-void xfs_captures_after_fork(void)
-{
-    atomic_store(&captures, 0);
-    xfs_peers_clear();
 }

@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "preload/content/content.h"
+#include "preload/intercept/captures.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/describe.h"
 #include "preload/intercept/session.h"
@@ -66,6 +67,7 @@ void xfs_stream_ended(struct xfs_frame *f, xcu_stream stream)
     e->stream = XFS_ADDR(stream);
     e->flags |= XFT_STREAM_KNOWN;
     e->device = XFT_PLACE_UNKNOWN;
+    xfs_capture_stream_gone(stream);
     if (xfs_content_on())
         xfs_content_stream_gone(XFS_ADDR(stream));
 }

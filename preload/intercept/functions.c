@@ -70,8 +70,7 @@ static bool is_filled(const struct xfs_function *f)
     return atomic_load(&f->generation) == atomic_load(&xfs_function_generation);
 }
 
-/* ---- entries ----------------------------------------------------------------------------------
- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 /* The entry of a handle, which may have to take a free one. */
 static struct xfs_function *entry_of(uint64_t handle)

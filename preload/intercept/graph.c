@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/base/check.h"
 #include "preload/base/own_stack.h"
 #include "preload/lookup/resolve.h"
 
@@ -344,6 +345,7 @@ void xfs_graph_launch(struct xfs_frame *f, xcu_graph_exec exec)
 void xfs_graph_transfers(const struct xfs_frame *launch, void (*publish)(const struct xft_event *))
 {
     const struct xft_event *call = &launch->event;
+    uint32_t told = 0;
     pthread_mutex_lock(&lock);
     const struct graph *graph = *find(launch->launched);
     for (size_t i = 0; graph && i < graph->count; i++) {
@@ -358,6 +360,8 @@ void xfs_graph_transfers(const struct xfs_frame *launch, void (*publish)(const s
         event.call = call->call;
         event.flags |= call->flags | XFT_GRAPH;
         publish(&event);
+        told++;
     }
     pthread_mutex_unlock(&lock);
+    XFS_EXPECT(told == call->count, "a launched graph has other copies than its launch says");
 }

@@ -5,6 +5,7 @@
 
 #include "preload/intercept/graph.h"
 #include "preload/intercept/session.h"
+#include "preload/base/own_stack.h"
 #include "preload/nvtx/nvtx.h"
 #include "preload/record/hot.h"
 #include "preload/record/periods.h"
@@ -13,6 +14,7 @@
 #include "preload/timing/timing.h"
 
 XFS_TLS int xfs_depth;
+XFS_TLS uintptr_t xfs_outermost;
 
 /* As the compiler would not have it: it takes a string instruction, which takes longer to start
  * than this takes in all. */
@@ -39,7 +41,17 @@ static XFS_COLD void enter_slowly(struct xfs_frame *f, uint16_t call)
     errno = saved;
 }
 
-bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags)
+/* A handler on an alternate stack may lie anywhere, and what it interrupted goes on. */
+bool xfs_outermost_left(uintptr_t called_at)
+{
+    if (xfs_outermost == XFS_NOT_LEFT || xfs_is_on_alternate_stack(called_at))
+        return false;
+    xfs_depth = 0;
+    xfs_record_left();
+    return true;
+}
+
+bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags, uintptr_t called_at)
 {
     unsigned char state = atomic_load_explicit(&xfs_session, memory_order_relaxed);
     f->early = state == XFS_SESSION_NONE;
@@ -48,6 +60,7 @@ bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags)
     if (__builtin_expect(!f->early, 1) && !xfs_call_ready_now())
         return false;
     xfs_depth = 1;
+    xfs_outermost = called_at;
     clear(&f->event);
     f->event.call = call;
     f->event.flags = flags;
@@ -97,6 +110,8 @@ static XFS_COLD void publish_slowly(struct xfs_frame *f)
         xfs_event_write(&f->event);
         if (f->event.kind == XFT_EVENT_GRAPH_LAUNCH && f->event.count > 0)
             xfs_graph_transfers(f, xfs_event_write);
+        if (f->event.kind == XFT_EVENT_PREFETCH && f->event.count > 1)
+            xfs_prefetch_ranges(f, xfs_event_write);
         bool counted = !f->early || (xfs_self && xfs_self->unusual);
         if (counted && xfs_self && xfs_call_is_timed(xfs_self))
             cost_ends(xfs_self, &f->event);
@@ -104,12 +119,18 @@ static XFS_COLD void publish_slowly(struct xfs_frame *f)
     errno = saved;
 }
 
+/* A call that can be several events. */
+static inline bool may_be_several(const struct xft_event *event)
+{
+    return event->kind == XFT_EVENT_GRAPH_LAUNCH || event->kind == XFT_EVENT_PREFETCH;
+}
+
 /* What this calls keeps errno. */
 void xfs_publish(struct xfs_frame *f)
 {
     xfs_pairs_copy_ends(&f->event);
     if (f->event.kind != XFT_EVENT_NONE) {
-        if (__builtin_expect(f->early || f->event.kind == XFT_EVENT_GRAPH_LAUNCH, 0)) {
+        if (__builtin_expect(f->early || may_be_several(&f->event), 0)) {
             publish_slowly(f);
         } else {
             xfs_nvtx_settle();
@@ -120,5 +141,7 @@ void xfs_publish(struct xfs_frame *f)
                 cost_ends(lane, &f->event);
         }
     }
+    if (xfs_self)
+        xfs_call_over(xfs_self);
     xfs_depth = 0;
 }

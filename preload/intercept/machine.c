@@ -1,21 +1,34 @@
 #include "preload/intercept/machine.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "preload/lookup/resolve.h"
 #include "preload/record/record.h"
-#include "xferscope/cuda_abi.h"
+#include "xferscope/uuid.h"
 
 #define ASK(type, name) ((type)xfs_driver_symbol(name))
+
+/* Drivers before 11.4 have the first function alone, and no other UUID. */
+static bool ask_uuid(xcu_device device, char text[XFT_UUID_TEXT])
+{
+    struct xcu_uuid whole, own;
+    xcu_result (*of_gpu)(struct xcu_uuid *, xcu_device) =
+        ASK(__typeof__(of_gpu), "cuDeviceGetUuid");
+    xcu_result (*of_part)(struct xcu_uuid *, xcu_device) =
+        ASK(__typeof__(of_part), "cuDeviceGetUuid_v2");
+    bool known = of_gpu && of_gpu(&whole, device) == XCU_SUCCESS;
+    bool parted = of_part && of_part(&own, device) == XCU_SUCCESS;
+    if (known || parted)
+        xft_uuid_text(text, parted ? &own : &whole, known ? &whole : NULL);
+    return known || parted;
+}
 
 static void note_gpu(int index, xcu_device device)
 {
     char key[48], text[256];
     xcu_result (*name)(char *, int, xcu_device) = ASK(__typeof__(name), "cuDeviceGetName");
     xcu_result (*pci)(char *, int, xcu_device) = ASK(__typeof__(pci), "cuDeviceGetPCIBusId");
-    xcu_result (*uuid)(struct xcu_uuid *, xcu_device) = ASK(__typeof__(uuid), "cuDeviceGetUuid_v2");
-    if (uuid == NULL)
-        uuid = ASK(__typeof__(uuid), "cuDeviceGetUuid");
     if (name && name(text, sizeof text, device) == XCU_SUCCESS) {
         snprintf(key, sizeof key, "gpu.%d.name", index);
         xfs_meta_set(key, text);
@@ -24,13 +37,7 @@ static void note_gpu(int index, xcu_device device)
         snprintf(key, sizeof key, "gpu.%d.pci", index);
         xfs_meta_set(key, text);
     }
-    struct xcu_uuid id;
-    if (uuid && uuid(&id, device) == XCU_SUCCESS) {
-        const unsigned char *b = id.bytes;
-        snprintf(text, sizeof text,
-                 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
-                 b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
-                 b[14], b[15]);
+    if (ask_uuid(device, text)) {
         snprintf(key, sizeof key, "gpu.%d.uuid", index);
         xfs_meta_set(key, text);
     }

@@ -1,3 +1,5 @@
+#include "preload/intercept/captures.h"
+#include "preload/intercept/peers.h"
 #include "preload/intercept/session.h"
 
 #include <errno.h>
@@ -122,15 +124,18 @@ static void start_session(void *too_late)
 void xfs_session_start(const char *too_late)
 {
     int pid = getpid(), saved = errno, outer = xfs_depth;
+    uintptr_t outermost = xfs_outermost;
     if (atomic_exchange(&started_by, pid) == pid)
         return;
     xfs_depth = 1;
+    xfs_outermost = XFS_NOT_LEFT;
     attached_later = false;
     xfs_on_large_stack(start_session, (void *)too_late);
     atomic_store(&xfs_session, XFS_SESSION_WAITING);
     if (outer > 0) /* cuInit within the process's first call */
         xfs_before_moving(early_call);
     xfs_depth = outer;
+    xfs_outermost = outermost;
     errno = saved;
 }
 
@@ -200,6 +205,7 @@ static void in_child(void)
     atomic_store(&xfs_session, XFS_SESSION_NONE);
     xfs_ranges_after_fork();
     xfs_captures_after_fork();
+    xfs_peers_clear();
     xfs_pairs_after_fork();
     xfs_graph_after_fork();
     xfs_functions_forget();

@@ -17,7 +17,7 @@
     XFS_ID_v##version##_##symbol,
 #define XFS_WATCH(symbol, moves, params, args, after) XFS_ID_##symbol,
 #define XFS_STEP(symbol, flags, params, args, watch, step) XFS_ID_##symbol,
-#define XFS_FORGET(symbol, params, args, before) XFS_ID_##symbol,
+#define XFS_FORGET(symbol, params, args, before, after) XFS_ID_##symbol,
 #define XFS_INIT(symbol, params, args) XFS_ID_##symbol,
 enum xfs_call_id {
 #include "preload/intercept/calls.def"

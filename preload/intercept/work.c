@@ -1,3 +1,4 @@
+#include "preload/intercept/captures.h"
 #include "preload/intercept/work.h"
 
 #include <errno.h>
@@ -40,6 +41,7 @@ static inline void record(const struct xfs_step *s, uint64_t end_ns, const struc
     xfs_row_close(lane);
     if (xfs_call_is_timed(lane))
         xfs_cost_ends(lane, v->kind, s->start_ns, end_ns);
+    xfs_call_over(lane);
 }
 
 /* What only the driver knows. */
@@ -65,8 +67,7 @@ static inline void set_stream(struct short_event *v, const struct xfs_step *s, x
         ask_driver(v, s, is_default);
 }
 
-/* ---- launches ---------------------------------------------------------------------------------
- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 static inline void launched(const struct xfs_step *s, uint64_t end_ns, uint32_t correlation,
                             const void *function, uint64_t threads, xcu_stream stream,
@@ -108,10 +109,10 @@ void xfs_launch_many(const struct xfs_step *s, const struct xcu_launch *launches
         launched(s, end_ns, correlation, launches[i].function,
                  threads_of(launches[i].grid, launches[i].block), launches[i].stream,
                  launches[i].values, NULL);
+    xfs_step_over();
 }
 
-/* ---- events, questions ------------------------------------------------------------------------
- */
+/* ---- events, questions ----------------------------------------------------------------------- */
 
 void xfs_step_event(const struct xfs_step *s, int kind, xcu_event event, xcu_stream stream)
 {

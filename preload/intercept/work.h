@@ -6,6 +6,7 @@
  *     begins    outermost call of this thread, recording, data may have moved? note the time
  *     real call
  *     verb      when it succeeded: the time, the device's correlation id, the event
+ *     over      when it failed
  *
  * Programs that move nothing pay for a load and a branch, and for passing the arguments on.
  */
@@ -27,13 +28,20 @@ struct xfs_step {
     uint16_t flags;
 };
 
-static inline bool xfs_step_begins(struct xfs_step *s)
+static inline bool xfs_step_begins(struct xfs_step *s, uintptr_t called_at)
 {
-    if (!xfs_moving_begun() || xfs_depth != 0 || !xfs_call_ready_now())
+    if (!xfs_moving_begun() || xfs_is_inner(called_at) || !xfs_call_ready_now())
         return false;
     xfs_timing_call_begin();
     s->start_ns = xfs_now_ns();
     return true;
+}
+
+/* One that failed: there is no event. */
+static inline void xfs_step_over(void)
+{
+    if (xfs_self)
+        xfs_call_over(xfs_self);
 }
 
 #define XFS_STEP_VERB __attribute__((hot)) void

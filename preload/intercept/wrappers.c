@@ -3,6 +3,7 @@
 
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
+#include "preload/intercept/captures.h"
 #include "preload/intercept/functions.h"
 #include "preload/intercept/graph.h"
 #include "preload/intercept/hook.h"
@@ -22,7 +23,7 @@
         int(*const real) params =                                                                  \
             (int(*) params)xfs_real_##level(id, __builtin_return_address(0));                      \
         struct xfs_frame frame, *f = &frame;                                                       \
-        if (!xfs_enter(f, id, fl))                                                                 \
+        if (!xfs_enter(f, id, fl, XFS_CALLED_AT))                                                  \
             return real args;                                                                      \
         (void)(before);                                                                            \
         const int status = real args;                                                              \
@@ -53,13 +54,14 @@
         int(*const real) params = (int(*) params)xfs_real_DRIVER(XFS_ID_##symbol, NULL);           \
         xfs_before_moving(XFS_ID_##symbol);                                                        \
         const int status = real args;                                                              \
-        if (status == 0) {                                                                         \
-            int saved = errno;                                                                     \
-            after;                                                                                 \
-            errno = saved;                                                                         \
-        }                                                                                          \
+        const int saved = errno;                                                                   \
+        after;                                                                                     \
+        errno = saved;                                                                             \
         return status;                                                                             \
     }
+#define XFS_DONE(what)                                                                             \
+    if (status == 0)                                                                               \
+    what
 /* The fewest instructions: what is not recorded is a jump to the real function. */
 #define XFS_STEP(symbol, fl, params, args, watch, step)                                            \
     EXPORTED int symbol params;                                                                    \
@@ -67,7 +69,7 @@
     {                                                                                              \
         int(*const real) params = (int(*) params)xfs_real_DRIVER(XFS_ID_##symbol, NULL);           \
         struct xfs_step this = {.call = XFS_ID_##symbol, .flags = (fl)}, *const s = &this;         \
-        if (!xfs_step_begins(s)) {                                                                 \
+        if (!xfs_step_begins(s, XFS_CALLED_AT)) {                                                  \
             const int status = real args;                                                          \
             if (status == 0)                                                                       \
                 (void)(watch);                                                                     \
@@ -77,18 +79,23 @@
         if (status == 0) {                                                                         \
             (void)(watch);                                                                         \
             step;                                                                                  \
+        } else {                                                                                   \
+            xfs_step_over();                                                                       \
         }                                                                                          \
         return status;                                                                             \
     }
 
 /* Outside of depth, too. */
-#define XFS_FORGET(symbol, params, args, before)                                                   \
+#define XFS_FORGET(symbol, params, args, before, after)                                            \
     EXPORTED int symbol params;                                                                    \
     EXPORTED int symbol params                                                                     \
     {                                                                                              \
         int(*const real) params = (int(*) params)xfs_real_DRIVER(XFS_ID_##symbol, NULL);           \
         before;                                                                                    \
-        return real args;                                                                          \
+        const int status = real args, saved = errno;                                               \
+        (void)(after);                                                                             \
+        errno = saved;                                                                             \
+        return status;                                                                             \
     }
 
 /* cuInit, for the sake of what begins with it. */
@@ -111,7 +118,7 @@
 #undef XFS_INIT
 
 #define XFS_INIT(symbol, params, args) XFS_WATCH(symbol, XFS_STAYS, params, args, )
-#define XFS_FORGET(symbol, params, args, before) XFS_WATCH(symbol, XFS_STAYS, params, args, )
+#define XFS_FORGET(symbol, params, args, before, after) XFS_WATCH(symbol, XFS_STAYS, params, args, )
 #define XFS_STEP(symbol, flags, params, args, watch, step)                                         \
     XFS_WATCH(symbol, XFS_STAYS, params, args, )
 #define XFS_WATCH(symbol, moves, params, args, after)                                              \

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,6 +12,7 @@
 #include "common/search.h"
 #include "preload/base/own_stack.h"
 #include "preload/base/real_dlsym.h"
+#include "preload/base/unloads.h"
 #include "preload/lookup/rows.h"
 #include "xferscope/cuda_abi.h"
 #include "xferscope/terms.h"
@@ -200,7 +202,7 @@ static void *look_in_library(const char *path, const struct wanted *wanted)
         return NULL;
     }
     void *found = look_in(handle, wanted);
-    dlclose(handle);
+    xfs_unload(handle, NULL);
     return found;
 }
 
@@ -216,22 +218,58 @@ static void *find_for_library_of(const struct wanted *wanted)
     return look_in_library(map->l_name, wanted);
 }
 
-static int visit_cudart(struct dl_phdr_info *info, size_t size, void *out)
+/* The path of the module with a number, in the loader's order; the loader may not be asked for
+ * anything while it tells. */
+struct nth {
+    size_t left;
+    bool found;
+    char path[PATH_MAX];
+};
+
+static int visit_nth(struct dl_phdr_info *info, size_t size, void *out)
 {
     (void)size;
-    const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    if (name == NULL || strncmp(name + 1, "libcudart.so", 12) != 0)
+    struct nth *nth = out;
+    if (nth->left-- > 0)
         return 0;
-    *(const char **)out = info->dlpi_name;
+    size_t bytes = info->dlpi_name ? strlen(info->dlpi_name) : 0;
+    nth->found = true;
+    nth->path[0] = '\0';
+    if (bytes < sizeof nth->path && bytes > 0)
+        memcpy(nth->path, info->dlpi_name, bytes + 1);
     return 1;
 }
 
-/* Whatever cudart the process has: for callers that got there by ways of their own. */
+static bool is_cudart(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    return name && strncmp(name + 1, "libcudart.so", 12) == 0;
+}
+
+/* The names of the program and of the kernel's own module are no files'. */
+static void *find_in_any(const struct wanted *wanted, bool cudart)
+{
+    struct nth nth;
+    void *found = NULL;
+    for (size_t i = 0; found == NULL; i++) {
+        nth.left = i;
+        nth.found = false;
+        dl_iterate_phdr(visit_nth, &nth);
+        if (!nth.found)
+            return NULL;
+        if (strchr(nth.path, '/') && is_cudart(nth.path) == cudart)
+            found = look_in_library(nth.path, wanted);
+    }
+    return found;
+}
+
+/* Whatever cudart the process has, by that name or by another: for callers that got there by ways
+ * of their own, and for a jump at the end of a library's function, which returns to who called
+ * that. Of several runtimes it is the first. */
 static void *find_anywhere(const struct wanted *wanted)
 {
-    const char *path = NULL;
-    dl_iterate_phdr(visit_cudart, &path);
-    return path ? look_in_library(path, wanted) : NULL;
+    void *found = find_in_any(wanted, true);
+    return found ? found : find_in_any(wanted, false);
 }
 
 static void find_runtime(void *arguments)
@@ -334,7 +372,7 @@ static void answer_global(void *arguments)
                            : NULL;
         found = handle ? xfs_real_dlsym(handle, name) : NULL;
         if (handle)
-            dlclose(handle);
+            xfs_unload(handle, NULL);
     }
     Dl_info own, of_found;
     bool leads_back = found && dladdr((void *)xfs_dlsym_is_ours, &own) &&

@@ -4,8 +4,8 @@
  * Driver functions have one real address each, taken from libcuda.so.1 when it is first needed.
  * Runtime functions may exist several times in a process (two cudarts of different versions), so
  * theirs is looked up per caller: first among the dependencies of the library that called, as the
- * loader would have bound it, then after this library in the global scope. The answer is kept in a
- * small table keyed by return address; a hit costs two loads.
+ * loader would have bound it, then after this library in the global scope, then in any library. The
+ * answer is kept in a small table keyed by return address; a hit costs two loads.
  *
  * All of it is thread-safe, allocates nothing of its own and keeps errno.
  */

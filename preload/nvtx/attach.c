@@ -4,7 +4,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "preload/base/own_stack.h"
 #include "preload/base/real_dlsym.h"
+#include "preload/base/unloads.h"
 #include "preload/nvtx/nvtx.h"
 #include "preload/nvtx/parts.h"
 #include "preload/record/record.h"
@@ -17,8 +19,7 @@ EXPORTED int InitializeInjectionNvtx2(xnv_export_table export_table);
 
 static atomic_bool attached;
 
-/* ---- attaching --------------------------------------------------------------------------------
- */
+/* ---- attaching ------------------------------------------------------------------------------- */
 
 /* Opened by NVTX alone, without the preload, this library catches no CUDA call. */
 static bool is_preloaded(void)
@@ -26,7 +27,7 @@ static bool is_preloaded(void)
     void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
     void *found = program ? xfs_real_dlsym(program, "InitializeInjectionNvtx2") : NULL;
     if (program)
-        dlclose(program);
+        xfs_unload(program, NULL);
     if (found == NULL)
         dlerror(); /* no message of ours for the program */
     return found == (void *)(uintptr_t)InitializeInjectionNvtx2;
@@ -60,11 +61,19 @@ static void fill(const struct xnv_callbacks *callbacks, enum xnv_module module,
             *table[i] = functions[i];
 }
 
+static void ask(void *answer)
+{
+    *(bool *)answer = is_preloaded() && is_wanted();
+}
+
+/* In whatever thread of the program the first range is. */
 EXPORTED int InitializeInjectionNvtx2(xnv_export_table export_table)
 {
     int saved = errno;
-    const struct xnv_callbacks *callbacks =
-        is_preloaded() && is_wanted() ? export_table(XNV_TABLE_CALLBACKS) : NULL;
+    bool attach = false;
+    if (!xfs_on_large_stack(ask, &attach))
+        ask(&attach);
+    const struct xnv_callbacks *callbacks = attach ? export_table(XNV_TABLE_CALLBACKS) : NULL;
     errno = saved;
     if (callbacks == NULL || callbacks->struct_size < sizeof *callbacks)
         return 0;
@@ -76,8 +85,7 @@ EXPORTED int InitializeInjectionNvtx2(xnv_export_table export_table)
     return 1;
 }
 
-/* ---- what META says ---------------------------------------------------------------------------
- */
+/* ---- what META says -------------------------------------------------------------------------- */
 
 static const char *file_name(const char *path)
 {

@@ -18,13 +18,21 @@ struct early {
     char text[XFS_EARLY_TEXT];
 };
 
-struct open_ranges {
-    uint32_t count;
-    uint32_t beyond; /* deeper than what is kept */
-    struct early ranges[XFS_EARLY_MOST];
+/* Ranges of a domain that lie within its innermost kept one, and are not kept. */
+struct beyond {
+    const struct xfs_text *domain;
+    uint64_t early; /* of them, those that are open */
+    uint64_t since; /* within these, that began since recording has */
 };
 
-atomic_int xfs_nvtx_waiting;
+struct open_ranges {
+    bool written; /* recording has begun; what is left is in `beyond` */
+    uint32_t count, domains;
+    struct early ranges[XFS_EARLY_MOST];
+    struct beyond beyond[XFS_EARLY_MOST]; /* no more domains than ranges that are kept */
+};
+
+atomic_int xfs_nvtx_waiting, xfs_early_beyond;
 
 static XFS_TLS struct open_ranges *own; /* nested in this thread */
 static pthread_key_t own_key;
@@ -38,9 +46,13 @@ static struct open_ranges shared; /* of the process */
 
 static void discard_own(void *ranges)
 {
+    const struct open_ranges *open = ranges;
+    if (open->written)
+        atomic_fetch_sub(&xfs_early_beyond, open->domains > 0);
+    else
+        atomic_fetch_sub(&xfs_nvtx_waiting, 1);
     own = NULL;
     munmap(ranges, sizeof(struct open_ranges));
-    atomic_fetch_sub(&xfs_nvtx_waiting, 1);
 }
 
 static void make_key(void)
@@ -68,11 +80,48 @@ static struct open_ranges *get_own(void)
 
 /* ---- beginning and ending -------------------------------------------------------------------- */
 
+static struct beyond *beyond_of(struct open_ranges *open, const struct xfs_text *domain)
+{
+    for (uint32_t i = 0; i < open->domains; i++)
+        if (open->beyond[i].domain == domain)
+            return &open->beyond[i];
+    return NULL;
+}
+
+static bool is_kept(const struct open_ranges *open, const struct xfs_text *domain)
+{
+    for (uint32_t i = 0; i < open->count; i++)
+        if (open->ranges[i].domain == domain)
+            return true;
+    return false;
+}
+
+/* Ends are matched as if all were kept. Of a domain that has none among those that are kept, ends
+ * end nothing. */
+static void add_beyond(struct open_ranges *open, const struct xfs_text *domain)
+{
+    struct beyond *beyond = beyond_of(open, domain);
+    if (!beyond && !is_kept(open, domain))
+        return;
+    if (!beyond) {
+        beyond = &open->beyond[open->domains++];
+        *beyond = (struct beyond){.domain = domain};
+    }
+    beyond->early++;
+}
+
+static void take_beyond(struct open_ranges *open, struct beyond *beyond)
+{
+    if (--beyond->early == 0)
+        *beyond = open->beyond[--open->domains];
+}
+
 static void add(struct open_ranges *open, struct xfs_text *domain,
                 const struct xfs_message *message, uint64_t id)
 {
-    if (open->count == XFS_EARLY_MOST) {
-        open->beyond++;
+    if (open->count == XFS_EARLY_MOST || (id == 0 && beyond_of(open, domain))) {
+        if (id == 0)
+            add_beyond(open, domain);
         return;
     }
     struct early *range = &open->ranges[open->count++];
@@ -86,8 +135,9 @@ static void add(struct open_ranges *open, struct xfs_text *domain,
 /* The innermost of the domain, or the one with the id. */
 static bool take(struct open_ranges *open, const struct xfs_text *domain, uint64_t id)
 {
-    if (id == 0 && open->beyond > 0) {
-        open->beyond--;
+    struct beyond *beyond = id == 0 ? beyond_of(open, domain) : NULL;
+    if (beyond) {
+        take_beyond(open, beyond);
         return true;
     }
     for (uint32_t i = open->count; i-- > 0;) {
@@ -129,8 +179,7 @@ void xfs_early_end(struct xfs_text *domain, uint64_t id)
     pthread_mutex_unlock(&shared_lock);
 }
 
-/* ---- when recording has begun -----------------------------------------------------------------
- */
+/* ---- when recording has begun ---------------------------------------------------------------- */
 
 static void write_all(const struct open_ranges *open)
 {
@@ -143,31 +192,70 @@ static void write_all(const struct open_ranges *open)
     }
 }
 
+/* What lies deeper than was kept is still to end. */
+static void write_own(void)
+{
+    struct open_ranges *open = own;
+    if (open->domains == 0)
+        pthread_setspecific(own_key, NULL);
+    write_all(open);
+    if (open->domains == 0) {
+        discard_own(open);
+        return;
+    }
+    open->written = true;
+    atomic_fetch_add(&xfs_early_beyond, 1);
+    atomic_fetch_sub(&xfs_nvtx_waiting, 1);
+}
+
 void xfs_nvtx_write_early(void)
 {
     int saved = errno;
     if (xfs_range_first_ns() == 0)
         return;
-    if (own) {
-        struct open_ranges *open = own;
-        pthread_setspecific(own_key, NULL);
-        write_all(open);
-        discard_own(open);
-    }
+    if (own && !own->written)
+        write_own();
     pthread_mutex_lock(&shared_lock);
     if (shared.count > 0) {
         write_all(&shared);
-        shared.count = shared.beyond = 0;
+        shared.count = 0;
         atomic_fetch_sub(&xfs_nvtx_waiting, 1);
     }
     pthread_mutex_unlock(&shared_lock);
     errno = saved;
 }
 
-/* Other threads' ranges stay behind in the parent. */
+void xfs_early_begun(const struct xfs_text *domain)
+{
+    struct beyond *beyond = own ? beyond_of(own, domain) : NULL;
+    if (beyond)
+        beyond->since++;
+}
+
+bool xfs_early_ended(const struct xfs_text *domain)
+{
+    struct beyond *beyond = own ? beyond_of(own, domain) : NULL;
+    if (!beyond)
+        return false;
+    if (beyond->since > 0) {
+        beyond->since--;
+        return false;
+    }
+    take_beyond(own, beyond);
+    if (own->domains == 0)
+        atomic_fetch_sub(&xfs_early_beyond, 1);
+    return true;
+}
+
+/* Other threads' ranges stay behind in the parent, as do those that its trace has. */
 void xfs_nvtx_after_fork(void)
 {
     pthread_mutex_init(&shared_lock, NULL);
+    atomic_store(&xfs_early_beyond, 0);
+    if (own && own->written) {
+        own->written = false;
+        own->count = own->domains = 0;
+    }
     atomic_store(&xfs_nvtx_waiting, (own != NULL) + (shared.count > 0));
     xfs_periods_after_fork(xfs_phase_after_fork());
     xfs_texts_new_recording();

@@ -1,4 +1,4 @@
-/* Between the files of this folder. */
+/* Between the files of this directory. */
 #ifndef XFS_NVTX_PARTS_H
 #define XFS_NVTX_PARTS_H
 
@@ -41,18 +41,23 @@ uint32_t xfs_message_id(const struct xfs_message *message);
 /* Ids of an earlier recording (the parent's) are not good any more. */
 void xfs_texts_new_recording(void);
 
-/* ---- early.c: ranges open before recording begins ---------------------------------------------
- */
+/* ---- early.c: ranges open before recording begins -------------------------------------------- */
 
-#define XFS_EARLY_MOST 64  /* deeper ones are not kept */
+#define XFS_EARLY_MOST 64  /* deeper ones are not kept; their ends are known for what they are */
 #define XFS_EARLY_TEXT 128 /* bytes of a name */
 
 /* id 0: nested in the thread. */
 void xfs_early_begin(struct xfs_text *domain, const struct xfs_message *message, uint64_t id);
 void xfs_early_end(struct xfs_text *domain, uint64_t id);
 
-/* ---- phase.c: the ranges that recording is limited to (XFERSCOPE_PHASE) ------------------------
- */
+/* Recording has begun, and so many threads have ranges open that began before and were not kept:
+ * for each further one, nested in the thread, that begins; and for each end: true where it is that
+ * of one which was not kept, and is not to be written. */
+extern atomic_int xfs_early_beyond;
+void xfs_early_begun(const struct xfs_text *domain);
+bool xfs_early_ended(const struct xfs_text *domain);
+
+/* ---- phase.c: the ranges that recording is limited to (XFERSCOPE_PHASE) ---------------------- */
 
 /* Once, before any range. NAME or DOMAIN:NAME; "": none. */
 void xfs_phase_set(const char *phase);
@@ -64,8 +69,7 @@ void xfs_phase_end(const struct xfs_text *domain, uint64_t id);
 /* In a forked child: how many its one thread has open. */
 int xfs_phase_after_fork(void);
 
-/* ---- ranges.c ----------------------------------------------------------------------------------
- */
+/* ---- ranges.c -------------------------------------------------------------------------------- */
 
 void xfs_range_write(enum xft_event_kind kind, uint32_t domain, uint32_t name, uint64_t id,
                      uint64_t at_ns);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "preload/record/hot.h"
+#include "preload/record/periods.h"
 #include "preload/record/record.h"
 
 /* What NVTX calls. Each function has the signature of its place in the table. */
@@ -39,7 +40,14 @@ static inline struct xfs_lane *write_event(enum xft_event_kind kind, uint32_t do
 void xfs_range_write(enum xft_event_kind kind, uint32_t domain, uint32_t name, uint64_t id,
                      uint64_t at_ns)
 {
-    write_event(kind, domain, name, id, at_ns);
+    if (xfs_periods_keep_ranges())
+        write_event(kind, domain, name, id, at_ns);
+}
+
+/* Else recording is over, or the run is as large as it may be. */
+static inline bool is_recorded(void)
+{
+    return xfs_recording() && xfs_periods_keep_ranges();
 }
 
 /* Of a recording thread: as a call. */
@@ -57,18 +65,26 @@ static inline void write_counted(enum xft_event_kind kind, uint32_t domain, uint
         xfs_cost_ends(lane, (uint8_t)kind, at_ns, at_ns);
 }
 
+static inline bool some_beyond(uint64_t id)
+{
+    return id == 0 &&
+           __builtin_expect(atomic_load_explicit(&xfs_early_beyond, memory_order_relaxed) > 0, 0);
+}
+
 static void begin(struct xfs_text *domain, const struct xfs_message *message, uint64_t id)
 {
     int saved = errno;
     xfs_phase_begin(domain, message, id);
     if (xfs_range_first_ns() == 0) {
         xfs_early_begin(domain, message, id);
-    } else if (xfs_recording()) {
+    } else if (is_recorded()) {
         count_range();
         xfs_nvtx_settle();
+        if (some_beyond(id))
+            xfs_early_begun(domain);
         write_counted(XFT_EVENT_RANGE_BEGIN, domain ? xfs_text_id(domain) : 0,
                       xfs_message_id(message), id, xfs_now_ns());
-    } /* else it is over */
+    }
     errno = saved;
 }
 
@@ -77,10 +93,12 @@ static void end(struct xfs_text *domain, uint64_t id)
     int saved = errno;
     if (xfs_range_first_ns() == 0) {
         xfs_early_end(domain, id);
-    } else if (xfs_recording()) {
+    } else if (is_recorded()) {
         count_range();
         xfs_nvtx_settle();
-        write_counted(XFT_EVENT_RANGE_END, domain ? xfs_text_id(domain) : 0, 0, id, xfs_now_ns());
+        if (!some_beyond(id) || !xfs_early_ended(domain))
+            write_counted(XFT_EVENT_RANGE_END, domain ? xfs_text_id(domain) : 0, 0, id,
+                          xfs_now_ns());
     }
     xfs_phase_end(domain, id);
     errno = saved;
@@ -93,8 +111,7 @@ static uint64_t begin_of_process(struct xfs_text *domain, const struct xfs_messa
     return id;
 }
 
-/* ---- the default domain ------------------------------------------------------------------------
- */
+/* ---- the default domain ---------------------------------------------------------------------- */
 
 static int push_plain(const char *text)
 {
@@ -126,8 +143,7 @@ static uint64_t start_wide(const void *text)
     return begin_of_process(NULL, &message);
 }
 
-/* ---- any domain --------------------------------------------------------------------------------
- */
+/* ---- any domain ------------------------------------------------------------------------------ */
 
 static int domain_push(struct xfs_text *domain, const struct xnv_attributes *attributes)
 {
@@ -176,8 +192,7 @@ static void end_id(uint64_t id)
     domain_end(NULL, id);
 }
 
-/* ---- domains and strings ------------------------------------------------------------------------
- */
+/* ---- domains and strings --------------------------------------------------------------------- */
 
 static struct xfs_text *keep_plain(const char *text)
 {
@@ -223,8 +238,7 @@ const xnv_function xfs_nvtx_core2[XFS_CORE2_PLACES] = {
     AT(XNV_CORE2_DOMAIN_CREATE_A, keep_plain),       AT(XNV_CORE2_DOMAIN_CREATE_W, keep_wide),
 };
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 void xfs_ranges_begin_recording(void)
 {

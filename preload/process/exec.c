@@ -1,6 +1,5 @@
 /*
- * The wrappers of exec.def. Each completes the environment on its own stack, which goes with the
- * old program, and calls the real function.
+ * The wrappers of exec.def. Each completes the environment and calls the real function.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -8,6 +7,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <unistd.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include "preload/process/follow.h"
 #include "preload/base/real_dlsym.h"
@@ -31,11 +34,20 @@ __attribute__((constructor)) static void find_real_functions(void)
 #undef SHORT
 }
 
-/* In the wrapper's own frame, since alloca's memory goes when its function returns. */
-#define COMPLETE(envp)                                                                             \
-    struct xfs_follow_plan plan = xfs_follow_plan(envp);                                           \
-    if (plan.bytes > 0)                                                                            \
-    envp = xfs_follow_build(&plan, envp, __builtin_alloca(plan.bytes))
+/*
+ * `call` with the environment completed as `environment`; with the program's own where that made it
+ * too large for the kernel (`too_large`, which sees `status`).
+ */
+#define CALL_COMPLETED(envp, call, too_large)                                                      \
+    struct xfs_follow follow;                                                                      \
+    char *const *environment = xfs_follow_begin(&follow, envp);                                    \
+    int status = call;                                                                             \
+    xfs_follow_end(&follow);                                                                       \
+    if (environment != (envp) && (too_large)) {                                                    \
+        environment = envp;                                                                        \
+        status = call;                                                                             \
+    }                                                                                              \
+    return status
 
 /* ---- with an environment ---------------------------------------------------------------- */
 
@@ -45,58 +57,62 @@ static int no_function(void)
     return -1;
 }
 
+/* The child of a vfork does not come back from here, and its parent goes on above these frames,
+ * with the marks that the address sanitizer has set around them. */
+static inline void leave_frames(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    __asan_handle_no_return();
+#endif
+}
+
+#define CALL_EXEC(name, ...)                                                                       \
+    if (real_##name == NULL)                                                                       \
+        find_real_functions();                                                                     \
+    if (real_##name == NULL)                                                                       \
+        return no_function();                                                                      \
+    CALL_COMPLETED(envp, (leave_frames(), real_##name(__VA_ARGS__)), status < 0 && errno == E2BIG)
+
+#define CALL_SPAWN(name, ...)                                                                      \
+    if (real_##name == NULL)                                                                       \
+        find_real_functions();                                                                     \
+    if (real_##name == NULL)                                                                       \
+        return ENOSYS;                                                                             \
+    CALL_COMPLETED(envp, real_##name(__VA_ARGS__), status == E2BIG)
+
 EXPORTED int execve(const char *path, char *const argv[], char *const envp[])
 {
-    if (real_execve == NULL)
-        find_real_functions();
-    COMPLETE(envp);
-    return real_execve ? real_execve(path, argv, envp) : no_function();
+    CALL_EXEC(execve, path, argv, environment);
 }
 
 EXPORTED int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-    if (real_execvpe == NULL)
-        find_real_functions();
-    COMPLETE(envp);
-    return real_execvpe ? real_execvpe(file, argv, envp) : no_function();
+    CALL_EXEC(execvpe, file, argv, environment);
 }
 
 EXPORTED int fexecve(int fd, char *const argv[], char *const envp[])
 {
-    if (real_fexecve == NULL)
-        find_real_functions();
-    COMPLETE(envp);
-    return real_fexecve ? real_fexecve(fd, argv, envp) : no_function();
+    CALL_EXEC(fexecve, fd, argv, environment);
 }
 
 EXPORTED int execveat(int directory, const char *path, char *const argv[], char *const envp[],
                       int flags)
 {
-    if (real_execveat == NULL)
-        find_real_functions();
-    COMPLETE(envp);
-    return real_execveat ? real_execveat(directory, path, argv, envp, flags) : no_function();
+    CALL_EXEC(execveat, directory, path, argv, environment, flags);
 }
 
 EXPORTED int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                          const posix_spawnattr_t *attributes, char *const argv[],
                          char *const envp[])
 {
-    if (real_posix_spawn == NULL)
-        find_real_functions();
-    COMPLETE(envp);
-    return real_posix_spawn ? real_posix_spawn(pid, path, actions, attributes, argv, envp) : ENOSYS;
+    CALL_SPAWN(posix_spawn, pid, path, actions, attributes, argv, environment);
 }
 
 EXPORTED int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
                           const posix_spawnattr_t *attributes, char *const argv[],
                           char *const envp[])
 {
-    if (real_posix_spawnp == NULL)
-        find_real_functions();
-    COMPLETE(envp);
-    return real_posix_spawnp ? real_posix_spawnp(pid, file, actions, attributes, argv, envp)
-                             : ENOSYS;
+    CALL_SPAWN(posix_spawnp, pid, file, actions, attributes, argv, environment);
 }
 
 /* ---- with the process's own --------------------------------------------------------------- */

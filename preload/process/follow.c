@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "preload/base/settings.h"
+#include "preload/process/room.h"
 
 #define MOST_SETTINGS 32
-#define MOST_STACK_BYTES 32768
 #define PRELOAD "LD_PRELOAD="
 #define PREFIX "XFERSCOPE_"
 #define NVTX_PATH "NVTX_INJECTION64_PATH="
@@ -119,13 +119,21 @@ __attribute__((constructor)) static void remember_start(void)
 
 /* ---- at every start of another program ---------------------------------------------------- */
 
+/* What an environment lacks. */
+struct plan {
+    size_t entries;      /* of the environment */
+    const char *preload; /* its LD_PRELOAD, NULL when it has none */
+    uint32_t missing;    /* bit i: the i-th setting this process was started with */
+    size_t bytes;        /* that the completed one takes; 0: nothing to do */
+};
+
 static bool same_name(const char *a, const char *b)
 {
     size_t n = strcspn(a, "=");
     return strncmp(a, b, n) == 0 && b[n] == '=';
 }
 
-static void note_setting(struct xfs_follow_plan *plan, const char *entry)
+static void note_setting(struct plan *plan, const char *entry)
 {
     for (size_t i = 0; i < start.count; i++)
         if (same_name(start.settings[i], entry))
@@ -145,9 +153,9 @@ static bool is_reachable(void)
     return reachable;
 }
 
-struct xfs_follow_plan xfs_follow_plan(char *const *environment)
+static struct plan make_plan(char *const *environment)
 {
-    struct xfs_follow_plan plan = {.entries = 0}, nothing = {.entries = 0};
+    struct plan plan = {.entries = 0}, nothing = {.entries = 0};
     if (!start.follow)
         return nothing;
     plan.missing = (uint32_t)((UINT64_C(1) << start.count) - 1);
@@ -165,11 +173,11 @@ struct xfs_follow_plan xfs_follow_plan(char *const *environment)
         return nothing;
     plan.bytes = (plan.entries + start.count + 2) * sizeof(char *) + sizeof PRELOAD +
                  strlen(start.library) + 1 + (plan.preload ? strlen(plan.preload) : 0);
-    return plan.bytes <= MOST_STACK_BYTES ? plan : nothing;
+    return plan;
 }
 
 /* This library first: what the program preloads may call CUDA. */
-static char *write_preload(const struct xfs_follow_plan *plan, char *text)
+static char *write_preload(const struct plan *plan, char *text)
 {
     char *end = stpcpy(stpcpy(text, PRELOAD), start.library);
     if (plan->preload && plan->preload[0])
@@ -177,8 +185,7 @@ static char *write_preload(const struct xfs_follow_plan *plan, char *text)
     return text;
 }
 
-char *const *xfs_follow_build(const struct xfs_follow_plan *plan, char *const *environment,
-                              void *room)
+static char *const *build(const struct plan *plan, char *const *environment, void *room)
 {
     const char **entries = room;
     size_t n = 0;
@@ -193,4 +200,23 @@ char *const *xfs_follow_build(const struct xfs_follow_plan *plan, char *const *e
         entries[n++] = write_preload(plan, (char *)(entries + plan->entries + start.count + 2));
     entries[n] = NULL;
     return (char *const *)entries;
+}
+
+char *const *xfs_follow_begin(struct xfs_follow *follow, char *const *environment)
+{
+    struct plan plan = make_plan(environment);
+    follow->room = NULL;
+    if (plan.bytes == 0)
+        return environment;
+    if (plan.bytes <= sizeof follow->small)
+        return build(&plan, environment, follow->small);
+    follow->room = xfs_room_take(plan.bytes);
+    return follow->room ? build(&plan, environment, follow->room) : environment;
+}
+
+void xfs_follow_end(struct xfs_follow *follow)
+{
+    if (follow->room)
+        xfs_room_give(follow->room);
+    follow->room = NULL;
 }

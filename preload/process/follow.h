@@ -5,31 +5,27 @@
  *
  * Only in a process that was itself started with the library in LD_PRELOAD, with recording on and
  * XFERSCOPE_FOLLOW=1 (the default). Left alone are environments that say XFERSCOPE_ENABLE=0 or
- * XFERSCOPE_FOLLOW=0, environments too large for the stack, and children that could not load the
- * library because its path does not lead there any more (chroot, another mount namespace).
+ * XFERSCOPE_FOLLOW=0, environments for which there is no memory, and children that could not load
+ * the library because its path does not lead there any more (chroot, another mount namespace).
  *
- * The child of a vfork runs on its parent's memory: nothing here writes to any but the caller's
- * stack, takes a lock or allocates. errno is kept.
+ * The child of a vfork runs on its parent's memory: nothing here takes a lock or allocates, and
+ * what is too large for a small stack is written into a mapping that such a child can leave behind
+ * (room.h). errno is kept.
  */
 #ifndef XFS_FOLLOW_H
 #define XFS_FOLLOW_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-/* What an environment lacks. */
-struct xfs_follow_plan {
-    size_t entries;      /* of the environment */
-    const char *preload; /* its LD_PRELOAD, NULL when it has none */
-    uint32_t missing;    /* bit i: the i-th setting this process was started with */
-    size_t bytes;        /* of stack that xfs_follow_build() needs; 0: nothing to do */
+/* On the caller's stack, which may be 16 KiB in all. */
+struct xfs_follow {
+    void *room; /* of room.h, or NULL */
+    void *small[120];
 };
 
-/* `environment` may be NULL, which execve takes for an empty one. */
-struct xfs_follow_plan xfs_follow_plan(char *const *environment);
+/* The completed environment, or `environment` itself where nothing is to be done; its strings stay
+ * where they are. It may be NULL, which execve takes for an empty one. */
+char *const *xfs_follow_begin(struct xfs_follow *follow, char *const *environment);
 
-/* The completed environment, in `room` of plan->bytes; its other strings stay where they are. */
-char *const *xfs_follow_build(const struct xfs_follow_plan *plan, char *const *environment,
-                              void *room);
+/* Where the call that it was for has returned. */
+void xfs_follow_end(struct xfs_follow *follow);
 
 #endif

@@ -45,6 +45,6 @@ uint32_t xfs_arguments_intern(struct xfs_recorder *recorder, const uint64_t *poi
         id = xfs_number_of(&recorder->arguments, hash_of(pointers, count), write_set, recorder,
                            &set);
     if (id == 0)
-        xfs_count_arguments_lost(recorder, 1);
+        xfs_count_lost(recorder, XFT_LOSS_ARGUMENTS, 1);
     return id;
 }

@@ -80,11 +80,17 @@ static uint32_t next_count(struct xfs_lane *lane)
 
 /* ---- what is not done at every call --------------------------------------------------------- */
 
+/* Not hardly anything, nor where the clock was another one meanwhile. */
+static bool is_told(uint64_t from_ns, uint64_t until_ns)
+{
+    return until_ns >= from_ns + XFS_OVERHEAD_LEAST_NS && until_ns - from_ns < 10 * NONSENSE_NS;
+}
+
 /* Also where the clock is a slow one: these are few. */
 static void tell(unsigned why, uint8_t behind, uint64_t from_ns, uint64_t until_ns)
 {
-    if (until_ns < from_ns + XFS_OVERHEAD_LEAST_NS || until_ns - from_ns >= 10 * NONSENSE_NS)
-        return; /* hardly anything, or the clock was another one meanwhile */
+    if (!is_told(from_ns, until_ns))
+        return;
     struct xft_event event = {.kind = XFT_EVENT_OVERHEAD,
                               .start_ns = from_ns,
                               .end_ns = until_ns,
@@ -112,8 +118,12 @@ void xfs_cost_unusual(unsigned why)
 void xfs_cost_took(unsigned why, uint64_t from_ns)
 {
     int saved = errno;
-    bool in_call = xfs_self && xfs_call_is_timed(xfs_self);
-    tell(why, 0, from_ns, xfs_now_apart_ns());
+    uint64_t until_ns = xfs_now_apart_ns();
+    bool in_call = xfs_self && xfs_call_is_timed(xfs_self), calling = xfs_self && xfs_self->calling;
+    if (is_told(from_ns, until_ns) && xfs_aside_begins())
+        tell(why, 0, from_ns, until_ns);
+    if (!calling && xfs_self)
+        xfs_call_over(xfs_self);
     if (!in_call && xfs_self && xfs_call_is_timed(xfs_self)) {
         xfs_self->until_timed = xfs_self->counted; /* room for this event was no part of a call */
         xfs_self->counted = xfs_self->unusual = 0;

@@ -69,15 +69,28 @@ static int descriptor(struct xfs_file *file)
 
 /* ---- creating --------------------------------------------------------------------------- */
 
-static bool make_directory(struct xfs_file *file, const char *path, bool must_make)
+/* Its descriptor, for as long as the file is made, or -1. */
+static int make_directory(struct xfs_file *file, const char *path, bool must_make)
 {
-    struct stat found;
     if (mkdir(path, 0700) == 0)
-        return file->made_directory = true;
-    if (errno != EEXIST || must_make || lstat(path, &found) != 0)
+        file->made_directory = true;
+    else if (errno != EEXIST || must_make)
+        return -1;
+    return open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Held against a file that was made in it: there are file systems where all is some other user's,
+ * or where modes say nothing. */
+static bool is_own_directory(int directory, int fd, bool named)
+{
+    struct stat is, made, above;
+    if (fstat(directory, &is) != 0 || fstat(fd, &made) != 0)
         return false;
-    errno = ENOTDIR;
-    return S_ISDIR(found.st_mode);
+    bool owned = is.st_uid == made.st_uid;
+    bool closed = !(is.st_mode & (S_IWGRP | S_IWOTH)) || (made.st_mode & (S_IRWXG | S_IRWXO));
+    if ((owned && closed) || !named)
+        return owned && closed;
+    return owned || (fstatat(directory, "..", &above, 0) == 0 && !(above.st_mode & S_IWOTH));
 }
 
 /* An empty directory would be in the way of the next run. Others of this run make it again. */
@@ -99,8 +112,8 @@ static bool set_path(struct xfs_file *file, const char *directory, const char *p
 
 /* Another process of the same number may have recorded here, or one on another host be about to:
  * the first free name counts up. */
-static int create_new(struct xfs_file *file, const char *directory, const char *prefix,
-                      const struct xft_file_header *header)
+static int create_new(struct xfs_file *file, int fd_of_directory, const char *directory,
+                      const char *prefix, const struct xft_file_header *header)
 {
     for (unsigned i = 0; i < 100; i++) {
         if (!set_path(file, directory, prefix, header, i) &&
@@ -108,7 +121,8 @@ static int create_new(struct xfs_file *file, const char *directory, const char *
             errno = ENAMETOOLONG;
             return -1;
         }
-        int fd = open(file->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        int fd = openat(fd_of_directory, strrchr(file->path, '/') + 1,
+                        O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
@@ -146,15 +160,33 @@ static bool map_header(struct xfs_file *file, const struct xft_file_header *head
     return true;
 }
 
-bool xfs_file_create(struct xfs_file *file, const char *directory, bool must_make,
+static int create_in(struct xfs_file *file, const char *path, bool must_make, bool named,
+                     const char *prefix, const struct xft_file_header *header)
+{
+    int directory = make_directory(file, path, must_make);
+    if (directory < 0)
+        return -1;
+    int fd = create_new(file, directory, path, prefix, header);
+    if (fd >= 0 && !is_own_directory(directory, fd, named)) {
+        unlinkat(directory, strrchr(file->path, '/') + 1, 0);
+        close(fd);
+        fd = -1;
+        errno = EPERM;
+        file->foreign = true;
+    }
+    int error = errno;
+    close(directory);
+    errno = error;
+    return fd;
+}
+
+bool xfs_file_create(struct xfs_file *file, const char *directory, bool must_make, bool named,
                      const char *prefix, struct xft_file_header *header)
 {
     struct stat made;
     *file = (struct xfs_file){.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .end = XFT_HEADER_BYTES};
     for (int tries = 0; file->fd < 0; tries++) { /* somebody may remove it while it is empty */
-        if (!make_directory(file, directory, must_make))
-            return false;
-        file->fd = create_new(file, directory, prefix, header);
+        file->fd = create_in(file, directory, must_make, named, prefix, header);
         if (file->fd < 0 && (errno != ENOENT || tries == 3)) {
             remove_directory(file, directory);
             return false;
@@ -252,9 +284,11 @@ static unsigned char *append_mapped(struct xfs_file *file, enum xft_segment_type
         map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)start);
     if (map != MAP_FAILED)
         region = xfs_bus_cover(map, bytes, unit);
-    if (map != MAP_FAILED && fill)
-        fill(map, bytes);
+    /* In the file's order: of a process that ends meanwhile there is no gap with something behind
+     * it. */
     if (map != MAP_FAILED && xft_write_at(fd, &head, sizeof head, file->end)) {
+        if (fill)
+            fill(map, bytes);
         tell_end(file, end);
     } else if (map != MAP_FAILED) {
         xfs_bus_leave(region);
@@ -288,13 +322,10 @@ bool xfs_file_was_cut(struct xfs_file *file, bool torn)
     return cut;
 }
 
-/* As counted in the mapping, which may be memory in the place of the file's first page by now. */
+/* As it was made; what is in the mapping may be other memory by now. */
 static void put_header(const struct xfs_file *file, unsigned char block[XFT_HEADER_BYTES])
 {
     struct xft_file_header header = file->made;
-    header.events_lost = __atomic_load_n(&file->header->events_lost, __ATOMIC_SEQ_CST);
-    header.stacks_lost = __atomic_load_n(&file->header->stacks_lost, __ATOMIC_SEQ_CST);
-    header.device_lost = __atomic_load_n(&file->header->device_lost, __ATOMIC_SEQ_CST);
     header.file_bytes = file->end;
     memset(block, 0, XFT_HEADER_BYTES);
     memcpy(block, &header, sizeof header);
@@ -338,6 +369,16 @@ static void make_rooms(unsigned char *map, size_t bytes)
 unsigned char *xfs_file_append_rooms(struct xfs_file *file, size_t rooms)
 {
     return append_mapped(file, XFT_SEG_PAD, rooms * XFT_ROOM_BYTES, false, make_rooms);
+}
+
+bool xfs_file_is_deleted(struct xfs_file *file)
+{
+    struct stat now;
+    pthread_mutex_lock(&file->lock);
+    int fd = descriptor(file);
+    bool deleted = fd >= 0 && fstat(fd, &now) == 0 && now.st_nlink == 0;
+    pthread_mutex_unlock(&file->lock);
+    return deleted;
 }
 
 void *xfs_file_map(struct xfs_file *file, size_t *bytes)

@@ -2,7 +2,6 @@
 #include "preload/record/recorder.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,47 +12,59 @@
 #include "preload/record/record.h"
 #include "preload/format/rewrite.h"
 
-/* A counter of the old header that has been carried over: no honest count comes near. */
-#define MOVED (UINT64_C(1) << 62)
+/* ---- losses ------------------------------------------------------------------------------- */
 
-/* The header may be exchanged at any moment; a count that comes too late for the old one goes to
- * the new one, which is in place before the old one is marked. */
-static void count(struct xfs_recorder *recorder, size_t field, uint64_t n)
+/* No less than has been counted. Any number of threads, in any order: the largest stays. */
+static void tell_count(uint64_t *field, atomic_ullong *count)
 {
-    unsigned char *header = (unsigned char *)atomic_load(&recorder->header);
-    if (__atomic_fetch_add((uint64_t *)(header + field), n, __ATOMIC_SEQ_CST) < MOVED)
-        return;
-    header = (unsigned char *)atomic_load(&recorder->header);
-    __atomic_fetch_add((uint64_t *)(header + field), n, __ATOMIC_SEQ_CST);
+    uint64_t counted = atomic_load(count);
+    uint64_t told = __atomic_load_n(field, __ATOMIC_SEQ_CST);
+    while (told < counted && !__atomic_compare_exchange_n(field, &told, counted, false,
+                                                          __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        ;
 }
 
-void xfs_count_events_lost(struct xfs_recorder *recorder, uint64_t n)
+static void tell(struct xfs_recorder *recorder, struct xft_file_header *header, enum xft_loss loss)
 {
-    count(recorder, offsetof(struct xft_file_header, events_lost), n);
+    tell_count(xft_loss_at(header, loss), &recorder->lost[loss]);
 }
 
-void xfs_count_stacks_lost(struct xfs_recorder *recorder, uint64_t n)
+static void tell_calls_after_end(struct xfs_recorder *recorder, struct xft_file_header *header)
 {
-    count(recorder, offsetof(struct xft_file_header, stacks_lost), n);
+    tell_count(&header->calls_after_end, &recorder->calls_after_end);
 }
 
-void xfs_count_arguments_lost(struct xfs_recorder *recorder, uint64_t n)
+/* The header may be exchanged at any moment, and who does that tells the new one what was counted
+ * before: either that includes `n`, or the new one is found here. */
+void xfs_count_lost(struct xfs_recorder *recorder, enum xft_loss loss, uint64_t n)
 {
-    count(recorder, offsetof(struct xft_file_header, arguments_lost), n);
+    atomic_fetch_add(&recorder->lost[loss], n);
+    tell(recorder, atomic_load(&recorder->header), loss);
 }
 
-void xfs_count_records_lost(struct xfs_recorder *recorder, uint64_t n)
+static void exchange_header(struct xfs_recorder *recorder, struct xft_file_header *header)
 {
-    count(recorder, offsetof(struct xft_file_header, device_lost), n);
+    atomic_store(&recorder->header, header);
+    for (int i = 0; i < XFT_LOSS_COUNT; i++)
+        tell(recorder, header, (enum xft_loss)i);
+    tell_calls_after_end(recorder, header);
 }
 
-/* What was counted in the old header after it was copied into the new one. */
-static void carry_over(uint64_t *from, uint64_t *to, uint64_t copied)
+/* For a header that is to be written. */
+static void note_losses(struct xfs_recorder *recorder)
 {
-    uint64_t now = __atomic_exchange_n(from, MOVED, __ATOMIC_SEQ_CST);
-    if (now > copied)
-        __atomic_fetch_add(to, now - copied, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < XFT_LOSS_COUNT; i++)
+        *xft_loss_at(&recorder->file.made, (enum xft_loss)i) = atomic_load(&recorder->lost[i]);
+    recorder->file.made.calls_after_end = atomic_load(&recorder->calls_after_end);
 }
+
+void xfs_count_calls_after_end(struct xfs_recorder *recorder, uint64_t n)
+{
+    atomic_fetch_add(&recorder->calls_after_end, n);
+    tell_calls_after_end(recorder, atomic_load(&recorder->header));
+}
+
+/* ---- the file in its place ------------------------------------------------------------------ */
 
 /* The path may have been deleted, or be somebody else's file by now (ESTALE). */
 static bool is_in_place(const struct xfs_file *file)
@@ -76,43 +87,22 @@ static void move_header(struct xfs_recorder *recorder, const struct xft_rewrite 
     close(rewrite->fd);
     if (map == MAP_FAILED)
         return;
-    struct xft_file_header *new = map, copied = *new,
-                           *old = atomic_exchange(&recorder->header, new);
+    exchange_header(recorder, map);
     if (rewrite->size < rewrite->header->file_bytes)
         return;
-    carry_over(&old->events_lost, &new->events_lost, copied.events_lost);
-    carry_over(&old->stacks_lost, &new->stacks_lost, copied.stacks_lost);
-    carry_over(&old->device_lost, &new->device_lost, copied.device_lost);
-    carry_over(&old->arguments_lost, &new->arguments_lost, copied.arguments_lost);
     uint64_t now = xfs_lanes_count(&recorder->lanes);
     if (now > rewrite->slab_events)
-        xfs_count_events_lost(recorder, now - rewrite->slab_events);
+        xfs_count_lost(recorder, XFT_LOSS_EVENTS, now - rewrite->slab_events);
 }
 
 /* As it was made, with what was counted since. Somebody may have emptied or overwritten the file,
  * and its first page with it. */
-static struct xft_file_header header_now(struct xfs_recorder *recorder, size_t size)
+static struct xft_file_header header_now(struct xfs_recorder *recorder)
 {
+    note_losses(recorder);
     struct xft_file_header header = recorder->file.made;
-    const struct xft_file_header *live = atomic_load(&recorder->header);
-    if (size >= XFT_HEADER_BYTES) {
-        header.events_lost = __atomic_load_n(&live->events_lost, __ATOMIC_SEQ_CST);
-        header.stacks_lost = __atomic_load_n(&live->stacks_lost, __ATOMIC_SEQ_CST);
-        header.device_lost = __atomic_load_n(&live->device_lost, __ATOMIC_SEQ_CST);
-        header.arguments_lost = __atomic_load_n(&live->arguments_lost, __ATOMIC_SEQ_CST);
-    }
     header.file_bytes = recorder->file.end;
     return header;
-}
-
-/* Threads may be counting in the old header. */
-static void take_header(struct xfs_recorder *recorder)
-{
-    struct xft_file_header *new = recorder->file.header, copied = *new,
-                           *old = atomic_exchange(&recorder->header, new);
-    carry_over(&old->events_lost, &new->events_lost, copied.events_lost);
-    carry_over(&old->stacks_lost, &new->stacks_lost, copied.stacks_lost);
-    carry_over(&old->device_lost, &new->device_lost, copied.device_lost);
 }
 
 void xfs_recorder_mend(struct xfs_recorder *recorder)
@@ -125,10 +115,11 @@ void xfs_recorder_mend(struct xfs_recorder *recorder)
         xfs_rooms_leave(recorder);
     }
     recorder->left = true;
+    note_losses(recorder);
     if (!xfs_file_mend(&recorder->file))
         return;
     recorder->left = false;
-    take_header(recorder);
+    exchange_header(recorder, recorder->file.header);
     (void)xfs_recorder_introduce(recorder);
 }
 
@@ -146,7 +137,7 @@ static bool rewrite_file(struct xfs_recorder *recorder)
     void *file = xfs_file_map(&recorder->file, &rewrite.size);
     if (file == NULL && rewrite.size > 0)
         return false;
-    struct xft_file_header header = header_now(recorder, rewrite.size);
+    struct xft_file_header header = header_now(recorder);
     rewrite.file = file;
     rewrite.header = &header;
     struct xfs_bus_region *region = file ? xfs_bus_cover(file, rewrite.size, rewrite.size) : NULL;
@@ -168,6 +159,17 @@ static bool rewrite_file(struct xfs_recorder *recorder)
     return good;
 }
 
+static void say_incomplete(struct xfs_recorder *recorder)
+{
+    const char *why = strerrordesc_np(errno), *path = recorder->file.path;
+    if (xfs_write_trouble_was_said())
+        xfs_verbose("cannot complete %s: %s", path, why);
+    else if (xfs_file_is_deleted(&recorder->file))
+        xfs_log("cannot complete %s: %s; it was deleted, and what was recorded with it", path, why);
+    else
+        xfs_log("cannot complete %s: %s; it is readable as it is", path, why);
+}
+
 void xfs_recorder_complete(struct xfs_recorder *recorder)
 {
     xfs_recorder_mend(recorder);
@@ -175,14 +177,10 @@ void xfs_recorder_complete(struct xfs_recorder *recorder)
         xfs_lanes_write_all(recorder);
     xfs_cost_note(recorder, true);
     pthread_mutex_lock(&recorder->pack_lock);
-    bool good = rewrite_file(recorder);
-    if (!good && xfs_write_trouble_was_said())
-        xfs_verbose("cannot complete %s: %s", recorder->file.path, strerrordesc_np(errno));
-    else if (!good)
-        xfs_log("cannot complete %s: %s; it is readable as it is", recorder->file.path,
-                strerrordesc_np(errno));
-    else
+    if (rewrite_file(recorder))
         xfs_verbose("recorded %s", recorder->file.path);
+    else
+        say_incomplete(recorder);
     pthread_mutex_unlock(&recorder->pack_lock);
     free(recorder->symbols);
     recorder->symbols = NULL;

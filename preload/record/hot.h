@@ -24,6 +24,7 @@ struct xfs_bus_regions;
  */
 struct xfs_life {
     struct xfs_recorder *_Atomic current; /* that events go to now */
+    struct xfs_recorder *_Atomic begins;  /* that calls begin in: none any more when it ends */
     struct xfs_recorder *_Atomic closed;  /* that counts what comes after the end */
     atomic_int state;
     struct xfs_bus_regions *_Atomic mapped; /* of the file (bus.c) */
@@ -35,6 +36,9 @@ extern XFS_TLS struct xfs_lane *xfs_self; /* the thread's lane: only once there 
 
 /* The slow ways. */
 bool xfs_record_ready_slowly(void);
+bool xfs_call_ready_slowly(void);
+/* Of what is no call, but ends as one (xfs_call_over()), or is part of one. */
+bool xfs_aside_begins(void);
 struct xfs_lane *xfs_take_lane_slowly(void);
 void xfs_not_appended(void);
 
@@ -43,6 +47,13 @@ static inline bool xfs_lane_current(const struct xfs_lane *lane)
 {
     struct xfs_life *life = atomic_load_explicit(&xfs_life, memory_order_acquire);
     return lane->recorder == atomic_load_explicit(&life->current, memory_order_acquire);
+}
+
+/* The same for a call that begins. */
+static inline bool xfs_lane_open_to_calls(const struct xfs_lane *lane)
+{
+    struct xfs_life *life = atomic_load_explicit(&xfs_life, memory_order_acquire);
+    return lane->recorder == atomic_load_explicit(&life->begins, memory_order_acquire);
 }
 
 /* A call of this thread begins: every so often one that is timed whole. The lane again: so it need
@@ -63,14 +74,22 @@ static inline bool xfs_call_ready_now(void)
 {
     struct xfs_lane *lane = xfs_self;
     if (__builtin_expect(lane == NULL, 0))
-        return xfs_record_ready_slowly();
+        return xfs_call_ready_slowly();
     lane = xfs_count_call(lane);
-    if (__builtin_expect(!xfs_lane_current(lane), 0))
-        return xfs_record_ready_slowly();
+    __atomic_store_n(&lane->calling, true, __ATOMIC_RELAXED); /* and then looks, or is waited for */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (__builtin_expect(!xfs_lane_open_to_calls(lane), 0))
+        return xfs_call_ready_slowly();
     const char *row = (const char *)&lane->rows[lane->next];
     __builtin_prefetch(row, 1);
     __builtin_prefetch(row + sizeof(struct xft_event) - 1, 1);
     return true;
+}
+
+/* It is over, and its events have been written. */
+static inline void xfs_call_over(struct xfs_lane *lane)
+{
+    __atomic_store_n(&lane->calling, false, __ATOMIC_RELEASE);
 }
 
 /* This thread's lane with room for an event, marked busy; NULL when there is none, and the loss has

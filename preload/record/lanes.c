@@ -1,5 +1,6 @@
 #include "preload/record/lanes.h"
 
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/base/check.h"
 #include "preload/base/own_stack.h"
 #include "preload/record/recorder.h"
 #include "preload/base/sandbox.h"
@@ -23,6 +25,7 @@
 #define WAIT_NS 2000000000u       /* awake */
 #define SLEEP_NS 60000000000u     /* asleep: a machine may be slow */
 #define GROW_AGAIN_NS 1000000000u /* after the file could not grow */
+#define CALLS_ROUNDS 1000         /* moments: some of the threads may wait for ever */
 #define SETTLE_ROUNDS 5000
 #define SETTLE_ROUND_NS 100000
 
@@ -54,7 +57,7 @@ static bool grow(struct xfs_recorder *recorder, size_t count)
         return false;
     unsigned char *shared = (unsigned char *)xfs_file_append_lanes(&recorder->file, count);
     if (shared == NULL) {
-        munmap(slabs, count * sizeof *slabs);
+        munmap(slabs, count * sizeof *slabs); /* which keeps errno */
         return false;
     }
     madvise(shared, count * XFT_SLAB_BYTES, MADV_DONTFORK);
@@ -87,9 +90,14 @@ static bool grow_by_policy(struct xfs_recorder *recorder, uint64_t count, bool f
         count = most > mapped ? most - mapped : 0;
     if (count == 0 && forced)
         count = mapped / 8 + 1;
-    if (count == 0 || xfs_monotonic_ns() < lanes->grow_again_ns)
+    if (count == 0)
         return false;
+    if (xfs_monotonic_ns() < lanes->grow_again_ns) {
+        errno = lanes->grow_error; /* as it was the last time */
+        return false;
+    }
     bool grew = grow(recorder, count);
+    lanes->grow_error = grew ? 0 : errno;
     lanes->grow_again_ns = grew ? 0 : xfs_monotonic_ns() + GROW_AGAIN_NS;
     return grew;
 }
@@ -215,19 +223,36 @@ void xfs_lanes_write_all(struct xfs_recorder *recorder)
     }
 }
 
-static bool is_any_writing(struct xfs_lanes *lanes, const struct xfs_lane *own)
+static bool is_calling(const struct xfs_lane *lane)
+{
+    return __atomic_load_n(&lane->calling, __ATOMIC_ACQUIRE);
+}
+
+static bool is_writing(const struct xfs_lane *lane)
+{
+    return __atomic_load_n(&lane->writing, __ATOMIC_ACQUIRE);
+}
+
+static bool is_any(struct xfs_lanes *lanes, const struct xfs_lane *own,
+                   bool (*is)(const struct xfs_lane *))
 {
     bool found = false;
     pthread_mutex_lock(&lanes->lock);
     for (size_t i = 0; i < lanes->segments; i++) {
         for (size_t j = 0; j < lanes->all_count[i]; j++) {
             const struct xfs_lane *lane = __atomic_load_n(&lanes->all[i][j].lane, __ATOMIC_ACQUIRE);
-            if (lane && lane != own && __atomic_load_n(&lane->writing, __ATOMIC_ACQUIRE))
-                found = true;
+            found |= lane && lane != own && is(lane);
         }
     }
     pthread_mutex_unlock(&lanes->lock);
     return found;
+}
+
+/* The first look comes after a moment: what a thread has stored can be seen by then. */
+bool xfs_lanes_await_calls(struct xfs_recorder *recorder, int *rounds)
+{
+    xfs_lanes_pause();
+    return ++*rounds < CALLS_ROUNDS && is_any(&recorder->lanes, recorder->last_lane, is_calling);
 }
 
 /* The barrier: after it a thread has seen the end, or we see its claim. */
@@ -235,7 +260,7 @@ void xfs_lanes_settle(struct xfs_lanes *lanes, const struct xfs_lane *own)
 {
     if (lanes->lane_count > 1)
         (void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-    for (int i = 0; i < SETTLE_ROUNDS && is_any_writing(lanes, own); i++)
+    for (int i = 0; i < SETTLE_ROUNDS && is_any(lanes, own, is_writing); i++)
         nanosleep(&(struct timespec){0, SETTLE_ROUND_NS}, NULL);
 }
 
@@ -273,6 +298,7 @@ static void activate(struct xfs_lane *lane, struct xfs_slab *slab)
 
 static void give_up_slab(struct xfs_lane *lane)
 {
+    XFS_EXPECT(lane->next <= XFT_SLAB_EVENTS, "a thread wrote more events than its slab holds");
     lane->next_seq += lane->next;
     lane->slab = NULL;
     lane->next = lane->room = 0;
@@ -313,7 +339,7 @@ bool xfs_lanes_wait(const struct xfs_recorder *recorder, uint64_t *since)
         *since = now;
     uint64_t most = xfs_may_call_kernel() ? SLEEP_NS : WAIT_NS;
     return now - *since < most && !atomic_load(&recorder->lanes.stuck) &&
-           atomic_load(&recorder->ending) == XFS_ENDING_NOT;
+           atomic_load(&recorder->ending) < XFS_ENDING_ASKED;
 }
 
 static struct xfs_lane *take_lane(struct xfs_recorder *recorder)
@@ -352,6 +378,7 @@ void xfs_lane_close(struct xfs_lane *lane)
         release(lanes, lane->slab);
     lane->slab = NULL;
     lane->room = 0;
+    __atomic_store_n(&lane->calling, false, __ATOMIC_RELEASE); /* cancelled in one */
     xfs_pool_put(&lanes->idle, &lane->node);
 }
 
@@ -362,6 +389,7 @@ static struct xfs_slab *wait_for_slab(struct xfs_recorder *recorder)
     struct xfs_slab *slab = NULL;
     uint64_t since = 0;
     atomic_fetch_add(&lanes->waiting, 1);
+    xfs_writer_wake(recorder);
     while (slab == NULL && xfs_lanes_wait(recorder, &since))
         slab = pop_free(lanes);
     atomic_fetch_sub(&lanes->waiting, 1);
@@ -373,8 +401,6 @@ static bool exchange(struct xfs_lane *lane)
     struct xfs_recorder *recorder = lane->recorder;
     struct xfs_lanes *lanes = &recorder->lanes;
     struct xfs_slab *slab = pop_free(lanes);
-    if (slab == NULL && xfs_may_call_kernel())
-        return false;
     if (lane->slab && (slab || !atomic_load(&lanes->stuck))) {
         struct xfs_slab *full = lane->slab;
         give_up_slab(lane);
@@ -387,11 +413,11 @@ static bool exchange(struct xfs_lane *lane)
     return slab != NULL;
 }
 
-/* ---- where the background thread has nothing ready -------------------------------------- */
+/* ---- where there is no background thread ------------------------------------------------ */
 
 struct writing {
     struct xfs_lane *lane;
-    bool good, failed;
+    bool good;
 };
 
 static void refill_alone(void *arguments)
@@ -413,10 +439,8 @@ static void refill_alone(void *arguments)
         give_up_slab(lane);
         push_full(lanes, full);
     }
-    if (slab == NULL) {
-        own->failed = !xfs_lanes_write_full(recorder, &wrote);
+    if (slab == NULL && xfs_lanes_write_full(recorder, &wrote))
         slab = pop_free(lanes);
-    }
     if (slab)
         activate(lane, slab);
     own->good = slab != NULL;
@@ -424,22 +448,13 @@ static void refill_alone(void *arguments)
 
 bool xfs_lane_refill(struct xfs_lane *lane)
 {
-    struct writing own = {lane, false, false};
+    struct writing own = {lane, false};
     if (lane->refused++ % RETRY_EVERY != 0)
         return false;
-    if (has_writer(lane->recorder)) {
-        if (exchange(lane))
-            return true;
-        if (!xfs_may_call_kernel())
-            return false;
-    }
+    if (has_writer(lane->recorder))
+        return exchange(lane);
     xfs_on_own_stack(refill_alone, &own);
-    struct xfs_slab *slab = NULL; /* what is full may be in the background thread's hands */
-    if (!own.good && !own.failed && has_writer(lane->recorder))
-        slab = wait_for_slab(lane->recorder);
-    if (slab)
-        activate(lane, slab);
-    return own.good || slab != NULL;
+    return own.good;
 }
 
 /* ---- supply ----------------------------------------------------------------------------- */
@@ -461,6 +476,7 @@ bool xfs_lanes_supply(struct xfs_recorder *recorder)
     int ready = atomic_load(&lanes->free.count);
     uint64_t wanted = (uint64_t)lately * SUPPLY + waiting;
     bool good = true;
+    int error = 0;
     lanes->taken_before = taken;
     if (wanted < FIRST_SLABS)
         wanted = FIRST_SLABS;
@@ -469,6 +485,7 @@ bool xfs_lanes_supply(struct xfs_recorder *recorder)
         bool forced = waiting > 0 && ready <= 0 && atomic_load(&lanes->full.count) <= 0;
         bool grew = grow_by_policy(recorder, wanted, forced);
         good = grew || !forced;
+        error = errno;
         size_t fresh = lanes->segments - 1;
         pthread_mutex_unlock(&lanes->lock);
         if (grew)
@@ -477,5 +494,7 @@ bool xfs_lanes_supply(struct xfs_recorder *recorder)
     if (atomic_load(&lanes->idle.count) < LANES_AT_ONCE / 2)
         make_lanes(lanes);
     xfs_own_stacks_prepare(STACKS_READY);
+    if (!good)
+        errno = error;
     return good;
 }

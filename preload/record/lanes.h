@@ -7,7 +7,7 @@
  * no thread of the program calls the kernel, they take and give without locks; one that finds no
  * free slab waits for the background thread, awake and for a bounded time.
  *
- * Until there is a background thread, and where there can be none, threads do its work themselves.
+ * Where there can be no background thread, threads do its work themselves.
  */
 #ifndef XFS_LANES_H
 #define XFS_LANES_H
@@ -44,7 +44,8 @@ struct xfs_lane {
     bool busy;              /* between begin and commit */
     bool writing;           /* this thread is about to change its slab (xfs_lane_claim) */
     bool in_stack;
-    bool stacks; /* are recorded */
+    bool stacks;  /* are recorded */
+    bool calling; /* from where a call has been let in until it is recorded */
     uint32_t id;
     struct xfs_slab *slab;
     pid_t tid;
@@ -74,6 +75,7 @@ struct xfs_lanes {
     uint64_t most_bytes;
     unsigned taken_before;
     uint64_t grow_again_ns;
+    int grow_error;           /* why it did not work */
     struct xfs_slab *all[64]; /* arrays of slabs, one per LANES segment */
     size_t all_count[64];
     size_t segments;
@@ -112,6 +114,10 @@ static inline void xfs_lane_done(struct xfs_lane *lane)
 {
     __atomic_store_n(&lane->writing, false, __ATOMIC_RELEASE);
 }
+
+/* No call begins any more: looks whether threads other than `own` are still in one, after a moment.
+ * False when there are none, or a bounded time is over; *rounds is 0 at first. */
+bool xfs_lanes_await_calls(struct xfs_recorder *recorder, int *rounds);
 
 /* Recording has ended, and everybody can see it: waits a bounded time for threads other than `own`
  * that are changing their slabs. */

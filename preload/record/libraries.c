@@ -1,7 +1,6 @@
 #include "preload/record/libraries.h"
 
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -110,52 +109,15 @@ static const struct xft_zstd *load_zstd(void)
     return NULL;
 }
 
-typedef int backtrace_function(void **, int);
-
-static bool unwinds(backtrace_function *take)
-{
-    void *frames[4] = {NULL};
-    int n = take(frames, 4);
-    return n > 0 && n <= 4 && frames[0] != NULL;
-}
-
-static backtrace_function *use_backtrace(void)
-{
-    void *first[1];
-    backtrace(first, 1); /* its first call loads libgcc_s: here, not in a hook */
-    return backtrace;
-}
-
-static backtrace_function *load_unwinder(void)
-{
-    void *handle = open_private("libunwind.so.8");
-    void *found = handle ? xfs_real_dlsym(handle, "unw_backtrace") : NULL;
-    if (found && unwinds((backtrace_function *)found))
-        return (backtrace_function *)found;
-    dlerror();
-    xfs_log("libunwind.so.8 %s: taking stacks with glibc's backtrace",
-            found ? "does not work" : "not found");
-    return use_backtrace();
-}
-
-const struct xfs_libraries *xfs_libraries_load(bool stacks)
+const struct xfs_libraries *xfs_libraries_load(void)
 {
     static struct xfs_libraries libraries;
-    static pid_t loaded_by;
-    pid_t pid = getpid();
-    if (loaded_by == pid)
+    static bool loaded;
+    if (loaded)
         return &libraries;
     xfs_loading_begin();
-    if (loaded_by == 0) {
-        libraries.zstd = load_zstd();
-        libraries.backtrace = stacks ? load_unwinder() : NULL;
-        libraries.backtrace_quietly = stacks ? use_backtrace() : NULL;
-    } else if (libraries.backtrace) {
-        /* Another thread of the parent may have been in libunwind, and its lock is held for ever.
-         */
-        libraries.backtrace = use_backtrace();
-    }
-    loaded_by = pid;
+    libraries.zstd = load_zstd();
+    loaded = true;
     xfs_loading_end();
     return &libraries;
 }

@@ -1,6 +1,6 @@
 /*
  * What recording needs beyond libc, loaded privately (RTLD_LOCAL) when it starts, never before:
- * zstd, libunwind, and at the end the symbols module. Looked for by soname, then beside this
+ * zstd, and at the end the symbols module. Looked for by soname, then beside this
  * library and in deps/ beside it. What is missing is said once, and done without. The program may
  * have brought libraries of those names that are not what they seem: they are tried first.
  *
@@ -9,21 +9,17 @@
 #ifndef XFS_LIBRARIES_H
 #define XFS_LIBRARIES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "preload/format/pack.h"
 #include "preload/format/trace_symbols.h"
 
 struct xfs_libraries {
-    const struct xft_zstd *zstd;            /* NULL: events are stored uncompressed */
-    int (*backtrace)(void **, int);         /* unw_backtrace or glibc's; NULL: no stacks */
-    int (*backtrace_quietly)(void **, int); /* glibc's, which makes no system call */
+    const struct xft_zstd *zstd; /* NULL: events are stored uncompressed */
 };
 
-/* Loads what is not loaded yet; an unwinder only where stacks are wanted, which is settled once for
- * a process and its forked children. One thread at a time. */
-const struct xfs_libraries *xfs_libraries_load(bool stacks);
+/* Loads what is not loaded yet. One thread at a time. */
+const struct xfs_libraries *xfs_libraries_load(void);
 
 /* xfs_symbols_resolve of libxferscope-symbols.so; NULL when it cannot be loaded. */
 xfs_symbols_function *xfs_libraries_symbols(void);

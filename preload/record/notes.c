@@ -42,7 +42,7 @@ static int open_notes(const char *run)
     int fd = is_of_run(link, rest) ? open(link, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     if (fd < 0)
         return -1;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    snprintf(link, sizeof link, "/proc/thread-self/fd/%d", fd); /* its table may be its own */
     if (is_of_run(link, rest))
         return fd;
     close(fd);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "preload/base/check.h"
 #include "preload/base/settings.h"
 #include "preload/record/notes.h"
 #include "preload/record/record.h"
@@ -37,8 +38,7 @@ static struct {
 
 static atomic_int ranges; /* open now, also before recording begins */
 
-/* ---- beginning and ending ----------------------------------------------------------------------
- */
+/* ---- beginning and ending -------------------------------------------------------------------- */
 
 static bool is_period(uint64_t now)
 {
@@ -55,6 +55,8 @@ static void note(bool open, uint64_t now)
         atomic_store(&periods.count, n + 1);
         return;
     }
+    if (!XFS_EXPECT(n > 0, "a period ends that has not begun"))
+        return;
     periods.history[(n - 1) % HISTORY].last = number;
     __atomic_store_n(&periods.history[(n - 1) % HISTORY].until_ns, now, __ATOMIC_RELEASE);
 }
@@ -111,13 +113,14 @@ void xfs_periods_tick(struct xfs_recorder *recorder)
 
 void xfs_periods_range(int by)
 {
-    atomic_fetch_add(&ranges, by);
+    int open = atomic_fetch_add(&ranges, by) + by;
+    if (!XFS_EXPECT(open >= 0, "a range of the phase ended that had not begun"))
+        atomic_fetch_sub(&ranges, by);
     if (atomic_load(&xfs_periods_limited))
         look(NULL);
 }
 
-/* ---- what is recorded -------------------------------------------------------------------------
- */
+/* ---- what is recorded ------------------------------------------------------------------------ */
 
 bool xfs_periods_keep_state(enum xft_event_kind kind)
 {
@@ -126,6 +129,11 @@ bool xfs_periods_keep_state(enum xft_event_kind kind)
     return kind == XFT_EVENT_ALLOC || kind == XFT_EVENT_FREE || kind == XFT_EVENT_REGISTER ||
            kind == XFT_EVENT_UNREGISTER || kind == XFT_EVENT_ADVISE || kind == XFT_EVENT_PEER ||
            kind == XFT_EVENT_STREAM || kind == XFT_EVENT_STREAM_END;
+}
+
+bool xfs_periods_keep_ranges(void)
+{
+    return !atomic_load_explicit(&periods.full, memory_order_relaxed);
 }
 
 static bool is_of(const struct period *period, const struct xft_event *record)
@@ -153,8 +161,7 @@ bool xfs_periods_keep_record(const struct xft_event *record)
     return false;
 }
 
-/* ---- size -------------------------------------------------------------------------------------
- */
+/* ---- size ------------------------------------------------------------------------------------ */
 
 void xfs_periods_wrote(struct xfs_recorder *recorder, uint64_t file_bytes)
 {
@@ -172,8 +179,7 @@ bool xfs_periods_may_begin(uint64_t most_bytes)
     return most_bytes == 0 || xfs_notes_size(0) < enough(most_bytes);
 }
 
-/* ---- life -------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void say(const char *key, uint64_t value)
 {

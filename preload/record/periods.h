@@ -38,6 +38,9 @@ void xfs_periods_range(int by);
 /* This is recorded although its call began outside of periods. */
 bool xfs_periods_keep_state(enum xft_event_kind kind);
 
+/* So is a range that begins or ends. */
+bool xfs_periods_keep_ranges(void);
+
 /* The device's record: of a call in a period, or without a number in the time of one. */
 bool xfs_periods_keep_record(const struct xft_event *record);
 

@@ -26,7 +26,7 @@ static size_t read_file(const char *path, char *text, size_t room)
 /* Arguments joined by \x1f. */
 static void read_command(char *text, size_t room)
 {
-    size_t n = read_file("/proc/self/cmdline", text, room);
+    size_t n = read_file("/proc/thread-self/cmdline", text, room);
     if (n > 0 && text[n - 1] == '\0')
         n--;
     for (size_t i = 0; i < n; i++)
@@ -51,7 +51,7 @@ static void machine_id(char *text, size_t room)
 /* "time:[4026531834]": between the brackets; "" where the kernel has no such namespaces. */
 static void time_namespace(char *text, size_t room)
 {
-    ssize_t n = readlink("/proc/self/ns/time", text, room - 1);
+    ssize_t n = readlink("/proc/thread-self/ns/time", text, room - 1);
     text[n > 0 ? n : 0] = '\0';
     char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
     size_t bytes = close ? (size_t)(close - open - 1) : 0;
@@ -149,7 +149,7 @@ void xfs_process_note(struct xfs_recorder *recorder)
     if (recorder->settings->run[0]) /* first: a trace that has anything of this list has it */
         xfs_write_meta(recorder, "run", recorder->settings->run);
     xfs_write_meta(recorder, "xferscope.version", XFERSCOPE_VERSION);
-    ssize_t n = readlink("/proc/self/exe", text, sizeof text - 1);
+    ssize_t n = readlink("/proc/thread-self/exe", text, sizeof text - 1);
     text[n > 0 ? n : 0] = '\0';
     xfs_write_meta(recorder, "exe", text);
     read_command(text, sizeof text);
@@ -158,6 +158,8 @@ void xfs_process_note(struct xfs_recorder *recorder)
         xfs_write_meta(recorder, "cwd", text);
     write_host(recorder);
     write_rank(recorder, &recorder->process.rank);
+    if (recorder->shares_descriptors)
+        xfs_write_meta(recorder, "descriptors", "shared");
     if (recorder->process.visible_told)
         xfs_write_meta(recorder, "env.CUDA_VISIBLE_DEVICES", recorder->process.visible);
 }

@@ -1,19 +1,23 @@
 #include "preload/record/record.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/record/clock.h"
+#include "preload/base/check.h"
 #include "preload/base/guard.h"
+#include "preload/base/last_thread.h"
 #include "preload/record/hot.h"
 #include "preload/base/log.h"
 #include "preload/record/notes.h"
 #include "preload/base/own_stack.h"
 #include "preload/record/recorder.h"
 #include "preload/base/sandbox.h"
+
+#define START_ROUNDS 20000 /* moments */
 
 /* ---- life ------------------------------------------------------------------------------- */
 
@@ -67,6 +71,7 @@ static void thread_ends(void *lane)
         xfs_guard_leave(guard);
     }
     xfs_own_stack_give_back();
+    xfs_thread_leaves();
 }
 
 static void refuse(const struct xfs_settings *settings, const char *why)
@@ -89,6 +94,7 @@ static struct xfs_recorder *start(struct xfs_life *l)
     else if (settings->enable)
         refuse(settings, "cannot record: the program has used up the thread-specific keys");
     atomic_store(&l->current, recorder);
+    atomic_store(&l->begins, recorder);
     atomic_store(&l->state, recorder ? STATE_ON : STATE_OFF);
     return recorder;
 }
@@ -105,9 +111,9 @@ static void start_once(void *life)
     pthread_mutex_unlock(&l->lock);
     if (started == NULL)
         return;
-    xfs_clock_start();
     if (!atomic_exchange(&fork_watched, true))
         pthread_atfork(NULL, NULL, in_child);
+    xfs_last_thread_begun();
     xfs_recorder_equip(started);
 }
 
@@ -119,7 +125,7 @@ static struct xfs_lane *attach(struct xfs_recorder *recorder)
     xfs_self = xfs_lane_open(recorder);
     xfs_own_stack_keep();
     if (xfs_self == NULL) {
-        xfs_count_events_lost(recorder, 1);
+        xfs_count_lost(recorder, XFT_LOSS_EVENTS, 1);
         return NULL;
     }
     pthread_setspecific(lane_key, xfs_self);
@@ -127,28 +133,88 @@ static struct xfs_lane *attach(struct xfs_recorder *recorder)
     return xfs_self;
 }
 
-XFS_COLD bool xfs_record_ready_slowly(void)
+/* Of threads that go on while the process ends, and end with it. */
+static void count_after_end(struct xfs_life *l)
+{
+    struct xfs_recorder *recorder = l ? atomic_load(&l->closed) : NULL;
+    if (recorder)
+        xfs_count_calls_after_end(recorder, 1);
+}
+
+/* It is off, or this is a call of our own. */
+static inline bool is_kept_out(void)
 {
     struct xfs_life *known = atomic_load_explicit(&xfs_life, memory_order_acquire);
-    if (entered ||
-        (known && atomic_load_explicit(&known->state, memory_order_relaxed) == STATE_OFF))
+    return entered ||
+           (known && atomic_load_explicit(&known->state, memory_order_relaxed) == STATE_OFF);
+}
+
+static bool make_ready(bool is_call)
+{
+    if (is_kept_out())
         return false;
     struct xfs_guard guard = xfs_guard_enter();
     entered = true;
     struct xfs_life *l = get_life();
     if (l && atomic_load(&l->state) == STATE_NEW)
         xfs_on_large_stack(start_once, l);
-    struct xfs_recorder *recorder = current_recorder();
-    bool ready = recorder ? attach(recorder) != NULL : l && atomic_load(&l->closed) != NULL;
+    struct xfs_recorder *recorder = l ? atomic_load(&l->begins) : NULL;
+    bool ready = recorder && attach(recorder) != NULL;
+    if (recorder == NULL && is_call)
+        count_after_end(l);
     entered = false;
     xfs_guard_leave(guard);
     return ready;
 }
 
+XFS_COLD bool xfs_record_ready_slowly(void)
+{
+    return make_ready(true);
+}
+
+static bool prepare_slowly(void);
+
+/* As every call does: stores that it is one, and then looks. The end may have come while the thread
+ * got its lane, and did not wait for it: it waits for those who have a slab. */
+static bool let_in(bool is_call)
+{
+    bool ready = make_ready(is_call);
+    struct xfs_lane *lane = xfs_self;
+    if (lane == NULL)
+        return ready;
+    if (ready && lane->slab == NULL)
+        (void)prepare_slowly();
+    __atomic_store_n(&lane->calling, ready, __ATOMIC_SEQ_CST);
+    if (!ready || xfs_lane_open_to_calls(lane))
+        return ready;
+    xfs_call_over(lane);
+    if (is_call)
+        count_after_end(atomic_load(&xfs_life));
+    return false;
+}
+
+XFS_COLD bool xfs_call_ready_slowly(void)
+{
+    if (xfs_self == NULL && is_kept_out()) /* each call, where recording is off */
+        return false;
+    return let_in(true);
+}
+
+XFS_COLD bool xfs_aside_begins(void)
+{
+    struct xfs_lane *lane = xfs_self;
+    if (lane == NULL)
+        return let_in(false);
+    if (lane->calling)
+        return true;
+    __atomic_store_n(&lane->calling, true, __ATOMIC_SEQ_CST);
+    return xfs_lane_open_to_calls(lane) || let_in(false);
+}
+
 bool xfs_record_ready(void)
 {
     struct xfs_lane *lane = xfs_self;
-    return (lane && xfs_lane_current(lane)) || xfs_record_ready_slowly();
+    return (lane && xfs_lane_open_to_calls(lane)) || xfs_record_ready_slowly();
 }
 
 /* ---- events ----------------------------------------------------------------------------- */
@@ -165,7 +231,19 @@ static XFS_COLD void lose_event(void)
     if (recorder == NULL && l)
         recorder = atomic_load(&l->closed);
     if (recorder)
-        xfs_count_events_lost(recorder, 1);
+        xfs_count_lost(recorder, XFT_LOSS_EVENTS, 1);
+}
+
+XFS_COLD void xfs_record_left(void)
+{
+    struct xfs_lane *lane = xfs_self;
+    entered = false;
+    if (lane && lane->recorder == current_recorder()) {
+        lane->busy = lane->in_stack = lane->place.busy = false;
+        xfs_lane_done(lane);
+        xfs_call_over(lane);
+    }
+    lose_event();
 }
 
 static bool refill(struct xfs_lane *lane)
@@ -237,6 +315,7 @@ void xfs_event_write(const struct xft_event *event)
 /* What is done on our own stack, with its arguments and its answer. */
 struct capture {
     struct xfs_recorder *recorder;
+    struct xfs_registers from;
     uint32_t id;
 };
 
@@ -244,7 +323,8 @@ static void capture(void *arguments)
 {
     struct capture *c = arguments;
     uint64_t addresses[XFS_STACK_FRAMES];
-    uint32_t depth = xfs_stacks_take(c->recorder, addresses, c->recorder->settings->stack_depth);
+    uint32_t depth =
+        xfs_stacks_take(c->recorder, &c->from, addresses, c->recorder->settings->stack_depth);
     c->id = depth ? xfs_stacks_intern(c->recorder, addresses, depth) : 0;
 }
 
@@ -259,13 +339,14 @@ uint32_t xfs_stack_capture(void)
         atomic_load_explicit(&c.recorder->libraries, memory_order_acquire);
     if (libraries == NULL || c.recorder->stacks.numbers.slots == NULL || lane->in_stack ||
         entered) {
-        xfs_count_stacks_lost(c.recorder, 1);
+        xfs_count_lost(c.recorder, XFT_LOSS_STACKS, 1);
         return 0;
     }
     struct xfs_guard guard = xfs_guard_enter();
     lane->in_stack = true;
+    c.from = xfs_registers_here();
     if (!xfs_on_own_stack(capture, &c))
-        xfs_count_stacks_lost(c.recorder, 1);
+        xfs_count_lost(c.recorder, XFT_LOSS_STACKS, 1);
     lane->in_stack = false;
     xfs_guard_leave(guard);
     return c.id;
@@ -302,7 +383,7 @@ uint32_t xfs_stack_of(uint64_t instruction)
         place.recorder->stacks.numbers.slots == NULL)
         return 0;
     if (!alone(intern_place, &place))
-        xfs_count_stacks_lost(place.recorder, 1);
+        xfs_count_lost(place.recorder, XFT_LOSS_STACKS, 1);
     return place.id;
 }
 
@@ -348,9 +429,28 @@ uint32_t xfs_arguments_id(const uint64_t *pointers, uint32_t count)
     if (p.recorder && p.id == 0) {
         xfs_cost_unusual(XFT_OVERHEAD_ARGUMENTS);
         if (entered || !alone(intern_pointers, &p))
-            xfs_count_arguments_lost(p.recorder, 1);
+            xfs_count_lost(p.recorder, XFT_LOSS_ARGUMENTS, 1);
     }
     return p.id;
+}
+
+struct elsewhere {
+    struct xfs_recorder *recorder;
+    void (*work)(void *);
+    void *argument;
+    bool done;
+};
+
+static void do_elsewhere(void *arguments)
+{
+    struct elsewhere *e = arguments;
+    e->done = xfs_writer_do(e->recorder, e->work, e->argument);
+}
+
+bool xfs_do_apart(void (*work)(void *), void *argument)
+{
+    struct elsewhere e = {current_recorder(), work, argument, false};
+    return e.recorder && !entered && alone(do_elsewhere, &e) && e.done;
 }
 
 struct meta {
@@ -378,10 +478,19 @@ void xfs_count_device_lost(uint64_t n)
     if (recorder == NULL && l)
         recorder = atomic_load(&l->closed);
     if (recorder)
-        xfs_count_records_lost(recorder, n);
+        xfs_count_lost(recorder, XFT_LOSS_DEVICE, n);
 }
 
 /* ---- the end ---------------------------------------------------------------------------- */
+
+static void tell_checks(void *ending)
+{
+    unsigned count;
+    const char *words = xfs_checks_failed(&count);
+    char text[256];
+    snprintf(text, sizeof text, "%u: %s", count, words ? words : "");
+    xfs_write_meta(ending, "checks.failed", text);
+}
 
 static void finish(void *ending)
 {
@@ -389,19 +498,47 @@ static void finish(void *ending)
     xfs_writer_finish(recorder, xfs_self);
 }
 
+/* Another thread may be about to begin. */
+static void await_start(struct xfs_life *l)
+{
+    struct xfs_guard guard = xfs_guard_enter();
+    int i = 0;
+    for (; i < START_ROUNDS && pthread_mutex_trylock(&l->lock) != 0; i++)
+        xfs_lanes_pause();
+    if (i < START_ROUNDS)
+        pthread_mutex_unlock(&l->lock);
+    xfs_guard_leave(guard);
+}
+
+void xfs_record_stop(struct xfs_recorder *recorder)
+{
+    struct xfs_life *l = atomic_load(&xfs_life);
+    struct xfs_recorder *current = recorder;
+    if (l)
+        atomic_compare_exchange_strong(&l->current, &current, NULL);
+}
+
 /* A destructor of the library: it runs after the program's own exit handlers and destructors, so
- * that what they copy is recorded. The child of a vfork that calls exit() is not this process. */
+ * that what they copy is recorded. The child of a vfork that calls exit() is not this process.
+ *
+ * Threads may go on until the process is gone. Calls that begin from here on are not the run's any
+ * more; those under way are still recorded, or counted as lost if they take too long. */
 __attribute__((destructor)) static void process_ends(void)
 {
     struct xfs_life *l = atomic_load(&xfs_life);
+    if (l && !entered)
+        await_start(l);
     struct xfs_recorder *recorder = current_recorder();
+    unsigned failed;
     if (recorder == NULL || (xfs_may_call_kernel() && recorder->pid != getpid()))
         return;
     struct xfs_guard guard = xfs_guard_enter();
     entered = true;
     atomic_store(&l->closed, recorder);
     atomic_store(&l->state, STATE_CLOSED);
-    atomic_store(&l->current, NULL);
+    atomic_store(&l->begins, NULL);
+    if (xfs_checks_failed(&failed))
+        xfs_on_own_stack(tell_checks, recorder);
     if (atomic_load(&recorder->writer_runs))
         finish(recorder); /* it only waits */
     else

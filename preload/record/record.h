@@ -2,11 +2,16 @@
  * Recording: from a hook to the trace file.
  *
  * Life cycle. Nothing exists until the first CUDA call of the process; xfs_record_ready() then
- * creates the run directory and the process's file, once. Each thread gets a lane and writes
- * events into its current slab (include/xferscope/trace.h); a full slab is handed to the background
- * thread, which writes it as compressed columns and gives it back. At exit everything is written
- * out, symbols are resolved and the file is rewritten without its lanes; after SIGKILL the slabs
- * are still in the file.
+ * starts the recorder's background thread, which leaves the program's table of descriptors and
+ * creates the run directory and the process's file, once; it alone opens files from then on. Each
+ * thread gets a lane and writes events into its current slab (include/xferscope/trace.h); a full
+ * slab is handed to the background thread, which writes it as compressed columns and gives it back.
+ * At exit everything is written out, symbols are resolved and the file is rewritten without its
+ * lanes; after SIGKILL the slabs are still in the file.
+ *
+ * The end is when the library's destructor runs. Calls that are under way then are still recorded,
+ * or counted as lost where that takes too long; calls that other threads begin after it are not of
+ * the run, and counted apart (calls_after_end).
  *
  * fork: the child starts afresh with a file of its own, at its first CUDA call. vfork and exec:
  * nothing to do.
@@ -63,7 +68,15 @@ uint32_t xfs_arguments_id(const uint64_t *pointers, uint32_t count);
 /* Adds or replaces a META pair (at once in the file). */
 void xfs_meta_set(const char *key, const char *value);
 
+/* Has something done in the recorder's thread, which opens files out of the program's way, and
+ * waits for it. False when it was not done: nothing is recorded, or the thread is late. */
+bool xfs_do_apart(void (*work)(void *), void *argument);
+
 /* Adds to a loss counter of the file header. */
+/* This thread has left a call by a jump: it is not inside anything of the recorder any more, and
+ * the call's event is lost. */
+void xfs_record_left(void);
+
 void xfs_count_device_lost(uint64_t n);
 
 /* Host clock of the trace, ns of CLOCK_MONOTONIC, or of another clock once one is in use: the

@@ -5,7 +5,7 @@
 
 #include "preload/record/hot.h"
 #include "preload/record/recorder.h"
-#include "preload/base/sandbox.h"
+#include "preload/base/check.h"
 #include "preload/format/segments.h"
 
 #define ROOMS_READY 4
@@ -37,12 +37,8 @@ static bool enter_room(struct xfs_recorder *recorder, struct xfs_room_place *pla
     struct xfs_rooms *rooms = &recorder->rooms;
     struct xfs_pool_node *node = xfs_pool_take(&rooms->free);
     uint64_t since = 0;
-    if (node == NULL && xfs_may_call_kernel()) {
-        make_rooms(recorder, ROOMS_READY);
-        node = xfs_pool_take(&rooms->free);
-        if (node == NULL)
-            return false;
-    }
+    if (node == NULL)
+        xfs_writer_wake(recorder);
     while (node == NULL && xfs_lanes_wait(recorder, &since))
         node = xfs_pool_take(&rooms->free);
     if (node == NULL)
@@ -68,6 +64,9 @@ static bool put(struct xfs_recorder *recorder, struct xfs_room_place *place,
         return false;
     if (span > place->left)
         return false;
+    XFS_EXPECT((uintptr_t)place->at + place->left - (uintptr_t)place->committed ==
+                   XFT_ROOM_BYTES - sizeof(struct xft_segment),
+               "a thread is not where its room ends");
     memcpy(place->at, &head, sizeof head);
     memcpy(place->at + sizeof head, payload, bytes); /* and zeros, as the file has them */
     place->at += span;
@@ -92,15 +91,28 @@ static bool add_meta(struct xfs_recorder *recorder, const void *payload, size_t 
     return good || xfs_write_list(recorder, XFT_SEG_META, payload, bytes);
 }
 
+/* So that a reader takes all of it. Other lists are short. */
+static bool is_one_too_many(struct xfs_recorder *recorder, enum xft_segment_type type, size_t bytes)
+{
+    if (type == XFT_SEG_META ||
+        atomic_fetch_add_explicit(&recorder->list_bytes, bytes, memory_order_relaxed) + bytes <=
+            XFT_LISTS_RECORDED_MOST)
+        return false;
+    atomic_fetch_sub_explicit(&recorder->list_bytes, bytes, memory_order_relaxed);
+    return true;
+}
+
 bool xfs_room_add(struct xfs_recorder *recorder, enum xft_segment_type type, const void *payload,
                   size_t bytes)
 {
+    if (is_one_too_many(recorder, type, bytes))
+        return false;
     struct xfs_lane *lane = xfs_self;
     if (type == XFT_SEG_META && atomic_load(&recorder->writer_runs) &&
-        atomic_load(&recorder->ending) == XFS_ENDING_NOT)
+        atomic_load(&recorder->ending) < XFS_ENDING_ASKED)
         return add_meta(recorder, payload, bytes);
     if (lane == NULL || lane->recorder != recorder || !atomic_load(&recorder->writer_runs) ||
-        atomic_load(&recorder->ending) != XFS_ENDING_NOT)
+        atomic_load(&recorder->ending) >= XFS_ENDING_ASKED)
         return xfs_write_list(recorder, type, payload, bytes);
     if (lane->place.busy)
         return false;

@@ -4,8 +4,8 @@
  *
  * Each lane has a room, a piece of the file that is mapped shared (XFT_SEG_ROOM), and puts its
  * segments there one behind the other; the background thread keeps rooms ready. A segment counts
- * once the room's `committed` includes it, and outlives SIGKILL from then on. Before there is a
- * background thread, and in threads without a lane, segments are appended to the file.
+ * once the room's `committed` includes it, and outlives SIGKILL from then on. What threads without
+ * a lane add, the background thread appends to the file, or they themselves where there is none.
  *
  * META has one room for all threads: a later pair replaces an earlier one, so their order counts.
  */

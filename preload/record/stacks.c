@@ -8,11 +8,11 @@
 
 #include "preload/record/hot.h"
 #include "preload/record/recorder.h"
-#include "preload/base/sandbox.h"
+#include "preload/base/check.h"
 #include "preload/format/segments.h"
 
 #define MOST_FRAMES XFS_STACK_FRAMES
-#define OWN_FRAMES 16 /* room for this library's frames, above those that are kept */
+#define OWN_FRAMES 16 /* of this library, which are not kept */
 
 struct stack {
     const uint64_t *addresses;
@@ -36,14 +36,17 @@ static bool write_stack(struct xfs_recorder *recorder, const void *thing, uint32
     return xfs_room_add(recorder, XFT_SEG_STACKS, &out, sizeof out.stack + addresses);
 }
 
-uint32_t xfs_stacks_intern(struct xfs_recorder *recorder, const uint64_t *addresses, uint32_t depth)
+uint32_t xfs_stacks_intern(struct xfs_recorder *recorder, uint64_t *addresses, uint32_t depth)
 {
     struct stack stack = {addresses, depth};
-    uint32_t id =
-        xfs_number_of(&recorder->stacks.numbers, XXH3_64bits(addresses, depth * sizeof *addresses),
-                      write_stack, recorder, &stack);
+    uint32_t id = 0;
+    if (XFS_EXPECT(depth > 0 && depth <= MOST_FRAMES, "a stack has more frames than are kept") &&
+        xfs_modules_place(recorder, &recorder->stacks.modules, addresses, depth))
+        id = xfs_number_of(&recorder->stacks.numbers,
+                           XXH3_64bits(addresses, depth * sizeof *addresses), write_stack, recorder,
+                           &stack);
     if (id == 0)
-        xfs_count_stacks_lost(recorder, 1);
+        xfs_count_lost(recorder, XFT_LOSS_STACKS, 1);
     return id;
 }
 
@@ -52,26 +55,28 @@ static pid_t own_thread(void)
     return xfs_self ? xfs_self->tid : gettid();
 }
 
-uint32_t xfs_stacks_take(struct xfs_recorder *recorder, uint64_t *addresses, uint32_t most)
+uint32_t xfs_stacks_take(struct xfs_recorder *recorder, const struct xfs_registers *from,
+                         uint64_t *addresses, uint32_t most)
 {
     struct xfs_stacks *stacks = &recorder->stacks;
-    void *frames[MOST_FRAMES + OWN_FRAMES];
     uint64_t python[XFS_PYTHON_FRAMES];
     uint32_t python_most = most < XFS_PYTHON_FRAMES ? most : XFS_PYTHON_FRAMES;
     uint32_t python_depth = 0;
     if (xfs_python_is_on(&stacks->python))
         python_depth = xfs_python_take(&stacks->python, own_thread(), python, python_most);
     most = most < MOST_FRAMES - python_depth ? most : MOST_FRAMES - python_depth;
-    int n = xfs_may_call_kernel()
-                ? recorder->libraries->backtrace(frames, (int)most + OWN_FRAMES)
-                : recorder->libraries->backtrace_quietly(frames, (int)most + OWN_FRAMES);
+    struct xfs_walk walk;
+    xfs_unwind_begin(&walk, from);
     uint32_t depth = 0;
-    for (int i = 0; i < n && depth < most; i++) {
-        uintptr_t frame = (uintptr_t)frames[i];
-        bool own = frame >= stacks->own_start && frame < stacks->own_end;
+    for (uint32_t own = 0; own < OWN_FRAMES && depth < most;) {
+        uintptr_t frame = xfs_unwind_next(&walk);
+        if (frame == 0)
+            break;
         if (python_depth && frame >= stacks->python.start && frame < stacks->python.end)
             break; /* what called from here on is better told by the Python frames */
-        if (!own && frame != 0)
+        if (frame >= stacks->own_start && frame < stacks->own_end)
+            own++;
+        else
             addresses[depth++] = frame;
     }
     memcpy(addresses + depth, python, python_depth * sizeof *python);
@@ -123,5 +128,6 @@ void xfs_stacks_init(struct xfs_recorder *recorder)
         return;
     }
     dl_iterate_phdr(find_own, stacks);
+    xfs_unwind_init();
     xfs_python_init(recorder, &python_host, &stacks->python);
 }

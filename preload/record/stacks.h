@@ -2,8 +2,9 @@
  * Call stacks, each kept once: return addresses, innermost first, without frames of this library;
  * in a Python program, from the interpreter on, its Python frames (python.h).
  *
- * The table of known stacks is read without a lock, keyed by a 64-bit hash of the addresses; a new
- * stack is written to the file before anybody learns its id.
+ * The table of known stacks is read without a lock, keyed by a 64-bit hash of the recorded
+ * addresses (of two modules that lay in one place they differ; modules.h); a new stack is written
+ * to the file before anybody learns its id.
  */
 #ifndef XFS_STACKS_H
 #define XFS_STACKS_H
@@ -13,6 +14,7 @@
 #include "preload/record/modules.h"
 #include "preload/base/numbers.h"
 #include "preload/python/python.h"
+#include "preload/unwind/unwind.h"
 
 struct xfs_recorder;
 
@@ -28,14 +30,15 @@ struct xfs_stacks {
 /* Makes the table and finds where this library lies. */
 void xfs_stacks_init(struct xfs_recorder *recorder);
 
-/* Id of this stack, or 0 (counted). */
-uint32_t xfs_stacks_intern(struct xfs_recorder *recorder, const uint64_t *addresses,
-                           uint32_t depth);
+/* Id of this stack, or 0 (counted). The addresses become those that are recorded (modules.h). */
+uint32_t xfs_stacks_intern(struct xfs_recorder *recorder, uint64_t *addresses, uint32_t depth);
 
 #define XFS_STACK_FRAMES 64
 
-/* Takes the calling thread's stack into room for XFS_STACK_FRAMES: `most` frames, or as many of
- * either kind when there are Python frames; returns its depth. */
-uint32_t xfs_stacks_take(struct xfs_recorder *recorder, uint64_t *addresses, uint32_t most);
+/* Takes the calling thread's stack, from a function of this library on, into room for
+ * XFS_STACK_FRAMES: `most` frames, or as many of either kind when there are Python frames; returns
+ * its depth. */
+uint32_t xfs_stacks_take(struct xfs_recorder *recorder, const struct xfs_registers *from,
+                         uint64_t *addresses, uint32_t most);
 
 #endif

@@ -131,30 +131,36 @@ static bool make_packer(struct xfs_recorder *recorder, const struct xft_zstd *zs
     return true;
 }
 
+/* With a run of `record`'s nothing was there before. */
+static bool is_named_by_user(const struct xfs_settings *settings)
+{
+    return settings->output[0] && !settings->run[0];
+}
+
 static bool create_file(struct xfs_recorder *recorder)
 {
-    bool must_make;
+    bool must_make, named = is_named_by_user(recorder->settings);
     char prefix[XFS_PREFIX_BYTES];
     struct xft_file_header header = {
         .pid = recorder->pid,
         .ppid = getppid(),
     };
     read_clocks(&header.start_mono_ns, &header.start_real_ns);
-    xfs_process_look(&recorder->process);
     xfs_process_prefix(&recorder->process, prefix);
     if (!choose_directory(recorder->settings, &must_make) ||
-        !xfs_file_create(&recorder->file, run_directory, must_make, prefix, &header))
+        !xfs_file_create(&recorder->file, run_directory, must_make, named, prefix, &header))
         return false;
     atomic_store(&recorder->header, recorder->file.header);
-    xfs_verbose("recording in %s", recorder->file.path);
     return true;
 }
 
 /* The end of a long path says which, and leaves room for the reason. */
-static struct xfs_recorder *cannot_record(void)
+static struct xfs_recorder *cannot_record(const struct xfs_recorder *recorder)
 {
     static char line[XFS_NOTES_WHY_BYTES];
-    const char *reason = strerrordesc_np(errno);
+    const char *reason = recorder && recorder->file.foreign
+                             ? "it is another user's, or others may write to it"
+                             : strerrordesc_np(errno);
     size_t bytes = strlen(run_directory), cut = bytes > MOST_PATH_SAID ? bytes - MOST_PATH_SAID : 0;
     snprintf(line, sizeof line, "cannot record in %s%s: %s", cut ? "..." : "",
              bytes ? run_directory + cut : "this directory", reason ? reason : "unknown error");
@@ -163,43 +169,57 @@ static struct xfs_recorder *cannot_record(void)
     return NULL;
 }
 
-struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings)
+bool xfs_recorder_open(struct xfs_recorder *recorder)
 {
+    const struct xfs_settings *settings = recorder->settings;
     xfs_notes_open(settings->run);
     if (!xfs_periods_may_begin(settings->most_bytes)) {
         xfs_notes_refused("the run has the size that XFERSCOPE_MAX_SIZE allows");
-        return NULL;
+        errno = 0;
+        return false;
     }
+    if (!create_file(recorder))
+        return false;
+    if (!make_packer(recorder, NULL) || !write_calls(recorder) || !xfs_lanes_init(recorder)) {
+        xfs_file_discard(&recorder->file);
+        return false;
+    }
+    xfs_process_note(recorder);
+    xfs_notes_begun(run_directory);
+    xfs_clock_start();
+    xfs_rooms_supply(recorder);
+    xfs_lanes_supply(recorder); /* before threads rely on it */
+    return true;
+}
+
+struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings)
+{
     struct xfs_recorder *recorder =
         mmap(NULL, sizeof *recorder, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (recorder == MAP_FAILED)
-        return cannot_record();
+        return cannot_record(NULL);
     xfs_bus_watch();
     recorder->settings = settings;
     recorder->pid = getpid();
     pthread_mutex_init(&recorder->pack_lock, NULL);
     sem_init(&recorder->wake, 0, 0);
+    sem_init(&recorder->begun, 0, 0);
     xfs_numbers_init(&recorder->names, XFS_NAME_SLOTS, xfs_lanes_wait);
     if (settings->arguments)
         xfs_numbers_init(&recorder->arguments, XFS_ARGUMENT_SLOTS, xfs_lanes_wait);
-    if (!create_file(recorder))
-        return cannot_record();
-    if (!make_packer(recorder, NULL) || !write_calls(recorder) || !xfs_lanes_init(recorder)) {
-        xfs_file_discard(&recorder->file);
-        return cannot_record();
-    }
-    xfs_process_note(recorder);
-    xfs_notes_begun(run_directory);
+    xfs_process_look(&recorder->process);
+    if (!xfs_writer_start(recorder))
+        return errno ? cannot_record(recorder) : NULL;
+    xfs_verbose("recording in %s", recorder->file.path);
     return recorder;
 }
 
 void xfs_recorder_equip(struct xfs_recorder *recorder)
 {
-    const struct xfs_libraries *libraries = xfs_libraries_load(recorder->settings->stacks);
+    const struct xfs_libraries *libraries = xfs_libraries_load();
     if (libraries->zstd)
         make_packer(recorder, libraries->zstd);
     xfs_stacks_init(recorder);
     xfs_write_meta(recorder, "stacks", recorder->stacks.numbers.slots ? "on" : "off");
     atomic_store_explicit(&recorder->libraries, libraries, memory_order_release);
-    xfs_writer_start(recorder);
 }

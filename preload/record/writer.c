@@ -7,6 +7,9 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "preload/base/attributes.h"
+#include "preload/base/descriptors.h"
+#include "preload/base/last_thread.h"
 #include "preload/base/log.h"
 #include "preload/base/sandbox.h"
 #include "preload/format/index.h"
@@ -16,6 +19,7 @@
 #define STACK_BYTES (1 << 20) /* elfutils walks nested debug information */
 #define APART_BYTES 4096
 #define RETRY_NS 1000000000u    /* after the file could not take a slab */
+#define BEGIN_NS 60000000000u   /* a machine may be slow */
 #define SYMBOLS_NS 10000000000u /* at exit, in real time: somebody is waiting */
 
 static int said;
@@ -76,8 +80,10 @@ void xfs_write_apart(struct xfs_recorder *recorder, const struct xft_event *even
     if (slab == NULL) {
         void *page =
             mmap(NULL, APART_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (page == MAP_FAILED)
+        if (page == MAP_FAILED) {
+            xfs_count_lost(recorder, XFT_LOSS_EVENTS, 1);
             return;
+        }
         slab = recorder->apart = page;
         slab->magic = XFT_SLAB_MAGIC;
         slab->lane =
@@ -88,7 +94,22 @@ void xfs_write_apart(struct xfs_recorder *recorder, const struct xft_event *even
     pthread_mutex_lock(&recorder->pack_lock);
     if (xfs_write_slab(recorder, slab))
         slab->first_seq++;
+    else
+        xfs_count_lost(recorder, XFT_LOSS_EVENTS, 1);
     pthread_mutex_unlock(&recorder->pack_lock);
+}
+
+struct appending {
+    struct xfs_file *file;
+    const void *segments;
+    size_t bytes;
+    bool good;
+};
+
+static void append(void *argument)
+{
+    struct appending *a = argument;
+    a->good = xfs_file_append(a->file, a->segments, a->bytes);
 }
 
 bool xfs_write_list(struct xfs_recorder *recorder, enum xft_segment_type type, const void *payload,
@@ -102,9 +123,10 @@ bool xfs_write_list(struct xfs_recorder *recorder, enum xft_segment_type type, c
     struct xft_segment head = xft_segment_make(type, 0, payload, bytes, bytes);
     memcpy(out, &head, sizeof head);
     memcpy(out + sizeof head, payload, bytes);
-    bool good = xfs_file_append(&recorder->file, out, span);
+    struct appending appending = {&recorder->file, out, span, false};
+    bool done = xfs_writer_do(recorder, append, &appending), good = done && appending.good;
     munmap(out, span);
-    if (!good)
+    if (done && !good)
         say_once("cannot write to the trace");
     return good;
 }
@@ -125,8 +147,9 @@ bool xfs_write_meta(struct xfs_recorder *recorder, const char *key, const char *
 
 /* ---- the background thread -------------------------------------------------------------- */
 
-/* Nobody wakes it, since that takes a system call; but for the end, where that is allowed. Where
- * nothing has happened for seconds it looks seldom: what is kept ready serves the first while. */
+/* Nobody need wake it, since that takes a system call; where that is allowed, those do who wait for
+ * it. Where nothing has happened for seconds it looks seldom: what is kept ready serves the first
+ * while. */
 static void rest(struct xfs_recorder *recorder, unsigned idle_rounds)
 {
     static const struct {
@@ -138,7 +161,9 @@ static void rest(struct xfs_recorder *recorder, unsigned idle_rounds)
     unsigned ms = steps[i].ms;
     uint64_t until = xfs_monotonic_ns() + ms * UINT64_C(1000000);
     struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
-    sem_clockwait(&recorder->wake, CLOCK_MONOTONIC, &at);
+    if (sem_clockwait(&recorder->wake, CLOCK_MONOTONIC, &at) == 0)
+        while (sem_trywait(&recorder->wake) == 0) /* many threads, one need */
+            ;
 }
 
 static void resolve_symbols(struct xfs_recorder *recorder)
@@ -160,21 +185,31 @@ static void resolve_symbols(struct xfs_recorder *recorder)
     munmap(file, size);
 }
 
+/* What is said of a round is why its first step failed. */
+static bool went_well(bool good, int *error)
+{
+    if (!good && *error == 0)
+        *error = errno;
+    return good;
+}
+
 /* Whether there was anything to do. */
 static bool do_round(struct xfs_recorder *recorder, uint64_t *retry_ns)
 {
     struct xfs_lanes *lanes = &recorder->lanes;
     unsigned taken = atomic_load(&lanes->taken);
     bool wrote = false;
+    int error = 0;
     if (xfs_monotonic_ns() < *retry_ns)
         return true;
     xfs_recorder_mend(recorder);
-    bool good = xfs_lanes_write_full(recorder, &wrote);
-    good = xfs_lanes_supply(recorder) && good;
-    good = xfs_rooms_supply(recorder) && good;
+    bool good = went_well(xfs_lanes_write_full(recorder, &wrote), &error);
+    good = went_well(xfs_lanes_supply(recorder), &error) && good;
+    good = went_well(xfs_rooms_supply(recorder), &error) && good;
     xfs_cost_note(recorder, false);
     xfs_periods_wrote(recorder, __atomic_load_n(&recorder->file.end, __ATOMIC_RELAXED));
     xfs_periods_tick(recorder);
+    errno = error;
     if (!good)
         say_once("cannot write events");
     atomic_store(&lanes->stuck, !good);
@@ -182,87 +217,216 @@ static bool do_round(struct xfs_recorder *recorder, uint64_t *retry_ns)
     return wrote || taken != atomic_load(&lanes->taken) || atomic_load(&lanes->waiting) > 0;
 }
 
-static void *run(void *argument)
+/* ---- the background thread: what others ask for ------------------------------------------ */
+
+enum { NOTHING_ASKED, ASKED, TAKEN, DONE };
+
+static XFS_TLS bool is_writer;
+
+void xfs_writer_wake(struct xfs_recorder *recorder)
 {
-    struct xfs_recorder *recorder = argument;
-    int closing = XFS_ENDING_ASKED;
-    unsigned idle_rounds = 0;
-    uint64_t retry_ns = 0;
-    xfs_bus_own_thread();
-    while (atomic_load(&recorder->ending) == XFS_ENDING_NOT) {
-        xfs_bus_own_thread();
-        idle_rounds = do_round(recorder, &retry_ns) ? 0 : idle_rounds + 1;
-        rest(recorder, idle_rounds);
+    if (xfs_may_call_kernel())
+        sem_post(&recorder->wake);
+}
+
+/* What has been begun is waited for. */
+static bool wait_for_work(struct xfs_recorder *recorder)
+{
+    atomic_int *state = &recorder->asked.state;
+    uint64_t since = 0;
+    for (int asked; atomic_load(state) != DONE;) {
+        asked = ASKED;
+        if (!xfs_lanes_wait(recorder, &since) &&
+            atomic_compare_exchange_strong(state, &asked, NOTHING_ASKED))
+            return false;
     }
+    atomic_store(state, NOTHING_ASKED);
+    return true;
+}
+
+bool xfs_writer_do(struct xfs_recorder *recorder, void (*work)(void *), void *argument)
+{
+    struct xfs_asked *asked = &recorder->asked;
+    uint64_t since = 0;
+    if (is_writer || !atomic_load(&recorder->writer_runs)) {
+        work(argument);
+        return true;
+    }
+    while (atomic_flag_test_and_set(&asked->taken))
+        if (!xfs_lanes_wait(recorder, &since))
+            return false;
+    asked->work = work;
+    asked->argument = argument;
+    atomic_store(&asked->state, ASKED);
+    xfs_writer_wake(recorder);
+    bool done = wait_for_work(recorder);
+    atomic_flag_clear(&asked->taken);
+    return done;
+}
+
+static void serve(struct xfs_recorder *recorder)
+{
+    int asked = ASKED;
+    if (!atomic_compare_exchange_strong(&recorder->asked.state, &asked, TAKEN))
+        return;
+    recorder->asked.work(recorder->asked.argument);
+    atomic_store(&recorder->asked.state, DONE);
+}
+
+/* ---- the background thread: its life ------------------------------------------------------ */
+
+/* Whoever waits may have given up: what was made for him goes. */
+static bool begin(struct xfs_recorder *recorder)
+{
+    int beginning = XFS_BEGINNING;
+    is_writer = true;
+    pthread_setname_np(pthread_self(), "xferscope");
+    xfs_bus_own_thread();
+    recorder->shares_descriptors = !xfs_own_descriptors();
+    if (recorder->shares_descriptors)
+        xfs_verbose("the trace's descriptor is one of the program's: %s", strerrordesc_np(errno));
+    bool good = xfs_recorder_open(recorder);
+    recorder->refusal = errno;
+    atomic_store(&recorder->writer_runs, good);
+    bool wanted = atomic_compare_exchange_strong(&recorder->beginning, &beginning,
+                                                 good ? XFS_BEGUN : XFS_REFUSED);
+    if (good && wanted && !recorder->shares_descriptors)
+        xfs_last_thread_watched();
+    if (wanted)
+        sem_post(&recorder->begun);
+    else if (good)
+        xfs_file_discard(&recorder->file);
+    return good && wanted;
+}
+
+/* Until no call is under way any more, or too long. */
+static bool goes_on(struct xfs_recorder *recorder, int *rounds)
+{
+    int ending = atomic_load(&recorder->ending);
+    if (ending == XFS_ENDING_CALLS && xfs_lanes_await_calls(recorder, rounds))
+        return true;
+    return ending == XFS_ENDING_NOT;
+}
+
+/* The end, unless whoever waits for it gave up. */
+static void end(struct xfs_recorder *recorder)
+{
+    int calls = XFS_ENDING_CALLS, asked = XFS_ENDING_ASKED;
+    if (!atomic_compare_exchange_strong(&recorder->ending, &calls, XFS_ENDING_ASKED))
+        return;
+    xfs_record_stop(recorder);
     xfs_lanes_settle(&recorder->lanes, recorder->last_lane);
     resolve_symbols(recorder);
-    if (atomic_compare_exchange_strong(&recorder->ending, &closing, XFS_ENDING_TAKEN)) {
+    if (atomic_compare_exchange_strong(&recorder->ending, &asked, XFS_ENDING_TAKEN)) {
         xfs_recorder_complete(recorder);
         atomic_store(&recorder->ending, XFS_ENDING_DONE);
     }
+}
+
+static void *run(void *argument)
+{
+    struct xfs_recorder *recorder = argument;
+    unsigned idle_rounds = 0;
+    int rounds = 0;
+    uint64_t retry_ns = 0;
+    if (!begin(recorder))
+        return NULL;
+    while (goes_on(recorder, &rounds)) {
+        xfs_bus_own_thread();
+        serve(recorder);
+        xfs_last_thread_look(xfs_monotonic_ns());
+        idle_rounds = do_round(recorder, &retry_ns) ? 0 : idle_rounds + 1;
+        if (atomic_load(&recorder->ending) == XFS_ENDING_NOT)
+            rest(recorder, idle_rounds);
+    }
+    end(recorder);
     return NULL;
 }
 
-/* The file is completed once, by the background thread or else by who ends recording. */
-static bool take_on_completion(struct xfs_recorder *recorder)
-{
-    return !atomic_exchange(&recorder->completion_taken_on, true);
-}
+/* ---- its beginning and its end, as others see them ---------------------------------------- */
 
-void xfs_writer_start(struct xfs_recorder *recorder)
+static int create_thread(struct xfs_recorder *recorder)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
     pthread_t thread;
-    xfs_rooms_supply(recorder);
-    xfs_lanes_supply(recorder); /* before threads rely on it */
-    if (!take_on_completion(recorder))
-        return; /* recording has ended meanwhile */
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all); /* the program's handlers run in the program's threads */
     pthread_sigmask(SIG_BLOCK, &all, &before);
     int error = pthread_create(&thread, &attributes, run, recorder);
-    if (error == 0)
-        pthread_setname_np(thread, "xferscope");
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    atomic_store(&recorder->writer_runs, error == 0);
-    if (error == 0)
-        return;
-    xfs_log("cannot start a thread (%s): threads write their own events", strerrordesc_np(error));
-    atomic_store(&recorder->completion_taken_on, false);
+    return error;
 }
 
-/* Another thread may be about to start the background thread, and may fail. */
+/* As long as it takes to make a file on a slow disk. */
+static bool wait_for_beginning(struct xfs_recorder *recorder)
+{
+    int beginning = XFS_BEGINNING;
+    uint64_t until = xfs_monotonic_ns() + BEGIN_NS;
+    struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    while (sem_clockwait(&recorder->begun, CLOCK_MONOTONIC, &at) != 0)
+        if (errno != EINTR && atomic_compare_exchange_strong(&recorder->beginning, &beginning,
+                                                             XFS_BEGINNING_GIVEN_UP)) {
+            errno = ETIMEDOUT;
+            return false;
+        }
+    bool begun = atomic_load(&recorder->beginning) == XFS_BEGUN;
+    errno = recorder->refusal;
+    return begun;
+}
+
+bool xfs_writer_start(struct xfs_recorder *recorder)
+{
+    int error = create_thread(recorder);
+    if (error == 0)
+        return wait_for_beginning(recorder);
+    xfs_log("cannot start a thread (%s): threads write their own events", strerrordesc_np(error));
+    recorder->shares_descriptors = true;
+    return xfs_recorder_open(recorder);
+}
+
+/* In the thread that ends recording: there is no other. */
+static void end_alone(struct xfs_recorder *recorder)
+{
+    int rounds = 0;
+    while (xfs_lanes_await_calls(recorder, &rounds))
+        ;
+    atomic_store(&recorder->ending, XFS_ENDING_ASKED);
+    xfs_record_stop(recorder);
+    xfs_lanes_settle(&recorder->lanes, recorder->last_lane);
+    xfs_recorder_complete(recorder);
+}
+
 static bool wait_for_end(struct xfs_recorder *recorder)
 {
     uint64_t until = xfs_monotonic_ns() + SYMBOLS_NS;
-    for (;;) {
-        int asked = XFS_ENDING_ASKED;
-        if (atomic_load(&recorder->ending) == XFS_ENDING_DONE)
-            return true;
-        if (take_on_completion(recorder)) {
-            xfs_lanes_settle(&recorder->lanes, recorder->last_lane);
-            xfs_recorder_complete(recorder);
-            return true;
-        }
+    while (atomic_load(&recorder->ending) != XFS_ENDING_DONE) {
+        int calls = XFS_ENDING_CALLS, asked = XFS_ENDING_ASKED;
         if (xfs_monotonic_ns() > until &&
-            atomic_compare_exchange_strong(&recorder->ending, &asked, XFS_ENDING_GIVEN_UP))
+            (atomic_compare_exchange_strong(&recorder->ending, &asked, XFS_ENDING_GIVEN_UP) ||
+             atomic_compare_exchange_strong(&recorder->ending, &calls, XFS_ENDING_GIVEN_UP)))
             return false;
         xfs_lanes_pause();
     }
+    return true;
 }
 
 void xfs_writer_finish(struct xfs_recorder *recorder, const struct xfs_lane *own)
 {
     recorder->last_lane = own;
-    atomic_store(&recorder->ending, XFS_ENDING_ASKED);
-    if (xfs_may_call_kernel())
-        sem_post(&recorder->wake);
+    atomic_store(&recorder->ending, XFS_ENDING_CALLS);
+    if (!atomic_load(&recorder->writer_runs)) {
+        end_alone(recorder);
+        return;
+    }
+    xfs_writer_wake(recorder);
     if (!wait_for_end(recorder)) {
         __atomic_store_n(&recorder->stop_symbols, 1, __ATOMIC_RELAXED);
         xfs_log("names took too long; the trace stays as it is: `xferscope record` completes it");
     }
+    if (xfs_may_call_kernel())
+        xfs_log_say_kept();
 }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "preload/base/last_thread.h"
 #include "preload/base/sandbox.h"
 #include "preload/timing/records.h"
 #include "preload/timing/timing.h"
@@ -106,6 +107,7 @@ static void obey(enum xfs_order order)
 /* A flush that is not forced hands over buffers whose copies have all finished. */
 static void *collect(void *unused)
 {
+    xfs_last_thread_own();
     pthread_mutex_lock(&collector.lock);
     while (!collector.finish) {
         bool flush = wait_for_work() && xfs_records_outstanding() > 0;

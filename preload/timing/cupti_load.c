@@ -12,14 +12,14 @@ static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12"};
 #define SONAMES (sizeof sonames / sizeof sonames[0])
 
 /* Where toolkits keep it, under their root. */
-static const char *const toolkit_folders[] = {
+static const char *const toolkit_directories[] = {
     "extras/CUPTI/lib64",
     "lib64",
     "lib",
     "targets/x86_64-linux/lib",
 };
 
-/* Where it lies as seen from a libcudart: the same folder (toolkits, wheels since CUDA 13),
+/* Where it lies as seen from a libcudart: the same directory (toolkits, wheels since CUDA 13),
  * another wheel (CUDA 12), a toolkit's extras. */
 static const char *const beside_cudart[] = {".", "../../cuda_cupti/lib", "../extras/CUPTI/lib64",
                                             "../../../extras/CUPTI/lib64"};
@@ -60,24 +60,25 @@ static bool try_path(const char *path, const struct xfs_cupti_search *search)
     return handle && offer(handle, path, search);
 }
 
-static bool try_folder(const char *folder, const struct xfs_cupti_search *search)
+static bool try_directory(const char *directory, const struct xfs_cupti_search *search)
 {
     for (size_t i = 0; i < SONAMES; i++) {
         char path[PATH_MAX];
-        if (snprintf(path, sizeof path, "%s/%s", folder, sonames[i]) < (int)sizeof path &&
+        if (snprintf(path, sizeof path, "%s/%s", directory, sonames[i]) < (int)sizeof path &&
             try_path(path, search))
             return true;
     }
     return false;
 }
 
-static bool try_below(const char *root, const char *const *folders, size_t count,
+static bool try_below(const char *root, const char *const *directories, size_t count,
                       const struct xfs_cupti_search *search)
 {
     for (size_t i = 0; i < count; i++) {
-        char folder[PATH_MAX];
-        if (snprintf(folder, sizeof folder, "%s/%s", root, folders[i]) < (int)sizeof folder &&
-            try_folder(folder, search))
+        char directory[PATH_MAX];
+        if (snprintf(directory, sizeof directory, "%s/%s", root, directories[i]) <
+                (int)sizeof directory &&
+            try_directory(directory, search))
             return true;
     }
     return false;
@@ -89,15 +90,16 @@ static bool try_below(const char *root, const char *const *folders, size_t count
  * too. */
 static bool is_blocked(const char *soname)
 {
-    const char *folder = getenv("LD_LIBRARY_PATH");
-    while (folder && *folder) {
+    const char *directory = getenv("LD_LIBRARY_PATH");
+    while (directory && *directory) {
         char path[PATH_MAX];
         struct stat found;
-        int length = (int)strcspn(folder, ":;");
-        int n = snprintf(path, sizeof path, "%.*s%s%s", length, folder, length ? "/" : "", soname);
+        int length = (int)strcspn(directory, ":;");
+        int n =
+            snprintf(path, sizeof path, "%.*s%s%s", length, directory, length ? "/" : "", soname);
         if (n < (int)sizeof path && stat(path, &found) == 0 && !S_ISREG(found.st_mode))
             return true;
-        folder += length + (folder[length] != '\0');
+        directory += length + (directory[length] != '\0');
     }
     return false;
 }
@@ -119,10 +121,10 @@ static void *loaded_copy(const char **soname)
 #define CUDARTS 4
 struct cudarts {
     unsigned count;
-    char folder[CUDARTS][PATH_MAX];
+    char directory[CUDARTS][PATH_MAX];
 };
 
-/* Under the loader's lock: only notes the folder. */
+/* Under the loader's lock: only notes the directory. */
 static int note_cudart(struct dl_phdr_info *info, size_t size, void *user)
 {
     struct cudarts *found = user;
@@ -132,8 +134,8 @@ static int note_cudart(struct dl_phdr_info *info, size_t size, void *user)
     size_t length = (size_t)(slash - info->dlpi_name);
     if (length >= PATH_MAX)
         return 0;
-    memcpy(found->folder[found->count], info->dlpi_name, length);
-    found->folder[found->count][length] = '\0';
+    memcpy(found->directory[found->count], info->dlpi_name, length);
+    found->directory[found->count][length] = '\0';
     return ++found->count == CUDARTS;
 }
 
@@ -143,7 +145,7 @@ static bool try_beside_cudart(const struct xfs_cupti_search *search)
     found.count = 0;
     dl_iterate_phdr(note_cudart, &found);
     for (unsigned i = 0; i < found.count; i++)
-        if (try_below(found.folder[i], beside_cudart,
+        if (try_below(found.directory[i], beside_cudart,
                       sizeof beside_cudart / sizeof beside_cudart[0], search))
             return true;
     return false;
@@ -154,8 +156,8 @@ static bool try_toolkits(const struct xfs_cupti_search *search)
     const char *roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
         if (roots[i] && *roots[i] &&
-            try_below(roots[i], toolkit_folders, sizeof toolkit_folders / sizeof toolkit_folders[0],
-                      search))
+            try_below(roots[i], toolkit_directories,
+                      sizeof toolkit_directories / sizeof toolkit_directories[0], search))
             return true;
     return false;
 }
@@ -169,7 +171,7 @@ static bool try_name(const char *soname, const struct xfs_cupti_search *search)
 static bool find(const struct xfs_cupti_search *search)
 {
     if (search->only_in)
-        return try_folder(search->only_in, search);
+        return try_directory(search->only_in, search);
     const char *soname;
     void *loaded = loaded_copy(&soname);
     if (loaded)

@@ -15,7 +15,7 @@
 
 struct xfs_cupti_search {
     void *(*symbol)(void *handle, const char *name); /* dlsym */
-    const char *only_in; /* this folder and no other; NULL = as described above */
+    const char *only_in; /* this directory and no other; NULL = as described above */
     /* Asked for each copy found, until it returns true. */
     bool (*accept)(const struct xcp_library *library, const char *path, void *user);
     void *user;

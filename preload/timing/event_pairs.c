@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "preload/base/check.h"
 #include "preload/base/attributes.h"
 #include "preload/base/own_stack.h"
 #include "preload/lookup/resolve.h"
@@ -63,6 +64,7 @@ static uint32_t numbers;
 static unsigned forgotten; /* how often */
 
 static XFS_TLS struct pair *at_work;
+static XFS_TLS bool left_out; /* while something is captured */
 static XFS_TLS struct place *at_place;
 static XFS_TLS unsigned at_time; /* forgotten, then */
 
@@ -81,7 +83,7 @@ bool xfs_pairs_start(void)
  * by our asking: in this mode it is not. */
 static int relax(void)
 {
-    int mode = 2; /* CU_STREAM_CAPTURE_MODE_RELAXED */
+    int mode = XCU_CAPTURE_MODE_RELAXED;
     driver.exchange(&mode);
     return mode;
 }
@@ -182,7 +184,8 @@ static void put_pair(struct place *p, struct pair *pair)
 static bool write_copy(const struct place *p, const struct pair *pair)
 {
     float since_base, took;
-    if (p->base_ns == 0 ||
+    if (!XFS_EXPECT(pair->copy.kind == XFT_EVENT_DEVICE_COPY, "a pair of events is of no copy") ||
+        p->base_ns == 0 ||
         driver.elapsed(&since_base, p->bases[p->base], pair->begin) != XCU_SUCCESS ||
         driver.elapsed(&took, pair->begin, pair->end) != XCU_SUCCESS || took < 0)
         return false;
@@ -269,7 +272,8 @@ void xfs_pairs_begin(xcu_stream stream, bool per_thread)
     struct start start = {stream, per_thread};
     int saved = errno;
     at_work = NULL;
-    if (!capturing())
+    left_out = capturing();
+    if (!left_out)
         xfs_on_any_stack(start_pair, &start);
     errno = saved;
 }
@@ -289,6 +293,12 @@ static void describe(struct xft_event *e, const struct xft_event *copy)
     e->flags = XFT_ASYNC;
 }
 
+static bool has_moved(const struct xft_event *copy)
+{
+    return copy->kind == XFT_EVENT_TRANSFER && copy->status == 0 && copy->bytes > 0 &&
+           !(copy->flags & XFT_CAPTURED);
+}
+
 static void end_pair(void *ended)
 {
     const struct xft_event *copy = ended;
@@ -296,8 +306,7 @@ static void end_pair(void *ended)
     at_work = NULL;
     xcu_stream stream = (xcu_stream)(uintptr_t)pair->copy.stream;
     bool per_thread = (pair->copy.flags & XFT_PER_THREAD) != 0;
-    bool moved =
-        copy->kind == XFT_EVENT_TRANSFER && copy->status == 0 && copy->bytes > 0 && !capturing();
+    bool moved = has_moved(copy) && !capturing();
     pthread_mutex_lock(&lock);
     if (at_time != forgotten) {
         /* its context is gone, and its events with it */
@@ -310,6 +319,8 @@ static void end_pair(void *ended)
         at_place->last = &pair->next;
     } else {
         put_pair(at_place, pair);
+        if (has_moved(copy))
+            xfs_count_device_lost(1);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -317,6 +328,9 @@ static void end_pair(void *ended)
 void xfs_pairs_end(const struct xft_event *copy)
 {
     int saved = errno;
+    if (left_out && has_moved(copy))
+        xfs_count_device_lost(1);
+    left_out = false;
     if (at_work)
         xfs_on_any_stack(end_pair, (void *)(uintptr_t)copy);
     errno = saved;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "preload/base/check.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/timing/convert.h"
@@ -46,11 +47,17 @@ static struct buffer *take_spare(bool *may_make)
     return b;
 }
 
+/* It counts as made already; one that cannot be had now may be had later. */
 static struct buffer *make_buffer(void)
 {
     void *at = mmap(NULL, BUFFER_HEADER + XFS_RECORDS_BUFFER_BYTES, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return at == MAP_FAILED ? NULL : at;
+    if (at != MAP_FAILED)
+        return at;
+    pthread_mutex_lock(&lock);
+    made--;
+    pthread_mutex_unlock(&lock);
+    return NULL;
 }
 
 /* What was filled is cleared; what lies behind goes back to the kernel, which hands out zeros: a
@@ -72,7 +79,9 @@ static void keep(struct buffer *b)
     b->next = spare;
     spare = b;
     spares++;
+    bool known = spares <= made;
     pthread_mutex_unlock(&lock);
+    XFS_EXPECT(known, "more buffers for records are spare than there are");
 }
 
 static void put_spare(struct buffer *b)
@@ -121,7 +130,9 @@ void xfs_records_completed(void *context, uint32_t stream, uint8_t *buffer, size
     *queue_end = b;
     queue_end = &b->next;
     pthread_mutex_unlock(&lock);
-    atomic_fetch_sub(&outstanding, 1);
+    unsigned out = atomic_fetch_sub(&outstanding, 1);
+    if (!XFS_EXPECT(out > 0, "a buffer of records came back that was not out"))
+        atomic_fetch_add(&outstanding, 1);
     if (xfs_records_queued)
         xfs_records_queued();
 }

@@ -113,24 +113,24 @@ static bool accept(const struct xcp_library *library, const char *path, void *us
 }
 
 /* The simulated GPU's own CUPTI lies beside its driver; NVIDIA's knows nothing of that driver. */
-static const char *simulated_folder(char folder[PATH_MAX])
+static const char *simulated_directory(char directory[PATH_MAX])
 {
     Dl_info info;
     void *clock = xfs_driver_symbol("xferscope_simgpu_now_ns");
     if (clock == NULL || dladdr(clock, &info) == 0 || info.dli_fname == NULL)
         return NULL;
     const char *slash = strrchr(info.dli_fname, '/');
-    snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash - info.dli_fname) : 1,
+    snprintf(directory, PATH_MAX, "%.*s", slash ? (int)(slash - info.dli_fname) : 1,
              slash ? info.dli_fname : ".");
-    return folder;
+    return directory;
 }
 
 static bool subscribe(struct attempt *a)
 {
-    char folder[PATH_MAX];
+    char directory[PATH_MAX];
     struct xfs_cupti_search search = {
         .symbol = xfs_real_dlsym,
-        .only_in = simulated_folder(folder),
+        .only_in = simulated_directory(directory),
         .accept = accept,
         .user = a,
     };
@@ -182,8 +182,7 @@ static bool enable_kernels(void)
     return true;
 }
 
-/* ---- what the collecting thread is asked for ---------------------------------------------------
- */
+/* ---- what the collecting thread is asked for ------------------------------------------------- */
 
 static void say_timing(const char *timing, const char *why)
 {

@@ -6,15 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe/device/launch.h"
 #include "probe/measure/measure.h"
 #include "probe/measure/sizes.h"
 #include "probe/progress.h"
 
-static const struct xfp_family *const families[] = {
+const struct xfp_family *const xfp_families[] = {
 #define XFP_FAMILY(name) &xfp_family_##name,
 #include "probe/bench/families.def"
 #undef XFP_FAMILY
-};
+    NULL};
 
 void xfp_bench_add(struct xfp_bench_list *list, const struct xfp_bench *bench)
 {
@@ -35,12 +36,55 @@ static bool concerns_device(const struct xfp_bench *bench, int device)
     return device < 0 || bench->src.device == device || bench->dst.device == device;
 }
 
-/* Who asks for everything is told what this machine has nothing of. */
+/* Appends one thing to "A and B" or "A, B and C" in the making; `last` is the last one. */
+static void append(char text[XFP_NEEDS_TEXT], const char *words, bool last)
+{
+    size_t used = strlen(text);
+
+    snprintf(text + used, XFP_NEEDS_TEXT - used, "%s%s", !used ? "" : last ? " and " : ", ", words);
+}
+
+const char *xfp_family_needs(const struct xfp_family *family, char text[XFP_NEEDS_TEXT])
+{
+    bool large = family->from_bytes >= 1 << 20;
+    unsigned left = family->needs;
+    char sizes[48];
+
+    text[0] = '\0';
+#define NEED(symbol, bit, words)                                                                   \
+    if (left & (bit)) {                                                                            \
+        left &= ~(unsigned)(bit);                                                                  \
+        append(text, words, !left && !family->from_bytes);                                         \
+    }
+    XFP_NEED_LIST(NEED)
+#undef NEED
+    snprintf(sizes, sizeof(sizes), "sizes from %u%s on",
+             (unsigned)(family->from_bytes >> (large ? 20 : 10)), large ? "M" : "K");
+    if (family->from_bytes)
+        append(text, sizes, true);
+    return text;
+}
+
+/* One line for a family that this machine has nothing for. */
 static void say_absent(const struct xfp_family *family)
 {
+    char needs[XFP_NEEDS_TEXT];
+
+    xfp_family_needs(family, needs);
     fprintf(stderr, "xferscope probe: %s does not apply: %s%s\n", family->name,
-            family->needs ? "it needs " : "no size within --sizes, or not in this driver",
-            family->needs ? family->needs : "");
+            *needs ? "it needs " : "no size within --sizes, or not in this driver", needs);
+}
+
+/* The other needs differ between GPUs: enumerate() asks for them. */
+static bool possible(struct xfp_session *s, const struct xfp_family *family)
+{
+    if ((family->needs & XFP_NEED_TWO_GPUS) && s->sys.device_count < 2)
+        return false;
+    if ((family->needs & XFP_NEED_KERNELS) && !xfp_kernels_built(&s->sys))
+        return false;
+    if ((family->needs & XFP_NEED_PROCESS) && !s->options->again)
+        return false;
+    return s->options->max_bytes >= family->from_bytes;
 }
 
 int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list)
@@ -51,10 +95,11 @@ int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list)
 
     if (options->filter && regcomp(&filter, options->filter, REG_EXTENDED | REG_NOSUB))
         return xfp_fail(&s->sys, "--filter %s: not a regular expression", options->filter);
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-        families[i]->enumerate(s, families[i], list);
+    for (const struct xfp_family *const *family = xfp_families; *family; family++) {
+        if (possible(s, *family))
+            (*family)->enumerate(s, *family, list);
         if (list->count == before && !options->filter && options->device < 0 && !options->quiet)
-            say_absent(families[i]);
+            say_absent(*family);
         before = list->count;
     }
     for (size_t i = 0; i < list->count; i++) {

@@ -1,11 +1,11 @@
 /*
- * What it costs to have memory: allocating and freeing every kind, registering and unregistering
+ * The cost of memory: allocating and freeing every kind, registering and unregistering
  * touched pageable memory, by size; host clock.
  */
 #include "probe/bench/bench.h"
 #include "probe/device/buffer.h"
 #include "probe/measure/budget.h"
-#include "probe/measure/costs.h"
+#include "probe/measure/results.h"
 #include "probe/progress.h"
 #include "probe/measure/sample.h"
 #include "probe/measure/sizes.h"
@@ -229,24 +229,35 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
 
         xfp_progress(s, path->name, sizes[i]);
         go.a.bytes = sizes[i];
-        bad = measure_size(s, &go, xfp_step_ns(s, count - i), stats);
+        bad = measure_size(s, &go, xfp_share_ns(s, count - i), stats);
         if (bad)
             break;
         xfp_add_row(&get, sizes[i], &stats[0]);
         xfp_add_row(&back, sizes[i], &stats[1]);
     }
     xfp_unbind(&s->sys);
-    /* the one that bears the benchmark's name comes last: --resume looks at it */
-    if (xfp_add_table(s, &back, "bytes", "ns", 0, "%s/%s/%sgpu%d", go.kind->back, go.kind->word,
+    /* the table with the benchmark's name comes last: --resume looks for it */
+    if (xfp_add_table(s, &back, bench->family->by, 0, "%s/%s/%sgpu%d", go.kind->back, go.kind->word,
                       xfp_node_text(s, bench->src.numa, node), bench->dst.device) ||
-        xfp_add_table(s, &get, "bytes", "ns", 0, "%s", path->name))
+        xfp_add_table(s, &get, bench->family->by, 0, "%s", path->name))
         return -1;
     return bad;
 }
 
 const struct xfp_family xfp_family_alloc = {
     .name = "alloc",
-    .summary = "the cost of allocating and freeing, of registering and unregistering",
+    .summary =
+        "allocating and freeing every kind of memory, registering and unregistering, by size",
+    .names =
+        {
+            {"{alloc,free}/{device,pool,managed}/gpuN", "allocating, freeing memory of the device"},
+            {"{alloc,free}/{pinned,mapped,write-combined}/[nodeN-]gpuN",
+             "allocating, freeing page-locked memory of the host"},
+            {"{register,unregister}/pageable/[nodeN-]gpuN",
+             "page-locking memory of the host that was touched, and undoing it"},
+        },
+    .part = XFP_PART_TABLES,
+    .by = XFP_BY_BYTES,
     .method = XFP_COPY,
     .budget_s = 0.4,
     .quick_budget_s = 0.06,

@@ -4,7 +4,7 @@
  */
 #include "probe/bench/bench.h"
 #include "probe/measure/budget.h"
-#include "probe/measure/costs.h"
+#include "probe/measure/results.h"
 #include "probe/measure/measure.h"
 #include "probe/measure/sample.h"
 #include "probe/measure/sizes.h"
@@ -137,7 +137,7 @@ static int sweep_pair(struct xfp_session *s, struct pair *p, xfp_once *once, voi
         if (s->sys.verify && (xfp_buffer_clear(&s->sys, &p->up, p->bytes) ||
                               xfp_buffer_clear(&s->sys, &p->down_host, p->bytes)))
             return -1;
-        if (xfp_sample(s, once, state, xfp_step_ns(s, count - i), &stats, 1))
+        if (xfp_sample(s, once, state, xfp_share_ns(s, count - i), &stats, 1))
             return -1;
         if (s->sys.verify && (xfp_buffer_verify(&s->sys, &p->up, &p->up, p->bytes) ||
                               xfp_buffer_verify(&s->sys, &p->down_host, &p->down, p->bytes)))
@@ -196,7 +196,7 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
     if (p.other)
         s->sys.cu->cuStreamDestroy(p.other);
     xfp_unbind(&s->sys);
-    return xfp_add_table(s, &rows, "bytes each way", "ns", 0, "%s", path->name) || bad ? -1 : 0;
+    return xfp_add_table(s, &rows, bench->family->by, 0, "%s", path->name) || bad ? -1 : 0;
 }
 
 static void enumerate_both(struct xfp_session *s, const struct xfp_family *family,
@@ -226,6 +226,13 @@ static void enumerate_both(struct xfp_session *s, const struct xfp_family *famil
 const struct xfp_family xfp_family_both_copy = {
     .name = "both-copy",
     .summary = "explicit copies to and from a device, started together",
+    .names =
+        {
+            {"both-ways/copy/{pinned,pageable}/[nodeN-]gpuN",
+             "a copy to and one from the device, started together: until both have ended"},
+        },
+    .part = XFP_PART_TABLES,
+    .by = XFP_BY_BYTES_EACH_WAY,
     .method = XFP_COPY,
     .budget_s = 0.6,
     .quick_budget_s = 0.1,

@@ -125,6 +125,11 @@ static int run_between(struct xfp_session *s, const struct xfp_bench *bench, str
 const struct xfp_family xfp_family_device_copy = {
     .name = "device-copy",
     .summary = "explicit copies within a device",
+    .names =
+        {
+            {"copy/device/d2d/gpuN", NULL},
+        },
+    .part = XFP_PART_PATHS,
     .method = XFP_COPY,
     .enumerate = enumerate_within,
     .run = run_within,
@@ -133,7 +138,12 @@ const struct xfp_family xfp_family_device_copy = {
 const struct xfp_family xfp_family_peer_copy = {
     .name = "peer-copy",
     .summary = "explicit copies between devices, with and without peer access",
-    .needs = "two GPUs",
+    .names =
+        {
+            {"copy/{peer,no-peer}/p2p/gpuN-gpuM", NULL},
+        },
+    .part = XFP_PART_PATHS,
+    .needs = XFP_NEED_TWO_GPUS,
     .method = XFP_COPY,
     .enumerate = enumerate_between,
     .run = run_between,

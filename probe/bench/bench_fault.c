@@ -8,7 +8,7 @@
 #include "probe/device/launch.h"
 #include "probe/device/managed.h"
 #include "probe/measure/budget.h"
-#include "probe/measure/costs.h"
+#include "probe/measure/results.h"
 #include "probe/progress.h"
 #include "probe/measure/sample.h"
 #include "probe/measure/timed.h"
@@ -166,10 +166,10 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     state.room = c.memory.bytes / STRIDE;
     xfp_progress(s, path->name, 0);
     if (!bad)
-        bad = xfp_sample(s, once_slope, &state, xfp_step_ns(s, 1), &stats, 1);
+        bad = xfp_sample(s, once_slope, &state, xfp_share_ns(s, 1), &stats, 1);
     xfp_managed_free(&s->sys, &c.memory);
     xfp_buffer_free(&s->sys, &c.last);
-    return xfp_add_scalar(s, "ns", &stats, "%s", path->name) || bad ? -1 : 0;
+    return xfp_add_scalar(s, &stats, "%s", path->name) || bad ? -1 : 0;
 }
 
 static void add(struct xfp_bench_list *list, const struct xfp_family *family, int from, int to)
@@ -207,8 +207,15 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 
 const struct xfp_family xfp_family_fault = {
     .name = "fault",
-    .summary = "latency of a page fault on managed memory",
-    .needs = "kernels (a build with nvcc) and memory that migrates on access",
+    .summary = "latency of one page fault on managed memory",
+    .names =
+        {
+            {"fault/managed/h2d/gpuN", "a page fault of the device on a page of the host"},
+            {"fault/managed/d2h/gpuN", "a page fault of the host on a page of the device"},
+            {"fault/managed/p2p/gpuN-gpuM", "a page fault of GPU M on a page of GPU N"},
+        },
+    .part = XFP_PART_SCALARS,
+    .needs = XFP_NEED_KERNELS | XFP_NEED_MIGRATION,
     .method = XFP_DEMAND,
     .budget_s = 1.0,
     .quick_budget_s = 0.15,

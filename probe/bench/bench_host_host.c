@@ -10,7 +10,7 @@
 #include "probe/measure/sample.h"
 #include "probe/device/team.h"
 #include "probe/measure/budget.h"
-#include "probe/measure/costs.h"
+#include "probe/measure/results.h"
 #include "probe/measure/sizes.h"
 
 #include <stdio.h>
@@ -71,8 +71,8 @@ static int once_team(struct xfp_session *s, void *state, double *ns)
     return 0;
 }
 
-/* The thread runs where the thesis has it, on the destination's node; the simulation has to be
- * told whose node the pageable end is on, since it sees no pages. */
+/* As in the thesis, the thread runs on the destination's node. The simulated GPU cannot see pages:
+ * it gets the node of the pageable end from here. */
 static void bind_copy(struct xfp_session *s, const struct xfp_bench *bench)
 {
     bool from_pageable = bench->src.memory == XFT_MEM_PAGEABLE;
@@ -111,7 +111,7 @@ static int measure(struct xfp_session *s, struct host_copy *c, xfp_once *once, s
 {
     if (s->sys.verify && xfp_buffer_clear(&s->sys, &c->dst, c->bytes))
         return -1;
-    if (xfp_sample(s, once, c, xfp_step_ns(s, left), stats, 1))
+    if (xfp_sample(s, once, c, xfp_share_ns(s, left), stats, 1))
         return -1;
     return s->sys.verify ? xfp_buffer_verify(&s->sys, &c->dst, &c->dst, c->bytes) : 0;
 }
@@ -161,7 +161,7 @@ static int run_threads(struct xfp_session *s, const struct xfp_bench *bench, str
         if (!bad)
             xfp_add_row(&rows, sizes[i], &stats);
     }
-    bad = xfp_add_table(s, &rows, "threads", "ns", c.bytes, "%s", path->name) || bad ? -1 : 0;
+    bad = xfp_add_table(s, &rows, bench->family->by, c.bytes, "%s", path->name) || bad ? -1 : 0;
     free_ends(s, &c);
     return bad;
 }
@@ -200,15 +200,18 @@ static void enumerate_driver(struct xfp_session *s, const struct xfp_family *fam
 static void enumerate_threads(struct xfp_session *s, const struct xfp_family *family,
                               struct xfp_bench_list *list)
 {
-    if (s->options->max_bytes < THREADS_BYTES)
-        return;
     enumerate_kind(s, family, list, "host-copy", XFT_MEM_PAGEABLE);
     enumerate_kind(s, family, list, "host-copy", XFT_MEM_PINNED);
 }
 
 const struct xfp_family xfp_family_host_host = {
     .name = "host-host",
-    .summary = "the driver's copies within the host, pageable to pinned and back",
+    .summary = "the driver's blocking copies within the host, pageable to pinned and back",
+    .names =
+        {
+            {"copy/{pageable,pinned}/h2h/{host,nodeN-nodeM}", NULL},
+        },
+    .part = XFP_PART_PATHS,
     .method = XFP_COPY,
     .budget_s = 0.8,
     .quick_budget_s = 0.1,
@@ -216,10 +219,18 @@ const struct xfp_family xfp_family_host_host = {
     .run = run_driver,
 };
 
-const struct xfp_family xfp_family_host_threads = {
-    .name = "host-threads",
-    .summary = "the program's own copies within the host, by number of threads",
-    .needs = "sizes from 64M on",
+const struct xfp_family xfp_family_host_copy = {
+    .name = "host-copy",
+    .summary = "the program's own memcpy within the host, by number of threads: what staging costs",
+    .names =
+        {
+            {"host-copy/{pageable,pinned}/h2h/{host,nodeN-nodeM}",
+             "copying `bytes` within the host, pageable to pinned or back, by that many threads"},
+        },
+    .part = XFP_PART_TABLES,
+    .by = XFP_BY_THREADS,
+    .bytes = THREADS_BYTES,
+    .from_bytes = THREADS_BYTES,
     .method = XFP_COPY,
     .budget_s = 0.8,
     .quick_budget_s = 0.1,

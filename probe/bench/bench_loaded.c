@@ -7,7 +7,7 @@
 #include "probe/bench/bench.h"
 #include "probe/device/launch.h"
 #include "probe/measure/budget.h"
-#include "probe/measure/costs.h"
+#include "probe/measure/results.h"
 #include "probe/measure/measure.h"
 #include "probe/measure/sample.h"
 #include "probe/measure/sizes.h"
@@ -236,7 +236,7 @@ static int run_loaded(struct xfp_session *s, const struct xfp_bench *bench, stru
     for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {
         xfp_progress(s, path->name, sizes[i]);
         c.bytes = sizes[i];
-        bad = measure_size(s, &c, xfp_step_ns(s, count - i), path);
+        bad = measure_size(s, &c, xfp_share_ns(s, count - i), path);
     }
     if (path->point_count)
         path->fit = xfp_fit_points(path->points, path->point_count, 0);
@@ -301,7 +301,14 @@ static void enumerate_writes(struct xfp_session *s, const struct xfp_family *fam
 
 const struct xfp_family xfp_family_loaded_copy = {
     .name = "loaded-copy",
-    .summary = "explicit copies while the other direction is busy",
+    .summary = "explicit copies while copies (two copy engines), or a kernel's zero-copy traffic, "
+               "go the other way",
+    .names =
+        {
+            {"copy-both-ways/pinned/{h2d,d2h}/[nodeN-]gpuN", NULL},
+            {"copy-under-mapped/pinned/{h2d,d2h}/[nodeN-]gpuN", NULL},
+        },
+    .part = XFP_PART_PATHS,
     .method = XFP_COPY,
     .budget_s = 0.5,
     .quick_budget_s = 0.1,
@@ -311,8 +318,13 @@ const struct xfp_family xfp_family_loaded_copy = {
 
 const struct xfp_family xfp_family_loaded_write = {
     .name = "loaded-write",
-    .summary = "a kernel writes the host's memory (zero-copy) while copies come in",
-    .needs = "kernels (a build with nvcc) and memory that the GPU maps",
+    .summary = "zero-copy: a kernel writes the host's memory while copies go to the device",
+    .names =
+        {
+            {"mapped-write-under-copy/mapped/d2h/[nodeN-]gpuN", NULL},
+        },
+    .part = XFP_PART_PATHS,
+    .needs = XFP_NEED_KERNELS | XFP_NEED_MAPPED,
     .method = XFP_MAPPED_WRITE,
     .budget_s = 0.5,
     .quick_budget_s = 0.1,

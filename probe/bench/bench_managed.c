@@ -8,7 +8,7 @@
 #include "probe/device/launch.h"
 #include "probe/device/managed.h"
 #include "probe/measure/budget.h"
-#include "probe/measure/costs.h"
+#include "probe/measure/results.h"
 #include "probe/progress.h"
 #include "probe/measure/sample.h"
 #include "probe/measure/sizes.h"
@@ -118,25 +118,36 @@ static int once_both_touch(struct xfp_session *s, void *state, double *ns)
     return xfp_check(&s->sys, result, "migrating");
 }
 
-/* A go in which the kernel's sink tells whether it saw the data; then the data itself. */
+/* What a kernel saw of its buffer: all hold the same. */
+static int check_view(struct xfp_session *s, const struct migration *m,
+                      const struct xfp_buffer *sink)
+{
+    uint32_t seen = 0;
+
+    if (xfp_check(&s->sys, s->sys.cu->cuMemcpyDtoH(&seen, sink->address, sizeof(seen)),
+                  "verifying"))
+        return -1;
+    if (seen == xfp_fold(s->sys.pattern, m->bytes))
+        return 0;
+    return xfp_fail(&s->sys, "wrong data in a kernel's view of %llu bytes of managed memory",
+                    (unsigned long long)m->bytes);
+}
+
+/* A go in which the kernels' sinks tell whether they saw the data; then the data itself. */
 static int verify(struct xfp_session *s, struct migration *m, xfp_once *once, void *state,
                   bool kernel)
 {
     double ns;
-    uint32_t seen = 0;
 
     if (!s->sys.verify)
         return 0;
-    if (kernel) {
-        if (xfp_buffer_clear(&s->sys, &m->sink, SINK_BYTES) || once(s, state, &ns) ||
-            xfp_check(&s->sys, s->sys.cu->cuMemcpyDtoH(&seen, m->sink.address, sizeof(seen)),
-                      "verifying"))
-            return -1;
-        if (seen != xfp_fold(s->sys.pattern, m->bytes))
-            return xfp_fail(&s->sys,
-                            "wrong data in a kernel's view of %llu bytes of managed memory",
-                            (unsigned long long)m->bytes);
-    }
+    if (kernel && m->peer && xfp_buffer_clear(&s->sys, &m->peer_sink, SINK_BYTES))
+        return -1;
+    if (kernel && (xfp_buffer_clear(&s->sys, &m->sink, SINK_BYTES) || once(s, state, &ns) ||
+                   check_view(s, m, &m->sink)))
+        return -1;
+    if (kernel && m->peer && check_view(s, m, &m->peer_sink))
+        return -1;
     if (xfp_managed_verify(&s->sys, &m->memory, m->bytes))
         return -1;
     return m->back.bytes ? xfp_managed_verify(&s->sys, &m->back, m->bytes) : 0;
@@ -162,7 +173,7 @@ static int sweep(struct xfp_session *s, struct migration *m, const struct way *w
 
         xfp_progress(s, m->name, sizes[i]);
         m->bytes = sizes[i];
-        if (xfp_sample(s, way->once, way->state, xfp_step_ns(s, count - i), &stats, 1) ||
+        if (xfp_sample(s, way->once, way->state, xfp_share_ns(s, count - i), &stats, 1) ||
             verify(s, m, way->once, way->state, way->kernel))
             return -1;
         if (path)
@@ -266,7 +277,7 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
     if (t.other)
         s->sys.cu->cuStreamDestroy(t.other);
     tear_down(s, &m);
-    return xfp_add_table(s, &rows, "bytes each way", "ns", 0, "%s", path->name) || bad ? -1 : 0;
+    return xfp_add_table(s, &rows, bench->family->by, 0, "%s", path->name) || bad ? -1 : 0;
 }
 
 /* Between devices: node is -1. */
@@ -348,23 +359,78 @@ static void enumerate_both(struct xfp_session *s, const struct xfp_family *famil
     }
 }
 
-#define FAMILY(symbol, word, text, how, lists, runs)                                               \
-    const struct xfp_family symbol = {                                                             \
-        .name = word,                                                                              \
-        .summary = text,                                                                           \
-        .needs = "kernels (a build with nvcc) and memory that migrates on access",                 \
-        .method = how,                                                                             \
-        .budget_s = 1.0,                                                                           \
-        .quick_budget_s = 0.12,                                                                    \
-        .enumerate = lists,                                                                        \
-        .run = runs,                                                                               \
-    }
+#define NEEDS (XFP_NEED_KERNELS | XFP_NEED_MIGRATION)
 
-FAMILY(xfp_family_demand, "demand", "managed memory migrating on access", XFP_DEMAND, enumerate,
-       run_one_way);
-FAMILY(xfp_family_prefetch, "prefetch", "managed memory migrating by prefetch", XFP_PREFETCH,
-       enumerate, run_one_way);
-FAMILY(xfp_family_demand_both, "demand-both", "managed memory migrating on access, both ways",
-       XFP_DEMAND, enumerate_both, run_both);
-FAMILY(xfp_family_prefetch_both, "prefetch-both", "managed memory migrating by prefetch, both ways",
-       XFP_PREFETCH, enumerate_both, run_both);
+const struct xfp_family xfp_family_demand = {
+    .name = "demand",
+    .summary = "managed memory migrating on access by a kernel or by one thread of the host",
+    .names =
+        {
+            {"demand/managed/{h2d,d2h}/[nodeN-]gpuN", NULL},
+            {"demand/managed/p2p/gpuN-gpuM", NULL},
+        },
+    .part = XFP_PART_PATHS,
+    .needs = NEEDS,
+    .method = XFP_DEMAND,
+    .budget_s = 1.0,
+    .quick_budget_s = 0.12,
+    .enumerate = enumerate,
+    .run = run_one_way,
+};
+
+const struct xfp_family xfp_family_prefetch = {
+    .name = "prefetch",
+    .summary = "managed memory migrating by prefetch",
+    .names =
+        {
+            {"prefetch/managed/{h2d,d2h}/[nodeN-]gpuN", NULL},
+            {"prefetch/managed/p2p/gpuN-gpuM", NULL},
+        },
+    .part = XFP_PART_PATHS,
+    .needs = NEEDS,
+    .method = XFP_PREFETCH,
+    .budget_s = 1.0,
+    .quick_budget_s = 0.12,
+    .enumerate = enumerate,
+    .run = run_one_way,
+};
+
+const struct xfp_family xfp_family_demand_both = {
+    .name = "demand-both",
+    .summary = "managed memory migrating on access in both directions at the same time",
+    .names =
+        {
+            {"both-ways/demand/managed/[nodeN-]gpuN", "a kernel touches managed memory of the host "
+                                                      "while the host touches some of the device"},
+            {"both-ways/demand/managed/gpuN-gpuM",
+             "kernels of both devices, each touching managed memory of the other"},
+        },
+    .part = XFP_PART_TABLES,
+    .by = XFP_BY_BYTES_EACH_WAY,
+    .needs = NEEDS,
+    .method = XFP_DEMAND,
+    .budget_s = 1.0,
+    .quick_budget_s = 0.12,
+    .enumerate = enumerate_both,
+    .run = run_both,
+};
+
+const struct xfp_family xfp_family_prefetch_both = {
+    .name = "prefetch-both",
+    .summary = "managed memory migrating by prefetch in both directions at the same time",
+    .names =
+        {
+            {"both-ways/prefetch/managed/[nodeN-]gpuN",
+             "prefetching in both directions between host and device"},
+            {"both-ways/prefetch/managed/gpuN-gpuM",
+             "prefetching in both directions between two devices"},
+        },
+    .part = XFP_PART_TABLES,
+    .by = XFP_BY_BYTES_EACH_WAY,
+    .needs = NEEDS,
+    .method = XFP_PREFETCH,
+    .budget_s = 1.0,
+    .quick_budget_s = 0.12,
+    .enumerate = enumerate_both,
+    .run = run_both,
+};

@@ -9,7 +9,7 @@
 #include "probe/measure/sample.h"
 #include "probe/device/team.h"
 #include "probe/measure/budget.h"
-#include "probe/measure/costs.h"
+#include "probe/measure/results.h"
 #include "probe/measure/sizes.h"
 
 #include <stdio.h>
@@ -55,7 +55,7 @@ static int measure(struct xfp_session *s, struct touching *t, size_t threads, si
     t->team = xfp_team_start(&s->sys, threads, -1);
     if (!t->team)
         return -1;
-    bad = xfp_sample(s, once, t, xfp_step_ns(s, left), stats, 1);
+    bad = xfp_sample(s, once, t, xfp_share_ns(s, left), stats, 1);
     xfp_team_end(t->team);
     return bad ? -1 : xfp_managed_verify(&s->sys, &t->memory, t->memory.bytes);
 }
@@ -79,7 +79,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
         if (!bad)
             xfp_add_row(&rows, sizes[i], &stats);
     }
-    bad = xfp_add_table(s, &rows, "threads", "ns", t.memory.bytes, "%s", path->name) || bad;
+    bad = xfp_add_table(s, &rows, bench->family->by, t.memory.bytes, "%s", path->name) || bad;
     xfp_managed_free(&s->sys, &t.memory);
     return bad ? -1 : 0;
 }
@@ -87,7 +87,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
-    for (size_t i = 0; i < s->sys.device_count && s->options->max_bytes >= LEAST; i++) {
+    for (size_t i = 0; i < s->sys.device_count; i++) {
         int device = s->sys.devices[i].ordinal;
         struct xfp_bench bench = {.family = family,
                                   .direction = XFT_DIR_D2H,
@@ -102,8 +102,17 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 
 const struct xfp_family xfp_family_demand_threads = {
     .name = "demand-threads",
-    .summary = "managed memory touched by the host, by number of threads",
-    .needs = "kernels (a build with nvcc) and memory that migrates on access",
+    .summary = "managed memory of a device touched by the host, by number of threads",
+    .names =
+        {
+            {"demand-threads/managed/d2h/gpuN",
+             "that many threads of the host touch `bytes` of managed memory of the device"},
+        },
+    .part = XFP_PART_TABLES,
+    .by = XFP_BY_THREADS,
+    .bytes = MOST,
+    .needs = XFP_NEED_KERNELS | XFP_NEED_MIGRATION,
+    .from_bytes = LEAST,
     .method = XFP_DEMAND,
     .budget_s = 0.8,
     .quick_budget_s = 0.12,

@@ -8,7 +8,7 @@
 #include "probe/device/buffer.h"
 #include "probe/device/launch.h"
 #include "probe/measure/budget.h"
-#include "probe/measure/costs.h"
+#include "probe/measure/results.h"
 #include "probe/progress.h"
 #include "probe/measure/sample.h"
 #include "probe/measure/sizes.h"
@@ -255,7 +255,7 @@ static int sweep(struct xfp_session *s, struct xfp_timed *t, struct setup *u, st
 
         xfp_progress(s, u->name, sizes[i]);
         m->bytes = sizes[i];
-        if (xfp_sample(s, xfp_once_timed, t, xfp_step_ns(s, count - i), &stats, 1) ||
+        if (xfp_sample(s, xfp_once_timed, t, xfp_share_ns(s, count - i), &stats, 1) ||
             verify(s, t, u, m))
             return -1;
         if (path)
@@ -306,7 +306,7 @@ static int run_copy(struct xfp_session *s, const struct xfp_bench *bench, struct
     if (!bad)
         bad = sweep(s, &t, &u, &m, NULL, &rows);
     tear_down(s, bench, &u);
-    return xfp_add_table(s, &rows, "bytes each way", "ns", 0, "%s", path->name) || bad ? -1 : 0;
+    return xfp_add_table(s, &rows, bench->family->by, 0, "%s", path->name) || bad ? -1 : 0;
 }
 
 /* A kernel that reads and one that writes; with a device at both ends, both run on the first. */
@@ -333,13 +333,19 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
     if (t.other)
         s->sys.cu->cuStreamDestroy(t.other);
     tear_down(s, bench, &u);
-    return xfp_add_table(s, &rows, "bytes each way", "ns", 0, "%s", path->name) || bad ? -1 : 0;
+    return xfp_add_table(s, &rows, bench->family->by, 0, "%s", path->name) || bad ? -1 : 0;
 }
 
 const struct xfp_family xfp_family_mapped_read = {
     .name = "mapped-read",
-    .summary = "a kernel reads the other side's memory (zero-copy)",
-    .needs = "kernels (a build with nvcc) and memory that the GPU maps",
+    .summary = "zero-copy: a kernel reads the other side's memory",
+    .names =
+        {
+            {"mapped-read/mapped/h2d/[nodeN-]gpuN", NULL},
+            {"mapped-read/device/p2p/gpuN-gpuM", NULL},
+        },
+    .part = XFP_PART_PATHS,
+    .needs = XFP_NEED_KERNELS | XFP_NEED_MAPPED,
     .method = XFP_MAPPED_READ,
     .budget_s = 0.7,
     .quick_budget_s = 0.1,
@@ -349,8 +355,14 @@ const struct xfp_family xfp_family_mapped_read = {
 
 const struct xfp_family xfp_family_mapped_write = {
     .name = "mapped-write",
-    .summary = "a kernel writes the other side's memory (zero-copy)",
-    .needs = "kernels (a build with nvcc) and memory that the GPU maps",
+    .summary = "zero-copy: a kernel writes the other side's memory",
+    .names =
+        {
+            {"mapped-write/mapped/d2h/[nodeN-]gpuN", NULL},
+            {"mapped-write/device/p2p/gpuN-gpuM", NULL},
+        },
+    .part = XFP_PART_PATHS,
+    .needs = XFP_NEED_KERNELS | XFP_NEED_MAPPED,
     .method = XFP_MAPPED_WRITE,
     .budget_s = 0.7,
     .quick_budget_s = 0.1,
@@ -360,8 +372,18 @@ const struct xfp_family xfp_family_mapped_write = {
 
 const struct xfp_family xfp_family_mapped_both = {
     .name = "mapped-both",
-    .summary = "a kernel reads and another writes the other side's memory at once",
-    .needs = "kernels (a build with nvcc) and memory that the GPU maps",
+    .summary =
+        "zero-copy: one kernel reads and another writes the other side's memory at the same time",
+    .names =
+        {
+            {"both-ways/mapped/mapped/[nodeN-]gpuN",
+             "a kernel reads memory of the host while another writes it"},
+            {"both-ways/mapped/device/gpuN-gpuM",
+             "a kernel reads memory of another device while another writes it"},
+        },
+    .part = XFP_PART_TABLES,
+    .by = XFP_BY_BYTES_EACH_WAY,
+    .needs = XFP_NEED_KERNELS | XFP_NEED_MAPPED,
     .method = XFP_MAPPED_READ,
     .budget_s = 0.7,
     .quick_budget_s = 0.1,
@@ -371,8 +393,15 @@ const struct xfp_family xfp_family_mapped_both = {
 
 const struct xfp_family xfp_family_mapped_copy = {
     .name = "mapped-copy",
-    .summary = "one kernel reads and writes host memory that is mapped",
-    .needs = "kernels (a build with nvcc) and memory that the GPU maps",
+    .summary = "zero-copy: one kernel reads host memory and writes host memory",
+    .names =
+        {
+            {"both-ways/one-kernel/mapped/[nodeN-]gpuN",
+             "one kernel reads mapped memory of the host and writes what it read to mapped memory"},
+        },
+    .part = XFP_PART_TABLES,
+    .by = XFP_BY_BYTES_EACH_WAY,
+    .needs = XFP_NEED_KERNELS | XFP_NEED_MAPPED,
     .method = XFP_MAPPED_READ,
     .budget_s = 0.7,
     .quick_budget_s = 0.1,

@@ -113,7 +113,7 @@ static int measure_size(struct xfp_session *s, struct group *g, struct xfp_point
     for (size_t i = 0; i < g->count && s->sys.verify; i++)
         if (xfp_buffer_clear(&s->sys, &g->flows[i].dst, g->bytes))
             return -1;
-    if (xfp_repeat(s, run_group, g, xfp_step_ns(s, 4), point))
+    if (xfp_repeat(s, run_group, g, xfp_share_ns(s, 4), point))
         return -1;
     return verify_group(s, g);
 }
@@ -312,8 +312,6 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 {
     struct xfp_bench bench = {.family = family};
 
-    if (s->sys.device_count < 2 || s->options->max_bytes < LEAST_BYTES)
-        return;
     for (size_t i = 0; i < s->sys.device_count; i++)
         for (size_t j = i + 1; j < s->sys.device_count; j++)
             add_between(s, bench, list, &s->sys.devices[i], &s->sys.devices[j]);
@@ -325,8 +323,16 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 
 const struct xfp_family xfp_family_concurrent = {
     .name = "concurrent",
-    .summary = "copies of several GPUs at the same time",
-    .needs = "two GPUs and sizes from 64K on",
+    .summary = "copies of several GPUs at the same time: two in both directions; all, and every "
+               "two, with the host",
+    .names =
+        {
+            {"concurrent/{peer,no-peer}/both/gpuN-gpuM", NULL},
+            {"concurrent/pinned/{h2d,d2h}/{all,gpuN-gpuM}", NULL},
+        },
+    .part = XFP_PART_CONCURRENT,
+    .needs = XFP_NEED_TWO_GPUS,
+    .from_bytes = LEAST_BYTES,
     .method = XFP_COPY,
     .budget_s = 1.5,
     .quick_budget_s = 0.2,

@@ -16,7 +16,7 @@
 #include "probe/bench/records.h"
 #include "probe/device/launch.h"
 #include "probe/measure/budget.h"
-#include "probe/measure/costs.h"
+#include "probe/measure/results.h"
 #include "probe/progress.h"
 
 #define MOST_S 30 /* beyond its budget: libraries loaded, a context made, the device shared */
@@ -25,7 +25,7 @@ enum { LOOK_MS = 100 };
 extern char **environ;
 
 static const char *const names[XFP_RECORDS_COUNT] = {
-#define NAME(figure, name) name,
+#define NAME(figure, name, what) name,
     XFP_RECORDS_FIGURES(NAME)
 #undef NAME
 };
@@ -117,7 +117,7 @@ static int take_reply(struct xfp_session *s, const struct started *child, uint64
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
-    for (size_t d = 0; d < s->sys.device_count && s->options->again; d++) {
+    for (size_t d = 0; d < s->sys.device_count; d++) {
         struct xfp_bench bench = {.family = family,
                                   .src = {XFT_MEM_UNKNOWN, -1, -1},
                                   .dst = {XFT_MEM_DEVICE, s->sys.devices[d].ordinal, -1}};
@@ -132,7 +132,7 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
     struct xfp_records_reply reply = {0};
-    uint64_t budget_ns = xfp_step_ns(s, 1);
+    uint64_t budget_ns = xfp_share_ns(s, 1);
     struct started child;
     int bad = 0;
 
@@ -148,15 +148,22 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     if (reply.state != XFP_RECORDS_MEASURED)
         return xfp_fail(&s->sys, "%s", reply.why);
     for (int f = 0; f < XFP_RECORDS_COUNT && !bad; f++)
-        bad = xfp_add_added(s, "ns", &reply.figures[f], "records/%s/gpu%d", names[f],
-                            bench->dst.device);
+        bad = xfp_add_added(s, &reply.figures[f], "records/%s/gpu%d", names[f], bench->dst.device);
     return bad;
 }
 
 const struct xfp_family xfp_family_records = {
     .name = "records",
-    .needs = "a process of its own",
-    .summary = "what CUPTI's records of a recorded program add",
+    .summary = "what CUPTI's records of a recorded program add to calls, copies and kernels",
+    .names =
+        {
+#define NAME(figure, name, what) {"records/" name "/gpuN", what},
+            XFP_RECORDS_FIGURES(NAME)
+#undef NAME
+        },
+    .bench_names = "records/gpuN",
+    .part = XFP_PART_SCALARS,
+    .needs = XFP_NEED_PROCESS,
     .method = XFP_COPY,
     .budget_s = 0.5,
     .quick_budget_s = 0.1,

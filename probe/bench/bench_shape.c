@@ -1,12 +1,12 @@
 /*
  * Copies of two and three dimensions by the length of a row: the same bytes, in ever longer rows
- * (measure/rows.h).
+ * (measure/pitched.h).
  */
 #include "probe/bench/bench.h"
 #include "probe/measure/budget.h"
-#include "probe/measure/costs.h"
+#include "probe/measure/results.h"
 #include "probe/progress.h"
-#include "probe/measure/rows.h"
+#include "probe/measure/pitched.h"
 
 #include <stdio.h>
 
@@ -18,10 +18,10 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     bool to_device = bench->direction == XFT_DIR_H2D;
     struct xfp_place host = to_device ? bench->src : bench->dst;
     struct xfp_place device = to_device ? bench->dst : bench->src;
-    struct xfp_rows_copy p = {.device = &s->sys.devices[device.device],
-                              .to_device = to_device,
-                              .layers = bench->variant == 3,
-                              .total = TOTAL};
+    struct xfp_pitched_copy p = {.device = &s->sys.devices[device.device],
+                                 .to_device = to_device,
+                                 .layers = bench->variant == 3,
+                                 .total = TOTAL};
     struct xfp_rows rows = {0};
     int shift = s->options->quick ? 4 : 2;
     int bad = xfp_device_open(&s->sys, p.device);
@@ -29,7 +29,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     if (!bad)
         bad = xfp_buffer_make(&s->sys, p.device, device, TOTAL, &p.there);
     if (!bad)
-        bad = xfp_buffer_make(&s->sys, p.device, host, xfp_rows_host_bytes(&p), &p.host);
+        bad = xfp_buffer_make(&s->sys, p.device, host, xfp_pitched_host_bytes(&p), &p.host);
     for (p.row = LEAST_ROW; p.row <= MOST_ROW && !bad && !xfp_interrupted(); p.row <<= shift) {
         struct xfp_stats stats;
         size_t left = 0;
@@ -37,14 +37,14 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
         for (size_t row = p.row; row <= MOST_ROW; row <<= shift)
             left++;
         xfp_progress(s, path->name, p.row);
-        bad = xfp_measure_rows(s, &p, xfp_step_ns(s, left), &stats);
+        bad = xfp_measure_pitched(s, &p, xfp_share_ns(s, left), &stats);
         if (!bad)
             xfp_add_row(&rows, p.row, &stats);
     }
     xfp_buffer_free(&s->sys, &p.host);
     xfp_buffer_free(&s->sys, &p.there);
     xfp_unbind(&s->sys);
-    return xfp_add_table(s, &rows, "row bytes", "ns", TOTAL, "%s", path->name) || bad ? -1 : 0;
+    return xfp_add_table(s, &rows, bench->family->by, TOTAL, "%s", path->name) || bad ? -1 : 0;
 }
 
 static void add(struct xfp_session *s, const struct xfp_family *family, struct xfp_bench_list *list,
@@ -69,8 +69,6 @@ static void add(struct xfp_session *s, const struct xfp_family *family, struct x
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
-    if (s->options->max_bytes < TOTAL)
-        return;
     for (size_t d = 0; d < s->sys.device_count; d++)
         for (int n = 0; n < s->sys.numa_count; n++) {
             if (s->sys.cu->cuMemcpy2DAsync)
@@ -83,7 +81,17 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 const struct xfp_family xfp_family_shape = {
     .name = "shape",
     .summary = "2D and 3D copies of 4 MiB, by the length of a row",
-    .needs = "sizes from 4M on",
+    .names =
+        {
+            {"copy-2d/pinned/{h2d,d2h}/[nodeN-]gpuN",
+             "a copy of `bytes` in rows that on the host are twice their length apart"},
+            {"copy-3d/pinned/{h2d,d2h}/[nodeN-]gpuN",
+             "the same in layers of 16 rows that on the host are twice their height apart"},
+        },
+    .part = XFP_PART_TABLES,
+    .by = XFP_BY_ROW_BYTES,
+    .bytes = TOTAL,
+    .from_bytes = TOTAL,
     .method = XFP_COPY,
     .budget_s = 0.5,
     .quick_budget_s = 0.06,

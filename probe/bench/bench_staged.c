@@ -246,7 +246,7 @@ static int sweep(struct xfp_session *s, struct stage *g, struct xfp_staged *resu
         if (xfp_interrupted())
             break;
         xfp_progress(s, result->name, sizes[i]);
-        bad = measure_size(s, g, sizes[i], xfp_step_ns(s, count - i),
+        bad = measure_size(s, g, sizes[i], xfp_share_ns(s, count - i),
                            &result->cells[result->cell_count], &cells, p);
         if (bad || !complete(p))
             break;
@@ -359,8 +359,13 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 
 const struct xfp_family xfp_family_staged_copy = {
     .name = "staged-copy",
-    .summary = "copies between devices through pinned host buffers, pipelined",
-    .needs = "two GPUs",
+    .summary = "copies between devices through pinned host buffers: rCUDA's versions 2B, 3B and 4B",
+    .names =
+        {
+            {"staged/p2p/gpuN-gpuM", NULL},
+        },
+    .part = XFP_PART_STAGED,
+    .needs = XFP_NEED_TWO_GPUS,
     .method = XFP_COPY,
     .budget_s = 4,
     .quick_budget_s = 0.6,

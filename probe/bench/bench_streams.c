@@ -181,10 +181,10 @@ static int sweep(struct xfp_session *s, struct lanes *l, size_t most, struct xfp
     if (!result->points)
         return xfp_fail(&s->sys, "out of memory");
     count = plan(s, most, result->points);
-    bad = measure_point(s, l, xfp_step_ns(s, count + 1), &first);
+    bad = measure_point(s, l, xfp_share_ns(s, count + 1), &first);
     for (size_t i = 0; i < count && !bad && first.n && !xfp_interrupted(); i++) {
         xfp_progress(s, result->name, result->points[i].bytes);
-        bad = measure_point(s, l, xfp_step_ns(s, count - i), &result->points[i]);
+        bad = measure_point(s, l, xfp_share_ns(s, count - i), &result->points[i]);
         if (bad || !result->points[i].n)
             break;
         result->point_count++;
@@ -249,7 +249,7 @@ static struct xfp_place near_host(const struct xfp_session *s, int device)
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
-    for (size_t i = 0; i < s->sys.device_count && s->options->max_bytes >= LEAST_BYTES; i++)
+    for (size_t i = 0; i < s->sys.device_count; i++)
         for (int back = 0; back < 2; back++) {
             int ordinal = s->sys.devices[i].ordinal;
             struct xfp_place host = near_host(s, ordinal), there = {XFT_MEM_DEVICE, ordinal, -1};
@@ -266,8 +266,14 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 
 const struct xfp_family xfp_family_streams = {
     .name = "streams",
-    .summary = "one transfer on 1 to 256 streams, the transfer model held against it",
-    .needs = "sizes from 16M on",
+    .summary =
+        "one transfer cut into parts on 1 to 256 streams, and the error of the transfer model",
+    .names =
+        {
+            {"streams/pinned/{h2d,d2h}/gpuN", NULL},
+        },
+    .part = XFP_PART_STREAMS,
+    .from_bytes = LEAST_BYTES,
     .method = XFP_COPY,
     .budget_s = 3,
     .quick_budget_s = 0.3,
@@ -331,7 +337,7 @@ static int time_overlap(struct xfp_session *s, struct overlap *o, bool h2d, bool
 
     o->h2d = h2d;
     o->d2h = d2h;
-    if (xfp_repeat(s, run_overlap, o, xfp_step_ns(s, 3), &point))
+    if (xfp_repeat(s, run_overlap, o, xfp_share_ns(s, 3), &point))
         return -1;
     *ns = point.n ? point.median_ns : 0;
     *spread = xfp_spread_of(&point);
@@ -472,7 +478,12 @@ static void enumerate_categories(struct xfp_session *s, const struct xfp_family 
 
 const struct xfp_family xfp_family_overlap = {
     .name = "overlap",
-    .summary = "copy engines at once, implicit synchronisation",
+    .summary = "copy engines that work at once, implicit synchronisation",
+    .names =
+        {
+            {"overlap/gpuN", NULL},
+        },
+    .part = XFP_PART_OVERLAP,
     .method = XFP_COPY,
     .budget_s = 0.5,
     .quick_budget_s = 0.15,

@@ -1,11 +1,11 @@
 /*
- * What calls cost that move nothing: synchronisation, events, launches. Host clock, a call's share
- * of a run of them.
+ * The cost of calls that move nothing: synchronisation, events, launches. Host clock around CALLS
+ * calls, divided by their number.
  */
 #include "probe/bench/bench.h"
 #include "probe/device/launch.h"
 #include "probe/measure/budget.h"
-#include "probe/measure/costs.h"
+#include "probe/measure/results.h"
 #include "probe/progress.h"
 #include "probe/measure/sample.h"
 
@@ -123,15 +123,24 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
               xfp_check(&s->sys, sync_stream(s, &go), "synchronising");
     xfp_progress(s, path->name, 0);
     if (!bad)
-        bad = xfp_sample(s, once, &go, xfp_step_ns(s, 1), &stats, 1);
+        bad = xfp_sample(s, once, &go, xfp_share_ns(s, 1), &stats, 1);
     if (go.sink)
         s->sys.cu->cuMemFree(go.sink);
-    return xfp_add_scalar(s, "ns", &stats, "%s", path->name) || bad ? -1 : 0;
+    return xfp_add_scalar(s, &stats, "%s", path->name) || bad ? -1 : 0;
 }
 
 const struct xfp_family xfp_family_sync = {
     .name = "sync",
-    .summary = "the cost of a call that moves nothing",
+    .summary = "calls that move nothing: synchronisation, events, launches",
+    .names =
+        {
+            {"sync/{stream,event,context}/gpuN",
+             "synchronising with a stream, an event, a context that has nothing left to do"},
+            {"event/{record,wait}/gpuN", "recording an event, making a stream wait for one"},
+            {"launch/kernel/gpuN", "launching an empty kernel"},
+            {"launch/kernel-and-sync/gpuN", "launching an empty kernel and waiting for its end"},
+        },
+    .part = XFP_PART_SCALARS,
     .method = XFP_COPY,
     .budget_s = 0.1,
     .quick_budget_s = 0.02,

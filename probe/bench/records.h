@@ -12,27 +12,32 @@
 
 #include "probe/measure/stats.h"
 
-/* X(figure, name): the scalar is records/NAME/gpuN. Host time of a call, unless it is the device's
- * time for one of many behind each other; of migrations that of a kernel, and of a thread of the
- * host, that touch managed memory of the other side, for each record of it. */
+/* X(figure, name, what the records add to): the scalar is records/NAME/gpuN. */
 #define XFP_RECORDS_FIGURES(X)                                                                     \
-    X(LAUNCH, "launch")                                                                            \
-    X(LAUNCH_DEVICE, "launch-device")                                                              \
-    X(LAUNCH_AND_SYNC, "launch-and-sync")                                                          \
-    X(COPY_H2D, "copy/h2d")                                                                        \
-    X(COPY_D2H, "copy/d2h")                                                                        \
-    X(COPY_DEVICE_H2D, "copy-device/h2d")                                                          \
-    X(COPY_DEVICE_D2H, "copy-device/d2h")                                                          \
-    X(BLOCKING_H2D, "copy-blocking/h2d")                                                           \
-    X(BLOCKING_D2H, "copy-blocking/d2h")                                                           \
-    X(MEMSET, "memset")                                                                            \
-    X(MEMSET_DEVICE, "memset-device")                                                              \
-    X(SYNC, "sync/stream")                                                                         \
-    X(EVENT, "event/record")                                                                       \
-    X(MOVE_H2D, "migration/h2d")                                                                   \
-    X(MOVE_D2H, "migration/d2h")
+    X(LAUNCH, "launch", "the call that launches an empty kernel (host)")                           \
+    X(LAUNCH_DEVICE, "launch-device", "each of many queued empty kernels (device)")                \
+    X(LAUNCH_AND_SYNC, "launch-and-sync",                                                          \
+      "launching an empty kernel and waiting for its end (host)")                                  \
+    X(COPY_H2D, "copy/h2d",                                                                        \
+      "the call of an asynchronous copy of 64 pinned bytes to the device (host)")                  \
+    X(COPY_D2H, "copy/d2h",                                                                        \
+      "the call of an asynchronous copy of 64 pinned bytes to the host (host)")                    \
+    X(COPY_DEVICE_H2D, "copy-device/h2d", "each of many queued copies to the device (device)")     \
+    X(COPY_DEVICE_D2H, "copy-device/d2h", "each of many queued copies to the host (device)")       \
+    X(BLOCKING_H2D, "copy-blocking/h2d",                                                           \
+      "a blocking copy of 64 pinned bytes to the device (host)")                                   \
+    X(BLOCKING_D2H, "copy-blocking/d2h", "a blocking copy of 64 pinned bytes to the host (host)")  \
+    X(MEMSET, "memset", "the call of an asynchronous memset of 64 bytes (host)")                   \
+    X(MEMSET_DEVICE, "memset-device", "each of many queued memsets (device)")                      \
+    X(SYNC, "sync/stream", "synchronising with a stream that has nothing left to do (host)")       \
+    X(EVENT, "event/record", "recording an event (host)")                                          \
+    X(MOVE_H2D, "migration/h2d",                                                                   \
+      "a kernel that touches managed memory of the host, for each record of a migration (4 MiB)")  \
+    X(MOVE_D2H, "migration/d2h",                                                                   \
+      "a thread of the host that touches managed memory of the device, for each record of a "      \
+      "migration (4 MiB)")
 
-#define XFP_RECORDS_ENUM(figure, name) XFP_RECORDS_##figure,
+#define XFP_RECORDS_ENUM(figure, name, what) XFP_RECORDS_##figure,
 enum xfp_records_figure { XFP_RECORDS_FIGURES(XFP_RECORDS_ENUM) XFP_RECORDS_COUNT };
 #undef XFP_RECORDS_ENUM
 

@@ -162,7 +162,7 @@ static xcu_result queue_burst(struct xfp_session *s, void *state)
     return result ? result : cu->cuEventRecord(c->device.events[1], c->device.stream);
 }
 
-/* Once the gate has given up too often no such figure applies any more, and none is told. */
+/* When the gate has timed out too often these figures do not apply any more and are left out. */
 static int device_burst(struct child *c, int figure, double *ns)
 {
     struct burst b = {c, figure};

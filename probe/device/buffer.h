@@ -1,6 +1,6 @@
 /*
- * Memory at the two ends of a transfer: of every kind, on the NUMA node asked for, every page
- * touched before anything is measured.
+ * The source and the destination of a transfer: every kind of memory, on the NUMA node asked for,
+ * every page touched before the measurement.
  */
 #ifndef XFP_BUFFER_H
 #define XFP_BUFFER_H

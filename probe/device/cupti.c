@@ -58,13 +58,13 @@ static void on_call(void *user, int domain, uint32_t call, const void *data)
         seen = d->correlation;
 }
 
-/* 1: subscribed; 0: not this one, look further; -1: somebody else has it, look no further. */
-static int try_name(struct xfp_system *sys, const char *folder, const char *soname)
+/* 1: subscribed; 0: not this one, try the next; -1: another profiler has it, try no further. */
+static int try_name(struct xfp_system *sys, const char *directory, const char *soname)
 {
     char path[PATH_MAX];
     xcp_result result;
 
-    if (snprintf(path, sizeof(path), "%s%s%s", folder, *folder ? "/" : "", soname) >=
+    if (snprintf(path, sizeof(path), "%s%s%s", directory, *directory ? "/" : "", soname) >=
             (int)sizeof(path) ||
         !fill(dlopen(path, RTLD_NOW | RTLD_LOCAL)))
         return 0;
@@ -75,12 +75,12 @@ static int try_name(struct xfp_system *sys, const char *folder, const char *sona
     return result == XCP_ERROR_MULTIPLE_SUBSCRIBERS ? -1 : 0;
 }
 
-static int try_folder(struct xfp_system *sys, const char *folder)
+static int try_directory(struct xfp_system *sys, const char *directory)
 {
     int found = 0;
 
     for (int i = 0; i < SONAMES && !found; i++)
-        found = try_name(sys, folder, sonames[i]);
+        found = try_name(sys, directory, sonames[i]);
     return found;
 }
 
@@ -88,30 +88,31 @@ static int try_toolkit(struct xfp_system *sys, const char *root)
 {
     static const char *const below[] = {"extras/CUPTI/lib64", "lib64", "lib",
                                         "targets/x86_64-linux/lib"};
-    char folder[PATH_MAX];
+    char directory[PATH_MAX];
     int found = 0;
 
     for (size_t i = 0; root && *root && i < sizeof(below) / sizeof(below[0]) && !found; i++)
-        if (snprintf(folder, sizeof(folder), "%s/%s", root, below[i]) < (int)sizeof(folder))
-            found = try_folder(sys, folder);
+        if (snprintf(directory, sizeof(directory), "%s/%s", root, below[i]) <
+            (int)sizeof(directory))
+            found = try_directory(sys, directory);
     return found;
 }
 
 /* The simulated GPU's lies beside its driver; NVIDIA's knows nothing of that driver. */
 static int try_simulated(struct xfp_system *sys)
 {
-    char folder[PATH_MAX];
+    char directory[PATH_MAX];
     Dl_info info;
     char *slash;
 
     if (!dladdr(*(void **)&sys->cu->simulated_now_ns, &info) || !info.dli_fname)
         return 0;
-    snprintf(folder, sizeof(folder), "%s", info.dli_fname);
-    slash = strrchr(folder, '/');
+    snprintf(directory, sizeof(directory), "%s", info.dli_fname);
+    slash = strrchr(directory, '/');
     if (!slash)
         return 0;
     *slash = '\0';
-    return try_folder(sys, folder);
+    return try_directory(sys, directory);
 }
 
 /* The loader's search path, then where toolkits have it: as the recorder looks. */
@@ -122,7 +123,7 @@ static int find(struct xfp_system *sys)
 
     if (sys->cu->simulated_now_ns)
         return try_simulated(sys);
-    found = try_folder(sys, "");
+    found = try_directory(sys, "");
     for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]) && !found; i++)
         found = try_toolkit(sys, roots[i]);
     return found;

@@ -13,7 +13,7 @@
 #include "probe/device/device.h"
 
 /* Finds CUPTI and takes its one subscription. 0, or -1 with the system's error: there is none, or
- * somebody else has it. */
+ * another profiler has it. */
 int xfp_cupti_subscribe(struct xfp_system *sys);
 
 /* Clock and buffers, before the first switch. 0, or -1 with the system's error. */

@@ -54,7 +54,7 @@ int xfp_fail(struct xfp_system *sys, const char *format, ...) __attribute__((for
 /* xfp_fail() of a driver call that returned result, 0 when it succeeded. */
 int xfp_check(struct xfp_system *sys, xcu_result result, const char *what);
 
-/* Passes a line on to whoever gathers warnings. */
+/* Passes a line to the collector of warnings. */
 void xfp_warn(struct xfp_system *sys, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

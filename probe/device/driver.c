@@ -39,6 +39,7 @@ static const char *resolve(void *library)
     *(void **)&driver.name = look_up(library, #name, symbol, version);
 #include "probe/device/driver_more.def"
 #undef X
+    *(void **)&driver.physical_uuid = dlsym(library, "cuDeviceGetUuid");
     *(void **)&driver.simulated_now_ns = dlsym(library, "xferscope_simgpu_now_ns");
     *(void **)&driver.simulated_bind_numa = dlsym(library, "xferscope_simgpu_bind_numa");
     *(void **)&driver.simulated_warm = dlsym(library, "xferscope_simgpu_warm");

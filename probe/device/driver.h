@@ -33,6 +33,8 @@ struct xfp_driver {
 #include "probe/device/driver.def"
 #include "probe/device/driver_more.def" /* these may be NULL */
 #undef X
+    /* cuDeviceGetUuid as it was before MIG: of the whole GPU. NULL where there is none. */
+    xcu_result (*physical_uuid)(struct xcu_uuid *uuid, xcu_device device);
     /* The simulated GPU's clock and choice of NUMA node; NULL on a real one. */
     uint64_t (*simulated_now_ns)(void);
     void (*simulated_bind_numa)(int node);

@@ -1,5 +1,6 @@
 /*
- * Managed memory for the benchmarks: made, moved to where a go starts, touched by the host.
+ * Managed memory for the benchmarks: allocated, moved to where a sample starts, touched by the
+ * host.
  *
  * Never more than a quarter of the device's free memory (Comm|Scope, section 3.4, leaves room in
  * the same way), so that nothing is measured that was evicted in between.
@@ -9,7 +10,7 @@
 
 #include "probe/device/device.h"
 
-#define XFP_HOST (-1) /* a place for xfp_managed_move() besides the devices */
+#define XFP_HOST (-1) /* the host, where functions take a device's ordinal */
 
 struct xfp_managed {
     struct xfp_device *device; /* in whose context it was made */

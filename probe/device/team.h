@@ -1,5 +1,5 @@
 /*
- * Several threads doing one thing at once, again and again: host copies and page touching by
+ * A group of threads that share one piece of work, repeatedly: host copies and page touching, by
  * number of threads.
  */
 #ifndef XFP_TEAM_H

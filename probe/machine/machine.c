@@ -15,6 +15,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "xferscope/uuid.h"
+
 /* Tells machines apart without giving the id away, which some services treat as a secret. */
 static char *hashed_machine_id(void)
 {
@@ -127,13 +129,14 @@ static int describe_host(struct xfp_session *s)
     return bad;
 }
 
-static char *uuid_text(const struct xcu_uuid *uuid)
+static char *uuid_text(const struct xfp_driver *cu, xcu_device device)
 {
-    char text[48] = "GPU-", *to = text + 4;
+    struct xcu_uuid whole, own = {{0}};
+    char text[XFT_UUID_TEXT];
+    bool known = cu->physical_uuid && cu->physical_uuid(&whole, device) == XCU_SUCCESS;
 
-    for (int i = 0; i < 16; i++)
-        to +=
-            sprintf(to, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid->bytes[i]);
+    cu->cuDeviceGetUuid(&own, device);
+    xft_uuid_text(text, &own, known ? &whole : NULL);
     return strdup(text);
 }
 
@@ -174,7 +177,7 @@ void xfp_see_links(struct xfp_session *s, const struct xfp_bench *bench)
 {
     int device = bench->src.device >= 0 ? bench->src.device : bench->dst.device;
 
-    if (bench->family == &xfp_family_host_copy && !s->profile->machine.simulated)
+    if (bench->family == &xfp_family_host_device && !s->profile->machine.simulated)
         xfp_nvml_see_link(&s->profile->machine.gpus[device]);
 }
 
@@ -212,7 +215,6 @@ static int describe_gpu(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
 {
     const struct xfp_driver *cu = s->sys.cu;
     char name[256] = "", pci[32] = "";
-    struct xcu_uuid uuid = {{0}};
     struct xfp_gpu_use use;
     size_t memory = 0;
     xcu_device device;
@@ -222,12 +224,11 @@ static int describe_gpu(struct xfp_session *s, int ordinal, struct xfp_gpu *gpu)
         return -1;
     cu->cuDeviceGetName(name, sizeof(name) - 1, device);
     cu->cuDeviceGetPCIBusId(pci, sizeof(pci) - 1, device);
-    cu->cuDeviceGetUuid(&uuid, device);
     cu->cuDeviceTotalMem(&memory, device);
     cu->cuDeviceGetAttribute(&gpu->copy_engines, XFP_ATTR_COPY_ENGINES, device);
     gpu->name = xfp_clean_text(name);
     gpu->pci = xfp_clean_text(pci);
-    gpu->uuid = uuid_text(&uuid);
+    gpu->uuid = uuid_text(cu, device);
     gpu->memory_bytes = memory;
     gpu->numa = gpu_node(cu, device, pci);
     if (!s->profile->machine.simulated) {

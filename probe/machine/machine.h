@@ -1,5 +1,5 @@
 /*
- * The machine that is measured: what it is, and what about it makes figures untrustworthy.
+ * Describes the machine that is measured, and warns of what makes its figures less trustworthy.
  */
 #ifndef XFP_MACHINE_H
 #define XFP_MACHINE_H

@@ -161,19 +161,19 @@ static char *read_driver(const char *root)
 }
 
 /* A toolkit from parts (a Python wheel's, a distribution's) may have its headers only. */
-static int version_in_header(const char *root, const char *folder)
+static int version_in_header(const char *root, const char *directory)
 {
     char path[PATH_BYTES / 2], rest[LINE_BYTES];
     int version = 0;
 
-    snprintf(path, sizeof(path), "%s/include/cuda.h", folder);
+    snprintf(path, sizeof(path), "%s/include/cuda.h", directory);
     if (find_line(root, path, "#define CUDA_VERSION ", rest, sizeof(rest)))
         version = atoi(rest);
     return version > 0 && version < 1000000 ? version : 0;
 }
 
 /* "13.0.1" is 13000, as the driver counts. */
-static int toolkit_at(const char *root, const char *folder)
+static int toolkit_at(const char *root, const char *directory)
 {
     char path[PATH_BYTES], reason[128], *text;
     json_t *file;
@@ -181,7 +181,7 @@ static int toolkit_at(const char *root, const char *folder)
     int major = 0, minor = 0;
     size_t bytes = 0;
 
-    snprintf(path, sizeof(path), "%s%s/version.json", root, folder);
+    snprintf(path, sizeof(path), "%s%s/version.json", root, directory);
     text = xfa_read_whole(path, VERSION_BYTES, &bytes, &why);
     file = text ? xfp_json_parse(text, bytes, reason, sizeof(reason)) : NULL;
     free(text);
@@ -189,7 +189,7 @@ static int toolkit_at(const char *root, const char *folder)
         (sscanf(version, "%3d.%2d", &major, &minor) != 2 || major < 0 || minor < 0))
         major = minor = 0;
     json_decref(file);
-    return major ? major * 1000 + minor * 10 : version_in_header(root, folder);
+    return major ? major * 1000 + minor * 10 : version_in_header(root, directory);
 }
 
 static int find_toolkit(const char *root)
@@ -198,9 +198,9 @@ static int find_toolkit(const char *root)
     int version = 0;
 
     for (int i = 0; i < 2 && !version; i++) {
-        const char *folder = getenv(variables[i]);
+        const char *directory = getenv(variables[i]);
 
-        version = folder && *folder ? toolkit_at("", folder) : 0;
+        version = directory && *directory ? toolkit_at("", directory) : 0;
     }
     return version ? version : toolkit_at(root, "/usr/local/cuda");
 }
@@ -291,8 +291,8 @@ size_t xfp_host_troubles(const char *root, const struct xfp_machine *m,
     return count;
 }
 
-/* A container's folder: its limit less what is used of it, but for files that can be read again.
- * UINT64_MAX without a limit. */
+/* A container's directory: its limit less what is used of it, except for files that can be read
+ * again. UINT64_MAX without a limit. */
 static uint64_t left_in(const char *root, const char *limit, const char *used, const char *stat,
                         const char *cached)
 {

@@ -15,7 +15,7 @@ uint64_t xfp_wall_ns(void)
 }
 
 /* A fifth is kept for what is not sampling: filling, verifying, allocating. */
-static uint64_t share(const struct xfp_session *s, uint64_t left, size_t parts)
+static uint64_t part_of(const struct xfp_session *s, uint64_t left, size_t parts)
 {
     uint64_t most = s->options->quick ? MOST_QUICK_NS : MOST_NS;
 
@@ -29,12 +29,12 @@ uint64_t xfp_slice_ns(const struct xfp_session *s)
     uint64_t left = s->deadline_ns > until ? s->deadline_ns - until : 0;
     size_t points = s->points_planned > s->points_done ? s->points_planned - s->points_done : 1;
 
-    return s->options->paper ? PAPER_NS : share(s, left, points);
+    return s->options->paper ? PAPER_NS : part_of(s, left, points);
 }
 
-uint64_t xfp_step_ns(const struct xfp_session *s, size_t left)
+uint64_t xfp_share_ns(const struct xfp_session *s, size_t left)
 {
     uint64_t now = xfp_wall_ns();
 
-    return share(s, s->bench_deadline_ns > now ? s->bench_deadline_ns - now : 0, left);
+    return part_of(s, s->bench_deadline_ns > now ? s->bench_deadline_ns - now : 0, left);
 }

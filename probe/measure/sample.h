@@ -1,7 +1,7 @@
 /*
- * Repeating one operation until it is known how long it takes, by the rules of docs/probe.md ("How
- * it measures"): the first go warms up, and samples are taken until the median's 95 % confidence
- * interval is within 1 % or the time for them is used up.
+ * Repeats one operation until its duration is known, by the rules of docs/probe.md ("How it
+ * measures"): the first repetition warms up, and samples are taken until the median's 95 %
+ * confidence interval is within 1 % or the time for them is used up.
  */
 #ifndef XFP_SAMPLE_H
 #define XFP_SAMPLE_H
@@ -14,7 +14,7 @@
 
 /* Samples of up to XFP_MOST_VALUES figures each. Their order may change. */
 struct xfp_samples {
-    size_t n; /* all there were; the last XFP_SAMPLE_ROOM of them are held */
+    size_t n; /* number taken; the last XFP_SAMPLE_ROOM are stored */
     double of[XFP_MOST_VALUES][XFP_SAMPLE_ROOM];
 };
 
@@ -23,25 +23,27 @@ void xfp_samples_add(struct xfp_samples *samples, const double *values, size_t c
 /* Statistics of one figure; n = 0 when there are too few for an interval (stats.h). */
 struct xfp_stats xfp_samples_stats(struct xfp_samples *samples, size_t figure);
 
-/* Adds any number of samples; none: it was spoiled. 0, or -1 with the session's error. */
+/* One repetition. Adds its samples, or none when they are invalid. 0, or -1 with the session's
+ * error. */
 typedef int xfp_go(struct xfp_session *s, void *state, struct xfp_samples *samples);
 
-/* What is repeated, and when it suffices. */
+/* What is repeated, and when to stop. */
 struct xfp_sampling {
     xfp_go *go;
     void *state;
-    uint64_t budget_ns; /* wall time, from the end of the first go */
+    uint64_t budget_ns; /* wall time, from the end of the first repetition */
     bool whole_budget;  /* the paper's rule: not less than that, however narrow the interval is */
-    size_t goes;        /* not 0: that many after the first, whatever the interval and the time */
+    size_t
+        goes; /* not 0: this many repetitions after the first, whatever the interval and the time */
 };
 
-/* Ends early when it is interrupted, or spoiled again and again. 0, or -1 with the session's
- * error. */
+/* Ends early after an interruption, or when samples are invalid again and again. 0, or -1 with the
+ * session's error. */
 int xfp_take_samples(struct xfp_session *s, const struct xfp_sampling *what,
                      struct xfp_samples *samples);
 
-/* One sample: up to XFP_MOST_VALUES figures, all of one go; spoiled when the first is not above 0.
- * 0, or -1 with the session's error. */
+/* One sample: up to XFP_MOST_VALUES figures of one repetition; invalid when the first is not above
+ * 0. 0, or -1 with the session's error. */
 typedef int xfp_once(struct xfp_session *s, void *state, double *values);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * One go on a device's clock: work that is queued behind the gate, and the time between events.
+ * One repetition on a device's clock: work queued behind the gate, and the time between events.
  */
 #ifndef XFP_TIMED_H
 #define XFP_TIMED_H
@@ -9,18 +9,18 @@
 /* Is the gate to be used on this GPU? Not where it gave up repeatedly. */
 bool xfp_gate_usable(const struct xfp_device *d);
 
-/* What is queued at once, into the device's stream and maybe another one. */
+/* Work that is queued together, into the device's stream and optionally a second one. */
 struct xfp_queued {
     struct xfp_device *device;
-    bool gated; /* submission is over before anything starts */
+    bool gated; /* all of it is submitted before any of it starts */
     xcu_result (*queue)(struct xfp_session *s, void *state);
     void *state;
     xcu_stream other; /* waited for as well; NULL: none */
     const char *what; /* "copying": for the session's error */
 };
 
-/* Queues it and waits for its end. 1: the gate gave up, so that times mean nothing and it is to be
- * repeated; 0; -1 with the session's error. */
+/* Queues it and waits for its end. 1: the gate timed out, so the times are invalid and the caller
+ * repeats it; 0; -1 with the session's error. */
 int xfp_run_queued(struct xfp_session *s, const struct xfp_queued *queued);
 
 int xfp_elapsed(struct xfp_session *s, xcu_event from, xcu_event to, double *ns);
@@ -29,11 +29,11 @@ int xfp_elapsed(struct xfp_session *s, xcu_event from, xcu_event to, double *ns)
 typedef xcu_result xfp_queue(struct xfp_session *s, void *state, xcu_stream stream);
 
 /*
- * What the device needs for one thing, or for two at once, between events.
+ * The device's time, between events, of one piece of work or of two at the same time.
  *
- * prepare (may be NULL) is called before each go, with everything idle. One thing goes into the
- * device's stream; with `second`, that goes into `other` and starts together with the first, and
- * the time runs until both have ended. gated: submission is over before either starts.
+ * prepare (may be NULL) is called before each repetition, when no work is in flight. One thing goes
+ * into the device's stream; with `second`, that goes into `other` and starts together with the
+ * first, and the time runs until both have ended. gated: submission is over before either starts.
  */
 struct xfp_timed {
     struct xfp_device *device;

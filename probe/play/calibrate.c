@@ -1,5 +1,5 @@
 /*
- * What spinning kernels and copies take one behind the other: the time of many less that of few, so
+ * Measures queued spinning kernels and copies: the time of many less the time of few, so
  * that submitting the first and noticing the last is no part of it.
  */
 #include "probe/play/stage.h"

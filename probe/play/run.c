@@ -126,7 +126,8 @@ static void set_pairs(struct xfp_made_stage *made, const struct xfp_play_list *l
     }
 }
 
-static xcu_result settle(struct xfp_made_stage *made)
+/* Waits until every GPU has finished all work. Returns the first error. */
+static xcu_result synchronise_all(struct xfp_made_stage *made)
 {
     const struct xfp_driver *cu = made->sys->cu;
     xcu_result result = XCU_SUCCESS;
@@ -263,7 +264,7 @@ int xfp_stage_play(struct xfp_made_stage *made, const struct xfp_play_list *list
 {
     struct xfp_play_run run = {.made = made, .count = list->thread_count};
     struct member *members = NULL;
-    xcu_result settled;
+    xcu_result result_of_wait;
 
     *played = (struct xfp_played){0};
     if (!list_is_right(made, list, played->why, sizeof(played->why)))
@@ -272,16 +273,18 @@ int xfp_stage_play(struct xfp_made_stage *made, const struct xfp_play_list *list
     run.takers = make_takers(&run, list);
     run.crowded = run.count > (size_t)CPU_COUNT(&made->sys->affinity);
     set_pairs(made, list, true);
-    settled = settle(made);
+    result_of_wait = synchronise_all(made);
     if (!members || !run.takers)
         snprintf(played->why, sizeof(played->why), "out of memory");
-    else if (settled)
-        snprintf(played->why, sizeof(played->why), "%s", xfp_driver_reason(made->sys->cu, settled));
+    else if (result_of_wait)
+        snprintf(played->why, sizeof(played->why), "%s",
+                 xfp_driver_reason(made->sys->cu, result_of_wait));
     else
         play(&run, list, members, played);
-    settled = settle(made);
-    if (run.takers && !played->why[0] && settled)
-        snprintf(played->why, sizeof(played->why), "%s", xfp_driver_reason(made->sys->cu, settled));
+    result_of_wait = synchronise_all(made);
+    if (run.takers && !played->why[0] && result_of_wait)
+        snprintf(played->why, sizeof(played->why), "%s",
+                 xfp_driver_reason(made->sys->cu, result_of_wait));
     if (run.takers && !played->why[0] && !whole(&run))
         snprintf(played->why, sizeof(played->why), "stopped before its end");
     set_pairs(made, list, false);

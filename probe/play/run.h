@@ -1,4 +1,4 @@
-/* A list played once on a stage: the work behind xfp_play_run() (probe/play.h). */
+/* Plays a list once on a stage: implements xfp_play_run() (probe/play.h). */
 #ifndef XFP_PLAY_RUN_H
 #define XFP_PLAY_RUN_H
 

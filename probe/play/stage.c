@@ -9,7 +9,7 @@
 
 /* ---- GPUs ----------------------------------------------------------------------------------- */
 
-/* The context of a GPU that is on the stage; others have none. */
+/* The context of a GPU that the stage uses; the other GPUs have none. */
 static void make_current(const struct xfp_made_stage *made, int number)
 {
     const struct xfp_device *device = made->gpus[number].device;

@@ -1,7 +1,7 @@
 /*
- * What a schedule is played with: memory, streams and events as probe/play.h's stage names them, a
- * pair of buffers on each GPU for copies that are given by their time, and what such copies and
- * spinning kernels take here.
+ * The resources of a schedule: memory, streams and events of the stage (probe/play.h), a pair of
+ * buffers on each GPU for copies that are given by their duration, and the measured cost of such
+ * copies and of spinning kernels.
  */
 #ifndef XFP_PLAY_STAGE_H
 #define XFP_PLAY_STAGE_H
@@ -23,7 +23,7 @@ struct xfp_play_gpu {
     bool used;
     struct xfp_device *device;
     struct xfp_buffer host, there; /* XFP_STAGING_BYTES each */
-    double kernel_ns;              /* what a spinning kernel takes besides, behind another one */
+    double kernel_ns; /* cost of a queued spinning kernel in addition to its duration */
     double exclusive_ns;
     unsigned blocks; /* of a kernel that leaves no room */
     struct xfp_pace pace[XFP_WAYS];

@@ -159,8 +159,8 @@ static xcu_result launch(struct xfp_taker *t, const struct xfp_play_step *s, xcu
     const struct xfp_made_stage *made = t->run->made;
     const struct xfp_play_gpu *gpu = &made->gpus[s->device];
     bool exclusive = s->flags & XFP_PLAY_EXCLUSIVE;
-    double besides = exclusive ? gpu->exclusive_ns : gpu->kernel_ns;
-    double ns = (double)s->amount - besides;
+    double overhead = exclusive ? gpu->exclusive_ns : gpu->kernel_ns;
+    double ns = (double)s->amount - overhead;
 
     return xfp_launch_spin(made->sys, gpu->device, stream, ns > 0 ? (uint64_t)(ns + 0.5) : 0,
                            exclusive ? gpu->blocks : 0);

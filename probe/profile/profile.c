@@ -32,6 +32,23 @@ const char *xfp_load_word(enum xfp_load load)
     }
 }
 
+const char *xfp_by_word(enum xfp_by by)
+{
+    switch ((unsigned)by) {
+        XFP_BY_LIST(XFP_WORD_ROW)
+    default:
+        return "unknown";
+    }
+}
+
+enum xfp_by xfp_by_of(const char *word)
+{
+    for (unsigned by = XFP_BY_UNKNOWN + 1; by < XFP_BY_COUNT; by++)
+        if (!strcmp(word, xfp_by_word(by)))
+            return by;
+    return XFP_BY_UNKNOWN;
+}
+
 const char *xfp_cache_word(enum xfp_cache cache)
 {
     switch ((unsigned)cache) {

@@ -63,9 +63,15 @@ struct xfp_estimate xfp_table_at(const struct xfp_table *table, uint64_t at)
 
 uint64_t xfp_table_moved(const struct xfp_table *table, uint64_t at)
 {
-    if (!strcmp(table->by, "bytes each way"))
+    switch (xfp_by_of(table->by)) {
+    case XFP_BY_BYTES_EACH_WAY:
         return 2 * at;
-    if (!strcmp(table->by, "row bytes") || !strcmp(table->by, "threads"))
+    case XFP_BY_ROW_BYTES:
+    case XFP_BY_THREADS:
         return table->bytes;
-    return strcmp(table->by, "copies") ? 0 : at * table->bytes;
+    case XFP_BY_COPIES:
+        return at * table->bytes;
+    default:
+        return 0;
+    }
 }

@@ -1,5 +1,5 @@
 /*
- * Between the files of the machine profile: text to profile and back. Private to probe/.
+ * The machine profile as JSON text: limits, parser, writer. Private to probe/.
  */
 #ifndef XFP_PROFILE_JSON_H
 #define XFP_PROFILE_JSON_H
@@ -8,8 +8,8 @@
 
 #include "xferscope/profile.h"
 
-/* What a file may hold at most: more is damage or malice, and said so. json_text.h has the limits
- * that hold before any of these is looked at. */
+/* Limits of a file. A file above them is refused. json_text.h has the limits that are checked
+ * before these. */
 enum xfp_limits {
     XFP_MAX_FILE_BYTES = 32 << 20,
     XFP_MAX_GPUS = 256,

@@ -12,7 +12,7 @@
 /* One transfer: L+o + k G. */
 double xfp_model_ns(const struct xfp_fit *fit, uint64_t bytes);
 
-/* How far the model is from a point's time, relative to that. */
+/* Error of the model, relative to the time of the point. */
 double xfp_model_error(const struct xfp_fit *fit, const struct xfp_point *point, double ns);
 
 /* xfp_fit_points() of other times than the points' medians; 0 = not measured. g is not known. */
@@ -20,7 +20,7 @@ struct xfp_fit xfp_fit_times(const struct xfp_point *points, const double *times
 
 /*
  * The model's parameters from transfers on several streams: those with the least largest relative
- * error over all points, which is max_error. Of a single size, L+o and G cannot be told apart: then
+ * error over all points, which is max_error. One size alone does not separate L+o from G: then
  * L+o comes from a copy of first_bytes on one stream and G from the one on one stream, as in
  * section V.A, and only g is chosen. Not valid when a point that this needs is missing.
  */

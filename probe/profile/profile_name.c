@@ -15,10 +15,10 @@ void xfp_default_name(const char *hostname, bool simulated, char *name, size_t b
             *c = '_';
 }
 
-static bool is_there(const char *folder, const char *below, const char *name, char *path,
+static bool is_there(const char *directory, const char *below, const char *name, char *path,
                      size_t bytes)
 {
-    int n = snprintf(path, bytes, "%s%s%s", folder, below, name);
+    int n = snprintf(path, bytes, "%s%s%s", directory, below, name);
 
     if (n > 0 && (size_t)n < bytes && access(path, R_OK) == 0)
         return true;

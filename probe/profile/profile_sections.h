@@ -1,6 +1,7 @@
 /*
- * The parts of a machine profile besides its paths: what happens at the same time (`concurrent`,
- * `overlap`), in parts on several streams (`streams`), and through the host (`staged`). Keys that
+ * The optional parts of a machine profile: transfers in flight at the same time (`concurrent`,
+ * `overlap`), transfers cut into parts on several streams (`streams`), copies through the host
+ * (`staged`). Keys that
  * a reader may ignore. Private to probe/.
  */
 #ifndef XFP_PROFILE_SECTIONS_H
@@ -31,7 +32,7 @@ int xfp_add_streams(struct xfp_profile *profile, struct xfp_streams *item);
 int xfp_add_staged(struct xfp_profile *profile, struct xfp_staged *item);
 int xfp_add_overlap(struct xfp_profile *profile, struct xfp_overlap *item);
 
-/* What a point says besides its median. */
+/* The statistics of a point without its median. */
 struct xfp_spread xfp_spread_of(const struct xfp_point *point);
 
 /* Section IV: 1, 2 or 3; 0 for a GPU that is none of them. */

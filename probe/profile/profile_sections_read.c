@@ -140,7 +140,8 @@ static int read_point(struct place *at, const json_t *object, struct xfp_point *
     return read_limits(at, object, n, median, p);
 }
 
-/* An object's statistics, about a median that is told elsewhere; no object, or no n: not told. */
+/* Reads the statistics whose median stands beside the object. Without the object, or its n, they
+ * are unknown. */
 static int read_spread(struct place *at, const json_t *object, double median_ns,
                        struct xfp_spread *spread)
 {

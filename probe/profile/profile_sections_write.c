@@ -25,7 +25,7 @@ static json_t *append(json_t *array, json_t *value)
     return NULL;
 }
 
-/* Adds a time that is told. */
+/* Adds a time, if it is known. */
 static json_t *with_time(json_t *object, const char *key, double ns)
 {
     if (!object || !(ns > 0) || !json_object_set_new(object, key, json_real(ns)))
@@ -34,7 +34,7 @@ static json_t *with_time(json_t *object, const char *key, double ns)
     return NULL;
 }
 
-/* Adds the object's statistics, if they are told; frees it and gives NULL when that fails. */
+/* Adds the statistics to the object, if they are known. On failure frees it and returns NULL. */
 static json_t *with_spread(json_t *object, const struct xfp_spread *s)
 {
     json_t *more = NULL;

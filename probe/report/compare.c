@@ -114,7 +114,7 @@ static int add_figure(struct all *all, const char *name, const char *what, uint6
         }
         s->own = own;
     }
-    /* told without statistics, a median stands for itself */
+    /* without statistics the median is its own interval */
     s->figures[s->count++] = (struct figure){key, median, spread->n ? spread->ci_low_ns : median,
                                              spread->n ? spread->ci_high_ns : median};
     return 0;

@@ -1,5 +1,5 @@
 /*
- * Two profiles of a machine held against each other: `xferscope probe --compare`.
+ * Compares two profiles of a machine: `xferscope probe --compare`.
  */
 #ifndef XFP_COMPARE_H
 #define XFP_COMPARE_H

@@ -90,7 +90,8 @@ static int add_ends(struct libscols_table *table, const struct xfp_table *t)
 {
     struct libscols_line *line = scols_table_new_line(table, NULL);
     const struct xfp_row *ends[] = {&t->rows[0], &t->rows[t->row_count - 1]};
-    bool sizes = strstr(t->by, "bytes");
+    enum xfp_by by = xfp_by_of(t->by);
+    bool sizes = by == XFP_BY_BYTES || by == XFP_BY_BYTES_EACH_WAY || by == XFP_BY_ROW_BYTES;
     char text[32];
 
     if (!line)

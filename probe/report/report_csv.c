@@ -1,11 +1,12 @@
 #include "probe/report/report_csv.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/text.h"
 
-/* One row. Names hold no comma or quote: they are made of the words of terms.h and of numbers. */
+/* One row. Names are made of the words of terms.h and of numbers, if the profile is of ours. */
 struct row {
     const char *part, *name, *method, *load, *by, *figure;
     const struct xfp_flow *way;
@@ -16,9 +17,18 @@ struct row {
     double blocking_low, blocking_high;
 };
 
+static void print_text(FILE *out, const char *text)
+{
+    char *shown = xfc_shown(text, strlen(text));
+    if (shown)
+        xfc_csv_field(out, shown);
+    free(shown);
+}
+
 static void print_words(FILE *out, const char *words)
 {
-    xfc_print(out, ",%s", words ? words : "");
+    fputc(',', out);
+    print_text(out, words ? words : "");
 }
 
 static void print_number(FILE *out, uint64_t number)
@@ -48,7 +58,7 @@ static void print_row(FILE *out, const struct row *r)
 {
     const double times[] = {r->median, r->min, r->max, r->ci_low, r->ci_high, r->host, r->blocking};
 
-    xfc_print(out, "%s", r->name);
+    print_text(out, r->name);
     print_words(out, r->method);
     print_words(out, r->way ? xft_direction_word(r->way->direction) : NULL);
     print_place(out, r->way ? &r->way->src : NULL);
@@ -132,7 +142,8 @@ static void print_tables(const struct xfp_profile *profile, FILE *out)
 {
     for (size_t i = 0; i < profile->table_count; i++) {
         const struct xfp_table *t = &profile->tables[i];
-        bool sizes = !strcmp(t->by, "bytes") || !strcmp(t->by, "bytes each way");
+        enum xfp_by by = xfp_by_of(t->by);
+        bool sizes = by == XFP_BY_BYTES || by == XFP_BY_BYTES_EACH_WAY;
         struct row r = {.part = "table", .name = t->name, .by = t->by};
 
         for (size_t j = 0; j < t->row_count; j++) {

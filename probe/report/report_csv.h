@@ -1,5 +1,5 @@
 /*
- * A profile for spreadsheets: a row per figure, of every part of it. docs/probe.md, "CSV", explains
+ * A profile as CSV: a row per figure, of every part of the profile. docs/probe.md, "CSV", explains
  * the columns; a cell is empty where it does not apply or was not measured.
  */
 #ifndef XFP_REPORT_CSV_H

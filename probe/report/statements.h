@@ -1,7 +1,7 @@
 /*
- * What many pairs of paths say alike, in one line with its range: "memory next to the GPU 9.4 to
- * 55.4 GB/s, other memory 5.6 to 33.2 GB/s" instead of a line for every GPU and kind of memory.
- * Private to probe/report/.
+ * Summarises pairs of paths with a similar result in one line with its range: "memory next to the
+ * GPU 9.4 to 55.4 GB/s, other memory 5.6 to 33.2 GB/s" instead of a line for every GPU and kind of
+ * memory. Private to probe/report/.
  */
 #ifndef XFP_STATEMENTS_H
 #define XFP_STATEMENTS_H
@@ -46,14 +46,14 @@ struct xfp_statement {
 };
 
 struct xfp_statements {
-    size_t count, left_out; /* pairs that would be still other statements */
+    size_t count, left_out; /* pairs beyond XFP_MOST_STATEMENTS statements */
     struct xfp_statement items[XFP_MOST_STATEMENTS];
 };
 
 /*
- * Puts a pair to those that say the same: the slow side of all takes longer by the same part
- * (within `part`), at the same size, and they differ in the same way, in direction or in being near
- * or in neither. Begin with zeroed statements.
+ * Adds a pair to the statement with a similar result: its slow sides take longer by the same
+ * fraction (within `part`), at the same size, and the pairs differ in the same respect (direction,
+ * near memory, or neither). `all` begins zeroed.
  */
 void xfp_state(struct xfp_statements *all, const struct xfp_side *fast, const struct xfp_side *slow,
                double part);

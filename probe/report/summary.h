@@ -1,6 +1,6 @@
 /*
- * What a profile's figures say, in sentences: `xferscope probe --summary`, and what the plain
- * report says about the parts that are no paths.
+ * Sentences about a profile's figures: `xferscope probe --summary`, and in the plain report those
+ * about the parts that are not paths.
  */
 #ifndef XFP_SUMMARY_H
 #define XFP_SUMMARY_H
@@ -21,7 +21,7 @@
  *               of one model) perform alike?
  *
  * "Differs" means: by more than XFP_SUMMARY_PART and with confidence intervals that do not meet.
- * A question that this machine does not pose (one node, one GPU) is said so in one line.
+ * One line says when a question does not arise on this machine (one node, one GPU).
  * 0, or -1 on a write error.
  */
 #define XFP_SUMMARY_PART 0.05

@@ -191,6 +191,15 @@ void build_own_module(struct trace_builder *b, const void *address, bool right_b
     put_own_module(b, &wanted, true);
 }
 
+void build_own_module_rebuilt(struct trace_builder *b, const void *address, const char *path)
+{
+    static struct wanted wanted;
+    find_own_module(&wanted, address);
+    snprintf(wanted.path, sizeof wanted.path, "%s", path);
+    wanted.build_id[wanted.module.build_id_bytes - 1] ^= 1;
+    put_own_module(b, &wanted, true);
+}
+
 void build_own_module_shifted(struct trace_builder *b, const void *address, const char *path,
                               uint64_t shift)
 {
@@ -236,7 +245,8 @@ void build_events(struct trace_builder *b, unsigned lane, uint64_t first_seq,
 {
     while (count > 0) {
         uint32_t rows = count < XFT_SLAB_EVENTS ? (uint32_t)count : (uint32_t)XFT_SLAB_EVENTS;
-        struct xft_chunk chunk = {.lane = lane, .tid = 100 + (int)lane, .first_seq = first_seq};
+        struct xft_chunk chunk = {
+            .lane = lane, .tid = b->tid ? b->tid : 100 + (int)lane, .first_seq = first_seq};
         chunk.rows = rows;
         size_t room = xft_pack_events_bound(&b->packer);
         unsigned char *out = extend(b, room);

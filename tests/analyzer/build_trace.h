@@ -21,6 +21,7 @@ struct trace_builder {
     struct xft_file_header header;
     struct xft_index_entry entries[64]; /* of the last EVENTS segments, in their order */
     size_t entry_count;
+    int32_t tid; /* of EVENTS to come; 0: 100 + the lane */
 };
 
 void build_start(struct trace_builder *b, int pid);
@@ -40,6 +41,8 @@ void build_own_module_at(struct trace_builder *b, const void *address, const cha
 /* As if it had been loaded so many bytes further up. */
 void build_own_module_shifted(struct trace_builder *b, const void *address, const char *path,
                               uint64_t shift);
+/* As if its file had been of another build then. */
+void build_own_module_rebuilt(struct trace_builder *b, const void *address, const char *path);
 void build_symbol(struct trace_builder *b, uint64_t address, unsigned depth, const char *function,
                   const char *file, unsigned line, const char *module);
 void build_events(struct trace_builder *b, unsigned lane, uint64_t first_seq,

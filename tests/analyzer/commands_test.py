@@ -317,7 +317,7 @@ class Commands(Lab):
         self.assertIn("             without " + run["lacks"][1], text)
         trace = self.make("mixed", "mixed.trace")
         run = json.loads(self.run_driver("analyze", trace, "--format", "json").out)["run"]
-        self.assertEqual((run["format"], run["lacks"]), ("1.2", []))
+        self.assertEqual((run["format"], run["lacks"]), ("1.3", []))
         self.assertNotIn("  format  ", self.run_driver("analyze", trace).out)
 
     def test_counted_losses(self):
@@ -326,6 +326,7 @@ class Commands(Lab):
             ("events", "7 events the recorder could not store", {"events_not_stored": 7}),
             ("stacks", "8 events without their call stack", {"stacks_not_stored": 8}),
             ("times", "9 device times dropped by the timing source", {"device_times_dropped": 9}),
+            ("arguments", "11 launches without their arguments", {"arguments_not_stored": 11}),
             ("damage", "1 damaged place skipped, 4000 bytes unreadable, 10 malformed events",
              {"damaged_places": 1, "damaged_bytes": 4000, "malformed_events": 10}),
         ]

@@ -33,7 +33,8 @@ static void start(struct run *run, const char *path, double span_ms)
                                     .savings_known = true,
                                     .alone_known = true,
                                     .processes = 1,
-                                    .set = {NAN, NAN, NAN}}};
+                                    .set = {NAN, NAN, NAN},
+                                    .alone_ns = span_ms * MS}};
     for (unsigned i = 0; i < MOST; i++)
         run->rows[i] = (struct xfa_summary_row){
             .place = {.text = "f",

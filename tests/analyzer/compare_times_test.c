@@ -32,16 +32,17 @@ static int teardown(void **state)
 static void transfer(uint32_t row, uint64_t bytes, double ns)
 {
     const struct xfa_class class = {.row = row};
-    const struct xft_event event = {.start_ns = 1000, .end_ns = 1100, .bytes = bytes};
-    const struct xfa_transfer transfer = {.event = &event, .class = &class, .achieved_ns = ns};
-    observer.transfer(observer.self, &transfer);
+    const struct xfa_event event = {.start_ns = 1000,
+                                    .end_ns = 1100,
+                                    .bytes = bytes,
+                                    .transfer = {.class = &class, .achieved_ns = ns}};
+    observer.transfer(observer.self, &event);
 }
 
 static void event(enum xft_event_kind kind, uint64_t start, uint64_t end)
 {
-    const struct xft_event event = {.kind = (uint8_t)kind, .start_ns = start, .end_ns = end};
-    const struct xfa_step step = {.event = &event};
-    observer.event(observer.self, &step);
+    const struct xfa_event event = {.kind = (uint8_t)kind, .start_ns = start, .end_ns = end};
+    observer.event(observer.self, &event);
 }
 
 static struct xfa_bounds bounds_of(uint32_t row)

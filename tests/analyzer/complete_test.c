@@ -82,6 +82,9 @@ static void complete(void)
         fail_msg("%s", error);
 }
 
+static void *more; /* symbols that are added */
+static size_t more_bytes;
+
 /* As completing does when a closed file lacks its names. */
 static void rewrite_again(void)
 {
@@ -95,6 +98,8 @@ static void rewrite_again(void)
     assert_true(xft_packer_init(&packer, &xft_linked_zstd));
     struct xft_rewrite job = {
         .file = bytes, .size = size, .packer = &packer, .decompress = ZSTD_decompress};
+    job.symbols = more;
+    job.symbols_bytes = more_bytes;
     assert_true(xft_rewrite(&job, path));
     close(job.fd);
     xft_packer_free(&packer);
@@ -499,6 +504,83 @@ bool __wrap_xfs_is_open_for_writing(int fd)
     return open;
 }
 
+/* ---- long lists -------------------------------------------------------------------------- */
+
+enum { STACKS = 150000, FRAMES = 44, LISTS = 10, SYMBOLS = 600000 };
+
+/* Different in the first two frames of some thousand that all share. */
+static void put_stacks(struct trace_builder *b, uint32_t from, uint32_t count)
+{
+    size_t bytes = sizeof(struct xft_stack) + FRAMES * sizeof(uint64_t);
+    unsigned char *list = calloc(count, bytes), *at = list;
+    for (uint32_t id = from; id < from + count; id++, at += bytes) {
+        struct xft_stack stack = {id + 1, FRAMES};
+        uint64_t frames[FRAMES];
+        for (uint32_t i = 0; i < FRAMES; i++)
+            frames[i] = 0x400000 + (i == 0 ? id % 1000 : i == 1 ? id / 1000 : i) * 16;
+        memcpy(at, &stack, sizeof stack);
+        memcpy(at + sizeof stack, frames, sizeof frames);
+    }
+    build_plain_segment(b, XFT_SEG_STACKS, 0, list, count * bytes, count * bytes);
+    free(list);
+}
+
+/* What is found for addresses when a file is completed. */
+static unsigned char *make_symbols(size_t *bytes)
+{
+    static const char text[80] =
+        "a_function_with_a_long_name_of_some_library.c_a_module_of_the_program";
+    struct xft_symbol symbol = {.function_bytes = 38, .file_bytes = 7, .module_bytes = 24};
+    size_t one = sizeof symbol + 38 + 7 + 24;
+    unsigned char *list = malloc(SYMBOLS * one), *at = list;
+    for (uint32_t i = 0; i < SYMBOLS; i++, at += one) {
+        symbol.address = 0x400000 + i * UINT64_C(16);
+        memcpy(at, &symbol, sizeof symbol);
+        memcpy(at + sizeof symbol, text, one - sizeof symbol);
+    }
+    *bytes = SYMBOLS * one;
+    return list;
+}
+
+static void check_lists(size_t stacks, size_t symbols)
+{
+    char error[512] = "";
+    struct xfa_trace *trace = xfa_trace_open(path, error, sizeof error);
+    if (!trace)
+        fail_msg("%s", error);
+    assert_int_equal(trace->names.stacks.count, stacks);
+    assert_int_equal(trace->names.symbol_count, symbols);
+    for (size_t i = 0; i < trace->segment_count; i++)
+        assert_true(trace->segments[i].raw <= XFT_SEGMENT_MOST);
+    assert_false(xfa_trace_lossy(trace));
+    xfa_trace_close(trace);
+}
+
+/* More than a segment may have, of stacks and of what is added: in several, and all of it is read.
+ */
+static void test_long_lists(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    build_start(&b, 0x7ffffff0);
+    build_meta(&b, "a", "b");
+    for (int i = 0; i < LISTS; i++)
+        put_stacks(&b, (uint32_t)i * (STACKS / LISTS), STACKS / LISTS);
+    build_close(&b, XFT_STATE_RECORDING, 0);
+    build_save(&b, path);
+    build_free(&b);
+    check_lists(STACKS, 0);
+    complete();
+    check_lists(STACKS, 0);
+    more = make_symbols(&more_bytes);
+    assert_true(more_bytes > XFT_SEGMENT_MOST);
+    rewrite_again();
+    check_lists(STACKS, SYMBOLS);
+    free(more);
+    more = NULL;
+    more_bytes = 0;
+}
+
 /* It stays as it is, one line says why, and nothing is left beside it or taken over for good. */
 static void test_file_that_shrinks(void **state)
 {
@@ -540,6 +622,7 @@ int main(void)
         cmocka_unit_test(test_order_of_slabs),
         cmocka_unit_test(test_bombs_stay_small),
         cmocka_unit_test(test_holes_of_files),
+        cmocka_unit_test(test_long_lists),
         cmocka_unit_test(test_file_that_shrinks),
     };
     return cmocka_run_group_tests_name("analyzer-complete", tests, make_place, remove_place);

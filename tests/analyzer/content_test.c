@@ -85,7 +85,7 @@ static size_t fetch(struct play *play, uint64_t src, uint64_t hash, enum xfa_sam
 
 /* Calls of one time come as a walk gives them: the hash before the transfer, behind it, or behind
  * all of that time. */
-static void tell_play(const struct told *told, const struct play *play, unsigned order)
+static void tell_play(struct told *told, const struct play *play, unsigned order)
 {
     size_t next = 0;
     for (size_t i = 0; i < play->count; i = next) {

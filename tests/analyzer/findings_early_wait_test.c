@@ -74,6 +74,18 @@ static void test_saved(void **state)
     analyzed_free(&a);
 }
 
+/* The thread's own time covers a part of the wait. */
+static void test_covered_in_part(void **state)
+{
+    const struct steps steps = {XFT_DIR_D2H, 16 * MIB, 300000, 100000};
+    struct analyzed a = played(&steps);
+    const struct xfa_finding *f = early(&a);
+    (void)state;
+    assert_non_null(f);
+    assert_true(fabs(f->lost_ns - (STEPS - 1) * (100000 + 100)) < 1);
+    analyzed_free(&a);
+}
+
 /* Time enough to read the result, none to speak of, or nothing fetched: nothing is said. */
 static void test_left(void **state)
 {
@@ -93,6 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_saved),
+        cmocka_unit_test(test_covered_in_part),
         cmocka_unit_test(test_left),
     };
     return cmocka_run_group_tests_name("findings: early waits", tests, NULL, NULL);

@@ -25,6 +25,7 @@ struct measured {
     int node;
     int ns; /* of 1 MiB; twice that for 2 MiB */
     int gpu;
+    int off; /* so many percent either way */
 };
 
 static const struct measured two_nodes[] = {
@@ -46,9 +47,15 @@ static void write_path(FILE *out, const struct measured *path)
     fprintf(out,
             "{\"name\": \"copy/%s/%s/node%d-gpu%d\", \"method\": \"copy\", \"direction\": \"%s\","
             " \"src\": %s, \"dst\": %s, \"device_timed\": true, \"fit\": null, \"points\":"
-            " [{\"bytes\": 1048576, \"median_ns\": %d}, {\"bytes\": 2097152, \"median_ns\": %d}]}",
+            " [{\"bytes\": 1048576, \"n\": 9, \"median_ns\": %d, \"ci_low_ns\": %d, "
+            "\"ci_high_ns\": %d},"
+            " {\"bytes\": 2097152, \"n\": 9, \"median_ns\": %d, \"ci_low_ns\": %d, \"ci_high_ns\": "
+            "%d}]}",
             path->memory, up ? "h2d" : "d2h", path->node, path->gpu, up ? "H2D" : "D2H",
-            up ? host : device, up ? device : host, path->ns, 2 * path->ns);
+            up ? host : device, up ? device : host, path->ns, path->ns - path->ns * path->off / 100,
+            path->ns + path->ns * path->off / 100, 2 * path->ns,
+            2 * (path->ns - path->ns * path->off / 100),
+            2 * (path->ns + path->ns * path->off / 100));
 }
 
 /* A machine of two GPUs, the first on that node. */
@@ -221,6 +228,16 @@ static void test_best_node(void **state)
     struct copies there = slow;
     there.node = 1;
     assert_int_equal(named_by(THIS_MACHINE, 2, alike, 3, there), -1);
+    /* Another one is faster by 4 %: that may be chance where both are 3 % off, not where they are 1
+     * %. */
+    struct measured close[] = {
+        {"pinned", XFT_DIR_H2D, 0, .ns = FAR_NS, .off = 3},
+        {"pinned", XFT_DIR_H2D, 1, .ns = NEAR_NS, .off = 3},
+        {"pinned", XFT_DIR_H2D, 2, .ns = NEAR_NS + NEAR_NS / 25, .off = 3},
+    };
+    assert_int_equal(named_by(THIS_MACHINE, 2, close, 3, slow), 2);
+    close[0].off = close[1].off = close[2].off = 1;
+    assert_int_equal(named_by(THIS_MACHINE, 2, close, 3, slow), 1);
 }
 
 /* Nothing is said where the profile does not know both nodes, nor of another machine. */

@@ -1,7 +1,8 @@
 /*
  * Completing a trace, for libFuzzer (as fuzz_read.c). What the reader finds in a file, it must find
  * after completion too: every event, and every sign of damage; and once more after a second time.
- * The file lies in a folder of its own below $TMPDIR or /dev/shm.
+ * The file lies in a folder of its own below $TMPDIR or /dev/shm. Half of the mutations are damage
+ * as unfinished files have it (fuzz_damage.h).
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 #include <zstd.h>
 
 #include "analyzer/read/read.h"
+#include "tests/analyzer/fuzz_damage.h"
 #include "tests/analyzer/fuzz_input.h"
 #include "preload/format/rewrite.h"
 #include "preload/format/finish_file.h"
@@ -165,4 +167,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     free(file);
     return 0;
+}
+
+/* libFuzzer's own, which the replay has not. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most) __attribute__((weak));
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+{
+    if (size < 2 || seed % 2)
+        return LLVMFuzzerMutate(data, size, most);
+    data[0] = (uint8_t)(seed / 2 % 8 ? 1 : seed >> 8);
+    return 1 + damage_unfinished(data + 1, size - 1, seed);
 }

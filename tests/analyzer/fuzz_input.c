@@ -8,7 +8,8 @@
 
 #include "xferscope/trace.h"
 
-enum { MEND_SUMS = 1, ADD_ZEROS = 2, ROOM = 640 * 1024 };
+enum { MEND_SUMS = 1, ADD_ZEROS = 2, ADD_SLAB = 4, ROOM = 640 * 1024 };
+enum { FIRST_SLAB = 2 * XFT_HEADER_BYTES, COPIED = 16384 };
 
 static void mend_header(uint8_t *file, size_t size)
 {
@@ -34,6 +35,20 @@ static void mend_segments(uint8_t *file, size_t size)
     }
 }
 
+/* As if another thread, or the same, had gone on in the next slab. */
+static void add_slab(uint8_t *file, size_t size, unsigned how)
+{
+    struct xft_slab slab;
+    if (size < ROOM)
+        return;
+    uint8_t *to = file + FIRST_SLAB + XFT_SLAB_BYTES;
+    memcpy(to, file + FIRST_SLAB, COPIED);
+    memcpy(&slab, to, sizeof slab);
+    slab.lane ^= how & 1;
+    slab.first_seq += how / 2 * 8;
+    memcpy(to, &slab, sizeof slab);
+}
+
 uint8_t *fuzz_trace(const uint8_t *data, size_t size, size_t *bytes)
 {
     if (size < 1)
@@ -42,6 +57,8 @@ uint8_t *fuzz_trace(const uint8_t *data, size_t size, size_t *bytes)
     *bytes = data[0] & ADD_ZEROS && trace < ROOM ? ROOM : trace;
     uint8_t *file = calloc(1, *bytes ? *bytes : 1);
     memcpy(file, data + 1, trace);
+    if (data[0] & ADD_SLAB)
+        add_slab(file, *bytes, data[0] >> 4);
     if (data[0] & MEND_SUMS) {
         mend_header(file, *bytes);
         mend_segments(file, *bytes);

@@ -1,7 +1,8 @@
 /*
  * What the fuzz targets make of an input: the first byte says how, the rest is a trace. Bit 0: sums
  * are made right, since they would stop most mutations at the door. Bit 1: zeros follow, so that
- * there is room for whole slabs.
+ * there is room for whole slabs. Bit 2: with them, the first slab comes once more behind it, in
+ * another lane (bit 4) or further on in the same (bits 5 to 7).
  */
 #ifndef FUZZ_INPUT_H
 #define FUZZ_INPUT_H

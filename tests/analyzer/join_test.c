@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "analyzer/pass/join.h"
-#include "analyzer/run/run.h"
+#include "tests/analyzer/resolved.h"
 
 #define MS 1000000ull
 
@@ -24,24 +24,32 @@ static void copy_at(struct xfa_join *join, uint32_t id, uint64_t start, uint64_t
                               .end_ns = end,
                               .bytes = bytes,
                               .correlation = id};
-    xfa_join_copy(join, &process, &event);
+    const struct xfa_event copy = resolved(&process, &event, 0, 1);
+    xfa_join_copy(join, &copy);
+}
+
+static void push(struct xfa_join *join, const struct xft_event *row)
+{
+    *xfa_join_room(join) = resolved(&process, row, 0, 1);
+    xfa_join_push(join);
 }
 
 static void call_at(struct xfa_join *join, uint32_t id, uint64_t start, uint64_t bytes)
 {
     struct xft_event event = {
         .kind = XFT_EVENT_TRANSFER, .start_ns = start, .bytes = bytes, .correlation = id};
-    xfa_join_push(join, &process, &event, 0, 1);
+    push(join, &event);
 }
 
 /* The next that leaves is the call of that time, with that time of the device's; 0 = without. */
 static void leaves(struct xfa_join *join, bool last, uint64_t start, uint64_t device_ns)
 {
-    const struct xfa_waiting *waiting = xfa_join_pop(join, last);
-    assert_non_null(waiting);
-    assert_int_equal(waiting->event.start_ns, start);
-    assert_int_equal(waiting->copies ? waiting->copy.end_ns - waiting->copy.start_ns : 0,
-                     device_ns);
+    const struct xfa_event *event = xfa_join_pop(join, last);
+    assert_non_null(event);
+    assert_int_equal(event->start_ns, start);
+    if (event->kind == XFT_EVENT_TRANSFER)
+        assert_int_equal(event->transfer.device.end_ns - event->transfer.device.start_ns,
+                         device_ns);
 }
 
 static void stays(struct xfa_join *join)
@@ -91,7 +99,7 @@ static void test_idle(void **state)
                                .start_ns = 1 * MS,
                                .bytes = 64,
                                .correlation = 7};
-    xfa_join_push(join, &process, &failed, 0, 1);
+    push(join, &failed);
     call_at(join, 7, 2 * MS, 64);
     leaves(join, false, 1 * MS, 0);
     copy_at(join, 7, 3 * MS, 5 * MS, 64);
@@ -146,7 +154,8 @@ static void half_at(struct xfa_join *join, enum xft_direction direction, uint64_
                               .direction = (uint8_t)direction,
                               .src_mem = XFT_MEM_DEVICE,
                               .dst_mem = XFT_MEM_DEVICE};
-    xfa_join_copy(join, &process, &event);
+    const struct xfa_event copy = resolved(&process, &event, 0, 1);
+    xfa_join_copy(join, &copy);
 }
 
 /* Without peer access: both halves are the call's, and no device copy is left over. */
@@ -158,7 +167,7 @@ static void test_halves(void **state)
                              .bytes = 64,
                              .correlation = 5,
                              .direction = XFT_DIR_P2P};
-    xfa_join_push(join, &process, &call, 0, 1);
+    push(join, &call);
     half_at(join, XFT_DIR_D2H, 10);
     stays(join);
     half_at(join, XFT_DIR_H2D, 13);
@@ -198,7 +207,7 @@ static void test_window(void **state)
     call_at(join, 1, 1, 64);
     for (uint32_t i = 0; i < 14; i++) {
         event.start_ns = 2 + i;
-        xfa_join_push(join, &process, &event, 0, 1);
+        push(join, &event);
         stays(join);
     }
     call_at(join, 2, 100, 64);
@@ -221,13 +230,13 @@ static void test_many(void **state)
     struct xfa_join *join = xfa_join_within(64);
     uint64_t given = 0, joined = 0, calls = 100000;
     for (uint64_t i = 0; i < calls; i++) {
-        const struct xfa_waiting *waiting;
+        const struct xfa_event *event;
         call_at(join, (uint32_t)(1 + i % 7 * 65536), 1000 + i * 10, 64);
         if (i % 3)
             copy_at(join, (uint32_t)(1 + i % 7 * 65536), 1000 + i * 10 + 1, 1000 + i * 10 + 4, 64);
-        while ((waiting = xfa_join_pop(join, i + 1 == calls))) {
-            assert_int_equal(waiting->event.start_ns, 1000 + given++ * 10);
-            joined += waiting->copies;
+        while ((event = xfa_join_pop(join, i + 1 == calls))) {
+            assert_int_equal(event->start_ns, 1000 + given++ * 10);
+            joined += event->transfer.device.count;
         }
     }
     xfa_join_end(join);

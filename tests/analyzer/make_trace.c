@@ -44,12 +44,14 @@ static void make_simulated(struct trace_builder *b)
 }
 
 /* A copy of 3000 bytes, whose call site has what formats put around names. */
-static void make_quoted(struct trace_builder *b)
+static void make_quoted(struct trace_builder *b, const char *host)
 {
     struct xft_event event =
         test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PAGEABLE, 3000, TEST_START_NS, 900);
     build_start(b, 4721);
     scenario_names(b);
+    if (*host)
+        build_meta(b, "hostname", host);
     build_symbol(b, 0x480000, 0, "upload \"a, b\"; c\\new", "/src/app.c", 7, "/opt/sample/train");
     build_stack(b, 99, (uint64_t[]){0x480000}, 1);
     event.stack = 99;
@@ -92,7 +94,7 @@ static void make_indexed(struct trace_builder *b)
     build_close(b, XFT_STATE_CLOSED, 0);
 }
 
-/* A sound file whose recorder had counted losses: events, stacks or device times. */
+/* A sound file whose recorder had counted losses: events, stacks, device times or arguments. */
 static void make_lossy(struct trace_builder *b, const char *what)
 {
     scenario_mixed(b);
@@ -100,6 +102,7 @@ static void make_lossy(struct trace_builder *b, const char *what)
     header->events_lost = strcmp(what, "events") == 0 ? 7 : 0;
     header->stacks_lost = strcmp(what, "stacks") == 0 ? 8 : 0;
     header->device_lost = strcmp(what, "times") == 0 ? 9 : 0;
+    header->arguments_lost = strcmp(what, "arguments") == 0 ? 11 : 0;
     if (strcmp(what, "damage") == 0) {
         header->damaged_places = 1;
         header->damaged_bytes = 4000;
@@ -216,7 +219,7 @@ int main(int argc, char **argv)
     else if (strcmp(what, "simulated") == 0)
         make_simulated(&b);
     else if (strcmp(what, "quoted") == 0)
-        make_quoted(&b);
+        make_quoted(&b, argument);
     else if (strcmp(what, "overlapping") == 0)
         make_overlapping(&b);
     else if (strcmp(what, "many") == 0)

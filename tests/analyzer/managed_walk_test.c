@@ -12,6 +12,7 @@
 #include "analyzer/sums/blocks.h"
 #include "analyzer/sums/managed_process.h"
 #include "tests/analyzer/memory.h"
+#include "tests/analyzer/resolved.h"
 
 enum { SLACK = 20000, TID = 100 };
 
@@ -270,6 +271,13 @@ static void compare(const struct sums *sums, const struct xfa_managed_process *p
     }
 }
 
+static void tell(struct xfa_managed_process *p, const struct xft_event *row)
+{
+    static struct xfa_process process = {.gpus = {0, 1, 2}};
+    const struct xfa_event event = resolved(&process, row, 0, TID);
+    xfa_managed_process_event(p, &event);
+}
+
 static void test_all_at_once(void **state)
 {
     (void)state;
@@ -280,7 +288,7 @@ static void test_all_at_once(void **state)
         struct sums sums = look_at_all(events);
         struct xfa_managed_process *p = xfa_managed_process_new();
         for (size_t i = 0; i < EVENTS; i++)
-            xfa_managed_process_event(p, &events[i], TID);
+            tell(p, &events[i]);
         xfa_managed_process_end(p);
         compare(&sums, p);
         assert_int_equal(p->beyond, 0);
@@ -307,7 +315,7 @@ static void event(struct xfa_managed_process *p, unsigned kind, uint64_t at, uin
                           .dst_mem = XFT_MEM_MANAGED,
                           .count = 1,
                           .stack = 1};
-    xfa_managed_process_event(p, &e, TID);
+    tell(p, &e);
 }
 
 /* Of a run of any length what lives: here one allocation, the kernels of two streams, the faults of

@@ -252,6 +252,33 @@ static void test_other_bias(void **state)
     xfs_known_free(known);
 }
 
+static void build_rebuilt(void)
+{
+    struct trace_builder b;
+    build_start(&b, 4711);
+    build_own_module_rebuilt(&b, inside(), module_path);
+    build_stack(&b, 1, (uint64_t[]){(uint64_t)(uintptr_t)inside()}, 1);
+    save(&b);
+}
+
+/* A module was built again between two processes: of the first one's there are no names any more,
+ * whichever is looked at first. */
+static void test_other_build(void **state)
+{
+    (void)state;
+    make_stripped("");
+    for (int first = 0; first < 2; first++) {
+        struct xfs_known *known = xfs_known_new();
+        for (int i = 0; i < 3; i++) {
+            bool rebuilt = (i + first) % 2;
+            rebuilt ? build_rebuilt() : build_with(module_path, true);
+            complete(known);
+            assert_string_equal(name_inside(), rebuilt ? "-" : "scenario_profile scenario.c");
+        }
+        xfs_known_free(known);
+    }
+}
+
 /* The last module that was mapped at a place is the one meant. */
 static void test_mapped_again(void **state)
 {
@@ -310,7 +337,7 @@ int main(void)
         cmocka_unit_test(test_no_plain_files),    cmocka_unit_test(test_debug_file),
         cmocka_unit_test(test_debug_file_by_sum), cmocka_unit_test(test_debug_file_is_pipe),
         cmocka_unit_test(test_opened_once),       cmocka_unit_test(test_other_bias),
-        cmocka_unit_test(test_mapped_again),
+        cmocka_unit_test(test_other_build),       cmocka_unit_test(test_mapped_again),
     };
     return cmocka_run_group_tests_name("analyzer-names", tests, make_place, remove_place);
 }

@@ -15,7 +15,8 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/overlap.h"
+#include "analyzer/whatif/ops.h"
+#include "tests/analyzer/overlap/overlap.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define NS_PER_BYTE 1e6 /* of the tables' ms per byte */
@@ -421,15 +422,15 @@ static void engines_are_those_that_were_seen(void **state)
     struct xfp_profile profile = {
         .machine = {.gpus = known, .gpu_count = 4}, .overlap = &overlap, .overlap_count = 1};
 
-    assert_true(xfa_overlap_one_engine(&profile, 0));
-    assert_false(xfa_overlap_one_engine(&profile, 1));
-    assert_false(xfa_overlap_one_engine(&profile, 2)); /* measured */
-    assert_false(xfa_overlap_one_engine(&profile, 3));
-    assert_false(xfa_overlap_one_engine(&profile, 4));
-    assert_false(xfa_overlap_one_engine(&profile, -1));
-    assert_false(xfa_overlap_one_engine(NULL, 0));
+    assert_true(xfw_ops_one_engine(&profile, 0));
+    assert_false(xfw_ops_one_engine(&profile, 1));
+    assert_false(xfw_ops_one_engine(&profile, 2)); /* measured */
+    assert_false(xfw_ops_one_engine(&profile, 3));
+    assert_false(xfw_ops_one_engine(&profile, 4));
+    assert_false(xfw_ops_one_engine(&profile, -1));
+    assert_false(xfw_ops_one_engine(NULL, 0));
     overlap.copy_engines = 1;
-    assert_true(xfa_overlap_one_engine(&profile, 2));
+    assert_true(xfw_ops_one_engine(&profile, 2));
 }
 
 /* Mapped memory that one kernel reads and writes, and not two; of the node, where that is told. */

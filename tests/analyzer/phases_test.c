@@ -133,7 +133,7 @@ static void test_innermost(void **state)
     expect(&all, "train/step", 2, 2, 20, 2 * 7500);
     expect(&all, "train", 1, 0, 0, 2 * 8500 + 1000);
     expect(&all, "(outside of ranges)", 0, 1, 1, 0);
-    assert_int_equal(all.analysis->phases.stray_ends, 0);
+    assert_int_equal(all.analysis->counts.ranges.stray_ends, 0);
     analyzed_free(&all);
 }
 
@@ -184,7 +184,7 @@ static void test_process_ranges(void **state)
     expect(&all, "step", 1, 1, 2, clock_ns - (TEST_START_NS + 4500));
     expect(&all, "(outside of ranges)", 0, 3, 13, 0);
     assert_true(phase(&all, "request")->process);
-    assert_int_equal(all.analysis->phases.stray_ends, 1);
+    assert_int_equal(all.analysis->counts.ranges.stray_ends, 1);
     analyzed_free(&all);
 }
 
@@ -201,7 +201,7 @@ static void test_unbalanced(void **state)
     build_events(&b, 0, 0, s.events, s.count);
     struct analyzed all = analyzed_of(&b);
     expect(&all, "step", 1, 1, 1, 2500); /* to the last event */
-    assert_int_equal(all.analysis->phases.stray_ends, 2);
+    assert_int_equal(all.analysis->counts.ranges.stray_ends, 2);
     analyzed_free(&all);
 }
 
@@ -256,7 +256,7 @@ static void test_across_lanes(void **state)
         assert_true(times[k] > 10 && transfers[k] > 10);
         expect(&all, names[k], times[k], transfers[k], bytes[k], (double)ns[k]);
     }
-    assert_int_equal(all.analysis->phases.stray_ends, 0);
+    assert_int_equal(all.analysis->counts.ranges.stray_ends, 0);
     analyzed_free(&all);
     free(lanes);
 }
@@ -290,6 +290,31 @@ static void test_before_the_first(void **state)
     analyzed_free(&all);
 }
 
+/* A range without an end lasts until its own process's last call, whatever that is. */
+static void test_unended_in_two_processes(void **state)
+{
+    (void)state;
+    struct analyzed all = analyzed_start(NULL);
+    for (int pid = 1; pid <= 2; pid++) {
+        struct trace_builder b;
+        struct script s = {0};
+        start(&b, pid);
+        push(&s, 0, pid == 1 ? TRAIN : STEP);
+        for (int i = 0; i < (pid == 1 ? 100 : 1); i++)
+            copy(&s, 1);
+        clock_ns += 700;
+        s.events[s.count++] = (struct xft_event){
+            .kind = XFT_EVENT_SYNC, .start_ns = clock_ns, .end_ns = clock_ns + 300};
+        build_events(&b, 0, 0, s.events, s.count);
+        add_to(&all, &b);
+    }
+    analyzed_finish(&all);
+    expect(&all, "train", 1, 100, 100, 100 * 1500 + 1000);
+    expect(&all, "step", 1, 1, 1, 1500 + 1000);
+    assert_int_equal(all.analysis->counts.ranges.unended, 2);
+    analyzed_free(&all);
+}
+
 /* ---- past what a trace of a program has ------------------------------------------------------ */
 
 static void told_start(struct told *told, struct xfa_phases *phases, unsigned texts)
@@ -310,14 +335,13 @@ static void told_stop(struct told *told, struct xfa_phases *phases)
     told_free(told);
 }
 
-static void tell_range(const struct told *told, unsigned kind, uint64_t name, uint64_t id,
-                       uint64_t at)
+static void tell_range(struct told *told, unsigned kind, uint64_t name, uint64_t id, uint64_t at)
 {
     struct xft_event event = {.kind = (uint8_t)kind, .start_ns = at, .aux = name, .dst = id};
     tell(told, &event, 10);
 }
 
-static void tell_copy(const struct told *told, int32_t tid, uint64_t at)
+static void tell_copy(struct told *told, int32_t tid, uint64_t at)
 {
     struct xft_event call = {.start_ns = at, .end_ns = at + 10, .bytes = 8};
     call.direction = XFT_DIR_H2D;
@@ -378,7 +402,7 @@ static void test_many_open(void **state)
     tell_end(&told);
     assert_int_equal(figures_at(&phases, 1)->times, 2);
     assert_true(figures_at(&phases, 1)->ns == 299 + 310);
-    assert_int_equal(phases.stray_ends, 0);
+    assert_int_equal(xfa_ranges_counts(told.ranges).stray_ends, 0);
     told_stop(&told, &phases);
 }
 
@@ -393,7 +417,7 @@ static void test_ended(void **state)
     for (uint64_t i = 1; i <= 1000000; i++) {
         tell_range(&told, XFT_EVENT_RANGE_BEGIN, 1, i, 10 * i);
         tell_range(&told, XFT_EVENT_RANGE_END, 0, i, 10 * i + 3);
-        assert_true(phases.now->open.ranges.count < 200);
+        assert_int_equal(xfa_ranges_open(told.ranges), 1);
     }
     tell_range(&told, XFT_EVENT_RANGE_BEGIN, 1, 7, 20000000);
     tell_range(&told, XFT_EVENT_RANGE_BEGIN, 1, 7, 20000005);
@@ -404,7 +428,8 @@ static void test_ended(void **state)
     assert_true(figures_at(&phases, 1)->ns == 20000010);
     assert_int_equal(figures_at(&phases, 2)->times, 1000002);
     assert_true(figures_at(&phases, 2)->ns == 3000000 + 10);
-    assert_int_equal(phases.stray_ends, 0);
+    assert_int_equal(xfa_ranges_counts(told.ranges).stray_ends, 0);
+    assert_int_equal(xfa_ranges_counts(told.ranges).unended, 1);
     assert_int_equal(phases.beyond, 0);
     told_stop(&told, &phases);
 }
@@ -425,15 +450,17 @@ static void test_endless(void **state)
     tell_copy(&told, 10, 3500000);
     for (uint64_t i = 1; i <= ALL + 1; i++)
         tell_range(&told, XFT_EVENT_RANGE_END, 0, 0, 4000000 + i);
-    assert_int_equal(phases.stray_ends, 1);
-    assert_int_equal(phases.now->open.range_count, XFA_MAX_PROCESS_RANGES);
+    assert_int_equal(xfa_ranges_counts(told.ranges).stray_ends, 1);
+    assert_int_equal(xfa_ranges_open(told.ranges), ALL);
     assert_true(phases.now->known.count <= XFA_MAX_PHASES);
     for (uint64_t i = ALL + 1; i > 0; i--)
         tell_range(&told, XFT_EVENT_RANGE_END, 0, i, 6000000 - i);
-    assert_int_equal(phases.stray_ends, 2);
+    assert_int_equal(xfa_ranges_counts(told.ranges).stray_ends, 2);
+    assert_int_equal(xfa_ranges_open(told.ranges), 0);
     tell_end(&told);
     assert_int_equal(phases.all.count, XFA_MAX_PHASES);
-    assert_true(phases.beyond >= 2 * ALL - XFA_MAX_PROCESS_RANGES - XFA_MAX_NESTING);
+    assert_int_equal(xfa_ranges_counts(told.ranges).beyond, 2 * ALL - XFA_OPEN_RANGES);
+    assert_true(phases.beyond + xfa_ranges_counts(told.ranges).beyond > ALL - XFA_MAX_NESTING);
     told_stop(&told, &phases);
 }
 
@@ -462,11 +489,17 @@ static void test_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_innermost),      cmocka_unit_test(test_domains),
-        cmocka_unit_test(test_process_ranges), cmocka_unit_test(test_unbalanced),
-        cmocka_unit_test(test_across_lanes),   cmocka_unit_test(test_before_the_first),
-        cmocka_unit_test(test_processes),      cmocka_unit_test(test_threads_of_a_lane),
-        cmocka_unit_test(test_many_open),      cmocka_unit_test(test_ended),
+        cmocka_unit_test(test_innermost),
+        cmocka_unit_test(test_domains),
+        cmocka_unit_test(test_process_ranges),
+        cmocka_unit_test(test_unbalanced),
+        cmocka_unit_test(test_across_lanes),
+        cmocka_unit_test(test_before_the_first),
+        cmocka_unit_test(test_unended_in_two_processes),
+        cmocka_unit_test(test_processes),
+        cmocka_unit_test(test_threads_of_a_lane),
+        cmocka_unit_test(test_many_open),
+        cmocka_unit_test(test_ended),
         cmocka_unit_test(test_endless),
     };
     return cmocka_run_group_tests_name("phases", tests, NULL, NULL);

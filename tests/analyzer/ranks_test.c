@@ -115,6 +115,25 @@ static void test_who_stands_out(void **state)
     xfp_free(profile);
 }
 
+/* How far is far: the median of the distances, 10, is 0.6745 of a standard deviation, and 3.5 of
+ * these are 51.9. */
+static void test_how_far(void **state)
+{
+    (void)state;
+    for (unsigned last = 151; last <= 152; last++) {
+        const struct made made[] = {{"0", "w", 90, 20000, -1},  {"1", "w", 90, 20000, -1},
+                                    {"2", "w", 100, 20000, -1}, {"3", "w", 100, 20000, -1},
+                                    {"4", "w", 110, 20000, -1}, {"5", "w", 110, 20000, -1},
+                                    {"6", "w", last, 20000, -1}};
+        struct analyzed a = analyzed_start(NULL);
+        for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+            add(&a, &made[i]);
+        analyzed_finish(&a);
+        assert_int_equal(outlier_count(&a), last == 152);
+        analyzed_free(&a);
+    }
+}
+
 /* A tenth of the median is little, however alike the others are; three are not compared. */
 static void test_who_does_not(void **state)
 {
@@ -143,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_is_one),
+        cmocka_unit_test(test_how_far),
         cmocka_unit_test(test_who_stands_out),
         cmocka_unit_test(test_who_does_not),
     };

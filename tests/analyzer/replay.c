@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/analyzer/fuzz_damage.h"
 #include "tests/analyzer/fuzz_input.h"
 #include "tests/analyzer/scenario.h"
 
@@ -42,8 +43,13 @@ static void rounds(const struct trace_builder *b)
     for (int i = 0; i < ROUNDS; i++) {
         input[0] = (uint8_t)((i & 1 ? 1 : i % 8 == 0) | (i % 16 == 5 ? 2 : 0));
         memcpy(input + 1, b->bytes, b->size);
-        mutate(input + 1, b->size);
         size_t cut = random_number() % 10 == 0 ? random_number() % size : size;
+        if (i % 3 == 0) {
+            input[0] = (uint8_t)(1 | (i % 12 == 9 ? 6 | random_number() << 4 : 0));
+            cut = 1 + damage_unfinished(input + 1, b->size, random_number());
+        } else {
+            mutate(input + 1, b->size);
+        }
         LLVMFuzzerTestOneInput(input, cut);
     }
     free(input);

@@ -416,6 +416,7 @@ static void process(struct trace_builder *b, const char *variant)
     struct xft_file_header *header = (struct xft_file_header *)b->bytes;
     header->events_lost = i == 2 ? 5 : 0;
     header->arguments_lost = i == 2;
+    header->calls_after_end = i == 4 ? 3 : 0;
 }
 
 /* Waits of one thread: each site another number of times, one of them through two functions. */
@@ -557,6 +558,8 @@ bool scenario_report(struct trace_builder *b, const char *name, const char *vari
         {"kinds", kinds},
         {"compare", scenario_compare},
         {"absurd", scenario_absurd},
+        {"ranges", scenario_ranges},
+        {"moved-nothing", scenario_moved_nothing},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].name, name) == 0) {

@@ -26,9 +26,11 @@
  *   compare     before, after, slow: of one program; before:3 is another run of it
  *   absurd      legal and senseless: times and sizes up to the last number (late, early: the clock
  * of the day, too), or texts, more than an export keeps
+ *   ranges      more open ones than exports followed once, nested deeper, ended by another thread
+ *   moved-nothing  copies beside such that failed, were captured, or are of no bytes
  *
  * false: there is none of that name. findings and contents are in scenario_findings.c,
- * compare in scenario_compare.c, absurd in scenario_absurd.c.
+ * compare in scenario_compare.c, absurd in scenario_absurd.c, the last two in scenario_export.c.
  */
 bool scenario_report(struct trace_builder *b, const char *name, const char *variant);
 
@@ -37,5 +39,7 @@ void scenario_contents(struct trace_builder *b, const char *variant);
 void scenario_many_contents(struct trace_builder *b, const char *variant);
 void scenario_compare(struct trace_builder *b, const char *variant);
 void scenario_absurd(struct trace_builder *b, const char *variant);
+void scenario_ranges(struct trace_builder *b, const char *variant);
+void scenario_moved_nothing(struct trace_builder *b, const char *variant);
 
 #endif

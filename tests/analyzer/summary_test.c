@@ -231,7 +231,7 @@ static void test_saving(void **state)
     const struct xfw_saving *saving = &worst->saving;
     assert_true(saving->low < saving->likely && saving->likely < saving->high);
     char *wanted = xfa_print(
-        "worst: %s at %s; without it the run would take %s less, %.0f %% (%s to %s)\n",
+        "worst: %s at %s; without it the run would take %s less, %.0f %% (between %s and %s)\n",
         xfa_finding_word(worst->id), worst->sites[0].site->text,
         xfa_time_text(likely, saving->likely), 100 * saving->likely / a.findings->whatif->alone_ns,
         xfa_time_text(low, saving->low), xfa_time_text(high, saving->high));

@@ -315,21 +315,23 @@ static void test_labels(void **state)
 static void at_address(struct xfa_buffers *buffers, enum xft_event_kind kind, uint64_t address,
                        uint64_t bytes, uint64_t now)
 {
-    struct xft_event event = {.kind = (uint8_t)kind,
-                              .dst = address,
-                              .bytes = bytes,
-                              .dst_mem = XFT_MEM_DEVICE,
-                              .start_ns = now,
-                              .end_ns = now};
-    xfa_buffers_event(buffers, &(struct xfa_step){.event = &event});
+    const struct xfa_event event = {.kind = (uint8_t)kind,
+                                    .memory = {.address = address},
+                                    .bytes = bytes,
+                                    .dst_mem = XFT_MEM_DEVICE,
+                                    .start_ns = now,
+                                    .end_ns = now};
+    xfa_buffers_event(buffers, &event);
 }
 
 static void upload_to(struct xfa_buffers *buffers, uint64_t address, uint64_t bytes, uint64_t now)
 {
-    struct xft_event event = {
-        .src = 16, .dst = address, .bytes = bytes, .start_ns = now, .end_ns = now};
     struct xfa_class class = {.key.row = {.src_mem = XFT_MEM_PAGEABLE, .dst_mem = XFT_MEM_DEVICE}};
-    xfa_buffers_transfer(buffers, &(struct xfa_transfer){.event = &event, .class = &class});
+    const struct xfa_event event = {.bytes = bytes,
+                                    .start_ns = now,
+                                    .end_ns = now,
+                                    .transfer = {.src = 16, .dst = address, .class = &class}};
+    xfa_buffers_transfer(buffers, &event);
 }
 
 static const struct xfa_buffer *buffer_at(const struct xfa_buffers *buffers, enum xft_memory memory)
@@ -400,15 +402,15 @@ static void test_traffic(void **state)
         .run = &run, .profile = &profile, .achievable.match = XFA_MATCH_YES};
     struct xfa_timeline timeline = {.analysis = &analysis};
     const struct xfa_process process = {.run = &run};
-    struct xft_event event = {.bytes = 100, .direction = XFT_DIR_H2D, .end_ns = 5};
     struct xfa_class class = {.key = {.row = {.direction = XFT_DIR_H2D, .src_gpu = -1}}};
-    struct xfa_transfer transfer = {.event = &event,
-                                    .class = &class,
-                                    .process = (struct xfa_process *)&process,
-                                    .achieved_ns = NAN};
+    struct xfa_event event = {.process = (struct xfa_process *)&process,
+                              .bytes = 100,
+                              .direction = XFT_DIR_H2D,
+                              .end_ns = 5,
+                              .transfer = {.class = &class, .achieved_ns = NAN}};
     (void)state;
     xfa_traffic_init(&timeline.traffic);
-    xfa_traffic_transfer(&timeline.traffic, &transfer);
+    xfa_traffic_transfer(&timeline.traffic, &event);
     xfa_traffic_migration(&timeline.traffic, &process, &event, 0);
     hold_traffic(&timeline, 0, "host:0", "gpu:0", 2, 200);
     profile.machine.numa_nodes = 2;

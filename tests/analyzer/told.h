@@ -1,6 +1,6 @@
 /*
  * One process that an observer is told of event by event, without a walk. Fails by abort() where
- * its trace cannot be opened.
+ * its trace cannot be opened. Which ranges are open is followed as in a walk.
  */
 #ifndef TOLD_H
 #define TOLD_H
@@ -13,14 +13,16 @@ struct told {
     struct xfa_run *run;
     struct xfa_process *process;
     struct xfa_observer observer;
+    struct xfa_ranges *ranges;
+    uint64_t last_ns; /* of its last call */
 };
 
 void told_open(struct told *told, struct xfa_observer observer);
-void tell(const struct told *told, const struct xft_event *event, int32_t tid);
+void tell(struct told *told, const struct xft_event *row, int32_t tid);
 /* A transfer of that row that lost 1 ns. */
-void tell_transfer(const struct told *told, const struct xft_event *call, int32_t tid, uint32_t row,
+void tell_transfer(struct told *told, const struct xft_event *call, int32_t tid, uint32_t row,
                    enum xfa_timed timed, double achieved_ns);
-void tell_end(const struct told *told);
+void tell_end(struct told *told);
 void told_free(struct told *told);
 
 #endif

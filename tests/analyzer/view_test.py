@@ -161,11 +161,23 @@ class Filters(unittest.TestCase):
             self.assertEqual((nothing["filter"]["nothing"], nothing["transfers"], nothing["findings"]),
                              (text, [], []))
             done = analyze(*run, *options, "--per-transfer")
-            self.assertEqual((done.returncode, done.stderr), (0, f"xferscope analyze: {text}\n"))
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (0, 1))
+            said = done.stderr.removeprefix("xferscope analyze: ").rstrip("\n")  # it looks for no findings
+            self.assertTrue(text.startswith(said) and (text == said or "--kind" in options), (text, said))
+
+    def test_kinds_of_the_run(self):
+        """All that there are, of transfers and of findings."""
+        run = (self.make("phases.trace", "phases"), "-p", self.make("machine.json", "profile"))
+        said = self.report(*run, "--kind", "P2P")["filter"]["nothing"]
+        report = self.report(*run)
+        kinds = {row[key] for row in report["transfers"] for key in ("direction", "src_memory", "dst_memory")}
+        kinds |= {finding["kind"] for finding in report["findings"]}
+        self.assertEqual(set(said.split("there are: ")[1].split(", ")), kinds)
 
     def test_bad_values(self):
         for options, why in ((("--kind", "h2x"), "no such kind of transfer or of finding: h2x (near it: H2D"),
-                             (("--kind", "small-tranfers"), "(near it: small-transfers"),
+                             (("--kind", "small-tranfers"), "(near it: small-transfers; all are"),
+                             (("--kind", "foo"), "foo (there are H2D, D2H, D2D, P2P, H2H, pageable, pinned, "),
                              (("--rank", "a"), "--rank takes ranks"), (("--rank", "3-1"), "--rank takes"),
                              (("--rank", "1,,2"), "--rank takes"), (("--rank", "-1"), "--rank takes"),
                              (("--rank", "1-4294967296"), "--rank takes"), (("--site", ""), "need a value"),

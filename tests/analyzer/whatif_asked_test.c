@@ -98,7 +98,7 @@ static void test_both_ways(void **state)
                             .duration_ns = 1000};
         assert_true(xfw_both_ways(&ways, &analysis, XFW_LIKELY, &op) >= 1);
     }
-    assert_int_equal(searches, 2 * SIZES);
+    assert_int_equal(searches, 2); /* one for each direction */
     xfa_achievable_free(&analysis.achievable);
     xfp_free(profile);
 }

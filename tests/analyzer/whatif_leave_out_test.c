@@ -239,12 +239,35 @@ static void test_in_their_stead(void **state)
     clear(&run);
 }
 
+/* An error beyond the figure itself, of a few sizes far apart: nothing takes less than no time. */
+static void test_hardly_known(void **state)
+{
+    (void)state;
+    struct xfp_point point;
+    struct xfp_path path;
+    struct xfp_profile profile = machine(&path, &point);
+    struct xfa_run no_gpus = {0};
+    struct xfa_analysis analysis = {.achievable = {.profile = &profile, .run = &no_gpus}};
+    struct run run = {0};
+    point.ci_low_ns = 1;
+    point.ci_high_ns = 240; /* 200 of 40 */
+    assert_true(xfp_time(&path, BYTES).error > 1);
+    run.set = true;
+    copy(&run, 0)->latency_ns = 4000;
+    add(&run, hand_wait(0));
+    for (int c = 0; c < XFW_CERTAINTIES; c++)
+        xfw_mark(&run.marks[c], 0, 0);
+    expect(&run, &analysis, 4000 + 60, 4000 + 20, 4000 + 10);
+    clear(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goes),           cmocka_unit_test(test_staged),
         cmocka_unit_test(test_waits),          cmocka_unit_test(test_what_follows),
         cmocka_unit_test(test_in_their_stead), cmocka_unit_test(test_staged_once),
+        cmocka_unit_test(test_hardly_known),
     };
     return cmocka_run_group_tests_name("leave out", tests, NULL, NULL);
 }

@@ -91,6 +91,42 @@ static void test_up(void **state)
     teardown(&s);
 }
 
+/* What lies one behind the other at both ends needs no packing; up to the first that does not, all
+ * that came before it does, too. */
+static void test_side_by_side(void **state)
+{
+    struct setting s;
+    setup(&s, XFT_DIR_H2D);
+    for (unsigned i = 0; i < PIECES; i++) {
+        struct xfw_op *op = copy(&s, i);
+        op->src = 70000 + i * BYTES;
+        op->dst = 90000 + i * BYTES;
+    }
+    add(&s, hand_wait(10));
+    double copied = 50 + 40 + MORE_NS + 10;
+    assert_true(packed(&s, XFW_LOW, true) == copied);
+    assert_true(packed(&s, XFW_LIKELY, true) == copied);
+    s.ops[2].dst++;
+    assert_true(packed(&s, XFW_LIKELY, true) == PIECES * PACK_NS / 2 + copied);
+    s.ops[2].dst--;
+    s.ops[3].src--;
+    assert_true(packed(&s, XFW_LOW, true) == PIECES * PACK_NS + copied);
+    teardown(&s);
+    setup(&s, XFT_DIR_D2H);
+    for (unsigned i = 0; i < PIECES; i++) {
+        struct xfw_op *op = copy(&s, i);
+        op->awaits = XFW_AWAITS_ITSELF;
+        op->own_ns = 0;
+        op->wake_ns = 10;
+        op->src = 70000 + i * BYTES;
+        op->dst = 90000 + i * BYTES;
+    }
+    assert_true(packed(&s, XFW_LIKELY, true) == copied);
+    s.ops[1].src += 8;
+    assert_true(packed(&s, XFW_LIKELY, true) == copied + PIECES * PACK_NS / 2);
+    teardown(&s);
+}
+
 /* Each is waited for; what comes at once is taken apart behind that. */
 static void test_down(void **state)
 {
@@ -152,9 +188,8 @@ static void test_events(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_up),
-        cmocka_unit_test(test_down),
-        cmocka_unit_test(test_down_later),
+        cmocka_unit_test(test_up),     cmocka_unit_test(test_side_by_side),
+        cmocka_unit_test(test_down),   cmocka_unit_test(test_down_later),
         cmocka_unit_test(test_events),
     };
     return cmocka_run_group_tests_name("what if: packed", tests, NULL, NULL);

@@ -59,7 +59,8 @@ static struct xfw_op *settle(struct xfw_op op, double start, double end, double 
     op.end_ns = end;
     op.device_start_ns = device_start;
     op.device_end_ns = device_end;
-    op.own_ns = op.latency_ns = op.space_ns = op.duration_ns = op.wake_ns = op.gap_ns = -1;
+    op.own_ns = op.latency_ns = op.space_ns = op.wake_ns = op.gap_ns = -1;
+    op.duration_ns = xfw_op_is_work(&op) ? -1 : 0; /* others have none */
     xfw_recorded_settle(recorded, &op, blocks, NULL);
     return add(op);
 }
@@ -236,6 +237,27 @@ static void test_what_was_recorded_comes_again(void **state)
     assert_true(real->wake_ns == 3000 && real->gap_ns == 100);
     assert_true(played() == 93000);
     xfw_recorded_free(recorded);
+}
+
+/* A thread that asks right behind the end has asked until then; one that asks long after it has
+ * done something else meanwhile, which stays whatever the device takes. */
+static void test_queries(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        struct xfw_op work = hand_work(XFW_KERNEL, 0, 0, 0, 0);
+        struct xfw_op query = hand_op(XFW_QUERY, XFT_EVENT_QUERY, 0);
+        query.awaits = XFW_AWAITS_DEVICE;
+        recorded = xfw_recorded_new();
+        settle(work, 1000, 2000, 3000, 13000, false);
+        double asks = late ? 63500 : 62000;
+        struct xfw_op *asked = settle(query, asks, asks + 500, NAN, NAN, false);
+        assert_int_equal(asked->awaits, late ? XFW_AWAITS_NOTHING : XFW_AWAITS_DEVICE);
+        if (!late)
+            assert_true(asked->wake_ns == asks - 13000);
+        xfw_recorded_free(recorded);
+        count = 0;
+    }
 }
 
 /* The first launch of a kernel loads it; later ones, which all find the stream busy, do not take as
@@ -462,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_a_full_stream),
         cmocka_unit_test(test_asking),
         cmocka_unit_test(test_what_was_recorded_comes_again),
+        cmocka_unit_test(test_queries),
         cmocka_unit_test(test_a_launch_that_loads),
         cmocka_unit_test(test_threads_that_take_turns),
         cmocka_unit_test(test_threads_that_begin_at_once),

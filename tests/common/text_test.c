@@ -147,12 +147,38 @@ static void test_print(void **state)
     PRINTS("   <U+001B>", "%11s", "\x1b");
 }
 
+static void csv_is(const char *text, const char *wanted)
+{
+    char *field = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&field, &bytes);
+    assert_non_null(out);
+    xfc_csv_field(out, text);
+    fclose(out);
+    assert_string_equal(field, wanted);
+    free(field);
+}
+
+static void test_csv(void **state)
+{
+    (void)state;
+    csv_is("", "");
+    csv_is("plain", "plain");
+    csv_is("a=b", "a=b");
+    csv_is("a, \"b\"", "\"a, \"\"b\"\"\"");
+    csv_is("=cmd|' /c calc'!A1", "'=cmd|' /c calc'!A1");
+    csv_is("+1", "'+1");
+    csv_is("-1", "'-1");
+    csv_is("@SUM(1,2)", "\"'@SUM(1,2)\"");
+    csv_is("\tx", "'\tx");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shown),     cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_any_bytes), cmocka_unit_test(test_valid),
-        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_print),     cmocka_unit_test(test_csv),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,11 @@
-"""The "may use" column of docs/architecture.md against the includes of the sources.
+"""The tables of components in docs/architecture.md against the includes of the sources.
 
-A row names rooms (folders) in its first column. Its third names what they may include: rooms and
-single headers in backquotes, "contracts" (include/xferscope/), "everything", and libraries by name.
-A room may always include its own headers. Each folder with sources is a room of its own; only one
-that may use everything stands for the folders in it, too.
+Each part of the product ("### Recorder") has a line "All of it may use: ..." and a table of
+components (directories), each on a floor. A component may include its own headers, what all of its
+part may use, the components on lower floors of its part, and what its last column adds: components
+and single headers in backquotes, libraries by name. "contracts" is include/xferscope/, "everything"
+is everything. Each directory with sources is a component of its own; only one that may use
+everything stands for the directories in it, too.
 """
 import re
 import sys
@@ -23,25 +25,32 @@ LIBRARIES = {  # by how their headers begin
 
 
 class Row:
-    def __init__(self, may_use):
-        names = re.findall(r"`([^`]+)`", may_use)
-        words = re.sub(r"`[^`]*`", "", may_use)
-        self.everything = "everything" in words
+    """What a component may use: of its part's line, of its own last column, and of lower floors."""
+
+    def __init__(self, floor, common, besides):
+        names = re.findall(r"`([^`]+)`", common + besides)
+        self.floor = int(floor)
+        self.words = re.sub(r"`[^`]*`", "", common + ", " + besides)
+        self.everything = "everything" in self.words
         self.rooms = {name for name in names if name.endswith("/")}
         self.headers = {name for name in names if name.endswith((".h", ".def"))}
-        self.words = words
-        if "contracts" in words:
+        if "contracts" in self.words:
             self.rooms.add(CONTRACTS)
 
 
 def rows_of(page):
     rows = {}
-    table = page.split("## Rooms", 1)[1].split("\n## ", 1)[0]
-    for line in table.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith("| `") and len(cells) == 3:
-            for room in re.findall(r"`([^`]+/)`", cells[0]):
-                rows[room] = Row(cells[2])
+    for part in page.split("## Components", 1)[1].split("\n## ", 1)[0].split("\n### ")[1:]:
+        common = re.search(r"^All of it may use: ([^.]+(?:\.[a-z][^.]*)*)\.", part, re.M)[1]
+        here = {}
+        for line in part.splitlines():
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if re.match(r"\| \d+ \| `", line) and len(cells) == 4:
+                for room in re.findall(r"`([^`]+/)`", cells[1]):
+                    here[room] = Row(cells[0], common, cells[3])
+        for row in here.values():
+            row.rooms |= {room for room, other in here.items() if other.floor < row.floor}
+        rows |= here
     return rows
 
 
@@ -84,7 +93,7 @@ def place_of(root, name):
 def library_complaint(row, path, name):
     for start, library in LIBRARIES.items():
         if name.startswith(start) and library not in row.words:
-            return [f"{path}: {library} (<{name}>) is not in its room's column"]
+            return [f"{path}: {library} (<{name}>) is not in its component's column"]
     return []
 
 
@@ -125,7 +134,7 @@ def complaints(root, page):
         seen.add(room)
         row = rows.get(room)
         if row is None:
-            wrong.append(f"{path}: the table has no room {room}")
+            wrong.append(f"{path}: no table has {room}")
             continue
         for kind, name in includes_of(file.read_text(errors="replace")):
             if kind == "<":
@@ -160,15 +169,37 @@ class Rooms(unittest.TestCase):
 
 
 PAGE = """
-## Rooms
+## Components
 
-| room | what lives there | what it may use |
-|---|---|---|
-| `include/xferscope/` | contracts | libc |
-| `common/` | ground | libc |
-| `probe/` | above | `common/`, contracts; zstd |
-| `analyzer/` | above it | `probe/one.h`, `common/` |
-| `tests/` | all | everything |
+Words.
+
+### Shared
+
+All of it may use: libc.
+
+| floor | component | what lives there | besides |
+|---|---|---|---|
+| 1 | `include/xferscope/` | contracts | |
+| 1 | `common/` | ground | |
+
+### Product
+
+All of it may use: contracts, `common/text.h`. It links something.
+
+| floor | component | what lives there | besides |
+|---|---|---|---|
+| 1 | `probe/` | above | zstd |
+| 2 | `probe/top/` | above it | |
+| 2 | `analyzer/` | above it | `other/one.h` |
+| 2 | `other/` | apart | |
+
+### Tests
+
+All of it may use: everything.
+
+| floor | component | what lives there | besides |
+|---|---|---|---|
+| 1 | `tests/` | all | |
 
 ## More
 """
@@ -184,9 +215,13 @@ class Checker(unittest.TestCase):
         for path, text in {
             "include/xferscope/trace.h": "#include <stdint.h>\n",
             "common/text.h": "",
+            "common/secret.h": "",
             "probe/one.h": '#include "common/text.h"\n',
             "probe/main.c": '#include <zstd.h>\n#include "xferscope/trace.h"\n#include "probe/one.h"\n',
-            "analyzer/a.c": '#include "probe/one.h"\n/* #include "probe/two.h" */\n',
+            "probe/top/t.h": '#include "probe/one.h"\n',
+            "other/one.h": "",
+            "other/two.h": "",
+            "analyzer/a.c": '#include "probe/one.h"\n#include "other/one.h"\n/* #include "other/two.h" */\n',
             "tests/deep/t.c": '#include "analyzer/a.c"\n#include "probe/one.h"\n',
         }.items():
             self.put(path, text)
@@ -202,41 +237,55 @@ class Checker(unittest.TestCase):
     def test_nothing_wrong(self):
         self.check()
 
-    def test_outside_the_column(self):
+    def test_another_part(self):
         self.put("common/text.c", '#include "probe/one.h"\n')
-        self.check("common/text.c: common/ may not include probe/one.h", "a circle: common/ -> probe/one.h -> common/")
+        self.check("common/text.c: common/ may not include probe/one.h")
+
+    def test_a_higher_floor(self):
+        self.put("probe/low.c", '#include "probe/top/t.h"\n')
+        self.check("probe/low.c: probe/ may not include probe/top/t.h", "a circle: probe/ -> probe/top/ -> probe/")
+
+    def test_the_same_floor(self):
+        self.put("analyzer/a.c", '#include "probe/top/t.h"\n')
+        self.check("analyzer/a.c: analyzer/ may not include probe/top/t.h")
 
     def test_another_header_of_the_room(self):
-        self.put("probe/two.h", "")
-        self.put("analyzer/a.c", '#include "probe/two.h"\n')
-        self.check("analyzer/a.c: analyzer/ may not include probe/two.h")
+        self.put("analyzer/a.c", '#include "other/two.h"\n')
+        self.check("analyzer/a.c: analyzer/ may not include other/two.h")
+
+    def test_all_of_a_part(self):
+        self.put("other/o.c", '#include "common/text.h"\n#include "xferscope/trace.h"\n')
+        self.check()
+        self.put("other/o.c", '#include "common/secret.h"\n')
+        self.check("other/o.c: other/ may not include common/secret.h")
 
     def test_contracts_are_to_be_named(self):
         self.put("common/text.c", '#include "xferscope/trace.h"\n')
         self.check("common/text.c: common/ may not include include/xferscope/trace.h")
 
     def test_library(self):
-        self.put("common/text.c", "#include <zstd.h>\n")
-        self.check("common/text.c: zstd (<zstd.h>) is not in its room's column")
+        self.put("analyzer/z.c", "#include <zstd.h>\n")
+        self.check("analyzer/z.c: zstd (<zstd.h>) is not in its component's column")
 
     def test_room_that_the_table_lacks(self):
         self.put("probe/new/n.c", "")
-        self.put("other/o.c", "")
-        self.check("probe/new/n.c: the table has no room probe/new/", "other/o.c: the table has no room other/")
+        self.put("outside/o.c", "")
+        self.check("probe/new/n.c: no table has probe/new/", "outside/o.c: no table has outside/")
 
     def test_room_without_sources(self):
-        page = PAGE.replace("| `tests/`", "| `gone/` | - | libc |\n| `tests/`")
+        page = PAGE.replace("| 2 | `other/`", "| 2 | `gone/` | - | |\n| 2 | `other/`")
         self.check("gone/: in the table, but without sources", page=page)
 
     def test_circle(self):
-        page = PAGE.replace("ground | libc", "ground | `probe/`")
-        self.put("probe/two.h", "")
+        page = PAGE.replace("ground | |", "ground | `probe/` |")
         self.put("common/text.c", '#include "probe/two.h"\n')
-        self.put("probe/two.c", '#include "common/text.h"\n')
+        self.put("probe/two.h", "")
+        self.put("probe/two.c", '#include "common/secret.h"\n')
+        page = page.replace("`common/text.h`", "`common/`")
         self.check("a circle: common/ -> probe/ -> common/", page=page)
 
     def test_header_apart_is_no_circle(self):
-        page = PAGE.replace("ground | libc", "ground | `probe/base.h`")
+        page = PAGE.replace("ground | |", "ground | `probe/base.h` |").replace("`common/text.h`", "`common/`")
         self.put("probe/base.h", "")
         self.put("common/text.c", '#include "probe/base.h"\n')
         self.check(page=page)

@@ -33,8 +33,8 @@ class Project:
 
     def tidy(self, *names, flags="", folders=()):
         entries = [{"directory": str(self.root / "build"), "file": str(self.root / name),
-                    "command": f"{COMPILER} -I{self.root} {flags} -fno-fat-lto-objects -Werror "
-                               f"-o x.o -c {self.root / name}"} for name in names]
+                    "command": f"{COMPILER} -I{self.root} {flags} -fno-fat-lto-objects "
+                               f"-mmemcpy-strategy=libcall:-1:noalign -Werror -o x.o -c {self.root / name}"} for name in names]
         self.write("build/compile_commands.json", json.dumps(entries))
         command = [str(self.root / "tools/tidy"), str(self.root / "build"), *folders]
         done = subprocess.run(command if folders else command[:1], universal_newlines=True,

@@ -81,6 +81,17 @@ class Words(unittest.TestCase):
         options = re.findall(r"`([a-z-]+)`", cells("dump.md", "`-k`, `--kind KIND,...`").split("|")[2])
         self.assertEqual(options, [word for _, _, word in events()])
 
+    def test_all_that_is_counted_is_listed(self):
+        """The header's counters of losses: in losses.def, and so wherever they are carried and shown."""
+        listing = (ROOT / "include" / "xferscope" / "losses.def").read_text()
+        rows = re.findall(r'^XFT_LOSS\((\w+), (\w+), "(\w+)", "([a-z-]+)",', listing, re.M)
+        fields = re.findall(r"^    uint64_t (\w+_lost);", HEADER, re.M)
+        self.assertGreater(len(fields), 3)
+        self.assertEqual(sorted(field for _, field, _, _ in rows), sorted(fields))
+        told = (ROOT / "docs" / "report-format.md").read_text()
+        self.assertEqual([key for _, _, key, _ in rows if f"`{key}`" not in told], [])
+        self.assertEqual([field for field in fields if f"| `{field}` |" not in PAGE], [])
+
     def test_the_pages_have_the_causes(self):
         self.assertEqual(len(causes()), 6)
         why = re.search(r"`aux` why: ([^.]+)\.", PAGE)[1]
@@ -111,7 +122,8 @@ class Words(unittest.TestCase):
         self.assertEqual({word for row in rows for word in re.findall(r"`([a-z-]+)`", row.split("|")[4])},
                          set(remedies))
         for kind in kinds:
-            self.assertTrue((findings / f"{kind.replace('-', '_')}.c").exists(), kind)
+            named = re.compile(rf"^(/\*| \*)( -)? {kind}:", re.M)  # in the head of one file
+            self.assertEqual(sum(bool(named.search(file.read_text())) for file in findings.glob("*.c")), 1, kind)
 
     def met(self, pattern, *rooms):
         return [str(path.relative_to(ROOT)) for room in rooms for path in sorted((ROOT / room).rglob("*.[ch]"))

@@ -16,6 +16,13 @@ def pages():
     return [ROOT / "README.md", ROOT / "CHANGES.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+def anchors(page):
+    """Of the page's headings: lower case, without marks, a dash for each space."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+            for title in re.findall(r"^#+ (.+)$", text, re.M)} | set(re.findall(r'<a (?:name|id)="([^"]+)"', text))
+
+
 class Pages(unittest.TestCase):
     def test_links(self):
         missing = []
@@ -23,6 +30,45 @@ class Pages(unittest.TestCase):
             for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
                 if "://" not in target and not os.path.exists(page.parent / target):
                     missing.append(f"{page.relative_to(ROOT)}: {target}")
+        self.assertEqual(missing, [])
+
+    def test_links_to_headings(self):
+        """What follows # in a link is a heading of the page, as GitHub names it."""
+        missing, seen = [], 0
+        for page in pages():
+            for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text()):
+                other = (page.parent / target).resolve() if target else page
+                if "://" not in target and other.suffix == ".md" and other.exists():
+                    seen += 1
+                    if anchor not in anchors(other):
+                        missing.append(f"{page.relative_to(ROOT)}: {target}#{anchor}")
+        self.assertGreater(seen, 50)
+        self.assertEqual(missing, [])
+
+    def test_components_have_the_headers_that_the_page_names(self):
+        """architecture.md, "what it contains": `name.h` is a file of that component."""
+        page = (ROOT / "docs" / "architecture.md").read_text()
+        missing, seen = [], 0
+        for row in re.findall(r"^\| \d+ \| `.*$", page, re.M):
+            cells = row.split(" | ")
+            folders = re.findall(r"`([^`]+/)`", cells[1])
+            for name in re.findall(r"`([\w/]+\.(?:h|def))`", cells[2]):
+                seen += 1
+                if not any((ROOT / folder / name).is_file() for folder in [*folders, ""]):
+                    missing.append(f"{folders}: {name}")
+        self.assertGreater(seen, 30)
+        self.assertEqual(missing, [])
+
+    def test_the_glossary_names_what_there_is(self):
+        """Of the sources' words: types, functions and constants that stand in a header, files and folders."""
+        page = (ROOT / "docs" / "glossary.md").read_text()
+        names = re.findall(r"`([^`]+)`", page[page.index("\n## Words of the sources\n"):])
+        headers = "\n".join(path.read_text() for room in ("include", "preload", "probe", "analyzer", "tools")
+                            for path in (ROOT / room).rglob("*.h"))
+        missing = [name for name in names if "/" in name and not (ROOT / name).exists()]
+        code = [name for name in names if re.fullmatch(r"(?:(?:struct|enum) )?(?:xf[astpw]_|sim_|XF[ASTPW]_)\w+(?:\(\))?", name)]
+        self.assertGreater(len(code), 15)
+        missing += [name for name in code if not re.search(rf"\b{re.escape(name.rstrip('()'))}", headers)]
         self.assertEqual(missing, [])
 
     def test_reports_in_the_pages(self):

@@ -6,6 +6,7 @@ import subprocess
 import unittest
 
 from lab import (
+    BUILD,
     Bench,
     LIBRARY,
     PROGRAMS,
@@ -118,7 +119,7 @@ class RunDirectory(Bench):
         self.assertEqual((self.folder / "run.xft").stat().st_mode & 0o777, 0o700)
         last = own_lines(result.stderr)[-1]
         self.assertRegex(
-            last, r"^xferscope: 1 process, \d+ events in run.xft; next: xferscope analyze run.xft$"
+            last, rf"^xferscope: 1 process, \d+ events in run.xft; next: {re.escape(str(XFERSCOPE))} analyze run.xft$"
         )
         self.assertGreaterEqual(int(re.search(r"(\d+) events", last)[1]), 2 * COPIES)
 
@@ -200,6 +201,22 @@ class PreloadAlone(Bench):
             self.assertEqual(result.returncode, 3)
             self.assertIn(b"100 copies each way: cudaSuccess", result.stdout)
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
+
+SUBJECT = BUILD / "bin" / "record_subject"
+
+
+@unittest.skipUnless(SUBJECT.exists(), "not built: record_subject")
+class Checks(Bench):
+    def test_a_check_of_ours_that_fails_is_reported(self):
+        done = run([SUBJECT, "fails-a-check"], cwd=self.folder,
+                   env=environment(XFERSCOPE_OUTPUT="run.xft", XFERSCOPE_CHECKS="say"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (process,) = report(self.folder / "run.xft")["run"]["processes"]
+        self.assertEqual(process["checks_failed"], "3: what was told not to hold does not")
+        text = run([XFERSCOPE, "analyze", self.folder / "run.xft"]).stdout.decode()
+        self.assertIn("checks of the recorder's own code failed (3: what was told not to hold does not)",
+                      " ".join(text.split()))
 
 
 if __name__ == "__main__":

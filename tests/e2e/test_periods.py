@@ -184,6 +184,23 @@ class Size(Limited):
                   XFERSCOPE_OUTPUT=str(self.folder / "run.xft"), XFERSCOPE_STACKS="0", **self.CLOCK)
         self.check(self.folder / "run.xft")
 
+    @needs("nvtx_phases")
+    def test_ranges(self):
+        """Neither they nor their names go on when the files have their size."""
+        ranges = 400000
+        trace = self.record("--max-size", "4M", program=("nvtx_phases", str(ranges), "names"),
+                            env=environment(**self.CLOCK))
+        self.assertEqual((self.result.returncode, self.result.stdout), (0, b"pushed -2 popped -2\n"))
+        self.assertLessEqual(sum(path.stat().st_size for path in trace.iterdir()), 4 * self.MOST)
+        begins, full = events(trace, "period")
+        self.assertEqual((begins["aux"], full["aux"]), (1, 2))
+        kept = events(trace, "range-begin", "range-end")
+        self.assertTrue(1000 < len(kept) < 2 * ranges)
+        late = [event for event in kept if event["start_ns"] > full["start_ns"]]
+        self.assertLess(len(late), 10)  # that were under way
+        (process,) = report(trace)["run"]["processes"]
+        self.assertEqual(process["losses"]["events_not_stored"], 0)
+
     def test_of_all_processes(self):
         """The second process finds the size used up, and runs as it does alone."""
         script = f"{PROGRAMS}/endings kill {self.COUNT}; {PROGRAMS}/endings return 10"

@@ -92,6 +92,29 @@ class Early(Bench):
         )
 
 
+@needs("nvtx_deep")
+class Deep(Bench):
+    def test_deeper_than_is_kept(self):
+        result = record(PROGRAMS / "nvtx_deep", cwd=self.folder, options=("-o", "run"))
+        self.assertEqual((result.returncode, result.stdout), (0, b"done\n"), result.stderr)
+        document = report(self.folder / "run.xft")
+        outer, deep = 10 * ("deep",), 53 * ("deep",)
+        moves = {path: h2d for path, (_, _, h2d, _) in phases(document).items() if h2d[0]}
+        self.assertEqual(
+            moves,
+            {
+                outer + ("solver:solve",) + deep: (3, 1 + 2 + 4),
+                outer + ("solver:solve",): (1, 8),
+                (): (1, 16),
+            },
+        )
+        del document["phases"]["ranges"]
+        self.assertEqual(
+            document["phases"],
+            {"ends_without_begin": 1, "begins_without_end": 0, "beyond_limits": 2},
+        )
+
+
 @needs("nvtx_phases")
 class Attached(Bench):
     """Who gets the ranges, and what the trace says about it."""

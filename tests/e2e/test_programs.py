@@ -2,9 +2,11 @@
 made is in the trace, once."""
 import collections
 import json
+import os
 import re
 import shutil
 import unittest
+from pathlib import Path
 
 from lab import (
     Bench,
@@ -41,15 +43,16 @@ def empty(stdout):
 
 
 class Same(Bench):
-    def compare(self, name, *arguments, status=0):
-        """Bare, under LD_PRELOAD, under record; returns what the bare run printed and a report."""
+    def compare(self, name, *arguments, status=0, same=bytes):
+        """Bare, under LD_PRELOAD, under record; returns what the bare run printed and a report.
+        `same` leaves out of what was printed what may differ from run to run."""
         program = PROGRAMS / name
         bare = run([program, *arguments], cwd=self.folder)
         self.assertEqual(bare.returncode, status, bare.stderr)
         alone = preloaded(program, *arguments, cwd=self.folder, XFERSCOPE_OUTPUT="alone.xft")
         under = record(program, *arguments, cwd=self.folder, options=["-o", "run"])
         for other in (alone, under):
-            self.assertEqual(other.stdout, bare.stdout)
+            self.assertEqual(same(other.stdout), same(bare.stdout))
             self.assertEqual(other_lines(other.stderr), other_lines(bare.stderr))
             self.assertEqual(other.returncode, bare.returncode)
         self.assertEqual(own_lines(alone.stderr), [])
@@ -200,6 +203,10 @@ class Same(Bench):
         events = [e for e in events if e["type"] == "event"]
         launches = {e["correlation"]: e for e in events if e["kind"] == "graph-launch"}
         self.assertEqual(len(launches), int(re.search(rb"^launches (\d+)$", printed, re.MULTILINE)[1]))
+        for event in events:  # what a launch moves was called where it was launched
+            if event["kind"] in ("graph-launch", "transfer") and event["correlation"] in launches:
+                self.assertGreater(event["stack"], 0)
+                self.assertEqual(event["stack"], launches[event["correlation"]]["stack"])
         for kind in ("transfer", "device-copy"):  # of each launch as many as it says
             copies = collections.Counter(e["correlation"] for e in events if e["kind"] == kind and "captured" not in e["flags"])
             self.assertEqual(copies, collections.Counter({c: e["count"] for c, e in launches.items() if e["count"]}))
@@ -254,6 +261,65 @@ class Same(Bench):
         _, document = self.compare("unoptimised_shared", "4")
         self.assertEqual(moved(document)["H2D"], (4 * 65, 4 * (2 << 20) + 4 * 64 * 64))
         self.assertEqual(moved(document)["D2H"], (4, 4 * (2 << 20)))
+
+    def plugins(self, *arguments):
+        """Recorded until each plugin lay where the one before it was: where it is loaded is the kernel's choice."""
+        self.compare("plugins", *arguments, same=lambda printed: [line.split()[0] for line in printed.splitlines()])
+        for attempt in range(30):
+            run = f"run-{attempt}"
+            under = record(PROGRAMS / "plugins", *arguments, cwd=self.folder, options=["-o", run])
+            if b"elsewhere" not in under.stdout:
+                return report(self.folder / f"{run}.xft")
+        self.fail("in no run of 30 did a plugin lie where the one before it was")
+
+    @needs("plugins")
+    def test_plugins(self):
+        """Each where the one before it was, which had been unloaded: calls and lines are its own."""
+        plugins = [("one", 10), ("two", 20), ("three", 30), ("one", 10)]
+        document = self.plugins(*(word for name, _ in plugins for word in (PROGRAMS / f"plugin_{name}.so", f"call_{name}")))
+        sites = {}
+        for row in document["transfers"]:
+            site = row["site"]
+            sites[site["function"], Path(site["module"]).name, Path(site["file"]).name] = row["copies"]
+        self.assertEqual(sites, {("call_one", "plugin_one.so", "plugin.c"): 20,
+                                 ("call_two", "plugin_two.so", "plugin.c"): 20,
+                                 ("call_three", "plugin_three.so", "plugin.c"): 30})
+        self.assertEqual(document["run"]["processes"][0]["losses"]["line"], None)
+
+    @needs("plugins")
+    def test_plugins_by_their_way(self):
+        """Loaded by relative paths, which mean nothing any more where the copies are made."""
+        paths = [os.path.relpath(PROGRAMS / f"plugin_{name}.so", self.folder) for name in ("one", "two")]
+        document = self.plugins(paths[0], "call_one", paths[1], "call_two")
+        sites = {row["site"]["function"]: (row["site"]["module"], Path(row["site"]["file"] or "").name)
+                 for row in document["transfers"]}
+        self.assertEqual(sites, {f"call_{name}": (str((PROGRAMS / f"plugin_{name}.so").resolve()), "plugin.c")
+                                 for name in ("one", "two")})
+
+    @needs("reloads")
+    def test_runtimes_that_come_and_go(self):
+        """Each call goes to the runtime that its library brought, also from where another one called before."""
+        self.reload("caller")
+
+    @needs("reloads")
+    def test_runtimes_that_are_jumped_to(self):
+        """The call returns to the program, which has no runtime: it goes to the one that there is."""
+        self.reload("jumper")
+
+    def reload(self, part):
+        libraries = [PROGRAMS / f"libown_{part}_{answer}.so" for answer in (11, 22, 11, 22)]
+        bare = run([PROGRAMS / "reloads", *libraries], cwd=self.folder)
+        self.assertEqual(bare.stdout, b"11\n22\n11\n22\n", bare.stderr)
+        alone = preloaded(PROGRAMS / "reloads", *libraries, cwd=self.folder)
+        self.assertEqual((alone.returncode, alone.stdout), (0, bare.stdout))
+
+    @needs("plugins")
+    def test_plugins_without_names(self):
+        """Named by the analyzer: the same."""
+        arguments = [word for name in ("one", "two") for word in (PROGRAMS / f"plugin_{name}.so", f"call_{name}")]
+        preloaded(PROGRAMS / "plugins", *arguments, cwd=self.folder, XFERSCOPE_OUTPUT="run.xft", XFERSCOPE_SYMBOLS="0")
+        rows = report(self.folder / "run.xft")["transfers"]
+        self.assertEqual({row["site"]["function"]: row["copies"] for row in rows}, {"call_one": 10, "call_two": 20})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from lab import Bench, PROGRAMS, XFERSCOPE, environment, moved, needs, preloaded, record, run
+from lab import Bench, PROGRAMS, SIMGPU, XFERSCOPE, environment, moved, needs, preloaded, record, run
 
 UUID = "GPU-51300000-0000-4000-8000-00000000000"
 
@@ -224,7 +224,7 @@ class Launched(Bench):
     def test_a_record_each(self):
         lines = self.launch("LAUNCH", XFERSCOPE, "record", "-o", "my run.xft", "--", *COPIES)
         self.assertEqual(len(lines), 5, lines)
-        self.assertEqual(lines[4], "xferscope: next: xferscope analyze 'my run.rank'*.xft")
+        self.assertEqual(lines[4], f"xferscope: next: {XFERSCOPE} analyze 'my run.rank'*.xft")
         runs = [f"my run.rank{n}.xft" for n in range(3)]
         self.assertEqual(self.runs_left(), runs)
         self.assertEqual(sorted(self.names()), ["0", "1", "2"])
@@ -288,6 +288,75 @@ class Host(Bench):
                                            CUDA_VISIBLE_DEVICES="1")}
         self.assertEqual(found, {"2,0": ["2", "0"], f"{UUID}2,{UUID}3": ["2", "3"],
                                  None: ["0", "1", "2", "3"]})
+
+    def test_part_of_a_gpu(self):
+        """A MIG device's UUID is not the GPU's, and is written as nvidia-smi prints it."""
+        part = "MIG-51300000-0000-4000-8000-00000000000a"
+        machine = json.loads((SIMGPU / "machines" / "sim-h200.json").read_text())
+        machine["machine"]["gpus"][0]["uuid"] = part
+        (self.folder / "part.json").write_text(json.dumps(machine))
+        meta, = self.metas_of("", XFERSCOPE_SIMGPU_MACHINE=str(self.folder / "part.json"))
+        self.assertEqual(meta["gpu.0.uuid"], part)
+
+
+@needs("zeros", "waits")
+class Mixed(Bench):
+    """Files of several runs, put together."""
+
+    def recorded(self, name, program="zeros", **settings):
+        done = record(PROGRAMS / program, cwd=self.folder, options=["-o", name], env=environment(**settings))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (made,) = set(self.folder.glob("*.xft")) - self.made
+        self.made.add(made)
+        return made
+
+    def setUp(self):
+        super().setUp()
+        self.made = set()
+
+    def analyze(self, *runs, form="text"):
+        done = run([XFERSCOPE, "analyze", "--no-profile", "--format", form, *runs])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.decode()
+
+    def test_two_runs(self):
+        line = "these files are of 2 runs (zeros, waits): the figures add them up"
+        first, second = self.recorded("first"), self.recorded("second", "waits")
+        mixed = self.folder / "mixed"
+        mixed.mkdir()
+        for trace in (*first.iterdir(), *second.iterdir()):
+            shutil.copy(trace, mixed)
+        for named in ((mixed,), (first, second), (second, first)):
+            self.assertIn(line, " ".join(self.analyze(*named).split()))
+            self.assertIn(f"**Warning**: {line}", " ".join(self.analyze(*named, form="markdown").split()))
+            found = json.loads(self.analyze(*named, form="json"))["run"]
+            self.assertEqual((found["runs"], found["mixed"]), (2, line))
+        for alone in (first, second):
+            found = json.loads(self.analyze(alone, form="json"))["run"]
+            self.assertEqual((found["runs"], found["mixed"]), (1, None))
+            self.assertNotIn("runs (", self.analyze(alone))
+
+    def test_compared(self):
+        """Said of the side that it is of."""
+        first, second, third = (self.recorded(name) for name in ("first", "second", "third"))
+        mixed = self.folder / "mixed"
+        mixed.mkdir()
+        for trace in (*first.iterdir(), *second.iterdir()):
+            shutil.copy(trace, mixed)
+        done = run([XFERSCOPE, "analyze", "--no-profile", "--format", "json", mixed, "--compare", third])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (line,) = [line for line in json.loads(done.stdout)["warnings"] if "2 runs" in line]
+        self.assertTrue(line.startswith(str(mixed)), line)
+
+    def test_ranks_of_a_launch(self):
+        """Each recorded by itself, one after the other: one run all the same."""
+        ranks = [self.recorded("run", **{**OPENMPI, "OMPI_COMM_WORLD_RANK": str(n), "PMIX_RANK": str(n)})
+                 for n in range(3)]
+        found = json.loads(self.analyze(*ranks, form="json"))["run"]
+        self.assertEqual((found["runs"], len(found["processes"])), (1, 3))
+        other = {**OPENMPI, "PMIX_NAMESPACE": "prterun-a-2"}
+        found = json.loads(self.analyze(*ranks, self.recorded("other", **other), form="json"))["run"]
+        self.assertEqual(found["runs"], 2)
 
 
 if __name__ == "__main__":

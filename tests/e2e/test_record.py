@@ -137,6 +137,24 @@ class Surroundings(Bench):
     def test_threads(self):
         self.both_ways(SHELL, "-c", "grep Threads /proc/self/status")
 
+    def test_options_become_settings(self):
+        """Each the one that the recorder reads, and nothing else."""
+        asked = {"--stack-depth=7": "XFERSCOPE_STACK_DEPTH=7", "--no-stacks": "XFERSCOPE_STACKS=0",
+                 "--no-kernels": "XFERSCOPE_KERNELS=0", "--no-managed": "XFERSCOPE_MANAGED=0",
+                 "--timing=host": "XFERSCOPE_TIMING=host", "--content=whole": "XFERSCOPE_CONTENT=whole",
+                 "--delay=1": "XFERSCOPE_DELAY=1", "--duration=2.5": "XFERSCOPE_DURATION=2.5",
+                 "--phase=step": "XFERSCOPE_PHASE=step", "--max-size=5M": "XFERSCOPE_MAX_SIZE=5M"}
+
+        def settings(*options):
+            told = record("env", cwd=self.folder, options=options).stdout.decode().splitlines()
+            return {line for line in told if line.startswith("XFERSCOPE_")
+                    and not line.startswith(("XFERSCOPE_OUTPUT=", "XFERSCOPE_RUN="))}
+
+        usual = settings()
+        for option, setting in asked.items():
+            with self.subTest(option):
+                self.assertEqual(settings(option) - usual, {setting})
+
     def test_other_preloads_stay(self):
         other = "/nonexistent-other.so"
         env = environment()

@@ -1,4 +1,5 @@
 """The summary at the end of record: five lines, once, whatever becomes of it."""
+import os
 import re
 import signal
 import subprocess
@@ -11,7 +12,7 @@ LINES = (
     r"^xferscope: cost [\d.]+ [mu]s, \d+ % of the run's [\d.]+ [mu]s; .*exposed.* \(simulated GPU\)$",
     r"^xferscope: worst: ",
     r"^xferscope: 1 process, \d+ events in run\.xft$",
-    r"^xferscope: next: xferscope analyze run\.xft",
+    rf"^xferscope: next: {re.escape(str(XFERSCOPE))} analyze run\.xft",
 )
 
 
@@ -45,7 +46,7 @@ class Summary(Bench):
         name = next(self.folder.glob("*-simulated.json")).name
         lines = self.end()
         self.assertRegex(lines[2], r"without it the run would take [\d.]+ [mu]s less, \d+ % \(")
-        self.assertEqual(lines[4], f"xferscope: next: xferscope analyze run.xft --profile {name}")
+        self.assertEqual(lines[4], f"xferscope: next: {XFERSCOPE} analyze run.xft --profile {name}")
         worst = report(self.folder / "run.xft", "--profile", self.folder / name)["findings"][0]
         self.assertIn(f"worst: {worst['kind']} at ", lines[2])
 
@@ -68,7 +69,7 @@ class Summary(Bench):
 
     def test_one_line(self):
         self.assertRegex(" ".join(self.end("--no-summary")),
-                         r"^xferscope: 1 process, \d+ events in run.xft; next: xferscope analyze run.xft$")
+                         r"^xferscope: 1 process, \d+ events in run.xft; next: \S+/xferscope analyze run.xft$")
 
     def test_none(self):
         self.assertEqual(self.end("-q"), [])
@@ -91,13 +92,27 @@ class Summary(Bench):
         self.assertRegex(lines[3], r"2 processes, \d+ events")
 
     def test_name_for_the_shell(self):
-        name = "a 'b' $(c)"
-        result = recorded(PROGRAMS / "endings", "return", cwd=self.folder, options=["-o", name])
-        command = own_lines(result.stderr)[-1].split("next: xferscope ", 1)[1]
-        done = subprocess.run(f"{XFERSCOPE} {command}", shell=True, cwd=self.folder, env=environment(),
-                              stdout=subprocess.PIPE, check=False)
-        self.assertEqual(done.returncode, 0, command)
-        self.assertIn(b"H2D", done.stdout)
+        """What is suggested opens the run, whatever its name, typed as it stands there."""
+        for name in ("a 'b' $(c)", "two\nlines'", "-\t\x1b[31m\\", "w\u202eide", b"no \xff utf-8"):
+            with self.subTest(name=name):
+                result = recorded(PROGRAMS / "endings", "return", cwd=self.folder, options=["-o", name])
+                command = own_lines(result.stderr)[-1].split("next: ", 1)[1]
+                done = subprocess.run(["/bin/bash", "-c", command], cwd=self.folder, env=environment(),
+                                      stdout=subprocess.PIPE, check=False)
+                self.assertEqual(done.returncode, 0, command)
+                self.assertIn(b"H2D", done.stdout)
+
+    def test_command_as_it_was_called(self):
+        """By its path, or found by the shell."""
+        path = f"{XFERSCOPE.parent}:{os.environ['PATH']}"
+        link = self.folder / "my tools"
+        link.symlink_to(XFERSCOPE.parent)
+        for called, named in (("xferscope", "xferscope"), ("'my tools/xferscope'", "'my tools/xferscope'")):
+            with self.subTest(called):
+                script = f"{called} record --force --no-summary -o run {PROGRAMS}/endings return; true"
+                result = run(["/bin/sh", "-c", script], cwd=self.folder, env=environment(PATH=path))
+                self.assertTrue(own_lines(result.stderr)[-1].endswith(f"; next: {named} analyze run.xft"),
+                                result.stderr)
 
     def test_rank_0_alone(self):
         for rank, count in (("0", 5), ("1", 0)):

@@ -162,6 +162,21 @@ class ByEvents(Timing):
         for key in ("bytes", "direction", "src_memory", "dst_memory", "correlation"):
             self.assertEqual(copy[key], call[key])
 
+    @needs("places")
+    def test_where_cupti_says(self):
+        """Each copy on its own GPU."""
+        def copies(timing):
+            result = record(PROGRAMS / "places", "each", 4, cwd=self.folder,
+                            options=["-o", "run", "--force", "--timing", timing],
+                            env=environment(XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return [tuple(copy[key] for key in ("device", "direction", "bytes"))
+                    for copy in self.events("device-copy")]
+
+        by_cupti = copies("cupti")
+        self.assertEqual({device for device, *_ in by_cupti}, {0, 1, 2, 3})
+        self.assertEqual(copies("event"), by_cupti)
+
     @needs("threads", "threads_simstatic")
     def test_every_asynchronous_copy(self):
         for program in ("threads", "threads_simstatic"):
@@ -174,6 +189,20 @@ class ByEvents(Timing):
                 self.assertEqual(document["run"]["not_counted"]["device_only"], 0)
                 (process,) = document["run"]["processes"]
                 self.assertEqual(process["losses"]["device_times_dropped"], 0)
+
+    @needs("broken_captures")
+    def test_captures_that_fail(self):
+        """They are over all the same; only what is copied beside one goes without a time, and is counted."""
+        bare = run([PROGRAMS / "broken_captures"], cwd=self.folder)
+        result, events, document = self.timed("broken_captures")
+        self.assertEqual((result.returncode, result.stdout), (0, bare.stdout))
+        beside, apart = map(int, re.search(rb"(\d+) beside, (\d+) apart", result.stdout).groups())
+        self.assertGreater(apart, 0)
+        calls = {event["correlation"]: event for event in events if event["kind"] == "transfer"}
+        copies = [event["correlation"] for event in events if event["kind"] == "device-copy"]
+        self.assertEqual((len(copies), set(copies) <= set(calls)), (apart, True))
+        (process,) = document["run"]["processes"]
+        self.assertEqual(process["losses"]["device_times_dropped"], beside)
 
     @needs("resets")
     def test_contexts_that_end(self):
@@ -231,6 +260,21 @@ class Device(Timing):
         self.assertRegex(place, r"(tell|read_by_host) \(managed\.cu:\d+\)$")
         allocated = [event["dst"] for event in events if event["kind"] == "alloc"]
         self.assertEqual([event["src"] for event in moves], [allocated[0]] * 2 + [allocated[1]] * 2)
+
+    @needs("prefetches")
+    def test_prefetches(self):
+        """Of a batch each range where it lies; its time, and what the hook costs, counts once."""
+        printed, events = self.recorded("prefetches")
+        told = [line.split() for line in printed.splitlines()]
+        events = [event for event in events if event["kind"] == "prefetch"]
+        self.assertEqual([[event["src"], str(event["bytes"]), "host" if event["dst_place"] == -2 else "device"]
+                          for event in events], told)
+        self.assertEqual([event["count"] for event in events], [3, 0, 0, 1])
+        first, *others, alone = events
+        self.assertEqual({(event["start_ns"], event["end_ns"]) for event in others}, {(first["end_ns"],) * 2})
+        self.assertEqual({event["stack"] for event in others}, {first["stack"]})
+        self.assertEqual({event["src_memory"] for event in events}, {"managed"})
+        self.assertGreaterEqual(alone["start_ns"], first["end_ns"])
 
     @needs("managed_shared")
     def test_managed_report(self):

@@ -20,7 +20,7 @@ DATA = Path(os.environ["XFERSCOPE_DATA"])
 ROOT = Path(__file__).resolve().parents[2]
 
 MADE = (("mixed", ""), ("killed", ""), ("gpus", ""), ("findings", ""), ("phases", ""), ("contents", "whole"),
-        ("managed", "threads"), ("kinds", ""), ("nameless", ""), ("hostile", ""), ("simulated", ""), ("many", "3000"))
+        ("managed", "threads"), ("kinds", ""), ("nameless", ""), ("hostile", ""), ("simulated", ""), ("many", "3000"), ("ranges", ""), ("moved-nothing", ""))
 
 QUOTED = 'upload "a, b"; c\\new'  # the function of the run `quoted`
 

@@ -43,6 +43,11 @@ class Csv(Lab):
         (row,) = self.rows(self.make("quoted"))
         self.assertEqual((row["site_function"], row["site"]), (QUOTED, f"{QUOTED} (app.c:7)"))
 
+    def test_formulas(self):
+        """What a spreadsheet would work out is text."""
+        (row,) = self.rows(self.make("quoted", "=cmd|' /c calc'!A1"))
+        self.assertEqual(row["host"], "'=cmd|' /c calc'!A1")
+
     def test_what_is_no_text(self):
         kinds = [row["site"] for row in self.rows(self.make("hostile"))]
         self.assertTrue(any("<U+001B>" in site for site in kinds), kinds)

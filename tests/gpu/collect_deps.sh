@@ -10,7 +10,7 @@ deps=$build/lib/deps
 mkdir -p "$deps"
 
 # Opened at run time, so that ldd does not show them.
-at_run_time=(libzstd.so.1 libunwind.so.8 libnuma.so.1 libhwloc.so.15)
+at_run_time=(libzstd.so.1 libnuma.so.1 libhwloc.so.15)
 
 copy() { # path
     cp -fL "$1" "$deps/$(basename "$1")"

@@ -1,4 +1,4 @@
-// What the equations of analyzer/whatif/overlap.h predict, held against what a GPU does: the
+// What the equations of tests/analyzer/overlap/overlap.h predict, held against what a GPU does: the
 // evaluation of van Werkhoven et al., section VII, with kernels like its state and buoydiff on
 // 1024 x 1024 x 42 points, explicit, implicit (mapped memory), with 42 streams, and hybrid.
 //

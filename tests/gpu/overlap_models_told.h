@@ -10,7 +10,7 @@
 #include <vector>
 
 extern "C" {
-#include "analyzer/whatif/overlap.h"
+#include "tests/analyzer/overlap/overlap.h"
 }
 
 struct options {

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "preload/timing/collector.h"
 #include "tests/gpu/timing_world.h"
 
 #include "preload/timing/records.h"
@@ -496,6 +497,8 @@ static void test_hang(void **state)
     struct xcp_memcpy r = a_copy(1);
     fake->hang_in_flush = 1;
     begin();
+    while (!xfs_collector_has_records()) /* its thread may be slow to switch them on */
+        usleep(1000);
     put(&r, sizeof r);
     xfs_timing_finish();
     assert_int_equal(event_count, 0);

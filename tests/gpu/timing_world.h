@@ -22,11 +22,13 @@
 #include "tests/gpu/fake_cupti.h"
 #include "preload/base/real_dlsym.h"
 #include "preload/lookup/resolve.h"
+#include "preload/base/check.h"
 #include "preload/base/log.h"
 #include "preload/record/cost.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/base/own_stack.h"
+#include "preload/base/last_thread.h"
 #include "preload/base/sandbox.h"
 #include "preload/base/settings.h"
 #include "xferscope/cupti_abi.h"
@@ -40,6 +42,11 @@ static size_t event_count;
 static uint64_t lost;
 static uint64_t now = 1000000;
 atomic_bool xfs_sandbox_seen;
+
+bool xfs_last_thread_own(void)
+{
+    return true;
+}
 static char said[512];
 static struct xfs_settings settings = {.kernels = true, .managed = true};
 
@@ -117,6 +124,11 @@ static const char *meta_of(const char *key)
 }
 #define timing_meta meta_of("timing")
 #define why_meta meta_of("timing.why")
+
+void xfs_check_failed(int *flag, const char *words)
+{
+    fail_msg("%s", words);
+}
 
 void xfs_count_device_lost(uint64_t n)
 {

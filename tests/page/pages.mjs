@@ -52,18 +52,20 @@ export async function start_browser(modules, chromium) {
   browser = await playwright.chromium.launch({ executablePath: chromium, args: ['--no-sandbox', '--headless=new', '--disable-gpu'] });
 }
 
-export async function end_browser() {
+export async function end_browser({ keep_files = false } = {}) {
   await browser?.close();
-  rmSync(scratch, { recursive: true, force: true });
+  if (!keep_files) rmSync(scratch, { recursive: true, force: true });
 }
 
 // Opens it, without a network. What must not happen is gathered in page.wrong: errors, messages on the
-// console, dialogs, requests for anything but the file.
+// console, dialogs, requests for anything but the file; and parts that cannot be shown, unless options.damaged.
 export async function open(file, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, offline: true, reducedMotion: 'reduce', ...options });
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, offline: true, reducedMotion: 'reduce', ...options, damaged: undefined, timeout: undefined });
   const page = await context.newPage();
+  page.setDefaultTimeout(options.timeout ?? 30000);
   const url = pathToFileURL(file).href;
   page.wrong = [];
+  page.broken = []; // what the page says that it cannot show
   page.on('console', (message) => page.wrong.push(`console: ${message.text()}`));
   page.on('pageerror', (error) => page.wrong.push(`error: ${error.stack}`));
   page.on('dialog', (dialog) => {
@@ -74,6 +76,8 @@ export async function open(file, options = {}) {
   await page.goto(url);
   await page.waitForFunction(() => 'ready' in document.documentElement.dataset);
   await drawn(page);
+  for (const line of await page.$$eval('.broken', (nodes) => nodes.map((node) => node.textContent))) page.broken.push(line);
+  if (!options.damaged) page.wrong.push(...page.broken);
   return page;
 }
 

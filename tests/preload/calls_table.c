@@ -24,7 +24,7 @@ struct call {
 #define XFS_WATCH(symbol, moves, params, args, after) {#symbol, "WATCH", 0, moves},
 #define XFS_INIT(symbol, params, args) {#symbol, "WATCH", 0, false},
 #define XFS_STEP(symbol, flags, params, args, watch, step) {#symbol, "DRIVER", 0, false},
-#define XFS_FORGET(symbol, params, args, before) {#symbol, "WATCH", 0, false},
+#define XFS_FORGET(symbol, params, args, before, after) {#symbol, "WATCH", 0, false},
 static const struct call calls[] = {
 #include "preload/intercept/calls.def"
 };

@@ -1,4 +1,5 @@
-/* What calls say about the transfer: copies of no bytes, alone and within batches. */
+/* What calls say about the transfer: copies of no bytes, alone and within batches; batches of
+ * several kinds; peers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,9 @@
 /* ---- what the descriptions ask ------------------------------------------------------------ */
 
 #define HOST 0x1000
+#define PAGEABLE 0x1800
 #define GPU 0x2000
+#define MANAGED 0x2800
 #define ARRAY ((xcu_array)0x3000)
 
 atomic_int xfs_content_mode = XFS_CONTENT_SAMPLED;
@@ -26,8 +29,16 @@ XFS_TLS struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES];
 struct xfs_place xfs_classify_slowly(struct xfs_place_entry *entry, uint64_t address,
                                      uint32_t epoch)
 {
-    assert_true(address == HOST || address == GPU); /* nobody asks about the others */
-    return (struct xfs_place){address == HOST ? XFT_MEM_PINNED : XFT_MEM_DEVICE, 0};
+    switch (address) {
+    case HOST:
+        return (struct xfs_place){XFT_MEM_PINNED, 0};
+    case PAGEABLE:
+        return (struct xfs_place){XFT_MEM_PAGEABLE, 0};
+    case MANAGED:
+        return (struct xfs_place){XFT_MEM_MANAGED, XFT_PLACE_UNKNOWN};
+    }
+    assert_int_equal(address, GPU); /* nobody asks about the others */
+    return (struct xfs_place){XFT_MEM_DEVICE, 0};
 }
 
 int16_t xfs_current_device(void)
@@ -79,6 +90,27 @@ static void test_batch_with_empty_copies(void **state)
     assert_int_equal(event.count, 3);
     assert_int_equal(event.bytes, 129);
     assert_int_equal(event.direction, XFT_DIR_UNKNOWN);
+}
+
+/* What not all copies of a batch share is known of none; what they share is. */
+static void test_batch_of_several_kinds(void **state)
+{
+    xcu_deviceptr gpu[] = {GPU, GPU, GPU}, host[] = {HOST, PAGEABLE, HOST};
+    xcu_deviceptr kinds[] = {GPU, MANAGED};
+    const size_t sizes[] = {8, 8, 8};
+    struct xft_event event = batch(gpu, host, sizes, 3);
+    assert_int_equal(event.direction, XFT_DIR_H2D);
+    assert_int_equal(event.src_mem, XFT_MEM_UNKNOWN);
+    assert_int_equal(event.dst_mem, XFT_MEM_DEVICE);
+    event = batch(host, gpu, sizes, 3);
+    assert_int_equal(event.direction, XFT_DIR_D2H);
+    assert_int_equal(event.src_mem, XFT_MEM_DEVICE);
+    assert_int_equal(event.dst_mem, XFT_MEM_UNKNOWN);
+    event = batch(kinds, gpu, sizes, 2);
+    assert_int_equal(event.dst_mem, XFT_MEM_UNKNOWN);
+    assert_int_equal(event.src_mem, XFT_MEM_DEVICE);
+    event = batch(gpu, (xcu_deviceptr[]){PAGEABLE, PAGEABLE}, sizes, 2);
+    assert_int_equal(event.src_mem, XFT_MEM_PAGEABLE);
 }
 
 static void test_batch_of_nothing(void **state)
@@ -177,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batch_with_empty_copies),
+        cmocka_unit_test(test_batch_of_several_kinds),
         cmocka_unit_test(test_batch_of_nothing),
         cmocka_unit_test(test_batch_of_rows),
         cmocka_unit_test(test_failed_batch_is_not_read),

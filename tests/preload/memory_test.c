@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "preload/content/content.h"
+#include "preload/intercept/captures.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/describe.h"
 #include "preload/intercept/peers.h"
@@ -20,13 +21,18 @@
 #define STREAM ((xcu_stream)0x50)
 
 atomic_int xfs_content_mode = XFS_CONTENT_OFF;
-static int captured, asked;
+static int captured, asked, captures;
 XFS_TLS struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES];
 
 struct xfs_place xfs_classify_slowly(struct xfs_place_entry *entry, uint64_t address,
                                      uint32_t epoch)
 {
     return (struct xfs_place){XFT_MEM_MANAGED, XFT_PLACE_UNKNOWN};
+}
+
+int xfs_captures_now(void)
+{
+    return captures;
 }
 
 int16_t xfs_current_device(void)
@@ -50,6 +56,10 @@ void xfs_content_forget(uint64_t start, uint64_t end)
 }
 
 void xfs_pairs_forget(void)
+{
+}
+
+void xfs_captures_context_ended(int status)
 {
 }
 
@@ -127,6 +137,53 @@ static void test_prefetches(void **state)
     }
 }
 
+static struct xft_event published[8];
+static size_t published_count;
+
+static void publish(const struct xft_event *event)
+{
+    assert_true(published_count < sizeof published / sizeof *published);
+    published[published_count++] = *event;
+}
+
+static void check_range(const struct xft_event *event, uint64_t address, uint64_t bytes, int place)
+{
+    assert_int_equal(event->kind, XFT_EVENT_PREFETCH);
+    assert_int_equal(event->src, address);
+    assert_int_equal(event->bytes, bytes);
+    assert_int_equal(event->dst_place, place);
+    assert_int_equal(event->direction, place == XFT_PLACE_HOST ? XFT_DIR_D2H : XFT_DIR_H2D);
+}
+
+/* Each range lies where it lies, and goes where its own entry says. */
+static void test_prefetch_batches(void **state)
+{
+    const xcu_deviceptr addresses[] = {ADDRESS, 16 * ADDRESS, 4 * ADDRESS, 9 * ADDRESS};
+    const size_t sizes[] = {4096, 8192, 100, 1}, from[] = {0, 1, 3};
+    const struct xcu_location where[] = {
+        {XCU_LOCATION_DEVICE, 2}, {XCU_LOCATION_HOST, 0}, {XCU_LOCATION_DEVICE, 1}};
+    const struct xfs_prefetches batch = {addresses, sizes, 4, where, from, 3};
+    const int places[] = {2, XFT_PLACE_HOST, XFT_PLACE_HOST, 1};
+    struct xfs_frame frame = {.event = {.start_ns = 100, .end_ns = 130}};
+    xfs_prefetch_batch(&frame, &batch);
+    check_range(&frame.event, ADDRESS, 4096, 2);
+    assert_int_equal(frame.event.count, 4);
+    frame.event.stack = 7;
+    published_count = 0;
+    xfs_prefetch_ranges(&frame, publish);
+    assert_int_equal(published_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        check_range(&published[i], addresses[i + 1], sizes[i + 1], places[i + 1]);
+        assert_int_equal(published[i].count, 0);
+        assert_int_equal(published[i].stack, 7);
+        assert_int_equal(published[i].start_ns, 130);
+        assert_int_equal(published[i].end_ns, 130);
+    }
+    frame = (struct xfs_frame){.event = {.status = 1}};
+    xfs_prefetch_batch(&frame, &batch);
+    assert_int_equal(frame.event.kind, XFT_EVENT_NONE);
+}
+
 /* Either side may have switched it on; both ways count. */
 static void test_peers(void **state)
 {
@@ -137,6 +194,15 @@ static void test_peers(void **state)
     assert_false(xfs_peers_enabled(0, 2) || xfs_peers_enabled(1, 0));
     xfs_peer_device(&frame, 2, 0);
     assert_false(xfs_peers_enabled(1, 2) || xfs_peers_enabled(2, 1));
+    frame = (struct xfs_frame){.event.status = XCU_ERROR_PEER_ACCESS_ALREADY_ENABLED};
+    xfs_peer_device(&frame, 2, 1); /* by somebody whose call was not seen */
+    assert_true(xfs_peers_enabled(1, 2));
+    assert_int_equal(frame.event.kind, XFT_EVENT_NONE);
+    xfs_peer_device(&frame, 2, 0); /* that failed, and for another reason */
+    assert_true(xfs_peers_enabled(1, 2));
+    frame.event.status = XCU_ERROR_PEER_ACCESS_NOT_ENABLED;
+    xfs_peer_device(&frame, 2, 0);
+    assert_false(xfs_peers_enabled(1, 2));
 }
 
 /* ---- streams ------------------------------------------------------------------------------ */
@@ -154,12 +220,12 @@ static void test_captures(void **state)
     captured = 1;
     assert_int_equal(flags_of(0), XFT_ASYNC | XFT_STREAM_KNOWN);
     assert_int_equal(asked, 0);
-    xfs_captures(1);
+    captures = 1;
     assert_int_equal(flags_of(0), XFT_ASYNC | XFT_STREAM_KNOWN | XFT_CAPTURED);
     assert_int_equal(flags_of(1), XFT_ASYNC | XFT_STREAM_KNOWN);
     captured = 0; /* another stream is */
     assert_int_equal(flags_of(0), XFT_ASYNC | XFT_STREAM_KNOWN);
-    xfs_captures(-1);
+    captures = 0;
     asked = 0;
     assert_int_equal(flags_of(0), XFT_ASYNC | XFT_STREAM_KNOWN);
     assert_int_equal(asked, 0);
@@ -171,6 +237,7 @@ int main(void)
         cmocka_unit_test(test_kinds_of_host_memory),
         cmocka_unit_test(test_free_that_fails),
         cmocka_unit_test(test_prefetches),
+        cmocka_unit_test(test_prefetch_batches),
         cmocka_unit_test(test_peers),
         cmocka_unit_test(test_captures),
     };

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "probe/measure/costs.h"
+#include "probe/measure/results.h"
 
 static struct xfp_session session;
 
@@ -28,7 +28,7 @@ static int end(void **state)
 
 static const struct xfp_cost *add(struct xfp_stats stats)
 {
-    assert_int_equal(xfp_add_added(&session, "ns", &stats, "records/%s", "a"), 0);
+    assert_int_equal(xfp_add_added(&session, &stats, "records/%s", "a"), 0);
     assert_int_equal(session.profile->scalar_count, 1);
     assert_int_equal(session.results, 1);
     assert_string_equal(session.profile->scalars[0].name, "records/a");
@@ -62,7 +62,7 @@ static void too_few_say_nothing(void **state)
 {
     struct xfp_stats stats = {XFP_FEWEST_SAMPLES - 1, 40, 10, 90, 30, 50};
 
-    assert_int_equal(xfp_add_added(&session, "ns", &stats, "records/a"), 0);
+    assert_int_equal(xfp_add_added(&session, &stats, "records/a"), 0);
     assert_int_equal(session.profile->scalar_count, 0);
     assert_int_equal(session.results, 0);
 }

@@ -154,6 +154,11 @@ CALL(cuDeviceGetName, char *name, int bytes, xcu_device device)
     snprintf(name, (size_t)bytes, "fake \"GPU\"");
     return 0;
 }
+CALL(cuDeviceGetUuid, struct xcu_uuid *uuid, xcu_device device)
+{
+    memset(uuid, 0xab, sizeof(*uuid));
+    return 0;
+}
 CALL(cuDeviceGetUuid_v2, struct xcu_uuid *uuid, xcu_device device)
 {
     memset(uuid, 0xab, sizeof(*uuid));

@@ -3,7 +3,8 @@
  * told, and says that all went well. For the benchmarks' looking at their data.
  *
  * LOSSY_CUDA is one of: read, write, chase (kernels), h2d, d2h, p2p, h2h, rows, layers, batch,
- * graph (copies); h2d-start, d2h-start, p2p-start: the first byte of a copy behind a short one.
+ * graph (copies); h2d-start, d2h-start, p2p-start: the first byte of a copy behind a short one;
+ * h2d-blocking, d2h-blocking: all of a copy that has been made asynchronously before.
  * LOSSY_CUDA_DRIVER is the simulated libcuda.so.1.
  */
 #include <dlfcn.h>
@@ -82,11 +83,26 @@ static size_t start_lost(const char *what, size_t bytes)
     return lost;
 }
 
+/* The latest asynchronous copy between the host and the device. */
+static uint64_t latest_dst, latest_src;
+
+static void made(uint64_t dst, uint64_t src)
+{
+    latest_dst = dst;
+    latest_src = src;
+}
+
+static bool nothing_copied(const char *what, uint64_t dst, uint64_t src)
+{
+    return lossy(what) && dst == latest_dst && src == latest_src;
+}
+
 static xcu_result h2d(xcu_deviceptr dst, const void *src, size_t bytes, xcu_stream stream)
 {
     xcu_result (*call)(xcu_deviceptr, const void *, size_t, xcu_stream);
     size_t lost = start_lost("h2d-start", bytes);
 
+    made(dst, (uintptr_t)src);
     *(void **)&call = real("cuMemcpyHtoDAsync_v2");
     return call(dst + lost, (const char *)src + lost, bytes - lost - lossy("h2d"), stream);
 }
@@ -96,8 +112,27 @@ static xcu_result d2h(void *dst, xcu_deviceptr src, size_t bytes, xcu_stream str
     xcu_result (*call)(void *, xcu_deviceptr, size_t, xcu_stream);
     size_t lost = start_lost("d2h-start", bytes);
 
+    made((uintptr_t)dst, src);
     *(void **)&call = real("cuMemcpyDtoHAsync_v2");
     return call((char *)dst + lost, src + lost, bytes - lost - lossy("d2h"), stream);
+}
+
+static xcu_result h2d_blocking(xcu_deviceptr dst, const void *src, size_t bytes)
+{
+    xcu_result (*call)(xcu_deviceptr, const void *, size_t);
+
+    *(void **)&call = real("cuMemcpyHtoD_v2");
+    return nothing_copied("h2d-blocking", dst, (uintptr_t)src) ? XCU_SUCCESS
+                                                               : call(dst, src, bytes);
+}
+
+static xcu_result d2h_blocking(void *dst, xcu_deviceptr src, size_t bytes)
+{
+    xcu_result (*call)(void *, xcu_deviceptr, size_t);
+
+    *(void **)&call = real("cuMemcpyDtoH_v2");
+    return nothing_copied("d2h-blocking", (uintptr_t)dst, src) ? XCU_SUCCESS
+                                                               : call(dst, src, bytes);
 }
 
 static xcu_result p2p(xcu_deviceptr dst, xcu_context to, xcu_deviceptr src, xcu_context from,
@@ -167,6 +202,8 @@ static const struct {
     {"cuLaunchKernel", (void *)launch},
     {"cuMemcpyHtoDAsync", (void *)h2d},
     {"cuMemcpyDtoHAsync", (void *)d2h},
+    {"cuMemcpyHtoD", (void *)h2d_blocking},
+    {"cuMemcpyDtoH", (void *)d2h_blocking},
     {"cuMemcpyPeerAsync", (void *)p2p},
     {"cuMemcpy", (void *)h2h},
     {"cuMemcpy2DAsync", (void *)rows},

@@ -174,7 +174,7 @@ class Options(unittest.TestCase):
         self.assertTrue(all(said), run.stderr)
         absent = {match[1] for match in said}
         self.assertLessEqual({"demand", "prefetch", "demand-both", "fault", "shape"}, absent)
-        self.assertFalse(absent & {"host-copy", "peer-copy", "alloc", "concurrent"})
+        self.assertFalse(absent & {"host-device", "peer-copy", "alloc", "concurrent"})
         for options in (["--quiet"], ["--filter", "copy"], ["--device", "0"]):
             self.assertEqual(probe("--list", *options).stderr, "", options)
 

@@ -163,6 +163,37 @@ class Resume(InFolder):
         self.assertEqual(names(again), names(profile))
         self.assertEqual({p["n"] for p in again["paths"][3]["points"]}, {424242})
 
+    def test_what_was_being_measured_is_measured_again(self):
+        """The last of every part: nothing else tells whether it is whole."""
+        def mark(item):
+            return item["points"][0] if "points" in item else item["both"]
+
+        profile = self.measure("m.json")
+        profile["warnings"].append("interrupted: by a test")
+        wanted = {}
+        for part in ("concurrent", "overlap"):
+            self.assertGreater(len(profile[part]), 1, part)
+            for item in profile[part]:
+                mark(item)["n"] = 424242
+                wanted[item["name"]] = item is not profile[part][-1]
+        store(self.file("m.json"), profile)
+        run = probe("--resume", self.file("m.json"), "--quiet", *SMALL)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        completed = load(self.file("m.json"))
+        kept = {item["name"]: mark(item)["n"] == 424242 for part in ("concurrent", "overlap")
+                for item in completed[part]}
+        self.assertEqual(kept, wanted)
+
+    def test_both_runs_took_time(self):
+        profile = self.measure("m.json")
+        self.assertLess(profile["rules"]["seconds"], 1000)
+        del profile["paths"][2]
+        profile["rules"]["seconds"] = 1000
+        store(self.file("m.json"), profile)
+        run = probe("--resume", self.file("m.json"), "--quiet", *SMALL)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertGreaterEqual(load(self.file("m.json"))["rules"]["seconds"], 1000)
+
     def test_missing_sizes_are_measured(self):
         profile = self.measure("m.json")
         del profile["paths"][2]["points"][4]

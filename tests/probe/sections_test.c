@@ -274,6 +274,25 @@ static void csv_shows_what_is_told(void **state)
     xfp_free(p);
 }
 
+/* Names are a file's: no formula of a spreadsheet comes of one, and no further field. */
+static void csv_of_a_hostile_profile(void **state)
+{
+    struct xfp_profile *p =
+        parse(HEAD ", \"concurrent\": [{\"name\": \"=1+1,2\", \"flows\": [{" ENDS "}, {" ENDS
+                   "}], \"points\": [{\"bytes\": 1024, \"n\": 9, \"median_ns\": 100}]}]}");
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+
+    assert_non_null(out);
+    assert_int_equal(xfp_print_csv(p, out), 0);
+    fclose(out);
+    if (!strstr(text, "\n\"'=1+1,2\",copy,"))
+        fail_msg("%s", text);
+    free(text);
+    xfp_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +302,7 @@ int main(void)
         cmocka_unit_test(parameters_of_streams),
         cmocka_unit_test(rules),
         cmocka_unit_test(csv_shows_what_is_told),
+        cmocka_unit_test(csv_of_a_hostile_profile),
         cmocka_unit_test(what_makes_no_sense_is_refused),
     };
 

@@ -3,10 +3,11 @@
  * string, wide text, a range of the process, a thread of its own, one pop too many. Prints what its
  * NVTX calls return, which is the same with and without a recorder.
  *
- * usage: nvtx_phases [STEPS [ranges]]: with `ranges` the steps are empty, to see what a range
- * costs.
+ * usage: nvtx_phases [STEPS [ranges|names]]: with `ranges` the steps are empty, to see what a range
+ * costs; with `names` each has a name of its own besides.
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,10 +83,13 @@ static void steps(int count, nvtxDomainHandle_t domain, const nvtxEventAttribute
     }
 }
 
-static void ranges_only(int count)
+static void ranges_only(int count, bool names)
 {
+    char name[32] = "range";
     for (int i = 0; i < count; i++) {
-        nvtxRangePushA("range");
+        if (names)
+            snprintf(name, sizeof name, "range %d", i);
+        nvtxRangePushA(name);
         nvtxRangePop();
     }
 }
@@ -103,7 +107,7 @@ int main(int argc, char **argv)
     check(cudaMallocHost((void **)&host, BYTES));
     memset(host, 1, BYTES);
     if (argc > 2)
-        ranges_only(count);
+        ranges_only(count, strcmp(argv[2], "names") == 0);
     else
         steps(count, domain, &solve);
     pthread_t thread;

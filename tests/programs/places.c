@@ -4,6 +4,7 @@
  *
  * usage: places up GPU        copies of page-locked memory to a GPU, waited for
  *        places pair A B      copies from GPU A to GPU B, waited for
+ *        places each N       a copy to each of N GPUs and back, given to it and waited for
  *        places steps N       steps of copy, kernel and copy back, taking turns in N streams
  *        places ahead N       the same, each copy before the one back of the step before
  *        places ways N        copies to the GPU and from it, independent of each other, in 1 stream
@@ -92,6 +93,21 @@ static uint64_t pair(int a, int b)
     return now() - start;
 }
 
+static uint64_t each(int gpus)
+{
+    uint64_t start = 0;
+    for (int gpu = 0; gpu < gpus; gpu++) {
+        void *device = on_device(gpu), *host = on_host();
+        xcu_stream stream;
+        start = start ? start : now();
+        CHECK(cudaStreamCreateWithFlags(&stream, NONBLOCKING));
+        CHECK(cudaMemcpyAsync(device, host, BYTES, TO_DEVICE, stream));
+        CHECK(cudaMemcpyAsync(host, device, BYTES / 2, TO_HOST, stream));
+        CHECK(cudaDeviceSynchronize());
+    }
+    return now() - start;
+}
+
 /* ---- when -------------------------------------------------------------------------------------
  */
 
@@ -147,6 +163,8 @@ int main(int argc, char **argv)
         ns = up(first);
     else if (argc == 4 && strcmp(argv[1], "pair") == 0)
         ns = pair(first, second);
+    else if (argc == 3 && strcmp(argv[1], "each") == 0)
+        ns = each(first);
     else if (argc == 3 && strcmp(argv[1], "steps") == 0 && first > 0 && first <= MOST_STREAMS)
         ns = steps(first, 0);
     else if (argc == 3 && strcmp(argv[1], "ahead") == 0 && first > 1 && first <= MOST_STREAMS)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "tests/record/harness.h"
-#include "xferscope/trace.h"
+#include "xferscope/losses.h"
 
 #define MISBEHAVED 9
 
@@ -73,6 +73,46 @@ static int cut(char **arguments)
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
     record(20000, 3);
+    if (arguments[2])
+        kill(getpid(), SIGKILL);
+    return 0;
+}
+
+static void lose_all(void)
+{
+    for (unsigned i = 0; i < XFT_LOSS_COUNT; i++)
+        harness_lose(i, i + 1);
+}
+
+/* Until the file tells all that was counted so often; the test's time limit ends what never comes.
+ */
+static void wait_for_losses(unsigned times)
+{
+    struct xft_file_header header = {0};
+    int fd = open(trace, O_RDONLY);
+    for (int i = XFT_LOSS_COUNT - 1; i >= 0;) {
+        if (pread(fd, &header, sizeof header, 0) == sizeof header &&
+            xft_loss_of(&header, (enum xft_loss)i) >= (uint64_t)times * ((unsigned)i + 1))
+            i--;
+        else
+            usleep(1000);
+    }
+    close(fd);
+}
+
+/* usage: loses DIRECTORY BYTES [kill]: before the cut, after it, and after it was mended. */
+static int loses(char **arguments)
+{
+    record(100, 1);
+    usleep(50000);
+    find_trace(arguments[0]);
+    lose_all();
+    if (truncate(trace, atol(arguments[1])) != 0)
+        return MISBEHAVED;
+    lose_all();
+    wait_for_trace();
+    lose_all();
+    wait_for_losses(3);
     if (arguments[2])
         kill(getpid(), SIGKILL);
     return 0;
@@ -184,8 +224,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(char **arguments);
-    } modes[] = {{"cut", cut},       {"handled", handled}, {"faults", faults},
-                 {"raises", raises}, {"waits", waits},     {"ignores", ignores}};
+    } modes[] = {{"cut", cut},     {"handled", handled}, {"faults", faults}, {"raises", raises},
+                 {"waits", waits}, {"ignores", ignores}, {"loses", loses}};
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (strcmp(argv[1], modes[i].name) == 0)
             return modes[i].run(argv + 2);

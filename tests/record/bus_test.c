@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/record/lab.h"
+#include "xferscope/losses.h"
 
 /* The last 20,000 events came long after the last cut; of those that two threads wrote meanwhile
  * each lost less than two slabs of 2730 at each of the three cuts. */
@@ -46,6 +47,33 @@ static void test_cut_and_killed(void **state)
     assert_int_equal(traces[0]->count, before);
 }
 
+/* All that was counted, whenever that was. (Of events there is more: what the cut took.) */
+static void check_losses(void)
+{
+    assert_int_equal(trace_count, 1);
+    for (int i = 0; i < XFT_LOSS_COUNT; i++) {
+        uint64_t counted = xft_loss_of(&traces[0]->header, (enum xft_loss)i);
+        if (i == XFT_LOSS_EVENTS)
+            assert_in_range(counted, 3, 100);
+        else
+            assert_int_equal(counted, 3 * (i + 1));
+    }
+}
+
+static void test_losses_outlive_a_cut(void **state)
+{
+    (void)state;
+    static char *const lengths[] = {"0", "100", "4096", "300000"};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        assert_int_equal(RUN("loses", run_dir, lengths[i]), 0);
+        check_losses();
+        assert_int_equal(RUN("loses", run_dir, lengths[i], "kill"), -SIGKILL);
+        check_losses();
+        lab_complete(0);
+        check_losses();
+    }
+}
+
 static void test_own_handler(void **state)
 {
     (void)state;
@@ -75,7 +103,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut),         cmocka_unit_test(test_cut_and_killed),
         cmocka_unit_test(test_own_handler), cmocka_unit_test(test_own_default),
-        cmocka_unit_test(test_own_wait),
+        cmocka_unit_test(test_own_wait),    cmocka_unit_test(test_losses_outlive_a_cut),
     };
     subject = BUS_SUBJECT;
     return cmocka_run_group_tests(tests, lab_make_place, lab_remove_place);

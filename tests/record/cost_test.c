@@ -19,6 +19,7 @@
 enum { BEFORE_NS = 10, CALL_NS = 1000, AFTER_NS = 15, ADDED_NS = BEFORE_NS + AFTER_NS };
 
 static struct xfs_recorder recorder;
+static struct xfs_life life;
 static struct xfs_lane lane;
 static uint64_t clock_ns;
 
@@ -33,6 +34,8 @@ static int set_up(void **state)
     memset(&recorder, 0, sizeof recorder);
     memset(&lane, 0, sizeof lane);
     lane.recorder = &recorder;
+    atomic_store(&life.begins, &recorder);
+    atomic_store(&xfs_life, &life);
     lane.until_timed = xfs_cost_count(0);
     clock_ns = 5000000;
     xfs_clock_use(read_clock);

@@ -1,8 +1,10 @@
 #include "tests/record/decode.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include "preload/format/segments.h"
@@ -424,6 +426,20 @@ struct decoded *decode_file(const char *path)
     keep_each_once(d);
     free(file);
     return d;
+}
+
+struct decoded *decode_only_file(const char *folder)
+{
+    char path[512] = "";
+    DIR *list = opendir(folder);
+    for (struct dirent *entry; list && (entry = readdir(list)) != NULL;)
+        if (entry->d_name[0] != '.')
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    if (list)
+        closedir(list);
+    struct decoded *decoded = decode_file(path);
+    unlink(path);
+    return decoded;
 }
 
 void decode_free(struct decoded *d)

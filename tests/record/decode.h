@@ -38,6 +38,8 @@ struct decoded {
 
 /* NULL when the file cannot be read or its header is wrong. */
 struct decoded *decode_file(const char *path);
+/* The same of the one file that lies in a directory, which goes from there. */
+struct decoded *decode_only_file(const char *folder);
 void decode_free(struct decoded *decoded);
 
 /* Payload of an EVENTS segment to events[0 .. rows); false when it is malformed. */

@@ -1,10 +1,14 @@
 #include "tests/record/harness.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <time.h>
 
+#include "preload/base/check.h"
+#include "preload/record/hot.h"
 #include "preload/record/record.h"
+#include "preload/record/recorder.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -48,6 +52,11 @@ EXPORTED bool harness_ready(void)
     return xfs_record_ready();
 }
 
+EXPORTED bool harness_expect(bool holds)
+{
+    return XFS_EXPECT(holds, "what was told not to hold does not");
+}
+
 EXPORTED uint32_t harness_name(const char *text, uint64_t bytes)
 {
     return xfs_name(text, bytes);
@@ -58,7 +67,12 @@ EXPORTED uint32_t harness_arguments(const uint64_t *pointers, uint32_t count)
     return xfs_arguments_id(pointers, count);
 }
 
-void harness_meta(const char *key, const char *value)
+EXPORTED void harness_lose(unsigned loss, uint64_t n)
+{
+    xfs_count_lost(atomic_load(&atomic_load(&xfs_life)->current), loss, n);
+}
+
+EXPORTED void harness_meta(const char *key, const char *value)
 {
     xfs_meta_set(key, value);
 }

@@ -21,6 +21,10 @@ uint64_t harness_capture_ns(uint32_t times);
 uint32_t harness_name(const char *text, uint64_t bytes);
 /* The number of a set of pointers; 0 = not kept. */
 uint32_t harness_arguments(const uint64_t *pointers, uint32_t count);
+/* A check of the recorder's own code; false when it fails. */
+bool harness_expect(bool holds);
+/* Something was lost: a number of losses.h, and how often. */
+void harness_lose(unsigned loss, uint64_t n);
 void harness_meta(const char *key, const char *value);
 
 #endif

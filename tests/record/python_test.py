@@ -25,7 +25,7 @@ class Case(unittest.TestCase):
         self.expected = os.path.join(self.folder, "expected")
 
     def subject(self, mode, status=0, **settings):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("XFERSCOPE_")}
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("XFERSCOPE_") or k == "XFERSCOPE_CHECKS"}
         environment.update(XFERSCOPE_OUTPUT=self.run_folder, PYTHONDONTWRITEBYTECODE="1",
                            PYTHONWARNINGS="ignore", **settings)
         runtime = os.environ.get("XFERSCOPE_ASAN_RUNTIME")
@@ -115,6 +115,8 @@ class Case(unittest.TestCase):
         (trace,) = self.traces()
         subprocess.run([FINISH, trace], check=True, timeout=LIMIT_S)
         self.check_one(trace)
+        for frames in self.dump(trace)[1].values():  # completion the others
+            self.assertTrue(any(frame["function"] for frame in frames if frame["module"] != "python"))
 
     @unittest.skipIf(os.environ.get("XFERSCOPE_ASAN_RUNTIME"),
                      "the address sanitizer's allocator may be locked for ever in a forked child")

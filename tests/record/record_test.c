@@ -385,6 +385,30 @@ static void test_texts_killed(void **state)
     assert_int_equal(traces[0]->segments[XFT_SEG_NAMES], 1);
 }
 
+/* What is more than a reader takes is not written: all lists together count. */
+static void test_too_long_texts(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("has-too-long-texts"), 0);
+    lab_check_closed(traces[0], 1);
+    assert_in_range(traces[0]->texts, 40000, XFT_LISTS_RECORDED_MOST / XFT_NAME_MOST);
+    assert_in_range(traces[0]->header.arguments_lost, 500, 999);
+    assert_true(traces[0]->segments[XFT_SEG_NAMES] > 1);
+}
+
+/* All are there, and what it took to write them is open in no table of the program's. */
+static void test_metas(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("has-metas"), 0);
+    lab_check_closed(traces[0], 1);
+    for (int i = 0; i < 20; i++) {
+        char pair[32];
+        snprintf(pair, sizeof pair, "test.%d=vvvv", i);
+        assert_non_null(strstr(traces[0]->meta, pair));
+    }
+}
+
 static void test_arguments(void **state)
 {
     (void)state;
@@ -406,6 +430,31 @@ static void test_names_only(void **state)
     assert_non_null(strstr(traces[0]->symbols, "call_outer :0\n"));
     assert_non_null(strstr(traces[0]->symbols, "has_stacks :0\n"));
     assert_null(strstr(traces[0]->symbols, "subject.c"));
+}
+
+/* ---- checks of the recorder's own code --------------------------------------------------- */
+
+static void test_failed_check(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("XFERSCOPE_CHECKS=say", "fails-a-check"), 0);
+    lab_check_closed(traces[0], 10);
+    assert_string_equal(said,
+                        "xferscope: a mistake of the recorder: what was told not to hold does not; "
+                        "figures may be wrong, please report it\n");
+    assert_non_null(
+        strstr(traces[0]->meta, "\nchecks.failed=3: what was told not to hold does not\n"));
+    assert_int_equal(RUN("XFERSCOPE_CHECKS=say", "plain"), 0);
+    assert_null(strstr(traces[0]->meta, "checks.failed"));
+}
+
+static void test_failed_check_ends_tests(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("XFERSCOPE_CHECKS=abort", "fails-a-check"), -SIGABRT);
+    assert_non_null(strstr(said, "what was told not to hold does not"));
+    lab_complete(0);
+    assert_int_equal(traces[0]->count, 5);
 }
 
 int main(void)
@@ -436,8 +485,12 @@ int main(void)
         cmocka_unit_test(test_symbols_later),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_texts_killed),
+        cmocka_unit_test(test_too_long_texts),
+        cmocka_unit_test(test_metas),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_names_only),
+        cmocka_unit_test(test_failed_check),
+        cmocka_unit_test(test_failed_check_ends_tests),
     };
     return cmocka_run_group_tests(tests, lab_make_place, lab_remove_place);
 }

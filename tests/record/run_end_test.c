@@ -34,7 +34,7 @@ static struct rundir_totals complete(int refused)
     snprintf(dir.path, sizeof dir.path, "%s", run_dir);
     assert_int_equal(RUN("XFERSCOPE_RUN=this", "ends-at-once", "3000"), 3);
     refusals = refused;
-    rundir_complete(&dir, "this", &totals);
+    rundir_complete(&dir, "this", true, &totals);
     lab_read_traces();
     return totals;
 }

@@ -445,6 +445,48 @@ static int has_texts(char **arguments)
     return 0;
 }
 
+/* Longer than all lists together may be; how many were kept, by name. */
+static int has_too_long_texts(char **arguments)
+{
+    static char text[XFT_NAME_MOST];
+    uint64_t pointer = 1;
+    int kept = 0, most = (int)(XFT_LISTS_RECORDED_MOST / XFT_NAME_MOST);
+    (void)arguments;
+    record(1, 0);
+    memset(text, 'x', sizeof text);
+    for (int i = 0; i < most + 100; i++) {
+        memcpy(text, &i, sizeof i);
+        kept += harness_name(text, sizeof text) != 0;
+    }
+    for (int i = 0; i < 1000; i++, pointer++) /* what is short still fits for a while */
+        harness_arguments(&pointer, 1);
+    return kept > most - 100 && kept < most ? 0 : MISBEHAVED;
+}
+
+static int open_descriptors(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 4096; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+/* More than the room for them holds: the rest comes behind it. */
+static int has_metas(char **arguments)
+{
+    static char value[8000];
+    char key[32];
+    int before = open_descriptors();
+    (void)arguments;
+    record(1, 0);
+    memset(value, 'v', sizeof value - 1);
+    for (int i = 0; i < 20; i++) {
+        snprintf(key, sizeof key, "test.%d", i);
+        harness_meta(key, value);
+    }
+    return open_descriptors() == before ? 0 : MISBEHAVED;
+}
+
 /* A set that no entry can hold is one that is lost. */
 static int is_given(char **arguments)
 {
@@ -455,6 +497,18 @@ static int is_given(char **arguments)
         harness_arguments(pointers, XFT_ARGUMENTS_MOST + 1) != 0)
         return MISBEHAVED;
     return 0;
+}
+
+/* A check of the recorder that fails is none of the program's business. */
+static int fails_a_check(char **arguments)
+{
+    (void)arguments;
+    record(5, 0);
+    errno = 77;
+    for (int i = 0; i < 3; i++)
+        if (harness_expect(false) || !harness_expect(true) || errno != 77)
+            return MISBEHAVED;
+    return record(5, 0) == 5 ? 0 : MISBEHAVED;
 }
 
 static const struct {
@@ -485,7 +539,10 @@ static const struct {
     {"is-switched-off", is_switched_off},
     {"has-stacks", has_stacks},
     {"has-texts", has_texts},
+    {"has-too-long-texts", has_too_long_texts},
+    {"has-metas", has_metas},
     {"is-given", is_given},
+    {"fails-a-check", fails_a_check},
 };
 
 int main(int count, char **arguments)

@@ -96,6 +96,7 @@ xcu_result cuMemcpyDtoHAsync_v2(void *dst, xcu_deviceptr src, size_t bytes, xcu_
 xcu_result cuMemcpyPeerAsync(xcu_deviceptr dst, xcu_context to, xcu_deviceptr src, xcu_context from,
                              size_t bytes, xcu_stream stream);
 xcu_result cuMemcpy2D_v2(const struct xcu_memcpy2d *copy);
+xcu_result cuMemcpy2DAsync_v2(const struct xcu_memcpy2d *copy, xcu_stream stream);
 xcu_result cuMemcpy3D_v2(const struct xcu_memcpy3d *copy);
 xcu_result cuMemcpyBatchAsync_v2(xcu_deviceptr *dsts, xcu_deviceptr *srcs, size_t *sizes,
                                  size_t count, struct xcu_copy_attributes *attributes,

@@ -10,12 +10,16 @@
  */
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "tests/programs/nvtx_client.h"
 #include "tests/unbreakable/find_driver.h"
 
 #define PAINT 0xa5
@@ -131,7 +135,7 @@ static void copy_async(void)
 {
     check(cu.htod_async(on_device, pinned, COPY_BYTES, stream), "cuMemcpyHtoDAsync");
 }
-static void wait(void)
+static void await_stream(void)
 {
     check(cu.stream_sync(stream), "cuStreamSynchronize");
 }
@@ -161,16 +165,77 @@ static void many_copies(void)
         copy();
 }
 
+/* Environments that lack the recorder's settings. */
+static char *few[] = {"A=b", NULL}, *many[4001];
+static char *const no_arguments[] = {"true", NULL};
+static void spawn_with(char **environment)
+{
+    pid_t child;
+    int status;
+    check(posix_spawn(&child, "/bin/true", NULL, NULL, no_arguments, environment), "posix_spawn");
+    check(waitpid(child, &status, 0) != child || status != 0, "waitpid");
+}
+static void spawn_few(void)
+{
+    spawn_with(few);
+}
+static void spawn_many(void)
+{
+    for (size_t i = 0; i + 1 < sizeof many / sizeof *many; i++)
+        many[i] = few[0];
+    spawn_with(many);
+}
+static void exec_few(void)
+{
+    check(execve("/nowhere/at/all", no_arguments, few) != -1, "execve");
+}
+static void exec_many(void)
+{
+    check(execve("/nowhere/at/all", no_arguments, many) != -1, "execve");
+}
+static void exec_list(void)
+{
+    check(execl("/nowhere/at/all", "1", "2", "3", "4", "5", "6", "7", (char *)NULL) != -1, "execl");
+}
+
+static void push(void)
+{
+    nvtxRangePushA("a range");
+}
+static void push_wide(void)
+{
+    nvtxRangePushW(L"a wide one");
+}
+static void pop(void)
+{
+    nvtxRangePop();
+}
+
 struct step {
     const char *name;
     void (*call)(void);
 };
 
+/* How far below the last frame of a thread its end reaches. */
+static volatile unsigned char *last_frame;
+
 static void *measure_all(void *steps)
 {
     for (const struct step *step = steps; step->name; step++)
         measure(step->name, step->call);
+    last_frame = __builtin_frame_address(0);
+    for (volatile unsigned char *at = lowest; at < last_frame - NEAR; at++)
+        *at = PAINT;
     return NULL;
+}
+
+static void print_end(void)
+{
+    static int threads;
+    const volatile unsigned char *at = lowest;
+    while (at < last_frame - NEAR && *at == PAINT)
+        at++;
+    printf("end-%d %td\n", ++threads, last_frame - at);
 }
 
 static const struct step first[] = {
@@ -185,18 +250,32 @@ static const struct step first[] = {
     {"stream", make_stream},
     {"first-async", copy_async},
     {"async", copy_async},
-    {"wait", wait},
+    {"wait", await_stream},
     {"capture", begin_capture},
     {"captured-copy", copy_async},
     {"captured", end_capture},
     {"instantiate", instantiate},
     {"launch", launch},
     {"launch-again", launch},
-    {"wait-again", wait},
+    {"wait-again", await_stream},
     {"destroy", destroy},
     {"many", many_copies},
     {"free-host", free_host},
     {NULL, NULL},
+};
+/* Ranges before there is anything to record, and afterwards. */
+static const struct step early[] = {
+    {"early-look", nvtx_look},
+    {"early-push", push},
+    {"early-pop", pop},
+    {NULL, NULL},
+};
+static const struct step late[] = {
+    {"push", push}, {"pop", pop}, {"push-wide", push_wide}, {"pop-wide", pop}, {NULL, NULL},
+};
+static const struct step starts[] = {
+    {"spawn", spawn_few},      {"spawn-large", spawn_many}, {"exec", exec_few},
+    {"exec-large", exec_many}, {"exec-list", exec_list},    {NULL, NULL},
 };
 static const struct step other[] = {
     {"other-current", make_current}, {"other-first", copy},       {"other-copy", copy},
@@ -215,6 +294,9 @@ static void on_stack_of(size_t bytes, void *(*work)(void *), void *argument)
     check(pthread_attr_setstack(&attributes, lowest, bytes), "pthread_attr_setstack");
     check(pthread_create(&thread, &attributes, work, argument), "pthread_create");
     pthread_join(thread, NULL);
+    if (last_frame)
+        print_end();
+    last_frame = NULL;
     munmap(map, bytes + PAGE);
 }
 
@@ -266,8 +348,11 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IONBF, 0);
     if (strcmp(what, "measure") == 0) {
         resolve();
+        on_stack_of(MEASURED_BYTES, measure_all, (void *)early);
         on_stack_of(MEASURED_BYTES, measure_all, (void *)first);
+        on_stack_of(MEASURED_BYTES, measure_all, (void *)late);
         on_stack_of(MEASURED_BYTES, measure_all, (void *)other);
+        on_stack_of(MEASURED_BYTES, measure_all, (void *)starts);
     } else if (strcmp(what, "threads") == 0 && argc == 4) {
         prepare();
         copies = atoi(argv[3]);

@@ -2,14 +2,15 @@
 trace reads. XFERSCOPE_LONG_TESTS=1: 500 tries instead of 100; XFERSCOPE_SEED names another course."""
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
 import time
 import unittest
 
-from illness import ILL, SIMGPU, check_told, preload_environment, told_file, tries
-from lab import Bench
+from illness import ILL, SIMGPU, check_told, preload_environment, processes, told_file, tries
+from lab import Bench, run
 
 SEED = int(os.environ.get("XFERSCOPE_SEED", "4"))
 OWN_ENDS = {  # how: status, and what the trace is held against
@@ -104,6 +105,21 @@ class Ends(Bench):
             handled += int.from_bytes(self.told.read_bytes()[128 * 8 :], "little")
         self.assertGreater(handled, 0)
         print(f"{rounds} tries, 300000 copies each, {handled} signals in all", flush=True)
+
+    def test_jumps_out_of_hooks(self):
+        """What comes after is recorded; the calls that were left are counted."""
+        for stack in ("stack", "alternate"):
+            with self.subTest(stack):
+                env = preload_environment(XFERSCOPE_OUTPUT=str(self.folder / f"{stack}.xft"),
+                                          LD_LIBRARY_PATH=f"{ILL / 'fake_cudart'}:{SIMGPU}")
+                result = run([ILL / "jump", stack], env=env)
+                self.assertEqual((result.returncode, result.stderr), (0, b""))
+                ended, left = map(int, re.fullmatch(rb"(\d+) ended, (\d+) left\n", result.stdout).groups())
+                self.assertGreater(left, 0)
+                document = processes(self.folder / f"{stack}.xft")
+                losses = document["run"]["processes"][0]["losses"]
+                self.assertEqual((sum(row["copies"] for row in document["transfers"]), losses["events_not_stored"]),
+                                 (ended, left))
 
 
 if __name__ == "__main__":

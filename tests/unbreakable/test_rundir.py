@@ -7,7 +7,7 @@ import time
 import unittest
 
 from illness import LIBRARY
-from lab import Bench, XFERSCOPE, environment, own_lines, record, report, run, sanitizer_runtime
+from lab import Bench, XFERSCOPE, environment, own_lines, preloaded, record, report, run, sanitizer_runtime
 from replacing import AS_NOBODY, COPY, OWN_ERROR, Replacing, STEPS, contents, end_all, wait_gone
 
 SAYS_SO = ("/bin/sh", "-c", "echo ran")
@@ -174,6 +174,52 @@ class Truth(Replacing):
         deep.mkdir(parents=True)
         result = record("/bin/sh", "-c", f"rm -r {deep}; {STEPS} copy", cwd=self.folder, options=["-o", deep / "run"])
         self.assertRegex(own_lines(result.stderr)[0], r"cannot record in \.\.\..*: No such file or directory$")
+
+
+class Others(Replacing):
+    """A directory that somebody else made where the run was to be."""
+
+    NOBODY = 65534
+
+    def put_there(self, owner, mode):
+        self.output.mkdir()
+        self.output.chmod(mode)
+        if owner is not None:
+            os.chown(self.output, owner, owner)
+
+    def meanwhile(self, owner, mode):
+        """After record has looked, before the program's first call."""
+        process = self.start("touch", "begun", "wait", "go", "copy")
+        self.put_there(owner, mode)
+        said = " ".join(self.end(process).split())
+        self.assertEqual(list(self.output.iterdir()), [])
+        self.assertIn("it is another user's, or others may write to it", said)
+        self.assertNotIn("1 process, ", said)
+
+    @unittest.skipIf(os.geteuid(), "takes root")
+    def test_of_another(self):
+        self.meanwhile(self.NOBODY, 0o755)
+
+    def test_open_to_others(self):
+        self.meanwhile(None, 0o770)
+
+    def named(self):
+        result = preloaded(*COPY, cwd=self.folder, XFERSCOPE_OUTPUT=str(self.output))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        there = len(list(self.output.iterdir()))
+        shutil.rmtree(self.output)
+        return there
+
+    def test_named_by_the_user(self):
+        self.put_there(None, 0o770)
+        self.assertEqual(self.named(), 1)
+        if os.geteuid() != 0:
+            return
+        self.put_there(self.NOBODY, 0o755)
+        self.assertEqual(self.named(), 1)
+        self.folder.chmod(0o1777)  # anybody may have made it
+        self.put_there(self.NOBODY, 0o755)
+        self.assertEqual(self.named(), 0)
 
 
 class Place(Bench):

@@ -44,16 +44,6 @@ class Strangers(Bench):
         self.assertEqual(len(lines), 1)
         self.assertIn("libzstd.so.1 does not work", lines[0])
 
-    def test_other_unwind(self):
-        path = f"{ILL / 'fake_unwind'}:{SIMGPU}"
-        result = self.storm(LD_LIBRARY_PATH=path)
-        lines = own_lines(result.stderr)
-        self.assertEqual(len(lines), 1)
-        self.assertIn("libunwind.so.8 does not work", lines[0])
-        rows = report(self.folder / "run.xft")["transfers"]
-        for row in rows:
-            self.assertIn("copy", [frame["function"] for frame in row["site"]["stack"]])
-
     def both_ways(self, *command):
         """The program alone and under the recorder; the copies each way that were recorded."""
         bare = run(command, cwd=self.folder, env=environment())

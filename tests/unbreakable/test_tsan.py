@@ -19,9 +19,6 @@ FIXED = ["setarch", "-R"] if shutil.which("setarch") and run(["setarch", "-R", "
 class Whole(Bench):
     def setUp(self):
         super().setUp()
-        # libunwind frees its memory when a thread ends, after the sanitizer has taken its leave of
-        # the thread: the C library takes the stacks instead.
-        (self.folder / "libunwind.so.8").write_bytes(b"")
         # The loader's own lock is not seen: what it allocates for a library's name in one thread's
         # dlopen would be a race with another thread's dl_iterate_phdr, which that lock keeps apart.
         self.suppressions = self.folder / "tsan.supp"
@@ -31,7 +28,7 @@ class Whole(Bench):
         shutil.rmtree(self.folder / "run.xft", ignore_errors=True)
         self.told = told_file(self.folder)
         env = environment(
-            LD_LIBRARY_PATH=f"{self.folder}:{SIMGPU}", LD_PRELOAD=str(WHOLE),
+            LD_LIBRARY_PATH=str(SIMGPU), LD_PRELOAD=str(WHOLE),
             TSAN_OPTIONS=f"exitcode={RACE}:suppressions={self.suppressions}", XFERSCOPE_OUTPUT=str(self.folder / "run.xft"), **settings,
         )
         command = [*FIXED, "env", f"LD_PRELOAD={WHOLE}", ILL / "storm_tsan", self.told, threads, how, copies]

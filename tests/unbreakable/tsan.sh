@@ -7,13 +7,7 @@ subject=$1 rounds=${2:-1}
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 
-# libunwind frees its memory when a thread ends, after the sanitizer has taken its leave of the
-# thread: the C library takes the stacks instead. The recorder is loaded from the same folder, since
-# it looks beside itself as well, where a carried build folder has libunwind (lib/deps).
-mkdir "$place/libraries"
-: >"$place/libraries/libunwind.so.8"
-ln -s "$(ldd "$subject" | awk '/libunbreakable_harness_tsan/ {print $3}')" "$place/libraries/"
-export LD_LIBRARY_PATH=$place/libraries TSAN_OPTIONS=exitcode=66 XFERSCOPE_OUTPUT=$place/run.xft
+export TSAN_OPTIONS=exitcode=66 XFERSCOPE_OUTPUT=$place/run.xft
 
 # The runtime of older compilers does not know all the places addresses are drawn from.
 fixed=()

@@ -95,12 +95,6 @@ static void look_at_zstd(struct doctor_finding *f)
     look_at_helper(f, "libzstd.so.1", "traces are compressed", "traces are several times larger");
 }
 
-static void look_at_unwind(struct doctor_finding *f)
-{
-    look_at_helper(f, "libunwind.so.8", "call stacks are taken with it",
-                   "call stacks are taken with the C library, which is slower");
-}
-
 static void look_at_symbols(struct doctor_finding *f)
 {
     look_at_helper(f, "libxferscope-symbols.so",
@@ -327,10 +321,10 @@ static void look_at_confinement(struct doctor_finding *f)
 }
 
 const struct doctor_check doctor_system_checks[] = {
-    {"library", look_at_library},   {"zstd", look_at_zstd},
-    {"unwind", look_at_unwind},     {"symbols", look_at_symbols},
-    {"settings", look_at_settings}, {"preload", look_at_preload},
-    {"memlock", look_at_memlock},   {"output", look_at_output},
-    {"clock", look_at_clock},       {"container", look_at_confinement},
+    {"library", look_at_library},       {"zstd", look_at_zstd},
+    {"symbols", look_at_symbols},       {"settings", look_at_settings},
+    {"preload", look_at_preload},       {"memlock", look_at_memlock},
+    {"output", look_at_output},         {"clock", look_at_clock},
+    {"container", look_at_confinement},
 };
 const size_t doctor_system_count = sizeof doctor_system_checks / sizeof doctor_system_checks[0];

@@ -1,5 +1,7 @@
 #include "tools/xferscope/record_end.h"
 
+#include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +52,8 @@ static void say_nothing_recorded(const char *program, const char *name, const st
     fprintf(
         stderr,
         "xferscope: no CUDA call was seen (unless a line above tells of one), no trace was\n"
-        "xferscope: written. A program that does use CUDA escapes when it is static, setuid, or\n"
-        "xferscope: started in another container or on another machine by '%s';\n"
+        "xferscope: written. Programs that use CUDA escape when they are static or setuid, and\n"
+        "xferscope: those that '%s' starts in another container or on another machine;\n"
         "xferscope: `xferscope doctor` checks this machine\n",
         program);
 }
@@ -80,6 +82,37 @@ static void say_what_is_missing(const struct rundir_totals *totals, const char *
                   totals->strangers, name);
 }
 
+/* What would not be shown as it is, or is hard to see in an answer to copy from. */
+static bool has_hidden(const char *word)
+{
+    size_t left = strlen(word), bytes;
+    uint32_t code;
+
+    for (; left > 0; word += bytes, left -= bytes) {
+        bytes = xfc_utf8(word, left, &code);
+        if (bytes == 0 || xfc_hidden(code))
+            return true;
+    }
+    return false;
+}
+
+/* $'...': bash, zsh, ksh and others know it. */
+static void say_escaped(const char *word)
+{
+    fputs(*word == '-' ? "./$'" : "$'", stderr);
+    for (; *word; word++) {
+        if (*word == '\'' || *word == '\\')
+            fprintf(stderr, "\\%c", *word);
+        else if (*word == '\n')
+            fputs("\\n", stderr);
+        else if (*word >= ' ' && *word <= '~')
+            fputc(*word, stderr);
+        else
+            fprintf(stderr, "\\%03o", (unsigned char)*word);
+    }
+    fputc('\'', stderr);
+}
+
 /* An argument as a shell takes it. */
 static void say_quoted(const char *word)
 {
@@ -88,6 +121,10 @@ static void say_quoted(const char *word)
 
     if (*word && *word != '-' && word[strspn(word, plain)] == '\0') {
         fputs(word, stderr);
+        return;
+    }
+    if (has_hidden(word)) {
+        say_escaped(word);
         return;
     }
     fputs(*word == '-' ? "./'" : "'", stderr);
@@ -120,8 +157,9 @@ static void say_what_was_recorded(const struct rundir *dir, const struct rundir_
         record_summary(dir, totals, words, profile);
     xfc_print(stderr, "xferscope: %zu %s, %llu events in %s", totals->processes,
               processes(totals->processes), (unsigned long long)totals->events, name);
-    fputs(words->brief ? "; next: xferscope analyze " : "\nxferscope: next: xferscope analyze ",
-          stderr);
+    fputs(words->brief ? "; next: " : "\nxferscope: next: ", stderr);
+    say_quoted(program_invocation_name); /* found as it was found now */
+    fputs(" analyze ", stderr);
     if (words->ranked)
         say_all_ranks(name);
     else
@@ -142,7 +180,7 @@ void record_end(struct rundir *dir, const struct run_notes *notes, const struct 
     bool earlier = dir->earlier_waits, recorded;
 
     run_notes_read(notes, &told); /* first: a trace may be begun meanwhile */
-    rundir_complete(dir, notes->run, &totals);
+    rundir_complete(dir, notes->run, told.begun > 0 || told.refused == 0, &totals);
     recorded = totals.processes > 0;
     say_what_is_missing(&totals, name, &told);
     if (rundir_settle(dir, recorded, error, sizeof error) != 0)

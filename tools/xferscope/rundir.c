@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyzer/pass/join.h"
 #include "analyzer/read/read.h"
 #include "preload/format/finish_file.h"
 #include "symbols/symbols.h"
@@ -198,7 +197,7 @@ static void count_batch(void *context, const struct xfa_batch *batch)
     for (size_t i = 0; i < batch->rows; i++) {
         const struct xft_event *event = &batch->events[i];
 
-        if (!xfa_moves(event))
+        if (!xfa_moves(event->kind, event->flags, event->bytes))
             continue;
         totals->transfers++;
         totals->bytes += event->bytes;
@@ -262,7 +261,8 @@ static void complete_file(const char *file, const char *run, struct xfs_known *k
     xfa_trace_close(trace);
 }
 
-void rundir_complete(const struct rundir *dir, const char *run, struct rundir_totals *totals)
+void rundir_complete(const struct rundir *dir, const char *run, bool begun,
+                     struct rundir_totals *totals)
 {
     char error[2 * PATH_MAX] = "";
     size_t count = 0;
@@ -274,6 +274,11 @@ void rundir_complete(const struct rundir *dir, const char *run, struct rundir_to
         return; /* the program never called CUDA, or it has been deleted */
     if (!S_ISDIR(info.st_mode)) {
         snprintf(error, sizeof error, "%s is no directory any more", dir->path);
+        note_failure(totals, error);
+        return;
+    }
+    if (!begun && info.st_uid != geteuid()) {
+        snprintf(error, sizeof error, "%s is another user's: left as it is", dir->path);
         note_failure(totals, error);
         return;
     }

@@ -49,8 +49,10 @@ int rundir_claim(struct rundir *dir, const char *path, bool replace, char *error
 /*
  * Completes the traces of `run` (its XFERSCOPE_RUN) that ended processes left: what lies in lanes
  * is compressed, call sites get their names. Traces of processes that still run stay as they are.
+ * `begun`: one has recorded there, or may have; else another user's directory is let alone.
  */
-void rundir_complete(const struct rundir *dir, const char *run, struct rundir_totals *totals);
+void rundir_complete(const struct rundir *dir, const char *run, bool begun,
+                     struct rundir_totals *totals);
 
 /*
  * Ends the claim. An earlier run that waits is removed when a new one was recorded, and gets its

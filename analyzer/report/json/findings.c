@@ -41,8 +41,9 @@ static json_t *parameters_json(const struct xfa_remedy *remedy)
     return json;
 }
 
-static json_t *finding_json(const struct xfa_analysis *analysis, const struct xfa_finding *finding)
+static json_t *finding_json(const struct xfa_report *report, const struct xfa_finding *finding)
 {
+    const struct xfa_analysis *analysis = report->analysis;
     struct xfa_bases bases = {finding->achieved_basis, finding->achievable_basis, finding->error,
                               xfa_reckoning_text(finding->reckoning, finding->probably)};
     double bytes = (double)finding->bytes;
@@ -57,8 +58,10 @@ static json_t *finding_json(const struct xfa_analysis *analysis, const struct xf
     json_object_set_new(json, "achieved_gbps", xfa_json_number(bytes / finding->achieved_ns));
     json_object_set_new(json, "achievable_gbps", xfa_json_number(bytes / finding->achievable_ns));
     json_object_set_new(json, "lost_s", xfa_json_seconds(finding->lost_ns));
-    json_object_set_new(json, "run_saving_s", xfa_json_seconds(finding->saving.likely));
-    json_object_set_new(json, "saving_s", xfa_saving_json(finding));
+    json_object_set_new(
+        json, "run_saving_s",
+        xfa_json_seconds(xfa_saving_shown(report->findings, &finding->saving).likely));
+    json_object_set_new(json, "saving_s", xfa_saving_json(report->findings, finding));
     json_object_set_new(json, "remedy", json_string(xfa_remedy_word(finding->remedy.kind)));
     json_object_set_new(json, "parameters", parameters_json(&finding->remedy));
     json_object_set_new(json, "fix", xfa_json_text(xfa_remedy_text(&finding->remedy, fix)));
@@ -87,7 +90,6 @@ json_t *xfa_findings_json(const struct xfa_report *report, const struct xfa_view
     json_t *json = json_array();
     for (size_t i = 0; i < report->findings->count; i++)
         if (xfa_view_finding(view, i))
-            json_array_append_new(json,
-                                  finding_json(report->analysis, &report->findings->items[i]));
+            json_array_append_new(json, finding_json(report, &report->findings->items[i]));
     return json;
 }

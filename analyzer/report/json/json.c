@@ -1,7 +1,5 @@
-/* The report for programs: docs/report-format.md, docs/report.schema.json. */
+/* What the sections of the JSON report share. */
 #include "analyzer/report/json/json.h"
-
-/* ---- what sections share --------------------------------------------------------------------- */
 
 static json_t *frame_json(const struct xfa_frame *frame)
 {
@@ -59,41 +57,3 @@ json_t *xfa_directions_json(const struct xfa_sum by_direction[XFT_DIRECTION_COUN
             json_object_set_new(json, xft_direction_word(d), xfa_traffic_json(&by_direction[d]));
     return json;
 }
-
-/* ---- the whole ------------------------------------------------------------------------------- */
-
-json_t *xfa_report_json(const struct xfa_report *report, const struct xfa_view *view)
-{
-    const struct xfa_analysis *analysis = report->analysis;
-    json_t *json = json_object();
-    json_object_set_new(
-        json, "schema",
-        json_pack("{s:s,s:i}", "name", XFA_REPORT_SCHEMA, "version", XFA_REPORT_VERSION));
-    json_object_set_new(json, "run", xfa_run_json(analysis));
-    if (view->filter)
-        json_object_set_new(json, "filter", xfa_filter_json(report, view));
-    json_object_set_new(json, "machine", xfa_machine_json(analysis));
-    if (report->replayed)
-        json_object_set_new(json, "replay", xfa_replay_json(report->replayed));
-    json_object_set_new(json, "transfers", xfa_transfers_json(analysis, view));
-    json_object_set_new(json, "phases", xfa_phases_json(analysis));
-    json_object_set_new(json, "managed", xfa_managed_json(analysis));
-    json_object_set_new(json, "waits", xfa_waits_json(analysis));
-    json_object_set_new(json, "ranks", xfa_ranks_json(analysis));
-    json_object_set_new(json, "whatif", xfa_whatif_json(report));
-    json_object_set_new(json, "findings", xfa_findings_json(report, view));
-    return json;
-}
-
-static void write_json(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
-{
-    json_t *json = xfa_report_json(report, view);
-    xfa_json_write(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-    fputc('\n', out);
-    json_decref(json);
-}
-
-const struct xfa_format xfa_format_json = {.name = "json",
-                                           .write = write_json,
-                                           .per_transfer = &xfa_per_transfer_json,
-                                           .compare = xfa_json_comparison};

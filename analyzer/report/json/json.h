@@ -19,7 +19,8 @@ json_t *xfa_ranks_json(const struct xfa_analysis *analysis);
 json_t *xfa_findings_json(const struct xfa_report *report, const struct xfa_view *view);
 json_t *xfa_filter_json(const struct xfa_report *report, const struct xfa_view *view);
 json_t *xfa_whatif_json(const struct xfa_report *report);
-json_t *xfa_saving_json(const struct xfa_finding *finding); /* a finding's `saving_s` */
+json_t *xfa_saving_json(const struct xfa_findings *findings,
+                        const struct xfa_finding *finding); /* a finding's `saving_s` */
 
 /* Not of the report: runs before and after. */
 void xfa_json_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,

@@ -36,7 +36,7 @@ static char *inside(json_t *json)
 
 static char *process_text(const struct xfa_listed *listed)
 {
-    const struct xfa_process *process = listed->transfer->process;
+    const struct xfa_process *process = listed->event->process;
     const struct xfa_rank *rank = &process->rank;
     json_t *json = json_object();
     json_object_set_new(json, "file", xfa_json_text(process->file));
@@ -49,7 +49,7 @@ static char *process_text(const struct xfa_listed *listed)
 
 static char *class_text(const struct xfa_listed *listed)
 {
-    const struct xfa_class_key *key = &listed->transfer->class->key;
+    const struct xfa_class_key *key = &listed->event->transfer.class->key;
     json_t *json = json_object();
     xfa_set_row_json(json, listed->row, false);
     json_object_set_new(json, "src_node", number_json(key->src_node >= 0, key->src_node));
@@ -84,7 +84,8 @@ static void write_word(FILE *out, const char *key, const char *word)
 
 static void write_figures(const struct xfa_listed *listed, FILE *out)
 {
-    const struct xfa_transfer *transfer = listed->transfer;
+    const struct xfa_event *event = listed->event;
+    const struct xfa_transfer *transfer = &event->transfer;
     const struct xfp_estimate *estimate = &transfer->achievable;
     bool known = estimate->basis != XFP_UNKNOWN;
     write_real(out, "achieved_s", transfer->achieved_ns / 1e9);
@@ -100,20 +101,19 @@ static void write_figures(const struct xfa_listed *listed, FILE *out)
 
 static void write_line(const struct xfa_listed *listed, FILE *out)
 {
-    const struct xfa_transfer *transfer = listed->transfer;
-    const struct xft_event *event = transfer->event;
-    uint64_t wall = xfa_process_wall_ns(transfer->process, event->start_ns);
+    const struct xfa_event *event = listed->event;
+    uint64_t wall = xfa_process_wall_ns(event->process, event->start_ns);
     char **process = &listed->of_process[0], **class = &listed->of_class[0];
     if (!*process)
         *process = process_text(listed);
     if (!*class)
         *class = class_text(listed);
     fprintf(out, "{%s", *process ? *process : "");
-    write_integer(out, "thread", transfer->tid > 0, (uint64_t)transfer->tid);
+    write_integer(out, "thread", event->tid > 0, (uint64_t)event->tid);
     write_real(out, "at_s", xfa_listed_at_ns(listed) / 1e9);
     write_integer(out, "wall_ns", wall != 0, wall);
     write_integer(out, "bytes", true, event->bytes);
-    write_integer(out, "copies", true, event->count ? event->count : 1);
+    write_integer(out, "copies", true, event->transfer.copies ? event->transfer.copies : 1);
     write_figures(listed, out);
     fprintf(out, ",%s}\n", *class ? *class : "");
 }

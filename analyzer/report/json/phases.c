@@ -1,6 +1,7 @@
 /* The report's key `phases`. */
 #include <stdlib.h>
 
+#include "analyzer/base/alloc.h"
 #include "analyzer/report/json/json.h"
 
 static json_t *seconds(double ns, bool known)
@@ -46,7 +47,10 @@ json_t *xfa_phases_json(const struct xfa_analysis *analysis)
         json_array_append_new(rows, phase_json(phases, order[i]));
     free(order);
     json_object_set_new(json, "ranges", rows);
-    json_object_set_new(json, "ends_without_begin", xfa_json_count(phases->stray_ends));
-    json_object_set_new(json, "beyond_limits", xfa_json_count(phases->beyond));
+    const struct xfa_range_counts *counts = &analysis->counts.ranges;
+    json_object_set_new(json, "ends_without_begin", xfa_json_count(counts->stray_ends));
+    json_object_set_new(json, "begins_without_end", xfa_json_count(counts->unended));
+    json_object_set_new(json, "beyond_limits",
+                        xfa_json_count(xfa_add(phases->beyond, counts->beyond)));
     return json;
 }

@@ -17,9 +17,10 @@ static json_t *losses_json(const struct xfa_process *process)
     json_object_set_new(json, "malformed_entries", xfa_json_count(loss->bad_entries));
     json_object_set_new(json, "malformed_events", xfa_json_count(loss->bad_rows));
     json_object_set_new(json, "missing_events", xfa_json_count(loss->missing_events));
-    json_object_set_new(json, "events_not_stored", xfa_json_count(process->events_lost));
-    json_object_set_new(json, "stacks_not_stored", xfa_json_count(process->stacks_lost));
-    json_object_set_new(json, "device_times_dropped", xfa_json_count(process->device_lost));
+#define XFT_LOSS(name, field, key, metric, what, one)                                              \
+    json_object_set_new(json, key, xfa_json_count(process->lost[XFT_LOSS_##name]));
+#include "xferscope/losses.def"
+#undef XFT_LOSS
     json_object_set_new(json, "line", xfa_json_text(process->losses));
     return json;
 }
@@ -69,6 +70,10 @@ static json_t *process_json(const struct xfa_analysis *analysis, const struct xf
     json_object_set_new(json, "transfer_calls",
                         xfa_json_count(analysis->transfers[process->number]));
     json_object_set_new(json, "losses", losses_json(process));
+    if (process->calls_after_end)
+        json_object_set_new(json, "calls_after_end", xfa_json_count(process->calls_after_end));
+    if (process->checks_failed)
+        json_object_set_new(json, "checks_failed", xfa_json_text(process->checks_failed));
     if (process->periods)
         json_object_set_new(json, "periods", periods_json(process->periods));
     return json;
@@ -190,6 +195,8 @@ json_t *xfa_run_json(const struct xfa_analysis *analysis)
     double wall = xfa_run_wall_ns(run);
     json_t *json = json_object();
     json_object_set_new(json, "trace", xfa_json_text(run->path));
+    json_object_set_new(json, "runs", xfa_json_count(analysis->runs));
+    json_object_set_new(json, "mixed", xfa_json_text(analysis->mixed));
     json_object_set_new(json, "format", format_json(run));
     json_object_set_new(json, "lacks", lacks_json(run));
     json_object_set_new(json, "program", xfa_json_text(run->program));

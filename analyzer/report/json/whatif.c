@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyzer/report/json/json.h"
+#include "analyzer/report/savings.h"
 
 static json_t *saving_json(const struct xfw_saving *saving)
 {
@@ -42,13 +43,26 @@ static json_t *played_json(const struct xfw_played *played)
     return json;
 }
 
-static json_t *set_json(const struct xfw_whatif *whatif)
+static json_t *set_json(const struct xfa_findings *findings)
 {
-    json_t *json = saving_json(&whatif->set);
+    const struct xfw_whatif *whatif = findings->whatif;
+    const struct xfw_saving set = xfa_saving_shown(findings, &whatif->set);
+    json_t *json = saving_json(&set);
     json_object_set_new(json, "basis",
                         isnan(whatif->set.likely)
                             ? json_null()
                             : json_string(whatif->set_played ? "played" : "modelled"));
+    return json;
+}
+
+/* Which part of its calls was played, and how sure that leaves a time or a saving. */
+static json_t *sampled_json(const struct xfw_whatif *whatif)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "calls", json_integer((json_int_t)whatif->ops.came));
+    json_object_set_new(json, "played",
+                        xfa_json_number((double)whatif->ops.played / (double)whatif->ops.came));
+    json_object_set_new(json, "error_s", xfa_json_seconds(whatif->sample_error_ns));
     return json;
 }
 
@@ -100,16 +114,19 @@ json_t *xfa_whatif_json(const struct xfa_report *report)
     json_object_set_new(json, "alone_s",
                         replayed ? xfa_json_seconds(whatif->alone_ns) : json_null());
     json_object_set_new(json, "recording_known", json_boolean(whatif->recording_known));
-    json_object_set_new(json, "set_saving_s", set_json(whatif));
+    if (whatif->ops.came > 0) /* else all were */
+        json_object_set_new(json, "sampled", sampled_json(whatif));
+    json_object_set_new(json, "set_saving_s", set_json(report->findings));
     json_object_set_new(json, "played", played_json(whatif->played));
     json_object_set_new(json, "span", span_json(&whatif->span));
     json_object_set_new(json, "phases", phases_json(whatif));
     return json;
 }
 
-json_t *xfa_saving_json(const struct xfa_finding *finding)
+json_t *xfa_saving_json(const struct xfa_findings *findings, const struct xfa_finding *finding)
 {
-    json_t *json = saving_json(&finding->saving);
+    const struct xfw_saving saving = xfa_saving_shown(findings, &finding->saving);
+    json_t *json = saving_json(&saving);
     json_object_set_new(json, "added", xfa_json_seconds(finding->added_ns));
     json_object_set_new(json, "last", xfa_json_seconds(finding->last_ns));
     json_object_set_new(json, "order", finding->order ? json_integer(finding->order) : json_null());

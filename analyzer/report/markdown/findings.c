@@ -15,15 +15,15 @@
 static void write_saves(FILE *out, const struct xfa_findings *findings,
                         const struct xfa_finding *finding)
 {
-    const struct xfw_saving *saving = &finding->saving;
+    const struct xfw_saving saving = xfa_saving_shown(findings, &finding->saving);
     char likely[XFA_UNIT_CHARS + 1], part[XFA_PERCENT_CHARS];
-    if (isnan(saving->likely)) {
+    if (isnan(saving.likely)) {
         fputs(" not known | | |", out);
         return;
     }
-    char *range = xfa_range_text(saving->low, saving->high);
-    fprintf(out, " %s | %s | %s |", xfa_signed_time_text(likely, saving->likely),
-            xfa_percent_text(part, saving->likely, findings->whatif->alone_ns), range);
+    char *range = xfa_bounds_cell(&saving, " ");
+    fprintf(out, " %s | %s | %s |", xfa_signed_time_text(likely, saving.likely),
+            xfa_percent_text(part, saving.likely, findings->whatif->alone_ns), range);
     free(range);
 }
 
@@ -109,7 +109,7 @@ static void write_finding(struct xfa_markdown *md, const struct xfa_report *repo
 {
     const struct xfa_findings *findings = report->findings;
     const struct xfa_finding *finding = &findings->items[i];
-    const struct xfw_saving *saving = &finding->saving;
+    const struct xfw_saving saving = xfa_saving_shown(findings, &finding->saving);
     char fix[XFA_REMEDY_CHARS], title[256], likely[XFA_UNIT_CHARS + 1];
     snprintf(title, sizeof title, "%zu. %s: %s", i + 1, xfa_finding_word(finding->id),
              xfa_finding_title(finding->id));
@@ -118,10 +118,10 @@ static void write_finding(struct xfa_markdown *md, const struct xfa_report *repo
     fputs("**Fix**: ", out);
     xfa_markdown_text(out, xfa_remedy_text(&finding->remedy, fix));
     fputs("\n\n", out);
-    if (xfa_savings_known(findings) && !isnan(saving->likely)) {
-        char *range = xfa_between_text(saving->low, saving->high);
+    if (xfa_savings_known(findings) && !isnan(saving.likely)) {
+        char *range = xfa_bounds_text(&saving);
         fprintf(out, "Saves %s of the run, %s (modelled)%s",
-                xfa_signed_time_text(likely, saving->likely), range,
+                xfa_signed_time_text(likely, saving.likely), range,
                 finding->order || isnan(findings->whatif->set.likely) ? ""
                                                                       : "; not in the best set");
         free(range);

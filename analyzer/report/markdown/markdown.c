@@ -114,6 +114,8 @@ static void write_answer(struct xfa_markdown *md, const struct xfa_report *repor
                    xfa_text(analysis->profile_problem ? "the profile could not be read"
                                                       : "part of the record was lost, or could not "
                                                         "be read"));
+    if (analysis->mixed)
+        write_text(md, "**Warning**: ", xfa_text(analysis->mixed));
     if (analysis->achievable.mismatch)
         write_text(md, "**Warning**: ", xfa_text(analysis->achievable.mismatch));
     if (known)

@@ -135,6 +135,8 @@ static void write_warnings(const struct xfa_report *report, const struct xfa_vie
                           analysis->profile_problem
                               ? "the profile could not be read, see \"Machine profile\""
                               : "something was lost or could not be read, see \"The run\"");
+    if (analysis->mixed)
+        xfa_write_warning(view, out, "WARNING", analysis->mixed);
     if (analysis->achievable.match == XFA_MATCH_NO)
         xfa_write_warning(view, out, "WARNING",
                           "the profile is of another machine, see \"Machine profile\"");
@@ -157,7 +159,7 @@ static const struct xfa_column narrow[COLUMNS] = {
     [COL_NUMBER] = {"#", NULL, SCOLS_FL_RIGHT},
     [COL_SAVES] = {"SAVES", NULL, SCOLS_FL_RIGHT},
     [COL_PART] = {"OF RUN", NULL, SCOLS_FL_RIGHT},
-    [COL_BETWEEN] = {"BETWEEN", NULL, SCOLS_FL_RIGHT},
+    [COL_BETWEEN] = {"BETWEEN", "\n", SCOLS_FL_RIGHT},
     [COL_WHERE] = {"WHERE, WHY: WHAT TO DO", XFA_SITE_BREAKS, 0},
     [COL_WHY] = {"WHY: WHAT TO DO", " -", SCOLS_FL_HIDDEN},
 };
@@ -212,7 +214,7 @@ static void add_finding(struct libscols_table *table, const struct xfa_findings 
                         const struct xfa_view *view)
 {
     const struct xfa_finding *finding = &findings->items[i];
-    const struct xfw_saving *saving = &finding->saving;
+    const struct xfw_saving saving = xfa_saving_shown(findings, &finding->saving);
     bool known = xfa_savings_known(findings);
     char text[XFA_UNIT_CHARS + 1], part[XFA_PERCENT_CHARS];
     struct libscols_line *line = scols_table_new_line(table, NULL);
@@ -220,14 +222,15 @@ static void add_finding(struct libscols_table *table, const struct xfa_findings 
         return;
     scols_line_refer_data(line, COL_NUMBER, xfa_print("%zu", i + 1));
     set_texts(line, finding, view->width, known);
-    if (!known || !findings->whatif || isnan(saving->likely)) {
+    if (!known || !findings->whatif || isnan(saving.likely)) {
         scols_line_set_data(line, COL_SAVES, known ? "-" : xfa_time_text(text, finding->lost_ns));
         return;
     }
-    scols_line_set_data(line, COL_SAVES, xfa_signed_time_text(text, saving->likely));
+    scols_line_set_data(line, COL_SAVES, xfa_signed_time_text(text, saving.likely));
     scols_line_set_data(line, COL_PART,
-                        xfa_percent_text(part, saving->likely, findings->whatif->alone_ns));
-    scols_line_refer_data(line, COL_BETWEEN, xfa_range_text(saving->low, saving->high));
+                        xfa_percent_text(part, saving.likely, findings->whatif->alone_ns));
+    bool one_line = view->width >= ONE_LINE_WIDTH;
+    scols_line_refer_data(line, COL_BETWEEN, xfa_bounds_cell(&saving, one_line ? " " : "\n"));
     if (view->colour)
         scols_cell_set_color(scols_line_get_cell(line, COL_SAVES), "green");
 }

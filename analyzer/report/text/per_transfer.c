@@ -45,13 +45,14 @@ static void write_number(FILE *out, int width, bool known, long long number)
 /* Host time is an upper bound: what was achieved is at least this. */
 static void write_figures(const struct xfa_listed *listed, FILE *out)
 {
-    const struct xfa_transfer *transfer = listed->transfer;
+    const struct xfa_event *event = listed->event;
+    const struct xfa_transfer *transfer = &event->transfer;
     char bytes[XFA_UNIT_CHARS], time[XFA_UNIT_CHARS], had[XFA_UNIT_CHARS],
         least[XFA_UNIT_CHARS + 2];
     char best[XFA_UNIT_CHARS], lost[XFA_UNIT_CHARS];
     xfa_gbps_text(had, xfa_listed_achieved_gbps(listed));
     snprintf(least, sizeof least, "%s%s", transfer->timed == XFA_TIMED_HOST ? ">=" : "", had);
-    fprintf(out, " %8s %7s %8s %10s %7s", xfa_bytes_text(bytes, transfer->event->bytes),
+    fprintf(out, " %8s %7s %8s %10s %7s", xfa_bytes_text(bytes, event->bytes),
             xfa_time_text(time, transfer->achieved_ns), least,
             xfa_gbps_text(best, xfa_listed_achievable_gbps(listed)),
             xfa_time_text(lost, transfer->lost_ns));
@@ -59,7 +60,7 @@ static void write_figures(const struct xfa_listed *listed, FILE *out)
 
 static void write_bases(const struct xfa_listed *listed, FILE *out)
 {
-    const struct xfp_estimate *estimate = &listed->transfer->achievable;
+    const struct xfp_estimate *estimate = &listed->event->transfer.achievable;
     const char *had = xfa_listed_achieved_basis(listed);
     const char *best = xfa_listed_achievable_basis(listed);
     char error[XFA_UNIT_CHARS] = "-", bases[64];
@@ -91,7 +92,7 @@ static char *rest_text(const struct xfa_listed *listed)
     if (!out)
         return NULL;
     xfc_print(out, " %-10s", xfa_listed_stream(listed));
-    write_nodes(&listed->transfer->class->key, out);
+    write_nodes(&listed->event->transfer.class->key, out);
     xfc_print(out, " %-4s %-7s %-20s %s\n", peer ? peer : "-", xfa_listed_shape(listed),
               xfa_row_called(listed->row)->name, listed->row->site->text);
     fclose(out);
@@ -101,8 +102,8 @@ static char *rest_text(const struct xfa_listed *listed)
 static void write_line(const struct xfa_listed *listed, FILE *out)
 {
     enum { PATH, REST };
-    const struct xfa_transfer *transfer = listed->transfer;
-    const struct xfa_process *process = transfer->process;
+    const struct xfa_event *event = listed->event;
+    const struct xfa_process *process = event->process;
     char **texts = listed->of_class;
     if (!texts[PATH])
         texts[PATH] = xfa_path_text(&listed->row->key, false);
@@ -114,7 +115,7 @@ static void write_line(const struct xfa_listed *listed, FILE *out)
     write_figures(listed, out);
     write_bases(listed, out);
     write_number(out, 4, process->rank.known, process->rank.number);
-    write_number(out, 7, transfer->tid > 0, transfer->tid);
+    write_number(out, 7, event->tid > 0, event->tid);
     fputs(texts[REST] ? texts[REST] : "\n", out);
 }
 

@@ -109,6 +109,24 @@ static void write_gaps(const struct gaps *gaps, bool profile, int width, FILE *o
                                 : "without a machine profile");
 }
 
+/* What did not begin, or did not end, or was too much. */
+static void write_unmatched(const struct xfa_analysis *analysis, int width, FILE *out)
+{
+    const struct xfa_range_counts *counts = &analysis->counts.ranges;
+    uint64_t beyond = xfa_add(analysis->phases.beyond, counts->beyond);
+    if (counts->stray_ends)
+        xfa_write_words(out, width, "  ",
+                        "ends of ranges without a beginning, which change nothing: %" PRIu64,
+                        counts->stray_ends);
+    if (counts->unended)
+        xfa_write_words(out, width, "  ",
+                        "ranges without an end, taken to last until the last call: %" PRIu64,
+                        counts->unended);
+    if (beyond)
+        xfa_write_words(out, width, "  ",
+                        "ranges beyond the limits, counted to those around them: %" PRIu64, beyond);
+}
+
 void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     const struct xfa_phases *phases = &report->analysis->phases;
@@ -137,8 +155,5 @@ void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *vi
     if (idle)
         xfc_print(out, "  ... and %zu without transfers of their own\n", idle);
     write_gaps(&gaps, report->analysis->profile, view->width, out);
-    if (phases->beyond)
-        xfa_write_words(out, view->width, "  ",
-                        "ranges beyond the limits, counted to those around them: %" PRIu64,
-                        phases->beyond);
+    write_unmatched(report->analysis, view->width, out);
 }

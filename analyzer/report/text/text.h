@@ -1,4 +1,4 @@
-/* Sections of the text report, each with a file of its own, and what they share (text.c). */
+/* Sections of the text report, each with a file of its own, and what they share. */
 #ifndef XFA_TEXT_H
 #define XFA_TEXT_H
 

@@ -127,23 +127,23 @@ void xfa_write_saving(const struct xfa_report *report, const struct xfa_finding 
                       const struct xfa_view *view, FILE *out)
 {
     int width = view->width;
-    const struct xfw_saving *saving = &finding->saving;
+    const struct xfw_saving saving = xfa_saving_shown(report->findings, &finding->saving);
     const struct xfw_whatif *whatif = report->findings->whatif;
     char likely[XFA_UNIT_CHARS + 1], part[XFA_PERCENT_CHARS];
     if (!xfa_savings_known(report->findings))
         return;
-    if (isnan(saving->likely)) {
+    if (isnan(saving.likely)) {
         xfa_write_words(out, width, "     saves ", "not known: %s",
                         report->analysis->profile
                             ? "what this fix would change in the run cannot be told"
                             : "there is no machine profile to reckon with");
         return;
     }
-    char *range = xfa_between_text(saving->low, saving->high);
+    char *range = xfa_bounds_text(&saving);
     fputs(xfa_style(view, XFA_STYLE_GAIN), out);
     xfa_write_words(out, width, "     saves ", "%s of the run (%s), %s (modelled)%s",
-                    xfa_signed_time_text(likely, saving->likely),
-                    xfa_percent_text(part, saving->likely, whatif->alone_ns), range,
+                    xfa_signed_time_text(likely, saving.likely),
+                    xfa_percent_text(part, saving.likely, whatif->alone_ns), range,
                     in_set_text(finding, whatif));
     fputs(xfa_style(view, XFA_STYLE_NONE), out);
     free(range);
@@ -183,7 +183,8 @@ static bool is_so(const struct xfa_findings *findings, const struct xfa_finding 
 }
 
 /* "pageable-host-memory at load (a.c:3) and 2 others", AT_BEST with how much */
-static char *idle_text(const struct xfa_finding *finding, enum why why)
+static char *idle_text(const struct xfa_findings *findings, const struct xfa_finding *finding,
+                       enum why why)
 {
     size_t others = finding->site_count - 1;
     const char *word = xfa_finding_word(finding->id), *site = finding->sites[0].site->text;
@@ -194,7 +195,8 @@ static char *idle_text(const struct xfa_finding *finding, enum why why)
     }
     if (why == AT_BEST) {
         free(much);
-        much = xfa_print(", %s", xfa_signed_time_text(saved, finding->saving.high));
+        const struct xfw_saving saving = xfa_saving_shown(findings, &finding->saving);
+        much = xfa_print(", %s", xfa_signed_time_text(saved, saving.high));
     }
     char *text = xfa_print("%s at %s%s%s", word, site, also, much);
     free(also);
@@ -210,7 +212,7 @@ static char *idle_list(const struct xfa_findings *findings, enum why why,
     for (size_t i = 0; i < findings->count && shown > 0; i++) {
         if (!is_so(findings, &findings->items[i], why) || !xfa_view_finding(view, i))
             continue;
-        char *one = idle_text(&findings->items[i], why);
+        char *one = idle_text(findings, &findings->items[i], why);
         char *longer = xfa_print("%s%s%s", text, *text ? "; " : "", one);
         free(text);
         free(one);

@@ -38,6 +38,16 @@ const struct xfp_path *xfw_asked_path(struct xfw_asked *asked,
     return path->path;
 }
 
+const struct xfa_achieved *xfw_asked_time(struct xfw_asked_times *asked,
+                                          const struct xfa_class *class, uint64_t bytes)
+{
+    struct xfw_asked_time *time = &asked->times[xfw_asked_place(bytes, XFW_ASKED_COSTS)];
+    if (time->class != class->number + 1 || time->bytes != bytes)
+        *time = (struct xfw_asked_time){bytes, class->number + 1,
+                                        xfa_achievable_ask(&class->achievable, bytes)};
+    return &time->answer;
+}
+
 double xfw_asked_scalar(struct xfw_asked *asked, const struct xfa_achievable *achievable,
                         const char *what, int gpu, double otherwise)
 {

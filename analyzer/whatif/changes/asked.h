@@ -46,6 +46,17 @@ const struct xfp_path *xfw_asked_path(struct xfw_asked *asked,
 double xfw_asked_scalar(struct xfw_asked *asked, const struct xfa_achievable *achievable,
                         const char *what, int gpu, double otherwise);
 
+/* xfa_achievable_ask() of classes (pass/achievable.h). Zeroed at first. */
+struct xfw_asked_times {
+    struct xfw_asked_time {
+        uint64_t bytes;
+        uint32_t class; /* number + 1; 0 = none yet */
+        struct xfa_achieved answer;
+    } times[XFW_ASKED_COSTS];
+};
+const struct xfa_achieved *xfw_asked_time(struct xfw_asked_times *asked,
+                                          const struct xfa_class *class, uint64_t bytes);
+
 /* Where an answer for a size is kept, of so many places: a power of two. */
 static inline size_t xfw_asked_place(uint64_t bytes, size_t places)
 {

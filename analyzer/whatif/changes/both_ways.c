@@ -10,21 +10,29 @@ static double errors_taken(enum xfw_certainty certainty)
     return certainty == XFW_LOW ? 1 : certainty == XFW_HIGH ? -1 : 0;
 }
 
-static void ask(struct xfw_slower *slower, const struct xfa_analysis *analysis,
-                const struct xfw_op *op, enum xfw_certainty certainty)
+static void find_paths(struct xfw_directions *paths, const struct xfa_analysis *analysis,
+                       const struct xfw_op *op)
 {
-    double errors = errors_taken(certainty);
     int gpu = xfa_achievable_gpu(&analysis->achievable, op->gpu);
     struct xfp_place host = {XFT_MEM_PINNED, -1, -1}, device = {XFT_MEM_DEVICE, gpu, -1};
     struct xfp_place src = op->engine == XFW_TO_DEVICE ? host : device;
     struct xfp_place dst = op->engine == XFW_TO_DEVICE ? device : host;
-    const struct xfp_path *alone = xfp_find(analysis->profile, XFP_COPY, src, dst, false);
-    const struct xfp_path *both =
-        xfp_find_loaded(analysis->profile, XFP_COPY, src, dst, XFP_BOTH_WAYS);
+    *paths = (struct xfw_directions){
+        .asked = true,
+        .gpu = op->gpu,
+        .alone = xfp_find(analysis->profile, XFP_COPY, src, dst, false),
+        .both = xfp_find_loaded(analysis->profile, XFP_COPY, src, dst, XFP_BOTH_WAYS),
+    };
+}
+
+static void ask(struct xfw_slower *slower, const struct xfw_directions *paths,
+                const struct xfw_op *op, enum xfw_certainty certainty)
+{
+    double errors = errors_taken(certainty);
     struct xfp_estimate one = {.basis = XFP_UNKNOWN}, two = one;
-    if (alone && both) {
-        one = xfp_time(alone, op->bytes);
-        two = xfp_time(both, op->bytes);
+    if (paths->alone && paths->both) {
+        one = xfp_time(paths->alone, op->bytes);
+        two = xfp_time(paths->both, op->bytes);
     }
     bool known = one.basis != XFP_UNKNOWN && two.basis != XFP_UNKNOWN;
     *slower = (struct xfw_slower){.bytes = op->bytes, .gpu = op->gpu};
@@ -37,13 +45,18 @@ static void ask(struct xfw_slower *slower, const struct xfa_analysis *analysis,
 double xfw_both_ways(struct xfw_both_ways *ways, const struct xfa_analysis *analysis,
                      enum xfw_certainty certainty, const struct xfw_op *op)
 {
+    bool to_host = op->engine == XFW_TO_HOST;
     struct xfw_slower *slower =
-        &ways->answers[op->engine == XFW_TO_HOST][xfw_asked_place(op->bytes, XFW_BOTH_WAYS_SIZES)];
+        &ways->answers[to_host][xfw_asked_place(op->bytes, XFW_BOTH_WAYS_SIZES)];
+    struct xfw_directions *paths = &ways->paths[to_host];
     if (!analysis->profile || op->duration_ns <= 0)
         return 1;
-    if (slower->bytes != op->bytes || slower->gpu != op->gpu)
-        ask(slower, analysis, op, certainty);
+    if (slower->bytes != op->bytes || slower->gpu != op->gpu) {
+        if (!paths->asked || paths->gpu != op->gpu)
+            find_paths(paths, analysis, op);
+        ask(slower, paths, op, certainty);
+    }
     if (slower->alone <= 0)
         return 1;
-    return fmax(1, fmin(slower->both / slower->alone, slower->both / op->duration_ns));
+    return xfw_max(1, xfw_min(slower->both / slower->alone, slower->both / op->duration_ns));
 }

@@ -15,6 +15,11 @@ struct xfw_both_ways { /* zeroed at first */
         int gpu;
         double alone, both;            /* what the profile has, at worst or at best; 0 = nothing */
     } answers[2][XFW_BOTH_WAYS_SIZES]; /* those before, by direction and size */
+    struct xfw_directions {
+        bool asked;
+        int gpu;
+        const struct xfp_path *alone, *both; /* NULL: not measured */
+    } paths[2];                              /* of the GPU asked for last, by direction */
 };
 
 /* Of a copy between host and device. What was slower than alone in the record already is so by

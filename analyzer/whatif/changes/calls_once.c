@@ -6,6 +6,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/memories.h"
 
 /* From process to process such calls differ by that much: page-locking 64 MiB and undoing it took
  * 28 to 43 ms on one machine (docs/analyze.md). */
@@ -122,19 +123,13 @@ static void release(struct xfw_change *change)
     xfw_set_free(&((struct once *)change)->chosen);
 }
 
-static bool is_page_locked(unsigned memory)
-{
-    return memory == XFT_MEM_PINNED || memory == XFT_MEM_REGISTERED || memory == XFT_MEM_MAPPED ||
-           memory == XFT_MEM_WRITE_COMBINED;
-}
-
 /* A copy that the host does not wait for, and whose end of it the host may use again. */
 static bool is_under_way(const struct xfw_change *change, const struct xfw_op *op)
 {
     if (op->what != XFW_COPY || op->awaits == XFW_AWAITS_ITSELF || op->class == XFW_NONE)
         return false;
     const struct xfa_row_key *row = &xfa_class_at(&change->analysis->classes, op->class)->key.row;
-    return is_page_locked(row->direction == XFT_DIR_H2D ? row->src_mem : row->dst_mem);
+    return xfa_is_page_locked(row->direction == XFT_DIR_H2D ? row->src_mem : row->dst_mem);
 }
 
 static void note_copies(const struct xfw_change *change, struct state *state,
@@ -252,8 +247,14 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
 struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
                                          const struct xfa_table *calls, struct xfw_set *chosen)
 {
-    static const struct xfw_change_type type = {"calls once", sizeof(struct state), begin, op, end,
-                                                release};
+    static const struct xfw_change_type type = {
+        .name = "calls once",
+        .state_bytes = sizeof(struct state),
+        .begin = begin,
+        .op = op,
+        .end = end,
+        .free = release,
+    };
     struct once *once = xfa_alloc(sizeof *once);
     once->change.type = &type;
     once->change.analysis = analysis;

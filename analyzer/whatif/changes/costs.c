@@ -9,8 +9,7 @@
 #define THREAD_NS 50000.0 /* to make one and end it: nobody measures that */
 #define BUSY 2            /* the host copies so many times slower, at worst */
 
-/* What a change pays is dearer at worst. */
-static double as_sure(double ns, double error, enum xfw_certainty certainty)
+double xfw_as_sure(double ns, double error, enum xfw_certainty certainty)
 {
     double off = fmin(fmax(error, 0), 0.5);
     return certainty == XFW_LOW ? ns * (1 + off) : certainty == XFW_HIGH ? ns * (1 - off) : ns;
@@ -39,11 +38,12 @@ struct xfw_copy_cost xfw_copy_cost(const struct xfp_path *path, uint64_t bytes,
         return cost;
     struct xfp_estimate blocking = xfp_blocking_time(path, bytes);
     cost.known = true;
-    cost.device_ns = as_sure(device.ns, device.error, certainty);
+    cost.device_ns = xfw_as_sure(device.ns, device.error, certainty);
     cost.submit_ns = submit_of(path, bytes);
     cost.blocking_ns = cost.device_ns + 2 * cost.submit_ns;
     if (blocking.basis != XFP_UNKNOWN)
-        cost.blocking_ns = fmax(cost.device_ns, as_sure(blocking.ns, blocking.error, certainty));
+        cost.blocking_ns =
+            fmax(cost.device_ns, xfw_as_sure(blocking.ns, blocking.error, certainty));
     return cost;
 }
 
@@ -96,7 +96,7 @@ double xfw_table_cost(const struct xfa_achievable *achievable, const char *what,
 {
     const struct xfp_table *table = gpu_table(achievable, what, node, gpu);
     struct xfp_estimate cost = table ? xfp_table_at(table, at) : (struct xfp_estimate){0};
-    return cost.basis == XFP_UNKNOWN ? 0 : as_sure(cost.ns, cost.error, certainty);
+    return cost.basis == XFP_UNKNOWN ? 0 : xfw_as_sure(cost.ns, cost.error, certainty);
 }
 
 double xfw_scalar_cost(const struct xfa_achievable *achievable, const char *what, int gpu,
@@ -168,8 +168,8 @@ struct xfw_staging xfw_staging_cost(const struct xfa_achievable *achievable,
     if (bytes < XFW_STAGE_LEAST || !piece.known || host.basis == XFP_UNKNOWN)
         return staging;
     double slower = certainty == XFW_LOW ? BUSY : 1;
-    double host_ns = slower * as_sure(host.ns, host.error, certainty) * (double)XFW_STAGE_PIECE /
-                         (double)table->bytes +
+    double host_ns = slower * xfw_as_sure(host.ns, host.error, certainty) *
+                         (double)XFW_STAGE_PIECE / (double)table->bytes +
                      piece.submit_ns;
     double pieces = (double)bytes / (double)XFW_STAGE_PIECE;
     double end_ns = (piece.blocking_ns - piece.device_ns) / 2;

@@ -10,6 +10,10 @@
 /* Where a profile has no host times: what such a call usually takes. */
 #define XFW_SUBMIT_NS 2000.0
 
+/* A time with such an error: longer at worst, shorter at best. By half at most, since beyond that
+ * an error says only that the figure is not known; so it is never 0 or less. */
+double xfw_as_sure(double ns, double error, enum xfw_certainty certainty);
+
 /* A copy over a path, alone: on the device, the host's time to submit it and in a call that blocks.
  */
 struct xfw_copy_cost {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/changes/asked.h"
 #include "analyzer/whatif/changes/both_ways.h"
 #include "analyzer/whatif/changes/reuse.h"
 #include "analyzer/whatif/changes/spans.h"
@@ -18,8 +19,8 @@ enum { AHEAD_PER_PART = 4, RUN_AHEAD = AHEAD_PER_PART * XFW_MOST_STREAMS };
 /* At best the host reads so slowly: a thread that had less time has not used all of the data. */
 #define READ_NS_PER_BYTE_AT_BEST 0.1
 
-/* Streams beside the process's; other changes have others. */
-enum side { UP = 48, DOWN, MARK, HOST };
+/* Streams beside the process's. */
+enum side { UP, DOWN, MARK, HOST };
 
 enum step { TO_DEVICE, COMPUTE, TO_HOST };
 
@@ -40,12 +41,21 @@ struct host {
     uint64_t count;
 };
 
+/* What work does with memory. */
+struct used {
+    uint8_t what, engine; /* enum xfw_what, enum xfw_engine */
+    uint64_t src, dst, bytes;
+    const struct xfa_arguments *arguments; /* of a kernel; NULL: not known */
+};
+
 /* The op that was played last: when it ended is known with the next one. */
 struct last {
-    struct xfw_op op;
+    struct used used;
     bool there, moved, pends;
     uint32_t lane, stream; /* of the process; where it was played */
+    uint32_t thread;
     uint64_t part;
+    double duration_ns;
 };
 
 struct state {
@@ -57,6 +67,7 @@ struct state {
     struct last last;
     double kernel_start; /* of the kernel that began last */
     struct xfw_both_ways both_ways;
+    struct xfw_asked_times asked;
     void *of_first; /* the state of the change that is made first */
 };
 
@@ -108,46 +119,51 @@ static const struct xfa_arguments *arguments_of(struct xfw_player *player, const
     return known ? arguments : NULL;
 }
 
-static bool is_copy_with_host(const struct xfw_op *op)
+static struct used used_by(struct xfw_player *player, const struct xfw_op *op)
 {
-    return op->what == XFW_COPY && (op->engine == XFW_TO_DEVICE || op->engine == XFW_TO_HOST);
+    return (struct used){op->what, op->engine, op->src,
+                         op->dst,  op->bytes,  arguments_of(player, op)};
+}
+
+static bool is_copy_with_host(unsigned what, unsigned engine)
+{
+    return what == XFW_COPY && (engine == XFW_TO_DEVICE || engine == XFW_TO_HOST);
 }
 
 /* Until when work that stays in its stream has to wait for copies that have left theirs. */
-static struct xfw_given needs(struct state *state, struct xfw_player *player,
-                              const struct xfw_op *op)
+static struct xfw_given needs(struct state *state, const struct used *used)
 {
     struct xfw_given needs = {0, 0};
-    if (op->what == XFW_COPY || op->what == XFW_SET) {
+    if (used->what == XFW_COPY || used->what == XFW_SET) {
         double of_source =
-            op->what == XFW_COPY ? xfw_spans_written(&state->spans, op->src, op->bytes) : 0;
-        needs.written = fmax(of_source, xfw_spans_written(&state->spans, op->dst, op->bytes));
-        needs.read = xfw_spans_read(&state->spans, op->dst, op->bytes);
+            used->what == XFW_COPY ? xfw_spans_written(&state->spans, used->src, used->bytes) : 0;
+        needs.written =
+            xfw_max(of_source, xfw_spans_written(&state->spans, used->dst, used->bytes));
+        needs.read = xfw_spans_read(&state->spans, used->dst, used->bytes);
         return needs;
     }
-    const struct xfa_arguments *arguments = arguments_of(player, op);
+    const struct xfa_arguments *arguments = used->arguments;
     if (!arguments)
         return xfw_spans_all(&state->spans);
     for (uint32_t i = 0; i < arguments->count; i++) {
         struct xfw_given given =
             xfw_spans_given(&state->spans, xfa_arguments_pointer(arguments, i));
-        needs.written = fmax(needs.written, given.written);
-        needs.read = fmax(needs.read, given.read);
+        needs.written = xfw_max(needs.written, given.written);
+        needs.read = xfw_max(needs.read, given.read);
     }
     return needs;
 }
 
-static void note_stayed(struct state *state, struct xfw_player *player, const struct xfw_op *op,
-                        double end)
+static void note_use(struct state *state, const struct used *used, double end)
 {
-    const struct xfa_arguments *arguments = arguments_of(player, op);
-    if (is_copy_with_host(op)) {
-        xfw_spans_note_copy(&state->spans, op->src, op->dst, op->bytes, op->engine == XFW_TO_HOST,
-                            end);
-    } else if (op->what == XFW_COPY || op->what == XFW_SET) {
-        if (op->what == XFW_COPY)
-            xfw_spans_note_use(&state->spans, op->src, op->bytes, end);
-        xfw_spans_note_use(&state->spans, op->dst, op->bytes, end);
+    const struct xfa_arguments *arguments = used->arguments;
+    if (is_copy_with_host(used->what, used->engine)) {
+        xfw_spans_note_copy(&state->spans, used->src, used->dst, used->bytes,
+                            used->engine == XFW_TO_HOST, end);
+    } else if (used->what == XFW_COPY || used->what == XFW_SET) {
+        if (used->what == XFW_COPY)
+            xfw_spans_note_use(&state->spans, used->src, used->bytes, end);
+        xfw_spans_note_use(&state->spans, used->dst, used->bytes, end);
     } else if (!arguments) {
         xfw_spans_note_unknown(&state->spans, end);
     } else {
@@ -177,7 +193,7 @@ static double part_end(const struct lane *lane, uint64_t part, unsigned before)
 
 /* ---- the op before --------------------------------------------------------------------------- */
 
-static void harvest(struct state *state, struct xfw_player *player)
+static void harvest(struct state *state, const struct xfw_player *player)
 {
     struct last *last = &state->last;
     if (!last->there)
@@ -187,22 +203,19 @@ static void harvest(struct state *state, struct xfw_player *player)
     double end = xfw_schedule_stream_end(xfw_player_schedule(player), last->stream);
     if (last->part) {
         double *of_part = &lane->ends[last->part % PARTS];
-        *of_part = fmax(*of_part, end);
+        *of_part = xfw_max(*of_part, end);
     }
-    if (last->moved) {
-        xfw_spans_note_copy(&state->spans, last->op.src, last->op.dst, last->op.bytes,
-                            last->op.engine == XFW_TO_HOST, end);
-    } else {
-        note_stayed(state, player, &last->op, end);
-        if (!is_copy_with_host(&last->op))
-            lane->work_end = fmax(lane->work_end, end);
-        if (last->op.engine == XFW_COMPUTE)
-            state->kernel_start = fmax(state->kernel_start, end - last->op.duration_ns);
+    note_use(state, &last->used, end);
+    if (!last->moved) {
+        if (!is_copy_with_host(last->used.what, last->used.engine))
+            lane->work_end = xfw_max(lane->work_end, end);
+        if (last->used.engine == XFW_COMPUTE)
+            state->kernel_start = xfw_max(state->kernel_start, end - last->duration_ns);
     }
     if (last->pends) {
-        struct host *host = host_of(state, last->op.thread);
-        host->until = fmax(host->until, end);
-        host->bytes = xfa_add(host->bytes, last->op.bytes);
+        struct host *host = host_of(state, last->thread);
+        host->until = xfw_max(host->until, end);
+        host->bytes = xfa_add(host->bytes, last->used.bytes);
         host->ends[host->count++ % RUN_AHEAD] = end;
     }
 }
@@ -244,7 +257,7 @@ static void run_ahead(const struct dataflow *flow, struct state *state, struct x
 static bool leaves(const struct dataflow *flow, const struct xfw_player *player,
                    const struct xfw_op *op)
 {
-    if (!is_copy_with_host(op) || op->stream == XFW_NONE || op->class == XFW_NONE)
+    if (!is_copy_with_host(op->what, op->engine) || op->stream == XFW_NONE || op->class == XFW_NONE)
         return false;
     const struct xfa_class *class = xfa_class_at(&flow->change.analysis->classes, op->class);
     bool blocks = op->awaits != XFW_AWAITS_NOTHING;
@@ -254,15 +267,15 @@ static bool leaves(const struct dataflow *flow, const struct xfw_player *player,
     return !blocks || (!pageable && xfw_player_certainty(player) != XFW_LOW);
 }
 
-static void submit(const struct dataflow *flow, struct xfw_op *op)
+static void submit(const struct dataflow *flow, struct state *state, struct xfw_op *op)
 {
     const double usual = 2000, behind = 1000;
-    struct xfa_class *class = xfa_class_at(&flow->change.analysis->classes, op->class);
-    double ns = xfa_achievable_submit(&class->achievable, op->bytes);
+    const struct xfa_class *class = xfa_class_at(&flow->change.analysis->classes, op->class);
+    double ns = xfw_asked_time(&state->asked, class, op->bytes)->submit_ns;
     op->awaits = XFW_AWAITS_NOTHING;
     op->own_ns = isnan(ns) ? usual : ns;
     op->wake_ns = 0;
-    op->space_ns = fmin(behind, op->latency_ns);
+    op->space_ns = xfw_min(behind, op->latency_ns);
 }
 
 static void move(const struct dataflow *flow, struct state *state, struct xfw_player *player,
@@ -272,27 +285,31 @@ static void move(const struct dataflow *flow, struct state *state, struct xfw_pl
     struct lane *lane = lane_of(state, op->stream);
     uint32_t stream = xfw_player_side_stream(player, op->stream, up ? UP : DOWN);
     struct last *last = &state->last;
-    *last = (struct last){.there = true, .moved = true, .pends = blocks, .lane = op->stream};
-    last->stream = stream;
+    *last = (struct last){.used = used_by(player, op),
+                          .there = true,
+                          .moved = true,
+                          .pends = blocks,
+                          .lane = op->stream,
+                          .stream = stream,
+                          .thread = op->thread};
     last->part = part_of(lane, up ? TO_DEVICE : TO_HOST, false);
     double after = up ? xfw_spans_written(&state->spans, op->src, op->bytes)
                       : xfw_spans_computed(&state->spans, op->src, op->bytes, lane->work_end);
     if (!up) {
-        after = fmax(after, xfw_spans_written(&state->spans, op->src, op->bytes));
-        after = fmax(after, xfw_spans_read(&state->spans, op->dst, op->bytes));
+        after = xfw_max(after, xfw_spans_written(&state->spans, op->src, op->bytes));
+        after = xfw_max(after, xfw_spans_read(&state->spans, op->dst, op->bytes));
     }
-    after = fmax(after, part_end(lane, last->part, flow->terms.buffers));
+    after = xfw_max(after, part_end(lane, last->part, flow->terms.buffers));
     if (flow->implicit_sync)
-        after = fmax(after, state->kernel_start);
+        after = xfw_max(after, state->kernel_start);
     xfw_player_stream_after(player, stream, after);
     if (blocks) {
         run_ahead(flow, state, player, op);
-        submit(flow, op);
+        submit(flow, state, op);
     }
     if (xfw_player_certainty(player) == XFW_LOW)
         op->own_ns += flow->event_ns;
     lane->moved = true;
-    last->op = *op;
     xfw_player_moved(player, op->stream, stream);
     op->stream = stream;
     op->stream_kind = XFW_NONBLOCKING;
@@ -305,9 +322,14 @@ static void unblock(const struct dataflow *flow, struct state *state, struct xfw
     if (op->awaits == XFW_AWAITS_NOTHING)
         return;
     run_ahead(flow, state, player, op);
-    submit(flow, op);
-    state->last = (struct last){
-        .op = *op, .there = true, .pends = true, .lane = op->stream, .stream = op->stream};
+    submit(flow, state, op);
+    state->last = (struct last){.used = used_by(player, op),
+                                .there = true,
+                                .pends = true,
+                                .lane = op->stream,
+                                .stream = op->stream,
+                                .thread = op->thread,
+                                .duration_ns = op->duration_ns};
 }
 
 /* ---- what stays ------------------------------------------------------------------------------ */
@@ -316,19 +338,23 @@ static void stay(const struct dataflow *flow, struct state *state, struct xfw_pl
                  const struct xfw_op *op)
 {
     struct lane *lane = lane_of(state, op->stream);
-    struct last *last = &state->last;
-    struct xfw_given wants = needs(state, player, op);
-    enum step step = !is_copy_with_host(op)        ? COMPUTE
-                     : op->engine == XFW_TO_DEVICE ? TO_DEVICE
-                                                   : TO_HOST;
-    bool knows = op->what == XFW_KERNEL || is_copy_with_host(op);
+    const struct used used = used_by(player, op);
+    struct xfw_given wants = needs(state, &used);
+    bool copy = is_copy_with_host(op->what, op->engine);
+    enum step step = !copy ? COMPUTE : op->engine == XFW_TO_DEVICE ? TO_DEVICE : TO_HOST;
+    bool knows = op->what == XFW_KERNEL || copy;
     uint64_t part = part_of(lane, step, op->what == XFW_SET);
-    double after = fmax(wants.written, part_end(lane, part, flow->terms.buffers));
+    double after = xfw_max(wants.written, part_end(lane, part, flow->terms.buffers));
     if (xfw_player_certainty(player) == XFW_LOW || !knows)
-        after = fmax(after, wants.read);
+        after = xfw_max(after, wants.read);
     xfw_player_stream_after(player, op->stream, after);
-    *last = (struct last){
-        .op = *op, .there = true, .lane = op->stream, .stream = op->stream, .part = part};
+    state->last = (struct last){.used = used,
+                                .there = true,
+                                .lane = op->stream,
+                                .stream = op->stream,
+                                .thread = op->thread,
+                                .part = part,
+                                .duration_ns = op->duration_ns};
 }
 
 /* ---- events and waits ------------------------------------------------------------------------ */
@@ -337,7 +363,7 @@ static void stay(const struct dataflow *flow, struct state *state, struct xfw_pl
 static double all_of(struct xfw_player *player, uint32_t stream)
 {
     double end = xfw_schedule_stream_end(xfw_player_schedule(player), stream);
-    return fmax(end, fmax(end_of(player, stream, UP), end_of(player, stream, DOWN)));
+    return xfw_max(end, xfw_max(end_of(player, stream, UP), end_of(player, stream, DOWN)));
 }
 
 static void record(struct state *state, struct xfw_player *player, struct xfw_op *op)
@@ -372,8 +398,8 @@ static void wait_later(const struct dataflow *flow, struct state *state, struct 
         if (op->awaits == XFW_AWAITS_STREAM && op->stream != i)
             continue;
         moved = moved || lane->moved;
-        until = fmax(until, lane->moved ? part_end(lane, lane->part, flow->terms.buffers - 1)
-                                        : lane->work_end);
+        until = xfw_max(until, lane->moved ? part_end(lane, lane->part, flow->terms.buffers - 1)
+                                           : lane->work_end);
     }
     if (!moved)
         return;
@@ -413,7 +439,7 @@ static void take_op(const struct xfw_change *change, void *self, struct xfw_play
             unblock(flow, state, player, op);
         return;
     }
-    if (is_copy_with_host(op))
+    if (is_copy_with_host(op->what, op->engine))
         op->both_ways =
             xfw_both_ways(&state->both_ways, change->analysis, xfw_player_certainty(player), op);
     if (leaves(flow, player, op))

@@ -67,14 +67,6 @@ static void only_wait(const struct xfa_analysis *analysis, struct xfw_op *op)
     op->own_ns = op->wake_ns = ns;
 }
 
-static double within(enum xfw_certainty certainty, struct xfp_estimate estimate)
-{
-    double error = certainty == XFW_LOW    ? estimate.error
-                   : certainty == XFW_HIGH ? -estimate.error
-                                           : 0;
-    return estimate.ns * (1 + error);
-}
-
 /* ---- what follows in the stream ----------------------------------------------------------------
  */
 
@@ -119,7 +111,7 @@ static void work_instead(const struct leave_out *change, struct xfa_achievable_p
     op->what = set ? XFW_SET : XFW_COPY;
     op->engine = XFW_COMPUTE;
     op->exclusive = false;
-    op->duration_ns = within(certainty, estimate);
+    op->duration_ns = xfw_as_sure(estimate.ns, estimate.error, certainty);
     if (set && certainty != XFW_LOW)
         op->duration_ns *= OF_A_COPY;
     op->own_ns = isnan(submit) ? xfw_scalar_cost(&analysis->achievable, "launch/kernel", op->gpu,
@@ -187,6 +179,7 @@ static const struct xfw_change_type type = {
     .op = leave_out,
     .end = end,
     .free = release,
+    .every = true,
 };
 
 struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,

@@ -23,13 +23,13 @@ static void add(struct xfw_memories *memories, uint64_t now, uint64_t first, uin
                    kept << KIND_BITS | (kind & ((1u << KIND_BITS) - 1)));
 }
 
-void xfw_memories_event(struct xfw_memories *memories, const struct xft_event *event)
+void xfw_memories_event(struct xfw_memories *memories, const struct xfa_event *event)
 {
     if (event->kind == XFT_EVENT_ALLOC || event->kind == XFT_EVENT_REGISTER)
-        add(memories, event->start_ns, event->dst, event->bytes, event->dst_mem,
+        add(memories, event->start_ns, event->memory.address, event->bytes, event->dst_mem,
             event->stack ? event->stack : XFW_NO_SITE);
     else if (event->kind == XFT_EVENT_FREE || event->kind == XFT_EVENT_UNREGISTER)
-        xfa_blocks_end(&memories->blocks, event->dst, event->start_ns);
+        xfa_blocks_end(&memories->blocks, event->memory.address, event->start_ns);
 }
 
 void xfw_memories_op(struct xfw_memories *memories, const struct xfw_op *op)
@@ -54,12 +54,6 @@ bool xfw_memories_find(const struct xfw_memories *memories, uint64_t address,
         .by = block->stack >> KIND_BITS,
     };
     return true;
-}
-
-bool xfw_is_page_locked(unsigned memory)
-{
-    return memory == XFT_MEM_PINNED || memory == XFT_MEM_REGISTERED || memory == XFT_MEM_MAPPED ||
-           memory == XFT_MEM_WRITE_COMBINED;
 }
 
 /* ---- what launches are given ----------------------------------------------------------------- */

@@ -21,7 +21,7 @@ struct xfw_memories {
 void xfw_memories_free(struct xfw_memories *memories);
 
 /* Others than those kinds are left alone. by: of events the stack, of ops the site. */
-void xfw_memories_event(struct xfw_memories *memories, const struct xft_event *event);
+void xfw_memories_event(struct xfw_memories *memories, const struct xfa_event *event);
 void xfw_memories_op(struct xfw_memories *memories, const struct xfw_op *op);
 
 struct xfw_memory {
@@ -34,8 +34,6 @@ struct xfw_memory {
 /* False: none is known there. */
 bool xfw_memories_find(const struct xfw_memories *memories, uint64_t address,
                        struct xfw_memory *memory);
-
-bool xfw_is_page_locked(unsigned memory);
 
 /* The k-th pointer that a launch was given. False: there are no more, or nobody knows. */
 bool xfw_given(const struct xfa_process *process, uint64_t arguments, uint32_t k,

@@ -66,6 +66,7 @@ struct pack {
 /* A thread's run so far. */
 struct run {
     uint64_t pieces, bytes;
+    struct xfw_layout layout;
     uint32_t stream;
     double unpack_ns; /* to be done once the data is there */
     uint32_t *events; /* recorded behind pieces: now behind all of them */
@@ -115,16 +116,29 @@ static double packing_ns(const struct pack *pack, const struct xfw_player *playe
                                  : 0;
 }
 
+/* One more piece of the run, the last one too: host time of packing it for an upload. Those before
+ * the first that lies elsewhere are packed with it. */
+static double pack_piece(const struct pack *pack, const struct xfw_player *player, struct run *run,
+                         const struct xfw_op *op, bool up)
+{
+    bool was = run->layout.scattered;
+    xfw_layout_add(&run->layout, run->pieces == 0, op->src, op->dst, op->bytes);
+    if (!up || !run->layout.scattered)
+        return 0;
+    uint64_t before = was ? 0 : run->pieces, bytes = was ? 0 : run->bytes;
+    return packing_ns(pack, player, before + 1, xfa_add(bytes, op->bytes));
+}
+
 /* It goes; the host puts its bytes where they are sent from. */
 static void take_piece(const struct pack *pack, const struct xfw_player *player, struct run *run,
                        struct xfw_op *op, bool up)
 {
-    uint64_t bytes = op->bytes;
+    double packing = pack_piece(pack, player, run, op, up);
     run->pieces++;
     run->stream = op->stream;
-    run->bytes = xfa_add(run->bytes, bytes);
+    run->bytes = xfa_add(run->bytes, op->bytes);
     xfw_op_drop(op);
-    op->own_ns = up ? packing_ns(pack, player, 1, bytes) : 0;
+    op->own_ns = packing;
 }
 
 /* The calls' times differ as those of the profile do. */
@@ -150,6 +164,7 @@ static void take_last(const struct pack *pack, const struct xfw_player *player, 
     const struct xfp_path *path = xfw_host_path(achievable, direction, memory, -1, op->gpu);
     path = path ? path : pinned_path(achievable, direction, op->gpu);
     uint64_t pieces = run->pieces + 1, bytes = xfa_add(run->bytes, op->bytes);
+    double packing = pack_piece(pack, player, run, op, up);
     struct xfw_copy_cost one = xfw_copy_cost(path, op->bytes, certainty);
     struct xfw_copy_cost all = xfw_copy_cost(path, bytes, certainty);
     if (pack->way == XFW_PACK_BATCH) {
@@ -159,11 +174,9 @@ static void take_last(const struct pack *pack, const struct xfw_player *player, 
     } else if (one.known && all.known) {
         grow(op, &one, &all);
     }
-    double packing = packing_ns(pack, player, up ? 1 : pieces, up ? op->bytes : bytes);
-    if (up)
-        op->gap_ns += packing;
-    else
-        run->unpack_ns += packing;
+    op->gap_ns += packing;
+    if (!up && run->layout.scattered)
+        run->unpack_ns += packing_ns(pack, player, pieces, bytes);
     op->bytes = bytes;
     run->pieces = run->bytes = 0;
 }
@@ -227,8 +240,13 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
 struct xfw_change *xfw_change_pack(const struct xfa_analysis *analysis, const struct xfw_runs *runs,
                                    struct xfw_set *rows, enum xfw_pack_way way)
 {
-    static const struct xfw_change_type type = {"pack", sizeof(struct state), NULL, op, end,
-                                                release};
+    static const struct xfw_change_type type = {
+        .name = "pack",
+        .state_bytes = sizeof(struct state),
+        .op = op,
+        .end = end,
+        .free = release,
+    };
     struct pack *pack = xfa_alloc(sizeof *pack);
     pack->change.type = &type;
     pack->change.analysis = analysis;

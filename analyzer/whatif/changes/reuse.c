@@ -66,10 +66,11 @@ void xfw_reuse_meet(struct xfw_reuse *reuse, const struct xfw_change *change,
                     struct xfw_player *player, struct xfw_op *op)
 {
     bool likely = xfw_player_certainty(player) != XFW_HIGH;
-    for (unsigned i = 0; reuse->open > 0 && i < XFW_USES; i++) {
+    for (unsigned i = 0, left = reuse->open; left > 0; i++) {
         struct xfw_use *use = &reuse->uses[i];
         if (!use->open)
             continue;
+        left--;
         if (use->to_host && likely && op->thread == use->thread && op->gap_ns > XFW_BUSY_NS &&
             !xfw_cannot_have_read(op->gap_ns, use->end - use->first)) {
             wait_for(reuse, use, change, player, op, true);

@@ -63,7 +63,7 @@ static void op(const struct xfw_change *change, void *state, struct xfw_player *
 struct xfw_change *xfw_change_rows(const struct xfa_analysis *analysis, struct xfw_rows_path *paths,
                                    size_t count)
 {
-    static const struct xfw_change_type type = {"rows", 0, NULL, op, NULL, release};
+    static const struct xfw_change_type type = {.name = "rows", .op = op, .free = release};
     struct rows *rows = xfa_alloc(sizeof *rows);
     rows->change.type = &type;
     rows->change.analysis = analysis;

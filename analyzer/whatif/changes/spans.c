@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/op.h"
 #include "common/search.h"
 
 #define ALLOCATIONS 65536 /* that are remembered */
@@ -12,6 +13,7 @@
 void xfw_spans_free(struct xfw_spans *spans)
 {
     free(spans->items);
+    free(spans->order);
     free(spans->allocations);
     *spans = (struct xfw_spans){0};
 }
@@ -38,14 +40,24 @@ static uint64_t allocation_end(const struct xfw_spans *spans, uint64_t address)
     return in ? spans->allocations[i].end : xfa_add(address, 1);
 }
 
-static bool span_ends_by(const void *span, const void *address)
+/* The i-th by address. */
+static struct xfw_span *nth(const struct xfw_spans *spans, size_t i)
 {
-    return ((const struct xfw_span *)span)->end <= *(const uint64_t *)address;
+    return &spans->items[spans->order[i]];
 }
 
+/* The first that ends behind the address. */
 static size_t span_at(const struct xfw_spans *spans, uint64_t address)
 {
-    return xfc_partition(spans->items, spans->count, sizeof *spans->items, span_ends_by, &address);
+    size_t low = 0, high = spans->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (nth(spans, middle)->end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 void xfw_spans_allocated(struct xfw_spans *spans, uint64_t address, uint64_t bytes)
@@ -64,10 +76,10 @@ void xfw_spans_allocated(struct xfw_spans *spans, uint64_t address, uint64_t byt
             (spans->allocation_count - behind) * sizeof *spans->allocations);
     spans->allocation_count = spans->allocation_count + 1 - (behind - at);
     spans->allocations[at] = (struct xfw_stretch){address, end};
-    for (size_t i = span_at(spans, address); i < spans->count && spans->items[i].first < end; i++) {
-        spans->items[i].owner = 0; /* new memory: what kernels did with the old is over */
-        spans->items[i].computed = 0;
-        spans->items[i].given = true;
+    for (size_t i = span_at(spans, address); i < spans->count && nth(spans, i)->first < end; i++) {
+        nth(spans, i)->owner = 0; /* new memory: what kernels did with the old is over */
+        nth(spans, i)->computed = 0;
+        nth(spans, i)->given = true;
     }
 }
 
@@ -87,27 +99,31 @@ static void forget(struct xfw_spans *spans)
 {
     for (size_t i = 0; i < spans->count; i++) {
         const struct xfw_span *span = &spans->items[i];
-        spans->floor = fmax(spans->floor, fmax(span->written, fmax(span->read, span->computed)));
+        spans->floor =
+            xfw_max(spans->floor, xfw_max(span->written, xfw_max(span->read, span->computed)));
     }
-    spans->floor = fmax(spans->floor, spans->unknown_end);
+    spans->floor = xfw_max(spans->floor, spans->unknown_end);
     spans->count = 0;
 }
 
-static void insert(struct xfw_spans *spans, size_t at, struct xfw_span span)
+static void insert(struct xfw_spans *spans, size_t at, struct xfw_span new)
 {
-    spans->items = xfa_room(spans->items, &spans->capacity, spans->count + 1, sizeof *spans->items);
-    memmove(spans->items + at + 1, spans->items + at, (spans->count - at) * sizeof *spans->items);
-    spans->items[at] = span;
-    spans->count++;
+    if (!spans->items) {
+        spans->items = xfa_alloc(XFW_SPANS * sizeof *spans->items);
+        spans->order = xfa_alloc(XFW_SPANS * sizeof *spans->order);
+    }
+    memmove(spans->order + at + 1, spans->order + at, (spans->count - at) * sizeof *spans->order);
+    spans->order[at] = (uint16_t)spans->count;
+    spans->items[spans->count++] = new;
 }
 
 static void cut(struct xfw_spans *spans, size_t at, uint64_t address)
 {
-    if (at == spans->count || spans->items[at].first >= address)
+    if (at == spans->count || nth(spans, at)->first >= address)
         return;
-    struct xfw_span behind = spans->items[at];
+    struct xfw_span behind = *nth(spans, at);
     behind.first = address;
-    spans->items[at].end = address;
+    nth(spans, at)->end = address;
     insert(spans, at + 1, behind);
 }
 
@@ -117,48 +133,60 @@ static uint16_t *recent(struct xfw_spans *spans, uint64_t address)
     return &spans->places[((address * 0x9e3779b97f4a7c15u) >> 32) % XFW_SPANS_RECENT];
 }
 
-/* Cuts spans and adds new ones so that some are exactly this memory: the first one's place. */
-static size_t cover(struct xfw_spans *spans, uint64_t address, uint64_t bytes, size_t *count)
+struct run {               /* spans behind each other */
+    struct xfw_span *only; /* NULL: there are several */
+    size_t first, count;
+};
+
+static struct xfw_span *of_run(const struct xfw_spans *spans, const struct run *run, size_t i)
+{
+    return run->only ? run->only : nth(spans, run->first + i);
+}
+
+/* Cuts spans and adds new ones so that some are exactly this memory. */
+static struct run cover(struct xfw_spans *spans, uint64_t address, uint64_t bytes)
 {
     uint64_t end = xfa_add(address, bytes), at = address;
     if (spans->count + 4 > XFW_SPANS)
         forget(spans);
     uint16_t *place = recent(spans, address);
-    bool known = *place < spans->count && spans->items[*place].first == address;
-    size_t first = known ? *place : span_at(spans, address), i;
-    if (first < spans->count && spans->items[first].first < address)
+    struct xfw_span *known = *place < spans->count ? &spans->items[*place] : NULL;
+    if (known && known->first == address && known->end == end)
+        return (struct run){.only = known, .count = 1};
+    size_t first = span_at(spans, address), i;
+    if (first < spans->count && nth(spans, first)->first < address)
         cut(spans, first++, address);
-    *place = (uint16_t)first;
     for (i = first; at < end; i++) {
-        if (i == spans->count || spans->items[i].first > at) {
+        if (i == spans->count || nth(spans, i)->first > at) {
             uint64_t next =
-                i < spans->count && spans->items[i].first < end ? spans->items[i].first : end;
+                i < spans->count && nth(spans, i)->first < end ? nth(spans, i)->first : end;
             insert(spans, i,
                    (struct xfw_span){.first = at, .end = next, .unknown = spans->unknown});
         }
-        if (spans->items[i].end > end)
+        if (nth(spans, i)->end > end)
             cut(spans, i, end);
-        at = spans->items[i].end;
+        at = nth(spans, i)->end;
     }
-    *count = i - first;
-    return first;
+    if (i > first)
+        *place = spans->order[first];
+    return (struct run){.first = first, .count = i - first};
 }
 
 double xfw_spans_written(struct xfw_spans *spans, uint64_t address, uint64_t bytes)
 {
-    size_t count, first = cover(spans, address, bytes, &count);
+    const struct run run = cover(spans, address, bytes);
     double last = spans->floor;
-    for (size_t i = first; i < first + count; i++)
-        last = fmax(last, spans->items[i].written);
+    for (size_t i = 0; i < run.count; i++)
+        last = xfw_max(last, of_run(spans, &run, i)->written);
     return last;
 }
 
 double xfw_spans_read(struct xfw_spans *spans, uint64_t address, uint64_t bytes)
 {
-    size_t count, first = cover(spans, address, bytes, &count);
+    const struct run run = cover(spans, address, bytes);
     double last = spans->floor;
-    for (size_t i = first; i < first + count; i++)
-        last = fmax(last, spans->items[i].read);
+    for (size_t i = 0; i < run.count; i++)
+        last = xfw_max(last, of_run(spans, &run, i)->read);
     return last;
 }
 
@@ -171,15 +199,15 @@ static bool was_given(const struct xfw_spans *spans, const struct xfw_span *span
 double xfw_spans_computed(struct xfw_spans *spans, uint64_t address, uint64_t bytes,
                           double otherwise)
 {
-    size_t count, first = cover(spans, address, bytes, &count);
+    const struct run run = cover(spans, address, bytes);
     double last = spans->floor;
-    for (size_t i = first; i < first + count; i++) {
-        const struct xfw_span *span = &spans->items[i];
-        last = fmax(last, span->computed > 0 ? span->computed : otherwise);
+    for (size_t i = 0; i < run.count; i++) {
+        const struct xfw_span *span = of_run(spans, &run, i);
+        last = xfw_max(last, span->computed > 0 ? span->computed : otherwise);
         if (!was_given(spans, span))
-            last = fmax(last, otherwise);
+            last = xfw_max(last, otherwise);
         if (span->unknown != spans->unknown)
-            last = fmax(last, spans->unknown_end);
+            last = xfw_max(last, spans->unknown_end);
     }
     return last;
 }
@@ -188,24 +216,24 @@ void xfw_spans_note_copy(struct xfw_spans *spans, uint64_t src, uint64_t dst, ui
                          bool to_host, double end)
 {
     double *last = to_host ? &spans->fetched_end : &spans->copied_end;
-    size_t count, first = cover(spans, src, bytes, &count);
-    for (size_t i = first; i < first + count; i++)
-        spans->items[i].read = end;
-    first = cover(spans, dst, bytes, &count);
-    for (size_t i = first; i < first + count; i++) {
-        spans->items[i].written = end;
-        spans->items[i].given = false;
-        spans->items[i].unknown = spans->unknown;
+    struct run run = cover(spans, src, bytes);
+    for (size_t i = 0; i < run.count; i++)
+        of_run(spans, &run, i)->read = end;
+    run = cover(spans, dst, bytes);
+    for (size_t i = 0; i < run.count; i++) {
+        of_run(spans, &run, i)->written = end;
+        of_run(spans, &run, i)->given = false;
+        of_run(spans, &run, i)->unknown = spans->unknown;
     }
-    *last = fmax(*last, end);
+    *last = xfw_max(*last, end);
 }
 
 void xfw_spans_note_use(struct xfw_spans *spans, uint64_t address, uint64_t bytes, double end)
 {
-    size_t count, first = cover(spans, address, bytes, &count);
-    for (size_t i = first; i < first + count; i++) {
-        spans->items[i].computed = end;
-        spans->items[i].given = true;
+    const struct run run = cover(spans, address, bytes);
+    for (size_t i = 0; i < run.count; i++) {
+        of_run(spans, &run, i)->computed = end;
+        of_run(spans, &run, i)->given = true;
     }
 }
 
@@ -221,12 +249,12 @@ struct xfw_given xfw_spans_given(struct xfw_spans *spans, uint64_t pointer)
 {
     struct xfw_given given = {spans->floor, spans->floor};
     uint64_t end = allocation_end(spans, pointer);
-    for (size_t i = span_at(spans, pointer); i < spans->count && spans->items[i].first < end; i++) {
-        const struct xfw_span *span = &spans->items[i];
+    for (size_t i = span_at(spans, pointer); i < spans->count && nth(spans, i)->first < end; i++) {
+        const struct xfw_span *span = nth(spans, i);
         if (!uses(spans, span, pointer))
             continue;
-        given.written = fmax(given.written, span->written);
-        given.read = fmax(given.read, span->read);
+        given.written = xfw_max(given.written, span->written);
+        given.read = xfw_max(given.read, span->read);
     }
     return given;
 }
@@ -234,25 +262,25 @@ struct xfw_given xfw_spans_given(struct xfw_spans *spans, uint64_t pointer)
 void xfw_spans_note_kernel(struct xfw_spans *spans, uint64_t pointer, double ns)
 {
     uint64_t end = allocation_end(spans, pointer);
-    for (size_t i = span_at(spans, pointer); i < spans->count && spans->items[i].first < end; i++) {
-        struct xfw_span *span = &spans->items[i];
+    for (size_t i = span_at(spans, pointer); i < spans->count && nth(spans, i)->first < end; i++) {
+        struct xfw_span *span = nth(spans, i);
         if (!uses(spans, span, pointer))
             continue;
         bool in = span->first <= pointer && pointer < span->end;
         span->owner = in || was_given(spans, span) ? span->owner : pointer;
-        span->computed = fmax(span->computed, ns);
+        span->computed = xfw_max(span->computed, ns);
         span->given = true;
     }
 }
 
 struct xfw_given xfw_spans_all(const struct xfw_spans *spans)
 {
-    return (struct xfw_given){fmax(spans->floor, spans->copied_end),
-                              fmax(spans->floor, spans->fetched_end)};
+    return (struct xfw_given){xfw_max(spans->floor, spans->copied_end),
+                              xfw_max(spans->floor, spans->fetched_end)};
 }
 
 void xfw_spans_note_unknown(struct xfw_spans *spans, double end)
 {
     spans->unknown++;
-    spans->unknown_end = fmax(spans->unknown_end, end);
+    spans->unknown_end = xfw_max(spans->unknown_end, end);
 }

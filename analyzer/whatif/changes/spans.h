@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define XFW_SPANS 1024
-#define XFW_SPANS_RECENT 64
+#define XFW_SPANS_RECENT 512
 
 struct xfw_span {
     uint64_t first, end;
@@ -32,9 +32,10 @@ struct xfw_span {
 };
 
 struct xfw_spans {
-    struct xfw_span *items; /* by address, apart */
-    size_t count, capacity;
-    uint16_t places[XFW_SPANS_RECENT]; /* where spans were found, by address; may have moved */
+    struct xfw_span *items; /* apart; XFW_SPANS of them, NULL at first */
+    uint16_t *order;        /* their places, by address */
+    size_t count;
+    uint16_t places[XFW_SPANS_RECENT]; /* where spans were found, by address */
     struct xfw_stretch {
         uint64_t first, end;
     } * allocations; /* by address */

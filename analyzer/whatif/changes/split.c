@@ -4,10 +4,11 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/changes/asked.h"
 #include "analyzer/whatif/changes/both_ways.h"
 
-/* Streams beside the process's; other changes have others. */
-enum side { UP = 56, DOWN, MARK };
+/* Streams beside the process's. */
+enum side { UP, DOWN, MARK };
 
 enum step { TO_DEVICE, COMPUTE, TO_HOST };
 
@@ -24,6 +25,7 @@ struct state {
     struct lane *lanes;
     size_t count, capacity;
     struct xfw_both_ways both_ways;
+    struct xfw_asked_times whole, part; /* of copies */
 };
 
 struct split {
@@ -48,7 +50,7 @@ static double all_of(struct xfw_player *player, uint32_t stream)
 {
     double up = end_of(player, xfw_player_side_stream(player, stream, UP));
     double down = end_of(player, xfw_player_side_stream(player, stream, DOWN));
-    return fmax(end_of(player, stream), fmax(up, down));
+    return xfw_max(end_of(player, stream), xfw_max(up, down));
 }
 
 /* ---- what can be cut ------------------------------------------------------------------------- */
@@ -69,16 +71,16 @@ static bool is_kernel(const struct split *split, const struct xfw_op *op)
 }
 
 /* A part of a copy, or of a kernel. */
-static double part_ns(const struct split *split, const struct xfw_op *op)
+static double part_ns(const struct split *split, struct state *state, const struct xfw_op *op)
 {
     double share = op->duration_ns / split->parts;
     if (op->what == XFW_KERNEL)
         return share + XFW_LAUNCHED_NS;
-    struct xfa_class *class = xfa_class_at(&split->change.analysis->classes, op->class);
-    struct xfp_estimate all = xfa_achievable_time(&class->achievable, op->bytes);
-    struct xfp_estimate part = xfa_achievable_time(&class->achievable, op->bytes / split->parts);
+    const struct xfa_class *class = xfa_class_at(&split->change.analysis->classes, op->class);
+    struct xfp_estimate all = xfw_asked_time(&state->whole, class, op->bytes)->time;
+    struct xfp_estimate part = xfw_asked_time(&state->part, class, op->bytes / split->parts)->time;
     bool known = all.basis != XFP_UNKNOWN && part.basis != XFP_UNKNOWN;
-    return share + (known ? fmax(0, part.ns - all.ns / split->parts) : 0);
+    return share + (known ? xfw_max(0, part.ns - all.ns / split->parts) : 0);
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -96,19 +98,19 @@ static void begin_group(const struct split *split, struct xfw_player *player, st
 }
 
 /* Plays all parts of the op, each when `ready` says; ends[]: when they are done. The op goes. */
-static void play_parts(const struct split *split, struct xfw_player *player, struct xfw_op *op,
-                       uint32_t stream, const double *ready, double *ends)
+static void play_parts(const struct split *split, struct state *state, struct xfw_player *player,
+                       struct xfw_op *op, uint32_t stream, const double *ready, double *ends)
 {
     struct xfw_op part = *op;
     part.made_up = true;
     part.stream = stream;
     part.stream_kind = stream == op->stream ? op->stream_kind : XFW_NONBLOCKING;
-    part.duration_ns = part_ns(split, op);
+    part.duration_ns = part_ns(split, state, op);
     part.bytes = op->bytes / split->parts;
     for (unsigned i = 0; i < split->parts; i++) {
         xfw_player_stream_after(player, stream, ready[i]);
         xfw_player_play(player, &part);
-        ends[i] = fmax(ends[i], end_of(player, stream));
+        ends[i] = xfw_max(ends[i], end_of(player, stream));
         part.gap_ns = 0;
     }
     xfw_player_moved(player, op->stream, stream);
@@ -127,13 +129,13 @@ static void cut_copy(const struct split *split, struct state *state, struct xfw_
             lane->computed[i] = all_of(player, op->stream);
     begin_group(split, player, lane, op, up ? TO_DEVICE : TO_HOST);
     for (unsigned i = 0; i < split->parts; i++)
-        ready[i] = up ? lane->before : fmax(lane->copied[i], lane->computed[i]);
+        ready[i] = up ? lane->before : xfw_max(lane->copied[i], lane->computed[i]);
     op->both_ways =
         xfw_both_ways(&state->both_ways, split->change.analysis, xfw_player_certainty(player), op);
-    play_parts(split, player, op, xfw_player_side_stream(player, op->stream, up ? UP : DOWN), ready,
-               ends);
+    play_parts(split, state, player, op, xfw_player_side_stream(player, op->stream, up ? UP : DOWN),
+               ready, ends);
     for (unsigned i = 0; i < split->parts && up; i++)
-        lane->copied[i] = fmax(lane->copied[i], ends[i]);
+        lane->copied[i] = xfw_max(lane->copied[i], ends[i]);
 }
 
 static void cut_kernel(const struct split *split, struct state *state, struct xfw_player *player,
@@ -141,7 +143,7 @@ static void cut_kernel(const struct split *split, struct state *state, struct xf
 {
     struct lane *lane = lane_of(state, op->stream);
     begin_group(split, player, lane, op, COMPUTE);
-    play_parts(split, player, op, op->stream, lane->copied, lane->computed);
+    play_parts(split, state, player, op, op->stream, lane->copied, lane->computed);
 }
 
 /* What is in one piece waits for all, and all that comes for it. */
@@ -186,12 +188,6 @@ static void record(struct xfw_player *player, struct xfw_op *op)
     op->stream = mark;
 }
 
-static bool is_work(const struct xfw_op *op)
-{
-    return op->what == XFW_COPY || op->what == XFW_SET || op->what == XFW_KERNEL ||
-           op->what == XFW_GRAPH || op->what == XFW_HOST_FUNCTION || op->what == XFW_PREFETCH;
-}
-
 static void take_op(const struct xfw_change *change, void *self, struct xfw_player *player,
                     struct xfw_op *op)
 {
@@ -203,7 +199,7 @@ static void take_op(const struct xfw_change *change, void *self, struct xfw_play
         cut_copy(split, state, player, op);
     else if (is_kernel(split, op) && lane_of(state, op->stream)->cut)
         cut_kernel(split, state, player, op);
-    else if (is_work(op))
+    else if (xfw_op_is_work(op))
         keep_whole(split, state, player, op);
     else if (op->what == XFW_WAIT)
         wait_for_event(player, op);

@@ -46,7 +46,7 @@ static struct given given_to(const struct stop *stop, const struct state *state,
     for (uint32_t k = 0; xfw_given(process, op->arguments, k, &pointer); k++) {
         struct xfw_memory memory;
         if (!xfw_memories_find(&state->memories, pointer, &memory) ||
-            !xfw_is_page_locked(memory.kind) || !xfw_set_has(&stop->sites, memory.by))
+            !xfa_is_page_locked(memory.kind) || !xfw_set_has(&stop->sites, memory.by))
             continue;
         enum xfw_writes writes = xfw_writes(process, op->name, op->arguments, k);
         given.first = given.bytes ? given.first : memory.first;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/simgpu/driver/lazy.h"
 #include "tools/simgpu/driver/memory.h"
 
 enum { LAYERED = 1, CUBEMAP = 4 };
@@ -108,6 +109,7 @@ SIM_API(cuArrayDestroy, SIM_CTX | SIM_UNSAFE, (xcu_array array), (array))
 
     if (!sim_handle_is(a, SIM_ARRAY) || a->mipmap)
         return XCU_ERROR_INVALID_HANDLE;
+    sim_settle_all();
     array_free(a);
     return XCU_SUCCESS;
 }
@@ -192,6 +194,7 @@ SIM_API(cuMipmappedArrayDestroy, SIM_CTX | SIM_UNSAFE, (xcu_mipmap mipmap), (mip
 {
     if (!sim_handle_is(mipmap, SIM_MIPMAP))
         return XCU_ERROR_INVALID_HANDLE;
+    sim_settle_all();
     mipmap_free(mipmap);
     return XCU_SUCCESS;
 }

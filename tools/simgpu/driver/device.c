@@ -51,13 +51,14 @@ SIM_API(cuDeviceGetName, SIM_INIT, (char *name, int bytes, xcu_device device),
     return XCU_SUCCESS;
 }
 
-/* "GPU-8 hex digits-4-4-4-12"; anything else is hashed into 16 bytes. */
+/* "GPU-8 hex digits-4-4-4-12", or "MIG-..." of a part of a GPU; anything else is hashed into 16
+ * bytes. */
 static void parse_uuid(const char *text, struct xcu_uuid *uuid)
 {
     unsigned byte, used = 0;
 
     memset(uuid, 0, sizeof(*uuid));
-    if (!strncmp(text, "GPU-", 4))
+    if (!strncmp(text, "GPU-", 4) || !strncmp(text, "MIG-", 4))
         for (text += 4; *text && used < 16;) {
             if (*text == '-') {
                 text++;
@@ -82,9 +83,14 @@ static xcu_result get_uuid(struct xcu_uuid *uuid, xcu_device device)
     return XCU_SUCCESS;
 }
 
+/* The whole GPU's, of a part as well. */
 SIM_API(cuDeviceGetUuid, SIM_INIT, (struct xcu_uuid * uuid, xcu_device device), (uuid, device))
 {
-    return get_uuid(uuid, device);
+    xcu_result r = get_uuid(uuid, device);
+
+    if (!r && !strncmp(sim_devices[device].gpu->uuid, "MIG-", 4))
+        uuid->bytes[0] ^= 0xff;
+    return r;
 }
 
 SIM_API(cuDeviceGetUuid_v2, SIM_INIT, (struct xcu_uuid * uuid, xcu_device device), (uuid, device))

@@ -10,6 +10,7 @@
 
 #include "tools/simgpu/driver/graph.h"
 #include "tools/simgpu/driver/known_kernels.h"
+#include "tools/simgpu/driver/lazy.h"
 #include "tools/simgpu/driver/memory.h"
 
 struct sim_symbol {
@@ -53,6 +54,7 @@ static struct sim_module *unloaded;
 
 static void module_free(struct sim_module *m)
 {
+    sim_settle_all();
     for (size_t i = 0; i < m->count; i++)
         sim_handle_remove(m->functions[i]);
     m->next = unloaded;
@@ -384,7 +386,7 @@ uint64_t sim_kernel_run(const struct sim_kernel *kernel, int device)
     uint64_t ns = sim_settings.kernel_ns, touched = 0;
 
     if (f->known >= 0)
-        return sim_known_run(kernel, device);
+        return sim_known_ns(kernel, device);
     if (!f->twin || (kernel->deferred && !kernel->params))
         return ns;
     sim_thread.kernel_ns = &touched;

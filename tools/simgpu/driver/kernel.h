@@ -24,7 +24,8 @@ struct sim_function {
     const size_t *sizes; /* of its parameters, ended by 0, when the twin says them */
 };
 
-/* Runs a kernel's effect; returns its duration in ns. */
+/* Its duration in ns. A host twin is called for it; what the probe's kernels do is an effect of its
+ * own (effect.h). */
 uint64_t sim_kernel_run(const struct sim_kernel *kernel, int device);
 /* Keeps the parameter values when their number is known. One of `params` and `extra` is NULL; NULL
  * both where there are none. */

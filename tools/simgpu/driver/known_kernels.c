@@ -82,33 +82,40 @@ static bool readable(uint64_t address, uint64_t bytes)
     return r && bytes <= (uint64_t)(r->start + r->bytes - (uint8_t *)address);
 }
 
-static uint64_t run_read(const struct sim_kernel *k, int device)
-{
-    uint64_t src = word(k, 0), bytes = word(k, 1) / 16 * 16, sink = word(k, 2);
-    uint32_t all = 0, one;
+/* What a kernel is given; none of it is touched unless all is memory. */
+struct given {
+    uint64_t src, bytes, dst;
+};
 
-    if (!readable(src, bytes) || !readable(sink, 4))
-        return 0;
-    for (uint64_t i = 0; i < bytes; i += 4) {
-        memcpy(&one, (void *)(src + i), 4);
-        all ^= one;
+static bool given_of(const struct sim_kernel *k, struct given *g)
+{
+    *g = (struct given){word(k, 0), word(k, 1) / 16 * 16, 0};
+    if (k->function->known == SIM_KERNEL_WRITE) {
+        g->dst = g->src;
+        return readable(g->dst, g->bytes);
     }
-    memcpy(&one, (void *)sink, 4);
-    one ^= all;
-    memcpy((void *)sink, &one, 4);
-    return access_ns((void *)src, bytes, device, false);
+    g->dst = word(k, 2);
+    return readable(g->src, g->bytes) &&
+           readable(g->dst, k->function->known == SIM_KERNEL_READ ? 4 : g->bytes);
 }
 
-static uint64_t run_write(const struct sim_kernel *k, int device)
+static void do_read(const struct given *g)
 {
-    uint64_t dst = word(k, 0), bytes = word(k, 1) / 16 * 16;
-    uint32_t value = (uint32_t)word(k, 2);
+    uint32_t all = 0, one;
 
-    if (!readable(dst, bytes))
-        return 0;
-    for (uint64_t i = 0; i < bytes; i += 4)
-        memcpy((void *)(dst + i), &value, 4);
-    return access_ns((void *)dst, bytes, device, true);
+    for (uint64_t i = 0; i < g->bytes; i += 4) {
+        memcpy(&one, (void *)(g->src + i), 4);
+        all ^= one;
+    }
+    memcpy(&one, (void *)g->dst, 4);
+    one ^= all;
+    memcpy((void *)g->dst, &one, 4);
+}
+
+static void do_write(const struct given *g, uint32_t value)
+{
+    for (uint64_t i = 0; i < g->bytes; i += 4)
+        memcpy((void *)(g->dst + i), &value, 4);
 }
 
 /* Both ends in host memory that is mapped: what the profile has for one kernel that does both; 0 =
@@ -131,18 +138,15 @@ static uint64_t both_mapped_ns(const void *src, const void *dst, size_t bytes, i
 }
 
 /* Reading and writing go on side by side. */
-static uint64_t run_copy(const struct sim_kernel *k, int device)
+static uint64_t copy_ns(const struct given *g, int device)
 {
-    uint64_t src = word(k, 0), bytes = word(k, 1) / 16 * 16, dst = word(k, 2), in, out, ns;
+    const void *src = (void *)g->src, *dst = (void *)g->dst;
+    uint64_t ns = both_mapped_ns(src, dst, g->bytes, device), in, out;
 
-    if (!readable(src, bytes) || !readable(dst, bytes))
-        return 0;
-    memmove((void *)dst, (void *)src, bytes);
-    ns = both_mapped_ns((void *)src, (void *)dst, bytes, device);
     if (ns)
         return ns;
-    in = access_ns((void *)src, bytes, device, false);
-    out = access_ns((void *)dst, bytes, device, true);
+    in = access_ns(src, g->bytes, device, false);
+    out = access_ns(dst, g->bytes, device, true);
     return in > out ? in : out;
 }
 
@@ -155,38 +159,67 @@ static uint64_t step_ns(const void *first, int device)
                                                               : access_ns(first, 1, device, false);
 }
 
-static uint64_t run_chase(const struct sim_kernel *k, int device)
+/* Where the walk ends; false where it leaves the memory. */
+static bool chase(const struct sim_kernel *k, uint64_t *at)
 {
-    uint64_t first = word(k, 0), steps = word(k, 1), last = word(k, 2), at = 0;
+    uint64_t first = word(k, 0), steps = word(k, 1);
     const struct sim_range *r = sim_range_at((void *)first);
     uint64_t room = r ? (uint64_t)(r->start + r->bytes - (uint8_t *)first) : 0;
 
-    if (!r || !readable(last, 8))
-        return 0;
-    for (uint64_t i = 0; i < steps; i++) {
-        if (at > room || room - at < 8)
-            return 0;
-        memcpy(&at, (void *)(first + at), 8);
+    *at = 0;
+    for (uint64_t i = 0; r && i < steps; i++) {
+        if (*at > room || room - *at < 8)
+            return false;
+        memcpy(at, (void *)(first + *at), 8);
     }
-    memcpy((void *)last, &at, 8);
-    return steps * step_ns((void *)first, device);
+    return r && readable(word(k, 2), 8);
 }
 
-uint64_t sim_known_run(const struct sim_kernel *k, int device)
+static uint64_t chase_ns(const struct sim_kernel *k, int device)
 {
+    uint64_t first = word(k, 0);
+
+    if (!sim_range_at((void *)first) || !readable(word(k, 2), 8))
+        return 0;
+    return word(k, 1) * step_ns((void *)first, device);
+}
+
+uint64_t sim_known_ns(const struct sim_kernel *k, int device)
+{
+    struct given g;
+
     switch (k->function->known) {
     case SIM_KERNEL_READ:
-        return run_read(k, device);
+        return given_of(k, &g) ? access_ns((void *)g.src, g.bytes, device, false) : 0;
     case SIM_KERNEL_WRITE:
-        return run_write(k, device);
-    case SIM_KERNEL_CHASE:
-        return run_chase(k, device);
+        return given_of(k, &g) ? access_ns((void *)g.dst, g.bytes, device, true) : 0;
     case SIM_KERNEL_COPY:
-        return run_copy(k, device);
+        return given_of(k, &g) ? copy_ns(&g, device) : 0;
+    case SIM_KERNEL_CHASE:
+        return chase_ns(k, device);
     case SIM_KERNEL_SPIN:
         return word(k, 0);
     }
     return 0;
+}
+
+void sim_known_do(const struct sim_kernel *k)
+{
+    int known = k->function->known;
+    struct given g;
+    uint64_t at;
+
+    if (known == SIM_KERNEL_CHASE && chase(k, &at))
+        memcpy((void *)word(k, 2), &at, 8);
+    if ((known != SIM_KERNEL_READ && known != SIM_KERNEL_WRITE && known != SIM_KERNEL_COPY) ||
+        !given_of(k, &g))
+        return;
+    if (known == SIM_KERNEL_READ)
+        do_read(&g);
+    else if (known == SIM_KERNEL_WRITE)
+        do_write(&g, (uint32_t)word(k, 2));
+    else
+        memmove((void *)g.dst, (void *)g.src, g.bytes);
 }
 
 bool sim_gate_of(struct sim_kernel *k)

@@ -18,8 +18,10 @@ enum sim_known_kernel {
 int sim_known_kernel(const char *name);
 /* Sizes of its parameters in bytes, ended by 0. */
 const size_t *sim_known_sizes(int kernel);
-/* Runs it (not the gate); returns ns. */
-uint64_t sim_known_run(const struct sim_kernel *kernel, int device);
+/* How long it takes (not the gate), in ns; managed memory that it touches moves. */
+uint64_t sim_known_ns(const struct sim_kernel *kernel, int device);
+/* What it does. */
+void sim_known_do(const struct sim_kernel *kernel);
 /* Fills gate and limit from the parameters; false when they are not memory. */
 bool sim_gate_of(struct sim_kernel *kernel);
 

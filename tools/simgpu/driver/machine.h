@@ -23,6 +23,7 @@ enum { SIM_MAX_DEVICES = 32 };
       "host time of submitting work for which the profile has none")                               \
     X("XFERSCOPE_SIMGPU_KERNEL_NS", kernel_ns, NUMBER, "10000",                                    \
       "time of a kernel about which nothing is known")                                             \
+    X("XFERSCOPE_SIMGPU_LAZY", lazy, NUMBER, "0", "1: work is done when something waits for it")   \
     X("XFERSCOPE_SIMGPU_NUMA", numa, NUMBER, "0", "simulated NUMA node of host memory")            \
     X("XFERSCOPE_SIMGPU_CONTEXT_MS", context_ms, NUMBER, "0",                                      \
       "real time that making a context takes, in which other threads go on")                       \

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/simgpu/driver/lazy.h"
 #include "tools/simgpu/driver/queue.h"
 
 struct sim_region *sim_managed_region, *sim_host_region;
@@ -50,6 +51,8 @@ xcu_result sim_device_alloc(int device, size_t bytes, unsigned flags, struct sim
     if (!bytes)
         return XCU_ERROR_INVALID_VALUE;
     if (bytes > d->gpu->memory_bytes - d->used)
+        sim_settle_all(); /* what was freed in stream order */
+    if (bytes > d->gpu->memory_bytes - d->used)
         return XCU_ERROR_OUT_OF_MEMORY;
     r = allocate(region_of(&d->region, d->gpu->memory_bytes), &range);
     if (r)
@@ -78,6 +81,7 @@ xcu_result sim_range_free(struct sim_range *range)
 
 void sim_memory_release(struct sim_context *context)
 {
+    sim_settle_all();
     for (size_t i = sim_range_count(); i-- > 0;)
         if (sim_range_nth(i)->context == context)
             sim_range_free(sim_range_nth(i));
@@ -129,7 +133,8 @@ SIM_API(cuMemFree_v2, SIM_CTX | SIM_UNSAFE, (xcu_deviceptr address), (address))
         return XCU_ERROR_INVALID_VALUE;
     owner = r->context;
     if (sim_handle_is(owner, SIM_CONTEXT))
-        sim_wait_context(owner);         /* frees synchronise */
+        sim_wait_context(owner); /* frees synchronise */
+    sim_settle_all();
     r = to_free((void *)address, false); /* another thread may have freed it meanwhile */
     return r ? sim_range_free(r) : XCU_ERROR_INVALID_VALUE;
 }
@@ -210,6 +215,7 @@ SIM_API(cuMemFreeHost, SIM_CTX | SIM_UNSAFE, (void *address), (address))
         return XCU_ERROR_INVALID_VALUE;
     if (sim_handle_is(r->context, SIM_CONTEXT))
         sim_wait_context(r->context);
+    sim_settle_all();
     r = to_free(address, true);
     return r ? sim_range_free(r) : XCU_ERROR_INVALID_VALUE;
 }
@@ -261,10 +267,12 @@ SIM_API(cuMemHostRegister_v2, SIM_CTX | SIM_UNSAFE, (void *address, size_t bytes
 
 SIM_API(cuMemHostUnregister, SIM_CTX | SIM_UNSAFE, (void *address), (address))
 {
-    struct sim_range *r = sim_range_at(address);
+    struct sim_range *r;
 
     if (!address)
         return XCU_ERROR_INVALID_VALUE;
+    sim_settle_all();
+    r = sim_range_at(address);
     if (!r || !(r->flags & SIM_RANGE_REGISTERED) || r->start != address)
         return XCU_ERROR_HOST_MEMORY_NOT_REGISTERED;
     sim_advance(r->bytes / 67);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/simgpu/driver/graph.h"
+#include "tools/simgpu/driver/lazy.h"
 #include "tools/simgpu/driver/memory.h"
 #include "tools/simgpu/driver/queue.h"
 
@@ -354,9 +355,11 @@ SIM_API(cuMemMap, SIM_INIT,
 
 SIM_API(cuMemUnmap, SIM_INIT, (xcu_deviceptr address, size_t bytes), (address, bytes))
 {
-    struct sim_range *range = sim_range_at((void *)address);
+    struct sim_range *range;
     struct vmm *v;
 
+    sim_settle_all();
+    range = sim_range_at((void *)address);
     if (!range || !(range->flags & SIM_RANGE_VMM) || (xcu_deviceptr)range->start != address ||
         range->bytes != bytes)
         return XCU_ERROR_INVALID_VALUE;

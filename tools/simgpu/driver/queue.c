@@ -4,11 +4,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "tools/simgpu/driver/effect.h"
 #include "tools/simgpu/driver/graph.h"
 #include "tools/simgpu/driver/kernel.h"
+#include "tools/simgpu/driver/lazy.h"
 #include "tools/simgpu/driver/memory.h"
 
-static struct sim_op *first_op, *last_op;
+struct sim_ops sim_queue;
 static bool pumping;
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -16,12 +18,12 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static bool is_blocking(const struct sim_stream *s)
+bool sim_is_blocking(const struct sim_stream *s)
 {
     return !(s->flags & SIM_STREAM_NON_BLOCKING);
 }
 
-static bool is_legacy(const struct sim_stream *s)
+bool sim_is_legacy(const struct sim_stream *s)
 {
     return s == s->context->legacy;
 }
@@ -29,20 +31,20 @@ static bool is_legacy(const struct sim_stream *s)
 /* Do these streams synchronise with each other? (CUDA's legacy default stream.) */
 static bool tied(const struct sim_stream *a, const struct sim_stream *b)
 {
-    return a == b || (a->context == b->context && is_blocking(a) && is_blocking(b) &&
-                      (is_legacy(a) || is_legacy(b)));
+    return a == b || (a->context == b->context && sim_is_blocking(a) && sim_is_blocking(b) &&
+                      (sim_is_legacy(a) || sim_is_legacy(b)));
 }
 
 static uint64_t tied_end(const struct sim_stream *s)
 {
-    if (!is_blocking(s))
+    if (!sim_is_blocking(s))
         return 0;
-    return is_legacy(s) ? s->context->blocking_tail : s->context->legacy->tail;
+    return sim_is_legacy(s) ? s->context->blocking_tail : s->context->legacy->tail;
 }
 
 uint64_t sim_stream_end(const struct sim_stream *stream)
 {
-    return is_legacy(stream) ? later(stream->tail, tied_end(stream)) : stream->tail;
+    return sim_is_legacy(stream) ? later(stream->tail, tied_end(stream)) : stream->tail;
 }
 
 /* ---- keeping operations ------------------------------------------------------------------ */
@@ -80,6 +82,59 @@ void sim_op_drop(struct sim_op *op)
         sim_mark_drop(op->u.mark);
     else if (op->kind == SIM_OP_GRAPH)
         sim_exec_drop(op->u.exec);
+    free(op->staged);
+}
+
+/* Graphs read their sources when they run. */
+static struct sim_op *kept(const struct sim_op *op)
+{
+    struct sim_op *copy = malloc(sizeof(*copy));
+
+    if (!copy)
+        return NULL;
+    *copy = *op;
+    copy->staged = NULL;
+    if (sim_op_keep(copy)) {
+        if (copy->graph || sim_stage(copy))
+            return copy;
+        sim_op_drop(copy);
+    }
+    free(copy);
+    return NULL;
+}
+
+bool sim_ops_add(struct sim_ops *ops, const struct sim_op *op)
+{
+    struct sim_op *copy = kept(op);
+
+    if (!copy)
+        return false;
+    copy->next = NULL;
+    copy->before = ops->last;
+    if (ops->last)
+        ops->last->next = copy;
+    else
+        ops->first = copy;
+    ops->last = copy;
+    return true;
+}
+
+void sim_ops_remove(struct sim_ops *ops, struct sim_op *op)
+{
+    struct sim_stream *s = op->stream;
+
+    if (op->before)
+        op->before->next = op->next;
+    else
+        ops->first = op->next;
+    if (op->next)
+        op->next->before = op->before;
+    else
+        ops->last = op->before;
+    sim_op_drop(op);
+    free(op);
+    if (s->doomed && !s->pending && !s->owed)
+        sim_stream_free(s);
 }
 
 /* ---- one operation ----------------------------------------------------------------------- */
@@ -165,7 +220,6 @@ static uint64_t report_copy(const struct sim_op *op, uint64_t start, uint64_t en
 
 static uint64_t place_copy(struct sim_op *op, uint64_t ready)
 {
-    const struct sim_copy *copies = first_copy(op);
     struct sim_engine *engine = sim_op_engine(op);
     uint64_t end = ready + op->cost.device_ns, start;
 
@@ -174,8 +228,7 @@ static uint64_t place_copy(struct sim_op *op, uint64_t ready)
     start = end - op->cost.device_ns;
     if (engine)
         start = later(start, engine->end);
-    for (size_t i = 0; i < op->u.copy.count; i++)
-        sim_copy_move(&copies[i]);
+    sim_effect(op);
     end += report_copy(op, start, end);
     if (engine)
         engine->end = end;
@@ -212,15 +265,7 @@ static uint64_t run_fill(struct sim_op *op, uint64_t ready)
                                           .dst_device = f->device,
                                           .value = f->value};
 
-    for (size_t y = 0; y < f->height; y++) {
-        uint8_t *row = f->dst + y * f->pitch;
-
-        if (f->element == 1)
-            memset(row, (int)f->value, f->width);
-        else
-            for (size_t x = 0; x < f->width; x++)
-                memcpy(row + x * f->element, &f->value, f->element);
-    }
+    sim_effect(op);
     return end + report(op, &a);
 }
 
@@ -240,6 +285,7 @@ static uint64_t run_kernel(struct sim_op *op, uint64_t ready)
     sim_thread.kernel_start = ready;
     sim_devices[device].kernel_start = later(sim_devices[device].kernel_start, ready);
     uint64_t end = k->gate ? run_gate(k, ready) : ready + sim_kernel_run(k, device);
+    sim_effect(op);
     struct xferscope_simgpu_activity a = {.what = XFERSCOPE_SIMGPU_KERNEL,
                                           .start_ns = ready,
                                           .end_ns = end,
@@ -251,9 +297,15 @@ static uint64_t run_kernel(struct sim_op *op, uint64_t ready)
     return end + report(op, &a);
 }
 
-/* The program's function must be free to take locks that another caller of CUDA holds. */
-static void run_host(const struct sim_op *op)
+/* The program's function must be free to take locks that another caller of CUDA holds. Waited for,
+ * it is called when its time has come, and takes what time it spends. */
+static uint64_t run_host(const struct sim_op *op, uint64_t ready)
 {
+    uint64_t began;
+
+    if (sim_settings.lazy)
+        sim_wait_until(ready);
+    began = sim_now();
     sim_thread.in_callback = true;
     sim_unlock();
     if (op->u.host.function)
@@ -262,6 +314,7 @@ static void run_host(const struct sim_op *op)
         op->u.host.callback(op->stream, XCU_SUCCESS, op->u.host.user);
     sim_lock();
     sim_thread.in_callback = false;
+    return sim_settings.lazy ? ready + (sim_now() - began) : ready;
 }
 
 static uint64_t run_prefetch(struct sim_op *op, uint64_t ready)
@@ -298,25 +351,22 @@ uint64_t sim_execute(struct sim_op *op, uint64_t ready)
     case SIM_OP_KERNEL:
         return run_kernel(op, ready);
     case SIM_OP_HOST:
-        run_host(op);
-        return ready;
+        return run_host(op, ready);
     case SIM_OP_RECORD:
         op->u.mark->time = ready;
         op->u.mark->done = true;
+        sim_effect(op);
         return ready;
     case SIM_OP_WAIT:
+        sim_effect(op);
         return later(ready, op->u.mark->time);
     case SIM_OP_GRAPH:
         return sim_graph_run(op->u.exec->graph, op, ready);
     case SIM_OP_PREFETCH:
         return run_prefetch(op, ready);
     case SIM_OP_FREE:
-        range = sim_range_at((void *)op->u.address);
-        if (range && (uint64_t)range->start == op->u.address)
-            sim_range_free(range);
-        return ready;
     case SIM_OP_WRITE:
-        memcpy(op->u.write.address, &op->u.write.value, op->u.write.bytes);
+        sim_effect(op);
         return ready;
     case SIM_OP_GRAPH_ALLOC:
         range = sim_range_at((void *)op->u.address);
@@ -344,14 +394,17 @@ static void run(struct sim_op *op)
 {
     struct sim_stream *s = op->stream;
     struct sim_engine *engine = sim_op_engine(op);
-    uint64_t end = sim_execute(op, ready_time(op, engine));
+    uint64_t end;
 
+    sim_do_now(op);
+    end = sim_execute(op, ready_time(op, engine));
+    sim_done_now();
     if (engine != s->tail_engine)
         s->hard = s->tail;
     s->tail_engine = engine;
     s->tail = later(s->tail, end);
     s->context->tail = later(s->context->tail, s->tail);
-    if (is_blocking(s) && !is_legacy(s))
+    if (sim_is_blocking(s) && !sim_is_legacy(s))
         s->context->blocking_tail = later(s->context->blocking_tail, s->tail);
 }
 
@@ -367,7 +420,7 @@ static bool gate_closed(const struct sim_op *op)
 /* Is there something in the queue before `end` that this has to follow? */
 static bool follows_queued(const struct sim_op *op, const struct sim_op *end)
 {
-    for (const struct sim_op *o = first_op; o && o != end; o = o->next)
+    for (const struct sim_op *o = sim_queue.first; o && o != end; o = o->next)
         if (tied(o->stream, op->stream))
             return true;
     return false;
@@ -375,7 +428,8 @@ static bool follows_queued(const struct sim_op *op, const struct sim_op *end)
 
 static bool waits_itself(const struct sim_op *op)
 {
-    return gate_closed(op) || (op->kind == SIM_OP_WAIT && !op->u.mark->done);
+    return gate_closed(op) || (op->kind == SIM_OP_WAIT && !op->u.mark->done) ||
+           sim_stays_for_demand(op);
 }
 
 /* A stream that synchronises with no other follows itself alone: no need to go through the queue,
@@ -383,7 +437,7 @@ static bool waits_itself(const struct sim_op *op)
  */
 static bool must_be_queued(const struct sim_op *op)
 {
-    bool follows = is_blocking(op->stream) ? follows_queued(op, NULL) : op->stream->pending > 0;
+    bool follows = sim_is_blocking(op->stream) ? follows_queued(op, NULL) : op->stream->pending > 0;
 
     return follows || waits_itself(op);
 }
@@ -391,28 +445,21 @@ static bool must_be_queued(const struct sim_op *op)
 /* The same for an operation of the queue, after all before it that could run have. */
 static bool must_stay(const struct sim_op *op, uint64_t pass)
 {
-    bool follows = is_blocking(op->stream) ? follows_queued(op, op) : op->stream->stays == pass;
+    bool follows = sim_is_blocking(op->stream) ? follows_queued(op, op) : op->stream->stays == pass;
 
     return follows || waits_itself(op);
 }
 
+bool sim_op_is_next(const struct sim_op *op, uint64_t *ready)
+{
+    *ready = ready_time(op, sim_op_engine(op));
+    return !follows_queued(op, op);
+}
+
 static xcu_result enqueue(struct sim_op *op)
 {
-    struct sim_op *kept = malloc(sizeof(*kept));
-
-    if (!kept)
+    if (!sim_ops_add(&sim_queue, op))
         return XCU_ERROR_OUT_OF_MEMORY;
-    *kept = *op;
-    if (!sim_op_keep(kept)) {
-        free(kept);
-        return XCU_ERROR_OUT_OF_MEMORY;
-    }
-    kept->next = NULL;
-    if (last_op)
-        last_op->next = kept;
-    else
-        first_op = kept;
-    last_op = kept;
     op->stream->pending++;
     return XCU_SUCCESS;
 }
@@ -425,57 +472,40 @@ xcu_result sim_submit(struct sim_stream *stream, struct sim_op *op)
     op->next = NULL;
     if (stream->capture)
         return sim_capture_append(stream, op);
+    sim_take(op);
     if (must_be_queued(op))
         return enqueue(op);
     run(op);
     return XCU_SUCCESS;
 }
 
-static void dequeue(struct sim_op *op, struct sim_op *before)
-{
-    struct sim_stream *s = op->stream;
-
-    if (before)
-        before->next = op->next;
-    else
-        first_op = op->next;
-    if (last_op == op)
-        last_op = before;
-    s->pending--;
-    sim_op_drop(op);
-    free(op);
-    if (s->doomed && !s->pending)
-        sim_stream_free(s);
-}
-
 void sim_pump(void)
 {
     static uint64_t pass;
-    struct sim_op *op = first_op, *before = NULL, *next;
+    struct sim_op *op = sim_queue.first, *next;
 
     if (pumping || !op)
         return;
     pumping = true;
     pass++;
-    while (op) {
+    for (; op; op = next) {
         if (must_stay(op, pass)) {
             op->stream->stays = pass;
-            before = op;
-            op = op->next;
+            next = op->next;
             continue;
         }
         run(op);
         next = op->next; /* only now: a host function may have let others submit */
-        dequeue(op, before);
-        op = next;
+        op->stream->pending--;
+        sim_ops_remove(&sim_queue, op);
     }
     pumping = false;
 }
 
 bool sim_stream_pending(const struct sim_stream *stream)
 {
-    for (const struct sim_op *o = first_op; o; o = o->next)
-        if (o->stream == stream || (is_legacy(stream) && tied(o->stream, stream)))
+    for (const struct sim_op *o = sim_queue.first; o; o = o->next)
+        if (o->stream == stream || (sim_is_legacy(stream) && tied(o->stream, stream)))
             return true;
     return false;
 }
@@ -485,7 +515,7 @@ bool sim_stream_pending(const struct sim_stream *stream)
 /* Nobody opens the gate: time passes on the simulated machine until it gives up. */
 static void let_gates_give_up(void)
 {
-    for (const struct sim_op *o = first_op; o; o = o->next)
+    for (const struct sim_op *o = sim_queue.first; o; o = o->next)
         if (gate_closed(o) && o->u.kernel.limit) {
             sim_wait_until(ready_time(o, NULL) + o->u.kernel.limit);
             return;
@@ -504,18 +534,27 @@ static void let_others_go_on(unsigned *turns)
         let_gates_give_up();
 }
 
+/* What is in the queue for it may go on. */
+static void let_go_on(struct sim_awaited what)
+{
+    sim_demand(what);
+    sim_pump();
+}
+
 void sim_wait_stream(struct sim_stream *stream)
 {
+    const struct sim_awaited what = {.stream = stream};
     unsigned turns = 0;
 
-    for (sim_pump(); sim_stream_pending(stream); sim_pump())
+    for (let_go_on(what); sim_stream_pending(stream); let_go_on(what))
         let_others_go_on(&turns);
     sim_wait_until(sim_stream_end(stream));
+    sim_settle(what);
 }
 
 static bool context_pending(const struct sim_context *context)
 {
-    for (const struct sim_op *o = first_op; o; o = o->next)
+    for (const struct sim_op *o = sim_queue.first; o; o = o->next)
         if (o->stream->context == context)
             return true;
     return false;
@@ -523,21 +562,25 @@ static bool context_pending(const struct sim_context *context)
 
 void sim_wait_context(struct sim_context *context)
 {
+    const struct sim_awaited what = {.context = context};
     unsigned turns = 0;
 
-    for (sim_pump(); context_pending(context); sim_pump())
+    for (let_go_on(what); context_pending(context); let_go_on(what))
         let_others_go_on(&turns);
     sim_wait_until(context->tail);
+    sim_settle(what);
 }
 
 void sim_wait_mark(struct sim_mark *mark)
 {
+    const struct sim_awaited what = {.mark = mark};
     unsigned turns = 0;
 
     mark->holders++;
-    for (sim_pump(); !mark->done; sim_pump())
+    for (let_go_on(what); !mark->done; let_go_on(what))
         let_others_go_on(&turns);
     sim_wait_until(mark->time);
+    sim_settle(what);
     sim_mark_drop(mark);
 }
 

@@ -61,7 +61,9 @@ struct sim_op {
     uint32_t graph; /* id of the graph being run */
     uint64_t graph_node;
     bool asynchronous;
-    struct sim_cost cost; /* copies, memsets, prefetches */
+    bool wanted, demanded; /* lazy.c: something looks for it, waits for it */
+    struct sim_cost cost;  /* copies, memsets, prefetches */
+    void *staged;          /* a copy that was kept: what its pageable sources held by then */
     union {
         struct {
             struct sim_copy *list; /* owned by the op when it is copied (sim_op_keep) */
@@ -89,7 +91,12 @@ struct sim_op {
             size_t bytes;
         } write;
     } u;
-    struct sim_op *next;
+    struct sim_op *next, *before; /* in a list of what is left to be done */
+};
+
+/* Operations in the order in which they are to be done. */
+struct sim_ops {
+    struct sim_op *first, *last;
 };
 
 /* Submits work to a stream: runs it, queues it or captures it. The op is copied as needed. */
@@ -105,8 +112,23 @@ struct sim_engine *sim_op_engine(const struct sim_op *op);
 bool sim_op_keep(struct sim_op *op);
 void sim_op_drop(struct sim_op *op);
 
+/* A kept copy at the list's end: false when there is no memory for it. What pageable memory an
+ * asynchronous call is to upload from has been read then. */
+bool sim_ops_add(struct sim_ops *ops, const struct sim_op *op);
+/* Out of the list, and away. */
+void sim_ops_remove(struct sim_ops *ops, struct sim_op *op);
+
 /* Lets operations run whose gates have opened. */
 void sim_pump(void);
+
+/* Does it synchronise with the legacy default stream? Is it that one? */
+bool sim_is_blocking(const struct sim_stream *stream);
+bool sim_is_legacy(const struct sim_stream *stream);
+
+/* What has to wait for the host or for other streams stands here. */
+extern struct sim_ops sim_queue;
+/* Of the queue: has it nothing to follow there? `ready`: not before then. */
+bool sim_op_is_next(const struct sim_op *op, uint64_t *ready);
 
 /* True while work that a stream's synchronisation waits for is still queued. */
 bool sim_stream_pending(const struct sim_stream *stream);

@@ -7,7 +7,8 @@
  *
  * Work is executed, data and all, when it is submitted, unless it has to wait for the host (an
  * xfp_gate kernel): then it and whatever depends on it stays in the queue (queue.h). Time is
- * computed, never waited for: an operation has a start and an end on the simulated clock.
+ * computed, never waited for: an operation has a start and an end on the simulated clock. What it
+ * does to memory may be put off until something waits for it (lazy.h).
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -72,6 +73,7 @@ struct sim_context {
     struct sim_stream *legacy, *streams;
     uint64_t tail;          /* end of the latest work */
     uint64_t blocking_tail; /* the same of blocking streams, the legacy one apart */
+    uint64_t needed, legacy_needed, blocking_needed; /* lazy.c */
     size_t stack_limit[16];
     struct sim_context *next;
 };
@@ -97,6 +99,8 @@ struct sim_stream {
     uint64_t tail, hard;
     struct sim_engine *tail_engine;
     unsigned pending; /* operations in the queue */
+    unsigned owed;    /* operations whose effect is still to come (lazy.h) */
+    uint64_t needed;  /* lazy.c */
     bool doomed;      /* destroyed once they are done */
     uint64_t stays;   /* the last pass over the queue in which one of them had to (queue.c) */
     struct sim_capture *capture;
@@ -110,6 +114,7 @@ struct sim_mark {
     unsigned holders;
     bool done;
     uint64_t time;
+    uint64_t needed; /* lazy.c */
 };
 
 struct sim_event {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/simgpu/driver/graph.h"
+#include "tools/simgpu/driver/lazy.h"
 #include "tools/simgpu/driver/queue.h"
 #include "tools/simgpu/driver/sim.h"
 
@@ -110,7 +111,7 @@ static xcu_result destroy(xcu_stream handle)
     r = sim_stream_of(handle, &s);
     if (r)
         return r;
-    if (s->pending)
+    if (s->pending || s->owed)
         s->doomed = true; /* what it was given is still done */
     else
         sim_stream_free(s);
@@ -148,8 +149,11 @@ SIM_API_PT(cuStreamQuery, cuStreamQuery_ptsz, SIM_CTX, (xcu_stream stream), (str
         r = sim_capture_forbids(s);
     if (r)
         return r;
-    return sim_stream_pending(s) || sim_stream_end(s) > sim_now() ? XCU_ERROR_NOT_READY
-                                                                  : XCU_SUCCESS;
+    sim_ask((struct sim_awaited){.stream = s});
+    if (sim_stream_pending(s) || sim_stream_end(s) > sim_now())
+        return XCU_ERROR_NOT_READY;
+    sim_settle((struct sim_awaited){.stream = s});
+    return XCU_SUCCESS;
 }
 
 SIM_API_PT(cuStreamGetPriority, cuStreamGetPriority_ptsz, SIM_CTX,
@@ -403,8 +407,12 @@ static xcu_result event_state(const struct sim_event *event)
         return XCU_ERROR_INVALID_HANDLE;
     if (event->capture)
         return XCU_ERROR_CAPTURED_EVENT;
-    if (event->mark && (!event->mark->done || event->mark->time > sim_now()))
+    if (!event->mark)
+        return XCU_SUCCESS;
+    sim_ask((struct sim_awaited){.mark = event->mark});
+    if (!event->mark->done || event->mark->time > sim_now())
         return XCU_ERROR_NOT_READY;
+    sim_settle((struct sim_awaited){.mark = event->mark});
     return XCU_SUCCESS;
 }
 

@@ -161,24 +161,6 @@ RT_API(cudaMemcpyPeerAsync, RT_CONTEXT,
     return error ? error : rt_driver()->cuMemcpyPeerAsync(AT(dst), a, AT(src), b, bytes, stream);
 }
 
-/* ---- batches ------------------------------------------------------------------------------ */
-
-RT_API_PT(cudaMemcpyBatchAsync, cudaMemcpyBatchAsync_ptsz,
-          (void **dsts, const void **srcs, size_t *sizes, size_t count,
-           struct xcu_copy_attributes *attributes, size_t *first, size_t kinds, xcu_stream stream),
-          (dsts, srcs, sizes, count, attributes, first, kinds, stream))
-{
-    return rt_driver()->cuMemcpyBatchAsync((xcu_deviceptr *)dsts, (xcu_deviceptr *)srcs, sizes,
-                                           count, attributes, first, kinds, stream);
-}
-
-RT_API_PT(cudaMemcpy3DBatchAsync, cudaMemcpy3DBatchAsync_ptsz,
-          (size_t count, struct xcu_memcpy3d_op *ops, unsigned long long flags, xcu_stream stream),
-          (count, ops, flags, stream))
-{
-    return rt_driver()->cuMemcpy3DBatchAsync(count, ops, flags, stream);
-}
-
 /* ---- memsets ------------------------------------------------------------------------------ */
 
 RT_API_PT(cudaMemset, cudaMemset_ptds, (void *dst, int value, size_t bytes), (dst, value, bytes))
@@ -191,19 +173,4 @@ RT_API_PT(cudaMemsetAsync, cudaMemsetAsync_ptsz,
 {
     return bytes ? rt_driver()->cuMemsetD8Async(AT(dst), (unsigned char)value, bytes, stream)
                  : XCU_SUCCESS;
-}
-
-RT_API_PT(cudaMemset2D, cudaMemset2D_ptds,
-          (void *dst, size_t pitch, int value, size_t width, size_t height),
-          (dst, pitch, value, width, height))
-{
-    return rt_driver()->cuMemsetD2D8(AT(dst), pitch, (unsigned char)value, width, height);
-}
-
-RT_API_PT(cudaMemset2DAsync, cudaMemset2DAsync_ptsz,
-          (void *dst, size_t pitch, int value, size_t width, size_t height, xcu_stream stream),
-          (dst, pitch, value, width, height, stream))
-{
-    return rt_driver()->cuMemsetD2D8Async(AT(dst), pitch, (unsigned char)value, width, height,
-                                          stream);
 }

@@ -1,5 +1,5 @@
 /*
- * Copies of rows and layers, and to and from arrays.
+ * Copies of rows and layers, to and from arrays; graph nodes that copy and set.
  */
 #include <string.h>
 
@@ -345,7 +345,7 @@ RT_API_PT(cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync_ptsz,
     return error ? error : rt_driver()->cuMemcpy3DPeerAsync(&c, stream);
 }
 
-/* ---- graph nodes that copy ---------------------------------------------------------------- */
+/* ---- graph nodes ----------------------------------------------------------------------- */
 
 RT_API(cudaGraphAddMemcpyNode, RT_CONTEXT,
        (xcu_graph_node * out, xcu_graph graph, const xcu_graph_node *deps, size_t count,
@@ -377,4 +377,16 @@ RT_API(cudaGraphAddMemcpyNode1D, RT_CONTEXT,
     if (!error)
         error = rt_driver()->cuCtxGetCurrent(&context);
     return error ? error : rt_driver()->cuGraphAddMemcpyNode(out, graph, deps, count, &c, context);
+}
+
+RT_API(cudaGraphAddMemsetNode, RT_CONTEXT,
+       (xcu_graph_node * out, xcu_graph graph, const xcu_graph_node *deps, size_t count,
+        const struct xcu_memset_node *params),
+       (out, graph, deps, count, params))
+{
+    xcu_context context = NULL;
+    xrt_error error = rt_driver()->cuCtxGetCurrent(&context);
+
+    return error ? error
+                 : rt_driver()->cuGraphAddMemsetNode(out, graph, deps, count, params, context);
 }

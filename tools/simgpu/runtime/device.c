@@ -194,11 +194,6 @@ RT_API(cudaGetDevice, RT_DRIVER, (int *device), (device))
     return XCU_SUCCESS;
 }
 
-RT_API(cudaSetDeviceFlags, RT_DRIVER, (unsigned flags), (flags))
-{
-    return rt_driver()->cuDevicePrimaryCtxSetFlags(rt_thread.device, flags);
-}
-
 RT_API(cudaGetDeviceFlags, RT_DRIVER, (unsigned *flags), (flags))
 {
     int active;
@@ -206,52 +201,6 @@ RT_API(cudaGetDeviceFlags, RT_DRIVER, (unsigned *flags), (flags))
     if (!flags)
         return XCU_ERROR_INVALID_VALUE;
     return rt_driver()->cuDevicePrimaryCtxGetState(rt_thread.device, flags, &active);
-}
-
-RT_API(cudaDeviceGetAttribute, RT_DRIVER, (int *value, int attribute, int device),
-       (value, attribute, device))
-{
-    return rt_driver()->cuDeviceGetAttribute(value, attribute, device);
-}
-
-RT_API(cudaDeviceGetPCIBusId, RT_DRIVER, (char *text, int bytes, int device), (text, bytes, device))
-{
-    return rt_driver()->cuDeviceGetPCIBusId(text, bytes, device);
-}
-
-RT_API(cudaDeviceGetByPCIBusId, RT_DRIVER, (int *device, const char *text), (device, text))
-{
-    return rt_driver()->cuDeviceGetByPCIBusId(device, text);
-}
-
-RT_API(cudaDeviceSynchronize, RT_CONTEXT, (void), ())
-{
-    return rt_driver()->cuCtxSynchronize();
-}
-
-RT_API(cudaDeviceReset, RT_CONTEXT, (void), ())
-{
-    return rt_driver()->cuDevicePrimaryCtxReset(rt_thread.device);
-}
-
-RT_API(cudaDeviceSetLimit, RT_CONTEXT, (int limit, size_t value), (limit, value))
-{
-    return rt_driver()->cuCtxSetLimit(limit, value);
-}
-
-RT_API(cudaDeviceGetLimit, RT_CONTEXT, (size_t * value, int limit), (value, limit))
-{
-    return rt_driver()->cuCtxGetLimit(value, limit);
-}
-
-RT_API(cudaDeviceGetStreamPriorityRange, RT_CONTEXT, (int *least, int *greatest), (least, greatest))
-{
-    return rt_driver()->cuCtxGetStreamPriorityRange(least, greatest);
-}
-
-RT_API(cudaMemGetInfo, RT_CONTEXT, (size_t * left, size_t *total), (left, total))
-{
-    return rt_driver()->cuMemGetInfo(left, total);
 }
 
 /* ---- properties --------------------------------------------------------------------------- */
@@ -325,17 +274,6 @@ RT_API(cudaGetDeviceProperties, RT_DRIVER, (struct rt_device_props * p, int devi
 }
 
 /* ---- peers -------------------------------------------------------------------------------- */
-
-RT_API(cudaDeviceCanAccessPeer, RT_DRIVER, (int *can, int device, int peer), (can, device, peer))
-{
-    return rt_driver()->cuDeviceCanAccessPeer(can, device, peer);
-}
-
-RT_API(cudaDeviceGetP2PAttribute, RT_DRIVER, (int *value, int which, int device, int peer),
-       (value, which, device, peer))
-{
-    return rt_driver()->cuDeviceGetP2PAttribute(value, which, device, peer);
-}
 
 RT_API(cudaDeviceEnablePeerAccess, RT_CONTEXT, (int peer, unsigned flags), (peer, flags))
 {

@@ -57,66 +57,6 @@ RT_API(cudaFreeHost, RT_CONTEXT, (void *address), (address))
     return address ? rt_driver()->cuMemFreeHost(address) : XCU_SUCCESS;
 }
 
-RT_API(cudaHostRegister, RT_CONTEXT, (void *address, size_t bytes, unsigned flags),
-       (address, bytes, flags))
-{
-    return rt_driver()->cuMemHostRegister(address, bytes, flags);
-}
-
-RT_API(cudaHostUnregister, RT_CONTEXT, (void *address), (address))
-{
-    return rt_driver()->cuMemHostUnregister(address);
-}
-
-RT_API(cudaHostGetDevicePointer, RT_CONTEXT, (void **out, void *address, unsigned flags),
-       (out, address, flags))
-{
-    return rt_driver()->cuMemHostGetDevicePointer((xcu_deviceptr *)out, address, flags);
-}
-
-RT_API(cudaHostGetFlags, RT_CONTEXT, (unsigned *flags, void *address), (flags, address))
-{
-    return rt_driver()->cuMemHostGetFlags(flags, address);
-}
-
-RT_API(cudaMallocManaged, RT_CONTEXT, (void **out, size_t bytes, unsigned flags),
-       (out, bytes, flags))
-{
-    return rt_driver()->cuMemAllocManaged((xcu_deviceptr *)out, bytes, flags);
-}
-
-RT_API_PT(cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz,
-          (const void *address, size_t bytes, struct xcu_location where, unsigned flags,
-           xcu_stream stream),
-          (address, bytes, where, flags, stream))
-{
-    return rt_driver()->cuMemPrefetchAsync((xcu_deviceptr)address, bytes, where, flags, stream);
-}
-
-RT_API_PT(cudaMemPrefetchBatchAsync, cudaMemPrefetchBatchAsync_ptsz,
-          (void **addresses, size_t *sizes, size_t count, struct xcu_location *where, size_t *first,
-           size_t places, unsigned long long flags, xcu_stream stream),
-          (addresses, sizes, count, where, first, places, flags, stream))
-{
-    return rt_driver()->cuMemPrefetchBatchAsync((xcu_deviceptr *)addresses, sizes, count, where,
-                                                first, places, flags, stream);
-}
-
-RT_API(cudaMemAdvise, RT_CONTEXT,
-       (const void *address, size_t bytes, int advice, struct xcu_location where),
-       (address, bytes, advice, where))
-{
-    return rt_driver()->cuMemAdvise((xcu_deviceptr)address, bytes, advice, where);
-}
-
-RT_API(cudaMemRangeGetAttribute, RT_CONTEXT,
-       (void *data, size_t bytes, int attribute, const void *address, size_t count),
-       (data, bytes, attribute, address, count))
-{
-    return rt_driver()->cuMemRangeGetAttribute(data, bytes, attribute, (xcu_deviceptr)address,
-                                               count);
-}
-
 RT_API(cudaPointerGetAttributes, RT_CONTEXT,
        (struct xrt_pointer_attributes * out, const void *address), (out, address))
 {
@@ -146,74 +86,6 @@ RT_API(cudaPointerGetAttributes, RT_CONTEXT,
     if (!type)
         out->host_pointer = (void *)address;
     return XCU_SUCCESS;
-}
-
-/* ---- stream order ------------------------------------------------------------------------- */
-
-RT_API_PT(cudaMallocAsync, cudaMallocAsync_ptsz, (void **out, size_t bytes, xcu_stream stream),
-          (out, bytes, stream))
-{
-    return rt_driver()->cuMemAllocAsync((xcu_deviceptr *)out, bytes, stream);
-}
-
-RT_API_PT(cudaMallocFromPoolAsync, cudaMallocFromPoolAsync_ptsz,
-          (void **out, size_t bytes, xcu_pool pool, xcu_stream stream), (out, bytes, pool, stream))
-{
-    return rt_driver()->cuMemAllocFromPoolAsync((xcu_deviceptr *)out, bytes, pool, stream);
-}
-
-RT_API_PT(cudaFreeAsync, cudaFreeAsync_ptsz, (void *address, xcu_stream stream), (address, stream))
-{
-    return rt_driver()->cuMemFreeAsync((xcu_deviceptr)address, stream);
-}
-
-RT_API(cudaMemPoolCreate, RT_CONTEXT, (xcu_pool * out, const struct xcu_pool_props *props),
-       (out, props))
-{
-    return rt_driver()->cuMemPoolCreate(out, props);
-}
-
-RT_API(cudaMemPoolDestroy, RT_CONTEXT, (xcu_pool pool), (pool))
-{
-    return rt_driver()->cuMemPoolDestroy(pool);
-}
-
-RT_API(cudaMemPoolTrimTo, RT_CONTEXT, (xcu_pool pool, size_t keep), (pool, keep))
-{
-    return rt_driver()->cuMemPoolTrimTo(pool, keep);
-}
-
-RT_API(cudaMemPoolSetAttribute, RT_CONTEXT, (xcu_pool pool, int attribute, void *value),
-       (pool, attribute, value))
-{
-    return rt_driver()->cuMemPoolSetAttribute(pool, attribute, value);
-}
-
-RT_API(cudaMemPoolGetAttribute, RT_CONTEXT, (xcu_pool pool, int attribute, void *value),
-       (pool, attribute, value))
-{
-    return rt_driver()->cuMemPoolGetAttribute(pool, attribute, value);
-}
-
-RT_API(cudaMemPoolSetAccess, RT_CONTEXT,
-       (xcu_pool pool, const struct xcu_access *access, size_t count), (pool, access, count))
-{
-    return rt_driver()->cuMemPoolSetAccess(pool, access, count);
-}
-
-RT_API(cudaDeviceGetDefaultMemPool, RT_DRIVER, (xcu_pool * out, int device), (out, device))
-{
-    return rt_driver()->cuDeviceGetDefaultMemPool(out, device);
-}
-
-RT_API(cudaDeviceGetMemPool, RT_DRIVER, (xcu_pool * out, int device), (out, device))
-{
-    return rt_driver()->cuDeviceGetMemPool(out, device);
-}
-
-RT_API(cudaDeviceSetMemPool, RT_DRIVER, (int device, xcu_pool pool), (device, pool))
-{
-    return rt_driver()->cuDeviceSetMemPool(device, pool);
 }
 
 /* ---- arrays ------------------------------------------------------------------------------- */
@@ -286,12 +158,6 @@ RT_API(cudaMallocMipmappedArray, RT_CONTEXT,
     desc.format = format_of(channel);
     desc.channels = channels_of(channel);
     return rt_driver()->cuMipmappedArrayCreate(out, &desc, levels);
-}
-
-RT_API(cudaGetMipmappedArrayLevel, RT_CONTEXT, (xcu_array * out, xcu_mipmap mipmap, unsigned level),
-       (out, mipmap, level))
-{
-    return rt_driver()->cuMipmappedArrayGetLevel(out, mipmap, level);
 }
 
 RT_API(cudaFreeMipmappedArray, RT_CONTEXT, (xcu_mipmap mipmap), (mipmap))

@@ -6,9 +6,9 @@
 // NODE_MODULES: where `npm ci` put what package.json names. No network. The licences of the packages whose
 // code is in the page are kept in a comment before it. Scripts that are not this one are forbidden to the
 // page by its Content-Security-Policy, which names ours by its hash. What the kinds of findings are called
-// is taken from analyzer/findings/kinds.def.
+// is taken from analyzer/findings/kinds.def. OUT.d tells make and Ninja what the page was made of.
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,9 +20,11 @@ function fail(message) {
   process.exit(1);
 }
 
+const KINDS = join(here, '../../../findings/kinds.def');
+
 // { word: what it is in a line }
 function kinds() {
-  const rows = readFileSync(join(here, '../../../findings/kinds.def'), 'utf8');
+  const rows = readFileSync(KINDS, 'utf8');
   const found = [...rows.matchAll(/^XFA_FINDING\(\w+, \w+, "([^"]+)",\s*((?:"[^"]*"\s*)+)\)/gm)];
   if (found.length !== rows.match(/^XFA_FINDING/gm).length) fail('kinds.def is not as it was');
   return Object.fromEntries(found.map(([, word, title]) => [word, title.replace(/"\s*"/g, '').slice(1).replace(/"\s*$/, '')]));
@@ -83,10 +85,13 @@ const parts = {
   '@STYLE@': within('style', style),
   '@SCRIPT@': whole_script,
 };
-let page = readFileSync(join(here, 'src/page.html'), 'utf8');
+const frame = join(here, 'src/page.html');
+let page = readFileSync(frame, 'utf8');
 for (const [name, text] of Object.entries(parts)) {
   if (page.split(name).length !== 2) fail(`${name} is not there once`);
   page = page.replace(name, () => text);
 }
 for (const name of ['@REPORT@', '@TIMELINE@']) if (page.split(name).length !== 2) fail(`${name} is not there once`);
 writeFileSync(out, page);
+const made_of = [KINDS, frame, ...inputs.map((input) => resolve(input)).filter((file) => existsSync(file))];
+writeFileSync(`${out}.d`, `${out.replaceAll(' ', '\\ ')}: ${made_of.map((file) => file.replaceAll(' ', '\\ ')).join(' \\\n  ')}\n`);

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("crew-takes-signals", "analyzer/base/crew.c",
+      "    sigfillset(&all);",
+      "    sigemptyset(&all);",
+      "a signal meets a thread that does not expect it",
+      "analyzer-crew_test"),
     M("finding-order", "analyzer/base/compare.h",
       "    return (a < b) - (a > b);",
       "    return (a > b) - (a < b);",
@@ -32,4 +37,9 @@ ROWS = [
       "    if (is_profile(path) && !path)",
       "a report named after the machine takes the place of its profile",
       "analyzer-commands"),
+    M("analyzer-check-is-said-each-time", "analyzer/base/check.c",
+      "    if (!__atomic_exchange_n(said, 1, __ATOMIC_RELAXED))",
+      "    if (__atomic_exchange_n(said, 1, __ATOMIC_RELAXED) < 2)",
+      "a mistake of the analyzer fills standard error",
+      "analyzer-check_test"),
 ]

@@ -2,12 +2,10 @@
 from row import M
 
 ROWS = [
-    M("export-csv-quote", "analyzer/export/csv.c",
-      """        if (*text == '"')
-            putc_unlocked('"', out);
-""",
-      "",
-      "a quote in a function's name ends the field, and the columns behind it are others",
+    M("export-csv-bare", "analyzer/export/csv.c",
+      "        if (value.kind == XFA_VALUE_TEXT)",
+      "        if (value.kind == XFA_VALUE_NONE)",
+      "a comma in a function's name ends the field, and the columns behind it are others",
       "export.lines"),
     M("export-csv-unix-lines", "analyzer/export/csv.c",
       """    fputs_unlocked("\\r\\n", export->out);""",
@@ -76,4 +74,24 @@ ROWS = [
       "    free(words->last[0]);\n    words->last[1] = NULL;",
       "after 32 MiB of names a range is written from memory that was given back",
       "export.timeline"),
+    M("export-unended-range", "analyzer/export/chrome.c",
+      "    .unended = xfa_slices_unended,\n",
+      "",
+      "a range that the program forgot to end is in no timeline",
+      "export.ranges"),
+    M("export-idle-as-transfer", "analyzer/export/slices.c",
+      "    slice.category = xfa_words_event(event->kind);",
+      "    slice.category = xft_event_word(event->kind);",
+      "copies that were captured or failed count as transfers with their bytes",
+      "export.moved"),
+    M("export-arrow-from-nowhere", "analyzer/export/slices.c",
+      "slices->launched[event->correlation % SEEN] == event->correlation)",
+      "slices->launched)",
+      "an arrow leads to a kernel from a launch that is not there",
+      "export.moved"),
+    M("export-range-of-another", "analyzer/export/sqlite.c",
+      "    return &database->range_rows[range->slot];",
+      "    return &database->range_rows[0];",
+      "in SQLite the end of one range is written to another",
+      "export.ranges"),
 ]

@@ -58,7 +58,7 @@ ROWS = [
       "users are sent to GPUs that their program uses already",
       "analyzer-findings_far_gpu_test"),
     M("registered-buffers-mixed-up", "analyzer/findings/taken_again.c",
-      ".address = event->kind == XFT_EVENT_REGISTER ? event->dst : 0,",
+      ".address = event->kind == XFT_EVENT_REGISTER ? event->memory.address : 0,",
       ".address = 0,",
       "buffers that are page-locked once each are said to be one that is locked again and again",
       "analyzer-findings_repeated_calls_test"),
@@ -112,4 +112,9 @@ ROWS = [
       "        within += its != NULL;",
       "a call site that goes from GPU to GPU now and then gets no other advice for its other copies",
       "analyzer-findings_set_test"),
+    M("early-wait-all-of-it", "analyzer/findings/early_wait.c",
+      "    site->lost_ns += fmin(ns, last->ns);",
+      "    site->lost_ns += last->ns;",
+      "a wait is lost whole where the thread's own time covers a part of it",
+      "analyzer-findings_early_wait_test"),
 ]

@@ -17,4 +17,27 @@ ROWS = [
       "row * rows->pitch;",
       "3D copies with padded slices are compared by the wrong bytes",
       "preload.content"),
+    M("content-async-at-once", "preload/content/content.c",
+      "    bool done = !(event->flags & XFT_ASYNC) || event->dst_mem == XFT_MEM_PAGEABLE;",
+      "    bool done = true;",
+      "downloads are hashed before they have arrived",
+      "preload.copied"),
+    M("content-sent-unsettled", "preload/content/content.c",
+      """    if (xfs_waiting_drop(src->address, xfs_rows_end(src)))
+        xfs_content_skip(XFS_SKIP_UNSETTLED, 1);
+    else
+""",
+      "",
+      "what is sent on while it is still on its way is hashed as it happens to be",
+      "preload.copied"),
+    M("content-elapsed-is-the-clock", "preload/content/content.c",
+      "reserve(rows, slow_memory, before - started_ns, &reserved)",
+      "reserve(rows, slow_memory, before, &reserved)",
+      "hashing takes its share of the time since the machine was started",
+      "preload.copied"),
+    M("content-reserved-twice", "preload/content/content.c",
+      "    atomic_fetch_add_explicit(purse(mode), took - reserved, memory_order_relaxed);",
+      "    atomic_fetch_add_explicit(purse(mode), took, memory_order_relaxed);",
+      "hashing is said to have cost twice what it did, and stops too early",
+      "preload.copied"),
 ]

@@ -19,6 +19,11 @@ ROWS = [
       "    if (diff >= plain && diff >= delta)",
       "traces are larger than they need to be",
       "record.encode"),
+    M("list-longer-than-a-segment", "preload/format/rewrite_lists.c",
+      "    size_t room = total < MOST_JOINED_BYTES ? (size_t)total : MOST_JOINED_BYTES;",
+      "    size_t room = (size_t)total;",
+      "a completed file has a list that no reader takes",
+      "analyzer-complete_test"),
     M("completion-hides-damage", "preload/format/rewrite.c",
       """    xft_damage_add(damage, walk.damage.places, walk.damage.bytes);
 """,
@@ -54,4 +59,11 @@ ROWS = [
       "    xft_job_copy(job, view);",
       "a completed file's index points at where events lay before",
       "analyzer-complete_test"),
+    M("names-not-of-packed-lists", "preload/format/trace_symbols.c",
+      "    bool packed = view->head.flags & XFT_SEG_ZSTD;",
+      """    if (view->head.flags & XFT_SEG_ZSTD)
+        return;
+    bool packed = false;""",
+      "completion leaves call sites of compressed lists without names",
+      "analyzer-names_test"),
 ]

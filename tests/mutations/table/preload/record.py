@@ -2,17 +2,71 @@
 from row import M
 
 ROWS = [
+    M("file-not-cut-back", "preload/record/file.c",
+      "    if (fd >= 0 && ftruncate(fd, (off_t)file->end) != 0)\n        error = errno;\n",
+      "    (void)fd;\n",
+      "what a full disk took of a segment lies in the file, where the next one is not expected",
+      "record.append"),
+    M("descriptors-of-the-program", "preload/record/writer.c",
+      "    recorder->shares_descriptors = !xfs_own_descriptors();\n",
+      "    recorder->shares_descriptors = false;\n",
+      "the trace is written into files of the program",
+      "unbreakable.descriptors"),
+    M("file-made-by-the-program", "preload/record/writer.c",
+      "    if (is_writer || !atomic_load(&recorder->writer_runs)) {",
+      "    if (true) {",
+      "threads of the program use numbers that are the recorder's, in their own table",
+      "record.life"),
+    M("calls-under-way-lost", "preload/record/lanes.c",
+      "    return ++*rounds < CALLS_ROUNDS &&",
+      "    return ++*rounds < 0 &&",
+      "a run is incomplete when threads still copy as its process ends",
+      "unbreakable.descriptors"),
+    M("calls-after-the-end-lost", "preload/record/record.c",
+      "        xfs_count_calls_after_end(recorder, 1);",
+      "        xfs_count_lost(recorder, XFT_LOSS_EVENTS, 1);",
+      "a run is incomplete when threads still copy as its process ends",
+      "unbreakable.descriptors"),
+    M("deleted-and-readable", "preload/record/file.c",
+      "now.st_nlink == 0;",
+      "false;",
+      "a trace that was deleted is said to be readable",
+      "record.file"),
     M("arguments-lost-hidden", "preload/record/arguments.c",
       """    if (id == 0)
-        xfs_count_arguments_lost(recorder, 1);
+        xfs_count_lost(recorder, XFT_LOSS_ARGUMENTS, 1);
 """,
       "",
       "launches whose pointers could not be kept are missing theirs in silence",
       "record.life"),
+    M("directory-of-another", "preload/record/file.c",
+      "    if (fd >= 0 && !is_own_directory(directory, fd, named)) {",
+      "    if (fd >= 0 && !is_own_directory(directory, fd, named) && file->foreign) {",
+      "a run directory that another user made meanwhile is used",
+      "unbreakable.rundir"),
+    M("losses-forgotten-by-a-mended-file", "preload/record/finish.c",
+      """    for (int i = 0; i < XFT_LOSS_COUNT; i++)
+        tell(recorder, header, (enum xft_loss)i);
+""",
+      "",
+      "what was lost between the cut of a trace and its mending is not told if the process is killed",
+      "record.bus"),
+    M("losses-before-a-cut-forgotten", "preload/record/finish.c",
+      """    atomic_fetch_add(&recorder->lost[loss], n);
+    tell(""",
+      """    __atomic_fetch_add(xft_loss_at(atomic_load(&recorder->header), loss), n, __ATOMIC_SEQ_CST);
+    tell(""",
+      "what was lost before a trace was cut is forgotten",
+      "record.bus"),
+    M("lists-without-a-limit", "preload/record/rooms.c",
+      "    if (is_one_too_many(recorder, type, bytes))",
+      "    if (is_one_too_many(recorder, type, 0))",
+      "a process writes more names than a reader takes",
+      "record.life"),
     M("lost-event-not-counted", "preload/record/record.c",
       """        recorder = atomic_load(&l->closed);
     if (recorder)
-        xfs_count_events_lost(recorder, 1);""",
+        xfs_count_lost(recorder, XFT_LOSS_EVENTS, 1);""",
       """        recorder = atomic_load(&l->closed);
     if (recorder == NULL)
         return;""",
@@ -131,4 +185,74 @@ ROWS = [
 """,
       "threads that begin at once wait until the pages of all new slabs are there",
       "record.lanes"),
+    M("module-takes-the-place", "preload/record/modules.c",
+      "            turn = known->turn + 1;",
+      "            turn = known->turn;",
+      "a plugin has the name and the lines of an unloaded one that lay there before",
+      "e2e.programs"),
+    M("module-gone-stays", "preload/record/modules.c",
+      """        if (!there)
+            drop_again(modules, i);""",
+      """        if (!there && known->turn > 1)
+            drop_again(modules, i);""",
+      "a plugin's calls are those of an unloaded one that lay there before",
+      "e2e.programs"),
+    M("failed-checks-untold", "preload/record/record.c",
+      "    if (xfs_checks_failed(&failed))",
+      "    if (xfs_checks_failed(&failed) && recorder == NULL)",
+      "a mistake of the recorder that it noticed itself is in no report",
+      "record.life"),
+    M("lane-rows-not-counted", "preload/record/lanes.c",
+      """    lane->next_seq += lane->next;
+""",
+      "",
+      "a thread's second slab is taken for its first",
+      "record.file"),
+    M("lanes-latest-slab-first", "preload/record/lanes.c",
+      """        atomic_store_explicit(&node->next, oldest, memory_order_relaxed);
+        oldest = node;""",
+      """        atomic_store_explicit(&node->next, NULL, memory_order_relaxed);
+        oldest = node;""",
+      "of slabs that are full at once one is written, the others' memory is gone",
+      "record.lanes"),
+    M("lanes-committed-of-last", "preload/record/lanes.c",
+      """    shared->committed = 0;
+""",
+      "",
+      "a process that dies at the wrong moment leaves old events as new ones",
+      "record.lanes"),
+    M("periods-across-the-start", "preload/record/periods.c",
+      "        return record->end_ns >= period->from_ns &&",
+      "        return record->start_ns >= period->from_ns &&",
+      "memory that moved as recording began is missing",
+      "record.periods"),
+    M("module-by-its-way", "preload/record/modules.c",
+      "info->dlpi_name[0] != '/' && strchr(info->dlpi_name, '/')",
+      "info->dlpi_name[0] == '/' && strchr(info->dlpi_name, '/')",
+      "what a plugin calls that was loaded by a relative path has no names",
+      "e2e.programs"),
+    M("apart-each-the-first", "preload/record/writer.c",
+      "        slab->first_seq++;",
+      "        slab->first_seq = 0;",
+      "a period that ended while no call was made goes on in the report",
+      "record.periods"),
+    M("apart-gap-of-the-lost", "preload/record/writer.c",
+      """    if (xfs_write_slab(recorder, slab))
+        slab->first_seq++;
+    else
+""",
+      """    slab->first_seq++;
+    if (!xfs_write_slab(recorder, slab))
+""",
+      "an event that could not be written counts as two lost ones",
+      "record.periods"),
+    M("first-call-let-in-late", "preload/record/record.c",
+      """    if (!ready || xfs_lane_open_to_calls(lane))
+        return ready;
+""",
+      """    if (!ready || lane->calling)
+        return ready;
+""",
+      "threads that begin while the process ends make a complete run incomplete",
+      "record.first_call"),
 ]

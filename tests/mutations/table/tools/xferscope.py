@@ -33,4 +33,33 @@ ROWS = [
       'text[strspn(text, "0.") + 1]',
       "--duration 0 records the whole run",
       "e2e.periods"),
+    M("record-managed-is-kernels", "tools/xferscope/record.c",
+      "{\"XFERSCOPE_MANAGED\", \"0\"}",
+      "{\"XFERSCOPE_KERNELS\", \"0\"}",
+      "--no-managed switches kernels off",
+      "e2e.record"),
+    M("record-depth-lost", "tools/xferscope/record.c",
+      "{\"XFERSCOPE_STACK_DEPTH\", options->stack_depth}",
+      "{\"XFERSCOPE_DEPTH\", options->stack_depth}",
+      "--stack-depth does nothing",
+      "e2e.record"),
+    M("record-others-nvtx", "tools/xferscope/record.c",
+      """    if (!nvtx || !*nvtx) /* else another tool's, which stays */
+""",
+      """    (void)nvtx;
+""",
+      "another tool's NVTX library is not loaded",
+      "e2e.phases"),
+    M("record-rank-of-one", "tools/xferscope/record.c",
+      """    if (rank.size == 1)
+        rank.rank = -1;
+""",
+      "",
+      "a launch of one process is recorded as rank 0",
+      "e2e.ranks"),
+    M("record-every-rank-talks", "tools/xferscope/record.c",
+      "options.quiet || rank.rank > 0",
+      "options.quiet",
+      "each rank prints the summary",
+      "e2e.ranks"),
 ]

@@ -4,9 +4,15 @@ import { shown, text_of } from './format.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 
+// Of damaged data something may come to lie nowhere: it is not drawn.
+function is_somewhere(name, value) {
+  if (typeof value === 'number') return Number.isFinite(value);
+  return !/^(d|points|transform)$/.test(name) || !/NaN|Infinity/.test(value);
+}
+
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (value === null || value === undefined || value === false) continue;
+    if (value === null || value === undefined || value === false || !is_somewhere(name, value)) continue;
     if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? '' : typeof value === 'string' ? shown(value) : value);
   }
@@ -79,4 +85,17 @@ export function figure(at, unit, before) {
   const text = text_of(value, of);
   const exact = value === null ? 'not known' : `${value}`;
   return h('data', { value: value ?? '', 'data-at': at, 'data-unit': of, title: text === exact ? null : exact }, before && value !== null ? before : null, text);
+}
+
+// ---- savings -----------------------------------------------------------------------------------
+
+// A part of a nanosecond is no cost.
+export const may_cost = (saving) => saving.low !== null && saving.low <= -1e-9;
+
+// Low and high of a saving, as the other formats say them: a low below nothing is what it may cost.
+export function bounds(at, saving) {
+  const [low, high] = [`${at}.low`, `${at}.high`];
+  if (!may_cost(saving)) return [figure(low), ' to ', figure(high)];
+  if (saving.high <= 0) return ['costs ', figure(high, 'cost'), ' to ', figure(low, 'cost')];
+  return ['at most ', figure(high), ', may cost up to ', figure(low, 'cost')];
 }

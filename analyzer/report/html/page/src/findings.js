@@ -1,5 +1,5 @@
 // Findings, worst first, each unfolding to what to change, what that saves, where, and how that is known.
-import { figure, facts, h, name, s, section } from './dom.js';
+import { bounds, figure, facts, h, name, s, section } from './dom.js';
 import { bytes, gbps, plural, text_of } from './format.js';
 import { at_size } from './curves.js';
 import { largest, smallest } from './slices.js';
@@ -30,7 +30,7 @@ function headline(finding, i, scale) {
   const saving = finding.saving_s;
   const more = finding.sites.length - 1;
   const gain = saving.likely !== null
-    ? [h('span', { class: 'gain' }, 'saves ', figure(`${at}.saving_s.likely`)), h('span', { class: 'bounds' }, figure(`${at}.saving_s.low`), ' to ', figure(`${at}.saving_s.high`)), range_mark(saving, scale)]
+    ? [h('span', { class: 'gain' }, 'saves ', figure(`${at}.saving_s.likely`)), h('span', { class: 'bounds' }, bounds(`${at}.saving_s`, saving)), range_mark(saving, scale)]
     : [h('span', { class: 'gain' }, 'lost ', figure(`${at}.lost_s`)), h('span', { class: 'bounds' }, 'saving not known')];
   return h('summary', {},
     h('span', { class: 'number' }, `${i + 1}`),
@@ -48,7 +48,7 @@ function savings(finding, i) {
   if (saving.likely === null) return facts({}, ['Saving', 'not known']);
   return facts({},
     ['Of the run, likely', [figure(`${at}.likely`), ' (', figure(`${at}.likely / report.whatif.alone_s`), ')']],
-    ['Low to high', [figure(`${at}.low`), ' to ', figure(`${at}.high`)]],
+    ['Low to high', bounds(at, saving)],
     ['In the best set', saving.order ? ['adds ', figure(`${at}.added`), ', would cost ', figure(`${at}.last`), ' to leave out'] : 'no: another fix does the same, or it adds nothing to those'],
     ['How it is known', BASIS[saving.basis] ?? 'not known'],
     ['Assuming', saving.assumed]);

@@ -42,6 +42,7 @@ const UNITS = {
   ns: nanoseconds,
   bytes,
   gbps: (value) => `${gbps(value)} GB/s`,
+  cost: (value) => nanoseconds(-value * 1e9), // of a saving below nothing
   part: percent,
   count: (value) => String(value),
 };

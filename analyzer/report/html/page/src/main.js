@@ -1,5 +1,5 @@
 // The page of a report: reads the two blocks of data, draws the sections.
-import { add, h, set_data } from './dom.js';
+import { add, h, section, set_data } from './dom.js';
 import { run_name, shown } from './format.js';
 import { bandwidth_section } from './bandwidth.js';
 import { findings_section } from './findings.js';
@@ -32,19 +32,41 @@ function unfold() {
   target?.scrollIntoView();
 }
 
+// Data that is not as xferscope writes it (damaged, changed by hand, of another version): what cannot be
+// shown of it is said in its place, and the rest is shown.
+const not_shown = (what, error) => h('p', { class: 'warning broken' }, `${what} cannot be shown, its data is not as it should be: ${String(error?.message ?? error).slice(0, 200)}`);
+
+function made(what, make, or_else) {
+  try {
+    return make();
+  } catch (error) {
+    return or_else(not_shown(what, error));
+  }
+}
+
+function section_of(make, data, i) {
+  const words = make.name.replace('_section', '').replaceAll('_', ' ');
+  return made(`The part "${words}"`, () => make(data), (line) => section(`part-${i}`, label(words), line));
+}
+
 function show(data) {
   set_data(data);
-  const { run } = data.report;
-  document.title = `xferscope: ${shown(run_name(run))}`;
-  const sections = SECTIONS.map((make) => make(data)).filter(Boolean);
-  add(document.body, h('a', { class: 'skip', href: '#main' }, 'To the report'), run_head(data.report, theme_switch()), contents(sections), h('main', { id: 'main' }, sections),
-    h('footer', {}, h('p', {}, `xferscope report, format ${data.report.schema.version}. Trace: `, h('bdi', {}, run.trace), '.')), tooltip_box());
+  const same = (line) => line;
+  const sections = SECTIONS.map((make, i) => section_of(make, data, i)).filter(Boolean);
+  add(document.body, h('a', { class: 'skip', href: '#main' }, 'To the report'), made('What the run is', () => run_head(data.report, theme_switch()), same), contents(sections), h('main', { id: 'main' }, sections),
+    made('The trace', () => h('footer', {}, h('p', {}, `xferscope report, format ${data.report.schema.version}. Trace: `, h('bdi', {}, data.report.run.trace), '.')), same), tooltip_box());
+  made('The name', () => { document.title = `xferscope: ${shown(run_name(data.report.run))}`; }, (line) => document.body.append(line));
   watch_print();
   addEventListener('hashchange', unfold);
   if (location.hash) unfold();
-  document.documentElement.dataset.ready = '';
 }
 
 const block = (id) => JSON.parse(document.getElementById(id).textContent);
 
-show({ report: block('report'), timeline: block('timeline') });
+// What is drawn later, too. (An event without an error is a remark of the browser's.)
+addEventListener('error', (event) => {
+  if (event.error && !document.querySelector('.late')) document.body.prepend(h('div', { class: 'late' }, not_shown('Something on this page', event.error)));
+  if (event.error) event.preventDefault();
+});
+made('The report', () => show({ report: block('report'), timeline: block('timeline') }), (line) => document.body.replaceChildren(line));
+document.documentElement.dataset.ready = '';

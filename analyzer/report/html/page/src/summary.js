@@ -1,6 +1,6 @@
 // The top of the page: what the run is, where its time went, and what it would take with the best fixes.
-import { figure, facts, h, name, section } from './dom.js';
-import { base_name, command_line, percent, plural, run_name, text_of } from './format.js';
+import { bounds, figure, facts, h, may_cost, name, section } from './dom.js';
+import { base_name, command_line, percent, plural, run_name, shown, text_of } from './format.js';
 
 function counted(list) {
   const times = new Map();
@@ -40,6 +40,7 @@ export function run_head({ run, machine }, theme) {
     h('h1', {}, name(run_name(run))),
     h('p', { class: 'command' }, h('code', {}, command_line(run.command.length ? run.command : [run.program ?? run.trace]))),
     simulated,
+    run.mixed && h('p', { class: 'warning' }, `Warning: ${shown(run.mixed)}`),
     facts({},
       [gpus.length > 1 ? 'GPUs' : 'GPU', gpus.length ? name(counted(gpus)) : 'none seen'],
       [run.hosts.length > 1 ? 'Hosts' : 'Host', name(few(run.hosts.map((host) => host ?? 'not recorded')))],
@@ -143,9 +144,11 @@ function before_after(whatif) {
   return h('dl', { class: 'verdict' },
     h('div', {}, h('dt', {}, 'The run by itself'), h('dd', {}, figure(before))),
     h('div', {}, h('dt', {}, 'With the best fixes'), h('dd', {}, figure(`${before} - ${saving}.likely`, 's'),
-      h('small', {}, figure(`${before} - ${saving}.high`, 's'), ' to ', figure(`${before} - ${saving}.low`, 's')))),
+      h('small', {}, may_cost(whatif.set_saving_s)
+        ? ['at best ', figure(`${before} - ${saving}.high`, 's'), ', may cost up to ', figure(`${saving}.low`, 'cost')]
+        : [figure(`${before} - ${saving}.high`, 's'), ' to ', figure(`${before} - ${saving}.low`, 's')]))),
     h('div', {}, h('dt', {}, 'Saves'), h('dd', {}, figure(`${saving}.likely`),
-      h('small', {}, figure(`${saving}.likely / ${before}`), ' of the run; ', figure(`${saving}.low`), ' to ', figure(`${saving}.high`)))));
+      h('small', {}, figure(`${saving}.likely / ${before}`), ' of the run; ', bounds(saving, whatif.set_saving_s)))));
 }
 
 function played(whatif) {

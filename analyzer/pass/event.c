@@ -1,0 +1,111 @@
+#include "analyzer/pass/event.h"
+
+static void read_head(struct xfa_event *restrict event, struct xfa_process *process,
+                      const struct xft_event *restrict row)
+{
+    const struct xfa_periods *periods = process->periods;
+    event->process = process;
+    event->start_ns = periods ? xfa_periods_ns(periods, row->start_ns) : row->start_ns;
+    event->end_ns = periods ? xfa_periods_ns(periods, row->end_ns) : row->end_ns;
+    event->bytes = row->bytes;
+    event->stream = row->stream;
+    event->range = NULL;
+    event->stack = row->stack;
+    event->correlation = row->correlation;
+    event->status = row->status;
+    event->call = row->call;
+    event->flags = row->flags;
+    event->src_place = row->src_place;
+    event->dst_place = row->dst_place;
+    event->gpu = (int16_t)xfa_process_gpu(process, row->device);
+    event->kind = row->kind;
+    event->direction = row->direction;
+    event->src_mem = row->src_mem;
+    event->dst_mem = row->dst_mem;
+}
+
+/* Ranges, and what there is little of; others have no more than all have. */
+static void read_rest(struct xfa_event *restrict event, const struct xft_event *restrict row)
+{
+    switch (row->kind) {
+    case XFT_EVENT_RANGE_BEGIN:
+    case XFT_EVENT_RANGE_END:
+        event->nvtx = (struct xfa_range_call){.id = row->dst, .domain = row->src, .name = row->aux};
+        break;
+    case XFT_EVENT_CONTENT:
+        event->content = (struct xfa_content_hash){.src = row->src,
+                                                   .dst = row->dst,
+                                                   .hash = row->aux,
+                                                   .width = row->width,
+                                                   .ns = row->count};
+        break;
+    case XFT_EVENT_STREAM:
+        event->made = row->aux;
+        break;
+    case XFT_EVENT_GRAPH_LAUNCH:
+        event->copies = row->count;
+        break;
+    case XFT_EVENT_RECORDS:
+        event->records = (uint32_t)row->aux;
+        break;
+    case XFT_EVENT_OVERHEAD:
+        event->behind = row->count;
+        break;
+    default:
+        break;
+    }
+}
+
+static void read_kind(struct xfa_event *restrict event, const struct xft_event *restrict row)
+{
+    switch (row->kind) {
+    case XFT_EVENT_TRANSFER:
+        event->transfer = (struct xfa_transfer){
+            .src = row->src, .dst = row->dst, .width = row->width, .copies = row->count};
+        break;
+    case XFT_EVENT_ALLOC:
+    case XFT_EVENT_FREE:
+    case XFT_EVENT_REGISTER:
+    case XFT_EVENT_UNREGISTER:
+    case XFT_EVENT_SET:
+        event->memory = (struct xfa_memory_call){.address = row->dst, .row_bytes = row->width};
+        break;
+    case XFT_EVENT_PREFETCH:
+    case XFT_EVENT_ADVISE:
+    case XFT_EVENT_MIGRATION:
+    case XFT_EVENT_FAULT:
+        event->managed =
+            (struct xfa_managed_part){.address = row->src, .cause = row->aux, .count = row->count};
+        break;
+    case XFT_EVENT_DEVICE_COPY:
+    case XFT_EVENT_KERNEL:
+    case XFT_EVENT_MEMSET:
+        event->work = (struct xfa_work){.stream = row->aux, .name = row->src, .threads = row->dst};
+        break;
+    case XFT_EVENT_LAUNCH:
+        event->launch =
+            (struct xfa_launch){.name = row->src, .threads = row->dst, .arguments = row->aux};
+        break;
+    case XFT_EVENT_SYNC:
+    case XFT_EVENT_QUERY:
+        event->wait.event = row->src;
+        event->wait.what = row->aux <= XFT_SYNC_CONTEXT ? (uint8_t)row->aux : 0;
+        break;
+    case XFT_EVENT_RECORD:
+    case XFT_EVENT_WAIT:
+        event->wait = (struct xfa_wait_call){.event = row->src, .what = XFT_SYNC_EVENT};
+        break;
+    default:
+        read_rest(event, row);
+        break;
+    }
+}
+
+void xfa_event_read(struct xfa_event *event, struct xfa_process *process,
+                    const struct xfa_merged *row)
+{
+    event->lane = row->lane;
+    event->tid = row->tid;
+    read_head(event, process, row->event);
+    read_kind(event, row->event);
+}

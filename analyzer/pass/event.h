@@ -1,0 +1,164 @@
+/*
+ * One event of a run, decoded once: who, when and where in fields that mean the same in every kind;
+ * what it is in a struct of its kind; of a transfer also what the device told of it, its class, and
+ * what the machine could have given. Observers, the timeline, exports, lists of transfers and the
+ * replay read this, and nothing of the file.
+ *
+ * Units: times are ns of the process's clock, without what lies outside its periods (periods.h),
+ * 0 = not known; durations are ns, NAN = not known. GPUs are the run's numbers. Ids (call, stack,
+ * names, arguments) are the trace's: run.h and read.h have what they stand for, and a site is
+ * looked for only when it is asked for: the first stack of a site that is stands for it.
+ *
+ * Ownership: an event lasts for the one call that it is handed over to; so do its class and range.
+ * Processes, sites, functions and the numbers of classes and rows outlive it.
+ *
+ * Errors: there are none. What the file does not tell is 0 or the enum's "unknown"; an event of a
+ * kind that this version does not know has only what all have.
+ */
+#ifndef XFA_EVENT_H
+#define XFA_EVENT_H
+
+#include "analyzer/pass/class.h"
+#include "analyzer/pass/ranges.h"
+#include "analyzer/read/merge.h"
+
+/* Copies of the device, as one: what it tells of a call. */
+struct xfa_device_copy {
+    uint64_t start_ns, end_ns;           /* of the first and the last of them */
+    uint64_t bytes;                      /* of all */
+    uint32_t count;                      /* 0: it told nothing */
+    uint8_t direction, src_mem, dst_mem; /* of the first */
+};
+
+/* Where a time comes from. */
+enum xfa_timed {
+    XFA_TIMED_NOT,
+    XFA_TIMED_DEVICE, /* device timestamps */
+    XFA_TIMED_HOST, /* the host's time in a call that blocks: it may wait for earlier work as well,
+                       so that the transfer took at most this */
+};
+
+/* TRANSFER. From `class` on only of those that moved something, once they leave the walk's window:
+ * of what failed, was captured or is of 0 bytes these are zero. */
+struct xfa_transfer {
+    uint64_t src, dst; /* addresses; handles of arrays */
+    uint64_t width;    /* bytes of one contiguous row */
+    uint32_t copies;   /* 1, or those of a batch; 0 as 1 */
+    struct xfa_device_copy device;
+    const struct xfa_class *class;
+    enum xfa_timed timed;
+    bool blocks; /* the call returned when the data was there, or staged */
+    double achieved_ns;
+    double host_ns;                 /* in a call that blocks */
+    struct xfp_estimate achievable; /* basis XFP_UNKNOWN: none */
+    double submit_ns;               /* host time of submitting it asynchronously */
+    double lost_ns;                 /* max(0, achieved - achievable) */
+};
+
+/* ALLOC, FREE, REGISTER, UNREGISTER, SET. */
+struct xfa_memory_call {
+    uint64_t address;
+    uint64_t row_bytes; /* of a SET */
+};
+
+/* Managed memory: PREFETCH, ADVISE, MIGRATION, FAULT. */
+struct xfa_managed_part {
+    uint64_t address;
+    uint64_t cause; /* of a MIGRATION: enum xft_migration_cause, or one of a later version */
+    uint32_t count; /* faults in the group; of a PREFETCH 0: a further range of the call before */
+};
+
+/* KERNEL, MEMSET, DEVICE_COPY: what the device did. */
+struct xfa_work {
+    uint64_t stream;  /* the device's number of it */
+    uint64_t name;    /* of a kernel, in NAMES; 0 = not known */
+    uint64_t threads; /* of a kernel, in all; 0 = not known */
+};
+
+/* LAUNCH of a kernel. */
+struct xfa_launch {
+    uint64_t name, threads; /* as above */
+    uint64_t arguments;     /* id in ARGUMENTS; 0 = not known */
+};
+
+/* SYNC, QUERY: of what; RECORD, WAIT: XFT_SYNC_EVENT. */
+struct xfa_wait_call {
+    uint64_t event; /* handle of the CUDA event */
+    uint8_t what;   /* enum xft_sync; 0 = not known */
+};
+
+/* RANGE_BEGIN, RANGE_END (NVTX). */
+struct xfa_range_call {
+    uint64_t id;           /* 0: nested in the thread; else of a range of the process */
+    uint64_t domain, name; /* in NAMES; 0: the default domain, no name */
+};
+
+/* CONTENT: what a transfer moved, hashed. */
+struct xfa_content_hash {
+    uint64_t src, dst; /* the transfer's */
+    uint64_t hash;
+    uint64_t width; /* bytes hashed */
+    uint32_t ns;    /* that took */
+};
+
+struct xfa_event {
+    struct xfa_process *process;
+    uint64_t start_ns, end_ns; /* of the call, or of the device's work */
+    uint64_t bytes;
+    uint64_t stream;               /* handle; see XFT_STREAM_KNOWN */
+    const struct xfa_range *range; /* of a range call its own, NULL: an end without a beginning, or
+                                      one that is not followed; of a transfer the innermost that its
+                                      thread has open, NULL: none, or nobody wants ranges */
+    uint32_t lane;
+    int32_t tid;
+    uint32_t stack, correlation; /* 0 = none */
+    int32_t status;
+    uint16_t call;
+    uint16_t flags;                      /* enum xft_event_flags */
+    int16_t src_place, dst_place;        /* as in trace.h: of a GPU the process's ordinal */
+    int16_t gpu;                         /* XFT_PLACE_UNKNOWN; XFT_PLACE_HOST: a fault of a CPU's */
+    uint8_t kind;                        /* enum xft_event_kind */
+    uint8_t direction, src_mem, dst_mem; /* as far as the event itself says */
+    union {
+        struct xfa_transfer transfer;
+        struct xfa_memory_call memory;
+        struct xfa_managed_part managed;
+        struct xfa_work work;
+        struct xfa_launch launch;
+        struct xfa_wait_call wait;
+        struct xfa_range_call nvtx;
+        struct xfa_content_hash content;
+        uint64_t made;    /* STREAM: enum xft_stream */
+        uint32_t copies;  /* GRAPH_LAUNCH: its copy nodes */
+        uint32_t records; /* RECORDS: sum of enum xft_records */
+        uint32_t behind;  /* OVERHEAD: kind of the call behind which the recorder was at work */
+    };
+};
+
+/* What a row of the file says. The caller sets the range. */
+void xfa_event_read(struct xfa_event *event, struct xfa_process *process,
+                    const struct xfa_merged *row);
+
+/* Does it come as a transfer? */
+static inline bool xfa_event_moves(const struct xfa_event *event)
+{
+    return xfa_moves(event->kind, event->flags, event->bytes);
+}
+
+/* How long it lasted; 0 as well where that is not known. */
+static inline double xfa_event_ns(const struct xfa_event *event)
+{
+    return event->end_ns > event->start_ns ? (double)(event->end_ns - event->start_ns) : 0;
+}
+
+static inline const struct xfa_site *xfa_site_of(const struct xfa_event *event)
+{
+    return xfa_process_site(event->process, event->stack);
+}
+
+static inline const struct xfa_function *xfa_function_of(const struct xfa_event *event)
+{
+    return xfa_process_function(event->process, event->call);
+}
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * How many runs the files of a run are of. Somebody may have put files of several into one
+ * directory, or named directories of several: their figures are added up then, which has to be
+ * said.
+ *
+ * Each `xferscope record` is one recording, known by META `run`. Recordings are of one run when a
+ * launcher or a batch system says so (one world, one job's step), when their ranks are of launches
+ * of one size and differ, or when nothing tells against it: they ran at the same time, on one host
+ * or, within what calendars are off, on several. So a run of many ranks, each recorded by itself,
+ * is one however it was launched; two runs one after the other are two. Files that no
+ * `record` made say nothing.
+ */
+#ifndef XFA_RECORDINGS_H
+#define XFA_RECORDINGS_H
+
+#include "analyzer/run/run.h"
+
+/* At least 1. Once all processes have been closed. *names, when there are several: the programs
+ * that began them, in order of time, "train, test and 2 more", which the caller frees; else NULL.
+ */
+size_t xfa_run_recordings(const struct xfa_run *run, char **names);
+
+#endif

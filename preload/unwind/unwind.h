@@ -1,0 +1,60 @@
+/*
+ * A walk up the calling thread's stack, from frame to frame: return addresses.
+ *
+ * It takes no lock and no descriptor, allocates nothing and does not touch the program's signals;
+ * so it can be done at any moment, in signal handlers and in forked children too. (libunwind does
+ * the same at the price of a pipe with two of the program's descriptors, by which it finds out
+ * whether memory can be read; it opens it whatever of it is called first.)
+ *
+ * What a frame looks like at an instruction is its rule: where the caller's stack pointer, return
+ * address and frame pointer are, relative to this frame's registers. Rules come from the module's
+ * .eh_frame (fde.h, row.h, expression.h) by way of the loader's _dl_find_object, and are kept in
+ * one table for the whole process (rules.h), which forgets all of them when a module is unloaded.
+ * Frames of code that no module has (what a JIT made) or that says nothing of its frames are taken
+ * to begin with the saved frame pointer and the return address, where that makes sense. Where no
+ * rule can be had the walk ends; rules that need other registers than rsp and rbp are none.
+ *
+ * A walk only goes up: each frame lies above the one before it, but where xfs_stack_switch left
+ * the program's stack. It reads nothing but words of the stack that it knows to be readable
+ * (known.h), so a damaged frame ends it and does no harm.
+ */
+#ifndef XFS_UNWIND_H
+#define XFS_UNWIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/unwind/known.h"
+
+struct xfs_registers {
+    uintptr_t pc, sp, fp;
+};
+
+/* Those of the function that this is compiled into. They are good until it returns. The frame
+ * pointer is read first: the others may be put where it was. */
+__attribute__((always_inline)) static inline struct xfs_registers xfs_registers_here(void)
+{
+    struct xfs_registers here;
+    __asm__ volatile("mov %%rbp, %0\n\tmov %%rsp, %1\n\tlea 0(%%rip), %2"
+                     : "=&r"(here.fp), "=&r"(here.sp), "=&r"(here.pc));
+    return here;
+}
+
+struct xfs_walk {
+    struct xfs_registers at;
+    struct xfs_known stack;
+    uint64_t stamp;   /* of the rules that are good now (rules.h) */
+    bool interrupted; /* pc is where a signal came, not where a call returns to */
+};
+
+/* Once per process, before the first walk; takes memory. Without memory every rule is worked out
+ * each time. */
+void xfs_unwind_init(void);
+
+/* From registers of a function of this thread that has not returned. */
+void xfs_unwind_begin(struct xfs_walk *walk, const struct xfs_registers *from);
+
+/* The next return address, or where a signal interrupted; 0 at the end. May change errno. */
+uintptr_t xfs_unwind_next(struct xfs_walk *walk);
+
+#endif

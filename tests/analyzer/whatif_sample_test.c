@@ -1,0 +1,437 @@
+/* Processes of which not all ops are played: what is left out is like what is played, what they
+ * take for it is as near as it is said to be, and whoever is not sure plays all. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "analyzer/whatif/sample.h"
+#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/hand_ops.h"
+#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/scenario_report.h"
+
+enum { BATCHES = 2048, OPS = BATCHES * XFW_BATCH, IN_STEP = 4, THREADS = 2 };
+enum { ODD = 1400 }; /* a batch in which something else happens */
+
+static uint64_t state_of_chance;
+
+static double chance(void) /* 0 to 1 */
+{
+    state_of_chance = state_of_chance * 6364136223846793005u + 1442695040888963407u;
+    return (double)(state_of_chance >> 33) / (double)(1u << 31);
+}
+
+struct tape {
+    struct xfw_op *ops;
+    double end[THREADS]; /* as recorded, by thread */
+    size_t count;
+};
+
+static struct xfw_op *add(struct tape *tape, enum xfw_what what, enum xft_event_kind kind,
+                          uint32_t thread, double gap, double own)
+{
+    struct xfw_op *op = &tape->ops[tape->count];
+    *op = hand_op(what, kind, own);
+    op->number = tape->count++;
+    op->thread = thread;
+    op->stream = thread;
+    op->site = (uint32_t)what;
+    op->gap_ns = gap;
+    op->start_ns = tape->end[thread] + gap;
+    op->end_ns = tape->end[thread] = op->start_ns + own;
+    op->first = op->number < THREADS;
+    return op;
+}
+
+/* A copy, a kernel, something else of the host, a wait for both; twice as fast or slow by chance.
+ * Threads take turns, of which the one that is behind comes next. */
+static struct tape loop(void)
+{
+    struct tape tape = {.ops = calloc(OPS, sizeof *tape.ops)};
+    state_of_chance = 4711;
+    while (tape.count < OPS) {
+        uint32_t thread = tape.end[0] <= tape.end[1] ? 0 : 1;
+        double before = tape.end[thread];
+        struct xfw_op *copy = add(&tape, XFW_COPY, XFT_EVENT_TRANSFER, thread, 500, 800);
+        copy->engine = XFW_TO_DEVICE;
+        copy->exclusive = true;
+        copy->class = 1;
+        copy->bytes = 4096;
+        copy->src = (uint64_t)(1 + thread) << 20;
+        copy->dst = (uint64_t)(8 + thread) << 20;
+        copy->latency_ns = 1000;
+        copy->duration_ns = 1000 + 2000 * chance();
+        struct xfw_op *kernel = add(&tape, XFW_KERNEL, XFT_EVENT_LAUNCH, thread, 300, 700);
+        kernel->engine = XFW_COMPUTE;
+        kernel->latency_ns = 1000;
+        kernel->duration_ns = 3000 + 3000 * chance();
+        add(&tape, XFW_CALL, XFT_EVENT_ADVISE, thread, 1000 * chance(), 400);
+        double own = fmax(900, before + 1500 + copy->duration_ns + kernel->duration_ns -
+                                   tape.end[thread] + 1000);
+        struct xfw_op *wait = add(&tape, XFW_CALL, XFT_EVENT_SYNC, thread, 200, own);
+        wait->awaits = XFW_AWAITS_STREAM;
+        wait->own_ns = 900;
+        wait->wake_ns = 1000;
+    }
+    return tape;
+}
+
+/* Copies take half of their time. */
+static void faster(const struct xfw_change *change, void *state, struct xfw_player *player,
+                   struct xfw_op *op)
+{
+    (void)change;
+    (void)state;
+    (void)player;
+    if (op->what == XFW_COPY)
+        op->duration_ns /= 2;
+}
+
+static const struct xfw_change_type faster_type = {.name = "faster", .op = faster};
+static struct xfw_change halved = {.type = &faster_type};
+
+struct both { /* of a way */
+    double all, sampled;
+    struct xfw_measured measured;
+};
+
+static struct both play(const struct tape *tape, struct xfw_change *change,
+                        struct xfw_sample *sample)
+{
+    struct xfa_process process = {.number = 0};
+    struct both both = {.all = hand_play(tape->ops, tape->count, change, XFW_LIKELY)};
+    struct xfw_player *player = xfw_player_new(&process, &change, change ? 1 : 0, XFW_LIKELY);
+    const struct xfw_schedule *schedule = xfw_player_schedule(player);
+    for (size_t at = 0; at < tape->count; at += XFW_BATCH) {
+        struct xfw_op batch[XFW_BATCH];
+        size_t count = tape->count - at < XFW_BATCH ? tape->count - at : XFW_BATCH;
+        memcpy(batch, tape->ops + at, count * sizeof *batch);
+        const struct xfw_stretch *stretch =
+            xfw_sample_take(sample, batch, count, at + count == tape->count);
+        for (size_t i = 0; i < stretch->ops; i++)
+            xfw_player_op(player, &batch[i]);
+        xfw_measure(&both.measured, stretch, xfw_schedule_now(schedule));
+    }
+    both.sampled = xfw_schedule_thread_now(schedule, 0) + xfw_sample_rest(sample, &both.measured);
+    xfw_player_free(player);
+    return both;
+}
+
+static struct xfw_sample *sampled(const struct tape *tape)
+{
+    struct xfw_sample *sample = xfw_sample_new(tape->count);
+    assert_non_null(sample);
+    return sample;
+}
+
+/* ---- how sure it is -------------------------------------------------------------------------- */
+
+/* The run's time, and what is saved of it, are as near as is said; which is near. */
+static void test_within_its_error(void **state)
+{
+    (void)state;
+    struct tape tape = loop();
+    struct xfw_sample *first = sampled(&tape), *second = sampled(&tape);
+    struct both alone = play(&tape, NULL, first), changed = play(&tape, &halved, second);
+    double run = xfw_sample_error(first, &alone.measured, NULL);
+    double saving = xfw_sample_error(first, &changed.measured, &alone.measured);
+    struct xfw_share share = xfw_sample_share(first);
+    assert_true(share.came == OPS && share.played < OPS / 2);
+    assert_true(run > 0 && run < 0.005 * alone.all);
+    assert_true(fabs(alone.sampled - alone.all) < 1.5 * run);
+    assert_true(alone.all - changed.all > 0.05 * alone.all);
+    assert_true(saving > 0 && saving < 0.005 * alone.all);
+    assert_true(fabs((alone.sampled - changed.sampled) - (alone.all - changed.all)) < 1.5 * saving);
+    xfw_measured_free(&alone.measured);
+    xfw_measured_free(&changed.measured);
+    xfw_sample_free(first);
+    xfw_sample_free(second);
+    free(tape.ops);
+}
+
+/* Too few stretches to know how far they differ. */
+static void test_not_known(void **state)
+{
+    (void)state;
+    struct tape tape = loop();
+    struct xfw_sample *sample = xfw_sample_new(100 * (uint64_t)OPS); /* it ends early */
+    tape.count = OPS / 4;
+    struct both alone = play(&tape, NULL, sample);
+    assert_true(xfw_sample_error(sample, &alone.measured, NULL) == INFINITY);
+    xfw_measured_free(&alone.measured);
+    xfw_sample_free(sample);
+    free(tape.ops);
+}
+
+static void test_short_ones_are_played(void **state)
+{
+    (void)state;
+    assert_null(xfw_sample_new(400000));
+}
+
+/* ---- what is left out ------------------------------------------------------------------------ */
+
+static enum xfw_part part_of_odd(const struct tape *tape)
+{
+    struct xfw_sample *sample = sampled(tape);
+    struct both played = play(tape, NULL, sample);
+    enum xfw_part part = xfw_sample_at(sample, ODD)->part;
+    assert_int_equal(xfw_sample_count(sample), BATCHES);
+    assert_int_equal(xfw_sample_at(sample, 0)->part, XFW_COUNTED);
+    assert_int_equal(xfw_sample_at(sample, BATCHES - 1)->part, XFW_COUNTED);
+    xfw_measured_free(&played.measured);
+    xfw_sample_free(sample);
+    return part;
+}
+
+static struct xfw_op *odd_op(struct tape *tape, enum xfw_what what)
+{
+    for (size_t i = (size_t)ODD * XFW_BATCH;; i++)
+        if (tape->ops[i].what == what)
+            return &tape->ops[i];
+}
+
+/* Whatever is new is played, wherever it comes; what is not is left out there. */
+static void test_what_is_new(void **state)
+{
+    (void)state;
+    struct tape tape = loop();
+    assert_int_equal(part_of_odd(&tape), XFW_LEFT);
+    struct xfw_op *copy = odd_op(&tape, XFW_COPY), as_it_was = *copy;
+    copy->site = 99;
+    assert_int_equal(part_of_odd(&tape), XFW_COUNTED);
+    *copy = as_it_was;
+    copy->class = 7;
+    assert_int_equal(part_of_odd(&tape), XFW_COUNTED);
+    *copy = as_it_was;
+    copy->stream = 5;
+    assert_int_equal(part_of_odd(&tape), XFW_COUNTED);
+    *copy = as_it_was;
+    copy->bytes = 16384;
+    assert_int_equal(part_of_odd(&tape), XFW_COUNTED);
+    *copy = as_it_was;
+    copy->dst += 1 << 16;
+    assert_int_equal(part_of_odd(&tape), XFW_COUNTED);
+    *copy = as_it_was;
+    copy->demanded.bytes = 1;
+    assert_int_equal(part_of_odd(&tape), XFW_COUNTED);
+    *copy = as_it_was;
+    copy->duration_ns *= 10000; /* as much as many batches */
+    assert_int_equal(part_of_odd(&tape), XFW_COUNTED);
+    *copy = as_it_was;
+    odd_op(&tape, XFW_CALL)->what = XFW_RANGE;
+    assert_int_equal(part_of_odd(&tape), XFW_COUNTED);
+    free(tape.ops);
+}
+
+/* What the program does only at one time, and for long, is in the run's time as it is. */
+static void test_pause(void **state)
+{
+    (void)state;
+    struct tape tape = loop();
+    const double pause = 1e9;
+    size_t at = (size_t)ODD * XFW_BATCH + 100;
+    tape.ops[at].gap_ns += pause;
+    for (size_t i = at; i < OPS; i++) {
+        tape.ops[i].start_ns += pause;
+        tape.ops[i].end_ns += pause;
+    }
+    for (size_t i = at + 1; i < OPS; i++)
+        if (tape.ops[i].thread != tape.ops[at].thread) {
+            tape.ops[i].gap_ns += pause;
+            break;
+        }
+    struct xfw_sample *sample = sampled(&tape);
+    struct both alone = play(&tape, NULL, sample);
+    assert_true(alone.all > pause);
+    assert_int_equal(xfw_sample_at(sample, ODD)->part, XFW_COUNTED);
+    assert_true(fabs(alone.sampled - alone.all) <
+                1.5 * xfw_sample_error(sample, &alone.measured, NULL));
+    xfw_measured_free(&alone.measured);
+    xfw_sample_free(sample);
+    free(tape.ops);
+}
+
+/* Of what is left out changes still learn which memory there is; it takes no time. */
+static void test_memory_is_told(void **state)
+{
+    (void)state;
+    struct tape tape = loop();
+    struct xfw_sample *sample = sampled(&tape);
+    uint64_t all = 0, allocations = 0, left = 0;
+    for (size_t i = 0; i < OPS; i++)
+        if (tape.ops[i].kind == XFT_EVENT_ADVISE && i % 40 < 4) {
+            tape.ops[i].kind = XFT_EVENT_ALLOC;
+            all++;
+        }
+    for (size_t at = 0; at < OPS; at += XFW_BATCH) {
+        const struct xfw_stretch *stretch =
+            xfw_sample_take(sample, tape.ops + at, XFW_BATCH, at + XFW_BATCH == OPS);
+        for (size_t i = at; i < at + stretch->ops; i++) {
+            allocations += tape.ops[i].kind == XFT_EVENT_ALLOC;
+            if (stretch->part != XFW_LEFT)
+                continue;
+            left++;
+            assert_int_equal(tape.ops[i].kind, XFT_EVENT_ALLOC);
+            assert_true(tape.ops[i].own_ns == 0 && tape.ops[i].gap_ns == 0);
+        }
+    }
+    assert_int_equal(allocations, all);
+    assert_true(left > 0);
+    xfw_sample_free(sample);
+    free(tape.ops);
+}
+
+/* Where the tape is cut a thread that sleeps most of the time does not run ahead of the others. */
+static void test_cut_from_the_tape(void **state)
+{
+    (void)state;
+    struct tape tape = loop();
+    double last = 0;
+    size_t wakes = 0;
+    for (size_t i = 1; i < OPS; i++) {
+        if (i % 5000 != 1)
+            continue;
+        struct xfw_op *op = &tape.ops[i];
+        uint64_t number = op->number;
+        double start = op->start_ns;
+        *op = hand_op(XFW_CALL, XFT_EVENT_ADVISE, 10);
+        op->number = number;
+        op->thread = THREADS;
+        op->start_ns = start;
+        op->gap_ns = start - last;
+        op->end_ns = last = start + 10;
+        wakes++;
+    }
+    struct xfw_sample *sample = sampled(&tape);
+    struct both alone = play(&tape, NULL, sample);
+    assert_true(wakes > 50 && xfw_sample_share(sample).played < OPS / 2);
+    assert_true(xfw_sample_error(sample, &alone.measured, NULL) < 0.003 * alone.all);
+    assert_true(fabs(alone.sampled - alone.all) <
+                1.5 * xfw_sample_error(sample, &alone.measured, NULL) + 0.002 * alone.all);
+    xfw_measured_free(&alone.measured);
+    xfw_sample_free(sample);
+    free(tape.ops);
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+enum { CALLS = 600000, PERIOD_NS = 10000, CALL_NS = 1000 };
+
+/* Half of the gap before each call goes. */
+static void shorten(const struct xfw_change *change, void *state, struct xfw_player *player,
+                    struct xfw_op *op)
+{
+    (void)change;
+    (void)state;
+    (void)player;
+    if (op->kind == XFT_EVENT_LAUNCH)
+        op->gap_ns /= 2;
+}
+
+/* Only of some thousand calls in turns. */
+static void shorten_some(const struct xfw_change *change, void *state, struct xfw_player *player,
+                         struct xfw_op *op)
+{
+    if (op->number % 16384 < 8192)
+        shorten(change, state, player, op);
+}
+
+static struct xfw_whatif *weighed(const struct xfw_change_type *type, uint64_t odd_ns,
+                                  bool with_range)
+{
+    struct trace_builder b;
+    struct xft_event *calls = calloc(CALLS + 2, sizeof *calls);
+    uint64_t now = TEST_START_NS + PERIOD_NS, count = 0;
+    state_of_chance = 11;
+    build_start(&b, 1);
+    scenario_names(&b);
+    if (with_range)
+        calls[count++] = (struct xft_event){
+            .kind = XFT_EVENT_RANGE_BEGIN, .start_ns = now - 10, .end_ns = now - 10, .dst = 1};
+    for (uint64_t i = 0; i < CALLS; i++) {
+        calls[count++] = (struct xft_event){
+            .kind = XFT_EVENT_LAUNCH, .start_ns = now, .end_ns = now + CALL_NS, .src = 1};
+        now += PERIOD_NS + (i % 8192 < 4096 ? odd_ns : 0);
+    }
+    for (uint64_t at = 0; at < count; at += XFT_SLAB_EVENTS)
+        build_events(&b, 0, at, calls + at,
+                     (uint32_t)(count - at < XFT_SLAB_EVENTS ? count - at : XFT_SLAB_EVENTS));
+    build_close(&b, XFT_STATE_CLOSED, now);
+    struct analyzed a = analyzed_trace(&b, NULL);
+    struct xfw_change change = {.type = type, .analysis = a.analysis}, *changes[] = {&change};
+    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, changes, 1, NULL, NULL);
+    assert_true(whatif->known);
+    analyzed_free(&a);
+    build_free(&b);
+    free(calls);
+    return whatif;
+}
+
+static const struct xfw_change_type shorter = {.name = "shorter", .op = shorten};
+static const double half_of_all = (CALLS - 1.0) * (PERIOD_NS - CALL_NS) / 2;
+
+/* Steady as it is, all is known of what was left out. */
+static void test_steady_run(void **state)
+{
+    (void)state;
+    struct xfw_whatif *whatif = weighed(&shorter, 0, false);
+    assert_int_equal(whatif->ops.came, CALLS);
+    assert_true(whatif->ops.played < CALLS * 3 / 4);
+    assert_true(fabs(whatif->alone[0].likely - half_of_all) < 1e-6 * half_of_all);
+    assert_true(whatif->sample_error_ns < 1e-6 * whatif->alone_ns);
+    assert_true(fabs(whatif->set.likely - half_of_all) < 1e-6 * half_of_all);
+    xfw_whatif_free(whatif);
+}
+
+/* Stretches that differ make it unsure, beyond a limit too much: then all is played. */
+static void test_unsteady_run(void **state)
+{
+    (void)state;
+    struct xfw_whatif *some = weighed(&shorter, 300, false);
+    assert_true(some->ops.came == CALLS && some->sample_error_ns > 0);
+    double unsure = xfw_unsure_ns(some, some->alone[0].likely);
+    assert_true(some->alone[0].high - some->alone[0].likely > unsure);
+    xfw_whatif_free(some);
+    const struct xfw_change_type sometimes = {.name = "sometimes", .op = shorten_some};
+    struct xfw_whatif *much = weighed(&sometimes, 0, false);
+    assert_int_equal(much->ops.came, 0);
+    assert_true(much->sample_error_ns == 0);
+    assert_true(fabs(much->recorded_ns - much->alone_ns) < 1);
+    xfw_whatif_free(much);
+}
+
+/* A change that adds up what it meets meets all; ranges last as long as what is in them. */
+static void test_all_is_asked_for(void **state)
+{
+    (void)state;
+    const struct xfw_change_type every = {.name = "every", .op = shorten, .every = true};
+    struct xfw_whatif *whatif = weighed(&every, 0, false);
+    assert_int_equal(whatif->ops.came, 0);
+    xfw_whatif_free(whatif);
+    whatif = weighed(&shorter, 0, true);
+    assert_int_equal(whatif->ops.came, 0);
+    xfw_whatif_free(whatif);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_within_its_error),
+        cmocka_unit_test(test_not_known),
+        cmocka_unit_test(test_short_ones_are_played),
+        cmocka_unit_test(test_what_is_new),
+        cmocka_unit_test(test_pause),
+        cmocka_unit_test(test_memory_is_told),
+        cmocka_unit_test(test_cut_from_the_tape),
+        cmocka_unit_test(test_steady_run),
+        cmocka_unit_test(test_unsteady_run),
+        cmocka_unit_test(test_all_is_asked_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

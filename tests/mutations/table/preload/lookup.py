@@ -1,0 +1,17 @@
+"""Changes in preload/lookup/; tests/mutations/row.py says how a row reads."""
+from row import M
+
+ROWS = [
+    M("runtime-gone-is-called", "preload/lookup/unload.c",
+      """    if (gone)
+        forget_callers();""",
+      """    if (gone && result)
+        forget_callers();""",
+      "a program jumps into a CUDA runtime that it has unloaded",
+      "e2e.programs"),
+    M("runtime-by-name-alone", "preload/lookup/resolve.c",
+      "    return found ? found : find_in_any(wanted, false);",
+      "    return found;",
+      "a library's calls of a CUDA runtime that only it has fail when it jumps there",
+      "e2e.programs"),
+]

@@ -1,0 +1,42 @@
+"""Changes in preload/unwind/; tests/mutations/row.py says how a row reads."""
+from row import M
+
+ROWS = [
+    M("stack-read-unasked", "preload/unwind/walk.c",
+      "    return word >= walk->stack.low && word < walk->stack.high && (word & 7) == 0;",
+      "    return (word & 7) == 0;",
+      "a program with a damaged frame dies in the recorder",
+      "unwind.damaged"),
+    M("stack-page-of-null", "preload/unwind/known.c",
+      """    if (page == 0)
+        return XFS_UNREADABLE; /* to the kernel no set at all */
+""",
+      "",
+      "a frame that leads to the first page ends the program",
+      "unwind.damaged"),
+    M("stack-interrupted-as-called", "preload/unwind/walk.c",
+      "    walk->interrupted = rule & XFS_RULE_SIGNAL;",
+      "    walk->interrupted = false;",
+      "stacks through signal handlers end or go astray at functions' first instructions",
+      "unwind.every_step"),
+    M("stack-rule-of-another-library", "preload/unwind/rules.c",
+      "    return unloads == XFS_UNLOADING ? 0 : (unloads + 1) * 0xd6e8feb86659fd93u;",
+      "    return 1;",
+      "a library where another one was has stacks that end in it",
+      "unwind.unloading"),
+    M("stack-row-not-recalled", "preload/unwind/row.c",
+      "        machine->row = machine->remembered[--machine->depth];",
+      "        --machine->depth;",
+      "stacks end behind a function's first way out",
+      "unwind.every_step"),
+    M("stack-cfa-before-advance", "preload/unwind/row.c",
+      "        if (machine->at > machine->pc)",
+      "        if (machine->at >= machine->pc)",
+      "frames are told by what was so one instruction before",
+      "unwind.every_step"),
+    M("stack-table-off-by-one", "preload/unwind/fde.c",
+      "    return row.code <= *(const int64_t *)key;",
+      "    return row.code < *(const int64_t *)key;",
+      "a function's first instruction belongs to the function before it",
+      "unwind.every_step"),
+]

@@ -1,0 +1,388 @@
+/*
+ * Plays a drawn program (schedule.py): declarations of buffers, streams and events, then one
+ * statement to a line, each of them made by the call site that it names. There are SITES functions
+ * of as many lines of source, and a helper function that all of them may go through, so that one
+ * program serves for all that is drawn.
+ *
+ *     player [--helper] SCHEDULE
+ */
+#include "../pair.h"
+
+#include <string>
+#include <vector>
+
+struct buffer {
+    char kind; /* d device, p pinned, g pageable, m mapped, u managed, l: device, allocated later */
+    size_t bytes;
+    char *host, *device; /* the same but of mapped memory */
+};
+
+struct statement {
+    char what;
+    int site;
+    unsigned long long number[8];
+};
+
+static std::vector<struct buffer> buffers;
+static std::vector<cudaStream_t> streams;
+static std::vector<cudaEvent_t> events;
+static std::vector<cudaGraphExec_t> graphs;
+static std::vector<struct statement> program;
+static unsigned long long filled, copies, sum;
+
+/* ---- kernels ------------------------------------------------------------------------------------
+ * They spin for ns once they have read and written what they were given. */
+
+__device__ static void pass(const char *from, size_t n, char *to, size_t m, unsigned long long ns)
+{
+    unsigned long long start, now;
+    size_t first = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    size_t stride = (size_t)gridDim.x * blockDim.x;
+    char seen = 0;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+    for (size_t i = first; i < n; i += stride)
+        seen ^= from[i];
+    for (size_t i = first; i < m; i += stride)
+        to[i] = (char)(to[i] + seen + 1);
+    do {
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    } while (now - start < ns);
+}
+
+__global__ void k_read(const char *from, size_t n, unsigned long long ns)
+{
+    pass(from, n, NULL, 0, ns);
+}
+
+__global__ void k_write(char *to, size_t m, unsigned long long ns)
+{
+    pass(NULL, 0, to, m, ns);
+}
+
+__global__ void k_map(const char *from, size_t n, char *to, size_t m, unsigned long long ns)
+{
+    pass(from, n, to, m, ns);
+}
+
+__global__ void k_join(const char *from, size_t n, const char *table, size_t k, char *to, size_t m,
+                       unsigned long long ns)
+{
+    pass(table, k, to, m, 0);
+    pass(from, n, to, m, ns);
+}
+
+/* What a kernel leaves differs from launch to launch, as what a fill leaves does. */
+static void scramble(char *data, size_t n)
+{
+    unsigned long long *words = (unsigned long long *)data;
+
+    filled++;
+    for (size_t i = 0; i < n / sizeof *words; i++)
+        words[i] = (i + filled) * 0x9e3779b97f4a7c15ull;
+    pair_touch(data, n, true);
+}
+
+static void twin(const char *from, size_t n, char *to, size_t m, unsigned long long ns)
+{
+    typedef void kernel_ns_function(unsigned long long);
+    static kernel_ns_function *kernel_ns =
+        (kernel_ns_function *)pair_simulated("xferscope_simgpu_kernel_ns");
+
+    if (kernel_ns)
+        kernel_ns(ns);
+    if (n)
+        pair_touch(from, n, false);
+    if (m)
+        scramble(to, m);
+}
+
+template <class T> static T argument(void **args, int i)
+{
+    return *(T *)args[i];
+}
+
+PAIR_TWIN(_Z6k_readPKcmy, 8, 8, 8)
+{
+    twin(argument<char *>(args, 0), argument<size_t>(args, 1), NULL, 0, argument<size_t>(args, 2));
+}
+
+PAIR_TWIN(_Z7k_writePcmy, 8, 8, 8)
+{
+    twin(NULL, 0, argument<char *>(args, 0), argument<size_t>(args, 1), argument<size_t>(args, 2));
+}
+
+PAIR_TWIN(_Z5k_mapPKcmPcmy, 8, 8, 8, 8, 8)
+{
+    twin(argument<char *>(args, 0), argument<size_t>(args, 1), argument<char *>(args, 2),
+         argument<size_t>(args, 3), argument<size_t>(args, 4));
+}
+
+PAIR_TWIN(_Z6k_joinPKcmS0_mPcmy, 8, 8, 8, 8, 8, 8, 8)
+{
+    pair_touch(argument<char *>(args, 2), argument<size_t>(args, 3), false);
+    twin(argument<char *>(args, 0), argument<size_t>(args, 1), argument<char *>(args, 4),
+         argument<size_t>(args, 5), argument<size_t>(args, 6));
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+#define INLINE static inline __attribute__((always_inline))
+#define N(i) s->number[i]
+
+/* Buffers of kernels: index + 1, 0 for none. */
+INLINE void launch(const struct statement *s)
+{
+    const struct buffer none = {0, 0, NULL, NULL};
+    const struct buffer from = N(2) ? buffers[N(2) - 1] : none,
+                        table = N(3) ? buffers[N(3) - 1] : none;
+    const struct buffer to = N(4) ? buffers[N(4) - 1] : none;
+    cudaStream_t stream = streams[N(0)];
+    const unsigned blocks = 256, threads = PAIR_THREADS;
+    size_t n = N(5) ? N(5) : from.bytes;
+
+    if (N(3))
+        k_join<<<blocks, threads, 0, stream>>>(from.device, n, table.device, table.bytes, to.device,
+                                               to.bytes, N(1));
+    else if (N(2) && N(4))
+        k_map<<<blocks, threads, 0, stream>>>(from.device, n, to.device, to.bytes, N(1));
+    else if (N(2))
+        k_read<<<blocks, threads, 0, stream>>>(from.device, n, N(1));
+    else
+        k_write<<<blocks, threads, 0, stream>>>(to.device, to.bytes, N(1));
+    PAIR_CHECK(cudaGetLastError());
+}
+
+/* dst, its offset, src, its offset, bytes, stream, kind, blocking. */
+INLINE void copy(const struct statement *s)
+{
+    char *to = buffers[N(0)].host + N(1), *from = buffers[N(2)].host + N(3);
+    cudaMemcpyKind kind = (cudaMemcpyKind)N(6);
+
+    copies++;
+    if (N(7))
+        PAIR_CHECK(cudaMemcpy(to, from, N(4), kind));
+    else
+        PAIR_CHECK(cudaMemcpyAsync(to, from, N(4), kind, streams[N(5)]));
+}
+
+/* dst, src, width, rows, pitch on the host, stream, kind: contiguous on the device. */
+INLINE void copy_rows(const struct statement *s)
+{
+    bool up = N(6) == cudaMemcpyHostToDevice;
+
+    copies++;
+    PAIR_CHECK(cudaMemcpy2DAsync(buffers[N(0)].host, up ? N(2) : N(4), buffers[N(1)].host,
+                                 up ? N(4) : N(2), N(2), N(3), (cudaMemcpyKind)N(6),
+                                 streams[N(5)]));
+}
+
+INLINE void host_work(const struct statement *s, bool write)
+{
+    if (N(1) && write)
+        scramble(buffers[N(1) - 1].host, buffers[N(1) - 1].bytes);
+    else if (N(1)) {
+        pair_touch(buffers[N(1) - 1].host, buffers[N(1) - 1].bytes, false);
+        sum += (unsigned char)buffers[N(1) - 1].host[0];
+    }
+    if (N(0))
+        pair_host_work(N(0));
+}
+
+INLINE void capture_end(const struct statement *s)
+{
+    cudaGraph_t graph;
+
+    PAIR_CHECK(cudaStreamEndCapture(streams[N(0)], &graph));
+    graphs.push_back(NULL);
+    PAIR_CHECK(cudaGraphInstantiate(&graphs.back(), graph, 0));
+}
+
+INLINE void prefetch(const struct statement *s)
+{
+    struct buffer *b = &buffers[N(0)];
+#if CUDART_VERSION >= 13000
+    struct cudaMemLocation place = {N(1) ? cudaMemLocationTypeDevice : cudaMemLocationTypeHost, 0};
+    PAIR_CHECK(cudaMemPrefetchAsync(b->host, b->bytes, place, 0, streams[N(2)]));
+#else
+    PAIR_CHECK(cudaMemPrefetchAsync(b->host, b->bytes, N(1) ? 0 : cudaCpuDeviceId, streams[N(2)]));
+#endif
+}
+
+INLINE void perform(const struct statement *s)
+{
+    switch (s->what) {
+    case 'H':
+        host_work(s, true);
+        break;
+    case 'R':
+        host_work(s, false);
+        break;
+    case 'C':
+        copy(s);
+        break;
+    case '2':
+        copy_rows(s);
+        break;
+    case 'K':
+        launch(s);
+        break;
+    case 'M':
+        PAIR_CHECK(cudaMemsetAsync(buffers[N(0)].host, 0, buffers[N(0)].bytes, streams[N(1)]));
+        break;
+    case 'W':
+        PAIR_CHECK(cudaStreamSynchronize(streams[N(0)]));
+        break;
+    case 'D':
+        PAIR_CHECK(cudaDeviceSynchronize());
+        break;
+    case 'V':
+        PAIR_CHECK(cudaEventRecord(events[N(0)], streams[N(1)]));
+        break;
+    case 'X':
+        PAIR_CHECK(cudaStreamWaitEvent(streams[N(1)], events[N(0)], 0));
+        break;
+    case 'Y':
+        PAIR_CHECK(cudaEventSynchronize(events[N(0)]));
+        break;
+    case 'A':
+        PAIR_CHECK(cudaMalloc((void **)&buffers[N(0)].device, buffers[N(0)].bytes));
+        buffers[N(0)].host = buffers[N(0)].device;
+        break;
+    case 'F':
+        PAIR_CHECK(cudaFree(buffers[N(0)].device));
+        break;
+    case 'P':
+        prefetch(s);
+        break;
+    case 'G':
+        PAIR_CHECK(cudaStreamBeginCapture(streams[N(0)], cudaStreamCaptureModeThreadLocal));
+        break;
+    case 'g':
+        capture_end(s);
+        break;
+    case 'L':
+        PAIR_CHECK(cudaGraphLaunch(graphs[N(0)], streams[N(1)]));
+        break;
+    default:
+        fprintf(stderr, "unknown statement %c\n", s->what);
+        exit(1);
+    }
+}
+
+/* ---- call sites ------------------------------------------------------------------------------ */
+
+static bool by_helper;
+
+static __attribute__((noinline)) void helper(const struct statement *s)
+{
+    perform(s);
+}
+
+#define SITE(n)                                                                                    \
+    static __attribute__((noinline)) void site_##n(const struct statement *s)                      \
+    {                                                                                              \
+        if (by_helper)                                                                             \
+            helper(s);                                                                             \
+        else                                                                                       \
+            perform(s);                                                                            \
+    }
+#define EIGHT(n)                                                                                   \
+    SITE(n##0) SITE(n##1) SITE(n##2) SITE(n##3) SITE(n##4) SITE(n##5) SITE(n##6) SITE(n##7)
+#define NAME(n) site_##n,
+#define NAMES(n)                                                                                   \
+    NAME(n##0) NAME(n##1) NAME(n##2) NAME(n##3) NAME(n##4) NAME(n##5) NAME(n##6) NAME(n##7)
+
+EIGHT(a)
+EIGHT(b) EIGHT(c) EIGHT(d) EIGHT(e) EIGHT(f) typedef void site_function(const struct statement *);
+static site_function *const sites[] = {NAMES(a) NAMES(b) NAMES(c) NAMES(d) NAMES(e) NAMES(f)};
+enum { SITES = sizeof sites / sizeof *sites };
+
+/* ---- declarations ---------------------------------------------------------------------------- */
+
+static void declare_buffer(char kind, size_t bytes)
+{
+    struct buffer b = {kind, bytes, NULL, NULL};
+
+    if (kind == 'd')
+        PAIR_CHECK(cudaMalloc((void **)&b.host, bytes));
+    else if (kind == 'p')
+        PAIR_CHECK(cudaMallocHost((void **)&b.host, bytes));
+    else if (kind == 'm')
+        PAIR_CHECK(cudaHostAlloc((void **)&b.host, bytes, cudaHostAllocMapped));
+    else if (kind == 'u')
+        PAIR_CHECK(cudaMallocManaged((void **)&b.host, bytes, cudaMemAttachGlobal));
+    else if (kind == 'g')
+        b.host = (char *)pair_malloc(bytes);
+    b.device = b.host;
+    if (kind == 'm')
+        PAIR_CHECK(cudaHostGetDevicePointer((void **)&b.device, b.host, 0));
+    if (kind != 'd' && kind != 'l')
+        scramble(b.host, bytes);
+    buffers.push_back(b);
+}
+
+static void declare_stream(char kind)
+{
+    cudaStream_t stream = cudaStreamLegacy;
+
+    if (kind == 't')
+        stream = cudaStreamPerThread;
+    else if (kind == 'b')
+        PAIR_CHECK(cudaStreamCreate(&stream));
+    else if (kind == 'n')
+        PAIR_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    streams.push_back(stream);
+}
+
+/* B kind bytes; S kind; E; all else is a statement. */
+static void take(char *line)
+{
+    struct statement s = {line[0], 0, {0}};
+    char *at = line + 1;
+
+    if (line[0] == 'B')
+        declare_buffer(line[2], strtoull(line + 4, NULL, 10));
+    else if (line[0] == 'S')
+        declare_stream(line[2]);
+    else if (line[0] == 'E') {
+        events.push_back(NULL);
+        PAIR_CHECK(cudaEventCreateWithFlags(&events.back(), cudaEventDisableTiming));
+    } else if (line[0] > ' ') {
+        s.site = (int)(strtoul(at, &at, 10) % SITES);
+        for (int i = 0; i < 8 && *at > ' ' - 1; i++)
+            s.number[i] = strtoull(at, &at, 10);
+        program.push_back(s);
+    }
+}
+
+static void load(const char *path)
+{
+    char line[256];
+    FILE *file = fopen(path, "r");
+
+    if (!file) {
+        perror(path);
+        exit(1);
+    }
+    while (fgets(line, sizeof line, file))
+        take(line);
+    fclose(file);
+}
+
+int main(int argc, char **argv)
+{
+    by_helper = argc == 3 && strcmp(argv[1], "--helper") == 0;
+    if (argc != 2 + by_helper) {
+        fprintf(stderr, "usage: %s [--helper] SCHEDULE\n", argv[0]);
+        return 2;
+    }
+    PAIR_CHECK(cudaFree(NULL));
+    load(argv[argc - 1]);
+    pair_begin();
+    for (const struct statement &s : program)
+        sites[s.site](&s);
+    pair_stop();
+    pair_end(sum, copies);
+    return 0;
+}

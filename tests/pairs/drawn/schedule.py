@@ -1,0 +1,181 @@
+"""Draws programs for player.cu: what a seed stands for, with its wastes and without.
+
+A program is a list of stages, one behind the other; a stage is a dictionary of plain values, so that a
+program can be kept as JSON, and shrunk value by value. Its clean form has nothing to gain: copies are
+page-locked, asynchronous, and hidden behind what is longer ("bound"). A waste is the inverse of a remedy.
+"""
+import random
+
+UP, DOWN = 1, 2  # cudaMemcpyKind
+COPY_NS_PER_BYTE, COPY_NS = 1 / 55.4, 3500  # about: only chooses times, no figure rests on it
+
+# A waste: findings of which any one is right.
+WASTES = {
+    "pageable": {"pageable-host-memory", "synchronous-transfer", "serial-transfer-and-compute"},
+    "small": {"small-transfers"},
+    "blocking": {"synchronous-transfer", "serial-transfer-and-compute"},
+    "serial": {"serial-transfer-and-compute"},
+    "repeated": {"repeated-transfer"},
+    "unused": {"unused-transfer"},
+    "allocation": {"repeated-allocation"},
+    "device-wait": {"early-wait", "serial-transfer-and-compute", "overbroad-wait"},
+    "mapped": {"mapped-memory"},
+}
+EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "small"), ("mapped", "blocking"),
+                                         ("small", "blocking"), ("small", "pageable"), ("serial", "blocking"),
+                                         ("serial", "device-wait"), ("blocking", "device-wait"))}
+SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0}
+
+
+def draw_stage(rng):
+    stage = {"steps": rng.randint(16, 48), "bytes": rng.choice([64, 100, 256, 500, 1024]) << 10,
+             "down": rng.random() < 0.5, "streams": rng.randint(2, 4), "kind": rng.choice("bn"),
+             "wait": rng.choice(["stream", "event"]), "parts": rng.choice([8, 16, 32, 64]),
+             "bound": rng.choice(["copy", "host"]), "read_ns": rng.choice([0, 2000]), "wastes": []}
+    copy = COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE
+    if stage["bound"] == "copy":
+        stage["kernel_ns"], stage["host_ns"] = int(copy * rng.uniform(0.2, 0.5)), 0
+        stage["down"], stage["read_ns"] = False, 0
+    else:
+        stage["kernel_ns"] = int(copy * rng.uniform(0.3, 1.0))
+        stage["host_ns"] = int((copy * 2 + stage["kernel_ns"]) * rng.uniform(1.1, 2))
+    return stage
+
+
+def draw(seed):
+    """The program of a seed. One in four is clean."""
+    rng = random.Random(seed)
+    stages = [draw_stage(rng) for _ in range(rng.randint(1, 3))]
+    for _ in range(rng.choice([0, 1, 1, 1, 2, 2, 3, 4])):
+        wastes, one = rng.choice(stages)["wastes"], rng.choice(sorted(WASTES))
+        if one not in wastes and not any(frozenset((one, other)) in EXCLUDES for other in wastes):
+            wastes.append(one)
+    return {"seed": seed, "helper": rng.random() < 0.25, "stages": stages}
+
+
+def wastes_of(program):
+    return [waste for stage in program["stages"] for waste in stage["wastes"]]
+
+
+class Writer:
+    """The lines of a schedule. Indices count from 0, buffers of kernels from 1."""
+
+    def __init__(self):
+        self.declared, self.lines, self.counts, self.site = [], [], {"B": 0, "S": 0, "E": 0}, 0
+
+    def declare(self, what, *words):
+        self.declared.append(" ".join([what, *map(str, words)]))
+        self.counts[what] += 1
+        return self.counts[what] - 1
+
+    def do(self, what, place, *numbers):
+        """place: tells the call sites of a stage apart."""
+        self.lines.append(" ".join([what, str(self.site + place), *map(str, numbers)]))
+
+
+class Stage:
+    """Steps in turns over slots, each a stream with buffers of its own; a slot's last step is waited for
+    before the host fills its buffer again."""
+
+    def __init__(self, writer, stage, wastes):
+        self.w, self.s, self.wastes = writer, stage, wastes
+        size, memory = stage["bytes"], "g" if "pageable" in wastes else "m" if "mapped" in wastes else "p"
+        slots = 1 if "serial" in wastes else stage["streams"]
+        declare = writer.declare
+        self.streams = [declare("S", stage["kind"]) for _ in range(slots)]
+        self.events = [declare("E") for _ in range(slots)]
+        self.hosts = [declare("B", memory, size) for _ in range(slots)]
+        self.devices = [declare("B", "d", size) for _ in range(slots)]
+        self.results = [declare("B", "d", size) for _ in range(slots)]
+        self.fetched = [declare("B", "p", size) for _ in range(slots)]
+        self.table, self.d_table = declare("B", "p", size), declare("B", "d", size)
+        self.zeros, self.d_zeros = declare("B", "p", size), declare("B", "d", size)
+        self.extra = declare("B", "l", size)
+
+    def copy(self, place, to, source, size, slot, kind, at=0):
+        self.w.do("C", place, to, at, source, at, size, self.streams[slot], kind, int("blocking" in self.wastes))
+
+    def upload(self, slot):
+        parts = self.s["parts"] if "small" in self.wastes else 1
+        size = self.s["bytes"] // parts
+        for part in range(parts):
+            self.copy(0, self.devices[slot], self.hosts[slot], size, slot, UP, part * size)
+
+    def kernel(self, slot):
+        source = self.hosts if "mapped" in self.wastes else self.devices
+        table = self.d_table + 1 if "repeated" in self.wastes else 0
+        for _ in range(3 if "mapped" in self.wastes else 1):
+            self.w.do("K", 3, self.streams[slot], self.s["kernel_ns"] // (3 if "mapped" in self.wastes else 1),
+                      source[slot] + 1, table, self.results[slot] + 1)
+
+    def additions(self, slot):
+        """Statements that the clean form has not, or has in another form."""
+        size = self.s["bytes"]
+        if "repeated" in self.wastes:
+            self.copy(4, self.d_table, self.table, size, slot, UP)
+        if "unused" in self.wastes:
+            self.w.do("H", 5, 0, self.zeros + 1)
+            self.copy(6, self.d_zeros, self.zeros, size, slot, UP)
+
+    def wait(self, slot):
+        if self.s["wait"] == "event":
+            self.w.do("Y", 8, self.events[slot])
+        else:
+            self.w.do("W", 8, self.streams[slot])
+
+    def consume(self, slot):
+        self.wait(slot)
+        if self.s["down"]:
+            self.w.do("R", 9, self.s["read_ns"], self.fetched[slot] + 1)
+
+    def step(self, number):
+        slot = number % len(self.streams)
+        if number >= len(self.streams):
+            self.consume(slot)
+        if "allocation" in self.wastes:
+            self.w.do("A", 10, self.extra)
+        self.w.do("H", 11, self.s["host_ns"], self.hosts[slot] + 1)
+        if "mapped" not in self.wastes:
+            self.upload(slot)
+        self.additions(slot)
+        self.kernel(slot)
+        if self.s["down"]:
+            if "blocking" in self.wastes:  # no stream orders such a copy behind the kernel of a non-blocking one
+                self.w.do("W", 2, self.streams[slot])
+            self.copy(1, self.fetched[slot], self.results[slot], self.s["bytes"], slot, DOWN)
+        if self.s["wait"] == "event":
+            self.w.do("V", 12, self.events[slot], self.streams[slot])
+        if "device-wait" in self.wastes:
+            self.w.do("D", 13)
+        if "allocation" in self.wastes:
+            self.w.do("F", 14, self.extra)
+
+    def play(self):
+        for number in range(self.s["steps"]):
+            self.step(number)
+        for number in range(max(0, self.s["steps"] - len(self.streams)), self.s["steps"]):
+            self.consume(number % len(self.streams))
+
+
+def lower(program, wasteful):
+    """The schedule's text, with the wastes or without."""
+    writer = Writer()
+    for stage in program["stages"]:
+        Stage(writer, stage, stage["wastes"] if wasteful else []).play()
+        writer.site += 16
+    return "\n".join([*writer.declared, *writer.lines]) + "\n"
+
+
+def smaller(program):
+    """Programs a little simpler than this one, the boldest first."""
+    for i, stage in enumerate(program["stages"]):
+        others = program["stages"][:i], program["stages"][i + 1:]
+        if others[0] or others[1]:
+            yield {**program, "stages": [*others[0], *others[1]]}
+        changes = [{"wastes": [w for w in stage["wastes"] if w != waste]} for waste in stage["wastes"]]
+        changes += [{"steps": stage["steps"] // 2}] if stage["steps"] >= 16 else []
+        changes += [{key: value} for key, value in SIMPLEST.items() if stage[key] != value]
+        for change in changes:
+            yield {**program, "stages": [*others[0], {**stage, **change}, *others[1]]}
+    if program["helper"]:
+        yield {**program, "helper": False}

@@ -1,0 +1,239 @@
+/* From a call's description to its hash: when a copy's data is there to be hashed, for which waits,
+ * and what that may cost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "preload/base/check.h"
+#include "preload/base/own_stack.h"
+#include "preload/base/sandbox.h"
+#include "preload/base/settings.h"
+#include "preload/content/content.h"
+#include "preload/intercept/classify.h"
+#include "preload/intercept/describe.h"
+#include "preload/record/record.h"
+#include "preload/timing/event_pairs.h"
+
+/* ---- what they ask ----------------------------------------------------------------------------
+ */
+
+enum { BYTES = 1 << 16, NOW = 1000 };
+atomic_bool xfs_sandbox_seen;
+atomic_bool xfs_pairs_on;
+static struct xfs_settings settings;
+static uint64_t hashes, hashing_ns, told_ns, told_unsettled, told_budget;
+
+void xfs_check_failed(int *said, const char *words)
+{
+    (void)said;
+    fail_msg("%s", words);
+}
+
+const struct xfs_settings *xfs_settings(void)
+{
+    return &settings;
+}
+
+bool xfs_on_own_stack(void (*work)(void *), void *argument)
+{
+    work(argument);
+    return true;
+}
+
+bool xfs_recording(void)
+{
+    return true;
+}
+
+void xfs_event_write(const struct xft_event *event)
+{
+    assert_int_equal(event->kind, XFT_EVENT_CONTENT);
+    hashes++;
+    hashing_ns += event->count;
+}
+
+void xfs_meta_set(const char *key, const char *value)
+{
+    uint64_t number = strtoull(value, NULL, 10);
+    if (!strcmp(key, "content.ns"))
+        told_ns = number;
+    else if (!strcmp(key, "content.skipped.unsettled"))
+        told_unsettled = number;
+    else if (!strcmp(key, "content.skipped.budget"))
+        told_budget = number;
+}
+
+void xfs_pairs_collect(void)
+{
+}
+
+uint64_t xfs_now_ns(void)
+{
+    return NOW + 2;
+}
+
+int16_t xfs_current_device(void)
+{
+    return 0;
+}
+
+int16_t xfs_context_device(void *context)
+{
+    return 0;
+}
+
+static unsigned char memory[2][BYTES];
+
+static void session(unsigned mode, unsigned share)
+{
+    xfs_content_after_fork(); /* nothing is left of an earlier one */
+    settings.content = (int)mode;
+    settings.content_share = share;
+    hashes = hashing_ns = told_ns = told_unsettled = told_budget = 0;
+    xfs_content_session_start();
+}
+
+static void copy(bool up, int which, uint64_t stream, unsigned flags)
+{
+    const struct xft_event event = {.kind = XFT_EVENT_TRANSFER,
+                                    .start_ns = NOW,
+                                    .end_ns = NOW + 1,
+                                    .bytes = BYTES,
+                                    .direction = up ? XFT_DIR_H2D : XFT_DIR_D2H,
+                                    .src_mem = up ? XFT_MEM_PINNED : XFT_MEM_DEVICE,
+                                    .dst_mem = up ? XFT_MEM_DEVICE : XFT_MEM_PINNED,
+                                    .stream = stream,
+                                    .flags = (uint16_t)(flags | XFT_STREAM_KNOWN)};
+    const struct xfs_rows rows = {(uintptr_t)memory[which], BYTES, 1, 1, 0, 0};
+    xfs_content_copied(&event, &rows, &rows);
+}
+
+static struct xfs_frame wait(unsigned flags)
+{
+    return (struct xfs_frame){.event = {.start_ns = NOW + 2, .flags = (uint16_t)flags}};
+}
+
+#define STREAM ((xcu_stream)0x50)
+#define OTHER ((xcu_stream)0x60)
+#define EVENT ((xcu_event)0x70)
+
+static void wait_for_stream(xcu_stream stream, unsigned flags)
+{
+    struct xfs_frame frame = wait(flags);
+    xfs_sync_stream(&frame, stream);
+}
+
+static void downloads_are_hashed_when_waited_for(void **state)
+{
+    session(XFS_CONTENT_WHOLE, 0);
+    copy(false, 0, 0x50, XFT_ASYNC);
+    assert_int_equal(hashes, 0);
+    wait_for_stream(OTHER, 0);
+    assert_int_equal(hashes, 0);
+    wait_for_stream(STREAM, 0);
+    assert_int_equal(hashes, 1);
+    copy(false, 0, 0x50, 0);
+    assert_int_equal(hashes, 2); /* a blocking one is there */
+}
+
+/* Stream 0 is the thread's own to some calls, and the legacy one to others. */
+static void the_threads_default_stream_is_another(void **state)
+{
+    session(XFS_CONTENT_WHOLE, 0);
+    copy(false, 0, 0, XFT_ASYNC | XFT_PER_THREAD);
+    wait_for_stream(NULL, 0);
+    assert_int_equal(hashes, 0);
+    wait_for_stream(NULL, XFT_PER_THREAD);
+    assert_int_equal(hashes, 1);
+    copy(false, 0, 0, XFT_ASYNC);
+    wait_for_stream(NULL, XFT_PER_THREAD);
+    assert_int_equal(hashes, 1);
+    wait_for_stream(NULL, 0);
+    assert_int_equal(hashes, 2);
+}
+
+static void events_and_contexts_are_waits(void **state)
+{
+    struct xfs_frame frame = wait(0);
+    session(XFS_CONTENT_WHOLE, 0);
+    copy(false, 0, 0x50, XFT_ASYNC);
+    xfs_cuda_event_recorded(EVENT, STREAM, false);
+    copy(false, 1, 0x60, XFT_ASYNC);
+    frame = wait(0);
+    frame.event.start_ns = UINT64_MAX;
+    xfs_sync_event(&frame, EVENT);
+    assert_int_equal(hashes, 1);
+    frame = wait(0);
+    xfs_sync_context(&frame, NULL);
+    assert_int_equal(hashes, 2);
+}
+
+/* What is sent on before anybody waited for it may be anything by now. */
+static void sources_on_their_way_are_not_hashed(void **state)
+{
+    session(XFS_CONTENT_WHOLE, 0);
+    copy(false, 0, 0x50, XFT_ASYNC);
+    copy(true, 0, 0x50, XFT_ASYNC);
+    assert_int_equal(hashes, 0);
+    copy(true, 1, 0x50, XFT_ASYNC);
+    assert_int_equal(hashes, 1);
+    xfs_content_finish();
+    assert_true(told_unsettled > 0);
+}
+
+/* ---- cost -------------------------------------------------------------------------------------
+ */
+
+/* What was set aside before is given back: all that was spent is what the hashes took. */
+static void what_it_took_is_what_is_told(void **state)
+{
+    session(XFS_CONTENT_WHOLE, 0);
+    for (int i = 0; i < 20; i++)
+        copy(true, 0, 0x50, 0);
+    xfs_content_finish();
+    assert_int_equal(hashes, 20);
+    assert_int_equal(told_ns, hashing_ns);
+}
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &now), 0);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* A hundredth of the time since the session began, not since the machine did: too little for one
+ * hash, unless this process was kept waiting meanwhile, which is another try. */
+static void the_budget_begins_with_the_session(void **state)
+{
+    const uint64_t enough_ns = 5000000; /* for the samples of one copy: 6 ms */
+    uint64_t began;
+    assert_true(clock_ns() > 1000 * enough_ns);
+    do {
+        began = clock_ns();
+        session(XFS_CONTENT_WHOLE, 1);
+        copy(true, 0, 0x50, 0);
+    } while (clock_ns() - began > enough_ns);
+    xfs_content_finish();
+    assert_int_equal(hashes, 0);
+    assert_int_equal(told_budget, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(downloads_are_hashed_when_waited_for),
+        cmocka_unit_test(the_threads_default_stream_is_another),
+        cmocka_unit_test(events_and_contexts_are_waits),
+        cmocka_unit_test(sources_on_their_way_are_not_hashed),
+        cmocka_unit_test(what_it_took_is_what_is_told),
+        cmocka_unit_test(the_budget_begins_with_the_session),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

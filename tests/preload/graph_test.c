@@ -1,0 +1,200 @@
+/* Executable graphs: which copies a launch makes, after it was made and after changes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "preload/base/check.h"
+#include "preload/base/own_stack.h"
+#include "preload/intercept/graph.h"
+#include "preload/lookup/resolve.h"
+
+/* ---- a driver with graphs of copies and of children ------------------------------------------ */
+
+enum { MOST = 4 };
+struct node {
+    int type;
+    size_t bytes;
+    xcu_graph child;
+};
+struct source {
+    size_t count;
+    struct node nodes[MOST];
+};
+
+static xcu_result nodes_of(xcu_graph graph, xcu_graph_node *nodes, size_t *count)
+{
+    struct source *source = graph;
+    for (size_t i = 0; nodes && i < source->count; i++)
+        nodes[i] = &source->nodes[i];
+    *count = source->count;
+    return XCU_SUCCESS;
+}
+
+static xcu_result type_of(xcu_graph_node node, int *type)
+{
+    *type = ((struct node *)node)->type;
+    return XCU_SUCCESS;
+}
+
+static xcu_result copy_of(xcu_graph_node node, struct xcu_memcpy3d *copy)
+{
+    *copy = (struct xcu_memcpy3d){.width = ((struct node *)node)->bytes};
+    return XCU_SUCCESS;
+}
+
+static xcu_result child_of(xcu_graph_node node, xcu_graph *child)
+{
+    *child = ((struct node *)node)->child;
+    return XCU_SUCCESS;
+}
+
+void xfs_check_failed(int *said, const char *words)
+{
+    (void)said;
+    fail_msg("%s", words);
+}
+
+void *xfs_driver_symbol(const char *name)
+{
+    static const struct {
+        const char *name;
+        void *function;
+    } known[] = {
+        {"cuGraphGetNodes", (void *)nodes_of},
+        {"cuGraphNodeGetType", (void *)type_of},
+        {"cuGraphMemcpyNodeGetParams", (void *)copy_of},
+        {"cuGraphChildGraphNodeGetGraph", (void *)child_of},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(name, known[i].name))
+            return known[i].function;
+    return NULL;
+}
+
+bool xfs_on_own_stack(void (*work)(void *), void *argument)
+{
+    work(argument);
+    return true;
+}
+
+void xfs_copy_3d(struct xfs_frame *frame, const struct xcu_memcpy3d *copy)
+{
+    frame->event.bytes = copy->width;
+}
+
+void xfs_copy_in_memory(struct xft_event *event, const struct xfs_range *range)
+{
+}
+
+/* ---- launches ---------------------------------------------------------------------------------
+ */
+
+#define EXEC ((xcu_graph_exec)0x7000)
+static size_t launched;
+static uint64_t bytes[2 * MOST];
+
+static void publish(const struct xft_event *event)
+{
+    assert_true(event->flags & XFT_GRAPH);
+    bytes[launched++] = event->bytes;
+}
+
+/* The copies of one launch, in order. */
+static void assert_launch(const uint64_t *wanted, size_t count)
+{
+    struct xfs_frame frame = {0};
+    launched = 0;
+    xfs_graph_launch(&frame, EXEC);
+    assert_int_equal(frame.event.count, count);
+    xfs_graph_transfers(&frame, publish);
+    assert_int_equal(launched, count);
+    assert_memory_equal(bytes, wanted, count * sizeof *wanted);
+}
+#define LAUNCHES(...)                                                                              \
+    assert_launch((uint64_t[]){__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+static struct source inner = {3, {{XCU_NODE_MEMCPY, 10, NULL}, {XCU_NODE_MEMCPY, 20, NULL}}};
+static struct source grandchild = {1, {{XCU_NODE_MEMCPY, 30, NULL}}};
+static struct source outer = {4,
+                              {{XCU_NODE_MEMCPY, 1, NULL},
+                               {XCU_NODE_GRAPH, 0, &inner},
+                               {XCU_NODE_MEMCPY, 2, NULL},
+                               {XCU_NODE_GRAPH, 0, &grandchild}}};
+
+static int make(void **state)
+{
+    inner.nodes[2] = (struct node){XCU_NODE_GRAPH, 0, &grandchild};
+    xfs_graph_made(EXEC, &outer);
+    return 0;
+}
+
+static int gone(void **state)
+{
+    xfs_graph_gone(EXEC);
+    return 0;
+}
+
+static void children_are_launched_with_it(void **state)
+{
+    LAUNCHES(1, 10, 20, 30, 2, 30);
+}
+
+/* Its copies are others now, one by one; those outside and of another child are as they were. */
+static void a_child_is_exchanged(void **state)
+{
+    struct source fresh_grandchild = {1, {{XCU_NODE_MEMCPY, 300, NULL}}};
+    struct source fresh = {3,
+                           {{XCU_NODE_MEMCPY, 100, NULL},
+                            {XCU_NODE_MEMCPY, 200, NULL},
+                            {XCU_NODE_GRAPH, 0, &fresh_grandchild}}};
+
+    xfs_graph_child_changed(EXEC, &outer.nodes[1], &fresh);
+    LAUNCHES(1, 100, 200, 300, 2, 30);
+    xfs_graph_child_changed(EXEC, &outer.nodes[3], &fresh_grandchild);
+    LAUNCHES(1, 100, 200, 300, 2, 300);
+}
+
+static void a_copy_is_exchanged(void **state)
+{
+    xfs_graph_copy_changed(EXEC, &outer.nodes[2], &(struct xcu_memcpy3d){.width = 7});
+    LAUNCHES(1, 10, 20, 30, 7, 30);
+    xfs_graph_node_changed(
+        EXEC, &outer.nodes[0],
+        &(struct xcu_node_params){.type = XCU_NODE_MEMCPY, .u.memcpy.copy.width = 8});
+    LAUNCHES(8, 10, 20, 30, 7, 30);
+}
+
+static void a_copy_is_left_out(void **state)
+{
+    xfs_graph_node_enabled(EXEC, &outer.nodes[0], 0);
+    LAUNCHES(10, 20, 30, 2, 30);
+    xfs_graph_node_enabled(EXEC, &outer.nodes[0], 1);
+    LAUNCHES(1, 10, 20, 30, 2, 30);
+}
+
+static void after_it_is_gone(void **state)
+{
+    struct xfs_frame frame = {0};
+    xfs_graph_gone(EXEC);
+    launched = 0;
+    xfs_graph_launch(&frame, EXEC);
+    xfs_graph_transfers(&frame, publish);
+    assert_int_equal(frame.event.count + launched, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make, gone)
+    const struct CMUnitTest tests[] = {
+        TEST(children_are_launched_with_it),
+        TEST(a_child_is_exchanged),
+        TEST(a_copy_is_exchanged),
+        TEST(a_copy_is_left_out),
+        TEST(after_it_is_gone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

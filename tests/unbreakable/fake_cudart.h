@@ -1,0 +1,8 @@
+/* What fake_cudart.c does besides nothing. */
+#ifndef FAKE_CUDART_H
+#define FAKE_CUDART_H
+
+/* A kind of copy: raises SIGUSR1 in the midst of it. */
+#define FAKE_COPY_RAISES 77
+
+#endif
