@@ -8,14 +8,19 @@
 /* No honest chunk is larger: a slab's worth of widest columns is under 1 MiB. */
 #define MOST_CHUNK_BYTES XFT_CHUNK_MOST
 
-/* Slabs whose rows begin within one chunk; more than a few are nobody's honest work. */
-#define MOST_SLABS_OF_CHUNK 64
-
 struct xft_slab_place {
     const struct xft_slab *slab; /* NULL: an EVENTS segment has its rows already */
     uint64_t first_seq;
     uint32_t lane, rows;
 };
+
+static struct xft_chunk chunk_of(const struct xft_slab_place *place)
+{
+    return (struct xft_chunk){.lane = place->lane,
+                              .tid = place->slab->tid,
+                              .first_seq = place->first_seq,
+                              .rows = place->rows};
+}
 
 /* ---- finding slabs ---------------------------------------------------------------------- */
 
@@ -122,7 +127,7 @@ static const void *unpack(const struct xft_job *job, const struct xft_view *view
     const struct xft_segment *head = &view->head;
     *bytes = head->stored_bytes;
     if (!(head->flags & XFT_SEG_ZSTD))
-        return view->payload;
+        return head->raw_bytes == head->stored_bytes ? view->payload : NULL;
     if (job->want->decompress == NULL || head->raw_bytes > MOST_CHUNK_BYTES ||
         head->raw_bytes > xft_unfold_most(head->stored_bytes))
         return NULL;
@@ -130,18 +135,31 @@ static const void *unpack(const struct xft_job *job, const struct xft_view *view
     return *bytes == head->raw_bytes ? buffer : NULL;
 }
 
-/* A slab is written whole, so that its rows are in one chunk or in none. */
-static void note_written(struct xft_job *job, const struct xft_chunk *chunk)
+/* Whether the chunk has these rows, byte for byte as they would be written. A head that says so is
+ * not enough: columns that no reader takes would cost the rows, which the slab still has. */
+static bool is_written(const struct xft_job *job, const struct xft_slab_place *place,
+                       const void *raw, size_t bytes)
 {
-    struct xft_slab_place from = {.lane = chunk->lane, .first_seq = chunk->first_seq};
-    size_t first = xfc_partition(job->slabs, job->slab_count, sizeof *job->slabs, is_before, &from);
-    for (size_t i = 0; i < MOST_SLABS_OF_CHUNK && first + i < job->slab_count; i++) {
-        struct xft_slab_place *place = &job->slabs[first + i];
-        if (place->lane != chunk->lane || place->first_seq - chunk->first_seq >= chunk->rows)
-            return;
-        if (place->first_seq - chunk->first_seq + place->rows <= chunk->rows)
-            place->slab = NULL;
-    }
+    struct xft_packer *packer = job->want->packer;
+    struct xft_chunk chunk = chunk_of(place);
+    struct xft_cuts cuts;
+    size_t n = xft_encode_events(packer->encoder, &chunk, xft_slab_events(place->slab),
+                                 packer->columns, packer->columns_bytes, &cuts);
+    return n == bytes && memcmp(packer->columns, raw, n) == 0;
+}
+
+/* A slab is written whole, so that its rows are in one chunk or in none. Rows that are in the file
+ * twice are read once. */
+static void note_written(struct xft_job *job, const void *raw, size_t bytes)
+{
+    struct xft_chunk chunk;
+    memcpy(&chunk, raw, sizeof chunk);
+    struct xft_slab_place from = {.lane = chunk.lane, .first_seq = chunk.first_seq};
+    size_t at = xfc_partition(job->slabs, job->slab_count, sizeof *job->slabs, is_before, &from);
+    struct xft_slab_place *place = &job->slabs[at];
+    if (at < job->slab_count && place->lane == chunk.lane && place->first_seq == chunk.first_seq &&
+        place->rows == chunk.rows && place->slab && is_written(job, place, raw, bytes))
+        place->slab = NULL;
 }
 
 /* ---- writing ---------------------------------------------------------------------------- */
@@ -151,14 +169,11 @@ static void note_written(struct xft_job *job, const struct xft_chunk *chunk)
 static bool look_into(struct xft_job *job, const struct xft_view *view, void *buffer, bool told,
                       struct xft_index_entry *entry)
 {
-    struct xft_chunk chunk;
     size_t bytes;
     const void *raw = unpack(job, view, buffer, &bytes);
-    if (raw == NULL || bytes < sizeof chunk)
+    if (raw == NULL || bytes < sizeof(struct xft_chunk))
         return told;
-    memcpy(&chunk, raw, sizeof chunk);
-    if (chunk.rows <= XFT_SLAB_EVENTS)
-        note_written(job, &chunk);
+    note_written(job, raw, bytes);
     return told || xft_index_read(raw, bytes, entry);
 }
 
@@ -188,10 +203,7 @@ static void copy_events(struct xft_job *job)
 static void write_slab(struct xft_job *job, const struct xft_slab_place *place, void *buffer,
                        size_t room)
 {
-    struct xft_chunk chunk = {.lane = place->lane,
-                              .tid = place->slab->tid,
-                              .first_seq = place->first_seq,
-                              .rows = place->rows};
+    struct xft_chunk chunk = chunk_of(place);
     const struct xft_event *events = xft_slab_events(place->slab);
     struct xft_index_entry entry = xft_index_of(&chunk, events);
     size_t n = xft_pack_events(job->want->packer, &chunk, events, buffer, room);

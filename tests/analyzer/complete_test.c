@@ -416,6 +416,45 @@ static void test_order_of_slabs(void **state)
     xfa_trace_close(trace);
 }
 
+/* A segment with the numbers of a slab's rows, and columns that no reader takes; or with more bytes
+ * told than it has. */
+static void build_unreadable(struct trace_builder *b, bool columns)
+{
+    static unsigned char raw[1 << 20];
+    struct xft_packer packer;
+    struct xft_cuts cuts;
+    struct xft_chunk chunk = {.lane = 1, .tid = 101, .rows = ROWS};
+    assert_true(xft_packer_init(&packer, NULL));
+    size_t bytes = xft_encode_events(packer.encoder, &chunk, events, raw, sizeof raw, &cuts);
+    xft_packer_free(&packer);
+    assert_true(bytes > sizeof chunk + sizeof(struct xft_column));
+    if (columns) /* the last one: the times before it can be read */
+        memset(raw + bytes - 8, 0xff, 8);
+    build_plain_segment(b, XFT_SEG_EVENTS, 0, raw, bytes, bytes + (columns ? 0 : 8));
+}
+
+/* What the slab has is kept, whatever the head of a segment says of the same rows. */
+static void test_unreadable_copy(void **state)
+{
+    (void)state;
+    for (int columns = 0; columns < 2; columns++) {
+        struct trace_builder b;
+        build_start(&b, 4713);
+        build_unreadable(&b, columns);
+        build_lanes(&b, 1);
+        build_slab(&b, 0, XFT_SLAB_FULL, 1, 0, events, ROWS);
+        build_close(&b, XFT_STATE_RECORDING, 0);
+        build_save(&b, path);
+        build_free(&b);
+        struct found before = read_file();
+        assert_int_equal(before.events, ROWS);
+        complete();
+        struct found after = read_file();
+        assert_int_equal(after.events, ROWS);
+        assert_int_equal(after.bytes, before.bytes);
+    }
+}
+
 /* ---- memory ----------------------------------------------------------------------------- */
 
 /* 4 GB of stacks and of events in a file of some 200 KB. */
@@ -620,6 +659,7 @@ int main(void)
         cmocka_unit_test(test_ill_rooms),
         cmocka_unit_test(test_malformed_list),
         cmocka_unit_test(test_order_of_slabs),
+        cmocka_unit_test(test_unreadable_copy),
         cmocka_unit_test(test_bombs_stay_small),
         cmocka_unit_test(test_holes_of_files),
         cmocka_unit_test(test_long_lists),
