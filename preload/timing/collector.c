@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "preload/base/headroom.h"
 #include "preload/base/last_thread.h"
 #include "preload/base/sandbox.h"
 #include "preload/timing/records.h"
@@ -43,6 +44,7 @@ static struct {
     unsigned soon;       /* rests that are brief yet; of the thread */
     bool finish;         /* collect the rest and end */
     bool done;
+    bool cramped;          /* the last records were not asked for */
     volatile bool give_up; /* finish took too long: record nothing more */
 } collector = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -113,7 +115,7 @@ static void *collect(void *unused)
         bool flush = wait_for_work() && xfs_records_outstanding() > 0;
         pthread_mutex_unlock(&collector.lock);
         obey((enum xfs_order)atomic_load(&collector.order));
-        if (flush)
+        if (flush && xfs_has_headroom())
             collector.cupti->ActivityFlushAll(0);
         if (atomic_load(&collector.on))
             xfs_records_drain(&collector.give_up);
@@ -121,7 +123,9 @@ static void *collect(void *unused)
     }
     pthread_mutex_unlock(&collector.lock);
     if (atomic_load(&collector.on)) {
-        collector.cupti->ActivityFlushAll(XCP_FLUSH_FORCED);
+        collector.cramped = xfs_records_outstanding() > 0 && !xfs_has_headroom();
+        if (!collector.cramped)
+            collector.cupti->ActivityFlushAll(XCP_FLUSH_FORCED);
         xfs_records_drain(&collector.give_up);
     }
     pthread_mutex_lock(&collector.lock);
@@ -222,6 +226,11 @@ void xfs_collector_records_on(void)
 bool xfs_collector_has_records(void)
 {
     return atomic_load(&collector.on);
+}
+
+bool xfs_collector_cramped(void)
+{
+    return collector.cramped;
 }
 
 void xfs_collector_settle(void)

@@ -29,6 +29,9 @@ bool xfs_collector_ask(enum xfs_order order);
 void xfs_collector_records_on(void);
 bool xfs_collector_has_records(void);
 
+/* The last records were left in CUPTI, since it had no room to work in (headroom.h). */
+bool xfs_collector_cramped(void);
+
 /* What was to be switched on is on, or never will be: nobody need ask any more. */
 void xfs_collector_settle(void);
 bool xfs_collector_settled(void);

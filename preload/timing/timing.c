@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/base/headroom.h"
 #include "preload/base/real_dlsym.h"
 #include "preload/lookup/resolve.h"
 #include "preload/base/log.h"
@@ -153,9 +154,15 @@ static void promise_zeroed_buffers(void)
         cupti.ActivitySetAttribute(XCP_ATTRIBUTE_ZEROED_BUFFERS, &bytes, &yes);
 }
 
+#define CRAMPED "few descriptors or little memory are left, which CUPTI may not survive"
+
 /* The order is CUPTI's: clock and buffers before the first kind of record. */
 static bool enable_records(struct attempt *a)
 {
+    if (!xfs_has_headroom()) {
+        snprintf(a->why, sizeof a->why, CRAMPED);
+        return false;
+    }
     promise_zeroed_buffers();
     xfs_records_setup(&cupti, !set_clock());
     xcp_result result =
@@ -199,11 +206,13 @@ static void say_no_timing(const char *why)
 
 static void enable_managed(void)
 {
-    struct attempt a = {0};
+    struct attempt a = {.why = CRAMPED};
     const char *what;
-    xcp_result result = xfs_managed_enable(&cupti, &what);
-    if (result != XCP_SUCCESS) {
+    xcp_result result = XCP_SUCCESS;
+    bool room = xfs_has_headroom();
+    if (room && (result = xfs_managed_enable(&cupti, &what)) != XCP_SUCCESS)
         failed(&a, &cupti, what, result);
+    if (!room || result != XCP_SUCCESS) {
         xfs_meta_set("managed", "off");
         xfs_meta_set("managed.why", a.why);
     }
@@ -310,6 +319,10 @@ void xfs_timing_managed(void)
  */
 static bool start_cupti(struct attempt *a)
 {
+    if (!xfs_has_headroom()) {
+        snprintf(a->why, sizeof a->why, CRAMPED);
+        return false;
+    }
     if (!subscribe(a))
         return false;
     subscriber = a->subscriber;
@@ -453,6 +466,8 @@ void xfs_timing_finish(void)
     xfs_pairs_finish(XFS_PAIRS_FINISH_MS);
     if (!xfs_collector_stop())
         xfs_meta_set("timing.why", "CUPTI did not hand over its last records in time");
+    else if (xfs_collector_cramped())
+        xfs_meta_set("timing.why", "CUPTI's last records were not asked for: " CRAMPED);
     pthread_mutex_unlock(&state_lock);
     errno = saved;
 }

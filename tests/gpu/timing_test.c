@@ -1,8 +1,11 @@
 /* Device timing against a stand-in for CUPTI: copies, clocks, other profilers, the end. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <time.h>
 
+#include "preload/base/headroom.h"
 #include "preload/timing/collector.h"
 #include "tests/gpu/timing_world.h"
 
@@ -424,6 +427,86 @@ static void test_enable_fails(void **state)
     xfs_timing_finish();
 }
 
+/* ---- no room for CUPTI ------------------------------------------------------------------------
+ */
+
+/* So many below the limit are free. */
+static void leave_descriptors(int count)
+{
+    struct rlimit limit;
+    int end = 0;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    for (int unused = 0; unused < count; end++)
+        unused += fcntl(end, F_GETFD) < 0;
+    limit.rlim_cur = (rlim_t)end;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static void test_headroom(void **state)
+{
+    int used[8];
+    leave_descriptors(XFS_HEADROOM_DESCRIPTORS + 7);
+    for (int i = 0; i < 8; i++) {
+        errno = EDOM;
+        assert_true(xfs_has_headroom());
+        assert_int_equal(errno, EDOM);
+        used[i] = dup(1);
+    }
+    assert_false(xfs_has_headroom());
+    close(used[3]);
+    assert_true(xfs_has_headroom());
+}
+
+static void test_cramped_at_start(void **state)
+{
+    settings.timing = 1;
+    leave_descriptors(XFS_HEADROOM_DESCRIPTORS - 1);
+    begin();
+    assert_int_equal(fake->subscribed, 0);
+    assert_string_equal(timing_meta, "host");
+    assert_non_null(strstr(why_meta, "few descriptors"));
+    assert_non_null(strstr(said, why_meta));
+    xfs_timing_finish();
+}
+
+static void test_cramped(void **state)
+{
+    assert_true(xfs_timing_start(NULL));
+    leave_descriptors(XFS_HEADROOM_DESCRIPTORS - 1);
+    xfs_timing_attach();
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 0);
+    assert_int_equal(fake->unsubscribed, 1);
+    assert_string_equal(timing_meta, "host");
+    assert_non_null(strstr(why_meta, "few descriptors"));
+    xfs_timing_finish();
+}
+
+/* Managed memory comes to be used when there is no room any more. */
+static void test_cramped_later(void **state)
+{
+    begin();
+    leave_descriptors(XFS_HEADROOM_DESCRIPTORS - 1);
+    xfs_timing_managed();
+    assert_int_equal(fake->counters, 0);
+    assert_string_equal(meta_of("managed"), "off");
+    assert_non_null(strstr(meta_of("managed.why"), "few descriptors"));
+    xfs_timing_finish();
+    assert_string_equal(timing_meta, "cupti");
+}
+
+/* What CUPTI holds at the end stays there. */
+static void test_cramped_at_end(void **state)
+{
+    struct xcp_memcpy r = a_copy(7);
+    begin();
+    put(&r, sizeof r);
+    leave_descriptors(XFS_HEADROOM_DESCRIPTORS - 1);
+    xfs_timing_finish();
+    assert_int_equal(fake->forced_flushes, 0);
+    assert_string_equal(timing_meta, "cupti");
+    assert_non_null(strstr(why_meta, "not asked for"));
+}
+
 static void test_host(void **state)
 {
     settings.timing = 2;
@@ -547,6 +630,11 @@ int main(int argc, char **argv)
         TEST(yield),
         TEST(no_yield),
         TEST(enable_fails),
+        TEST(headroom),
+        TEST(cramped_at_start),
+        TEST(cramped),
+        TEST(cramped_later),
+        TEST(cramped_at_end),
         TEST(host),
         TEST(none_there),
         TEST(events_missing),

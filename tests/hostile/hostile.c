@@ -114,6 +114,11 @@ void begin(void)
     call(cu.mem_alloc(&on_device, (size_t)SLOTS * SLOT_BYTES), "cuMemAlloc");
 }
 
+bool try_gpu(void)
+{
+    return cu.context_set(context) == 0;
+}
+
 void use_gpu(void)
 {
     call(cu.context_set(context), "cuCtxSetCurrent");

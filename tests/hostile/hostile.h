@@ -31,6 +31,8 @@ void *driver_function(const char *name);
 void begin(void);
 /* Makes the context current in another thread. */
 void use_gpu(void);
+/* False where the driver has ended already. */
+bool try_gpu(void);
 /* Up and down again, verified: two copies. Threads and handlers have slots of their own. */
 void round_trip(unsigned slot, size_t bytes);
 void round_trips(unsigned slot, unsigned times);

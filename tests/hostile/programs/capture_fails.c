@@ -22,8 +22,8 @@ static void capture(xcu_stream stream, void *pinned, int how)
     cu.htod_async(on_device, pinned, 4096, stream);
     if (how == 1)
         results[1] = cu.stream_sync(stream); /* ends it */
-    if (how == 2)
-        results[1] = cu.htod(on_device, pinned, 64); /* so does this, in the strictest mode */
+    if (how == 2 && (results[1] = cu.htod(on_device, pinned, 64)) == 0)
+        count_copy(64); /* else this ends it, too: the driver decides */
     results[2] = end_capture(stream, &graph);
     results[3] = end_capture(stream, &graph);
     say("capture %d: %d %d %d %d", how, results[0], results[1], results[2], results[3]);

@@ -35,7 +35,7 @@ static void work(unsigned number)
 {
     use_gpu();
     round_trips(number, 10);
-    pthread_setspecific(key, (void *)(uintptr_t)7);
+    pthread_setspecific(key, (void *)(uintptr_t)(7 + number));
 }
 
 int main(void)

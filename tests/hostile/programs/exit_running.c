@@ -7,9 +7,9 @@
 static void *work(void *slot)
 {
     char out[256] = "text";
-    use_gpu();
+    bool on = try_gpu();
     for (;;)
-        if (cu.htod(on_device + (uintptr_t)slot * SLOT_BYTES, out, sizeof out) != 0)
+        if (!on || cu.htod(on_device + (uintptr_t)slot * SLOT_BYTES, out, sizeof out) != 0)
             pause(); /* the driver has ended */
     return NULL;
 }

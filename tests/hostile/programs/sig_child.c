@@ -32,8 +32,8 @@ int main(void)
         if (child == 0)
             _exit(i);
         round_trips(0, 10);
-        if (i % 5 == 0) {
-            int status = system("exit 3"); /* blocks SIGCHLD meanwhile */
+        if (simulated() && i % 5 == 0) { /* a real driver's threads take the signal meanwhile */
+            int status = system("exit 3");
             must(WIFEXITED(status) && WEXITSTATUS(status) == 3, "system");
         }
     }

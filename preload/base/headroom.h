@@ -1,0 +1,20 @@
+/*
+ * Whether the process has descriptors and memory left for code that is not ours.
+ *
+ * CUPTI ends the program where it cannot open a directory (an exception of its file functions that
+ * nobody catches, seen with 13.0), and libc does where it cannot allocate a library's thread-local
+ * data. So the recorder asks before it calls what may need either. Between the answer and the call
+ * another thread may take the rest: the answer leaves some.
+ */
+#ifndef XFS_HEADROOM_H
+#define XFS_HEADROOM_H
+
+#include <stdbool.h>
+
+#define XFS_HEADROOM_DESCRIPTORS 32
+#define XFS_HEADROOM_BYTES (1u << 20)
+
+/* At least that much is free. Makes system calls, opens nothing; errno is kept. */
+bool xfs_has_headroom(void);
+
+#endif
