@@ -4,7 +4,10 @@
  * of as many lines of source, and a helper function that all of them may go through, so that one
  * program serves for all that is drawn.
  *
- *     player [--helper] SCHEDULE
+ *     player [--helper] [--times N] SCHEDULE
+ *
+ * --times: all statements so often. What a driver does once (loading kernels, the first copy of a
+ * kind) is done before they begin.
  */
 #include "../pair.h"
 
@@ -370,18 +373,52 @@ static void load(const char *path)
     fclose(file);
 }
 
+static void warm(void)
+{
+    char *device, *pinned, pageable[64] = {0};
+    size_t n = sizeof pageable;
+
+    PAIR_CHECK(cudaMalloc((void **)&device, n));
+    PAIR_CHECK(cudaMallocHost((void **)&pinned, n));
+    k_read<<<1, PAIR_THREADS>>>(device, n, 0);
+    k_write<<<1, PAIR_THREADS>>>(device, n, 0);
+    k_map<<<1, PAIR_THREADS>>>(device, n, device, n, 0);
+    k_join<<<1, PAIR_THREADS>>>(device, n, device, n, device, n, 0);
+    PAIR_CHECK(cudaMemcpy(device, pageable, n, cudaMemcpyHostToDevice));
+    PAIR_CHECK(cudaMemcpy(pageable, device, n, cudaMemcpyDeviceToHost));
+    PAIR_CHECK(cudaMemcpyAsync(device, pinned, n, cudaMemcpyHostToDevice, 0));
+    PAIR_CHECK(cudaMemcpyAsync(pinned, device, n, cudaMemcpyDeviceToHost, 0));
+    PAIR_CHECK(cudaDeviceSynchronize());
+    PAIR_CHECK(cudaFreeHost(pinned));
+    PAIR_CHECK(cudaFree(device));
+}
+
+static int usage(const char *name)
+{
+    fprintf(stderr, "usage: %s [--helper] [--times N] SCHEDULE\n", name);
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
-    by_helper = argc == 3 && strcmp(argv[1], "--helper") == 0;
-    if (argc != 2 + by_helper) {
-        fprintf(stderr, "usage: %s [--helper] SCHEDULE\n", argv[0]);
-        return 2;
+    long times = 1;
+    int i = 1;
+
+    for (; i < argc - 1; i++) {
+        if (strcmp(argv[i], "--helper") == 0)
+            by_helper = true;
+        else if (strcmp(argv[i], "--times") != 0 || (times = strtol(argv[++i], NULL, 10)) < 1)
+            return usage(argv[0]);
     }
+    if (i != argc - 1)
+        return usage(argv[0]);
     PAIR_CHECK(cudaFree(NULL));
-    load(argv[argc - 1]);
+    warm();
+    load(argv[i]);
     pair_begin();
-    for (const struct statement &s : program)
-        sites[s.site](&s);
+    while (times-- > 0)
+        for (const struct statement &s : program)
+            sites[s.site](&s);
     pair_stop();
     pair_end(sum, copies);
     return 0;
