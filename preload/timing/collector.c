@@ -94,21 +94,11 @@ static bool wait_for_work(void)
     return true;
 }
 
-/* One that is not forced hands over buffers whose copies have all finished. */
-static void flush(void)
-{
-    if (xfs_records_outstanding() > 0 && xfs_has_headroom())
-        collector.cupti->ActivityFlushAll(0);
-}
-
 static void obey(enum xfs_order order)
 {
     if (order == XFS_ORDER_NONE)
         return;
-    if (order != XFS_ORDER_FLUSH)
-        collector.carry_out(order);
-    else
-        flush();
+    collector.carry_out(order);
     if (order == XFS_ORDER_RECORDS) {
         collector.soon = SOON_RESTS;
         atomic_store(&collector.settled, true);
@@ -116,16 +106,17 @@ static void obey(enum xfs_order order)
     atomic_store(&collector.order, XFS_ORDER_NONE);
 }
 
+/* A flush that is not forced hands over buffers whose copies have all finished. */
 static void *collect(void *unused)
 {
     xfs_last_thread_own();
     pthread_mutex_lock(&collector.lock);
     while (!collector.finish) {
-        bool due = wait_for_work();
+        bool flush = wait_for_work() && xfs_records_outstanding() > 0;
         pthread_mutex_unlock(&collector.lock);
         obey((enum xfs_order)atomic_load(&collector.order));
-        if (due)
-            flush();
+        if (flush && xfs_has_headroom())
+            collector.cupti->ActivityFlushAll(0);
         if (atomic_load(&collector.on))
             xfs_records_drain(&collector.give_up);
         pthread_mutex_lock(&collector.lock);
@@ -211,8 +202,6 @@ static void nap(long *ns)
 
 bool xfs_collector_ask(enum xfs_order order)
 {
-    if (!collector.running)
-        return false;
     int none = XFS_ORDER_NONE;
     long rest_ns = NAP_NS;
     uint64_t until = passing_ns() + MOST_WAIT_NS;

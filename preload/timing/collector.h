@@ -14,10 +14,10 @@
 
 #include "xferscope/cupti_abi.h"
 
-enum xfs_order { XFS_ORDER_NONE, XFS_ORDER_RECORDS, XFS_ORDER_MANAGED, XFS_ORDER_FLUSH };
+enum xfs_order { XFS_ORDER_NONE, XFS_ORDER_RECORDS, XFS_ORDER_MANAGED };
 
-/* `carry_out` is called in the thread, once for each order but a flush, which is the thread's own.
- * The library must stay. False when there is no thread to be had. */
+/* `carry_out` is called in the thread, once for each order. The library must stay. False when there
+ * is no thread to be had. */
 bool xfs_collector_start(const struct xcp_library *library,
                          void (*carry_out)(enum xfs_order order));
 

@@ -313,14 +313,6 @@ void xfs_timing_managed(void)
     errno = saved;
 }
 
-void xfs_timing_memory_limited(void)
-{
-    int saved = errno;
-    if (atomic_load(&owner) == (int)getpid() && xfs_collector_has_records())
-        xfs_collector_ask(XFS_ORDER_FLUSH);
-    errno = saved;
-}
-
 /* ---- start --------------------------------------------------------------------------------- */
 
 /* Nothing costs anything yet but the subscription: records are switched on when something is moved.

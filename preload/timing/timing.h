@@ -85,12 +85,6 @@ void xfs_timing_attach(void);
 void xfs_timing_managed(void);
 
 /*
- * The program is about to limit its own memory (limits.c). Returns when CUPTI has handed over what
- * it had, in the thread that it does so in, or after 0.3 s. Keeps errno.
- */
-void xfs_timing_memory_limited(void);
-
-/*
  * Another profiler of this process is about to subscribe to CUPTI: what CUPTI holds is collected,
  * and CUPTI is left as it was found. Nothing happens when device timing is off or was asked for by
  * name. Keeps errno.

@@ -494,25 +494,6 @@ static void test_cramped_later(void **state)
     assert_string_equal(timing_meta, "cupti");
 }
 
-/* Before the program limits its memory CUPTI hands over what it has, once for each limit. */
-static void test_memory_limited(void **state)
-{
-    struct xcp_memcpy r = a_copy(7);
-    xfs_timing_memory_limited();
-    begin();
-    put(&r, sizeof r);
-    errno = EDOM;
-    xfs_timing_memory_limited();
-    assert_int_equal(errno, EDOM);
-    assert_in_range(fake->flushes, 1, 2); /* one of each second may have come in between */
-    assert_int_equal(fake->forced_flushes, 0);
-    assert_int_equal(event_count, 1);
-    xfs_timing_finish();
-    int flushes = fake->flushes;
-    xfs_timing_memory_limited();
-    assert_int_equal(fake->flushes, flushes);
-}
-
 /* What CUPTI holds at the end stays there. */
 static void test_cramped_at_end(void **state)
 {
@@ -654,7 +635,6 @@ int main(int argc, char **argv)
         TEST(cramped),
         TEST(cramped_later),
         TEST(cramped_at_end),
-        TEST(memory_limited),
         TEST(host),
         TEST(none_there),
         TEST(events_missing),

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 enum { THREADS = 3, LAST_MS = 200 };
 
 static atomic_int ended;
+static atomic_bool *last_ended; /* shared with the parent */
 
 static void *work(void *slot)
 {
@@ -29,6 +31,7 @@ static void *be_last(void *unused)
         usleep(1000);
     usleep(LAST_MS * 1000);
     say("the last thread ends");
+    *last_ended = true;
     return unused;
 }
 
@@ -82,6 +85,8 @@ static void leave_early(void)
 static void look_at(pid_t child, const char *name)
 {
     int status = 0, patience_ms = simulated() ? 20000 : 2000;
+    for (int i = 0; i < 20000 && !*last_ended; i++)
+        usleep(1000);
     for (int i = 0; i < patience_ms; i++) {
         if (waitpid(child, &status, WNOHANG) == child) {
             say("%s: it ended: %x", name, status);
@@ -94,6 +99,13 @@ static void look_at(pid_t child, const char *name)
     moved_at_least(); /* what it moved it could not say */
 }
 
+/* Its last thread says in *last_ended that it ends. */
+static pid_t start_child(void)
+{
+    *last_ended = false;
+    return fork();
+}
+
 int main(void)
 {
     static const struct {
@@ -102,13 +114,16 @@ int main(void)
     } ways[] = {{"at once", leave_now},
                 {"after copies", leave_after_copies},
                 {"cancelled", leave_cancelled}};
+    last_ended =
+        mmap(NULL, sizeof *last_ended, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    must(last_ended != MAP_FAILED, "mmap");
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        pid_t child = fork();
+        pid_t child = start_child();
         if (child == 0)
             be_left(ways[i].leave);
         look_at(child, ways[i].name);
     }
-    pid_t child = fork();
+    pid_t child = start_child();
     if (child == 0)
         leave_early();
     look_at(child, "early");
