@@ -54,47 +54,16 @@ void xfa_play_stage_free(struct xfp_play_stage *stage)
     *stage = (struct xfp_play_stage){0};
 }
 
-/* ---- a script -------------------------------------------------------------------------------- */
-
-struct xfa_play_script *xfa_play_script_new(struct xfa_play_setting *setting, uint64_t last_op,
-                                            double end_ns)
-{
-    struct xfa_play_script *script = xfa_alloc(sizeof *script);
-    script->setting = setting;
-    script->last_op = last_op;
-    script->end_ns = end_ns;
-    script->account.whole = true;
-    script->works = xfa_alloc(XFA_PLAY_WORKS * sizeof *script->works);
-    xfa_table_init(&script->slots, sizeof(uint64_t), sizeof(struct xfa_play_slot));
-    return script;
-}
-
-void xfa_play_script_free(struct xfa_play_script *script)
-{
-    if (!script)
-        return;
-    for (size_t i = 0; i < script->thread_count; i++)
-        free(script->threads[i].steps);
-    free(script->threads);
-    free(script->works);
-    free(script->locked);
-    free(script->recorded);
-    free(script->last_works);
-    free(script->list_threads);
-    xfa_table_free(&script->slots);
-    free(script);
-}
-
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* Others are to see its own time pass: a step of nothing else. */
+/* A step of nothing but the owed time, so that threads that wait for this one see it pass. */
 static void pay_owed(struct xfa_play_script *script, struct xfa_play_thread *thread)
 {
     if (thread->owed_ns >= 1)
         xfa_play_push(script, thread, XFP_PLAY_HOST)->gap_ns = xfa_play_owed(thread);
 }
 
-/* The first thread is the one that others are measured by: where it is when they begin. */
+/* Threads begin relative to the first one: after the step that it is in or behind then. */
 static void begin_thread(struct xfa_play_script *script, struct xfa_play_thread *thread,
                          const struct xfw_op *op)
 {
@@ -133,59 +102,20 @@ static struct xfa_play_thread *thread_of(struct xfa_play_script *script, const s
     return thread;
 }
 
-struct xfp_play_step *xfa_play_push(struct xfa_play_script *script, struct xfa_play_thread *thread,
-                                    enum xfp_play_what what)
-{
-    thread->steps =
-        xfa_room(thread->steps, &thread->capacity, thread->count + 1, sizeof *thread->steps);
-    struct xfp_play_step *step = &thread->steps[thread->count++];
-    *step = (struct xfp_play_step){
-        .what = (uint8_t)what,
-        .device = -1,
-        .stream = XFP_PLAY_NONE,
-        .event = XFP_PLAY_NONE,
-        .src = XFP_PLAY_NONE,
-        .dst = XFP_PLAY_NONE,
-    };
-    script->account.steps++;
-    return step;
-}
-
-void xfa_play_after(struct xfa_play_script *script, struct xfa_play_thread *thread,
-                    struct xfa_play_moment moment)
-{
-    uint32_t own = (uint32_t)(thread - script->threads);
-    if (moment.steps == 0 || moment.thread == own || thread->seen[moment.thread] >= moment.steps)
-        return;
-    thread->seen[moment.thread] = moment.steps;
-    struct xfp_play_step *step = xfa_play_push(script, thread, XFP_PLAY_AFTER);
-    step->stream = moment.thread;
-    step->amount = moment.steps;
-    step->gap_ns = xfa_play_owed(thread);
-}
-
-uint64_t xfa_play_owed(struct xfa_play_thread *thread)
-{
-    double whole = floor(thread->owed_ns);
-    thread->owed_ns -= whole;
-    return (uint64_t)whole;
-}
-
 /* ---- ops ------------------------------------------------------------------------------------- */
 
-/* Long times in which nothing happens need not be waited for. */
+/* The gap of the op, as it is played: of a long one in which nothing is under way only a part. */
 static double kept(struct xfa_play_script *script, const struct xfa_play_thread *thread,
                    const struct xfw_op *op)
 {
-    bool alone = script->thread_count == 1;
-    if (!alone || op->what == XFW_QUERY || op->gap_ns < XFA_PLAY_LONG_NS ||
+    if (script->thread_count != 1 || op->what == XFW_QUERY || op->gap_ns < XFA_PLAY_LONG_NS ||
         script->busy_ns > thread->now_ns + XFA_PLAY_KEPT_NS)
         return op->gap_ns;
     script->account.skipped_ns += op->gap_ns - XFA_PLAY_KEPT_NS;
     return XFA_PLAY_KEPT_NS;
 }
 
-/* The thread's own time before the op, or that since another thread handed it its work. */
+/* The thread's own time before the op, or since another thread woke it (op->handed_by). */
 static void owe_gap(struct xfa_play_script *script, struct xfa_play_thread *thread,
                     const struct xfw_op *op)
 {
