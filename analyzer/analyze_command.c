@@ -238,8 +238,7 @@ static int status_of(const struct reading *reading)
     return reading->analysis->lossy || lacks ? XFA_LOSSES : XFA_OK;
 }
 
-/* ---- the timeline -----------------------------------------------------------------------------
- */
+/* ---- the timeline ---------------------------------------------------------------------------- */
 
 /* The observer of a new one: the one before, of a walk that is made again, goes. */
 static size_t watch_timeline(struct reading *reading, struct xfa_observer *observer)
@@ -284,7 +283,7 @@ static int write_report(struct reading *reading, const struct xfa_findings *find
     view.colour = options->colour == XFA_COLOUR_AUTO ? xfa_output_colour(output.stream)
                                                      : options->colour == XFA_COLOUR_ALWAYS;
     if (xfa_filter_any(&reading->filter)) {
-        xfa_filter_settle(&reading->filter, findings);
+        xfa_filter_finish(&reading->filter, findings);
         view.filter = &reading->filter;
     }
     options->format->write(&report, &view, output.stream);
@@ -366,7 +365,7 @@ static int end_list(struct xfa_per_transfer *list, struct reading *reading,
     if (xfa_output_close(output) != 0)
         return XFA_OUTPUT;
     if (list->filter && list->written == 0) {
-        xfa_filter_settle(&reading->filter, NULL);
+        xfa_filter_finish(&reading->filter, NULL);
         xfc_print(stderr, "xferscope analyze: %s\n", reading->filter.nothing);
     }
     say_losses(list->analysis);

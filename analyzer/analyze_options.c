@@ -245,7 +245,7 @@ static int check(const struct xfa_analyze_options *options)
         return wrong("--profile or --no-profile", NULL);
     if (options->per_transfer && options->sorted)
         return wrong("--per-transfer knows no --sort: its order is that of time", NULL);
-    if (options->per_transfer && options->filter.kind_of == XFA_KIND_FOUND)
+    if (options->per_transfer && options->filter.kind_of == XFA_FILTER_FINDING)
         return wrong("--per-transfer looks for no findings: --kind takes a transfer's there",
                      options->filter.kind);
     if (options->per_transfer && options->play)

@@ -10,11 +10,100 @@
 #include "analyzer/base/path.h"
 #include "analyzer/base/units.h"
 
+/* ---- near words ------------------------------------------------------------------------------ */
+
+#define LONGEST 64 /* characters of a word that are compared */
+
+static int differs(char a, char b)
+{
+    char one[2] = {a, 0}, other[2] = {b, 0};
+    return strcasecmp(one, other) != 0;
+}
+
+/* Edit distance (Levenshtein) of the beginnings, without regard to case. */
+static unsigned distance(const char *word, const char *other)
+{
+    unsigned row[LONGEST + 1];
+    size_t length = strnlen(other, LONGEST), from = strnlen(word, LONGEST);
+    for (size_t k = 0; k <= length; k++)
+        row[k] = (unsigned)k;
+    for (size_t i = 1; i <= from; i++) {
+        unsigned before = row[0];
+        row[0] = (unsigned)i;
+        for (size_t k = 1; k <= length; k++) {
+            unsigned changed = before + (unsigned)differs(word[i - 1], other[k - 1]);
+            unsigned longer = (row[k] < row[k - 1] ? row[k] : row[k - 1]) + 1;
+            before = row[k];
+            row[k] = changed < longer ? changed : longer;
+        }
+    }
+    return row[length];
+}
+
+struct near {
+    const char *word;
+    unsigned distance;
+    size_t place;
+};
+
+static int nearer(const void *a, const void *b)
+{
+    const struct near *x = a, *y = b;
+    if (x->distance != y->distance)
+        return x->distance < y->distance ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* A word that has this one in it is nearer than any other. */
+static unsigned distance_to(const char *word, const char *other)
+{
+    return strcasestr(other, word) ? 0 : distance(word, other);
+}
+
+/* A slip of the pen. */
+static bool is_near(const char *word, const char *other)
+{
+    return distance_to(word, other) <= 1 + strnlen(word, LONGEST) / 4;
+}
+
+static bool is_said(const struct near *list, size_t before, const char *word)
+{
+    for (size_t i = 0; i < before; i++)
+        if (strcmp(list[i].word, word) == 0)
+            return true;
+    return false;
+}
+
+char *xfa_nearest(const char *word, const char *const *words, size_t count, size_t most)
+{
+    struct near *list = xfa_alloc((count + 1) * sizeof *list);
+    char *text = xfa_text("");
+    for (size_t i = 0; i < count; i++)
+        list[i] = (struct near){words[i], distance_to(word, words[i]), i};
+    qsort(list, count, sizeof *list, nearer);
+    size_t said = 0;
+    for (size_t i = 0; i < count && said < most; i++) {
+        if (is_said(list, i, list[i].word))
+            continue;
+        char *longer = xfa_print("%s%s%s", text, said ? ", " : "", list[i].word);
+        free(text);
+        text = longer;
+        said++;
+    }
+    if (said == most && count > most) {
+        char *longer = xfa_print("%s ...", text);
+        free(text);
+        text = longer;
+    }
+    free(list);
+    return text;
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static const char *const forms[] = {"sync", "async"};
 
-static int set_kind(struct xfa_filter *filter, enum xfa_kind_of of, unsigned number)
+static int set_kind(struct xfa_filter *filter, enum xfa_filter_kind_of of, unsigned number)
 {
     filter->kind_of = of;
     filter->kind_number = number;
@@ -44,7 +133,7 @@ static char *other_kinds(const char *word)
     for (unsigned i = 0; i < XFA_FINDINGS; i++)
         words[count++] = xfa_finding_word(i);
     for (size_t i = 0; i < count; i++)
-        if (xfa_is_near(word, words[i]))
+        if (is_near(word, words[i]))
             near[near_count++] = words[i];
     char *list =
         near_count ? xfa_nearest(word, near, near_count, 4) : xfa_texts_joined(words, of_transfers);
@@ -59,16 +148,16 @@ int xfa_filter_kind(struct xfa_filter *filter, const char *word, char *error, si
     filter->kind = word;
     for (unsigned i = 0; i < XFT_DIRECTION_COUNT; i++)
         if (strcasecmp(direction_of(word), xft_direction_word(i)) == 0)
-            return set_kind(filter, XFA_KIND_DIRECTION, i);
+            return set_kind(filter, XFA_FILTER_DIRECTION, i);
     for (unsigned i = 0; i < XFT_MEMORY_COUNT; i++)
         if (strcasecmp(word, xft_memory_word(i)) == 0)
-            return set_kind(filter, XFA_KIND_MEMORY, i);
+            return set_kind(filter, XFA_FILTER_MEMORY, i);
     for (unsigned i = 0; i < 2; i++)
         if (strcasecmp(word, forms[i]) == 0)
-            return set_kind(filter, XFA_KIND_FORM, i);
+            return set_kind(filter, XFA_FILTER_FORM, i);
     for (unsigned i = 0; i < XFA_FINDINGS; i++)
         if (strcasecmp(word, xfa_finding_word(i)) == 0)
-            return set_kind(filter, XFA_KIND_FOUND, i);
+            return set_kind(filter, XFA_FILTER_FINDING, i);
     char *others = other_kinds(word);
     snprintf(error, error_bytes, "no such kind of transfer or of finding: %.100s (%s)", word,
              others);
@@ -163,11 +252,11 @@ bool xfa_filter_site(const struct xfa_filter *filter, const struct xfa_site *sit
 static bool is_of_kind(const struct xfa_filter *filter, const struct xfa_row_key *key)
 {
     switch (filter->kind_of) {
-    case XFA_KIND_DIRECTION:
+    case XFA_FILTER_DIRECTION:
         return key->direction == filter->kind_number;
-    case XFA_KIND_MEMORY:
+    case XFA_FILTER_MEMORY:
         return key->src_mem == filter->kind_number || key->dst_mem == filter->kind_number;
-    case XFA_KIND_FORM:
+    case XFA_FILTER_FORM:
         return key->async == filter->kind_number;
     default:
         return true;
@@ -181,7 +270,7 @@ bool xfa_filter_row(const struct xfa_filter *filter, const struct xfa_row *row)
 
 /* ---- ranks and phases ------------------------------------------------------------------------ */
 
-static bool has_rank(const struct xfa_filter *filter, const struct xfa_rank *rank)
+bool xfa_filter_rank(const struct xfa_filter *filter, const struct xfa_rank *rank)
 {
     bool in = !filter->ranks;
     for (size_t i = 0; i < filter->span_count && rank->known && !in; i++)
@@ -219,7 +308,7 @@ static bool in_phase(struct xfa_filter *filter, uint32_t number)
 bool xfa_filter_transfer(struct xfa_filter *filter, const struct xfa_event *event)
 {
     uint32_t numbers[XFA_PHASES_OF_ONE];
-    if (!has_rank(filter, &event->process->rank))
+    if (!xfa_filter_rank(filter, &event->process->rank))
         return false;
     if (!filter->phase)
         return true;
@@ -246,77 +335,6 @@ static void take(void *self, const struct xfa_event *event)
 struct xfa_observer xfa_filter_observer(struct xfa_filter *filter)
 {
     return (struct xfa_observer){.name = "filter", .self = filter, .transfer = take};
-}
-
-/* ---- what is shown --------------------------------------------------------------------------- */
-
-/* A finding about managed memory, say, has no rows. */
-static bool suits(const struct xfa_filter *filter, const struct xfa_finding *finding)
-{
-    const char *word = xfa_finding_word(finding->id);
-    if (filter->kind_of == XFA_KIND_FOUND)
-        return finding->id == filter->kind_number;
-    if (filter->kind_of != XFA_KIND_MEMORY || finding->sites[0].row)
-        return true;
-    const char *memory = xft_memory_word(filter->kind_number);
-    return strncmp(word, memory, strlen(memory)) == 0;
-}
-
-static bool has_transfers(const struct xfa_filter *filter, uint32_t row)
-{
-    return !filter->figures || filter->figures[row].transfers > 0;
-}
-
-bool xfa_filter_finding_site(const struct xfa_filter *filter, const struct xfa_finding_site *site)
-{
-    if (!site->row)
-        return xfa_filter_site(filter, site->site) && !filter->figures &&
-               (filter->kind_of == XFA_KIND_ANY || filter->kind_of == XFA_KIND_FOUND ||
-                filter->kind_of == XFA_KIND_MEMORY);
-    return xfa_filter_row(filter, site->row) && has_transfers(filter, site->row->number);
-}
-
-static bool shows_finding(const struct xfa_filter *filter, const struct xfa_finding *finding)
-{
-    for (size_t i = 0; i < finding->site_count && suits(filter, finding); i++)
-        if (xfa_filter_finding_site(filter, &finding->sites[i]))
-            return true;
-    return false;
-}
-
-/* With a kind of finding: the row has such a finding. */
-static bool has_finding(const struct xfa_filter *filter, const struct xfa_findings *findings,
-                        const struct xfa_row *row)
-{
-    if (filter->kind_of != XFA_KIND_FOUND)
-        return true;
-    for (size_t i = 0; findings && i < findings->count; i++)
-        for (size_t k = 0; k < findings->items[i].site_count; k++)
-            if (findings->items[i].id == filter->kind_number &&
-                findings->items[i].sites[k].row == row)
-                return true;
-    return false;
-}
-
-void xfa_filter_settle(struct xfa_filter *filter, const struct xfa_findings *findings)
-{
-    const struct xfa_analysis *analysis = filter->analysis;
-    size_t found = findings ? findings->count : 0;
-    filter->rows = xfa_alloc((analysis->row_count + 1) * sizeof *filter->rows);
-    filter->findings = xfa_alloc((found + 1) * sizeof *filter->findings);
-    if (xfa_filter_observes(filter))
-        filter->figures = xfa_rows_figures(&filter->chosen, &analysis->classes);
-    for (uint32_t i = 0; i < analysis->row_count; i++) {
-        const struct xfa_row *row = xfa_analysis_row(analysis, i);
-        filter->rows[i] = xfa_filter_row(filter, row) && has_transfers(filter, i) &&
-                          has_finding(filter, findings, row);
-        filter->rows_shown += filter->rows[i];
-    }
-    for (size_t i = 0; i < found; i++) {
-        filter->findings[i] = shows_finding(filter, &findings->items[i]);
-        filter->findings_shown += filter->findings[i] && !findings->items[i].idle;
-    }
-    filter->nothing = xfa_filter_nothing(filter, findings);
 }
 
 void xfa_filter_free(struct xfa_filter *filter)

@@ -19,17 +19,17 @@ struct xfa_rank_span {
 };
 
 /* What --kind names. */
-enum xfa_kind_of {
-    XFA_KIND_ANY,
-    XFA_KIND_DIRECTION,
-    XFA_KIND_MEMORY,
-    XFA_KIND_FORM,
-    XFA_KIND_FOUND
+enum xfa_filter_kind_of {
+    XFA_FILTER_ANY,
+    XFA_FILTER_DIRECTION,
+    XFA_FILTER_MEMORY,
+    XFA_FILTER_FORM,
+    XFA_FILTER_FINDING
 };
 
 struct xfa_filter {
     const char *site, *kind, *ranks, *phase; /* as they were given, borrowed; NULL: all */
-    enum xfa_kind_of kind_of;
+    enum xfa_filter_kind_of kind_of;
     unsigned kind_number; /* a direction, a kind of memory, 1 = Async, or enum xfa_finding_id */
     struct xfa_rank_span spans[XFA_MOST_RANK_SPANS];
     size_t span_count;
@@ -59,6 +59,7 @@ struct xfa_observer xfa_filter_observer(struct xfa_filter *filter); /* its self 
 /* The parts of it. */
 bool xfa_filter_site(const struct xfa_filter *filter, const struct xfa_site *site);
 bool xfa_filter_row(const struct xfa_filter *filter, const struct xfa_row *row);
+bool xfa_filter_rank(const struct xfa_filter *filter, const struct xfa_rank *rank);
 bool xfa_filter_phase(const struct xfa_filter *filter, const struct xfa_phase *phase);
 /* While the run is read: of its rank and in its phase. */
 bool xfa_filter_transfer(struct xfa_filter *filter, const struct xfa_event *event);
@@ -67,16 +68,12 @@ bool xfa_filter_finding_site(const struct xfa_filter *filter, const struct xfa_f
 
 /* The run was read, and its findings found: says what is shown. findings: NULL = none were looked
  * for. */
-void xfa_filter_settle(struct xfa_filter *filter, const struct xfa_findings *findings);
+void xfa_filter_finish(struct xfa_filter *filter, const struct xfa_findings *findings);
 void xfa_filter_free(struct xfa_filter *filter);
 
 char *xfa_filter_text(const struct xfa_filter *filter); /* "--site a --kind H2D", for free() */
 
-/* filter_nothing.c: the line that says that nothing is shown, and what there is. */
-char *xfa_filter_nothing(const struct xfa_filter *filter, const struct xfa_findings *findings);
-
-/* Of the words the nearest to one, in a list, for free(): "pinned, pageable". */
-bool xfa_is_near(const char *word, const char *other); /* a slip of the pen */
+/* Of the words the nearest to one, by edit distance, in a list, for free(): "pinned, pageable". */
 char *xfa_nearest(const char *word, const char *const *words, size_t count, size_t most);
 
 #endif

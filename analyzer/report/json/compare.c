@@ -98,15 +98,6 @@ static json_t *phases_json(const struct xfa_comparison *c)
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-static json_t *saving_json(const struct xfw_saving *saving)
-{
-    json_t *json = json_object();
-    set(json, "low", xfa_json_seconds(saving->low));
-    set(json, "likely", xfa_json_seconds(saving->likely));
-    set(json, "high", xfa_json_seconds(saving->high));
-    return json;
-}
-
 static json_t *payoff_json(const struct xfa_payoff *payoff)
 {
     static const char *const words[] = {[XFA_PAID_UNKNOWN] = NULL,
@@ -116,7 +107,7 @@ static json_t *payoff_json(const struct xfa_payoff *payoff)
                                         [XFA_PAID_UNSURE] = "outside-within-noise"};
     json_t *json = json_object();
     set(json, "phase", xfa_json_text(payoff->phase));
-    set(json, "predicted_s", saving_json(&payoff->predicted));
+    set(json, "predicted_s", xfa_saving_json(&payoff->predicted));
     set(json, "achieved_s", xfa_json_seconds(-payoff->time.shift));
     set(json, "achieved_low_s", xfa_json_seconds(-payoff->time.high));
     set(json, "achieved_high_s", xfa_json_seconds(-payoff->time.low));
@@ -154,7 +145,7 @@ static json_t *finding_side_json(const struct xfa_summary_finding *finding)
     json_t *json = json_object();
     set(json, "sites", places_json(finding));
     set(json, "remedy", xfa_json_text(finding->remedy));
-    set(json, "saving_s", saving_json(&finding->saving));
+    set(json, "saving_s", xfa_saving_json(&finding->saving));
     set(json, "order", finding->order ? json_integer(finding->order) : json_null());
     set(json, "idle", json_boolean(finding->idle));
     return json;

@@ -57,3 +57,12 @@ json_t *xfa_directions_json(const struct xfa_sum by_direction[XFT_DIRECTION_COUN
             json_object_set_new(json, xft_direction_word(d), xfa_traffic_json(&by_direction[d]));
     return json;
 }
+
+json_t *xfa_saving_json(const struct xfw_saving *saving)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "low", xfa_json_seconds(saving->low));
+    json_object_set_new(json, "likely", xfa_json_seconds(saving->likely));
+    json_object_set_new(json, "high", xfa_json_seconds(saving->high));
+    return json;
+}

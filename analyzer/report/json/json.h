@@ -19,8 +19,6 @@ json_t *xfa_ranks_json(const struct xfa_analysis *analysis);
 json_t *xfa_findings_json(const struct xfa_report *report, const struct xfa_view *view);
 json_t *xfa_filter_json(const struct xfa_report *report, const struct xfa_view *view);
 json_t *xfa_whatif_json(const struct xfa_report *report);
-json_t *xfa_saving_json(const struct xfa_findings *findings,
-                        const struct xfa_finding *finding); /* a finding's `saving_s` */
 
 /* Not of the report: runs before and after. */
 void xfa_json_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,
@@ -41,6 +39,8 @@ struct xfa_bases {
 };
 json_t *xfa_bases_json(const struct xfa_analysis *analysis, const struct xfa_bases *bases);
 
+/* {low, likely, high}: s; null = not known */
+json_t *xfa_saving_json(const struct xfw_saving *saving);
 /* {transfers, bytes} */
 json_t *xfa_traffic_json(const struct xfa_sum *sum);
 /* The same by direction, for those that occurred. */

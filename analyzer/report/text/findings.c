@@ -1,11 +1,260 @@
-/* The section "Findings". */
+/* The section "Findings": what the best set saves, then each finding. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyzer/base/alloc.h"
 #include "analyzer/report/savings.h"
 #include "analyzer/report/text/text.h"
 #include "common/text.h"
+
+#define SHOWN_IDLE 6 /* at most, unless all rows are asked for */
+#define SHOWN_PHASES 4
+
+/* ---- the head ------------------------------------------------------------------------------- */
+
+/* "1. pageable-host-memory saves 150 ms, then 3. small-transfers saves 20.1 ms more": with the
+ * numbers that they have in the report. */
+static char *order_text(const struct xfa_findings *findings)
+{
+    const struct xfa_finding *finding;
+    char time[XFA_UNIT_CHARS + 1], number[32], part[64];
+    char *text = xfa_text("");
+    for (unsigned place = 1; (finding = xfa_finding_in_set(findings, place)); place++) {
+        snprintf(number, sizeof number, "%zu. ", (size_t)(finding - findings->items) + 1);
+        snprintf(part, sizeof part, " (for %" PRIu64 " of %" PRIu64 " transfers)",
+                 finding->transfers - finding->left, finding->transfers);
+        char *longer = xfa_print("%s%s%s%s saves %s%s%s", text, place > 1 ? ", then " : "",
+                                 finding->idle ? "" : number, xfa_finding_word(finding->id),
+                                 xfa_signed_time_text(time, finding->added_ns),
+                                 place > 1 ? " more" : "", finding->left ? part : "");
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+/* What becomes of the time that the program works on GPUs, and of the phases that change. */
+static void write_parts(const struct xfw_whatif *whatif, int width, FILE *out)
+{
+    char before[XFA_UNIT_CHARS], after[XFA_UNIT_CHARS];
+    size_t left = SHOWN_PHASES;
+    if (whatif->span.set_ns > 0)
+        xfa_write_words(out, width, "  ",
+                        "from the first work for a GPU to the last wait: %s -> %s",
+                        xfa_time_text(before, whatif->span.alone_ns),
+                        xfa_time_text(after, whatif->span.set_ns));
+    for (size_t i = 0; i < whatif->range_count && left > 0; i++) {
+        const struct xfw_times *times = &whatif->ranges[i].times;
+        if (fabs(times->alone_ns - times->set_ns) < XFA_LEAST_SAVED * whatif->alone_ns)
+            continue;
+        xfa_write_words(out, width, "  ", "in phase %s: %s -> %s", whatif->ranges[i].name,
+                        xfa_time_text(before, times->alone_ns),
+                        xfa_time_text(after, times->set_ns));
+        left--;
+    }
+}
+
+static void write_set(const struct xfa_findings *findings, int width, FILE *out)
+{
+    char *order = order_text(findings);
+    if (xfa_findings_in_set(findings) > 0 && !isnan(findings->whatif->set.likely)) {
+        if (xfa_findings_count(findings) > 1 || xfa_finding_in_set(findings, 2))
+            xfa_write_paragraph(out, "  best set: ", order, width);
+        write_parts(findings->whatif, width, out);
+    }
+    free(order);
+}
+
+static void write_text(char *text, int width, FILE *out)
+{
+    xfa_write_paragraph(out, "  ", text, width);
+    free(text);
+}
+
+/* What came of playing it. */
+static void write_played(const struct xfw_played *played, int width, FILE *out)
+{
+    char time[XFA_UNIT_CHARS], off[XFA_PERCENT_CHARS], advised[XFA_UNIT_CHARS];
+    char saved[XFA_UNIT_CHARS + 1], model[XFA_UNIT_CHARS + 1];
+    if (!played)
+        return;
+    if (played->why) {
+        xfa_write_words(out, width, "  ", "not played: %s", played->why);
+        return;
+    }
+    char *part = played->whole
+                     ? xfa_text("")
+                     : xfa_print(", the first %s of it", xfa_time_text(time, played->part_ns));
+    char *with = isnan(played->advised_ns)
+                     ? xfa_text("")
+                     : xfa_print("; with the best set %s, which saves %s (by the model %s)",
+                                 xfa_time_text(advised, played->advised_ns),
+                                 xfa_signed_time_text(saved, played->saving.likely),
+                                 xfa_signed_time_text(model, played->alone_ns - played->set_ns));
+    xfa_write_words(out, width, "  ", "played on this machine%s: %s (%s off)%s", part,
+                    xfa_time_text(time, played->recorded_ns),
+                    xfa_percent_text(off, played->error, 1), with);
+    free(part);
+    free(with);
+}
+
+static void write_savings_head(const struct xfa_findings *findings, int width, FILE *out)
+{
+    const struct xfw_whatif *whatif = findings->whatif;
+    if (!xfa_savings_known(findings)) {
+        if (whatif && whatif->why)
+            xfa_write_words(out, width, "  ", "what the run would save is not known: %s",
+                            whatif->why);
+        if (whatif)
+            write_played(whatif->played, width, out);
+        return;
+    }
+    write_text(xfa_check_text(whatif), width, out);
+    write_played(whatif->played, width, out);
+    if (xfa_findings_count(findings) > 0)
+        write_set(findings, width, out);
+}
+
+/* ---- a finding ------------------------------------------------------------------------------ */
+
+static const char *in_set_text(const struct xfa_finding *finding, const struct xfw_whatif *whatif)
+{
+    return finding->order || isnan(whatif->set.likely) ? "" : "; not in the best set";
+}
+
+static void write_saving(const struct xfa_report *report, const struct xfa_finding *finding,
+                         const struct xfa_view *view, FILE *out)
+{
+    int width = view->width;
+    const struct xfw_saving saving = xfa_saving_shown(report->findings, &finding->saving);
+    const struct xfw_whatif *whatif = report->findings->whatif;
+    char likely[XFA_UNIT_CHARS + 1], part[XFA_PERCENT_CHARS];
+    if (!xfa_savings_known(report->findings))
+        return;
+    if (isnan(saving.likely)) {
+        xfa_write_words(out, width, "     saves ", "not known: %s",
+                        report->analysis->profile
+                            ? "what this fix would change in the run cannot be told"
+                            : "there is no machine profile to reckon with");
+        return;
+    }
+    char *range = xfa_bounds_text(&saving);
+    fputs(xfa_style(view, XFA_STYLE_GAIN), out);
+    xfa_write_words(out, width, "     saves ", "%s of the run (%s), %s (modelled)%s",
+                    xfa_signed_time_text(likely, saving.likely),
+                    xfa_percent_text(part, saving.likely, whatif->alone_ns), range,
+                    in_set_text(finding, whatif));
+    fputs(xfa_style(view, XFA_STYLE_NONE), out);
+    free(range);
+    char *assumed = xfa_finding_assumed(finding);
+    if (assumed)
+        xfa_write_words(out, width, "     assuming ", "%s", assumed);
+    free(assumed);
+}
+
+/* ---- the foot ------------------------------------------------------------------------------- */
+
+/* Why a finding is none. */
+enum why {
+    SAVES_NOTHING,
+    NEEDLESS, /* a simpler remedy does it, too */
+    AT_BEST   /* likely nothing, but more than what no replay can tell apart where all is assumed */
+};
+
+static const char *const whys[][2] = {
+    [SAVES_NOTHING] = {"looks like waste, but would save the run nothing",
+                       "look like waste, but would save the run nothing"},
+    [NEEDLESS] = {"would save hardly more than a simpler fix",
+                  "would save hardly more than simpler "
+                  "fixes"},
+    [AT_BEST] = {"would likely save the run nothing, but at best, assuming what cannot be seen",
+                 "would likely save the run nothing, but at best, assuming what cannot be seen"},
+};
+
+static bool is_idle_for(const struct xfa_findings *findings, const struct xfa_finding *finding,
+                        enum why why)
+{
+    const struct xfw_saving *saving = &finding->saving;
+    double least = XFA_LEAST_SAVED * findings->whatif->alone_ns;
+    double most = saving->high - xfw_unsure_ns(findings->whatif, saving->likely);
+    bool little = saving->likely < least, at_best = little && most >= 2 * least;
+    return finding->idle && why == (at_best ? AT_BEST : little ? SAVES_NOTHING : NEEDLESS);
+}
+
+/* "pageable-host-memory at load (a.c:3) and 2 others", AT_BEST with how much */
+static char *idle_text(const struct xfa_findings *findings, const struct xfa_finding *finding,
+                       enum why why)
+{
+    size_t others = finding->site_count - 1;
+    const char *word = xfa_finding_word(finding->id), *site = finding->sites[0].site->text;
+    char saved[XFA_UNIT_CHARS + 1], *also = xfa_text(""), *much = xfa_text("");
+    if (others) {
+        free(also);
+        also = xfa_print(" and %zu other%s", others, xfa_plural(others));
+    }
+    if (why == AT_BEST) {
+        free(much);
+        const struct xfw_saving saving = xfa_saving_shown(findings, &finding->saving);
+        much = xfa_print(", %s", xfa_signed_time_text(saved, saving.high));
+    }
+    char *text = xfa_print("%s at %s%s%s", word, site, also, much);
+    free(also);
+    free(much);
+    return text;
+}
+
+/* In one paragraph, for the caller to free. */
+static char *idle_list(const struct xfa_findings *findings, enum why why,
+                       const struct xfa_view *view, size_t shown)
+{
+    char *text = xfa_text("");
+    for (size_t i = 0; i < findings->count && shown > 0; i++) {
+        if (!is_idle_for(findings, &findings->items[i], why) || !xfa_view_finding(view, i))
+            continue;
+        char *one = idle_text(findings, &findings->items[i], why);
+        char *longer = xfa_print("%s%s%s", text, *text ? "; " : "", one);
+        free(text);
+        free(one);
+        text = longer;
+        shown--;
+    }
+    return text;
+}
+
+static void write_idle_of(const struct xfa_findings *findings, enum why why,
+                          const struct xfa_view *view, FILE *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        count += is_idle_for(findings, &findings->items[i], why) && xfa_view_finding(view, i);
+    size_t shown = xfa_shown_facts(view, count, SHOWN_IDLE);
+    if (count == 0)
+        return;
+    char *list = idle_list(findings, why, view, shown), reason[128] = "", most[XFA_PERCENT_CHARS];
+    char *more = shown < count ? xfa_print("; and %zu more", count - shown) : xfa_text("");
+    if (why == SAVES_NOTHING)
+        snprintf(reason, sizeof reason,
+                 " (less than %s each: hidden behind other work, or the fix costs as much)",
+                 xfa_percent_text(most, XFA_LEAST_SAVED, 1));
+    xfa_write_words(out, view->width, "  ", "%zu %s%s%s: %s%s", count,
+                    xfa_findings_count(findings) ? "more " : "", whys[why][count > 1], reason, list,
+                    more);
+    free(list);
+    free(more);
+}
+
+static void write_idle(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    if (!xfa_savings_known(report->findings))
+        return;
+    write_idle_of(report->findings, NEEDLESS, view, out);
+    write_idle_of(report->findings, AT_BEST, view, out);
+    write_idle_of(report->findings, SAVES_NOTHING, view, out);
+}
+
+/* ---- the section --------------------------------------------------------------------------------
+ */
 
 #define FINDING_SITES 5 /* shown per finding */
 
@@ -73,7 +322,7 @@ static void write_finding(const struct xfa_report *report, const struct xfa_find
     xfa_write_words(out, width, lead, "%s: %s", xfa_finding_word(finding->id),
                     xfa_finding_title(finding->id));
     fputs(xfa_style(view, XFA_STYLE_NONE), out);
-    xfa_write_saving(report, finding, view, out);
+    write_saving(report, finding, view, out);
     write_lost(finding, width, out);
     write_sites(finding, report->analysis->run, view, out);
     xfa_write_paragraph(out, "     fix ", xfa_remedy_text(&finding->remedy, fix), width);
@@ -89,11 +338,11 @@ void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *
                     known ? "Findings, by what the run would save with each alone"
                           : "Findings, worst first (each stands alone: one transfer may be in "
                             "several)");
-    xfa_write_savings_head(findings, view->width, out);
+    write_savings_head(findings, view->width, out);
     if (findings->count == 0 && !known)
         fputs("  none\n", out);
     for (size_t i = 0; i < findings->count && !findings->items[i].idle; i++)
         if (xfa_view_finding(view, i))
             write_finding(report, &findings->items[i], i + 1, view, out);
-    xfa_write_idle(report, view, out);
+    write_idle(report, view, out);
 }

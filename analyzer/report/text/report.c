@@ -7,8 +7,8 @@ static void write_tables(const struct xfa_report *report, const struct xfa_view 
     const struct xfa_filter *filter = view->filter;
     bool by_kind = filter && filter->kind, by_transfer = filter && (filter->ranks || filter->phase);
     bool by_site = filter && filter->site;
-    bool managed =
-        !by_kind || (filter->kind_of == XFA_KIND_MEMORY && filter->kind_number == XFT_MEM_MANAGED);
+    bool managed = !by_kind ||
+                   (filter->kind_of == XFA_FILTER_MEMORY && filter->kind_number == XFT_MEM_MANAGED);
     bool phases = !by_site && !by_kind && !(filter && filter->ranks);
     bool ranks = !by_site && !by_kind && !(filter && filter->phase);
     xfa_write_transfers(report, view, out);

@@ -10,14 +10,7 @@
 /* The first screen: what the run was, what to change, what that would save. */
 void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
-/* Nothing when that was not told, or is nothing: in a simulated run. */
-void xfa_write_periods(const struct xfa_run *run, const struct xfa_view *view, FILE *out);
-void xfa_write_recording(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
-/* The end of the run's section: what is in no row, and what was lost. */
-void xfa_write_missing(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_machine(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
-/* Nothing when nobody asked for it. */
-void xfa_write_replay(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_transfers(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 /* Nothing when the program had no ranges. */
 void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
@@ -31,18 +24,6 @@ void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *
 /* Not of the report: two runs, or several on either side. */
 void xfa_write_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,
                           FILE *out);
-
-/* ---- what the run would save: whatif.c ------------------------------------------------------- */
-
-/* Before the findings: how well the run can be replayed, what all of them together save; or why
- * that is not known. */
-void xfa_write_savings_head(const struct xfa_findings *findings, int width, FILE *out);
-/* What one saves; nothing where savings are not known. */
-void xfa_write_saving(const struct xfa_report *report, const struct xfa_finding *finding,
-                      const struct xfa_view *view, FILE *out);
-/* Behind them, in a paragraph each: those that a simpler fix makes needless, or that would save
- * nothing. */
-void xfa_write_idle(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 
 /* ---- looks ---------------------------------------------------------------------------------- */
 
@@ -93,7 +74,7 @@ static inline size_t xfa_shown_facts(const struct xfa_view *view, size_t count, 
     return view->top && count > some ? some : count;
 }
 
-/* ---- tables: table.c ------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 struct xfa_column {
     const char *name;

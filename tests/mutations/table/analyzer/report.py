@@ -2,7 +2,7 @@
 from row import M
 
 ROWS = [
-    M("filter-shows-all-sites", "analyzer/report/filter.c",
+    M("filter-shows-all-sites", "analyzer/report/filter_shown.c",
       "    return xfa_filter_row(filter, site->row) && has_transfers(filter, site->row->number);",
       "    return has_transfers(filter, site->row->number);",
       "findings of other call sites are shown, whatever --site says",

@@ -2,7 +2,7 @@
 from row import M
 
 ROWS = [
-    M("report-unended-as-stray", "analyzer/report/json/phases.c",
+    M("report-unended-as-stray", "analyzer/report/json/tables.c",
       "xfa_json_count(counts->unended)",
       "xfa_json_count(counts->stray_ends)",
       "ranges without an end are told as ends without a beginning",

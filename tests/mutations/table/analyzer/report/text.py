@@ -2,7 +2,7 @@
 from row import M
 
 ROWS = [
-    M("words-longer-than-the-line", "analyzer/report/text/lines.c",
+    M("words-longer-than-the-line", "analyzer/report/text/text.c",
       "    while (*shown && column + (int)xfa_columns(shown) > width) {",
       "    while (false) {",
       "a long name makes a line of the report wider than the terminal",
@@ -17,7 +17,7 @@ ROWS = [
       "    if (shown > SHOWN_WAITS)",
       "--top 0 does not show all waits",
       "analyzer-goldens"),
-    M("at-best-is-noise", "analyzer/report/text/whatif.c",
+    M("at-best-is-noise", "analyzer/report/text/findings.c",
       "at_best = little && most >= 2 * least;",
       "at_best = little && most >= -2 * least;",
       "what would save nothing is named as what may save something",

@@ -1,99 +1,62 @@
-/* Where a filter leaves nothing: which part of it, and what there is instead, the nearest first. */
+/* What a filter leaves of a report; and where that is nothing: which part of it matches nothing,
+ * and what there is instead, the nearest first. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/report/filter.h"
 
-#define LONGEST 64      /* characters of a word that are compared */
 #define MOST_WORDS 2000 /* of which the nearest are looked for */
 #define NAMED 4         /* that are named */
 
-/* ---- near words ------------------------------------------------------------------------------ */
+/* ---- rows and findings ----------------------------------------------------------------------- */
 
-static int differs(char a, char b)
+/* A finding about managed memory, say, has no rows. */
+static bool suits(const struct xfa_filter *filter, const struct xfa_finding *finding)
 {
-    char one[2] = {a, 0}, other[2] = {b, 0};
-    return strcasecmp(one, other) != 0;
+    const char *word = xfa_finding_word(finding->id);
+    if (filter->kind_of == XFA_FILTER_FINDING)
+        return finding->id == filter->kind_number;
+    if (filter->kind_of != XFA_FILTER_MEMORY || finding->sites[0].row)
+        return true;
+    const char *memory = xft_memory_word(filter->kind_number);
+    return strncmp(word, memory, strlen(memory)) == 0;
 }
 
-/* Edit distance (Levenshtein) of the beginnings, without regard to case. */
-static unsigned distance(const char *word, const char *other)
+static bool has_transfers(const struct xfa_filter *filter, uint32_t row)
 {
-    unsigned row[LONGEST + 1];
-    size_t length = strnlen(other, LONGEST), from = strnlen(word, LONGEST);
-    for (size_t k = 0; k <= length; k++)
-        row[k] = (unsigned)k;
-    for (size_t i = 1; i <= from; i++) {
-        unsigned before = row[0];
-        row[0] = (unsigned)i;
-        for (size_t k = 1; k <= length; k++) {
-            unsigned changed = before + (unsigned)differs(word[i - 1], other[k - 1]);
-            unsigned longer = (row[k] < row[k - 1] ? row[k] : row[k - 1]) + 1;
-            before = row[k];
-            row[k] = changed < longer ? changed : longer;
-        }
-    }
-    return row[length];
+    return !filter->figures || filter->figures[row].transfers > 0;
 }
 
-struct near {
-    const char *word;
-    unsigned distance;
-    size_t place;
-};
-
-static int nearer(const void *a, const void *b)
+bool xfa_filter_finding_site(const struct xfa_filter *filter, const struct xfa_finding_site *site)
 {
-    const struct near *x = a, *y = b;
-    if (x->distance != y->distance)
-        return x->distance < y->distance ? -1 : 1;
-    return (x->place > y->place) - (x->place < y->place);
+    if (!site->row)
+        return xfa_filter_site(filter, site->site) && !filter->figures &&
+               (filter->kind_of == XFA_FILTER_ANY || filter->kind_of == XFA_FILTER_FINDING ||
+                filter->kind_of == XFA_FILTER_MEMORY);
+    return xfa_filter_row(filter, site->row) && has_transfers(filter, site->row->number);
 }
 
-/* A word that has this one in it is nearer than any other. */
-static unsigned distance_to(const char *word, const char *other)
+static bool shows_finding(const struct xfa_filter *filter, const struct xfa_finding *finding)
 {
-    return strcasestr(other, word) ? 0 : distance(word, other);
-}
-
-bool xfa_is_near(const char *word, const char *other)
-{
-    return distance_to(word, other) <= 1 + strnlen(word, LONGEST) / 4;
-}
-
-static bool is_said(const struct near *list, size_t before, const char *word)
-{
-    for (size_t i = 0; i < before; i++)
-        if (strcmp(list[i].word, word) == 0)
+    for (size_t i = 0; i < finding->site_count && suits(filter, finding); i++)
+        if (xfa_filter_finding_site(filter, &finding->sites[i]))
             return true;
     return false;
 }
 
-char *xfa_nearest(const char *word, const char *const *words, size_t count, size_t most)
+/* With a kind of finding: the row has such a finding. */
+static bool has_finding(const struct xfa_filter *filter, const struct xfa_findings *findings,
+                        const struct xfa_row *row)
 {
-    struct near *list = xfa_alloc((count + 1) * sizeof *list);
-    char *text = xfa_text("");
-    for (size_t i = 0; i < count; i++)
-        list[i] = (struct near){words[i], distance_to(word, words[i]), i};
-    qsort(list, count, sizeof *list, nearer);
-    size_t said = 0;
-    for (size_t i = 0; i < count && said < most; i++) {
-        if (is_said(list, i, list[i].word))
-            continue;
-        char *longer = xfa_print("%s%s%s", text, said ? ", " : "", list[i].word);
-        free(text);
-        text = longer;
-        said++;
-    }
-    if (said == most && count > most) {
-        char *longer = xfa_print("%s ...", text);
-        free(text);
-        text = longer;
-    }
-    free(list);
-    return text;
+    if (filter->kind_of != XFA_FILTER_FINDING)
+        return true;
+    for (size_t i = 0; findings && i < findings->count; i++)
+        for (size_t k = 0; k < findings->items[i].site_count; k++)
+            if (findings->items[i].id == filter->kind_number &&
+                findings->items[i].sites[k].row == row)
+                return true;
+    return false;
 }
 
 /* ---- what there is --------------------------------------------------------------------------- */
@@ -190,7 +153,7 @@ static char *phases(const struct xfa_filter *filter, struct words *words)
 static bool leaves(const struct xfa_filter *part, const struct xfa_findings *findings)
 {
     const struct xfa_analysis *analysis = part->analysis;
-    for (size_t i = 0; i < analysis->row_count && part->kind_of != XFA_KIND_FOUND; i++)
+    for (size_t i = 0; i < analysis->row_count && part->kind_of != XFA_FILTER_FINDING; i++)
         if (xfa_filter_row(part, xfa_analysis_row(analysis, i)))
             return true;
     for (size_t i = 0; i < other_sites(analysis) && part->site; i++)
@@ -198,7 +161,8 @@ static bool leaves(const struct xfa_filter *part, const struct xfa_findings *fin
             return true;
     for (size_t i = 0; findings && i < findings->count; i++)
         for (size_t k = 0; k < findings->items[i].site_count; k++)
-            if ((part->kind_of != XFA_KIND_FOUND || part->kind_number == findings->items[i].id) &&
+            if ((part->kind_of != XFA_FILTER_FINDING ||
+                 part->kind_number == findings->items[i].id) &&
                 xfa_filter_finding_site(part, &findings->items[i].sites[k]))
                 return true;
     return false;
@@ -217,10 +181,8 @@ static bool has_rank(const struct xfa_filter *filter)
 {
     const struct xfa_run *run = filter->analysis->run;
     for (size_t i = 0; i < run->process_count; i++)
-        for (size_t k = 0; k < filter->span_count && run->processes[i]->rank.known; k++)
-            if (run->processes[i]->rank.number >= filter->spans[k].first &&
-                run->processes[i]->rank.number <= filter->spans[k].last)
-                return true;
+        if (xfa_filter_rank(filter, &run->processes[i]->rank))
+            return true;
     return false;
 }
 
@@ -258,7 +220,8 @@ static char *say(const struct xfa_filter *filter, const struct xfa_findings *fin
     return text;
 }
 
-char *xfa_filter_nothing(const struct xfa_filter *filter, const struct xfa_findings *findings)
+/* NULL: something is shown. */
+static char *nothing_text(const struct xfa_filter *filter, const struct xfa_findings *findings)
 {
     bool site_only = !filter->kind && !filter->ranks && !filter->phase;
     if (filter->rows_shown || filter->findings_shown ||
@@ -268,4 +231,27 @@ char *xfa_filter_nothing(const struct xfa_filter *filter, const struct xfa_findi
     char *text = say(filter, findings, words);
     free(words);
     return text;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+void xfa_filter_finish(struct xfa_filter *filter, const struct xfa_findings *findings)
+{
+    const struct xfa_analysis *analysis = filter->analysis;
+    size_t found = findings ? findings->count : 0;
+    filter->rows = xfa_alloc((analysis->row_count + 1) * sizeof *filter->rows);
+    filter->findings = xfa_alloc((found + 1) * sizeof *filter->findings);
+    if (xfa_filter_observes(filter))
+        filter->figures = xfa_rows_figures(&filter->chosen, &analysis->classes);
+    for (uint32_t i = 0; i < analysis->row_count; i++) {
+        const struct xfa_row *row = xfa_analysis_row(analysis, i);
+        filter->rows[i] = xfa_filter_row(filter, row) && has_transfers(filter, i) &&
+                          has_finding(filter, findings, row);
+        filter->rows_shown += filter->rows[i];
+    }
+    for (size_t i = 0; i < found; i++) {
+        filter->findings[i] = shows_finding(filter, &findings->items[i]);
+        filter->findings_shown += filter->findings[i] && !findings->items[i].idle;
+    }
+    filter->nothing = nothing_text(filter, findings);
 }
