@@ -10,13 +10,12 @@
 
 #include "analyzer/analyze_options.h"
 #include "analyzer/base/alloc.h"
-#include "common/text.h"
 #include "analyzer/base/output.h"
-#include "analyzer/compare_command.h"
 #include "analyzer/pass/machine_profile.h"
 #include "analyzer/progress.h"
 #include "analyzer/remeasure/play_run.h"
 #include "analyzer/timeline/timeline.h"
+#include "common/text.h"
 
 static struct xfa_progress progress; /* the line on stderr, when that is a terminal */
 
@@ -38,6 +37,34 @@ static void take_profile(struct xfa_machine_profile *machine,
                                           .trace_count = options->trace_count};
     xfa_machine_profile_take(machine, &request);
     xfa_machine_profile_tell(machine, complain);
+}
+
+static struct xfa_request request_of(const struct xfa_machine_profile *machine, const char *path,
+                                     const struct xfa_observer *observers, size_t count)
+{
+    return (struct xfa_request){
+        .path = path,
+        .profile = machine->profile,
+        .profile_path = machine->path,
+        .profile_problem = machine->problem,
+        .profile_unused = machine->unused,
+        .profile_by = machine->by,
+        .observers = observers,
+        .observer_count = count,
+    };
+}
+
+/* 0, or -1 after a line on stderr. view: as asked for, with the width and colours of the output. */
+static int open_output(const struct xfa_analyze_options *options, struct xfa_output *output,
+                       struct xfa_view *view)
+{
+    if (xfa_output_open(output, options->output) != 0)
+        return -1;
+    *view = options->view;
+    view->width = xfa_output_width(output->stream);
+    view->colour = options->colour == XFA_COLOUR_AUTO ? xfa_output_colour(output->stream)
+                                                      : options->colour == XFA_COLOUR_ALWAYS;
+    return 0;
 }
 
 static void say_losses(const struct xfa_analysis *analysis)
@@ -79,16 +106,7 @@ static void open_analysis(struct reading *reading, const struct xfa_observer *ob
     reading->filter = options->filter;
     if (xfa_filter_observes(&reading->filter))
         all[count++] = xfa_filter_observer(&reading->filter);
-    struct xfa_request request = {
-        .path = reading->name,
-        .profile = reading->machine.profile,
-        .profile_path = reading->machine.path,
-        .profile_problem = reading->machine.problem,
-        .profile_unused = reading->machine.unused,
-        .profile_by = reading->machine.by,
-        .observers = all,
-        .observer_count = count,
-    };
+    struct xfa_request request = request_of(&reading->machine, reading->name, all, count);
     if (reading->watched) {
         xfa_progress_begin(&progress, stderr, options->traces, options->trace_count);
         request.watch = &progress.watch;
@@ -276,12 +294,9 @@ static int write_report(struct reading *reading, const struct xfa_findings *find
     struct xfa_report report = {reading->analysis, findings,
                                 options->replay ? &reading->replayed : NULL, reading->timeline};
     struct xfa_output output;
-    if (xfa_output_open(&output, options->output) != 0)
+    struct xfa_view view;
+    if (open_output(options, &output, &view) != 0)
         return XFA_OUTPUT;
-    struct xfa_view view = options->view;
-    view.width = xfa_output_width(output.stream);
-    view.colour = options->colour == XFA_COLOUR_AUTO ? xfa_output_colour(output.stream)
-                                                     : options->colour == XFA_COLOUR_ALWAYS;
     if (xfa_filter_any(&reading->filter)) {
         xfa_filter_finish(&reading->filter, findings);
         view.filter = &reading->filter;
@@ -408,10 +423,116 @@ static int list_transfers(const struct xfa_analyze_options *options)
     return status;
 }
 
+/* ---- --compare ------------------------------------------------------------------------------- */
+
+/* Both sides, run by run: of each only its snapshot is kept (compare/snapshot.h). */
+struct comparing {
+    const struct xfa_analyze_options *options;
+    struct xfa_machine_profile machine;
+    bool lossy;
+};
+
+static struct xfa_analysis *read_run(const struct comparing *c, const char *path,
+                                     const struct xfa_findings *findings, struct xfa_times *times)
+{
+    size_t count = findings->observer_count;
+    struct xfa_observer *observers = xfa_alloc((count + 1) * sizeof *observers);
+    memcpy(observers, findings->observers, count * sizeof *observers);
+    observers[count++] = xfa_times_observer(times);
+    struct xfa_request request = request_of(&c->machine, path, observers, count);
+    if (isatty(STDERR_FILENO)) {
+        xfa_progress_begin(&progress, stderr, &path, 1);
+        request.watch = &progress.watch;
+    }
+    struct xfa_analysis *analysis = xfa_analysis_new(&request);
+    xfa_analysis_add(analysis, path, complain);
+    xfa_progress_clear(&progress);
+    xfa_analysis_finish(analysis);
+    free(observers);
+    return analysis;
+}
+
+/* NULL: nothing of it could be read. */
+static struct xfa_snapshot *take(struct comparing *c, const char *path)
+{
+    struct xfa_times times = {0};
+    struct xfa_findings *findings = xfa_findings_new();
+    struct xfa_analysis *analysis = read_run(c, path, findings, &times);
+    struct xfa_snapshot *taken = NULL;
+    if (analysis->run->process_count > 0) {
+        xfa_findings_find(findings, analysis);
+        xfa_findings_weigh(findings, analysis);
+        xfa_analysis_tell_losses(analysis, complain);
+        taken = xfa_snapshot_of(analysis, findings, &times);
+        c->lossy = c->lossy || analysis->lossy;
+    }
+    xfa_findings_free(findings);
+    xfa_analysis_free(analysis);
+    xfa_times_free(&times);
+    return taken;
+}
+
+static size_t take_side(struct comparing *c, const char *const *paths, size_t count,
+                        struct xfa_snapshot **runs)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < count; i++) {
+        runs[taken] = take(c, paths[i]);
+        taken += runs[taken] != NULL;
+        c->lossy = c->lossy || taken <= i;
+    }
+    return taken;
+}
+
+static int write_comparison(const struct comparing *c, const struct xfa_comparison *comparison)
+{
+    struct xfa_output output;
+    struct xfa_view view;
+    if (open_output(c->options, &output, &view) != 0)
+        return XFA_OUTPUT;
+    c->options->format->compare(comparison, &view, output.stream);
+    if (xfa_output_close(&output) != 0)
+        return XFA_OUTPUT;
+    if (comparison->failed)
+        return XFA_SLOWER;
+    return c->lossy ? XFA_LOSSES : XFA_OK;
+}
+
+static int compare(const struct comparing *c, struct xfa_snapshot **before, size_t m,
+                   struct xfa_snapshot **after, size_t n)
+{
+    if (m == 0 || n == 0)
+        return XFA_NOTHING;
+    struct xfa_comparison *comparison = xfa_compare(before, m, after, n, c->options->fail_on);
+    for (size_t i = 0; i < comparison->warning_count; i++)
+        complain(comparison->warnings[i]);
+    int status = write_comparison(c, comparison);
+    xfa_comparison_free(comparison);
+    return status;
+}
+
+static int compare_runs(const struct xfa_analyze_options *options)
+{
+    struct comparing c = {.options = options};
+    struct xfa_snapshot *before[XFA_COMPARED_RUNS], *after[XFA_COMPARED_RUNS];
+    take_profile(&c.machine, options);
+    c.lossy = c.machine.problem;
+    size_t m = take_side(&c, options->traces, options->before, before);
+    size_t n = take_side(&c, options->traces + options->before,
+                         options->trace_count - options->before, after);
+    int status = compare(&c, before, m, after, n);
+    while (m > 0)
+        xfa_snapshot_free(before[--m]);
+    while (n > 0)
+        xfa_snapshot_free(after[--n]);
+    xfa_machine_profile_free(&c.machine);
+    return status;
+}
+
 static int do_as_asked(const struct xfa_analyze_options *options)
 {
     if (options->compare)
-        return xfa_compare_command(options);
+        return compare_runs(options);
     return options->per_transfer ? list_transfers(options) : analyze(options);
 }
 

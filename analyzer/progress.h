@@ -32,7 +32,7 @@ void xfa_progress_replay(struct xfa_progress *progress, size_t done, size_t coun
 /* Erases the line, before anything else is written and at the end. */
 void xfa_progress_clear(struct xfa_progress *progress);
 
-/* ---- the parts, for tests ---------------------------------------------------------------- */
+/* ---- the parts, for tests -------------------------------------------------------------------- */
 
 bool xfa_progress_due(const struct xfa_progress *progress, uint64_t now_ns);
 

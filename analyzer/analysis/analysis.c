@@ -1,5 +1,7 @@
 #include "analyzer/analysis/analysis.h"
 
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +9,113 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/check.h"
+#include "analyzer/base/compare.h"
 #include "analyzer/run/recordings.h"
+
+/* ---- what recording cost --------------------------------------------------------------------- */
+
+static bool add_costs(struct xfa_recording *recording, const struct xfa_process *process,
+                      const uint64_t *calls)
+{
+    bool told = false;
+    for (unsigned kind = 1; kind < XFA_EVENT_KINDS; kind++) {
+        const struct xfa_cost *cost = &process->costs[kind];
+        struct xfa_recording_kind *sum = &recording->kinds[kind];
+        if (cost->samples == 0)
+            continue;
+        told = true;
+        sum->samples += cost->samples;
+        sum->calls += calls ? calls[kind] : 0;
+        sum->took_ns += calls ? (double)cost->ns * (double)calls[kind] : 0;
+    }
+    return told;
+}
+
+static double lasted_ns(const struct xfa_process *process)
+{
+    uint64_t start = process->start_real_ns, end = process->end_real_ns;
+    return start && end > start ? (double)(end - start) : NAN;
+}
+
+static struct xfa_recording recording_of(const struct xfa_run *run, const struct xfa_pass *pass)
+{
+    struct xfa_recording recording = {0};
+    for (size_t i = 0; i < run->process_count; i++) {
+        const struct xfa_process *process = run->processes[i];
+        recording.once_ns += xfa_pass_overhead_ns(pass, process->number);
+        if (!add_costs(&recording, process, xfa_pass_kinds(pass, process->number)))
+            continue;
+        recording.known = true;
+        recording.processes_ns += lasted_ns(process);
+    }
+    for (unsigned kind = 1; kind < XFA_EVENT_KINDS; kind++) {
+        struct xfa_recording_kind *sum = &recording.kinds[kind];
+        sum->ns = sum->calls ? sum->took_ns / (double)sum->calls : NAN;
+        recording.took_ns += sum->took_ns;
+    }
+    return recording;
+}
+
+/* ---- orders of rows -------------------------------------------------------------------------- */
+
+/* Not by the numbers of sites and functions, which depend on what was met first. */
+static int by_key(const struct xfa_row *a, const struct xfa_row *b)
+{
+    const size_t from = offsetof(struct xfa_row_key, direction);
+    int order = memcmp(&a->site->identity, &b->site->identity, sizeof a->site->identity);
+    order = order ? order : strcmp(xfa_row_called(a)->name, xfa_row_called(b)->name);
+    order = order ? order : a->function->level - b->function->level;
+    return order ? order
+                 : memcmp((const char *)&a->key + from, (const char *)&b->key + from,
+                          sizeof a->key - from);
+}
+
+int xfa_by_bytes(const struct xfa_analysis *analysis, uint32_t a, uint32_t b)
+{
+    const struct xfa_row *x = xfa_analysis_row(analysis, a), *y = xfa_analysis_row(analysis, b);
+    int order = xfa_descending((double)analysis->rows[a].bytes, (double)analysis->rows[b].bytes);
+    order = order ? order : strcmp(x->site->text, y->site->text);
+    order = order ? order : strcmp(x->function->name, y->function->name);
+    return order ? order : by_key(x, y);
+}
+
+int xfa_by_lost(const struct xfa_analysis *analysis, uint32_t a, uint32_t b)
+{
+    int order = xfa_descending(xfa_lost_ns(&analysis->rows[a]), xfa_lost_ns(&analysis->rows[b]));
+    return order ? order : xfa_by_bytes(analysis, a, b);
+}
+
+int xfa_by_count(const struct xfa_analysis *analysis, uint32_t a, uint32_t b)
+{
+    int order =
+        xfa_descending((double)analysis->rows[a].transfers, (double)analysis->rows[b].transfers);
+    return order ? order : xfa_by_bytes(analysis, a, b);
+}
+
+struct sorting {
+    const struct xfa_analysis *analysis;
+    xfa_row_order *order;
+};
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+    const struct sorting *sorting = context;
+    return sorting->order(sorting->analysis, *(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+uint32_t *xfa_rows_sorted(const struct xfa_analysis *analysis, xfa_row_order *order)
+{
+    struct sorting sorting = {analysis, order};
+    uint32_t *rows = xfa_alloc((analysis->row_count + 1) * sizeof *rows);
+    for (uint32_t i = 0; i < analysis->row_count; i++)
+        rows[i] = i;
+    qsort_r(rows, analysis->row_count, sizeof *rows, compare_rows, &sorting);
+    return rows;
+}
 
 #define OWN_OBSERVERS 6
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void walk(struct xfa_analysis *analysis, struct xfa_process *process)
 {
@@ -156,7 +260,7 @@ void xfa_analysis_finish(struct xfa_analysis *analysis)
 {
     const struct xfa_run *run = analysis->run;
     analysis->counts = xfa_pass_counts(analysis->pass);
-    analysis->recording = xfa_recording_of(run, analysis->pass);
+    analysis->recording = recording_of(run, analysis->pass);
     analysis->transfers = xfa_alloc((run->process_count + 1) * sizeof *analysis->transfers);
     for (size_t i = 0; i < run->process_count; i++)
         analysis->transfers[i] = xfa_pass_transfers(analysis->pass, (uint32_t)i);

@@ -1,15 +1,13 @@
 /*
- * The result of an analysis: the run, its GPUs, rows, phases, managed memory, contents,
- * waits, ranks, what recording cost.
- * There is no order of printing, no text and no FILE in here: that is report/'s. What follows from
- * it as advice is findings/'s.
+ * The result of an analysis, as data: the run, its GPUs, rows, phases, managed memory, contents,
+ * waits, ranks, and what recording cost. It has no text for people, no order of printing and no
+ * FILE: analyzer/report/ has them. Advice is made of it in analyzer/findings/.
  *
  * Ownership: the analysis owns the run, its sums and the texts in here; the profile is borrowed.
  */
 #ifndef XFA_ANALYSIS_H
 #define XFA_ANALYSIS_H
 
-#include "analyzer/analysis/recording.h"
 #include "analyzer/pass/pass.h"
 #include "analyzer/sums/contents.h"
 #include "analyzer/sums/managed.h"
@@ -18,13 +16,34 @@
 #include "analyzer/sums/rows.h"
 #include "analyzer/sums/waits.h"
 
+/* ---- what recording cost --------------------------------------------------------------------- */
+
+/* What the recorder added to the program's threads, as the traces say (docs/trace-format.md): for
+ * each kind of call the median of the timed ones, times the number of calls. CUPTI's own part is
+ * not in it. A sum of the processes that have a figure for this kind. */
+struct xfa_recording_kind {
+    uint64_t samples, calls;
+    double ns; /* per call: the mean of the processes' medians, weighted by calls; NAN: no calls */
+    double took_ns;
+};
+
+struct xfa_recording {
+    struct xfa_recording_kind kinds[XFA_EVENT_KINDS]; /* by enum xft_event_kind */
+    bool known;                                       /* any process has a figure */
+    double took_ns;                                   /* of all kinds, threads added up */
+    double once_ns;      /* in addition: work that is not done at every call (OVERHEAD events) */
+    double processes_ns; /* of the processes with figures: how long they ran, added up; NAN */
+};
+
+/* ---- the analysis ---------------------------------------------------------------------------- */
+
 struct xfa_analysis {
     struct xfa_run *run;
     const struct xfp_profile *profile; /* NULL = none */
     char *profile_path;
     char *profile_problem;  /* one line: it was asked for and could not be read */
     char *profile_unused;   /* one line: one was found, and why it is not used */
-    const char *profile_by; /* how it was come by (machine_profile.h); NULL: not told */
+    const char *profile_by; /* how it was found (machine_profile.h); NULL: not known */
     struct xfa_achievable achievable;
     struct xfa_classes classes;
     struct xfa_counts counts;
@@ -45,7 +64,7 @@ struct xfa_analysis {
     const struct xfa_watch *watch;
     struct xfa_observer *observers;
     bool simulated; /* the run or the profile */
-    bool stopped;   /* not all was read, as nobody wanted it */
+    bool stopped;   /* xfa_analysis_stop(): not all was read */
     bool lossy;     /* something was lost, or could not be read */
     size_t runs;    /* that the files are of, as far as can be told (recordings.h) */
     char *mixed;    /* one line when they are several; NULL: one */
@@ -57,7 +76,7 @@ struct xfa_request {
     const char *profile_path;             /* NULL = none was asked for */
     const char *profile_problem;          /* why it could not be read; NULL = it was */
     const char *profile_unused;           /* why one that was found is not used; NULL = none was */
-    const char *profile_by;               /* a word that lasts; NULL = not told */
+    const char *profile_by;               /* how it was found, static; NULL = not known */
     const struct xfa_observer *observers; /* besides the analysis' own: those of findings */
     size_t observer_count;
     const struct xfa_watch *watch; /* NULL: nobody; borrowed */
@@ -68,16 +87,16 @@ struct xfa_analysis *xfa_analysis_new(const struct xfa_request *request);
 void xfa_analysis_finish(struct xfa_analysis *analysis);
 void xfa_analysis_free(struct xfa_analysis *analysis);
 
-/* A run's directory, or one trace file; a file that was added before is not read again, which is
- * complained of and no loss. Lines about what cannot be read go to `complain` as they
- * come (NULL: nowhere), and are kept. */
+/* Reads a run's directory, or one trace file. A file that was added before is not read again: that
+ * is reported as a line, and is no loss. Lines about what cannot be read go to `complain` at once
+ * (NULL: nowhere), and are kept. */
 typedef void xfa_complain_fn(const char *line);
 void xfa_analysis_add(struct xfa_analysis *analysis, const char *path, xfa_complain_fn *complain);
 
 /* A line for each file of which not all was recorded or could be read. */
 void xfa_analysis_tell_losses(const struct xfa_analysis *analysis, xfa_complain_fn *complain);
 
-/* Nothing more is wanted: what has not been read is left alone. Observers may call it. */
+/* Stops reading: what has not been read is left out. Observers may call it. */
 void xfa_analysis_stop(struct xfa_analysis *analysis);
 
 /* A file's bytes; for tests. False with one line in error when they are no trace. */
@@ -88,5 +107,23 @@ static inline const struct xfa_row *xfa_analysis_row(const struct xfa_analysis *
 {
     return xfa_row_at(&analysis->classes, i);
 }
+
+/* ---- orders of rows -------------------------------------------------------------------------- */
+
+/* Orders are total but for rows that nothing tells apart, so that a report does not depend on the
+ * order in which rows were met. */
+
+/* As for qsort(), of two row numbers. */
+typedef int xfa_row_order(const struct xfa_analysis *analysis, uint32_t a, uint32_t b);
+
+/* Most lost first, rows whose loss is not known last; then as by bytes. */
+int xfa_by_lost(const struct xfa_analysis *analysis, uint32_t a, uint32_t b);
+/* Most bytes first, then by the names of site and function. */
+int xfa_by_bytes(const struct xfa_analysis *analysis, uint32_t a, uint32_t b);
+/* Most transfers first; then as by bytes. */
+int xfa_by_count(const struct xfa_analysis *analysis, uint32_t a, uint32_t b);
+
+/* The numbers of all rows in that order; the caller frees them. */
+uint32_t *xfa_rows_sorted(const struct xfa_analysis *analysis, xfa_row_order *order);
 
 #endif

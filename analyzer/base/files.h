@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* ---- reading ------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Opens a regular file, links followed. A pipe, a terminal, a device or a directory is refused, and
  * not waited for. The descriptor, or -1 with why. */
@@ -23,7 +23,7 @@ int xfa_open_regular(const char *path, const char **why);
  * `most` bytes, of which not one is read then. */
 char *xfa_read_whole(const char *path, size_t most, size_t *bytes, const char **why);
 
-/* ---- writing ------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /*
  * A file that is to replace another one, or to be a new one. What is written lies in a file without

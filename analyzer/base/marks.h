@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- which transfers: a bit for each ------------------------------------------------------- */
+/* ---- which transfers: a bit for each --------------------------------------------------------- */
 
 /* Transfers of a run by process and number in it (op.transfer), marked by an observer of the first
  * walk: observers get transfers in the same order, so count them per process. */

@@ -46,7 +46,7 @@ static bool same_place(const struct xfa_call_place *a, const struct xfa_call_pla
 }
 
 /* Call sites without transfers: those of the one that are in the other. */
-static bool share_place(const struct xfa_summary_finding *a, const struct xfa_summary_finding *b)
+static bool share_place(const struct xfa_snapshot_finding *a, const struct xfa_snapshot_finding *b)
 {
     for (size_t i = 0; i < a->site_count && i < MOST_PLACES; i++)
         for (size_t k = 0; k < b->site_count && k < MOST_PLACES; k++)
@@ -56,7 +56,7 @@ static bool share_place(const struct xfa_summary_finding *a, const struct xfa_su
 }
 
 static bool share_row(const struct places *places, size_t row_count,
-                      const struct xfa_summary_finding *a, const struct xfa_summary_finding *b)
+                      const struct xfa_snapshot_finding *a, const struct xfa_snapshot_finding *b)
 {
     bool *marked = xfa_alloc(row_count + 1), found = false;
     for (size_t i = 0; i < a->site_count; i++)
@@ -68,14 +68,14 @@ static bool share_row(const struct places *places, size_t row_count,
     return found;
 }
 
-static const struct xfa_summary_finding *found_again(const struct xfa_comparison *comparison,
-                                                     const struct places *places,
-                                                     const struct xfa_summary_finding *finding,
-                                                     bool *taken)
+static const struct xfa_snapshot_finding *found_again(const struct xfa_comparison *comparison,
+                                                      const struct places *places,
+                                                      const struct xfa_snapshot_finding *finding,
+                                                      bool *taken)
 {
-    const struct xfa_summary *after = xfa_side_middle(&comparison->after);
+    const struct xfa_snapshot *after = xfa_side_middle(&comparison->after);
     for (size_t i = 0; i < after->finding_count; i++) {
-        const struct xfa_summary_finding *other = &after->findings[i];
+        const struct xfa_snapshot_finding *other = &after->findings[i];
         if (taken[i] || other->id != finding->id ||
             !(share_row(places, comparison->row_count, finding, other) ||
               share_place(finding, other)))
@@ -86,8 +86,8 @@ static const struct xfa_summary_finding *found_again(const struct xfa_comparison
     return NULL;
 }
 
-static enum xfa_stands standing(const struct xfa_summary_finding *before,
-                                const struct xfa_summary_finding *after)
+static enum xfa_stands standing(const struct xfa_snapshot_finding *before,
+                                const struct xfa_snapshot_finding *after)
 {
     if (!before)
         return XFA_NEW;
@@ -96,8 +96,9 @@ static enum xfa_stands standing(const struct xfa_summary_finding *before,
     return after->idle && !before->idle ? XFA_IDLE_NOW : XFA_STAYS;
 }
 
-static void add_finding(struct xfa_comparison *comparison, const struct xfa_summary_finding *before,
-                        const struct xfa_summary_finding *after)
+static void add_finding(struct xfa_comparison *comparison,
+                        const struct xfa_snapshot_finding *before,
+                        const struct xfa_snapshot_finding *after)
 {
     enum xfa_stands stands = standing(before, after);
     bool advised = before && !before->idle;
@@ -132,15 +133,15 @@ static void order_findings(struct xfa_comparison *comparison)
 /* What was no advice before and after is left out. */
 static void compare_findings(struct xfa_comparison *comparison)
 {
-    const struct xfa_summary *before = xfa_side_middle(&comparison->before);
-    const struct xfa_summary *after = xfa_side_middle(&comparison->after);
+    const struct xfa_snapshot *before = xfa_side_middle(&comparison->before);
+    const struct xfa_snapshot *after = xfa_side_middle(&comparison->after);
     struct places places = places_of(comparison);
     bool *taken = xfa_alloc(after->finding_count + 1);
     comparison->findings = xfa_alloc((before->finding_count + after->finding_count + 1) *
                                      sizeof *comparison->findings);
     for (size_t i = 0; i < before->finding_count; i++) {
-        const struct xfa_summary_finding *finding = &before->findings[i];
-        const struct xfa_summary_finding *again = found_again(comparison, &places, finding, taken);
+        const struct xfa_snapshot_finding *finding = &before->findings[i];
+        const struct xfa_snapshot_finding *again = found_again(comparison, &places, finding, taken);
         if (!finding->idle || (again && !again->idle))
             add_finding(comparison, finding, again);
     }
@@ -156,18 +157,18 @@ static void compare_findings(struct xfa_comparison *comparison)
 /* ---- what was predicted ---------------------------------------------------------------------- */
 
 struct followed {
-    size_t count, of_set, set;             /* followed; of these in the best set; members of that */
-    const struct xfa_summary_finding *one; /* the only one, or that saves most */
+    size_t count, of_set, set; /* followed; of these in the best set; members of that */
+    const struct xfa_snapshot_finding *one; /* the only one, or that saves most */
 };
 
 static struct followed followed_of(const struct xfa_comparison *comparison)
 {
-    const struct xfa_summary *before = xfa_side_middle(&comparison->before);
+    const struct xfa_snapshot *before = xfa_side_middle(&comparison->before);
     struct followed followed = {0};
     for (size_t i = 0; i < before->finding_count; i++)
         followed.set += before->findings[i].order > 0 && !before->findings[i].idle;
     for (size_t i = 0; i < comparison->finding_count; i++) {
-        const struct xfa_summary_finding *finding = comparison->findings[i].before;
+        const struct xfa_snapshot_finding *finding = comparison->findings[i].before;
         if (!comparison->findings[i].followed)
             continue;
         followed.count++;
@@ -185,7 +186,7 @@ static struct xfw_saving parts_of(const struct xfa_comparison *comparison)
 {
     struct xfw_saving parts = {0, 0, 0};
     for (size_t i = 0; i < comparison->finding_count; i++) {
-        const struct xfa_summary_finding *finding = comparison->findings[i].before;
+        const struct xfa_snapshot_finding *finding = comparison->findings[i].before;
         if (!comparison->findings[i].followed || finding->order == 0)
             continue;
         const struct xfw_saving *alone = &finding->saving;
@@ -199,7 +200,7 @@ static struct xfw_saving parts_of(const struct xfa_comparison *comparison)
 
 static struct xfw_saving predict(struct xfa_comparison *comparison)
 {
-    const struct xfa_summary *before = xfa_side_middle(&comparison->before);
+    const struct xfa_snapshot *before = xfa_side_middle(&comparison->before);
     struct followed followed = followed_of(comparison);
     struct xfw_saving saving = {NAN, NAN, NAN};
     if (followed.count == 0) {
@@ -244,10 +245,10 @@ static void add_payoff(struct xfa_comparison *comparison, const char *phase,
 }
 
 /* A phase's part of what the set saves, as sure as that is. */
-static void add_phase(struct xfa_comparison *comparison, const struct xfa_summary_phase *phase,
+static void add_phase(struct xfa_comparison *comparison, const struct xfa_snapshot_phase *phase,
                       const struct xfa_compared_phase *compared)
 {
-    const struct xfa_summary *before = xfa_side_middle(&comparison->before);
+    const struct xfa_snapshot *before = xfa_side_middle(&comparison->before);
     const struct xfw_times *times = &phase->times;
     double likely = times->alone_ns - times->set_ns;
     if (!(times->set_ns > 0) || !(before->set.likely > 0) ||
@@ -266,7 +267,7 @@ void xfa_compare_advice(struct xfa_comparison *comparison)
     struct xfw_saving predicted = predict(comparison);
     if (comparison->predicted == XFA_PREDICTED_NOTHING)
         return;
-    const struct xfa_summary *before = xfa_side_middle(&comparison->before);
+    const struct xfa_snapshot *before = xfa_side_middle(&comparison->before);
     add_payoff(comparison, NULL, predicted, before->alone_ns,
                comparison->measures[XFA_MEASURE_SPAN]);
     if (comparison->predicted != XFA_PREDICTED_SET)

@@ -18,7 +18,7 @@ static struct xfa_sample without(struct xfa_sample sample, double ns)
 }
 
 static struct xfa_sample measure_of(const struct xfa_comparison *comparison,
-                                    const struct xfa_summary *taken, enum xfa_measure measure)
+                                    const struct xfa_snapshot *taken, enum xfa_measure measure)
 {
     const struct xfa_sample *sample = &taken->measures[measure];
     bool lessened = measure == XFA_MEASURE_SPAN && comparison->without_recording;
@@ -40,15 +40,15 @@ static struct xfa_change measure_change(const struct xfa_comparison *comparison,
 static bool all_know_recording(const struct xfa_side *side)
 {
     for (size_t i = 0; i < side->count; i++)
-        if (!side->runs[i]->alone_known)
+        if (!side->runs[i]->recording_known)
             return false;
     return true;
 }
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-static const struct xfa_summary_phase *phase_named(const struct xfa_summary *taken,
-                                                   const char *name)
+static const struct xfa_snapshot_phase *phase_named(const struct xfa_snapshot *taken,
+                                                    const char *name)
 {
     for (size_t i = 0; i < taken->phase_count; i++)
         if (strcmp(taken->phases[i].name, name) == 0)
@@ -57,12 +57,12 @@ static const struct xfa_summary_phase *phase_named(const struct xfa_summary *tak
 }
 
 static struct xfa_sample phase_time(const struct xfa_comparison *comparison,
-                                    const struct xfa_summary *taken, const char *name)
+                                    const struct xfa_snapshot *taken, const char *name)
 {
-    const struct xfa_summary_phase *phase = phase_named(taken, name);
+    const struct xfa_snapshot_phase *phase = phase_named(taken, name);
     if (!phase || !(phase->times.recorded_ns > 0))
         return (struct xfa_sample){NAN, NAN, NAN};
-    struct xfa_sample sample = xfa_sample_of(phase->times.recorded_ns, XFA_ALONE_HOST);
+    struct xfa_sample sample = xfa_sample_of(phase->times.recorded_ns, XFA_ONE_RUN_HOST);
     double recording = fmax(0, phase->times.replayed_ns - phase->times.alone_ns);
     return comparison->without_recording ? without(sample, recording) : sample;
 }
@@ -70,7 +70,7 @@ static struct xfa_sample phase_time(const struct xfa_comparison *comparison,
 static void compare_phases(struct xfa_comparison *comparison)
 {
     const struct xfa_side *before = &comparison->before, *after = &comparison->after;
-    const struct xfa_summary *middle = xfa_side_middle(before);
+    const struct xfa_snapshot *middle = xfa_side_middle(before);
     struct xfa_sample a[XFA_COMPARED_RUNS], b[XFA_COMPARED_RUNS];
     comparison->phases = xfa_alloc((middle->phase_count + 1) * sizeof *comparison->phases);
     for (size_t p = 0; p < middle->phase_count; p++) {
@@ -87,9 +87,9 @@ static void compare_phases(struct xfa_comparison *comparison)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static const struct xfa_summary_row **rows_of(const struct xfa_side *side)
+static const struct xfa_snapshot_row **rows_of(const struct xfa_side *side)
 {
-    const struct xfa_summary_row **rows = xfa_alloc((side->row_count + 1) * sizeof *rows);
+    const struct xfa_snapshot_row **rows = xfa_alloc((side->row_count + 1) * sizeof *rows);
     for (size_t i = 0; i < side->row_count; i++)
         rows[i] = side->rows[i].row;
     return rows;
@@ -145,7 +145,7 @@ static int by_change(const void *a, const void *b)
 static void compare_rows(struct xfa_comparison *comparison)
 {
     const struct xfa_side *before = &comparison->before, *after = &comparison->after;
-    const struct xfa_summary_row **a = rows_of(before), **b = rows_of(after);
+    const struct xfa_snapshot_row **a = rows_of(before), **b = rows_of(after);
     size_t *to = xfa_match_rows(a, before->row_count, b, after->row_count);
     bool *taken = xfa_alloc(after->row_count + 1);
     comparison->rows =
@@ -196,8 +196,8 @@ static void hold_limit(struct xfa_comparison *comparison)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-struct xfa_comparison *xfa_compare(struct xfa_summary **before, size_t m,
-                                   struct xfa_summary **after, size_t n, double limit)
+struct xfa_comparison *xfa_compare(struct xfa_snapshot **before, size_t m,
+                                   struct xfa_snapshot **after, size_t n, double limit)
 {
     struct xfa_comparison *comparison = xfa_alloc(sizeof *comparison);
     double attained;

@@ -30,7 +30,7 @@ struct xfa_compared_phase {
 enum xfa_stands { XFA_GONE, XFA_STAYS, XFA_IDLE_NOW, XFA_NEW };
 
 struct xfa_compared_finding {
-    const struct xfa_summary_finding *before, *after; /* NULL: there is none; not both */
+    const struct xfa_snapshot_finding *before, *after; /* NULL: there is none; not both */
     enum xfa_stands stands;
     bool followed; /* it was advice, and is none any more */
 };
@@ -81,31 +81,21 @@ struct xfa_comparison {
 };
 
 /* Of 1 to XFA_COMPARED_RUNS runs on each side, which are borrowed. limit: NAN = none. */
-struct xfa_comparison *xfa_compare(struct xfa_summary **before, size_t m,
-                                   struct xfa_summary **after, size_t n, double limit);
+struct xfa_comparison *xfa_compare(struct xfa_snapshot **before, size_t m,
+                                   struct xfa_snapshot **after, size_t n, double limit);
 void xfa_comparison_free(struct xfa_comparison *comparison);
 
 /* A row's better known side: after, where there is one. */
-static inline const struct xfa_summary_row *xfa_compared_of(const struct xfa_compared_row *row)
+static inline const struct xfa_snapshot_row *xfa_compared_of(const struct xfa_compared_row *row)
 {
     return row->after ? row->after->row : row->before->row;
 }
 
-/* ---- parts: compare.c fills in the first, these the others ------------------------------------
- */
+/* ---- parts: compare.c fills in the first, these the others ----------------------------------- */
 
 /* findings, predicted, payoffs. */
 void xfa_compare_advice(struct xfa_comparison *comparison);
 /* warnings: what else differs, so that the runs can hardly be compared. */
 void xfa_compare_warnings(struct xfa_comparison *comparison);
-
-/* ---- words -------------------------------------------------------------------------------------
- */
-
-const char *xfa_verdict_word(enum xfa_verdict verdict); /* of times: "slower" */
-const char *xfa_measure_word(enum xfa_measure measure);
-const char *xfa_stands_word(enum xfa_stands stands);
-const char *xfa_paid_word(enum xfa_paid paid);
-const char *xfa_predicted_word(enum xfa_predicted predicted);
 
 #endif

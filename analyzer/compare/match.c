@@ -25,12 +25,12 @@ static const struct pass passes[] = {
 
 struct member {
     char *group;
-    const struct xfa_summary_row *row;
+    const struct xfa_snapshot_row *row;
     size_t number;
 };
 
 /* What rows have in common that a pass takes for the same. NULL: it says nothing of this row. */
-static char *group_of(const struct xfa_summary_row *row, const struct pass *pass)
+static char *group_of(const struct xfa_snapshot_row *row, const struct pass *pass)
 {
     const struct xfa_call_place *place = &row->place;
     const struct xfa_row_key *key = &row->key;
@@ -54,7 +54,7 @@ static int by_group(const void *a, const void *b)
 }
 
 /* Of those not matched yet, in the order of groups. */
-static struct member *members_of(const struct xfa_summary_row *const *rows, size_t count,
+static struct member *members_of(const struct xfa_snapshot_row *const *rows, size_t count,
                                  const bool *matched, const struct pass *pass, size_t *members)
 {
     struct member *all = xfa_alloc((count + 1) * sizeof *all);
@@ -83,7 +83,7 @@ static double apart(uint64_t a, uint64_t b)
     return fabs(log(((double)a + 1) / ((double)b + 1)));
 }
 
-static double unlike(const struct xfa_summary_row *a, const struct xfa_summary_row *b)
+static double unlike(const struct xfa_snapshot_row *a, const struct xfa_snapshot_row *b)
 {
     return apart(a->transfers, b->transfers) + apart(a->bytes, b->bytes) +
            (a->place.line != b->place.line ? 1 : 0);
@@ -162,8 +162,8 @@ static void match_pass(struct state *state, const struct member *a, size_t m,
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-size_t *xfa_match_rows(const struct xfa_summary_row *const *before, size_t m,
-                       const struct xfa_summary_row *const *after, size_t n)
+size_t *xfa_match_rows(const struct xfa_snapshot_row *const *before, size_t m,
+                       const struct xfa_snapshot_row *const *after, size_t n)
 {
     struct state state = {xfa_alloc((m + 1) * sizeof *state.to),
                           xfa_alloc((m + 1) * sizeof *state.before),
@@ -183,7 +183,7 @@ size_t *xfa_match_rows(const struct xfa_summary_row *const *before, size_t m,
     return state.to;
 }
 
-unsigned xfa_moved_of(const struct xfa_summary_row *before, const struct xfa_summary_row *after)
+unsigned xfa_moved_of(const struct xfa_snapshot_row *before, const struct xfa_snapshot_row *after)
 {
     const struct xfa_call_place *a = &before->place, *b = &after->place;
     bool memory =

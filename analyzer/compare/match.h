@@ -12,7 +12,7 @@
 #ifndef XFA_MATCH_ROWS_H
 #define XFA_MATCH_ROWS_H
 
-#include "analyzer/compare/summary.h"
+#include "analyzer/compare/snapshot.h"
 
 enum xfa_moved { /* what differs of a matched row: bits */
                  XFA_MOVED_LINE = 1,
@@ -24,9 +24,9 @@ enum xfa_moved { /* what differs of a matched row: bits */
 #define XFA_UNMATCHED SIZE_MAX
 
 /* For each of the m rows its place among the n others or XFA_UNMATCHED; the caller frees it. */
-size_t *xfa_match_rows(const struct xfa_summary_row *const *before, size_t m,
-                       const struct xfa_summary_row *const *after, size_t n);
+size_t *xfa_match_rows(const struct xfa_snapshot_row *const *before, size_t m,
+                       const struct xfa_snapshot_row *const *after, size_t n);
 
-unsigned xfa_moved_of(const struct xfa_summary_row *before, const struct xfa_summary_row *after);
+unsigned xfa_moved_of(const struct xfa_snapshot_row *before, const struct xfa_snapshot_row *after);
 
 #endif

@@ -7,7 +7,7 @@
 #include "analyzer/compare/match.h"
 
 /* The run in the middle by span, else by wall time, else the first. */
-static size_t middle_run(struct xfa_summary *const *runs, size_t count)
+static size_t middle_run(struct xfa_snapshot *const *runs, size_t count)
 {
     size_t best = 0;
     for (size_t i = 0; i < count; i++) {
@@ -31,11 +31,11 @@ struct counts {
 struct gathered {
     struct xfa_side *side;
     struct counts *counts;
-    const struct xfa_summary_row **known; /* of side's rows */
+    const struct xfa_snapshot_row **known; /* of side's rows */
     size_t capacity, counts_capacity, known_capacity;
 };
 
-static size_t new_row(struct gathered *g, const struct xfa_summary_row *row)
+static size_t new_row(struct gathered *g, const struct xfa_snapshot_row *row)
 {
     size_t number = g->side->row_count++;
     g->side->rows = xfa_room(g->side->rows, &g->capacity, number + 1, sizeof *g->side->rows);
@@ -49,13 +49,13 @@ static size_t new_row(struct gathered *g, const struct xfa_summary_row *row)
 
 static void add_run(struct gathered *g, size_t run)
 {
-    const struct xfa_summary *taken = g->side->runs[run];
-    const struct xfa_summary_row **rows = xfa_alloc((taken->row_count + 1) * sizeof *rows);
+    const struct xfa_snapshot *taken = g->side->runs[run];
+    const struct xfa_snapshot_row **rows = xfa_alloc((taken->row_count + 1) * sizeof *rows);
     for (size_t i = 0; i < taken->row_count; i++)
         rows[i] = &taken->rows[i];
     size_t *to = xfa_match_rows(rows, taken->row_count, g->known, g->side->row_count);
     for (size_t i = 0; i < taken->row_count; i++) {
-        const struct xfa_summary_row *row = rows[i];
+        const struct xfa_snapshot_row *row = rows[i];
         bool same = g->known && to[i] != XFA_UNMATCHED &&
                     !(xfa_moved_of(g->known[to[i]], row) & (XFA_MOVED_CALL | XFA_MOVED_KIND));
         if (!same && g->side->row_count >= XFA_MAX_CLASSES)
@@ -72,7 +72,7 @@ static void add_run(struct gathered *g, size_t run)
     free(rows);
 }
 
-struct xfa_side xfa_side_of(struct xfa_summary **runs, size_t count)
+struct xfa_side xfa_side_of(struct xfa_snapshot **runs, size_t count)
 {
     struct xfa_side side = {.runs = runs, .count = count, .middle = middle_run(runs, count)};
     struct gathered g = {.side = &side};

@@ -5,10 +5,10 @@
 #ifndef XFA_SIDE_H
 #define XFA_SIDE_H
 
-#include "analyzer/compare/summary.h"
+#include "analyzer/compare/snapshot.h"
 
 struct xfa_side_row {
-    const struct xfa_summary_row *row;          /* of the first run that has it */
+    const struct xfa_snapshot_row *row;         /* of the first run that has it */
     size_t runs;                                /* that have it */
     struct xfa_sample times[XFA_COMPARED_RUNS]; /* by run */
     double transfers, bytes;                    /* medians of all runs */
@@ -16,7 +16,7 @@ struct xfa_side_row {
 };
 
 struct xfa_side {
-    struct xfa_summary **runs; /* borrowed */
+    struct xfa_snapshot **runs; /* borrowed */
     size_t count;
     size_t middle; /* the run whose span is the median, or next below it: what is said of one run is
                       said of this */
@@ -25,10 +25,10 @@ struct xfa_side {
 };
 
 /* From one run to XFA_COMPARED_RUNS. */
-struct xfa_side xfa_side_of(struct xfa_summary **runs, size_t count);
+struct xfa_side xfa_side_of(struct xfa_snapshot **runs, size_t count);
 void xfa_side_free(struct xfa_side *side); /* what it owns */
 
-static inline const struct xfa_summary *xfa_side_middle(const struct xfa_side *side)
+static inline const struct xfa_snapshot *xfa_side_middle(const struct xfa_side *side)
 {
     return side->runs[side->middle];
 }

@@ -16,46 +16,46 @@ static void add_warning(struct xfa_comparison *comparison, char *line)
     comparison->warnings = longer;
 }
 
-static const struct xfa_summary *run_at(const struct xfa_comparison *comparison, size_t i)
+static const struct xfa_snapshot *run_at(const struct xfa_comparison *comparison, size_t i)
 {
     size_t before = comparison->before.count;
     return i < before ? comparison->before.runs[i] : comparison->after.runs[i - before];
 }
 
 /* A fact as text; NULL: not recorded, and not compared. */
-typedef const char *fact(const struct xfa_summary *taken);
+typedef const char *fact(const struct xfa_snapshot *taken);
 
-static const char *program(const struct xfa_summary *taken)
+static const char *program(const struct xfa_snapshot *taken)
 {
     return taken->program;
 }
 
-static const char *arguments(const struct xfa_summary *taken)
+static const char *arguments(const struct xfa_snapshot *taken)
 {
     return taken->program ? taken->arguments ? taken->arguments : "none" : NULL;
 }
 
-static const char *hosts(const struct xfa_summary *taken)
+static const char *hosts(const struct xfa_snapshot *taken)
 {
     return taken->hosts;
 }
 
-static const char *machine(const struct xfa_summary *taken)
+static const char *machine(const struct xfa_snapshot *taken)
 {
     return taken->machine;
 }
 
-static const char *gpus(const struct xfa_summary *taken)
+static const char *gpus(const struct xfa_snapshot *taken)
 {
     return taken->gpus;
 }
 
-static const char *timing(const struct xfa_summary *taken)
+static const char *timing(const struct xfa_snapshot *taken)
 {
     return taken->timing;
 }
 
-static const char *simulated(const struct xfa_summary *taken)
+static const char *simulated(const struct xfa_snapshot *taken)
 {
     return taken->simulated ? "the simulated one" : "a real one";
 }
@@ -64,9 +64,9 @@ static const char *simulated(const struct xfa_summary *taken)
 static void warn_of(struct xfa_comparison *comparison, const char *what, fact *told)
 {
     size_t count = comparison->before.count + comparison->after.count;
-    const struct xfa_summary *first = NULL;
+    const struct xfa_snapshot *first = NULL;
     for (size_t i = 0; i < count; i++) {
-        const struct xfa_summary *taken = run_at(comparison, i);
+        const struct xfa_snapshot *taken = run_at(comparison, i);
         const char *text = told(taken);
         if (!text)
             continue;
@@ -83,9 +83,9 @@ static void warn_of(struct xfa_comparison *comparison, const char *what, fact *t
 static void warn_of_driver(struct xfa_comparison *comparison)
 {
     size_t count = comparison->before.count + comparison->after.count;
-    const struct xfa_summary *first = run_at(comparison, 0);
+    const struct xfa_snapshot *first = run_at(comparison, 0);
     for (size_t i = 1; i < count; i++) {
-        const struct xfa_summary *taken = run_at(comparison, i);
+        const struct xfa_snapshot *taken = run_at(comparison, i);
         if (!first->driver || !taken->driver || first->driver == taken->driver)
             continue;
         add_warning(comparison,
@@ -98,10 +98,10 @@ static void warn_of_driver(struct xfa_comparison *comparison)
 
 static void warn_of_processes(struct xfa_comparison *comparison)
 {
-    const struct xfa_summary *first = run_at(comparison, 0);
+    const struct xfa_snapshot *first = run_at(comparison, 0);
     size_t count = comparison->before.count + comparison->after.count;
     for (size_t i = 1; i < count; i++) {
-        const struct xfa_summary *taken = run_at(comparison, i);
+        const struct xfa_snapshot *taken = run_at(comparison, i);
         if (taken->processes == first->processes)
             continue;
         add_warning(comparison, xfa_print("processes: %zu in %s, %zu in %s", first->processes,
@@ -111,7 +111,7 @@ static void warn_of_processes(struct xfa_comparison *comparison)
 }
 
 /* What is wrong with one of them. */
-static void warn_of_run(struct xfa_comparison *comparison, const struct xfa_summary *taken)
+static void warn_of_run(struct xfa_comparison *comparison, const struct xfa_snapshot *taken)
 {
     if (taken->lossy)
         add_warning(comparison, xfa_print("%s: something was lost or could not be read, so that "

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/analysis/order.h"
+#include "analyzer/analysis/analysis.h"
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/compare.h"
 
@@ -232,8 +232,7 @@ void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis 
     settle(findings);
 }
 
-/* ---- what the run would save ------------------------------------------------------------------
- */
+/* ---- what the run would save ----------------------------------------------------------------- */
 
 /* A finding's sites by row, each row's in their order: to be looked up, of which there may be as
  * many as call sites in a run. */

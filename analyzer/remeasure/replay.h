@@ -56,7 +56,7 @@ struct xfa_replay_request {
 bool xfa_replay(const struct xfa_replay_request *request, struct xfp_profile **profile,
                 struct xfa_replayed *replayed);
 
-/* ---- the parts, for tests ---------------------------------------------------------------- */
+/* ---- the parts, for tests -------------------------------------------------------------------- */
 
 /* Measures what is open in the plan, from its beginning, and counts in `replayed`. */
 void xfa_replay_measure(struct xfa_plan *plan, const struct xfa_replay_request *request,

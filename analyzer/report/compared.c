@@ -11,6 +11,56 @@
 #include "analyzer/report/format.h"
 #include "analyzer/report/savings.h"
 
+/* ---- words ----------------------------------------------------------------------------------- */
+
+const char *xfa_verdict_word(enum xfa_verdict verdict)
+{
+    static const char *const words[] = {[XFA_UNSURE] = "not known",
+                                        [XFA_ALIKE] = "within noise",
+                                        [XFA_LESS] = "faster",
+                                        [XFA_MORE] = "slower"};
+    return words[verdict];
+}
+
+const char *xfa_measure_word(enum xfa_measure measure)
+{
+    static const char *const words[] = {[XFA_MEASURE_SPAN] = "run",
+                                        [XFA_MEASURE_WALL] = "processes",
+                                        [XFA_MEASURE_TRANSFERS] = "transfers",
+                                        [XFA_MEASURE_KERNELS] = "kernels",
+                                        [XFA_MEASURE_WAITS] = "waits"};
+    return words[measure];
+}
+
+const char *xfa_stands_word(enum xfa_stands stands)
+{
+    static const char *const words[] = {[XFA_GONE] = "gone",
+                                        [XFA_STAYS] = "stays",
+                                        [XFA_IDLE_NOW] = "no longer worth it",
+                                        [XFA_NEW] = "new"};
+    return words[stands];
+}
+
+const char *xfa_paid_word(enum xfa_paid paid)
+{
+    static const char *const words[] = {[XFA_PAID_UNKNOWN] = "not known",
+                                        [XFA_PAID_WITHIN] = "within",
+                                        [XFA_PAID_LESS] = "less",
+                                        [XFA_PAID_MORE] = "more",
+                                        [XFA_PAID_UNSURE] = "outside, within noise"};
+    return words[paid];
+}
+
+const char *xfa_predicted_word(enum xfa_predicted predicted)
+{
+    static const char *const words[] = {[XFA_PREDICTED_NOTHING] = "nothing",
+                                        [XFA_PREDICTED_SET] = "best set",
+                                        [XFA_PREDICTED_ONE] = "one finding",
+                                        [XFA_PREDICTED_PARTS] = "parts of the best set",
+                                        [XFA_PREDICTED_UNKNOWN] = "not known"};
+    return words[predicted];
+}
+
 /* ---- figures --------------------------------------------------------------------------------- */
 
 #define TIMES_FROM 9.0 /* a part, from which on it is "x 10" */
@@ -102,7 +152,7 @@ char *xfa_noise_text(const struct xfa_comparison *comparison)
         "counts as changed by more than %g %% where the host takes part, by more than "
         "%g %% on the GPU alone; that of transfers besides by more than theirs differ "
         "among themselves",
-        XFA_ALONE_HOST * 100, XFA_ALONE_DEVICE * 100);
+        XFA_ONE_RUN_HOST * 100, XFA_ONE_RUN_DEVICE * 100);
 }
 
 /* ---- in a sentence --------------------------------------------------------------------------- */
@@ -200,7 +250,7 @@ char *xfa_payoff_text(const struct xfa_payoff *payoff)
     return text;
 }
 
-static char *sites_text(const struct xfa_summary_finding *finding)
+static char *sites_text(const struct xfa_snapshot_finding *finding)
 {
     if (finding->site_count == 0)
         return xfa_text("the run");
@@ -219,7 +269,7 @@ static const char *tense(const struct xfa_compared_finding *finding)
 char *xfa_compared_finding_text(const struct xfa_compared_finding *finding)
 {
     bool now = finding->after && (finding->stands == XFA_STAYS || finding->stands == XFA_NEW);
-    const struct xfa_summary_finding *told = now ? finding->after : finding->before;
+    const struct xfa_snapshot_finding *told = now ? finding->after : finding->before;
     char *saving = saving_text(&told->saving), *sites = sites_text(told);
     char fewer[96] = "";
     if (now && finding->before && finding->after->site_count < finding->before->site_count)

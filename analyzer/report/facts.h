@@ -1,4 +1,5 @@
-/* The run in a few words, which the formats share. Texts are the caller's to free. */
+/* The run in a few words, and how wide words are, for all formats. Texts are the caller's to free.
+ */
 #ifndef XFA_FACTS_H
 #define XFA_FACTS_H
 
@@ -10,5 +11,16 @@ char *xfa_command_text(const struct xfa_run *run, size_t columns);
 char *xfa_gpus_text(const struct xfa_run *run); /* "NVIDIA H200", "8 GPUs (NVIDIA H200)" */
 char *xfa_host_text(const struct xfa_run *run); /* " on node1", " on 3 hosts", "" */
 char *xfa_moved_text(const struct xfa_analysis *analysis); /* "H2D 4 MiB in 7, D2H 1 KiB in 2" */
+
+/* ---- how wide a text is on a terminal -------------------------------------------------------- */
+
+/* The bytes of the character at text, and how wide libsmartcols shows it. */
+size_t xfa_character(const char *text, size_t *width);
+
+size_t xfa_columns(const char *text); /* of all of it */
+
+/* Cleaned, and with its middle left out where it is wider: of a call site's text the place at the
+ * end stays. The caller frees it. */
+char *xfa_shortened(const char *text, size_t columns);
 
 #endif

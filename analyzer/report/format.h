@@ -55,7 +55,7 @@ struct xfa_format {
 #undef XFA_FORMAT
 const struct xfa_format *xfa_format_find(const char *name);
 
-/* ---- view.c: what the formats share --------------------------------------------------------- */
+/* ---- what the formats share ------------------------------------------------------------------ */
 
 /* Numbers of the rows that the filter leaves, in the view's order; the caller frees them. */
 uint32_t *xfa_view_rows(const struct xfa_analysis *analysis, const struct xfa_view *view,

@@ -23,17 +23,7 @@ struct summary {
     bool weighed;
 };
 
-#define PERCENT_CHARS 16
-
-static const char *percent(char text[PERCENT_CHARS], double part, double whole)
-{
-    double value = part / whole * 100;
-    snprintf(text, PERCENT_CHARS, "%.*f %%", value >= 9.95 ? 0 : 1, value);
-    return text;
-}
-
-/* ---- what it cost -----------------------------------------------------------------------------
- */
+/* ---- what it cost ---------------------------------------------------------------------------- */
 
 /* Where the device's times are not known, what calls took that waited for their copies. */
 static double blocked_ns(const struct xfa_analysis *analysis)
@@ -69,7 +59,7 @@ static void write_cost(struct summary *summary, FILE *out)
     bool device = !isnan(sum.copied_ns) && sum.copied_ns > 0;
     double took = device ? sum.copied_ns : blocked_ns(summary->analysis);
     double all = wall * (device && sum.gpus > 1 ? sum.gpus : 1);
-    char time[XFA_UNIT_CHARS], run[XFA_UNIT_CHARS], part[PERCENT_CHARS], gpus[48] = "";
+    char time[XFA_UNIT_CHARS], run[XFA_UNIT_CHARS], part[XFA_PERCENT_CHARS], gpus[48] = "";
     if (!(took > 0) || !(wall > 0)) {
         fputs("what that cost is not known: no times were recorded\n", out);
         return;
@@ -78,14 +68,13 @@ static void write_cost(struct summary *summary, FILE *out)
         snprintf(gpus, sizeof gpus, " on %u GPUs", sum.gpus);
     char *exposed = device ? exposed_text(&sum) : xfa_text(" (times of the calls)");
     xfc_print(out, "cost %s%s%s, %s of the %s %s%s%s\n", device ? "" : "at most ",
-              xfa_time_text(time, took), gpus, percent(part, took, all),
+              xfa_time_text(time, took), gpus, xfa_percent_text(part, took, all),
               is_limited(summary) ? "recorded" : "run's", xfa_time_text(run, wall), exposed,
               summary->analysis->simulated ? " (simulated GPU)" : "");
     free(exposed);
 }
 
-/* ---- the worst finding ------------------------------------------------------------------------
- */
+/* ---- the worst finding ----------------------------------------------------------------------- */
 
 /* What names the site, and no more of it than a line holds. */
 static char *site_text(const struct xfa_finding *finding)
@@ -114,14 +103,14 @@ static char *saving_text(const struct summary *summary, const struct xfa_finding
 {
     const struct xfw_saving saving = xfa_saving_shown(summary->findings, &finding->saving);
     const struct xfw_whatif *whatif = summary->findings->whatif;
-    char likely[XFA_UNIT_CHARS], part[PERCENT_CHARS];
+    char likely[XFA_UNIT_CHARS], part[XFA_PERCENT_CHARS];
     if (!summary->weighed)
         return xfa_text("what it would save is left to the report: too many events");
     if (whatif && whatif->known && saving.likely > 0) {
         char *bounds = xfa_bounds_text(&saving);
         char *text = xfa_print("without it the run would take %s less, %s (%s)",
                                xfa_time_text(likely, saving.likely),
-                               percent(part, saving.likely, whatif->alone_ns), bounds);
+                               xfa_percent_text(part, saving.likely, whatif->alone_ns), bounds);
         free(bounds);
         return text;
     }
@@ -155,8 +144,7 @@ static void write_worst(const struct summary *summary, FILE *out)
     }
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* A profile of another machine would tell of that machine. */
 static void read_run(struct summary *summary)

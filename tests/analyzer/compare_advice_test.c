@@ -16,12 +16,12 @@
 
 /* A run that is made up, of rows that nothing is said of. */
 struct run {
-    struct xfa_summary summary;
-    struct xfa_summary_row rows[MOST];
-    struct xfa_summary_finding findings[MOST];
+    struct xfa_snapshot summary;
+    struct xfa_snapshot_row rows[MOST];
+    struct xfa_snapshot_finding findings[MOST];
     struct xfa_call_place places[MOST][2];
     int64_t numbers[MOST][2];
-    struct xfa_summary_phase phase;
+    struct xfa_snapshot_phase phase;
 };
 
 static void start(struct run *run, const char *path, double span_ms)
@@ -31,12 +31,12 @@ static void start(struct run *run, const char *path, double span_ms)
                                     .row_count = MOST,
                                     .findings = run->findings,
                                     .savings_known = true,
-                                    .alone_known = true,
+                                    .recording_known = true,
                                     .processes = 1,
                                     .set = {NAN, NAN, NAN},
                                     .alone_ns = span_ms * MS}};
     for (unsigned i = 0; i < MOST; i++)
-        run->rows[i] = (struct xfa_summary_row){
+        run->rows[i] = (struct xfa_snapshot_row){
             .place = {.text = "f",
                       .function = (char *)(const char *[]){"a", "b", "c", "d"}[i],
                       .file = "x.cu",
@@ -46,11 +46,11 @@ static void start(struct run *run, const char *path, double span_ms)
             .transfers = 10,
             .time = xfa_sample_of(MS, 0.3)};
     for (unsigned i = 0; i < XFA_MEASURES; i++)
-        run->summary.measures[i] = xfa_sample_of(span_ms * MS, XFA_ALONE_HOST);
+        run->summary.measures[i] = xfa_sample_of(span_ms * MS, XFA_ONE_RUN_HOST);
 }
 
 /* At rows `first` and, unless it is negative, `second`. */
-static struct xfa_summary_finding *find(struct run *run, enum xfa_finding_id id, int first,
+static struct xfa_snapshot_finding *find(struct run *run, enum xfa_finding_id id, int first,
                                         int second, double likely_ms)
 {
     size_t i = run->summary.finding_count++;
@@ -58,7 +58,7 @@ static struct xfa_summary_finding *find(struct run *run, enum xfa_finding_id id,
     run->numbers[i][1] = second;
     for (unsigned k = 0; k < 2; k++)
         run->places[i][k] = (struct xfa_call_place){.text = "f", .function = "f"};
-    run->findings[i] = (struct xfa_summary_finding){
+    run->findings[i] = (struct xfa_snapshot_finding){
         .id = id,
         .sites = run->places[i],
         .rows = run->numbers[i],
@@ -69,7 +69,7 @@ static struct xfa_summary_finding *find(struct run *run, enum xfa_finding_id id,
     return &run->findings[i];
 }
 
-static void in_set(struct xfa_summary_finding *finding, unsigned order, double added_ms)
+static void in_set(struct xfa_snapshot_finding *finding, unsigned order, double added_ms)
 {
     finding->order = order;
     finding->added_ns = added_ms * MS;
@@ -77,8 +77,8 @@ static void in_set(struct xfa_summary_finding *finding, unsigned order, double a
 
 static struct xfa_comparison *compare(struct run *before, struct run *after)
 {
-    return xfa_compare((struct xfa_summary *[]){&before->summary}, 1,
-                       (struct xfa_summary *[]){&after->summary}, 1, NAN);
+    return xfa_compare((struct xfa_snapshot *[]){&before->summary}, 1,
+                       (struct xfa_snapshot *[]){&after->summary}, 1, NAN);
 }
 
 static void assert_saving(const struct xfw_saving *saving, double low, double likely, double high)
@@ -226,7 +226,7 @@ static void test_paid_of_repetitions(void **state)
 {
     (void)state;
     struct run runs[8];
-    struct xfa_summary *all[8];
+    struct xfa_snapshot *all[8];
     for (unsigned i = 0; i < 8; i++) {
         start(&runs[i], "r", i < 4 ? 100 + i * 0.1 : 75 + i * 0.1);
         all[i] = &runs[i].summary;
@@ -252,8 +252,8 @@ static void test_a_phase(void **state)
     (void)state;
     start_both(50);
     before.summary.span.alone_ns = 100 * MS;
-    before.phase = (struct xfa_summary_phase){"work", {85 * MS, 85 * MS, 80 * MS, 40 * MS}};
-    after.phase = (struct xfa_summary_phase){"work", {42 * MS, 42 * MS, 42 * MS, 42 * MS}};
+    before.phase = (struct xfa_snapshot_phase){"work", {85 * MS, 85 * MS, 80 * MS, 40 * MS}};
+    after.phase = (struct xfa_snapshot_phase){"work", {42 * MS, 42 * MS, 42 * MS, 42 * MS}};
     before.summary.phases = &before.phase;
     after.summary.phases = &after.phase;
     before.summary.phase_count = after.summary.phase_count = 1;
@@ -288,7 +288,7 @@ static void test_what_recording_cost(void **state)
     struct xfa_comparison *c = compare(&before, &after);
     assert_true(fabs(c->measures[XFA_MEASURE_SPAN].before - 80 * MS) < 1);
     xfa_comparison_free(c);
-    after.summary.alone_known = false;
+    after.summary.recording_known = false;
     c = compare(&before, &after);
     assert_false(c->without_recording);
     assert_true(fabs(c->measures[XFA_MEASURE_SPAN].before - 100 * MS) < 1);
@@ -303,10 +303,10 @@ static bool fails(double span_ms, double transfers_ms, double limit, enum xfa_me
     start(&after, "b", span_ms);
     after.summary.measures[XFA_MEASURE_WALL] = before.summary.measures[XFA_MEASURE_WALL];
     after.summary.measures[XFA_MEASURE_TRANSFERS] =
-        xfa_sample_of(transfers_ms * MS, XFA_ALONE_DEVICE);
-    before.summary.measures[XFA_MEASURE_TRANSFERS] = xfa_sample_of(100 * MS, XFA_ALONE_DEVICE);
-    struct xfa_comparison *c = xfa_compare((struct xfa_summary *[]){&before.summary}, 1,
-                                           (struct xfa_summary *[]){&after.summary}, 1, limit);
+        xfa_sample_of(transfers_ms * MS, XFA_ONE_RUN_DEVICE);
+    before.summary.measures[XFA_MEASURE_TRANSFERS] = xfa_sample_of(100 * MS, XFA_ONE_RUN_DEVICE);
+    struct xfa_comparison *c = xfa_compare((struct xfa_snapshot *[]){&before.summary}, 1,
+                                           (struct xfa_snapshot *[]){&after.summary}, 1, limit);
     bool failed = c->failed;
     *by = c->slowest;
     xfa_comparison_free(c);

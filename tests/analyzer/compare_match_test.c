@@ -15,8 +15,8 @@
 #define MOST 128
 
 static struct {
-    struct xfa_summary_row rows[MOST];
-    const struct xfa_summary_row *pointers[MOST];
+    struct xfa_snapshot_row rows[MOST];
+    const struct xfa_snapshot_row *pointers[MOST];
     size_t count;
 } sides[2];
 enum { BEFORE, AFTER };
@@ -27,12 +27,12 @@ static void clear(void)
 }
 
 /* A copy to GPU 0 from that memory. */
-static struct xfa_summary_row *add(unsigned side, const char *function, const char *file,
+static struct xfa_snapshot_row *add(unsigned side, const char *function, const char *file,
                                    unsigned line, const char *called, unsigned memory)
 {
     size_t i = sides[side].count++;
-    struct xfa_summary_row *row = &sides[side].rows[i];
-    *row = (struct xfa_summary_row){
+    struct xfa_snapshot_row *row = &sides[side].rows[i];
+    *row = (struct xfa_snapshot_row){
         .place = {.text = (char *)(function ? function : "somewhere"),
                   .function = (char *)function,
                   .file = (char *)file,
@@ -192,9 +192,9 @@ static void test_none(void **state)
 
 /* ---- repetitions ----------------------------------------------------------------------------- */
 
-static void run_of(struct xfa_summary *run, unsigned side, double span)
+static void run_of(struct xfa_snapshot *run, unsigned side, double span)
 {
-    *run = (struct xfa_summary){.rows = sides[side].rows, .row_count = sides[side].count};
+    *run = (struct xfa_snapshot){.rows = sides[side].rows, .row_count = sides[side].count};
     run->measures[XFA_MEASURE_SPAN] = xfa_sample_of(span, 0);
     for (size_t i = 0; i < run->row_count; i++)
         run->rows[i].time = xfa_sample_of(span / 10 * (double)(i + 1), 0);
@@ -203,7 +203,7 @@ static void run_of(struct xfa_summary *run, unsigned side, double span)
 static void test_repetitions_are_one(void **state)
 {
     (void)state;
-    struct xfa_summary runs[3];
+    struct xfa_snapshot runs[3];
     clear();
     add(0, "step", "a.cu", 10, "cudaMemcpy", XFT_MEM_PINNED);
     add(1, "late", "a.cu", 30, "cudaMemcpy", XFT_MEM_PINNED)->transfers = 3;
@@ -211,7 +211,7 @@ static void test_repetitions_are_one(void **state)
     run_of(&runs[0], 0, 100);
     run_of(&runs[1], 1, 90);
     run_of(&runs[2], 0, 80);
-    struct xfa_side side = xfa_side_of((struct xfa_summary *[]){&runs[0], &runs[1], &runs[2]}, 3);
+    struct xfa_side side = xfa_side_of((struct xfa_snapshot *[]){&runs[0], &runs[1], &runs[2]}, 3);
     assert_int_equal(side.middle, 1);
     assert_int_equal(side.row_count, 2);
     assert_int_equal(side.rows[0].runs, 3);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "analyzer/compare/match.h"
+#include "analyzer/report/compared.h"
 #include "analyzer/report/json/json.h"
 
 static void set(json_t *json, const char *key, json_t *value)
@@ -29,7 +30,7 @@ static json_t *change_json(const struct xfa_change *change)
 
 /* ---- what was compared ----------------------------------------------------------------------- */
 
-static json_t *run_json(const struct xfa_summary *run)
+static json_t *run_json(const struct xfa_snapshot *run)
 {
     json_t *json = json_object();
     set(json, "trace", xfa_json_text(run->path));
@@ -42,7 +43,8 @@ static json_t *run_json(const struct xfa_summary *run)
     set(json, "transfers", xfa_json_count(run->transfers));
     set(json, "bytes", xfa_json_count(run->bytes));
     set(json, "span_s", xfa_json_seconds(run->measures[XFA_MEASURE_SPAN].value));
-    set(json, "recording_s", run->alone_known ? xfa_json_seconds(run->recording_ns) : json_null());
+    set(json, "recording_s",
+        run->recording_known ? xfa_json_seconds(run->recording_ns) : json_null());
     set(json, "wall_s", xfa_json_seconds(run->measures[XFA_MEASURE_WALL].value));
     set(json, "transfers_s", xfa_json_seconds(run->measures[XFA_MEASURE_TRANSFERS].value));
     return json;
@@ -63,8 +65,8 @@ static json_t *noise_json(const struct xfa_comparison *c)
     json_t *json = json_object();
     set(json, "known", json_boolean(c->repeated));
     set(json, "least_change", xfa_json_number(XFA_LEAST_CHANGE));
-    set(json, "one_run_host", xfa_json_number(XFA_ALONE_HOST));
-    set(json, "one_run_device", xfa_json_number(XFA_ALONE_DEVICE));
+    set(json, "one_run_host", xfa_json_number(XFA_ONE_RUN_HOST));
+    set(json, "one_run_device", xfa_json_number(XFA_ONE_RUN_DEVICE));
     return json;
 }
 
@@ -130,7 +132,7 @@ static json_t *advice_json(const struct xfa_comparison *c)
     return json;
 }
 
-static json_t *places_json(const struct xfa_summary_finding *finding)
+static json_t *places_json(const struct xfa_snapshot_finding *finding)
 {
     json_t *json = json_array();
     for (size_t i = 0; i < finding->site_count; i++)
@@ -138,7 +140,7 @@ static json_t *places_json(const struct xfa_summary_finding *finding)
     return json;
 }
 
-static json_t *finding_side_json(const struct xfa_summary_finding *finding)
+static json_t *finding_side_json(const struct xfa_snapshot_finding *finding)
 {
     if (!finding)
         return json_null();
@@ -176,7 +178,7 @@ static json_t *row_side_json(const struct xfa_side_row *side)
 {
     if (!side)
         return json_null();
-    const struct xfa_summary_row *row = side->row;
+    const struct xfa_snapshot_row *row = side->row;
     json_t *json = json_object();
     set(json, "site", xfa_json_text(row->place.text));
     set(json, "function", xfa_json_text(row->called));

@@ -5,8 +5,7 @@
 #include "analyzer/report/json/json.h"
 #include "analyzer/report/savings.h"
 
-/* ---- what the run would save --------------------------------------------------------------------
- */
+/* ---- what the run would save ----------------------------------------------------------------- */
 
 static json_t *played_saving_json(const struct xfw_played *played)
 {
@@ -133,8 +132,7 @@ static json_t *finding_saving_json(const struct xfa_findings *findings,
     return json;
 }
 
-/* ---- findings -----------------------------------------------------------------------------------
- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static json_t *site_json(const struct xfa_finding *finding, const struct xfa_finding_site *site)
 {

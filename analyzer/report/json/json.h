@@ -24,8 +24,7 @@ json_t *xfa_whatif_json(const struct xfa_report *report);
 void xfa_json_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,
                          FILE *out);
 
-/* ---- what they share: json.c ------------------------------------------------------------------
- */
+/* ---- what they share: json.c ----------------------------------------------------------------- */
 
 json_t *xfa_site_json(const struct xfa_site *site, bool with_stack);
 /* The keys that say which row it is. */

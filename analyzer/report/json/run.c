@@ -170,7 +170,7 @@ static json_t *recording_json(const struct xfa_recording *recording)
     }
     json_object_set_new(json, "kinds", kinds);
     json_object_set_new(json, "took_s",
-                        recording->told ? xfa_json_seconds(recording->took_ns) : json_null());
+                        recording->known ? xfa_json_seconds(recording->took_ns) : json_null());
     json_object_set_new(json, "once_s", xfa_json_seconds(recording->once_ns));
     return json;
 }
@@ -262,8 +262,7 @@ json_t *xfa_machine_json(const struct xfa_analysis *analysis)
     return json;
 }
 
-/* ---- replay -------------------------------------------------------------------------------------
- */
+/* ---- replay ---------------------------------------------------------------------------------- */
 
 static json_t *copies_json(const struct xfa_replayed *replayed)
 {

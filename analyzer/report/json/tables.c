@@ -4,8 +4,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/report/json/json.h"
 
-/* ---- transfers ----------------------------------------------------------------------------------
- */
+/* ---- transfers ------------------------------------------------------------------------------- */
 
 static json_t *sizes_json(const struct xfa_figures *figures)
 {
@@ -101,8 +100,7 @@ json_t *xfa_transfers_json(const struct xfa_analysis *analysis, const struct xfa
     return json;
 }
 
-/* ---- phases -------------------------------------------------------------------------------------
- */
+/* ---- phases ---------------------------------------------------------------------------------- */
 
 static json_t *seconds_json(double ns, bool known)
 {
@@ -155,8 +153,7 @@ json_t *xfa_phases_json(const struct xfa_analysis *analysis)
     return json;
 }
 
-/* ---- managed memory -----------------------------------------------------------------------------
- */
+/* ---- managed memory -------------------------------------------------------------------------- */
 
 /* What is written, with its parts in their order. */
 struct managed {
@@ -284,8 +281,7 @@ json_t *xfa_managed_json(const struct xfa_analysis *analysis)
     return json;
 }
 
-/* ---- waits --------------------------------------------------------------------------------------
- */
+/* ---- waits ----------------------------------------------------------------------------------- */
 
 static json_t *wait_json(const struct xfa_run *run, const struct xfa_wait *wait)
 {
@@ -309,8 +305,7 @@ json_t *xfa_waits_json(const struct xfa_analysis *analysis)
     return json;
 }
 
-/* ---- ranks --------------------------------------------------------------------------------------
- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 static const char *const measure_words[XFA_RANK_MEASURES] = {
     [XFA_RANK_BYTES] = "bytes",

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/report/columns.h"
+#include "analyzer/report/facts.h"
 #include "analyzer/report/markdown/markdown.h"
 
 static const char fold_end[] = "\n</details>\n";

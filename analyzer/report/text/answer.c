@@ -23,8 +23,7 @@
 #define FIGURE_COLUMNS 33 /* of the table, before its texts */
 #define WHY_COLUMNS 64    /* of it behind the call site, on one line */
 
-/* ---- which part was recorded
- * ------------------------------------------------------------------------------------ */
+/* ---- which part was recorded * --------------------------------------------------------------- */
 
 #define SHOWN_PROCESSES 4 /* at most, unless all rows are asked for */
 
@@ -200,8 +199,7 @@ static void write_warnings(const struct xfa_report *report, const struct xfa_vie
                           "the profile is of another machine, see \"Machine profile\"");
 }
 
-/* ---- what to change ----------------------------------------------------------------------------
- */
+/* ---- what to change -------------------------------------------------------------------------- */
 
 enum column { COL_NUMBER, COL_SAVES, COL_PART, COL_BETWEEN, COL_WHERE, COL_WHY, COLUMNS };
 

@@ -11,7 +11,7 @@
 #define SHOWN_IDLE 6 /* at most, unless all rows are asked for */
 #define SHOWN_PHASES 4
 
-/* ---- the head ------------------------------------------------------------------------------- */
+/* ---- the head -------------------------------------------------------------------------------- */
 
 /* "1. pageable-host-memory saves 150 ms, then 3. small-transfers saves 20.1 ms more": with the
  * numbers that they have in the report. */
@@ -116,7 +116,7 @@ static void write_savings_head(const struct xfa_findings *findings, int width, F
         write_set(findings, width, out);
 }
 
-/* ---- a finding ------------------------------------------------------------------------------ */
+/* ---- a finding ------------------------------------------------------------------------------- */
 
 static const char *in_set_text(const struct xfa_finding *finding, const struct xfw_whatif *whatif)
 {
@@ -153,7 +153,7 @@ static void write_saving(const struct xfa_report *report, const struct xfa_findi
     free(assumed);
 }
 
-/* ---- the foot ------------------------------------------------------------------------------- */
+/* ---- the foot -------------------------------------------------------------------------------- */
 
 /* Why a finding is none. */
 enum why {
@@ -253,8 +253,7 @@ static void write_idle(const struct xfa_report *report, const struct xfa_view *v
     write_idle_of(report->findings, SAVES_NOTHING, view, out);
 }
 
-/* ---- the section --------------------------------------------------------------------------------
- */
+/* ---- the section ----------------------------------------------------------------------------- */
 
 #define FINDING_SITES 5 /* shown per finding */
 

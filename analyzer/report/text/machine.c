@@ -7,8 +7,7 @@
 #include "analyzer/base/units.h"
 #include "analyzer/report/text/text.h"
 
-/* ---- replay -------------------------------------------------------------------------------------
- */
+/* ---- replay ---------------------------------------------------------------------------------- */
 
 /* ", 98 % of their time": as far as their times are known. */
 static char *covered_text(const struct xfa_replayed *replayed)
@@ -61,8 +60,7 @@ static void write_replay(const struct xfa_report *report, const struct xfa_view 
     free(rest);
 }
 
-/* ---- the section ------------------------------------------------------------------------------
- */
+/* ---- the section ----------------------------------------------------------------------------- */
 
 /* Of one that nobody named here. */
 static const char *found_text(const char *by)

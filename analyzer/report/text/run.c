@@ -11,8 +11,7 @@
 #include "analyzer/report/text/text.h"
 #include "common/text.h"
 
-/* ---- what recording cost ------------------------------------------------------------------------
- */
+/* ---- what recording cost --------------------------------------------------------------------- */
 
 #define SHOWN_KINDS 3
 #define LEAST_PART 0.05 /* of all that recording took, for a kind to be named beside the first */
@@ -78,8 +77,7 @@ static void write_recording(const struct xfa_report *report, const struct xfa_vi
     free(kinds);
 }
 
-/* ---- what is in no row, and what was lost -------------------------------------------------------
- */
+/* ---- what is in no row, and what was lost ---------------------------------------------------- */
 
 #define SHOWN_FILES 10 /* of each kind at most, unless all rows are asked for */
 
@@ -193,8 +191,7 @@ static void write_missing(const struct xfa_report *report, const struct xfa_view
     write_those(run, view, out, is_unfinished, write_unfinished);
 }
 
-/* ---- the section --------------------------------------------------------------------------------
- */
+/* ---- the section ----------------------------------------------------------------------------- */
 
 #define SHOWN_HOSTS 10 /* at most, unless all rows are asked for; as are the next two */
 #define SHOWN_GPUS 64

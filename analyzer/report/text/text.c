@@ -159,8 +159,7 @@ void xfa_write_hidden(FILE *out, size_t hidden)
         xfc_print(out, "  ... and %zu more (--top 0 shows all)\n", hidden);
 }
 
-/* ---- tables -------------------------------------------------------------------------------------
- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 #define FIRST_LEAST 24 /* columns of the first one, before others are broken */
 #define FIRST_BARE 8   /* and when nothing else is left */
@@ -195,7 +194,7 @@ void xfa_set_cell(struct libscols_line *line, size_t column, const char *text)
     scols_line_refer_data(line, column, xfa_clean(text, strlen(text)));
 }
 
-/* ---- widths -------------------------------------------------------------------------------- */
+/* ---- widths ---------------------------------------------------------------------------------- */
 
 /* Of the longest line of the text, and of its longest piece that is not broken. */
 static size_t text_width(const char *text, const char *breaks, size_t *piece)
@@ -220,7 +219,7 @@ static size_t text_width(const char *text, const char *breaks, size_t *piece)
     return longest;
 }
 
-/* ---- breaking ------------------------------------------------------------------------------ */
+/* ---- breaking -------------------------------------------------------------------------------- */
 
 size_t xfa_line_bytes(const char *text, const char *breaks, size_t width)
 {
@@ -264,7 +263,7 @@ static char *broken(const char *text, const char *breaks, size_t width)
     return lines;
 }
 
-/* ---- columns ------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 struct fitted {
     size_t natural, least, width; /* 0: hidden */

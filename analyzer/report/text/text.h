@@ -4,7 +4,7 @@
 
 #include <libsmartcols.h>
 
-#include "analyzer/report/columns.h"
+#include "analyzer/report/facts.h"
 #include "analyzer/report/format.h"
 
 /* The first screen: what the run was, what to change, what that would save. */
@@ -25,7 +25,7 @@ void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *
 void xfa_write_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,
                           FILE *out);
 
-/* ---- looks ---------------------------------------------------------------------------------- */
+/* ---- looks ----------------------------------------------------------------------------------- */
 
 enum xfa_style { XFA_STYLE_NONE, XFA_STYLE_TITLE, XFA_STYLE_GAIN, XFA_STYLE_WARNING };
 
@@ -38,7 +38,7 @@ void xfa_write_title(const struct xfa_view *view, FILE *out, const char *format,
 /* A fact that is one of what went wrong; nothing when the text is NULL. */
 void xfa_write_warning(const struct xfa_view *view, FILE *out, const char *name, const char *text);
 
-/* ---- lines --------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* The bytes of the text that go on a line: up to the last break that fits, else as many as fit, at
  * least one character. breaks: as in struct xfa_column. */

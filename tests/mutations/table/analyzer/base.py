@@ -27,7 +27,7 @@ ROWS = [
       "    while (value > 1024 && unit < 6) {",
       "1 MiB is shown as 1024 KiB",
       "analyzer-model_test"),
-    M("base-report-over-trace", "analyzer/base/replace.c",
+    M("base-report-over-trace", "analyzer/base/files.c",
       "        return file.st_dev == read.st_dev && file.st_ino == read.st_ino;",
       "        return file.st_dev != read.st_dev && file.st_ino == read.st_ino;",
       "a report takes the place of the trace that it is of",

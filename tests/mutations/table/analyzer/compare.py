@@ -62,7 +62,7 @@ ROWS = [
       "        parts.low += alone->low;",
       "of advice that overlaps each is expected to save what it would alone",
       "analyzer-compare_advice_test"),
-    M("compare-whole-forgotten", "analyzer/compare/summary.c",
+    M("compare-whole-forgotten", "analyzer/compare/snapshot.c",
       "        taken->alone_ns = whatif->alone_ns;\n",
       "        taken->alone_ns = 0;\n",
       "nothing is known of what advice that was followed was to save",

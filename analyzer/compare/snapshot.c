@@ -1,4 +1,4 @@
-#include "analyzer/compare/summary.h"
+#include "analyzer/compare/snapshot.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static bool is_hosts(const struct xfa_row_key *key, const struct xfa_figures *fi
 static struct xfa_sample row_time(const struct xfa_row_key *key, const struct xfa_figures *figures,
                                   const struct xfa_bounds *bounds)
 {
-    double off = is_hosts(key, figures) ? XFA_ALONE_HOST : XFA_ALONE_DEVICE;
+    double off = is_hosts(key, figures) ? XFA_ONE_RUN_HOST : XFA_ONE_RUN_DEVICE;
     uint64_t timed = figures->device.transfers + figures->host.transfers;
     if (timed == 0)
         return (struct xfa_sample){NAN, NAN, NAN};
@@ -57,12 +57,12 @@ static struct xfa_sample row_time(const struct xfa_row_key *key, const struct xf
     return xfa_sample_between(ns, bounds->low, bounds->high, off);
 }
 
-static void take_row(struct xfa_summary *taken, const struct xfa_analysis *analysis, size_t number,
+static void take_row(struct xfa_snapshot *taken, const struct xfa_analysis *analysis, size_t number,
                      const struct xfa_bounds *bounds)
 {
     const struct xfa_row *row = xfa_analysis_row(analysis, number);
     const struct xfa_figures *figures = &analysis->rows[number];
-    taken->rows[taken->row_count++] = (struct xfa_summary_row){
+    taken->rows[taken->row_count++] = (struct xfa_snapshot_row){
         .place = place_of(row->site),
         .called = xfa_text(xfa_row_called(row)->name),
         .key = row->key,
@@ -77,7 +77,7 @@ static void take_row(struct xfa_summary *taken, const struct xfa_analysis *analy
     taken->bytes = xfa_add(taken->bytes, figures->bytes);
 }
 
-static void take_rows(struct xfa_summary *taken, const struct xfa_analysis *analysis,
+static void take_rows(struct xfa_snapshot *taken, const struct xfa_analysis *analysis,
                       const struct xfa_times *times)
 {
     struct xfa_bounds *bounds = xfa_times_bounds(times, analysis->row_count);
@@ -90,7 +90,7 @@ static void take_rows(struct xfa_summary *taken, const struct xfa_analysis *anal
 /* ---- measures -------------------------------------------------------------------------------- */
 
 /* Rows whose bounds are not known may be off by as much as they took. */
-static struct xfa_sample transfer_time(const struct xfa_summary *taken)
+static struct xfa_sample transfer_time(const struct xfa_snapshot *taken)
 {
     struct xfa_sample all = {0, 0, 0};
     bool any = false;
@@ -114,24 +114,25 @@ static double waited(const struct xfa_waits *waits)
     return ns;
 }
 
-static void take_measures(struct xfa_summary *taken, const struct xfa_analysis *analysis,
+static void take_measures(struct xfa_snapshot *taken, const struct xfa_analysis *analysis,
                           const struct xfa_times *times)
 {
     struct xfa_sample *m = taken->measures;
     double wall = xfa_run_wall_ns(analysis->run);
-    m[XFA_MEASURE_SPAN] = xfa_sample_of(times->span_ns > 0 ? times->span_ns : NAN, XFA_ALONE_HOST);
-    m[XFA_MEASURE_WALL] = xfa_sample_of(wall > 0 ? wall : NAN, XFA_ALONE_HOST);
+    m[XFA_MEASURE_SPAN] =
+        xfa_sample_of(times->span_ns > 0 ? times->span_ns : NAN, XFA_ONE_RUN_HOST);
+    m[XFA_MEASURE_WALL] = xfa_sample_of(wall > 0 ? wall : NAN, XFA_ONE_RUN_HOST);
     m[XFA_MEASURE_TRANSFERS] = transfer_time(taken);
     m[XFA_MEASURE_KERNELS] =
-        xfa_sample_of(times->kernels ? times->kernel_ns : NAN, XFA_ALONE_DEVICE);
-    m[XFA_MEASURE_WAITS] = xfa_sample_of(waited(&analysis->waits), XFA_ALONE_HOST);
+        xfa_sample_of(times->kernels ? times->kernel_ns : NAN, XFA_ONE_RUN_DEVICE);
+    m[XFA_MEASURE_WAITS] = xfa_sample_of(waited(&analysis->waits), XFA_ONE_RUN_HOST);
 }
 
 /* ---- findings, and what they would save ------------------------------------------------------ */
 
-static struct xfa_summary_finding finding_of(const struct xfa_finding *finding)
+static struct xfa_snapshot_finding finding_of(const struct xfa_finding *finding)
 {
-    struct xfa_summary_finding taken = {
+    struct xfa_snapshot_finding taken = {
         .id = finding->id,
         .remedy = xfa_text(xfa_remedy_word(finding->remedy.kind)),
         .sites = xfa_alloc((finding->site_count + 1) * sizeof *taken.sites),
@@ -150,14 +151,14 @@ static struct xfa_summary_finding finding_of(const struct xfa_finding *finding)
     return taken;
 }
 
-static void take_whatif(struct xfa_summary *taken, const struct xfw_whatif *whatif)
+static void take_whatif(struct xfa_snapshot *taken, const struct xfw_whatif *whatif)
 {
     taken->set = (struct xfw_saving){NAN, NAN, NAN};
     if (!whatif)
         return;
     taken->savings_known = whatif->known;
     taken->why_not = kept(whatif->why);
-    taken->alone_known = whatif->replayed_ns > 0;
+    taken->recording_known = whatif->replayed_ns > 0;
     taken->recording_ns = fmax(0, whatif->span.replayed_ns - whatif->span.alone_ns);
     if (whatif->known) {
         taken->set = whatif->set;
@@ -166,11 +167,11 @@ static void take_whatif(struct xfa_summary *taken, const struct xfw_whatif *what
     }
     taken->phases = xfa_alloc((whatif->range_count + 1) * sizeof *taken->phases);
     for (size_t i = 0; i < whatif->range_count; i++)
-        taken->phases[taken->phase_count++] = (struct xfa_summary_phase){
+        taken->phases[taken->phase_count++] = (struct xfa_snapshot_phase){
             .name = xfa_text(whatif->ranges[i].name), .times = whatif->ranges[i].times};
 }
 
-static void take_findings(struct xfa_summary *taken, const struct xfa_findings *findings)
+static void take_findings(struct xfa_snapshot *taken, const struct xfa_findings *findings)
 {
     taken->findings = xfa_alloc((findings->count + 1) * sizeof *taken->findings);
     for (size_t i = 0; i < findings->count; i++)
@@ -195,7 +196,7 @@ static void add_text(char **list, const char *text)
 
 #define MOST_NAMED 64 /* hosts, GPUs: further ones are not held against each other */
 
-static void take_machine(struct xfa_summary *taken, const struct xfa_analysis *analysis)
+static void take_machine(struct xfa_snapshot *taken, const struct xfa_analysis *analysis)
 {
     const struct xfa_run *run = analysis->run;
     taken->path = kept(run->path);
@@ -222,11 +223,11 @@ static void take_machine(struct xfa_summary *taken, const struct xfa_analysis *a
     }
 }
 
-struct xfa_summary *xfa_summary_of(const struct xfa_analysis *analysis,
-                                   const struct xfa_findings *findings,
-                                   const struct xfa_times *times)
+struct xfa_snapshot *xfa_snapshot_of(const struct xfa_analysis *analysis,
+                                     const struct xfa_findings *findings,
+                                     const struct xfa_times *times)
 {
-    struct xfa_summary *taken = xfa_alloc(sizeof *taken);
+    struct xfa_snapshot *taken = xfa_alloc(sizeof *taken);
     take_machine(taken, analysis);
     take_rows(taken, analysis, times);
     take_findings(taken, findings);
@@ -241,7 +242,7 @@ static void free_place(struct xfa_call_place *place)
     free(place->file);
 }
 
-static void free_finding(struct xfa_summary_finding *finding)
+static void free_finding(struct xfa_snapshot_finding *finding)
 {
     for (size_t i = 0; i < finding->site_count; i++)
         free_place(&finding->sites[i]);
@@ -250,7 +251,7 @@ static void free_finding(struct xfa_summary_finding *finding)
     free(finding->remedy);
 }
 
-void xfa_summary_free(struct xfa_summary *taken)
+void xfa_snapshot_free(struct xfa_snapshot *taken)
 {
     if (!taken)
         return;

@@ -1,9 +1,7 @@
-/* What the formats share: their names, the order of rows, the names of phases. */
 #include "analyzer/report/format.h"
 
 #include <string.h>
 
-#include "analyzer/analysis/order.h"
 #include "analyzer/base/alloc.h"
 
 const struct xfa_format *xfa_format_find(const char *name)

@@ -2,8 +2,8 @@
  * What a comparison keeps of one recorded run: its figures, rows of transfers, findings, phases,
  * and what it was recorded with. The analysis is not needed any more once this is taken.
  */
-#ifndef XFA_RUN_SUMMARY_H
-#define XFA_RUN_SUMMARY_H
+#ifndef XFA_SNAPSHOT_H
+#define XFA_SNAPSHOT_H
 
 #include "analyzer/compare/statistics.h"
 #include "analyzer/compare/times.h"
@@ -15,8 +15,8 @@
  * and managed memory, page-locking, its own work) does not (docs/analyze.md says what was
  * measured).
  */
-#define XFA_ALONE_DEVICE 0.10
-#define XFA_ALONE_HOST 0.50
+#define XFA_ONE_RUN_DEVICE 0.10
+#define XFA_ONE_RUN_HOST 0.50
 
 enum xfa_measure {
     XFA_MEASURE_SPAN, /* the run, from its first work for a GPU to its last; without what recording
@@ -36,7 +36,7 @@ struct xfa_call_place {
     uint64_t line; /* else the offset in the module; 0: not known */
 };
 
-struct xfa_summary_row {
+struct xfa_snapshot_row {
     struct xfa_call_place place;
     char *called;           /* the CUDA function, as the source has it */
     struct xfa_row_key key; /* numbers of site and functions mean nothing here */
@@ -45,7 +45,7 @@ struct xfa_summary_row {
     double gbps, lost_ns;   /* NAN */
 };
 
-struct xfa_summary_finding {
+struct xfa_snapshot_finding {
     enum xfa_finding_id id;
     char *remedy; /* its word */
     struct xfa_call_place *sites;
@@ -57,12 +57,12 @@ struct xfa_summary_finding {
     bool idle;                /* it was no advice */
 };
 
-struct xfa_summary_phase {
+struct xfa_snapshot_phase {
     char *name;
     struct xfw_times times;
 };
 
-struct xfa_summary {
+struct xfa_snapshot {
     char *path, *program, *hosts, *machine, *gpus, *timing, *arguments; /* NULL: not recorded */
     int driver;                                                         /* 0: not recorded */
     size_t processes;
@@ -71,13 +71,13 @@ struct xfa_summary {
     char *mismatch; /* of profile and machine, a line; NULL: none */
     uint64_t transfers, bytes;
     struct xfa_sample measures[XFA_MEASURES]; /* ns */
-    bool alone_known;                         /* the next is */
+    bool recording_known;                     /* the next is */
     double recording_ns;                      /* in SPAN, of recording; is still in there */
-    struct xfa_summary_row *rows;
+    struct xfa_snapshot_row *rows;
     size_t row_count;
-    struct xfa_summary_finding *findings;
+    struct xfa_snapshot_finding *findings;
     size_t finding_count;
-    struct xfa_summary_phase *phases;
+    struct xfa_snapshot_phase *phases;
     size_t phase_count;
     bool savings_known;
     char *why_not;         /* one line, where they are not; NULL */
@@ -87,10 +87,10 @@ struct xfa_summary {
 };
 
 /* Of a finished, weighed analysis. */
-struct xfa_summary *xfa_summary_of(const struct xfa_analysis *analysis,
-                                   const struct xfa_findings *findings,
-                                   const struct xfa_times *times);
-void xfa_summary_free(struct xfa_summary *taken);
+struct xfa_snapshot *xfa_snapshot_of(const struct xfa_analysis *analysis,
+                                     const struct xfa_findings *findings,
+                                     const struct xfa_times *times);
+void xfa_snapshot_free(struct xfa_snapshot *taken);
 
 /* Bounds of a figure, so that those of two meet when they are no more than `off` apart. */
 struct xfa_sample xfa_sample_between(double value, double low, double high, double off);
