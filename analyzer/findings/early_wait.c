@@ -121,63 +121,38 @@ static void release(void *self)
 
 /* ---- the finding ----------------------------------------------------------------------------- */
 
-static void add(struct xfa_finding *finding, const struct xfa_analysis *analysis,
-                const struct site_waits *waits)
-{
-    const struct xfa_finding_site site = {
-        .site = xfa_run_site(analysis->run, waits->key.site),
-        .function = xfa_run_function(analysis->run, waits->key.function),
-        .transfers = waits->times,
-        .bytes = waits->bytes,
-        .lost_ns = waits->lost_ns,
-        .reckoning = XFA_RECKONED_COVERED,
-    };
-    xfa_finding_site_add(finding, &site);
-    finding->transfers += waits->times;
-    finding->bytes = xfa_add(finding->bytes, waits->bytes);
-    finding->lost_ns += waits->lost_ns;
-}
-
-static void find_in(const struct xfa_analysis *analysis, const struct early *early,
-                    struct xfa_findings *findings, enum xfa_dialect dialect)
-{
-    const struct xfa_remedy remedy = {
-        .kind = XFA_REMEDY_WAIT_LATER,
-        .dialect = dialect,
-        .to_host = true,
-        .node = -1,
-    };
-    double least = XFA_LEAST_PART * xfa_run_wall_ns(analysis->run);
-    struct xfa_finding *finding = NULL;
-    for (size_t i = 0; i < early->sites.count; i++) {
-        const struct site_waits *waits = xfa_table_at(&early->sites, i);
-        bool worth = waits->lost_ns > XFA_LEAST_LOST_NS && waits->lost_ns > least;
-        if (!worth || xfa_run_site(analysis->run, waits->key.site)->dialect != dialect)
-            continue;
-        if (!finding) {
-            finding = xfa_findings_add(findings, XFA_FINDING_EARLY_WAIT, &remedy);
-            finding->lost_ns = 0;
-            finding->assumed = "the thread's own work right behind the wait, which is too short to "
-                               "read all that was fetched, needs none of it";
-        }
-        add(finding, analysis, waits);
-    }
-}
-
 static void find(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings)
 {
-    for (unsigned dialect = 0; dialect < XFA_DIALECTS; dialect++)
-        find_in(analysis, sums, findings, dialect);
+    const struct xfa_finding like = {
+        .id = XFA_FINDING_EARLY_WAIT,
+        .remedy = {.kind = XFA_REMEDY_WAIT_LATER, .to_host = true, .node = -1},
+        .assumed =
+            "the thread's own work right behind the wait, which is too short to read all that "
+            "was fetched, needs none of it",
+    };
+    const struct early *early = sums;
+    double least_ns = xfa_findings_least_ns(analysis);
+    for (size_t i = 0; i < early->sites.count; i++) {
+        const struct site_waits *waits = xfa_table_at(&early->sites, i);
+        const struct xfa_finding_site site = {
+            .site = xfa_run_site(analysis->run, waits->key.site),
+            .function = xfa_run_function(analysis->run, waits->key.function),
+            .transfers = waits->times,
+            .bytes = waits->bytes,
+            .lost_ns = waits->lost_ns,
+            .reckoning = XFA_RECKONED_COVERED,
+        };
+        if (waits->lost_ns > least_ns)
+            xfa_findings_add_site(findings, &like, &site);
+    }
 }
 
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    struct xfw_set sites = {0};
+    struct xfw_set sites = xfa_finding_sites(finding);
     (void)sums;
-    for (size_t i = 0; i < finding->site_count; i++)
-        xfw_set_add(&sites, finding->sites[i].site->number);
     return xfw_change_later_wait(analysis, &sites);
 }
 

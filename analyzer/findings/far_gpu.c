@@ -11,7 +11,6 @@
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/findings/other_path.h"
 
 #define MOST_GPUS 64
 

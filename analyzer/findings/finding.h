@@ -17,6 +17,7 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/findings/remedy.h"
+#include "analyzer/whatif/changes/times.h"
 #include "analyzer/whatif/whatif.h"
 
 #define XFA_LEAST_LOST_NS 10000.0
@@ -138,24 +139,54 @@ void xfa_findings_free(struct xfa_findings *findings);
  * what is saved; those that save nothing are idle, and last. */
 void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *analysis);
 
-/* For find(): a finding to be filled in (lost_ns NAN, what is not known NAN), until the next call;
- * its sites. Those that are not worth it by the thresholds are for the kind to leave out. */
+/* ---- for find() and try() -------------------------------------------------------------------- */
+
+/* What a site has to lose, ns, to be worth a finding: the larger one of the thresholds. */
+double xfa_findings_least_ns(const struct xfa_analysis *analysis);
+
+/* A new finding to be filled in: figures NAN, no sites. Valid until the next call. */
 struct xfa_finding *xfa_findings_add(struct xfa_findings *findings, enum xfa_finding_id id,
                                      const struct xfa_remedy *remedy);
+/* Adds a site to a finding; the finding's figures are left to the caller. */
 void xfa_finding_site_add(struct xfa_finding *finding, const struct xfa_finding_site *site);
 
-/* For change(): the classes of the rows of a finding, the caller's. */
+/* Adds a site, and its transfers, bytes and loss, to the finding with the id and remedy of `like`
+ * in the terms of the site; where there is none yet, to a new one with what `like` assumes. */
+void xfa_findings_add_site(struct xfa_findings *findings, const struct xfa_finding *like,
+                           const struct xfa_finding_site *site);
+
+/* ---- for change() ---------------------------------------------------------------------------- */
+
+/* The classes of the rows of a finding; the numbers of its sites. The caller frees the set. */
 struct xfw_set xfa_finding_classes(const struct xfa_analysis *analysis,
                                    const struct xfa_finding *finding);
+struct xfw_set xfa_finding_sites(const struct xfa_finding *finding);
 
-const char *xfa_finding_word(enum xfa_finding_id id);
-const char *xfa_finding_title(enum xfa_finding_id id);
+/* The change of a remedy that copies by other paths (whatif/changes/times.h), of all classes of the
+ * finding's rows; NULL: of none. choose: fills in path->to, and path->from where it is known;
+ * false: copies of this class stay. self: the caller's. */
+typedef bool xfa_other_path_fn(const struct xfa_analysis *analysis, const struct xfa_class *class,
+                               const void *self, struct xfw_new_path *path);
+struct xfw_change *xfa_other_path_change(const struct xfa_analysis *analysis,
+                                         const struct xfa_finding *finding,
+                                         xfa_other_path_fn *choose, const void *self,
+                                         const struct xfw_times_terms *terms);
 
-/* Achieved against achievable, as the figures of a row or of some of its classes have it: all of a
- * gain but what stands in for an unknown loss, the reckoning and the remedy. */
+/* ---- for look() ------------------------------------------------------------------------------ */
+
+/* Achieved and achievable, from the figures of a row or of some of its classes: all of a gain but
+ * weight_ns, the reckoning and the remedy. */
 void xfa_gain_of(struct xfa_gain *gain, const struct xfa_figures *figures);
+
+/* Where the times of so many timed transfers come from, of which by_device by the device. */
+enum xfa_basis xfa_timed_basis(uint64_t timed, uint64_t by_device);
 
 /* The remedy for a row, in the terms of its call site. */
 struct xfa_remedy xfa_remedy_for(const struct xfa_row *row, enum xfa_remedy_kind kind);
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+const char *xfa_finding_word(enum xfa_finding_id id);
+const char *xfa_finding_title(enum xfa_finding_id id);
 
 #endif

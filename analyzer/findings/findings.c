@@ -50,6 +50,18 @@ void xfa_gain_of(struct xfa_gain *gain, const struct xfa_figures *figures)
     gain->error = xfa_achievable_error(figures);
 }
 
+enum xfa_basis xfa_timed_basis(uint64_t timed, uint64_t by_device)
+{
+    if (by_device && by_device < timed)
+        return XFA_BASIS_MIXED;
+    return by_device ? XFA_BASIS_DEVICE : timed ? XFA_BASIS_HOST : XFA_BASIS_UNKNOWN;
+}
+
+double xfa_findings_least_ns(const struct xfa_analysis *analysis)
+{
+    return fmax(XFA_LEAST_LOST_NS, XFA_LEAST_PART * xfa_run_wall_ns(analysis->run));
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 struct xfa_findings *xfa_findings_new(void)
@@ -85,14 +97,13 @@ void xfa_findings_free(struct xfa_findings *findings)
 
 /* ---- gains into findings --------------------------------------------------------------------- */
 
-static bool worth_it(const struct xfa_gain *gain, double wall_ns)
+static bool worth_it(const struct xfa_gain *gain, double least_ns)
 {
     double at_stake = isnan(gain->lost_ns) ? gain->weight_ns : gain->lost_ns;
     double error_ns = isnan(gain->error) || isnan(gain->achievable_ns) || isnan(gain->lost_ns)
                           ? 0
                           : gain->error * gain->achievable_ns;
-    return at_stake > XFA_LEAST_LOST_NS && at_stake > XFA_LEAST_PART * wall_ns &&
-           at_stake > error_ns;
+    return at_stake > least_ns && at_stake > error_ns;
 }
 
 struct xfa_finding *xfa_findings_add(struct xfa_findings *findings, enum xfa_finding_id id,
@@ -122,6 +133,29 @@ void xfa_finding_site_add(struct xfa_finding *finding, const struct xfa_finding_
     finding->sites[finding->site_count++] = *site;
 }
 
+void xfa_findings_add_site(struct xfa_findings *findings, const struct xfa_finding *like,
+                           const struct xfa_finding_site *site)
+{
+    struct xfa_remedy remedy = like->remedy;
+    struct xfa_finding *finding = NULL;
+    remedy.dialect = site->site->dialect;
+    for (size_t i = 0; i < findings->count && !finding; i++) {
+        const struct xfa_finding *other = &findings->items[i];
+        if (other->id == like->id && other->remedy.dialect == remedy.dialect &&
+            other->remedy.to_host == remedy.to_host && xfa_remedy_equal(&other->remedy, &remedy))
+            finding = &findings->items[i];
+    }
+    if (!finding) {
+        finding = xfa_findings_add(findings, like->id, &remedy);
+        finding->assumed = like->assumed;
+        finding->lost_ns = 0;
+    }
+    xfa_finding_site_add(finding, site);
+    finding->transfers += site->transfers;
+    finding->bytes = xfa_add(finding->bytes, site->bytes);
+    finding->lost_ns += site->lost_ns;
+}
+
 struct xfw_set xfa_finding_classes(const struct xfa_analysis *analysis,
                                    const struct xfa_finding *finding)
 {
@@ -129,6 +163,36 @@ struct xfw_set xfa_finding_classes(const struct xfa_analysis *analysis,
     for (size_t i = 0; i < finding->site_count; i++)
         xfw_set_add_row(&classes, analysis, finding->sites[i].row);
     return classes;
+}
+
+struct xfw_set xfa_finding_sites(const struct xfa_finding *finding)
+{
+    struct xfw_set sites = {0};
+    for (size_t i = 0; i < finding->site_count; i++)
+        xfw_set_add(&sites, finding->sites[i].site->number);
+    return sites;
+}
+
+struct xfw_change *xfa_other_path_change(const struct xfa_analysis *analysis,
+                                         const struct xfa_finding *finding,
+                                         xfa_other_path_fn *choose, const void *self,
+                                         const struct xfw_times_terms *terms)
+{
+    struct xfw_new_path *paths = NULL;
+    size_t count = 0, capacity = 0;
+    for (size_t i = 0; i < finding->site_count; i++) {
+        const struct xfa_class *class = NULL;
+        while ((class = xfa_row_class(&analysis->classes, finding->sites[i].row, class))) {
+            struct xfw_new_path path = {.class = class->number};
+            if (!choose(analysis, class, self, &path))
+                continue;
+            paths = xfa_room(paths, &capacity, count + 1, sizeof *paths);
+            paths[count++] = path;
+        }
+    }
+    struct xfw_change *change = count ? xfw_change_times(analysis, paths, count, terms) : NULL;
+    free(paths);
+    return change;
 }
 
 /* The finding with the same remedy, or a new one. */
@@ -201,7 +265,7 @@ static int worst_finding(const void *a, const void *b)
                : strcmp(xfa_remedy_text(&x->remedy, text[0]), xfa_remedy_text(&y->remedy, text[1]));
 }
 
-static void settle(struct xfa_findings *findings)
+static void sort_findings(struct xfa_findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++) {
         struct xfa_finding *finding = &findings->items[i];
@@ -214,7 +278,7 @@ static void settle(struct xfa_findings *findings)
 
 void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis *analysis)
 {
-    double wall_ns = xfa_run_wall_ns(analysis->run);
+    double least_ns = xfa_findings_least_ns(analysis);
     uint32_t *rows = xfa_rows_sorted(analysis, xfa_by_lost);
     for (unsigned id = 0; id < XFA_FINDINGS; id++) {
         if (kinds[id].kind->find)
@@ -223,13 +287,13 @@ void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis 
             struct xfa_gain gain = {
                 .achieved_ns = NAN, .achievable_ns = NAN, .lost_ns = NAN, .error = NAN};
             if (kinds[id].kind->look(analysis, findings->selves[id], rows[i], &gain) &&
-                worth_it(&gain, wall_ns))
+                worth_it(&gain, least_ns))
                 add_site(finding_for(findings, id, &gain), xfa_analysis_row(analysis, rows[i]),
                          &gain);
         }
     }
     free(rows);
-    settle(findings);
+    sort_findings(findings);
 }
 
 /* ---- what the run would save ----------------------------------------------------------------- */
@@ -408,7 +472,7 @@ static void add_trials(struct xfa_findings *findings, const struct xfa_analysis 
         for (size_t i = before; i < findings->count; i++)
             findings->items[i].trial = true;
     }
-    settle(findings);
+    sort_findings(findings);
 }
 
 void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *analysis)
@@ -436,5 +500,5 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
     drop_trials(findings);
     free(changes);
     free(of);
-    settle(findings);
+    sort_findings(findings);
 }

@@ -277,42 +277,30 @@ static double read_again_ns(const struct xfa_analysis *analysis, const struct re
     return times > XFW_READ_AGAIN && times < XFW_MOST_TIMES_OVER ? reads->ns * (1 - 1 / times) : 0;
 }
 
-static void find_read_again(const struct xfa_analysis *analysis, const struct mapped *mapped,
-                            struct xfa_findings *findings, enum xfa_dialect dialect)
-{
-    const struct xfa_remedy remedy = {
-        .kind = XFA_REMEDY_STOP_MAPPING, .dialect = dialect, .node = -1};
-    double least = XFA_LEAST_PART * xfa_run_wall_ns(analysis->run);
-    struct xfa_finding *finding = NULL;
-    for (size_t i = 0; i < mapped->of_sites.count; i++) {
-        const struct reads *reads = xfa_table_at(&mapped->of_sites, i);
-        const struct xfa_site *site = xfa_run_site(analysis->run, reads->by);
-        double lost = read_again_ns(analysis, reads);
-        if (site->dialect != dialect || !(lost > XFA_LEAST_LOST_NS && lost > least))
-            continue;
-        if (!finding) {
-            finding = xfa_findings_add(findings, XFA_FINDING_MAPPED, &remedy);
-            finding->assumed = "the kernels spend their time reading this memory, and do not "
-                               "write to it unless their names say so";
-            finding->lost_ns = 0;
-        }
-        const struct xfa_finding_site of = {.site = site,
-                                            .transfers = reads->kernels,
-                                            .bytes = reads->bytes,
-                                            .lost_ns = lost,
-                                            .reckoning = XFA_RECKONED_READ_AGAIN};
-        xfa_finding_site_add(finding, &of);
-        finding->transfers += of.transfers;
-        finding->bytes = xfa_add(finding->bytes, of.bytes);
-        finding->lost_ns += lost;
-    }
-}
-
 static void find(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings)
 {
-    for (unsigned dialect = 0; dialect < XFA_DIALECTS; dialect++)
-        find_read_again(analysis, sums, findings, dialect);
+    const struct xfa_finding like = {
+        .id = XFA_FINDING_MAPPED,
+        .remedy = {.kind = XFA_REMEDY_STOP_MAPPING, .node = -1},
+        .assumed =
+            "the kernels spend their time reading this memory, and do not write to it unless "
+            "their names say so",
+    };
+    const struct mapped *mapped = sums;
+    double least_ns = xfa_findings_least_ns(analysis);
+    for (size_t i = 0; i < mapped->of_sites.count; i++) {
+        const struct reads *reads = xfa_table_at(&mapped->of_sites, i);
+        const struct xfa_finding_site site = {
+            .site = xfa_run_site(analysis->run, reads->by),
+            .transfers = reads->kernels,
+            .bytes = reads->bytes,
+            .lost_ns = read_again_ns(analysis, reads),
+            .reckoning = XFA_RECKONED_READ_AGAIN,
+        };
+        if (site.lost_ns > least_ns)
+            xfa_findings_add_site(findings, &like, &site);
+    }
 }
 
 /* ---- copied for little ----------------------------------------------------------------------- */
@@ -345,11 +333,10 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t n
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    struct xfw_set sites = {0}, classes;
+    struct xfw_set sites, classes;
     (void)sums;
     if (finding->remedy.kind == XFA_REMEDY_STOP_MAPPING) {
-        for (size_t i = 0; i < finding->site_count; i++)
-            xfw_set_add(&sites, finding->sites[i].site->number);
+        sites = xfa_finding_sites(finding);
         return xfw_change_stop_mapping(analysis, &sites);
     }
     classes = xfa_finding_classes(analysis, finding);

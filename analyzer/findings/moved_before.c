@@ -28,15 +28,6 @@ static const struct terms {
     [XFA_SAME_CONSTANT] = {XFA_REMEDY_FILL_THERE, XFA_RECKONED_CONSTANT, XFA_RECKONED_CONSTANT},
 };
 
-static enum xfa_basis basis(const struct xfa_same_sum *found)
-{
-    if (found->timed == 0)
-        return XFA_BASIS_UNKNOWN;
-    return found->by_device == found->timed ? XFA_BASIS_DEVICE
-           : found->by_device == 0          ? XFA_BASIS_HOST
-                                            : XFA_BASIS_MIXED;
-}
-
 /* A constant rests on nothing but its hash. */
 static const char *assumed(const struct xfa_same_sum *found, enum xfa_same same, bool to_host)
 {
@@ -69,7 +60,7 @@ static bool look(const struct xfa_analysis *analysis, size_t number, enum xfa_sa
     gain->achieved_ns = found->timed ? found->sum.ns : NAN;
     gain->lost_ns = gain->achieved_ns;
     gain->weight_ns = (double)found->sum.bytes * XFA_STAND_IN_NS_PER_BYTE;
-    gain->achieved_basis = basis(found);
+    gain->achieved_basis = xfa_timed_basis(found->timed, found->by_device);
     gain->probably = found->sampled > 0;
     gain->assumed = assumed(found, same, row->key.direction == XFT_DIR_D2H);
     if (found->earlier)

@@ -1,8 +1,18 @@
-#include "analyzer/findings/moved_on_demand.h"
-
+/*
+ * Managed memory that moved because it was touched where it was not, by the call site that
+ * allocated it. Lost: the time in which it moved, or faults of kernels were served, whichever is
+ * longer. Two kinds:
+ * - managed-demand-migration: kernels and the host fault it in page by page, and wait for that,
+ *   though it could be prefetched to where it is needed next.
+ * - managed-thrashing: it goes to kernels and back to the host again and again, touched by both
+ * each time, though the kernels have no time to touch much of it.
+ */
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/finding.h"
+#include "analyzer/whatif/changes/prefetch.h"
+#include "analyzer/whatif/changes/stay.h"
 
 static uint64_t moved_bytes(const struct xfa_managed_figures *figures)
 {
@@ -13,41 +23,79 @@ static uint64_t moved_bytes(const struct xfa_managed_figures *figures)
     return bytes > asked_for ? bytes - asked_for : 0;
 }
 
-static void add(struct xfa_findings *findings, const struct xfa_analysis *analysis,
-                const struct xfa_finding *like, xfa_is_moved_fn *is, enum xfa_dialect dialect)
+typedef bool is_moved_fn(const struct xfa_managed_figures *figures);
+
+/* Adds the sites of which is() says so (NULL: all). */
+static void find_moved(const struct xfa_analysis *analysis, struct xfa_findings *findings,
+                       const struct xfa_finding *like, is_moved_fn *is)
 {
-    double least = fmax(XFA_LEAST_LOST_NS, XFA_LEAST_PART * xfa_run_wall_ns(analysis->run));
-    struct xfa_remedy remedy = like->remedy;
-    struct xfa_finding *finding = NULL;
-    remedy.dialect = dialect;
+    double least_ns = xfa_findings_least_ns(analysis);
     for (size_t i = 0; i < analysis->managed.sites.count; i++) {
         const struct xfa_managed_site *of = xfa_table_at(&analysis->managed.sites, i);
-        const struct xfa_site *site = xfa_run_site(analysis->run, of->site);
-        const struct xfa_finding_site found = {
-            .site = site,
+        const struct xfa_finding_site site = {
+            .site = xfa_run_site(analysis->run, of->site),
             .transfers = of->figures.allocations,
             .bytes = moved_bytes(&of->figures),
             .lost_ns = fmax(of->figures.fault_ns, of->figures.migration_ns),
-            .reckoning = like->reckoning,
+            .reckoning = XFA_RECKONED_MOVED,
         };
-        if (site->dialect != dialect || found.bytes == 0 || !(found.lost_ns > least) ||
-            (is && !is(&of->figures)))
-            continue;
-        if (!finding) {
-            finding = xfa_findings_add(findings, like->id, &remedy);
-            finding->assumed = like->assumed;
-            finding->lost_ns = 0;
-        }
-        xfa_finding_site_add(finding, &found);
-        finding->transfers += found.transfers;
-        finding->bytes = xfa_add(finding->bytes, found.bytes);
-        finding->lost_ns += found.lost_ns;
+        if (site.bytes > 0 && site.lost_ns > least_ns && (!is || is(&of->figures)))
+            xfa_findings_add_site(findings, like, &site);
     }
 }
 
-void xfa_moved_find(const struct xfa_analysis *analysis, struct xfa_findings *findings,
-                    const struct xfa_finding *like, xfa_is_moved_fn *is)
+/* ---- managed-demand-migration ---------------------------------------------------------------- */
+
+static void find_demand(const struct xfa_analysis *analysis, const void *sums,
+                        struct xfa_findings *findings)
 {
-    for (unsigned dialect = 0; dialect < XFA_DIALECTS; dialect++)
-        add(findings, analysis, like, is, dialect);
+    const struct xfa_finding like = {
+        .id = XFA_FINDING_DEMAND,
+        .remedy = {.kind = XFA_REMEDY_PREFETCH, .node = -1},
+        .assumed = "all that moved is known to be needed before",
+    };
+    (void)sums;
+    find_moved(analysis, findings, &like, NULL);
 }
+
+static struct xfw_change *change_demand(const struct xfa_analysis *analysis, const void *sums,
+                                        const struct xfa_finding *finding)
+{
+    (void)sums, (void)finding;
+    return analysis->profile ? xfw_change_prefetch(analysis) : NULL;
+}
+
+const struct xfa_finding_kind xfa_kind_demand = {.find = find_demand, .change = change_demand};
+
+/* ---- managed-thrashing ----------------------------------------------------------------------- */
+
+#define TIMES 3 /* that all of the memory went there, and came back */
+
+static bool goes_to_and_fro(const struct xfa_managed_figures *figures)
+{
+    return figures->allocated > 0 && figures->bytes[XFT_DIR_H2D] / TIMES >= figures->allocated &&
+           figures->bytes[XFT_DIR_D2H] / TIMES >= figures->allocated;
+}
+
+static void find_thrashing(const struct xfa_analysis *analysis, const void *sums,
+                           struct xfa_findings *findings)
+{
+    const struct xfa_finding like = {
+        .id = XFA_FINDING_THRASHING,
+        .remedy = {.kind = XFA_REMEDY_STAY, .node = -1},
+        .assumed = "kernels touch no more of this memory than they have time for besides waiting "
+                   "for it",
+    };
+    (void)sums;
+    find_moved(analysis, findings, &like, goes_to_and_fro);
+}
+
+static struct xfw_change *change_thrashing(const struct xfa_analysis *analysis, const void *sums,
+                                           const struct xfa_finding *finding)
+{
+    (void)sums, (void)finding;
+    return analysis->profile ? xfw_change_stay(analysis) : NULL;
+}
+
+const struct xfa_finding_kind xfa_kind_thrashing = {.find = find_thrashing,
+                                                    .change = change_thrashing};

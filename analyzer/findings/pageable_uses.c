@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "analyzer/findings/other_path.h"
 #include "analyzer/whatif/changes/costs.h"
 
 static bool is_of_pageable(const struct xfa_class_key *key, enum xfa_shape shape)

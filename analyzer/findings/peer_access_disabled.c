@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyzer/findings/other_path.h"
-
 /* The profile's name for copies that were measured with peer access (docs/profile-format.md). */
 #define WITH_PEER_ACCESS "copy/peer/"
 

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/findings/other_path.h"
 
 /* The transfers of one class whose times are known. */
 struct far {

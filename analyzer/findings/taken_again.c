@@ -1,12 +1,27 @@
-#include "analyzer/findings/taken_again.h"
-
+/*
+ * Memory that is taken and given back again and again. Lost: the host's time in the calls that
+ * could go if what they take were kept. Two kinds:
+ * - repeated-allocation: device, managed or page-locked memory that is allocated and freed again
+ * and again, in the same size by the same site. Allocating changes page tables (page-locked memory
+ * has to be found, cleared and locked as well), and freeing waits until the device is idle.
+ * - repeated-registration: the same host memory, by its address and size, that is page-locked and
+ *   unlocked again and again. A buffer that is registered once is none: there is nothing to keep.
+ */
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/finding.h"
+#include "analyzer/whatif/changes/calls_once.h"
+
+struct taken {
+    struct xfa_table calls;    /* struct xfw_once_calls, of the run: those that could go */
+    struct xfw_once_book book; /* of the process at hand: by stack, not by site */
+    enum xft_event_kind takes, gives;
+};
 
 /* ---- the sums -------------------------------------------------------------------------------- */
 
 static void event(void *self, const struct xfa_event *event)
 {
-    struct xfa_taken *taken = self;
+    struct taken *taken = self;
     double ns = xfa_event_ns(event);
     if (event->memory.address == 0)
         return;
@@ -47,7 +62,7 @@ static void add(struct xfa_table *table, const struct xfw_once_key *key,
  * one of its transfers. */
 static void end(void *self, struct xfa_process *process)
 {
-    struct xfa_taken *taken = self;
+    struct taken *taken = self;
     for (size_t i = 0; i < taken->book.calls.count; i++) {
         const struct xfw_once_calls *calls = xfa_table_at(&taken->book.calls, i);
         struct xfw_once_key key = calls->key;
@@ -60,8 +75,8 @@ static void end(void *self, struct xfa_process *process)
     xfw_once_book_init(&taken->book);
 }
 
-struct xfa_observer xfa_taken_observer(struct xfa_taken *taken, enum xft_event_kind takes,
-                                       enum xft_event_kind gives)
+static struct xfa_observer observe(struct taken *taken, enum xft_event_kind takes,
+                                   enum xft_event_kind gives)
 {
     xfa_table_init(&taken->calls, sizeof(struct xfw_once_key), sizeof(struct xfw_once_calls));
     xfw_once_book_init(&taken->book);
@@ -76,9 +91,9 @@ struct xfa_observer xfa_taken_observer(struct xfa_taken *taken, enum xft_event_k
     };
 }
 
-void xfa_taken_free(void *self)
+static void release(void *self)
 {
-    struct xfa_taken *taken = self;
+    struct taken *taken = self;
     xfa_table_free(&taken->calls);
     xfw_once_book_free(&taken->book);
 }
@@ -88,24 +103,6 @@ void xfa_taken_free(void *self)
 static bool is_host(unsigned memory)
 {
     return memory != XFT_MEM_DEVICE && memory != XFT_MEM_MANAGED && memory != XFT_MEM_ARRAY;
-}
-
-/* What one finding is about. */
-struct about {
-    bool host;
-    enum xfa_dialect dialect;
-};
-
-static const struct xfw_once_calls *calls_at(const struct xfa_taken *taken, size_t i)
-{
-    return xfa_table_at(&taken->calls, i);
-}
-
-static bool is_of(const struct xfa_analysis *analysis, const struct xfw_once_calls *calls,
-                  const struct about *about)
-{
-    const struct xfa_site *site = xfa_run_site(analysis->run, calls->key.site);
-    return is_host(calls->key.memory) == about->host && site->dialect == about->dialect;
 }
 
 static double needless_ns(const struct xfw_once_calls *calls)
@@ -130,50 +127,36 @@ static void add_to_site(struct xfa_table *sites, const struct xfa_analysis *anal
     of->sums.transfers += calls->takes;
     of->sums.bytes = xfa_add(of->sums.bytes, calls->takes * calls->key.bytes);
     of->sums.lost_ns += needless_ns(calls);
+    of->sums.reckoning = XFA_RECKONED_KEPT;
 }
 
-static void find(const struct xfa_analysis *analysis, const struct xfa_taken *taken,
-                 struct xfa_findings *findings, const struct xfa_finding *like,
-                 const struct about *about)
+/* Findings of the host's memory, or of the GPU's: of sites with calls that could go. */
+static void find_in(const struct xfa_analysis *analysis, const struct taken *taken,
+                    struct xfa_findings *findings, const struct xfa_finding *like)
 {
-    double least = XFA_LEAST_PART * xfa_run_wall_ns(analysis->run);
-    struct xfa_finding *finding = NULL;
+    double least_ns = xfa_findings_least_ns(analysis);
     struct xfa_table sites;
     xfa_table_init(&sites, sizeof(uint32_t), sizeof(struct of_site));
-    for (size_t i = 0; i < taken->calls.count; i++)
-        if (is_of(analysis, calls_at(taken, i), about))
-            add_to_site(&sites, analysis, calls_at(taken, i));
+    for (size_t i = 0; i < taken->calls.count; i++) {
+        const struct xfw_once_calls *calls = xfa_table_at(&taken->calls, i);
+        if (is_host(calls->key.memory) == like->remedy.to_host)
+            add_to_site(&sites, analysis, calls);
+    }
     for (size_t i = 0; i < sites.count; i++) {
-        struct of_site *of = xfa_table_at(&sites, i);
-        if (!(of->sums.lost_ns > XFA_LEAST_LOST_NS && of->sums.lost_ns > least))
-            continue;
-        if (!finding) {
-            finding = xfa_findings_add(findings, like->id, &like->remedy);
-            finding->assumed = like->assumed;
-            finding->lost_ns = 0;
-        }
-        of->sums.reckoning = XFA_RECKONED_KEPT;
-        xfa_finding_site_add(finding, &of->sums);
-        finding->transfers += of->sums.transfers;
-        finding->bytes = xfa_add(finding->bytes, of->sums.bytes);
-        finding->lost_ns += of->sums.lost_ns;
+        const struct of_site *of = xfa_table_at(&sites, i);
+        if (of->sums.lost_ns > least_ns)
+            xfa_findings_add_site(findings, like, &of->sums);
     }
     xfa_table_free(&sites);
 }
 
-void xfa_taken_find(const struct xfa_analysis *analysis, const struct xfa_taken *taken,
-                    struct xfa_findings *findings, enum xfa_finding_id id,
-                    enum xfa_remedy_kind remedy, const char *assumed)
+static void find(const struct xfa_analysis *analysis, const void *taken,
+                 struct xfa_findings *findings, struct xfa_finding like)
 {
-    for (unsigned i = 0; i < 2 * XFA_DIALECTS; i++) {
-        const struct about about = {.host = i & 1, .dialect = i / 2};
-        const struct xfa_finding like = {
-            .id = id,
-            .assumed = assumed,
-            .remedy = {.kind = remedy, .dialect = about.dialect, .to_host = about.host, .node = -1},
-        };
-        find(analysis, taken, findings, &like, &about);
-    }
+    like.remedy.node = -1;
+    find_in(analysis, taken, findings, &like);
+    like.remedy.to_host = true;
+    find_in(analysis, taken, findings, &like);
 }
 
 static bool has_site(const struct xfa_finding *finding, uint32_t site)
@@ -184,16 +167,71 @@ static bool has_site(const struct xfa_finding *finding, uint32_t site)
     return false;
 }
 
-struct xfw_change *xfa_taken_change(const struct xfa_analysis *analysis,
-                                    const struct xfa_taken *taken,
-                                    const struct xfa_finding *finding)
+/* The calls of the finding, made once. */
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
 {
-    const struct about about = {finding->remedy.to_host, finding->remedy.dialect};
+    const struct taken *taken = sums;
     struct xfw_set chosen = {0};
     for (size_t i = 0; i < taken->calls.count; i++) {
-        const struct xfw_once_calls *calls = calls_at(taken, i);
-        if (is_of(analysis, calls, &about) && has_site(finding, calls->key.site))
+        const struct xfw_once_calls *calls = xfa_table_at(&taken->calls, i);
+        if (is_host(calls->key.memory) == finding->remedy.to_host &&
+            has_site(finding, calls->key.site))
             xfw_set_add(&chosen, (uint32_t)i);
     }
     return xfw_change_calls_once(analysis, &taken->calls, &chosen);
 }
+
+/* ---- the kinds ------------------------------------------------------------------------------- */
+
+static struct xfa_observer observe_allocations(void *self)
+{
+    return observe(self, XFT_EVENT_ALLOC, XFT_EVENT_FREE);
+}
+
+static void find_allocations(const struct xfa_analysis *analysis, const void *sums,
+                             struct xfa_findings *findings)
+{
+    find(analysis, sums, findings,
+         (struct xfa_finding){
+             .id = XFA_FINDING_ALLOCATION,
+             .remedy.kind = XFA_REMEDY_ALLOCATE_ONCE,
+             .assumed =
+                 "there is room for all of these buffers at the same time, and what was freed "
+                 "and allocated again need not come cleared",
+         });
+}
+
+const struct xfa_finding_kind xfa_kind_allocation = {
+    .find = find_allocations,
+    .change = change,
+    .self_bytes = sizeof(struct taken),
+    .observe = observe_allocations,
+    .free = release,
+};
+
+static struct xfa_observer observe_registrations(void *self)
+{
+    return observe(self, XFT_EVENT_REGISTER, XFT_EVENT_UNREGISTER);
+}
+
+static void find_registrations(const struct xfa_analysis *analysis, const void *sums,
+                               struct xfa_findings *findings)
+{
+    find(analysis, sums, findings,
+         (struct xfa_finding){
+             .id = XFA_FINDING_REGISTRATION,
+             .remedy.kind = XFA_REMEDY_REGISTER_ONCE,
+             .assumed =
+                 "it is the same buffer each time: its address and size are, but it may have "
+                 "been freed and allocated again in between",
+         });
+}
+
+const struct xfa_finding_kind xfa_kind_registration = {
+    .find = find_registrations,
+    .change = change,
+    .self_bytes = sizeof(struct taken),
+    .observe = observe_registrations,
+    .free = release,
+};

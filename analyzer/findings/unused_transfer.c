@@ -258,10 +258,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     gain->bytes = found->sum.bytes;
     gain->achieved_ns = gain->lost_ns = found->timed ? found->sum.ns : NAN;
     gain->weight_ns = (double)found->sum.bytes * XFA_STAND_IN_NS_PER_BYTE;
-    gain->achieved_basis = found->timed == 0                  ? XFA_BASIS_UNKNOWN
-                           : found->by_device == found->timed ? XFA_BASIS_DEVICE
-                           : found->by_device == 0            ? XFA_BASIS_HOST
-                                                              : XFA_BASIS_MIXED;
+    gain->achieved_basis = xfa_timed_basis(found->timed, found->by_device);
     gain->reckoning = XFA_RECKONED_UNUSED;
     gain->assumed = "kernels reach this memory only by pointers that they were given";
     gain->remedy = xfa_remedy_for(xfa_analysis_row(analysis, row), XFA_REMEDY_LEAVE_OUT);
