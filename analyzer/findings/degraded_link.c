@@ -119,21 +119,19 @@ static void transfer(void *self, const struct xfa_event *event)
     struct slow *slow = self;
     const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_class_key *key = &transfer->class->key;
-    bool up = key->row.direction == XFT_DIR_H2D;
+    struct xfa_host_side host;
     uint64_t bytes = event->bytes;
-    int gpu = up ? key->row.dst_gpu : key->row.src_gpu;
-    uint8_t memory = up ? key->row.src_mem : key->row.dst_mem;
-    if ((!up && key->row.direction != XFT_DIR_D2H) || gpu < 0 || gpu >= XFW_GPUS)
+    if (!xfa_host_side_of(key, &host) || host.gpu < 0 || host.gpu >= XFW_GPUS)
         return;
-    slow->bytes[gpu] += (double)bytes;
+    slow->bytes[host.gpu] += (double)bytes;
     slow->all_bytes += (double)bytes;
-    if (bytes < LARGE || memory == XFT_MEM_PAGEABLE || memory == XFT_MEM_MANAGED ||
+    if (bytes < LARGE || host.memory == XFT_MEM_PAGEABLE || host.memory == XFT_MEM_MANAGED ||
         key->shape != XFA_LINEAR || transfer->timed != XFA_TIMED_DEVICE ||
         transfer->achievable.basis == XFP_UNKNOWN || !(transfer->achievable.ns > 0))
         return;
     double times = transfer->achieved_ns / transfer->achievable.ns;
     double step = times > 1 ? log(times) / log(STEP) : 0;
-    struct way *way = &slow->ways[gpu][up];
+    struct way *way = &slow->ways[host.gpu][host.to_device];
     way->count++;
     way->by_times[step < STEPS - 1 ? (size_t)step : STEPS - 1]++;
 }

@@ -95,15 +95,15 @@ static struct choice choose(const struct xfa_analysis *analysis, const struct xf
     const struct xfa_class_key *key = &class->key;
     const struct xfa_achievable *achievable = &analysis->achievable;
     struct choice choice = {.node = -1};
-    bool up = key->row.direction == XFT_DIR_H2D, down = key->row.direction == XFT_DIR_D2H;
-    enum xft_memory memory = up ? key->row.src_mem : key->row.dst_mem;
-    int node = up ? key->src_node : key->dst_node;
+    struct xfa_host_side host;
+    bool with_host = xfa_host_side_of(key, &host), up = host.to_device;
     if (!achievable->profile || achievable->match == XFA_MATCH_NO || key->shape != XFA_LINEAR)
         return choice;
     struct xfp_place src = {XFT_MEM_DEVICE, xfa_achievable_gpu(achievable, key->row.src_gpu), -1};
     struct xfp_place dst = {XFT_MEM_DEVICE, xfa_achievable_gpu(achievable, key->row.dst_gpu), -1};
-    if ((up || down) && node >= 0 && memory != XFT_MEM_PAGEABLE && (up ? dst : src).device >= 0)
-        choose_gpu(achievable->profile, &choice, (struct xfp_place){memory, -1, node},
+    if (with_host && host.node >= 0 && host.memory != XFT_MEM_PAGEABLE &&
+        (up ? dst : src).device >= 0)
+        choose_gpu(achievable->profile, &choice, (struct xfp_place){host.memory, -1, host.node},
                    up ? dst : src, up, used);
     else if (key->row.direction == XFT_DIR_P2P && src.device >= 0 && dst.device >= 0)
         choose_pair(achievable->profile, &choice, src, dst, used);

@@ -181,6 +181,14 @@ void xfa_gain_of(struct xfa_gain *gain, const struct xfa_figures *figures);
 /* Where the times of so many timed transfers come from, of which by_device by the device. */
 enum xfa_basis xfa_timed_basis(uint64_t timed, uint64_t by_device);
 
+/* The host's side of a copy between host and GPU. False: the copy is none. */
+struct xfa_host_side {
+    bool to_device;
+    enum xft_memory memory;
+    int node, gpu; /* NUMA node of the memory, the run's GPU; -1 = not known */
+};
+bool xfa_host_side_of(const struct xfa_class_key *key, struct xfa_host_side *side);
+
 /* The remedy for a row, in the terms of its call site. */
 struct xfa_remedy xfa_remedy_for(const struct xfa_row *row, enum xfa_remedy_kind kind);
 

@@ -50,6 +50,16 @@ void xfa_gain_of(struct xfa_gain *gain, const struct xfa_figures *figures)
     gain->error = xfa_achievable_error(figures);
 }
 
+bool xfa_host_side_of(const struct xfa_class_key *key, struct xfa_host_side *side)
+{
+    const struct xfa_row_key *row = &key->row;
+    bool up = row->direction == XFT_DIR_H2D, down = row->direction == XFT_DIR_D2H;
+    *side = (struct xfa_host_side){up, up ? row->src_mem : row->dst_mem,
+                                   up ? key->src_node : key->dst_node,
+                                   up ? row->dst_gpu : row->src_gpu};
+    return up || down;
+}
+
 enum xfa_basis xfa_timed_basis(uint64_t timed, uint64_t by_device)
 {
     if (by_device && by_device < timed)

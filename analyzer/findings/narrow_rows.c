@@ -16,13 +16,11 @@ static const struct xfp_path *contiguous(const struct xfa_analysis *analysis,
                                          const struct xfa_class *class)
 {
     const struct xfa_class_key *key = &class->key;
-    enum xft_direction direction = key->row.direction;
-    bool up = direction == XFT_DIR_H2D;
-    enum xft_memory memory = up ? key->row.src_mem : key->row.dst_mem;
-    int node = up ? key->src_node : key->dst_node, gpu = up ? key->row.dst_gpu : key->row.src_gpu;
-    if (key->shape != XFA_STRIDED || (!up && direction != XFT_DIR_D2H))
+    struct xfa_host_side host;
+    if (!xfa_host_side_of(key, &host) || key->shape != XFA_STRIDED)
         return NULL;
-    return xfw_host_path(&analysis->achievable, direction, memory, node, gpu);
+    return xfw_host_path(&analysis->achievable, (enum xft_direction)key->row.direction, host.memory,
+                         host.node, host.gpu);
 }
 
 /* Contiguous calls of that many bytes in all, of a class of pageable memory (of which the figures

@@ -1,8 +1,23 @@
-#include "analyzer/findings/overlappable.h"
-
+/*
+ * Copies that could overlap with something else. Nothing is lost in any one of them: the run is
+ * replayed with copies that have left their stream's order and wait for their data alone
+ * (whatif/changes/dataflow.h). Two kinds:
+ * - serial-transfer-and-compute: copies and kernels that wait for each other without need. Replayed
+ *   with 2, 3, 4 and 8 parts in flight, where copies of page-locked memory and kernels both take a
+ *   part of the run; where much of it is copies of pageable memory that is used again and again,
+ * that is page-locked first. What page-locking alone saves, and copies that do not block, belongs
+ * to other kinds: it is a finding only where streams save more.
+ * - one-direction-at-a-time: copies to the device and copies to the host that wait for each other
+ *   without need, while the link carries both directions at once. Replayed with the copies to the
+ *   host on streams of their own, and once in their stream, to know what streams save; where copies
+ *   of page-locked memory in both directions take a part of the run.
+ */
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/pageable_uses.h"
+#include "analyzer/whatif/changes/dataflow.h"
+#include "analyzer/whatif/changes/split.h"
 
 #define LEAST_SHARE 0.02 /* of all such copies' time, or a row is no site */
 
@@ -13,8 +28,10 @@ static bool is_locked_once(const struct xfa_analysis *analysis,
     return costs.copies > 0 && costs.copies >= 2 * costs.firsts && !isnan(costs.pinned_ns);
 }
 
-double xfa_overlappable_row_ns(const struct xfa_analysis *analysis,
-                               const struct xfa_pageable_uses *uses, size_t row)
+/* How long copies between the host and a GPU took, ns: of page-locked memory, and of pageable
+ * memory that is used again, so that page-locking it once pays (uses NULL: without these). */
+static double row_ns(const struct xfa_analysis *analysis, const struct xfa_pageable_uses *uses,
+                     size_t row)
 {
     const struct xfa_row *what = xfa_analysis_row(analysis, row);
     const struct xfa_row_key *key = &what->key;
@@ -26,13 +43,13 @@ double xfa_overlappable_row_ns(const struct xfa_analysis *analysis,
     return uses && is_locked_once(analysis, uses, what) ? figures->device.ns + figures->host.ns : 0;
 }
 
-double xfa_overlappable_ns(const struct xfa_analysis *analysis,
-                           const struct xfa_pageable_uses *uses, enum xft_direction direction)
+static double copies_ns(const struct xfa_analysis *analysis, const struct xfa_pageable_uses *uses,
+                        enum xft_direction direction)
 {
     double ns = 0;
     for (size_t i = 0; i < analysis->row_count; i++)
         if (xfa_analysis_row(analysis, i)->key.direction == direction)
-            ns += xfa_overlappable_row_ns(analysis, uses, i);
+            ns += row_ns(analysis, uses, i);
     return ns;
 }
 
@@ -43,23 +60,22 @@ static const struct xfa_row *longest(const struct xfa_analysis *analysis,
     double most = -1;
     size_t best = 0;
     for (size_t i = 0; i < analysis->row_count; i++) {
-        double ns = xfa_overlappable_row_ns(analysis, uses, i);
+        double ns = row_ns(analysis, uses, i);
         best = ns > most ? i : best;
         most = fmax(most, ns);
     }
     return xfa_analysis_row(analysis, best);
 }
 
-struct xfa_finding *xfa_overlappable_add(struct xfa_findings *findings,
-                                         const struct xfa_analysis *analysis,
-                                         const struct xfa_pageable_uses *uses,
-                                         enum xfa_finding_id id, enum xfa_remedy_kind kind,
-                                         unsigned streams)
+/* Adds the finding with the rows that take most of that time; lost is not known. */
+static struct xfa_finding *add_finding(struct xfa_findings *findings,
+                                       const struct xfa_analysis *analysis,
+                                       const struct xfa_pageable_uses *uses, enum xfa_finding_id id,
+                                       enum xfa_remedy_kind kind, unsigned streams)
 {
     const struct xfa_row *first = longest(analysis, uses);
     struct xfa_remedy remedy = xfa_remedy_for(first, kind);
-    double all = xfa_overlappable_ns(analysis, uses, XFT_DIR_H2D) +
-                 xfa_overlappable_ns(analysis, uses, XFT_DIR_D2H);
+    double all = copies_ns(analysis, uses, XFT_DIR_H2D) + copies_ns(analysis, uses, XFT_DIR_D2H);
     remedy.streams = (int)streams;
     remedy.to_host = false;
     struct xfa_finding *finding = xfa_findings_add(findings, id, &remedy);
@@ -68,7 +84,7 @@ struct xfa_finding *xfa_overlappable_add(struct xfa_findings *findings,
     for (size_t i = 0; i < analysis->row_count; i++) {
         const struct xfa_row *row = xfa_analysis_row(analysis, i);
         const struct xfa_figures *figures = &analysis->rows[i];
-        double ns = xfa_overlappable_row_ns(analysis, uses, i);
+        double ns = row_ns(analysis, uses, i);
         if (ns <= LEAST_SHARE * all && row != first) /* of very many sites none has a share */
             continue;
         const struct xfa_finding_site site = {
@@ -86,3 +102,140 @@ struct xfa_finding *xfa_overlappable_add(struct xfa_findings *findings,
     }
     return finding;
 }
+
+/* ---- serial-transfer-and-compute ------------------------------------------------------------- */
+
+#define PAGEABLE_SHARE 0.2 /* of the copies' time: from here on page-locking is a part of it */
+
+struct sums {
+    struct xfa_pageable_uses uses; /* first: its observer's self is this one's */
+    double kernels_ns;             /* on the device */
+};
+
+static void event(void *self, const struct xfa_event *event)
+{
+    struct sums *sums = self;
+    if (event->end_ns > event->start_ns)
+        sums->kernels_ns += (double)(event->end_ns - event->start_ns);
+}
+
+static struct xfa_observer observe(void *self)
+{
+    struct xfa_observer observer = xfa_pageable_observer(&((struct sums *)self)->uses);
+    observer.name = "copies and kernels";
+    observer.kinds = XFA_KIND(XFT_EVENT_KERNEL);
+    observer.event = event;
+    return observer;
+}
+
+static void release(void *self)
+{
+    xfa_pageable_free(&((struct sums *)self)->uses);
+}
+
+struct copies {
+    double up, down;
+};
+
+static struct copies copies_of(const struct xfa_analysis *analysis,
+                               const struct xfa_pageable_uses *uses)
+{
+    return (struct copies){copies_ns(analysis, uses, XFT_DIR_H2D),
+                           copies_ns(analysis, uses, XFT_DIR_D2H)};
+}
+
+/* What could go on at the same time. Of page-locked memory alone both directions at once are
+ * one-direction-at-a-time's; with kernels in between and memory to be page-locked it is one remedy.
+ */
+static double beside(const struct sums *sums, struct copies copies, bool locks)
+{
+    double kernels = sums->kernels_ns, both = fmin(copies.up, copies.down);
+    return fmin(copies.up + copies.down, kernels + (locks && kernels > 0 ? both : 0));
+}
+
+/* One copy there, kernels, one back, and a wait: no other part to work on meanwhile, but parts of
+ * that. */
+static void try_parts(const struct xfa_analysis *analysis, struct xfa_findings *findings)
+{
+    static const unsigned parts[] = {2, 4, 8, XFW_MOST_PARTS};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct xfa_finding *finding =
+            add_finding(findings, analysis, NULL, XFA_FINDING_SERIAL, XFA_REMEDY_SPLIT, parts[i]);
+        finding->assumed = "kernels can work on a part of the data at a time";
+    }
+}
+
+static void try_serial(const struct xfa_analysis *analysis, const void *self,
+                       struct xfa_findings *findings)
+{
+    /* 1: without streams, to know what is saved by them. */
+    static const unsigned streams[] = {1, 2, 3, 4, XFW_MOST_STREAMS};
+    const struct sums *sums = self;
+    struct copies locked = copies_of(analysis, NULL), all = copies_of(analysis, &sums->uses);
+    double of_all = all.up + all.down, pageable = of_all - locked.up - locked.down;
+    bool locks = pageable > PAGEABLE_SHARE * of_all;
+    if (!(beside(sums, locks ? all : locked, locks) >
+          XFA_LEAST_SAVED * xfa_run_wall_ns(analysis->run)))
+        return;
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+        struct xfa_finding *finding =
+            add_finding(findings, analysis, locks ? &sums->uses : NULL, XFA_FINDING_SERIAL,
+                        locks ? XFA_REMEDY_PIN_OVERLAP : XFA_REMEDY_OVERLAP, streams[i]);
+        finding->assumed =
+            "kernels use no memory but what they are given; buffers that are used again and again "
+            "may be several";
+    }
+    if (beside(sums, locked, false) > XFW_SPLIT_LEAST * xfa_run_wall_ns(analysis->run))
+        try_parts(analysis, findings);
+}
+
+static struct xfw_change *change_serial(const struct xfa_analysis *analysis, const void *self,
+                                        const struct xfa_finding *finding)
+{
+    const struct sums *sums = self;
+    if (finding->remedy.kind == XFA_REMEDY_SPLIT)
+        return xfw_change_split(analysis, (unsigned)finding->remedy.streams);
+    struct xfw_dataflow_terms terms = {.buffers = (unsigned)finding->remedy.streams,
+                                       .to_device = true};
+    if (finding->remedy.kind == XFA_REMEDY_PIN_OVERLAP)
+        terms.first = xfa_pageable_change(&sums->uses, analysis, finding,
+                                          (struct xfw_times_terms){.pinning = XFW_PIN_ONCE});
+    return xfw_change_dataflow(analysis, &terms);
+}
+
+const struct xfa_finding_kind xfa_kind_serial = {
+    .try = try_serial,
+    .change = change_serial,
+    .self_bytes = sizeof(struct sums),
+    .observe = observe,
+    .free = release,
+};
+
+/* ---- one-direction-at-a-time ----------------------------------------------------------------- */
+
+static void try_one_way(const struct xfa_analysis *analysis, const void *sums,
+                        struct xfa_findings *findings)
+{
+    double least = XFA_LEAST_SAVED * xfa_run_wall_ns(analysis->run);
+    double shorter =
+        fmin(copies_ns(analysis, NULL, XFT_DIR_H2D), copies_ns(analysis, NULL, XFT_DIR_D2H));
+    (void)sums;
+    if (!(shorter > least))
+        return;
+    for (unsigned streams = 1; streams <= 2; streams++) {
+        struct xfa_finding *finding = add_finding(findings, analysis, NULL, XFA_FINDING_ONE_WAY,
+                                                  XFA_REMEDY_BOTH_WAYS, streams);
+        finding->assumed = "kernels use no memory but what they are given; buffers that are used "
+                           "in both directions may be several";
+    }
+}
+
+static struct xfw_change *change_one_way(const struct xfa_analysis *analysis, const void *sums,
+                                         const struct xfa_finding *finding)
+{
+    (void)sums;
+    return xfw_change_dataflow(
+        analysis, &(struct xfw_dataflow_terms){.buffers = (unsigned)finding->remedy.streams});
+}
+
+const struct xfa_finding_kind xfa_kind_one_way = {.try = try_one_way, .change = change_one_way};

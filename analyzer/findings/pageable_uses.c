@@ -6,9 +6,8 @@
 
 static bool is_of_pageable(const struct xfa_class_key *key, enum xfa_shape shape)
 {
-    bool from = key->row.direction == XFT_DIR_H2D && key->row.src_mem == XFT_MEM_PAGEABLE;
-    bool to = key->row.direction == XFT_DIR_D2H && key->row.dst_mem == XFT_MEM_PAGEABLE;
-    return (from || to) && key->shape == shape;
+    struct xfa_host_side host;
+    return xfa_host_side_of(key, &host) && host.memory == XFT_MEM_PAGEABLE && key->shape == shape;
 }
 
 bool xfa_is_lockable(const struct xfa_class_key *key)
@@ -60,12 +59,12 @@ static const struct xfp_path *pinned_path(const struct xfa_analysis *analysis,
                                           const struct xfa_class_key *key)
 {
     static const enum xft_memory kinds[] = {XFT_MEM_REGISTERED, XFT_MEM_PINNED};
-    bool up = key->row.direction == XFT_DIR_H2D;
     const struct xfp_path *path = NULL;
+    struct xfa_host_side host;
+    xfa_host_side_of(key, &host);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !path; i++)
         path = xfw_host_path(&analysis->achievable, (enum xft_direction)key->row.direction,
-                             kinds[i], up ? key->src_node : key->dst_node,
-                             up ? key->row.dst_gpu : key->row.src_gpu);
+                             kinds[i], host.node, host.gpu);
     return path;
 }
 
@@ -75,15 +74,17 @@ static void add_size(struct xfa_pageable_costs *costs, const struct xfa_analysis
 {
     const struct xfa_achievable *achievable = &analysis->achievable;
     const struct xfp_path *path = pinned_path(analysis, key);
-    bool up = key->row.direction == XFT_DIR_H2D, known = false;
-    int node = up ? key->src_node : key->dst_node, gpu = up ? key->row.dst_gpu : key->row.src_gpu;
+    struct xfa_host_side host;
+    bool known = false;
+    xfa_host_side_of(key, &host);
     uint64_t bytes = size->bytes / size->copies;
     struct xfw_copy_cost copy = xfw_copy_cost(path, bytes, XFW_LIKELY);
     struct xfw_staging staging =
         xfw_staging_cost(achievable, path, bytes, costs->threads, XFW_LIKELY);
-    double lock_ns = xfw_registration_cost(achievable, node, gpu, bytes, XFW_LIKELY, &known);
+    double lock_ns =
+        xfw_registration_cost(achievable, host.node, host.gpu, bytes, XFW_LIKELY, &known);
     double first_ns = size->firsts
-                          ? xfw_registration_cost(achievable, node, gpu,
+                          ? xfw_registration_cost(achievable, host.node, host.gpu,
                                                   size->new_bytes / size->firsts, XFW_LIKELY, NULL)
                           : 0;
     double copies = (double)size->copies;

@@ -3,8 +3,8 @@ from row import M
 
 ROWS = [
     M("finding-within-error", "analyzer/findings/findings.c",
-      "           at_stake > error_ns;",
-      "           at_stake > 0 * error_ns;",
+      "at_stake > least_ns && at_stake > error_ns;",
+      "at_stake > least_ns && at_stake > 0 * error_ns;",
       "losses smaller than the profile's error are reported as findings",
       "analyzer-sums_test"),
     M("finding-sure-as-its-worst", "analyzer/findings/findings.c",
