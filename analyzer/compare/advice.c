@@ -1,4 +1,4 @@
-/* Which advice was followed, what it was to save, and what it did. */
+/* Which advice was followed, what it was predicted to save, and what the run saved. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,12 +6,13 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/compare/compare.h"
 
-#define LEAST_PHASE 0.005 /* of the run: what a phase was to save, to be told */
-#define MOST_PLACES 256   /* of a finding's call sites without transfers that are looked at */
+#define LEAST_PHASE 0.005 /* part of the run that a phase was predicted to save, to be listed */
+#define MOST_PLACES 256   /* call sites without transfers that are compared, for each finding */
 
 /* ---- findings of both ------------------------------------------------------------------------ */
 
-/* By number of a row in the middle run of each side: its place in the comparison + 1; 0: none. */
+/* By number of a row in the middle run of each side: place of the row in the comparison + 1; 0:
+ * none. */
 struct places {
     size_t *before, *after;
     size_t before_count, after_count;
@@ -45,7 +46,7 @@ static bool same_place(const struct xfa_call_place *a, const struct xfa_call_pla
     return strcmp(a->text, b->text) == 0;
 }
 
-/* Call sites without transfers: those of the one that are in the other. */
+/* Do both have one call site without transfers? */
 static bool share_place(const struct xfa_snapshot_finding *a, const struct xfa_snapshot_finding *b)
 {
     for (size_t i = 0; i < a->site_count && i < MOST_PLACES; i++)
@@ -116,7 +117,7 @@ static int rank_of(const struct xfa_compared_finding *finding)
     return ranks[finding->stands];
 }
 
-/* Stable, within a rank in the order of the reports. */
+/* Stable: within a rank, findings stay in the order of the reports. */
 static void order_findings(struct xfa_comparison *comparison)
 {
     struct xfa_compared_finding *sorted =
@@ -130,7 +131,7 @@ static void order_findings(struct xfa_comparison *comparison)
     comparison->findings = sorted;
 }
 
-/* What was no advice before and after is left out. */
+/* Findings that were idle before and after are left out. */
 static void compare_findings(struct xfa_comparison *comparison)
 {
     const struct xfa_snapshot *before = xfa_side_middle(&comparison->before);
@@ -157,8 +158,9 @@ static void compare_findings(struct xfa_comparison *comparison)
 /* ---- what was predicted ---------------------------------------------------------------------- */
 
 struct followed {
-    size_t count, of_set, set; /* followed; of these in the best set; members of that */
-    const struct xfa_snapshot_finding *one; /* the only one, or that saves most */
+    size_t count, of_set,
+        set; /* findings followed; of these, members of the best set; members of the best set */
+    const struct xfa_snapshot_finding *one; /* the one that saves most */
 };
 
 static struct followed followed_of(const struct xfa_comparison *comparison)
@@ -181,7 +183,7 @@ static struct followed followed_of(const struct xfa_comparison *comparison)
     return followed;
 }
 
-/* What those of the set that were followed added to it, as sure as each is alone. */
+/* What the followed members added to the best set, with the relative bounds that each has alone. */
 static struct xfw_saving parts_of(const struct xfa_comparison *comparison)
 {
     struct xfw_saving parts = {0, 0, 0};
@@ -244,7 +246,7 @@ static void add_payoff(struct xfa_comparison *comparison, const char *phase,
         (struct xfa_payoff){phase, predicted, time, paid_of(&predicted, &time)};
 }
 
-/* A phase's part of what the set saves, as sure as that is. */
+/* A phase's part of what the best set saves, with the relative bounds of the set's saving. */
 static void add_phase(struct xfa_comparison *comparison, const struct xfa_snapshot_phase *phase,
                       const struct xfa_compared_phase *compared)
 {

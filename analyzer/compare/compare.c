@@ -9,7 +9,7 @@
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* Less what recording cost is as unsure as it was. */
+/* The sample less ns (what recording cost), with the same relative bounds. */
 static struct xfa_sample without(struct xfa_sample sample, double ns)
 {
     double less = fmax(0, sample.value - ns);
@@ -175,8 +175,8 @@ static bool exceeds(const struct xfa_comparison *comparison, enum xfa_measure me
     return change->verdict == XFA_MORE && xfa_change_part(change) > comparison->limit;
 }
 
-/* Copies that take longer are no harm to a run that got faster: they are hidden, or share a link.
- */
+/* In a run that got faster, transfers that take longer do not count: they are hidden, or share a
+ * link. */
 static void hold_limit(struct xfa_comparison *comparison)
 {
     static const enum xfa_measure held[] = {XFA_MEASURE_SPAN, XFA_MEASURE_WALL,

@@ -1,15 +1,15 @@
 /*
- * Before and after: recorded runs of a program held against others of it. What changed in the run
- * and at each call site, whether that is more than noise, and whether the advice paid. Data: no
- * text, no file; reports show it (analyzer/report/, docs/analyze.md).
+ * Before and after: recorded runs of a program compared with others of it. What changed in the run
+ * and at each call site, whether that is more than noise, and whether the advice paid. Data:
+ * analyzer/report/ shows it.
  *
- * Noise: with repetitions by a test of the runs, else by bounds (statistics.h). What is said of one
- * run (findings, what they would save) is said of the middle one of its side (side.h).
+ * Noise: with repetitions by a statistical test, else by bounds (statistics.h). Findings and
+ * savings are those of the middle run of each side (side.h).
  *
  * Advice: a finding of the runs before was followed when the runs after have none of its kind at
- * its sites any more, or one that is no advice. What was predicted is the best set's saving if all
- * of that set were followed; of one finding alone, its own; of some, those of their parts. Achieved
- * is the difference of the runs' spans, and of the phases (NVTX) that both have.
+ * its sites, or an idle one. Predicted is the saving of the best set if all of it was followed, of
+ * one finding if one was, else the sum of what the followed ones add to the best set. Achieved is
+ * the difference of the runs' spans, and of the phases (NVTX) that both sides have.
  */
 #ifndef XFA_COMPARE_RUNS_H
 #define XFA_COMPARE_RUNS_H
@@ -17,9 +17,9 @@
 #include "analyzer/compare/side.h"
 
 struct xfa_compared_row {
-    const struct xfa_side_row *before, *after; /* NULL: there is none; not both */
-    struct xfa_change time;                    /* ns; of a row of one side not known */
-    unsigned moved;                            /* enum xfa_moved, of rows that both have */
+    const struct xfa_side_row *before, *after; /* NULL: none; never both */
+    struct xfa_change time;                    /* ns; no interval for a row of one side */
+    unsigned moved; /* bits of enum xfa_moved, of rows that both sides have */
 };
 
 struct xfa_compared_phase {
@@ -32,20 +32,20 @@ enum xfa_stands { XFA_GONE, XFA_STAYS, XFA_IDLE_NOW, XFA_NEW };
 struct xfa_compared_finding {
     const struct xfa_snapshot_finding *before, *after; /* NULL: there is none; not both */
     enum xfa_stands stands;
-    bool followed; /* it was advice, and is none any more */
+    bool followed; /* it was advice, and is gone or idle */
 };
 
 enum xfa_predicted {
     XFA_PREDICTED_NOTHING, /* nothing that was advised was followed */
     XFA_PREDICTED_SET,
     XFA_PREDICTED_ONE,     /* one finding alone */
-    XFA_PREDICTED_PARTS,   /* of the set: what each added to those before it */
-    XFA_PREDICTED_UNKNOWN, /* what the followed ones save is not known */
+    XFA_PREDICTED_PARTS,   /* of the best set: what each added to those before it */
+    XFA_PREDICTED_UNKNOWN, /* the savings of the followed ones are not known */
 };
 
 enum xfa_paid {
     XFA_PAID_UNKNOWN,
-    XFA_PAID_WITHIN, /* low to high of what was predicted */
+    XFA_PAID_WITHIN, /* between the predicted low and high */
     XFA_PAID_LESS,   /* achieved less than low */
     XFA_PAID_MORE,   /* achieved more than high */
     XFA_PAID_UNSURE, /* outside, but by no more than noise */
@@ -60,32 +60,33 @@ struct xfa_payoff {
 
 struct xfa_comparison {
     struct xfa_side before, after;
-    bool repeated;          /* there are runs enough for a test: what is known of noise is known */
-    bool without_recording; /* SPAN and phases are without what recording cost */
+    bool repeated;          /* there are enough runs for a statistical test of noise */
+    bool without_recording; /* what recording cost is subtracted from SPAN and phases */
     struct xfa_change measures[XFA_MEASURES];
-    struct xfa_compared_phase *phases; /* outermost ones that both have */
+    struct xfa_compared_phase *phases; /* outermost phases that both sides have */
     size_t phase_count;
-    struct xfa_compared_row *rows; /* the largest change of time first; those of one side by their
-                                      time */
+    struct xfa_compared_row
+        *rows; /* the largest change of time first; of rows of one side their time counts */
     size_t row_count;
     struct xfa_compared_finding *findings; /* gone, then those that stay, then new ones */
     size_t finding_count;
     enum xfa_predicted predicted;
-    struct xfa_payoff *payoffs; /* the run's first; none where nothing was followed */
+    struct xfa_payoff
+        *payoffs; /* of the run, then of its phases; none where nothing was followed */
     size_t payoff_count;
     char **warnings; /* a line each */
     size_t warning_count;
-    double limit;             /* relative: so much slower fails; NAN: nobody asked */
-    enum xfa_measure slowest; /* of those that fail the one that got slower most */
+    double limit;             /* relative: more than so much slower fails; NAN: no limit */
+    enum xfa_measure slowest; /* of the measures that fail, the one that got slower most */
     bool failed;
 };
 
-/* Of 1 to XFA_COMPARED_RUNS runs on each side, which are borrowed. limit: NAN = none. */
+/* Compares m runs before with n after, 1 to XFA_COMPARED_RUNS each, which are borrowed. */
 struct xfa_comparison *xfa_compare(struct xfa_snapshot **before, size_t m,
                                    struct xfa_snapshot **after, size_t n, double limit);
 void xfa_comparison_free(struct xfa_comparison *comparison);
 
-/* A row's better known side: after, where there is one. */
+/* The row as it is after, else as it was before. */
 static inline const struct xfa_snapshot_row *xfa_compared_of(const struct xfa_compared_row *row)
 {
     return row->after ? row->after->row : row->before->row;
@@ -93,9 +94,9 @@ static inline const struct xfa_snapshot_row *xfa_compared_of(const struct xfa_co
 
 /* ---- parts: compare.c fills in the first, these the others ----------------------------------- */
 
-/* findings, predicted, payoffs. */
+/* Fills in findings, predicted and payoffs. */
 void xfa_compare_advice(struct xfa_comparison *comparison);
-/* warnings: what else differs, so that the runs can hardly be compared. */
+/* Fills in warnings: other differences between the runs that may explain a change. */
 void xfa_compare_warnings(struct xfa_comparison *comparison);
 
 #endif

@@ -6,19 +6,20 @@
 
 #include "analyzer/base/alloc.h"
 
-#define MOST_ALIGNED 4096 /* rows of the one times rows of the other; beyond, in order alone */
+/* product of the two numbers of rows up to which they are aligned by likeness */
+#define MOST_ALIGNED 4096
 
 static bool same_text(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* ---- passes ---------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
-struct pass {
+struct rule {
     bool file, called, memory;
 };
-static const struct pass passes[] = {
+static const struct rule rules[] = {
     {true, true, true},  {true, false, true},  {true, false, false},
     {false, true, true}, {false, false, true}, {false, false, false},
 };
@@ -29,16 +30,16 @@ struct member {
     size_t number;
 };
 
-/* What rows have in common that a pass takes for the same. NULL: it says nothing of this row. */
-static char *group_of(const struct xfa_snapshot_row *row, const struct pass *pass)
+/* The text that rows have in common which this rule matches. NULL: it does not match this row. */
+static char *group_of(const struct xfa_snapshot_row *row, const struct rule *rule)
 {
     const struct xfa_call_place *place = &row->place;
     const struct xfa_row_key *key = &row->key;
-    bool memory = pass->memory;
-    if (!pass->file && !place->function)
+    bool memory = rule->memory;
+    if (!rule->file && !place->function)
         return NULL;
     return xfa_print("%s\n%s\n%s\n%u %d %d %u %u", place->function ? place->function : "",
-                     pass->file && place->file ? place->file : "", pass->called ? row->called : "",
+                     rule->file && place->file ? place->file : "", rule->called ? row->called : "",
                      key->direction, key->src_gpu, key->dst_gpu, memory ? key->src_mem : 0,
                      memory ? key->dst_mem : 0);
 }
@@ -53,14 +54,14 @@ static int by_group(const void *a, const void *b)
     return order ? order : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Of those not matched yet, in the order of groups. */
+/* The rows not matched yet, sorted by group. */
 static struct member *members_of(const struct xfa_snapshot_row *const *rows, size_t count,
-                                 const bool *matched, const struct pass *pass, size_t *members)
+                                 const bool *matched, const struct rule *rule, size_t *members)
 {
     struct member *all = xfa_alloc((count + 1) * sizeof *all);
     *members = 0;
     for (size_t i = 0; i < count; i++) {
-        char *group = matched[i] ? NULL : group_of(rows[i], pass);
+        char *group = matched[i] ? NULL : group_of(rows[i], rule);
         if (group)
             all[(*members)++] = (struct member){group, rows[i], i};
     }
@@ -100,8 +101,9 @@ static void pair(struct state *state, const struct member *a, const struct membe
     state->before[a->number] = state->after[b->number] = true;
 }
 
-/* All of the few with as many of the many, both in order, so that the pairs are least unlike:
- * cost[i][j] is that of the first i of the few among the first j of the many. */
+/* Pairs all of the few with as many of the many, both in order, so that the sum of the unlikeness
+ * of the pairs is smallest: cost[i][j] is that sum for the first i of the few among the first j of
+ * the many. */
 static void align(struct state *state, const struct member *few, size_t m,
                   const struct member *many, size_t n, bool swapped)
 {
@@ -147,8 +149,8 @@ static size_t group_end(const struct member *members, size_t count, size_t from)
     return end;
 }
 
-static void match_pass(struct state *state, const struct member *a, size_t m,
-                       const struct member *b, size_t n)
+static void match_groups(struct state *state, const struct member *a, size_t m,
+                         const struct member *b, size_t n)
 {
     for (size_t i = 0, j = 0; i < m && j < n;) {
         int order = strcmp(a[i].group, b[j].group);
@@ -170,11 +172,11 @@ size_t *xfa_match_rows(const struct xfa_snapshot_row *const *before, size_t m,
                           xfa_alloc((n + 1) * sizeof *state.after)};
     for (size_t i = 0; i < m; i++)
         state.to[i] = XFA_UNMATCHED;
-    for (size_t p = 0; p < sizeof passes / sizeof *passes; p++) {
+    for (size_t p = 0; p < sizeof rules / sizeof *rules; p++) {
         size_t left, right;
-        struct member *a = members_of(before, m, state.before, &passes[p], &left);
-        struct member *b = members_of(after, n, state.after, &passes[p], &right);
-        match_pass(&state, a, left, b, right);
+        struct member *a = members_of(before, m, state.before, &rules[p], &left);
+        struct member *b = members_of(after, n, state.after, &rules[p], &right);
+        match_groups(&state, a, left, b, right);
         free_members(a, left);
         free_members(b, right);
     }

@@ -1,20 +1,23 @@
 /*
- * Rows of transfers of two runs matched with each other, although the program was edited or built
- * anew between them: lines move, memory becomes page-locked, a call becomes another.
+ * Matches the rows of transfers of two runs, although the program was edited or rebuilt between
+ * them: lines move, memory becomes page-locked, calls are replaced.
  *
- * A row's place is function and file; of a function that is not known, the module. In passes, each
- * with what the one before it left: the same place, CUDA function and kind of transfer (direction,
- * memories, GPUs); then another CUDA function; then other memory; then the same three with the
- * function alone, the file being another. Several rows that a pass cannot tell apart are matched in
- * the order of their lines; when there are more of them in one run, those that are most alike in
- * number and bytes stay, in that order.
+ * The place of a row is its function and file; without a function, the module. Six rules, each for
+ * the rows that are not matched yet:
+ * - the same place, CUDA function and kind of transfer (direction, memories, GPUs);
+ * - the same without the CUDA function;
+ * - the same without CUDA function and memories;
+ * - these three with the function alone, in another file.
+ *
+ * Rows that a rule cannot tell apart are matched in the order of their lines; when one run has more
+ * of them, those that are most alike in count and bytes are matched, in that order.
  */
 #ifndef XFA_MATCH_ROWS_H
 #define XFA_MATCH_ROWS_H
 
 #include "analyzer/compare/snapshot.h"
 
-enum xfa_moved { /* what differs of a matched row: bits */
+enum xfa_moved { /* bits: what differs between matched rows */
                  XFA_MOVED_LINE = 1,
                  XFA_MOVED_CALL = 2,
                  XFA_MOVED_KIND = 4, /* memories */

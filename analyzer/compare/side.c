@@ -23,7 +23,7 @@ static size_t middle_run(struct xfa_snapshot *const *runs, size_t count)
     return best;
 }
 
-/* transfers and bytes of each repetition, while rows are gathered */
+/* Transfers and bytes of each repetition, while rows are gathered. */
 struct counts {
     double transfers[XFA_COMPARED_RUNS], bytes[XFA_COMPARED_RUNS];
 };

@@ -1,6 +1,6 @@
 /*
- * One side of a comparison: repetitions of a run, with their rows as one. A row that a repetition
- * does not have took no time in it. At most XFA_MAX_CLASSES rows are kept.
+ * One side of a comparison: repetitions of a run, and the rows that they have together. A row that
+ * a repetition does not have took no time in it. At most XFA_MAX_CLASSES rows are kept.
  */
 #ifndef XFA_SIDE_H
 #define XFA_SIDE_H
@@ -9,7 +9,7 @@
 
 struct xfa_side_row {
     const struct xfa_snapshot_row *row;         /* of the first run that has it */
-    size_t runs;                                /* that have it */
+    size_t runs;                                /* how many runs have it */
     struct xfa_sample times[XFA_COMPARED_RUNS]; /* by run */
     double transfers, bytes;                    /* medians of all runs */
     size_t middle; /* its number in the middle run; SIZE_MAX: not there */
@@ -18,8 +18,8 @@ struct xfa_side_row {
 struct xfa_side {
     struct xfa_snapshot **runs; /* borrowed */
     size_t count;
-    size_t middle; /* the run whose span is the median, or next below it: what is said of one run is
-                      said of this */
+    size_t middle; /* the run whose span is the median, or next below it: findings and savings are
+                      its */
     struct xfa_side_row *rows;
     size_t row_count;
 };

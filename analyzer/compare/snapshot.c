@@ -33,12 +33,12 @@ static struct xfa_call_place place_of(const struct xfa_site *site)
     };
 }
 
-static bool is_locked(unsigned memory) /* or no host memory */
+static bool is_locked(unsigned memory) /* true of device memory too */
 {
     return memory != XFT_MEM_PAGEABLE && memory != XFT_MEM_MANAGED && memory != XFT_MEM_UNKNOWN;
 }
 
-/* The host takes part in its time. */
+/* Does its time depend on the host? */
 static bool is_hosts(const struct xfa_row_key *key, const struct xfa_figures *figures)
 {
     return figures->host.transfers > 0 || !is_locked(key->src_mem) || !is_locked(key->dst_mem);
@@ -89,7 +89,7 @@ static void take_rows(struct xfa_snapshot *taken, const struct xfa_analysis *ana
 
 /* ---- measures -------------------------------------------------------------------------------- */
 
-/* Rows whose bounds are not known may be off by as much as they took. */
+/* The bounds of a row without bounds are 0 and twice its time. */
 static struct xfa_sample transfer_time(const struct xfa_snapshot *taken)
 {
     struct xfa_sample all = {0, 0, 0};
@@ -181,7 +181,7 @@ static void take_findings(struct xfa_snapshot *taken, const struct xfa_findings 
 
 /* ---- what it was recorded with --------------------------------------------------------------- */
 
-/* "A, B": each once, in the order of the first of them. NULL: none. */
+/* Adds a text to a list "A, B", unless it is there. NULL: the list is empty. */
 static void add_text(char **list, const char *text)
 {
     if (!text)
@@ -194,7 +194,7 @@ static void add_text(char **list, const char *text)
     *list = longer;
 }
 
-#define MOST_NAMED 64 /* hosts, GPUs: further ones are not held against each other */
+#define MOST_NAMED 64 /* hosts, GPUs: further ones are not compared */
 
 static void take_machine(struct xfa_snapshot *taken, const struct xfa_analysis *analysis)
 {

@@ -1,6 +1,6 @@
 /*
- * What a comparison keeps of one recorded run: its figures, rows of transfers, findings, phases,
- * and what it was recorded with. The analysis is not needed any more once this is taken.
+ * A snapshot: what a comparison keeps of one recorded run when its analysis is freed. Figures, rows
+ * of transfers, findings, phases, and what it was recorded with.
  */
 #ifndef XFA_SNAPSHOT_H
 #define XFA_SNAPSHOT_H
@@ -11,35 +11,35 @@
 
 /*
  * Two runs of one program on one machine: by how much one may take longer than the other where
- * noise is not known. What the GPU does by itself repeats; what the host takes part in (pageable
- * and managed memory, page-locking, its own work) does not (docs/analyze.md says what was
- * measured).
+ * noise is not known from repetitions. Times of the GPU alone repeat; times that depend on the host
+ * (pageable and managed memory, page-locking, its own work) do not (docs/analyze.md has the
+ * measurements).
  */
 #define XFA_ONE_RUN_DEVICE 0.10
 #define XFA_ONE_RUN_HOST 0.50
 
 enum xfa_measure {
     XFA_MEASURE_SPAN, /* the run, from its first work for a GPU to its last; without what recording
-                         cost where that is known of all runs */
+                         cost, if that is known of all runs */
     XFA_MEASURE_WALL, /* the processes, from the first one's start to the last one's end */
-    XFA_MEASURE_TRANSFERS, /* times of transfers, added up; those that are known */
-    XFA_MEASURE_KERNELS,   /* likewise */
-    XFA_MEASURE_WAITS,     /* the host in calls that wait */
+    XFA_MEASURE_TRANSFERS, /* known times of transfers, added up */
+    XFA_MEASURE_KERNELS,   /* times of kernels, added up */
+    XFA_MEASURE_WAITS,     /* time of the host in calls that wait */
     XFA_MEASURES
 };
 
 /* A place in the program that asked for something. */
 struct xfa_call_place {
     char *text;     /* as reports show it */
-    char *function; /* NULL: not known, as is the next: of the source, else the module */
+    char *function; /* NULL: not known */
     char *file;
-    uint64_t line; /* else the offset in the module; 0: not known */
+    uint64_t line; /* of the source file; of a module the offset; 0: not known */
 };
 
 struct xfa_snapshot_row {
     struct xfa_call_place place;
     char *called;           /* the CUDA function, as the source has it */
-    struct xfa_row_key key; /* numbers of site and functions mean nothing here */
+    struct xfa_row_key key; /* its numbers of site and functions are not used */
     uint64_t transfers, bytes, timed;
     struct xfa_sample time; /* of all, ns */
     double gbps, lost_ns;   /* NAN */
@@ -49,12 +49,12 @@ struct xfa_snapshot_finding {
     enum xfa_finding_id id;
     char *remedy; /* its word */
     struct xfa_call_place *sites;
-    int64_t *rows; /* of each site: place in rows; -1: it is about no transfers */
+    int64_t *rows; /* by site: place in rows; -1: calls that are no transfers */
     size_t site_count;
     struct xfw_saving saving; /* NAN: not known */
-    double added_ns;          /* in the best set, on top of those before it; NAN: not in it */
+    double added_ns;          /* in the best set, beyond the members before it; NAN: not in it */
     unsigned order;           /* in the best set, from 1 on; 0: not in it */
-    bool idle;                /* it was no advice */
+    bool idle;                /* it was not advice */
 };
 
 struct xfa_snapshot_phase {
@@ -67,12 +67,12 @@ struct xfa_snapshot {
     int driver;                                                         /* 0: not recorded */
     size_t processes;
     bool simulated, lossy;
-    char *mixed;    /* its files are of several runs, a line; NULL: of one */
-    char *mismatch; /* of profile and machine, a line; NULL: none */
+    char *mixed;    /* one line: its files are of several runs; NULL: of one */
+    char *mismatch; /* one line: the profile is of another machine; NULL: it is not */
     uint64_t transfers, bytes;
     struct xfa_sample measures[XFA_MEASURES]; /* ns */
-    bool recording_known;                     /* the next is */
-    double recording_ns;                      /* in SPAN, of recording; is still in there */
+    bool recording_known;                     /* recording_ns is known */
+    double recording_ns;                      /* what recording cost, which is part of SPAN here */
     struct xfa_snapshot_row *rows;
     size_t row_count;
     struct xfa_snapshot_finding *findings;
@@ -82,17 +82,18 @@ struct xfa_snapshot {
     bool savings_known;
     char *why_not;         /* one line, where they are not; NULL */
     struct xfw_saving set; /* of the best set; NAN: there is none */
-    struct xfw_times span; /* as the model has it */
-    double alone_ns;       /* the run that savings are of */
+    struct xfw_times span; /* by the model */
+    double alone_ns;       /* the run without what recording cost, by the model */
 };
 
-/* Of a finished, weighed analysis. */
+/* Of a finished analysis with weighed findings. */
 struct xfa_snapshot *xfa_snapshot_of(const struct xfa_analysis *analysis,
                                      const struct xfa_findings *findings,
                                      const struct xfa_times *times);
 void xfa_snapshot_free(struct xfa_snapshot *taken);
 
-/* Bounds of a figure, so that those of two meet when they are no more than `off` apart. */
+/* A figure with bounds that are wider by `off`, relative: those of two equal figures meet when the
+ * figures differ by no more. */
 struct xfa_sample xfa_sample_between(double value, double low, double high, double off);
 static inline struct xfa_sample xfa_sample_of(double value, double off)
 {

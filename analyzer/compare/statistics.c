@@ -33,8 +33,9 @@ double xfa_median(const double *values, size_t count)
 /* ---- the distribution ------------------------------------------------------------------------ */
 
 /*
- * How probable each value u of the Mann-Whitney statistic is when all orders of the runs are: the
- * last run in order is one of the i, which then have all j of the others below it, or one of the j.
+ * Probability of each value u of the Mann-Whitney statistic when all orders of the runs are equally
+ * likely. The last run in order is one of the i, with all j of the others below it, or one of the
+ * j.
  */
 static double *distribution(size_t m, size_t n)
 {
@@ -71,18 +72,19 @@ size_t xfa_shift_rank(size_t m, size_t n, double confidence, double *attained)
     return rank;
 }
 
-/* As confident as the runs allow, up to what many figures want. */
+/* The rank of XFA_CONFIDENCE; for many figures the widest interval up to XFA_MANY_CONFIDENCE. */
 static size_t find_rank(size_t m, size_t n, bool many, double *attained)
 {
     size_t rank = many ? xfa_shift_rank(m, n, XFA_MANY_CONFIDENCE, attained) : 0;
     if (rank == 0)
         rank = xfa_shift_rank(m, n, XFA_CONFIDENCE, attained);
-    while (many && rank > 1 && *attained < XFA_MANY_CONFIDENCE) /* the widest that there is */
+    while (many && rank > 1 &&
+           *attained < XFA_MANY_CONFIDENCE) /* the widest interval of so few runs */
         rank = xfa_shift_rank(m, n, *attained + 1e-9, attained);
     return rank;
 }
 
-/* The same, remembered: it is asked for the same numbers of runs again and again. */
+/* The same, cached: all calls of a comparison have a few numbers of runs. */
 static size_t rank_of(size_t m, size_t n, bool many, double *attained)
 {
     static struct {
@@ -103,7 +105,7 @@ static size_t rank_of(size_t m, size_t n, bool many, double *attained)
 struct group {
     double values[XFA_COMPARED_RUNS];
     size_t count;
-    double low, high; /* of all runs' bounds; NAN: of one they are not known */
+    double low, high; /* of all runs' bounds; NAN: those of a run are not known */
 };
 
 static struct group group_of(const struct xfa_sample *samples, size_t count)

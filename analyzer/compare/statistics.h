@@ -8,11 +8,11 @@
  * ed., section 4.2 and 4.3). It assumes no distribution, and is exact for a handful of runs. For an
  * interval of 95 % there have to be four runs on each side, or three and five.
  *
- * With fewer, noise is not known. Then each run's own bounds stand in (what its figure may be off
- * by, as far as one trace tells): the change counts when no run's bounds of the one side meet those
- * of a run of the other.
+ * With fewer, noise is not known, and each run's own bounds are used (how far its figure may be
+ * off, by its trace alone): a change counts when the bounds of all runs of one side are apart from
+ * those of all runs of the other.
  *
- * Figures are ns, or whatever is not negative; NAN = not known, and that run is left out.
+ * Figures are ns or anything else that is not negative; NAN = not known, and the run is left out.
  */
 #ifndef XFA_STATISTICS_H
 #define XFA_STATISTICS_H
@@ -21,19 +21,18 @@
 #include <stddef.h>
 
 #define XFA_COMPARED_RUNS 32  /* on each side */
-#define XFA_CONFIDENCE 0.95   /* wanted of an interval */
-#define XFA_LEAST_CHANGE 0.01 /* relative: less is no change worth a word */
-#define XFA_MANY_CONFIDENCE                                                                        \
-    0.99 /* where many figures are compared: as near to it as the number of                        \
-            runs allows */
+#define XFA_CONFIDENCE 0.95   /* of an interval, at least */
+#define XFA_LEAST_CHANGE 0.01 /* relative: a smaller change is within noise */
+/* for many figures: as near to it as the number of runs allows */
+#define XFA_MANY_CONFIDENCE 0.99
 
 struct xfa_sample {
-    double value, low, high; /* low, high NAN: how far it may be off is not known */
+    double value, low, high; /* low, high: bounds; NAN: not known */
 };
 
 enum xfa_verdict {
-    XFA_UNSURE, /* cannot be told: a side has no figure, or no bounds */
-    XFA_ALIKE,  /* noise explains it, or there is no difference */
+    XFA_UNSURE, /* not known: a side has no figure, or no bounds */
+    XFA_ALIKE,  /* no difference beyond noise */
     XFA_LESS,   /* after is less */
     XFA_MORE,
 };
@@ -41,24 +40,24 @@ enum xfa_verdict {
 struct xfa_change {
     double before, after;    /* medians; NAN */
     double shift, low, high; /* after less before, and its interval; NAN */
-    double confidence;       /* of the interval; NAN: it is none of repetitions, but of bounds */
+    double confidence;       /* of the interval; NAN: it is one of bounds, not of repetitions */
     enum xfa_verdict verdict;
 };
 
-double xfa_median(const double *values, size_t count); /* NAN: of none */
+double xfa_median(const double *values, size_t count); /* NAN: count is 0 */
 
 /*
- * Of the m * n differences in order, the interval of at least `confidence` goes from the k-th
- * smallest to the k-th largest: the largest such k, from 1 on, and what it really has. 0: so few
- * runs have none.
+ * The interval of at least `confidence` goes from the k-th smallest to the k-th largest of the m *
+ * n differences: returns the largest such k, from 1 on, and the confidence that it has. 0: too few
+ * runs.
  */
 size_t xfa_shift_rank(size_t m, size_t n, double confidence, double *attained);
 
-/* At most XFA_COMPARED_RUNS on each side. many: of many figures this is one. */
+/* m and n: at most XFA_COMPARED_RUNS. many: this is one of many figures (XFA_MANY_CONFIDENCE). */
 struct xfa_change xfa_change_of(const struct xfa_sample *before, size_t m,
                                 const struct xfa_sample *after, size_t n, bool many);
 
-/* Shift as part of before; NAN. */
+/* shift / before; NAN = not known. */
 double xfa_change_part(const struct xfa_change *change);
 
 #endif

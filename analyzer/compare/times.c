@@ -42,7 +42,7 @@ static void take_event(void *self, const struct xfa_event *event)
         event->end_ns > event->start_ns ? (double)(event->end_ns - event->start_ns) : 0;
 }
 
-/* Of n times each every-th, from the first on: when there is no room, half of them go. */
+/* Keeps every n-th time, from the first on. When there is no room, every other one is dropped. */
 static void keep(struct xfa_size_times *cell, double ns)
 {
     if (cell->every == 0)
@@ -115,7 +115,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-#define FEW_LOW 0.5 /* of the time of transfers that are too few: from half of it to twice */
+#define FEW_LOW 0.5 /* bounds of sizes with too few transfers, as parts of their time */
 #define FEW_HIGH 2.0
 
 static void add_cell(struct xfa_bounds *bounds, const struct xfa_size_times *cell)
@@ -136,7 +136,9 @@ static void add_cell(struct xfa_bounds *bounds, const struct xfa_size_times *cel
 struct xfa_bounds *xfa_times_bounds(const struct xfa_times *times, size_t row_count)
 {
     struct xfa_bounds *bounds = xfa_alloc((row_count + 1) * sizeof *bounds);
-    double *told = xfa_alloc((row_count + 1) * sizeof *told); /* ns: of few less all others */
+    double *told =
+        xfa_alloc((row_count + 1) * sizeof *told); /* ns by row: time of sizes with too few
+                                                      transfers, less that of the others */
     for (size_t i = 0; i < times->cells.count; i++) {
         const struct xfa_size_times *cell = xfa_table_at(&times->cells, i);
         if (cell->key.row >= row_count)

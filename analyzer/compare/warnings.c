@@ -1,4 +1,4 @@
-/* What else differs between the runs: then a change may be that of another machine. */
+/* Other differences between the runs, which may explain a change. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static const struct xfa_snapshot *run_at(const struct xfa_comparison *comparison
     return i < before ? comparison->before.runs[i] : comparison->after.runs[i - before];
 }
 
-/* A fact as text; NULL: not recorded, and not compared. */
+/* A fact as text; NULL: not recorded, so not compared. */
 typedef const char *fact(const struct xfa_snapshot *taken);
 
 static const char *program(const struct xfa_snapshot *taken)
@@ -60,7 +60,7 @@ static const char *simulated(const struct xfa_snapshot *taken)
     return taken->simulated ? "the simulated one" : "a real one";
 }
 
-/* The first run in which the fact is another than in the first that tells it. */
+/* Warns of the first run whose fact differs from that of the first run that has it. */
 static void warn_of(struct xfa_comparison *comparison, const char *what, fact *told)
 {
     size_t count = comparison->before.count + comparison->after.count;
@@ -110,7 +110,7 @@ static void warn_of_processes(struct xfa_comparison *comparison)
     }
 }
 
-/* What is wrong with one of them. */
+/* Warns of one run's own defects. */
 static void warn_of_run(struct xfa_comparison *comparison, const struct xfa_snapshot *taken)
 {
     if (taken->lossy)
@@ -130,7 +130,7 @@ void xfa_compare_warnings(struct xfa_comparison *comparison)
     warn_of(comparison, "GPU", simulated);
     warn_of(comparison, "GPUs", gpus);
     warn_of(comparison, "hosts", hosts);
-    if (comparison->warning_count == 0) /* one host by name, but another machine */
+    if (comparison->warning_count == 0) /* one host by name, but two machines */
         warn_of(comparison, "machines", machine);
     warn_of_driver(comparison);
     warn_of(comparison, "device times from", timing);

@@ -1,11 +1,14 @@
 /*
- * degraded-link: copies between host and a GPU whose PCIe link, by the profile, runs at a lower
- * generation or with fewer lanes than GPU and slot can, or over which the profile's largest copies
- * in that direction take longer than over the link of another GPU of the same name with the same
- * lanes, each from its best node; or over which nearly all of the run's large copies take longer
- * than the profile's over the same path. Lost: of the copies' time on the device as much as they
- * would take less at the full rate. Copies of pageable memory are left out: the processor makes
- * them.
+ * degraded-link: copies between the host and a GPU whose PCIe link is slow. One of three things
+ * shows it:
+ * - the profile's machine: the link runs at a lower generation or with fewer lanes than GPU and
+ *   slot can;
+ * - the profile's copies: the largest ones in that direction take longer than those of another GPU
+ *   of the same name with the same lanes, each from its best node;
+ * - the run: nearly all of its large copies take longer than the profile's over the same path.
+ *
+ * Lost: the part of the copies' time on the device that the full rate would save. Copies of
+ * pageable memory are left out: the CPU makes them.
  */
 #include "analyzer/findings/finding.h"
 
@@ -17,10 +20,10 @@
 #include "analyzer/whatif/changes/link.h"
 
 #define LEAST_FACTOR 1.1
-#define LEAST_BEHIND                                                                               \
-    1.25 /* another GPU's copies: machines are not built alike to the last per cent */
+/* factor between two GPUs' copies: equal GPUs differ by a few per cent */
+#define LEAST_BEHIND 1.25
 
-/* Of one lane, by generation, as PCI-SIG has it, in GB/s less the line's code. */
+/* GB/s of one lane, by generation (PCI-SIG), without the line's encoding. */
 static double lane_gbps(int gen)
 {
     static const double rates[] = {0, 0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
@@ -28,7 +31,7 @@ static double lane_gbps(int gen)
     return gen > 0 && gen < known ? rates[gen] : 0;
 }
 
-/* By lanes and generation. */
+/* How many times faster the link could be, by its lanes and generation. */
 static double by_rate(const struct xfp_gpu *gpu)
 {
     double is = lane_gbps(gpu->pcie_gen) * gpu->pcie_width;
@@ -65,7 +68,7 @@ static struct xfp_estimate copy_of(const struct xfp_profile *profile, int gpu, b
 static double by_equals(const struct xfp_profile *profile, int gpu, bool up)
 {
     const struct xfp_machine *machine = &profile->machine;
-    const uint64_t bytes = 16 << 20; /* the link counts, and what a copy costs besides does not */
+    const uint64_t bytes = 16 << 20; /* so large that the fixed cost of a copy does not count */
     struct xfp_estimate own = copy_of(profile, gpu, up, bytes);
     double factor = 1;
     for (size_t i = 0; i < machine->gpu_count && own.basis != XFP_UNKNOWN; i++) {
@@ -79,8 +82,8 @@ static double by_equals(const struct xfp_profile *profile, int gpu, bool up)
     return factor;
 }
 
-/* How many times faster the link of a GPU of the run could be, to the device (up) or from it; 1: no
- * faster, or not known. */
+/* How many times faster the link of a GPU of the run could be, to the device (up) or from it, by
+ * the profile alone; 1: no faster, or not known. */
 static double factor_of(const struct xfa_analysis *analysis, int gpu, bool up)
 {
     const struct xfp_machine *machine = &analysis->profile->machine;
@@ -100,10 +103,10 @@ static double factor_of(const struct xfa_analysis *analysis, int gpu, bool up)
 
 #define LARGE ((uint64_t)16 << 20)
 #define FEWEST 20 /* large copies */
-#define LEAST_SLOWER                                                                               \
-    1.3 /* than the profile's; at 36 sites of runs on two H200s it was 1.08 at most */
+/* than the profile's; at 36 sites of runs on two H200s it was 1.08 at most */
+#define LEAST_SLOWER 1.3
 #define NEARLY_ALL 0.95 /* of the bytes that the run copies with the host */
-#define STEP 1.02       /* how fine it is told how many times longer copies took */
+#define STEP 1.02       /* ratio of two neighbouring classes of slowness */
 enum { STEPS = 200, WAYS = 2 };
 
 struct slow {
@@ -141,7 +144,7 @@ static struct xfa_observer observe(void *self)
     return (struct xfa_observer){.name = "slow links", .self = self, .transfer = transfer};
 }
 
-/* Of the profile: how many times longer a large copy takes while others go the other way. */
+/* How many times longer a large copy takes, by the profile, while the other direction is busy. */
 static double both_ways(const struct xfp_profile *profile, int gpu, bool up)
 {
     const struct xfp_place host = {XFT_MEM_PINNED, -1, -1}, there = {XFT_MEM_DEVICE, gpu, -1};
@@ -155,7 +158,8 @@ static double both_ways(const struct xfp_profile *profile, int gpu, bool up)
     return known ? fmax(1, both.ns / one.ns) : 1;
 }
 
-/* How many times longer than measured even the fastest took; 1: no longer, or not known. */
+/* How many times longer than the profile says even the fastest tenth took; 1: no longer, or not
+ * known. */
 static double by_own_figure(const struct xfa_analysis *analysis, const struct slow *slow, int gpu,
                             bool up)
 {

@@ -1,11 +1,10 @@
 /*
- * early-wait: the host waits for results and then does something else, in which it cannot have read
- * what it has waited for: there was no time for it. Lost: of each wait as much as that time could
- * have covered.
+ * early-wait: the host waits for results, then works too briefly to have read them before its next
+ * call. Lost: of each wait as much as that work could have overlapped with.
  *
- * What is waited for is what copies had brought since the wait before. Waits that follow none (for
- * kernels, or so that a buffer may be written again) are left alone, since nothing tells what they
- * are good for; so are those before a time long enough to read it all.
+ * The results are what copies to the host brought since the previous wait. Waits without such
+ * copies (for kernels, or before a buffer is written again) are left out, since their purpose is
+ * not known; so are waits before work that is long enough to read all results.
  */
 #include "analyzer/findings/finding.h"
 
@@ -23,11 +22,11 @@ struct site_key {
 
 struct site_waits {
     struct site_key key;
-    uint64_t times, bytes; /* waits that could come later, and what they were for */
+    uint64_t times, bytes; /* waits that could come later; bytes that they waited for */
     double lost_ns;
 };
 
-struct last_wait { /* a thread's last call was this */
+struct last_wait { /* a thread's last wait, if that was its last call */
     int32_t tid;   /* key */
     bool is;
     struct site_key key;
@@ -37,7 +36,7 @@ struct last_wait { /* a thread's last call was this */
 
 struct early {
     struct xfa_table sites, last;
-    uint64_t fetched; /* since the wait before */
+    uint64_t fetched; /* bytes copied to the host since the previous wait */
 };
 
 static uint32_t process(void *self, struct xfa_process *process)

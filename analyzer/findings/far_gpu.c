@@ -1,8 +1,8 @@
 /*
  * far-gpu: copies between page-locked memory and a GPU, or between two GPUs, that another GPU of
- * the machine (another pair of them) makes faster, by the profile: one that hangs on the node where
- * the memory lies, two that have a link of their own. Only GPUs that the run copies nothing to or
- * from are offered in place of its own.
+ * the machine (another pair) makes faster, by the profile: one that is attached to the NUMA node of
+ * the memory, two with a link of their own. Only GPUs that the run copies nothing to or from are
+ * offered instead.
  *
  * Lost: achieved time times the part by which the other copy of the average size is shorter.
  */
@@ -17,7 +17,7 @@
 /* The same copy where it is made, and where it would be made best. */
 struct choice {
     const struct xfp_path *here, *best;
-    int node; /* of the GPU there; -1: it is about two GPUs, or not known */
+    int node; /* NUMA node of the best GPU; -1: copies between GPUs, or not known */
 };
 
 /* The profile's GPUs that the run's copies name. */
@@ -42,7 +42,7 @@ static const struct xfp_path *path_of(const struct xfp_profile *profile, struct 
     return path && path->point_count ? path : NULL;
 }
 
-/* Faster than what was best so far by more than the errors of both. */
+/* Takes the path when it is faster than the best so far by more than the errors of both. */
 static void consider(struct choice *choice, const struct xfp_path *path, int node)
 {
     const struct xfp_path *best = choice->best ? choice->best : choice->here;
@@ -110,7 +110,7 @@ static struct choice choose(const struct xfa_analysis *analysis, const struct xf
     return choice;
 }
 
-/* Of one class, added to the row's. */
+/* Adds one class to the row's gain. */
 static void add(struct xfa_gain *gain, const struct xfa_figures *figures,
                 const struct choice *choice)
 {

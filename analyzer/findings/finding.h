@@ -1,16 +1,20 @@
 /*
- * Findings: what an analysis advises. Each kind is a row of kinds.def and one file, whole: its sums
- * (an observer, where those of sums/ do not do), what it looks for, what it reckons with.
+ * Findings: what an analysis advises. Each kind is a row of kinds.def and is defined in one file:
+ * its sums (an observer, where those of analyzer/sums/ are not enough), what it looks for, what it
+ * assumes.
  *
- * A kind looks at one row of the analysis and says what there is to gain (look), or finds what is
- * no row of transfers by itself (find). findings.c applies the common thresholds and puts sites
- * with the same remedy into one finding. What is lost per transfer is no more than a reason to ask:
- * how much of the run a finding would save is found by replaying the run with its remedy (change,
- * weighed by xfa_findings_weigh()), and by that findings are sorted, and dropped when it is
- * nothing.
+ * A kind has one of three functions:
+ * - look(): says what one row of the analysis would gain. findings.c applies the thresholds and
+ *   puts sites with the same remedy into one finding.
+ * - find(): adds whole findings, of sites that are not rows of transfers.
+ * - try(): adds findings of which only the replay shows whether they save anything.
  *
- * Thresholds (docs/analyze.md): what is lost is more than XFA_LEAST_LOST_NS, more than
- * XFA_LEAST_PART of the run's wall time, and more than the error of the achievable time.
+ * The loss of a transfer is only a reason to look closer: what a finding would save of the run is
+ * computed by replaying the run with its remedy (change(), xfa_findings_weigh()). Findings are
+ * sorted by that, and idle when it is too little.
+ *
+ * Thresholds (docs/analyze.md): the loss is more than XFA_LEAST_LOST_NS, more than XFA_LEAST_PART
+ * of the run's wall time, and more than the error of the achievable time.
  */
 #ifndef XFA_FINDING_H
 #define XFA_FINDING_H
@@ -22,10 +26,10 @@
 
 #define XFA_LEAST_LOST_NS 10000.0
 #define XFA_LEAST_PART 0.001
-#define XFA_LEAST_SAVED XFW_LEAST_SAVED /* of the run, or it is not shown as a finding */
+#define XFA_LEAST_SAVED XFW_LEAST_SAVED /* part of the run: a finding that saves less is idle */
 
-/* Where neither a loss nor a time is known this rate stands in, for the thresholds only: one GB/s
- * is slower than any link in use. */
+/* For the thresholds only, where neither a loss nor a time is known: 1 GB/s, slower than any
+ * link. */
 #define XFA_STAND_IN_NS_PER_BYTE 1.0
 
 enum xfa_finding_id {
@@ -40,12 +44,12 @@ struct xfa_gain {
     uint64_t transfers, bytes;
     double achieved_ns, achievable_ns; /* NAN = not known */
     double lost_ns;
-    double weight_ns; /* where lost is not known: what stands in for it against the thresholds */
+    double weight_ns; /* where lost_ns is not known: compared with the thresholds instead */
     double error;     /* relative, of achievable_ns; NAN */
     enum xfa_basis achieved_basis, achievable_basis;
     enum xfa_reckoning reckoning;
-    bool probably;                  /* by samples, not all bytes */
-    const struct xfa_site *earlier; /* the other end, where there is one; NULL */
+    bool probably;                  /* samples of the bytes were compared, not all */
+    const struct xfa_site *earlier; /* the call site that moved the bytes before; NULL: none */
     const char *assumed;            /* static: as in struct xfa_finding; NULL */
     struct xfa_remedy remedy;
 };
@@ -60,17 +64,15 @@ struct xfa_finding_kind {
     /* Or, in place of look: adds whole findings (xfa_findings_add(), xfa_finding_site_add()). */
     void (*find)(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings);
-    /* The same where nothing is lost that could be seen: findings of which only the replay tells
-     * whether they are any, added as the run is weighed. Several may differ in a number of their
-     * remedy; the best stays, if it saves something. */
+    /* Adds findings on trial, when the run is weighed: of those that differ only in a number of
+     * their remedy the best stays, if it saves something. */
     void (*try)(const struct xfa_analysis *analysis, const void *sums,
                 struct xfa_findings *findings);
-    /* What the remedy of a finding of this kind does to the run. The result is the finding's; NULL:
-     * cannot be told, the saving stays unknown. sums outlive it. */
+    /* What the remedy of a finding of this kind does to the run. The finding owns the result, which
+     * may use sums; NULL: not known, and the saving stays unknown. */
     struct xfw_change *(*change)(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding);
-    /* Sums of its own, observe NULL when it needs none: a zeroed self of self_bytes is made for it.
-     */
+    /* Sums of its own: a zeroed self of self_bytes is made for the observer. observe NULL: none. */
     size_t self_bytes;
     struct xfa_observer (*observe)(void *self);
     void (*free)(void *self); /* what the self owns */
@@ -81,15 +83,15 @@ struct xfa_finding_kind {
 #undef XFA_FINDING
 
 struct xfa_finding_site {
-    const struct xfa_row *row; /* NULL: it is not about transfers */
+    const struct xfa_row *row; /* NULL: calls that are no transfers */
     const struct xfa_site *site;
-    const struct xfa_function *function; /* NULL: of no interest */
+    const struct xfa_function *function; /* NULL: not named */
     uint64_t transfers, bytes;
     double lost_ns; /* NAN = not known */
     enum xfa_reckoning reckoning;
-    const struct xfa_site *earlier; /* where the bytes had moved before; NULL: of no interest */
-    uint64_t left; /* its finding is in the best set: transfers that are not, since others of the
-                      set have them or leave them out */
+    const struct xfa_site *earlier; /* the call site that moved the bytes before; NULL: none */
+    uint64_t
+        left; /* of a finding in the best set: transfers that other members of the set have taken */
 };
 
 /* Sites with the same problem and the same remedy. */
@@ -98,7 +100,7 @@ struct xfa_finding {
     struct xfa_finding_site *sites; /* worst first */
     size_t site_count, site_capacity;
     uint64_t transfers, bytes;
-    double achieved_ns, achievable_ns; /* of these transfers: as they were, as they could be; NAN */
+    double achieved_ns, achievable_ns; /* of its transfers; NAN = not known */
     double lost_ns;                    /* NAN = not known */
     double error;                      /* relative, of achievable_ns; NAN */
     struct xfa_remedy remedy;
@@ -107,18 +109,21 @@ struct xfa_finding {
     enum xfa_basis achieved_basis, achievable_basis;
 
     /* What the run would save, once weighed. */
-    struct xfw_change *change; /* owned; NULL = cannot be told */
+    struct xfw_change *change; /* owned; NULL = not known */
     struct xfw_saving saving;  /* of it alone; NAN: not known */
-    double added_ns, last_ns;  /* in the best set: to those before it; without it. NAN: not in it */
+    double added_ns, last_ns;  /* of a member of the best set: saved beyond the members before it;
+                                  lost if only it were left out. NAN: not in it */
     unsigned order;            /* in the best set, from 1 on; 0 = not in it */
-    uint64_t left;             /* in the best set: of its sites, added up */
-    bool idle;                 /* it would save less than XFA_LEAST_SAVED of the run */
-    bool trial;                /* added by try() */
-    const char *assumed;       /* static: what the saving takes for granted; NULL: nothing */
-    const char *at_best;       /* static: likewise its upper end besides, once weighed; NULL */
+    uint64_t left;             /* sum of its sites' `left` */
+    bool idle;           /* not advice: it saves too little, or a simpler remedy saves as much */
+    bool trial;          /* added by try() */
+    const char *assumed; /* static: what the saving assumes; NULL: nothing */
+    const char *at_best; /* static: what only its upper bound assumes in addition, once weighed;
+                            NULL: nothing */
 };
 
-/* All findings of one analysis. Made before the walk, for the observers of the kinds. */
+/* All findings of one analysis. Made before the run is read, since its observers belong to that
+ * pass. */
 struct xfa_findings {
     struct xfa_finding *items; /* worst first */
     size_t count, capacity;
@@ -128,15 +133,15 @@ struct xfa_findings {
     struct xfw_whatif *whatif; /* NULL: not weighed */
 };
 
-/* What its saving takes for granted, in words, to be freed; NULL: nothing. */
+/* What its saving assumes, for the caller to free; NULL: nothing. */
 char *xfa_finding_assumed(const struct xfa_finding *finding);
 
 struct xfa_findings *xfa_findings_new(void);
 void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis *analysis);
 void xfa_findings_free(struct xfa_findings *findings);
 
-/* Replays the run with each finding's remedy, and the best set: reads the files again. Sorts by
- * what is saved; those that save nothing are idle, and last. */
+/* Replays the run with each finding's remedy and with the best set, which reads the files again.
+ * Sorts by what is saved: idle findings come last. */
 void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *analysis);
 
 /* ---- for find() and try() -------------------------------------------------------------------- */

@@ -308,8 +308,7 @@ void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis 
 
 /* ---- what the run would save ----------------------------------------------------------------- */
 
-/* A finding's sites by row, each row's in their order: to be looked up, of which there may be as
- * many as call sites in a run. */
+/* A finding's sites sorted by row, for look-ups: there may be as many as call sites in a run. */
 struct by_row {
     const struct xfa_finding_site **sites;
     size_t count;
@@ -348,7 +347,7 @@ static const struct xfa_finding_site *site_of_row(const struct by_row *by,
     return first < by->count && by->sites[first]->row == row ? by->sites[first] : NULL;
 }
 
-/* Two remedies of which one transfer can have but one. */
+/* Can a transfer have only one of the two remedies? */
 static enum xfw_excluded exclude(const void *self, size_t a, size_t b)
 {
     const struct xfa_finding *const *of = self, *one = of[a], *other = of[b];
@@ -376,7 +375,7 @@ char *xfa_finding_assumed(const struct xfa_finding *finding)
     return xfa_print("%s; %s", finding->assumed, finding->at_best);
 }
 
-/* Enough of it to be told. */
+/* What the upper bound assumes in addition, where that is worth a line. */
 static const char *at_best(const struct xfw_whatif *whatif, const struct xfw_change *change)
 {
     const double least = 0.001; /* of the run */
@@ -386,7 +385,7 @@ static const char *at_best(const struct xfw_whatif *whatif, const struct xfw_cha
            "too";
 }
 
-/* What of it is not in the set, as the whole finding is: others have it. */
+/* Of a finding in the best set: the transfers that other members have taken. */
 static void take_left(struct xfa_finding *finding, const struct xfa_analysis *analysis,
                       const struct xfw_whatif *whatif)
 {
@@ -418,7 +417,7 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
     }
 }
 
-/* All of its transfers are the other's, too. */
+/* All transfers of the one are transfers of the other. */
 static bool is_within(const struct xfa_finding *one, const struct xfa_finding *other)
 {
     struct by_row by = by_row(other);
@@ -430,8 +429,8 @@ static bool is_within(const struct xfa_finding *one, const struct xfa_finding *o
     return there == one->site_count;
 }
 
-/* Of two remedies for the same transfers the simpler one, which stands first in remedies.def, is
- * enough where the other saves hardly more. */
+/* Of two remedies for the same transfers the one that saves hardly more is idle. The simpler one
+ * comes first in remedies.def. */
 static void drop_superseded(struct xfa_finding **of, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -453,7 +452,7 @@ static int simpler_finding(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
-/* Of what was tried, only what saves something stays. */
+/* Findings on trial that save nothing are removed. */
 static void drop_trials(struct xfa_findings *findings)
 {
     bool *stays = xfa_alloc((findings->count + 1) * sizeof *stays);

@@ -1,15 +1,15 @@
 /*
- * mapped-memory: memory of the host that kernels read over the link, where a copy would be better,
- * and the other way round.
+ * mapped-memory: host memory that kernels read over the link where a copy would be better, and host
+ * memory that is copied where reading it over the link would be. Two cases:
+ * - Read several times: a kernel that was given page-locked memory took longer than one read of all
+ *   of it over the link. Lost: the time beyond that.
+ * - Copied for little: page-locked memory is copied to the device, and the kernels that are given
+ *   the copy end sooner than they could have read all of it. Lost: the time of the bytes that were
+ *   not read.
  *
- * Read more than once over: a kernel that was given page-locked memory took longer than reading all
- * of it over the link takes. Lost: what it took beyond that. Copied for little: page-locked memory
- * is copied to the device, and the kernels that are given it end sooner than they could have read
- * all of it there. Lost: the time of these copies, in so far as they were not read.
- *
- * What a kernel was given is told by its launch (ARGUMENTS); what else it does with its time is not
- * known. Memory of which copies or memsets make other use than filling it is left alone, and so is
- * memory that a kernel's name says it writes.
+ * What a kernel was given is known from its launch (ARGUMENTS); what else it does is not. Memory
+ * that copies or memsets use in another way than to fill it is left out, and so is memory that a
+ * kernel writes by its signature.
  */
 #include "analyzer/findings/finding.h"
 
@@ -24,7 +24,8 @@
 #include "analyzer/whatif/changes/memories.h"
 
 #define MOST_FILLED 64
-#define MOST_LAUNCHED 65536u /* that have not run yet; then all are forgotten */
+/* launches whose kernels have not run yet; beyond, all are forgotten */
+#define MOST_LAUNCHED 65536u
 #define MOST_STACKS 4096
 #define NO_ROW UINT32_MAX
 
@@ -36,10 +37,10 @@ struct reads {
     double ns;
 };
 
-/* A launch of which the kernel is waited for. */
+/* A launch whose kernel has not run yet. */
 struct launched {
     uint32_t correlation; /* key */
-    uint32_t by;          /* whose memory it reads over the link */
+    uint32_t by;          /* stack that allocated the memory that it reads over the link */
     uint64_t bytes;       /* of that */
     uint32_t row;         /* of the copies that filled what it reads on the device; NO_ROW */
     int gpu;
@@ -73,7 +74,7 @@ static struct row *row_of(struct mapped *mapped, uint32_t number)
 
 /* ---- what is filled -------------------------------------------------------------------------- */
 
-/* Somebody reads or writes there who is no kernel. */
+/* Something other than a kernel reads or writes there. */
 static void use_otherwise(struct mapped *mapped, uint64_t first, uint64_t end)
 {
     for (unsigned i = 0; i < mapped->count; i++) {
@@ -122,7 +123,7 @@ static void take_transfer(void *self, const struct xfa_event *event)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* Which copies filled what the pointer may reach. */
+/* The row of the copies that filled what the pointer may reach. */
 static uint32_t filled_by(struct mapped *mapped, const struct xfw_memory *memory, uint64_t pointer,
                           bool writes)
 {
@@ -220,7 +221,7 @@ static uint32_t begin_process(void *self, struct xfa_process *process)
     return process->minor >= 2 && (!told || strcmp(told, "on") == 0) ? UINT32_MAX : 0;
 }
 
-/* Nobody could say where to look, where the stack is not known. */
+/* Stacks become sites. Without a stack there is no place to name. */
 static void end_process(void *self, struct xfa_process *process)
 {
     struct mapped *mapped = self;
@@ -267,7 +268,7 @@ static void release(void *self)
 
 /* ---- read over the link again and again ------------------------------------------------------ */
 
-/* What its kernels took beyond reading all of it once; 0: it is not that. */
+/* Time of its kernels beyond one read of all of it; 0: it is not read several times. */
 static double read_again_ns(const struct xfa_analysis *analysis, const struct reads *reads)
 {
     const struct xfa_achievable *achievable = &analysis->achievable;

@@ -1,7 +1,7 @@
 /*
- * Bytes that had moved before, or are all alike, by the hashes of what was moved (sums/contents.h).
- * Lost: the time these transfers took, where it is known. How sure it is that they can be left out
- * depends on what kernels were given meanwhile. Four kinds:
+ * Bytes that had moved before, or that all have one value, by the hashes of what was moved
+ * (sums/contents.h). Lost: the time of these transfers, where it is known. What kernels were given
+ * meanwhile decides how certain it is that the transfers can be left out. Four kinds:
  * - repeated-transfer: to the device, the bytes that the last copy had brought to the same place;
  *   to the host, the bytes that had been fetched from the same place before.
  * - round-trip: bytes that the copy before had moved the other way.
@@ -15,7 +15,8 @@
 #include "analyzer/findings/finding.h"
 #include "analyzer/whatif/changes/leave_out.h"
 
-/* Reckoned by `kept`, or by `unseen` where kernels may have changed the memory. */
+/* The remedy of each kind, and the sentence on its loss: kept, or unseen where kernels may have
+ * changed the memory. */
 static const struct terms {
     enum xfa_remedy_kind remedy;
     enum xfa_reckoning kept, unseen;
@@ -28,7 +29,7 @@ static const struct terms {
     [XFA_SAME_CONSTANT] = {XFA_REMEDY_FILL_THERE, XFA_RECKONED_CONSTANT, XFA_RECKONED_CONSTANT},
 };
 
-/* A constant rests on nothing but its hash. */
+/* What the saving assumes; NULL: nothing, as the hash alone proves a constant. */
 static const char *assumed(const struct xfa_same_sum *found, enum xfa_same same, bool to_host)
 {
     if (same == XFA_SAME_CONSTANT)
@@ -43,7 +44,7 @@ static const char *assumed(const struct xfa_same_sum *found, enum xfa_same same,
                : "kernels reach this memory only by pointers that they were given";
 }
 
-/* What the row would gain by leaving out those of its transfers; false when it has none. */
+/* What the row would gain without its transfers of this kind; false: it has none. */
 static bool look(const struct xfa_analysis *analysis, size_t number, enum xfa_same same,
                  struct xfa_gain *gain)
 {
@@ -68,7 +69,7 @@ static bool look(const struct xfa_analysis *analysis, size_t number, enum xfa_sa
     return true;
 }
 
-/* They go. NULL: what would come in their stead was not measured. */
+/* Leaves them out. NULL: the time of what replaces them was not measured. */
 static struct xfw_change *change(const struct xfa_analysis *analysis,
                                  const struct xfa_finding *finding, enum xfa_same same)
 {

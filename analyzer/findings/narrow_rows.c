@@ -1,7 +1,7 @@
 /*
- * narrow-rows: copies between a GPU and the host whose rows are not contiguous (2D, 3D) and so
- * short that they take longer than one run of as many bytes from or to the same kind of memory.
- * Lost: achieved time minus the time of that contiguous copy, per transfer.
+ * narrow-rows: copies between a GPU and the host whose rows are not contiguous (2D, 3D), and so
+ * short that they take longer than one contiguous copy of as many bytes from or to the same kind of
+ * memory. Lost: achieved time minus the time of that contiguous copy, per transfer.
  */
 #include "analyzer/findings/finding.h"
 
@@ -11,7 +11,7 @@
 #include "analyzer/whatif/changes/rows.h"
 #include "analyzer/whatif/changes/costs.h"
 
-/* What contiguous copies from or to the same memory take; NULL: it is not about this class. */
+/* The profile's contiguous copies from or to the same memory; NULL: not a class of such rows. */
 static const struct xfp_path *contiguous(const struct xfa_analysis *analysis,
                                          const struct xfa_class *class)
 {
@@ -23,8 +23,8 @@ static const struct xfp_path *contiguous(const struct xfa_analysis *analysis,
                          host.node, host.gpu);
 }
 
-/* Contiguous calls of that many bytes in all, of a class of pageable memory (of which the figures
- * have page-locked copies as achievable). */
+/* Time of contiguous copies of as many bytes, for classes of pageable memory: the achievable
+ * figures of those are of page-locked copies. */
 static double contiguous_ns(const struct xfp_path *path, const struct xfa_figures *figures)
 {
     uint64_t each = figures->transfers ? figures->bytes / figures->transfers : 0;

@@ -2,17 +2,18 @@
  * pageable-host-memory: the driver stages copies from and to pageable memory through buffers of
  * its own. Lost: achieved time minus that of a page-locked copy of the same size, per transfer.
  *
- * Of the ways to do better the one that takes the least in all is advised, by the profile's
- * figures: page-locking the memory once (each buffer, as addresses tell them apart), or around each
- * use where hardly any is used twice, or staging with several threads. Where none takes less than
- * the driver did, nothing is: page-locking memory for one use takes longer than what it saves.
+ * Of three remedies the one that takes the least time in all is advised, by the profile's figures:
+ * page-locking each buffer once (buffers are told apart by addresses), page-locking around each use
+ * where hardly any buffer is used twice, or staging with several threads. Where none takes less
+ * than the driver did, nothing is advised: page-locking memory for one use takes longer than what
+ * it saves.
  */
 #include "analyzer/findings/finding.h"
 #include "analyzer/findings/pageable_uses.h"
 
 #include <math.h>
 
-/* False: leave it as it is. */
+/* False: nothing takes less. */
 static bool choose(const struct xfa_pageable_costs *costs, double achieved_ns,
                    struct xfa_gain *gain)
 {

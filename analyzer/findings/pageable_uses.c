@@ -28,7 +28,7 @@ static void transfer(void *self, const struct xfa_event *event)
     bool up = class->key.row.direction == XFT_DIR_H2D;
     uint64_t new_bytes = xfw_buffers_add(&uses->buffers, event->process->number,
                                          up ? transfer->src : transfer->dst, event->bytes);
-    if (rows) /* as long as they are: what they would need in one piece */
+    if (rows) /* as long as they are: as if they were one piece */
         return;
     const struct xfa_pageable_key key = {class->number, xfa_size_class(event->bytes)};
     struct xfa_pageable_size *size = xfa_table_put(&uses->sizes, &key);
@@ -54,7 +54,7 @@ void xfa_pageable_free(void *self)
 
 /* ---- costs ----------------------------------------------------------------------------------- */
 
-/* Registered memory is what page-locking gives; pinned memory does as well. */
+/* The profile's copies of registered memory, which page-locking makes, else of pinned memory. */
 static const struct xfp_path *pinned_path(const struct xfa_analysis *analysis,
                                           const struct xfa_class_key *key)
 {
@@ -68,7 +68,7 @@ static const struct xfp_path *pinned_path(const struct xfa_analysis *analysis,
     return path;
 }
 
-/* The one with a size class's copies. */
+/* Adds the copies of one size class. */
 static void add_size(struct xfa_pageable_costs *costs, const struct xfa_analysis *analysis,
                      const struct xfa_class_key *key, const struct xfa_pageable_size *size)
 {
@@ -121,10 +121,9 @@ struct xfa_pageable_costs xfa_pageable_costs_of(const struct xfa_pageable_uses *
     return costs;
 }
 
-#define USED_AGAIN 2 /* uses of a buffer, on average: from so many on it is page-locked once */
+#define USED_AGAIN 2 /* average uses of a buffer from which on it is page-locked once */
 
-/* What locking takes differs from one time to the next more than copying does: for one use it has
- * to pay so many times over. */
+/* Times that a copy has to save the page-locking before it: that varies more than copies do. */
 #define FOR_ONE_USE 2
 
 enum xfa_remedy_kind xfa_pageable_way(const struct xfa_pageable_costs *costs, double achieved_ns)
@@ -132,7 +131,7 @@ enum xfa_remedy_kind xfa_pageable_way(const struct xfa_pageable_costs *costs, do
     bool again = costs->copies >= USED_AGAIN * costs->firsts;
     enum xfa_remedy_kind way = again ? XFA_REMEDY_PIN : XFA_REMEDY_PIN_PER_USE;
     double lock_ns = again ? costs->once_ns : FOR_ONE_USE * costs->per_use_ns;
-    if (isnan(lock_ns)) { /* nobody knows: as if it cost nothing */
+    if (isnan(lock_ns)) { /* not known: as if it cost nothing */
         way = XFA_REMEDY_PIN;
         lock_ns = 0;
     }
@@ -146,7 +145,7 @@ enum xfa_remedy_kind xfa_pageable_way(const struct xfa_pageable_costs *costs, do
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
-/* Rows, too, for a set in which another change makes one piece of them (op.h: in_one). */
+/* Copies of rows too: another change of the set may make them contiguous (op.h: in_one). */
 static bool to_pinned(const struct xfa_analysis *analysis, const struct xfa_class *class,
                       const void *self, struct xfw_new_path *path)
 {

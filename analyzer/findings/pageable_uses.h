@@ -1,6 +1,6 @@
 /*
- * Which pageable memory a run copies from and to: an observer's sums for the kinds of finding that
- * advise to page-lock it, and what the ways to do so would cost.
+ * Which pageable memory a run copies from and to: the sums of an observer, for the kinds of finding
+ * that advise to page-lock it; and what that would cost.
  */
 #ifndef XFA_PAGEABLE_USES_H
 #define XFA_PAGEABLE_USES_H
@@ -33,17 +33,17 @@ bool xfa_is_lockable(const struct xfa_class_key *key);
 struct xfa_pageable_costs {
     uint64_t copies, firsts;
     double pinned_ns; /* blocking, from page-locked memory */
-    double once_ns;   /* to page-lock each buffer once, besides */
+    double once_ns;   /* in addition, to page-lock each buffer once */
     double per_use_ns;
-    double staged_ns; /* through a ring, with so many threads */
+    double staged_ns; /* through a ring of page-locked buffers, with so many threads */
     unsigned threads;
 };
 struct xfa_pageable_costs xfa_pageable_costs_of(const struct xfa_pageable_uses *uses,
                                                 const struct xfa_analysis *analysis,
                                                 const struct xfa_row *row);
 
-/* Which of PIN, PIN_PER_USE, STAGE takes the least; XFA_REMEDY_KINDS: none takes less than the
- * copies did. */
+/* Which of PIN, PIN_PER_USE and STAGE takes the least time; XFA_REMEDY_KINDS: none takes less than
+ * the copies did. */
 enum xfa_remedy_kind xfa_pageable_way(const struct xfa_pageable_costs *costs, double achieved_ns);
 
 /* The change of a finding's pageable copies; NULL: the profile has no page-locked ones. terms:

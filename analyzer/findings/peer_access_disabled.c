@@ -1,12 +1,12 @@
 /*
- * peer-access-disabled: copies between two GPUs that went by way of the host, because peer access
- * was not enabled. Lost: achieved time minus that of a copy of the same size with peer access.
+ * peer-access-disabled: copies between two GPUs that went through the host because peer access was
+ * not enabled. Lost: achieved time minus that of a copy of the same size with peer access.
  *
  * Only GPUs between which the profile of this machine has such copies: others cannot have peer
- * access, or it is not known. That calls enabled none does not say that the memory was not shared
- * in another way (pools, cuMemSetAccess, IPC); then the device tells of one copy, not of two
- * (class.h). Copies without times are not named for that reason. Copies of rows and batches are
- * left out: what they would take with peer access was not measured.
+ * access, or it is not known. Memory may be shared without the calls that enable peer access
+ * (pools, cuMemSetAccess, IPC); then the device reports one copy, not two (class.h). So copies
+ * without device times are left out. Copies of rows and batches are left out too: what they would
+ * take with peer access was not measured.
  */
 #include "analyzer/findings/finding.h"
 

@@ -1,6 +1,6 @@
 /*
- * Advice as data: what to change, in whose terms, for copies in which direction; and how what is
- * lost was reckoned. The words of both are in remedies.def, which is all that a new one needs.
+ * Advice as data: what to change, in the terms of CUDA or of a framework, for copies in which
+ * direction; and how the loss was computed (reckoning). remedies.def has the texts of both.
  */
 #ifndef XFA_REMEDY_H
 #define XFA_REMEDY_H
@@ -23,12 +23,12 @@ enum xfa_reckoning {
 
 struct xfa_remedy {
     enum xfa_remedy_kind kind;
-    enum xfa_dialect dialect; /* in whose terms: what the call site is written with */
+    enum xfa_dialect dialect; /* in whose terms: of CUDA, or of the framework at the call site */
     bool to_host;             /* else to a device */
-    int node;                 /* NUMA node where the memory should be; -1: it is not about nodes */
-    int threads;              /* of the host that copy; 0: it is not about threads */
-    int streams;              /* or buffers; 0: it is not about these */
-    int buffers, buffer_kib;  /* of a ring, and their size; 0: it is not about one */
+    int node;                 /* NUMA node where the memory should be; -1 = not used */
+    int threads;              /* host threads that copy; 0 = not used */
+    int streams;              /* streams, or buffers; 0 = not used */
+    int buffers, buffer_kib;  /* buffers of a ring, and their size in KiB; 0 = not used */
 };
 
 #define XFA_REMEDY_CHARS 1024
@@ -39,19 +39,20 @@ const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMED
 /* The same in a few words, no sentence. */
 const char *xfa_remedy_brief(const struct xfa_remedy *remedy, char text[XFA_REMEDY_CHARS]);
 
-/* Has the dialect a sentence of its own for it? Else CUDA's is what there is. */
+/* Does remedies.def have the remedy in the terms of the dialect? Else its text is CUDA's. */
 bool xfa_remedy_has_words(enum xfa_remedy_kind kind, enum xfa_dialect dialect);
 
-/* Is it the same to do? Sites for which it is are one finding. */
+/* The same text and numbers. Sites with equal remedies are one finding. */
 bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b);
 
-/* Can both not be made, as of one transfer? remedies.def's XFA_EXCLUDES rows say so, either way. */
+/* Of one transfer only one of the two can be made: XFA_EXCLUDES rows of remedies.def, in any
+ * order. */
 bool xfa_remedies_exclude(enum xfa_remedy_kind a, enum xfa_remedy_kind b);
 
 /* The word in JSON: "pin", "batch", ... */
 const char *xfa_remedy_word(enum xfa_remedy_kind kind);
 
-/* probably: it rests on samples of what was moved. */
+/* probably: samples of the bytes were compared, not all. */
 const char *xfa_reckoning_text(enum xfa_reckoning reckoning, bool probably);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * remote-numa-node: copies between a GPU and page-locked memory of a NUMA node from which this
- * machine's profile has slower copies than from another one. Lost: achieved time minus that of a
- * copy of the same size and kind of memory on the best node, per transfer. What a copy took beyond
- * the profile's time for the node it lies on has other causes and is not lost here.
+ * remote-numa-node: copies between a GPU and page-locked memory on a NUMA node, where this
+ * machine's profile has faster copies from or to another node. Lost: achieved time minus that of a
+ * copy of the same size and kind of memory on the best node, per transfer. Time beyond the
+ * profile's for the memory's own node has other causes and does not count.
  *
- * Pageable memory is pageable-host-memory's: the driver's buffers, which the GPU reads, lie where
- * the driver has them. Copies of rows and batches are left out: they were not measured by node.
+ * Pageable memory is left to pageable-host-memory: the GPU reads the driver's buffers, not the
+ * program's memory. Copies of rows and batches are left out: they were not measured by node.
  */
 #include "analyzer/findings/finding.h"
 
@@ -19,9 +19,10 @@
 struct far {
     uint64_t transfers, bytes;
     double achieved_ns, near_ns, lost_ns, error_ns;
-    uint64_t basis[4];              /* transfers by enum xfp_basis */
-    uint64_t asked;                 /* bytes: the answers before, often asked for again */
-    struct xfp_estimate here, near; /* one transfer of so many, from where it lies and the best */
+    uint64_t basis[4]; /* transfers by enum xfp_basis */
+    uint64_t asked;    /* bytes of the last question, whose answers here and near are */
+    struct xfp_estimate here,
+        near; /* time of one transfer of so many bytes, on its own node and on the best */
 };
 
 struct remote {
@@ -99,9 +100,9 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     const struct xfa_row *what = xfa_analysis_row(analysis, row);
     const struct remote *remote = sums;
     const struct xfa_class *class = NULL;
-    struct xfa_figures of_far = {0}; /* for where their times come from */
+    struct xfa_figures of_far = {0}; /* for the basis of their times */
     struct far far = {0};
-    int node = -1; /* one for all: it is the row's GPU, direction and kind of memory */
+    int node = -1; /* the same for all: GPU, direction and kind of memory are the row's */
     while ((class = xfa_row_class(&analysis->classes, what, class))) {
         if (class->number >= remote->count || !remote->classes[class->number].transfers)
             continue;

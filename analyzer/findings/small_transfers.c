@@ -1,11 +1,11 @@
 /*
- * small-transfers: below the half-bandwidth size Lo / G a transfer's time is mostly the fixed cost
- * Lo (van Werkhoven et al., section V). Looked at are runs of such transfers that one thread made
- * one behind the other from one site into one stream; lost is what they took (each as long as the
- * copy or as its call, whichever took longer) minus Lo + k G of one transfer of all k bytes.
+ * small-transfers: below the half-bandwidth size Lo / G most of a transfer's time is the fixed cost
+ * Lo (van Werkhoven et al., section V). A run is a sequence of such transfers that one thread makes
+ * from one site into one stream. Lost: their time (each the longer one of copy and call), minus
+ * the Lo + k G of one transfer of all k bytes.
  *
- * What uses the data, or may, ends a run: launches, memsets and waits of the thread. An event that
- * is recorded within a run ends it only when it is asked for.
+ * Calls of the thread that may use the data end a run: launches, memsets, waits. A CUDA event that
+ * is recorded within a run ends it only when it is queried.
  */
 #include "analyzer/findings/finding.h"
 
@@ -22,17 +22,17 @@ struct runs {
     uint64_t count;
     struct xfa_sum sum; /* ns: what they took, measured or by the model */
     uint64_t modelled;  /* of its transfers: by the model */
-    uint64_t scattered; /* of the runs (pack.h) */
+    uint64_t scattered; /* runs whose pieces are not contiguous (pack.h) */
     double batched_ns;  /* one transfer per run instead */
     double error;       /* of the model, relative */
 };
 
-/* What a thread did last: a run of small transfers of one row. */
+/* The current run of a thread: small transfers of one row. */
 struct lane {
     uint32_t id; /* key */
     uint32_t row;
     uint64_t count, bytes; /* 0 = no run */
-    uint64_t stream, last; /* the last one's number */
+    uint64_t stream, last; /* last: number of its last transfer */
     struct xfw_layout layout;
     double took_ns;
     bool measured; /* took_ns covers every transfer of the run */
@@ -193,8 +193,8 @@ static void release(void *self)
 
 /* ---- the finding ----------------------------------------------------------------------------- */
 
-/* Packed or as a batch: whichever takes less, for runs as they are on average. What lies one behind
- * the other needs no packing. */
+/* Packed, or as a batch: whichever takes less for the average run. Contiguous pieces need no
+ * packing. */
 static enum xfw_pack_way way_of(const struct xfa_analysis *analysis, const struct xfa_row *row,
                                 const struct runs *runs)
 {

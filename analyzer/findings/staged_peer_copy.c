@@ -1,12 +1,12 @@
 /*
- * staged-peer-copy: the program itself takes bytes from one GPU to another by way of host memory: a
- * copy down, and from where it went a copy up to another GPU. Lost: the time of both, minus that of
- * a copy between the two, with peer access, or where the profile has none between them, staged
- * through a ring of buffers.
+ * staged-peer-copy: the program itself copies bytes from one GPU to another through host memory: to
+ * the host, and from the same place to another GPU. Lost: the time of both copies, minus that of a
+ * copy between the GPUs with peer access, or, where the profile has none, staged through a ring of
+ * buffers.
  *
- * That nobody writes the host's memory in between is taken for granted where there is hardly time
- * to: the copy up is called within the time that one thread needs to read as much. Whether the host
- * reads it is not seen.
+ * The host is assumed not to write the memory in between where it has hardly time to: the second
+ * copy is called within the time that one thread needs to read as much. Whether the host reads the
+ * bytes is not known.
  */
 #include "analyzer/findings/finding.h"
 
@@ -19,13 +19,13 @@
 
 #define MOST_PLACES 65536
 
-struct place {        /* of host memory, what came there last */
+struct place {        /* a place of host memory, and the last copy to it */
     uint64_t address; /* key */
     uint64_t bytes, end_ns, transfer;
     double achieved_ns;
     uint32_t class;
     int16_t gpu;
-    bool staged; /* it has gone up already */
+    bool staged; /* it was copied to a GPU already */
 };
 
 /* Copies of one class down and up again. */
@@ -202,7 +202,7 @@ static void add_site(struct xfa_finding *finding, const struct xfa_analysis *ana
     xfa_finding_site_add(finding, &site);
 }
 
-/* The copy up takes what is left of the time, the copy down is all lost. */
+/* All of the copy to the host is lost; the copy to the GPU becomes the direct one. */
 static void add_way(struct xfa_findings *findings, const struct xfa_analysis *analysis,
                     const struct way *way, const struct xfw_peer_cost *cost)
 {

@@ -1,7 +1,7 @@
 /*
- * synchronous-transfer: the host stands still in a copy that blocks. Lost is host time: what the
- * calls took beyond an asynchronous submission. It is what the host could do meanwhile, not what
- * the run would gain: whatif/reuse.h says when the host is taken to wait for the copy instead.
+ * synchronous-transfer: the host waits in a copy that blocks. Lost: host time, what the calls took
+ * beyond an asynchronous submission. The host could work in that time; what the run would save is
+ * less: whatif/changes/reuse.h says when the host is taken to wait for the copy instead.
  */
 #include "analyzer/findings/finding.h"
 #include "analyzer/findings/pageable_uses.h"
@@ -16,7 +16,7 @@ static enum xfa_remedy_kind remedy(const struct xfa_row *row)
     return xfa_row_pageable(&row->key) ? XFA_REMEDY_PIN_ASYNCHRONOUS : XFA_REMEDY_ASYNCHRONOUS;
 }
 
-/* Page-locking alone, of Async copies: by the profile's figures, where it has them. */
+/* Does page-locking pay for Async copies, by the profile? True where it has no figures. */
 static bool pays(const struct xfa_analysis *analysis, const void *sums, size_t row)
 {
     const struct xfa_figures *figures = &analysis->rows[row];

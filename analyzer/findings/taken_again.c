@@ -57,9 +57,9 @@ static void add(struct xfa_table *table, const struct xfw_once_key *key,
     calls->gives_ns += more->gives_ns;
 }
 
-/* Several stacks may be of one site. Sites are asked for only now, and only those that matter: of
- * the stacks of a site the first that is asked for stands for it in reports, and that had better be
- * one of its transfers. */
+/* Stacks become sites, of which one may have several. Only sites with needless calls are looked up,
+ * and only now: the first stack that is looked up represents its site in reports, and that should
+ * be one of a transfer. */
 static void end(void *self, struct xfa_process *process)
 {
     struct taken *taken = self;
@@ -67,7 +67,7 @@ static void end(void *self, struct xfa_process *process)
         const struct xfw_once_calls *calls = xfa_table_at(&taken->book.calls, i);
         struct xfw_once_key key = calls->key;
         if (!key.site || xfw_once_needless_takes(calls) == 0)
-            continue; /* nobody could say where to look; or nothing to say */
+            continue; /* no place to name, or no call that could go */
         key.site = xfa_process_site(process, calls->key.site)->number;
         add(&taken->calls, &key, calls, xfa_process_function(process, calls->first)->number);
     }

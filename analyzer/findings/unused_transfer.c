@@ -1,12 +1,14 @@
 /*
- * unused-transfer: copies to the device that nothing was given before the memory was written again,
- * whole, or freed. Lost: the time they took.
+ * unused-transfer: copies to the device whose memory no kernel was given before it was overwritten
+ * completely, or freed. Lost: their time.
  *
- * Something may use what was sent when a kernel is given a pointer into its allocation, up to its
- * end (sums/given.h), when a kernel or graph is launched of which it is not known what it was
- * given, when a copy reads there, or a batch of copies, of which not all places are known, goes
- * anywhere. Of memory outside of allocations that were seen (constants, variables of the device)
- * nothing is said: kernels need not be given it.
+ * The bytes may be used when
+ * - a kernel is given a pointer into their allocation, at or before their end (sums/given.h);
+ * - a kernel or graph is launched whose arguments are not known;
+ * - a copy reads there, or a batch of copies, whose places are not all known, is made.
+ *
+ * Memory outside of recorded allocations (constants, variables of the device) is left out: kernels
+ * use it without being given it.
  */
 #include "analyzer/findings/finding.h"
 
@@ -19,10 +21,9 @@
 #include "analyzer/whatif/changes/leave_out.h"
 #include "common/search.h"
 
-#define MOST_SENT                                                                                  \
-    4096 /* that may still be used, at one time; of more the first are taken as used */
+#define MOST_SENT 4096 /* copies not used yet, at one time; beyond, all are taken as used */
 
-/* What was sent, and not used yet as far as copies go. */
+/* Bytes sent to the device that no copy has used yet. */
 struct sent {
     uint64_t start, end;
     uint64_t ns, transfer;
@@ -54,7 +55,7 @@ static bool ends_by(const void *sent, const void *address)
     return ((const struct sent *)sent)->end <= *(const uint64_t *)address;
 }
 
-/* Those that overlap with [start, end): from the result on, *count of them. */
+/* The sent bytes that overlap with [start, end): *count of them, from the result on. */
 static size_t overlap(const struct unused *unused, uint64_t start, uint64_t end, size_t *count)
 {
     size_t at = xfc_partition(unused->sent, unused->count, sizeof *unused->sent, ends_by, &start);
@@ -88,14 +89,14 @@ static void count_unused(struct unused *unused, const struct sent *sent)
     xfw_mark(&unused->marks[XFW_LIKELY], unused->process, sent->transfer);
 }
 
-/* May be read, or written in part. */
+/* The bytes may be read, or are overwritten in part. */
 static void use(struct unused *unused, uint64_t start, uint64_t end)
 {
     size_t count, at = overlap(unused, start, end, &count);
     take_out(unused, at, count);
 }
 
-/* All of it is written anew, or freed. */
+/* The memory is overwritten, or freed. */
 static void overwrite(struct unused *unused, uint64_t start, uint64_t end)
 {
     size_t count, at = overlap(unused, start, end, &count);
@@ -141,7 +142,7 @@ static bool on_device(unsigned memory)
     return memory == XFT_MEM_DEVICE || memory == XFT_MEM_MANAGED;
 }
 
-/* From an address on, of which it is not known how far it goes. */
+/* The end of an access whose length is not known: that of the allocation. */
 static uint64_t far_end(const struct unused *unused, uint64_t address)
 {
     const struct xfa_block *block = xfa_given_block(&unused->given, address);

@@ -12,11 +12,12 @@
 _Static_assert(offsetof(struct xfa_cell_key, reserved) + 2 == sizeof(struct xfa_cell_key),
                "no padding");
 
-/* Cells that differ in size alone. */
+/* Cells that differ only in size. */
 struct kind {
     struct xfa_cell_key key; /* of no bytes */
-    uint32_t from, count;    /* in `order`, once all cells are taken */
-    uint32_t late;           /* number + 1 of the only cell of a kind met later; 0 = none */
+    uint32_t from, count;    /* part of `order`, once all cells are taken */
+    uint32_t
+        late; /* number + 1 of the one cell of a kind that was met when all were taken; 0 = none */
 };
 
 void xfa_cells_init(struct xfa_cells *cells)
@@ -104,11 +105,11 @@ static bool is_smaller(const void *cell, const void *key)
     return cell_at(wanted->cells, *(const uint32_t *)cell)->key.bytes < wanted->bytes;
 }
 
-/* By ratio: 2 KiB is as far from 1 KiB as it is from 4 KiB. */
+/* The cell of the nearest size, by ratio: 2 KiB is as far from 1 KiB as from 4 KiB. */
 static struct xfa_cell *nearest(struct xfa_cells *cells, const struct kind *kind, uint64_t bytes)
 {
     const struct wanted wanted = {cells, bytes};
-    /* The first that is not smaller, or the last. */
+    /* the first cell that is not smaller, else the last one */
     uint32_t low = kind->from + (uint32_t)xfc_partition(cells->order + kind->from, kind->count - 1,
                                                         sizeof *cells->order, is_smaller, &wanted);
     struct xfa_cell *above = cell_at(cells, cells->order[low]);

@@ -1,10 +1,11 @@
 /*
- * The distinct transfers of a run: same bytes, rows, kinds and places of memory, direction, GPUs,
- * peer access, form of the call. Call sites and streams do not matter to the machine.
+ * Cells: the distinct transfers of a run, by bytes, rows, kinds and places of memory, direction,
+ * GPUs, peer access and form of the call. Their time does not depend on call site and stream.
  *
- * At most XFA_MOST_CELLS are told apart. A transfer that comes later counts in the one of its kind
- * whose size is nearest, or, when it is the first of its kind, in a cell of its own, of which there
- * may be XFA_MOST_LATE_KINDS more; what is beyond is counted, and in no cell.
+ * There are at most XFA_MOST_CELLS cells. When all are taken, a transfer that fits none counts in
+ * the cell of its kind (all but the bytes) with the nearest size. The first one of a new kind gets
+ * a cell of its own, at most XFA_MOST_LATE_KINDS times. Further transfers are in no cell, and are
+ * counted.
  */
 #ifndef XFA_CELLS_H
 #define XFA_CELLS_H
@@ -16,29 +17,29 @@
 #define XFA_MOST_LATE_KINDS 512
 
 struct xfa_cell_key {
-    uint64_t bytes, row_bytes; /* of rows that are not contiguous; 0 = one piece */
+    uint64_t bytes, row_bytes; /* row_bytes: of rows that are not contiguous; 0 = one piece */
     int16_t src_gpu, dst_gpu, src_node, dst_node;     /* as in a class (class.h) */
     uint8_t direction, src_mem, dst_mem, async, peer; /* likewise */
-    uint8_t batch; /* several copies in one call, or rows unequal */
+    uint8_t batch; /* several copies in one call, or unequal rows */
     uint8_t reserved[2];
 };
 
 struct xfa_cell {
     struct xfa_cell_key key;
     uint64_t transfers, timed;
-    double achieved_ns; /* of those timed */
-    double lost_ns;     /* of these, where achievable is known */
-    double unpriced_ns; /* achieved, where it is not */
+    double achieved_ns; /* achieved, of the timed ones */
+    double lost_ns;     /* lost, of the timed ones whose achievable time is known */
+    double unpriced_ns; /* achieved, of the timed ones whose achievable time is not known */
 };
 
 struct xfa_cells {
     size_t most;            /* XFA_MOST_CELLS; tests take less */
     struct xfa_table cells; /* struct xfa_cell */
     struct xfa_table kinds; /* cells.c */
-    uint32_t *order;        /* cells.c: when it was full, by kind and size */
+    uint32_t *order;        /* cells.c: by kind and size, once all cells are taken */
     size_t late_kinds;
-    uint64_t transfers, merged, beyond; /* all; in the cell of another size; in none */
-    double achieved_ns;                 /* of all that are timed */
+    uint64_t transfers, merged, beyond; /* all; in a cell of another size; in no cell */
+    double achieved_ns;                 /* achieved, of all timed transfers */
 };
 
 void xfa_cells_init(struct xfa_cells *cells);
@@ -52,7 +53,7 @@ static inline const struct xfa_cell *xfa_cell_at(const struct xfa_cells *cells, 
     return xfa_table_at(&cells->cells, i);
 }
 
-/* What there may be to gain: what was lost, and the time of which that is not known. */
+/* How much there may be to gain, ns: the loss, and the time whose loss is not known. */
 static inline double xfa_cell_weight(const struct xfa_cell *cell)
 {
     return cell->lost_ns + cell->unpriced_ns;

@@ -28,7 +28,7 @@ static int by_uuid(const struct xfp_machine *machine, const char *uuid)
     return -1;
 }
 
-/* The one of that number rather than another of that name. */
+/* A GPU of this name: the one with that number, if it is one, else the first. */
 static int by_name(const struct xfp_machine *machine, const char *name, int ordinal)
 {
     bool counted = ordinal >= 0 && (size_t)ordinal < machine->gpu_count;
@@ -87,7 +87,7 @@ static char *of_run(struct xfa_places *places)
                      run->gpus[0].name ? run->gpus[0].name : "not named");
 }
 
-/* A uuid says it all: a container has a machine id of its own. */
+/* By uuid where it is known: a container has a machine id of its own. */
 static bool is_same(const struct xfp_machine *a, int gpu, const struct xfp_machine *b, int other)
 {
     const char *x = a->gpus[gpu].uuid, *y = b->gpus[other].uuid;

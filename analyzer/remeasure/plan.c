@@ -9,7 +9,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/pass/near.h"
 
-#define SLOW_BYTES_PER_NS 4.0 /* a copy of which nothing is known is taken for one of 4 GB/s */
+#define SLOW_BYTES_PER_NS 4.0 /* a copy of which nothing is known is assumed to reach 4 GB/s */
 
 _Static_assert(offsetof(struct xfa_wanted_key, reserved) + 6 == sizeof(struct xfa_wanted_key),
                "no padding");
@@ -98,7 +98,7 @@ static const struct xfp_point *known_point(const struct xfp_profile *profile, co
     return NULL;
 }
 
-/* A path knows the size; where the call blocks, in that form too. */
+/* Known: the profile's path has a point of this size; for a blocking call with its time, too. */
 static enum xfa_wanted_state state_of(const struct making *m, const struct xfa_wanted *wanted)
 {
     const struct xfp_point *point = known_point(m->profile, wanted->like.name, wanted->key.bytes);
@@ -125,7 +125,7 @@ static void want(struct making *m, const struct xfa_wanted_key *key, bool as_it_
         (uint32_t)(wanted - (struct xfa_wanted *)xfa_table_at(&plan->wanted, 0));
 }
 
-/* The node of a machine with one; else where the memory is. */
+/* The one node of this machine; where there are several, that of the memory. */
 static int16_t node_of(const struct making *m, int node)
 {
     const struct xfp_machine *here = here_of(m);
@@ -134,7 +134,7 @@ static int16_t node_of(const struct making *m, int node)
     return (int16_t)(here->node_count == 1 ? here->nodes[0].node : -1);
 }
 
-/* Best for the GPU, by the profile; where that does not say, the GPU's own. */
+/* The node with the fastest copies to or from the GPU, by the profile; else the GPU's own. */
 static int16_t best_node(const struct making *m, enum xft_direction direction,
                          enum xft_memory memory)
 {
@@ -212,7 +212,7 @@ static bool want_device_copy(struct making *m)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* The GPUs that its direction needs, here and in the profile. */
+/* Finds the GPUs of the cell, here and in the profile; false: one of them is missing. */
 static bool find_gpus(struct making *m)
 {
     const struct xfa_cell_key *cell = &m->cell->key;

@@ -1,9 +1,10 @@
 /*
- * What is to be measured for a run's distinct transfers (cells.h), worst first: each as it was,
- * with cold and with warm caches, and what it is held against: page-locked memory of every kind, on
- * the NUMA node that is best, cold, and pinned memory warm; between GPUs with peer access.
+ * What is to be measured for a run's distinct transfers (cells.h), worst first:
+ * - each transfer as it was, with cold and with warm caches;
+ * - what it is compared with: copies of every kind of page-locked memory on the best NUMA node with
+ *   cold caches, of pinned memory with warm caches too; between GPUs a copy with peer access.
  *
- * What several cells want is measured once, and what the profile has been told of is known.
+ * A measurement that several cells want is made once; one that the profile has is not made.
  */
 #ifndef XFA_PLAN_H
 #define XFA_PLAN_H
@@ -29,9 +30,9 @@ struct xfa_wanted_key { /* GPUs as the profile counts them */
 
 struct xfa_wanted {
     struct xfa_wanted_key key;
-    struct xfp_path like;          /* the profile's path, which may not be there yet; owned name */
+    struct xfp_path like;          /* the profile's path, which may be new; owns its name */
     struct xfp_transfer_spec spec; /* GPUs as the driver counts here */
-    double copy_ns;                /* that one may take, as far as is known */
+    double copy_ns;                /* how long a copy may take, as far as is known */
     enum xfa_wanted_state state;
     struct xfp_transfer_point measured;
 };
@@ -51,7 +52,7 @@ struct xfa_plan {
     size_t want_count, want_capacity;
 };
 
-/* All are borrowed until the plan is freed; profile NULL = there is none. */
+/* All arguments are borrowed until the plan is freed; profile NULL: there is none. */
 void xfa_plan_make(struct xfa_plan *plan, const struct xfa_cells *cells,
                    const struct xfa_places *places, const struct xfp_profile *profile);
 void xfa_plan_free(struct xfa_plan *plan);

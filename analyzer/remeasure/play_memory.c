@@ -5,7 +5,8 @@
 #include "analyzer/base/alloc.h"
 #include "common/search.h"
 
-#define PAGE 4096u /* where pages begin is where they began: they are locked by pages */
+/* memory is page-locked by pages, so each address keeps its place in its page */
+#define PAGE 4096u
 
 struct span {
     uint64_t first, end;
@@ -14,9 +15,9 @@ struct span {
 struct kind {
     struct xfa_play_kind key;
     int device;
-    struct span *spans; /* once settled: apart from each other, ascending */
+    struct span *spans; /* once merged: ascending, without overlap */
     size_t count, capacity;
-    size_t apart;     /* of them, at the last settling */
+    size_t apart;     /* how many of them are merged */
     uint64_t largest; /* bytes used at once */
     uint64_t wraps;   /* bytes of its one region; 0: a region for each span */
     uint32_t region;  /* the first */
@@ -47,7 +48,7 @@ static int by_first(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Those that touch become one. */
+/* Spans that touch become one. */
 static void put_together(struct kind *kind)
 {
     size_t kept = 0;
@@ -67,7 +68,7 @@ static bool ends_before(const void *item, const void *key)
     return ((const struct span *)item)->end <= *(const uint64_t *)key;
 }
 
-/* Of those that were put together. */
+/* The merged span with this address; NULL: none. */
 static const struct span *span_of(const struct kind *kind, uint64_t address)
 {
     size_t at = xfc_partition(kind->spans, kind->apart, sizeof *kind->spans, ends_before, &address);

@@ -1,8 +1,8 @@
 /*
- * Which memory a played run needs: the addresses that its copies and sets name, kind by kind, put
- * together to as few regions as they fill. What is more than XFA_PLAY_HOST_BYTES of the host's or
- * XFA_PLAY_GPU_BYTES of a GPU's memory becomes one region of that size, in which addresses wrap
- * around.
+ * Which memory a played run needs: the addresses that its copies and memsets name, merged by kind
+ * of memory into as few regions as possible. Where a kind needs more than XFA_PLAY_HOST_BYTES of
+ * the host's or XFA_PLAY_GPU_BYTES of a GPU's memory, it gets one region of that size, in which
+ * addresses wrap around.
  */
 #ifndef XFA_PLAY_MEMORY_H
 #define XFA_PLAY_MEMORY_H
@@ -28,15 +28,15 @@ struct xfa_play_memory {
 void xfa_play_memory_init(struct xfa_play_memory *memory);
 void xfa_play_memory_free(struct xfa_play_memory *memory);
 
-/* These bytes are used. device: in whose context host memory is to be made. Returns the number of
- * the kind, for xfa_play_memory_find(). */
+/* Adds bytes that are used. device: the GPU in whose context host memory is allocated. Returns the
+ * number of the kind, for xfa_play_memory_find(). */
 uint32_t xfa_play_memory_use(struct xfa_play_memory *memory, const struct xfa_play_kind *kind,
                              int device, uint64_t address, uint64_t bytes);
 
-/* All have been used: the regions, for free(). */
+/* Once all bytes are added: the regions, for free(). */
 struct xfp_play_region *xfa_play_memory_settle(struct xfa_play_memory *memory, size_t *count);
 
-/* Where bytes that were used lie. */
+/* Region of added bytes, and their offset in it. */
 void xfa_play_memory_find(const struct xfa_play_memory *memory, uint32_t kind, uint64_t address,
                           uint64_t bytes, uint32_t *region, uint64_t *at);
 

@@ -7,7 +7,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/remeasure/play_list.h"
 
-#define WARMING 8.0 /* a first time that is not counted may take such a part of the limit */
+#define WARMING 8.0 /* a warm-up, which is not counted, may take 1/8 of the limit */
 
 enum { AS_RECORDED, AS_ADVISED, WAYS };
 
@@ -45,7 +45,7 @@ static bool advises(const struct xfa_play_request *request)
     return false;
 }
 
-/* What a time of each way may take. */
+/* The longest time, ns, that one play of each way may take. */
 static double share_ns(const struct playing *playing)
 {
     double times = XFA_PLAY_LEAST_TIMES * (double)playing->way_count;
@@ -115,7 +115,7 @@ static double played_part(const struct way *way)
     return way->account.model_ns - way->account.skipped_ns;
 }
 
-/* How often each way is played: as often as the limit lets it, an odd number. */
+/* How often each way is played: an odd number, so that the median is one of them. */
 static unsigned times_for(const struct playing *playing)
 {
     double all = 0;

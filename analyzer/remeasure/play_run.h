@@ -1,10 +1,10 @@
 /*
- * `analyze --replay=run`: the whole run played on this machine's GPUs (probe/play.h), as it was
- * recorded, without what recording cost, and with the changes of the best set; so that what the set
- * saves is measured before anybody changes the program.
+ * `analyze --replay=run`: plays the whole run on this machine's GPUs (probe/play.h), as recorded
+ * (without what recording cost) and with the changes of the best set: what the set saves is
+ * measured before the program is changed.
  *
- * Each is played several times, by turns; medians count. What does not fit into the limit of time
- * is cut off behind the first part of the run.
+ * Both are played several times in turn, and medians are compared. Of a run that does not fit into
+ * the limit of time the first part is played.
  */
 #ifndef XFA_PLAY_RUN_H
 #define XFA_PLAY_RUN_H
@@ -15,16 +15,16 @@
 #define XFA_PLAY_MOST_TIMES 9
 #define XFA_PLAY_LEAST_TIMES 3
 
-/* How far it is, of so many times. */
+/* Called before each play: `done` of `count` are done, after so many seconds. */
 typedef void xfa_play_step(void *self, size_t done, size_t count, double seconds);
 
 struct xfa_play_request {
     struct xfa_analysis *analysis;
     struct xfw_change *const *changes; /* borrowed */
-    const unsigned *order;             /* in the best set; 0 = not in it */
+    const unsigned *order;             /* place in the best set, from 1 on; 0: not in it */
     size_t count;
     double limit_s;
-    xfa_play_step *step; /* NULL: nobody wants to know */
+    xfa_play_step *step; /* NULL: not called */
     void *step_self;
 };
 

@@ -9,8 +9,8 @@
 
 #define LEAST_SLICE_NS 10e6
 #define MOST_SLICE_NS 200e6
-#define COPIES 8.0             /* of each form: the first warms up, six at least are samples */
-#define AROUND_NS_PER_BYTE 1.5 /* filling, clearing, comparing */
+#define COPIES 8.0             /* copies of each form: one to warm up, and at least six samples */
+#define AROUND_NS_PER_BYTE 1.5 /* to fill, clear and compare memory */
 
 void xfa_replayed_free(struct xfa_replayed *replayed)
 {
@@ -23,7 +23,7 @@ void xfa_replayed_free(struct xfa_replayed *replayed)
 
 /* ---- measuring within the limit -------------------------------------------------------------- */
 
-/* Wall time of the least that is to be done for it. */
+/* The shortest wall time, ns, in which it can be measured. */
 static double least_ns(const struct xfa_wanted *wanted)
 {
     double forms = wanted->spec.blocking ? 2 : 1;
@@ -142,7 +142,7 @@ static bool stopped(void *self)
 
 /* ---- into the profile ------------------------------------------------------------------------ */
 
-/* False: there is no room for all of it. */
+/* False: the profile has no room for all points. */
 static bool keep_points(const struct xfa_plan *plan, struct xfp_profile *profile)
 {
     bool all = true;
@@ -194,7 +194,7 @@ static void replay_here(const struct xfa_replay_request *request, const struct x
     xfa_replay_sum(plan, request->cells, replayed);
 }
 
-/* Without a GPU: is there nothing left to be measured? */
+/* Without a GPU: does the profile have all that would be measured? */
 static bool knows_all(const struct xfa_replay_request *request, const struct xfp_profile *profile,
                       struct xfa_replayed *replayed)
 {

@@ -1,33 +1,36 @@
 /*
- * `analyze --replay`: a run's distinct transfers, as they were and in their alternatives, through
- * the probe (plan.h), worst first, within a limit of time; what was measured goes into the profile.
+ * `analyze --replay`: measures a run's distinct transfers, as they were and in their alternatives
+ * (plan.h), through the probe: worst first, within a limit of time. The measurements go into the
+ * profile.
  */
 #ifndef XFA_REPLAY_H
 #define XFA_REPLAY_H
 
 #include "analyzer/remeasure/plan.h"
 
-/* What came of it. A distinct transfer is covered when all that it wants is measured or known. */
+/* The result. A distinct transfer is covered when all its measurements are made or known. */
 struct xfa_replayed {
-    char *why;      /* one line: nothing could be replayed; NULL = it was */
-    char *note;     /* one line: other GPUs stand for the trace's, and the like; NULL = none */
-    char *not_kept; /* one line: the profile's file is as it was; NULL = what is new is in it */
-    char *failure;  /* why the first copy that could not be measured was not; NULL = none */
-    bool unwritten; /* not_kept, although it was asked for */
+    char *why;  /* one line: why nothing was measured; NULL: it was */
+    char *note; /* one line: other GPUs stand for the trace's; NULL: none do */
+    char *
+        not_kept; /* one line: why the profile's file is unchanged; NULL: it has the measurements */
+    char *failure;  /* one line: why the first copy that failed did; NULL: none failed */
+    bool unwritten; /* not_kept, although a profile was named */
     bool stopped;   /* by the user */
     size_t distinct, covered;
     size_t impossible; /* distinct transfers that are not replayed: batches of copies,
                           copies within the host, GPUs that are not here */
     uint64_t transfers, covered_transfers;
     uint64_t merged, beyond;        /* cells.h */
-    double achieved_ns, covered_ns; /* time of all transfers that is known; of those covered */
-    size_t measured, known, failed, no_time; /* copies: now, before; not, and why */
+    double achieved_ns, covered_ns; /* known time of all transfers; of the covered ones */
+    size_t measured, known, failed,
+        no_time; /* copies: measured now, known before, failed, left out for lack of time */
     double seconds, limit_s;
 };
 
 void xfa_replayed_free(struct xfa_replayed *replayed);
 
-/* Who measures, and says how late it is; tests have their own. */
+/* Measures copies and tells the time; tests have their own. */
 struct xfa_meter {
     void *self;
     uint64_t (*now_ns)(void *self);
@@ -36,33 +39,33 @@ struct xfa_meter {
     bool (*stopped)(void *self);
 };
 
-/* How far it is: of `count` copies, after so many seconds; NULL: nobody wants to know. */
+/* Called before each copy: `done` of `count` are done, after so many seconds. */
 typedef void xfa_replay_step(void *self, size_t done, size_t count, double seconds);
 
 struct xfa_replay_request {
     const struct xfa_run *run;
     const struct xfa_cells *cells;
-    const char *profile_path; /* where what is measured is kept; NULL = nowhere */
-    const char *not_kept;     /* it must not be replaced, for that reason; NULL = it may */
+    const char *profile_path; /* where the measurements are kept; NULL: nowhere */
+    const char *not_kept;     /* why that file must not be replaced; NULL: it may */
     double limit_s;
     xfa_replay_step *step;
     void *step_self;
 };
 
 /*
- * Measures, and adds to *profile, which is made when it is NULL and something was measured.
- * Pointers into the profile are lost then. True: the profile is another than before.
+ * Measures, and adds the points to *profile, which is made when it is NULL and something was
+ * measured. True: the profile has changed, and pointers into it are invalid.
  */
 bool xfa_replay(const struct xfa_replay_request *request, struct xfp_profile **profile,
                 struct xfa_replayed *replayed);
 
 /* ---- the parts, for tests -------------------------------------------------------------------- */
 
-/* Measures what is open in the plan, from its beginning, and counts in `replayed`. */
+/* Measures what is open in the plan, worst first. */
 void xfa_replay_measure(struct xfa_plan *plan, const struct xfa_replay_request *request,
                         const struct xfa_meter *meter, struct xfa_replayed *replayed);
 
-/* Sums up what the plan has become. */
+/* Counts what was measured, known and left out into `replayed`. */
 void xfa_replay_sum(const struct xfa_plan *plan, const struct xfa_cells *cells,
                     struct xfa_replayed *replayed);
 
