@@ -25,8 +25,8 @@ static void complain(const char *line)
     xfc_print(stderr, "xferscope analyze: %s\n", line);
 }
 
-/* A profile that cannot be read leaves the achievable figures unknown; all else is reported. One
- * that was named and is not there yet is made by a replay. */
+/* Without a readable profile achievable figures are unknown; the rest is reported. A replay creates
+ * a profile that was named and does not exist. */
 static void take_profile(struct xfa_machine_profile *machine,
                          const struct xfa_analyze_options *options)
 {
@@ -74,7 +74,7 @@ static void say_losses(const struct xfa_analysis *analysis)
     xfa_analysis_tell_losses(analysis, complain);
 }
 
-/* What is read, and from what. */
+/* A run, and all that is made of it. */
 struct reading {
     const struct xfa_analyze_options *options;
     char *name;
@@ -84,7 +84,7 @@ struct reading {
     struct xfa_timeline *timeline; /* NULL: the format shows none */
     struct xfa_filter filter;      /* of this analysis */
     bool watched;
-    bool unplayed; /* although it was asked for */
+    bool unplayed; /* --replay=run failed */
 };
 
 static void begin(struct reading *reading, const struct xfa_analyze_options *options, bool watched)
@@ -102,7 +102,7 @@ static void open_analysis(struct reading *reading, const struct xfa_observer *ob
     const struct xfa_analyze_options *options = reading->options;
     struct xfa_observer *all = xfa_alloc((count + 1) * sizeof *all);
     memcpy(all, observers, count * sizeof *all);
-    xfa_filter_free(&reading->filter); /* of what was read before */
+    xfa_filter_free(&reading->filter); /* of the previous pass */
     reading->filter = options->filter;
     if (xfa_filter_observes(&reading->filter))
         all[count++] = xfa_filter_observer(&reading->filter);
@@ -116,7 +116,7 @@ static void open_analysis(struct reading *reading, const struct xfa_observer *ob
     free(all);
 }
 
-/* Who complains of what cannot be read: of two walks one. */
+/* to: where to report what cannot be read; of two passes only one reports. */
 static void read_all(struct reading *reading, xfa_complain_fn *to)
 {
     const struct xfa_analyze_options *options = reading->options;
@@ -170,8 +170,7 @@ static void say_replayed(const struct xfa_replayed *replayed)
                   replayed->not_kept);
 }
 
-/* Measures what the walk has gathered. True: by the profile, as it is now, the run has to be
- * analysed once more. */
+/* Measures the cells. True: the profile has changed, and the run has to be analysed again. */
 static bool replay(struct reading *reading, const struct xfa_cells *cells)
 {
     const struct xfa_analyze_options *options = reading->options;
@@ -203,7 +202,7 @@ static void say_played(const struct xfw_played *played)
         xfc_print(stderr, "xferscope analyze: --replay=run: %s\n", played->note);
 }
 
-/* The changes of the best set, with their places in it. */
+/* The changes of the best set, and their places in it. */
 struct best_set {
     struct xfw_change **changes;
     unsigned *order;
@@ -248,7 +247,7 @@ static void play_run(struct reading *reading, struct xfa_findings *findings)
     free_set(&set);
 }
 
-/* What was asked for and could not be had is a loss. */
+/* A replay that failed counts as a loss. */
 static int status_of(const struct reading *reading)
 {
     const struct xfa_replayed *replayed = &reading->replayed;
@@ -258,7 +257,7 @@ static int status_of(const struct reading *reading)
 
 /* ---- the timeline ---------------------------------------------------------------------------- */
 
-/* The observer of a new one: the one before, of a walk that is made again, goes. */
+/* A new timeline and its observer; replaces that of the previous pass. */
 static size_t watch_timeline(struct reading *reading, struct xfa_observer *observer)
 {
     const struct xfa_format *format = reading->options->format;
@@ -319,7 +318,7 @@ static int report(struct reading *reading, struct xfa_findings *findings)
     return write_report(reading, findings);
 }
 
-/* Walks with the observers of findings, that of the timeline where the format has one, and `more`
+/* One pass with the observers of findings, of the timeline if the format shows one, and `more`
  * (NULL: none). */
 static void walk_once(struct reading *reading, const struct xfa_findings *findings,
                       const struct xfa_observer *more, xfa_complain_fn *to)
@@ -337,7 +336,8 @@ static void walk_once(struct reading *reading, const struct xfa_findings *findin
     free(all);
 }
 
-/* Where the run is replayed, with its distinct transfers; findings are those of the last walk. */
+/* One pass; with --replay, which needs the cells, a second one when the profile has changed.
+ * *findings is that of the last pass. */
 static void walk(struct reading *reading, struct xfa_findings **findings)
 {
     struct xfa_cells cells;
@@ -376,7 +376,7 @@ static int end_list(struct xfa_per_transfer *list, struct reading *reading,
         return XFA_NOTHING;
     }
     xfa_per_transfer_end(list);
-    errno = list->failed; /* closing says it, unless it fails for a reason of its own */
+    errno = list->failed; /* reported by closing, unless that fails by itself */
     if (xfa_output_close(output) != 0)
         return XFA_OUTPUT;
     if (list->filter && list->written == 0) {
@@ -387,7 +387,7 @@ static int end_list(struct xfa_per_transfer *list, struct reading *reading,
     return status_of(reading);
 }
 
-/* Before anything is listed. */
+/* Measures before transfers are listed, in a pass of its own. */
 static void replay_first(struct reading *reading)
 {
     struct xfa_cells cells;
@@ -404,7 +404,7 @@ static int list_transfers(const struct xfa_analyze_options *options)
 {
     struct xfa_output output;
     struct reading reading;
-    signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an output that cannot be written */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of writing */
     if (xfa_output_open(&output, options->output) != 0)
         return XFA_OUTPUT;
     struct xfa_per_transfer list = {
@@ -452,7 +452,7 @@ static struct xfa_analysis *read_run(const struct comparing *c, const char *path
     return analysis;
 }
 
-/* NULL: nothing of it could be read. */
+/* NULL: no file of the run could be read. */
 static struct xfa_snapshot *take(struct comparing *c, const char *path)
 {
     struct xfa_times times = {0};

@@ -74,7 +74,7 @@ enum {
     FAIL_ON,
     NO_PROFILE
 };                /* options without a letter */
-#define OPERAND 1 /* getopt's, for what is no option */
+#define OPERAND 1 /* getopt's value for an operand */
 
 static int wrong(const char *what, const char *value)
 {
@@ -236,7 +236,7 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
     }
 }
 
-/* What goes together. */
+/* Checks which options exclude or need each other. */
 static int check(const struct xfa_analyze_options *options)
 {
     if (options->trace_count == 0)
@@ -257,7 +257,7 @@ static int check(const struct xfa_analyze_options *options)
     return 0;
 }
 
-/* What is read stays. */
+/* The output must not replace an input. */
 static int check_output(const struct xfa_analyze_options *options)
 {
     const char *lost = xfa_output_replaces(options->output, options->traces, options->trace_count);
@@ -266,7 +266,7 @@ static int check_output(const struct xfa_analyze_options *options)
     return lost ? wrong("--output would replace what is read", lost) : 0;
 }
 
-/* Two runs need no --to. */
+/* Checks --compare and its options; sets where --to would be for two runs. */
 static int check_compare(struct xfa_analyze_options *options)
 {
     if (!options->compare && options->before != SIZE_MAX)
@@ -323,8 +323,8 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
                                      .traces = xfa_alloc((size_t)(argc + 1) * sizeof(const char *)),
                                      .before = SIZE_MAX,
                                      .fail_on = NAN};
-    optind = 0; /* this may be the second parse of the process */
-    int option; /* in the order in which they stand: "-" */
+    optind = 0; /* reset, for a second parse in one process */
+    int option; /* "-": operands come in their order */
     while ((option = getopt_long(argc, argv, "-:p:f:o:n:s:h", longs, NULL)) != -1) {
         if (option == 'h')
             return 1;

@@ -1,8 +1,8 @@
 /*
- * The analyzer: reads a trace (docs/trace-format.md), sets it against a machine profile
+ * The analyzer: reads a trace (docs/trace-format.md), compares it with a machine profile
  * (include/xferscope/profile.h) and reports. Three subcommands of `xferscope`; needs no CUDA.
  *
- * argv[0] is the subcommand's name; both return the exit status of the process:
+ * argv[0] is the subcommand's name; the functions return the exit status of the process.
  */
 #ifndef XFA_ANALYZER_H
 #define XFA_ANALYZER_H

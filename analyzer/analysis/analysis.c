@@ -58,7 +58,7 @@ static struct xfa_recording recording_of(const struct xfa_run *run, const struct
 
 /* ---- orders of rows -------------------------------------------------------------------------- */
 
-/* Not by the numbers of sites and functions, which depend on what was met first. */
+/* Not by numbers of sites and functions, which depend on the order of reading. */
 static int by_key(const struct xfa_row *a, const struct xfa_row *b)
 {
     const size_t from = offsetof(struct xfa_row_key, direction);
@@ -134,12 +134,12 @@ struct added_file { /* key only */
     uint64_t device, inode;
 };
 
-/* False when it was added before, under whatever name. */
+/* False: the file was added before, under any name. */
 static bool note_file(struct xfa_analysis *analysis, const char *file)
 {
     struct stat status;
     if (stat(file, &status) != 0)
-        return true; /* opening it will say why not */
+        return true; /* opening it will fail with the reason */
     struct added_file key = {status.st_dev, status.st_ino};
     size_t before = analysis->files.count;
     xfa_table_put(&analysis->files, &key);
@@ -238,7 +238,7 @@ static void tell_mixed(struct xfa_analysis *analysis)
     free(names);
 }
 
-/* Each transfer of each process is in one row, or counted as one that is in none. */
+/* Transfers in rows, and those that are counted as in none: all of every process, together. */
 static uint64_t transfers_told(const struct xfa_analysis *analysis)
 {
     const struct xfa_counts *counts = &analysis->counts;

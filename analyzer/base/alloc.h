@@ -1,7 +1,6 @@
 /*
- * Memory for the analyzer. Running out of memory ends the process with one line: there is
- * nothing sensible to report without it. Sizes that a trace dictates are bounded before they
- * come here (read.h).
+ * Memory for the analyzer. Running out of memory ends the process with one line on stderr. Sizes
+ * from a trace are bounded before they are allocated (read.h).
  */
 #ifndef XFA_ALLOC_H
 #define XFA_ALLOC_H
@@ -14,27 +13,27 @@
 void *xfa_alloc(size_t bytes); /* zeroed */
 void *xfa_alloc_unset(size_t bytes);
 char *xfa_text(const char *text);
-/* "A, B"; there is one at least. */
+/* "A, B"; count is at least 1 */
 char *xfa_texts_joined(const char *const *texts, size_t count);
 char *xfa_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *xfa_vprint(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
-/* The array `items` with room for `needed` items, grown by doubling; *capacity is updated. New
- * room is not zeroed. */
+/* Returns the array `items` with a capacity of at least `needed`, grown by doubling; updates
+ * *capacity. New items are not zeroed. */
 void *xfa_room(void *items, size_t *capacity, size_t needed, size_t item_bytes);
 
-/* The array `items` with one that has the number `index`: when it has fewer, room is made as above,
- * the new ones are zeroed, and *count becomes index + 1. */
+/* Returns the array `items` with at least index + 1 items: when it has fewer, it grows as above,
+ * new items are zeroed, and *count becomes index + 1. */
 void *xfa_grown(void *items, size_t *capacity, size_t *count, size_t index, size_t item_bytes);
 
-/* A copy of n bytes of a trace to be kept: as they are, the number 0 as U+FFFD. Not fit to be
- * printed but by xfc_print() (common/text.h) and as JSON (json.h). */
+/* A copy of n bytes of a trace, with U+FFFD for each zero byte. Print it only by xfc_print()
+ * (common/text.h) or as JSON (json.h). */
 char *xfa_kept(const char *bytes, size_t n);
 
-/* A copy of n bytes that is safe to show: xfc_shown(). */
+/* A copy of n bytes that is safe to print: xfc_shown(). */
 char *xfa_clean(const char *bytes, size_t n);
 
-static inline uint64_t xfa_add(uint64_t a, uint64_t b) /* sticks at the largest number */
+static inline uint64_t xfa_add(uint64_t a, uint64_t b) /* saturates */
 {
     return a + b < a ? UINT64_MAX : a + b;
 }

@@ -1,18 +1,18 @@
 /*
- * What must hold between parts of the analyzer, whatever the trace says, looked at where it costs
- * next to nothing.
+ * Checks of the analyzer's own code: what must hold for every trace, where checking costs next to
+ * nothing.
  *
- * A check that fails is a mistake of ours, never of the input: it is told on stderr, once for each
- * place, and the caller goes on by a way that shows no false figure. With XFERSCOPE_CHECKS=abort,
- * which tests set, the process ends there.
+ * A check that fails is a defect of the analyzer, never of the input. It is reported on stderr,
+ * once for each place, and the caller goes on in a way that shows no false figure. With
+ * XFERSCOPE_CHECKS=abort, which tests set, the process aborts.
  */
 #ifndef XFA_CHECK_H
 #define XFA_CHECK_H
 
 #include <stdbool.h>
 
-/* Whether it holds; also as a statement. `words`: a literal that says what does not, when it does
- * not. */
+/* The value of the condition; usable as a statement. words: a string literal that says what does
+ * not hold. */
 #define XFA_EXPECT(condition, words)                                                               \
     ({                                                                                             \
         static int said_;                                                                          \

@@ -1,5 +1,5 @@
 /*
- * What comes first in a list.
+ * Orders for qsort().
  */
 #ifndef XFA_COMPARE_H
 #define XFA_COMPARE_H

@@ -14,14 +14,14 @@ struct xfa_crew {
     pthread_mutex_t mutex;
     pthread_cond_t begins, ends;
     pthread_t threads[XFA_CREW_MOST];
-    unsigned count; /* of them, without the caller */
+    unsigned count; /* threads, without the caller */
     void (*one)(void *self, size_t i);
     void *self;
-    size_t next, all, left; /* to be taken next; not done yet */
+    size_t next, all, left; /* next: item to be taken; left: items not done yet */
     bool over;
 };
 
-/* One after the other, until none is left to be taken. With the mutex. */
+/* Takes and does items until none is left. The mutex is held, but not during an item. */
 static void work(struct xfa_crew *crew)
 {
     while (crew->next < crew->all) {

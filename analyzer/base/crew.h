@@ -1,22 +1,22 @@
 /*
- * Threads that do the same with many things, side by side: who calls is one of them.
+ * A crew: threads that share the items of a loop. The caller is one of them.
  *
- * As many as the process may use processors, less where no more can be made. They take no signals:
- * those are the caller's.
+ * There are as many as processors that the process may use, or fewer where threads cannot be
+ * created. They block all signals.
  */
 #ifndef XFA_CREW_H
 #define XFA_CREW_H
 
 #include <stddef.h>
 
-#define XFA_CREW_MOST 32 /* the caller counted */
+#define XFA_CREW_MOST 32 /* with the caller */
 
 struct xfa_crew;
 struct xfa_crew *xfa_crew_new(void);
 void xfa_crew_free(struct xfa_crew *crew);
 
-/* one(self, i) for each i less than count, in no order, by whatever thread comes to it; returns
- * when all are done, and what they did is seen. From one thread at a time. */
+/* Calls one(self, i) for each i < count, in any order and on any thread of the crew. Returns when
+ * all are done; their writes are visible then. One thread at a time may call it. */
 void xfa_crew_do(struct xfa_crew *crew, void (*one)(void *self, size_t i), void *self,
                  size_t count);
 

@@ -12,7 +12,8 @@
 
 typedef char *demangle_fn(const char *name, char *buffer, size_t *bytes, int *status);
 
-/* The analyzer is C: the one function it needs of the C++ library is taken at run time. */
+/* The one function of the C++ library that the analyzer needs, which is C, is loaded at run
+ * time. */
 static demangle_fn *find(void)
 {
     static demangle_fn *function;
@@ -25,8 +26,8 @@ static demangle_fn *find(void)
     return function;
 }
 
-/* Back references (S_, S0_, T_ ...) may double a name's length each: a few suffice for one that
- * fills the memory. */
+/* Each back reference (S_, S0_, T_ ...) may double the length of the result, so a few of them may
+ * fill the memory. */
 static bool harmless(const char *name)
 {
     unsigned references = 0;

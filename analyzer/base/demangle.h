@@ -1,4 +1,4 @@
-/* C++ names as people write them. */
+/* Demangled C++ names. */
 #ifndef XFA_DEMANGLE_H
 #define XFA_DEMANGLE_H
 

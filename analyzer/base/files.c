@@ -21,7 +21,7 @@ static const char *kind_refused(const struct stat *status)
 
 static int open_regular(const char *path, struct stat *status, const char **why)
 {
-    /* looked at before it is opened: opening alone does something to some devices */
+    /* checked before open(), which alone has effects on some devices */
     if (stat(path, status) != 0) {
         *why = strerror(errno);
         return -1;
@@ -45,7 +45,7 @@ int xfa_open_regular(const char *path, const char **why)
     return open_regular(path, &status, why);
 }
 
-/* Its size is a hint: it may grow meanwhile, and files of /proc say 0. */
+/* room: a hint, since the file may grow, and files of /proc have size 0. */
 static char *read_all(int fd, size_t room, size_t most, size_t *bytes, const char **why)
 {
     size_t have = 0;
@@ -92,14 +92,14 @@ char *xfa_read_whole(const char *path, size_t most, size_t *bytes, const char **
 
 #define MOST_LINKS 40 /* as many as the kernel follows */
 
-/* Length of a path's folder, its slash included; 0: the working directory. */
+/* Length of a path's directory with its slash; 0: the working directory. */
 static size_t folder_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* Replaces a path by what the link of that name says. */
+/* Replaces a path by the target of the link that it names. */
 static int follow_link(char path[PATH_MAX])
 {
     char said[PATH_MAX];
@@ -116,7 +116,7 @@ static int follow_link(char path[PATH_MAX])
     return 0;
 }
 
-/* The name to make a file under when `path` leads to none: links may point at nothing yet. */
+/* The path to create when `path` does not exist: links may point to nothing yet. */
 static char *follow_to_nothing(const char *path)
 {
     struct stat status;
@@ -141,7 +141,7 @@ static bool same_file(const char *path, const struct stat *status)
            other.st_ino == status->st_ino;
 }
 
-/* access() alone does not do: it lets root write everything. */
+/* The mode counts too, since access() lets root write everything. */
 static const char *file_refused(const char *path, const struct stat *status)
 {
     if (S_ISDIR(status->st_mode))
@@ -151,8 +151,8 @@ static const char *file_refused(const char *path, const struct stat *status)
     return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 ? NULL : strerror(errno);
 }
 
-/* Finds what `path` leads to. Leaves target NULL for what is written directly: no regular file, or
- * one that has lost its name (/dev/stdout, when that was removed). */
+/* Resolves `path`. target stays NULL for what is written directly: no regular file, or one without
+ * a name (/dev/stdout, when that was removed). */
 static const char *find_target(struct xfa_replacement *r, const char *path)
 {
     struct stat status;
@@ -181,7 +181,7 @@ static const char *find_target(struct xfa_replacement *r, const char *path)
 
 /* ---- the new file ---------------------------------------------------------------------------- */
 
-/* DIR/.xferscope-XXXXXX: as short as that, however long the target's own name is. */
+/* DIR/.xferscope-XXXXXX: short, however long the target's name is. */
 static char *name_beside(const char *target)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
@@ -197,7 +197,7 @@ static char *name_beside(const char *target)
     return name;
 }
 
-/* Tries names until one is free. */
+/* Tries random names until one is free. */
 static int make_named(struct xfa_replacement *r, int (*make)(const char *name, int unnamed),
                       int unnamed)
 {
@@ -229,7 +229,8 @@ static int give_name(const char *name, int unnamed)
     return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
 }
 
-/* Without a name where there is such a thing: nothing stays of it when this process is killed. */
+/* Creates an unnamed file where the file system has them: it vanishes when this process is
+ * killed. */
 static int create_file(struct xfa_replacement *r)
 {
     char folder[PATH_MAX];
@@ -244,7 +245,7 @@ static int create_file(struct xfa_replacement *r)
     return fd >= 0 ? fd : make_named(r, create, -1);
 }
 
-/* Owner first: changing it takes permissions away. */
+/* Owner first: changing it clears permissions. */
 static int give_permissions(const struct xfa_replacement *r, int fd)
 {
     struct stat status;
@@ -253,7 +254,7 @@ static int give_permissions(const struct xfa_replacement *r, int fd)
     if (r->exists && fstat(fd, &status) == 0 &&
         (status.st_uid != r->owner || status.st_gid != r->group) &&
         fchown(fd, r->owner, r->group) != 0 && fchown(fd, (uid_t)-1, r->group) != 0)
-        errno = 0; /* another user's file becomes this one's */
+        errno = 0; /* the file becomes this user's */
     return fchmod(fd, r->exists ? r->mode : r->mode & ~mask);
 }
 
@@ -286,7 +287,7 @@ int xfa_replace_begin(struct xfa_replacement *r, const char *path)
     return given_up(r, strerror(why));
 }
 
-/* Everything on the disk, with its permissions. 0 or errno. */
+/* Writes everything to disk and sets permissions. Returns 0 or errno. */
 static int finish_stream(struct xfa_replacement *r)
 {
     int fd = fileno(r->stream);
@@ -294,7 +295,7 @@ static int finish_stream(struct xfa_replacement *r)
     clearerr(r->stream);
     errno = 0;
     bad = fflush(r->stream) != 0 || bad;
-    if (bad && !errno && r->target) /* why an earlier write failed is forgotten: once more */
+    if (bad && !errno && r->target) /* errno of an earlier write is lost: once more */
         (void)!write(fd, "", 1);
     if (bad)
         return errno ? errno : EIO;
@@ -328,7 +329,7 @@ void xfa_replace_drop(struct xfa_replacement *r)
     given_up(r, NULL);
 }
 
-/* Is the folder that the file lies in that one? */
+/* Does the file lie in this directory? */
 static bool lies_in(const char *path, const struct stat *folder)
 {
     char *file = realpath(path, NULL);

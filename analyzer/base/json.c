@@ -57,7 +57,7 @@ static void write_escaped(FILE *out, uint32_t code)
         fprintf(out, "\\u%04x", code);
 }
 
-/* Characters below space are either escaped already or the layout's line ends. */
+/* Characters below space are escaped already, or line ends of the layout. */
 static int write_piece(const char *piece, size_t n, void *out)
 {
     size_t done = 0;

@@ -1,5 +1,5 @@
 /*
- * Marks: a bit for each of many things that are counted from 0.
+ * Sets of numbers, counted from 0, as bits.
  */
 #ifndef XFA_MARKS_H
 #define XFA_MARKS_H
@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- which transfers: a bit for each --------------------------------------------------------- */
+/* ---- marks: a set of transfers --------------------------------------------------------- */
 
-/* Transfers of a run by process and number in it (op.transfer), marked by an observer of the first
- * walk: observers get transfers in the same order, so count them per process. */
+/* Transfers of a run, by process and number in the process (op.transfer). Observers mark them: each
+ * pass has the same transfers in the same order, so they are counted per process. */
 struct xfw_marks {
     struct xfw_mark_bits {
         uint64_t *words;
@@ -26,7 +26,7 @@ void xfw_marks_free(struct xfw_marks *marks);
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
-/* A set of numbers of classes, rows, sites, whatever is counted from 0. */
+/* A set of numbers of classes, rows or sites. */
 struct xfw_set {
     uint64_t *words;
     size_t count, capacity;

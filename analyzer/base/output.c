@@ -20,8 +20,8 @@ static int failed(struct xfa_output *output, const char *why)
     return -1;
 }
 
-/* One lies where commands look for it, by the name of the host: a report of that name would be the
- * end of minutes of measuring. */
+/* Profiles lie where commands look them up by host name, and take minutes to measure: a report of
+ * that name must not replace one. */
 static bool is_profile(const char *path)
 {
     char head[256] = "";
@@ -81,7 +81,7 @@ bool xfa_output_colour(FILE *stream)
     return isatty(fileno(stream)) && !(no && *no) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* 0: it is none. */
+/* 0: not a terminal. */
 static long terminal_width(FILE *stream)
 {
     struct winsize size;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The last part; "" for NULL. */
+/* The part after the last slash; "" for NULL. */
 static inline const char *xfa_base_name(const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;

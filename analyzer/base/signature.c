@@ -5,7 +5,7 @@
 
 #include "analyzer/base/demangle.h"
 
-/* A piece of a readable name. */
+/* A part of a demangled name. */
 struct piece {
     const char *at;
     size_t bytes;
@@ -27,7 +27,7 @@ static struct piece trimmed(struct piece piece)
     return piece;
 }
 
-/* Takes the word off the end. */
+/* Removes the word from the end. */
 static bool take_end(struct piece *piece, const char *word)
 {
     size_t bytes = strlen(word);
@@ -38,7 +38,7 @@ static bool take_end(struct piece *piece, const char *word)
     return true;
 }
 
-/* Takes off what is said of the thing itself; tells whether it is const. */
+/* Removes the outer qualifiers; returns whether const is among them. */
 static bool take_qualifiers(struct piece *piece)
 {
     bool is_const = false, more = true;
@@ -51,7 +51,7 @@ static bool take_qualifiers(struct piece *piece)
     return is_const;
 }
 
-/* Types that hold no pointers: the language's own and CUDA's vectors of them. */
+/* Types without pointers: built-in types and CUDA's vectors of them. */
 static bool is_plain(struct piece type)
 {
     static const char *const words[] = {
@@ -98,7 +98,7 @@ static void take_parameter(struct xfa_signature *signature, struct piece type)
     signature->writes |= (uint64_t)!reads << signature->pointers++;
 }
 
-/* The list of parameters is what stands in the last parentheses. */
+/* The list of parameters is in the last parentheses. */
 static bool find_list(const char *name, struct piece *list)
 {
     const char *end = strrchr(name, ')');

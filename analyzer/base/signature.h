@@ -1,7 +1,7 @@
 /*
- * What the name of a C++ kernel tells of its parameters: which are pointers, and which of these
- * to const, so that the kernel reads there and does not write. Names of extern "C" kernels tell
- * nothing.
+ * The parameters of a C++ kernel, from its mangled name: which are pointers, and which of these
+ * point to const, so that the kernel does not write there. Names of extern "C" kernels have no
+ * parameters.
  */
 #ifndef XFA_SIGNATURE_H
 #define XFA_SIGNATURE_H
@@ -12,14 +12,15 @@
 #define XFA_SIGNATURE_MOST 64 /* pointers */
 
 struct xfa_signature {
-    bool known;        /* false: nothing below is */
-    bool others;       /* there are parameters that may hold pointers besides: classes by value */
-    bool deep;         /* pointers to pointers: what these point to, the launch does not show */
-    uint32_t pointers; /* how many parameters are pointers */
-    uint64_t writes;   /* bit k: the k-th of them is not to const */
+    bool known;  /* the other members are valid */
+    bool others; /* other parameters may contain pointers: classes by value */
+    bool deep;   /* there are pointers to pointers: where the inner ones point is not known from a
+                    launch */
+    uint32_t pointers; /* parameters that are pointers */
+    uint64_t writes;   /* bit k: the k-th pointer is not to const */
 };
 
-/* Of a name as the linker knows it (_Z...). */
+/* name: mangled (_Z...). */
 struct xfa_signature xfa_signature_of(const char *name);
 
 #endif

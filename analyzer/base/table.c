@@ -10,7 +10,8 @@
 
 #include "analyzer/base/alloc.h"
 
-/* Another one in every process: keys come from files, and nobody shall know which ones meet. */
+/* Different in every process: keys come from files, whose author must not know which ones
+ * collide. */
 static uint64_t seed(void)
 {
     static uint64_t number;
@@ -32,7 +33,7 @@ void xfa_table_free(struct xfa_table *table)
     xfa_table_init(table, table->key_bytes, table->item_bytes);
 }
 
-/* Of each length by itself, so that hashing and comparing are a few instructions for numbers. */
+/* Inlined for each length, so that hashing and comparing numbers takes a few instructions. */
 static inline uint32_t *slot_of_length(const struct xfa_table *table, const void *key,
                                        size_t key_bytes)
 {
@@ -47,7 +48,7 @@ static inline uint32_t *slot_of_length(const struct xfa_table *table, const void
     return &table->slots[at];
 }
 
-/* The slot that holds the key, or the empty one where it would go. */
+/* The slot of the key, or the empty one where it belongs. */
 static uint32_t *slot_of(const struct xfa_table *table, const void *key)
 {
     if (table->key_bytes == sizeof(uint32_t))

@@ -1,8 +1,8 @@
 /*
- * A hash table of fixed-size items. Each item begins with its key, key_bytes long, compared byte
- * by byte: zero a key before filling it in. Items lie in one array in the order they came;
- * pointers to them last until the next xfa_table_put(). Keys may be chosen by whoever wants a table
- * to be slow: where they lie in it differs from process to process.
+ * A hash table of fixed-size items. Each item begins with its key of key_bytes bytes, which are
+ * compared as bytes: zero a key with padding before filling it in. Items are in one array in the
+ * order of their insertion; pointers to them are valid until the next xfa_table_put(). The hash has
+ * a random seed, so that a file cannot choose keys that collide.
  */
 #ifndef XFA_TABLE_H
 #define XFA_TABLE_H
@@ -16,7 +16,7 @@ struct xfa_table {
     unsigned char *items;
     uint32_t *slots; /* index + 1 of an item, 0 = empty */
     size_t slot_count;
-    uint64_t seed; /* of its hashes */
+    uint64_t seed; /* of the hash */
 };
 
 void xfa_table_init(struct xfa_table *table, size_t key_bytes, size_t item_bytes);
@@ -25,7 +25,7 @@ void xfa_table_free(struct xfa_table *table);
 /* The item with this key, or NULL. */
 void *xfa_table_get(const struct xfa_table *table, const void *key);
 
-/* The item with this key; a new one is zero but for its key. */
+/* The item with this key; a new one is zero except for its key. */
 void *xfa_table_put(struct xfa_table *table, const void *key);
 
 static inline void *xfa_table_at(const struct xfa_table *table, size_t i)

@@ -37,7 +37,7 @@ const char *xfa_time_text(char text[XFA_UNIT_CHARS], double ns)
         snprintf(text, XFA_UNIT_CHARS, "-");
         return text;
     }
-    if (fabs(ns) < 0.005) /* what sums of floating point leave over */
+    if (fabs(ns) < 0.005) /* rounding errors of sums */
         ns = 0;
     size_t i = 0;
     while (i < 3 && ns < units[i].ns)

@@ -207,10 +207,9 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     gain->reckoning = known ? XFA_RECKONED_FULL_LINK : XFA_RECKONED_OWN_FIGURE;
     gain->remedy = xfa_remedy_for(what, known ? XFA_REMEDY_MEND_LINK : XFA_REMEDY_CHECK_LINK);
     gain->remedy.to_host = false; /* one thing to do */
-    gain->assumed = known
-                        ? "the host's memory keeps up with the link"
-                        : "nothing else that could be kept off uses the link or the host's memory "
-                          "meanwhile: other programs, kernels that use mapped memory, threads";
+    gain->assumed = known ? "the host's memory keeps up with the link"
+                          : "nothing else slows the link or the host's memory down: other "
+                            "programs, kernels that use mapped memory, threads";
     return true;
 }
 

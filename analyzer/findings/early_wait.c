@@ -126,9 +126,8 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
     const struct xfa_finding like = {
         .id = XFA_FINDING_EARLY_WAIT,
         .remedy = {.kind = XFA_REMEDY_WAIT_LATER, .to_host = true, .node = -1},
-        .assumed =
-            "the thread's own work right behind the wait, which is too short to read all that "
-            "was fetched, needs none of it",
+        .assumed = "the work right after the wait, which is too short to read all results, needs "
+                   "none of them",
     };
     const struct early *early = sums;
     double least_ns = xfa_findings_least_ns(analysis);

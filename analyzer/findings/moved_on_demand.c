@@ -52,7 +52,7 @@ static void find_demand(const struct xfa_analysis *analysis, const void *sums,
     const struct xfa_finding like = {
         .id = XFA_FINDING_DEMAND,
         .remedy = {.kind = XFA_REMEDY_PREFETCH, .node = -1},
-        .assumed = "all that moved is known to be needed before",
+        .assumed = "the program knows beforehand which of this memory is needed next",
     };
     (void)sums;
     find_moved(analysis, findings, &like, NULL);

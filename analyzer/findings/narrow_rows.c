@@ -58,7 +58,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     if (isnan(gain->lost_ns) || isnan(gain->achievable_ns))
         return false;
     gain->reckoning = XFA_RECKONED_CONTIGUOUS;
-    gain->assumed = "the program can keep these rows one behind the other on both sides";
+    gain->assumed = "the program can keep these rows contiguous on both sides";
     gain->remedy = xfa_remedy_for(what, XFA_REMEDY_CONTIGUOUS);
     return true;
 }

@@ -25,8 +25,8 @@ static bool choose(const struct xfa_pageable_costs *costs, double achieved_ns,
         gain->remedy.threads = (int)costs->threads;
         gain->assumed = "processors are idle while the program copies";
     } else if (isnan(costs->once_ns)) {
-        gain->assumed = "the memory is page-locked once, and what that takes, which the profile "
-                        "does not know, does not count";
+        gain->assumed = "the memory is page-locked once; the profile does not have the time of "
+                        "that, and it does not count";
     }
     return true;
 }

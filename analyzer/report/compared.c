@@ -63,7 +63,7 @@ const char *xfa_predicted_word(enum xfa_predicted predicted)
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-#define TIMES_FROM 9.0 /* a part, from which on it is "x 10" */
+#define TIMES_FROM 9.0 /* relative change from which on it is shown as "x 10" */
 
 char *xfa_part_text(const struct xfa_change *change)
 {
@@ -144,14 +144,13 @@ char *xfa_noise_text(const struct xfa_comparison *comparison)
 {
     double confidence = comparison->measures[XFA_MEASURE_WALL].confidence;
     if (comparison->repeated && !isnan(confidence))
-        return xfa_print("known from the repetitions: what changed has a %.1f %% interval "
-                         "(Mann-Whitney) without zero in it, and is over %g %%",
+        return xfa_print("known from repetitions: a change counts when its %.1f %% interval "
+                         "(Mann-Whitney) excludes zero, and it is more than %g %%",
                          confidence * 100, XFA_LEAST_CHANGE * 100);
     return xfa_print(
-        "not known from so few runs (four on each side tell, or three and five). A time "
-        "counts as changed by more than %g %% where the host takes part, by more than "
-        "%g %% on the GPU alone; that of transfers besides by more than theirs differ "
-        "among themselves",
+        "not known: that takes four runs on each side, or three and five. A time counts as changed "
+        "by more than %g %% where the host takes part, by more than %g %% on the GPU alone; the "
+        "time of transfers also by more than their own times vary",
         XFA_ONE_RUN_HOST * 100, XFA_ONE_RUN_DEVICE * 100);
 }
 
@@ -181,12 +180,12 @@ char *xfa_run_verdict_text(const struct xfa_comparison *comparison)
 
 static char *paid_text(const struct xfa_comparison *comparison, size_t followed)
 {
-    static const char *const words[] = {
-        [XFA_PAID_UNKNOWN] = "; whether that paid is not known",
-        [XFA_PAID_WITHIN] = ", which saved what it was to save",
-        [XFA_PAID_LESS] = ", which saved LESS than it was to save",
-        [XFA_PAID_MORE] = ", which saved more than it was to save",
-        [XFA_PAID_UNSURE] = ", which saved what it was to save, as far as noise lets tell"};
+    static const char *const words[] = {[XFA_PAID_UNKNOWN] = "; what that saved is not known",
+                                        [XFA_PAID_WITHIN] = ", which saved what was predicted",
+                                        [XFA_PAID_LESS] = ", which saved LESS than predicted",
+                                        [XFA_PAID_MORE] = ", which saved more than predicted",
+                                        [XFA_PAID_UNSURE] =
+                                            ", which saved what was predicted, within noise"};
     char *payoff = xfa_payoff_text(&comparison->payoffs[0]);
     char *text = xfa_print("%zu finding%s followed%s: %s", followed, followed == 1 ? "" : "s",
                            words[comparison->payoffs[0].paid], payoff);
@@ -215,8 +214,7 @@ char *xfa_limit_text(const struct xfa_comparison *comparison)
         return NULL;
     if (!comparison->failed)
         return xfa_print("passed%s: nothing got slower by more than %g %% beyond noise",
-                         comparison->repeated ? "" : ", as far as so few runs tell",
-                         comparison->limit * 100);
+                         comparison->repeated ? "" : " (by few runs)", comparison->limit * 100);
     char *part = xfa_part_text(&comparison->measures[comparison->slowest]);
     char *text = xfa_print("FAILED: %s %s, %g %% is allowed", xfa_measure_word(comparison->slowest),
                            part, comparison->limit * 100);
@@ -263,7 +261,7 @@ static const char *tense(const struct xfa_compared_finding *finding)
 {
     if (finding->stands == XFA_STAYS || finding->stands == XFA_NEW)
         return "would save";
-    return "was to save";
+    return "was predicted to save";
 }
 
 char *xfa_compared_finding_text(const struct xfa_compared_finding *finding)

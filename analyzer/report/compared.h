@@ -1,6 +1,6 @@
 /*
- * A comparison in words that the formats share. Texts are the caller's to free; what the program
- * named is in there as it is, for the format to show.
+ * A comparison in words, for all formats. The caller frees the texts; names of the program are in
+ * them as recorded, and have to be made safe to print.
  */
 #ifndef XFA_COMPARED_H
 #define XFA_COMPARED_H
@@ -13,27 +13,27 @@ const char *xfa_stands_word(enum xfa_stands stands);
 const char *xfa_paid_word(enum xfa_paid paid);
 const char *xfa_predicted_word(enum xfa_predicted predicted);
 
-/* "-49.7 %", "+3.2 %"; "x 12" from ten times on; "-" where it is not known. */
+/* "-49.7 %", "+3.2 %"; from ten times on "x 12"; "-" = not known. */
 char *xfa_part_text(const struct xfa_change *change);
 /* "-54.7 ms", "+3 us". */
 char *xfa_shift_text(double ns);
-/* "-56 ms to -53 ms"; "-" where noise is not known by repetitions. */
+/* "-56 ms to -53 ms"; "-" where noise is not known from repetitions. */
 char *xfa_interval_text(const struct xfa_change *change);
 
 /* What was compared, and what counts as noise. */
 char *xfa_runs_text(const struct xfa_side *side); /* the paths */
 char *xfa_noise_text(const struct xfa_comparison *comparison);
 
-/* The whole in a sentence each: the run; the advice; --fail-on (NULL: nobody asked). */
+/* A sentence each: how the run changed; what became of the advice; --fail-on (NULL: not given). */
 char *xfa_run_verdict_text(const struct xfa_comparison *comparison);
 char *xfa_advice_verdict_text(const struct xfa_comparison *comparison);
 char *xfa_limit_text(const struct xfa_comparison *comparison);
 
-/* What a measure is, in a table; static. */
+/* A measure's name in a table; static. */
 const char *xfa_measure_text(enum xfa_measure measure);
 /* "predicted 52 ms [45 ms, 59 ms], achieved 55 ms: within". */
 char *xfa_payoff_text(const struct xfa_payoff *payoff);
-/* "pageable-host-memory at main (before.cu:23): was to save 52 ms [45 ms, 59 ms]". */
+/* "pageable-host-memory at main (before.cu:23): was predicted to save 52 ms [45 ms, 59 ms]". */
 char *xfa_compared_finding_text(const struct xfa_compared_finding *finding);
 
 /* A row of transfers. "main (after.cu:23), was before.cu:20"; "H2D pinned, was H2D pageable";
@@ -44,9 +44,9 @@ char *xfa_compared_path_text(const struct xfa_compared_row *row, bool one);
 char *xfa_compared_count_text(const struct xfa_compared_row *row);
 const char *xfa_compared_row_word(const struct xfa_compared_row *row);
 
-/* No row is of another GPU than the first. */
+/* All rows are of GPU 0. */
 bool xfa_compared_one_gpu(const struct xfa_comparison *comparison);
-/* Rows matched although their lines, or files, are others; and those of one side only. */
+/* Rows of both sides; of these, rows with another line, file or kind; rows of one side. */
 struct xfa_compared_counts {
     size_t both, moved, other_file, other_kind, gone, new;
 };

@@ -33,7 +33,7 @@ size_t xfa_columns(const char *text)
     return columns;
 }
 
-/* The bytes of its first so many columns. */
+/* The bytes of the text's first `columns` columns. */
 static size_t bytes_of(const char *text, size_t columns)
 {
     size_t bytes = 0, width;

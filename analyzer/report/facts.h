@@ -5,8 +5,8 @@
 
 #include "analyzer/analysis/analysis.h"
 
-char *xfa_argument_text(const char *argument); /* as a shell would take it */
-/* In so many columns, its middle left out where it is longer. */
+char *xfa_argument_text(const char *argument); /* quoted for a shell */
+/* The command in at most `columns` columns: the middle of a longer one is left out. */
 char *xfa_command_text(const struct xfa_run *run, size_t columns);
 char *xfa_gpus_text(const struct xfa_run *run); /* "NVIDIA H200", "8 GPUs (NVIDIA H200)" */
 char *xfa_host_text(const struct xfa_run *run); /* " on node1", " on 3 hosts", "" */
@@ -14,13 +14,13 @@ char *xfa_moved_text(const struct xfa_analysis *analysis); /* "H2D 4 MiB in 7, D
 
 /* ---- how wide a text is on a terminal -------------------------------------------------------- */
 
-/* The bytes of the character at text, and how wide libsmartcols shows it. */
+/* The bytes of the character at text; *width: the columns in which libsmartcols shows it. */
 size_t xfa_character(const char *text, size_t *width);
 
-size_t xfa_columns(const char *text); /* of all of it */
+size_t xfa_columns(const char *text); /* the columns of a text */
 
-/* Cleaned, and with its middle left out where it is wider: of a call site's text the place at the
- * end stays. The caller frees it. */
+/* A copy that is safe to print, in at most `columns` columns: the middle of a wider one is left
+ * out, of a call site's text not the place at its end. */
 char *xfa_shortened(const char *text, size_t columns);
 
 #endif

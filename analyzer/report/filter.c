@@ -54,13 +54,13 @@ static int nearer(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* A word that has this one in it is nearer than any other. */
+/* 0 for a word that contains this one. */
 static unsigned distance_to(const char *word, const char *other)
 {
     return strcasestr(other, word) ? 0 : distance(word, other);
 }
 
-/* A slip of the pen. */
+/* A likely typing error. */
 static bool is_near(const char *word, const char *other)
 {
     return distance_to(word, other) <= 1 + strnlen(word, LONGEST) / 4;
@@ -117,7 +117,7 @@ static const char *direction_of(const char *word)
 
 #define MOST_WORDS (XFT_DIRECTION_COUNT + XFT_MEMORY_COUNT + 3 + XFA_FINDINGS)
 
-/* "near it: H2D"; of a word that is near none: those there are. */
+/* "near it: H2D"; for a word that is near none: the words that there are. */
 static char *other_kinds(const char *word)
 {
     const char *words[MOST_WORDS], *near[MOST_WORDS];
@@ -232,7 +232,7 @@ static bool matches(const char *pattern, const char *text)
     return is_glob(pattern) ? fnmatch(pattern, text, 0) == 0 : strstr(text, pattern) != NULL;
 }
 
-/* The text, the function, or the file and line, with or without its folders. */
+/* Matches the text, the function, or file and line, with or without the directories. */
 bool xfa_filter_site(const struct xfa_filter *filter, const struct xfa_site *site)
 {
     const char *pattern = filter->site;

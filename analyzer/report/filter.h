@@ -1,10 +1,10 @@
 /*
- * A part of a report: what `analyze --site --kind --rank --phase` leave of it. It chooses
- * transfers, and with them the rows and findings that hold some; it changes no figure of the run as
- * a whole, nor what the run would save.
+ * A filter: the part of a report that `analyze --site --kind --rank --phase` show. It selects
+ * transfers, and the rows and findings with such transfers; it changes neither the figures of the
+ * whole run nor savings.
  *
- * Site and kind are told by a row; rank and phase by a transfer alone: where one of them is asked
- * for, an observer sums up the rows of the chosen transfers while the run is read.
+ * Site and kind are properties of a row; rank and phase of a transfer. For these an observer sums
+ * up the rows of the selected transfers while the run is read.
  */
 #ifndef XFA_FILTER_H
 #define XFA_FILTER_H
@@ -28,46 +28,48 @@ enum xfa_filter_kind_of {
 };
 
 struct xfa_filter {
-    const char *site, *kind, *ranks, *phase; /* as they were given, borrowed; NULL: all */
+    const char *site, *kind, *ranks, *phase; /* values of the options, borrowed; NULL: all */
     enum xfa_filter_kind_of kind_of;
     unsigned kind_number; /* a direction, a kind of memory, 1 = Async, or enum xfa_finding_id */
     struct xfa_rank_span spans[XFA_MOST_RANK_SPANS];
     size_t span_count;
 
-    const struct xfa_analysis *analysis; /* being read: set before */
-    struct xfa_rows chosen;              /* with ranks or phase: of the transfers that are chosen */
-    signed char *phases;                 /* by number: 1 chosen, -1 not, 0 not looked at */
+    const struct xfa_analysis *analysis; /* set before the run is read */
+    struct xfa_rows chosen;              /* with ranks or phase: sums of the selected transfers */
+    signed char *phases;                 /* by number: 1 selected, -1 not, 0 not known yet */
     size_t phase_count, phase_capacity;
 
-    /* Once settled. */
-    struct xfa_figures *figures; /* of the rows, of chosen transfers; NULL: those of the analysis */
-    bool *rows, *findings;       /* shown? */
+    /* After xfa_filter_finish(). */
+    struct xfa_figures
+        *figures;          /* by row, of the selected transfers; NULL: those of the analysis */
+    bool *rows, *findings; /* is it shown? */
     size_t rows_shown, findings_shown;
-    char *nothing; /* one line: nothing is shown, and what there is; NULL: something is */
+    char *nothing; /* one line: why nothing is shown, and what would match; NULL: something is shown
+                    */
 };
 
-/* Both 0, or -1 with one line in error when the value is none. Whether a kind is in the run is not
- * asked. */
+/* Both return 0, or -1 with one line in error when the value is invalid; it need not be in the
+ * run. */
 int xfa_filter_kind(struct xfa_filter *filter, const char *word, char *error, size_t error_bytes);
 int xfa_filter_ranks(struct xfa_filter *filter, const char *list, char *error, size_t error_bytes);
 
 bool xfa_filter_any(const struct xfa_filter *filter);
-/* Does it take an observer? */
+/* Does the filter need its observer? */
 bool xfa_filter_observes(const struct xfa_filter *filter);
 struct xfa_observer xfa_filter_observer(struct xfa_filter *filter); /* its self is the filter */
 
-/* The parts of it. */
+/* Does one option match? */
 bool xfa_filter_site(const struct xfa_filter *filter, const struct xfa_site *site);
 bool xfa_filter_row(const struct xfa_filter *filter, const struct xfa_row *row);
 bool xfa_filter_rank(const struct xfa_filter *filter, const struct xfa_rank *rank);
 bool xfa_filter_phase(const struct xfa_filter *filter, const struct xfa_phase *phase);
-/* While the run is read: of its rank and in its phase. */
+/* While the run is read: rank and phase match. */
 bool xfa_filter_transfer(struct xfa_filter *filter, const struct xfa_event *event);
-/* Once settled. */
+/* After xfa_filter_finish(). */
 bool xfa_filter_finding_site(const struct xfa_filter *filter, const struct xfa_finding_site *site);
 
-/* The run was read, and its findings found: says what is shown. findings: NULL = none were looked
- * for. */
+/* Decides what is shown, once the run is read and its findings are found. findings: NULL = none
+ * were looked for. */
 void xfa_filter_finish(struct xfa_filter *filter, const struct xfa_findings *findings);
 void xfa_filter_free(struct xfa_filter *filter);
 

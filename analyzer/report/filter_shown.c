@@ -1,13 +1,13 @@
-/* What a filter leaves of a report; and where that is nothing: which part of it matches nothing,
- * and what there is instead, the nearest first. */
+/* What a filter shows of a report; and where that is nothing: which option matches nothing, and the
+ * nearest values that would. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/report/filter.h"
 
-#define MOST_WORDS 2000 /* of which the nearest are looked for */
-#define NAMED 4         /* that are named */
+#define MOST_WORDS 2000 /* words among which the nearest are looked for */
+#define NAMED 4         /* nearest words that are named */
 
 /* ---- rows and findings ----------------------------------------------------------------------- */
 
@@ -83,7 +83,7 @@ static char *named(const char *value, struct words *words, size_t most, const ch
     return text;
 }
 
-/* Of waits and of managed memory, by number. */
+/* The i-th call site of waits and managed memory. */
 static const struct xfa_site *other_site(const struct xfa_analysis *analysis, size_t i)
 {
     const struct xfa_table *waits = &analysis->waits.all, *managed = &analysis->managed.sites;
@@ -149,7 +149,7 @@ static char *phases(const struct xfa_filter *filter, struct words *words)
 
 /* ---- which part ------------------------------------------------------------------------------ */
 
-/* Is there a row, or another place, that this part alone leaves? */
+/* Does this option alone match a row, another call site or a finding? */
 static bool leaves(const struct xfa_filter *part, const struct xfa_findings *findings)
 {
     const struct xfa_analysis *analysis = part->analysis;

@@ -1,6 +1,6 @@
 /*
- * The report: an analysis and its findings, as one of the formats shows them. What is shown, how
- * much of it and in which order is the view's; it changes no figure and no finding.
+ * The report: an analysis and its findings, written in one of the formats. The view says what is
+ * shown, how much of it and in which order; it changes no figure and no finding.
  */
 #ifndef XFA_FORMAT_H
 #define XFA_FORMAT_H
@@ -25,16 +25,16 @@ struct xfa_timeline;
 struct xfa_report {
     const struct xfa_analysis *analysis;
     const struct xfa_findings *findings;
-    const struct xfa_replayed *replayed; /* NULL: nobody asked for it */
-    const struct xfa_timeline *timeline; /* NULL: the format wants none */
+    const struct xfa_replayed *replayed; /* NULL: without --replay */
+    const struct xfa_timeline *timeline; /* NULL: the format shows none */
 };
 
 struct xfa_view {
     enum xfa_sort sort;              /* of the rows of transfers */
     size_t top;                      /* rows shown, 0 = all */
     int width;                       /* columns of the terminal */
-    const struct xfa_filter *filter; /* settled; NULL: all is shown */
-    bool colour;                     /* it shows colours, and they are wanted */
+    const struct xfa_filter *filter; /* finished; NULL: all is shown */
+    bool colour;                     /* write colours */
 };
 
 struct xfa_format {
@@ -42,11 +42,11 @@ struct xfa_format {
     void (*write)(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
     const struct xfa_per_transfer_format *per_transfer; /* NULL: it does not list transfers */
     const char *(*lacks)(
-        void);     /* one line: why this build has it not; NULL, returns NULL: it has */
-    bool timeline; /* it shows one */
-    bool shares;   /* it shows whose time it was: of a timeline the run as recorded */
-    size_t rows;   /* of transfers, where nobody says how many; 0: all */
-    /* Instead of the report: runs before and after. NULL: it does not compare. */
+        void);     /* one line: why this build lacks the format; NULL, or returns NULL: it has it */
+    bool timeline; /* it shows a timeline */
+    bool shares;   /* it shows only the shares of time of the run as recorded */
+    size_t rows;   /* default number of rows of transfers; 0: all */
+    /* Writes a comparison instead of a report. NULL: the format has none. */
     void (*compare)(const struct xfa_comparison *comparison, const struct xfa_view *view,
                     FILE *out);
 };
@@ -57,16 +57,16 @@ const struct xfa_format *xfa_format_find(const char *name);
 
 /* ---- what the formats share ------------------------------------------------------------------ */
 
-/* Numbers of the rows that the filter leaves, in the view's order; the caller frees them. */
+/* Numbers of the rows that the filter shows, in the view's order; the caller frees them. */
 uint32_t *xfa_view_rows(const struct xfa_analysis *analysis, const struct xfa_view *view,
                         size_t *count);
-/* Of a row: of those of its transfers that the filter leaves. */
+/* The figures of a row's transfers that the filter shows. */
 const struct xfa_figures *xfa_view_figures(const struct xfa_analysis *analysis,
                                            const struct xfa_view *view, uint32_t row);
 /* How many of `count` rows are shown. */
 size_t xfa_view_shown(const struct xfa_view *view, size_t count);
 
-/* Does the filter leave it? Findings by their place, sites of one that is left. */
+/* Does the filter show the i-th finding; this site of a finding that it shows? */
 static inline bool xfa_view_finding(const struct xfa_view *view, size_t i)
 {
     return !view->filter || view->filter->findings[i];
@@ -82,12 +82,12 @@ static inline bool xfa_view_site(const struct xfa_view *view, const struct xfa_f
 void xfa_phase_text(const struct xfa_phases *phases, const struct xfa_phase *phase,
                     char text[XFA_PHASE_TEXT_CHARS]);
 
-/* What a row's transfers are, for the caller to free: where there is one GPU only, "H2D pageable"
- * says it all of its memory; else its number appears. */
+/* The path of a row's transfers, for the caller to free: "H2D pageable" in a run with one GPU, else
+ * with the GPUs' numbers. */
 char *xfa_path_text(const struct xfa_row_key *key, bool one);
 
-/* The same of a finding's site: "D2H"; in a run of several GPUs, where rows of one call may differ
- * in nothing else, with both places. NULL: calls that are no transfers. */
+/* The same of a finding's site: "D2H"; in a run with several GPUs with both places, as rows of one
+ * call may differ in nothing else. NULL: calls that are no transfers. */
 char *xfa_finding_site_path(const struct xfa_finding_site *site, const struct xfa_run *run);
 
 #endif

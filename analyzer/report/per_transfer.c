@@ -12,7 +12,7 @@ static void stop(struct xfa_per_transfer *list)
     xfa_analysis_stop(list->analysis);
 }
 
-/* Whoever read it may have gone: then nobody wants the rest of the run to be read. */
+/* Stops reading the run when the output cannot be written, as when its reader is gone. */
 static void check(struct xfa_per_transfer *list)
 {
     if (!ferror(list->out))
@@ -66,7 +66,7 @@ static uint32_t begin(void *self, struct xfa_process *process)
     return 0;
 }
 
-/* Site and kind are alike in a class. */
+/* Site and kind are the same for a class, so they are checked once. */
 static bool is_shown(struct xfa_per_transfer *list, const struct xfa_event *event)
 {
     const struct xfa_class *class = event->transfer.class;

@@ -1,9 +1,9 @@
 /*
- * Instead of the report: one line per transfer, written while the run is read. Nothing is gathered,
- * so that a run of any length is listed in the memory of its classes.
+ * --per-transfer: instead of the report one line per transfer, written while the run is read. Only
+ * texts of classes are kept in memory, so that a run of any length can be listed.
  *
- * Transfers are those of the rows, with the same figures; their order is that of the calls' times
- * within a process, and processes come as they are read.
+ * The transfers are those of the report's rows, with the same figures, in the order of their calls'
+ * times within a process, process by process.
  */
 #ifndef XFA_PER_TRANSFER_H
 #define XFA_PER_TRANSFER_H
@@ -15,18 +15,18 @@
 
 #define XFA_LISTED_TEXTS 2
 
-/* What a line is made from. What is alike in many lines a format puts together once: it may keep
- * texts (of malloc) here, which are NULL at first. */
+/* One line. Texts that many lines share are made once by the format, with malloc(), and kept here;
+ * they are NULL at first. */
 struct xfa_listed {
     const struct xfa_event *event;
     const struct xfa_row *row;
     bool simulated;     /* the process's GPU, or the profile's */
-    bool other_machine; /* what is achievable is of another machine than the process's */
-    char **of_class;    /* XFA_LISTED_TEXTS of them, for transfers of the same class */
-    char **of_process;  /* as many, for those of the same process */
+    bool other_machine; /* the profile is of another machine than the process's */
+    char **of_class;    /* XFA_LISTED_TEXTS texts for transfers of the same class */
+    char **of_process;  /* as many for transfers of the same process */
 };
 
-/* Why nothing is known of what the machine could have given. */
+/* Why the achievable bandwidth is not known. */
 enum xfa_lack {
     XFA_LACK_NONE, /* it is known */
     XFA_LACK_PROFILE,
@@ -52,24 +52,25 @@ extern const struct xfa_per_transfer_format xfa_per_transfer_text, xfa_per_trans
 struct xfa_per_transfer {
     const struct xfa_per_transfer_format *format;
     FILE *out;
-    uint64_t limit;                /* lines, 0 = all; behind the last one reading is stopped */
-    struct xfa_analysis *analysis; /* that the observer was given to */
-    struct xfa_filter *filter;     /* only these transfers; NULL: all */
+    uint64_t limit;                /* lines, 0 = all; reading stops after the last one */
+    struct xfa_analysis *analysis; /* of the observer */
+    struct xfa_filter *filter;     /* selects transfers; NULL: all */
     uint64_t written;
-    uint64_t lacks[XFA_LACKS_COUNT]; /* of those written, by why */
+    uint64_t lacks[XFA_LACKS_COUNT]; /* lines written, by what they lack */
     bool begun, simulated, stopped;
     struct xfa_listed_texts {
         char *texts[XFA_LISTED_TEXTS];
-        signed char shown; /* by the filter: 1, -1, or 0: not looked at */
+        signed char shown; /* by the filter: 1 shown, -1 not, 0 not known yet */
     } process, *classes;   /* by class number */
     size_t class_count, class_capacity;
-    int failed; /* errno of a line that could not be written, where reading is stopped as well */
+    int failed; /* errno of the line that could not be written, after which reading stops */
 };
 
 /* The observer's self is `list`, which outlives it. */
 struct xfa_observer xfa_per_transfer_observer(struct xfa_per_transfer *list);
-void xfa_per_transfer_end(struct xfa_per_transfer *list);  /* all was read: what stands below */
-void xfa_per_transfer_free(struct xfa_per_transfer *list); /* what it holds */
+void xfa_per_transfer_end(
+    struct xfa_per_transfer *list); /* after the run is read: writes the foot */
+void xfa_per_transfer_free(struct xfa_per_transfer *list); /* frees what the list owns */
 
 /* ---- what the formats share ------------------------------------------------------------------ */
 

@@ -23,13 +23,13 @@ const char *xfa_signed_time_text(char text[XFA_UNIT_CHARS + 1], double ns)
     return text;
 }
 
-/* A part of a nanosecond is no cost. */
+/* Less than a nanosecond is no cost. */
 static bool may_cost(const struct xfw_saving *saving)
 {
     return saving->low <= -1;
 }
 
-/* It saves nothing, whatever happens. */
+/* It saves nothing even at best. */
 static bool only_costs(const struct xfw_saving *saving)
 {
     return may_cost(saving) && saving->high <= 0;
@@ -63,7 +63,7 @@ char *xfa_bounds_cell(const struct xfw_saving *saving, const char *line_break)
     return xfa_print("%s-%s", from, to);
 }
 
-/* What the run takes then. */
+/* The run's time with the saving, from best to worst. */
 static char *after_text(double run, const struct xfw_saving *saving)
 {
     char best[XFA_UNIT_CHARS], worst[XFA_UNIT_CHARS];
@@ -124,7 +124,7 @@ const char *xfa_in_part_text(char text[XFA_IN_PART_CHARS], const struct xfa_find
 
 /* ---- sentences ------------------------------------------------------------------------------- */
 
-/* "; replayed from 13 % of its calls, which is within 5 ms": where not all were. */
+/* "; from 13 % of its calls ...: within 5 ms" where a sample of the calls was replayed, else "". */
 static char *sampled_text(const struct xfw_whatif *whatif)
 {
     char part[XFA_PERCENT_CHARS], within[XFA_UNIT_CHARS];
@@ -148,7 +148,7 @@ char *xfa_check_text(const struct xfw_whatif *whatif)
     return text;
 }
 
-/* "1, 3 and 4": those of the set, as they are numbered. */
+/* "1, 3 and 4": the members of the best set, by their numbers in the report. */
 static char *numbers_text(const struct xfa_findings *findings, size_t members)
 {
     char *text = xfa_text("");
@@ -168,7 +168,7 @@ static char *numbers_text(const struct xfa_findings *findings, size_t members)
     return text;
 }
 
-/* Of the set, but too small to be advised by itself. */
+/* Members of the best set that are too small to be advice alone. */
 static size_t idle_members(const struct xfa_findings *findings)
 {
     size_t count = 0;

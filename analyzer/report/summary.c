@@ -19,13 +19,13 @@ struct summary {
     struct xfa_findings *findings;
     struct xfa_exposed exposed;
     struct xfp_profile *profile; /* NULL: none */
-    bool stranger;               /* there was one, of another machine */
+    bool stranger;               /* there was one, but of another machine */
     bool weighed;
 };
 
 /* ---- what it cost ---------------------------------------------------------------------------- */
 
-/* Where the device's times are not known, what calls took that waited for their copies. */
+/* Time of all transfers, from the device or else from blocking calls. */
 static double blocked_ns(const struct xfa_analysis *analysis)
 {
     double ns = 0;
@@ -76,7 +76,7 @@ static void write_cost(struct summary *summary, FILE *out)
 
 /* ---- the worst finding ----------------------------------------------------------------------- */
 
-/* What names the site, and no more of it than a line holds. */
+/* The end of the call site's text, in at most SITE_CHARS bytes. */
 static char *site_text(const struct xfa_finding *finding)
 {
     char *text = xfa_text(finding->site_count ? finding->sites[0].site->text : "");
@@ -91,7 +91,7 @@ static char *site_text(const struct xfa_finding *finding)
     return shorter;
 }
 
-/* A profile of what, and how to come by one. */
+/* Which profile is needed, and how to make it. */
 static char *lack_text(const struct summary *summary)
 {
     return xfa_print("%s: %s",
@@ -105,7 +105,7 @@ static char *saving_text(const struct summary *summary, const struct xfa_finding
     const struct xfw_whatif *whatif = summary->findings->whatif;
     char likely[XFA_UNIT_CHARS], part[XFA_PERCENT_CHARS];
     if (!summary->weighed)
-        return xfa_text("what it would save is left to the report: too many events");
+        return xfa_text("what it would save is in the report: too many events to compute it here");
     if (whatif && whatif->known && saving.likely > 0) {
         char *bounds = xfa_bounds_text(&saving);
         char *text = xfa_print("without it the run would take %s less, %s (%s)",
@@ -117,7 +117,7 @@ static char *saving_text(const struct summary *summary, const struct xfa_finding
     if (summary->profile)
         return xfa_text("what it would save is not known");
     char *lack = lack_text(summary);
-    char *text = xfa_print("what it would save takes %s", lack);
+    char *text = xfa_print("what it would save is not known without %s", lack);
     free(lack);
     return text;
 }
@@ -139,14 +139,14 @@ static void write_worst(const struct summary *summary, FILE *out)
         fputs("worst: nothing worth changing was found\n", out);
     } else {
         char *lack = lack_text(summary);
-        xfc_print(out, "worst: nothing that shows without %s\n", lack);
+        xfc_print(out, "worst: none is known without %s\n", lack);
         free(lack);
     }
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A profile of another machine would tell of that machine. */
+/* Reads the run. */
 static void read_run(struct summary *summary)
 {
     const struct xfa_summary_request *request = summary->request;
@@ -201,7 +201,7 @@ bool xfa_summarize(const struct xfa_summary_request *request, FILE *out)
 {
     struct summary summary = {.request = request};
     if (request->events > XFA_SUMMARY_READ) {
-        fputs("what that cost is left to the report: too many events to tell at once\n", out);
+        fputs("what that cost is in the report: too many events to sum up here\n", out);
         return true;
     }
     read_all(&summary);

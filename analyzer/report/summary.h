@@ -1,6 +1,6 @@
 /*
- * A run in a few lines, for the end of `xferscope record`: what copying cost, and the worst finding
- * with what it would save. Each line is one sentence without a prefix.
+ * A run in a few lines, for the end of `xferscope record`: the time of transfers, and the worst
+ * finding with its saving. Each line is one sentence without a prefix.
  */
 #ifndef XFA_SUMMARY_H
 #define XFA_SUMMARY_H
@@ -9,15 +9,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What is done of the work, by the events that there are: about two seconds of one core's time each
+/* Limits on the number of events, so that each step takes about two seconds of one core
  * (docs/record.md). */
-#define XFA_SUMMARY_WEIGHED 200000u /* events, up to which savings are reckoned */
-#define XFA_SUMMARY_READ 3000000u   /* up to which the run is read at all */
+#define XFA_SUMMARY_WEIGHED 200000u /* more: savings are not computed */
+#define XFA_SUMMARY_READ 3000000u   /* more: the run is not read */
 
 struct xfa_summary_request {
-    const char *run;          /* as it is to be opened */
+    const char *run;          /* path */
     const char *profile;      /* path; NULL: there is none */
-    const char *make_profile; /* half a sentence: how to come by one */
+    const char *make_profile; /* half a sentence: how to make one */
     uint64_t events;
 };
 

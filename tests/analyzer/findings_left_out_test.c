@@ -364,7 +364,7 @@ static void test_called_back(void **state)
     expect("aA1 rA h", XFA_FINDING_REPEATED, ROUNDS - 1, seen, seen, seen + way);
     struct analyzed a = run(&(struct program){.round = "aA1 rA h"});
     char *assumed = xfa_finding_assumed(only_finding(&a, "aA1 rA h"));
-    assert_non_null(strstr(assumed, "given; at best, what a thread did"));
+    assert_non_null(strstr(assumed, "given; at best, the thread's own work"));
     free(assumed);
     analyzed_free(&a);
 }

@@ -134,7 +134,7 @@ static void test_savings(void **state)
                "2 40.0 ms   10 %   up to 60.0 ms, upload (train.c:42)\n"
                "                 may cost 4.00 ms repeated-allocation: ");
     says(text, "\n4       -                         upload (train.c:42)\n");
-    says(text, "\n  -  not known: there is no machine profile to reckon with\n");
+    says(text, "\n  -  not known: that takes a machine profile\n");
     says(text, "\nFindings, by what the run would save with each alone\n"
                "  replayed unchanged: 0.3 % off; without what recording cost: 400 ms\n"
                "  best set: 1. pageable-host-memory saves 150 ms, then 2. repeated-allocation\n"
@@ -152,7 +152,7 @@ static void test_savings(void **state)
     says(text, "     saves 20.0 ms of the run (5.0 %), between 10.0 ms and 30.0 ms (modelled);\n"
                "           not in the best set\n");
     says(text, "\n 4. duplicate-transfer: the same bytes sent to a device again, to another place\n"
-               "     saves not known: there is no machine profile to reckon with\n");
+               "     saves not known: that takes a machine profile\n");
     does_not_say(text, " 5. ");
     says(text, "\n  2 more look like waste, but would save the run nothing (less than 0.5 % each:\n"
                "  hidden behind other work, or the fix costs as much): repeated-transfer at\n");

@@ -176,7 +176,7 @@ class Size(Limited):
         self.assertIn(b"cudaSuccess", self.result.stdout)
         self.check(trace)
         text = run([XFERSCOPE, "analyze", trace]).stdout.decode()
-        self.assertRegex(text, r"nothing was kept from [\d.]+ m?s on: the files had their size")
+        self.assertRegex(text, r"nothing was kept from [\d.]+ m?s on: the files had reached their limit")
 
     def test_while_it_runs(self):
         """Killed at the end: the files as the program left them."""

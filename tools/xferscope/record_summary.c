@@ -88,5 +88,5 @@ void record_summary(const struct rundir *dir, const struct rundir_totals *totals
     if (guarded_text(summarize, &request, MOST_SECONDS, text, sizeof text, &why))
         say_lines(text);
     else
-        xfc_print(stderr, "xferscope: what that cost is left to the report: %s\n", why);
+        xfc_print(stderr, "xferscope: what that cost is in the report: %s\n", why);
 }

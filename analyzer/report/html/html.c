@@ -47,7 +47,7 @@ static ssize_t write_escaped(void *cookie, const char *bytes, size_t count)
     struct escaping *escaping = cookie;
     for (size_t i = 0; i < count; i++)
         put(escaping, (unsigned char)bytes[i]);
-    return (ssize_t)count; /* that `out` failed is said when it is closed */
+    return (ssize_t)count; /* an error of `out` is reported when it is closed */
 }
 
 static int close_escaping(void *cookie)

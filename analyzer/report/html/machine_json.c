@@ -79,7 +79,7 @@ static const struct xfp_gpu *gpu_of(const struct xfa_analysis *analysis, int gpu
     return there ? &profile->machine.gpus[ordinal] : NULL;
 }
 
-/* The NUMA node that a GPU is at, as far as is known. */
+/* The NUMA node that a GPU is attached to; -1 = not known. */
 static int node_of(const struct xfa_analysis *analysis, int gpu)
 {
     const struct xfp_gpu *known = gpu_of(analysis, gpu);
@@ -88,7 +88,7 @@ static int node_of(const struct xfa_analysis *analysis, int gpu)
     return known->numa < 0 && analysis->profile->machine.numa_nodes == 1 ? 0 : known->numa;
 }
 
-/* Where it is not known on which node the host's memory was, and there is but one, it was there. */
+/* Host memory whose node is not known, on a machine with one node, is on that node. */
 static struct xfa_place known_place(const struct xfa_analysis *analysis, struct xfa_place place)
 {
     const struct xfp_profile *profile = profile_of(analysis);
@@ -166,7 +166,7 @@ static json_t *between_json(const struct xfa_between *between)
 json_t *xfa_traffic_places_json(const struct xfa_timeline *timeline)
 {
     const struct xfa_table *table = &timeline->traffic.table;
-    struct xfa_traffic known; /* what is between the same places as far as is known */
+    struct xfa_traffic known; /* traffic between the known places */
     json_t *array = json_array();
     xfa_traffic_init(&known);
     for (size_t i = 0; i < table->count; i++) {
@@ -324,7 +324,7 @@ static void add_host_curves(json_t *curves, const struct xfa_analysis *analysis,
     }
 }
 
-/* Something was moved to it, or from it. */
+/* Was anything copied to or from the GPU? */
 static bool moved(const struct xfa_timeline *timeline, size_t gpu)
 {
     const struct xfa_table *traffic = &timeline->traffic.table;

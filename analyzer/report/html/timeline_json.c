@@ -1,4 +1,5 @@
-/* The block `timeline` of the page (html.h), written as it goes: slices are in no tree. */
+/* The block `timeline` of the page (html.h), written directly: slices would make a large JSON
+ * tree. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static void put_key(const char *key, json_t *json, FILE *out)
     put_json(json, out);
 }
 
-/* ---- names: those that are used, numbered anew ----------------------------------------------- */
+/* ---- names: the used ones, renumbered ----------------------------------------------- */
 
 struct writing {
     const struct xfa_timeline *timeline;
@@ -78,7 +79,7 @@ static void put_names(const struct writing *writing)
 
 /* ---- a track --------------------------------------------------------------------------------- */
 
-/* "", or which process of several it is. */
+/* Which of several processes it is; "" for one process. */
 static char *process_text(const struct xfa_run *run, uint32_t number)
 {
     if (number >= run->process_count || run->process_count == 1)
@@ -181,7 +182,7 @@ static int before(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-/* Of a process: what its GPUs do, then its threads, then the host. */
+/* The order of tracks: by process; of a process its GPUs, then its threads, then the host. */
 static int in_place(const void *a, const void *b)
 {
     const struct xfa_track_key *x = &(*(const struct xfa_track *const *)a)->key;
@@ -222,7 +223,7 @@ static void put_version(const struct writing *writing, const struct xfa_version 
 
 /* ---- shares ---------------------------------------------------------------------------------- */
 
-/* Of more than 29 years nobody needs every ns, and five of them fit a number. */
+/* Limited to about 32 years, so that the sum of five fits. */
 static int64_t whole_ns(double ns)
 {
     const double most = 1e18;

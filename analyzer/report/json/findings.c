@@ -12,7 +12,7 @@ static json_t *played_saving_json(const struct xfw_played *played)
     return isnan(played->saving.likely) ? json_null() : xfa_saving_json(&played->saving);
 }
 
-/* Null: nobody asked for it. */
+/* Null: without --replay=run. */
 static json_t *played_json(const struct xfw_played *played)
 {
     if (!played)
@@ -48,7 +48,7 @@ static json_t *set_json(const struct xfa_findings *findings)
     return json;
 }
 
-/* Which part of its calls was played, and how sure that leaves a time or a saving. */
+/* Which part of the calls was replayed, and the error of times and savings from that. */
 static json_t *sampled_json(const struct xfw_whatif *whatif)
 {
     json_t *json = json_object();

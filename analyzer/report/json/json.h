@@ -1,11 +1,12 @@
-/* Parts of the JSON report that have files of their own; the caller owns what they return. */
+/* Sections of the JSON report, and what they share (json.c). The caller owns what functions
+ * return. */
 #ifndef XFA_REPORT_JSON_H
 #define XFA_REPORT_JSON_H
 
 #include "analyzer/base/json.h"
 #include "analyzer/report/format.h"
 
-/* All of it. */
+/* The whole report. */
 json_t *xfa_report_json(const struct xfa_report *report, const struct xfa_view *view);
 
 json_t *xfa_run_json(const struct xfa_analysis *analysis);
@@ -20,17 +21,17 @@ json_t *xfa_findings_json(const struct xfa_report *report, const struct xfa_view
 json_t *xfa_filter_json(const struct xfa_report *report, const struct xfa_view *view);
 json_t *xfa_whatif_json(const struct xfa_report *report);
 
-/* Not of the report: runs before and after. */
+/* Writes a comparison instead of a report. */
 void xfa_json_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,
                          FILE *out);
 
 /* ---- what they share: json.c ----------------------------------------------------------------- */
 
 json_t *xfa_site_json(const struct xfa_site *site, bool with_stack);
-/* The keys that say which row it is. */
+/* Sets the keys that identify a row. */
 void xfa_set_row_json(json_t *json, const struct xfa_row *row, bool with_stack);
 
-/* Where the figures of a row or a finding come from. */
+/* The basis of the figures of a row or a finding. */
 struct xfa_bases {
     enum xfa_basis achieved, achievable;
     double error; /* relative, of achievable */
@@ -42,7 +43,7 @@ json_t *xfa_bases_json(const struct xfa_analysis *analysis, const struct xfa_bas
 json_t *xfa_saving_json(const struct xfw_saving *saving);
 /* {transfers, bytes} */
 json_t *xfa_traffic_json(const struct xfa_sum *sum);
-/* The same by direction, for those that occurred. */
+/* The same by direction, for directions with transfers. */
 json_t *xfa_directions_json(const struct xfa_sum by_direction[XFT_DIRECTION_COUNT]);
 
 #endif

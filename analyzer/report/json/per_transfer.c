@@ -1,6 +1,6 @@
 /*
- * One transfer per line, each an object (JSON Lines). What all transfers of a process or of a class
- * have in common is put together once; numbers are written here.
+ * One transfer per line, each an object (JSON Lines). Keys that all transfers of a process or of a
+ * class share are made once (xfa_listed).
  */
 #include "analyzer/report/per_transfer.h"
 
@@ -16,7 +16,7 @@ static json_t *number_json(bool known, json_int_t number)
     return known ? json_integer(number) : json_null();
 }
 
-/* Takes the object. Its keys and values, without the braces; NULL: no memory. */
+/* The keys and values of the object, without the braces; NULL: no memory. Takes the object. */
 static char *inside(json_t *json)
 {
     char *text = NULL;
@@ -60,7 +60,7 @@ static char *class_text(const struct xfa_listed *listed)
     return inside(json);
 }
 
-/* As many digits as tell two times of a long run apart by a nanosecond. */
+/* With so many digits that times of a long run differ by nanoseconds. */
 static void write_real(FILE *out, const char *key, double value)
 {
     if (isfinite(value))

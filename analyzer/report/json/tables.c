@@ -155,7 +155,7 @@ json_t *xfa_phases_json(const struct xfa_analysis *analysis)
 
 /* ---- managed memory -------------------------------------------------------------------------- */
 
-/* What is written, with its parts in their order. */
+/* The sums of managed memory, sorted. */
 struct managed {
     const struct xfa_managed *sums;
     const struct xfa_run *run;

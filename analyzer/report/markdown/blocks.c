@@ -1,4 +1,4 @@
-/* Blocks within the limit, and text that means nothing but itself. */
+/* Blocks within the limit of size, and text without meaning in Markdown. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ FILE *xfa_markdown_begin(struct xfa_markdown *md)
 {
     md->block = open_memstream(&md->text, &md->bytes);
     if (!md->block)
-        abort(); /* as where memory ends elsewhere */
+        abort(); /* no memory */
     return md->block;
 }
 
@@ -62,7 +62,7 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* Letters, digits, what stands in names of files, and whatever is not ASCII. */
+/* Letters, digits, characters of file names, and all that is not ASCII. */
 static bool is_plain(char c)
 {
     return is_word(c) || c & 0x80 || strchr(" .,:;/()%+=-", c) != NULL;

@@ -23,7 +23,7 @@ static void write_line(struct xfa_markdown *md, const char *lead, char *text)
     free(text);
 }
 
-/* What others named is in there: as code. */
+/* Writes a text with names of the program, as code. */
 static void write_code(struct xfa_markdown *md, const char *lead, const char *text)
 {
     FILE *out = xfa_markdown_begin(md);
@@ -136,7 +136,7 @@ static void write_rows(struct xfa_markdown *md, const struct xfa_comparison *c,
 {
     size_t shown = xfa_view_shown(view, c->row_count);
     bool one = xfa_compared_one_gpu(c);
-    xfa_markdown_fold(md, "Transfers, by call site and kind, what changed most first");
+    xfa_markdown_fold(md, "Transfers, by call site and kind, the largest change first");
     fputs("| call site | function | transfer | count | before | after | change | |\n"
           "|---|---|---|--:|--:|--:|--:|---|\n",
           xfa_markdown_begin(md));

@@ -150,7 +150,7 @@ void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *rep
     if (xfa_savings_known(findings)) {
         char *check = xfa_check_text(findings->whatif);
         FILE *out = xfa_markdown_begin(md);
-        fputs("\nEach alone, modelled: the record is replayed with the fix (", out);
+        fputs("\nEach alone, modelled: the run is replayed with the fix (", out);
         xfa_markdown_text(out, check);
         fputs(").\n", out);
         xfa_markdown_end(md);

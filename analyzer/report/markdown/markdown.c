@@ -1,4 +1,4 @@
-/* The whole: a title that is the answer, the run in a line, findings, transfers. */
+/* The report: a title that is the answer, the run in a line, findings, transfers. */
 #include "analyzer/report/markdown/markdown.h"
 
 #include <inttypes.h>
@@ -90,9 +90,8 @@ static void write_filter(struct xfa_markdown *md, const struct xfa_report *repor
     fputs("\nShown: ", out);
     xfa_markdown_code(out, what, PATH_COLUMNS);
     fprintf(out,
-            ", %zu of %zu rows of transfers, %zu of %zu findings; all else is of the whole run, "
-            "what it "
-            "would save too\n",
+            ", %zu of %zu rows of transfers, %zu of %zu findings; all else, savings included, is "
+            "of the whole run\n",
             filter->rows_shown, report->analysis->row_count, filter->findings_shown,
             xfa_findings_count(report->findings));
     xfa_markdown_end(md);

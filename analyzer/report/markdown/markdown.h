@@ -1,10 +1,9 @@
 /*
  * The report for a pull request: GitHub's Markdown, at most XFA_MARKDOWN_MOST bytes of it.
  *
- * It is put together in blocks, each of them whole: where the next one does not fit, all that
- * follows is left out, and the last line says so. What others wrote stands in <code>, every
- * character that could mean something as an entity: there GitHub looks for no names, no numbers of
- * issues and no links either.
+ * It is written in blocks. Where a block does not fit, it and all that follows are left out, and
+ * the last line says so. Names of the program are in <code>, with every character that has a
+ * meaning in Markdown as an entity: GitHub makes no mentions, issue numbers and links there.
  */
 #ifndef XFA_MARKDOWN_H
 #define XFA_MARKDOWN_H
@@ -23,23 +22,24 @@ struct xfa_markdown {
     size_t bytes;
 };
 
-/* Between the two all goes to the block. */
+/* Begins a block, and returns its stream; ends it. */
 FILE *xfa_markdown_begin(struct xfa_markdown *md);
 void xfa_markdown_end(struct xfa_markdown *md);
 
-/* Part of the report that is unfolded at a click; the title is text of ours. */
+/* Begins and ends a part that is unfolded at a click; title: not from the program. */
 void xfa_markdown_fold(struct xfa_markdown *md, const char *title);
 void xfa_markdown_unfold(struct xfa_markdown *md);
-void xfa_markdown_close(struct xfa_markdown *md); /* the end of it all */
+void xfa_markdown_close(struct xfa_markdown *md); /* after the last block */
 
-void xfa_markdown_text(FILE *out, const char *text);                 /* as it reads */
-void xfa_markdown_code(FILE *out, const char *text, size_t columns); /* shortened to these */
+void xfa_markdown_text(FILE *out, const char *text); /* escaped */
+void xfa_markdown_code(FILE *out, const char *text,
+                       size_t columns); /* as <code>, shortened to `columns` */
 
 void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *report,
                            const struct xfa_view *view);
 void xfa_markdown_transfers(struct xfa_markdown *md, const struct xfa_report *report,
                             const struct xfa_view *view);
-/* Not of the report: runs before and after. */
+/* Writes a comparison instead of a report. */
 void xfa_markdown_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,
                              FILE *out);
 

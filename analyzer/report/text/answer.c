@@ -19,7 +19,7 @@
 #define ONE_LINE_WIDTH 150 /* from here on a finding needs one line */
 #define COMMAND_LINES 2
 #define LEAST_SHARE 0.0005
-#define LEAD_COLUMNS 15   /* of a fact */
+#define LEAD_COLUMNS 15   /* columns before a fact */
 #define FIGURE_COLUMNS 33 /* of the table, before its texts */
 #define WHY_COLUMNS 64    /* of it behind the call site, on one line */
 
@@ -27,7 +27,7 @@
 
 #define SHOWN_PROCESSES 4 /* at most, unless all rows are asked for */
 
-/* What had been asked for, behind a colon. */
+/* The limits that were given to `record`. */
 static char *limits_text(const struct xfa_periods *periods)
 {
     char delay[XFA_UNIT_CHARS], lasts[XFA_UNIT_CHARS], size[XFA_UNIT_CHARS];
@@ -53,13 +53,13 @@ static void write_process(const struct xfa_process *process, bool named,
                        xfa_time_text(all, (double)periods->process_ns), limits);
     else
         xfa_write_fact(out, view->width, "recorded",
-                       "%s%s%s of %s, %zu period%s%s; all times are without the rest", file, colon,
+                       "%s%s%s of %s, %zu period%s%s; all times are of this part", file, colon,
                        xfa_time_text(part, (double)periods->recorded_ns),
                        xfa_time_text(all, (double)periods->process_ns), periods->count,
                        xfa_plural(periods->count), limits);
     if (periods->full_ns)
         xfa_write_fact(out, view->width, "",
-                       "nothing was kept from %s on: the files had their size",
+                       "nothing was kept from %s on: the files had reached their limit",
                        xfa_time_text(full, (double)periods->full_ns));
     free(limits);
 }
@@ -108,8 +108,8 @@ static void write_moved(const struct xfa_analysis *analysis, const struct xfa_vi
     free(text);
 }
 
-/* Whose time it was, in parts of the run that add up to it: what each GPU did, and while it did
- * nothing whether a thread waited for it. */
+/* Shares of time that add up to the run: what the GPUs did, and while they were idle, whether a
+ * thread waited. */
 static void write_shares(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     static const struct {
@@ -147,7 +147,7 @@ static void write_shares(const struct xfa_report *report, const struct xfa_view 
     free(text);
 }
 
-/* As far as times are known; of what runs at the same time both count. */
+/* Sums of known times; times that overlap all count. */
 static void write_times(const struct xfa_analysis *analysis, const struct xfa_view *view, FILE *out)
 {
     double took = 0, lost = 0, waits = 0;
@@ -168,7 +168,7 @@ static void write_times(const struct xfa_analysis *analysis, const struct xfa_vi
                    waits > 0 ? xfa_time_text(text[2], waits) : "");
 }
 
-/* What is left out, and what it is not about. */
+/* What the filter shows. */
 static void write_filter(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     const struct xfa_filter *filter = view->filter;
@@ -177,8 +177,8 @@ static void write_filter(const struct xfa_report *report, const struct xfa_view 
     size_t rows = report->analysis->row_count, all = xfa_findings_count(report->findings);
     char *text = xfa_filter_text(filter);
     xfa_write_fact(out, view->width, "shown",
-                   "%s: %zu of %zu row%s of transfers, %zu of %zu finding%s; all else here is of "
-                   "the whole run, what it would save too",
+                   "%s: %zu of %zu row%s of transfers, %zu of %zu finding%s; all else, savings "
+                   "included, is of the whole run",
                    text, filter->rows_shown, rows, xfa_plural(rows), filter->findings_shown, all,
                    xfa_plural(all));
     free(text);
@@ -219,7 +219,7 @@ static const struct xfa_column narrow[COLUMNS] = {
     [COL_WHERE] = {"WHERE, WHY: WHAT TO DO", XFA_SITE_BREAKS, 0},
     [COL_WHY] = {"WHY: WHAT TO DO", " -", SCOLS_FL_HIDDEN},
 };
-/* Where nothing is known of the run. */
+/* Where savings are not known. */
 static const struct xfa_column lost_only[COLUMNS] = {
     [COL_NUMBER] = {"#", NULL, SCOLS_FL_RIGHT},
     [COL_SAVES] = {"LOST", NULL, SCOLS_FL_RIGHT},
@@ -229,7 +229,7 @@ static const struct xfa_column lost_only[COLUMNS] = {
     [COL_WHY] = {"WHY: WHAT TO DO", " -", SCOLS_FL_HIDDEN},
 };
 
-/* "upload (a.cu:84) and 2 others", in so many columns. */
+/* "upload (a.cu:84) and 2 others", in at most `room` columns. */
 static char *where_text(const struct xfa_finding *finding, size_t room)
 {
     char others[48] = "";
@@ -317,7 +317,8 @@ static void write_table(const struct xfa_findings *findings, const struct xfa_vi
         xfa_write_words(out, view->width, "  ", "... and %zu more, in \"Findings\"", count - shown);
 }
 
-/* The run that savings are of, where that is shorter than the one that took so long above. */
+/* The time of the run without what recording cost, which savings are of; "" when it is shown as the
+ * same as the recorded one. */
 static const char *without_recording(const struct xfa_report *report, char text[XFA_UNIT_CHARS])
 {
     char took[XFA_UNIT_CHARS];
@@ -329,7 +330,7 @@ static const char *without_recording(const struct xfa_report *report, char text[
     return text;
 }
 
-/* Why a finding has no saving, and how those that have one are known. */
+/* How savings were computed, and why some are not known. */
 static void write_legend(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     const struct xfa_findings *findings = report->findings;
@@ -340,18 +341,18 @@ static void write_legend(const struct xfa_report *report, const struct xfa_view 
         unknown += isnan(findings->items[i].saving.likely);
     const char *without = unknown < count ? without_recording(report, alone) : "";
     if (unknown < count)
-        xfa_write_words(out, view->width, "  ",
-                        "%s, each alone: the record is replayed with the fix (unchanged it is %s "
-                        "off%s)%s%s%s",
-                        whatif->set_played ? "the set played, each modelled" : "modelled",
-                        xfa_percent_text(off, whatif->error, 1),
-                        whatif->marked ? ", so all this is uncertain" : "", *without ? "; " : "",
-                        without, *without ? " is the run without what recording cost" : "");
+        xfa_write_words(
+            out, view->width, "  ",
+            "%s, each alone: the run is replayed with the fix (unchanged it is %s off%s)%s%s%s",
+            whatif->set_played ? "the set played, each modelled" : "modelled",
+            xfa_percent_text(off, whatif->error, 1),
+            whatif->marked ? ", so all this is uncertain" : "", *without ? "; " : "", without,
+            *without ? " is the run without what recording cost" : "");
     if (unknown > 0)
         xfa_write_words(out, view->width, "  -  ", "%s",
                         report->analysis->profile
-                            ? "not known: what the fix changes in the run cannot be told"
-                            : "not known: there is no machine profile to reckon with");
+                            ? "not known: what the fix changes in the run is not known"
+                            : "not known: that takes a machine profile");
 }
 
 static void write_text(char *text, const struct xfa_view *view, enum xfa_style style, FILE *out)

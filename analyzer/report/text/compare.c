@@ -8,8 +8,8 @@
 #include "analyzer/report/text/text.h"
 #include "common/text.h"
 
-#define WIDE 100          /* from here on the function and the time's interval have columns */
-#define SHOWN_WARNINGS 20 /* at most, unless all rows are asked for; as are phases */
+#define WIDE 100          /* from this width on the function has a column */
+#define SHOWN_WARNINGS 20 /* at most, unless --top 0; as phases */
 #define SHOWN_PHASES 10
 
 static void write_owned(FILE *out, int width, const char *name, char *text)
@@ -31,7 +31,7 @@ static enum xfa_verdict of_run(const struct xfa_comparison *c)
     return c->measures[XFA_MEASURE_SPAN].verdict;
 }
 
-/* What got slower stands out. */
+/* A slower run is written as a warning. */
 static void write_verdict(const struct xfa_view *view, const char *name, char *text,
                           enum xfa_verdict verdict, FILE *out)
 {
@@ -57,8 +57,7 @@ static void write_head(const struct xfa_comparison *c, const struct xfa_view *vi
     write_owned(out, width, "after", xfa_runs_text(&c->after));
     write_owned(out, width, "noise", xfa_noise_text(c));
     if (c->without_recording)
-        xfa_write_field(out, width, "recording",
-                        "what it cost is not in the times of run and phases");
+        xfa_write_field(out, width, "recording", "its cost is not in the times of run and phases");
     for (size_t i = 0; i < shown; i++)
         xfa_write_warning(view, out, "WARNING", c->warnings[i]);
     xfa_write_hidden(out, c->warning_count - shown);
@@ -222,8 +221,8 @@ static void write_rows(const struct xfa_comparison *c, const struct xfa_view *vi
     struct xfa_compared_counts counts = xfa_compared_counts(c);
     size_t shown = xfa_view_shown(view, c->row_count);
     xfa_write_title(view, out,
-                    "Transfers, by call site and kind: %zu in both, %zu gone, %zu new (times are "
-                    "those of the transfers, added up; what changed most first)",
+                    "Transfers, by call site and kind: %zu in both, %zu gone, %zu new (sums of the "
+                    "transfers' times; the largest change first)",
                     counts.both, counts.gone, counts.new);
     struct libscols_table *table = xfa_text_table(columns, ROW_COLUMNS, out);
     for (size_t i = 0; table && i < shown; i++)

@@ -13,8 +13,8 @@
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-/* "1. pageable-host-memory saves 150 ms, then 3. small-transfers saves 20.1 ms more": with the
- * numbers that they have in the report. */
+/* "1. pageable-host-memory saves 150 ms, then 3. small-transfers saves 20.1 ms more": with their
+ * numbers in the report. */
 static char *order_text(const struct xfa_findings *findings)
 {
     const struct xfa_finding *finding;
@@ -34,7 +34,7 @@ static char *order_text(const struct xfa_findings *findings)
     return text;
 }
 
-/* What becomes of the time that the program works on GPUs, and of the phases that change. */
+/* How the best set changes the program's time on GPUs, and the phases that it changes. */
 static void write_parts(const struct xfw_whatif *whatif, int width, FILE *out)
 {
     char before[XFA_UNIT_CHARS], after[XFA_UNIT_CHARS];
@@ -72,7 +72,7 @@ static void write_text(char *text, int width, FILE *out)
     free(text);
 }
 
-/* What came of playing it. */
+/* The result of --replay=run. */
 static void write_played(const struct xfw_played *played, int width, FILE *out)
 {
     char time[XFA_UNIT_CHARS], off[XFA_PERCENT_CHARS], advised[XFA_UNIT_CHARS];
@@ -135,8 +135,8 @@ static void write_saving(const struct xfa_report *report, const struct xfa_findi
     if (isnan(saving.likely)) {
         xfa_write_words(out, width, "     saves ", "not known: %s",
                         report->analysis->profile
-                            ? "what this fix would change in the run cannot be told"
-                            : "there is no machine profile to reckon with");
+                            ? "what this fix would change in the run is not known"
+                            : "that takes a machine profile");
         return;
     }
     char *range = xfa_bounds_text(&saving);
@@ -155,11 +155,11 @@ static void write_saving(const struct xfa_report *report, const struct xfa_findi
 
 /* ---- the foot -------------------------------------------------------------------------------- */
 
-/* Why a finding is none. */
+/* Why a finding is idle. */
 enum why {
     SAVES_NOTHING,
-    NEEDLESS, /* a simpler remedy does it, too */
-    AT_BEST   /* likely nothing, but more than what no replay can tell apart where all is assumed */
+    NEEDLESS, /* a simpler remedy saves as much */
+    AT_BEST   /* likely nothing, but more than the replay's error at best */
 };
 
 static const char *const whys[][2] = {
@@ -182,7 +182,7 @@ static bool is_idle_for(const struct xfa_findings *findings, const struct xfa_fi
     return finding->idle && why == (at_best ? AT_BEST : little ? SAVES_NOTHING : NEEDLESS);
 }
 
-/* "pageable-host-memory at load (a.c:3) and 2 others", AT_BEST with how much */
+/* "pageable-host-memory at load (a.c:3) and 2 others"; for AT_BEST with the highest saving. */
 static char *idle_text(const struct xfa_findings *findings, const struct xfa_finding *finding,
                        enum why why)
 {
@@ -204,7 +204,7 @@ static char *idle_text(const struct xfa_findings *findings, const struct xfa_fin
     return text;
 }
 
-/* In one paragraph, for the caller to free. */
+/* The findings that are idle for this reason, in one paragraph; the caller frees it. */
 static char *idle_list(const struct xfa_findings *findings, enum why why,
                        const struct xfa_view *view, size_t shown)
 {

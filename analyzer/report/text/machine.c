@@ -9,7 +9,7 @@
 
 /* ---- replay ---------------------------------------------------------------------------------- */
 
-/* ", 98 % of their time": as far as their times are known. */
+/* " (98 % of their time)", of the known times. */
 static char *covered_text(const struct xfa_replayed *replayed)
 {
     if (!(replayed->achieved_ns > 0))
@@ -62,7 +62,7 @@ static void write_replay(const struct xfa_report *report, const struct xfa_view 
 
 /* ---- the section ----------------------------------------------------------------------------- */
 
-/* Of one that nobody named here. */
+/* How a profile was found that no option names. */
 static const char *found_text(const char *by)
 {
     if (by && strcmp(by, "environment") == 0)
@@ -93,7 +93,7 @@ void xfa_write_machine(const struct xfa_report *report, const struct xfa_view *v
     write_replay(report, view, out);
     if (analysis->achievable.match == XFA_MATCH_UNKNOWN)
         xfa_write_field(out, view->width, "note",
-                        "whether it is the machine of the run cannot be told from the trace");
+                        "the trace does not say whether it is the machine of the run");
     xfa_write_warning(view, out, "WARNING", analysis->achievable.mismatch);
     for (size_t i = 0; i < profile->warning_count; i++)
         xfa_write_field(out, view->width, "note", profile->warnings[i]);

@@ -9,7 +9,7 @@
 
 #define SHOWN_FAULTS 5 /* kernels and lines, for each site */
 
-/* What is written, with its parts in their order. */
+/* The sums of managed memory, sorted, and where they are written. */
 struct managed {
     const struct xfa_managed *sums;
     const struct xfa_run *run;
@@ -195,6 +195,6 @@ void xfa_write_managed(const struct xfa_report *report, const struct xfa_view *v
     if (!view->filter)
         xfa_write_hidden(out, m->sites.count - shown);
     if (m->beyond)
-        xfc_print(out, "  beyond the limits, perhaps set to the wrong place: %" PRIu64 "\n",
+        xfc_print(out, "  beyond the limits, perhaps counted at the wrong site: %" PRIu64 "\n",
                   m->beyond);
 }

@@ -1,6 +1,6 @@
-/* One transfer per line, in columns that are as wide from the first line to the last: what comes is
- * not known when a line is written. The figures are in the first 80 columns, texts of the program
- * last; what is too wide for its column moves the rest of its line. */
+/* One transfer per line, in columns of fixed width, since later lines are not known when a line is
+ * written. The figures are in the first 80 columns, texts of the program last; a text that is too
+ * wide moves the rest of its line. */
 #include "analyzer/report/per_transfer.h"
 
 #include <inttypes.h>
@@ -72,7 +72,7 @@ static void write_bases(const struct xfa_listed *listed, FILE *out)
     fprintf(out, " %6s %-17s", error, bases);
 }
 
-/* Host memory's; of both sides for copies within the host. */
+/* NUMA nodes of the host's memory; of both sides for copies within the host. */
 static void write_nodes(const struct xfa_class_key *key, FILE *out)
 {
     char text[32] = "-";

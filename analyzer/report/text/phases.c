@@ -48,7 +48,7 @@ static void set_bytes(struct libscols_line *line, enum column column, uint64_t b
     scols_line_set_data(line, column, bytes ? xfa_bytes_text(text, bytes) : "");
 }
 
-/* `known` of the transfers have their part in ns. */
+/* ns: the sum over `known` of the transfers. */
 static void set_time(struct libscols_line *line, enum column column, double ns, uint64_t known,
                      uint64_t transfers)
 {
@@ -82,7 +82,7 @@ static void add_row(struct libscols_table *table, const struct xfa_phases *phase
     set_time(line, COL_LOST, figures->lost_ns, figures->priced, figures->transfers);
 }
 
-/* Why a column is empty, in the rows that are shown. */
+/* Which columns are empty in rows that are shown. */
 struct gaps {
     bool no_bytes, no_time, no_loss;
 };
@@ -109,7 +109,7 @@ static void write_gaps(const struct gaps *gaps, bool profile, int width, FILE *o
                                 : "without a machine profile");
 }
 
-/* What did not begin, or did not end, or was too much. */
+/* Ranges without begin or end, and ranges beyond the limits. */
 static void write_unmatched(const struct xfa_analysis *analysis, int width, FILE *out)
 {
     const struct xfa_range_counts *counts = &analysis->counts.ranges;

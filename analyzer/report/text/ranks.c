@@ -8,7 +8,7 @@
 #include "analyzer/report/text/text.h"
 #include "common/text.h"
 
-#define SHOWN_OUTLIERS 10 /* at most, unless all rows are asked for */
+#define SHOWN_OUTLIERS 10 /* at most, unless --top 0 */
 
 static const struct xfa_rank_sum *rank_at(const struct xfa_ranks *ranks, size_t i)
 {

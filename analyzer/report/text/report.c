@@ -1,7 +1,7 @@
-/* The report for people: the answer first, what it rests on behind it. */
+/* The report for people: the answer first, then its details. */
 #include "analyzer/report/text/text.h"
 
-/* The sections that the filter can tell apart; the others are left out. */
+/* The tables, without those that the filter cannot divide. */
 static void write_tables(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     const struct xfa_filter *filter = view->filter;
@@ -22,7 +22,7 @@ static void write_tables(const struct xfa_report *report, const struct xfa_view 
         xfa_write_ranks(report, view, out);
     if (filter)
         xfa_write_words(out, view->width, "\n",
-                        "Left out, as the filter cannot tell their parts apart:%s%s%s%s.",
+                        "Left out, since the filter cannot divide them:%s%s%s%s.",
                         phases ? "" : " phases", managed && !by_transfer ? "" : " managed memory",
                         by_kind || by_transfer ? " waits" : "", ranks ? "" : " ranks");
 }

@@ -14,9 +14,9 @@
 /* ---- what recording cost --------------------------------------------------------------------- */
 
 #define SHOWN_KINDS 3
-#define LEAST_PART 0.05 /* of all that recording took, for a kind to be named beside the first */
+#define LEAST_PART 0.05 /* part of recording's time from which on a second kind is named */
 
-/* The next kind in the order of what it took; 0 = none that matters. */
+/* The kind that took most of those not named yet; 0: none that counts. */
 static unsigned next_kind(const struct xfa_recording *recording, const bool *named, bool first)
 {
     unsigned best = 0;
@@ -79,7 +79,7 @@ static void write_recording(const struct xfa_report *report, const struct xfa_vi
 
 /* ---- what is in no row, and what was lost ---------------------------------------------------- */
 
-#define SHOWN_FILES 10 /* of each kind at most, unless all rows are asked for */
+#define SHOWN_FILES 10 /* of each kind at most, unless --top 0 */
 
 static void say_uncounted(FILE *out, int width, const char *what, uint64_t count)
 {
@@ -162,7 +162,7 @@ static void write_unfinished(const struct xfa_process *process, const struct xfa
                    process->file);
 }
 
-/* The first of the processes that are so, and how many more. */
+/* Writes a line for the first of the processes for which is_so(), and how many more there are. */
 static void write_those(const struct xfa_run *run, const struct xfa_view *view, FILE *out,
                         bool (*is_so)(const struct xfa_process *process),
                         void (*write)(const struct xfa_process *process,
@@ -193,7 +193,7 @@ static void write_missing(const struct xfa_report *report, const struct xfa_view
 
 /* ---- the section ----------------------------------------------------------------------------- */
 
-#define SHOWN_HOSTS 10 /* at most, unless all rows are asked for; as are the next two */
+#define SHOWN_HOSTS 10 /* at most, unless --top 0; as the next two */
 #define SHOWN_GPUS 64
 #define SHOWN_TIMINGS 10
 
@@ -210,7 +210,7 @@ static void write_command(const struct xfa_run *run, int width, FILE *out)
     free(words);
 }
 
-/* Hosts that are known by name. */
+/* Number of hosts whose names are known. */
 static size_t named_hosts(const struct xfa_run *run)
 {
     size_t count = 0;
@@ -296,7 +296,7 @@ static bool same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Those that differ, in the order in which processes first told them. */
+/* The different ones, in the order of the first process of each. */
 static struct timing *timings_of(const struct xfa_run *run, size_t *count)
 {
     struct timing *timings = xfa_alloc((run->process_count + 1) * sizeof *timings);
@@ -334,7 +334,7 @@ static void write_timing(const struct xfa_run *run, const struct xfa_view *view,
     free(timings);
 }
 
-/* A format of before today's: what is not in the report for that reason. */
+/* What the report lacks because the trace has an older format. */
 static void write_format(const struct xfa_run *run, int width, FILE *out)
 {
     const char *const *lacks = xfa_run_lacks(run);
@@ -360,7 +360,7 @@ static void write_traffic(const struct xfa_analysis *analysis, int width, FILE *
     }
     if (!any)
         xfa_write_field(out, width, "transfers", "none");
-    /* Where the runtime was seen as well, what only the driver saw is somebody else's: a library
+    /* Where runtime calls were recorded too, transfers of the driver's interface are of a library
      * with a runtime of its own. */
     if (analysis->driver.transfers && analysis->runtime.transfers)
         xfa_write_fact(out, width, "",
@@ -369,7 +369,7 @@ static void write_traffic(const struct xfa_analysis *analysis, int width, FILE *
                        analysis->driver.transfers == 1 ? "was" : "were");
 }
 
-/* What hashing took, where that was told. */
+/* Time of hashing, where it is known. */
 static void content_cost(char text[96], const struct xfa_analysis *analysis)
 {
     char took[XFA_UNIT_CHARS];
@@ -378,7 +378,7 @@ static void content_cost(char text[96], const struct xfa_analysis *analysis)
     if (ns <= 0)
         return;
     int end = snprintf(text, 96, "; took %s", xfa_time_text(took, ns));
-    if (wall > 0 && !analysis->run->simulated) /* that clock stands still meanwhile */
+    if (wall > 0 && !analysis->run->simulated) /* the simulated clock stands still meanwhile */
         snprintf(text + end, 96 - (size_t)end, ", %.2g %% of the run", ns / wall * 100);
 }
 

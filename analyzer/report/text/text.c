@@ -7,13 +7,14 @@
 #include "analyzer/report/text/text.h"
 #include "common/text.h"
 
-#define WORD_BREAKS "/_:.-,(" /* where a word that is too long is broken, the best first */
+/* characters after which a word that is too long is broken, the best first */
+#define WORD_BREAKS "/_:.-,("
 
-#define LEAST_ROOM 8 /* columns, however long what leads the line */
+#define LEAST_ROOM 8 /* columns for text, however long the line's lead is */
 
 /* ---- words that fit -------------------------------------------------------------------------- */
 
-/* In pieces where it is longer than a line. Returns the column behind it. */
+/* Writes a word, in pieces where it is longer than a line. Returns the column after it. */
 static int write_shown(FILE *out, const char *shown, int column, int indent, int width)
 {
     while (*shown && column + (int)xfa_columns(shown) > width) {
@@ -29,7 +30,7 @@ static int write_shown(FILE *out, const char *shown, int column, int indent, int
     return column + (int)xfa_columns(shown);
 }
 
-/* Returns the column behind it. */
+/* Returns the column after the word. */
 static int write_word(FILE *out, const char *word, size_t bytes, int column, int indent, int width)
 {
     char *shown = xfa_clean(word, bytes);
@@ -46,7 +47,7 @@ static int write_word(FILE *out, const char *word, size_t bytes, int column, int
     return column;
 }
 
-/* A word of the text, with the next one when that is the unit of a number. */
+/* Bytes of the first word, with the second one when that is the unit of a number. */
 static size_t word_bytes(const char *text)
 {
     static const char *const units[] = {"B",  "KiB", "MiB", "GiB",  "TiB", "ns",
@@ -161,10 +162,10 @@ void xfa_write_hidden(FILE *out, size_t hidden)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-#define FIRST_LEAST 24 /* columns of the first one, before others are broken */
-#define FIRST_BARE 8   /* and when nothing else is left */
-#define OTHER_BARE 8   /* likewise: within its words */
-#define WIDEST 1000000 /* what libsmartcols is told, so that it breaks nothing itself */
+#define FIRST_LEAST 24 /* columns that the first column keeps before others are broken */
+#define FIRST_BARE 8   /* columns that it keeps at last */
+#define OTHER_BARE 8   /* columns that another one keeps at last */
+#define WIDEST 1000000 /* terminal width for libsmartcols, so that it breaks nothing itself */
 
 struct libscols_table *xfa_text_table(const struct xfa_column *columns, size_t count, FILE *out)
 {
@@ -196,7 +197,7 @@ void xfa_set_cell(struct libscols_line *line, size_t column, const char *text)
 
 /* ---- widths ---------------------------------------------------------------------------------- */
 
-/* Of the longest line of the text, and of its longest piece that is not broken. */
+/* Columns of the text's longest line; *piece: of its longest part without a break. */
 static size_t text_width(const char *text, const char *breaks, size_t *piece)
 {
     size_t line = 0, longest = 0, since = 0, width;
@@ -210,7 +211,7 @@ static size_t text_width(const char *text, const char *breaks, size_t *piece)
         size_t bytes = xfa_character(at, &width);
         bool after = breaks && strchr(breaks, *at);
         line += width;
-        since += after && *at == ' ' ? 0 : width; /* a blank at the end of a line is left out */
+        since += after && *at == ' ' ? 0 : width; /* a space at the end of a line is not written */
         longest = line > longest ? line : longest;
         *piece = since > *piece ? since : *piece;
         since = after ? 0 : since;
@@ -224,7 +225,7 @@ static size_t text_width(const char *text, const char *breaks, size_t *piece)
 size_t xfa_line_bytes(const char *text, const char *breaks, size_t width)
 {
     size_t column = 0, fits = 0, best = 0, least = 0, wide;
-    const char *rank = NULL; /* of the best break: earlier in `breaks` is better */
+    const char *rank = NULL; /* the best break: the earlier in `breaks`, the better */
     while (text[fits] && text[fits] != '\n') {
         size_t bytes = xfa_character(text + fits, &wide);
         const char *found = strchr(breaks, text[fits]);

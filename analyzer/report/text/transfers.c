@@ -8,7 +8,7 @@
 #include "analyzer/base/units.h"
 #include "analyzer/report/text/text.h"
 
-#define FOLDED_WIDTH 100 /* below it the function stands in a line of its own, under the site */
+#define FOLDED_WIDTH 100 /* below it the function is on a line of its own, under the site */
 
 enum column {
     COL_SITE,
@@ -112,9 +112,9 @@ static void add_row(struct libscols_table *table, const struct xfa_analysis *ana
     scols_line_set_data(line, COL_LOST, xfa_time_text(text, xfa_lost_ns(figures)));
 }
 
-#define FAR_ABOVE 1.1 /* beyond what measuring twice differs by */
+#define FAR_ABOVE 1.1 /* more than two measurements differ by */
 
-/* What the marks mean, and why figures are missing, of the rows that are shown. */
+/* Which marks and missing figures the shown rows have. */
 struct marks {
     bool host, no_time, no_profile, not_measured, above;
 };

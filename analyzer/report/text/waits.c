@@ -7,7 +7,7 @@
 #include "analyzer/report/text/text.h"
 #include "common/text.h"
 
-#define SHOWN_WAITS 10 /* at most, unless all rows are asked for */
+#define SHOWN_WAITS 10 /* at most, unless --top 0 */
 
 enum column { COL_SITE, COL_CALL, COL_TIMES, COL_TIME, COL_LONGEST, COLUMNS };
 
