@@ -54,7 +54,8 @@ static struct xfa_request request_of(const struct xfa_machine_profile *machine, 
     };
 }
 
-/* 0, or -1 after a line on stderr. view: as asked for, with the width and colours of the output. */
+/* 0, or -1 after a line on stderr. *view: the options' view with the width and colours of the
+ * output. */
 static int open_output(const struct xfa_analyze_options *options, struct xfa_output *output,
                        struct xfa_view *view)
 {

@@ -17,18 +17,18 @@
 static bool add_costs(struct xfa_recording *recording, const struct xfa_process *process,
                       const uint64_t *calls)
 {
-    bool told = false;
+    bool known = false;
     for (unsigned kind = 1; kind < XFA_EVENT_KINDS; kind++) {
         const struct xfa_cost *cost = &process->costs[kind];
         struct xfa_recording_kind *sum = &recording->kinds[kind];
         if (cost->samples == 0)
             continue;
-        told = true;
+        known = true;
         sum->samples += cost->samples;
         sum->calls += calls ? calls[kind] : 0;
         sum->took_ns += calls ? (double)cost->ns * (double)calls[kind] : 0;
     }
-    return told;
+    return known;
 }
 
 static double lasted_ns(const struct xfa_process *process)
@@ -228,7 +228,7 @@ static void sum_rows(struct xfa_analysis *analysis)
     }
 }
 
-static void tell_mixed(struct xfa_analysis *analysis)
+static void note_mixed(struct xfa_analysis *analysis)
 {
     char *names;
     analysis->runs = xfa_run_recordings(analysis->run, &names);
@@ -239,13 +239,13 @@ static void tell_mixed(struct xfa_analysis *analysis)
 }
 
 /* Transfers in rows, and those that are counted as in none: all of every process, together. */
-static uint64_t transfers_told(const struct xfa_analysis *analysis)
+static uint64_t transfers_counted(const struct xfa_analysis *analysis)
 {
     const struct xfa_counts *counts = &analysis->counts;
-    uint64_t told = counts->failed + counts->captured + counts->empty;
+    uint64_t count = counts->failed + counts->captured + counts->empty;
     for (unsigned d = 0; d < XFT_DIRECTION_COUNT; d++)
-        told += analysis->directions[d].transfers;
-    return told;
+        count += analysis->directions[d].transfers;
+    return count;
 }
 
 static uint64_t transfers_met(const struct xfa_analysis *analysis)
@@ -268,8 +268,8 @@ void xfa_analysis_finish(struct xfa_analysis *analysis)
     analysis->simulated =
         run->simulated || (analysis->profile && analysis->profile->machine.simulated);
     analysis->lossy = xfa_run_lossy(run) || analysis->profile_problem;
-    tell_mixed(analysis);
-    XFA_EXPECT(analysis->stopped || transfers_told(analysis) == transfers_met(analysis),
+    note_mixed(analysis);
+    XFA_EXPECT(analysis->stopped || transfers_counted(analysis) == transfers_met(analysis),
                "the report's transfers are not those of the traces");
 }
 

@@ -41,8 +41,9 @@ struct xfa_analysis {
     struct xfa_run *run;
     const struct xfp_profile *profile; /* NULL = none */
     char *profile_path;
-    char *profile_problem;  /* one line: it was asked for and could not be read */
-    char *profile_unused;   /* one line: one was found, and why it is not used */
+    char *profile_problem; /* one line: why the profile could not be read; NULL: it was, or none was
+                              named */
+    char *profile_unused;  /* one line: why one that was found is not used; NULL: none was */
     const char *profile_by; /* how it was found (machine_profile.h); NULL: not known */
     struct xfa_achievable achievable;
     struct xfa_classes classes;
@@ -66,20 +67,20 @@ struct xfa_analysis {
     bool simulated; /* the run or the profile */
     bool stopped;   /* xfa_analysis_stop(): not all was read */
     bool lossy;     /* something was lost, or could not be read */
-    size_t runs;    /* that the files are of, as far as can be told (recordings.h) */
+    size_t runs;    /* how many runs the files are of, as far as is known (recordings.h) */
     char *mixed;    /* one line when they are several; NULL: one */
 };
 
 struct xfa_request {
     const char *path; /* of the run, as it is to be named */
     const struct xfp_profile *profile;
-    const char *profile_path;             /* NULL = none was asked for */
-    const char *profile_problem;          /* why it could not be read; NULL = it was */
+    const char *profile_path;             /* NULL = none was named */
+    const char *profile_problem;          /* why the profile could not be read; NULL = it was */
     const char *profile_unused;           /* why one that was found is not used; NULL = none was */
     const char *profile_by;               /* how it was found, static; NULL = not known */
-    const struct xfa_observer *observers; /* besides the analysis' own: those of findings */
+    const struct xfa_observer *observers; /* in addition to the analysis' own: those of findings */
     size_t observer_count;
-    const struct xfa_watch *watch; /* NULL: nobody; borrowed */
+    const struct xfa_watch *watch; /* of progress, borrowed; NULL: none */
 };
 
 /* Files are read as they are added; then, once, xfa_analysis_finish(). */

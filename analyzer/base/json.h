@@ -14,7 +14,7 @@
 json_t *xfa_json_text(const char *value);  /* NULL: null */
 json_t *xfa_json_count(uint64_t value);    /* saturates at INT64_MAX */
 json_t *xfa_json_number(double value);     /* NAN, infinite: null */
-json_t *xfa_json_seconds(double ns);       /* likewise */
+json_t *xfa_json_seconds(double ns);       /* NAN, infinite: null */
 json_t *xfa_json_gpu(int gpu);             /* below 0: null */
 json_t *xfa_json_moment(uint64_t real_ns); /* ISO 8601, UTC; 0: null */
 

@@ -28,7 +28,7 @@ enum xfa_measure {
     XFA_MEASURES
 };
 
-/* A place in the program that asked for something. */
+/* A call site in the program. */
 struct xfa_call_place {
     char *text;     /* as reports show it */
     char *function; /* NULL: not known */

@@ -61,19 +61,19 @@ static const char *simulated(const struct xfa_snapshot *taken)
 }
 
 /* Warns of the first run whose fact differs from that of the first run that has it. */
-static void warn_of(struct xfa_comparison *comparison, const char *what, fact *told)
+static void warn_of(struct xfa_comparison *comparison, const char *what, fact *fact_of)
 {
     size_t count = comparison->before.count + comparison->after.count;
     const struct xfa_snapshot *first = NULL;
     for (size_t i = 0; i < count; i++) {
         const struct xfa_snapshot *taken = run_at(comparison, i);
-        const char *text = told(taken);
+        const char *text = fact_of(taken);
         if (!text)
             continue;
         if (!first) {
             first = taken;
-        } else if (strcmp(told(first), text) != 0) {
-            add_warning(comparison, xfa_print("%s: %s in %s, %s in %s", what, told(first),
+        } else if (strcmp(fact_of(first), text) != 0) {
+            add_warning(comparison, xfa_print("%s: %s in %s, %s in %s", what, fact_of(first),
                                               first->path, text, taken->path));
             return;
         }

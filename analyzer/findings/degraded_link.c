@@ -94,12 +94,10 @@ static double factor_of(const struct xfa_analysis *analysis, int gpu, bool up)
 }
 
 /* ---- beside its own figure ----------------------------------------------------------------------
- *
- * A copy may take longer for many reasons: others go the other way, the host's memory is busy. Of a
- * link that is slow the fastest copies are slow as well. So of all large ones the tenth that were
- * the fastest count, held against copies while others go the other way; and nothing is said where
- * several GPUs copy, which may share something.
- */
+ * A copy may take longer for many reasons: the other direction is busy, or the host's memory. Over
+ * a slow link even the fastest copies are slow. So the fastest tenth of all large copies is
+ * compared with the profile's copies while the other direction is busy. Runs in which several GPUs
+ * copy are left out, since these may share a link. */
 
 #define LARGE ((uint64_t)16 << 20)
 #define FEWEST 20 /* large copies */

@@ -3,8 +3,8 @@
  * its own. Lost: achieved time minus that of a page-locked copy of the same size, per transfer.
  *
  * Of three remedies the one that takes the least time in all is advised, by the profile's figures:
- * page-locking each buffer once (buffers are told apart by addresses), page-locking around each use
- * where hardly any buffer is used twice, or staging with several threads. Where none takes less
+ * page-locking each buffer once (buffers are distinguished by addresses), page-locking around each
+ * use where hardly any buffer is used twice, or staging with several threads. Where none takes less
  * than the driver did, nothing is advised: page-locking memory for one use takes longer than what
  * it saves.
  */

@@ -56,8 +56,7 @@ static struct runs *runs_of(struct small *small, uint32_t row)
     return &small->rows[row];
 }
 
-/* Section V: n transfers one behind the other take Lo + k G + (n - 1) g, one of all k bytes
- * Lo + k G. */
+/* Section V: n consecutive transfers take Lo + k G + (n - 1) g, one of all k bytes Lo + k G. */
 static void end_run(struct small *small, struct lane *lane)
 {
     if (lane->count >= 2) {

@@ -19,7 +19,7 @@
 struct xfa_cell_key {
     uint64_t bytes, row_bytes; /* row_bytes: of rows that are not contiguous; 0 = one piece */
     int16_t src_gpu, dst_gpu, src_node, dst_node;     /* as in a class (class.h) */
-    uint8_t direction, src_mem, dst_mem, async, peer; /* likewise */
+    uint8_t direction, src_mem, dst_mem, async, peer; /* as in a class (class.h) */
     uint8_t batch; /* several copies in one call, or unequal rows */
     uint8_t reserved[2];
 };

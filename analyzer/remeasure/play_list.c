@@ -43,7 +43,7 @@ void xfa_play_stage_make(struct xfa_play_setting *setting, struct xfp_play_stage
         .event_count = events,
         .slots = setting->slots,
     };
-    stage->regions = xfa_play_memory_settle(&setting->memory, &stage->region_count);
+    stage->regions = xfa_play_memory_regions(&setting->memory, &stage->region_count);
 }
 
 void xfa_play_stage_free(struct xfp_play_stage *stage)

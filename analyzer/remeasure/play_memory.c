@@ -49,7 +49,7 @@ static int by_first(const void *a, const void *b)
 }
 
 /* Spans that touch become one. */
-static void put_together(struct kind *kind)
+static void merge_spans(struct kind *kind)
 {
     size_t kept = 0;
     qsort(kind->spans, kind->count, sizeof *kind->spans, by_first);
@@ -89,16 +89,16 @@ uint32_t xfa_play_memory_use(struct xfa_play_memory *memory, const struct xfa_pl
     if (there && end <= there->end)
         return number;
     if (kind->count == kind->capacity && kind->count > 2 * kind->apart)
-        put_together(kind);
+        merge_spans(kind);
     kind->spans = xfa_room(kind->spans, &kind->capacity, kind->count + 1, sizeof *kind->spans);
     kind->spans[kind->count++] = (struct span){address / PAGE * PAGE, end};
     return number;
 }
 
-static size_t settle(struct kind *kind, uint64_t most, uint32_t region)
+static size_t add_regions(struct kind *kind, uint64_t most, uint32_t region)
 {
     uint64_t bytes = 0;
-    put_together(kind);
+    merge_spans(kind);
     kind->region = region;
     for (size_t i = 0; i < kind->count; i++)
         bytes = xfa_add(bytes, kind->spans[i].end - kind->spans[i].first);
@@ -108,7 +108,7 @@ static size_t settle(struct kind *kind, uint64_t most, uint32_t region)
     return 1;
 }
 
-struct xfp_play_region *xfa_play_memory_settle(struct xfa_play_memory *memory, size_t *count)
+struct xfp_play_region *xfa_play_memory_regions(struct xfa_play_memory *memory, size_t *count)
 {
     struct xfp_play_region *regions = NULL;
     size_t capacity = 0;
@@ -117,7 +117,7 @@ struct xfp_play_region *xfa_play_memory_settle(struct xfa_play_memory *memory, s
         struct kind *kind = kind_at(memory, k);
         bool device = kind->key.memory == XFT_MEM_DEVICE;
         size_t more =
-            settle(kind, device ? memory->gpu_bytes : memory->host_bytes, (uint32_t)*count);
+            add_regions(kind, device ? memory->gpu_bytes : memory->host_bytes, (uint32_t)*count);
         regions = xfa_room(regions, &capacity, *count + more + 1, sizeof *regions);
         for (size_t i = 0; i < more; i++)
             regions[(*count)++] = (struct xfp_play_region){

@@ -34,7 +34,7 @@ uint32_t xfa_play_memory_use(struct xfa_play_memory *memory, const struct xfa_pl
                              int device, uint64_t address, uint64_t bytes);
 
 /* Once all bytes are added: the regions, for free(). */
-struct xfp_play_region *xfa_play_memory_settle(struct xfa_play_memory *memory, size_t *count);
+struct xfp_play_region *xfa_play_memory_regions(struct xfa_play_memory *memory, size_t *count);
 
 /* Region of added bytes, and their offset in it. */
 void xfa_play_memory_find(const struct xfa_play_memory *memory, uint32_t kind, uint64_t address,

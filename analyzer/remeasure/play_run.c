@@ -157,7 +157,7 @@ static bool play_all(struct playing *playing)
     return true;
 }
 
-/* ---- what came of it ------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
 {

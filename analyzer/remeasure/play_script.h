@@ -145,7 +145,7 @@ void xfa_play_use_device(struct xfa_play_script *script, int device);
 
 /* ---- play_steps.c ---------------------------------------------------------------------------- */
 
-/* Makes streams wait as the tap has told since the last op (script->orders). */
+/* Appends the waits of streams that the tap has reported since the last op (script->orders). */
 void xfa_play_keep_orders(struct xfa_play_script *script, struct xfa_play_thread *thread,
                           const struct xfw_op *op);
 /* Appends the steps of one op. recorded: the op before the changes; NULL: a change made it. */

@@ -30,7 +30,7 @@ struct xfa_replayed {
 
 void xfa_replayed_free(struct xfa_replayed *replayed);
 
-/* Measures copies and tells the time; tests have their own. */
+/* Measures copies, and has the clock; tests have meters of their own. */
 struct xfa_meter {
     void *self;
     uint64_t (*now_ns)(void *self);

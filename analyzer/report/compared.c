@@ -156,7 +156,7 @@ char *xfa_noise_text(const struct xfa_comparison *comparison)
 
 /* ---- in a sentence --------------------------------------------------------------------------- */
 
-static enum xfa_measure told_of(const struct xfa_comparison *comparison)
+static enum xfa_measure main_measure(const struct xfa_comparison *comparison)
 {
     bool span = !isnan(comparison->measures[XFA_MEASURE_SPAN].shift);
     return span ? XFA_MEASURE_SPAN : XFA_MEASURE_WALL;
@@ -168,7 +168,7 @@ char *xfa_run_verdict_text(const struct xfa_comparison *comparison)
                                         [XFA_ALIKE] = "no change beyond noise",
                                         [XFA_LESS] = "faster",
                                         [XFA_MORE] = "SLOWER"};
-    const struct xfa_change *change = &comparison->measures[told_of(comparison)];
+    const struct xfa_change *change = &comparison->measures[main_measure(comparison)];
     char before[XFA_UNIT_CHARS], after[XFA_UNIT_CHARS];
     char *part = xfa_part_text(change);
     char *text =
@@ -267,14 +267,14 @@ static const char *tense(const struct xfa_compared_finding *finding)
 char *xfa_compared_finding_text(const struct xfa_compared_finding *finding)
 {
     bool now = finding->after && (finding->stands == XFA_STAYS || finding->stands == XFA_NEW);
-    const struct xfa_snapshot_finding *told = now ? finding->after : finding->before;
-    char *saving = saving_text(&told->saving), *sites = sites_text(told);
+    const struct xfa_snapshot_finding *shown = now ? finding->after : finding->before;
+    char *saving = saving_text(&shown->saving), *sites = sites_text(shown);
     char fewer[96] = "";
     if (now && finding->before && finding->after->site_count < finding->before->site_count)
         snprintf(fewer, sizeof fewer, " (%zu of %zu call sites)", finding->after->site_count,
                  finding->before->site_count);
     bool was_idle = finding->stands == XFA_STAYS && finding->before && finding->before->idle;
-    char *text = xfa_print("%s at %s%s: %s %s%s", xfa_finding_word(told->id), sites, fewer,
+    char *text = xfa_print("%s at %s%s: %s %s%s", xfa_finding_word(shown->id), sites, fewer,
                            tense(finding), saving, was_idle ? ", was not worth it before" : "");
     free(saving);
     free(sites);

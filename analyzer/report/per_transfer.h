@@ -77,9 +77,9 @@ void xfa_per_transfer_free(struct xfa_per_transfer *list); /* frees what the lis
 /* ns since its process began to be recorded; NAN = not known. */
 double xfa_listed_at_ns(const struct xfa_listed *listed);
 double xfa_listed_achieved_gbps(const struct xfa_listed *listed);         /* NAN = not known */
-double xfa_listed_achievable_gbps(const struct xfa_listed *listed);       /* likewise */
+double xfa_listed_achievable_gbps(const struct xfa_listed *listed);       /* NAN = not known */
 const char *xfa_listed_achieved_basis(const struct xfa_listed *listed);   /* NULL = not known */
-const char *xfa_listed_achievable_basis(const struct xfa_listed *listed); /* likewise */
+const char *xfa_listed_achievable_basis(const struct xfa_listed *listed); /* NULL = not known */
 const char *xfa_listed_stream(const struct xfa_listed *listed);
 const char *xfa_listed_peer(const struct xfa_listed *listed); /* NULL = no copy between GPUs */
 const char *xfa_lack_words(enum xfa_lack lack);

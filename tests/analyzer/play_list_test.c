@@ -532,7 +532,7 @@ static void test_memory(void **state)
     xfa_play_memory_use(&memory, &pageable, 0, 0x21000, 0x3000);
     for (uint64_t i = 0; i < 100; i++)
         assert_int_equal(xfa_play_memory_use(&memory, &there, 0, i * MIB + i, 0x8000), 1);
-    struct xfp_play_region *regions = xfa_play_memory_settle(&memory, &count);
+    struct xfp_play_region *regions = xfa_play_memory_regions(&memory, &count);
     assert_int_equal(count, 3);
     assert_int_equal(regions[1].bytes, 0x4000);
     xfa_play_memory_find(&memory, 0, 0x10010, 16, &region, &at);

@@ -20,9 +20,9 @@
  *              name    place in names; -1: none, or several
  * names      of kernels, functions with their call sites
  * shares     ns of the run: compute, hidden, exposed (transfers), waits, host; together the run
- *            (timeline/shares.h). compute and hidden are null when the device told of no kernel:
+ *            (timeline/shares.h). compute and hidden are null when no kernel was recorded:
  *            exposed is all of transfers then. `advised`: the same five, or null
- * untimed    transfers that are in no track, since nobody knows when they ran
+ * untimed    transfers that are in no track, since their time is not known
  * places     host:NODE, host (which node is not known), gpu:NUMBER, gpu; of the second host on
  *            host1:NODE ...: id, label, parent (the place a GPU is attached to), host (its name)
  * links      a, b (places), label, gb_s (what the profile's longest copy from a to b reached)

@@ -64,7 +64,7 @@ static int in_place(const void *a, const void *b)
     return order < 0 ? -1 : order > 0;
 }
 
-/* The profile when it is of the run's machine, as far as can be told, else NULL. */
+/* The profile, unless it is known to be of another machine; NULL: none. */
 static const struct xfp_profile *profile_of(const struct xfa_analysis *analysis)
 {
     bool other = analysis->achievable.match == XFA_MATCH_NO || analysis->run->host_count > 1;

@@ -156,7 +156,7 @@ static json_t *site_json(const struct xfa_finding *finding, const struct xfa_fin
     return json;
 }
 
-/* What the remedy names besides its word. */
+/* The numbers that the remedy names. */
 static json_t *parameters_json(const struct xfa_remedy *remedy)
 {
     json_t *json = json_object();

@@ -21,11 +21,11 @@
 #define LEAST_SHARE 0.0005
 #define LEAD_COLUMNS 15   /* columns before a fact */
 #define FIGURE_COLUMNS 33 /* of the table, before its texts */
-#define WHY_COLUMNS 64    /* of it behind the call site, on one line */
+#define WHY_COLUMNS 64    /* columns after the call site, on one line */
 
 /* ---- which part was recorded * --------------------------------------------------------------- */
 
-#define SHOWN_PROCESSES 4 /* at most, unless all rows are asked for */
+#define SHOWN_PROCESSES 4 /* at most, unless --top 0 */
 
 /* The limits that were given to `record`. */
 static char *limits_text(const struct xfa_periods *periods)
@@ -114,7 +114,7 @@ static void write_shares(const struct xfa_report *report, const struct xfa_view 
 {
     static const struct {
         enum xfa_share share;
-        const char *what, *without; /* without: the device told of no kernels */
+        const char *what, *without; /* without: in a run without kernels' times */
     } parts[] = {
         {XFA_SHARE_COMPUTE, "kernels", NULL},
         {XFA_SHARE_HIDDEN, "kernels with transfers", NULL},

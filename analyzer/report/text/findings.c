@@ -8,7 +8,7 @@
 #include "analyzer/report/text/text.h"
 #include "common/text.h"
 
-#define SHOWN_IDLE 6 /* at most, unless all rows are asked for */
+#define SHOWN_IDLE 6 /* at most, unless --top 0 */
 #define SHOWN_PHASES 4
 
 /* ---- the head -------------------------------------------------------------------------------- */

@@ -130,7 +130,7 @@ static void write_unmatched(const struct xfa_analysis *analysis, int width, FILE
 void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     const struct xfa_phases *phases = &report->analysis->phases;
-    size_t shown = 0, hidden = 0, idle = 0;
+    size_t shown = 0, hidden = 0, empty = 0;
     struct gaps gaps = {false, false, false};
     if (phases->all.count == 0)
         return;
@@ -143,7 +143,7 @@ void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *vi
         if (view->filter && !xfa_filter_phase(view->filter, order[i]))
             continue;
         if (order[i]->figures.transfers == 0)
-            idle++;
+            empty++;
         else if (view->top && shown == view->top)
             hidden++;
         else
@@ -152,8 +152,8 @@ void xfa_write_phases(const struct xfa_report *report, const struct xfa_view *vi
     free(order);
     xfa_text_table_print(table, columns, view->width, out);
     xfa_write_hidden(out, hidden);
-    if (idle)
-        xfc_print(out, "  ... and %zu without transfers of their own\n", idle);
+    if (empty)
+        xfc_print(out, "  ... and %zu without transfers of their own\n", empty);
     write_gaps(&gaps, report->analysis->profile, view->width, out);
     write_unmatched(report->analysis, view->width, out);
 }
