@@ -47,6 +47,19 @@ char *xfa_print(const char *format, ...)
     return text;
 }
 
+char *xfa_append(char *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *more = xfa_vprint(format, arguments);
+    va_end(arguments);
+    size_t length = strlen(text);
+    text = checked(realloc(text, length + strlen(more) + 1));
+    strcpy(text + length, more);
+    free(more);
+    return text;
+}
+
 void *xfa_room(void *items, size_t *capacity, size_t needed, size_t item_bytes)
 {
     if (needed <= *capacity)
@@ -90,9 +103,7 @@ char *xfa_texts_joined(const char *const *texts, size_t count)
 {
     char *all = xfa_text(texts[0]);
     for (size_t i = 1; i < count; i++) {
-        char *longer = xfa_print("%s, %s", all, texts[i]);
-        free(all);
-        all = longer;
+        all = xfa_append(all, ", %s", texts[i]);
     }
     return all;
 }

@@ -16,6 +16,8 @@ char *xfa_text(const char *text);
 /* "A, B"; count is at least 1 */
 char *xfa_texts_joined(const char *const *texts, size_t count);
 char *xfa_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Appends to a text: frees it, and returns the longer one. */
+char *xfa_append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *xfa_vprint(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
 /* Returns the array `items` with a capacity of at least `needed`, grown by doubling; updates

@@ -189,9 +189,7 @@ static void add_text(char **list, const char *text)
     for (const char *at = *list; at && (at = strstr(at, text)); at++)
         if ((at == *list || at[-1] == ' ') && strchr(",", at[strlen(text)]))
             return;
-    char *longer = *list ? xfa_print("%s, %s", *list, text) : xfa_text(text);
-    free(*list);
-    *list = longer;
+    *list = *list ? xfa_append(*list, ", %s", text) : xfa_text(text);
 }
 
 #define MOST_NAMED 64 /* hosts, GPUs: further ones are not compared */
@@ -216,10 +214,8 @@ static void take_machine(struct xfa_snapshot *taken, const struct xfa_analysis *
         add_text(&taken->timing, run->processes[i]->timing);
     }
     for (size_t i = 1; i < run->argument_count && i < MOST_NAMED; i++) {
-        char *longer = xfa_print("%s%s%s", taken->arguments ? taken->arguments : "",
-                                 taken->arguments ? " " : "", run->arguments[i]);
-        free(taken->arguments);
-        taken->arguments = longer;
+        taken->arguments = taken->arguments ? xfa_append(taken->arguments, " %s", run->arguments[i])
+                                            : xfa_text(run->arguments[i]);
     }
 }
 

@@ -127,15 +127,11 @@ char *xfa_runs_text(const struct xfa_side *side)
 {
     char *text = xfa_text(side->runs[0]->path);
     for (size_t i = 1; i < side->count; i++) {
-        char *longer = xfa_print("%s, %s", text, side->runs[i]->path);
-        free(text);
-        text = longer;
+        text = xfa_append(text, ", %s", side->runs[i]->path);
     }
     if (side->count > 1) {
-        char *longer = xfa_print("%s (%zu runs; findings are those of %s, the one in the middle)",
-                                 text, side->count, xfa_side_middle(side)->path);
-        free(text);
-        text = longer;
+        text = xfa_append(text, " (%zu runs; findings are those of %s, the one in the middle)",
+                          side->count, xfa_side_middle(side)->path);
     }
     return text;
 }

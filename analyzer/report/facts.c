@@ -95,10 +95,8 @@ char *xfa_command_text(const struct xfa_run *run, size_t columns)
     char *text = xfa_text(run->program && run->argument_count == 0 ? run->program : "");
     for (size_t i = 0; i < run->argument_count && strlen(text) < 8 * columns; i++) {
         char *word = xfa_argument_text(run->arguments[i]);
-        char *longer = xfa_print("%s%s%s", text, i ? " " : "", word);
-        free(text);
+        text = xfa_append(text, "%s%s", i ? " " : "", word);
         free(word);
-        text = longer;
     }
     char *shown = xfa_shortened(*text ? text : "not recorded", columns);
     free(text);

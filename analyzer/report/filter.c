@@ -85,15 +85,11 @@ char *xfa_nearest(const char *word, const char *const *words, size_t count, size
     for (size_t i = 0; i < count && said < most; i++) {
         if (is_said(list, i, list[i].word))
             continue;
-        char *longer = xfa_print("%s%s%s", text, said ? ", " : "", list[i].word);
-        free(text);
-        text = longer;
+        text = xfa_append(text, "%s%s", said ? ", " : "", list[i].word);
         said++;
     }
     if (said == most && count > most) {
-        char *longer = xfa_print("%s ...", text);
-        free(text);
-        text = longer;
+        text = xfa_append(text, " ...");
     }
     free(list);
     return text;
@@ -210,10 +206,7 @@ char *xfa_filter_text(const struct xfa_filter *filter)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!parts[i].value)
             continue;
-        char *longer =
-            xfa_print("%s%s%s%s", text, *text ? " " : "", parts[i].option, parts[i].value);
-        free(text);
-        text = longer;
+        text = xfa_append(text, "%s%s%s", *text ? " " : "", parts[i].option, parts[i].value);
     }
     return text;
 }

@@ -18,6 +18,9 @@
 #define XFA_COMPARISON_SCHEMA "xferscope-comparison"
 #define XFA_COMPARISON_VERSION 1
 
+/* Heads a report of a simulated GPU. */
+#define XFA_SIMULATED_TEXT(gpu) gpu ": the figures show how xferscope works, not what a GPU does."
+
 enum xfa_sort { XFA_SORT_LOST, XFA_SORT_BYTES, XFA_SORT_COUNT };
 
 struct xfa_timeline;

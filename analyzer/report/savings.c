@@ -157,13 +157,7 @@ static char *numbers_text(const struct xfa_findings *findings, size_t members)
         if (findings->items[i].order == 0 || findings->items[i].idle)
             continue;
         said++;
-        char *longer = xfa_print("%s%s%zu", text,
-                                 said == 1         ? ""
-                                 : said == members ? " and "
-                                                   : ", ",
-                                 i + 1);
-        free(text);
-        text = longer;
+        text = xfa_append(text, "%s%zu", said == 1 ? "" : said == members ? " and " : ", ", i + 1);
     }
     return text;
 }

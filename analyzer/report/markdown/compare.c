@@ -45,9 +45,7 @@ static void write_head(struct xfa_markdown *md, const struct xfa_comparison *c)
         xfa_side_middle(&c->before)->simulated || xfa_side_middle(&c->after)->simulated;
     write_line(md, "### xferscope: ", xfa_run_verdict_text(c));
     if (simulated)
-        write_line(md, "\n",
-                   xfa_text("Simulated GPU: the figures show how xferscope works, not what a GPU "
-                            "does."));
+        write_line(md, "\n", xfa_text(XFA_SIMULATED_TEXT("Simulated GPU")));
     write_line(md, "\nAdvice: ", xfa_advice_verdict_text(c));
     write_line(md, c->failed ? "\n**--fail-on**: " : "\n--fail-on: ", xfa_limit_text(c));
     write_owned_code(md, "\nBefore: ", xfa_runs_text(&c->before));

@@ -46,8 +46,7 @@ static void write_run(struct xfa_markdown *md, const struct xfa_analysis *analys
     char *host = xfa_host_text(run), *moved = xfa_moved_text(analysis);
     FILE *out = xfa_markdown_begin(md);
     if (analysis->simulated)
-        fputs("\n**Simulated GPU: the figures show how xferscope works, not what a GPU does.**\n",
-              out);
+        fputs("\n**" XFA_SIMULATED_TEXT("Simulated GPU") "**\n", out);
     fputc('\n', out);
     xfa_markdown_code(out, command, PATH_COLUMNS);
     fprintf(out, ": %s, %zu process%s", xfa_time_text(wall, ns > 0 ? ns : NAN), run->process_count,

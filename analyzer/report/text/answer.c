@@ -133,10 +133,8 @@ static void write_shares(const struct xfa_report *report, const struct xfa_view 
         const char *what = lacks ? parts[i].without : parts[i].what;
         if (!what || ns < LEAST_SHARE * timeline->recorded.wall_ns)
             continue;
-        char *longer = xfa_print("%s%s%s %s", text, *text ? ", " : "", what,
-                                 xfa_percent_text(part, ns, timeline->recorded.wall_ns));
-        free(text);
-        text = longer;
+        text = xfa_append(text, "%s%s %s", *text ? ", " : "", what,
+                          xfa_percent_text(part, ns, timeline->recorded.wall_ns));
     }
     char untimed[64] = "";
     if (timeline->untimed)

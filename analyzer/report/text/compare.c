@@ -47,7 +47,7 @@ static void write_head(const struct xfa_comparison *c, const struct xfa_view *vi
     int width = view->width;
     size_t shown = xfa_shown_facts(view, c->warning_count, SHOWN_WARNINGS);
     if (is_simulated(c))
-        fputs("SIMULATED GPU: the figures show how xferscope works, not what a GPU does.\n\n", out);
+        fputs(XFA_SIMULATED_TEXT("SIMULATED GPU") "\n\n", out);
     fprintf(out, "%sComparison%s\n", xfa_style(view, XFA_STYLE_TITLE),
             xfa_style(view, XFA_STYLE_NONE));
     write_verdict(view, "run", xfa_run_verdict_text(c), of_run(c), out);

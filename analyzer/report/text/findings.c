@@ -24,12 +24,10 @@ static char *order_text(const struct xfa_findings *findings)
         snprintf(number, sizeof number, "%zu. ", (size_t)(finding - findings->items) + 1);
         snprintf(part, sizeof part, " (for %" PRIu64 " of %" PRIu64 " transfers)",
                  finding->transfers - finding->left, finding->transfers);
-        char *longer = xfa_print("%s%s%s%s saves %s%s%s", text, place > 1 ? ", then " : "",
-                                 finding->idle ? "" : number, xfa_finding_word(finding->id),
-                                 xfa_signed_time_text(time, finding->added_ns),
-                                 place > 1 ? " more" : "", finding->left ? part : "");
-        free(text);
-        text = longer;
+        text = xfa_append(text, "%s%s%s saves %s%s%s", place > 1 ? ", then " : "",
+                          finding->idle ? "" : number, xfa_finding_word(finding->id),
+                          xfa_signed_time_text(time, finding->added_ns), place > 1 ? " more" : "",
+                          finding->left ? part : "");
     }
     return text;
 }
@@ -213,10 +211,8 @@ static char *idle_list(const struct xfa_findings *findings, enum why why,
         if (!is_idle_for(findings, &findings->items[i], why) || !xfa_view_finding(view, i))
             continue;
         char *one = idle_text(findings, &findings->items[i], why);
-        char *longer = xfa_print("%s%s%s", text, *text ? "; " : "", one);
-        free(text);
+        text = xfa_append(text, "%s%s", *text ? "; " : "", one);
         free(one);
-        text = longer;
         shown--;
     }
     return text;

@@ -22,7 +22,7 @@ static void write_head(FILE *out)
 
 static void say_simulated(FILE *out)
 {
-    fputs("SIMULATED GPU: the figures show how xferscope works, not what a GPU does.\n", out);
+    fputs(XFA_SIMULATED_TEXT("SIMULATED GPU") "\n", out);
 }
 
 static void write_at(const struct xfa_listed *listed, FILE *out)

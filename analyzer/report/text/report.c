@@ -34,10 +34,7 @@ static void write_text(const struct xfa_report *report, const struct xfa_view *v
         return;
     }
     if (report->analysis->simulated)
-        xfa_write_paragraph(out, "",
-                            "SIMULATED GPU: the figures show how xferscope works, not what a GPU "
-                            "does.",
-                            view->width);
+        xfa_write_paragraph(out, "", XFA_SIMULATED_TEXT("SIMULATED GPU"), view->width);
     xfa_write_answer(report, view, out);
     xfa_write_findings(report, view, out);
     write_tables(report, view, out);

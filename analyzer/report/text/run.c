@@ -40,11 +40,8 @@ static char *kinds_text(const struct xfa_recording *recording)
         if (kind == 0)
             break;
         named[kind] = true;
-        char *longer =
-            xfa_print("%s%s%s per %s", text, *text ? ", " : "",
-                      xfa_time_text(ns, recording->kinds[kind].ns), xft_event_word(kind));
-        free(text);
-        text = longer;
+        text = xfa_append(text, "%s%s per %s", *text ? ", " : "",
+                          xfa_time_text(ns, recording->kinds[kind].ns), xft_event_word(kind));
     }
     return text;
 }
