@@ -132,11 +132,8 @@ char *xfa_moved_text(const struct xfa_analysis *analysis)
         const struct xfa_sum *sum = &analysis->directions[d];
         if (sum->transfers == 0)
             continue;
-        char *longer =
-            xfa_print("%s%s%s %s in %" PRIu64, text, *text ? ", " : "", xft_direction_word(d),
-                      xfa_bytes_text(bytes, sum->bytes), sum->transfers);
-        free(text);
-        text = longer;
+        text = xfa_append(text, "%s%s %s in %" PRIu64, *text ? ", " : "", xft_direction_word(d),
+                          xfa_bytes_text(bytes, sum->bytes), sum->transfers);
     }
     if (!*text) {
         free(text);
