@@ -53,9 +53,9 @@ char *xfa_append(char *text, const char *format, ...)
     va_start(arguments, format);
     char *more = xfa_vprint(format, arguments);
     va_end(arguments);
-    size_t length = strlen(text);
-    text = checked(realloc(text, length + strlen(more) + 1));
-    strcpy(text + length, more);
+    size_t length = strlen(text), added = strlen(more) + 1;
+    text = checked(realloc(text, length + added));
+    memcpy(text + length, more, added);
     free(more);
     return text;
 }

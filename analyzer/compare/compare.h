@@ -65,14 +65,12 @@ struct xfa_comparison {
     struct xfa_change measures[XFA_MEASURES];
     struct xfa_compared_phase *phases; /* outermost phases that both sides have */
     size_t phase_count;
-    struct xfa_compared_row
-        *rows; /* the largest change of time first; of rows of one side their time counts */
+    struct xfa_compared_row *rows; /* largest change of time first; of one side: its time */
     size_t row_count;
     struct xfa_compared_finding *findings; /* gone, then those that stay, then new ones */
     size_t finding_count;
     enum xfa_predicted predicted;
-    struct xfa_payoff
-        *payoffs; /* of the run, then of its phases; none where nothing was followed */
+    struct xfa_payoff *payoffs; /* of the run, then of phases; none where nothing was followed */
     size_t payoff_count;
     char **warnings; /* a line each */
     size_t warning_count;

@@ -61,7 +61,7 @@ struct xfa_finding_kind {
     /* False when the row has nothing of this kind. sums: the observer's self; NULL without one. */
     bool (*look)(const struct xfa_analysis *analysis, const void *sums, size_t row,
                  struct xfa_gain *gain);
-    /* Or, in place of look: adds whole findings (xfa_findings_add(), xfa_finding_site_add()). */
+    /* Or, instead of look(): adds findings, by xfa_findings_add_site() or one by one. */
     void (*find)(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings);
     /* Adds findings on trial, when the run is weighed: of those that differ only in a number of
@@ -90,8 +90,7 @@ struct xfa_finding_site {
     double lost_ns; /* NAN = not known */
     enum xfa_reckoning reckoning;
     const struct xfa_site *earlier; /* the call site that moved the bytes before; NULL: none */
-    uint64_t
-        left; /* of a finding in the best set: transfers that other members of the set have taken */
+    uint64_t left; /* in the best set: transfers that other members of the set have taken */
 };
 
 /* Sites with the same problem and the same remedy. */

@@ -16,8 +16,7 @@ _Static_assert(offsetof(struct xfa_cell_key, reserved) + 2 == sizeof(struct xfa_
 struct kind {
     struct xfa_cell_key key; /* of no bytes */
     uint32_t from, count;    /* part of `order`, once all cells are taken */
-    uint32_t
-        late; /* number + 1 of the one cell of a kind that was met when all were taken; 0 = none */
+    uint32_t late;           /* number + 1 of the cell of a kind met when all were taken; 0: none */
 };
 
 void xfa_cells_init(struct xfa_cells *cells)

@@ -40,12 +40,10 @@ struct xfa_filter {
     size_t phase_count, phase_capacity;
 
     /* After xfa_filter_finish(). */
-    struct xfa_figures
-        *figures;          /* by row, of the selected transfers; NULL: those of the analysis */
-    bool *rows, *findings; /* is it shown? */
+    struct xfa_figures *figures; /* by row, of selected transfers; NULL: those of the analysis */
+    bool *rows, *findings;       /* is it shown? */
     size_t rows_shown, findings_shown;
-    char *nothing; /* one line: why nothing is shown, and what would match; NULL: something is shown
-                    */
+    char *nothing; /* one line: why nothing is shown, and what would match; NULL: something is */
 };
 
 /* Both return 0, or -1 with one line in error when the value is invalid; it need not be in the

@@ -68,9 +68,9 @@ struct xfa_per_transfer {
 
 /* The observer's self is `list`, which outlives it. */
 struct xfa_observer xfa_per_transfer_observer(struct xfa_per_transfer *list);
-void xfa_per_transfer_end(
-    struct xfa_per_transfer *list); /* after the run is read: writes the foot */
-void xfa_per_transfer_free(struct xfa_per_transfer *list); /* frees what the list owns */
+/* After the run is read: writes the foot. */
+void xfa_per_transfer_end(struct xfa_per_transfer *list);
+void xfa_per_transfer_free(struct xfa_per_transfer *list); /* what the list owns */
 
 /* ---- what the formats share ------------------------------------------------------------------ */
 
