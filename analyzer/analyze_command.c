@@ -181,8 +181,8 @@ static bool replay(struct reading *reading, const struct xfa_cells *cells)
         .profile_path = options->profile,
         .not_kept = reading->machine.problem,
         .limit_s = options->replay_s,
-        .step = watch_replay,
-        .step_self = reading,
+        .progress = watch_replay,
+        .progress_self = reading,
     };
     if (reading->analysis->run->process_count == 0)
         return false;
@@ -238,8 +238,8 @@ static void play_run(struct reading *reading, struct xfa_findings *findings)
         .order = set.order,
         .count = set.count,
         .limit_s = reading->options->replay_s,
-        .step = watch_replay,
-        .step_self = reading,
+        .progress = watch_replay,
+        .progress_self = reading,
     };
     struct xfw_played *played = xfa_play_run(&request);
     say_played(played);

@@ -93,25 +93,28 @@ static double factor_of(const struct xfa_analysis *analysis, int gpu, bool up)
     return fmax(by_rate(&machine->gpus[number]), by_equals(analysis->profile, number, up));
 }
 
-/* ---- beside its own figure ----------------------------------------------------------------------
+/* ---- beside its own figure ------------------------------------------------------------------- */
+
+/*
  * A copy may take longer for many reasons: the other direction is busy, or the host's memory. Over
  * a slow link even the fastest copies are slow. So the fastest tenth of all large copies is
  * compared with the profile's copies while the other direction is busy. Runs in which several GPUs
- * copy are left out, since these may share a link. */
+ * copy are left out, since these may share a link.
+ */
 
 #define LARGE ((uint64_t)16 << 20)
 #define FEWEST 20 /* large copies */
 /* than the profile's; at 36 sites of runs on two H200s it was 1.08 at most */
 #define LEAST_SLOWER 1.3
 #define NEARLY_ALL 0.95 /* of the bytes that the run copies with the host */
-#define STEP 1.02       /* ratio of two neighbouring classes of slowness */
-enum { STEPS = 200, WAYS = 2 };
+#define BIN_RATIO 1.02  /* between the slowness of two neighbouring bins */
+enum { BINS = 200, DIRECTIONS = 2 };
 
 struct slow {
-    struct way {
-        uint64_t count,
-            by_times[STEPS]; /* large copies; by how many times longer than the profile's */
-    } ways[XFW_GPUS][WAYS];
+    struct direction {
+        uint64_t count, bins[BINS]; /* large copies; the same by how much longer they took than by
+                                       the profile */
+    } directions[XFW_GPUS][DIRECTIONS];
     double bytes[XFW_GPUS], all_bytes;
 };
 
@@ -131,10 +134,10 @@ static void transfer(void *self, const struct xfa_event *event)
         transfer->achievable.basis == XFP_UNKNOWN || !(transfer->achievable.ns > 0))
         return;
     double times = transfer->achieved_ns / transfer->achievable.ns;
-    double step = times > 1 ? log(times) / log(STEP) : 0;
-    struct way *way = &slow->ways[host.gpu][host.to_device];
-    way->count++;
-    way->by_times[step < STEPS - 1 ? (size_t)step : STEPS - 1]++;
+    double bin = times > 1 ? log(times) / log(BIN_RATIO) : 0;
+    struct direction *direction = &slow->directions[host.gpu][host.to_device];
+    direction->count++;
+    direction->bins[bin < BINS - 1 ? (size_t)bin : BINS - 1]++;
 }
 
 static struct xfa_observer observe(void *self)
@@ -163,15 +166,16 @@ static double by_own_figure(const struct xfa_analysis *analysis, const struct sl
 {
     if (gpu < 0 || gpu >= XFW_GPUS || slow->bytes[gpu] < NEARLY_ALL * slow->all_bytes)
         return 1;
-    const struct way *way = &slow->ways[gpu][up], *other = &slow->ways[gpu][!up];
+    const struct direction *direction = &slow->directions[gpu][up],
+                           *other = &slow->directions[gpu][!up];
     uint64_t before = 0;
-    size_t step = 0;
-    while (step < STEPS - 1 && (before += way->by_times[step]) * 10 <= way->count)
-        step++;
-    double times = pow(STEP, (double)step);
+    size_t bin = 0;
+    while (bin < BINS - 1 && (before += direction->bins[bin]) * 10 <= direction->count)
+        bin++;
+    double times = pow(BIN_RATIO, (double)bin);
     if (other->count)
         times /= both_ways(analysis->profile, xfa_achievable_gpu(&analysis->achievable, gpu), up);
-    return way->count >= FEWEST && times >= LEAST_SLOWER ? times : 1;
+    return direction->count >= FEWEST && times >= LEAST_SLOWER ? times : 1;
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */
@@ -218,7 +222,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
     struct xfw_link_factors *factors = xfa_alloc((count + 1) * sizeof *factors);
     bool known = finding->remedy.kind == XFA_REMEDY_MEND_LINK;
     for (int i = 0; i < (int)count; i++) {
-        for (int up = 0; up < WAYS; up++) {
+        for (int up = 0; up < DIRECTIONS; up++) {
             double by_profile = factor_of(analysis, i, up);
             double by_run = by_profile > 1 ? 1 : by_own_figure(analysis, sums, i, up);
             *(up ? &factors[i].to_device : &factors[i].to_host) = known ? by_profile : by_run;

@@ -29,18 +29,18 @@ struct place {        /* a place of host memory, and the last copy to it */
 };
 
 /* Copies of one class down and up again. */
-struct way_key {
+struct pair_key {
     uint32_t down, up; /* classes */
     uint64_t bytes;
 };
-struct way {
-    struct way_key key;
+struct pair {
+    struct pair_key key;
     uint64_t times;
     double down_ns, up_ns; /* achieved; NAN: not known of some */
 };
 
 struct staged {
-    struct xfa_table places, ways;
+    struct xfa_table places, pairs;
     struct xfw_marks down, up;
     uint64_t transfers;
 };
@@ -95,11 +95,11 @@ static void went_up(struct staged *staged, const struct xfa_event *event, uint64
     uint32_t process = event->process->number;
     if (!place || !goes_on(place, event))
         return;
-    struct way_key key = {place->class, event->transfer.class->number, event->bytes};
-    struct way *way = xfa_table_put(&staged->ways, &key);
-    way->times++;
-    way->down_ns += place->staged ? 0 : place->achieved_ns;
-    way->up_ns += known_ns(event);
+    struct pair_key key = {place->class, event->transfer.class->number, event->bytes};
+    struct pair *pair = xfa_table_put(&staged->pairs, &key);
+    pair->times++;
+    pair->down_ns += place->staged ? 0 : place->achieved_ns;
+    pair->up_ns += known_ns(event);
     place->staged = true;
     xfw_mark(&staged->down, process, place->transfer);
     xfw_mark(&staged->up, process, number);
@@ -122,7 +122,7 @@ static struct xfa_observer observe(void *self)
 {
     struct staged *staged = self;
     xfa_table_init(&staged->places, sizeof(uint64_t), sizeof(struct place));
-    xfa_table_init(&staged->ways, sizeof(struct way_key), sizeof(struct way));
+    xfa_table_init(&staged->pairs, sizeof(struct pair_key), sizeof(struct pair));
     return (struct xfa_observer){
         .name = "staged copies", .self = self, .process = process, .transfer = transfer};
 }
@@ -131,7 +131,7 @@ static void release(void *self)
 {
     struct staged *staged = self;
     xfa_table_free(&staged->places);
-    xfa_table_free(&staged->ways);
+    xfa_table_free(&staged->pairs);
     xfw_marks_free(&staged->down);
     xfw_marks_free(&staged->up);
 }
@@ -143,17 +143,17 @@ static const struct xfa_class *class_at(const struct xfa_analysis *analysis, uin
     return xfa_class_at(&analysis->classes, number);
 }
 
-static struct xfw_peer_cost cost_of(const struct xfa_analysis *analysis, const struct way *way)
+static struct xfw_peer_cost cost_of(const struct xfa_analysis *analysis, const struct pair *pair)
 {
-    return xfw_peer_cost(&analysis->achievable, class_at(analysis, way->key.down)->key.row.src_gpu,
-                         class_at(analysis, way->key.up)->key.row.dst_gpu, way->key.bytes,
+    return xfw_peer_cost(&analysis->achievable, class_at(analysis, pair->key.down)->key.row.src_gpu,
+                         class_at(analysis, pair->key.up)->key.row.dst_gpu, pair->key.bytes,
                          XFW_LIKELY);
 }
 
-static struct xfa_remedy remedy_of(const struct xfa_analysis *analysis, const struct way *way,
+static struct xfa_remedy remedy_of(const struct xfa_analysis *analysis, const struct pair *pair,
                                    const struct xfw_peer_cost *cost)
 {
-    const struct xfa_class *up = class_at(analysis, way->key.up);
+    const struct xfa_class *up = class_at(analysis, pair->key.up);
     struct xfa_remedy remedy =
         xfa_remedy_for(xfa_row_at(&analysis->classes, up->row), XFA_REMEDY_PEER_COPY);
     if (cost->staged) {
@@ -178,15 +178,15 @@ static struct xfa_finding *finding_for(struct xfa_findings *findings,
 }
 
 static void add_site(struct xfa_finding *finding, const struct xfa_analysis *analysis,
-                     uint32_t class, const struct way *way, double lost_ns)
+                     uint32_t class, const struct pair *pair, double lost_ns)
 {
     const struct xfa_row *row = xfa_row_at(&analysis->classes, class_at(analysis, class)->row);
     for (size_t i = 0; i < finding->site_count; i++) {
         struct xfa_finding_site *site = &finding->sites[i];
         if (site->row != row)
             continue;
-        site->transfers += way->times;
-        site->bytes = xfa_add(site->bytes, way->times * way->key.bytes);
+        site->transfers += pair->times;
+        site->bytes = xfa_add(site->bytes, pair->times * pair->key.bytes);
         site->lost_ns += lost_ns;
         return;
     }
@@ -194,8 +194,8 @@ static void add_site(struct xfa_finding *finding, const struct xfa_analysis *ana
         .row = row,
         .site = row->site,
         .function = xfa_row_called(row),
-        .transfers = way->times,
-        .bytes = way->times * way->key.bytes,
+        .transfers = pair->times,
+        .bytes = pair->times * pair->key.bytes,
         .lost_ns = lost_ns,
         .reckoning = XFA_RECKONED_STAGED_PEER,
     };
@@ -203,19 +203,19 @@ static void add_site(struct xfa_finding *finding, const struct xfa_analysis *ana
 }
 
 /* All of the copy to the host is lost; the copy to the GPU becomes the direct one. */
-static void add_way(struct xfa_findings *findings, const struct xfa_analysis *analysis,
-                    const struct way *way, const struct xfw_peer_cost *cost)
+static void add_pair(struct xfa_findings *findings, const struct xfa_analysis *analysis,
+                     const struct pair *pair, const struct xfw_peer_cost *cost)
 {
-    struct xfa_remedy remedy = remedy_of(analysis, way, cost);
+    struct xfa_remedy remedy = remedy_of(analysis, pair, cost);
     struct xfa_finding *finding = finding_for(findings, &remedy);
-    double directly = (double)way->times * cost->ns;
-    finding->transfers += 2 * way->times;
-    finding->bytes = xfa_add(finding->bytes, 2 * way->times * way->key.bytes);
-    finding->achieved_ns += way->down_ns + way->up_ns;
+    double directly = (double)pair->times * cost->ns;
+    finding->transfers += 2 * pair->times;
+    finding->bytes = xfa_add(finding->bytes, 2 * pair->times * pair->key.bytes);
+    finding->achieved_ns += pair->down_ns + pair->up_ns;
     finding->achievable_ns += directly;
-    finding->lost_ns += way->down_ns + way->up_ns - directly;
-    add_site(finding, analysis, way->key.down, way, way->down_ns);
-    add_site(finding, analysis, way->key.up, way, way->up_ns - directly);
+    finding->lost_ns += pair->down_ns + pair->up_ns - directly;
+    add_site(finding, analysis, pair->key.down, pair, pair->down_ns);
+    add_site(finding, analysis, pair->key.up, pair, pair->up_ns - directly);
 }
 
 static void find(const struct xfa_analysis *analysis, const void *sums,
@@ -225,12 +225,12 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
     double least = XFA_LEAST_PART * xfa_run_wall_ns(analysis->run);
     if (analysis->achievable.match == XFA_MATCH_NO)
         return; /* another machine's GPUs */
-    for (size_t i = 0; i < staged->ways.count; i++) {
-        const struct way *way = xfa_table_at(&staged->ways, i);
-        struct xfw_peer_cost cost = cost_of(analysis, way);
-        double lost_ns = way->down_ns + way->up_ns - (double)way->times * cost.ns;
+    for (size_t i = 0; i < staged->pairs.count; i++) {
+        const struct pair *pair = xfa_table_at(&staged->pairs, i);
+        struct xfw_peer_cost cost = cost_of(analysis, pair);
+        double lost_ns = pair->down_ns + pair->up_ns - (double)pair->times * cost.ns;
         if (cost.known && lost_ns > XFA_LEAST_LOST_NS && lost_ns > least)
-            add_way(findings, analysis, way, &cost);
+            add_pair(findings, analysis, pair, &cost);
     }
 }
 

@@ -146,8 +146,8 @@ static bool play_all(struct playing *playing)
     if (!warm_up(playing))
         return false;
     for (unsigned t = 0; t < times; t++) {
-        if (request->step)
-            request->step(request->step_self, t, times, seconds_now() - begun);
+        if (request->progress)
+            request->progress(request->progress_self, t, times, seconds_now() - begun);
         for (size_t i = 0; i < playing->way_count; i++)
             if (!play_one(playing, &playing->ways[i], &playing->ways[i].took_ns[t]))
                 return false;

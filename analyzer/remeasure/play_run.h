@@ -16,7 +16,7 @@
 #define XFA_PLAY_LEAST_TIMES 3
 
 /* Called before each play: `done` of `count` are done, after so many seconds. */
-typedef void xfa_play_step(void *self, size_t done, size_t count, double seconds);
+typedef void xfa_play_progress(void *self, size_t done, size_t count, double seconds);
 
 struct xfa_play_request {
     struct xfa_analysis *analysis;
@@ -24,8 +24,8 @@ struct xfa_play_request {
     const unsigned *order;             /* place in the best set, from 1 on; 0: not in it */
     size_t count;
     double limit_s;
-    xfa_play_step *step; /* NULL: not called */
-    void *step_self;
+    xfa_play_progress *progress; /* NULL: not called */
+    void *progress_self;
 };
 
 /* Never NULL; for xfw_played_free(). */

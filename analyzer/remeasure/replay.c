@@ -68,8 +68,8 @@ void xfa_replay_measure(struct xfa_plan *plan, const struct xfa_replay_request *
         double left = request->limit_s * 1e9 - gone;
         if (wanted->state != XFA_WANTED_OPEN)
             continue;
-        if (request->step)
-            request->step(request->step_self, done, open, gone / 1e9);
+        if (request->progress)
+            request->progress(request->progress_self, done, open, gone / 1e9);
         if (left <= 0 || least_ns(wanted) > left || meter->stopped(meter->self))
             wanted->state = XFA_WANTED_NO_TIME;
         else

@@ -40,7 +40,7 @@ struct xfa_meter {
 };
 
 /* Called before each copy: `done` of `count` are done, after so many seconds. */
-typedef void xfa_replay_step(void *self, size_t done, size_t count, double seconds);
+typedef void xfa_replay_progress(void *self, size_t done, size_t count, double seconds);
 
 struct xfa_replay_request {
     const struct xfa_run *run;
@@ -48,8 +48,8 @@ struct xfa_replay_request {
     const char *profile_path; /* where the measurements are kept; NULL: nowhere */
     const char *not_kept;     /* why that file must not be replaced; NULL: it may */
     double limit_s;
-    xfa_replay_step *step;
-    void *step_self;
+    xfa_replay_progress *progress;
+    void *progress_self;
 };
 
 /*
