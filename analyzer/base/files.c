@@ -93,7 +93,7 @@ char *xfa_read_whole(const char *path, size_t most, size_t *bytes, const char **
 #define MOST_LINKS 40 /* as many as the kernel follows */
 
 /* Length of a path's directory with its slash; 0: the working directory. */
-static size_t folder_length(const char *path)
+static size_t directory_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? (size_t)(slash - path) + 1 : 0;
@@ -104,15 +104,15 @@ static int follow_link(char path[PATH_MAX])
 {
     char said[PATH_MAX];
     ssize_t n = readlink(path, said, sizeof said);
-    size_t folder = n > 0 && said[0] == '/' ? 0 : folder_length(path);
+    size_t directory = n > 0 && said[0] == '/' ? 0 : directory_length(path);
     if (n < 0)
         return -1;
-    if (folder + (size_t)n >= PATH_MAX) {
+    if (directory + (size_t)n >= PATH_MAX) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    memcpy(path + folder, said, (size_t)n);
-    path[folder + (size_t)n] = '\0';
+    memcpy(path + directory, said, (size_t)n);
+    path[directory + (size_t)n] = '\0';
     return 0;
 }
 
@@ -192,7 +192,7 @@ static char *name_beside(const char *target)
         random = (uint32_t)getpid();
     for (size_t i = 0; i < sizeof ending - 1; i++, random >>= 5)
         ending[i] = letters[random & 31];
-    if (asprintf(&name, "%.*s.xferscope-%s", (int)folder_length(target), target, ending) < 0)
+    if (asprintf(&name, "%.*s.xferscope-%s", (int)directory_length(target), target, ending) < 0)
         return NULL;
     return name;
 }
@@ -233,15 +233,16 @@ static int give_name(const char *name, int unnamed)
  * killed. */
 static int create_file(struct xfa_replacement *r)
 {
-    char folder[PATH_MAX];
-    size_t length = folder_length(r->target);
-    if (length + 2 > sizeof folder) {
+    char directory[PATH_MAX];
+    size_t length = directory_length(r->target);
+    if (length + 2 > sizeof directory) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    snprintf(folder, sizeof folder, "%.*s.", (int)length, r->target);
-    int fd = access("/proc/self/fd", X_OK) == 0 ? open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600)
-                                                : -1;
+    snprintf(directory, sizeof directory, "%.*s.", (int)length, r->target);
+    int fd = access("/proc/self/fd", X_OK) == 0
+                 ? open(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600)
+                 : -1;
     return fd >= 0 ? fd : make_named(r, create, -1);
 }
 
@@ -330,13 +331,13 @@ void xfa_replace_drop(struct xfa_replacement *r)
 }
 
 /* Does the file lie in this directory? */
-static bool lies_in(const char *path, const struct stat *folder)
+static bool lies_in(const char *path, const struct stat *directory)
 {
     char *file = realpath(path, NULL);
     if (!file)
         return false;
-    file[folder_length(file)] = '\0';
-    bool same = same_file(file, folder);
+    file[directory_length(file)] = '\0';
+    bool same = same_file(file, directory);
     free(file);
     return same;
 }
@@ -359,9 +360,9 @@ const char *xfa_replace_refused(const char *path)
     struct xfa_replacement r;
     const char *why = find_target(&r, path);
     if (!why && r.target) {
-        char folder[PATH_MAX];
-        snprintf(folder, sizeof folder, "%.*s.", (int)folder_length(r.target), r.target);
-        why = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 ? NULL : strerror(errno);
+        char directory[PATH_MAX];
+        snprintf(directory, sizeof directory, "%.*s.", (int)directory_length(r.target), r.target);
+        why = faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? NULL : strerror(errno);
     }
     free(r.target);
     return why;

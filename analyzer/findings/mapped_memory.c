@@ -47,7 +47,7 @@ struct launched {
 };
 
 /* Copies of a row, and the kernels that were given what they filled. */
-struct row {
+struct row_sums {
     uint64_t copies, bytes, kernels;
     double kernel_ns, copy_ns;
     bool otherwise; /* used */
@@ -61,11 +61,11 @@ struct mapped {
         uint32_t row;
     } filled[MOST_FILLED];
     unsigned count;
-    struct row *rows; /* by row number */
+    struct row_sums *rows; /* by row number */
     size_t row_count, row_capacity;
 };
 
-static struct row *row_of(struct mapped *mapped, uint32_t number)
+static struct row_sums *row_of(struct mapped *mapped, uint32_t number)
 {
     mapped->rows = xfa_grown(mapped->rows, &mapped->row_capacity, &mapped->row_count, number,
                              sizeof *mapped->rows);
@@ -90,7 +90,7 @@ static void fill(struct mapped *mapped, const struct xfa_event *event)
 {
     const struct xfa_transfer *transfer = &event->transfer;
     uint64_t end = xfa_add(transfer->dst, event->bytes);
-    struct row *row = row_of(mapped, transfer->class->row);
+    struct row_sums *row = row_of(mapped, transfer->class->row);
     for (unsigned i = 0; i < mapped->count; i++) {
         struct filled *filled = &mapped->filled[i];
         if (filled->first < end && transfer->dst < filled->end)
@@ -176,7 +176,7 @@ static void ran(struct mapped *mapped, const struct xfa_event *event)
         return;
     double ns = (double)(event->end_ns - event->start_ns);
     if (launched->row != NO_ROW) {
-        struct row *row = row_of(mapped, launched->row);
+        struct row_sums *row = row_of(mapped, launched->row);
         row->kernels++;
         row->kernel_ns += ns;
     }
@@ -311,7 +311,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t n
 {
     const struct mapped *mapped = sums;
     const struct xfa_row *what = xfa_analysis_row(analysis, number);
-    const struct row *row = number < mapped->row_count ? &mapped->rows[number] : NULL;
+    const struct row_sums *row = number < mapped->row_count ? &mapped->rows[number] : NULL;
     if (!row || row->copies == 0 || row->otherwise || row->kernels < row->copies)
         return false;
     double share = row->kernel_ns / (double)row->copies;

@@ -32,7 +32,7 @@ struct sent {
     bool by_device;
 };
 
-struct row {
+struct row_sums {
     struct xfa_sum sum;
     uint64_t timed, by_device;
 };
@@ -43,7 +43,7 @@ struct unused {
     uint64_t transfers; /* of the process */
     struct sent *sent;  /* by address, apart from each other */
     size_t count, capacity;
-    struct row *rows; /* by row number */
+    struct row_sums *rows; /* by row number */
     size_t row_count, row_capacity;
     struct xfw_marks marks[XFW_CERTAINTIES];
 };
@@ -79,7 +79,7 @@ static void count_unused(struct unused *unused, const struct sent *sent)
 {
     unused->rows = xfa_grown(unused->rows, &unused->row_capacity, &unused->row_count, sent->row,
                              sizeof *unused->rows);
-    struct row *row = &unused->rows[sent->row];
+    struct row_sums *row = &unused->rows[sent->row];
     bool timed = !isnan(sent->achieved_ns);
     row->sum.transfers++;
     row->sum.bytes = xfa_add(row->sum.bytes, sent->end - sent->start);
@@ -252,7 +252,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
                  struct xfa_gain *gain)
 {
     const struct unused *unused = sums;
-    const struct row *found = row < unused->row_count ? &unused->rows[row] : NULL;
+    const struct row_sums *found = row < unused->row_count ? &unused->rows[row] : NULL;
     if (!found || found->sum.transfers == 0)
         return false;
     gain->transfers = found->sum.transfers;

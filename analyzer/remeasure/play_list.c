@@ -104,7 +104,7 @@ static struct xfa_play_thread *thread_of(struct xfa_play_script *script, const s
 
 /* ---- ops ------------------------------------------------------------------------------------- */
 
-/* The gap of the op, as it is played: of a long one in which nothing is under way only a part. */
+/* The gap of the op, as it is played: of a long one in which nothing is in flight only a part. */
 static double kept(struct xfa_play_script *script, const struct xfa_play_thread *thread,
                    const struct xfw_op *op)
 {

@@ -11,7 +11,7 @@
  *
  * Not played, but added to the time that playing took:
  * - the time before the first call and after the last one;
- * - of each gap over XFA_PLAY_LONG_NS in which no work was under way, in a run of one thread, all
+ * - of each gap over XFA_PLAY_LONG_NS in which no work was in flight, in a run of one thread, all
  *   but XFA_PLAY_KEPT_NS.
  */
 #ifndef XFA_PLAY_LIST_H

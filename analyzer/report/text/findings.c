@@ -185,20 +185,14 @@ static char *idle_text(const struct xfa_findings *findings, const struct xfa_fin
                        enum why why)
 {
     size_t others = finding->site_count - 1;
-    const char *word = xfa_finding_word(finding->id), *site = finding->sites[0].site->text;
-    char saved[XFA_UNIT_CHARS + 1], *also = xfa_text(""), *much = xfa_text("");
-    if (others) {
-        free(also);
-        also = xfa_print(" and %zu other%s", others, xfa_plural(others));
-    }
+    char saved[XFA_UNIT_CHARS + 1];
+    char *text = xfa_print("%s at %s", xfa_finding_word(finding->id), finding->sites[0].site->text);
+    if (others)
+        text = xfa_append(text, " and %zu other%s", others, xfa_plural(others));
     if (why == AT_BEST) {
-        free(much);
         const struct xfw_saving saving = xfa_saving_shown(findings, &finding->saving);
-        much = xfa_print(", %s", xfa_signed_time_text(saved, saving.high));
+        text = xfa_append(text, ", %s", xfa_signed_time_text(saved, saving.high));
     }
-    char *text = xfa_print("%s at %s%s%s", word, site, also, much);
-    free(also);
-    free(much);
     return text;
 }
 
