@@ -3,8 +3,8 @@ from row import M
 
 ROWS = [
     M("packing-is-free", "analyzer/whatif/changes/pack.c",
-      "        op->gap_ns += packing;",
-      "        op->gap_ns += 0 * packing;",
+      "    op->gap_ns += packing;",
+      "    op->gap_ns += 0 * packing;",
       "what packing costs the host is left out of what it would save",
       "analyzer-whatif_pack_test"),
     M("rows-never-gathered", "analyzer/whatif/changes/rows.c",
