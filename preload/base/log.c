@@ -13,10 +13,14 @@
 #include "preload/base/attributes.h"
 #include "preload/base/guard.h"
 #include "preload/base/own_stack.h"
-#include "preload/base/settings.h"
 
 static struct stat stderr_was;
-static bool known;
+static bool known, verbose;
+
+void xfs_log_verbose(bool wanted)
+{
+    verbose = wanted;
+}
 
 void xfs_log_start(void)
 {
@@ -149,7 +153,7 @@ void xfs_log(const char *format, ...)
 
 void xfs_verbose(const char *format, ...)
 {
-    if (!xfs_settings()->verbose)
+    if (!verbose)
         return;
     va_list list;
     va_start(list, format);

@@ -24,7 +24,10 @@ void xfs_log_say_kept(void);
 /* As printf, without floating point; cut at 512 bytes. */
 void xfs_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same, only with XFERSCOPE_VERBOSE=1. */
+/* Whether xfs_verbose() says anything: from the settings, XFERSCOPE_VERBOSE=1. */
+void xfs_log_verbose(bool wanted);
+
+/* The same, only when verbose. */
 void xfs_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* True the first time it is asked about this flag: for messages that are said once. */

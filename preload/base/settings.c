@@ -180,5 +180,6 @@ const struct xfs_settings *xfs_settings(void)
         settings.most_bytes = XFS_LEAST_SIZE;
     if (settings.stack_depth > 64)
         settings.stack_depth = 64;
+    xfs_log_verbose(settings.verbose);
     return &settings;
 }

@@ -1,4 +1,7 @@
-/* Between the files of this directory. */
+/*
+ * Between the files of this directory: hash.c hashes, budget.c spends what may be spent on that,
+ * waiting.c has the copies in flight, content.c decides what is hashed and when.
+ */
 #ifndef XFS_CONTENT_PARTS_H
 #define XFS_CONTENT_PARTS_H
 
@@ -37,6 +40,12 @@ enum xfs_content_mode xfs_content_afford(enum xfs_content_mode setting, bool slo
                                          const struct xfs_hash_ns *spent,
                                          const struct xfs_hash_ns *cost, uint64_t elapsed,
                                          unsigned share);
+
+/* Recording begins; `percent`: the share. */
+void xfs_budget_start(unsigned percent);
+/* Writes into META what hashing took and why transfers have no hash. */
+void xfs_budget_note(void);
+void xfs_budget_after_fork(void);
 
 /* ---- waiting.c: copies to the host that are on their way ------------------------------------- */
 

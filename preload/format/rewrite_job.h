@@ -1,6 +1,6 @@
 /*
- * One rewriting on its way; between the sources of rewrite.h only. Nothing here calls malloc: a
- * process that ends may be anywhere.
+ * The state of one rewriting, between the sources of rewrite.h only. Nothing here calls malloc: a
+ * process that ends may have been interrupted anywhere, malloc included.
  */
 #ifndef XFT_REWRITE_JOB_H
 #define XFT_REWRITE_JOB_H
@@ -30,7 +30,7 @@ void xft_job_unmap(void *memory, size_t bytes); /* NULL is allowed */
 
 void xft_job_put(struct xft_job *job, const void *bytes, size_t n);
 
-/* The first failure is the one that is told. */
+/* The first failure is the one that is reported. */
 void xft_job_fail(struct xft_job *job, int error);
 
 /* A segment as it lies in the old file. */
@@ -38,6 +38,19 @@ void xft_job_copy(struct xft_job *job, const struct xft_view *view);
 
 /* Over the segments of these types (segments.h). */
 struct xft_walk xft_job_walk(const struct xft_job *job, uint32_t wanted);
+
+/* ---- its INDEX ------------------------------------------------------------------------- */
+
+void xft_job_index_begin(struct xft_job *job);
+
+/* The entry that the old file has for the EVENTS segment at this offset; asked for in the order of
+ * the file. One in another order is not found: a reader does without. */
+bool xft_job_index_find(struct xft_job *job, uint64_t offset, struct xft_index_entry *entry);
+
+/* Of the EVENTS segment that the new file has at entry->offset. */
+void xft_job_index_add(struct xft_job *job, const struct xft_index_entry *entry);
+
+void xft_job_index_end(struct xft_job *job);
 
 /* ---- rewrite_lists.c -------------------------------------------------------------------- */
 
@@ -58,18 +71,5 @@ void xft_job_forget_slabs(struct xft_job *job);
 /* EVENTS segments as they are, then what only slabs hold: within a lane in the order of its
  * sequence numbers. With their INDEX. */
 void xft_job_events(struct xft_job *job);
-
-/* ---- rewrite_index.c -------------------------------------------------------------------- */
-
-void xft_job_index_begin(struct xft_job *job);
-
-/* The entry that the old file has for the EVENTS segment at this offset; asked for in the order of
- * the file. One in another order is not found: a reader does without. */
-bool xft_job_index_find(struct xft_job *job, uint64_t offset, struct xft_index_entry *entry);
-
-/* Of the EVENTS segment that the new file has at entry->offset. */
-void xft_job_index_add(struct xft_job *job, const struct xft_index_entry *entry);
-
-void xft_job_index_end(struct xft_job *job);
 
 #endif

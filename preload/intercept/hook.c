@@ -13,9 +13,6 @@
 #include "preload/timing/event_pairs.h"
 #include "preload/timing/timing.h"
 
-XFS_TLS int xfs_depth;
-XFS_TLS uintptr_t xfs_outermost;
-
 /* As the compiler would not have it: it takes a string instruction, which takes longer to start
  * than this takes in all. */
 static inline void clear(struct xft_event *event)

@@ -28,6 +28,9 @@
 #include "preload/timing/event_pairs.h"
 #include "preload/timing/timing.h"
 
+XFS_TLS int xfs_depth;
+XFS_TLS uintptr_t xfs_outermost;
+
 atomic_uchar xfs_session;
 bool xfs_session_simulated;
 static bool attached_later; /* device records are to be switched on by the first call that moves */

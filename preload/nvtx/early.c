@@ -33,6 +33,7 @@ struct open_ranges {
 };
 
 atomic_int xfs_nvtx_waiting, xfs_early_beyond;
+static atomic_ullong first_ns; /* when recording began; 0 = it has not */
 
 static XFS_TLS struct open_ranges *own; /* nested in this thread */
 static pthread_key_t own_key;
@@ -181,6 +182,17 @@ void xfs_early_end(struct xfs_text *domain, uint64_t id)
 
 /* ---- when recording has begun ---------------------------------------------------------------- */
 
+uint64_t xfs_range_first_ns(void)
+{
+    return atomic_load_explicit(&first_ns, memory_order_relaxed);
+}
+
+void xfs_ranges_begin_recording(void)
+{
+    atomic_store(&first_ns, xfs_now_ns());
+    xfs_nvtx_settle();
+}
+
 static void write_all(const struct open_ranges *open)
 {
     for (uint32_t i = 0; i < open->count; i++) {
@@ -188,7 +200,8 @@ static void write_all(const struct open_ranges *open)
         uint32_t domain = range->domain ? xfs_text_id(range->domain) : 0;
         uint32_t name =
             range->kept ? xfs_text_id(range->kept) : xfs_name(range->text, range->bytes);
-        xfs_range_write(XFT_EVENT_RANGE_BEGIN, domain, name, range->id, xfs_range_first_ns());
+        if (xfs_periods_keep_ranges())
+            xfs_range_event(XFT_EVENT_RANGE_BEGIN, domain, name, range->id, xfs_range_first_ns());
     }
 }
 
@@ -259,5 +272,5 @@ void xfs_nvtx_after_fork(void)
     atomic_store(&xfs_nvtx_waiting, (own != NULL) + (shared.count > 0));
     xfs_periods_after_fork(xfs_phase_after_fork());
     xfs_texts_new_recording();
-    xfs_ranges_forget_recording();
+    atomic_store(&first_ns, 0);
 }

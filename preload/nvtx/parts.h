@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "preload/nvtx/nvtx_abi.h"
+#include "preload/record/hot.h"
 #include "xferscope/trace.h"
 
 /* ---- texts.c: names of ranges and domains --------------------------------------------------- */
@@ -69,14 +70,29 @@ void xfs_phase_end(const struct xfs_text *domain, uint64_t id);
 /* In a forked child: how many its one thread has open. */
 int xfs_phase_after_fork(void);
 
-/* ---- ranges.c -------------------------------------------------------------------------------- */
-
-void xfs_range_write(enum xft_event_kind kind, uint32_t domain, uint32_t name, uint64_t id,
-                     uint64_t at_ns);
 uint64_t xfs_range_first_ns(void); /* when recording began in this process; 0 = it has not */
-
 void xfs_ranges_begin_recording(void);
-void xfs_ranges_forget_recording(void); /* in a forked child */
+
+/* Writes the event of a range that begins or ends. The lane that has it; NULL: none, which was
+ * counted. */
+static inline struct xfs_lane *xfs_range_event(enum xft_event_kind kind, uint32_t domain,
+                                               uint32_t name, uint64_t id, uint64_t at_ns)
+{
+    struct xft_event event = {
+        .start_ns = at_ns,
+        .end_ns = at_ns,
+        .dst = id,
+        .src = domain,
+        .aux = name,
+        .src_place = XFT_PLACE_UNKNOWN,
+        .dst_place = XFT_PLACE_UNKNOWN,
+        .device = XFT_PLACE_UNKNOWN,
+        .kind = (uint8_t)kind,
+    };
+    return xfs_event_write_now(&event);
+}
+
+/* ---- ranges.c -------------------------------------------------------------------------------- */
 
 /* Functions by their place in NVTX's tables; NULL where there is none of ours. */
 enum { XFS_CORE_PLACES = 12, XFS_CORE2_PLACES = 14 };

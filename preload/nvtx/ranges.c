@@ -10,39 +10,9 @@
 
 /* What NVTX calls. Each function has the signature of its place in the table. */
 
-static atomic_ullong first_ns; /* when recording began; 0 = it has not */
 static atomic_ullong last_id;
 
 /* ---- events --------------------------------------------------------------------------------- */
-
-uint64_t xfs_range_first_ns(void)
-{
-    return atomic_load_explicit(&first_ns, memory_order_relaxed);
-}
-
-static inline struct xfs_lane *write_event(enum xft_event_kind kind, uint32_t domain, uint32_t name,
-                                           uint64_t id, uint64_t at_ns)
-{
-    struct xft_event event = {
-        .start_ns = at_ns,
-        .end_ns = at_ns,
-        .dst = id,
-        .src = domain,
-        .aux = name,
-        .src_place = XFT_PLACE_UNKNOWN,
-        .dst_place = XFT_PLACE_UNKNOWN,
-        .device = XFT_PLACE_UNKNOWN,
-        .kind = (uint8_t)kind,
-    };
-    return xfs_event_write_now(&event);
-}
-
-void xfs_range_write(enum xft_event_kind kind, uint32_t domain, uint32_t name, uint64_t id,
-                     uint64_t at_ns)
-{
-    if (xfs_periods_keep_ranges())
-        write_event(kind, domain, name, id, at_ns);
-}
 
 /* Else recording is over, or the run is as large as it may be. */
 static inline bool is_recorded(void)
@@ -60,7 +30,7 @@ static inline void count_range(void)
 static inline void write_counted(enum xft_event_kind kind, uint32_t domain, uint32_t name,
                                  uint64_t id, uint64_t at_ns)
 {
-    struct xfs_lane *lane = write_event(kind, domain, name, id, at_ns);
+    struct xfs_lane *lane = xfs_range_event(kind, domain, name, id, at_ns);
     if (lane && xfs_call_is_timed(lane))
         xfs_cost_ends(lane, (uint8_t)kind, at_ns, at_ns);
 }
@@ -237,16 +207,3 @@ const xnv_function xfs_nvtx_core2[XFS_CORE2_PLACES] = {
     AT(XNV_CORE2_REGISTER_STRING_A, register_plain), AT(XNV_CORE2_REGISTER_STRING_W, register_wide),
     AT(XNV_CORE2_DOMAIN_CREATE_A, keep_plain),       AT(XNV_CORE2_DOMAIN_CREATE_W, keep_wide),
 };
-
-/* ---- life ------------------------------------------------------------------------------------ */
-
-void xfs_ranges_begin_recording(void)
-{
-    atomic_store(&first_ns, xfs_now_ns());
-    xfs_nvtx_settle();
-}
-
-void xfs_ranges_forget_recording(void)
-{
-    atomic_store(&first_ns, 0);
-}

@@ -69,39 +69,6 @@ struct xfs_lane *xfs_cost_begins(struct xfs_lane *lane)
     return lane;
 }
 
-/* Until the next one. */
-static uint32_t next_count(struct xfs_lane *lane)
-{
-    static const uint8_t counts[] = {17, 31, 61, 127, XFS_COST_EVERY};
-    if (lane->timed == sizeof counts)
-        return XFS_COST_EVERY;
-    return counts[lane->timed++];
-}
-
-/* ---- what is not done at every call --------------------------------------------------------- */
-
-/* Not hardly anything, nor where the clock was another one meanwhile. */
-static bool is_told(uint64_t from_ns, uint64_t until_ns)
-{
-    return until_ns >= from_ns + XFS_OVERHEAD_LEAST_NS && until_ns - from_ns < 10 * NONSENSE_NS;
-}
-
-/* Also where the clock is a slow one: these are few. */
-static void tell(unsigned why, uint8_t behind, uint64_t from_ns, uint64_t until_ns)
-{
-    if (!is_told(from_ns, until_ns))
-        return;
-    struct xft_event event = {.kind = XFT_EVENT_OVERHEAD,
-                              .start_ns = from_ns,
-                              .end_ns = until_ns,
-                              .aux = why,
-                              .count = behind,
-                              .device = XFT_PLACE_UNKNOWN,
-                              .src_place = XFT_PLACE_UNKNOWN,
-                              .dst_place = XFT_PLACE_UNKNOWN};
-    xfs_event_write(&event);
-}
-
 void xfs_cost_unusual(unsigned why)
 {
     struct xfs_lane *lane = xfs_self;
@@ -115,52 +82,10 @@ void xfs_cost_unusual(unsigned why)
     lane->unusual |= (uint8_t)why;
 }
 
-void xfs_cost_took(unsigned why, uint64_t from_ns)
-{
-    int saved = errno;
-    uint64_t until_ns = xfs_now_apart_ns();
-    bool in_call = xfs_self && xfs_call_is_timed(xfs_self), calling = xfs_self && xfs_self->calling;
-    if (is_told(from_ns, until_ns) && xfs_aside_begins())
-        tell(why, 0, from_ns, until_ns);
-    if (!calling && xfs_self)
-        xfs_call_over(xfs_self);
-    if (!in_call && xfs_self && xfs_call_is_timed(xfs_self)) {
-        xfs_self->until_timed = xfs_self->counted; /* room for this event was no part of a call */
-        xfs_self->counted = xfs_self->unusual = 0;
-    }
-    errno = saved;
-}
-
 void xfs_cost_attached(struct xfs_lane *lane, uint64_t from_ns)
 {
     lane->attached_from_ns = from_ns;
     lane->attached_until_ns = xfs_now_apart_ns();
-}
-
-/* Keeps errno, as this one's callers need. */
-static void tell_unusual(struct xfs_lane *lane, uint8_t kind, uint64_t end_ns, uint64_t now)
-{
-    int saved = errno;
-    if (lane->attached_until_ns)
-        tell(XFT_OVERHEAD_THREAD, 0, lane->attached_from_ns, lane->attached_until_ns);
-    lane->attached_until_ns = 0;
-    tell(lane->unusual, kind, end_ns, now);
-    errno = saved;
-}
-
-void xfs_cost_ends(struct xfs_lane *lane, uint8_t kind, uint64_t start_ns, uint64_t end_ns)
-{
-    uint64_t now = xfs_now_apart_ns(), from = lane->timed_from_ns;
-    bool sample = lane->counted == 0; /* it would have been timed anyway */
-    if (lane->unusual)
-        tell_unusual(lane, kind, end_ns, now);
-    lane->until_timed = sample ? next_count(lane) : lane->counted;
-    lane->counted = lane->unusual = 0;
-    if (!sample || kind >= XFS_COST_KINDS || xfs_no_counter || from > start_ns || end_ns > now)
-        return; /* the clock is too coarse, or went backwards */
-    uint64_t ns = (start_ns - from) + (now - end_ns);
-    if (ns < NONSENSE_NS)
-        xfs_cost_add(&lane->recorder->costs, kind, ns);
 }
 
 uint32_t xfs_cost_count(uint32_t before)

@@ -1,4 +1,5 @@
 #include "preload/record/bus.h"
+#include "preload/record/notes.h"
 #include "preload/record/recorder.h"
 
 #include <errno.h>
@@ -11,58 +12,6 @@
 #include "preload/base/log.h"
 #include "preload/record/record.h"
 #include "preload/format/rewrite.h"
-
-/* ---- losses ------------------------------------------------------------------------------- */
-
-/* No less than has been counted. Any number of threads, in any order: the largest stays. */
-static void tell_count(uint64_t *field, atomic_ullong *count)
-{
-    uint64_t counted = atomic_load(count);
-    uint64_t told = __atomic_load_n(field, __ATOMIC_SEQ_CST);
-    while (told < counted && !__atomic_compare_exchange_n(field, &told, counted, false,
-                                                          __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-        ;
-}
-
-static void tell(struct xfs_recorder *recorder, struct xft_file_header *header, enum xft_loss loss)
-{
-    tell_count(xft_loss_at(header, loss), &recorder->lost[loss]);
-}
-
-static void tell_calls_after_end(struct xfs_recorder *recorder, struct xft_file_header *header)
-{
-    tell_count(&header->calls_after_end, &recorder->calls_after_end);
-}
-
-/* The header may be exchanged at any moment, and who does that tells the new one what was counted
- * before: either that includes `n`, or the new one is found here. */
-void xfs_count_lost(struct xfs_recorder *recorder, enum xft_loss loss, uint64_t n)
-{
-    atomic_fetch_add(&recorder->lost[loss], n);
-    tell(recorder, atomic_load(&recorder->header), loss);
-}
-
-static void exchange_header(struct xfs_recorder *recorder, struct xft_file_header *header)
-{
-    atomic_store(&recorder->header, header);
-    for (int i = 0; i < XFT_LOSS_COUNT; i++)
-        tell(recorder, header, (enum xft_loss)i);
-    tell_calls_after_end(recorder, header);
-}
-
-/* For a header that is to be written. */
-static void note_losses(struct xfs_recorder *recorder)
-{
-    for (int i = 0; i < XFT_LOSS_COUNT; i++)
-        *xft_loss_at(&recorder->file.made, (enum xft_loss)i) = atomic_load(&recorder->lost[i]);
-    recorder->file.made.calls_after_end = atomic_load(&recorder->calls_after_end);
-}
-
-void xfs_count_calls_after_end(struct xfs_recorder *recorder, uint64_t n)
-{
-    atomic_fetch_add(&recorder->calls_after_end, n);
-    tell_calls_after_end(recorder, atomic_load(&recorder->header));
-}
 
 /* ---- the file in its place ------------------------------------------------------------------ */
 
@@ -87,7 +36,7 @@ static void move_header(struct xfs_recorder *recorder, const struct xft_rewrite 
     close(rewrite->fd);
     if (map == MAP_FAILED)
         return;
-    exchange_header(recorder, map);
+    xfs_losses_exchange_header(recorder, map);
     if (rewrite->size < rewrite->header->file_bytes)
         return;
     uint64_t now = xfs_lanes_count(&recorder->lanes);
@@ -99,7 +48,7 @@ static void move_header(struct xfs_recorder *recorder, const struct xft_rewrite 
  * and its first page with it. */
 static struct xft_file_header header_now(struct xfs_recorder *recorder)
 {
-    note_losses(recorder);
+    xfs_losses_note(recorder);
     struct xft_file_header header = recorder->file.made;
     header.file_bytes = recorder->file.end;
     return header;
@@ -115,12 +64,13 @@ void xfs_recorder_mend(struct xfs_recorder *recorder)
         xfs_rooms_leave(recorder);
     }
     recorder->left = true;
-    note_losses(recorder);
+    xfs_losses_note(recorder);
     if (!xfs_file_mend(&recorder->file))
         return;
     recorder->left = false;
-    exchange_header(recorder, recorder->file.header);
-    (void)xfs_recorder_introduce(recorder);
+    xfs_losses_exchange_header(recorder, recorder->file.header);
+    if (xfs_process_calls(recorder))
+        xfs_process_note(recorder);
 }
 
 static bool rewrite_file(struct xfs_recorder *recorder)
@@ -145,7 +95,7 @@ static bool rewrite_file(struct xfs_recorder *recorder)
     if (good) {
         struct stat now;
         if (fstat(rewrite.fd, &now) == 0)
-            xfs_periods_wrote(recorder, (uint64_t)now.st_size);
+            xfs_size_wrote(recorder->settings->most_bytes, (uint64_t)now.st_size);
         move_header(recorder, &rewrite);
     }
     int error = errno;

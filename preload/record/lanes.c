@@ -22,8 +22,6 @@
 #define STACKS_READY 8
 #define SUPPLY 4                  /* times what was taken since the last time */
 #define RETRY_EVERY 1024          /* refused events, when the disk is full */
-#define WAIT_NS 2000000000u       /* awake */
-#define SLEEP_NS 60000000000u     /* asleep: a machine may be slow */
 #define GROW_AGAIN_NS 1000000000u /* after the file could not grow */
 #define CALLS_ROUNDS 1000         /* moments: some of the threads may wait for ever */
 #define SETTLE_ROUNDS 5000
@@ -251,7 +249,7 @@ static bool is_any(struct xfs_lanes *lanes, const struct xfs_lane *own,
 /* The first look comes after a moment: what a thread has stored can be seen by then. */
 bool xfs_lanes_await_calls(struct xfs_recorder *recorder, int *rounds)
 {
-    xfs_lanes_pause();
+    xfs_pause();
     return ++*rounds < CALLS_ROUNDS && is_any(&recorder->lanes, recorder->last_lane, is_calling);
 }
 
@@ -322,26 +320,6 @@ static pid_t own_tid(void)
     return tid;
 }
 
-void xfs_lanes_pause(void)
-{
-    if (xfs_may_call_kernel())
-        nanosleep(&(struct timespec){0, 100000}, NULL);
-    else
-        for (int i = 0; i < 64; i++)
-            __builtin_ia32_pause();
-}
-
-bool xfs_lanes_wait(const struct xfs_recorder *recorder, uint64_t *since)
-{
-    xfs_lanes_pause();
-    uint64_t now = xfs_monotonic_ns();
-    if (*since == 0)
-        *since = now;
-    uint64_t most = xfs_may_call_kernel() ? SLEEP_NS : WAIT_NS;
-    return now - *since < most && !atomic_load(&recorder->lanes.stuck) &&
-           atomic_load(&recorder->ending) < XFS_ENDING_ASKED;
-}
-
 static struct xfs_lane *take_lane(struct xfs_recorder *recorder)
 {
     struct xfs_lanes *lanes = &recorder->lanes;
@@ -349,7 +327,7 @@ static struct xfs_lane *take_lane(struct xfs_recorder *recorder)
     uint64_t since = 0;
     if (node == NULL && (xfs_may_call_kernel() || !has_writer(recorder)) && make_lanes(lanes))
         node = xfs_pool_take(&lanes->idle);
-    while (node == NULL && has_writer(recorder) && xfs_lanes_wait(recorder, &since))
+    while (node == NULL && has_writer(recorder) && xfs_writer_wait(recorder, &since))
         node = xfs_pool_take(&lanes->idle);
     return node ? (struct xfs_lane *)((char *)node - offsetof(struct xfs_lane, node)) : NULL;
 }
@@ -390,7 +368,7 @@ static struct xfs_slab *wait_for_slab(struct xfs_recorder *recorder)
     uint64_t since = 0;
     atomic_fetch_add(&lanes->waiting, 1);
     xfs_writer_wake(recorder);
-    while (slab == NULL && xfs_lanes_wait(recorder, &since))
+    while (slab == NULL && xfs_writer_wait(recorder, &since))
         slab = pop_free(lanes);
     atomic_fetch_sub(&lanes->waiting, 1);
     return slab;

@@ -87,13 +87,6 @@ bool xfs_lanes_init(struct xfs_recorder *recorder);
 /* A lane for the calling thread; NULL when memory is short. */
 struct xfs_lane *xfs_lane_open(struct xfs_recorder *recorder);
 
-/* A moment; awake where sleeping could be forbidden. */
-void xfs_lanes_pause(void);
-
-/* The same. True while it makes sense to go on
- * waiting for the background thread; *since is 0 at first. */
-bool xfs_lanes_wait(const struct xfs_recorder *recorder, uint64_t *since);
-
 /* Hands its slab over and keeps the lane for the next thread. */
 void xfs_lane_close(struct xfs_lane *lane);
 

@@ -311,7 +311,7 @@ static bool walk_alone(struct xfs_recorder *recorder, struct xfs_modules *module
 {
     uint64_t since = 0;
     while (atomic_exchange_explicit(&modules->walked, true, memory_order_acquire))
-        if (!xfs_lanes_wait(recorder, &since))
+        if (!xfs_writer_wait(recorder, &since))
             return false;
     bool good = walk_all(recorder, modules);
     atomic_store_explicit(&modules->walked, false, memory_order_release);

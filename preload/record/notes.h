@@ -11,6 +11,7 @@
 #define XFS_NOTES_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define XFS_NOTES_NAME "xferscope-run-" /* of the memfd, before RANDOM */
@@ -37,11 +38,23 @@ void xfs_notes_open(const char *run);
 /* This process records in this directory. */
 void xfs_notes_begun(const char *directory);
 
-/* The run's files have become larger by this much; how large they are together, as far as is
- * known. 0 where record cannot be asked. */
-uint64_t xfs_notes_size(int64_t more);
-
 /* This process cannot record, and said why. */
 void xfs_notes_refused(const char *why);
+
+/*
+ * The size of the run, for XFERSCOPE_MAX_SIZE (`most_bytes`; 0: no limit). The files of all its
+ * processes count where record can be asked, else this process's own. The run is full at seven
+ * eighths of the limit. Any thread.
+ */
+
+/* This process's file has `file_bytes` bytes now. */
+void xfs_size_wrote(uint64_t most_bytes, uint64_t file_bytes);
+bool xfs_size_is_full(void);
+
+/* Before a process makes its file: false when the run is full. */
+bool xfs_size_allows(uint64_t most_bytes);
+
+/* In a forked child, which begins with a file of its own. */
+void xfs_size_after_fork(void);
 
 #endif

@@ -11,12 +11,6 @@
 #define HISTORY 4096 /* periods that late records are held against */
 #define TURNS 100000 /* waits for another thread that begins or ends a period */
 
-/* What may still be under way is written as well: the last eighth is for that. */
-static uint64_t enough(uint64_t most_bytes)
-{
-    return most_bytes - most_bytes / 8;
-}
-
 struct period {
     uint64_t from_ns, until_ns; /* 0: it goes on */
     uint32_t before, last;      /* numbers of calls: of the last one before it, and in it */
@@ -29,10 +23,8 @@ static struct {
     void (*changed)(void);
     uint64_t from_ns, until_ns;
     bool by_range;
-    atomic_bool full;
     atomic_flag turning;
-    atomic_ullong told_bytes; /* to the run's other processes */
-    atomic_uint count;        /* of periods so far */
+    atomic_uint count; /* of periods so far */
     struct period history[HISTORY];
 } periods = {.turning = ATOMIC_FLAG_INIT};
 
@@ -42,7 +34,7 @@ static atomic_int ranges; /* open now, also before recording begins */
 
 static bool is_period(uint64_t now)
 {
-    return !atomic_load(&periods.full) && now >= periods.from_ns && now < periods.until_ns &&
+    return !xfs_size_is_full() && now >= periods.from_ns && now < periods.until_ns &&
            (!periods.by_range || atomic_load(&ranges) > 0);
 }
 
@@ -67,9 +59,9 @@ static void turn(bool open, uint64_t now, struct xfs_recorder *recorder)
     struct xft_event event = {.kind = XFT_EVENT_PERIOD,
                               .start_ns = now,
                               .end_ns = now,
-                              .aux = open                         ? XFT_PERIOD_BEGINS
-                                     : atomic_load(&periods.full) ? XFT_PERIOD_FULL
-                                                                  : XFT_PERIOD_ENDS,
+                              .aux = open                 ? XFT_PERIOD_BEGINS
+                                     : xfs_size_is_full() ? XFT_PERIOD_FULL
+                                                          : XFT_PERIOD_ENDS,
                               .device = XFT_PLACE_UNKNOWN,
                               .src_place = XFT_PLACE_UNKNOWN,
                               .dst_place = XFT_PLACE_UNKNOWN};
@@ -124,7 +116,7 @@ void xfs_periods_range(int by)
 
 bool xfs_periods_keep_state(enum xft_event_kind kind)
 {
-    if (atomic_load(&periods.full))
+    if (xfs_size_is_full())
         return false;
     return kind == XFT_EVENT_ALLOC || kind == XFT_EVENT_FREE || kind == XFT_EVENT_REGISTER ||
            kind == XFT_EVENT_UNREGISTER || kind == XFT_EVENT_ADVISE || kind == XFT_EVENT_PEER ||
@@ -133,7 +125,7 @@ bool xfs_periods_keep_state(enum xft_event_kind kind)
 
 bool xfs_periods_keep_ranges(void)
 {
-    return !atomic_load_explicit(&periods.full, memory_order_relaxed);
+    return !xfs_size_is_full();
 }
 
 static bool is_of(const struct period *period, const struct xft_event *record)
@@ -159,24 +151,6 @@ bool xfs_periods_keep_record(const struct xft_event *record)
             return false; /* behind this one, and before the next */
     }
     return false;
-}
-
-/* ---- size ------------------------------------------------------------------------------------ */
-
-void xfs_periods_wrote(struct xfs_recorder *recorder, uint64_t file_bytes)
-{
-    uint64_t most = recorder->settings->most_bytes;
-    if (most == 0)
-        return;
-    uint64_t before = atomic_exchange(&periods.told_bytes, file_bytes);
-    uint64_t run = xfs_notes_size((int64_t)(file_bytes - before));
-    if (file_bytes >= enough(most) || run >= enough(most))
-        atomic_store(&periods.full, true);
-}
-
-bool xfs_periods_may_begin(uint64_t most_bytes)
-{
-    return most_bytes == 0 || xfs_notes_size(0) < enough(most_bytes);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -220,9 +194,8 @@ void xfs_periods_after_fork(int open)
     atomic_store(&xfs_periods_limited, false);
     atomic_store(&xfs_periods_open, false);
     atomic_store(&xfs_periods_number, 0);
-    atomic_store(&periods.full, false);
     atomic_store(&periods.count, 0);
-    atomic_store(&periods.told_bytes, 0);
+    xfs_size_after_fork();
     atomic_flag_clear(&periods.turning);
     atomic_store(&ranges, open);
 }

@@ -55,13 +55,6 @@ static inline void xfs_periods_numbered(uint32_t number)
 /* The background thread: is it time? */
 void xfs_periods_tick(struct xfs_recorder *recorder);
 
-/* Something was written: is it enough? The run's other processes are counted in, where record can
- * be asked. At the end: what the file has now counts. */
-void xfs_periods_wrote(struct xfs_recorder *recorder, uint64_t file_bytes);
-
-/* Before a process's file is made: false when the run is as large as it may be. */
-bool xfs_periods_may_begin(uint64_t most_bytes);
-
 /* In a forked child; ranges: that its one thread has open. */
 void xfs_periods_after_fork(int ranges);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -162,4 +163,34 @@ void xfs_process_note(struct xfs_recorder *recorder)
         xfs_write_meta(recorder, "descriptors", "shared");
     if (recorder->process.visible_told)
         xfs_write_meta(recorder, "env.CUDA_VISIBLE_DEVICES", recorder->process.visible);
+}
+
+/* ---- the calls' names ---------------------------------------------------------------------- */
+
+static size_t put_calls(unsigned char *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < xfs_call_count; i++) {
+        size_t bytes = strnlen(xfs_calls[i].name, UINT8_MAX);
+        struct xft_call_name call = {(uint16_t)i, (uint8_t)xfs_calls[i].level, (uint8_t)bytes};
+        if (out) {
+            memcpy(out + n, &call, sizeof call);
+            memcpy(out + n + sizeof call, xfs_calls[i].name, bytes);
+        }
+        n += sizeof call + bytes;
+    }
+    return n;
+}
+
+bool xfs_process_calls(struct xfs_recorder *recorder)
+{
+    size_t bytes = put_calls(NULL);
+    unsigned char *out =
+        mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (out == MAP_FAILED)
+        return false;
+    put_calls(out);
+    bool good = xfs_write_list(recorder, XFT_SEG_CALLS, out, bytes);
+    munmap(out, bytes ? bytes : 1);
+    return good;
 }

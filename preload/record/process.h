@@ -27,7 +27,10 @@ void xfs_process_look(struct xfs_process *process);
 #define XFS_PREFIX_BYTES 64
 void xfs_process_prefix(const struct xfs_process *process, char prefix[XFS_PREFIX_BYTES]);
 
-/* Writes the pairs; what is not known has none. */
+/* Writes the CALLS segment: the names of the intercepted calls. */
+bool xfs_process_calls(struct xfs_recorder *recorder);
+
+/* Writes the META pairs; what is not known has none. */
 void xfs_process_note(struct xfs_recorder *recorder);
 
 #endif

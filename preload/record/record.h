@@ -72,11 +72,11 @@ void xfs_meta_set(const char *key, const char *value);
  * waits for it. False when it was not done: nothing is recorded, or the thread is late. */
 bool xfs_do_apart(void (*work)(void *), void *argument);
 
-/* Adds to a loss counter of the file header. */
-/* This thread has left a call by a jump: it is not inside anything of the recorder any more, and
- * the call's event is lost. */
+/* This thread has left a call by a jump: it is not inside the recorder any more, and the call's
+ * event is lost. */
 void xfs_record_left(void);
 
+/* Adds n device records to the losses in the file header. */
 void xfs_count_device_lost(uint64_t n);
 
 /* Host clock of the trace, ns of CLOCK_MONOTONIC, or of another clock once one is in use: the

@@ -39,7 +39,7 @@ static bool enter_room(struct xfs_recorder *recorder, struct xfs_room_place *pla
     uint64_t since = 0;
     if (node == NULL)
         xfs_writer_wake(recorder);
-    while (node == NULL && xfs_lanes_wait(recorder, &since))
+    while (node == NULL && xfs_writer_wait(recorder, &since))
         node = xfs_pool_take(&rooms->free);
     if (node == NULL)
         return false;
@@ -142,4 +142,18 @@ bool xfs_rooms_supply(struct xfs_recorder *recorder)
     if (ready >= (int)wanted)
         return true;
     return make_rooms(recorder, wanted - (ready > 0 ? (unsigned)ready : 0)) || ready > 0;
+}
+
+bool xfs_write_meta(struct xfs_recorder *recorder, const char *key, const char *value)
+{
+    char pair[8192];
+    size_t a = strlen(key) + 1, b = strlen(value) + 1;
+    if (a > sizeof pair - 1)
+        return false;
+    if (b > sizeof pair - a)
+        b = sizeof pair - a;
+    memcpy(pair, key, a);
+    memcpy(pair + a, value, b);
+    pair[a + b - 1] = '\0';
+    return xfs_room_add(recorder, XFT_SEG_META, pair, a + b);
 }

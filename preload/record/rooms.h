@@ -49,6 +49,9 @@ struct xfs_rooms {
 bool xfs_room_add(struct xfs_recorder *recorder, enum xft_segment_type type, const void *payload,
                   size_t bytes);
 
+/* Adds a META pair. */
+bool xfs_write_meta(struct xfs_recorder *recorder, const char *key, const char *value);
+
 /* The file was cut: its rooms are used no more. */
 void xfs_rooms_leave(struct xfs_recorder *recorder);
 

@@ -93,7 +93,7 @@ static bool write_symbol(struct xfs_recorder *recorder, const void *payload, siz
 static const struct xfs_python_host python_host = {
     .write_symbol = write_symbol,
     .write_meta = xfs_write_meta,
-    .wait = xfs_lanes_wait,
+    .wait = xfs_writer_wait,
 };
 
 /* ---- start ------------------------------------------------------------------------------ */
@@ -121,7 +121,7 @@ void xfs_stacks_init(struct xfs_recorder *recorder)
 {
     struct xfs_stacks *stacks = &recorder->stacks;
     if (!recorder->settings->stacks || recorder->settings->stack_depth == 0 ||
-        !xfs_numbers_init(&stacks->numbers, XFS_STACK_SLOTS, xfs_lanes_wait))
+        !xfs_numbers_init(&stacks->numbers, XFS_STACK_SLOTS, xfs_writer_wait))
         return;
     if (!xfs_modules_init(recorder, &stacks->modules)) {
         stacks->numbers.slots = NULL;

@@ -11,7 +11,6 @@
 #include "preload/record/bus.h"
 #include "preload/record/notes.h"
 #include "preload/record/record.h"
-#include "preload/format/segments.h"
 
 #define MOST_PATH_SAID 300
 
@@ -68,42 +67,6 @@ static void read_clocks(uint64_t *mono, uint64_t *real)
         *mono = before + narrowest / 2;
         *real = calendar;
     }
-}
-
-static size_t put_calls(unsigned char *out)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < xfs_call_count; i++) {
-        size_t bytes = strnlen(xfs_calls[i].name, UINT8_MAX);
-        struct xft_call_name call = {(uint16_t)i, (uint8_t)xfs_calls[i].level, (uint8_t)bytes};
-        if (out) {
-            memcpy(out + n, &call, sizeof call);
-            memcpy(out + n + sizeof call, xfs_calls[i].name, bytes);
-        }
-        n += sizeof call + bytes;
-    }
-    return n;
-}
-
-static bool write_calls(struct xfs_recorder *recorder)
-{
-    size_t bytes = put_calls(NULL);
-    unsigned char *out =
-        mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (out == MAP_FAILED)
-        return false;
-    put_calls(out);
-    bool good = xfs_write_list(recorder, XFT_SEG_CALLS, out, bytes);
-    munmap(out, bytes ? bytes : 1);
-    return good;
-}
-
-bool xfs_recorder_introduce(struct xfs_recorder *recorder)
-{
-    if (!write_calls(recorder))
-        return false;
-    xfs_process_note(recorder);
-    return true;
 }
 
 /* ---- creating --------------------------------------------------------------------------- */
@@ -169,18 +132,18 @@ static struct xfs_recorder *cannot_record(const struct xfs_recorder *recorder)
     return NULL;
 }
 
-bool xfs_recorder_open(struct xfs_recorder *recorder)
+static bool open_file(struct xfs_recorder *recorder)
 {
     const struct xfs_settings *settings = recorder->settings;
     xfs_notes_open(settings->run);
-    if (!xfs_periods_may_begin(settings->most_bytes)) {
+    if (!xfs_size_allows(settings->most_bytes)) {
         xfs_notes_refused("the run has the size that XFERSCOPE_MAX_SIZE allows");
         errno = 0;
         return false;
     }
     if (!create_file(recorder))
         return false;
-    if (!make_packer(recorder, NULL) || !write_calls(recorder) || !xfs_lanes_init(recorder)) {
+    if (!make_packer(recorder, NULL) || !xfs_process_calls(recorder) || !xfs_lanes_init(recorder)) {
         xfs_file_discard(&recorder->file);
         return false;
     }
@@ -204,11 +167,11 @@ struct xfs_recorder *xfs_recorder_create(const struct xfs_settings *settings)
     pthread_mutex_init(&recorder->pack_lock, NULL);
     sem_init(&recorder->wake, 0, 0);
     sem_init(&recorder->begun, 0, 0);
-    xfs_numbers_init(&recorder->names, XFS_NAME_SLOTS, xfs_lanes_wait);
+    xfs_numbers_init(&recorder->names, XFS_NAME_SLOTS, xfs_writer_wait);
     if (settings->arguments)
-        xfs_numbers_init(&recorder->arguments, XFS_ARGUMENT_SLOTS, xfs_lanes_wait);
+        xfs_numbers_init(&recorder->arguments, XFS_ARGUMENT_SLOTS, xfs_writer_wait);
     xfs_process_look(&recorder->process);
-    if (!xfs_writer_start(recorder))
+    if (!xfs_writer_start(recorder, open_file))
         return errno ? cannot_record(recorder) : NULL;
     xfs_verbose("recording in %s", recorder->file.path);
     return recorder;

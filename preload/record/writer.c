@@ -7,143 +7,17 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "preload/base/attributes.h"
 #include "preload/base/descriptors.h"
 #include "preload/base/last_thread.h"
 #include "preload/base/log.h"
 #include "preload/base/sandbox.h"
-#include "preload/format/index.h"
-#include "preload/format/segments.h"
 #include "preload/record/bus.h"
+#include "preload/record/notes.h"
 
-#define STACK_BYTES (1 << 20) /* elfutils walks nested debug information */
-#define APART_BYTES 4096
+#define STACK_BYTES (1 << 20)   /* elfutils walks nested debug information */
 #define RETRY_NS 1000000000u    /* after the file could not take a slab */
 #define BEGIN_NS 60000000000u   /* a machine may be slow */
 #define SYMBOLS_NS 10000000000u /* at exit, in real time: somebody is waiting */
-
-static int said;
-
-bool xfs_write_trouble_was_said(void)
-{
-    return __atomic_load_n(&said, __ATOMIC_RELAXED) != 0;
-}
-
-static void say_once(const char *what)
-{
-    if (xfs_once(&said))
-        xfs_log("%s: %s; going on, and counting what is lost", what, strerrordesc_np(errno));
-}
-
-static bool write_rows(struct xfs_recorder *recorder, const struct xft_slab *slab, uint32_t from,
-                       uint32_t to)
-{
-    struct xft_chunk chunk = {.lane = slab->lane,
-                              .tid = slab->tid,
-                              .first_seq = slab->first_seq + from,
-                              .rows = to - from};
-    struct xft_index_entry entry = xft_index_of(&chunk, xft_slab_events(slab) + from);
-    size_t n = xft_pack_events(&recorder->packer, &chunk, xft_slab_events(slab) + from,
-                               recorder->packed, recorder->packed_bytes);
-    bool good = n > 0 && xfs_file_append_events(&recorder->file, recorder->packed, n, &entry);
-    if (!good)
-        say_once("cannot write events");
-    else
-        xfs_periods_wrote(recorder, __atomic_load_n(&recorder->file.end, __ATOMIC_RELAXED));
-    return good;
-}
-
-/* Rows of zeros are where the file was cut. */
-static bool write_cut(struct xfs_recorder *recorder, const struct xft_slab *slab, uint32_t rows)
-{
-    const struct xft_event *events = xft_slab_events(slab);
-    bool good = true;
-    for (uint32_t i = 0, from; good && i < rows; i++) {
-        for (from = i; i < rows && events[i].kind != XFT_EVENT_NONE;)
-            i++;
-        good = i == from || write_rows(recorder, slab, from, i);
-    }
-    return good;
-}
-
-bool xfs_write_slab(struct xfs_recorder *recorder, const struct xft_slab *slab)
-{
-    uint32_t rows = slab->committed, magic = __atomic_load_n(&slab->magic, __ATOMIC_RELAXED);
-    if (rows == 0 || magic != XFT_SLAB_MAGIC) /* the file was cut before it */
-        return true;
-    return write_cut(recorder, slab, rows);
-}
-
-void xfs_write_apart(struct xfs_recorder *recorder, const struct xft_event *event)
-{
-    struct xft_slab *slab = recorder->apart;
-    if (slab == NULL) {
-        void *page =
-            mmap(NULL, APART_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (page == MAP_FAILED) {
-            xfs_count_lost(recorder, XFT_LOSS_EVENTS, 1);
-            return;
-        }
-        slab = recorder->apart = page;
-        slab->magic = XFT_SLAB_MAGIC;
-        slab->lane =
-            1 + atomic_fetch_add_explicit(&recorder->lanes.lane_count, 1, memory_order_relaxed);
-        slab->committed = 1;
-    }
-    *xft_slab_events(slab) = *event;
-    pthread_mutex_lock(&recorder->pack_lock);
-    if (xfs_write_slab(recorder, slab))
-        slab->first_seq++;
-    else
-        xfs_count_lost(recorder, XFT_LOSS_EVENTS, 1);
-    pthread_mutex_unlock(&recorder->pack_lock);
-}
-
-struct appending {
-    struct xfs_file *file;
-    const void *segments;
-    size_t bytes;
-    bool good;
-};
-
-static void append(void *argument)
-{
-    struct appending *a = argument;
-    a->good = xfs_file_append(a->file, a->segments, a->bytes);
-}
-
-bool xfs_write_list(struct xfs_recorder *recorder, enum xft_segment_type type, const void *payload,
-                    size_t bytes)
-{
-    size_t span = xft_segment_span(bytes);
-    unsigned char *out =
-        mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (out == MAP_FAILED)
-        return false;
-    struct xft_segment head = xft_segment_make(type, 0, payload, bytes, bytes);
-    memcpy(out, &head, sizeof head);
-    memcpy(out + sizeof head, payload, bytes);
-    struct appending appending = {&recorder->file, out, span, false};
-    bool done = xfs_writer_do(recorder, append, &appending), good = done && appending.good;
-    munmap(out, span);
-    if (done && !good)
-        say_once("cannot write to the trace");
-    return good;
-}
-
-bool xfs_write_meta(struct xfs_recorder *recorder, const char *key, const char *value)
-{
-    char pair[8192];
-    size_t a = strlen(key) + 1, b = strlen(value) + 1;
-    if (a > sizeof pair - 1)
-        return false;
-    if (b > sizeof pair - a)
-        b = sizeof pair - a;
-    memcpy(pair, key, a);
-    memcpy(pair + a, value, b);
-    pair[a + b - 1] = '\0';
-    return xfs_room_add(recorder, XFT_SEG_META, pair, a + b);
-}
 
 /* ---- the background thread -------------------------------------------------------------- */
 
@@ -207,70 +81,15 @@ static bool do_round(struct xfs_recorder *recorder, uint64_t *retry_ns)
     good = went_well(xfs_lanes_supply(recorder), &error) && good;
     good = went_well(xfs_rooms_supply(recorder), &error) && good;
     xfs_cost_note(recorder, false);
-    xfs_periods_wrote(recorder, __atomic_load_n(&recorder->file.end, __ATOMIC_RELAXED));
+    xfs_size_wrote(recorder->settings->most_bytes,
+                   __atomic_load_n(&recorder->file.end, __ATOMIC_RELAXED));
     xfs_periods_tick(recorder);
     errno = error;
     if (!good)
-        say_once("cannot write events");
+        xfs_write_trouble("cannot write events");
     atomic_store(&lanes->stuck, !good);
     *retry_ns = good ? 0 : xfs_monotonic_ns() + RETRY_NS;
     return wrote || taken != atomic_load(&lanes->taken) || atomic_load(&lanes->waiting) > 0;
-}
-
-/* ---- the background thread: what others ask for ------------------------------------------ */
-
-enum { NOTHING_ASKED, ASKED, TAKEN, DONE };
-
-static XFS_TLS bool is_writer;
-
-void xfs_writer_wake(struct xfs_recorder *recorder)
-{
-    if (xfs_may_call_kernel())
-        sem_post(&recorder->wake);
-}
-
-/* What has been begun is waited for. */
-static bool wait_for_work(struct xfs_recorder *recorder)
-{
-    atomic_int *state = &recorder->asked.state;
-    uint64_t since = 0;
-    for (int asked; atomic_load(state) != DONE;) {
-        asked = ASKED;
-        if (!xfs_lanes_wait(recorder, &since) &&
-            atomic_compare_exchange_strong(state, &asked, NOTHING_ASKED))
-            return false;
-    }
-    atomic_store(state, NOTHING_ASKED);
-    return true;
-}
-
-bool xfs_writer_do(struct xfs_recorder *recorder, void (*work)(void *), void *argument)
-{
-    struct xfs_asked *asked = &recorder->asked;
-    uint64_t since = 0;
-    if (is_writer || !atomic_load(&recorder->writer_runs)) {
-        work(argument);
-        return true;
-    }
-    while (atomic_flag_test_and_set(&asked->taken))
-        if (!xfs_lanes_wait(recorder, &since))
-            return false;
-    asked->work = work;
-    asked->argument = argument;
-    atomic_store(&asked->state, ASKED);
-    xfs_writer_wake(recorder);
-    bool done = wait_for_work(recorder);
-    atomic_flag_clear(&asked->taken);
-    return done;
-}
-
-static void serve(struct xfs_recorder *recorder)
-{
-    int asked = ASKED;
-    if (!atomic_compare_exchange_strong(&recorder->asked.state, &asked, TAKEN))
-        return;
-    recorder->asked.work(recorder->asked.argument);
-    atomic_store(&recorder->asked.state, DONE);
 }
 
 /* ---- the background thread: its life ------------------------------------------------------ */
@@ -279,13 +98,13 @@ static void serve(struct xfs_recorder *recorder)
 static bool begin(struct xfs_recorder *recorder)
 {
     int beginning = XFS_BEGINNING;
-    is_writer = true;
+    xfs_writer_here();
     pthread_setname_np(pthread_self(), "xferscope");
     xfs_bus_own_thread();
     recorder->shares_descriptors = !xfs_own_descriptors();
     if (recorder->shares_descriptors)
         xfs_verbose("the trace's descriptor is one of the program's: %s", strerrordesc_np(errno));
-    bool good = xfs_recorder_open(recorder);
+    bool good = recorder->open(recorder);
     recorder->refusal = errno;
     atomic_store(&recorder->writer_runs, good);
     bool wanted = atomic_compare_exchange_strong(&recorder->beginning, &beginning,
@@ -333,7 +152,7 @@ static void *run(void *argument)
         return NULL;
     while (goes_on(recorder, &rounds)) {
         xfs_bus_own_thread();
-        serve(recorder);
+        xfs_writer_serve(recorder);
         xfs_last_thread_look(xfs_monotonic_ns());
         idle_rounds = do_round(recorder, &retry_ns) ? 0 : idle_rounds + 1;
         if (atomic_load(&recorder->ending) == XFS_ENDING_NOT)
@@ -378,14 +197,15 @@ static bool wait_for_beginning(struct xfs_recorder *recorder)
     return begun;
 }
 
-bool xfs_writer_start(struct xfs_recorder *recorder)
+bool xfs_writer_start(struct xfs_recorder *recorder, bool (*open)(struct xfs_recorder *))
 {
+    recorder->open = open;
     int error = create_thread(recorder);
     if (error == 0)
         return wait_for_beginning(recorder);
     xfs_log("cannot start a thread (%s): threads write their own events", strerrordesc_np(error));
     recorder->shares_descriptors = true;
-    return xfs_recorder_open(recorder);
+    return open(recorder);
 }
 
 /* In the thread that ends recording: there is no other. */
@@ -409,7 +229,7 @@ static bool wait_for_end(struct xfs_recorder *recorder)
             (atomic_compare_exchange_strong(&recorder->ending, &asked, XFS_ENDING_GIVEN_UP) ||
              atomic_compare_exchange_strong(&recorder->ending, &calls, XFS_ENDING_GIVEN_UP)))
             return false;
-        xfs_lanes_pause();
+        xfs_pause();
     }
     return true;
 }

@@ -9,6 +9,7 @@
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/timing/convert.h"
+#include "preload/timing/timing.h"
 
 /* One mapping: this, then at the next page the part that CUPTI sees. */
 struct buffer {
@@ -29,6 +30,7 @@ static atomic_uint outstanding;
 static const struct xcp_library *cupti;
 static bool convert_clock;
 
+XFS_TLS uint32_t xfs_timing_seen;
 void (*xfs_records_queued)(void);
 
 /* ---- buffers ------------------------------------------------------------------------------- */

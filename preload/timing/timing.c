@@ -28,8 +28,6 @@
 /* The words of XFERSCOPE_TIMING, in the order of settings.def. */
 enum asked { ASKED_AUTO, ASKED_CUPTI, ASKED_HOST, ASKED_EVENT };
 
-XFS_TLS uint32_t xfs_timing_seen;
-
 static atomic_int owner; /* the process that started timing; 0 = none yet */
 static struct xcp_library cupti;
 static xcp_subscriber subscriber;                              /* ours, while CUPTI serves us */

@@ -234,6 +234,30 @@ static bool place_of(const struct machine *machine, const struct saved *saved,
     return term.base != XFS_UNCHANGED;
 }
 
+/* ---- the packed rule ---------------------------------------------------------------------- */
+
+static bool put_offset(uint64_t *packed, int64_t offset, unsigned from, unsigned to)
+{
+    uint64_t mask = (UINT64_C(1) << (to - from)) - 1;
+    *packed |= ((uint64_t)(offset >> 3) & mask) << from;
+    return xfs_rule_field(*packed, from, to) == offset;
+}
+
+/* XFS_RULE_LAST when it does not fit. */
+static uint64_t pack(const struct xfs_frame_rule *rule)
+{
+    uint64_t packed = XFS_RULE_IS;
+    packed |= (rule->ends ? XFS_RULE_ENDS : 0u) | (rule->is_signal ? XFS_RULE_SIGNAL : 0u) |
+              (rule->cfa_lies_there ? XFS_RULE_CFA_LIES : 0u);
+    packed |= (uint64_t)rule->cfa.base << XFS_RULE_CFA_BASE |
+              (uint64_t)rule->ra.base << XFS_RULE_RA_BASE |
+              (uint64_t)rule->fp.base << XFS_RULE_FP_BASE;
+    bool fits = put_offset(&packed, rule->cfa.offset, XFS_RULE_CFA_AT, XFS_RULE_RA_AT) &&
+                put_offset(&packed, rule->ra.offset, XFS_RULE_RA_AT, XFS_RULE_FP_AT) &&
+                put_offset(&packed, rule->fp.offset, XFS_RULE_FP_AT, 64);
+    return fits ? packed : XFS_RULE_LAST;
+}
+
 uint64_t xfs_row_rule(const struct xfs_fde *fde, uintptr_t pc)
 {
     struct machine machine = {.fde = fde, .pc = pc, .at = fde->start};
@@ -250,5 +274,5 @@ uint64_t xfs_row_rule(const struct xfs_fde *fde, uintptr_t pc)
         rule.fp.base = XFS_UNCHANGED;
     else if (!place_of(&machine, &row->fp, &rule.fp))
         return XFS_RULE_LAST;
-    return xfs_rule_pack(&rule);
+    return pack(&rule);
 }

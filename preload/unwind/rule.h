@@ -85,7 +85,4 @@ static inline bool xfs_rule_is_plain(uint64_t rule)
 /* Where the walk has to end: a frame that is described in a way that is no rule. */
 #define XFS_RULE_LAST ((uint64_t)(XFS_RULE_IS | XFS_RULE_ENDS))
 
-/* XFS_RULE_LAST when it does not fit. */
-uint64_t xfs_rule_pack(const struct xfs_frame_rule *rule);
-
 #endif

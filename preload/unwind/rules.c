@@ -26,31 +26,6 @@ uint64_t xfs_rules_stamp(void)
     return unloads == XFS_UNLOADING ? 0 : (unloads + 1) * 0xd6e8feb86659fd93u;
 }
 
-/* ---- packing ----------------------------------------------------------------------------- */
-
-static bool put(uint64_t *packed, int64_t offset, unsigned from, unsigned to)
-{
-    uint64_t mask = (UINT64_C(1) << (to - from)) - 1;
-    *packed |= ((uint64_t)(offset >> 3) & mask) << from;
-    return xfs_rule_field(*packed, from, to) == offset;
-}
-
-uint64_t xfs_rule_pack(const struct xfs_frame_rule *rule)
-{
-    uint64_t packed = XFS_RULE_IS;
-    packed |= (rule->ends ? XFS_RULE_ENDS : 0u) | (rule->is_signal ? XFS_RULE_SIGNAL : 0u) |
-              (rule->cfa_lies_there ? XFS_RULE_CFA_LIES : 0u);
-    packed |= (uint64_t)rule->cfa.base << XFS_RULE_CFA_BASE |
-              (uint64_t)rule->ra.base << XFS_RULE_RA_BASE |
-              (uint64_t)rule->fp.base << XFS_RULE_FP_BASE;
-    bool fits = put(&packed, rule->cfa.offset, XFS_RULE_CFA_AT, XFS_RULE_RA_AT) &&
-                put(&packed, rule->ra.offset, XFS_RULE_RA_AT, XFS_RULE_FP_AT) &&
-                put(&packed, rule->fp.offset, XFS_RULE_FP_AT, 64);
-    return fits ? packed : XFS_RULE_LAST;
-}
-
-/* ---- finding ----------------------------------------------------------------------------- */
-
 static void keep(uintptr_t pc, uint64_t rule, uint64_t stamp)
 {
     struct xfs_rule_entry *set = xfs_rule_table[xfs_rule_set(pc)];

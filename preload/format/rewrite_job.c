@@ -1,6 +1,57 @@
-#include <string.h>
-
 #include "preload/format/rewrite_job.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "preload/format/write.h"
+
+void xft_job_fail(struct xft_job *job, int error)
+{
+    if (!job->failed)
+        job->error = error;
+    job->failed = true;
+}
+
+void *xft_job_map(struct xft_job *job, size_t bytes)
+{
+    void *memory =
+        mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED)
+        return memory;
+    xft_job_fail(job, errno);
+    return NULL;
+}
+
+void xft_job_unmap(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, bytes ? bytes : 1);
+}
+
+void xft_job_put(struct xft_job *job, const void *bytes, size_t n)
+{
+    if (!job->failed && !xft_write_at(job->want->fd, bytes, n, job->at))
+        xft_job_fail(job, errno);
+    job->at += n;
+}
+
+void xft_job_copy(struct xft_job *job, const struct xft_view *view)
+{
+    static const unsigned char zeros[8];
+    size_t bytes = sizeof view->head + view->head.stored_bytes;
+    xft_job_put(job, job->want->file + view->offset, bytes);
+    xft_job_put(job, zeros, xft_segment_span(view->head.stored_bytes) - bytes);
+}
+
+struct xft_walk xft_job_walk(const struct xft_job *job, uint32_t wanted)
+{
+    struct xft_walk walk = xft_walk_begin(job->want->file, job->want->size, &job->header, wanted);
+    walk.holes = job->want->holes;
+    return walk;
+}
+
+/* ---- INDEX ------------------------------------------------------------------------------ */
 
 #define MOST_ENTRIES 4096 /* of one INDEX: memory stays bounded */
 

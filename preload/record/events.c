@@ -1,0 +1,293 @@
+#include "preload/record/record.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "preload/base/guard.h"
+#include "preload/base/last_thread.h"
+#include "preload/base/own_stack.h"
+#include "preload/record/hot.h"
+#include "preload/record/recorder.h"
+
+/* ---- the thread's lane -------------------------------------------------------------------- */
+
+static pthread_key_t lane_key;
+
+static void thread_ends(void *lane)
+{
+    struct xfs_lane *ending = lane;
+    xfs_self = NULL;
+    if (ending->recorder == xfs_recorder_current()) {
+        struct xfs_guard guard = xfs_guard_enter();
+        xfs_lane_close(ending);
+        xfs_guard_leave(guard);
+    }
+    xfs_own_stack_give_back();
+    xfs_thread_leaves();
+}
+
+bool xfs_threads_watch(void)
+{
+    static bool watched;
+    if (!watched)
+        watched = pthread_key_create(&lane_key, thread_ends) == 0;
+    return watched;
+}
+
+struct xfs_lane *xfs_thread_attach(struct xfs_recorder *recorder)
+{
+    if (xfs_self && xfs_self->recorder == recorder)
+        return xfs_self;
+    uint64_t from_ns = xfs_now_apart_ns();
+    xfs_self = xfs_lane_open(recorder);
+    xfs_own_stack_keep();
+    if (xfs_self == NULL) {
+        xfs_count_lost(recorder, XFT_LOSS_EVENTS, 1);
+        return NULL;
+    }
+    pthread_setspecific(lane_key, xfs_self);
+    xfs_cost_attached(xfs_self, from_ns);
+    return xfs_self;
+}
+
+XFS_COLD void xfs_record_left(void)
+{
+    struct xfs_lane *lane = xfs_self;
+    xfs_entered = false;
+    if (lane && lane->recorder == xfs_recorder_current()) {
+        lane->busy = lane->in_stack = lane->place.busy = false;
+        xfs_lane_done(lane);
+        xfs_call_over(lane);
+    }
+    xfs_lose(XFT_LOSS_EVENTS, 1);
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+static bool refill(struct xfs_lane *lane)
+{
+    bool first = lane->slab == NULL;
+    xfs_cost_unusual(first ? XFT_OVERHEAD_THREAD : XFT_OVERHEAD_SLAB);
+    return xfs_lane_refill(lane);
+}
+
+/* A first event, a full slab, or none of ours to take. */
+bool xfs_thread_prepare(void)
+{
+    struct xfs_recorder *recorder = xfs_recorder_current();
+    if (xfs_entered || recorder == NULL ||
+        (xfs_self && xfs_self->recorder == recorder && xfs_self->busy))
+        return false;
+    struct xfs_guard guard = xfs_guard_enter();
+    xfs_entered = true;
+    struct xfs_lane *lane = xfs_thread_attach(recorder);
+    bool room = false;
+    if (lane) {
+        xfs_lane_claim(lane);
+        room = recorder == xfs_recorder_current() && (lane->next < lane->room || refill(lane));
+        xfs_lane_done(lane);
+    }
+    xfs_entered = false;
+    xfs_guard_leave(guard);
+    return room;
+}
+
+XFS_COLD struct xfs_lane *xfs_take_lane_slowly(void)
+{
+    if (!xfs_thread_prepare()) {
+        xfs_lose(XFT_LOSS_EVENTS, 1);
+        return NULL;
+    }
+    xfs_self->busy = true;
+    return xfs_self;
+}
+
+struct xft_event *xfs_event_begin(void)
+{
+    struct xfs_lane *lane = xfs_take_lane();
+    if (lane == NULL)
+        return NULL;
+    lane->event = (struct xft_event){0};
+    return &lane->event;
+}
+
+/* Recording has ended since, or a handler forked and this is the child. */
+XFS_COLD void xfs_not_appended(void)
+{
+    if (xfs_recorder_current() == NULL)
+        xfs_lose(XFT_LOSS_EVENTS, 1);
+}
+
+void xfs_event_commit(struct xft_event *event)
+{
+    struct xfs_lane *lane = xfs_self;
+    if (lane && event == &lane->event)
+        xfs_lane_append(lane, event);
+}
+
+void xfs_event_write(const struct xft_event *event)
+{
+    xfs_event_write_now(event);
+}
+
+/* ---- what events refer to ------------------------------------------------------------------ */
+
+/* What is done on our own stack, with its arguments and its answer. */
+struct capture {
+    struct xfs_recorder *recorder;
+    struct xfs_registers from;
+    uint32_t id;
+};
+
+static void capture(void *arguments)
+{
+    struct capture *c = arguments;
+    uint64_t addresses[XFS_STACK_FRAMES];
+    uint32_t depth =
+        xfs_stacks_take(c->recorder, &c->from, addresses, c->recorder->settings->stack_depth);
+    c->id = depth ? xfs_stacks_intern(c->recorder, addresses, depth) : 0;
+}
+
+uint32_t xfs_stack_capture(void)
+{
+    struct capture c = {.recorder = xfs_recorder_current()};
+    struct xfs_lane *lane = xfs_self;
+    if (c.recorder == NULL || lane == NULL || lane->recorder != c.recorder ||
+        !c.recorder->settings->stacks)
+        return 0;
+    const struct xfs_libraries *libraries =
+        atomic_load_explicit(&c.recorder->libraries, memory_order_acquire);
+    if (libraries == NULL || c.recorder->stacks.numbers.slots == NULL || lane->in_stack ||
+        xfs_entered) {
+        xfs_count_lost(c.recorder, XFT_LOSS_STACKS, 1);
+        return 0;
+    }
+    struct xfs_guard guard = xfs_guard_enter();
+    lane->in_stack = true;
+    c.from = xfs_registers_here();
+    if (!xfs_on_own_stack(capture, &c))
+        xfs_count_lost(c.recorder, XFT_LOSS_STACKS, 1);
+    lane->in_stack = false;
+    xfs_guard_leave(guard);
+    return c.id;
+}
+
+/* Work that may not be xfs_entered again by a signal handler on top of it, which would wait for
+ * locks that this thread holds. */
+static bool alone(void (*work)(void *), void *arguments)
+{
+    struct xfs_guard guard = xfs_guard_enter();
+    xfs_entered = true;
+    bool done = xfs_on_own_stack(work, arguments);
+    xfs_entered = false;
+    xfs_guard_leave(guard);
+    return done;
+}
+
+struct place {
+    struct xfs_recorder *recorder;
+    uint64_t address;
+    uint32_t id;
+};
+
+static void intern_place(void *arguments)
+{
+    struct place *place = arguments;
+    place->id = xfs_stacks_intern(place->recorder, &place->address, 1);
+}
+
+uint32_t xfs_stack_of(uint64_t instruction)
+{
+    struct place place = {xfs_recorder_current(), instruction + 1,
+                          0}; /* return addresses are kept */
+    if (place.recorder == NULL || xfs_entered || instruction == 0 ||
+        place.recorder->stacks.numbers.slots == NULL)
+        return 0;
+    if (!alone(intern_place, &place))
+        xfs_count_lost(place.recorder, XFT_LOSS_STACKS, 1);
+    return place.id;
+}
+
+struct name {
+    struct xfs_recorder *recorder;
+    const char *text;
+    size_t bytes;
+    uint32_t id;
+};
+
+static void intern_name(void *arguments)
+{
+    struct name *name = arguments;
+    name->id = xfs_names_intern(name->recorder, name->text, name->bytes);
+}
+
+uint32_t xfs_name(const char *text, size_t bytes)
+{
+    struct name name = {xfs_recorder_current(), text, bytes, 0};
+    if (name.recorder == NULL || xfs_entered)
+        return 0;
+    alone(intern_name, &name);
+    return name.id;
+}
+
+struct pointers {
+    struct xfs_recorder *recorder;
+    const uint64_t *pointers;
+    uint32_t count, id;
+};
+
+static void intern_pointers(void *arguments)
+{
+    struct pointers *p = arguments;
+    p->id = xfs_arguments_intern(p->recorder, p->pointers, p->count);
+}
+
+uint32_t xfs_arguments_id(const uint64_t *pointers, uint32_t count)
+{
+    struct pointers p = {xfs_recorder_current(), pointers, count, 0};
+    if (p.recorder)
+        p.id = xfs_arguments_find(p.recorder, pointers, count);
+    if (p.recorder && p.id == 0) {
+        xfs_cost_unusual(XFT_OVERHEAD_ARGUMENTS);
+        if (xfs_entered || !alone(intern_pointers, &p))
+            xfs_count_lost(p.recorder, XFT_LOSS_ARGUMENTS, 1);
+    }
+    return p.id;
+}
+
+struct elsewhere {
+    struct xfs_recorder *recorder;
+    void (*work)(void *);
+    void *argument;
+    bool done;
+};
+
+static void do_elsewhere(void *arguments)
+{
+    struct elsewhere *e = arguments;
+    e->done = xfs_writer_do(e->recorder, e->work, e->argument);
+}
+
+bool xfs_do_apart(void (*work)(void *), void *argument)
+{
+    struct elsewhere e = {xfs_recorder_current(), work, argument, false};
+    return e.recorder && !xfs_entered && alone(do_elsewhere, &e) && e.done;
+}
+
+struct meta {
+    struct xfs_recorder *recorder;
+    const char *key, *value;
+};
+
+static void write_meta(void *arguments)
+{
+    struct meta *meta = arguments;
+    xfs_write_meta(meta->recorder, meta->key, meta->value);
+}
+
+void xfs_meta_set(const char *key, const char *value)
+{
+    struct meta meta = {xfs_recorder_current(), key, value};
+    if (meta.recorder && !xfs_entered)
+        alone(write_meta, &meta);
+}
