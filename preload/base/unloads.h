@@ -1,6 +1,6 @@
 /*
  * Whether code may have gone from the process, so that its place may be another module's: counted
- * around each dlclose() of the program (lookup/unload.c) and of ours. Who asks pays a load and a
+ * around each dlclose() of the program (lookup/resolve.c) and of ours. Who asks pays a load and a
  * comparison. What was learned of the code at an address holds until something is unloaded.
  *
  * What goes without it is not counted: a library that libc itself gives back, one that was loaded

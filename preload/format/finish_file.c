@@ -15,7 +15,6 @@
 #include "preload/format/lists.h"
 #include "preload/format/rewrite.h"
 #include "preload/format/segments.h"
-#include "preload/format/shrinking.h"
 #include "preload/format/trace_symbols.h"
 
 #define MOST_SYMBOL_BYTES XFT_SEGMENT_MOST

@@ -414,3 +414,24 @@ void *xfs_dlsym_answer(void *handle, const char *name, const void *caller)
     errno = saved;
     return found;
 }
+
+/* ---- dlclose, as the program sees it -------------------------------------------------------- */
+
+/* A caller or a function may be gone, and other code may lie at its address: it is looked up again.
+ */
+static void forget_callers(void)
+{
+    for (size_t i = 0; i < XFS_CALLER_SLOTS; i++)
+        atomic_store_explicit(&xfs_callers[i].key, 0, memory_order_release);
+}
+
+/* What libc's does, and this library knows that code has gone. It is not caller-dependent as dlopen
+ * is: a call from here is as good as a jump. */
+__attribute__((visibility("default"))) int dlclose(void *handle)
+{
+    bool gone;
+    int result = xfs_unload(handle, &gone);
+    if (gone)
+        forget_callers();
+    return result;
+}

@@ -1,10 +1,21 @@
 #include "preload/record/bus.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
 
+#include "preload/base/attributes.h"
+#include "preload/base/real_dlsym.h"
 #include "preload/record/hot.h"
+
+/* ---- the mappings ----------------------------------------------------------------------- */
 
 #define PAGE 4096u
 
@@ -82,4 +93,318 @@ bool xfs_bus_mend(const void *address)
         }
     }
     return false;
+}
+
+/* Sanitizers set their handlers before they can watch anything. */
+#define EARLY __attribute__((no_sanitize("thread", "address")))
+
+#define KEPT_FLAGS (SA_ONSTACK | SA_RESTART | SA_NODEFER)
+#define RESTORER_FLAG 0x04000000 /* libc sets it in all that it hands to the kernel */
+
+/* ---- libc's ------------------------------------------------------------------------------ */
+
+typedef int sigaction_function(int, const struct sigaction *, struct sigaction *);
+static sigaction_function *_Atomic real_sigaction;
+
+EARLY static sigaction_function *find_sigaction(void)
+{
+    sigaction_function *found = atomic_load(&real_sigaction);
+    if (found == NULL) { /* a constructor that runs before ours */
+        found = (sigaction_function *)xfs_real_dlsym(RTLD_NEXT, "sigaction");
+        atomic_store(&real_sigaction, found);
+    }
+    return found;
+}
+
+EARLY static int set_really(int number, const struct sigaction *new, struct sigaction *old)
+{
+    sigaction_function *real = find_sigaction();
+    if (real)
+        return real(number, new, old);
+    errno = ENOSYS;
+    return -1;
+}
+
+/* ---- what the kernel is given ------------------------------------------------------------ */
+
+/*
+ * For every disposition of the program's an entry of its own stands in the kernel: what the kernel
+ * has says what the program has. Nothing else knows it, so there is nothing that could be changed
+ * by two threads at once, by a handler amid a change, or by a vforked child, which shares this
+ * memory and has dispositions of its own. An entry stands for the same for ever; programs have few.
+ */
+#define ENTRIES 32
+enum state { FREE, BEING_MADE, READY };
+static struct entry {
+    atomic_int state;
+    int flags;
+    union {
+        sighandler_t handler;
+        void (*informed)(int, siginfo_t *, void *); /* SA_SIGINFO */
+    };
+} entries[ENTRIES];
+
+static void on_bus(const struct entry *entry, int number, siginfo_t *info, void *context);
+
+#define ENTER(i)                                                                                   \
+    static void enter_##i(int number, siginfo_t *info, void *context)                              \
+    {                                                                                              \
+        on_bus(&entries[i], number, info, context);                                                \
+    }
+#define NAME(i) enter_##i,
+#define EIGHT(X, a) X(a##0) X(a##1) X(a##2) X(a##3) X(a##4) X(a##5) X(a##6) X(a##7)
+#define EACH(X) EIGHT(X, 0) EIGHT(X, 01) EIGHT(X, 02) EIGHT(X, 03) /* octal */
+
+EACH(ENTER)
+static void (*const enter[ENTRIES])(int, siginfo_t *, void *) = {EACH(NAME)};
+
+/* NULL: not one of ours. */
+static const struct entry *entry_of(sighandler_t handler)
+{
+    for (int i = 0; i < ENTRIES; i++)
+        if ((void *)handler == (void *)enter[i])
+            return atomic_load(&entries[i].state) == READY ? &entries[i] : NULL;
+    return NULL;
+}
+
+/* Handlers and threads may come here at once: they make two of the same, at worst. -1: too many. */
+static int make_entry(sighandler_t handler, int flags)
+{
+    for (int i = 0; i < ENTRIES; i++) {
+        struct entry *entry = &entries[i];
+        int state = atomic_load(&entry->state);
+        if (state == READY && entry->handler == handler && entry->flags == flags)
+            return i;
+        if (state == FREE && atomic_compare_exchange_strong(&entry->state, &state, BEING_MADE)) {
+            entry->handler = handler;
+            entry->flags = flags;
+            atomic_store(&entry->state, READY);
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Ours in the place of theirs, as it is called by the kernel. One that ignores the signal goes to
+ * the kernel as it is: programs that are started inherit that. So does what there is no entry for.
+ */
+static struct sigaction put_around(const struct sigaction *their)
+{
+    struct sigaction own = *their;
+    if (their->sa_handler == SIG_IGN)
+        return own;
+    if (entry_of(their->sa_handler)) { /* that it has from the kernel, past our sigaction() */
+        own.sa_flags |= SA_SIGINFO;
+        return own;
+    }
+    int i = make_entry(their->sa_handler, their->sa_flags);
+    if (i < 0)
+        return own;
+    own.sa_sigaction = enter[i];
+    own.sa_flags = (their->sa_flags & KEPT_FLAGS) | SA_SIGINFO;
+    if (their->sa_handler == SIG_DFL)
+        own.sa_flags |= SA_ONSTACK | SA_RESTART;
+    return own;
+}
+
+/* What the kernel has, as the program knows it. The mask is theirs as it is, and siginterrupt()
+ * may have changed a flag. */
+static void show(struct sigaction *seen)
+{
+    const struct entry *entry = entry_of(seen->sa_handler);
+    if (entry == NULL)
+        return;
+    int kept = entry->handler == SIG_DFL ? 0 : KEPT_FLAGS;
+    seen->sa_handler = entry->handler;
+    seen->sa_flags = (entry->flags & ~kept) | (seen->sa_flags & kept);
+    if ((entry->flags & RESTORER_FLAG) == 0)
+        seen->sa_restorer = NULL;
+}
+
+/* ---- when it comes ----------------------------------------------------------------------- */
+
+static XFS_TLS bool own_thread, left_to_others;
+
+void xfs_bus_own_thread(void)
+{
+    sigset_t bus;
+    if (own_thread && !left_to_others)
+        return;
+    if (sigpending(&bus) == 0 && sigismember(&bus, SIGBUS)) /* it is for another thread */
+        return;
+    own_thread = true;
+    left_to_others = false;
+    sigemptyset(&bus);
+    sigaddset(&bus, SIGBUS);
+    pthread_sigmask(SIG_UNBLOCK, &bus, NULL);
+}
+
+static void leave_to_others(const siginfo_t *info, ucontext_t *context)
+{
+    sigset_t bus;
+    left_to_others = true;
+    sigemptyset(&bus);
+    sigaddset(&bus, SIGBUS);
+    pthread_sigmask(SIG_BLOCK, &bus, NULL);  /* their handler may be one that does not defer it */
+    sigaddset(&context->uc_sigmask, SIGBUS); /* nor is it taken after this */
+    if (syscall(SYS_rt_sigqueueinfo, getpid(), SIGBUS, info) != 0) /* only with a negative code */
+        kill(getpid(), SIGBUS);
+}
+
+/* As the kernel does it: the faulting instruction meets the default when it is tried again; what
+ * was sent is sent again. */
+static void end_by_default(const siginfo_t *info, bool again)
+{
+    struct sigaction none = {.sa_handler = SIG_DFL};
+    set_really(SIGBUS, &none, NULL);
+    if (!again)
+        (void)syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGBUS, info);
+}
+
+static void reset(const struct entry *entry)
+{
+    struct sigaction now;
+    if (set_really(SIGBUS, NULL, &now) != 0 || entry_of(now.sa_handler) != entry)
+        return;
+    show(&now);
+    now.sa_handler = SIG_DFL;
+    now = put_around(&now);
+    set_really(SIGBUS, &now, NULL);
+}
+
+static void on_bus(const struct entry *entry, int number, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    bool fault = info->si_code > 0 && info->si_code != SI_KERNEL;
+    bool mended = fault && xfs_bus_mend(info->si_addr);
+    bool others = !mended && own_thread && info->si_code <= 0;
+    if (others)
+        leave_to_others(info, context);
+    bool is_default = entry->handler == SIG_DFL;
+    if (!mended && !others && is_default)
+        end_by_default(info, fault && info->si_code != BUS_MCEERR_AO);
+    if (!mended && !others && entry->flags & (int)SA_RESETHAND)
+        reset(entry);
+    errno = saved;
+    if (mended || others || is_default)
+        return;
+    if (entry->flags & SA_SIGINFO)
+        entry->informed(number, info, context);
+    else
+        entry->handler(number);
+}
+
+/* ---- the program's calls ----------------------------------------------------------------- */
+
+static atomic_bool watching;
+
+/* An entry is put around what the kernel has. What another thread has set since it was looked at is
+ * set again. */
+static void adopt(void)
+{
+    struct sigaction now, was;
+    if (set_really(SIGBUS, NULL, &now) != 0 || now.sa_handler == SIG_IGN ||
+        entry_of(now.sa_handler))
+        return;
+    for (int i = 0; i < 8; i++) {
+        struct sigaction own = put_around(&now);
+        if (set_really(SIGBUS, &own, &was) != 0 || was.sa_handler == now.sa_handler)
+            return;
+        now = was;
+    }
+}
+
+void xfs_bus_watch(void)
+{
+    atomic_store(&watching, true);
+    adopt();
+}
+
+#define EXPORTED __attribute__((visibility("default"))) EARLY
+
+EXPORTED int sigaction(int number, const struct sigaction *restrict new,
+                       struct sigaction *restrict old)
+{
+    struct sigaction own;
+    if (number != SIGBUS || !atomic_load(&watching))
+        return set_really(number, new, old);
+    if (new) {
+        own = *new;
+        own.sa_flags |= RESTORER_FLAG;
+        own = put_around(&own);
+    }
+    int status = set_really(number, new ? &own : NULL, old);
+    if (status == 0 && old)
+        show(old);
+    return status;
+}
+
+/* Those that take a handler alone have flags and masks of their own: libc does it, and an entry is
+ * put around what it did. */
+typedef sighandler_t signal_function(int, sighandler_t);
+struct simple {
+    const char *name;
+    signal_function *_Atomic real;
+};
+
+EARLY static signal_function *find_simple(struct simple *simple)
+{
+    signal_function *found = atomic_load(&simple->real);
+    if (found == NULL) {
+        found = (signal_function *)xfs_real_dlsym(RTLD_NEXT, simple->name);
+        atomic_store(&simple->real, found);
+    }
+    return found;
+}
+
+static sighandler_t as_program_knows(sighandler_t handler)
+{
+    const struct entry *entry = entry_of(handler);
+    return entry ? entry->handler : handler;
+}
+
+EARLY static sighandler_t set_simply(struct simple *simple, int number, sighandler_t handler)
+{
+    signal_function *real = find_simple(simple);
+    if (real == NULL) {
+        errno = ENOSYS;
+        return SIG_ERR;
+    }
+    if (number != SIGBUS || !atomic_load(&watching))
+        return real(number, handler);
+    sighandler_t before = real(number, as_program_knows(handler));
+    if (before != SIG_ERR)
+        adopt();
+    return as_program_knows(before);
+}
+
+enum { SIGNAL, BSD_SIGNAL, SSIGNAL, SYSV_SIGNAL, SYSV_SIGNAL_2, SIGSET, SIMPLE };
+static struct simple simple[SIMPLE] = {
+    [SIGNAL] = {.name = "signal"},
+    [BSD_SIGNAL] = {.name = "bsd_signal"},
+    [SSIGNAL] = {.name = "ssignal"},
+    [SYSV_SIGNAL] = {.name = "sysv_signal"},
+    [SYSV_SIGNAL_2] = {.name = "__sysv_signal"},
+    [SIGSET] = {.name = "sigset"},
+};
+
+#define SIMPLE_CALL(which, name)                                                                   \
+    sighandler_t name(int, sighandler_t);                                                          \
+    EXPORTED sighandler_t name(int number, sighandler_t handler)                                   \
+    {                                                                                              \
+        return set_simply(&simple[which], number, handler);                                        \
+    }
+SIMPLE_CALL(SIGNAL, signal)
+SIMPLE_CALL(BSD_SIGNAL, bsd_signal)
+SIMPLE_CALL(SSIGNAL, ssignal)
+SIMPLE_CALL(SYSV_SIGNAL, sysv_signal)
+SIMPLE_CALL(SYSV_SIGNAL_2, __sysv_signal)
+SIMPLE_CALL(SIGSET, sigset)
+
+/* Before handlers can come, which must not wait for the loader. */
+__attribute__((constructor)) static void at_start(void)
+{
+    find_sigaction();
+    for (int i = 0; i < SIMPLE; i++)
+        find_simple(&simple[i]);
 }

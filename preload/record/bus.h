@@ -4,7 +4,7 @@
  * that: a handler of SIGBUS puts memory of the process's own in place of what is gone, and the
  * thread goes on as if nothing had been.
  *
- * The program's own disposition of SIGBUS stays what it is in all that it can see (bus_action.c):
+ * The program's own disposition of SIGBUS stays what it is in all that it can see:
  * sigaction(), signal() and their kin answer with it and change it, and every SIGBUS that is not of
  * this mapping goes to it, with its mask and flags, also where it is the default that ends the
  * process. There is no handler before a session starts, nor while the program ignores SIGBUS.

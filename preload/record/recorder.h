@@ -10,7 +10,7 @@
  * The sources, each of which calls only those above it:
  *
  * - life.c: which recorder is current, and what was lost;
- * - bus.c, bus_action.c, file.c: the trace file;
+ * - bus.c, file.c: the trace file;
  * - ask_writer.c: what threads ask of the background thread;
  * - write_out.c: events and lists into the file;
  * - lanes.c, rooms.c: what threads write into;

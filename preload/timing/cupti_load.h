@@ -25,4 +25,9 @@ struct xfs_cupti_search {
  * lacks any of XCP_FUNCTIONS is passed over. Leaves the thread's dlerror() clear. */
 bool xfs_cupti_find(const struct xfs_cupti_search *search);
 
+/* Enables CUPTI's counters of managed memory, after cuInit: they are the last kind of record that
+ * is enabled, when the process first uses managed memory. XCP_SUCCESS, or CUPTI's answer; *what:
+ * the function that gave it. */
+xcp_result xfs_managed_enable(const struct xcp_library *cupti, const char **what);
+
 #endif

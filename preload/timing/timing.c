@@ -22,7 +22,6 @@
 #include "xferscope/cupti_abi.h"
 #include "preload/timing/cupti_load.h"
 #include "preload/timing/event_pairs.h"
-#include "preload/timing/managed.h"
 #include "preload/timing/records.h"
 
 /* The words of XFERSCOPE_TIMING, in the order of settings.def. */

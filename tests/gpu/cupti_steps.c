@@ -28,7 +28,6 @@
 #include "tests/gpu/cupti_moments.h"
 #include "xferscope/cupti_abi.h"
 #include "preload/timing/cupti_load.h"
-#include "preload/timing/managed.h"
 
 __attribute__((visibility("default"))) void at_moment(enum moment moment);
 

@@ -17,7 +17,7 @@
 #include "preload/unwind/unwind.h"
 #include "tests/unwind/both.h"
 
-/* As the library has it (preload/lookup/unload.c). */
+/* As the library has it (preload/lookup/resolve.c). */
 int dlclose(void *library)
 {
     return xfs_unload(library, NULL);

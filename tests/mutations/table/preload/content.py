@@ -2,7 +2,7 @@
 from row import M
 
 ROWS = [
-    M("content-share-twice", "preload/content/budget.c",
+    M("content-share-twice", "preload/content/hash.c",
       "    if (whole && spent->whole + cost->whole <= allowed - samples)",
       "    if (whole && spent->whole + cost->whole <= allowed)",
       "--content=whole takes more of the run than its share",
@@ -30,12 +30,12 @@ ROWS = [
       "",
       "what is sent on while it is still on its way is hashed as it happens to be",
       "preload.copied"),
-    M("content-elapsed-is-the-clock", "preload/content/content.c",
+    M("content-elapsed-is-the-clock", "preload/content/budget.c",
       "reserve(rows, slow_memory, before - started_ns, &reserved)",
       "reserve(rows, slow_memory, before, &reserved)",
       "hashing takes its share of the time since the machine was started",
       "preload.copied"),
-    M("content-reserved-twice", "preload/content/content.c",
+    M("content-reserved-twice", "preload/content/budget.c",
       "    atomic_fetch_add_explicit(purse(mode), took - reserved, memory_order_relaxed);",
       "    atomic_fetch_add_explicit(purse(mode), took, memory_order_relaxed);",
       "hashing is said to have cost twice what it did, and stops too early",

@@ -2,7 +2,7 @@
 from row import M
 
 ROWS = [
-    M("runtime-gone-is-called", "preload/lookup/unload.c",
+    M("runtime-gone-is-called", "preload/lookup/resolve.c",
       """    if (gone)
         forget_callers();""",
       """    if (gone && result)

@@ -12,7 +12,7 @@ ROWS = [
       "    recorder->shares_descriptors = false;\n",
       "the trace is written into files of the program",
       "unbreakable.descriptors"),
-    M("file-made-by-the-program", "preload/record/writer.c",
+    M("file-made-by-the-program", "preload/record/ask_writer.c",
       "    if (is_writer || !atomic_load(&recorder->writer_runs)) {",
       "    if (true) {",
       "threads of the program use numbers that are the recorder's, in their own table",
@@ -32,7 +32,7 @@ ROWS = [
       "false;",
       "a trace that was deleted is said to be readable",
       "record.file"),
-    M("arguments-lost-hidden", "preload/record/arguments.c",
+    M("arguments-lost-hidden", "preload/record/names.c",
       """    if (id == 0)
         xfs_count_lost(recorder, XFT_LOSS_ARGUMENTS, 1);
 """,
@@ -44,14 +44,14 @@ ROWS = [
       "    if (fd >= 0 && !is_own_directory(directory, fd, named) && file->foreign) {",
       "a run directory that another user made meanwhile is used",
       "unbreakable.rundir"),
-    M("losses-forgotten-by-a-mended-file", "preload/record/finish.c",
+    M("losses-forgotten-by-a-mended-file", "preload/record/life.c",
       """    for (int i = 0; i < XFT_LOSS_COUNT; i++)
         tell(recorder, header, (enum xft_loss)i);
 """,
       "",
       "what was lost between the cut of a trace and its mending is not told if the process is killed",
       "record.bus"),
-    M("losses-before-a-cut-forgotten", "preload/record/finish.c",
+    M("losses-before-a-cut-forgotten", "preload/record/life.c",
       """    atomic_fetch_add(&recorder->lost[loss], n);
     tell(""",
       """    __atomic_fetch_add(xft_loss_at(atomic_load(&recorder->header), loss), n, __ATOMIC_SEQ_CST);
@@ -63,13 +63,10 @@ ROWS = [
       "    if (is_one_too_many(recorder, type, 0))",
       "a process writes more names than a reader takes",
       "record.life"),
-    M("lost-event-not-counted", "preload/record/record.c",
-      """        recorder = atomic_load(&l->closed);
-    if (recorder)
-        xfs_count_lost(recorder, XFT_LOSS_EVENTS, 1);""",
-      """        recorder = atomic_load(&l->closed);
-    if (recorder == NULL)
-        return;""",
+    M("lost-event-not-counted", "preload/record/events.c",
+      """        xfs_lose(XFT_LOSS_EVENTS, 1);
+        return NULL;""",
+      """        return NULL;""",
       "events that did not fit are missing in silence",
       "record.file"),
     M("vfork-child-ends-the-run", "preload/record/record.c",
@@ -77,7 +74,7 @@ ROWS = [
       "    if (recorder == NULL)",
       "a child of vfork that exits ends its parent's recording",
       "record.life"),
-    M("cost-with-the-programs-call", "preload/record/cost.c",
+    M("cost-with-the-programs-call", "preload/record/overhead.c",
       "    uint64_t ns = (start_ns - from) + (now - end_ns);",
       "    uint64_t ns = now - from;",
       "the program's own calls are taken for what recording costs",
@@ -97,7 +94,7 @@ ROWS = [
       "",
       "a process that was killed does not say what recording cost it",
       "e2e.cost"),
-    M("bus-once-is-always", "preload/record/bus_action.c",
+    M("bus-once-is-always", "preload/record/bus.c",
       """    show(&now);
     now.sa_handler = SIG_DFL;
 """,
@@ -105,7 +102,7 @@ ROWS = [
 """,
       "a handler that is for one SIGBUS is called at the next one too",
       "record.bus"),
-    M("bus-not-the-programs-thread", "preload/record/bus_action.c",
+    M("bus-not-the-programs-thread", "preload/record/bus.c",
       "    bool others = !mended && own_thread && info->si_code <= 0;",
       "    bool others = !mended && own_thread && info->si_code < SI_USER;",
       "a SIGBUS that was sent to the process ends in a thread of the recorder",
@@ -159,19 +156,19 @@ ROWS = [
       "    return kind == XFT_EVENT_FREE ||",
       "allocations before a period are missing from its record",
       "e2e.periods"),
-    M("period-size-of-one", "preload/record/periods.c",
-      "    return most_bytes == 0 || xfs_notes_size(0) < enough(most_bytes);",
-      "    return most_bytes == 0 || xfs_notes_size(0) >= 0;",
+    M("period-size-of-one", "preload/record/notes.c",
+      "    return most_bytes == 0 || run_bytes(0) < enough(most_bytes);",
+      "    return most_bytes == 0 || run_bytes(0) != UINT64_MAX;",
       "each process of a run takes up all of --max-size",
       "e2e.periods"),
-    M("period-size-all-at-once", "preload/record/periods.c",
+    M("period-size-all-at-once", "preload/record/notes.c",
       "    return most_bytes - most_bytes / 8;",
       "    return most_bytes;",
       "what is under way when --max-size is reached makes the files larger than that",
       "e2e.periods"),
     M("period-full-is-an-end", "preload/record/periods.c",
-      "atomic_load(&periods.full) ? XFT_PERIOD_FULL",
-      "atomic_load(&periods.full) ? XFT_PERIOD_ENDS",
+      "xfs_size_is_full() ? XFT_PERIOD_FULL",
+      "xfs_size_is_full() ? XFT_PERIOD_ENDS",
       "nobody is told that the rest of the run is missing",
       "e2e.periods"),
     M("pages-made-under-the-lock", "preload/record/lanes.c",
@@ -231,12 +228,12 @@ ROWS = [
       "info->dlpi_name[0] == '/' && strchr(info->dlpi_name, '/')",
       "what a plugin calls that was loaded by a relative path has no names",
       "e2e.programs"),
-    M("apart-each-the-first", "preload/record/writer.c",
+    M("apart-each-the-first", "preload/record/write_out.c",
       "        slab->first_seq++;",
       "        slab->first_seq = 0;",
       "a period that ended while no call was made goes on in the report",
       "record.periods"),
-    M("apart-gap-of-the-lost", "preload/record/writer.c",
+    M("apart-gap-of-the-lost", "preload/record/write_out.c",
       """    if (xfs_write_slab(recorder, slab))
         slab->first_seq++;
     else

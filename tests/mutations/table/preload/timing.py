@@ -75,7 +75,7 @@ ROWS = [
       "    if (d->site == XCP_SITE_ENTER)",
       "copies are given the times of other copies",
       "gpu.timing.correlation"),
-    M("counters-all-or-none", "preload/timing/managed.c",
+    M("counters-all-or-none", "preload/timing/cupti_load.c",
       """    if (result != XCP_SUCCESS)
         result = configure(cupti, COUNTERS - 1);
 """,
