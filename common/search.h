@@ -1,6 +1,6 @@
 /*
- * Binary search. One function for every order: what comes before, the caller says. It is compiled
- * into its callers, with their question in it, so that it costs what a loop of their own would.
+ * Binary search for any order, which the caller defines. It is inlined together with the caller's
+ * comparison, so that it costs no more than a loop written there.
  */
 #ifndef XFC_SEARCH_H
 #define XFC_SEARCH_H
@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of items in an array of which those that are before the key come first: the number of the first
- * one that is not, `count` when there is none. */
+/* In an array whose items before the key come first: the index of the first item that is not before
+ * it, `count` when there is none. */
 __attribute__((always_inline)) static inline size_t
 xfc_partition(const void *items, size_t count, size_t item_bytes,
               bool (*is_before)(const void *item, const void *key), const void *key)

@@ -16,7 +16,7 @@
 struct function {
     uint64_t start, bytes;
     const char *name;
-    int rank; /* of two names for one place, the lower is better known */
+    int rank; /* of two names for one address the lower wins: it is better known */
 };
 
 struct xfs_session {
@@ -46,7 +46,7 @@ static bool has_build_id(Dwfl_Module *found, const struct xfs_loaded_module *mod
            memcmp(id, module->build_id, (size_t)bytes) == 0;
 }
 
-/* The descriptor is the module's when that was made, ours when not. */
+/* On success the module owns the descriptor; on failure it is closed here. */
 static Dwfl_Module *report(Dwfl *dwfl, const char *path)
 {
     struct stat info;
@@ -115,8 +115,8 @@ static int compare_functions(const void *a, const void *b)
     return -strcmp(x->name, y->name);
 }
 
-/* libdwfl looks at every symbol for every address, which takes seconds in libraries with a million
- * of them. */
+/* libdwfl reads every symbol for every address, which takes seconds in libraries with a million
+ * symbols. */
 static void index_functions(struct xfs_session *session)
 {
     int n = dwfl_module_getsymtab(session->found);
@@ -203,7 +203,7 @@ void xfs_symbol_unknown(const char *path, uint64_t address, struct xfs_symbol_li
     put(out, path, (struct xft_symbol){.address = address}, NULL, (struct place){0});
 }
 
-/* As the linker sees it; C++ names stay mangled. */
+/* The linkage name; C++ names stay mangled. */
 static const char *function_name(Dwarf_Die *die)
 {
     static const unsigned names[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name};
@@ -231,7 +231,7 @@ static struct place call_place(Dwarf_Die *unit, Dwarf_Die *inlined)
 }
 
 /* The compilation unit around a pc. Not every compiler writes the index (.debug_aranges) that
- * libdwfl looks in. `bias` is that of the debug information against memory. */
+ * libdwfl uses. `bias` is that of the debug information against memory. */
 static Dwarf_Die *find_unit(struct xfs_session *session, uint64_t pc, Dwarf_Addr *bias)
 {
     Dwarf_Die *unit = dwfl_module_addrdie(session->found, pc, bias);

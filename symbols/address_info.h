@@ -25,14 +25,14 @@ struct xfs_symbol_list {
 struct xfs_session;
 
 /*
- * A module's file, for addresses as they are in the file (bias 0), so that it serves every process
- * that has it loaded. NULL when it cannot be used: missing, no regular ELF file, or another one
- * than was mapped (its build id differs; of one without, the caller compares times).
+ * Opens a module's file, for addresses relative to the file (bias 0), so that it serves every
+ * process that has it loaded. NULL when it cannot be used: missing, not a regular ELF file, or not
+ * the one that was mapped (its build id differs; without one, the caller compares times).
  */
 struct xfs_session *xfs_session_open(const struct xfs_loaded_module *module);
 void xfs_session_close(struct xfs_session *session); /* NULL is allowed */
 
-/* Functions in its table, once one was looked up there: what keeping it open costs. */
+/* Number of functions in its table, once one was looked up: a measure of its memory. */
 size_t xfs_session_functions(const struct xfs_session *session);
 
 /* Appends what is known of a return address, inlined frames included; at least the module. The

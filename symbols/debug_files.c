@@ -18,7 +18,7 @@
 
 /* ---- opening ---------------------------------------------------------------------------- */
 
-/* File systems whose regular files are made up while they are read, or are endless. */
+/* File systems whose regular files are generated when read, or are endless. */
 static bool is_invented(const char *path)
 {
     static const uint32_t invented[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,        DEBUGFS_MAGIC,
@@ -40,8 +40,8 @@ bool xfs_is_plain_file(const char *path, struct stat *info)
            info->st_size >= (off_t)sizeof(Elf64_Ehdr) && !is_invented(path);
 }
 
-/* The name may have come to mean something else since it was looked at: what counts is what the
- * descriptor is of, and the flags keep the opening itself from waiting. */
+/* The name may refer to another file since it was checked: the opened descriptor is checked again,
+ * and the flags keep open() from blocking. */
 int xfs_elf_open(const char *path, struct stat *info)
 {
     unsigned char ident[EI_NIDENT];
@@ -153,8 +153,8 @@ static int find_by_link(const char *file, const char *link, const struct identit
     return fd;
 }
 
-/* What several debug files share (dwz). libdwfl's search knows how to tell the right one; it is let
- * near it only when there is a plain file to find, and asks the network if that is configured. */
+/* The file that several debug files share (dwz). libdwfl's search finds the right one, but may use
+ * the network if that is configured: it runs only when there is a plain file to find. */
 static int find_shared(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                        const char *file, const char *link, char **taken)
 {

@@ -1,5 +1,5 @@
 /*
- * Opening the files that a trace names: modules, and the debug files that modules name. A trace may
+ * Opens the files that a trace names: modules, and the debug files that modules name. A trace may
  * come from anywhere: it must neither block its reader nor make it read a device.
  */
 #ifndef XFS_DEBUG_FILES_H
@@ -16,7 +16,7 @@
  */
 int xfs_elf_open(const char *path, struct stat *info);
 
-/* Whether a path is that of a file as above, without opening what is none; and what it is. */
+/* Whether the path is such a file; opens nothing else. *info: its state. */
 bool xfs_is_plain_file(const char *path, struct stat *info);
 
 /* For Dwfl_Callbacks: by build id below /usr/lib/debug, then by the name in .gnu_debuglink. Nothing

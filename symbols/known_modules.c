@@ -194,8 +194,7 @@ static bool make_room(struct xfs_known *known, struct xfs_known_module *at)
     return true;
 }
 
-/* The entries of a place, looked up now if that was not done before. NULL: nothing but the module
- * can be told. */
+/* The entries of a place, looked up now if it was not before. NULL: only the module is known. */
 static const struct known_place *place_of(struct xfs_known *known, struct xfs_known_module *at,
                                           uint64_t address)
 {
@@ -221,7 +220,7 @@ static const struct known_place *place_of(struct xfs_known *known, struct xfs_kn
     return place;
 }
 
-/* The entries again, for this process's address. */
+/* Appends the entries, for this process's address. */
 static void put_place(const struct xfs_known_module *at, const struct known_place *place,
                       uint64_t address, struct xfs_symbol_list *out)
 {

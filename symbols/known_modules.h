@@ -1,11 +1,11 @@
 /*
- * What is known of the modules of a run: each file is opened once for all processes that had it
- * loaded, and each place in it looked up once. Not thread-safe.
+ * A cache of the modules of a run: each file is opened once for all processes that had it loaded,
+ * and each place in it is looked up once. Not thread-safe.
  *
  * Keyed by path, build id, and the file's identity (device, inode, size, times): a file that was
  * replaced meanwhile is another one. Memory is bounded: names are kept up to 64 MiB, then all are
- * forgotten; open files up to 16, and up to 1 GiB and 4 million functions of them, the least
- * recently used are closed first.
+ * dropped; open files up to 16, and up to 1 GiB and 4 million functions of them, the least recently
+ * used are closed first.
  */
 #ifndef XFS_KNOWN_MODULES_H
 #define XFS_KNOWN_MODULES_H

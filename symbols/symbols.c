@@ -79,8 +79,8 @@ static size_t first_from(const struct addresses *all, uint64_t address)
     return xfc_partition(all->at, all->count, sizeof *all->at, lies_before, &address);
 }
 
-/* A place may have been mapped again: the last one counts, so that they choose from the last to the
- * first. The address looked up is the call's, not the one behind it. */
+/* Addresses may have been mapped again: the last mapping counts, so modules are tried from the last
+ * to the first. The address looked up is that of the call, not of the next instruction. */
 static void find_modules(struct addresses *all, const struct xfs_symbols_wanted *wanted)
 {
     for (size_t i = 0; i < all->count; i++)

@@ -1,10 +1,10 @@
 /*
  * Names and lines for addresses in modules, from the modules' symbol tables and debug information
- * (elfutils): for who has recorded them, and for who reads a trace without names.
+ * (elfutils): for the recorder, and for the analyzer of a trace without names.
  *
  * A module is used only when its file is a regular one and still has the build id that was mapped.
- * No debug information is fetched from the network, and nothing that a trace names can make the
- * look-up wait (debug_files.h).
+ * No debug information is fetched from the network, and no file that a trace names can block the
+ * look-up (debug_files.h).
  */
 #ifndef XFS_SYMBOLS_H
 #define XFS_SYMBOLS_H
@@ -16,14 +16,14 @@
 #include "symbols/address_info.h"
 
 /*
- * What is known of the modules of a run (known_modules.h), for the addresses of its processes one
- * after the other: of modules that were seen before, nothing is opened and nothing looked up.
+ * The cache of a run's modules (known_modules.h), used for its processes one after the other: a
+ * place that was looked up before is not looked up again.
  */
 struct xfs_known;
 struct xfs_known *xfs_known_new(void); /* NULL: out of memory */
 void xfs_known_free(struct xfs_known *known);
 
-/* What was done so far, for tests and for the curious. */
+/* Work done so far, for tests. */
 struct xfs_known_counts {
     uint64_t opened;    /* files of modules */
     uint64_t looked_up; /* places in them */
@@ -41,9 +41,10 @@ struct xfs_symbols_wanted {
 };
 
 /*
- * What the addresses stand for, as the payload of a SYMBOLS segment (struct xft_symbol ...):
- * *payload, which the caller frees with free(), of *bytes. True when it got through; false when
- * *stop became non-zero or memory ran out, with nothing to free. `known` NULL: with one of its own.
+ * The names and lines of the addresses, as the payload of a SYMBOLS segment (struct xft_symbol
+ * ...): *payload, which the caller frees with free(), of *bytes. True when it got through; false
+ * when *stop became non-zero or memory ran out, with nothing to free. `known` NULL: with its own
+ * cache.
  *
  * At most 2^18 addresses are looked up and 32 MiB of names are made.
  */

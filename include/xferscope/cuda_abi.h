@@ -1,10 +1,10 @@
 /*
  * The part of CUDA's binary interface that this project wraps, calls or simulates, in our own
- * words: so that the recorder, the probe and the simulated GPU build without a CUDA toolkit and
- * one binary serves CUDA 12 and 13.
+ * words: so that the recorder, the probe and the simulated GPU build without a CUDA toolkit, and
+ * one binary works with CUDA 12 and 13.
  *
- * Names start with xcu_ (driver) and xrt_ (runtime) so that this header and NVIDIA's can meet in
- * one file: tests/contracts/abi_test.c holds every size, offset and number here against the real
+ * Names start with xcu_ (driver) and xrt_ (runtime) so that one file can include this header and
+ * NVIDIA's: tests/contracts/abi_test.c compares every size, offset and number here with NVIDIA's
  * headers where a toolkit is installed. Handles are opaque pointers; enums are int.
  */
 #ifndef XFERSCOPE_CUDA_ABI_H
@@ -65,7 +65,7 @@ enum xcu_errors {
     XCU_ERROR_UNKNOWN = 999,
 };
 
-/* Numbers that only the runtime has; the others are those above. */
+/* Numbers that only the runtime has; it also uses those above. */
 enum xrt_errors {
     XRT_ERROR_INVALID_CONFIGURATION = 9,
     XRT_ERROR_INVALID_PITCH = 12,
@@ -75,7 +75,7 @@ enum xrt_errors {
     XRT_ERROR_INVALID_DEVICE_FUNCTION = 98,
 };
 
-/* The two spellings of the default stream. */
+/* The special handles of the default stream. */
 #define XCU_STREAM_LEGACY ((xcu_stream)0x1)
 #define XCU_STREAM_PER_THREAD ((xcu_stream)0x2)
 enum { XCU_STREAM_NON_BLOCKING = 1 }; /* a flag of stream creation */

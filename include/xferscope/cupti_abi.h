@@ -1,10 +1,11 @@
 /*
  * The part of CUPTI's binary interface that device timing uses, in our own words: so that the
- * recorder builds without a toolkit and one binary serves CUDA 12 and 13. Names start with xcp_.
+ * recorder builds without a toolkit, and one binary works with CUDA 12 and 13. Names start with
+ * xcp_.
  *
- * Records grow from version to version and never change what they have: the structures here are
- * the common beginning. tests/gpu/cupti_abi_test.c holds sizes, offsets and numbers against
- * NVIDIA's headers where they are installed.
+ * Records get more fields from version to version, and the existing fields never change: the
+ * structures here are the common beginning. tests/gpu/cupti_abi_test.c compares sizes, offsets and
+ * numbers with NVIDIA's headers where they are installed.
  */
 #ifndef XFERSCOPE_CUPTI_ABI_H
 #define XFERSCOPE_CUPTI_ABI_H
@@ -24,12 +25,12 @@ enum xcp_results {
 enum xcp_activity_kind {
     XCP_ACTIVITY_MEMCPY = 1,
     XCP_ACTIVITY_MEMSET = 2,
-    XCP_ACTIVITY_KERNEL = 10,  /* that leaves kernels as concurrent as they are */
+    XCP_ACTIVITY_KERNEL = 10,  /* kernels, without serialising them */
     XCP_ACTIVITY_MEMCPY2 = 22, /* between two devices */
     XCP_ACTIVITY_COUNTER = 25, /* of managed memory */
 };
 
-/* What a record of managed memory tells of. */
+/* What a record of managed memory counts. */
 enum xcp_counter {
     XCP_COUNTER_HTOD = 1,
     XCP_COUNTER_DTOH = 2,
@@ -149,9 +150,9 @@ struct xcp_counter_record { /* CUpti_ActivityUnifiedMemoryCounter2 and 3 */
     uint64_t value; /* bytes; faults in the group; the faulting instruction of the CPU */
     uint64_t start, end;
     uint64_t address;
-    uint32_t src, dst; /* devices; the host's number is none of theirs */
+    uint32_t src, dst; /* device ordinals; the host has a number that no device has */
     uint32_t stream, process;
-    uint32_t flags; /* of bytes: why; of a fault: the access */
+    uint32_t flags; /* of a migration: its cause; of a fault: the access */
     uint32_t pad;
 };
 
@@ -184,7 +185,7 @@ typedef uint64_t (*xcp_timestamp_callback)(void);
     X(ActivityFlushAll, (uint32_t flag))                                                           \
     X(GetTimestamp, (uint64_t *))
 
-/* Those whose absence is made up for. */
+/* Optional ones: the recorder works without them. */
 #define XCP_OPTIONAL_FUNCTIONS(X)                                                                  \
     X(Unsubscribe, (xcp_subscriber))                                                               \
     X(ActivityDisable, (int kind))                                                                 \

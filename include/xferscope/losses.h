@@ -1,5 +1,5 @@
 /*
- * The counters of the file header that losses.def lists, one after the other.
+ * Access to the counters of the file header that losses.def lists.
  */
 #ifndef XFERSCOPE_LOSSES_H
 #define XFERSCOPE_LOSSES_H

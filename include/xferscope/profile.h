@@ -1,12 +1,13 @@
 /*
- * The machine profile: what `xferscope probe` measured, and the analyzer's yardstick.
+ * The machine profile: what `xferscope probe` measured on a machine, which the analyzer takes as
+ * achievable.
  *
  * On disk it is JSON (docs/profile-format.md, schema in docs/profile.schema.json); this header is
- * the same thing in memory and the way to ask it questions. Implemented in probe/profile/.
+ * the same in memory, with the queries. Implemented in probe/profile/.
  *
  * Units: bytes, nanoseconds (double: medians need not be whole), GB/s = 10^9 bytes per second.
- * Ownership: xfp_read_file() allocates everything; xfp_free() releases it; pointers handed out by
- * look-ups live as long as the profile.
+ * Ownership: xfp_read_file() allocates everything; xfp_free() releases it; pointers that queries
+ * return are valid as long as the profile.
  */
 #ifndef XFERSCOPE_PROFILE_H
 #define XFERSCOPE_PROFILE_H
@@ -24,7 +25,7 @@
 
 /* How bytes are moved. Words in the file: copy, prefetch, demand, mapped-read, mapped-write. */
 #define XFP_METHOD_LIST(X)                                                                         \
-    X(XFP_COPY, 1, "copy")                 /* cudaMemcpyAsync and friends */                       \
+    X(XFP_COPY, 1, "copy")                 /* cudaMemcpyAsync and its variants */                  \
     X(XFP_PREFETCH, 2, "prefetch")         /* cudaMemPrefetchAsync on managed memory */            \
     X(XFP_DEMAND, 3, "demand")             /* managed memory migrating on access */                \
     X(XFP_MAPPED_READ, 4, "mapped-read")   /* a kernel reading the other side's memory */          \
@@ -33,8 +34,8 @@
 #define XFP_ENUM_ROW(symbol, number, word) symbol = number,
 enum xfp_method { XFP_METHOD_LIST(XFP_ENUM_ROW) XFP_METHOD_COUNT };
 
-/* What else went on while a path was measured. Words in the file: alone, both-ways,
- * mapped-traffic. Only `alone` answers a plain look-up. */
+/* The load on the link while a path was measured. Words in the file: alone, both-ways,
+ * mapped-traffic. A plain look-up finds only `alone`. */
 #define XFP_LOAD_LIST(X)                                                                           \
     X(XFP_ALONE, 0, "alone")                                                                       \
     X(XFP_BOTH_WAYS, 1, "both-ways")           /* copies in the other direction */                 \
@@ -42,11 +43,10 @@ enum xfp_method { XFP_METHOD_LIST(XFP_ENUM_ROW) XFP_METHOD_COUNT };
 
 enum xfp_load { XFP_LOAD_LIST(XFP_ENUM_ROW) XFP_LOAD_COUNT };
 
-/* Where the host's memory was as the path was measured. Words in the file: cold, warm. Only `cold`
- * answers a plain look-up. */
+/* Whether the host's memory was in the processor's caches when the path was measured. Words in the
+ * file: cold, warm. A plain look-up finds only `cold`. */
 #define XFP_CACHE_LIST(X)                                                                          \
-    X(XFP_COLD, 0,                                                                                 \
-      "cold") /* as the profile's rules say: flushed from the caches, where they do */             \
+    X(XFP_COLD, 0, "cold") /* flushed from the caches, if the profile's rules say so */            \
     X(XFP_WARM, 1, "warm") /* the processor had just written it */
 
 enum xfp_cache { XFP_CACHE_LIST(XFP_ENUM_ROW) XFP_CACHE_COUNT };
@@ -67,7 +67,7 @@ enum xfp_by { XFP_BY_UNKNOWN = 0, XFP_BY_LIST(XFP_ENUM_ROW) XFP_BY_COUNT };
 struct xfp_conditions {
     enum xfp_load load;
     enum xfp_cache cache;
-    uint64_t row_bytes; /* rows of that length, on the host twice that apart; 0 = one piece */
+    uint64_t row_bytes; /* bytes of a row; the host's pitch is twice that; 0 = contiguous */
 };
 
 /* One end of a path. */
@@ -95,8 +95,8 @@ struct xfp_point {
 };
 
 /*
- * The transfer model of van Werkhoven et al., section V: one transfer of k bytes takes
- * Lo + k G; n transfers one behind the other, k bytes in all, take Lo + k G + (n - 1) g.
+ * The transfer model of van Werkhoven et al., section V: one transfer of k bytes takes Lo + k G; n
+ * consecutive transfers of k bytes in all take Lo + k G + (n - 1) g.
  */
 struct xfp_fit {
     bool valid;
@@ -108,7 +108,7 @@ struct xfp_fit {
 };
 
 struct xfp_path {
-    char *name; /* e.g. "copy/pinned/h2d/gpu0": what --filter and --list speak of */
+    char *name; /* e.g. "copy/pinned/h2d/gpu0", as --filter and --list have it */
     enum xfp_method method;
     enum xft_direction direction;
     struct xfp_place src, dst;
@@ -117,8 +117,8 @@ struct xfp_path {
     enum xfp_load load;
     enum xfp_cache cache;
     uint64_t row_bytes; /* as in struct xfp_conditions */
-    bool chosen; /* all of its sizes are: it speaks of them, and between two of which the larger is
-                    at most twice the smaller */
+    bool chosen; /* all of its sizes are; it has an answer for these, and between two of which the
+                    larger is at most twice the smaller */
     size_t point_count;
     struct xfp_point *points; /* ascending bytes */
     struct xfp_fit fit;
@@ -142,8 +142,8 @@ struct xfp_concurrent {
     struct xfp_point *points; /* ascending bytes */
 };
 
-/* How the samples lie about a median that is told beside it; n = 0: not told (profiles from before
- * it was written), and then all are 0. */
+/* The spread of samples around a median that is given beside it; n = 0: not known (profiles of
+ * older versions), and all fields are 0. */
 struct xfp_spread {
     uint32_t n; /* samples */
     double min_ns, max_ns;
@@ -151,9 +151,9 @@ struct xfp_spread {
 };
 
 /*
- * One transfer cut into equal parts on several streams, and the model of section V held against
- * it: fit.max_error is the largest relative error over all points (the paper's validation: 16 MB
- * to 1 GB on 1 to 256 streams).
+ * One transfer cut into equal parts on several streams, compared with the model of section V:
+ * fit.max_error is the largest relative error over all points (the paper's validation: 16 MB to 1
+ * GB on 1 to 256 streams).
  */
 struct xfp_stream_point {
     uint64_t bytes; /* of all streams together */
@@ -175,7 +175,7 @@ struct xfp_streams {
 /*
  * Copies from one GPU to another through pinned host buffers, without peer access, as rCUDA's
  * versions 2B (one buffer, one step after the other), 3B (pipelined, a fixed ring of buffers) and
- * 4B (the best ring for each size); section 4 of the paper. Times are a blocking caller's.
+ * 4B (the best ring for each size); section 4 of the paper. Times are those of a blocking caller.
  */
 struct xfp_staged_point {
     uint64_t bytes;
@@ -223,7 +223,7 @@ struct xfp_overlap {
     struct xfp_spread h2d, d2h, both;
 };
 
-/* A cost that is not a transfer over a path, in the unit of whoever holds it. */
+/* A cost that is not a transfer over a path; the struct that contains it has the unit. */
 struct xfp_cost {
     uint32_t n; /* samples */
     double median, min, max;
@@ -274,14 +274,14 @@ struct xfp_node {
 
 struct xfp_machine {
     char *hostname;
-    char *machine_id; /* hash of /etc/machine-id: tells machines apart, reveals nothing */
+    char *machine_id; /* hash of /etc/machine-id: identifies a machine without revealing the id */
     char *cpu;
     int cpus, numa_nodes;
     int driver_version; /* 13000 = CUDA 13.0 */
     bool simulated;
     size_t gpu_count;
     struct xfp_gpu *gpus;
-    /* What follows is NULL or "" when not known. */
+    /* The fields below are NULL or "" when not known. */
     char *driver_release; /* "580.159.03" */
     int toolkit_version;  /* of the CUDA toolkit installed, as driver_version; 0 = none found */
     char *kernel;         /* "Linux 6.1.0-18-amd64" */
@@ -340,16 +340,17 @@ void xfp_free(struct xfp_profile *profile);
  * name for a real machine and the simulated GPU. */
 void xfp_default_name(const char *hostname, bool simulated, char *name, size_t bytes);
 
-/* How the file of a profile that nobody named was come by. */
+/* How a profile's file was found when the user named none. */
 enum xfp_looked_up {
     XFP_NOT_THERE = 0,
-    XFP_BY_VARIABLE = 1, /* XFERSCOPE_PROFILE, there or not: nothing else takes its place */
+    XFP_BY_VARIABLE = 1, /* XFERSCOPE_PROFILE is set, whether the file exists or not */
     XFP_BY_NAME = 2,     /* the default name, and the file can be read */
 };
 
-/* Where nobody names a profile: the variable; else the default name, here, where `xferscope probe`
- * puts it, or with the user's data ($XDG_DATA_HOME/xferscope, ~/.local/share/xferscope). hostname:
- * NULL = this machine's. path is empty when there is none. */
+/* Looks for a profile when the user names none: the variable; else the default name in the working
+ * directory, where `xferscope probe` writes it, or in the user's data directory
+ * ($XDG_DATA_HOME/xferscope, ~/.local/share/xferscope). hostname: NULL = this machine's. path is
+ * empty when there is none. */
 enum xfp_looked_up xfp_look_up(const char *hostname, bool simulated, char *path, size_t bytes);
 
 /* Writes path as analyzer/base/files.h says: whole or not at all. Returns 0, or -1 with the line.
@@ -379,10 +380,10 @@ static inline bool xfp_is_plain(const struct xfp_path *path)
 }
 
 /*
- * Keeps a point that was measured by itself: in the path of that name, else in a new one that is
- * like `like` (its name, places and conditions; its points are not looked at). The point is
- * `chosen`; it takes the place of one of the same size. Pointers to paths and points are lost. 0;
- * -1 when there is no room (as many points or paths as a file may hold), or no memory.
+ * Adds a point that was measured separately: to the path of that name, else to a new one with the
+ * name, places and conditions of `like` (its points are ignored). The point is `chosen`; it
+ * replaces one of the same size. Pointers to paths and points become invalid. 0; -1 when the
+ * profile has as many points or paths as a file may have, or without memory.
  */
 int xfp_keep_point(struct xfp_profile *profile, const struct xfp_path *like,
                    const struct xfp_point *point);
@@ -392,7 +393,7 @@ const struct xfp_scalar *xfp_find_scalar(const struct xfp_profile *profile, cons
 const struct xfp_table *xfp_find_table(const struct xfp_profile *profile, const char *name);
 
 enum xfp_basis {
-    XFP_UNKNOWN = 0,      /* no measurement speaks about this: there is no figure */
+    XFP_UNKNOWN = 0,      /* nothing was measured for this: there is no figure */
     XFP_MEASURED = 1,     /* this size was measured */
     XFP_INTERPOLATED = 2, /* between two measured sizes, linear in bytes */
     XFP_MODELLED = 3,     /* beyond the largest measured size, by the fit */

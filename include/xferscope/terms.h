@@ -1,5 +1,5 @@
 /*
- * Terms that all parts share: kinds of memory, directions, where a figure comes from.
+ * Terms that all parts share: kinds of memory, directions, the interface of a call.
  *
  * The numbers are part of the trace format (docs/trace-format.md): never renumber, only append.
  * Each list is one X-macro row: enumerator, its number, the word printed everywhere.
@@ -73,7 +73,7 @@ static inline const char *xft_level_word(unsigned level)
 #undef XFT_WORD_ROW
 
 /* A machine's id in traces and profiles: XXH3_64bits of the first line of /etc/machine-id with this
- * seed, 16 hexadecimal digits. It tells machines apart without giving the id away. */
+ * seed, 16 hexadecimal digits. It identifies a machine without revealing the id. */
 #define XFT_MACHINE_ID_SEED 0x786665727363ull
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The trace: what the recorder leaves and the analyzer reads. This header and
+ * The trace: the recorder writes it and the analyzer reads it. This header and
  * docs/trace-format.md are the only contract between the two.
  *
  * A run is a directory NAME.xft/ holding one file per process, PID-STARTNS.trace. A file is
@@ -66,15 +66,15 @@ struct xft_file_header {
     uint64_t stacks_lost; /* events stored without their call stack */
     uint64_t device_lost; /* device-time records dropped by the timing source */
     uint64_t file_bytes; /* of the whole file when it was closed, or last appended to: a shorter one
-                            was truncated; what lies behind these in a file that was not closed was
-                            on its way when the process ended. 0 = not told */
-    /* Damage left behind when the file was rewritten; 0 in files of older recorders, as is all
-     * behind. */
+                            was truncated; bytes beyond it in a file that was not closed were being
+                            written when the process ended. 0 = not known */
+    /* Damage that was left out when the file was rewritten. 0 in files of older recorders, like all
+     * fields below. */
     uint64_t damaged_places;  /* segments, slabs, stretches of the file */
     uint64_t damaged_bytes;   /* in them */
     uint64_t damaged_events;  /* known to have been there */
-    uint64_t arguments_lost;  /* launches without what they were given, though it was looked for */
-    uint64_t calls_after_end; /* begun by threads that go on while the process ends: no loss of the
+    uint64_t arguments_lost;  /* launches whose arguments could not be stored */
+    uint64_t calls_after_end; /* calls that threads begin while the process ends: no loss of the
                                  run; since 1.3 */
 };
 _Static_assert(sizeof(struct xft_file_header) == 144,
@@ -101,8 +101,8 @@ enum xft_segment_type {
 };
 
 enum xft_segment_flags {
-    XFT_SEG_ZSTD = 1, /* the payload is zstd frames, one behind the other (before 1.1: one), of
-                         raw_bytes together */
+    XFT_SEG_ZSTD =
+        1, /* the payload is consecutive zstd frames (before 1.1: one), of raw_bytes in all */
 };
 
 struct xft_segment {
@@ -117,9 +117,9 @@ struct xft_segment {
 };
 
 /*
- * What writers keep to, and readers take: bytes of a segment's payload, stored and raw, and of all
- * list segments together (META to NAMES, ARGUMENTS), raw. Of the lists a recorder leaves a part to
- * the names that are found for its addresses when the file is completed.
+ * Limits for writers and readers: bytes of a segment's payload, stored and raw, and raw bytes of
+ * all list segments together (META to NAMES, ARGUMENTS). A recorder uses a part of the latter, and
+ * leaves the rest to the symbols that are added when the file is completed.
  */
 #define XFT_SEGMENT_MOST (48u << 20)
 #define XFT_CHUNK_MOST (2u << 20) /* of EVENTS and INDEX */
@@ -127,10 +127,9 @@ struct xft_segment {
 #define XFT_LISTS_RECORDED_MOST (192u << 20)
 
 /*
- * A compressed payload unfolds to at most so many bytes for each one of the segment, so that what a
- * file asks of its reader is bounded by its size. What recorders write stays under 1000: two
- * entries of a list differ at least in their number, which takes zstd some bytes, and the longest
- * entries have 4 KiB.
+ * Largest ratio of raw to stored bytes of a compressed payload, so that a reader's work is bounded
+ * by the file's size. Recorders stay under 1000: two entries of a list differ at least in their
+ * number, which takes zstd some bytes, and the longest entries have 4 KiB.
  */
 #define XFT_UNFOLD_MOST 4096
 static inline uint64_t xft_unfold_most(uint64_t stored_bytes)
@@ -141,9 +140,8 @@ static inline uint64_t xft_unfold_most(uint64_t stored_bytes)
 }
 
 /*
- * Segments that the program's threads add while it runs: one behind the other from here on, as far
- * as `committed` says; what is behind that is not used yet. Not covered by the room's payload_sum,
- * which is 0.
+ * Segments that the program's threads append while it runs: consecutive from here on, up to
+ * `committed` bytes; the rest is not used yet. Not covered by the ROOM's payload_sum, which is 0.
  */
 #define XFT_ROOM_BYTES 65536 /* with its segment header */
 struct xft_room {
@@ -190,37 +188,38 @@ enum xft_event_kind {
                                    dst = 0: nested in the thread (push); else the id of a range of
                                    the process (start) */
     XFT_EVENT_RANGE_END = 17,   /* its end: dst, src as there; aux = 0 */
-    XFT_EVENT_CONTENT = 18,     /* what a TRANSFER moved: start_ns, bytes, src and dst are the
-                                   transfer's (of several alike in one launch: in their order); aux
+    XFT_EVENT_CONTENT = 18,     /* the content of a TRANSFER: start_ns, bytes, src and dst are the
+                                   transfer's (of several equal ones in one launch: in their order); aux
                                    = XXH3_64bits of what was hashed, width = bytes hashed (less than
                                    bytes: sampled, see docs/trace-format.md), count = ns that took */
     /*
-     * since 1.2: what a replay of the run needs besides. Calls of the driver that succeeded, which
-     * both runtimes pass; XFT_CAPTURED as with copies. They are recorded from the first call on
-     * that can move data, streams from the first call of CUDA. `device` only where the stream does
-     * not tell it: else XFT_PLACE_UNKNOWN. No stacks, but for SET, HOST_FUNCTION and streams.
+     * since 1.2, for the replay of a run: driver calls that succeeded, through which runtime calls
+     * go too; XFT_CAPTURED as with copies. They are recorded from the first call on that can move
+     * data, streams from the first CUDA call. `device` only where the stream does not determine it:
+     * else XFT_PLACE_UNKNOWN. No stacks, except for SET, HOST_FUNCTION and streams.
      */
     XFT_EVENT_LAUNCH = 19, /* a kernel was launched: src = its name in NAMES, dst = threads in all,
                               aux = id in ARGUMENTS; each 0 = not known */
     XFT_EVENT_SET = 20,    /* a memset was called: dst, dst_mem, bytes; width = bytes of a row */
     XFT_EVENT_RECORD = 21, /* an event was recorded on a stream: src = the event */
     XFT_EVENT_WAIT = 22,   /* a stream was made to wait for an event: src = the event */
-    XFT_EVENT_QUERY = 23,  /* as SYNC, but the host only asked, and the work was done; one that
-                              was not done yet is no event */
-    XFT_EVENT_HOST_FUNCTION = 24, /* a stream was given a function of the host to call: src = it */
-    XFT_EVENT_STREAM = 25, /* a stream was made, and is there from end_ns on: stream = its handle,
-                              src = the device's number of it (aux of DEVICE_COPY, MEMSET and
-                              KERNEL; 0 = not known), aux = enum xft_stream, width = its priority
-                              (two's complement), device */
-    XFT_EVENT_STREAM_END = 26, /* it is gone from start_ns on; its handle may become another's */
-    XFT_EVENT_RECORDS = 27,    /* from start_ns on the device's records of these kinds come: aux =
-                                  sum of enum xft_records; 0: none, until the next such event */
-    XFT_EVENT_OVERHEAD = 28,   /* no call: the recorder was at work in the thread, with what it does
-                                  not do at every call: aux = sum of enum xft_overhead; count = the
-                                  kind of the call behind which that was, whose usual cost (META
-                                  cost.KIND.ns) is in the time; 0 = behind none. They may overlap */
-    XFT_EVENT_PERIOD = 29,     /* recording is limited (META periods.*): from start_ns on what the
-                                  program does is recorded, or is not: aux = enum xft_period */
+    XFT_EVENT_QUERY = 23,  /* as SYNC, but the host only queried, and the work was done; a query of
+                              unfinished work is no event */
+    XFT_EVENT_HOST_FUNCTION =
+        24, /* a host function was submitted to a stream: src = the function */
+    XFT_EVENT_STREAM =
+        25, /* a stream was created, and exists from end_ns on: stream = its handle, src = the
+               device's number of it (aux of DEVICE_COPY, MEMSET and KERNEL; 0 = not known), aux =
+               enum xft_stream, width = its priority (two's complement), device */
+    XFT_EVENT_STREAM_END = 26, /* it is destroyed from start_ns on; its handle may be reused */
+    XFT_EVENT_RECORDS = 27, /* from start_ns until the next such event device records of these kinds
+                               are made: aux = sum of enum xft_records; 0: none */
+    XFT_EVENT_OVERHEAD = 28, /* no call: work of the recorder in the thread that it does not do at
+                                every call: aux = sum of enum xft_overhead; count = the event kind
+                                of the call after which it was done, whose usual cost (META
+                                cost.KIND.ns) is in the time; 0 = after none. They may overlap */
+    XFT_EVENT_PERIOD = 29,   /* recording is limited (META periods.*): from start_ns on calls are
+                                recorded, or are not: aux = enum xft_period */
 };
 
 /* The word of each kind. */
@@ -287,17 +286,17 @@ enum xft_overhead {
     XFT_OVERHEAD_RECORDING = 1,  /* recording began */
     XFT_OVERHEAD_DEVICE = 2,     /* the device's records were switched on */
     XFT_OVERHEAD_THREAD = 4,     /* the thread's first event */
-    XFT_OVERHEAD_SLAB = 8,       /* room for further events */
+    XFT_OVERHEAD_SLAB = 8,       /* a slab for further events */
     XFT_OVERHEAD_STACK = 16,     /* a call stack that the file did not have yet */
     XFT_OVERHEAD_FUNCTION = 32,  /* a kernel that had not been launched before */
-    XFT_OVERHEAD_ARGUMENTS = 64, /* what a launch was given, which none had been given before */
+    XFT_OVERHEAD_ARGUMENTS = 64, /* arguments of a launch that the file did not have yet */
 };
 
 /* aux of a PERIOD. */
 enum xft_period {
     XFT_PERIOD_ENDS = 0,
     XFT_PERIOD_BEGINS = 1,
-    XFT_PERIOD_FULL = 2, /* it ends for good: the run's files have their size */
+    XFT_PERIOD_FULL = 2, /* the last one ends: the run's files have reached their size limit */
 };
 
 /* aux of a SYNC. */
@@ -307,7 +306,7 @@ enum xft_sync {
     XFT_SYNC_CONTEXT = 3,
 };
 
-/* Enumerator, number, word, and what a migration came about by. */
+/* Enumerator, number, word, and the cause of a migration. */
 #define XFT_CAUSE_LIST(X)                                                                          \
     X(XFT_CAUSE_UNKNOWN, 0, "unknown", "for unknown reasons")                                      \
     X(XFT_CAUSE_USER, 1, "prefetch", "by prefetches")                                              \
@@ -336,8 +335,8 @@ enum xft_event_flags {
                          an end is managed memory, which counts as device memory */
     XFT_STREAM_KNOWN = 32, /* stream holds the handle passed; else the default stream was meant */
     XFT_GRAPH = 64, /* a copy node of a launched graph: call, times and stack are the launch's */
-    XFT_PEER_ACCESS = 128, /* P2P: peer access was on between the two, as far as calls tell (memory
-                              of pools, of cuMemSetAccess and of IPC may have it besides) */
+    XFT_PEER_ACCESS = 128, /* P2P: peer access was enabled between the two by calls (memory of
+                              pools, of cuMemSetAccess and of IPC may have it without them) */
 };
 
 #define XFT_PLACE_UNKNOWN (-1)
@@ -407,10 +406,10 @@ struct xft_chunk {
 
 /*
  * INDEX: an entry for each EVENTS segment of the file, in the order in which they lie there, so
- * that lanes can be merged in order of time without reading them first. An INDEX lies behind the
- * segments that it names: while a process runs each EVENTS is followed by one of its own, in a
- * completed file there are few. Untrusted, like all else: an entry that does not fit the segment at
- * its offset is damage, and a segment without an entry has to be read to know its times.
+ * that lanes can be merged in order of time without reading them first. An INDEX lies after the
+ * segments that it names: while a process runs, each EVENTS is followed by an INDEX; a completed
+ * file has few. Readers do not trust it: an entry that does not match the segment at its offset is
+ * damage, and a segment without an entry must be read to know its times.
  */
 struct xft_index_entry {
     uint64_t offset; /* of the segment's header in the file */
@@ -425,8 +424,8 @@ struct xft_index_entry {
  * How a column's rows are stored. All values are taken as 64-bit, signed ones sign-extended;
  * varint is LEB128; zigzag maps signed to unsigned; sums wrap at 2^64.
  *
- * Planes are bytes of equal significance: first the lowest byte of every row, then the next. What
- * they hold is a difference less the least of all, so that it is small and not negative.
+ * Planes are bytes of equal significance: first the lowest byte of every row, then the next. Their
+ * values are differences minus the smallest of them, so that they are small and not negative.
  */
 enum xft_encoding {
     XFT_ENC_CONST = 0,  /* one varint: every row has this value */
@@ -469,9 +468,9 @@ enum xft_slab_state {
 
 /*
  * A slab is XFT_SLAB_BYTES long: this header, then events. An event counts once `committed`
- * includes it; `committed` and `state` are written with release order after what they vouch for.
- * A header of zeros is a slab that was never used; one with another magic, state or more events
- * than fit is damage.
+ * includes it; `committed` and `state` are written with release order, after the data that they
+ * cover. A header of zeros is a slab that was never used; one with another magic, state or more
+ * events than fit is damage.
  */
 #define XFT_SLAB_BYTES 262144
 struct xft_slab {
@@ -499,27 +498,26 @@ struct xft_stack {
 }; /* then depth return addresses (uint64_t), innermost first */
 
 /*
- * An address with this bit is no address: it stands for a line of a Python program, and is unique
- * in the file. Its SYMBOLS entry (function = qualified name, file = co_filename, module = "python")
- * comes in the file before the first stack that has it. In a stack with such frames the native ones
- * come first and end where the interpreter's own code begins; the Python frames follow, innermost
- * first.
+ * An address with this bit stands for a line of a Python program, and is unique in the file. Its
+ * SYMBOLS entry (function = qualified name, file = co_filename, module = "python") comes in the
+ * file before the first stack that has it. In a stack with such frames the native ones come first
+ * and end where the interpreter's own code begins; the Python frames follow, innermost first.
  */
 #define XFT_PYTHON_FRAME (UINT64_C(1) << 63)
 
 /*
- * Addresses of code have 48 bits. Where a module came to lie in a place of which the file has
- * another already, which had been unloaded, the addresses of the later one have the number of its
- * turn there in the bits from here on, up to 62: in STACKS, SYMBOLS and MODULES (start, end, bias),
- * so that the ranges of MODULES do not overlap. Since 1.3; before, the later module had the earlier
- * one's addresses.
+ * Addresses of code have 48 bits. When a module was loaded at addresses where the file already has
+ * another one, which had been unloaded, the later module's addresses have its turn (1 for the
+ * second module there, and so on) in bits from here up to 62: in STACKS, SYMBOLS and MODULES
+ * (start, end, bias), so that the ranges of MODULES do not overlap. Since 1.3; before, the
+ * addresses were the same.
  */
 #define XFT_TURN_SHIFT 48
 #define XFT_TURN_MOST 0x7fff
 
-/* Texts that events refer to: kernels, NVTX ranges and domains. UTF-8 as far as the program gave
- * it; at most XFT_NAME_MOST bytes, longer ones are cut. In the file before the first event that
- * uses the id. Ids are unique in the file and not 0. */
+/* Texts that events refer to: kernels, NVTX ranges and domains. UTF-8 if the program's text is; at
+ * most XFT_NAME_MOST bytes, longer ones are cut. In the file before the first event that uses the
+ * id. Ids are unique in the file and not 0. */
 #define XFT_NAME_MOST 4096
 struct xft_name {
     uint32_t id;
@@ -527,11 +525,11 @@ struct xft_name {
 }; /* then the text, not terminated, no padding */
 
 /*
- * The pointers that a kernel launch was given, as far as they lie in memory that the recorder
- * knows: each once, in the order of the parameters, words within structures that are passed by
- * value included; at most XFT_ARGUMENTS_MOST: of more the first, so that an entry of that many may
- * lack some. A launch that names no such memory has an entry of count 0. Ids are unique in the file
- * and not 0; in the file before the first event that uses the id.
+ * The pointers among a kernel launch's arguments that lie in memory that the recorder knows: each
+ * once, in the order of the parameters, including words in structures that are passed by value; the
+ * first XFT_ARGUMENTS_MOST, so that an entry of that many may be incomplete. A launch without such
+ * pointers has an entry of count 0. Ids are unique in the file and not 0; in the file before the
+ * first event that uses the id.
  */
 #define XFT_ARGUMENTS_MOST 64
 struct xft_arguments {
@@ -548,8 +546,8 @@ struct xft_module {
 }; /* then path and build id, no padding */
 
 /*
- * What an address in a stack stands for. An address with inlined functions has several, depth 0
- * first (the innermost). The address looked up is the return address minus one.
+ * The name and line of an address in a stack. An address with inlined functions has several
+ * entries, depth 0 first (the innermost). The address looked up is the return address minus one.
  */
 struct xft_symbol {
     uint64_t address; /* the return address, as in the stack */

@@ -1,6 +1,5 @@
 /*
- * A GPU's UUID as nvidia-smi -L prints it, in traces and profiles alike: they are held against each
- * other by it.
+ * A GPU's UUID as nvidia-smi -L prints it, in traces and profiles, which are compared by it.
  */
 #ifndef XFERSCOPE_UUID_H
 #define XFERSCOPE_UUID_H
@@ -14,8 +13,7 @@
 
 /*
  * uuid: of cuDeviceGetUuid_v2, which for a part of a GPU (MIG) is the part's. physical: of
- * cuDeviceGetUuid, which is the whole GPU's, or NULL where there is no telling: then without a
- * prefix.
+ * cuDeviceGetUuid, which is the whole GPU's, or NULL if not known: then the text has no prefix.
  */
 static inline void xft_uuid_text(char text[XFT_UUID_TEXT], const struct xcu_uuid *uuid,
                                  const struct xcu_uuid *physical)

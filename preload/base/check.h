@@ -1,10 +1,10 @@
 /*
- * What must hold between parts of the recorder, looked at where it costs next to nothing.
+ * Checks of what must hold between parts of the recorder, where they cost next to nothing.
  *
- * A check that fails is a mistake of ours, never of the program or of its input: it is told on
- * stderr, once for each place, and counted; the caller goes on by a way that does no harm. The
- * trace says so too (META `checks.failed`). With XFERSCOPE_CHECKS=abort, which tests set, the
- * process ends there.
+ * A check that fails is a defect of the recorder, never of the program or of its input: it is
+ * reported on stderr, once per check, and counted; the caller continues in a way that does no harm.
+ * The trace has the count (META `checks.failed`). With XFERSCOPE_CHECKS=abort, which tests set, the
+ * process aborts.
  */
 #ifndef XFS_CHECK_H
 #define XFS_CHECK_H
@@ -13,7 +13,7 @@
 
 #include "preload/base/attributes.h"
 
-/* Whether it holds; also as a statement. `words`: a literal that says what does not, when it does
+/* Whether the condition holds; also as a statement. `words`: a literal, the message when it does
  * not. */
 #define XFS_EXPECT(condition, words)                                                               \
     ({                                                                                             \
@@ -27,8 +27,8 @@
 /* Allocates nothing, keeps errno; no system call in a sandbox (sandbox.h). */
 XFS_COLD void xfs_check_failed(int *said, const char *words);
 
-/* How many failed in this process, those of its parent before a fork included, and what the first
- * one said; NULL: none. */
+/* The message of the first check that failed; NULL: none. *count: how many failed in this process,
+ * including those of its parent before a fork. */
 const char *xfs_checks_failed(unsigned *count);
 
 #endif

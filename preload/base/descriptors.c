@@ -16,9 +16,9 @@
 #include "preload/base/sandbox.h"
 
 #define UNSHARE 2u          /* CLOSE_RANGE_UNSHARE */
-#define MOST_UNLISTED 65536 /* where /proc does not say which there are */
+#define MOST_UNLISTED 65536 /* numbers tried when /proc cannot list them */
 
-/* The list is in the order of numbers: closing does not change what is still to come of it. */
+/* The list ascends by number: closing does not change the entries still to come. */
 static bool close_listed(void)
 {
     _Alignas(struct xfs_entry) char list[4096];
@@ -27,7 +27,7 @@ static bool close_listed(void)
         return false;
     for (long got; (got = syscall(SYS_getdents64, listing, list, sizeof list)) > 0;) {
         for (long at = 0; at < got;) {
-            int fd = xfs_entry_number(list, &at); /* 0 is the list's own */
+            int fd = xfs_entry_number(list, &at); /* 0: "." and "..", or closed before */
             if (fd != listing)
                 close(fd);
         }
@@ -36,10 +36,11 @@ static bool close_listed(void)
     return true;
 }
 
-/* Copies of the program's: its pipes would not end while these are open. */
+/* Closes copies of the program's descriptors: its pipes would not reach their end while these are
+ * open. */
 static void close_copies(void)
 {
-    close(0); /* the list's, also where the table is full */
+    close(0); /* makes room for the listing's own */
     if (close_listed())
         return;
     for (int fd = 0; fd < MOST_UNLISTED; fd++)
@@ -58,7 +59,7 @@ static bool leave_table(void)
     return true;
 }
 
-/* Libraries write to these numbers what they think the user should see: not into our files. */
+/* Libraries write messages to these numbers: they must not end up in our files. */
 static void take_up_first(void)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)

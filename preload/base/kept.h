@@ -1,8 +1,8 @@
 /*
- * Entries of the environment that the process began with, kept for those who ask at its first CUDA
- * call: until then a program may have cleaned its environment, or written over it.
+ * Copies of entries of the environment that the process began with, for use at its first CUDA call:
+ * by then a program may have cleared its environment, or written over it.
  *
- * Filled by constructors, one keeper each; after that only read.
+ * Each copy is filled by a constructor, and afterwards only read.
  */
 #ifndef XFS_KEPT_H
 #define XFS_KEPT_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 struct xfs_kept {
-    char *text; /* NAME=VALUE, one behind the other */
+    char *text; /* NAME=VALUE strings, one after the other */
     size_t room, used;
 };
 

@@ -20,7 +20,7 @@
 
 #define MOST_OWN 8
 #define LOOKS_EVERY_NS 20000000u
-#define LOOKS 2 /* in a row: a list is not made in one moment */
+#define LOOKS 2 /* consecutive checks: a list is not read at one moment */
 
 static pthread_t first;
 static atomic_int own[MOST_OWN]; /* by kernel's number; 0: none */
@@ -69,7 +69,7 @@ static void *keep(void *unused)
     exit(EXIT_SUCCESS);
 }
 
-/* With a stack as threads of the program have it: exit handlers run there. */
+/* Its stack has the default size for threads: exit handlers run on it. */
 static void make_keeper(void)
 {
     sigset_t all;
@@ -84,7 +84,8 @@ static void make_keeper(void)
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-/* Of these two, which may run at once, one at least sees what the other has stored. */
+/* This function and xfs_thread_leaves() may run at once: at least one sees what the other stored.
+ */
 void xfs_last_thread_begun(void)
 {
     if (atomic_load(&leaving) && atomic_load(&watched))
@@ -104,7 +105,7 @@ void xfs_thread_leaves(void)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-/* What is left of a first thread while others are there is a zombie. */
+/* A first thread that has ended is a zombie while others run. */
 static bool first_has_left(void)
 {
     char path[64], text[512];
@@ -130,7 +131,7 @@ static bool are_own(const char *list, long bytes)
     return true;
 }
 
-/* Whoever is not met in a first piece of the list is not ours either. */
+/* The library has few threads: a list longer than one read has others. */
 static bool none_but_own(void)
 {
     _Alignas(struct xfs_entry) char list[2048];
@@ -184,12 +185,12 @@ __attribute__((constructor)) static void begin(void)
     pthread_atfork(NULL, NULL, in_child);
 }
 
-/* Threads that have a lane tell of themselves (record.c), however they end: the first may have
- * none. */
+/* Threads with a lane call xfs_thread_leaves() however they end (record/events.c): the first thread
+ * may have no lane. */
 __attribute__((visibility("default"), noreturn)) void pthread_exit(void *result)
 {
     xfs_thread_leaves();
-    if (real_exit == NULL) /* a thread of a library that was there first */
+    if (real_exit == NULL) /* called before the constructor */
         find_exit();
     real_exit(result);
 }

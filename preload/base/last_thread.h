@@ -1,12 +1,13 @@
 /*
- * The end of a process whose first thread has left (pthread_exit): libc ends it when its last
- * thread does, with exit(0), which runs the exit handlers. The library's own threads must not be
- * the ones that keep it.
+ * The end of a process whose first thread has left (pthread_exit): libc ends the process with its
+ * last thread, by exit(0), which runs the exit handlers. The library's own threads must not keep
+ * such a process alive.
  *
- * One of them, which leaves the program's table of descriptors (descriptors.h), looks from time to
- * time whether there are none but the library's. By then the program's table would be gone, which
- * exit handlers need: so another is made when the first thread leaves, shares that table, and does
- * what the program's last would have done. Other libraries' threads keep a process, as ever.
+ * The background thread, which has left the program's descriptor table (descriptors.h), checks from
+ * time to time whether only the library's threads are left. By then the program's table would be
+ * gone, which exit handlers need: so another thread is made when the first one leaves. It shares
+ * that table, and ends the process as the program's last thread would have. Threads of other
+ * libraries keep a process alive, as they always do.
  *
  * Where the process has set up a sandbox nothing is done, and the process goes on.
  */
@@ -16,19 +17,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The calling thread is the library's, for good. False: there are too many. */
+/* Registers the calling thread as one of the library's, for its whole life. False: too many. */
 bool xfs_last_thread_own(void);
 
-/* The calling thread of the library will look. */
+/* The calling thread is the one that checks. */
 void xfs_last_thread_watched(void);
 
-/* By a thread of the program, when the one that looks has begun. */
+/* In a thread of the program, once the checking one has begun. */
 void xfs_last_thread_begun(void);
 
-/* The calling thread ends: is it the first? */
+/* The calling thread ends: makes the thread described above if it is the first. */
 void xfs_thread_leaves(void);
 
-/* By the one that looks, as often as it likes; `now_ns` is a clock that goes on. */
+/* In the checking thread, as often as it likes; `now_ns` is of a monotonic clock. */
 void xfs_last_thread_look(uint64_t now_ns);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Directories of /proc whose entries are numbers, read by getdents64: opendir() allocates. `list`
- * is what one call gave, aligned as struct xfs_entry.
+ * Directories of /proc whose entries are numbers, read by getdents64, since opendir() allocates.
+ * `list` is the result of one call, aligned as struct xfs_entry.
  */
 #ifndef XFS_LISTING_H
 #define XFS_LISTING_H

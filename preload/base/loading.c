@@ -11,8 +11,8 @@
 #define ROUND_NS 100000
 #define ROUNDS 20000 /* 2 s */
 
-static atomic_int loads, forks; /* under way */
-static XFS_TLS int own;         /* loads of this thread, one within the other */
+static atomic_int loads, forks; /* in progress */
+static XFS_TLS int own;         /* nested loads of this thread */
 
 static void rest(void)
 {
@@ -21,7 +21,8 @@ static void rest(void)
     errno = saved;
 }
 
-/* A load of this thread's own would never end: its library's initialisation is what forks. */
+/* Loads of this thread are not waited for: a constructor of the library forks, and the load would
+ * never end. */
 static void before_fork(void)
 {
     atomic_fetch_add(&forks, 1);
@@ -45,7 +46,7 @@ void xfs_loading_begin(void)
     static atomic_bool watched;
     if (!atomic_exchange(&watched, true))
         pthread_atfork(before_fork, in_parent, in_child);
-    /* Claimed first, then looked: a fork either sees the claim or is seen. */
+    /* First the claim, then the check: a fork either sees the claim or is seen. */
     atomic_fetch_add(&loads, 1);
     for (int i = 0; own == 0 && i < ROUNDS && atomic_load(&forks) > 0; i++) {
         atomic_fetch_sub(&loads, 1);

@@ -41,7 +41,7 @@ static bool is_stderr(int fd)
 
 static XFS_TLS bool apart;
 
-/* A forked child has nothing to do with what its parent kept. */
+/* pid: a forked child does not print its parent's lines. */
 static struct {
     pid_t pid;
     size_t bytes; /* atomic */
@@ -53,7 +53,7 @@ void xfs_log_apart(void)
     apart = true;
 }
 
-/* The program's, as another number here; -1 where that cannot be had. */
+/* The program's descriptor 2, under another number here; -1 on failure. */
 static int borrow_stderr(void)
 {
     int process = (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -75,8 +75,8 @@ static void keep(const char *line, size_t bytes)
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-/* A reader that has gone must not kill the program: SIGPIPE is held back and, if this write caused
- * it, taken away. */
+/* A pipe without a reader must not kill the program: SIGPIPE is blocked and, if this write caused
+ * it, consumed. */
 static void write_line(int fd, const char *line, size_t bytes)
 {
     sigset_t pipe_only, before, pending;

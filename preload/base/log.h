@@ -1,5 +1,5 @@
 /*
- * What the recorder says, on stderr, one line at a time, "xferscope: " before it. Allocates
+ * Messages of the recorder: single lines on stderr that begin with "xferscope: ". Allocates
  * nothing, keeps errno.
  *
  * The program may close stderr and open a file of its own under the same number: lines go out only
@@ -13,12 +13,12 @@
 /* Remembers what descriptor 2 is. Until then nothing is said. One thread at a time. */
 void xfs_log_start(void);
 
-/* The calling thread has left the program's table of descriptors (descriptors.h): its lines go to
- * the program's number 2 all the same, at once where the kernel gives it out (pidfd_getfd). Others
- * are kept. One thread of a process at a time. */
+/* The calling thread has left the program's descriptor table (descriptors.h). Its lines still go to
+ * the program's descriptor 2: at once where pidfd_getfd works, else they are kept. One thread of a
+ * process at a time. */
 void xfs_log_apart(void);
 
-/* In a thread of the program, at the end: says what was kept. */
+/* In a thread of the program, at the end: prints the lines that were kept. */
 void xfs_log_say_kept(void);
 
 /* As printf, without floating point; cut at 512 bytes. */
@@ -30,7 +30,7 @@ void xfs_log_verbose(bool wanted);
 /* The same, only when verbose. */
 void xfs_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* True the first time it is asked about this flag: for messages that are said once. */
+/* True at the first call for this flag: for messages that are printed once. */
 bool xfs_once(int *flag);
 
 #endif

@@ -13,7 +13,7 @@ bool xfs_numbers_init(struct xfs_numbers *numbers, uint32_t room, xfs_number_wai
     return numbers->slots != NULL;
 }
 
-/* The slot is ours until it has a number, or is known to get none this time. */
+/* The slot belongs to this thread until it has a number, or writing has failed. */
 static uint32_t fill(struct xfs_numbers *numbers, uint64_t *slot, uint64_t hash,
                      xfs_number_write *write, struct xfs_recorder *recorder, const void *thing)
 {

@@ -1,10 +1,10 @@
 /*
- * Numbers for what the file keeps once: call stacks, lines of Python programs, texts. The first is
- * 1.
+ * Numbers for what the file stores once: call stacks, lines of Python programs, texts. The first
+ * is 1.
  *
- * A thing is known by a 64-bit hash of its content, of which a slot holds 44 bits, and its place
- * the rest. There is no lock: a new thing is in the file before anybody learns its number, and of
- * two threads that add the same one at once the second waits until the first has.
+ * A thing is identified by a 64-bit hash of its content: a slot holds 44 bits of it, and the slot's
+ * position the rest. There is no lock: a new thing is in the file before its number is published,
+ * and of two threads that add the same one the second waits for the first.
  */
 #ifndef XFS_NUMBERS_H
 #define XFS_NUMBERS_H
@@ -12,12 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct xfs_recorder; /* whose they are: handed through */
+struct xfs_recorder; /* passed on to the callbacks */
 
 #define XFS_NUMBER_BITS 20
 #define XFS_NUMBER_MASK ((UINT64_C(1) << XFS_NUMBER_BITS) - 1)
 #define XFS_NUMBER_SOON XFS_NUMBER_MASK       /* a thread is writing the thing */
-#define XFS_NUMBER_NONE (XFS_NUMBER_MASK - 1) /* it could not; the next one may try */
+#define XFS_NUMBER_NONE (XFS_NUMBER_MASK - 1) /* writing failed; the next thread may try */
 
 struct xfs_numbers {
     uint64_t *slots; /* hash, its last bits replaced by the number; 0: empty. NULL: no table */
@@ -27,19 +27,19 @@ struct xfs_numbers {
     bool (*wait)(const struct xfs_recorder *recorder, uint64_t *since);
 };
 
-/* False, and no table, when memory is short. `wait`: a moment, while another thread writes the same
- * thing; false when it is of no use to wait any longer. *since is 0 at first. */
+/* False, and no table, when memory is short. `wait`: pauses while another thread writes the same
+ * thing; false when waiting longer does not help. *since is 0 at first. */
 typedef bool xfs_number_wait(const struct xfs_recorder *recorder, uint64_t *since);
 bool xfs_numbers_init(struct xfs_numbers *numbers, uint32_t room, xfs_number_wait *wait);
 
 /* Writes the thing under its number to the file; false when that failed. */
 typedef bool xfs_number_write(struct xfs_recorder *recorder, const void *thing, uint32_t number);
 
-/* Of a thing that is not in the table yet, as far as the caller could see. */
+/* Adds a thing that the caller did not find in the table. */
 uint32_t xfs_number_add(struct xfs_numbers *numbers, uint64_t hash, xfs_number_write *write,
                         struct xfs_recorder *recorder, const void *thing);
 
-/* The slot that has this hash, or the empty one where it belongs; *found: what it holds. */
+/* The slot with this hash, or the empty one where it belongs; *found: its content. */
 static inline uint64_t *xfs_number_slot(const struct xfs_numbers *numbers, uint64_t hash,
                                         uint64_t *found)
 {

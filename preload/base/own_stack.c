@@ -19,7 +19,8 @@
 #define SMALL_BYTES (256u << 10)
 #define LARGE_BYTES (1u << 20)
 #define GUARD_BYTES 4096u
-/* Below programs, heaps, libraries and stacks, above what CUDA and sanitizers reserve. */
+/* Below programs, heaps, libraries and stacks; above the ranges that CUDA and sanitizers reserve.
+ */
 #define WANTED_ADDRESS ((char *)0x3e0000000000)
 
 struct scratch {
@@ -41,7 +42,7 @@ void xfs_stack_switch(void (*work)(void *), void *argument, void *top);
 
 /* ---- alternate stacks ------------------------------------------------------------------- */
 
-/* Noted as the program sets it: asking would be a system call. */
+/* Recorded when the program sets it: reading it would be a system call. */
 static XFS_TLS struct {
     uintptr_t low;
     size_t bytes;

@@ -1,7 +1,7 @@
 /*
- * Things that threads take and give back without a lock: neither waits for the other, and at no
- * moment of a fork is the pool in disorder. The thing's memory stays for ever, with a node at its
- * start that is the pool's while it lies there. All zero: empty.
+ * A pool of objects that threads take and give back without a lock: no thread waits for another,
+ * and a fork at any moment finds the pool consistent. The memory of an object is never freed; the
+ * node at its start belongs to the pool while the object is in it. All zero: empty.
  */
 #ifndef XFS_POOL_H
 #define XFS_POOL_H
@@ -15,8 +15,8 @@ struct xfs_pool_node {
     struct xfs_pool_node *_Atomic next;
 };
 
-/* The first node's address, and how often it changed: a node that went and came back is not taken
- * for one that stayed. Addresses have 47 bits, 43 of which count. */
+/* The first node's address, and a count of its changes, so that a node that was taken and given
+ * back differs from one that stayed. Addresses have 47 bits, of which 43 are stored. */
 struct xfs_pool {
     _Atomic uint64_t first;
     atomic_int count; /* about */

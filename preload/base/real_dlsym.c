@@ -20,7 +20,7 @@ BEFORE_SANITIZERS void xfs_find_real_dlsym(void)
     for (size_t i = 0; found == NULL && i < sizeof versions / sizeof *versions; i++)
         found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
     if (found == NULL)
-        abort(); /* no libc this library could have been loaded by */
+        abort(); /* no libc that could have loaded this library */
     atomic_store(&xfs_dlsym_address, found);
 }
 

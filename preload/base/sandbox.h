@@ -1,10 +1,10 @@
 /*
- * Whether threads of the program may have given up calling the kernel (seccomp).
+ * Whether threads of the program may have forbidden themselves system calls (seccomp).
  *
- * What threads need is kept ready, so that recording makes no system call in them. When it is not
- * ready in time, a thread gets it itself, by system calls; unless the process has been seen to set
- * up a sandbox (prctl with PR_SET_NO_NEW_PRIVS or PR_SET_SECCOMP): then it waits, awake and for a
- * bounded time, and what is lost is counted.
+ * The background thread keeps ready what threads need, so that recording makes no system call in
+ * them. When that is late, a thread makes the system calls itself, unless the process has set up a
+ * sandbox (prctl with PR_SET_NO_NEW_PRIVS or PR_SET_SECCOMP): then it waits, spinning and for a
+ * bounded time, and losses are counted.
  */
 #ifndef XFS_SANDBOX_H
 #define XFS_SANDBOX_H

@@ -115,7 +115,7 @@ static bool parse_CHOICE(const char *text, const char *words, int *value)
     return false;
 }
 
-/* What is used when nothing is set: of a CHOICE, the first word. */
+/* The default's text: of a CHOICE, the first word. */
 #define DEFAULT_BOOL(text) text
 #define DEFAULT_TEXT(text) text
 #define DEFAULT_WORD(text) text
@@ -158,8 +158,9 @@ __attribute__((constructor)) static void remember_start(void)
     xfs_keep(&first, is_setting);
 }
 
-/* What the program has not set is as it was when it began: cleaning its environment does not lead
- * its trace elsewhere, as it does not lead those of its children (preload/process/follow.h). */
+/* A variable that the program has removed keeps its first value: a program that clears its
+ * environment does not lead its trace elsewhere, nor those of its children
+ * (preload/process/follow.h). */
 static const char *from_environment(const char *name)
 {
     const char *value = getenv(name);

@@ -1,8 +1,8 @@
 /*
  * The recorder's settings, from the environment variables of settings.def, parsed once per process;
- * a value that makes no sense is named in one line and replaced by its default.
+ * a value that cannot be parsed is reported in one line and replaced by its default.
  *
- * In a set-uid program (AT_SECURE) the environment is somebody else's: recording is off.
+ * In a set-uid program (AT_SECURE) the environment belongs to another user: recording is off.
  */
 #ifndef XFS_SETTINGS_H
 #define XFS_SETTINGS_H
@@ -35,7 +35,7 @@ struct xfs_settings {
  * xfs_record_ready() makes it. */
 const struct xfs_settings *xfs_settings(void);
 
-/* Reads all settings through `get` (getenv's shape); false when one was bad. For tests. */
+/* Reads all settings through `get`, which is like getenv; false when one was bad. For tests. */
 bool xfs_settings_parse(struct xfs_settings *settings, const char *(*get)(const char *name));
 
 #endif

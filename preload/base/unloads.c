@@ -9,7 +9,7 @@
 #include "preload/base/real_dlsym.h"
 
 _Atomic uint64_t xfs_unload_calls;
-static XFS_TLS uint64_t own; /* of this thread, one within the other */
+static XFS_TLS uint64_t own; /* nested calls of this thread */
 
 /* Sanitizers take dlclose too, and look up what they intercept before they can watch anything. */
 #define BEFORE_SANITIZERS __attribute__((no_sanitize("thread", "address")))
@@ -27,7 +27,7 @@ static BEFORE_SANITIZERS dlclose_function *real_dlclose(void)
     return real;
 }
 
-/* The loader's count of what it has given back; one look at its list. */
+/* The loader's count of unloaded modules, from the first entry of its list. */
 static int take_count(struct dl_phdr_info *info, size_t size, void *out)
 {
     (void)size;

@@ -1,10 +1,10 @@
 /*
- * Whether code may have gone from the process, so that its place may be another module's: counted
- * around each dlclose() of the program (lookup/resolve.c) and of ours. Who asks pays a load and a
- * comparison. What was learned of the code at an address holds until something is unloaded.
+ * Whether code may have been unloaded, so that another module may lie at its address: dlclose() is
+ * counted, the program's (lookup/resolve.c) and our own. A check costs a load and a comparison.
+ * What was learned about the code at an address is valid until something is unloaded.
  *
- * What goes without it is not counted: a library that libc itself gives back, one that was loaded
- * in another namespace (dlmopen).
+ * Not counted is what is unloaded without dlclose(): a library that libc itself unloads, or one in
+ * another namespace (dlmopen).
  */
 #ifndef XFS_UNLOADS_H
 #define XFS_UNLOADS_H
@@ -13,19 +13,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The lower bits: calls under way, whose libraries may still run and be gone at any moment; those
- * above: calls that have ended. */
+/* The lower bits count calls in progress, whose libraries may still run and may go at any moment;
+ * the bits above count calls that have ended. */
 #define XFS_UNLOADS_ENDED 16
 extern _Atomic uint64_t xfs_unload_calls;
 
-/* Something may have gone since this number was told. */
+/* True when something may have been unloaded since this number was read. */
 static inline bool xfs_unloads_since(uint64_t number)
 {
     return atomic_load_explicit(&xfs_unload_calls, memory_order_acquire) != number;
 }
 
-/* A number for the above, and whether nothing is going at this moment: what is there from here on
- * stays until xfs_unloads_since() says otherwise. */
+/* Reads a number for xfs_unloads_since(). True when nothing is being unloaded now: what is loaded
+ * from here on stays until xfs_unloads_since() is true. */
 static inline bool xfs_unloads_quiet(uint64_t *number)
 {
     *number = atomic_load_explicit(&xfs_unload_calls, memory_order_acquire);
@@ -34,15 +34,15 @@ static inline bool xfs_unloads_quiet(uint64_t *number)
 
 #define XFS_UNLOADING UINT64_MAX
 
-/* How many have ended, or XFS_UNLOADING while one is under way. */
+/* How many calls have ended, or XFS_UNLOADING while one is in progress. */
 static inline uint64_t xfs_unloads(void)
 {
     uint64_t number;
     return xfs_unloads_quiet(&number) ? number >> XFS_UNLOADS_ENDED : XFS_UNLOADING;
 }
 
-/* libc's dlclose(), counted. *gone, unless NULL is passed: whether the process has given back a
- * module since the last call that was asked. */
+/* libc's dlclose(), counted. *gone (may be NULL): whether the process has unloaded a module since
+ * the last call with it. */
 int xfs_unload(void *handle, bool *gone);
 
 /* Calls of the parent's other threads do not end in a forked child. Once per process. */

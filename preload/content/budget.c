@@ -13,7 +13,7 @@ static atomic_uint skipped[XFS_SKIP_COUNT];
 static uint64_t started_ns;
 static unsigned share_percent;
 
-/* The machine's own time: under the simulated GPU the trace's clock stands still meanwhile. */
+/* The machine's clock: under the simulated GPU the trace's clock does not advance while we hash. */
 static uint64_t clock_ns(void)
 {
     struct timespec now;
@@ -34,15 +34,15 @@ static uint64_t expected_ns(const struct xfs_rows *rows)
     return xfs_rows_bytes(rows) / 2 + rows->height * rows->depth * 50;
 }
 
-#define SAMPLES_NS 12000 /* docs/settings.md says where that was measured */
+#define SAMPLES_NS 12000 /* measured: docs/settings.md */
 
 static atomic_ullong *purse(enum xfs_content_mode mode)
 {
     return mode == XFS_CONTENT_WHOLE ? &spent_whole_ns : &spent_sampled_ns;
 }
 
-/* Takes what the hash is expected to cost before it is spent: other threads hash at the same time.
- */
+/* Reserves the expected cost of the hash before it is made, since other threads hash at the same
+ * time. */
 static enum xfs_content_mode reserve(const struct xfs_rows *rows, bool slow_memory,
                                      uint64_t elapsed, uint64_t *reserved)
 {

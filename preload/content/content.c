@@ -29,7 +29,7 @@ static void sent(const struct xft_event *event, const struct xfs_rows *src)
 static void fetched(const struct xft_event *event, const struct xfs_rows *dst)
 {
     bool done = !(event->flags & XFT_ASYNC) || event->dst_mem == XFT_MEM_PAGEABLE;
-    xfs_waiting_drop(dst->address, xfs_rows_end(dst)); /* overwritten: never to be seen */
+    xfs_waiting_drop(dst->address, xfs_rows_end(dst)); /* overwritten by this one */
     if (done)
         xfs_content_hash(event, dst, event->dst_mem == XFT_MEM_WRITE_COMBINED);
     else
@@ -60,7 +60,7 @@ static void copied(void *arguments)
 void xfs_content_copied(const struct xft_event *event, const struct xfs_rows *dst,
                         const struct xfs_rows *src)
 {
-    /* A graph's node has no time of its own; before recording there is nothing to write to. */
+    /* A graph's node has no times of its own; before recording begins there is no lane. */
     if (busy || event->bytes == 0 || event->start_ns == 0 || (event->flags & XFT_CAPTURED) ||
         !xfs_recording())
         return;

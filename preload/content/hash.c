@@ -13,7 +13,7 @@
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* Contiguous pieces of the program's memory, to be copied behind each other. */
+/* Contiguous pieces of the program's memory, copied one after the other. */
 struct pieces {
     struct iovec from[PIECES];
     unsigned count;
@@ -39,7 +39,7 @@ static uint64_t row_address(const struct xfs_rows *rows, uint64_t row)
     return rows->address + row / rows->height * rows->slice + row % rows->height * rows->pitch;
 }
 
-/* Bytes [at, at + bytes) of the rows put one behind the other. */
+/* Adds bytes [at, at + bytes) of the concatenated rows. */
 static bool add(struct pieces *pieces, const struct xfs_rows *rows, uint64_t at, uint64_t bytes)
 {
     while (bytes > 0) {
@@ -70,7 +70,7 @@ static struct xfs_rows flat(const struct xfs_rows *rows)
 
 /* ---- chunks -------------------------------------------------------------------------------- */
 
-/* A few are kept: large hashes come in a row, from a few threads. */
+/* A few buffers are kept for reuse: large hashes come in sequences, from a few threads. */
 static void *_Atomic kept[4];
 
 static void *take_chunk(void)

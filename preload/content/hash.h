@@ -1,10 +1,10 @@
 /*
  * Hashing memory of the program without ever touching it in a way that could fault: the kernel
  * copies it (process_vm_writev with this process as its own target reads its source as any system
- * call reads a buffer). Memory that is gone or may not be read gives false, not a signal; pinned
- * memory that a driver has mapped works as any other.
+ * call reads a buffer). For memory that is gone or may not be read the result is false, not a
+ * signal; pinned memory that a driver has mapped works like any other.
  *
- * What is hashed of n bytes (the rows one behind the other, without the gaps between them):
+ * What is hashed of n bytes (the rows concatenated, without the bytes between them):
  *
  *     whole     all n
  *     sampled   XFS_SAMPLE_BLOCKS blocks of XFS_SAMPLE_BLOCK bytes, one behind the other; block i
@@ -41,10 +41,10 @@ static inline uint64_t xfs_rows_end(const struct xfs_rows *rows)
            rows->width;
 }
 
-/* Whether this machine lets a process read itself so. */
+/* Whether this machine lets a process read its own memory in this way. */
 bool xfs_hash_works(void);
 
-/* False when part of it could not be read. *hashed: how many bytes the hash stands for. */
+/* False when a part could not be read. *hashed: the number of bytes hashed. */
 bool xfs_hash_whole(const struct xfs_rows *rows, uint64_t *hash, uint64_t *hashed);
 bool xfs_hash_sampled(const struct xfs_rows *rows, uint64_t *hash, uint64_t *hashed);
 

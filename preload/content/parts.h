@@ -1,6 +1,6 @@
 /*
- * Between the files of this directory: hash.c hashes, budget.c spends what may be spent on that,
- * waiting.c has the copies in flight, content.c decides what is hashed and when.
+ * Between the files of this directory: hash.c hashes, budget.c limits the time for it, waiting.c
+ * has the copies in flight, content.c decides what is hashed and when.
  */
 #ifndef XFS_CONTENT_PARTS_H
 #define XFS_CONTENT_PARTS_H
@@ -12,9 +12,9 @@
     X(XFS_SKIP_BUDGET, "budget")         /* hashing had taken its share of the time */             \
     X(XFS_SKIP_MEMORY, "memory")         /* a kind of memory that is not read */                   \
     X(XFS_SKIP_SHAPE, "shape")           /* a batch, or rows of an array */                        \
-    X(XFS_SKIP_UNREADABLE, "unreadable") /* the memory was not there any more */                   \
-    X(XFS_SKIP_UNSETTLED, "unsettled")   /* no wait told that it was there */                      \
-    X(XFS_SKIP_FULL, "full")             /* too many copies on their way at once */
+    X(XFS_SKIP_UNREADABLE, "unreadable") /* the memory was gone */                                 \
+    X(XFS_SKIP_UNSETTLED, "unsettled")   /* no wait showed that it had arrived */                  \
+    X(XFS_SKIP_FULL, "full")             /* too many copies in flight at once */
 enum xfs_skip {
 #define X(symbol, word) symbol,
     XFS_SKIPS(X)
@@ -23,7 +23,7 @@ enum xfs_skip {
 };
 void xfs_content_skip(enum xfs_skip why, unsigned n);
 
-/* Hashes the rows, as far as the budget goes, and writes the event's CONTENT. */
+/* Hashes the rows if the budget allows it, and writes the event's CONTENT. */
 void xfs_content_hash(const struct xft_event *event, const struct xfs_rows *rows, bool slow_memory);
 
 /* What hashes took or are expected to take, in ns. */
@@ -32,9 +32,9 @@ struct xfs_hash_ns {
 };
 
 /*
- * What may be spent on a transfer: whole, sampled or nothing. `share` percent of the time since
- * recording began (elapsed, ns) is all there is (0: no bound). With the setting "whole", whole
- * hashes may take four fifths of it and samples the rest: neither starves the other.
+ * How a transfer may be hashed: whole, sampled or not at all. The budget is `share` percent of the
+ * time since recording began (elapsed, ns); 0: no limit. With the setting "whole", whole hashes may
+ * take four fifths of it and samples the rest, so that neither starves the other.
  */
 enum xfs_content_mode xfs_content_afford(enum xfs_content_mode setting, bool slow_memory,
                                          const struct xfs_hash_ns *spent,
@@ -47,12 +47,13 @@ void xfs_budget_start(unsigned percent);
 void xfs_budget_note(void);
 void xfs_budget_after_fork(void);
 
-/* ---- waiting.c: copies to the host that are on their way ------------------------------------- */
+/* ---- waiting.c: copies to the host in flight ------------------------------------- */
 
 #define XFS_WAITING_MOST 1024
 bool xfs_waiting_start(void);
 void xfs_waiting_add(const struct xft_event *event, const struct xfs_rows *rows);
-/* True when a copy on its way writes there: what is in that memory is not known. It is given up. */
+/* Gives up copies in flight that write to this range. True when there were any: the content of that
+ * memory is not known. */
 bool xfs_waiting_drop(uint64_t start, uint64_t end);
 void xfs_waiting_drop_all(void);
 void xfs_waiting_after_fork(void);

@@ -11,7 +11,7 @@
 #include "preload/base/own_stack.h"
 #include "preload/record/record.h"
 
-/* One copy to the host on its way. */
+/* One copy to the host in flight. */
 struct waiting {
     struct xft_event event;
     struct xfs_rows rows;
@@ -70,7 +70,7 @@ void xfs_waiting_add(const struct xft_event *event, const struct xfs_rows *rows)
     leave();
 }
 
-/* Gives up those that it is true for, and counts them. */
+/* Gives up the copies for which `is` is true, and counts them. */
 typedef bool is_fn(const struct waiting *copy, const uint64_t *what);
 
 static unsigned drop(is_fn *is, const uint64_t *what)
@@ -108,7 +108,7 @@ void xfs_waiting_drop_all(void)
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-/* What is waited for: the copies given before `since` to a stream or, all of them, to a device. */
+/* What a wait covers: copies submitted before `since` to a stream or, with `all`, to a device. */
 struct wait {
     uint64_t stream;
     bool all;
@@ -118,7 +118,7 @@ struct wait {
     uint64_t since;
 };
 
-/* The default stream by its own handle: 1 the legacy one, 2 the thread's. */
+/* A stream's handle; of the default stream, CUDA's special one: 1 legacy, 2 per thread. */
 static uint64_t name_of(uint64_t stream, bool per_thread)
 {
     return stream ? stream : per_thread ? 2 : 1;
@@ -141,7 +141,7 @@ static bool covers(const struct wait *wait, const struct waiting *copy)
     return stream > 2 || same_device;
 }
 
-/* One at a time: others are not kept waiting while it is hashed. */
+/* Takes one copy at a time, so that the lock is not held while it is hashed. */
 static bool take(const struct wait *wait, struct waiting *taken)
 {
     bool found = false;
@@ -171,7 +171,7 @@ static void hash_after(struct wait *wait)
     if (atomic_load_explicit(&count, memory_order_relaxed) == 0)
         return;
     struct xfs_guard guard = xfs_guard_enter();
-    xfs_on_own_stack(hash_waited_for, wait); /* or they stay, to be given up by a later one */
+    xfs_on_own_stack(hash_waited_for, wait); /* on failure they stay; a later wait gives them up */
     xfs_guard_leave(guard);
 }
 
@@ -190,7 +190,7 @@ void xfs_content_device_done(int device, uint64_t since)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* What an event stands for; a later one may take its place. */
+/* What each event covers; events with the same slot replace each other. */
 #define EVENTS 256
 static struct recorded {
     uint64_t event;

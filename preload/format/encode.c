@@ -4,10 +4,10 @@
 #include <string.h>
 
 #define VARINT_BYTES 10
-#define COLUMN_EXTRA 32   /* what a column has besides its rows, at most */
+#define COLUMN_EXTRA 32   /* bytes of a column without its rows, at most */
 #define MOST_ENTRIES 1024 /* of a dictionary: XFT_DICT_MOST at most */
-#define ROWS_PER_ENTRY 4  /* with fewer, a dictionary does not pay */
-#define PIECE_BYTES 256   /* a shorter piece stays with its neighbour */
+#define ROWS_PER_ENTRY 4  /* with fewer, a dictionary takes more space */
+#define PIECE_BYTES 256   /* a shorter piece is joined with its neighbour */
 #define HASH_SLOTS 4096
 #define NOWHERE UINT32_MAX
 
@@ -78,7 +78,7 @@ static uint32_t slot_of(uint64_t value)
     return (uint32_t)((value ^ value >> 32) * 0x9e3779b97f4a7c15u >> 32) % HASH_SLOTS;
 }
 
-/* Number of the value in the dictionary, which may have to take it in; NOWHERE when it is full. */
+/* Number of the value in the dictionary, which adds it if it is new; NOWHERE when it is full. */
 static uint32_t entry_of(struct dictionary *dictionary, uint16_t *slots, uint64_t value,
                          uint32_t most)
 {
@@ -166,8 +166,8 @@ static unsigned bits_of(uint64_t value)
     return 64 - (unsigned)__builtin_clzll(value | 1);
 }
 
-/* What a row differs by, from what the encoding takes it to be near to. Of the first row of deltas
- * nothing is said: it counts as no difference. */
+/* A row's difference from the value that the encoding predicts. The first row of deltas counts as
+ * no difference. */
 static uint64_t difference(const struct xft_encode_workspace *w, int column,
                            enum xft_encoding encoding, uint32_t row)
 {
@@ -179,7 +179,7 @@ static uint64_t difference(const struct xft_encode_workspace *w, int column,
     return values[row];
 }
 
-/* Bits of what is noted down, more or less: differences have a sign. */
+/* About how many bits the stored differences take; they have a sign. */
 static uint64_t cost_of_differences(const struct xft_encode_workspace *w, int column,
                                     enum xft_encoding encoding, uint32_t rows)
 {
@@ -200,7 +200,7 @@ static uint64_t cost_of_values(const uint64_t *values, uint32_t rows)
     return bits;
 }
 
-/* The least difference is taken off all, so that what is left is small and not negative. */
+/* The least difference is subtracted from all, so that the rest is small and not negative. */
 static void measure(struct xft_encode_workspace *w, int column, uint32_t rows)
 {
     struct plan *plan = &w->plans[column];
@@ -241,7 +241,7 @@ static void take(struct xft_encode_workspace *w, int column)
     w->order[w->columns++] = (uint8_t)column;
 }
 
-/* Constants are settled; the others get a dictionary where that is possible. Times never do. */
+/* Plans a constant column, or a dictionary where that is possible. Times never get one. */
 static void look_at(struct xft_encode_workspace *w, int column, uint32_t rows)
 {
     struct plan *plan = &w->plans[column];
@@ -304,7 +304,7 @@ static void put_varint(struct output *out, uint64_t value)
     *out->at++ = (unsigned char)value;
 }
 
-/* Here a piece ends, when it is long enough and there is room to say so. */
+/* Ends a piece here, if it is long enough and the list of cuts has room. */
 static void cut(struct output *out)
 {
     struct xft_cuts *cuts = out->cuts;
@@ -368,7 +368,7 @@ static void put_plane(struct output *out, const struct xft_encode_workspace *w, 
         *out->at++ =
             (unsigned char)((difference(w, column, plan->encoding, i) - plan->least) >> shift);
     if (plan->encoding == XFT_ENC_DELTA_PLANES)
-        *(out->at - rows) = 0; /* the first row differs by nothing, not by the least */
+        *(out->at - rows) = 0; /* the first row's difference is 0 */
 }
 
 static void put_planes(struct output *out, const struct xft_encode_workspace *w, int column,

@@ -1,12 +1,12 @@
 /*
- * Events to the columns of an EVENTS segment (include/xferscope/trace.h).
+ * Encodes events as the columns of an EVENTS segment (include/xferscope/trace.h).
  *
- * What a column costs is decided by how it hangs together with others. Columns with few different
- * values become a dictionary; one whose value follows from another's (the call, the size and the
- * kinds of memory usually follow from the stack) is a table and costs nothing per row. The others,
- * times above all, are small differences, cut into bytes of equal significance: the low ones are
- * noise and the high ones are nearly constant, and zstd can tell that only when it meets them
- * apart. Hence the cuts: what lies between two of them is best compressed by itself.
+ * The size of a column depends on its relation to others. A column with few different values
+ * becomes a dictionary; one whose value follows from another's (call, size and kinds of memory
+ * usually follow from the stack) is a table and takes nothing per row. The others, above all times,
+ * are stored as small differences, split into planes of bytes of equal significance: low bytes are
+ * noise, high bytes nearly constant, and zstd compresses them well only when they lie apart. Hence
+ * the cuts: each piece between two of them is best compressed by itself.
  *
  * Columns that are 0 in every row are left out. Nothing is allocated: the caller brings the
  * workspace and the buffer.

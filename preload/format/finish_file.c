@@ -28,12 +28,12 @@ struct finishing {
     int fd;
     const unsigned char *file; /* mapped */
     size_t size;
-    bool changed; /* it is another one by now, or longer: to be begun again */
+    bool changed; /* replaced or longer by now: start again */
     struct xfs_known *known;
     char *error;
     size_t error_bytes;
     int status;             /* out */
-    struct xft_rewrite job; /* here, so that what is open can be closed whatever happens */
+    struct xft_rewrite job; /* here, so that its descriptor can be closed on every path */
     struct xft_packer packer;
     void *symbols;
 };
@@ -122,7 +122,7 @@ static void rewrite(struct finishing *f, bool name)
         snprintf(f->error, f->error_bytes, "%s: cannot complete it: %s", f->path, strerror(errno));
 }
 
-/* Its process may have completed it since it was opened, or grown it and died; somebody else may
+/* Since it was opened, its process may have completed it, or grown it and died; another command may
  * have completed it. */
 static bool is_as_opened(const struct finishing *f)
 {
@@ -131,7 +131,7 @@ static bool is_as_opened(const struct finishing *f)
            now.st_ino == named.st_ino && (uint64_t)now.st_size <= f->size;
 }
 
-/* Nobody writes to it any more. */
+/* True when no process writes to it. */
 static bool is_left_to_us(struct finishing *f)
 {
     if (flock(f->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
@@ -169,7 +169,7 @@ static void finish(void *context)
         rewrite(f, name);
 }
 
-/* What the work had in its hands when the file shrank, but for some memory: this is rare. */
+/* Releases what the work had open when the file shrank, apart from some memory: this is rare. */
 static void give_up(struct finishing *f)
 {
     if (f->job.fd >= 0)

@@ -1,5 +1,5 @@
 /*
- * Completing the files of processes that are dead.
+ * Completes the files of processes that have ended.
  */
 #ifndef XFS_FINISH_FILE_H
 #define XFS_FINISH_FILE_H
@@ -10,16 +10,16 @@
 struct xfs_known; /* symbols/symbols.h */
 
 /*
- * Finishes the file of a process that is dead: slabs become EVENTS, stacks get their symbols, the
- * file is replaced as a whole (rewrite.h). A file that is closed and has symbols, or wants none, is
- * left alone. Returns 0, or -1 with one line in `error`; the file is then as it was. A file whose
- * process still maps it is an error, and so is one that others cut or complete meanwhile. What is
- * damaged in the file is left behind, and counted in the new one's header. Holes are stepped over
- * where the file system can tell them. Not in two threads at once.
+ * Completes the file of a process that has ended: slabs become EVENTS, stacks get their symbols,
+ * the file is replaced as a whole (rewrite.h). A file that is closed and has symbols, or for which
+ * none are wanted, is left alone. Returns 0, or -1 with one line in `error`; the file is then as it
+ * was. A file that its process still maps is an error, and so is one that another process truncates
+ * or completes meanwhile. Damaged parts are left out, and counted in the new file's header. Holes
+ * are stepped over where the file system can tell them. Not in two threads at once.
  */
 int xfs_finish_file(const char *path, bool symbols, char *error, size_t error_bytes);
 
-/* The same for one of many files; NULL: no names are wanted. */
+/* The same with symbols shared by many files; known NULL: no names are wanted. */
 int xfs_finish_file_known(const char *path, struct xfs_known *known, char *error,
                           size_t error_bytes);
 

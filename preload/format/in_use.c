@@ -17,8 +17,8 @@ static bool is_locked(int fd)
 }
 
 /* A lease for reading is granted only while nobody has the file open for writing, and a mapping
- * keeps it open. It is given back at once; who opens the file in between makes the kernel send
- * SIGIO. */
+ * keeps it open. It is released at once; a process that opens the file in between makes the kernel
+ * send SIGIO, which is blocked here. */
 static bool lease_is_refused(int fd)
 {
     sigset_t io, before, pending;
@@ -42,7 +42,7 @@ bool xfs_is_open_for_writing(int fd)
     return is_locked(fd) || lease_is_refused(fd);
 }
 
-/* The process may have become another program since (exec), or its number another process. */
+/* The process may have executed another program since, or its pid may be another process's. */
 bool xfs_is_mapped_by(pid_t pid, const char *path)
 {
     char maps[64], *line = NULL;
@@ -54,7 +54,7 @@ bool xfs_is_mapped_by(pid_t pid, const char *path)
     snprintf(maps, sizeof maps, "/proc/%d/maps", (int)pid);
     FILE *file = fopen(maps, "re");
     if (file == NULL)
-        return errno != ENOENT; /* alive, and not ours to look into */
+        return errno != ENOENT; /* alive, and /proc may not be read */
     while (!mapped && getline(&line, &room, file) > 0)
         mapped = strstr(line, name) != NULL;
     free(line);
@@ -77,7 +77,7 @@ static void gone(int number, siginfo_t *info, void *context)
     (void)context;
     if (info->si_code == BUS_ADRERR && at >= reading.start && at < reading.end)
         siglongjmp(reading.back, 1);
-    sigaction(number, &reading.before, NULL); /* and it comes again */
+    sigaction(number, &reading.before, NULL); /* retried, it reaches that handler */
 }
 
 bool xfs_while_there(const void *file, size_t size, void (*work)(void *context), void *context)

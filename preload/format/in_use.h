@@ -3,8 +3,8 @@
  * would complete or replace it, and reading what it may truncate.
  *
  * The recorder holds a lock on its file (file.c), which ends with its thread, or when the program
- * closes all descriptors where they are shared; the mapping stays until the process ends or becomes
- * another program. Both are asked for, and what dies with the process is not there any more.
+ * closes all descriptors where they are shared; the mapping stays until the process ends or
+ * executes another program. Both are checked, and neither outlives the process.
  */
 #ifndef XFS_IN_USE_H
 #define XFS_IN_USE_H
@@ -13,12 +13,12 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Somebody holds the recorder's lock on the file, or has it open or mapped for writing. `fd` is
- * open for reading only. Also in other containers of this machine, where the kernel can tell. */
+/* True when a process holds the recorder's lock on the file, or has it open or mapped for writing,
+ * also in another container of this machine. `fd` is open for reading only. */
 bool xfs_is_open_for_writing(int fd);
 
-/* The process of this number maps a file of this name; true when it is alive and cannot be looked
- * into. For file systems that do not know who writes. */
+/* True when the process maps a file of this name, or is alive and its mappings cannot be read. For
+ * file systems without locks and leases. */
 bool xfs_is_mapped_by(pid_t pid, const char *path);
 
 /*

@@ -13,7 +13,7 @@
 
 /* ---- what there is ---------------------------------------------------------------------- */
 
-/* The caller's own header: the file's may be gone. */
+/* The caller's header, if any: the file's may be gone. */
 static void take_header(struct xft_job *job)
 {
     const struct xft_rewrite *want = job->want;
@@ -34,7 +34,8 @@ static bool is_list(unsigned type)
            type != XFT_SEG_LANES && type != XFT_SEG_EVENTS && type != XFT_SEG_INDEX;
 }
 
-/* Every segment once: what the new file will not have, and how much there is of the rest. */
+/* Reads every segment once: counts the damage, and the bytes of lists that the new file will have.
+ */
 static void survey(struct xft_job *job)
 {
     struct xft_damage *damage = &job->want->damage;
@@ -56,7 +57,7 @@ static void survey(struct xft_job *job)
 
 /* ---- the file --------------------------------------------------------------------------- */
 
-/* Types this version does not know are somebody's data all the same. */
+/* Segments of types that this version does not know are kept. */
 static void write_unknown(struct xft_job *job)
 {
     struct xft_walk walk = xft_job_walk(job, xft_wants(XFT_SEG_KNOWN + 1));
@@ -70,7 +71,8 @@ static void add_count(uint64_t *count, uint64_t n)
     *count = *count > UINT64_MAX - n ? UINT64_MAX : *count + n;
 }
 
-/* Damage is counted by who leaves it behind, so that rewriting twice does not count it twice. */
+/* Damage is counted by the rewriting that leaves it out, so that rewriting twice does not count it
+ * twice. */
 static void write_header(struct xft_job *job)
 {
     unsigned char block[XFT_HEADER_BYTES] = {0};
@@ -117,7 +119,7 @@ static int open_beside(const char *path, char *name, size_t room)
     }
     int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     int fd = open(name, flags, 0600);
-    if (fd < 0 && errno == EEXIST && unlink(name) == 0) /* left by one that was killed here */
+    if (fd < 0 && errno == EEXIST && unlink(name) == 0) /* left by a process that was killed here */
         fd = open(name, flags, 0600);
     return fd;
 }

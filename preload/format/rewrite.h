@@ -1,16 +1,16 @@
 /*
- * From the file of a process that records no more to its final form: slabs become EVENTS, the many
- * small segments become one of each type, LANES and PAD go, EVENTS that have an INDEX entry keep it
- * and new ones get theirs, the state is CLOSED.
+ * Rewrites the file of a process that has stopped recording into its final form: slabs become
+ * EVENTS, the many small segments become one of each type, LANES and PAD are left out, EVENTS keep
+ * their INDEX entry or get one, the state is CLOSED.
  *
- * What is damaged cannot be taken along. It is counted in the new file's header (damaged_places
- * and so on), on top of what is counted there already.
+ * Damaged parts are left out. They are counted in the new file's header (damaged_places and so on),
+ * in addition to what is counted there already.
  *
- * Whatever the file's size, memory stays within some 70 MiB and a ten-thousandth of the file, and
- * time is proportional to the file's size.
+ * Memory stays within 70 MiB plus a ten-thousandth of the file's size, and time is proportional to
+ * that size.
  *
- * The new file is written beside the old one and renamed over it, so that at every moment one of
- * them is there and whole. The old file is not changed.
+ * The new file is written beside the old one and renamed over it, so that at every moment the path
+ * has a complete file. The old file is not changed.
  */
 #ifndef XFT_REWRITE_H
 #define XFT_REWRITE_H
@@ -27,8 +27,8 @@ struct xft_rewrite {
                                   `header` xft_header_check has passed */
     size_t size;
     const int *holes; /* the old file's descriptor, where it may have holes to step over; or NULL */
-    /* What the file's own header should be and may not be any more, with the counts as they are
-     * now; NULL: as in the file. */
+    /* The header to use instead of the file's, which may be damaged, with the present counts; NULL:
+     * the file's. */
     const struct xft_file_header *header;
     struct xft_packer *packer;
     const void *symbols; /* payload of a SYMBOLS segment to add, or NULL */
@@ -48,7 +48,7 @@ struct xft_rewrite {
 /* False with errno set; the old file is then still in its place. */
 bool xft_rewrite(struct xft_rewrite *rewrite, const char *path);
 
-/* After a rewriting that could not be gone on with: the new file, rewrite->fd, goes. */
+/* After a rewriting that was broken off: closes and removes the new file, rewrite->fd. */
 void xft_rewrite_abandon(struct xft_rewrite *rewrite, const char *path);
 
 #endif

@@ -5,7 +5,7 @@
 #include "preload/format/index.h"
 #include "preload/format/rewrite_job.h"
 
-/* No honest chunk is larger: a slab's worth of widest columns is under 1 MiB. */
+/* The recorder writes no larger chunk: a slab's events in the widest columns take under 1 MiB. */
 #define MOST_CHUNK_BYTES XFT_CHUNK_MOST
 
 struct xft_slab_place {
@@ -24,7 +24,7 @@ static struct xft_chunk chunk_of(const struct xft_slab_place *place)
 
 /* ---- finding slabs ---------------------------------------------------------------------- */
 
-/* Its rows may be growing: the process's other threads go on. */
+/* Copied: its rows may be growing, since other threads of the process go on. */
 static struct xft_slab head_of(const struct xft_slab *slab)
 {
     struct xft_slab head;
@@ -85,7 +85,7 @@ static void sort(struct xft_slab_place *slabs, size_t count)
     }
 }
 
-/* Whole slabs that are not in the file at all, from this one on. */
+/* How many slabs, from this one on, lie in a hole of the file. */
 static size_t hole_before(const struct xft_job *job, const struct xft_slab *slab)
 {
     size_t at = (size_t)((const unsigned char *)slab - job->want->file);

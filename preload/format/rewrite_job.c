@@ -55,7 +55,7 @@ struct xft_walk xft_job_walk(const struct xft_job *job, uint32_t wanted)
 
 #define MOST_ENTRIES 4096 /* of one INDEX: memory stays bounded */
 
-/* Both files are gone through once, from front to back, EVENTS and INDEX side by side. */
+/* Old and new file are each passed once, from front to back, EVENTS and INDEX in parallel. */
 struct xft_job_index {
     struct xft_walk walk; /* over the old file's INDEX segments */
     struct xft_view view; /* the one being read */
@@ -72,8 +72,8 @@ void xft_job_index_begin(struct xft_job *job)
         job->index->walk = xft_job_walk(job, xft_wants(XFT_SEG_INDEX));
 }
 
-/* The next entry of the old file, which is left in its place; false at the end. Compressed ones are
- * nobody's work. */
+/* The next entry of the old file, without taking it; false at the end. INDEX is never compressed.
+ */
 static bool look(struct xft_job_index *index, struct xft_index_entry *entry)
 {
     while (!index->ended) {

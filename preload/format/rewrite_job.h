@@ -24,7 +24,7 @@ struct xft_job {
     int error; /* errno of the first failure */
 };
 
-/* Of whole pages of zeros, at least one; NULL and job->failed when there is none. */
+/* Whole pages of zeros, at least one; NULL and job->failed on failure. */
 void *xft_job_map(struct xft_job *job, size_t bytes);
 void xft_job_unmap(void *memory, size_t bytes); /* NULL is allowed */
 
@@ -33,7 +33,7 @@ void xft_job_put(struct xft_job *job, const void *bytes, size_t n);
 /* The first failure is the one that is reported. */
 void xft_job_fail(struct xft_job *job, int error);
 
-/* A segment as it lies in the old file. */
+/* Copies a segment of the old file unchanged. */
 void xft_job_copy(struct xft_job *job, const struct xft_view *view);
 
 /* Over the segments of these types (segments.h). */
@@ -43,8 +43,8 @@ struct xft_walk xft_job_walk(const struct xft_job *job, uint32_t wanted);
 
 void xft_job_index_begin(struct xft_job *job);
 
-/* The entry that the old file has for the EVENTS segment at this offset; asked for in the order of
- * the file. One in another order is not found: a reader does without. */
+/* The old file's entry for the EVENTS segment at this offset; call in the order of the file. An
+ * entry out of order is not found: readers do without it. */
 bool xft_job_index_find(struct xft_job *job, uint64_t offset, struct xft_index_entry *entry);
 
 /* Of the EVENTS segment that the new file has at entry->offset. */

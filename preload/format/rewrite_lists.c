@@ -5,7 +5,7 @@
 #include "preload/format/lists.h"
 #include "preload/format/rewrite_job.h"
 
-/* Of one joined segment: what a process at its end can spare. */
+/* Of one joined segment: memory that a process can spare at its end. */
 #define MOST_JOINED_BYTES (32u << 20)
 _Static_assert(MOST_JOINED_BYTES <= XFT_SEGMENT_MOST, "a reader takes it");
 
@@ -47,7 +47,7 @@ static bool join(struct xft_job *job, struct joined *joined, const void *bytes, 
     return true;
 }
 
-/* What the caller adds to the lists of this type. */
+/* What the caller wants added to the lists of this type. */
 static size_t addition(const struct xft_rewrite *want, unsigned type, const void **from, char *text,
                        size_t room)
 {
@@ -62,8 +62,8 @@ static size_t addition(const struct xft_rewrite *want, unsigned type, const void
     return n > 0 && (size_t)n < room ? (size_t)n + 1 : 0;
 }
 
-/* Entry by entry, to go on in another segment where one is full. What is too much for all lists
- * together is left out. */
+/* Adds entry by entry, and begins another segment when one is full. Entries beyond the limit of all
+ * lists together are left out. */
 static void join_entries(struct xft_job *job, struct joined *joined, const unsigned char *at,
                          size_t bytes)
 {
@@ -75,7 +75,7 @@ static void join_entries(struct xft_job *job, struct joined *joined, const unsig
     }
 }
 
-/* As many whole entries as there is room for in a reader. */
+/* Bytes of the whole entries that a reader still has room for. */
 static size_t fitting(const struct xft_job *job, unsigned type, const unsigned char *at,
                       size_t bytes)
 {

@@ -8,11 +8,11 @@
 
 #define LANES_ALIGN 4096
 
-/* A reader takes no longer ones: what claims to be is not worth its sum. */
+/* Readers reject longer segments, so their checksum is not computed. */
 #define MOST_STORED XFT_SEGMENT_MOST
 #define MOST_CHUNK XFT_CHUNK_MOST
 
-#define HOLE_STEP 65536 /* bytes after which a hole is asked for */
+#define HOLE_STEP 65536 /* bytes of zeros after which holes are looked for */
 
 static uint64_t header_sum(const struct xft_segment *segment)
 {
@@ -99,7 +99,7 @@ struct xft_walk xft_walk_begin(const void *file, size_t size, const struct xft_f
                              .told = closed ? 0 : header->file_bytes};
 }
 
-/* That the file ends with: behind what is told it was on its way. */
+/* Zeros or a part of a segment at the end: beyond `told` it was still being written. */
 static void note_end(struct xft_walk *walk, size_t from, uint64_t bytes)
 {
     if (walk->told == 0 || from < walk->told)
@@ -143,7 +143,7 @@ static void resync(struct xft_walk *walk)
         note_end(walk, from, walk->size - from);
 }
 
-/* The segment that the file ends in: the slabs that are there are good, nothing else is. */
+/* A segment that the end of the file cuts off: of LANES the slabs that are there are used. */
 static bool take_cut(struct xft_walk *walk, struct xft_view *view, size_t left)
 {
     bool lanes = view->head.type == XFT_SEG_LANES;
@@ -154,7 +154,8 @@ static bool take_cut(struct xft_walk *walk, struct xft_view *view, size_t left)
     return lanes;
 }
 
-/* The walk goes on in the room, as far as it counts and is there; `left`: of the file. */
+/* Continues the walk inside the ROOM, up to its `committed` bytes as far as the file has them;
+ * `left`: bytes of the file. */
 static void enter_room(struct xft_walk *walk, const struct xft_view *view, size_t left)
 {
     uint64_t stored = view->head.stored_bytes, committed = 0;

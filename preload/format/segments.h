@@ -29,18 +29,19 @@ struct xft_segment xft_segment_make(enum xft_segment_type type, unsigned flags, 
 /* Bytes that a segment with this payload takes in the file, rounded up to 8. */
 uint64_t xft_segment_span(uint64_t stored_bytes);
 
-/* What of a file cannot be read: places, the bytes there, and events known to have been there. */
+/* Parts of a file that cannot be read: their number, their bytes, and events known to have been
+ * there. */
 struct xft_damage {
     uint64_t places, bytes, events;
 };
 void xft_damage_add(struct xft_damage *damage, uint64_t places, uint64_t bytes);
 
 /*
- * One sound segment after the other, those in rooms too but no ROOM, of the types in `wanted` (bits
- * xft_wants(); 0: all). Damage is stepped over as trace.h says and counted; the payloads of other
- * types are not looked at. What a file being recorded ends with, behind header.file_bytes, was on
- * its way when the process ended, and is no damage; nor are zeros at its end where that is not
- * told.
+ * A walk over the sound segments of the types in `wanted` (bits xft_wants(); 0: all), including
+ * those inside a ROOM, but not the ROOM itself. Damage is stepped over as trace.h says, and
+ * counted; payloads of other types are not read. Bytes at the end of an unfinished file, beyond
+ * header.file_bytes, were being written when the process ended, and are no damage; nor are zeros at
+ * its end where file_bytes is not known.
  */
 struct xft_walk {
     const unsigned char *file;
@@ -48,7 +49,7 @@ struct xft_walk {
     size_t at;
     uint32_t wanted;
     bool closed;   /* the file is: zeros at its end do not belong there */
-    uint64_t told; /* bytes that were there for certain; 0: not told */
+    uint64_t told; /* bytes known to have been written; 0: not known */
     bool cut;      /* out: the file ends inside a segment */
     struct xft_damage damage;
     const int *holes; /* descriptor of the file, to step over its holes; NULL: there are none */
@@ -63,8 +64,8 @@ struct xft_walk xft_walk_begin(const void *file, size_t size, const struct xft_f
                                uint32_t wanted);
 bool xft_walk_next(struct xft_walk *walk, struct xft_view *view);
 
-/* Where, at or behind `at`, the file has bytes that are not in a hole; `end` when it has none
- * before it. At `at` when nobody can tell. */
+/* The first offset from `at` on that is not in a hole, at most `end`; `at` itself when the file
+ * system cannot tell. */
 size_t xft_data_from(const int *holes, size_t at, size_t end);
 
 /* Types that this version does not know share a bit. */
@@ -81,7 +82,7 @@ const struct xft_slab *xft_lanes_slab(const struct xft_view *view, const unsigne
 enum xft_slab_worth {
     XFT_SLAB_EMPTY,  /* free, never used, or without events */
     XFT_SLAB_SOUND,  /* its header makes sense */
-    XFT_SLAB_BROKEN, /* it does not: what the slab holds cannot be told */
+    XFT_SLAB_BROKEN, /* it does not: the slab cannot be read */
 };
 /* Of a copy of a slab's header. */
 enum xft_slab_worth xft_slab_worth(const struct xft_slab *slab);

@@ -34,7 +34,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Many stacks share their frames: each once, before there is room made for more. */
+/* Many stacks share frames: keeps each address once before the array grows. */
 static void forget_repeated(struct job *job)
 {
     size_t kept = 0;

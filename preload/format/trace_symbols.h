@@ -1,6 +1,6 @@
 /*
- * Names and lines for the addresses in a trace's stacks (symbols/symbols.h). Lives in a module of
- * its own for the recorder, so that elfutils is loaded only when recording ends.
+ * Names and lines for the addresses in a trace's stacks (symbols/symbols.h). For the recorder it is
+ * a module of its own, so that elfutils is loaded only when recording ends.
  */
 #ifndef XFS_TRACE_SYMBOLS_H
 #define XFS_TRACE_SYMBOLS_H
@@ -29,8 +29,8 @@ typedef bool xfs_symbols_function(const void *file, size_t size,
 #endif
 XFS_SYMBOLS_EXPORT xfs_symbols_function xfs_symbols_resolve;
 
-/* xfs_symbols_resolve() with what is known; NULL: with one of its own. `holes`: the file's
- * descriptor, where it may have holes to step over, or NULL. */
+/* xfs_symbols_resolve() with a shared cache of modules; known NULL: with its own. `holes`: the
+ * file's descriptor, where it may have holes to step over, or NULL. */
 bool xfs_symbols_resolve_known(struct xfs_known *known, const void *file, size_t size,
                                const int *holes, xfs_decompress_function *decompress,
                                const int *stop, void **payload, size_t *bytes);

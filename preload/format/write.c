@@ -24,7 +24,7 @@ bool xft_write_at(int fd, const void *bytes, size_t n, uint64_t at)
         if (written < 0 && errno == EINTR)
             continue;
         if (written == 0)
-            errno = EIO; /* no reason is given */
+            errno = EIO; /* the kernel gives no reason */
         if (written <= 0)
             return false;
         from += written;

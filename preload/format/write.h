@@ -1,5 +1,5 @@
 /*
- * Writing at an offset: whole, or not at all as far as the caller is concerned.
+ * Writes at an offset: completely, or it is a failure.
  *
  * Nothing is written past RLIMIT_FSIZE: there the kernel would send SIGXFSZ to the program.
  */

@@ -12,7 +12,7 @@
 #include "preload/record/hot.h"
 
 #define MEMOS 4096   /* sets that are remembered */
-#define MOST_TRIES 3 /* while memory is allocated or freed elsewhere */
+#define MOST_TRIES 3 /* attempts, while other threads allocate or free memory */
 
 atomic_uchar xfs_arguments_state;
 
@@ -38,7 +38,7 @@ static inline uint64_t word_at(const unsigned char *at, size_t i)
     return word;
 }
 
-/* The hash tells words apart that differ, and orders; sets are few. */
+/* The hash depends on the words and their order. */
 static inline void find_words(const struct launch *launch, struct found *found)
 {
     const struct xfs_parameters *parameters = launch->parameters;
@@ -82,7 +82,7 @@ static uint32_t keep_pointers(uint64_t *words, uint32_t count)
 
 /* ---- what was found before ------------------------------------------------------------------- */
 
-/* Written and read without a lock, and so perhaps half: what does not belong together does not fit.
+/* Written and read without a lock: the key of an entry that was read half written does not match.
  */
 struct memo {
     _Atomic uint64_t check;  /* the hash of the words ^ answer */
@@ -140,7 +140,7 @@ static void ask(void *arguments)
         xfs_parameters_ask(work->function);
 }
 
-/* NULL: there are to be none. */
+/* NULL: the arguments of this function are not known. */
 static XFS_COLD const struct xfs_parameters *find_parameters(struct xfs_function *function)
 {
     struct work work = {.function = function};
@@ -150,7 +150,7 @@ static XFS_COLD const struct xfs_parameters *find_parameters(struct xfs_function
     return atomic_load(&function->parameters);
 }
 
-/* More words than the caller's stack is to hold. */
+/* On a stack of our own: too many words for the caller's. */
 static void settle_many(void *arguments)
 {
     struct work *work = arguments;
@@ -171,7 +171,8 @@ static XFS_COLD uint32_t id_of_many(const struct launch *launch)
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* What `extra` holds, as the driver reads it; NULL when it is less than the parameters take. */
+/* The parameter buffer in `extra`, as the driver reads it; NULL when it is shorter than the
+ * parameters. */
 static const unsigned char *buffer_of(void **extra, const struct xfs_parameters *parameters)
 {
     enum { END = 0, BUFFER = 1, SIZE = 2 };

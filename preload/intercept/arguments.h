@@ -1,16 +1,16 @@
 /*
- * What a kernel launch is given: the pointers among its parameters that lie in memory which the
- * recorder knows (ranges.h), kept once as a set (ARGUMENTS).
+ * The arguments of a kernel launch: those pointers among its parameters that lie in memory that the
+ * recorder knows (ranges.h), stored once as a set (ARGUMENTS).
  *
- * Where a function's parameters lie is asked of the driver at its first launch (from CUDA 12.4 on),
- * once. At a launch the 8-byte words of the parameters are held against the lowest and the highest
- * address that is known; those in between are looked up. What is read of the program's memory is
- * what the driver has just read itself: after a launch that succeeded, each parameter with the size
- * that the driver has for it. At most XFS_ARGUMENT_WORDS words of a launch are looked at; the
- * arguments of a function that takes more are not known.
+ * The layout of a function's parameters comes from the driver at its first launch (from CUDA 12.4
+ * on). At a launch the 8-byte words of the parameters are compared with the lowest and the highest
+ * known address; those in between are looked up. Only memory that the driver has just read is read:
+ * after a launch that succeeded, each parameter with the driver's size of it. At most
+ * XFS_ARGUMENT_WORDS words of a launch are read; the arguments of a function with more are not
+ * known.
  *
- * What launches were found to be given is remembered by a hash of the words that looked like
- * pointers; that holds until memory is allocated or freed anywhere.
+ * The result is cached by a hash of the words that looked like pointers, until memory is allocated
+ * or freed.
  */
 #ifndef XFS_ARGUMENTS_H
 #define XFS_ARGUMENTS_H
@@ -26,7 +26,7 @@
 enum xfs_arguments_state {
     XFS_ARGUMENTS_UNDECIDED, /* until the first launch */
     XFS_ARGUMENTS_ON,
-    XFS_ARGUMENTS_OFF, /* not wanted, or the driver is too old */
+    XFS_ARGUMENTS_OFF, /* switched off, or the driver is too old */
 };
 extern atomic_uchar xfs_arguments_state;
 
@@ -43,7 +43,7 @@ static inline uint32_t xfs_arguments_of(struct xfs_function *function, void **va
     return xfs_arguments_take(function, values, extra);
 }
 
-/* In a forked child: its file does not say yet whether there are any. */
+/* In a forked child, whose file has no META about arguments yet. */
 void xfs_arguments_after_fork(void);
 
 #endif

@@ -11,14 +11,14 @@
 
 struct capture {
     xcu_stream stream;
-    const void *thread; /* whose default stream it is; NULL: it has a handle of its own */
+    const void *thread; /* of a default stream; NULL: the stream has a handle of its own */
     xcu_context context;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct capture captures[MOST];
 static int known;
-static atomic_int count; /* known, and those that found no room */
+static atomic_int count; /* in the table; those for which it had no room */
 
 static struct capture capture_of(xcu_stream stream, bool per_thread)
 {

@@ -64,7 +64,7 @@ static int ask(void)
     return 1;
 }
 
-/* What the driver needs of the stack is not known: its answers are fetched on ours. */
+/* How much stack the driver needs is not known: it is called on a stack of our own. */
 static void current_device(void *answer)
 {
     xcu_device device;
@@ -141,8 +141,7 @@ static void primary_is_active(void *asked)
         question->active = 0;
 }
 
-/* There is one already: the driver tells it who holds it a moment longer. A capture may be under
- * way, which shall not care. */
+/* The primary context exists: retaining it returns its handle. Safe while a stream is captured. */
 static void primary_context(void *asked)
 {
     struct primary_question *question = asked;
@@ -227,7 +226,7 @@ bool xfs_stream_in_capture(void *stream, int per_thread)
     return capture_status(stream, per_thread) != XCU_CAPTURE_NONE;
 }
 
-/* Whether the driver's number of a stream is the one that CUPTI's records have. */
+/* Whether the driver's id of a stream equals that of CUPTI's records. */
 #define NUMBERS_ARE_CUPTIS 0
 
 struct look {
@@ -244,7 +243,8 @@ static void look_at_stream(void *asked)
     if (ENTRY(stream_priority))
         ENTRY(stream_priority)(look->stream, &answer->priority);
     if (!ENTRY(stream_device) || ENTRY(stream_device)(look->stream, &answer->device) != XCU_SUCCESS)
-        answer->device = xfs_current_device(); /* its context is current, or it is a green one's */
+        answer->device =
+            xfs_current_device(); /* its context is current, or the stream is of a green context */
     if (NUMBERS_ARE_CUPTIS && ENTRY(stream_id))
         ENTRY(stream_id)(look->stream, &answer->number);
 }
@@ -257,7 +257,8 @@ void xfs_stream_look(void *stream, struct xfs_stream_answer *answer)
 
 /* ---- host pages --------------------------------------------------------------------------- */
 
-/* The only node of a machine that has one: no question needs asking. -1: several, or not known. */
+/* The node of a machine with only one, so that the kernel need not be asked. -1: several, or not
+ * known. */
 static atomic_int known_node = -1;
 
 static void find_node(void *unused)
@@ -288,10 +289,10 @@ void xfs_classify_start(void)
         xfs_only_device = 0;
 }
 
-/* Node of a page; unknown for a page not touched yet. move_pages without targets only asks. */
+/* Node of a page; unknown for a page not touched yet. move_pages without targets moves nothing. */
 static int16_t host_node(uint64_t address)
 {
-    if (ENTRY(simulated_node)) { /* a machine of its own */
+    if (ENTRY(simulated_node)) { /* the simulated machine has its own nodes */
         int node = ENTRY(simulated_node)((const void *)(uintptr_t)address);
         return (int16_t)(node >= 0 ? node : XFT_PLACE_UNKNOWN);
     }

@@ -1,9 +1,9 @@
 /*
- * What kind of memory does an address belong to, and where is it?
+ * The kind of memory at an address, and where it is.
  *
- * Asked in this order: what this thread found last time, the ranges the program allocated
- * (ranges.h), the driver (cuPointerGetAttributes, which is safe during stream capture), and for
- * host memory the kernel, which node the page is on. "unknown" when none of them knows.
+ * Sources, in this order: a cache of this thread, the ranges the program allocated (ranges.h), the
+ * driver (cuPointerGetAttributes, which is safe during stream capture), and for host memory the
+ * kernel, for the NUMA node of the page. "unknown" when none of them knows.
  */
 #ifndef XFS_CLASSIFY_H
 #define XFS_CLASSIFY_H
@@ -21,8 +21,8 @@ struct xfs_place {
 };
 
 /*
- * What this thread found last time. An entry answers for [low, high): a tracked range, or the part
- * of one page that lies between tracked ranges. It holds while the set of ranges is unchanged.
+ * An entry of the thread's cache is valid for [low, high): a tracked range, or the part of one page
+ * that lies between tracked ranges, and as long as the set of ranges is unchanged.
  */
 struct xfs_place_entry {
     uint64_t low, high;
@@ -32,7 +32,7 @@ struct xfs_place_entry {
 #define XFS_PLACE_ENTRIES 16
 extern XFS_TLS struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES];
 
-/* Asks the system what need be asked only once. When a session starts. */
+/* Reads what never changes. When a session starts. */
 void xfs_classify_start(void);
 
 /* Keeps errno. */
@@ -59,7 +59,7 @@ int16_t xfs_current_device(void);
  * xfs_classify_start(). */
 extern int16_t xfs_only_device;
 
-/* One of the streams that every context has: the handle does not tell the context. */
+/* A default stream, which every context has: its handle does not identify the context. */
 static inline bool xfs_stream_is_default(uint64_t stream)
 {
     return stream <= (uintptr_t)XCU_STREAM_PER_THREAD;
@@ -72,7 +72,7 @@ static inline int16_t xfs_default_device(void)
                                                                : xfs_current_device());
 }
 
-/* What the driver says of a stream; what it does not say is left as it was. */
+/* What the driver knows of a stream; fields that it does not know stay unchanged. */
 struct xfs_stream_answer {
     int priority;
     xcu_device device;
@@ -93,10 +93,10 @@ bool xfs_has_primary_context(int device);
 /* Bytes of one element of an array, 0 when the driver does not say. */
 unsigned xfs_array_element_bytes(void *array);
 
-/* Is what this stream is given put into a graph? */
+/* Whether work submitted to this stream is captured into a graph. */
 int xfs_stream_captured(void *stream, int per_thread);
 
-/* The same, or it is of a capture that has become invalid and was not ended; also where the driver
+/* The same, and also true for an invalidated capture that was not ended, and where the driver
  * cannot be asked. */
 bool xfs_stream_in_capture(void *stream, int per_thread);
 

@@ -43,14 +43,15 @@ static enum side side_of(const struct end *end)
         return SIDE_DEVICE;
     case XFT_MEM_UNKNOWN:
         return SIDE_UNKNOWN;
-    case XFT_MEM_MANAGED: /* wherever its pages are: the driver, and CUPTI, count it there */
+    case XFT_MEM_MANAGED: /* managed memory, wherever its pages are: as the driver and CUPTI count
+                             it */
         return SIDE_DEVICE;
     default:
         return SIDE_HOST;
     }
 }
 
-/* The side of the memory; where that is unknown, the side that the call names, else the device. */
+/* The side of the memory; where that is unknown, the side in the call's name, else the device. */
 static enum side decide_side(const struct end *end, enum side said, bool *guessed)
 {
     enum side side = side_of(end);
@@ -71,7 +72,7 @@ static enum xft_direction direction_of(bool from_host, bool to_host, struct xfs_
     return src.place >= 0 && dst.place >= 0 && src.place != dst.place ? XFT_DIR_P2P : XFT_DIR_D2D;
 }
 
-/* Memory alone does not tell. */
+/* Where the kinds of memory do not determine the direction. */
 static __attribute__((cold, noinline)) enum xft_direction
 settle_direction(struct xft_event *e, const struct end *dst, const struct end *src, int kind)
 {
@@ -124,7 +125,7 @@ static inline void set_ends(struct xft_event *e, struct end dst, struct end src,
         e->flags |= XFT_PEER_ACCESS;
 }
 
-/* True when the arguments may be looked at. */
+/* True when the arguments may be read. */
 static bool transfer(struct xfs_frame *f)
 {
     f->event.kind = XFT_EVENT_TRANSFER;
@@ -142,7 +143,7 @@ static void finish(struct xfs_frame *f, struct end dst, struct end src, uint64_t
     set_ends(&f->event, dst, src, kind);
 }
 
-/* What was moved, for those who want to look at it: bytes one behind the other. */
+/* Passes the moved memory to hashing: contiguous bytes. */
 static void show(struct xfs_frame *f)
 {
     const struct xft_event *e = &f->event;
@@ -151,7 +152,7 @@ static void show(struct xfs_frame *f)
         xfs_content_copied(e, &dst, &src);
 }
 
-/* Rows. Either end may be an array, whose address is none. */
+/* The same for rows. An end that is a CUDA array has no address. */
 static void show_rows(struct xfs_frame *f, const struct xfs_rows *dst, const struct xfs_rows *src)
 {
     if (!f->early)

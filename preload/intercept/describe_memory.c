@@ -79,7 +79,7 @@ void xfs_alloc_pool(struct xfs_frame *f, uint64_t address, uint64_t bytes)
     if (f->event.status != 0 || address == 0)
         return;
     struct xfs_place place = xfs_classify(address);
-    if (place.memory == XFT_MEM_PAGEABLE) /* captured: the driver does not know it yet */
+    if (place.memory == XFT_MEM_PAGEABLE) /* captured: the driver does not know the memory yet */
         place = (struct xfs_place){XFT_MEM_UNKNOWN, XFT_PLACE_UNKNOWN};
     describe(f, XFT_EVENT_ALLOC, address, bytes, place.memory);
     f->event.dst_place = f->event.device = place.place;
@@ -181,7 +181,7 @@ void xfs_prefetch(struct xfs_frame *f, uint64_t address, uint64_t bytes, int pla
     f->event.count = 1;
 }
 
-/* Where range i goes; `at`: the entry of the one before. */
+/* The target of range i; `at`: the entry of the range before. */
 static int place_in_batch(const struct xfs_prefetches *batch, size_t i, size_t *at)
 {
     while (*at + 1 < batch->num_where && batch->where_idxs[*at + 1] <= i)
@@ -223,7 +223,7 @@ void xfs_advise(struct xfs_frame *f, uint64_t address, uint64_t bytes, int advic
 
 /* ---- peers ----------------------------------------------------------------------------------- */
 
-/* It is on, or off, also where it was before. */
+/* Peer access has the wanted state, also when it had it before. */
 static bool is_so_now(int status, int enabled)
 {
     return status == XCU_SUCCESS || status == (enabled ? XCU_ERROR_PEER_ACCESS_ALREADY_ENABLED

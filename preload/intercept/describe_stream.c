@@ -1,4 +1,4 @@
-/* Streams, and what they are given besides copies and kernels. */
+/* Streams, and work on them other than copies and kernels. */
 #include <stddef.h>
 
 #include "preload/content/content.h"
@@ -7,7 +7,7 @@
 #include "preload/intercept/describe.h"
 #include "preload/intercept/session.h"
 
-/* Only where the stream does not tell it. */
+/* Only where the stream does not determine it. */
 static void set_device(struct xft_event *e)
 {
     e->device =

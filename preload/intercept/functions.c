@@ -11,7 +11,7 @@
 #include "preload/lookup/resolve.h"
 #include "xferscope/cuda_abi.h"
 
-/* Zero pages until they are used. Few probes: three quarters are used at most. */
+/* Zero pages until used. At most three quarters of the slots are used, so probing stays short. */
 struct xfs_function xfs_functions[XFS_FUNCTION_SLOTS] __attribute__((aligned(64)));
 _Static_assert(sizeof(struct xfs_function) == 32, "two to a cache line, none across");
 _Atomic uint32_t xfs_function_generation = 1; /* never one of these two: */
@@ -22,7 +22,7 @@ static _Atomic uint32_t used;
 
 typedef xcu_result name_question(const char **, const void *);
 
-/* From CUDA 12.3. The driver keeps the text as long as the function is there. */
+/* From CUDA 12.3 on. The text is valid as long as the function exists. */
 static const char *name_of(const void *handle)
 {
     static name_question *_Atomic of_function, *_Atomic of_kernel;
@@ -51,7 +51,7 @@ static void fill(void *entry)
     atomic_store_explicit(&f->name, name, memory_order_relaxed);
     atomic_store_explicit(&f->parameters, NULL, memory_order_relaxed);
     if (text && name == 0)
-        now = NEVER_FILLED; /* it could not be kept now: another time, perhaps */
+        now = NEVER_FILLED; /* the name could not be stored; the next launch tries again */
     atomic_store_explicit(&f->generation, now, memory_order_release);
 }
 
@@ -72,7 +72,7 @@ static bool is_filled(const struct xfs_function *f)
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-/* The entry of a handle, which may have to take a free one. */
+/* The entry of a handle; takes a free one if it has none. */
 static struct xfs_function *entry_of(uint64_t handle)
 {
     for (uint32_t i = 0, slot = xfs_function_slot(handle); i < XFS_FUNCTION_SLOTS; i++, slot++) {
@@ -92,8 +92,8 @@ static struct xfs_function *entry_of(uint64_t handle)
     return NULL;
 }
 
-/* For a launch while another thread, or the one that a signal handler interrupted, is filling the
- * entry: the same, found out once more. Nobody waits. */
+/* For a launch while another thread, or the code that a signal handler interrupted, fills the
+ * entry: a second, thread-local copy. No thread waits. */
 static XFS_TLS struct xfs_function own;
 
 __attribute__((noinline)) struct xfs_function *xfs_function_search(uint64_t handle)

@@ -1,16 +1,15 @@
 /*
  * Kernels that were launched, by the handle that they were launched with (CUfunction or CUkernel).
  *
- * A function is looked into at its first launch: its name is asked of the driver and kept in NAMES.
- * From then on its entry is found by a look-up that takes no lock and writes nothing. Entries never
- * move and are never freed; a handle keeps its entry for ever. When modules may be about to go, all
- * entries become stale, and each is filled again at the next launch: its handle may then stand for
- * another function. Where an entry is just being filled by another thread, this one finds out for
- * itself, in an entry of its own that holds until its next look-up. Who holds an entry while it
- * launches the function reads what is right, since nobody may unload a module and launch a function
- * of it at once.
+ * At its first launch a function's name is requested from the driver and stored in NAMES. From then
+ * on its entry is found by a look-up that takes no lock and writes nothing. Entries never move and
+ * are never freed; a handle keeps its entry. When a module may be unloaded, all entries become
+ * stale, and each is filled again at its next launch, since its handle may then be another
+ * function's. While another thread fills an entry, this one fills a thread-local copy that is valid
+ * until its next look-up. An entry that is used during a launch is right, since a program must not
+ * unload a module while it launches a function of it.
  *
- * No allocation; as many functions as there are slots, and the others are not known.
+ * Nothing is allocated; functions beyond the number of slots are not known.
  */
 #ifndef XFS_FUNCTIONS_H
 #define XFS_FUNCTIONS_H
@@ -22,10 +21,10 @@ struct xfs_parameters;
 
 struct xfs_function {
     _Atomic uint64_t handle;     /* 0: free */
-    _Atomic uint32_t generation; /* of what follows: valid when it is the current one */
+    _Atomic uint32_t generation; /* the fields below are valid when it is the current one */
     _Atomic uint32_t name;       /* id in NAMES; 0 = not known */
-    /* Where its parameters lie (parameters.h); NULL until somebody has found out, and again when
-     * the entry is filled anew. */
+    /* Layout of its parameters (parameters.h); NULL until it is requested, and again when the entry
+     * is refilled. */
     const struct xfs_parameters *_Atomic parameters;
     const struct xfs_parameters *_Atomic parameters_before; /* of any filling */
 };
@@ -34,8 +33,8 @@ struct xfs_function {
 extern struct xfs_function xfs_functions[XFS_FUNCTION_SLOTS];
 extern _Atomic uint32_t xfs_function_generation;
 
-/* Fills the entry if need be; NULL when the handle is 0, there is no room, or nothing could be
- * found out now. Keeps errno. */
+/* Fills the entry if necessary; NULL when the handle is 0, there is no free slot, or the driver
+ * gave no answer. Keeps errno. */
 struct xfs_function *xfs_function_search(uint64_t handle);
 
 static inline uint32_t xfs_function_slot(uint64_t handle)
@@ -43,7 +42,7 @@ static inline uint32_t xfs_function_slot(uint64_t handle)
     return (uint32_t)((handle >> 4) * 0x9e3779b97f4a7c15u >> 40) % XFS_FUNCTION_SLOTS;
 }
 
-/* After a launch that succeeded. NULL when nothing can be known. */
+/* After a launch that succeeded. NULL when the function is not known. */
 static inline struct xfs_function *xfs_function_of(const void *launched)
 {
     uint64_t handle = (uint64_t)(uintptr_t)launched;
@@ -57,8 +56,8 @@ static inline struct xfs_function *xfs_function_of(const void *launched)
     return xfs_function_search(handle);
 }
 
-/* Before modules, libraries or contexts go, and in a forked child, whose names have other ids: all
- * entries become stale. */
+/* Before modules, libraries or contexts are unloaded, and in a forked child, whose names have other
+ * ids: all entries become stale. */
 void xfs_functions_forget(void);
 
 #endif

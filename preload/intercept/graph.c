@@ -23,8 +23,8 @@ struct graph {
     bool conditional;
 };
 
-/* Memory that a graph allocates by a node of its own: the driver does not know it before the first
- * launch. It has its address from then on in all launches, and other graphs copy there, too. */
+/* Memory that an allocation node of a graph allocates: the driver does not know it before the first
+ * launch. Its address is the same in all launches, and other graphs copy to it, too. */
 struct owned {
     struct owned *next;
     xcu_graph_exec exec;
@@ -101,7 +101,7 @@ static void remember(struct graph *graph, xcu_graph_node node, xcu_graph_node pa
     graph->copies[graph->count++] = (struct copy){node, parent, true, event_of(copy)};
 }
 
-/* The driver's questions about a graph. */
+/* The driver functions that describe a graph. */
 struct questions {
     xcu_result (*nodes)(xcu_graph, xcu_graph_node *, size_t *);
     xcu_result (*type)(xcu_graph_node, int *);
@@ -125,7 +125,7 @@ static void walk_memory(const struct questions *ask, struct graph *graph, xcu_gr
 static void walk(const struct questions *ask, struct graph *graph, xcu_graph source,
                  xcu_graph_node parent, int depth);
 
-/* Not a copy: what copies may be of. */
+/* A node that allocates or frees memory, which copies may use. */
 static void visit_memory(const struct questions *ask, struct graph *graph, xcu_graph_node node,
                          int depth)
 {
@@ -197,7 +197,7 @@ static void release(struct graph *graph)
     free(graph);
 }
 
-/* What a call said of an executable graph, for work on our own stack: children nest. */
+/* Arguments for work on a stack of our own: child graphs nest. */
 struct change {
     xcu_graph_exec exec;
     xcu_graph_node node;
@@ -227,7 +227,7 @@ void xfs_graph_gone(xcu_graph_exec exec)
     xfs_on_any_stack(take_out, &(struct change){.exec = exec});
 }
 
-/* Graphs without copies are remembered too when they hold what cannot be counted. */
+/* Graphs without copies are stored too when they contain copies that cannot be counted. */
 static void put_in(void *arguments)
 {
     const struct change *made = arguments;
@@ -322,7 +322,8 @@ void xfs_graph_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     all_owned = NULL;
-    memset(buckets, 0, sizeof buckets); /* left alone: the child shares the pages until it writes */
+    memset(buckets, 0,
+           sizeof buckets); /* not freed: the child shares the pages until it writes to them */
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */

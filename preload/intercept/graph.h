@@ -2,13 +2,13 @@
  * Copies inside CUDA graphs.
  *
  * A copy added to or captured into a graph moves nothing until the graph is launched, and then
- * once per launch. When a graph is instantiated its nodes are walked (child graphs too) and its
- * copies remembered by the executable graph's handle; changes of an executable graph are followed;
- * a launch becomes one event for itself and one transfer per enabled copy. Conditional nodes run
- * any number of times, or not at all: what is in them is not known.
+ * once per launch. When a graph is instantiated, its nodes are walked (child graphs too) and its
+ * copies stored under the executable graph's handle; updates of an executable graph are followed; a
+ * launch becomes one event for itself and one transfer per enabled copy. Conditional nodes run any
+ * number of times, or not at all: their content is not known.
  *
  * Called by the driver-level functions of the table, at whatever level the program works. The
- * driver is only asked what a graph holds, which is allowed during capture.
+ * driver is only queried for a graph's content, which is allowed during capture.
  */
 #ifndef XFS_GRAPH_H
 #define XFS_GRAPH_H

@@ -13,8 +13,7 @@
 #include "preload/timing/event_pairs.h"
 #include "preload/timing/timing.h"
 
-/* As the compiler would not have it: it takes a string instruction, which takes longer to start
- * than this takes in all. */
+/* By hand: the compiler would use a string instruction, whose start-up alone takes longer. */
 static inline void clear(struct xft_event *event)
 {
     typedef long long vector __attribute__((vector_size(16), may_alias, aligned(8)));
@@ -27,7 +26,7 @@ static inline void clear(struct xft_event *event)
 
 /* ---- around the real call ------------------------------------------------------------------ */
 
-/* The first calls of a process, and all where recording is limited to periods. */
+/* The first calls of a process, and all calls where recording is limited to periods. */
 static XFS_COLD void enter_slowly(struct xfs_frame *f, uint16_t call)
 {
     int saved = errno;
@@ -38,7 +37,8 @@ static XFS_COLD void enter_slowly(struct xfs_frame *f, uint16_t call)
     errno = saved;
 }
 
-/* A handler on an alternate stack may lie anywhere, and what it interrupted goes on. */
+/* An alternate signal stack may lie anywhere, and the call that the handler interrupted continues.
+ */
 bool xfs_outermost_left(uintptr_t called_at)
 {
     if (xfs_outermost == XFS_NOT_LEFT || xfs_is_on_alternate_stack(called_at))
@@ -66,11 +66,11 @@ bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags, uin
     return true;
 }
 
-/* The first call of a process, in which cuInit ran or has still to be noticed. */
+/* The first call of a process: cuInit ran in it, or ran unseen. */
 static XFS_COLD void first_call(struct xfs_frame *f)
 {
     xfs_session_start(XFS_CUDA_IN_USE);
-    if (xfs_session_simulated) /* the host's clock of before is not the trace's */
+    if (xfs_session_simulated) /* the times so far are of another clock */
         f->event.start_ns = f->event.end_ns = xfs_now_ns();
 }
 
@@ -86,7 +86,7 @@ static XFS_COLD void cost_ends(struct xfs_lane *lane, const struct xft_event *ev
     xfs_cost_ends(lane, event->kind, event->start_ns, event->end_ns);
 }
 
-/* Outside of periods, only what tells of what there is. */
+/* Outside periods only events that describe state are kept. */
 static bool is_kept(const struct xfs_frame *f)
 {
     if (!f->early || !atomic_load_explicit(&xfs_periods_limited, memory_order_relaxed) ||
@@ -95,7 +95,7 @@ static bool is_kept(const struct xfs_frame *f)
     return xfs_periods_keep_state((enum xft_event_kind)f->event.kind);
 }
 
-/* The first call of a process, those that are more than one event, and those outside of periods. */
+/* The first call of a process, calls with more than one event, and calls outside periods. */
 static XFS_COLD void publish_slowly(struct xfs_frame *f)
 {
     int saved = errno;
@@ -122,7 +122,7 @@ static inline bool may_be_several(const struct xft_event *event)
     return event->kind == XFT_EVENT_GRAPH_LAUNCH || event->kind == XFT_EVENT_PREFETCH;
 }
 
-/* What this calls keeps errno. */
+/* The functions it calls keep errno. */
 void xfs_publish(struct xfs_frame *f)
 {
     xfs_pairs_copy_ends(&f->event);

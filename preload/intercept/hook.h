@@ -1,11 +1,11 @@
 /*
  * What every wrapper does around the real call.
  *
- *     enter     outermost call of this thread and recording is on? note the time
+ *     enter     check: outermost call of this thread, recording is on; read the clock
  *     real call
- *     returned  note the time, the status and the device's correlation id
+ *     returned  read the clock, store the status and the device's correlation id
  *     describe  (describe.h)
- *     publish   hand the event to the recorder
+ *     publish   give the event to the recorder
  *
  * A runtime call that ends in driver calls is one event: the depth is per thread, and only the
  * outermost call counts. errno is the program's throughout.
@@ -16,7 +16,7 @@
 #include "preload/base/attributes.h"
 #include "preload/intercept/describe.h"
 
-/* This thread is inside an intercepted call; where on the stack that was made (XFS_CALLED_AT). */
+/* This thread is inside an intercepted call; the stack address of its caller (XFS_CALLED_AT). */
 extern XFS_TLS int xfs_depth;
 extern XFS_TLS uintptr_t xfs_outermost;
 #define XFS_NOT_LEFT UINTPTR_MAX /* for calls of our own */
@@ -25,10 +25,11 @@ extern XFS_TLS uintptr_t xfs_outermost;
 #define XFS_CALLED_AT ((uintptr_t)__builtin_dwarf_cfa())
 
 /*
- * A program may leave an intercepted call by siglongjmp from a signal handler, and nobody hears of
- * it. A call within another is made from further down the stack: one from the same place or above
- * shows that the outermost is gone. (From further down it does not show, until one is made from
- * there.) Its event is counted as lost, and what it held of the recorder is let go.
+ * A program may leave an intercepted call by siglongjmp from a signal handler, without any notice.
+ * A nested call is made from further down the stack; a call from the same place or above shows that
+ * the outermost one was left. (A call from further down does not show it, but a later one will.)
+ * The event of the call that was left is counted as lost, and the recorder's state of this thread
+ * is reset.
  */
 XFS_COLD bool xfs_outermost_left(uintptr_t called_at);
 
@@ -38,7 +39,7 @@ static inline bool xfs_is_inner(uintptr_t called_at)
 }
 
 /* False: call the real function and do nothing else. */
-/* Hot: one beside the other in memory, whatever lies between them in the sources. */
+/* Hot: placed next to each other in memory. */
 __attribute__((hot)) bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags,
                                               uintptr_t called_at);
 static inline bool xfs_enter(struct xfs_frame *f, uint16_t call, uint16_t flags,

@@ -4,7 +4,8 @@
 #ifndef XFS_MACHINE_H
 #define XFS_MACHINE_H
 
-/* Once the driver is initialised. Only questions that create no context. Needs a large stack. */
+/* Once the driver is initialised. Uses only functions that create no context. Needs a large stack.
+ */
 void xfs_machine_note(void);
 
 #endif

@@ -7,8 +7,7 @@
 #include "preload/lookup/resolve.h"
 #include "xferscope/cuda_abi.h"
 
-/* What is kept of functions that come and go: those that are met later are not known. Pages are
- * zeros until they are used. */
+/* Memory for all layouts; functions beyond it are not known. Pages are zeros until used. */
 #define ARENA_BYTES (4u << 20)
 static unsigned char arena[ARENA_BYTES] __attribute__((aligned(8)));
 static _Atomic uint32_t arena_used;
@@ -41,8 +40,8 @@ bool xfs_parameters_can(void)
     return atomic_load(&both->of_function) || atomic_load(&both->of_kernel);
 }
 
-/* The question that this handle is for: the one that knows a parameter of it, or else the one that
- * says that there is none. A launch takes CUfunction and CUkernel alike. */
+/* The query function for this handle: the one that knows a parameter of it, else the one that
+ * answers that there is none. A launch takes both CUfunction and CUkernel. */
 static question *question_for(const void *handle)
 {
     const struct questions *both = questions();

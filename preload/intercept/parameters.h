@@ -1,5 +1,6 @@
 /*
- * Where a kernel's parameters lie, as far as they can hold pointers: runs of aligned 8-byte words.
+ * The layout of a kernel's parameters as far as they can hold pointers: runs of aligned 8-byte
+ * words.
  */
 #ifndef XFS_PARAMETERS_H
 #define XFS_PARAMETERS_H
@@ -11,7 +12,7 @@
 
 struct xfs_run {
     uint16_t index;  /* of the parameter */
-    uint16_t offset; /* bytes from the begin of all */
+    uint16_t offset; /* bytes from the start of the parameter buffer */
     uint16_t words;
 };
 
@@ -23,10 +24,10 @@ struct xfs_parameters {
     struct xfs_run run[];
 };
 
-/* False when the driver cannot say it of any function. */
+/* False when the driver has no such query. */
 bool xfs_parameters_can(void);
 
-/* Asks the driver and keeps the answer in the entry; needs room on the stack. */
+/* Queries the driver and stores the answer in the entry; needs a large stack. */
 const struct xfs_parameters *xfs_parameters_ask(struct xfs_function *function);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Between which devices peer access is on, as far as calls tell: cudaDeviceEnablePeerAccess and
- * cuCtxEnablePeerAccess. Access that memory brings with it (pools, cuMemSetAccess, IPC) is not
- * known here. Access of either device to the other counts: the driver copies directly then.
+ * Pairs of devices with peer access, from the calls cudaDeviceEnablePeerAccess and
+ * cuCtxEnablePeerAccess. Access that belongs to memory (pools, cuMemSetAccess, IPC) is not
+ * included. Access in one direction is enough: the driver then copies directly.
  */
 #ifndef XFS_PEERS_H
 #define XFS_PEERS_H

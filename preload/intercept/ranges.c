@@ -12,14 +12,14 @@
 
 #define FIRST_CAPACITY 4096
 
-/* A range as readers without a lock may meet it, half written: they look at the xfs_ranges_sequence
- * number afterwards and throw away what they read. */
+/* Readers take no lock and may see a range half written: they check xfs_ranges_sequence afterwards,
+ * and read again if it has changed. */
 struct slot {
     _Atomic uint64_t start, end;
     _Atomic uint32_t kind; /* place and memory */
 };
 
-/* A reader may meet an older table with a newer count: the capacity travels with the table. */
+/* A reader may see an older table with a newer count: so each table has its capacity. */
 struct table {
     size_t capacity;
     struct slot slots[];
@@ -30,7 +30,7 @@ static struct table *_Atomic table;
 static _Atomic size_t count;
 _Atomic uint32_t xfs_ranges_sequence;
 _Atomic uint64_t xfs_ranges_low, xfs_ranges_high;
-/* This thread is changing the set: a signal handler on top of it must not wait for it. */
+/* This thread changes the set: a signal handler that interrupts it must not wait for the lock. */
 static XFS_TLS volatile bool changing;
 
 static void begin_change(void)
@@ -132,7 +132,7 @@ void xfs_ranges_add(const struct xfs_range *range)
             put(&array[i], get(&array[i - 1]));
         put(&array[at], *range);
         atomic_store(&count, count + 1);
-    } /* else: not tracked, the driver will be asked */
+    } /* else not tracked: the driver is queried instead */
     end_change();
 }
 
@@ -201,7 +201,7 @@ bool xfs_ranges_find(uint64_t address, struct xfs_range *found)
                 return inside;
         }
         if (tries % 1024 == 0)
-            sched_yield(); /* the writer may have lost its processor */
+            sched_yield(); /* the writer may not be running */
     }
     return nothing_known(found, address, address + 1);
 }

@@ -1,6 +1,6 @@
 /*
- * The address ranges that CUDA calls have made special: device, pinned, registered, managed
- * memory, as the program allocated them. One set per process.
+ * The address ranges of device, pinned, registered and managed memory, as the program allocated
+ * them. One set per process.
  *
  * Look-ups take no lock: a reader that overlaps a change tries again. Changes are serialised. The
  * ranges lie in one sorted array; it grows by doubling, and outgrown arrays are kept, since a
@@ -22,7 +22,7 @@ struct xfs_range {
     uint8_t memory; /* enum xft_memory */
 };
 
-/* Adds a range; whatever of older ranges it overlaps is gone (its free was not seen). */
+/* Adds a range; older ranges lose what it overlaps (their free was not seen). */
 void xfs_ranges_add(const struct xfs_range *range);
 
 /* Removes the range that starts at this address; false when there is none. */
@@ -35,13 +35,12 @@ void xfs_ranges_clear(void);
 void xfs_ranges_after_fork(void);
 
 /*
- * The range around an address, true; or the gap around it, false, with `memory` unknown. The
- * answer holds while xfs_ranges_epoch() stays the same.
+ * True: the range that contains the address. False: the hole between ranges that contains it, with
+ * `memory` unknown. Valid while xfs_ranges_epoch() stays the same.
  */
 bool xfs_ranges_find(uint64_t address, struct xfs_range *found);
 
-/* All ranges lie between these, as far as the set is not just changing; 0 and 0 when there are
- * none. */
+/* Bounds of all ranges, unless the set is being changed; 0 and 0 when there are none. */
 extern _Atomic uint64_t xfs_ranges_low, xfs_ranges_high;
 
 /* Changes with every change of the set. */

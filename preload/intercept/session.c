@@ -47,7 +47,7 @@ static unsigned char moving_state(void)
     return atomic_load(&xfs_periods_open) ? XFS_SESSION_IN_PERIOD : XFS_SESSION_OUTSIDE;
 }
 
-/* Periods may begin and end meanwhile. */
+/* A period may begin or end meanwhile. */
 static void set_moving(void)
 {
     unsigned char state;
@@ -96,7 +96,7 @@ static bool use_simulated_clock(void)
     return now != NULL;
 }
 
-/* The exit handler goes before CUPTI's own, which is registered as CUPTI is loaded. */
+/* Our exit handler runs before CUPTI's, which was registered when CUPTI was loaded. */
 static void start_timing(const char *too_late)
 {
     xfs_loading_begin();
@@ -156,8 +156,8 @@ static bool driver_is_ready(void)
     return devices == NULL || devices(&count) != XCU_ERROR_NOT_INITIALIZED;
 }
 
-/* Somebody may hold the loader's lock, which we need, and wait for us: then nothing is attached. So
- * it is when somebody sets the calendar meanwhile. */
+/* Another thread may hold the loader's lock, which we need, and wait for us: after INIT_WAIT_S
+ * nothing is attached. A change of the calendar can have the same effect. */
 static bool take_init_lock(void)
 {
     struct timespec until;
@@ -199,7 +199,7 @@ void xfs_init_ends(enum xfs_init_turn turn, int status)
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
-/* What the parent tracked is not the child's: CUDA does not survive fork. */
+/* State tracked in the parent is not valid in the child: CUDA does not survive fork. */
 static void in_child(void)
 {
     xfs_depth = 0;

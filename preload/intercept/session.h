@@ -1,11 +1,11 @@
 /*
- * A session: from the first CUDA call that is seen until the process ends or forks. Recording runs,
- * the machine is written down, device timing is prepared.
+ * A session lasts from the first CUDA call that is seen until the process ends or forks. It starts
+ * recording, writes META about the machine, and prepares device timing.
  *
- * It begins within the first cuInit of the process that succeeds, before that returns; others wait
- * meanwhile, since a context that is made then is what CUPTI does not survive; but not for ever.
- * Where cuInit was not seen it begins at the first call that is. The device's records are switched
- * on later: before the first call that can move data.
+ * It begins inside the first cuInit that succeeds, before that returns. Other threads' cuInit waits
+ * meanwhile, for a bounded time, since CUPTI crashes where a context is made then. Where cuInit was
+ * not seen, it begins at the first call that is. Device records are switched on later: before the
+ * first call that can move data.
  *
  * All functions keep errno.
  */
@@ -16,14 +16,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Set in this order (the last three: one of them, or the two around it by turns), and back to the
- * first in a forked child. */
+/* Set in this order: from WAITING to ON, or, where recording is limited, to OUTSIDE and IN_PERIOD
+ * in turn; in a forked child back to NONE. */
 enum xfs_session_state {
     XFS_SESSION_NONE,
     XFS_SESSION_WAITING, /* for the first call that can move data */
     XFS_SESSION_OUTSIDE, /* recording is limited, and this is no period (record/periods.h) */
     XFS_SESSION_ON,
-    XFS_SESSION_IN_PERIOD, /* as on, and calls look whether it is over */
+    XFS_SESSION_IN_PERIOD, /* as ON, and calls check whether the period is over */
 };
 extern atomic_uchar xfs_session;
 
@@ -32,11 +32,11 @@ static inline bool xfs_moving_begun(void)
     return atomic_load_explicit(&xfs_session, memory_order_relaxed) >= XFS_SESSION_ON;
 }
 
-/* The driver is the simulated GPU's, and the trace's clock with it. */
+/* The driver and the trace's clock are those of the simulated GPU. */
 extern bool xfs_session_simulated;
 
-/* Before the real call, until device records are on: has them switched on when the call can move
- * data. Rows that are only watched call it themselves. */
+/* Before the real call, until device records are on: switches them on when the call can move data.
+ * Wrappers of XFS_WATCH call it themselves. */
 void xfs_before_moving(uint16_t call);
 
 /*
@@ -47,9 +47,9 @@ void xfs_before_moving(uint16_t call);
  *     xfs_init_ends(turn, status);
  */
 enum xfs_init_turn {
-    XFS_INIT_NOTHING, /* another's, within another, or there is a session */
+    XFS_INIT_NOTHING, /* another thread's, nested, or there is a session */
     XFS_INIT_FIRST,   /* no context can exist yet */
-    XFS_INIT_LATE,    /* somebody has initialised CUDA unseen */
+    XFS_INIT_LATE,    /* CUDA was initialised unseen */
 };
 enum xfs_init_turn xfs_init_begins(void);
 void xfs_init_ends(enum xfs_init_turn turn, int status);

@@ -10,7 +10,7 @@
 #include "preload/intercept/describe.h"
 #include "preload/intercept/functions.h"
 
-/* What a step's event has besides its call and its times. */
+/* The fields of a step's event other than its call and times. */
 struct short_event {
     uint64_t src, dst, aux, stream;
     uint32_t correlation;
@@ -44,7 +44,7 @@ static inline void record(const struct xfs_step *s, uint64_t end_ns, const struc
     xfs_call_over(lane);
 }
 
-/* What only the driver knows. */
+/* Queries the driver for the stream's number and device. */
 static XFS_COLD void ask_driver(struct short_event *v, const struct xfs_step *s, bool is_default)
 {
     int saved = errno;
@@ -100,7 +100,7 @@ void xfs_launch_config(const struct xfs_step *s, const void *function,
     xfs_launch(s, function, threads_of(config->grid, config->block), config->stream, values, extra);
 }
 
-/* One call, one event for each: all have its times and its correlation. */
+/* One call with several launches: an event for each, with the call's times and correlation. */
 void xfs_launch_many(const struct xfs_step *s, const struct xcu_launch *launches, unsigned count)
 {
     uint64_t end_ns = xfs_now_ns();

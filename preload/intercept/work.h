@@ -1,14 +1,13 @@
 /*
- * Steps: calls of the driver that give work to a stream, or ask about it, so often that their
- * events are kept short: two readings of the clock, no call stack, and the row filled where it will
- * lie.
+ * Steps: driver calls that submit work to a stream or query it. They are so frequent that their
+ * events are short: two clock readings, no call stack, and the event is filled in place in the
+ * slab.
  *
- *     begins    outermost call of this thread, recording, data may have moved? note the time
- *     real call
- *     verb      when it succeeded: the time, the device's correlation id, the event
- *     over      when it failed
+ *     begins    check: outermost call of this thread, recording is on, data may have moved; read
+ * the clock real call verb      when it succeeded: read the clock, the device's correlation id;
+ * write the event over      when it failed
  *
- * Programs that move nothing pay for a load and a branch, and for passing the arguments on.
+ * In programs that move nothing a step costs a load and a branch, and passing the arguments on.
  */
 #ifndef XFS_WORK_H
 #define XFS_WORK_H
@@ -51,7 +50,7 @@ static inline void xfs_step_over(void)
 
 /*
  * Launches. threads: 0 = not known. values and extra are what cuLaunchKernel takes: at most one of
- * them is not NULL, and what they point to is the caller's until the call returns.
+ * them is not NULL, and both point to memory of the caller that is valid until the call returns.
  */
 XFS_STEP_VERB xfs_launch(const struct xfs_step *s, const void *function, uint64_t threads,
                          xcu_stream stream, void **values, void **extra);
@@ -64,7 +63,7 @@ void xfs_launch_many(const struct xfs_step *s, const struct xcu_launch *launches
 XFS_STEP_VERB xfs_step_event(const struct xfs_step *s, int kind, xcu_event event,
                              xcu_stream stream);
 
-/* The host asked, and the work was done. */
+/* The host queried an event, and its work was done. */
 XFS_STEP_VERB xfs_step_event_done(const struct xfs_step *s, xcu_event event);
 XFS_STEP_VERB xfs_step_stream_done(const struct xfs_step *s, xcu_stream stream);
 

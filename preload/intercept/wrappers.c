@@ -46,7 +46,7 @@
     __attribute__((symver(SYMVER_##version(#symbol)))) EXPORTED int XFS_VNAME(version, symbol)     \
     params WRAPPER_BODY(level, XFS_ID_v##version##_##symbol, flags, params, args, before, after)
 
-/* Outside of depth: a runtime function may be above it, and no event is made. */
+/* Does not change xfs_depth, since a runtime function may have called it; makes no event. */
 #define XFS_WATCH(symbol, moves, params, args, after)                                              \
     EXPORTED int symbol params;                                                                    \
     EXPORTED int symbol params                                                                     \
@@ -62,7 +62,7 @@
 #define XFS_DONE(what)                                                                             \
     if (status == 0)                                                                               \
     what
-/* The fewest instructions: what is not recorded is a jump to the real function. */
+/* As few instructions as possible: a call that is not recorded jumps to the real function. */
 #define XFS_STEP(symbol, fl, params, args, watch, step)                                            \
     EXPORTED int symbol params;                                                                    \
     EXPORTED int symbol params                                                                     \
@@ -85,7 +85,7 @@
         return status;                                                                             \
     }
 
-/* Outside of depth, too. */
+/* Does not change xfs_depth either. */
 #define XFS_FORGET(symbol, params, args, before, after)                                            \
     EXPORTED int symbol params;                                                                    \
     EXPORTED int symbol params                                                                     \
@@ -98,7 +98,7 @@
         return status;                                                                             \
     }
 
-/* cuInit, for the sake of what begins with it. */
+/* cuInit, inside which a session begins. */
 #define XFS_INIT(symbol, params, args)                                                             \
     EXPORTED int symbol params;                                                                    \
     EXPORTED int symbol params                                                                     \

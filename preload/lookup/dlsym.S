@@ -1,6 +1,5 @@
 /*
- * dlsym, as the program sees it. Look-ups that are none of ours leave by a jump, so that libc
- * still sees the program as the caller: RTLD_NEXT and RTLD_DEFAULT depend on it.
+ * dlsym, as the program sees it. Look-ups that this library does not answer leave by a jump, so that libc still sees the program as the caller: RTLD_NEXT and RTLD_DEFAULT depend on it.
  */
 #if !defined(__x86_64__)
 #error "dlsym.S is written for x86-64"

@@ -218,8 +218,8 @@ static void *find_for_library_of(const struct wanted *wanted)
     return look_in_library(map->l_name, wanted);
 }
 
-/* The path of the module with a number, in the loader's order; the loader may not be asked for
- * anything while it tells. */
+/* The path of the n-th module in the loader's order; no loader function may be called during the
+ * iteration. */
 struct nth {
     size_t left;
     bool found;
@@ -246,7 +246,7 @@ static bool is_cudart(const char *path)
     return name && strncmp(name + 1, "libcudart.so", 12) == 0;
 }
 
-/* The names of the program and of the kernel's own module are no files'. */
+/* The names of the program and of the vDSO are not file names. */
 static void *find_in_any(const struct wanted *wanted, bool cudart)
 {
     struct nth nth;
@@ -263,9 +263,9 @@ static void *find_in_any(const struct wanted *wanted, bool cudart)
     return found;
 }
 
-/* Whatever cudart the process has, by that name or by another: for callers that got there by ways
- * of their own, and for a jump at the end of a library's function, which returns to who called
- * that. Of several runtimes it is the first. */
+/* Any cudart of the process, under whatever file name: for callers that obtained the address
+ * themselves, and for tail calls, where the return address is that of the caller's caller. Of
+ * several runtimes the first. */
 static void *find_anywhere(const struct wanted *wanted)
 {
     void *found = find_in_any(wanted, true);
@@ -302,7 +302,7 @@ static xfs_function real_runtime(unsigned call, const void *caller)
     xfs_on_any_stack(find_runtime, &wanted);
     errno = saved;
     xfs_function function = wanted.found ? (xfs_function)wanted.found : (xfs_function)not_found;
-    /* Two writers at once could mix their halves; one that fork left locked must not block. */
+    /* Two writers could mix their entries; a lock that was held during fork must not block. */
     if (pthread_mutex_trylock(&write_lock) == 0) {
         atomic_store_explicit(&slot->key, 0, memory_order_release);
         atomic_store_explicit(&slot->function, (uintptr_t)function, memory_order_release);
@@ -330,9 +330,9 @@ static const struct xfs_special *special_of(const char *name)
 }
 
 /*
- * Driver functions are ours through any handle. Runtime functions only in the global scope, where
- * our wrappers would otherwise be found by a program that has no cudart; through a handle they are
- * left alone, and their driver calls are caught instead.
+ * Driver functions are answered through any handle. Runtime functions only in the global scope,
+ * where a program without cudart would otherwise find our wrappers; look-ups through a handle are
+ * passed on, and their driver calls are caught instead.
  */
 static bool is_our_name(const char *name, bool global)
 {
@@ -344,8 +344,8 @@ static bool is_our_name(const char *name, bool global)
 }
 
 /*
- * Called by the assembly of dlsym.S for every look-up: is it ours to answer? RTLD_NEXT is not: it
- * means "after the caller", and only a jump that keeps the caller can answer that.
+ * Called by dlsym.S for every look-up: whether this library answers it. RTLD_NEXT never: it means
+ * "after the caller", and only a jump that keeps the caller can answer that.
  */
 int xfs_dlsym_is_ours(void *handle, const char *name) FROM_ASSEMBLY BEFORE_SANITIZERS;
 int xfs_dlsym_is_ours(void *handle, const char *name)
@@ -377,7 +377,9 @@ static void answer_global(void *arguments)
     Dl_info own, of_found;
     bool leads_back = found && dladdr((void *)xfs_dlsym_is_ours, &own) &&
                       dladdr(found, &of_found) && own.dli_fbase == of_found.dli_fbase;
-    wanted->found = leads_back ? NULL : found; /* a scope that leads back has no other */
+    wanted->found =
+        leads_back ? NULL
+                   : found; /* the scope leads back to this library: there is no other function */
 }
 
 static void *find_global(const char *name, const void *caller)

@@ -1,5 +1,5 @@
 /*
- * Finding the real functions behind the intercepted names.
+ * Finds the real functions behind the intercepted names.
  *
  * Driver functions have one real address each, taken from libcuda.so.1 when it is first needed.
  * Runtime functions may exist several times in a process (two cudarts of different versions), so
@@ -31,7 +31,7 @@ void *xfs_driver_symbol(const char *name);
  */
 xfs_function xfs_real(unsigned call, const void *caller);
 
-/* What the inline forms below look at first. */
+/* Checked first by the inline functions below. */
 extern _Atomic(xfs_function) xfs_driver_real[]; /* by row; NULL: not looked up yet */
 #define XFS_CALLER_SLOTS 1024
 struct xfs_caller {
@@ -74,8 +74,8 @@ static inline xfs_function xfs_real_RUNTIME(unsigned call, const void *caller)
 void *xfs_real_runtime_special(const char *symbol, const void *wrapper, const void *caller);
 
 /*
- * What to hand out for an address that the driver gave: the wrapper of the same variant, or the
- * address itself when it is none of ours.
+ * The replacement for an address that the driver returned: the wrapper of the same variant, or the
+ * address itself when there is none.
  */
 void *xfs_substitute(void *address);
 

@@ -1,6 +1,6 @@
 /*
- * What is looked up: the rows of the table of calls, and functions with a wrapper of their own.
- * Provided by the table (preload/intercept/).
+ * The names that are looked up: the rows of the table of calls, and functions with a wrapper of
+ * their own. Defined in preload/intercept/.
  */
 #ifndef XFS_ROWS_H
 #define XFS_ROWS_H
@@ -20,13 +20,13 @@ struct xfs_row {
 extern const struct xfs_row xfs_rows[];
 extern const unsigned xfs_row_count;
 
-/* They record nothing but lead to others. */
+/* Functions that record nothing but return addresses of others. */
 struct xfs_special {
     const char *symbol;
     bool driver; /* libcuda's, which hands it out as well */
     void (*wrapper)(void);
-    void (*learn)(void *real); /* what dlsym found, of those that are no library's dependency; else
-                                  NULL */
+    void (*learn)(void *real); /* gets the real function that dlsym found, where no library depends
+                                  on it; else NULL */
 };
 extern const struct xfs_special xfs_specials[];
 extern const size_t xfs_special_count;

@@ -21,7 +21,8 @@ static atomic_bool attached;
 
 /* ---- attaching ------------------------------------------------------------------------------- */
 
-/* Opened by NVTX alone, without the preload, this library catches no CUDA call. */
+/* False when only NVTX has opened this library, without LD_PRELOAD: then it intercepts no CUDA
+ * call. */
 static bool is_preloaded(void)
 {
     void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
@@ -38,7 +39,7 @@ static const char *from_environment(const char *name)
     return getenv(name);
 }
 
-/* Nothing is said here about settings that make no sense: the first CUDA call does that. */
+/* Bad settings are not reported here, but at the first CUDA call. */
 static bool is_wanted(void)
 {
     struct xfs_settings settings;
@@ -66,7 +67,7 @@ static void ask(void *answer)
     *(bool *)answer = is_preloaded() && is_wanted();
 }
 
-/* In whatever thread of the program the first range is. */
+/* Runs in the program's thread that makes the first range. */
 EXPORTED int InitializeInjectionNvtx2(xnv_export_table export_table)
 {
     int saved = errno;
@@ -80,7 +81,7 @@ EXPORTED int InitializeInjectionNvtx2(xnv_export_table export_table)
     fill(callbacks, XNV_MODULE_CORE, xfs_nvtx_core, XFS_CORE_PLACES);
     fill(callbacks, XNV_MODULE_CORE2, xfs_nvtx_core2, XFS_CORE2_PLACES);
     if (!atomic_exchange(&attached, true))
-        xfs_meta_set("nvtx", "on"); /* nothing happens while nothing is recorded */
+        xfs_meta_set("nvtx", "on"); /* ranges are ignored while recording is off */
     errno = saved;
     return 1;
 }
@@ -100,7 +101,7 @@ static bool names_this_library(const char *path)
            strcmp(file_name(path), file_name(own.dli_fname)) == 0;
 }
 
-/* NULL: ranges can come. */
+/* Why no ranges will be recorded; NULL: they will. */
 static const char *why_not(void)
 {
     const char *path = getenv(PATH_VARIABLE);

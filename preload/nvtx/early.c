@@ -18,15 +18,15 @@ struct early {
     char text[XFS_EARLY_TEXT];
 };
 
-/* Ranges of a domain that lie within its innermost kept one, and are not kept. */
+/* Counts of a domain's ranges that lie inside its innermost kept range, and are not kept. */
 struct beyond {
     const struct xfs_text *domain;
-    uint64_t early; /* of them, those that are open */
-    uint64_t since; /* within these, that began since recording has */
+    uint64_t early; /* open ones that began before recording */
+    uint64_t since; /* open ones inside these that began later */
 };
 
 struct open_ranges {
-    bool written; /* recording has begun; what is left is in `beyond` */
+    bool written; /* recording has begun; only `beyond` is in use */
     uint32_t count, domains;
     struct early ranges[XFS_EARLY_MOST];
     struct beyond beyond[XFS_EARLY_MOST]; /* no more domains than ranges that are kept */
@@ -97,8 +97,8 @@ static bool is_kept(const struct open_ranges *open, const struct xfs_text *domai
     return false;
 }
 
-/* Ends are matched as if all were kept. Of a domain that has none among those that are kept, ends
- * end nothing. */
+/* Ends are matched as if all ranges were kept. In a domain without a kept range an end has no
+ * effect. */
 static void add_beyond(struct open_ranges *open, const struct xfs_text *domain)
 {
     struct beyond *beyond = beyond_of(open, domain);
@@ -205,7 +205,7 @@ static void write_all(const struct open_ranges *open)
     }
 }
 
-/* What lies deeper than was kept is still to end. */
+/* Ranges deeper than the kept ones are still open. */
 static void write_own(void)
 {
     struct open_ranges *open = own;
@@ -260,7 +260,8 @@ bool xfs_early_ended(const struct xfs_text *domain)
     return true;
 }
 
-/* Other threads' ranges stay behind in the parent, as do those that its trace has. */
+/* Ranges of other threads are not open in the child, and those in the parent's trace are not
+ * repeated. */
 void xfs_nvtx_after_fork(void)
 {
     pthread_mutex_init(&shared_lock, NULL);

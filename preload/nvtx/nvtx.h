@@ -1,14 +1,14 @@
 /*
  * NVTX ranges as RANGE_BEGIN and RANGE_END events.
  *
- * How they come here. A program's NVTX (NVTX 3 is compiled into the program or its libraries, NVTX
- * 2 is libnvToolsExt.so.1) looks at its first call for a tool: it opens the library that the
- * environment variable NVTX_INJECTION64_PATH names and calls InitializeInjectionNvtx2 in it. No
- * version has another way that is not compiled out, so that `xferscope record` sets the variable,
- * unless the user has set it: then that tool is attached and this one is not. A program may hold
- * several NVTX instances; each attaches for itself, and all end in the same functions.
+ * How the recorder gets them. A program's NVTX (NVTX 3 is compiled into the program or its
+ * libraries, NVTX 2 is libnvToolsExt.so.1) looks at its first call for a tool: it opens the library
+ * that the environment variable NVTX_INJECTION64_PATH names and calls InitializeInjectionNvtx2 in
+ * it. No version has another mechanism that is compiled in. So `xferscope record` sets the
+ * variable, unless the user has set it: then that tool is attached instead. A program may have
+ * several NVTX instances; each attaches separately, and all call the same functions.
  *
- * What a program sees of it. Push and pop return what they return without a tool. Domains and
+ * What a program sees. Push and pop return the same as without a tool. Domains and
  * registered strings, null without a tool, are handles.
  *
  * Before the process's first CUDA call nothing is recorded. The ranges open then are kept in memory
@@ -23,10 +23,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Recording has begun: says in META whether ranges can come. */
+/* Recording has begun: writes to META whether ranges can be recorded. */
 void xfs_nvtx_session_start(void);
 
-/* Threads, and the process, that have ranges from before the recording. */
+/* Number of threads (and the process, if any) with ranges from before recording. */
 extern atomic_int xfs_nvtx_waiting;
 void xfs_nvtx_write_early(void);
 
@@ -37,7 +37,7 @@ static inline void xfs_nvtx_settle(void)
         xfs_nvtx_write_early();
 }
 
-/* In a forked child: it has a recording of its own to begin. */
+/* In a forked child, which begins its own recording. */
 void xfs_nvtx_after_fork(void);
 
 #endif

@@ -20,16 +20,16 @@ struct xfs_text {
     char text[];
 };
 
-/* NULL when there is no room: at most XFS_TEXTS_MOST bytes of them are kept. */
+/* Keeps a copy. NULL when there is no room: at most XFS_TEXTS_MOST bytes are kept. */
 #define XFS_TEXTS_MOST (16u << 20)
 struct xfs_text *xfs_text_keep(const char *text, size_t bytes);
 
-/* How a range was named. One of the two is set, or neither: a range without a name. */
+/* The name of a range: `text` or `kept` is set, or neither if it has none. */
 struct xfs_message {
     const char *text;
     size_t bytes;
     struct xfs_text *kept;
-    char converted[256]; /* what was wide, as UTF-8, cut to this */
+    char converted[256]; /* wide text as UTF-8, cut to this length */
 };
 void xfs_message_plain(struct xfs_message *message, const char *text);
 void xfs_message_wide(struct xfs_message *message, const void *text);
@@ -39,21 +39,22 @@ void xfs_message_of(struct xfs_message *message, const struct xnv_attributes *at
 uint32_t xfs_text_id(struct xfs_text *text);
 uint32_t xfs_message_id(const struct xfs_message *message);
 
-/* Ids of an earlier recording (the parent's) are not good any more. */
+/* Ids of an earlier recording (the parent's) become invalid. */
 void xfs_texts_new_recording(void);
 
 /* ---- early.c: ranges open before recording begins -------------------------------------------- */
 
-#define XFS_EARLY_MOST 64  /* deeper ones are not kept; their ends are known for what they are */
+#define XFS_EARLY_MOST                                                                             \
+    64 /* deeper ones are not kept, but counted, so that their ends are recognised */
 #define XFS_EARLY_TEXT 128 /* bytes of a name */
 
 /* id 0: nested in the thread. */
 void xfs_early_begin(struct xfs_text *domain, const struct xfs_message *message, uint64_t id);
 void xfs_early_end(struct xfs_text *domain, uint64_t id);
 
-/* Recording has begun, and so many threads have ranges open that began before and were not kept:
- * for each further one, nested in the thread, that begins; and for each end: true where it is that
- * of one which was not kept, and is not to be written. */
+/* Number of threads with open ranges that began before recording and were not kept. Such a thread
+ * calls xfs_early_begun() for each nested range that begins, and xfs_early_ended() for each that
+ * ends: true when it is the end of a range that was not kept, which is not written. */
 extern atomic_int xfs_early_beyond;
 void xfs_early_begun(const struct xfs_text *domain);
 bool xfs_early_ended(const struct xfs_text *domain);
@@ -63,7 +64,7 @@ bool xfs_early_ended(const struct xfs_text *domain);
 /* Once, before any range. NAME or DOMAIN:NAME; "": none. */
 void xfs_phase_set(const char *phase);
 
-/* Of every range, also before recording begins; id as above. */
+/* For every range, also before recording begins; id as above. */
 void xfs_phase_begin(const struct xfs_text *domain, const struct xfs_message *message, uint64_t id);
 void xfs_phase_end(const struct xfs_text *domain, uint64_t id);
 

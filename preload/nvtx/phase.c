@@ -6,14 +6,14 @@
 #include "preload/base/settings.h"
 #include "preload/record/periods.h"
 
-/* Ranges of the process that are open at the same time; further ones do not count. */
+/* Ranges of the process that are open at once; further ones are ignored. */
 #define MOST_OPEN 64
 
 static char wanted[XFS_NAME_BYTES];
 static size_t wanted_bytes;
 static atomic_bool set;
 
-/* In this thread: the outermost that is wanted, and what was entered in its domain since. */
+/* In this thread: the outermost wanted range, and the depth of its domain since then. */
 struct nesting {
     uint32_t depth; /* 0: none is open */
     const struct xfs_text *domain;
@@ -101,7 +101,7 @@ void xfs_phase_end(const struct xfs_text *domain, uint64_t id)
         xfs_periods_range(-1);
 }
 
-/* Other threads' ranges, and the process's, stay behind in the parent. */
+/* Ranges of other threads, and of the process, are not open in the child. */
 int xfs_phase_after_fork(void)
 {
     for (size_t i = 0; i < MOST_OPEN; i++)

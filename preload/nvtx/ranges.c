@@ -8,19 +8,19 @@
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 
-/* What NVTX calls. Each function has the signature of its place in the table. */
+/* NVTX's callbacks. Each function has the signature of its place in the table. */
 
 static atomic_ullong last_id;
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-/* Else recording is over, or the run is as large as it may be. */
+/* False when recording is over, or the run has reached its size limit. */
 static inline bool is_recorded(void)
 {
     return xfs_recording() && xfs_periods_keep_ranges();
 }
 
-/* Of a recording thread: as a call. */
+/* A range counts as a call for the timing of what recording costs. */
 static inline void count_range(void)
 {
     if (xfs_self)

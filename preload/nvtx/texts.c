@@ -11,7 +11,7 @@
 
 #define ARENA_BYTES (64u << 10)
 
-/* An arena of our own: programs put ranges into their allocators. */
+/* An arena of our own, since programs use ranges inside their allocators. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *arena;
 static size_t left, kept;
@@ -63,7 +63,7 @@ uint32_t xfs_text_id(struct xfs_text *text)
     return id;
 }
 
-/* In a forked child: another thread may have been in the middle of the arena. */
+/* In a forked child: another thread may have held the arena's lock. */
 void xfs_texts_new_recording(void)
 {
     pthread_mutex_init(&lock, NULL);

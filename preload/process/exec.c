@@ -57,8 +57,8 @@ static int no_function(void)
     return -1;
 }
 
-/* The child of a vfork does not come back from here, and its parent goes on above these frames,
- * with the marks that the address sanitizer has set around them. */
+/* The child of a vfork does not return from here, and its parent continues above these frames:
+ * removes the address sanitizer's marks around them. */
 static inline void leave_frames(void)
 {
 #ifdef __SANITIZE_ADDRESS__

@@ -17,7 +17,8 @@
 #define PREFIX "XFERSCOPE_"
 #define NVTX_PATH "NVTX_INJECTION64_PATH="
 
-/* How this process was started. Copied: programs write over their first environment. */
+/* The settings with which this process was started. Copied, since programs write over their first
+ * environment. */
 static struct {
     bool follow;
     char library[PATH_MAX]; /* absolute */
@@ -53,7 +54,8 @@ static bool holds_library(const char *list)
     return false;
 }
 
-/* By these a recorded program's children are recorded too; another tool's NVTX is its own affair.
+/* The variables by which a recorded program's children are recorded too; another tool's NVTX
+ * variable is not changed.
  */
 static bool is_setting(const char *entry)
 {
@@ -96,7 +98,7 @@ static const char *from_environment(const char *name)
     return getenv(name);
 }
 
-/* Nothing is said about settings that make no sense: a program without CUDA is none of ours. */
+/* Bad settings are not reported: the program may not use CUDA. */
 static bool is_wanted(void)
 {
     struct xfs_settings settings;
@@ -119,7 +121,7 @@ __attribute__((constructor)) static void remember_start(void)
 
 /* ---- at every start of another program ---------------------------------------------------- */
 
-/* What an environment lacks. */
+/* What is missing in an environment. */
 struct plan {
     size_t entries;      /* of the environment */
     const char *preload; /* its LD_PRELOAD, NULL when it has none */

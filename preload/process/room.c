@@ -12,11 +12,11 @@
 #define MOST_ROOMS 32
 #define LEAST_BYTES ((size_t)64 << 10)
 
-/* At the head of a mapping. Never unmapped: others may be looking at it. */
+/* At the start of a mapping. Never unmapped: other threads may be reading it. */
 struct room {
     struct room *next;
     size_t bytes;      /* of the mapping */
-    atomic_uint owner; /* thread id; 0 or FUTEX_OWNER_DIED: nobody */
+    atomic_uint owner; /* thread id; 0 or FUTEX_OWNER_DIED: free */
     bool watched;      /* `head` is the owner's robust list */
     struct robust_list_head head;
     struct robust_list entry;
@@ -28,7 +28,7 @@ static atomic_uint room_count;
 
 /* ---- the kernel's word ------------------------------------------------------------------ */
 
-/* Only where there is no list: what a program's own locks are in must stay. */
+/* Only where the thread has no robust list: one with the program's locks must stay. */
 static void watch(struct room *room)
 {
     struct robust_list_head *now = NULL;

@@ -12,7 +12,7 @@
 #include "xferscope/trace.h"
 
 #define MODULE_NAME "python"
-#define MOST_LINKS 256 /* frames visited in one walk, those left out included */
+#define MOST_LINKS 256 /* frames visited in one walk, including those left out */
 
 /* ---- a frame and its code --------------------------------------------------------------- */
 
@@ -23,12 +23,12 @@ struct frame {
     uint8_t owner;
 };
 
-/* What tells one place in a program from all others. */
+/* What identifies a place in a program. */
 struct place {
     uint64_t code;
     uint64_t file, name, lines;
     int64_t offset;   /* of the instruction, in bytes */
-    uint64_t content; /* of file, name and lines; 0 when the version says as much */
+    uint64_t content; /* hash of file, name and lines; 0 when `version` identifies the code */
     int32_t first_line;
     uint32_t version;
 };
@@ -54,7 +54,7 @@ static bool read_frame(struct xfs_python_reader *reader, uintptr_t at, struct fr
     return true;
 }
 
-/* Byte offset of the instruction; negative when the frame has not come so far as to run. */
+/* Byte offset of the instruction; negative when the frame does not run yet. */
 static int64_t offset_of(const struct xfs_python_layout *layout, const struct frame *frame,
                          int64_t units)
 {
@@ -130,7 +130,7 @@ struct new_place {
     const struct place *place;
 };
 
-/* Its SYMBOLS entry, in a segment of its own: at once, and whole. */
+/* Writes its SYMBOLS entry at once, in a segment of its own. */
 static bool write_symbol(struct xfs_recorder *recorder, const void *thing, uint32_t id)
 {
     struct xfs_python_reader *reader = ((const struct new_place *)thing)->reader;
@@ -170,7 +170,7 @@ static bool innermost(struct xfs_python_reader *reader, uintptr_t thread, uintpt
 
 static const char not_kept[] = "not kept"; /* nothing wrong with the interpreter */
 
-/* NULL, or what was not as it should be. */
+/* NULL, or what was not as expected. */
 static const char *walk(struct xfs_python *python, struct xfs_python_reader *reader,
                         uintptr_t thread, uint64_t *addresses, uint32_t most, uint32_t *depth)
 {

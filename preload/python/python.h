@@ -2,9 +2,9 @@
  * Python frames in call stacks.
  *
  * A thread inside one of our hooks is inside a call that its own Python code made, so its chain of
- * frames, and the code objects they hold, stay as they are until the hook returns: they are read
- * in place. The GIL is neither needed nor taken, no reference is counted, and the only functions
- * of the interpreter that are called read one thread-local value, one flag and the version.
+ * frames and their code objects do not change until the hook returns: they are read in place. The
+ * GIL is neither needed nor taken, no reference is counted, and only functions of the interpreter
+ * are called that read one thread-local value, one flag and the version.
  *
  * Only one of these may end while it is read: a thread that outlives the interpreter. So nothing is
  * read once the interpreter is finalizing, and what a thread other than the main one reads goes
@@ -45,7 +45,7 @@ struct xfs_python_habit; /* python_memory.h */
 
 enum xfs_python_state { XFS_PYTHON_OFF, XFS_PYTHON_UNTRIED, XFS_PYTHON_ON };
 
-/* What the recorder does for them: puts a SYMBOLS entry and META into the file, and waits. */
+/* Functions of the recorder: write a SYMBOLS entry and META to the file, and wait. */
 struct xfs_python_host {
     bool (*write_symbol)(struct xfs_recorder *recorder, const void *payload, size_t bytes);
     bool (*write_meta)(struct xfs_recorder *recorder, const char *key, const char *value);
@@ -59,14 +59,14 @@ struct xfs_python {
     _Atomic(enum xfs_python_state) state;
     struct xfs_python_layout layout;
     void *(*thread_state)(void); /* PyGILState_GetThisThreadState */
-    int (*finalizing)(void);     /* NULL: the interpreter does not tell */
+    int (*finalizing)(void);     /* NULL: the interpreter has no such function */
     uintptr_t code_type, string_type, bytes_type;
     uintptr_t start, end;            /* the interpreter's code */
     struct xfs_python_habit *habits; /* XFS_PYTHON_HABITS, of threads other than the main one */
     struct xfs_numbers numbers;      /* of places in the program */
 };
 
-/* Finds out about Python, once per recorder; writes META. */
+/* Looks for an interpreter, once per recorder; writes META. */
 void xfs_python_init(struct xfs_recorder *recorder, const struct xfs_python_host *host,
                      struct xfs_python *python);
 

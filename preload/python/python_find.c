@@ -41,8 +41,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *out)
     return 0;
 }
 
-/* Of the global scope, where the interpreter's own extensions find it; else of a libpython that
- * was loaded for somebody's private use. */
+/* In the global scope, where extension modules find it; else a libpython that was loaded privately.
+ */
 static bool find_interpreter(void **handle)
 {
     struct search search = {0};

@@ -38,7 +38,8 @@ void xfs_python_read_end(struct xfs_python_reader *reader)
     atomic_flag_clear_explicit(&reader->habit->busy, memory_order_release);
 }
 
-/* True when the read was foreseen. From the first one that was not on, the habit is made anew. */
+/* True when the habit foresaw this read. From the first one that it did not foresee, it is recorded
+ * again. */
 static bool foreseen(struct xfs_python_reader *reader, uintptr_t at, void *out, size_t bytes)
 {
     struct xfs_python_habit *habit = reader->habit;
@@ -136,8 +137,8 @@ bool xfs_python_sample(struct xfs_python_reader *reader, const struct xfs_python
 
 /* ---- text ------------------------------------------------------------------------------- */
 
-/* A byte of a file name that was no UTF-8 is kept by Python as U+DC80 ... U+DCFF: it becomes that
- * byte again. */
+/* Python stores a byte of a file name that is not UTF-8 as U+DC80 ... U+DCFF: it becomes that byte
+ * again. */
 static char *put_utf8(char *out, uint32_t c)
 {
     if (c < 0x80 || (c >= 0xdc80 && c <= 0xdcff)) {

@@ -1,5 +1,5 @@
 /*
- * Reading the interpreter's objects: bounded, and without trust in what is there.
+ * Reads the interpreter's objects, with bounds, and without trusting their content.
  */
 #ifndef XFS_PYTHON_MEMORY_H
 #define XFS_PYTHON_MEMORY_H
@@ -14,8 +14,8 @@
 
 /*
  * A thread mostly reads what it read the last time: the same frames and code objects, at the same
- * addresses. What a walk has read through the kernel is remembered, and all of it fetched with one
- * system call when the next walk begins; only what differs is then read by itself.
+ * addresses. The reads of a walk through the kernel are stored as a habit, and one system call
+ * fetches all of them when the next walk begins; only other addresses are then read separately.
  */
 #define XFS_PYTHON_READS 192
 #define XFS_PYTHON_READ_BYTES 12288
@@ -37,16 +37,15 @@ struct xfs_python_reader {
     unsigned char data[XFS_PYTHON_READ_BYTES];
 };
 
-/* A reader is begun and ended around a walk; `data` need not be set. Habits are shared by the
- * threads whose numbers end alike: one that finds its habit in use goes without. */
+/* A reader is begun and ended around a walk; `data` need not be set. Threads whose ids have the
+ * same last bits share a habit; a thread that finds it in use does without. */
 void xfs_python_read_begin(struct xfs_python_reader *reader, struct xfs_python_habit *habit);
 void xfs_python_read_end(struct xfs_python_reader *reader);
 
 /* Copies `bytes` from an address; false when that cannot be an address, or holds nothing. */
 bool xfs_python_read(struct xfs_python_reader *reader, uintptr_t at, void *out, size_t bytes);
 
-/* The content of a str or bytes object, where it lies. False when it is none, or none of bearable
- * length. */
+/* The content of a str or bytes object, in place. False when it is neither, or too long. */
 struct xfs_python_content {
     uintptr_t at;
     size_t units;  /* characters, bytes */

@@ -72,8 +72,7 @@ static const struct rows {
 } described[] = {{13, 19, 28, 34, 92}, {14, 22, 31, 39, 0}};
 #define MOST_NUMBERS 64
 
-/* True when these can be the offsets of such structs: a build with other structs than expected has
- * other distances. */
+/* True when the offsets are plausible: in a build with other structs the distances differ. */
 static bool plausible(const uint64_t *thread, const uint64_t *frame, const uint64_t *code)
 {
     bool in_thread = thread[0] < 65536 && thread[4] % 8 == 0 && thread[4] + 8 <= thread[0];

@@ -1,5 +1,6 @@
 /*
- * Where CPython keeps what a stack is made of: thread state, frames, code objects, strings.
+ * The layout of CPython's structs that a stack is made of: thread state, frames, code objects,
+ * strings.
  *
  * Offsets are bytes from the start of the struct named, for 64-bit builds with a GIL. They are
  * fixed within a minor version. 3.10 to 3.12: taken from the headers of 3.10.13, 3.11.2, 3.11.7

@@ -43,7 +43,7 @@ void xfs_writer_wake(struct xfs_recorder *recorder)
         sem_post(&recorder->wake);
 }
 
-/* What has been begun is waited for. */
+/* Work that has been begun is waited for without a limit. */
 static bool wait_for_work(struct xfs_recorder *recorder)
 {
     atomic_int *state = &recorder->asked.state;

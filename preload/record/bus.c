@@ -78,7 +78,7 @@ static bool replace(const struct xfs_bus_region *region, uintptr_t start, uintpt
     return memory != MAP_FAILED;
 }
 
-/* The life is wiped in a forked child, where what lies at these addresses is the child's. */
+/* In a forked child xfs_life is wiped: the memory at these addresses belongs to the child. */
 bool xfs_bus_mend(const void *address)
 {
     struct xfs_life *life = atomic_load(&xfs_life);
@@ -128,10 +128,11 @@ EARLY static int set_really(int number, const struct sigaction *new, struct siga
 /* ---- what the kernel is given ------------------------------------------------------------ */
 
 /*
- * For every disposition of the program's an entry of its own stands in the kernel: what the kernel
- * has says what the program has. Nothing else knows it, so there is nothing that could be changed
- * by two threads at once, by a handler amid a change, or by a vforked child, which shares this
- * memory and has dispositions of its own. An entry stands for the same for ever; programs have few.
+ * Each disposition that the program sets gets an entry with a handler function of its own, and that
+ * function is what the kernel is given. So the kernel's disposition says which one the program has,
+ * and no other copy of it exists that two threads, a handler during a change, or a vforked child
+ * (which shares this memory and has its own dispositions) could make wrong. An entry never changes;
+ * programs have few.
  */
 #define ENTRIES 32
 enum state { FREE, BEING_MADE, READY };
@@ -167,7 +168,7 @@ static const struct entry *entry_of(sighandler_t handler)
     return NULL;
 }
 
-/* Handlers and threads may come here at once: they make two of the same, at worst. -1: too many. */
+/* Handlers and threads may be here at once: at worst they make two equal entries. -1: too many. */
 static int make_entry(sighandler_t handler, int flags)
 {
     for (int i = 0; i < ENTRIES; i++) {
@@ -185,15 +186,14 @@ static int make_entry(sighandler_t handler, int flags)
     return -1;
 }
 
-/* Ours in the place of theirs, as it is called by the kernel. One that ignores the signal goes to
- * the kernel as it is: programs that are started inherit that. So does what there is no entry for.
- */
+/* Our handler in place of theirs, as the kernel gets it. SIG_IGN goes to the kernel as it is, since
+ * exec passes it on; so does a handler for which no entry is left. */
 static struct sigaction put_around(const struct sigaction *their)
 {
     struct sigaction own = *their;
     if (their->sa_handler == SIG_IGN)
         return own;
-    if (entry_of(their->sa_handler)) { /* that it has from the kernel, past our sigaction() */
+    if (entry_of(their->sa_handler)) { /* the program read it from the kernel by a system call */
         own.sa_flags |= SA_SIGINFO;
         return own;
     }
@@ -207,8 +207,8 @@ static struct sigaction put_around(const struct sigaction *their)
     return own;
 }
 
-/* What the kernel has, as the program knows it. The mask is theirs as it is, and siginterrupt()
- * may have changed a flag. */
+/* The kernel's disposition as the program set it. The mask is the program's unchanged, and
+ * siginterrupt() may have changed a flag. */
 static void show(struct sigaction *seen)
 {
     const struct entry *entry = entry_of(seen->sa_handler);
@@ -245,14 +245,14 @@ static void leave_to_others(const siginfo_t *info, ucontext_t *context)
     left_to_others = true;
     sigemptyset(&bus);
     sigaddset(&bus, SIGBUS);
-    pthread_sigmask(SIG_BLOCK, &bus, NULL);  /* their handler may be one that does not defer it */
-    sigaddset(&context->uc_sigmask, SIGBUS); /* nor is it taken after this */
+    pthread_sigmask(SIG_BLOCK, &bus, NULL);  /* with SA_NODEFER it would not be */
+    sigaddset(&context->uc_sigmask, SIGBUS); /* and stays blocked on return */
     if (syscall(SYS_rt_sigqueueinfo, getpid(), SIGBUS, info) != 0) /* only with a negative code */
         kill(getpid(), SIGBUS);
 }
 
-/* As the kernel does it: the faulting instruction meets the default when it is tried again; what
- * was sent is sent again. */
+/* As the kernel does: a faulting instruction is retried and meets the default; a signal that was
+ * sent is sent again. */
 static void end_by_default(const siginfo_t *info, bool again)
 {
     struct sigaction none = {.sa_handler = SIG_DFL};
@@ -298,8 +298,8 @@ static void on_bus(const struct entry *entry, int number, siginfo_t *info, void 
 
 static atomic_bool watching;
 
-/* An entry is put around what the kernel has. What another thread has set since it was looked at is
- * set again. */
+/* Puts an entry around the kernel's disposition. If another thread has set one meanwhile, that one
+ * is set again. */
 static void adopt(void)
 {
     struct sigaction now, was;
@@ -339,8 +339,8 @@ EXPORTED int sigaction(int number, const struct sigaction *restrict new,
     return status;
 }
 
-/* Those that take a handler alone have flags and masks of their own: libc does it, and an entry is
- * put around what it did. */
+/* Functions that take only a handler choose flags and mask themselves: libc sets them, and adopt()
+ * puts an entry around the result. */
 typedef sighandler_t signal_function(int, sighandler_t);
 struct simple {
     const char *name;
@@ -401,7 +401,7 @@ SIMPLE_CALL(SYSV_SIGNAL, sysv_signal)
 SIMPLE_CALL(SYSV_SIGNAL_2, __sysv_signal)
 SIMPLE_CALL(SIGSET, sigset)
 
-/* Before handlers can come, which must not wait for the loader. */
+/* Early, since a signal handler that calls these must not wait for the loader. */
 __attribute__((constructor)) static void at_start(void)
 {
     find_sigaction();

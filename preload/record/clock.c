@@ -28,7 +28,7 @@ static uint64_t base_ticks, base_ns;
 static atomic_bool usable;
 
 #define RATE_SHIFT 32
-#define RATE_AFTER_NS 1000000 /* the rate is not believed before it was measured this long */
+#define RATE_AFTER_NS 1000000 /* the rate is used once it was measured for this long */
 #define ANCHOR_NS 4000000     /* how long an anchor holds */
 
 static XFS_TLS struct {
@@ -44,7 +44,7 @@ static bool counter_is_invariant(void)
     return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8));
 }
 
-/* The kernel trusts the counter: the same on all processors, never stopping. */
+/* The kernel keeps time by the counter: it is the same on all processors and never stops. */
 static bool kernel_uses_counter(void)
 {
     char name[16] = "";
@@ -89,7 +89,7 @@ static uint64_t keep_order(uint64_t now)
     return now;
 }
 
-/* Also until recording starts, and where the counter is of no use: there is no anchor then. */
+/* Also until recording starts, and where the counter cannot be used: there is no anchor then. */
 static __attribute__((cold, noinline)) uint64_t anchor_again(void)
 {
     if (!atomic_load_explicit(&usable, memory_order_acquire))

@@ -15,18 +15,18 @@
 
 /* xfs_now_ns() and xfs_clock_use() are declared in record.h. */
 
-/* Looks whether the counter can be used and begins to measure its rate. When recording starts;
- * until then, and where it cannot be used, clock_gettime is. Keeps errno. */
+/* Checks whether the counter can be used and begins to measure its rate. Called when recording
+ * starts; until then, and where it cannot be used, clock_gettime is used. Keeps errno. */
 void xfs_clock_start(void);
 
-/* As xfs_now_ns(), by code of its own: what that one's takes when it is not in the caches is still
- * seen by who reads this one before. */
+/* As xfs_now_ns(), by a copy of its code: reading this one first does not bring the other into the
+ * caches, so its cache misses are still measured. */
 uint64_t xfs_now_apart_ns(void);
 
 /* CLOCK_MONOTONIC, whatever clock the trace has. */
 uint64_t xfs_monotonic_ns(void);
 
-/* Whether that is the trace's clock. */
+/* Whether CLOCK_MONOTONIC is the trace's clock. */
 bool xfs_clock_is_monotonic(void);
 
 /* In a forked child: the anchors of this thread are still right; nothing to do. */

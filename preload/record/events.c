@@ -71,7 +71,7 @@ static bool refill(struct xfs_lane *lane)
     return xfs_lane_refill(lane);
 }
 
-/* A first event, a full slab, or none of ours to take. */
+/* For a thread's first event, or when its slab is full. */
 bool xfs_thread_prepare(void)
 {
     struct xfs_recorder *recorder = xfs_recorder_current();
@@ -111,7 +111,7 @@ struct xft_event *xfs_event_begin(void)
     return &lane->event;
 }
 
-/* Recording has ended since, or a handler forked and this is the child. */
+/* Recording has ended meanwhile, or a signal handler forked and this is the child. */
 XFS_COLD void xfs_not_appended(void)
 {
     if (xfs_recorder_current() == NULL)
@@ -132,7 +132,7 @@ void xfs_event_write(const struct xft_event *event)
 
 /* ---- what events refer to ------------------------------------------------------------------ */
 
-/* What is done on our own stack, with its arguments and its answer. */
+/* Work on a stack of the recorder's own: its arguments and result. */
 struct capture {
     struct xfs_recorder *recorder;
     struct xfs_registers from;

@@ -27,8 +27,8 @@ static int move_high(int fd)
     return high;
 }
 
-/* Held while the process lives, and not inherited by its children: how others see that the file is
- * in use. */
+/* Held while the process lives, and not inherited by its children: commands see by it that the file
+ * is in use. */
 static void lock_file(int fd)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -79,8 +79,8 @@ static int make_directory(struct xfs_file *file, const char *path, bool must_mak
     return open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Held against a file that was made in it: there are file systems where all is some other user's,
- * or where modes say nothing. */
+/* Compares with a file that was made in it: on some file systems all files have another owner, or
+ * modes mean nothing. */
 static bool is_own_directory(int directory, int fd, bool named)
 {
     struct stat is, made, above;
@@ -93,7 +93,7 @@ static bool is_own_directory(int directory, int fd, bool named)
     return owned || (fstatat(directory, "..", &above, 0) == 0 && !(above.st_mode & S_IWOTH));
 }
 
-/* An empty directory would be in the way of the next run. Others of this run make it again. */
+/* An empty directory would block the next run. Other processes of this run make it again. */
 static void remove_directory(const struct xfs_file *file, const char *directory)
 {
     int error = errno;
@@ -110,8 +110,8 @@ static bool set_path(struct xfs_file *file, const char *directory, const char *p
     return n > 0 && (size_t)n < sizeof file->path - sizeof ".tmp";
 }
 
-/* Another process of the same number may have recorded here, or one on another host be about to:
- * the first free name counts up. */
+/* Another process with this pid may have recorded here, or one on another host may begin to: the
+ * name counts up until it is free. */
 static int create_new(struct xfs_file *file, int fd_of_directory, const char *directory,
                       const char *prefix, const struct xft_file_header *header)
 {
@@ -216,8 +216,8 @@ void xfs_file_discard(struct xfs_file *file)
     errno = error;
 }
 
-/* What was written of a segment before the disk was full would only look like damage. Nothing is
- * mapped past the end. */
+/* The part of a segment that was written before the disk was full would look like damage. Nothing
+ * is mapped beyond the end. */
 static void cut_back(const struct xfs_file *file, int fd)
 {
     int error = errno;
@@ -226,7 +226,7 @@ static void cut_back(const struct xfs_file *file, int fd)
     errno = error;
 }
 
-/* After what is told has been written: a file that is shorter was truncated. */
+/* Called after the bytes were written: a file shorter than that was truncated. */
 static void tell_end(struct xfs_file *file, uint64_t end)
 {
     __atomic_store_n(&file->end, end, __ATOMIC_RELAXED); /* the background thread reads it */
@@ -284,8 +284,7 @@ static unsigned char *append_mapped(struct xfs_file *file, enum xft_segment_type
         map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)start);
     if (map != MAP_FAILED)
         region = xfs_bus_cover(map, bytes, unit);
-    /* In the file's order: of a process that ends meanwhile there is no gap with something behind
-     * it. */
+    /* In the order of the file: a process that ends here leaves no gap before later data. */
     if (map != MAP_FAILED && xft_write_at(fd, &head, sizeof head, file->end)) {
         if (fill)
             fill(map, bytes);
@@ -308,7 +307,7 @@ static bool is_cut(struct xfs_file *file, bool torn)
 {
     if (descriptor(file) >= 0 && !file->cut &&
         (torn || memcmp(file->header->magic, XFT_MAGIC, sizeof file->header->magic) != 0)) {
-        file->cut = true; /* and grown again since */
+        file->cut = true; /* it was cut and has grown since */
         file->made.damaged_places++;
     }
     return file->cut;
@@ -322,7 +321,7 @@ bool xfs_file_was_cut(struct xfs_file *file, bool torn)
     return cut;
 }
 
-/* As it was made; what is in the mapping may be other memory by now. */
+/* From `made`: the mapped header may have been replaced by other memory. */
 static void put_header(const struct xfs_file *file, unsigned char block[XFT_HEADER_BYTES])
 {
     struct xft_file_header header = file->made;
@@ -389,7 +388,7 @@ void *xfs_file_map(struct xfs_file *file, size_t *bytes)
     struct stat now;
     *bytes = file->end;
     if (fd >= 0 && fstat(fd, &now) == 0 && (uint64_t)now.st_size < file->end)
-        *bytes = (size_t)now.st_size; /* past its end there is nothing to read, but a signal */
+        *bytes = (size_t)now.st_size; /* reading past its end is SIGBUS */
     if (fd >= 0 && *bytes > 0)
         map = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, fd, 0);
     pthread_mutex_unlock(&file->lock);

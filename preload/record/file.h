@@ -1,12 +1,12 @@
 /*
  * The process's trace file: created once, then only appended to.
  *
- * The descriptor belongs to the recorder's thread, which has a table of its own (descriptors.h):
- * nobody else calls what needs one, which is all but xfs_file_was_cut() of what follows. Where the
- * table is the program's all the same, it may close what it does not know: so the descriptor is
- * kept high, checked against the file's device and inode before each use, and opened again by path
- * when it is gone; between that look and the use it is at the program's mercy. The header is mapped
- * and stays valid whatever happens to the descriptor.
+ * The descriptor belongs to the recorder's thread, which has a descriptor table of its own
+ * (descriptors.h): no other thread calls the functions below, except xfs_file_was_cut(). Where the
+ * table is shared with the program, the program may close descriptors that it does not know. So the
+ * descriptor has a high number, is checked against the file's device and inode before each use, and
+ * is opened again by path when it is gone; between check and use the program can still close it.
+ * The header is mapped and stays valid whatever happens to the descriptor.
  *
  * Appending never goes over RLIMIT_FSIZE (SIGXFSZ would end the program). All functions are
  * thread-safe; failures return false with errno set, the file is then as before.
@@ -34,7 +34,7 @@ struct xfs_file {
     bool cut;                       /* truncated by somebody, and not mended yet */
     char path[PATH_MAX];
     bool made_directory;
-    bool foreign; /* xfs_file_create() failed since the directory is somebody else's */
+    bool foreign; /* xfs_file_create() failed: the directory belongs to another user */
 };
 
 /*
@@ -42,14 +42,14 @@ struct xfs_file {
  * without the prefix where the path gets too long.
  * `must_make`: the directory may not exist before.
  *
- * One that exists must be such as we make it: of the owner that our files have, and not writable by
- * others, who could put links in the place of what is in it. `named` (by the user, who knows what
- * is there): or it lies where others cannot have made it.
+ * A directory that exists must look as if we had made it: it has the owner of our files, and others
+ * cannot write to it, who could replace files in it by links. With `named` (the user named it, and
+ * knows what is there) it may instead lie where others cannot have made it.
  */
 bool xfs_file_create(struct xfs_file *file, const char *directory, bool must_make, bool named,
                      const char *prefix, struct xft_file_header *header);
 
-/* Takes back what xfs_file_create() made: recording was impossible after all. Keeps errno. */
+/* Removes what xfs_file_create() made, when recording turns out to be impossible. Keeps errno. */
 void xfs_file_discard(struct xfs_file *file);
 
 /* Appends whole segments; bytes is a multiple of 8. */
@@ -73,15 +73,15 @@ unsigned char *xfs_file_append_rooms(struct xfs_file *file, size_t rooms);
  * (torn). */
 bool xfs_file_was_cut(struct xfs_file *file, bool torn);
 
-/* Gives a file that was cut its length and its header again, with the damage and the counts of
- * losses as they are now; `header` is then another mapping, the old one stays. */
+/* Restores length and header of a file that was cut, with the damage and the counts of losses as
+ * they are now. `header` is then another mapping; the old one stays mapped. */
 bool xfs_file_mend(struct xfs_file *file);
 
-/* The file has no name any more: with the process it is gone. */
+/* True when the file has been unlinked: it is gone when the process ends. */
 bool xfs_file_is_deleted(struct xfs_file *file);
 
-/* Maps the file as it now is, read-only, private to the caller; NULL on failure, and of a file that
- * somebody has emptied: *bytes is 0 then. */
+/* Maps the file as it now is, read-only, private to the caller. NULL on failure, and for a file
+ * that was truncated to nothing: *bytes is 0 then. */
 void *xfs_file_map(struct xfs_file *file, size_t *bytes);
 
 #endif

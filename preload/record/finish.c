@@ -15,7 +15,7 @@
 
 /* ---- the file in its place ------------------------------------------------------------------ */
 
-/* The path may have been deleted, or be somebody else's file by now (ESTALE). */
+/* The file may have been deleted, or replaced by another one (ESTALE). */
 static bool is_in_place(const struct xfs_file *file)
 {
     struct stat now;
@@ -44,8 +44,8 @@ static void move_header(struct xfs_recorder *recorder, const struct xft_rewrite 
         xfs_count_lost(recorder, XFT_LOSS_EVENTS, now - rewrite->slab_events);
 }
 
-/* As it was made, with what was counted since. Somebody may have emptied or overwritten the file,
- * and its first page with it. */
+/* The header as it was made, with the counts since. The one in the file may have been truncated or
+ * overwritten. */
 static struct xft_file_header header_now(struct xfs_recorder *recorder)
 {
     xfs_losses_note(recorder);
@@ -123,7 +123,7 @@ static void say_incomplete(struct xfs_recorder *recorder)
 void xfs_recorder_complete(struct xfs_recorder *recorder)
 {
     xfs_recorder_mend(recorder);
-    if (recorder->file.made.damaged_places > 0) /* what is in memory the file may not have */
+    if (recorder->file.made.damaged_places > 0) /* slabs in memory may be missing in the file */
         xfs_lanes_write_all(recorder);
     xfs_cost_note(recorder, true);
     pthread_mutex_lock(&recorder->pack_lock);

@@ -2,7 +2,7 @@
  * The part of recording that every call passes, to be compiled into the hooks: between two calls
  * of a driver that fills the caches, what counts is how many lines of code and data are touched.
  *
- * Everything here is in record.c's words; what cannot be answered at once is left to it.
+ * What cannot be decided here is left to the slow paths, in events.c and record.c.
  */
 #ifndef XFS_HOT_H
 #define XFS_HOT_H
@@ -19,8 +19,8 @@ struct xfs_recorder;
 struct xfs_bus_regions;
 
 /*
- * What must be forgotten in a forked child lies in one page that the kernel wipes there: a child
- * that never heard of pthread_atfork (a bare clone) finds state 0, no recorder and a free lock.
+ * What a forked child must forget lies in one page that the kernel wipes there: a child for which
+ * no pthread_atfork handler runs (a bare clone) finds state 0, no recorder and a free lock.
  */
 struct xfs_life {
     struct xfs_recorder *_Atomic current; /* that events go to now */
@@ -34,15 +34,15 @@ struct xfs_life {
 extern struct xfs_life *_Atomic xfs_life; /* NULL until recording begins; then for ever */
 extern XFS_TLS struct xfs_lane *xfs_self; /* the thread's lane: only once there is a life */
 
-/* The slow ways. */
+/* Slow paths. */
 bool xfs_record_ready_slowly(void);
 bool xfs_call_ready_slowly(void);
-/* Of what is no call, but ends as one (xfs_call_over()), or is part of one. */
+/* Begins something that is not a call, or part of one; xfs_call_over() ends it too. */
 bool xfs_aside_begins(void);
 struct xfs_lane *xfs_take_lane_slowly(void);
 void xfs_not_appended(void);
 
-/* The thread has a lane of the recorder that is current: it may be looked at without a question. */
+/* The lane belongs to the current recorder. */
 static inline bool xfs_lane_current(const struct xfs_lane *lane)
 {
     struct xfs_life *life = atomic_load_explicit(&xfs_life, memory_order_acquire);
@@ -56,27 +56,29 @@ static inline bool xfs_lane_open_to_calls(const struct xfs_lane *lane)
     return lane->recorder == atomic_load_explicit(&life->begins, memory_order_acquire);
 }
 
-/* A call of this thread begins: every so often one that is timed whole. The lane again: so it need
- * not be kept where a function saves a register for it. */
+/* A call of this thread begins; one in XFS_COST_EVERY is timed as a whole (cost.h). Returns the
+ * lane, so that the caller need not save a register for it. */
 static inline struct xfs_lane *xfs_count_call(struct xfs_lane *lane)
 {
     return __builtin_expect(--lane->until_timed == 0, 0) ? xfs_cost_begins(lane) : lane;
 }
 
-/* It is one of these: xfs_cost_ends() once its event has been written. */
+/* The call is timed: xfs_cost_ends() follows once its event has been written. */
 static inline bool xfs_call_is_timed(const struct xfs_lane *lane)
 {
     return __builtin_expect(lane->until_timed == XFS_COST_TIMED, 0);
 }
 
-/* xfs_record_ready() as a call begins, and the next row comes into the cache while it runs. */
+/* xfs_record_ready() as a call begins. Prefetches the lane's next row, which is written when the
+ * call returns. */
 static inline bool xfs_call_ready_now(void)
 {
     struct xfs_lane *lane = xfs_self;
     if (__builtin_expect(lane == NULL, 0))
         return xfs_call_ready_slowly();
     lane = xfs_count_call(lane);
-    __atomic_store_n(&lane->calling, true, __ATOMIC_RELAXED); /* and then looks, or is waited for */
+    __atomic_store_n(&lane->calling, true,
+                     __ATOMIC_RELAXED); /* before the check: the end waits for it */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (__builtin_expect(!xfs_lane_open_to_calls(lane), 0))
         return xfs_call_ready_slowly();
@@ -86,7 +88,7 @@ static inline bool xfs_call_ready_now(void)
     return true;
 }
 
-/* It is over, and its events have been written. */
+/* The call is over, and its events have been written. */
 static inline void xfs_call_over(struct xfs_lane *lane)
 {
     __atomic_store_n(&lane->calling, false, __ATOMIC_RELEASE);
@@ -122,10 +124,10 @@ static inline void xfs_lane_append(struct xfs_lane *lane, const struct xft_event
 }
 
 /*
- * For an event that is short and filled in where it will lie: the thread's lane, whose next row is
- * zeroed and may be filled, or NULL (the loss has been counted). Between open and close there is
- * nothing but stores to it. Nor is the lane looked up again: a handler may have forked in between,
- * and the child has none.
+ * For a short event that is filled in where it will lie: the thread's lane, whose next row is
+ * zeroed and may be filled, or NULL (the loss has been counted). Between open and close the caller
+ * only stores to that row. It does not look up the lane again: a signal handler may have forked in
+ * between, and the child has none.
  */
 static inline struct xfs_lane *xfs_row_open(void)
 {
@@ -154,7 +156,7 @@ static inline void xfs_row_close(struct xfs_lane *lane)
     lane->busy = false;
 }
 
-/* xfs_event_write(): where to; NULL when that is nowhere. */
+/* As xfs_event_write(). The lane that has the event; NULL: none, which was counted. */
 static inline struct xfs_lane *xfs_event_write_now(const struct xft_event *event)
 {
     struct xfs_lane *lane = xfs_take_lane();

@@ -20,10 +20,10 @@
 #define MOST_SLABS_AT_ONCE 128
 #define LANES_AT_ONCE 64
 #define STACKS_READY 8
-#define SUPPLY 4                  /* times what was taken since the last time */
+#define SUPPLY 4                  /* kept ready: times what was taken since the last round */
 #define RETRY_EVERY 1024          /* refused events, when the disk is full */
 #define GROW_AGAIN_NS 1000000000u /* after the file could not grow */
-#define CALLS_ROUNDS 1000         /* moments: some of the threads may wait for ever */
+#define CALLS_ROUNDS 1000         /* of xfs_pause(): a thread may never return from its call */
 #define SETTLE_ROUNDS 5000
 #define SETTLE_ROUND_NS 100000
 
@@ -119,8 +119,8 @@ static bool is_left(const struct xfs_slab *slab)
     return __atomic_load_n(&slab->left, __ATOMIC_RELAXED);
 }
 
-/* Its events are in the file, and from the same moment not in the slab: who completes the file
- * waits for that. */
+/* Under the lock the events move from the slab to EVENTS at one moment for the thread that
+ * completes the file. */
 static bool write_out(struct xfs_recorder *recorder, struct xft_slab *slab)
 {
     pthread_mutex_lock(&recorder->pack_lock);
@@ -188,7 +188,7 @@ bool xfs_lanes_are_torn(struct xfs_lanes *lanes)
     return torn;
 }
 
-/* A thread that has got another slab meanwhile exchanges that one early, and no harm is done. */
+/* A thread that has taken another slab meanwhile only exchanges that one early. */
 void xfs_lanes_leave(struct xfs_lanes *lanes)
 {
     pthread_mutex_lock(&lanes->lock);
@@ -246,14 +246,14 @@ static bool is_any(struct xfs_lanes *lanes, const struct xfs_lane *own,
     return found;
 }
 
-/* The first look comes after a moment: what a thread has stored can be seen by then. */
+/* Pauses first, so that what threads have stored is visible. */
 bool xfs_lanes_await_calls(struct xfs_recorder *recorder, int *rounds)
 {
     xfs_pause();
     return ++*rounds < CALLS_ROUNDS && is_any(&recorder->lanes, recorder->last_lane, is_calling);
 }
 
-/* The barrier: after it a thread has seen the end, or we see its claim. */
+/* After the barrier each thread has either seen the end, or its claim is visible here. */
 void xfs_lanes_settle(struct xfs_lanes *lanes, const struct xfs_lane *own)
 {
     if (lanes->lane_count > 1)
@@ -275,7 +275,7 @@ bool xfs_lanes_init(struct xfs_recorder *recorder)
 
 /* ---- lanes ------------------------------------------------------------------------------ */
 
-/* A slab of no lane becomes the lane's. Its rows count from here on. */
+/* Gives a free slab to the lane. Its rows count from here on. */
 static void activate(struct xfs_lane *lane, struct xfs_slab *slab)
 {
     struct xft_slab *shared = slab->shared;
@@ -310,7 +310,7 @@ static bool make_lanes(struct xfs_lanes *lanes)
     return fresh != NULL;
 }
 
-/* As libc knows it: a lock that tells its owner asks nobody. */
+/* libc's copy of it, without a system call: an error-checking mutex stores its owner. */
 static pid_t own_tid(void)
 {
     pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
@@ -338,7 +338,7 @@ struct xfs_lane *xfs_lane_open(struct xfs_recorder *recorder)
     if (lane == NULL)
         return NULL;
     uint32_t until_timed = lane->until_timed;
-    memset(lane, 0, offsetof(struct xfs_lane, node)); /* that one others may be looking at */
+    memset(lane, 0, offsetof(struct xfs_lane, node)); /* other threads may be reading the node */
     lane->until_timed = xfs_cost_count(until_timed);
     lane->recorder = recorder;
     lane->id = 1 + atomic_fetch_add_explicit(&recorder->lanes.lane_count, 1, memory_order_relaxed);
@@ -360,7 +360,7 @@ void xfs_lane_close(struct xfs_lane *lane)
     xfs_pool_put(&lanes->idle, &lane->node);
 }
 
-/* The background thread makes one free, sooner with this lane's own. */
+/* The background thread frees slabs; the lane's own full one is already among those. */
 static struct xfs_slab *wait_for_slab(struct xfs_recorder *recorder)
 {
     struct xfs_lanes *lanes = &recorder->lanes;
@@ -407,7 +407,8 @@ static void refill_alone(void *arguments)
     struct xfs_slab *slab = pop_free(lanes);
     bool wrote;
     pthread_mutex_lock(&lanes->lock);
-    if (slab == NULL) /* somebody may have made room for all who waited here */
+    if (slab ==
+        NULL) /* another thread may have grown the pool while this one waited for the lock */
         slab = pop_free(lanes);
     if (slab == NULL && grow_by_policy(recorder, FIRST_SLABS, lane->slab == NULL))
         slab = pop_free(lanes);
@@ -437,12 +438,11 @@ bool xfs_lane_refill(struct xfs_lane *lane)
 
 /* ---- supply ----------------------------------------------------------------------------- */
 
-/* A fault for each page as it is first written would be the program's time; so would be waiting for
- * the lock, which threads take that find no slab, until all these pages are there: it is not held.
- */
+/* Page faults at the first write would take the program's time. The lock is not held meanwhile:
+ * threads that find no slab would wait for all these pages. */
 static void touch(const struct xfs_lanes *lanes, size_t segment)
 {
-    for (size_t i = 0; i < lanes->all_count[segment]; i++) /* older kernels say no */
+    for (size_t i = 0; i < lanes->all_count[segment]; i++) /* fails on older kernels */
         madvise(lanes->all[segment][i].shared, XFT_SLAB_BYTES, MADV_POPULATE_WRITE);
 }
 

@@ -45,18 +45,19 @@ struct xfs_lane {
     bool writing;           /* this thread is about to change its slab (xfs_lane_claim) */
     bool in_stack;
     bool stacks;  /* are recorded */
-    bool calling; /* from where a call has been let in until it is recorded */
+    bool calling; /* from the start of a call until it is recorded */
     uint32_t id;
     struct xfs_slab *slab;
     pid_t tid;
-    uint32_t refused;                             /* events in a row that found no room */
-    uint64_t next_seq;                            /* of the slab's first row */
-    struct xft_event event;                       /* being filled, between begin and commit */
-    uint64_t attached_from_ns, attached_until_ns; /* not told yet; 0: nothing to tell */
-    uint32_t counted; /* until_timed, of a call that is timed for what is unusual in it */
-    uint8_t unusual;  /* sum of enum xft_overhead: so far in the call that is timed */
+    uint32_t refused;       /* events in a row that found no room */
+    uint64_t next_seq;      /* of the slab's first row */
+    struct xft_event event; /* being filled, between begin and commit */
+    uint64_t attached_from_ns,
+        attached_until_ns; /* to be written with the next event; 0: nothing */
+    uint32_t counted;      /* until_timed, while a call is timed only for what is unusual in it */
+    uint8_t unusual;       /* sum of enum xft_overhead: so far in the call that is timed */
     struct xfs_pool_node node
-        __attribute__((aligned(16))); /* from here on: the next thread's too */
+        __attribute__((aligned(16))); /* from here on kept for the next thread */
     struct xfs_room_place place;
     uint64_t timed_from_ns; /* that call */
     uint8_t timed;          /* calls so far, the first few */
@@ -68,14 +69,14 @@ struct xfs_lanes {
     atomic_uint waiting;        /* threads that want a slab */
     atomic_uint taken;          /* slabs, so far */
     atomic_uint lane_count;
-    atomic_bool stuck; /* the file takes nothing: waiting is of no use */
+    atomic_bool stuck; /* the file takes no more: waiting does not help */
 
-    pthread_mutex_t lock; /* of what follows: the background thread's, and whose it is else */
+    pthread_mutex_t lock; /* of what follows */
     uint64_t mapped_bytes;
     uint64_t most_bytes;
     unsigned taken_before;
     uint64_t grow_again_ns;
-    int grow_error;           /* why it did not work */
+    int grow_error;           /* errno of the last attempt */
     struct xfs_slab *all[64]; /* arrays of slabs, one per LANES segment */
     size_t all_count[64];
     size_t segments;
@@ -95,8 +96,8 @@ bool xfs_lane_refill(struct xfs_lane *lane);
 
 /*
  * Before a thread changes its slab: from here to xfs_lane_done() the end of recording waits for
- * it. What the thread has to look at in between is whether recording has ended. Two plain stores;
- * the end brings the barrier.
+ * it. In between the thread checks whether recording has ended. Two plain stores; the end brings
+ * the memory barrier.
  */
 static inline void xfs_lane_claim(struct xfs_lane *lane)
 {
@@ -108,24 +109,25 @@ static inline void xfs_lane_done(struct xfs_lane *lane)
     __atomic_store_n(&lane->writing, false, __ATOMIC_RELEASE);
 }
 
-/* No call begins any more: looks whether threads other than `own` are still in one, after a moment.
- * False when there are none, or a bounded time is over; *rounds is 0 at first. */
+/* After a moment: whether threads other than the one that ends recording are still in a call; no
+ * new call begins. False also when a bounded time is over; *rounds is 0 at first. */
 bool xfs_lanes_await_calls(struct xfs_recorder *recorder, int *rounds);
 
-/* Recording has ended, and everybody can see it: waits a bounded time for threads other than `own`
- * that are changing their slabs. */
+/* Recording has ended for all threads: waits a bounded time for threads other than `own` that are
+ * changing their slabs. */
 void xfs_lanes_settle(struct xfs_lanes *lanes, const struct xfs_lane *own);
 
-/* What threads may need until the next time, made ready by the background thread: as much as they
- * took since the last time, several times over, within the buffer size. False when somebody waits
- * for what cannot be had. */
+/* The background thread keeps ready what threads may need until the next time: several times what
+ * they took since the last time, within the buffer size. False when a thread waits for a slab that
+ * cannot be made. */
 bool xfs_lanes_supply(struct xfs_recorder *recorder);
 
 /* Writes what is full, oldest first; false when the file did not take all of it. *wrote: whether
  * there was any. */
 bool xfs_lanes_write_full(struct xfs_recorder *recorder, bool *wrote);
 
-/* The end of a LANES segment is gone: the file was cut, and may have grown again since. */
+/* True when the end of a LANES segment is gone: the file was cut, and may have grown again since.
+ */
 bool xfs_lanes_are_torn(struct xfs_lanes *lanes);
 
 /* The file was cut: its slabs are used no more, and threads leave them with their next event. */

@@ -46,7 +46,7 @@ typedef size_t decompress_function(void *, size_t, const void *, size_t);
 
 enum { SAMPLE_BYTES = 4096 };
 
-/* `room` holds the sample, what is made of it, and what comes back. */
+/* `room` holds the sample, its compressed form, and what that decompresses to. */
 static bool compresses(const struct xft_zstd *zstd, void *context, decompress_function *decompress,
                        unsigned char *room)
 {
@@ -60,8 +60,8 @@ static bool compresses(const struct xft_zstd *zstd, void *context, decompress_fu
            memcmp(back, room, SAMPLE_BYTES) == 0;
 }
 
-/* The process may have a library of that name already, of whatever version and make, and then that
- * one is what dlopen gives: it must show that it works. */
+/* dlopen returns a library of that name that the process already has, of any version and origin: it
+ * is tested before use. */
 static bool works(const struct xft_zstd *zstd, decompress_function *decompress)
 {
     size_t bound = zstd->bound(SAMPLE_BYTES), workspace = zstd->workspace(3);

@@ -1,8 +1,9 @@
 /*
- * What recording needs beyond libc, loaded privately (RTLD_LOCAL) when it starts, never before:
- * zstd, and at the end the symbols module. Looked for by soname, then beside this
- * library and in deps/ beside it. What is missing is said once, and done without. The program may
- * have brought libraries of those names that are not what they seem: they are tried first.
+ * The libraries that recording needs beyond libc, loaded privately (RTLD_LOCAL) and not before it
+ * starts: zstd, and at the end the symbols module. They are searched by soname, then in this
+ * library's directory and in deps/ there. A missing one is reported once, and recording goes on
+ * without it. The process may already have a library of that name that works differently, so each
+ * is tested before use.
  *
  * Loaded once and kept, also by forked children.
  */

@@ -26,7 +26,7 @@ void xfs_record_stop(struct xfs_recorder *recorder)
 
 /* ---- losses ------------------------------------------------------------------------------- */
 
-/* No less than has been counted. Any number of threads, in any order: the largest stays. */
+/* Raises the header's field to the count. Threads may do so in any order: the largest stays. */
 static void tell_count(uint64_t *field, atomic_ullong *count)
 {
     uint64_t counted = atomic_load(count);
@@ -46,8 +46,8 @@ static void tell_calls_after_end(struct xfs_recorder *recorder, struct xft_file_
     tell_count(&header->calls_after_end, &recorder->calls_after_end);
 }
 
-/* The header may be exchanged at any moment, and who does that tells the new one what was counted
- * before: either that includes `n`, or the new one is found here. */
+/* The header may be exchanged at any moment, and the new one gets the counts so far: either they
+ * include `n`, or the new header is the one read here. */
 void xfs_count_lost(struct xfs_recorder *recorder, enum xft_loss loss, uint64_t n)
 {
     atomic_fetch_add(&recorder->lost[loss], n);

@@ -19,7 +19,7 @@
 #include "preload/record/recorder.h"
 #include "preload/format/segments.h"
 
-/* A walk writes its findings in pieces of this size. */
+/* A walk writes modules in pieces of this size. */
 #define PIECE_BYTES 32768
 #define BUILD_ID_BYTES 64
 #define MOST_MODULES 65536
@@ -59,7 +59,7 @@ static struct xfs_module_key *find(const struct xfs_modules *modules,
     return NULL;
 }
 
-/* One more than that of any whose place it has a part of. */
+/* One more than the largest turn of modules that lay in a part of its place. */
 static uint32_t turn_of(const struct xfs_modules *modules, const struct xfs_module_key *key)
 {
     size_t count = atomic_load_explicit(&modules->count, memory_order_relaxed);
@@ -110,7 +110,7 @@ static uint64_t name_hash(const char *name)
     return name ? XXH3_64bits(name, strlen(name)) : 0;
 }
 
-/* Its range, and its build id: how many bytes. */
+/* Sets its range and build id; returns the build id's bytes. */
 static size_t describe(const struct dl_phdr_info *info, struct xfs_module_key *key,
                        const unsigned char **id)
 {
@@ -134,7 +134,7 @@ static size_t describe(const struct dl_phdr_info *info, struct xfs_module_key *k
     return id_bytes;
 }
 
-/* What the kernel says of a module's first mapping. */
+/* The path that /proc has for a module's first mapping. */
 static size_t mapped_path(const struct dl_phdr_info *info, char *path, size_t room)
 {
     static const char deleted[] = " (deleted)";
@@ -153,9 +153,9 @@ static size_t mapped_path(const struct dl_phdr_info *info, char *path, size_t ro
     return bytes == 0 || bytes == room || gone || path[0] != '/' ? 0 : bytes;
 }
 
-/* The loader keeps the name by which a file was asked for, which means another one, or none, once
- * the program works in another directory. Without the kernel's answer it is taken to be this one.
- */
+/* The loader keeps the name that was asked for; if that is relative, it means another file once the
+ * program has changed its working directory. Where the kernel has no answer, the present directory
+ * is taken. */
 static size_t absolute_path(const struct dl_phdr_info *info, char *path, size_t room)
 {
     const char *name = info->dlpi_name;
@@ -170,7 +170,7 @@ static size_t absolute_path(const struct dl_phdr_info *info, char *path, size_t 
     return here + 1 + n;
 }
 
-/* A name without a slash is no file's: the kernel's own module. */
+/* A name without a slash is not a file's: the vDSO. */
 static size_t path_of(const struct dl_phdr_info *info, char *path, size_t room)
 {
     if (info->dlpi_name == NULL || info->dlpi_name[0] == '\0') {
@@ -187,7 +187,7 @@ static size_t path_of(const struct dl_phdr_info *info, char *path, size_t room)
     return n;
 }
 
-/* One that was not met before, at this turn of its place. */
+/* Adds a module that was not seen before at this turn of its place. */
 static void add(struct walk *walk, const struct dl_phdr_info *info,
                 const struct xfs_module_key *key, uint64_t start, const unsigned char *id,
                 size_t id_bytes)
@@ -228,7 +228,8 @@ static void meet(struct walk *walk, const struct dl_phdr_info *info)
     add(walk, info, &key, start, id, id_bytes);
 }
 
-/* The first visit tells the loader's counts: when they have not moved there is nothing to see. */
+/* The first visit has the loader's counts of loads and unloads: if they are unchanged, the walk
+ * ends. */
 static int visit(struct dl_phdr_info *info, size_t size, void *out)
 {
     (void)size;
@@ -248,7 +249,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *out)
 
 /* ---- which are there ------------------------------------------------------------------------- */
 
-/* Whoever has an address of one that goes is in it: it does not go now. */
+/* Safe: a thread that has an address of this module is inside it, and keeps it loaded. */
 static void drop_again(struct xfs_modules *modules, uint32_t index)
 {
     uint32_t most = atomic_load(&modules->again_most);
@@ -270,7 +271,7 @@ static bool put_again(struct xfs_modules *modules, uint32_t index)
     return false;
 }
 
-/* What this walk met is there, and nothing else. */
+/* The modules that this walk met are loaded, no others. */
 static bool note_there(struct xfs_modules *modules)
 {
     size_t count = atomic_load(&modules->count);
@@ -320,7 +321,7 @@ static bool walk_alone(struct xfs_recorder *recorder, struct xfs_modules *module
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* The call's own address counts, not the one behind it. */
+/* By the address of the call, not the return address behind it. */
 static uint64_t recorded(const struct xfs_modules *modules, uint64_t address)
 {
     uint32_t most = atomic_load_explicit(&modules->again_most, memory_order_acquire);
@@ -384,8 +385,8 @@ static bool holds_known(const struct xfs_modules *modules, const uint64_t *addre
 #endif
 }
 
-/* A module that came without a dlclose that was seen may have been met just now: then this stack
- * was taken for one of before. */
+/* A module may have replaced another without a dlclose that was seen, and the walk has just met it:
+ * then this stack was placed in the old one. */
 static bool are_placed(const struct xfs_modules *modules, const uint64_t *addresses, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -402,7 +403,7 @@ bool xfs_modules_refresh(struct xfs_recorder *recorder, struct xfs_modules *modu
            (walk_alone(recorder, modules) && are_placed(modules, addresses, depth));
 }
 
-/* True when the table is right for these addresses. A thread inside a module keeps it loaded, so
+/* True when the table is current for these addresses. A thread inside a module keeps it loaded, so
  * while other modules are being unloaded only those of this stack are checked. */
 static bool is_current(struct xfs_recorder *recorder, struct xfs_modules *modules,
                        const uint64_t *addresses, uint32_t depth)

@@ -1,10 +1,10 @@
 /*
- * What `xferscope record` learns of the processes of its run besides their traces: how many began
- * to record in its run directory, and why others could not.
+ * What the processes of a run report to `xferscope record` apart from their traces: how many began
+ * to record in its run directory, why others could not, and the size of their files.
  *
- * It lies in memory that record owns (a memfd), which processes find through /proc by
- * XFERSCOPE_RUN=PID.DESCRIPTOR.RANDOM. Nothing is inherited, nothing lies in a file system, and it
- * is gone with record. A process that does not find it (another container, another user) tells
+ * It lies in memory of the command (a memfd), which processes find through /proc by
+ * XFERSCOPE_RUN=PID.DESCRIPTOR.RANDOM. No descriptor is inherited, no file is made, and it is gone
+ * when the command ends. A process that does not find it (another container, another user) reports
  * nothing, and records all the same.
  */
 #ifndef XFS_NOTES_H
@@ -26,7 +26,7 @@ struct xfs_notes {
     uint32_t refused;              /* processes that could not record */
     uint64_t bytes;                /* of the files of its processes */
     uint32_t why_state;            /* enum xfs_why_state */
-    char why[XFS_NOTES_WHY_BYTES]; /* what the first of these said */
+    char why[XFS_NOTES_WHY_BYTES]; /* the reason of the first of these */
 };
 
 /* ---- the recorder's side; one thread at a time ------------------------------------------- */
@@ -38,7 +38,7 @@ void xfs_notes_open(const char *run);
 /* This process records in this directory. */
 void xfs_notes_begun(const char *directory);
 
-/* This process cannot record, and said why. */
+/* This process cannot record, for this reason. */
 void xfs_notes_refused(const char *why);
 
 /*

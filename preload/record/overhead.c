@@ -7,15 +7,15 @@
 #include "preload/record/hot.h"
 #include "preload/record/recorder.h"
 
-#define NONSENSE_NS UINT64_C(1000000000) /* the clock was another one meanwhile */
+#define NONSENSE_NS UINT64_C(1000000000) /* longer than that: the clock was exchanged meanwhile */
 
-/* Not hardly anything, nor where the clock was another one meanwhile. */
+/* Long enough to be an event, and not across an exchange of the clock. */
 static bool is_told(uint64_t from_ns, uint64_t until_ns)
 {
     return until_ns >= from_ns + XFS_OVERHEAD_LEAST_NS && until_ns - from_ns < 10 * NONSENSE_NS;
 }
 
-/* Also where the clock is a slow one: these are few. */
+/* Writes an OVERHEAD event. Also where the clock is coarse: there are few of these. */
 static void tell(unsigned why, uint8_t behind, uint64_t from_ns, uint64_t until_ns)
 {
     if (!is_told(from_ns, until_ns))
@@ -41,13 +41,13 @@ void xfs_cost_took(unsigned why, uint64_t from_ns)
     if (!calling && xfs_self)
         xfs_call_over(xfs_self);
     if (!in_call && xfs_self && xfs_call_is_timed(xfs_self)) {
-        xfs_self->until_timed = xfs_self->counted; /* room for this event was no part of a call */
+        xfs_self->until_timed = xfs_self->counted; /* a slab for this event was no part of a call */
         xfs_self->counted = xfs_self->unusual = 0;
     }
     errno = saved;
 }
 
-/* Until the next one. */
+/* Calls until the next timed one. */
 static uint32_t next_count(struct xfs_lane *lane)
 {
     static const uint8_t counts[] = {17, 31, 61, 127, XFS_COST_EVERY};
@@ -56,7 +56,7 @@ static uint32_t next_count(struct xfs_lane *lane)
     return counts[lane->timed++];
 }
 
-/* Keeps errno, as this one's callers need. */
+/* Keeps errno, which xfs_cost_ends() must. */
 static void tell_unusual(struct xfs_lane *lane, uint8_t kind, uint64_t end_ns, uint64_t now)
 {
     int saved = errno;
@@ -70,13 +70,13 @@ static void tell_unusual(struct xfs_lane *lane, uint8_t kind, uint64_t end_ns, u
 void xfs_cost_ends(struct xfs_lane *lane, uint8_t kind, uint64_t start_ns, uint64_t end_ns)
 {
     uint64_t now = xfs_now_apart_ns(), from = lane->timed_from_ns;
-    bool sample = lane->counted == 0; /* it would have been timed anyway */
+    bool sample = lane->counted == 0; /* its turn, not only for what was unusual */
     if (lane->unusual)
         tell_unusual(lane, kind, end_ns, now);
     lane->until_timed = sample ? next_count(lane) : lane->counted;
     lane->counted = lane->unusual = 0;
     if (!sample || kind >= XFS_COST_KINDS || xfs_no_counter || from > start_ns || end_ns > now)
-        return; /* the clock is too coarse, or went backwards */
+        return; /* the clock is too coarse, or has gone backwards */
     uint64_t ns = (start_ns - from) + (now - end_ns);
     if (ns < NONSENSE_NS)
         xfs_cost_add(&lane->recorder->costs, kind, ns);

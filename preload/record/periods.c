@@ -8,12 +8,12 @@
 #include "preload/record/record.h"
 #include "preload/record/recorder.h"
 
-#define HISTORY 4096 /* periods that late records are held against */
+#define HISTORY 4096 /* periods that late records are compared with */
 #define TURNS 100000 /* waits for another thread that begins or ends a period */
 
 struct period {
-    uint64_t from_ns, until_ns; /* 0: it goes on */
-    uint32_t before, last;      /* numbers of calls: of the last one before it, and in it */
+    uint64_t from_ns, until_ns; /* until_ns 0: still open */
+    uint32_t before, last;      /* number of the last call before the period, and in it */
 };
 
 atomic_bool xfs_periods_limited, xfs_periods_open;

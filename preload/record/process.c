@@ -35,7 +35,7 @@ static void read_command(char *text, size_t room)
             text[i] = '\x1f';
 }
 
-/* As the probe hashes it: the two are compared. */
+/* Hashed as the probe does, so that trace and profile can be compared. */
 static void machine_id(char *text, size_t room)
 {
     char id[128];
@@ -147,7 +147,7 @@ static void write_rank(struct xfs_recorder *recorder, const struct xfs_rank *ran
 void xfs_process_note(struct xfs_recorder *recorder)
 {
     char text[PATH_MAX];
-    if (recorder->settings->run[0]) /* first: a trace that has anything of this list has it */
+    if (recorder->settings->run[0]) /* first: a trace that was cut short still has it */
         xfs_write_meta(recorder, "run", recorder->settings->run);
     xfs_write_meta(recorder, "xferscope.version", XFERSCOPE_VERSION);
     ssize_t n = readlink("/proc/thread-self/exe", text, sizeof text - 1);

@@ -12,18 +12,18 @@
 
 struct xfs_recorder;
 
-/* What was in the environment when recording began: as the driver found it, too. */
+/* From the environment when recording began, which is when the driver reads it too. */
 struct xfs_process {
     struct xfs_rank rank;
-    bool visible_told; /* CUDA_VISIBLE_DEVICES was there */
+    bool visible_told; /* CUDA_VISIBLE_DEVICES was set */
     char visible[XFS_VISIBLE_BYTES];
 };
 
-/* Once per process: threads may change the environment at any time. */
+/* Reads the environment. Once per process: threads may change it at any time. */
 void xfs_process_look(struct xfs_process *process);
 
-/* Of a rank: "HOST.rankN.", for the name of its file, in which HOST is cut to what may be in a
- * name; of others "". */
+/* The prefix of a rank's file name: "HOST.rankN.", where HOST has only characters that a file name
+ * may have; "" for other processes. */
 #define XFS_PREFIX_BYTES 64
 void xfs_process_prefix(const struct xfs_process *process, char prefix[XFS_PREFIX_BYTES]);
 

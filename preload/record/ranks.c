@@ -49,7 +49,7 @@ typedef const char *get_fn(const char *name);
 
 /* ---- values ----------------------------------------------------------------------------- */
 
-/* What a variable says, or the one that is asked in its place; an empty one says nothing. */
+/* The value of a variable, or of its substitute; an empty value counts as none. */
 static const char *text_of(get_fn *get, enum variable v, const char **name)
 {
     for (; v != V_NONE; v = variables[v].other) {
@@ -161,7 +161,7 @@ static void put_world(const struct launcher *l, get_fn *get, struct xfs_rank *r,
         stpcpy(stpcpy(r->world + bytes, "."), part);
 }
 
-/* What cannot be beside the rest is not told. */
+/* Values that contradict the rest are left out. */
 static void put_local(const struct launcher *l, get_fn *get, struct xfs_rank *r,
                       const char **senseless)
 {
@@ -177,7 +177,7 @@ static void put_local(const struct launcher *l, get_fn *get, struct xfs_rank *r,
     }
 }
 
-/* True when it tells a rank. */
+/* True when the launcher's variables give a rank. */
 static bool ask(const struct launcher *l, get_fn *get, struct xfs_rank *r, const char **senseless)
 {
     const char *name = NULL;

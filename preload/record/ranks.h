@@ -1,10 +1,10 @@
 /*
  * Which rank of a launch this process is, from the variables that launchers set (ranks.def).
  *
- * They are looked for in the environment as it is when recording begins, since some programs set
- * them for themselves, and in what was kept of it when the library was loaded, since others clean
- * it. Not in /proc/self/environ: that is what the process was started with, as far as the program
- * has not written over it, and reading it takes a file.
+ * They are looked up in the environment when recording begins, since some programs set them for
+ * themselves, and in a copy made when the library was loaded, since others clear it.
+ * /proc/self/environ is not used: the program may have written over it, and reading it takes a
+ * descriptor.
  */
 #ifndef XFS_RANKS_H
 #define XFS_RANKS_H
@@ -14,9 +14,9 @@
 #define XFS_RANK_TEXT_BYTES 256
 
 struct xfs_rank {
-    const char *launcher;                        /* NULL: nobody told a rank */
-    int32_t rank, size, local, local_size, node; /* -1: not told */
-    char world[XFS_RANK_TEXT_BYTES];             /* the launch; "": not told */
+    const char *launcher;                        /* NULL: no rank is known */
+    int32_t rank, size, local, local_size, node; /* -1: not known */
+    char world[XFS_RANK_TEXT_BYTES];             /* the launch; "": not known */
     char job[XFS_RANK_TEXT_BYTES];               /* of the batch system, also without a rank */
     char step[XFS_RANK_TEXT_BYTES];              /* of the job */
     char node_name[XFS_RANK_TEXT_BYTES];         /* as the batch system calls it */

@@ -38,7 +38,7 @@ static struct xfs_life *get_life(void)
     return none;
 }
 
-/* For kernels without MADV_WIPEONFORK, and for the thread-local half. */
+/* For kernels without MADV_WIPEONFORK, and for thread-local state. */
 static void in_child(void)
 {
     struct xfs_life *l = atomic_load(&xfs_life);
@@ -72,7 +72,7 @@ static struct xfs_recorder *start(struct xfs_life *l)
     return recorder;
 }
 
-/* Others record meanwhile: only the first part is done under the lock. */
+/* Other threads record meanwhile: only the first part holds the lock. */
 static void start_once(void *life)
 {
     static atomic_bool fork_watched;
@@ -90,7 +90,7 @@ static void start_once(void *life)
     xfs_recorder_equip(started);
 }
 
-/* Of threads that go on while the process ends, and end with it. */
+/* A call of a thread that goes on while the process ends. */
 static void count_after_end(struct xfs_life *l)
 {
     struct xfs_recorder *recorder = l ? atomic_load(&l->closed) : NULL;
@@ -98,7 +98,7 @@ static void count_after_end(struct xfs_life *l)
         xfs_count_calls_after_end(recorder, 1);
 }
 
-/* It is off, or this is a call of our own. */
+/* Recording is off, or this is a call of the recorder's own. */
 static inline bool is_kept_out(void)
 {
     struct xfs_life *known = atomic_load_explicit(&xfs_life, memory_order_acquire);
@@ -129,8 +129,9 @@ XFS_COLD bool xfs_record_ready_slowly(void)
     return make_ready(true);
 }
 
-/* As every call does: stores that it is one, and then looks. The end may have come while the thread
- * got its lane, and did not wait for it: it waits for those who have a slab. */
+/* As every call does: stores that it is one, then checks whether recording has ended. The end may
+ * have come while the thread got its lane, and did not wait for it: it waits only for threads that
+ * have a slab. */
 static bool let_in(bool is_call)
 {
     bool ready = make_ready(is_call);
@@ -150,7 +151,7 @@ static bool let_in(bool is_call)
 
 XFS_COLD bool xfs_call_ready_slowly(void)
 {
-    if (xfs_self == NULL && is_kept_out()) /* each call, where recording is off */
+    if (xfs_self == NULL && is_kept_out()) /* the path of each call where recording is off */
         return false;
     return let_in(true);
 }
@@ -189,7 +190,7 @@ static void finish(void *ending)
     xfs_writer_finish(recorder, xfs_self);
 }
 
-/* Another thread may be about to begin. */
+/* Waits for another thread that is starting the recorder. */
 static void await_start(struct xfs_life *l)
 {
     struct xfs_guard guard = xfs_guard_enter();
@@ -204,8 +205,8 @@ static void await_start(struct xfs_life *l)
 /* A destructor of the library: it runs after the program's own exit handlers and destructors, so
  * that what they copy is recorded. The child of a vfork that calls exit() is not this process.
  *
- * Threads may go on until the process is gone. Calls that begin from here on are not the run's any
- * more; those under way are still recorded, or counted as lost if they take too long. */
+ * Threads may go on until the process is gone. Calls that begin from here on do not belong to the
+ * run; those in flight are still recorded, or counted as lost if they take too long. */
 __attribute__((destructor)) static void process_ends(void)
 {
     struct xfs_life *l = atomic_load(&xfs_life);

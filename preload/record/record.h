@@ -6,12 +6,12 @@
  * creates the run directory and the process's file, once; it alone opens files from then on. Each
  * thread gets a lane and writes events into its current slab (include/xferscope/trace.h); a full
  * slab is handed to the background thread, which writes it as compressed columns and gives it back.
- * At exit everything is written out, symbols are resolved and the file is rewritten without its
- * lanes; after SIGKILL the slabs are still in the file.
+ * At exit all events are written, symbols are resolved and the file is rewritten without its slabs;
+ * after SIGKILL the slabs are still in the file.
  *
- * The end is when the library's destructor runs. Calls that are under way then are still recorded,
- * or counted as lost where that takes too long; calls that other threads begin after it are not of
- * the run, and counted apart (calls_after_end).
+ * Recording ends when the library's destructor runs. Calls in flight then are still recorded, or
+ * counted as lost where that takes too long; calls that other threads begin later do not belong to
+ * the run and have a count of their own (calls_after_end).
  *
  * fork: the child starts afresh with a file of its own, at its first CUDA call. vfork and exec:
  * nothing to do.
@@ -19,8 +19,8 @@
  * Cost. xfs_event_begin + xfs_event_commit: no lock, no allocation, no system call, except once
  * per slab (a free slab is taken) and once per thread (a lane).
  *
- * Errors never reach the program: whatever cannot be recorded is counted in the file header, and
- * said once on stderr.
+ * Errors never reach the program: what cannot be recorded is counted in the file header, and
+ * reported once on stderr.
  */
 #ifndef XFS_RECORD_H
 #define XFS_RECORD_H
@@ -68,8 +68,8 @@ uint32_t xfs_arguments_id(const uint64_t *pointers, uint32_t count);
 /* Adds or replaces a META pair (at once in the file). */
 void xfs_meta_set(const char *key, const char *value);
 
-/* Has something done in the recorder's thread, which opens files out of the program's way, and
- * waits for it. False when it was not done: nothing is recorded, or the thread is late. */
+/* Runs `work` in the recorder's thread, which has a descriptor table of its own, and waits for it.
+ * False when it did not run: nothing is recorded, or the thread is late. */
 bool xfs_do_apart(void (*work)(void *), void *argument);
 
 /* This thread has left a call by a jump: it is not inside the recorder any more, and the call's

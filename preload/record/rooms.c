@@ -75,8 +75,8 @@ static bool put(struct xfs_recorder *recorder, struct xfs_room_place *place,
     return true;
 }
 
-/* One after the other, without sleeping: each holds it for the length of a copy. What does not fit
- * any more comes behind the room, and so after all that is in it. */
+/* A spin lock, held for the length of a copy. What does not fit is appended to the file, and so
+ * comes after all that is in the room. */
 static bool add_meta(struct xfs_recorder *recorder, const void *payload, size_t bytes)
 {
     struct xfs_rooms *rooms = &recorder->rooms;
@@ -91,7 +91,7 @@ static bool add_meta(struct xfs_recorder *recorder, const void *payload, size_t 
     return good || xfs_write_list(recorder, XFT_SEG_META, payload, bytes);
 }
 
-/* So that a reader takes all of it. Other lists are short. */
+/* A reader takes no more than XFT_LISTS_RECORDED_MOST bytes of lists. META is short. */
 static bool is_one_too_many(struct xfs_recorder *recorder, enum xft_segment_type type, size_t bytes)
 {
     if (type == XFT_SEG_META ||

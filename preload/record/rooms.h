@@ -32,14 +32,14 @@ struct xfs_room_place {
     unsigned char *at;
     size_t left;
     uint64_t *committed;
-    unsigned cut; /* as in struct xfs_rooms when it was entered */
-    bool busy;    /* a signal handler on top of it goes without */
+    unsigned cut; /* struct xfs_rooms.cut when the room was taken */
+    bool busy;    /* a signal handler that interrupts adds nothing */
 };
 
 struct xfs_rooms {
     struct xfs_pool free;
     atomic_uint taken;
-    atomic_uint cut; /* how often the file was: rooms from before are left */
+    atomic_uint cut; /* how often the file was cut: older rooms are not used */
     unsigned taken_before;
     atomic_flag meta_busy;
     struct xfs_room_place meta;

@@ -73,7 +73,7 @@ uint32_t xfs_stacks_take(struct xfs_recorder *recorder, const struct xfs_registe
         if (frame == 0)
             break;
         if (python_depth && frame >= stacks->python.start && frame < stacks->python.end)
-            break; /* what called from here on is better told by the Python frames */
+            break; /* from here on the Python frames say more */
         if (frame >= stacks->own_start && frame < stacks->own_end)
             own++;
         else

@@ -35,9 +35,8 @@ uint32_t xfs_stacks_intern(struct xfs_recorder *recorder, uint64_t *addresses, u
 
 #define XFS_STACK_FRAMES 64
 
-/* Takes the calling thread's stack, from a function of this library on, into room for
- * XFS_STACK_FRAMES: `most` frames, or as many of either kind when there are Python frames; returns
- * its depth. */
+/* Writes the calling thread's stack, from `from` on, to `addresses` (XFS_STACK_FRAMES of them): at
+ * most `most` native frames, and as many Python frames if there are any. Returns its depth. */
 uint32_t xfs_stacks_take(struct xfs_recorder *recorder, const struct xfs_registers *from,
                          uint64_t *addresses, uint32_t most);
 

@@ -54,8 +54,8 @@ static uint64_t calendar_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* One reading between two others: the narrowest of a few, since the thread may be interrupted.
- * Files of several hosts are put beside each other by it. */
+/* Reads the calendar between two readings of the trace's clock, and keeps the narrowest of three,
+ * since the thread may be interrupted. Files of several hosts are aligned by it. */
 static void read_clocks(uint64_t *mono, uint64_t *real)
 {
     uint64_t narrowest = UINT64_MAX;
@@ -94,7 +94,7 @@ static bool make_packer(struct xfs_recorder *recorder, const struct xft_zstd *zs
     return true;
 }
 
-/* With a run of `record`'s nothing was there before. */
+/* The run directory of `xferscope record` is always new. */
 static bool is_named_by_user(const struct xfs_settings *settings)
 {
     return settings->output[0] && !settings->run[0];
@@ -117,7 +117,7 @@ static bool create_file(struct xfs_recorder *recorder)
     return true;
 }
 
-/* The end of a long path says which, and leaves room for the reason. */
+/* Of a long path the end is shown, so that the reason still fits. */
 static struct xfs_recorder *cannot_record(const struct xfs_recorder *recorder)
 {
     static char line[XFS_NOTES_WHY_BYTES];
@@ -151,7 +151,7 @@ static bool open_file(struct xfs_recorder *recorder)
     xfs_notes_begun(run_directory);
     xfs_clock_start();
     xfs_rooms_supply(recorder);
-    xfs_lanes_supply(recorder); /* before threads rely on it */
+    xfs_lanes_supply(recorder); /* threads rely on what is kept ready */
     return true;
 }
 

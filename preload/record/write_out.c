@@ -43,7 +43,7 @@ static bool write_rows(struct xfs_recorder *recorder, const struct xft_slab *sla
     return good;
 }
 
-/* Rows of zeros are where the file was cut. */
+/* Rows of zeros lay in a part of the file that was cut. */
 static bool write_cut(struct xfs_recorder *recorder, const struct xft_slab *slab, uint32_t rows)
 {
     const struct xft_event *events = xft_slab_events(slab);
@@ -59,7 +59,7 @@ static bool write_cut(struct xfs_recorder *recorder, const struct xft_slab *slab
 bool xfs_write_slab(struct xfs_recorder *recorder, const struct xft_slab *slab)
 {
     uint32_t rows = slab->committed, magic = __atomic_load_n(&slab->magic, __ATOMIC_RELAXED);
-    if (rows == 0 || magic != XFT_SLAB_MAGIC) /* the file was cut before it */
+    if (rows == 0 || magic != XFT_SLAB_MAGIC) /* magic is gone: the file was cut before this slab */
         return true;
     return write_cut(recorder, slab, rows);
 }

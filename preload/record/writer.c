@@ -14,16 +14,15 @@
 #include "preload/record/bus.h"
 #include "preload/record/notes.h"
 
-#define STACK_BYTES (1 << 20)   /* elfutils walks nested debug information */
-#define RETRY_NS 1000000000u    /* after the file could not take a slab */
+#define STACK_BYTES (1 << 20)   /* elfutils recurses into debug information */
+#define RETRY_NS 1000000000u    /* after a failed write */
 #define BEGIN_NS 60000000000u   /* a machine may be slow */
-#define SYMBOLS_NS 10000000000u /* at exit, in real time: somebody is waiting */
+#define SYMBOLS_NS 10000000000u /* at exit, in real time: the user waits */
 
 /* ---- the background thread -------------------------------------------------------------- */
 
-/* Nobody need wake it, since that takes a system call; where that is allowed, those do who wait for
- * it. Where nothing has happened for seconds it looks seldom: what is kept ready serves the first
- * while. */
+/* Threads wake it only when they wait for it and may make a system call. After seconds without
+ * events it looks rarely: the slabs that are kept ready suffice for the first moments. */
 static void rest(struct xfs_recorder *recorder, unsigned idle_rounds)
 {
     static const struct {
@@ -59,7 +58,7 @@ static void resolve_symbols(struct xfs_recorder *recorder)
     munmap(file, size);
 }
 
-/* What is said of a round is why its first step failed. */
+/* Keeps the errno of a round's first failure. */
 static bool went_well(bool good, int *error)
 {
     if (!good && *error == 0)
@@ -67,7 +66,7 @@ static bool went_well(bool good, int *error)
     return good;
 }
 
-/* Whether there was anything to do. */
+/* True when there was work, so that the next round is due soon. */
 static bool do_round(struct xfs_recorder *recorder, uint64_t *retry_ns)
 {
     struct xfs_lanes *lanes = &recorder->lanes;
@@ -94,7 +93,7 @@ static bool do_round(struct xfs_recorder *recorder, uint64_t *retry_ns)
 
 /* ---- the background thread: its life ------------------------------------------------------ */
 
-/* Whoever waits may have given up: what was made for him goes. */
+/* The thread that waits may have given up: then the file is removed again. */
 static bool begin(struct xfs_recorder *recorder)
 {
     int beginning = XFS_BEGINNING;
@@ -118,7 +117,7 @@ static bool begin(struct xfs_recorder *recorder)
     return good && wanted;
 }
 
-/* Until no call is under way any more, or too long. */
+/* True until no call is in flight, within a bounded time. */
 static bool goes_on(struct xfs_recorder *recorder, int *rounds)
 {
     int ending = atomic_load(&recorder->ending);
@@ -127,7 +126,7 @@ static bool goes_on(struct xfs_recorder *recorder, int *rounds)
     return ending == XFS_ENDING_NOT;
 }
 
-/* The end, unless whoever waits for it gave up. */
+/* Ends recording, unless the thread that waits for it gave up. */
 static void end(struct xfs_recorder *recorder)
 {
     int calls = XFS_ENDING_CALLS, asked = XFS_ENDING_ASKED;
@@ -180,7 +179,7 @@ static int create_thread(struct xfs_recorder *recorder)
     return error;
 }
 
-/* As long as it takes to make a file on a slow disk. */
+/* Long enough to make a file on a slow disk. */
 static bool wait_for_beginning(struct xfs_recorder *recorder)
 {
     int beginning = XFS_BEGINNING;
@@ -208,7 +207,7 @@ bool xfs_writer_start(struct xfs_recorder *recorder, bool (*open)(struct xfs_rec
     return open(recorder);
 }
 
-/* In the thread that ends recording: there is no other. */
+/* Without a background thread, the one that ends recording does its work. */
 static void end_alone(struct xfs_recorder *recorder)
 {
     int rounds = 0;

@@ -12,15 +12,15 @@
 #include "preload/timing/records.h"
 #include "preload/timing/timing.h"
 
-/* How often records are collected: what SIGKILL costs at most. */
+/* Interval of collection: SIGKILL loses at most the records of that time. */
 #define COLLECT_SECONDS 1
 
-/* How often it rests briefly yet after records came: those of managed memory, for which they may
- * have been switched on, are asked for next. */
+/* Number of short rests after records were switched on: those of managed memory are often requested
+ * next. */
 #define SOON_RESTS 20
 
-/* How long the thread rests between two looks, and for how long a call of the program
- * waits for it at most: once per process, and once more for managed memory. */
+/* How long the thread rests between two checks. A call of the program waits for it at most that
+ * long, once per process and once more for managed memory. */
 #define REST_WAITING_MS 10
 #define REST_BUSY_MS 20
 #define REST_IDLE_MS 100
@@ -28,7 +28,7 @@
 #define NAP_NS 100000
 #define NAP_MOST_NS 5000000
 
-/* Who waits asks with one store; the thread answers by taking it back. */
+/* A waiting thread makes its request with one store; this thread answers by clearing it. */
 static struct {
     pthread_t thread;
     pthread_mutex_t lock;
@@ -41,10 +41,10 @@ static struct {
     atomic_bool queued;  /* a buffer came */
     atomic_bool on;      /* records were switched on */
     atomic_bool settled; /* xfs_collector_settle() */
-    unsigned soon;       /* rests that are brief yet; of the thread */
+    unsigned soon;       /* short rests that are left; of the thread */
     bool finish;         /* collect the rest and end */
     bool done;
-    bool cramped;          /* the last records were not asked for */
+    bool cramped;          /* the last records were not collected */
     volatile bool give_up; /* finish took too long: record nothing more */
 } collector = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -63,14 +63,14 @@ static struct timespec in_ms(int ms)
     return t;
 }
 
-/* In whatever thread CUPTI fills a buffer, a program's among them: no lock, no system call. */
+/* Runs in any thread in which CUPTI fills a buffer, also the program's: no lock, no system call. */
 static void on_queued(void)
 {
     atomic_store(&collector.queued, true);
 }
 
-/* The thread looks by itself, since waking it would be a system call in a thread of the program:
- * often while records are to be switched on or come, seldom when nothing happens. */
+/* The thread polls, since waking it would be a system call in a thread of the program: often while
+ * records are to be switched on or arrive, rarely otherwise. */
 static int rest_ms(void)
 {
     if (!atomic_load(&collector.settled) || collector.soon > 0)
@@ -78,7 +78,7 @@ static int rest_ms(void)
     return xfs_records_outstanding() > 0 ? REST_BUSY_MS : REST_IDLE_MS;
 }
 
-/* Waits for a buffer, an order, the end, or the next second; true when that second is over. */
+/* Waits for a buffer, an order, the end, or the next collection; true when that is due. */
 static bool wait_for_work(void)
 {
     for (int waited_ms = 0; waited_ms < COLLECT_SECONDS * 1000;) {
@@ -135,7 +135,7 @@ static void *collect(void *unused)
     return NULL;
 }
 
-/* The program's signals are none of this thread's business. */
+/* The program's signals are blocked in this thread. */
 bool xfs_collector_start(const struct xcp_library *library, void (*carry_out)(enum xfs_order order))
 {
     sigset_t all, before;
@@ -175,7 +175,7 @@ bool xfs_collector_stop(void)
     bool done = wait_until_done();
     if (done)
         pthread_join(collector.thread, NULL);
-    atomic_store(&collector.order, XFS_ORDER_NONE); /* nobody answers any more */
+    atomic_store(&collector.order, XFS_ORDER_NONE); /* the thread no longer answers */
     return done;
 }
 
@@ -188,8 +188,8 @@ static uint64_t passing_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* A filter of the program's may forbid to sleep. Longer and longer: many threads that wait must not
- * keep the one from the processor that they wait for. */
+/* The program's seccomp filter may forbid sleeping. Pauses grow longer: many waiting threads must
+ * not keep the processor from the one that they wait for. */
 static void nap(long *ns)
 {
     if (!xfs_may_call_kernel()) {
@@ -207,7 +207,7 @@ bool xfs_collector_ask(enum xfs_order order)
     uint64_t until = passing_ns() + MOST_WAIT_NS;
     while (!atomic_compare_exchange_strong(&collector.order, &none, (int)order)) {
         if (none == (int)order)
-            break; /* asked by another thread: waited for as well */
+            break; /* another thread's order: waited for first */
         none = XFS_ORDER_NONE;
         if (passing_ns() > until)
             return false;

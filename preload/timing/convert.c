@@ -125,8 +125,8 @@ static void from_migration(struct xft_event *e, const struct xcp_counter_record 
     e->aux = r->flags;
 }
 
-/* A CPU's fault is a moment, its value the instruction: kept as a stack of one frame, whose name is
- * found with the others'. */
+/* A page fault of the CPU has one time, and the instruction's address as its value: stored as a
+ * stack of one frame, which gets its name like others. */
 static void from_fault(struct xft_event *e, const struct xcp_counter_record *r)
 {
     bool host = r->counter == XCP_COUNTER_CPU_FAULT;

@@ -1,6 +1,6 @@
 /*
- * One record of CUPTI's as an event of the trace. Only xfs_convert() records anything (a kernel's
- * name, the place of a CPU's fault); one thread at a time.
+ * Converts one CUPTI record to an event of the trace. Only xfs_convert() writes to the trace (a
+ * kernel's name, the instruction of a CPU page fault); one thread at a time.
  */
 #ifndef XFS_CONVERT_H
 #define XFS_CONVERT_H
@@ -10,7 +10,7 @@
 #include "xferscope/cupti_abi.h"
 #include "xferscope/trace.h"
 
-/* cuptiGetVersion()'s answer; without it records are read as the oldest version has them. */
+/* cuptiGetVersion()'s answer; without it records are read in the oldest version's format. */
 void xfs_convert_version(uint32_t version);
 
 enum xfs_conversion {
@@ -20,8 +20,8 @@ enum xfs_conversion {
 };
 enum xfs_conversion xfs_convert_kind(const struct xcp_activity *record);
 
-/* Fills a zeroed event from a record of which xfs_convert_kind() said XFS_CONVERT_EVENT. clock is
- * added to its times. */
+/* Fills a zeroed event from a record for which xfs_convert_kind() returned XFS_CONVERT_EVENT. clock
+ * (ns) is added to its times. */
 void xfs_convert(struct xft_event *event, const struct xcp_activity *record, int64_t clock);
 
 #endif

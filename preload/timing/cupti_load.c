@@ -11,7 +11,7 @@
 static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12"};
 #define SONAMES (sizeof sonames / sizeof sonames[0])
 
-/* Where toolkits keep it, under their root. */
+/* Its directories in a toolkit, relative to the root. */
 static const char *const toolkit_directories[] = {
     "extras/CUPTI/lib64",
     "lib64",
@@ -19,8 +19,8 @@ static const char *const toolkit_directories[] = {
     "targets/x86_64-linux/lib",
 };
 
-/* Where it lies as seen from a libcudart: the same directory (toolkits, wheels since CUDA 13),
- * another wheel (CUDA 12), a toolkit's extras. */
+/* Its directories relative to a libcudart: the same (toolkits, wheels since CUDA 13), another wheel
+ * (CUDA 12), a toolkit's extras. */
 static const char *const beside_cudart[] = {".", "../../cuda_cupti/lib", "../extras/CUPTI/lib64",
                                             "../../../extras/CUPTI/lib64"};
 
@@ -45,7 +45,7 @@ static bool offer(void *handle, const char *path, const struct xfs_cupti_search 
     return fill(&library, handle, search) && search->accept(&library, path, search->user);
 }
 
-/* The loader waits for the writer of a FIFO as long as it takes. */
+/* Opening a FIFO would block the loader until it has a writer. */
 static bool is_regular(const char *path)
 {
     struct stat found;
@@ -86,8 +86,8 @@ static bool try_below(const char *root, const char *const *directories, size_t c
 
 /* ---- the places ---------------------------------------------------------------------------- */
 
-/* What stands in the loader's way to a library of that name. Looking for a loaded one opens it,
- * too. */
+/* True when something other than a file has that name, which would block the loader, even when it
+ * only looks for a loaded library. */
 static bool is_blocked(const char *soname)
 {
     const char *directory = getenv("LD_LIBRARY_PATH");
@@ -193,8 +193,8 @@ bool xfs_cupti_find(const struct xfs_cupti_search *search)
 
 /* ---- counters of managed memory ------------------------------------------------------------ */
 
-/* Bytes between devices came with CUDA 9, and not every platform has them: the others are asked for
- * without. */
+/* The counter of bytes between devices came with CUDA 9, and some platforms lack it: then the
+ * others are enabled without it. */
 static const int counters[] = {
     XCP_COUNTER_HTOD,      XCP_COUNTER_DTOH, XCP_COUNTER_CPU_FAULT,
     XCP_COUNTER_GPU_FAULT, XCP_COUNTER_DTOD,

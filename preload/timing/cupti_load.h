@@ -1,10 +1,10 @@
 /*
- * Finding libcupti. It is opened privately (RTLD_LOCAL) and never closed: CUPTI does not survive
+ * Finds libcupti. It is opened privately (RTLD_LOCAL) and never closed: CUPTI does not survive
  * being unloaded.
  *
- * A copy that the process has loaded already is the one to use, and no other: two CUPTIs in one
- * process get in each other's way. Else those beside a loaded libcudart (a Python wheel brings its
- * own), then the loader's search path, then where toolkits install it.
+ * If the process has already loaded a copy, only that one is used: two CUPTIs in one process
+ * disturb each other. Otherwise those beside a loaded libcudart (a Python wheel brings its own),
+ * then the loader's search path, then the directories of toolkits.
  */
 #ifndef XFS_CUPTI_LOAD_H
 #define XFS_CUPTI_LOAD_H
@@ -16,13 +16,13 @@
 struct xfs_cupti_search {
     void *(*symbol)(void *handle, const char *name); /* dlsym */
     const char *only_in; /* this directory and no other; NULL = as described above */
-    /* Asked for each copy found, until it returns true. */
+    /* Called for each copy found, until it returns true. */
     bool (*accept)(const struct xcp_library *library, const char *path, void *user);
     void *user;
 };
 
-/* True when a copy was accepted. Functions that a copy lacks are NULL in its library; one that
- * lacks any of XCP_FUNCTIONS is passed over. Leaves the thread's dlerror() clear. */
+/* True when a copy was accepted. Functions that a copy lacks are NULL in its library; a copy
+ * without all of XCP_FUNCTIONS is skipped. Leaves the thread's dlerror() clear. */
 bool xfs_cupti_find(const struct xfs_cupti_search *search);
 
 /* Enables CUPTI's counters of managed memory, after cuInit: they are the last kind of record that

@@ -13,12 +13,12 @@
 #include "preload/record/record.h"
 #include "preload/timing/timing.h"
 
-#define MOST_PAIRS 65536 /* of a context, at work at once */
+#define MOST_PAIRS 65536 /* of a context, in flight at once */
 #define MOST_CONTEXTS 64 /* further ones are not timed */
-#define LOOKS 4          /* pairs asked about when a copy is made */
-#define BASE_TRIES 3     /* of which the tightest counts */
+#define LOOKS 4          /* pairs queried at each copy */
+#define BASE_TRIES 3     /* of which the one with the narrowest bounds is used */
 #define BASE_WAIT_NS 5000000u
-#define BASE_AGE_NS 1000000000u /* a time is a float of milliseconds: it coarsens with distance */
+#define BASE_AGE_NS 1000000000u /* times are floats in ms: their resolution falls with distance */
 #define NON_BLOCKING 1
 
 /* One copy between two events. */
@@ -32,9 +32,9 @@ struct place { /* a context */
     xcu_context context;
     xcu_stream stream; /* the recorder's own */
     xcu_event bases[2];
-    unsigned base;      /* which of them counts; the other is for trying */
+    unsigned base;      /* the one in use; the other is for a new attempt */
     uint64_t base_ns;   /* when it was reached; 0 = no base yet */
-    uint64_t looked_ns; /* when it was last asked for */
+    uint64_t looked_ns; /* when it was last measured */
     struct pair *spare, *first, **last;
     unsigned made;
 };
@@ -79,8 +79,8 @@ bool xfs_pairs_start(void)
     return all;
 }
 
-/* A capture that another thread begins at this moment forbids what we ask, and would be invalidated
- * by our asking: in this mode it is not. */
+/* If another thread begins a capture at this moment, our queries are forbidden and would invalidate
+ * it; in relaxed mode they do not. */
 static int relax(void)
 {
     int mode = XCU_CAPTURE_MODE_RELAXED;
@@ -95,7 +95,7 @@ static void restore(int mode)
 
 /* ---- the base ------------------------------------------------------------------------------ */
 
-/* Nothing else is on that stream; still, whoever waits for a GPU sets himself a limit. */
+/* Nothing else is on that stream; the wait has a limit all the same. */
 static bool reached(xcu_event event, uint64_t since)
 {
     xcu_result result;
@@ -136,7 +136,7 @@ static struct place *make_place(xcu_context context)
         driver.create(&p->bases[1], 0) == XCU_SUCCESS)
         set_base(p);
     else
-        p->made = MOST_PAIRS; /* nothing is timed here; what is asked for once is not asked again */
+        p->made = MOST_PAIRS; /* nothing is timed in this context; not tried again */
     return p;
 }
 
@@ -180,7 +180,7 @@ static void put_pair(struct place *p, struct pair *pair)
     p->spare = pair;
 }
 
-/* The copy as the device ran it; false when its events cannot be had. */
+/* Writes the copy's device times; false when its events cannot be read. */
 static bool write_copy(const struct place *p, const struct pair *pair)
 {
     float since_base, took;
@@ -197,7 +197,7 @@ static bool write_copy(const struct place *p, const struct pair *pair)
     return true;
 }
 
-/* Looks at the first few that are pending, or at all. */
+/* Queries at most `most` of the pending pairs, oldest first. */
 static void collect(struct place *p, unsigned most)
 {
     struct pair **link = &p->first;
@@ -226,7 +226,7 @@ static bool capturing(void)
     return xfs_pairs_capturing && xfs_pairs_capturing();
 }
 
-/* Recording the first event is the last that is done: what comes between it and the copy counts. */
+/* The first event is recorded last: time between it and the copy would count. */
 static struct pair *begin(struct place *p, xcu_stream stream, bool per_thread)
 {
     int mode = relax();
@@ -249,7 +249,7 @@ struct start {
     bool per_thread;
 };
 
-/* The driver takes kilobytes of stack to make an event, which the program's thread may not have. */
+/* Making an event takes the driver kilobytes of stack, which the program's thread may not have. */
 static void start_pair(void *arguments)
 {
     const struct start *start = arguments;
@@ -278,7 +278,7 @@ void xfs_pairs_begin(xcu_stream stream, bool per_thread)
     errno = saved;
 }
 
-/* What the device would say of it. */
+/* Fills the event as a device record would be. */
 static void describe(struct xft_event *e, const struct xft_event *copy)
 {
     e->kind = XFT_EVENT_DEVICE_COPY;
@@ -357,7 +357,7 @@ void xfs_pairs_collect(void)
     errno = saved;
 }
 
-/* The pairs' memory is left alone: a thread may be between begin and end. */
+/* The pairs' memory is not freed: a thread may be between begin and end. */
 void xfs_pairs_forget(void)
 {
     if (!xfs_pairs_is_on())

@@ -6,15 +6,14 @@
  *     xfs_pairs_copy_ends(f)             after it, when the event is described
  *
  * Both cost a load while event timing is off. It never waits for the program's work: events are
- * only asked whether they were reached, when later copies are made, when the program has waited,
- * and at the end. While any stream is being captured nothing is done at all: the driver would take
- * it for a part of the graph, or invalidate the capture. Copies that could not be timed are counted
- * as device times lost.
+ * only queried, at later copies, when the program has waited, and at the end. While any stream is
+ * being captured nothing is done: the driver would add it to the graph, or invalidate the capture.
+ * Copies that could not be timed are counted as lost device times.
  *
- * Times. How long a copy took is the time between its two events, to half a microsecond, and a few
- * microseconds more than CUPTI says of small copies, since the events' own work is in it. When it
- * began is reckoned from an event of the recorder's own on a stream of its own, whose time is known
- * to the tens of microseconds that asking for it takes.
+ * Times. The duration of a copy is the time between its two events, with a resolution of 0.5 us.
+ * For small copies it is a few microseconds longer than CUPTI's, since it includes the work of the
+ * events. When it began is reckoned from an event of the recorder's own on a stream of its own,
+ * whose time is known to the tens of microseconds that asking for it takes.
  */
 #ifndef XFS_EVENT_PAIRS_H
 #define XFS_EVENT_PAIRS_H
@@ -35,10 +34,10 @@ static inline bool xfs_pairs_is_on(void)
 /* False when the driver lacks a function that this needs. */
 bool xfs_pairs_start(void);
 
-/* Captures of streams that are under way: asked before anything is done. */
+/* Number of streams being captured: checked before anything is done. */
 extern int (*xfs_pairs_capturing)(void);
 
-/* Out of the way of those who do without. */
+/* Kept apart from code that runs without event timing. */
 #define XFS_SELDOM __attribute__((cold, noinline))
 XFS_SELDOM void xfs_pairs_begin(xcu_stream stream, bool per_thread);
 XFS_SELDOM void xfs_pairs_end(const struct xft_event *copy);
@@ -53,13 +52,13 @@ static inline void xfs_pairs_copy_ends(const struct xft_event *copy)
         xfs_pairs_end(copy);
 }
 
-/* The program has waited for work of its own: all that is done is recorded. */
+/* The program has waited for its work: records all pairs that are done. */
 XFS_SELDOM void xfs_pairs_collect(void);
 
-/* A context is gone, and with it all events: what is pending is lost. */
+/* A context was destroyed, and its events with it: pending pairs are lost. */
 void xfs_pairs_forget(void);
 
-/* Waits for what is pending, at most so long, and records it; then off. */
+/* Waits for pending pairs, at most most_ms, and records them; then event timing is off. */
 void xfs_pairs_finish(int most_ms);
 
 void xfs_pairs_after_fork(void);

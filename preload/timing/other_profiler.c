@@ -1,7 +1,7 @@
 /*
- * CUPTI's subscription as other profilers call it. A profiler that starts after us (torch.profiler,
- * for one) is to find CUPTI free: device timing gives way before the call goes on to CUPTI, which
- * it does unchanged. The recorder's own subscription does not come this way.
+ * CUPTI's subscribe functions as other profilers call them. A profiler that starts after the
+ * recorder (torch.profiler, for example) must find CUPTI free: device timing unsubscribes before
+ * the call is passed on to CUPTI unchanged. The recorder's own subscription does not use these.
  */
 #include "preload/timing/other_profiler.h"
 
@@ -15,7 +15,7 @@
 #define EXPORTED __attribute__((visibility("default")))
 #define NOT_INITIALIZED 15 /* CUPTI_ERROR_NOT_INITIALIZED: there is no CUPTI to call */
 
-/* Both versions: what is to be called back, by which function, and what they are given. */
+/* Both versions of the function. */
 #define SUBSCRIBE(name, params, args)                                                              \
     static void *_Atomic found_##name; /* by dlsym: then no library's dependency leads there */    \
     void xfs_found_##name(void *real)                                                              \

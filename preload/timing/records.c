@@ -49,7 +49,7 @@ static struct buffer *take_spare(bool *may_make)
     return b;
 }
 
-/* It counts as made already; one that cannot be had now may be had later. */
+/* The buffer is already counted in `made`; after a failure a later attempt may succeed. */
 static struct buffer *make_buffer(void)
 {
     void *at = mmap(NULL, BUFFER_HEADER + XFS_RECORDS_BUFFER_BYTES, PROT_READ | PROT_WRITE,
@@ -62,8 +62,8 @@ static struct buffer *make_buffer(void)
     return NULL;
 }
 
-/* What was filled is cleared; what lies behind goes back to the kernel, which hands out zeros: a
- * thread that copies now and then does not keep a whole buffer in memory. */
+/* Clears the part that was filled and returns the rest to the kernel, which supplies zeroed pages:
+ * a thread that copies rarely does not keep a whole buffer in memory. */
 static void clear(struct buffer *b)
 {
     uint8_t *memory = (uint8_t *)b + BUFFER_HEADER;
@@ -92,7 +92,7 @@ static void put_spare(struct buffer *b)
     keep(b);
 }
 
-/* CUPTI asks for buffers in threads of the program, which are to make no system call for us. */
+/* CUPTI requests buffers in threads of the program, in which the recorder makes no system call. */
 static void make_ahead(unsigned wanted)
 {
     for (;;) {
@@ -171,7 +171,7 @@ void xfs_records_setup(const struct xcp_library *library, bool own_clock)
 
 /* ---- clocks -------------------------------------------------------------------------------- */
 
-/* The trace's clock minus CUPTI's, from the tightest of a few pairs of readings. */
+/* The trace's clock minus CUPTI's, ns, from the narrowest of a few pairs of readings. */
 static int64_t clock_offset(void)
 {
     uint64_t best = UINT64_MAX;

@@ -1,10 +1,9 @@
 /*
  * CUPTI's records: the buffers they come in, and the events they become.
  *
- * CUPTI asks for a buffer and hands it back filled, from threads of its own choice and under its
- * lock; so handing back only puts the buffer in a queue. One thread (timing.c) empties it, and
- * keeps a stock of buffers ahead of what is asked for. They live as long as the process and are
- * used again.
+ * CUPTI requests a buffer and returns it filled, from any thread and under its lock; so
+ * xfs_records_completed() only puts the buffer in a queue. One thread (collector.c) empties the
+ * queue, and keeps spare buffers ready. Buffers are reused and never freed.
  */
 #ifndef XFS_RECORDS_H
 #define XFS_RECORDS_H
@@ -17,11 +16,11 @@
 #define XFS_RECORDS_BUFFER_BYTES (1u << 20)
 #define XFS_RECORDS_BUFFERS 1024 /* more are refused; CUPTI then drops records and counts them */
 
-/* Before records come. own_clock: CUPTI could not be given the trace's clock, so that times are
- * to be converted from its own. */
+/* Before records come. own_clock: CUPTI does not use the trace's clock, so its times are converted.
+ */
 void xfs_records_setup(const struct xcp_library *library, bool own_clock);
 
-/* What CUPTI calls. The library must have been told that buffers come zeroed. */
+/* CUPTI's callbacks. CUPTI must have been told that buffers are zeroed. */
 void xfs_records_requested(uint8_t **buffer, size_t *size, size_t *max_records);
 void xfs_records_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
                            size_t valid);
@@ -32,8 +31,8 @@ extern void (*xfs_records_queued)(void);
 /* Buffers that CUPTI holds at this moment. */
 unsigned xfs_records_outstanding(void);
 
-/* Records everything in the queue, in the order in which it came, and adds what CUPTI dropped to
- * the losses. One thread at a time. Stops early when *stop becomes true. */
+/* Writes the events of all records in the queue, in order, and adds those that CUPTI dropped to the
+ * losses. One thread at a time. Stops early when *stop becomes true. */
 void xfs_records_drain(const volatile bool *stop);
 
 #endif

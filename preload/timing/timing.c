@@ -31,10 +31,11 @@ static atomic_int owner; /* the process that started timing; 0 = none yet */
 static struct xcp_library cupti;
 static xcp_subscriber subscriber;                              /* ours, while CUPTI serves us */
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER; /* of these, after the start */
-/* This thread holds the lock: what CUPTI calls of itself meanwhile is no other profiler. */
+/* This thread holds the lock: a subscription that CUPTI itself makes meanwhile is not another
+ * profiler's. */
 static XFS_TLS bool busy;
 
-static atomic_bool overtaken; /* contexts may be in the making: too late to subscribe */
+static atomic_bool overtaken; /* contexts may be being created: too late to subscribe */
 
 /* ---- the number of a call ------------------------------------------------------------------ */
 
@@ -136,7 +137,7 @@ static bool subscribe(struct attempt *a)
     return xfs_cupti_find(&search) && a->subscriber != NULL;
 }
 
-/* CUPTI writes the trace's clock where it can be told to (CUDA 11.6 and later). */
+/* Makes CUPTI use the trace's clock, which CUDA 11.6 and later can. */
 static bool set_clock(void)
 {
     return cupti.ActivityRegisterTimestampCallback &&
@@ -153,7 +154,7 @@ static void promise_zeroed_buffers(void)
 
 #define CRAMPED "few descriptors or little memory are left, which CUPTI may not survive"
 
-/* The order is CUPTI's: clock and buffers before the first kind of record. */
+/* CUPTI demands this order: clock and buffers before the first kind of record. */
 static bool enable_records(struct attempt *a)
 {
     if (!xfs_has_headroom()) {
@@ -215,7 +216,7 @@ static void enable_managed(void)
     }
 }
 
-/* CUPTI is given back: nothing was recorded through it yet. */
+/* Unsubscribes from CUPTI before anything was recorded. */
 static void let_go(void)
 {
     if (subscriber != NULL && cupti.Unsubscribe)
@@ -223,7 +224,7 @@ static void let_go(void)
     subscriber = NULL;
 }
 
-/* Which of the device's records come from now on: a sum of enum xft_records. */
+/* Writes which device records arrive from now on: a sum of enum xft_records. */
 static void say_records(unsigned kinds)
 {
     struct xft_event event = {.kind = XFT_EVENT_RECORDS,
@@ -235,8 +236,8 @@ static void say_records(unsigned kinds)
     xfs_event_write(&event);
 }
 
-/* Kinds of records and callbacks may be switched on beside threads and contexts, since CUPTI has
- * seen all of these being made (docs/timing.md). */
+/* Safe while other threads use CUDA, since CUPTI has seen all contexts being created
+ * (docs/timing.md). */
 static void switch_records_on(void)
 {
     struct attempt a = {0};
@@ -257,7 +258,7 @@ static void switch_records_on(void)
 /* In the collecting thread, whose stack and system calls are the recorder's own. */
 static void carry_out(enum xfs_order order)
 {
-    /* Who holds it otherwise is ending all this, and waits for this thread. */
+    /* Another holder of the lock is finishing device timing, and waits for this thread. */
     if (pthread_mutex_trylock(&state_lock) == 0) {
         busy = true;
         if (subscriber != NULL && order == XFS_ORDER_RECORDS)
@@ -271,7 +272,7 @@ static void carry_out(enum xfs_order order)
 
 /* ---- managed memory ------------------------------------------------------------------------ */
 
-/* What has come of managed memory: used before records came, or to be switched on when it is. */
+/* State of managed memory: used before records were on, or to be switched on at its first use. */
 enum managed { MANAGED_UNUSED, MANAGED_USED, MANAGED_WAITING, MANAGED_DONE };
 static atomic_int managed;
 
@@ -312,7 +313,7 @@ void xfs_timing_managed(void)
 
 /* ---- start --------------------------------------------------------------------------------- */
 
-/* Nothing costs anything yet but the subscription: records are switched on when something is moved.
+/* So far only the subscription costs time: records are switched on when data is moved.
  */
 static bool start_cupti(struct attempt *a)
 {
@@ -375,7 +376,7 @@ void xfs_timing_attach(void)
         if (!xfs_collector_settled()) {
             bool on = xfs_pairs_start();
             say_timing(on ? "event" : "host", on ? "" : "the driver lacks CUDA's events");
-            xfs_collector_settle(); /* others need not wait from here on */
+            xfs_collector_settle(); /* other threads need not wait from here on */
         }
         pthread_mutex_unlock(&state_lock);
     } else {
@@ -404,7 +405,7 @@ static void disable_records(void)
     say_records(0);
 }
 
-/* The next client knows nothing of our clock, and hands out buffers as it likes. */
+/* The next subscriber does not know our clock, and has its own buffers. */
 static void leave_as_found(void)
 {
     uint8_t no = 0;
@@ -454,7 +455,7 @@ void xfs_timing_yield(void)
 void xfs_timing_finish(void)
 {
     int saved = errno;
-    if (xfs_settings()->timing == ASKED_HOST) /* nothing to collect, nothing to ask the kernel */
+    if (xfs_settings()->timing == ASKED_HOST) /* nothing to collect, and no system call */
         return;
     if (atomic_load(&owner) != (int)getpid())
         return;

@@ -4,16 +4,16 @@
  * Life cycle. xfs_timing_start() once, while the first cuInit of the process has succeeded and not
  * yet returned to the program: it subscribes to CUPTI. Subscribing later, while another thread
  * makes a context, crashes that thread in CUPTI; so where contexts may exist already there are no
- * device times (docs/timing.md). Records cost something even where nothing is transferred; they are
- * switched on by xfs_timing_attach(), before the first call that can move data, which is safe
- * whenever CUPTI has seen all contexts being made. From then on every
- * copy, memset and kernel of the process becomes an event of its own (XFT_EVENT_DEVICE_COPY,
- * XFT_EVENT_MEMSET, XFT_EVENT_KERNEL), written by this module's thread a moment after it ran.
- * xfs_timing_finish() once, when the process ends and before recording does. A forked child has no
- * device timing (CUPTI does not survive fork): both functions do nothing there.
+ * device times (docs/timing.md). Records cost time even where nothing is transferred, so
+ * xfs_timing_attach() switches them on before the first call that can move data; that is safe once
+ * CUPTI has seen all contexts being created. From then on every copy, memset and kernel of the
+ * process becomes an event of its own (XFT_EVENT_DEVICE_COPY, XFT_EVENT_MEMSET, XFT_EVENT_KERNEL),
+ * written by this module's thread a moment after it ran. xfs_timing_finish() once, when the process
+ * ends and before recording does. A forked child has no device timing (CUPTI does not survive
+ * fork): both functions do nothing there.
  *
  * Threads. The module's own thread (xferscope-gpu) makes all calls of CUPTI but the subscription:
- * a thread of the program asks and waits for it, without more of its stack than an ordinary call
+ * a thread of the program makes a request and waits, with no more stack than an ordinary call
  * takes, and without a system call where the program has forbidden itself these.
  *
  * Joining. CUPTI numbers the calls; the number of the call and that of its device records are the
@@ -25,11 +25,11 @@
  *
  * only in the outermost hook of a call. Both cost one access to thread-local memory.
  *
- * CUPTI serves one client per process. A profiler that subscribes later takes it over
- * (other_profiler.c): with XFERSCOPE_TIMING=auto device timing gives way, for good. When another
- * profiler came first, or CUPTI is missing, or it fails, META says timing=host and timing.why, and
- * nothing else changes. libcupti is loaded privately and never unloaded. No error reaches the
- * program. See docs/timing.md.
+ * CUPTI serves one client per process. A profiler that subscribes later replaces the recorder
+ * (other_profiler.c): with XFERSCOPE_TIMING=auto device timing then ends. When another profiler
+ * came first, or CUPTI is missing, or it fails, META says timing=host and timing.why, and nothing
+ * else changes. libcupti is loaded privately and never unloaded. No error reaches the program. See
+ * docs/timing.md.
  */
 #ifndef XFS_TIMING_H
 #define XFS_TIMING_H
@@ -42,14 +42,14 @@
 /* CUPTI's number of the outermost driver call seen in this thread since it was cleared. */
 extern XFS_TLS uint32_t xfs_timing_seen;
 
-/* Before the real call: forgets what calls outside of any hook left behind. */
+/* Before the real call: clears the number, which a call outside any hook may have set. */
 static inline void xfs_timing_call_begin(void)
 {
     xfs_timing_seen = 0;
 }
 
-/* After the real call: what joins it to its device records; 0 when there is no device timing.
- * Reading clears. */
+/* After the real call: the number that joins it to its device records; 0 when there is no device
+ * timing. Reading clears it. */
 static inline uint32_t xfs_timing_correlation(void)
 {
     uint32_t seen = xfs_timing_seen;
@@ -60,20 +60,19 @@ static inline uint32_t xfs_timing_correlation(void)
 /*
  * Prepares device timing as XFERSCOPE_TIMING asks, subscribes to CUPTI where it is wanted and sets
  * META timing and timing.why; true when xfs_timing_attach() is to be called. To be called after
- * recording has started, within a first cuInit (`too_late` NULL); any later it says why not
- * (`too_late`, one line for timing.why). Needs a large stack. Later calls do nothing. Safe from any
- * thread. Keeps errno.
+ * recording has started, within a first cuInit (`too_late` NULL); later calls pass the reason why
+ * CUPTI is not used (`too_late`, one line for timing.why). Needs a large stack. Later calls do
+ * nothing. Safe from any thread. Keeps errno.
  */
 bool xfs_timing_start(const char *too_late);
 
-/* Meanwhile another thread could not be kept from using CUDA: nothing is subscribed to from now on.
+/* Another thread has used CUDA meanwhile: CUPTI is not subscribed to from now on.
  */
 void xfs_timing_overtaken(void);
 
 /*
- * Before the first call that can move data: has the records switched on, and says in META what came
- * of it. Other threads wait until that is done, but not for ever; later calls do nothing. Keeps
- * errno.
+ * Before the first call that can move data: switches the records on, and writes the result to META.
+ * Other threads wait for that for a bounded time; later calls do nothing. Keeps errno.
  */
 void xfs_timing_attach(void);
 
@@ -85,21 +84,21 @@ void xfs_timing_attach(void);
 void xfs_timing_managed(void);
 
 /*
- * Another profiler of this process is about to subscribe to CUPTI: what CUPTI holds is collected,
- * and CUPTI is left as it was found. Nothing happens when device timing is off or was asked for by
- * name. Keeps errno.
+ * Another profiler of this process is about to subscribe to CUPTI: collects the records that CUPTI
+ * holds, and restores CUPTI's state. Does nothing when device timing is off or was chosen by
+ * XFERSCOPE_TIMING=cupti. Keeps errno.
  */
 void xfs_timing_yield(void);
 
 /*
- * Collects what CUPTI still holds, for at most XFS_TIMING_FINISH_MS; what does not come in that
- * time is given up. No events come after it returns. To be called before CUDA's own exit handlers
- * (register yours after the first cuInit) and before recording ends. Does nothing when timing was
- * not started. Keeps errno.
+ * Collects what CUPTI still holds, for at most XFS_TIMING_FINISH_MS; later records are lost. No
+ * events come after it returns. To be called before CUDA's own exit handlers (register yours after
+ * the first cuInit) and before recording ends. Does nothing when timing was not started. Keeps
+ * errno.
  */
 void xfs_timing_finish(void);
 
-/* The same for what CUDA's events are to tell. */
+/* The same limit for times from CUDA events. */
 #ifndef XFS_PAIRS_FINISH_MS
 #define XFS_PAIRS_FINISH_MS 1000
 #endif

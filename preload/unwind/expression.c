@@ -62,7 +62,7 @@ static void add(struct machine *machine, int64_t number)
     push(machine, term);
 }
 
-/* Either of the two may be the number. */
+/* One of the two is a number, either one. */
 static void add_both(struct machine *machine)
 {
     struct xfs_term upper = pop(machine);
@@ -84,7 +84,7 @@ static void dereference(struct machine *machine)
     push(machine, term);
 }
 
-/* Of two numbers. */
+/* An operation on two numbers. */
 static void reckon(struct machine *machine, uint64_t op)
 {
     int64_t second = pop_number(machine), first = pop_number(machine);

@@ -1,7 +1,7 @@
 /*
  * DWARF expressions (DWARF 5, section 2.5) as far as frames have them: sums of rsp, rbp, the CFA or
- * rip with numbers, and what lies there. They are worked out with names for registers, not with
- * their values: what comes out is true of every frame at this instruction.
+ * rip with numbers, and what lies there. They are evaluated with symbolic registers, not with
+ * values, so the result is valid for every frame at this instruction.
  */
 #ifndef XFS_EXPRESSION_H
 #define XFS_EXPRESSION_H
@@ -18,7 +18,7 @@ struct xfs_term {
     bool lies_there; /* it is what lies at base + offset */
 };
 
-/* `on_top`: what the expression starts with; NULL: nothing. False when it is more than a term. */
+/* `on_top`: the initial stack; NULL: empty. False when the result is not a single term. */
 bool xfs_expression(struct xfs_reader code, uintptr_t pc, const struct xfs_term *on_top,
                     struct xfs_term *value);
 

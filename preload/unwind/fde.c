@@ -5,7 +5,7 @@
 #include "common/search.h"
 #include "preload/unwind/rule.h"
 
-/* DW_EH_PE_*: how a pointer is written, and what it is relative to. */
+/* DW_EH_PE_*: a pointer's encoding, and its base. */
 enum { ABSOLUTE = 0x00, ULEB = 0x01, U2 = 0x02, U4 = 0x03, U8 = 0x04, SLEB = 0x09, S2, S4, S8 };
 enum { FORM = 0x0f, FROM_HERE = 0x10, FROM_TABLE = 0x30, OMITTED = 0xff };
 
@@ -154,7 +154,7 @@ static bool covers(const struct xfs_fde *fde, uintptr_t pc)
     return pc >= fde->start && pc < fde->end;
 }
 
-/* Where linkers could make no table: one after the other. */
+/* Without the linker's sorted table: a linear search. */
 static bool look_through(const struct xfs_module *module, uintptr_t frames, uintptr_t pc,
                          struct xfs_fde *fde)
 {

@@ -21,10 +21,10 @@ struct xfs_fde {
     unsigned char encoding;
 };
 
-/* False when the module says nothing of this instruction, or in a way that is not known. */
+/* False when the module has no description of this instruction, or one in an unknown format. */
 bool xfs_fde_find(const struct xfs_module *module, uintptr_t pc, struct xfs_fde *fde);
 
-/* A pointer as DW_EH_PE_* says; `failed` when it is not one of those that code addresses have. */
+/* A pointer in the encoding DW_EH_PE_*; `failed` when code addresses do not use that one. */
 uint64_t xfs_read_pointer(struct xfs_reader *reader, unsigned encoding);
 
 #endif

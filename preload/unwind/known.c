@@ -12,9 +12,9 @@
 
 #define PAGE ((uintptr_t)4096)
 #define RANGES 4
-#define MOST_PAGES 64 /* that are asked for so that a range stays one */
-/* The kernel keeps at least as much room for the first stack as programs are usually allowed: no
- * other mapping lies there. Deeper, the stack is asked about like others. */
+#define MOST_PAGES 64 /* queried in one step, so that a range stays contiguous */
+/* The kernel reserves the default stack limit for the first stack: no other mapping lies there.
+ * Deeper parts are queried like other stacks. */
 #define FIRST_STACK_BYTES ((uintptr_t)8 << 20)
 
 static XFS_TLS struct xfs_known ranges[RANGES];
@@ -31,7 +31,7 @@ void xfs_known_init(void)
 {
     void *const *end = xfs_real_dlsym(RTLD_DEFAULT, "__libc_stack_end");
     if (end)
-        first_stack_end = page_of((uintptr_t)*end) + PAGE; /* arguments and environment follow */
+        first_stack_end = page_of((uintptr_t)*end) + PAGE; /* arguments and environment lie above */
     else
         dlerror(); /* not the program's message */
 }
@@ -39,7 +39,7 @@ void xfs_known_init(void)
 static enum xfs_reach ask(uintptr_t page)
 {
     if (page == 0)
-        return XFS_UNREADABLE; /* to the kernel no set at all */
+        return XFS_UNREADABLE; /* the kernel takes NULL for "no set" */
     if (!xfs_may_call_kernel())
         return XFS_NOT_ASKED;
     if (syscall(SYS_rt_sigprocmask, -1, page, NULL, 8) == 0 || errno == EINVAL)
@@ -62,7 +62,7 @@ static struct xfs_known *new_range(uintptr_t page)
     return range;
 }
 
-/* One that begins so near above that it can be made to begin with this page. */
+/* A range that begins a few pages above, extended down to this page. */
 static struct xfs_known *stretch_down(uintptr_t page)
 {
     for (unsigned i = 0; i < RANGES; i++) {

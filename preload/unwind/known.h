@@ -1,15 +1,14 @@
 /*
- * Which memory of the stacks that a thread runs on can be read: known without a question to the
- * kernel for the process's first stack, for others asked once, page by page, as walks reach them.
- * Each thread keeps a few ranges.
+ * Which memory of a thread's stacks can be read: known without a system call for the process's
+ * first stack; for others queried once per page, as walks reach them. Each thread keeps a few
+ * ranges.
  *
- * The question is rt_sigprocmask with a set at the address and an order that does not exist: the
- * kernel says either that it cannot read the set or that there is no such order. Where threads may
- * not call the kernel (sandbox.h) nothing is asked.
+ * The query is rt_sigprocmask with a set at the address and an invalid `how`: the kernel returns
+ * EFAULT if it cannot read the set, else EINVAL. Where threads may not make system calls
+ * (sandbox.h) nothing is queried.
  *
- * A page that was readable is taken to be so from then on. It may be gone, if a stack that was not
- * the thread's own was unmapped; but then nothing leads there except a damaged frame of another
- * stack next to it.
+ * A page that was readable is assumed to stay so. It may be unmapped if it was part of another
+ * thread's stack; but then only a damaged frame of a neighbouring stack leads there.
  */
 #ifndef XFS_KNOWN_H
 #define XFS_KNOWN_H
@@ -25,13 +24,13 @@ struct xfs_known {
 /* Finds the first stack's end. */
 void xfs_known_init(void);
 
-/* What is known around a thread's own stack pointer. */
+/* The known range around a thread's stack pointer. */
 void xfs_known_begin(struct xfs_known *known, uintptr_t sp);
 
 enum xfs_reach {
-    XFS_REACHED, /* known.low and known.high have the word among them now */
+    XFS_REACHED, /* the word now lies between known.low and known.high */
     XFS_UNREADABLE,
-    XFS_NOT_ASKED, /* the kernel could not be asked */
+    XFS_NOT_ASKED, /* the kernel could not be queried */
 };
 
 /* For a word outside of `known`. May change errno. */

@@ -1,6 +1,6 @@
 /*
- * The module (program, library) that has an address: asked of the loader, by _dl_find_object,
- * which takes no lock. A C library without it (2.34) is asked by dl_iterate_phdr, which does.
+ * The module (program, library) that contains an address, by _dl_find_object, which takes no lock.
+ * With a C library that lacks it (2.34), by dl_iterate_phdr, which takes one.
  */
 #ifndef XFS_MODULE_H
 #define XFS_MODULE_H
@@ -14,7 +14,7 @@ struct xfs_module {
     uintptr_t start, end, bias;
     const unsigned char *frames; /* .eh_frame_hdr; NULL: it has none */
     const ElfW(Phdr) * parts;
-    unsigned part_count; /* 0: not told, everything from start to end is its own */
+    unsigned part_count; /* 0: not known; all from start to end counts as its own */
 };
 
 void xfs_module_init(void);

@@ -1,6 +1,6 @@
 /*
- * Numbers of .eh_frame, read one after the other between two ends: behind the end all are 0, and
- * `failed` says so. What lies between must be readable.
+ * Reads numbers of .eh_frame in sequence, within bounds: beyond the end all are 0, and `failed` is
+ * set. The bytes within the bounds must be readable.
  */
 #ifndef XFS_READER_H
 #define XFS_READER_H

@@ -24,13 +24,13 @@ struct row {
 
 struct machine {
     const struct xfs_fde *fde;
-    uintptr_t pc, at; /* looked for; so far */
+    uintptr_t pc, at; /* the instruction wanted; the one reached */
     struct row row, first, remembered[DEPTH];
     unsigned depth;
     bool failed;
 };
 
-/* Whatever a damaged file multiplies. */
+/* Without overflow, whatever a damaged file has. */
 static int64_t in_units(int64_t count, int64_t unit)
 {
     return (int64_t)((uint64_t)count * (uint64_t)unit);
@@ -176,7 +176,7 @@ static void follow_register(struct machine *machine, unsigned op, struct xfs_rea
     } else if (op == DW_CFA_same_value) {
         save(machine, number, (struct saved){.how = SAME});
     } else if (op == DW_CFA_register || op == DW_CFA_val_offset || op == DW_CFA_val_offset_sf) {
-        xfs_read_uleb(program); /* of either sign it is as long */
+        xfs_read_uleb(program); /* signed or not, its encoding has the same length */
         save(machine, number, (struct saved){.how = OTHERWISE});
     } else {
         machine->failed = true;

@@ -1,6 +1,6 @@
 /*
- * Call frame instructions, followed up to one instruction of the code: DWARF 5, section 6.4.2, and
- * those that GNU added. Of the registers only rsp, rbp and the return address are looked at.
+ * Executes call frame instructions up to one instruction of the code: DWARF 5, section 6.4.2, and
+ * GNU's additions. Of the registers only rsp, rbp and the return address are tracked.
  */
 #ifndef XFS_ROW_H
 #define XFS_ROW_H

@@ -1,5 +1,5 @@
 /*
- * What a frame looks like at one instruction, in one word: 0 is no rule.
+ * The rule of one instruction (unwind.h) in one 64-bit word; 0 is no rule.
  */
 #ifndef XFS_RULE_H
 #define XFS_RULE_H
@@ -20,10 +20,10 @@ struct xfs_place {
 
 struct xfs_frame_rule {
     struct xfs_place cfa;
-    bool cfa_lies_there;  /* the place holds it, and is not it */
+    bool cfa_lies_there;  /* the CFA is stored at that place */
     struct xfs_place ra;  /* where the return address lies */
     struct xfs_place fp;  /* where the caller's rbp lies, or XFS_UNCHANGED */
-    bool is_signal, ends; /* made by the kernel for a handler; nobody called */
+    bool is_signal, ends; /* made by the kernel for a signal handler; has no caller */
 };
 
 /* Bits: 0 it is a rule, 1 ends, 2 is_signal, 3 cfa_lies_there, 4 to 9 the bases of cfa, ra and fp,
@@ -66,8 +66,8 @@ static inline enum xfs_base xfs_rule_base(uint64_t rule, unsigned at)
     return (enum xfs_base)(rule >> at & 3);
 }
 
-/* As nearly all are: the CFA is a register and an offset, and the return address lies below it, the
- * caller's rbp too or where it was. */
+/* The usual form: the CFA is a register plus an offset, the return address lies below it, and the
+ * caller's rbp lies there too or is unchanged. */
 _Static_assert((XFS_OF_CFA & XFS_UNCHANGED) == 2 && !((XFS_OF_SP | XFS_OF_FP) & 2),
                "told by one bit");
 #define XFS_RULE_PLAIN_MASK                                                                        \
@@ -82,7 +82,7 @@ static inline bool xfs_rule_is_plain(uint64_t rule)
     return (rule & XFS_RULE_PLAIN_MASK) == XFS_RULE_PLAIN;
 }
 
-/* Where the walk has to end: a frame that is described in a way that is no rule. */
+/* The rule of a frame whose description is not supported: the walk ends there. */
 #define XFS_RULE_LAST ((uint64_t)(XFS_RULE_IS | XFS_RULE_ENDS))
 
 #endif

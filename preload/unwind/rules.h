@@ -1,7 +1,7 @@
 /*
- * The rules of the instructions that walks have met, for all threads, in one table that is read and
- * written without a lock: an entry that two threads wrote at once, or that was read while it was
- * written, is recognised and is none. What is pushed out is worked out again.
+ * A cache of rules for all threads, read and written without a lock: an entry that two threads
+ * wrote at once, or that was read while it was written, is recognised and ignored. A rule that was
+ * replaced is computed again.
  */
 #ifndef XFS_RULES_H
 #define XFS_RULES_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 2^13 sets of two: 256 KiB, touched as far as they are used. */
+/* 2^13 sets of two: 256 KiB, of which only used pages are touched. */
 #define XFS_RULE_SETS_LOG 13
 
 struct xfs_rule_entry {
@@ -20,15 +20,15 @@ extern struct xfs_rule_entry (*xfs_rule_table)[2]; /* NULL: none */
 
 void xfs_rules_init(void);
 
-/* The stamp of the rules that are good now: another one since a module was unloaded; 0 while one
- * is being unloaded: what is worked out meanwhile is not kept. */
+/* The stamp of rules that are valid now: it changes when a module is unloaded. 0 while one is being
+ * unloaded: rules computed meanwhile are not stored. */
 uint64_t xfs_rules_stamp(void);
 
-/* The rule of the instruction, worked out; 0 where nothing is said of its frame. */
+/* Computes the rule of the instruction; 0 where no module describes its frame. */
 uint64_t xfs_rules_find(uintptr_t pc, uint64_t stamp);
 
-/* An entry's key tells that its rule is this instruction's and of this stamp. The multiplication
- * keeps the halves of two entries from making a third one. */
+/* An entry's key shows that its rule belongs to this instruction and stamp. The multiplication
+ * makes sure that halves of two entries do not form a valid third one. */
 static inline uint64_t xfs_rule_key(uintptr_t pc, uint64_t rule, uint64_t stamp)
 {
     return (rule * 0x9e3779b97f4a7c15u) ^ stamp ^ pc;

@@ -2,17 +2,16 @@
  * A walk up the calling thread's stack, from frame to frame: return addresses.
  *
  * It takes no lock and no descriptor, allocates nothing and does not touch the program's signals;
- * so it can be done at any moment, in signal handlers and in forked children too. (libunwind does
- * the same at the price of a pipe with two of the program's descriptors, by which it finds out
- * whether memory can be read; it opens it whatever of it is called first.)
+ * so it can run at any moment, also in signal handlers and forked children. (libunwind needs a
+ * pipe, two of the program's descriptors, to test whether memory can be read.)
  *
- * What a frame looks like at an instruction is its rule: where the caller's stack pointer, return
- * address and frame pointer are, relative to this frame's registers. Rules come from the module's
- * .eh_frame (fde.h, row.h, expression.h) by way of the loader's _dl_find_object, and are kept in
- * one table for the whole process (rules.h), which forgets all of them when a module is unloaded.
- * Frames of code that no module has (what a JIT made) or that says nothing of its frames are taken
- * to begin with the saved frame pointer and the return address, where that makes sense. Where no
- * rule can be had the walk ends; rules that need other registers than rsp and rbp are none.
+ * The rule of an instruction says where the caller's stack pointer, return address and frame
+ * pointer are, relative to this frame's registers. Rules come from the module's .eh_frame (fde.h,
+ * row.h, expression.h) by way of the loader's _dl_find_object, and are kept in one table for the
+ * whole process (rules.h), which forgets all of them when a module is unloaded. Frames of code that
+ * no module has (what a JIT made) or that says nothing of its frames are taken to begin with the
+ * saved frame pointer and the return address, where that makes sense. Where no rule can be had the
+ * walk ends; rules that need other registers than rsp and rbp are none.
  *
  * A walk only goes up: each frame lies above the one before it, but where xfs_stack_switch left
  * the program's stack. It reads nothing but words of the stack that it knows to be readable
@@ -30,8 +29,8 @@ struct xfs_registers {
     uintptr_t pc, sp, fp;
 };
 
-/* Those of the function that this is compiled into. They are good until it returns. The frame
- * pointer is read first: the others may be put where it was. */
+/* The registers of the function that this is inlined into, valid until it returns. The frame
+ * pointer is read first, since the compiler may reuse its register. */
 __attribute__((always_inline)) static inline struct xfs_registers xfs_registers_here(void)
 {
     struct xfs_registers here;
@@ -43,12 +42,12 @@ __attribute__((always_inline)) static inline struct xfs_registers xfs_registers_
 struct xfs_walk {
     struct xfs_registers at;
     struct xfs_known stack;
-    uint64_t stamp;   /* of the rules that are good now (rules.h) */
+    uint64_t stamp;   /* of valid rules (rules.h) */
     bool interrupted; /* pc is where a signal came, not where a call returns to */
 };
 
-/* Once per process, before the first walk; takes memory. Without memory every rule is worked out
- * each time. */
+/* Once per process, before the first walk; takes memory. Without it every rule is computed each
+ * time. */
 void xfs_unwind_init(void);
 
 /* From registers of a function of this thread that has not returned. */

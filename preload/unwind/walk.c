@@ -10,7 +10,8 @@
 #include "preload/unwind/rules.h"
 
 #define LEAST_ADDRESS 4096 /* of code */
-/* Of one frame, where nobody vouches for it: the kernel may not be asked, or there is no rule. */
+/* Largest frame that is accepted without proof: where the kernel may not be queried, or there is no
+ * rule. */
 #define MOST_TRUSTED ((uintptr_t)1 << 20)
 
 void xfs_unwind_init(void)
@@ -47,7 +48,7 @@ static inline bool is_known(const struct xfs_walk *walk, uintptr_t word)
     return word >= walk->stack.low && word < walk->stack.high && (word & 7) == 0;
 }
 
-/* `by_rule`: a function's own description leads there, in which one may put some trust. */
+/* `by_rule`: the address comes from a function's description, and is more likely right. */
 static XFS_COLD bool may_load(struct xfs_walk *walk, uintptr_t word, bool by_rule)
 {
     if (is_known(walk, word))
@@ -70,7 +71,7 @@ static uintptr_t base_of(const struct xfs_walk *walk, enum xfs_base base, uintpt
     return base == XFS_OF_CFA ? cfa : base == XFS_OF_FP ? walk->at.fp : walk->at.sp;
 }
 
-/* Any rule, and memory of which nothing is known yet. */
+/* The general case: any rule, and memory not known to be readable. */
 static XFS_COLD uintptr_t next_by_rule(struct xfs_walk *walk, uint64_t rule)
 {
     struct xfs_registers *at = &walk->at;
@@ -92,7 +93,7 @@ static XFS_COLD uintptr_t next_by_rule(struct xfs_walk *walk, uint64_t rule)
     if (!may_load(walk, ra_at, true))
         return 0;
     uintptr_t ra = load(ra_at), fp = at->fp;
-    if (of_fp != XFS_UNCHANGED) /* many frames further up do without */
+    if (of_fp != XFS_UNCHANGED) /* many callers do not need it */
         fp = may_load(walk, fp_at, true) ? load(fp_at) : 0;
     walk->interrupted = rule & XFS_RULE_SIGNAL;
     return step_to(walk, ra, cfa, fp);
@@ -100,7 +101,8 @@ static XFS_COLD uintptr_t next_by_rule(struct xfs_walk *walk, uint64_t rule)
 
 /* ---- frames that nobody describes -------------------------------------------------------- */
 
-/* Behind a call: e8, or ff /2 with what it takes of address. True of code that no module has. */
+/* Whether the address follows a call instruction: e8, or ff /2 with its operand. True for code
+ * outside modules. */
 static bool follows_call(uintptr_t ra)
 {
     struct xfs_module module;
@@ -128,8 +130,8 @@ static XFS_COLD uintptr_t next_by_frame_pointer(struct xfs_walk *walk)
     return step_to(walk, ra, fp + 16, outer);
 }
 
-/* No function has the call. A return address at a function's start was made by hand, as that below
- * a coroutine's first function is: nobody called. */
+/* No function contains the call. A return address at a function's start was set by hand, as below a
+ * coroutine's first function: there is no caller. */
 static XFS_COLD uintptr_t next_without_rule(struct xfs_walk *walk)
 {
     bool made = !walk->interrupted && xfs_rule_of(walk->at.pc, walk->stamp) != 0;

@@ -121,6 +121,24 @@ size_t xfp_host_nodes(const struct xfp_session *s, int *nodes, size_t room);
 #define XFP_NODE_TEXT 24
 const char *xfp_node_text(const struct xfp_session *s, int node, char text[XFP_NODE_TEXT]);
 
+/* The ends of a benchmark between host and device. */
+struct xfp_host_ends {
+    bool to_device;
+    struct xfp_place host, device;
+    struct xfp_device *d;
+};
+static inline struct xfp_host_ends xfp_host_ends(const struct xfp_session *s,
+                                                 const struct xfp_bench *bench)
+{
+    bool to_device = bench->direction == XFT_DIR_H2D;
+    struct xfp_place device = to_device ? bench->dst : bench->src;
+
+    return (struct xfp_host_ends){.to_device = to_device,
+                                  .host = to_device ? bench->src : bench->dst,
+                                  .device = device,
+                                  .d = &s->sys.devices[device.device]};
+}
+
 /* Runs one benchmark and appends its path to the profile when at least one size was measured. */
 int xfp_bench_run(struct xfp_session *s, const struct xfp_bench *bench);
 

@@ -44,21 +44,18 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
-    bool to_device = bench->direction == XFT_DIR_H2D;
-    struct xfp_place host_place = to_device ? bench->src : bench->dst;
-    struct xfp_place device_place = to_device ? bench->dst : bench->src;
-    struct xfp_device *d = &s->sys.devices[device_place.device];
+    struct xfp_host_ends ends = xfp_host_ends(s, bench);
     struct xfp_buffer host = {0}, device = {0};
-    struct xfp_copy copy = {.device = d, .gated = host_place.memory != XFT_MEM_PAGEABLE};
+    struct xfp_copy copy = {.device = ends.d, .gated = ends.host.memory != XFT_MEM_PAGEABLE};
     size_t most = s->sys.most_bytes, least = s->options->min_bytes;
-    int bad = xfp_device_open(&s->sys, d);
+    int bad = xfp_device_open(&s->sys, ends.d);
 
     if (!bad)
-        bad = xfp_buffer_make_fitting(&s->sys, d, device_place, least, &most, &device);
+        bad = xfp_buffer_make_fitting(&s->sys, ends.d, ends.device, least, &most, &device);
     if (!bad)
-        bad = xfp_buffer_make_fitting(&s->sys, d, host_place, least, &most, &host);
-    copy.src = to_device ? &host : &device;
-    copy.dst = to_device ? &device : &host;
+        bad = xfp_buffer_make_fitting(&s->sys, ends.d, ends.host, least, &most, &host);
+    copy.src = ends.to_device ? &host : &device;
+    copy.dst = ends.to_device ? &device : &host;
     if (!bad)
         bad = xfp_sweep_copy(s, &copy, path, most);
     xfp_buffer_free(&s->sys, &host);

@@ -210,24 +210,21 @@ static int keep(struct xfp_session *s, struct xfp_streams *result)
 
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
-    bool to_device = bench->direction == XFT_DIR_H2D;
-    struct xfp_place host_place = to_device ? bench->src : bench->dst;
-    struct xfp_place device_place = to_device ? bench->dst : bench->src;
-    struct xfp_device *d = &s->sys.devices[device_place.device];
+    struct xfp_host_ends ends = xfp_host_ends(s, bench);
     struct xfp_buffer host = {0}, device = {0};
-    struct lanes l = {.copy = {.device = d}};
+    struct lanes l = {.copy = {.device = ends.d}};
     struct xfp_streams result = {.name = strdup(bench->name),
                                  .direction = bench->direction,
                                  .src = bench->src,
                                  .dst = bench->dst};
     size_t most = s->sys.most_bytes;
-    int bad = !result.name || xfp_device_open(&s->sys, d);
+    int bad = !result.name || xfp_device_open(&s->sys, ends.d);
 
-    l.copy.src = to_device ? &host : &device;
-    l.copy.dst = to_device ? &device : &host;
+    l.copy.src = ends.to_device ? &host : &device;
+    l.copy.dst = ends.to_device ? &device : &host;
     if (!bad)
-        bad = xfp_buffer_make_fitting(&s->sys, d, device_place, LEAST_BYTES, &most, &device) ||
-              xfp_buffer_make_fitting(&s->sys, d, host_place, LEAST_BYTES, &most, &host) ||
+        bad = xfp_buffer_make_fitting(&s->sys, ends.d, ends.device, LEAST_BYTES, &most, &device) ||
+              xfp_buffer_make_fitting(&s->sys, ends.d, ends.host, LEAST_BYTES, &most, &host) ||
               xfp_buffer_fill(&s->sys, l.copy.src, most) || open_lanes(s, &l, MOST_STREAMS);
     l.whole = most;
     if (!bad)

@@ -50,13 +50,19 @@ static unsigned blocks_for(struct xfp_system *sys, struct xfp_device *d, uint64_
     return (unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most);
 }
 
+static xcu_result launch_grid(struct xfp_system *sys, struct xfp_device *d, xcu_stream stream,
+                              void *kernel, uint64_t bytes, void **parameters)
+{
+    return sys->cu->cuLaunchKernel(kernel, blocks_for(sys, d, bytes), 1, 1, THREADS, 1, 1, 0,
+                                   stream, parameters, NULL);
+}
+
 xcu_result xfp_launch_read(struct xfp_system *sys, struct xfp_device *d, xcu_stream stream,
                            xcu_deviceptr src, uint64_t bytes, xcu_deviceptr sink)
 {
     void *parameters[] = {&src, &bytes, &sink};
 
-    return sys->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_READ], blocks_for(sys, d, bytes), 1, 1,
-                                   THREADS, 1, 1, 0, stream, parameters, NULL);
+    return launch_grid(sys, d, stream, d->kernels[XFP_KERNEL_READ], bytes, parameters);
 }
 
 xcu_result xfp_launch_write(struct xfp_system *sys, struct xfp_device *d, xcu_stream stream,
@@ -64,8 +70,7 @@ xcu_result xfp_launch_write(struct xfp_system *sys, struct xfp_device *d, xcu_st
 {
     void *parameters[] = {&dst, &bytes, &value};
 
-    return sys->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_WRITE], blocks_for(sys, d, bytes), 1, 1,
-                                   THREADS, 1, 1, 0, stream, parameters, NULL);
+    return launch_grid(sys, d, stream, d->kernels[XFP_KERNEL_WRITE], bytes, parameters);
 }
 
 xcu_result xfp_launch_copy(struct xfp_system *sys, struct xfp_device *d, xcu_stream stream,
@@ -73,8 +78,7 @@ xcu_result xfp_launch_copy(struct xfp_system *sys, struct xfp_device *d, xcu_str
 {
     void *parameters[] = {&src, &bytes, &dst};
 
-    return sys->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_COPY], blocks_for(sys, d, bytes), 1, 1,
-                                   THREADS, 1, 1, 0, stream, parameters, NULL);
+    return launch_grid(sys, d, stream, d->kernels[XFP_KERNEL_COPY], bytes, parameters);
 }
 
 xcu_result xfp_launch_chase(struct xfp_system *sys, struct xfp_device *d, xcu_stream stream,

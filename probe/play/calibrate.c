@@ -1,6 +1,7 @@
 /*
- * Measures queued spinning kernels and copies: the time of many less the time of few, so
- * that submitting the first and noticing the last is no part of it.
+ * The work of a played schedule, spinning kernels and copies between the staging buffers, and how
+ * long it takes when it is queued: the time of many minus the time of few, so that submitting the
+ * first and noticing the last do not count.
  */
 #include "probe/play/stage.h"
 
@@ -9,6 +10,40 @@
 enum { FEW = 2, MANY = 10, ROUNDS = 5, SMALL = 64 << 10 };
 
 #define SPIN_NS 20000u /* longer than submitting the next one takes */
+
+xcu_result xfp_launch_spin(struct xfp_system *sys, const struct xfp_device *d, xcu_stream stream,
+                           uint64_t ns, unsigned blocks)
+{
+    void *parameters[] = {&ns};
+
+    return sys->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_SPIN], blocks ? blocks : 1, 1, 1,
+                                   blocks ? XFP_SPIN_THREADS : 1, 1, 1, 0, stream, parameters,
+                                   NULL);
+}
+
+enum xfp_play_way xfp_way_of(int from, int to)
+{
+    return from < 0 ? XFP_WAY_IN : to < 0 ? XFP_WAY_OUT : XFP_WAY_PEER;
+}
+
+xcu_result xfp_copy_staging(const struct xfp_made_stage *made, int from, int to, uint64_t bytes,
+                            xcu_stream stream)
+{
+    const struct xfp_driver *cu = made->sys->cu;
+    const struct xfp_play_gpu *gpu = &made->gpus[from < 0 ? to : from];
+
+    switch (xfp_way_of(from, to)) {
+    case XFP_WAY_IN:
+        return cu->cuMemcpyHtoDAsync(gpu->there.address, gpu->host.host, bytes, stream);
+    case XFP_WAY_OUT:
+        return cu->cuMemcpyDtoHAsync(gpu->host.host, gpu->there.address, bytes, stream);
+    default:
+        return cu->cuMemcpyPeerAsync(made->gpus[to].there.address, made->gpus[to].device->context,
+                                     gpu->there.address, gpu->device->context, bytes, stream);
+    }
+}
+
+/* ---- calibration ---------------------------------------------------------------------------- */
 
 struct queued {
     struct xfp_made_stage *made;

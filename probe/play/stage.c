@@ -5,8 +5,6 @@
 
 #include "probe/device/launch.h"
 
-#define SPIN_THREADS 1024u /* of a block that leaves no room: two fill a multiprocessor */
-
 /* ---- GPUs ----------------------------------------------------------------------------------- */
 
 /* The context of a GPU that the stage uses; the other GPUs have none. */
@@ -50,7 +48,7 @@ static int open_gpu(struct xfp_made_stage *made, int ordinal)
     const struct xfp_place there = {XFT_MEM_DEVICE, ordinal, -1};
     int processors = xfp_attribute(sys, ordinal, XFP_ATTR_MULTIPROCESSORS);
     int threads = xfp_attribute(sys, ordinal, threads_of_processor);
-    unsigned each = threads > (int)SPIN_THREADS ? (unsigned)threads / SPIN_THREADS : 1;
+    unsigned each = threads > (int)XFP_SPIN_THREADS ? (unsigned)threads / XFP_SPIN_THREADS : 1;
 
     gpu->device = &sys->devices[ordinal];
     gpu->blocks = (processors > 0 ? (unsigned)processors : 1) * each;
@@ -185,37 +183,4 @@ xcu_result xfp_slot_release(const struct xfp_made_stage *made, uint32_t number)
         return XCU_SUCCESS;
     slot->taken = false;
     return device ? cu->cuMemFree(slot->address) : cu->cuMemFreeHost(slot->host);
-}
-
-/* ---- work ----------------------------------------------------------------------------------- */
-
-xcu_result xfp_launch_spin(struct xfp_system *sys, const struct xfp_device *d, xcu_stream stream,
-                           uint64_t ns, unsigned blocks)
-{
-    void *parameters[] = {&ns};
-
-    return sys->cu->cuLaunchKernel(d->kernels[XFP_KERNEL_SPIN], blocks ? blocks : 1, 1, 1,
-                                   blocks ? SPIN_THREADS : 1, 1, 1, 0, stream, parameters, NULL);
-}
-
-enum xfp_play_way xfp_way_of(int from, int to)
-{
-    return from < 0 ? XFP_WAY_IN : to < 0 ? XFP_WAY_OUT : XFP_WAY_PEER;
-}
-
-xcu_result xfp_copy_staging(const struct xfp_made_stage *made, int from, int to, uint64_t bytes,
-                            xcu_stream stream)
-{
-    const struct xfp_driver *cu = made->sys->cu;
-    const struct xfp_play_gpu *gpu = &made->gpus[from < 0 ? to : from];
-
-    switch (xfp_way_of(from, to)) {
-    case XFP_WAY_IN:
-        return cu->cuMemcpyHtoDAsync(gpu->there.address, gpu->host.host, bytes, stream);
-    case XFP_WAY_OUT:
-        return cu->cuMemcpyDtoHAsync(gpu->host.host, gpu->there.address, bytes, stream);
-    default:
-        return cu->cuMemcpyPeerAsync(made->gpus[to].there.address, made->gpus[to].device->context,
-                                     gpu->there.address, gpu->device->context, bytes, stream);
-    }
 }

@@ -63,7 +63,11 @@ void xfp_stage_free(struct xfp_made_stage *made);
 /* Of one that is empty nothing. */
 xcu_result xfp_slot_release(const struct xfp_made_stage *made, uint32_t slot);
 
-/* Launches a kernel that spins: 0 blocks = 1. */
+/* ---- calibrate.c ---------------------------------------------------------------------------- */
+
+#define XFP_SPIN_THREADS 1024u /* of a block: two blocks fill a multiprocessor */
+
+/* Launches a kernel that spins for ns; blocks 0: one thread. */
 xcu_result xfp_launch_spin(struct xfp_system *sys, const struct xfp_device *d, xcu_stream stream,
                            uint64_t ns, unsigned blocks);
 
@@ -72,7 +76,7 @@ xcu_result xfp_copy_staging(const struct xfp_made_stage *made, int from, int to,
                             xcu_stream stream);
 enum xfp_play_way xfp_way_of(int from, int to);
 
-/* calibrate.c: what these take. Peer copies: between the first two GPUs that are used. 0, or -1
+/* Measures how long these take. Peer copies: between the first two GPUs that are used. 0, or -1
  * with the system's error. */
 int xfp_stage_calibrate(struct xfp_made_stage *made);
 

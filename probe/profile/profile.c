@@ -1,5 +1,5 @@
 /*
- * The machine profile as a file, its life and its words.
+ * The machine profile's memory and its words.
  */
 #include "probe/profile/profile_json.h"
 #include "probe/profile/profile_machine.h"
@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "analyzer/base/files.h"
 
 #define XFP_WORD_ROW(symbol, number, word)                                                         \
     case symbol:                                                                                   \
@@ -106,37 +104,4 @@ void xfp_free(struct xfp_profile *profile)
     free(profile->created);
     free(profile->producer);
     free(profile);
-}
-
-struct xfp_profile *xfp_read_file(const char *path, char *error, size_t error_bytes)
-{
-    struct xfp_profile *profile;
-    const char *why;
-    size_t bytes = 0;
-    char *text = xfa_read_whole(path, XFP_MAX_FILE_BYTES, &bytes, &why);
-
-    if (!text) {
-        snprintf(error, error_bytes, "%s: cannot read the machine profile: %s", path, why);
-        return NULL;
-    }
-    profile = xfp_parse_named(path, text, bytes, error, error_bytes);
-    free(text);
-    return profile;
-}
-
-int xfp_save(const struct xfp_profile *profile, const char *path, char *error, size_t error_bytes)
-{
-    struct xfa_replacement file;
-    int bad = xfa_replace_begin(&file, path);
-
-    if (!bad && xfp_write_json(profile, file.stream) && !ferror(file.stream)) {
-        xfa_replace_drop(&file);
-        file.why = "out of memory";
-        bad = -1;
-    }
-    if (!bad)
-        bad = xfa_replace_end(&file);
-    if (bad)
-        snprintf(error, error_bytes, "%s: cannot write the machine profile: %s", path, file.why);
-    return bad;
 }

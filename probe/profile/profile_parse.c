@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/base/files.h"
+
 static const struct word {
     unsigned number;
     const char *word;
@@ -366,4 +368,20 @@ struct xfp_profile *xfp_parse_named(const char *name, const char *text, size_t b
 struct xfp_profile *xfp_parse(const char *text, size_t bytes, char *error, size_t error_bytes)
 {
     return xfp_parse_named("profile", text, bytes, error, error_bytes);
+}
+
+struct xfp_profile *xfp_read_file(const char *path, char *error, size_t error_bytes)
+{
+    struct xfp_profile *profile;
+    const char *why;
+    size_t bytes = 0;
+    char *text = xfa_read_whole(path, XFP_MAX_FILE_BYTES, &bytes, &why);
+
+    if (!text) {
+        snprintf(error, error_bytes, "%s: cannot read the machine profile: %s", path, why);
+        return NULL;
+    }
+    profile = xfp_parse_named(path, text, bytes, error, error_bytes);
+    free(text);
+    return profile;
 }

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyzer/base/files.h"
+
 /* json_pack takes no NaN, and the file says "not known" as null. */
 static json_t *number(double x)
 {
@@ -185,4 +187,21 @@ int xfp_write_json(const struct xfp_profile *profile, FILE *out)
     bad |= put_scalars(out, profile) | put_tables(out, profile);
     bad |= put_warnings(out, profile);
     return bad || ferror(out) ? -1 : 0;
+}
+
+int xfp_save(const struct xfp_profile *profile, const char *path, char *error, size_t error_bytes)
+{
+    struct xfa_replacement file;
+    int bad = xfa_replace_begin(&file, path);
+
+    if (!bad && xfp_write_json(profile, file.stream) && !ferror(file.stream)) {
+        xfa_replace_drop(&file);
+        file.why = "out of memory";
+        bad = -1;
+    }
+    if (!bad)
+        bad = xfa_replace_end(&file);
+    if (bad)
+        snprintf(error, error_bytes, "%s: cannot write the machine profile: %s", path, file.why);
+    return bad;
 }

@@ -22,7 +22,7 @@ static void build_set(sigset_t *set)
         sigaddset(set, held[i]);
 }
 
-/* In the child: everything as this process found it, then the program. Never returns. */
+/* In the child: restores signal mask and dispositions, then executes the program. Never returns. */
 static void start_program(char **argv, const struct child_setting *settings, size_t count,
                           const sigset_t *mask, const struct sigaction *on_child, int report)
 {
@@ -69,7 +69,8 @@ static int wait_for(pid_t child, const sigset_t *set)
     }
 }
 
-/* What arrived with the program's end is done with: from here on a signal is meant for us. */
+/* Drops signals that arrived up to the program's end: from here on a signal is meant for this
+ * process. */
 static void restore_signals(const sigset_t *set, const sigset_t *before,
                             const struct sigaction *on_child)
 {
@@ -105,7 +106,7 @@ int child_run(char **argv, const struct child_setting *settings, size_t count,
         return -1;
     build_set(&set);
     sigprocmask(SIG_BLOCK, &set, &before);
-    sigaction(SIGCHLD, &plain, &on_child); /* an ignored SIGCHLD would swallow the status */
+    sigaction(SIGCHLD, &plain, &on_child); /* with SIGCHLD ignored there would be no status */
     child = fork();
     if (child == 0) {
         close(report[0]);

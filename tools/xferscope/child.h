@@ -1,6 +1,6 @@
 /*
- * Running the program under record, so that neither it nor the shell can tell the difference: it
- * keeps standard input and output, process group, terminal, signal mask and dispositions.
+ * Runs the program under record as the shell would run it: it has the same standard input and
+ * output, process group, terminal, signal mask and dispositions.
  */
 #ifndef XFERSCOPE_CHILD_H
 #define XFERSCOPE_CHILD_H
@@ -18,10 +18,10 @@ struct child_result {
 };
 
 /*
- * Runs argv with the settings added to its environment and waits for it. Signals sent to this
- * process by others (kill) are passed on; those from the terminal reach the program anyway and
- * only fail to end this process before it. Returns 0, or -1 with errno when no process could be
- * made.
+ * Runs argv with the settings added to its environment and waits for it. Signals that other
+ * processes send to this one (kill) are passed on; those from the terminal reach the program
+ * anyway, and do not end this process before it. Returns 0, or -1 with errno when no process could
+ * be made.
  */
 int child_run(char **argv, const struct child_setting *settings, size_t count,
               struct child_result *result);

@@ -1,8 +1,8 @@
 /*
  * The subcommands of xferscope. Each takes its own name as argv[0] and returns the exit status of
- * the process; each prints its usage for --help. Further ones live in the rooms that do the work:
- * xfp_probe_command (probe/probe.h), xfa_analyze_command, xfa_export_command and xfa_dump_command
- * (analyzer/analyzer.h).
+ * the process; each prints its usage for --help. The others are in the components that do their
+ * work: xfp_probe_command (probe/probe.h), xfa_analyze_command, xfa_export_command and
+ * xfa_dump_command (analyzer/analyzer.h).
  */
 #ifndef XFERSCOPE_COMMANDS_H
 #define XFERSCOPE_COMMANDS_H
@@ -13,7 +13,7 @@
  * the program died of. docs/record.md */
 int xferscope_record(int argc, char **argv);
 
-/* doctor*.c: says what works on this machine. docs/doctor.md */
+/* doctor*.c: reports what works on this machine. docs/doctor.md */
 int xferscope_doctor(int argc, char **argv);
 
 #endif

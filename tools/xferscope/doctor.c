@@ -3,7 +3,6 @@
 
 #include <getopt.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,31 +22,6 @@ static const char usage[] =
     "The exit status is 0, or 1 when something fails that recording needs.\n";
 
 static const char *const verdicts[] = {"ok", "warn", "fail"};
-
-void doctor_say(struct doctor_finding *finding, enum doctor_verdict verdict, const char *format,
-                ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(finding->text, sizeof finding->text, format, arguments);
-    va_end(arguments);
-    finding->verdict = verdict;
-    for (char *at = finding->text; *at; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7f)
-            *at = ' ';
-}
-
-bool doctor_read_line(const char *path, char *line, size_t bytes)
-{
-    FILE *file = fopen(path, "re");
-    bool good = file && fgets(line, (int)bytes, file);
-    if (file)
-        fclose(file);
-    if (!good)
-        line[0] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    return line[0] != '\0';
-}
 
 /* ---- output ----------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /*
- * The checks of `xferscope doctor`. Each looks at one thing, says in one line what is there and
+ * The checks of `xferscope doctor`. Each checks one thing, reports in one line what it found and
  * what follows from it, and changes nothing on the machine.
  */
 #ifndef XFERSCOPE_DOCTOR_H
@@ -15,7 +15,7 @@ struct doctor_finding {
     char text[1024];
 };
 
-/* Writes a finding. Ends in one line whatever the arguments hold. */
+/* Writes a finding as one line, whatever the arguments contain. */
 void doctor_say(struct doctor_finding *finding, enum doctor_verdict verdict, const char *format,
                 ...) __attribute__((format(printf, 3, 4)));
 
@@ -28,7 +28,7 @@ struct doctor_check {
 extern const struct doctor_check doctor_cuda_checks[];
 extern const size_t doctor_cuda_count;
 
-/* doctor_program.c: what programs bring with them, and other tools. */
+/* doctor_program.c: interpreters, libraries of programs, and other tools. */
 extern const struct doctor_check doctor_program_checks[];
 extern const size_t doctor_program_count;
 

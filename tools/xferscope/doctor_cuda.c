@@ -139,7 +139,7 @@ struct cupti_found {
     char path[512];
     unsigned version;
     bool tried;      /* to subscribe, which takes a driver */
-    char taken[128]; /* why that failed; empty when it did not */
+    char taken[128]; /* why it failed; empty: it did not */
 };
 
 static void ignore(void *user, int domain, uint32_t call, const void *data)
@@ -147,7 +147,7 @@ static void ignore(void *user, int domain, uint32_t call, const void *data)
     (void)user, (void)domain, (void)call, (void)data;
 }
 
-/* As the recorder will, and at once undone. */
+/* Subscribes as the recorder will, and unsubscribes at once. */
 static void try_to_subscribe(const struct xcp_library *library, struct cupti_found *found)
 {
     xcp_subscriber subscriber;
@@ -177,7 +177,7 @@ static bool accept_cupti(const struct xcp_library *library, const char *path, vo
     return true;
 }
 
-/* The soname's number is CUDA's. */
+/* The number in the soname is CUDA's major version. */
 static int cuda_of(const char *path)
 {
     const char *number = strstr(path, "libcupti.so.");
@@ -208,7 +208,7 @@ static void look_at_cupti(struct doctor_finding *f)
                    found.tried ? ", free" : "");
 }
 
-/* -1 when the driver does not say. */
+/* -1 when not known. */
 static int admin_only(void)
 {
     char line[256];

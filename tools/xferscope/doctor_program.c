@@ -1,4 +1,4 @@
-/* What programs bring with them or find around them: Python, NVTX, other tools, NUMA, /dev/shm. */
+/* The environment of programs: Python, NVTX, other tools, NUMA, /dev/shm. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static unsigned minor_of(const char *path)
     return slash && sscanf(slash, "/python3.%u", &minor) == 1 ? minor : 0;
 }
 
-/* The recorder's own table is asked. From 3.13 on it wants to see the running interpreter too. */
+/* By the recorder's own table. From 3.13 on it also needs the running interpreter. */
 static bool frames_are_known(unsigned minor)
 {
     struct xfs_python_layout layout;
@@ -133,7 +133,7 @@ static int count_nodes(void)
     return numbers == 2 ? (int)(last - first) + 1 : 1;
 }
 
-/* What the recorder asks to know the node of host memory. 0 or errno. */
+/* The system call by which the recorder finds the node of host memory. 0 or errno. */
 static int ask_for_node(void)
 {
     long page = sysconf(_SC_PAGESIZE);

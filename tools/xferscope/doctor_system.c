@@ -1,9 +1,10 @@
-/* The recorder's own files, and what the system around it allows. */
+/* The recorder's own files, and what the system allows. First, what all checks use. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +22,36 @@
 
 extern char **environ;
 
+/* ---- for all checks ---------------------------------------------------------------------- */
+
+void doctor_say(struct doctor_finding *finding, enum doctor_verdict verdict, const char *format,
+                ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    va_end(arguments);
+    finding->verdict = verdict;
+    for (char *at = finding->text; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            *at = ' ';
+}
+
+bool doctor_read_line(const char *path, char *line, size_t bytes)
+{
+    FILE *file = fopen(path, "re");
+    bool good = file && fgets(line, (int)bytes, file);
+    if (file)
+        fclose(file);
+    if (!good)
+        line[0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    return line[0] != '\0';
+}
+
 /* ---- the recorder's files --------------------------------------------------------------- */
 
-/* In a process of its own: the library is made to stay, and its hooks with it. */
+/* In a separate process, since the library cannot be unloaded. */
 static bool can_load(const char *path, char *error, size_t bytes)
 {
     int ends[2];
@@ -63,7 +91,7 @@ static void look_at_library(struct doctor_finding *f)
         doctor_say(f, DOCTOR_OK, "%s", real);
 }
 
-/* As the recorder looks: by name, then beside its library, then in deps/ there. */
+/* Searches as the recorder does: by name, then in its library's directory, then in deps/ there. */
 static bool find_helper(const char *name, char *error, size_t bytes)
 {
     static const char *const places[] = {"", "deps/"};
@@ -198,7 +226,7 @@ static void describe_filesystem(const struct statfs *fs, const char **name, bool
     }
 }
 
-/* What the recorder does with its file: blocks, then a shared mapping. 0 or errno. */
+/* Does what the recorder does with its file: allocates blocks, then maps it shared. 0 or errno. */
 static int try_file(const char *folder)
 {
     enum { BYTES = 1 << 20 };

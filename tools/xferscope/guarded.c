@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In the process of its own. */
+/* In the child process. */
 static void work_alone(guarded_work *work, void *context, unsigned seconds, int end, pid_t parent)
 {
     struct rlimit no_core = {0, 0};
@@ -29,7 +29,7 @@ static void work_alone(guarded_work *work, void *context, unsigned seconds, int 
     _exit(work(context, out) == 0 && fflush(out) == 0 ? 0 : 1);
 }
 
-/* Until its end is closed; what does not fit is read all the same. */
+/* Reads until the pipe's end; what does not fit is read and dropped. */
 static void read_text(int end, char *text, size_t bytes)
 {
     char rest[4096];
@@ -72,7 +72,7 @@ bool guarded_text(guarded_work *work, void *context, unsigned seconds, char *tex
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     fflush(NULL);
-    sigaction(SIGCHLD, &plain, &before); /* an ignored SIGCHLD would swallow the status */
+    sigaction(SIGCHLD, &plain, &before); /* with SIGCHLD ignored there would be no status */
     child = fork();
     if (child == 0)
         work_alone(work, context, seconds, ends[1], parent);

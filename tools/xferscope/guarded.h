@@ -1,5 +1,5 @@
 /*
- * Work that may crash, hang or run out of memory without harm: it is done in a process of its own.
+ * Runs work that may crash, hang or run out of memory in a process of its own.
  */
 #ifndef XFERSCOPE_GUARDED_H
 #define XFERSCOPE_GUARDED_H
@@ -8,13 +8,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* 0: it went well. What it writes to `out` is the caller's text. */
+/* 0: success. It writes the result to `out`. */
 typedef int guarded_work(void *context, FILE *out);
 
 /*
- * Does the work, for at most so many seconds, without standard error. True, and what it wrote (cut
- * to `bytes`, the last of them 0), when it went well; false, and why not in a few words. The
- * process goes with this one.
+ * Runs the work for a limited number of seconds, without standard error. True and its result (cut
+ * to `bytes`, terminated) on success; else false and the reason in a few words. The process is
+ * killed when this one ends.
  */
 bool guarded_text(guarded_work *work, void *context, unsigned seconds, char *text, size_t bytes,
                   const char **why);

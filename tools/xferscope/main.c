@@ -1,4 +1,4 @@
-/* The command xferscope: finds the subcommand and hands over. */
+/* The command xferscope: finds the subcommand and calls it. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* Edit distance (Levenshtein) of two words; words too long to be a slip are far from all. */
+/* Edit distance (Levenshtein) of two words; very long words count as different from all. */
 static unsigned word_distance(const char *a, const char *b)
 {
     enum { LONGEST = 32 };
@@ -76,7 +76,7 @@ static unsigned word_distance(const char *a, const char *b)
 static int unknown_command(const char *name)
 {
     const struct command *nearest = NULL;
-    unsigned distance = 4; /* further away than this is no slip of the finger */
+    unsigned distance = 4; /* a larger distance is not a typing error */
 
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         unsigned d = word_distance(name, commands[i].name);
@@ -111,7 +111,7 @@ static int help(int argc, char **argv)
     return command->run(2, help_argv);
 }
 
-/* What was printed must have arrived: a full disk or a closed pipe is an error, not success. */
+/* Output that could not be written (full disk, closed pipe) is an error. */
 static int finish(int status)
 {
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == 0) {
@@ -121,9 +121,9 @@ static int finish(int status)
     return status;
 }
 
-/* A standard stream that came closed would be the next file that is opened, and what is said about
- * problems would go into it. Such a one can neither be read nor written, and goes before a program
- * is started, which finds it closed as it was. */
+/* If a standard stream is closed, the next file opened would get its number, and messages would go
+ * into that file. So the number is taken by a descriptor that can neither be read nor written; it
+ * is closed before a program is started, which finds the stream closed as it was. */
 static void hold_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folder above the one that this command lies in. */
+/* The parent of the command's directory. */
 static bool own_prefix(char *prefix, size_t bytes)
 {
     ssize_t n = readlink("/proc/self/exe", prefix, bytes - 1);

@@ -107,7 +107,7 @@ static int check_profile(const char *path)
     return 0;
 }
 
-/* As the setting has it: digits, and more behind a full stop. */
+/* In the setting's form: digits, and a fraction. */
 static int check_seconds(const char *option, const char *text)
 {
     size_t whole = strspn(text, "0123456789"), part = 0;
@@ -123,7 +123,7 @@ static int check_duration(const char *text)
 {
     int status = check_seconds("--duration", text);
 
-    if (status == 0 && !text[strspn(text, "0.")]) /* to the recorder that is no bound at all */
+    if (status == 0 && !text[strspn(text, "0.")]) /* the recorder takes 0 as no limit */
         return own_error("--duration wants more than no time, not '%s'", text);
     return status;
 }
@@ -187,7 +187,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* One option; 0, an exit status, or -1 when help was asked for. */
+/* One option. 0, an exit status, or -1 for --help. */
 static int take_option(int option, char **argv, struct record_options *options)
 {
     switch (option) {
@@ -247,7 +247,7 @@ static int take_option(int option, char **argv, struct record_options *options)
     }
 }
 
-/* As take_option. The options end at the program's name, so that its own are left to it. */
+/* As take_option. Options end at the program's name, so that the program's own are not parsed. */
 static int parse_options(int argc, char **argv, struct record_options *options)
 {
     int option, status;
@@ -278,7 +278,7 @@ static int find_library(char *path, size_t bytes)
     return 0;
 }
 
-/* PROGRAM-PID, of a long name the beginning: as the recorder does it, but in whole characters. */
+/* PROGRAM-PID; a long name is cut as the recorder does, but at whole characters. */
 static int default_name(const char *program, char *name, size_t bytes)
 {
     enum { MOST = 200 };
@@ -341,7 +341,7 @@ static int run_program(const struct record_options *options, const char *library
     settings[count++] = (struct child_setting){"XFERSCOPE_OUTPUT", output};
     settings[count++] = (struct child_setting){"XFERSCOPE_RUN", run};
     settings[count++] = (struct child_setting){"XFERSCOPE_SYMBOLS", "0"};
-    if (!nvtx || !*nvtx) /* else another tool's, which stays */
+    if (!nvtx || !*nvtx) /* else it is another tool's, and stays */
         settings[count++] = (struct child_setting){"NVTX_INJECTION64_PATH", library};
     if (options->no_stacks)
         settings[count++] = (struct child_setting){"XFERSCOPE_STACKS", "0"};

@@ -82,7 +82,8 @@ static void say_what_is_missing(const struct rundir_totals *totals, const char *
                   totals->strangers, name);
 }
 
-/* What would not be shown as it is, or is hard to see in an answer to copy from. */
+/* True for text with characters that are shown differently or are hard to see, and so hard to copy.
+ */
 static bool has_hidden(const char *word)
 {
     size_t left = strlen(word), bytes;
@@ -96,7 +97,7 @@ static bool has_hidden(const char *word)
     return false;
 }
 
-/* $'...': bash, zsh, ksh and others know it. */
+/* As $'...', which bash, zsh, ksh and others support. */
 static void say_escaped(const char *word)
 {
     fputs(*word == '-' ? "./$'" : "$'", stderr);
@@ -113,7 +114,7 @@ static void say_escaped(const char *word)
     fputc('\'', stderr);
 }
 
-/* An argument as a shell takes it. */
+/* An argument, quoted for a shell. */
 static void say_quoted(const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -158,7 +159,7 @@ static void say_what_was_recorded(const struct rundir *dir, const struct rundir_
     xfc_print(stderr, "xferscope: %zu %s, %llu events in %s", totals->processes,
               processes(totals->processes), (unsigned long long)totals->events, name);
     fputs(words->brief ? "; next: " : "\nxferscope: next: ", stderr);
-    say_quoted(program_invocation_name); /* found as it was found now */
+    say_quoted(program_invocation_name); /* analyze finds it in the same way */
     fputs(" analyze ", stderr);
     if (words->ranked)
         say_all_ranks(name);

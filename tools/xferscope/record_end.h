@@ -1,6 +1,6 @@
 /*
- * The end of record: traces are completed, the earlier run goes or comes back, and standard error
- * gets a few lines that say what was recorded, or why nothing was.
+ * The end of record: completes traces, removes or restores the earlier run, and prints a few lines
+ * on standard error on what was recorded, or why nothing was.
  */
 #ifndef XFERSCOPE_RECORD_END_H
 #define XFERSCOPE_RECORD_END_H
@@ -12,10 +12,10 @@
 
 struct record_words {
     const char *program;
-    const char *profile; /* of the machine, as it was named; NULL: the summary looks for one */
+    const char *profile; /* the profile the user named; NULL: the summary looks for one */
     bool part;           /* only a part of the run was to be recorded */
     bool ranked;         /* one of several ranks, each with a record of its own */
-    bool quiet;          /* say nothing when all went well */
+    bool quiet;          /* print nothing on success */
     bool brief;          /* no summary: one line */
 };
 

@@ -12,7 +12,7 @@
 #include "tools/xferscope/guarded.h"
 #include "xferscope/profile.h"
 
-#define MOST_SECONDS 30 /* of a machine that is busy; what hangs is ended */
+#define MOST_SECONDS 30 /* enough on a busy machine; after that the work is ended */
 #define MOST_TEXT 4096
 
 /* ---- the profile ------------------------------------------------------------------------------

@@ -7,7 +7,7 @@
 
 #include "tools/xferscope/record_end.h"
 
-/* The first three. Writes the profile that was used to `used` ("" = none). */
+/* Prints the first three. `used`: gets the path of the profile that was used ("" = none). */
 void record_summary(const struct rundir *dir, const struct rundir_totals *totals,
                     const struct record_words *words, char used[PATH_MAX]);
 

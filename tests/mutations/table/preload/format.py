@@ -9,7 +9,7 @@ ROWS = [
       "record.encode"),
     M("delta-first-row", "preload/format/encode.c",
       """    if (plan->encoding == XFT_ENC_DELTA_PLANES)
-        *(out->at - rows) = 0; /* the first row differs by nothing, not by the least */
+        *(out->at - rows) = 0; /* the first row's difference is 0 */
 """,
       "",
       "all times of a segment are shifted",

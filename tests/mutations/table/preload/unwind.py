@@ -9,7 +9,7 @@ ROWS = [
       "unwind.damaged"),
     M("stack-page-of-null", "preload/unwind/known.c",
       """    if (page == 0)
-        return XFS_UNREADABLE; /* to the kernel no set at all */
+        return XFS_UNREADABLE; /* the kernel takes NULL for "no set" */
 """,
       "",
       "a frame that leads to the first page ends the program",

@@ -44,7 +44,7 @@ ROWS = [
       "--stack-depth does nothing",
       "e2e.record"),
     M("record-others-nvtx", "tools/xferscope/record.c",
-      """    if (!nvtx || !*nvtx) /* else another tool's, which stays */
+      """    if (!nvtx || !*nvtx) /* else it is another tool's, and stays */
 """,
       """    (void)nvtx;
 """,
