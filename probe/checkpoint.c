@@ -21,7 +21,7 @@ void xfp_warn_interrupted(struct xfp_session *s, const struct xfp_probe_outcome 
 static bool is_due(const struct xfp_checkpoint *c, const struct xfp_session *s)
 {
     uint64_t last = c->last_ns ? c->last_ns : s->started_ns;
-    /* what is simulated depends on no clock of this machine */
+    /* a simulated run must not depend on this machine's clock */
     uint64_t interval = s->sys.cu->simulated_now_ns ? 0 : INTERVAL_NS;
 
     return s->options->checkpoint && !c->failed && xfp_wall_ns() - last >= interval;

@@ -21,8 +21,8 @@ bool xfp_interrupted(void)
     return stop_asked;
 }
 
-/* Once is a request; a second time, half a second later or more, the signal does what it always
- * does. (timeout(1) and some shells send it twice at once.) */
+/* The first signal is a request; a second one, at least 0.5 s later, has its default effect.
+ * (timeout(1) and some shells send it twice at once.) */
 static void on_signal(int number)
 {
     uint64_t now = xfp_wall_ns();

@@ -36,7 +36,7 @@ static bool concerns_device(const struct xfp_bench *bench, int device)
     return device < 0 || bench->src.device == device || bench->dst.device == device;
 }
 
-/* Appends one thing to "A and B" or "A, B and C" in the making; `last` is the last one. */
+/* Appends one item to a list "A and B" or "A, B and C"; `last`: it is the last one. */
 static void append(char text[XFP_NEEDS_TEXT], const char *words, bool last)
 {
     size_t used = strlen(text);
@@ -65,7 +65,7 @@ const char *xfp_family_needs(const struct xfp_family *family, char text[XFP_NEED
     return text;
 }
 
-/* One line for a family that this machine has nothing for. */
+/* One line for a family without a benchmark on this machine. */
 static void say_absent(const struct xfp_family *family)
 {
     char needs[XFP_NEEDS_TEXT];
@@ -75,7 +75,7 @@ static void say_absent(const struct xfp_family *family)
             *needs ? "it needs " : "no size within --sizes, or not in this driver", needs);
 }
 
-/* The other needs differ between GPUs: enumerate() asks for them. */
+/* The other needs differ between GPUs: enumerate() checks them. */
 static bool possible(struct xfp_session *s, const struct xfp_family *family)
 {
     if ((family->needs & XFP_NEED_TWO_GPUS) && s->sys.device_count < 2)

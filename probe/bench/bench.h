@@ -1,9 +1,9 @@
 /*
  * The benchmarks: families of them, each described once, in a struct xfp_family of its file.
  *
- * A family's description has the names of its figures, what they are, and what they need of the
- * machine. The tables in docs/probe.md and docs/profile-format.md are written from it, and the test
- * probe.described measures every family and holds each name in the profile to it.
+ * A family's description has the names of its figures, what they are, and what the machine must
+ * have. The tables in docs/probe.md and docs/profile-format.md are written from it, and the test
+ * probe.described measures every family and compares each name in the profile with it.
  * docs/CONTRIBUTING.md has the recipe for a new family.
  *
  * Names read METHOD/MEMORY/DIRECTION/PLACES, e.g. copy/pinned/h2d/gpu0.
@@ -70,11 +70,11 @@ struct xfp_names {
 #define XFP_MOST_NAMES 16
 
 struct xfp_family {
-    const char *name;                       /* as the symbol, with dashes */
-    const char *summary;                    /* what is measured: --list, docs/probe.md */
-    struct xfp_names names[XFP_MOST_NAMES]; /* until a NULL; of the benchmarks too, or some of them
-                                              are (alloc) */
-    const char *bench_names; /* the benchmarks' pattern where it is none of these; else NULL */
+    const char *name;    /* as the symbol, with dashes */
+    const char *summary; /* what is measured: --list, docs/probe.md */
+    struct xfp_names
+        names[XFP_MOST_NAMES]; /* ended by NULL; all or some (alloc) are also names of benchmarks */
+    const char *bench_names;   /* the benchmarks' pattern, where it is not among these; else NULL */
     enum xfp_part part;
     enum xfp_by by; /* tables: what their rows count */
     uint64_t bytes; /* tables: `bytes` in the profile, at most */
@@ -88,8 +88,8 @@ struct xfp_family {
                       struct xfp_bench_list *list);
     /* Measures into path (places and name are set), or adds to another part of the profile and
      * counts that in the session's results. 0, or -1 with the session's error; points measured
-     * before a failure stay and count. Where it turns out that there is nothing to measure here, 0
-     * with the reason in the session's absent. */
+     * before a failure are kept. When there turns out to be nothing to measure here, 0 with the
+     * reason in the session's absent. */
     int (*run)(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path);
 };
 
@@ -100,7 +100,7 @@ struct xfp_family {
 /* All of them, in the order in which they run; NULL ends them. */
 extern const struct xfp_family *const xfp_families[];
 
-/* What the family needs, in words: "two GPUs and sizes from 64K on"; "" when nothing special. */
+/* What the family needs, in words: "two GPUs and sizes from 64K on"; "" for nothing. */
 #define XFP_NEEDS_TEXT 160
 const char *xfp_family_needs(const struct xfp_family *family, char text[XFP_NEEDS_TEXT]);
 
@@ -111,8 +111,8 @@ int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list);
 void xfp_bench_add(struct xfp_bench_list *list, const struct xfp_bench *bench);
 
 /*
- * The NUMA nodes to which a family binds host memory, one after the other: the only node; or each
- * of several, and last -1 for memory that is not bound. Returns their number, at most room.
+ * The NUMA nodes to which a family binds host memory in turn: the only node; or each of several,
+ * and -1 (not bound) as the last. Returns their number, at most room.
  */
 #define XFP_MOST_NODES 64
 size_t xfp_host_nodes(const struct xfp_session *s, int *nodes, size_t room);

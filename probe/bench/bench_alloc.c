@@ -24,7 +24,7 @@ struct allocation {
     unsigned char *pages; /* to register */
 };
 
-/* A kind: how it is had and given back. take leaves what give needs in *held. */
+/* A kind of memory: how it is allocated and freed. take stores in *held what give needs. */
 struct kind {
     const char *word;       /* in the benchmark's name */
     bool on_host;           /* has pages of a NUMA node */
@@ -48,7 +48,7 @@ static xcu_result give_device(struct xfp_session *s, const struct allocation *a,
     return s->sys.cu->cuMemFree((xcu_deviceptr)held);
 }
 
-/* From the stream's pool: until it can be used, and until it is back. */
+/* From the stream's pool: time until it can be used, and until it is freed. */
 static xcu_result take_pool(struct xfp_session *s, const struct allocation *a, uintptr_t *held)
 {
     xcu_deviceptr address = 0;
@@ -186,7 +186,7 @@ static int once(struct xfp_session *s, void *state, double *ns)
     return xfp_check(&s->sys, result, go->kind->back);
 }
 
-/* Fresh for every size, and touched: what is registered is memory in use. */
+/* New pages for every size, touched, as memory that programs register is. */
 static int make_pages(struct xfp_session *s, struct allocation *a)
 {
     void *p = mmap(NULL, a->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -23,7 +23,7 @@ struct pair {
     xcu_stream other;
     uint64_t bytes;
     int node;
-    /* pageable copies keep their caller: the second direction has a thread */
+    /* pageable copies block their caller: the second direction has its own thread */
     pthread_barrier_t start, end;
     const struct xfp_session *session;
     const char *name;

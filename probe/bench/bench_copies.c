@@ -1,6 +1,6 @@
 /*
- * Many small copies, by their number: one call each, all in one batch call, as the nodes of a
- * graph, packed into one. Host clock, from the first call until all data is there.
+ * Many small copies, by their number: one call each, all in one batch call, as nodes of a graph,
+ * packed into one copy. Host clock, from the first call until all data has arrived.
  */
 #include "probe/bench/bench.h"
 #include "probe/device/buffer.h"

@@ -27,7 +27,7 @@ static void enumerate_within(struct xfp_session *s, const struct xfp_family *fam
     }
 }
 
-/* With peer access first: a look-up by places takes the first of two alike. */
+/* With peer access first: a look-up by places finds the first of two equal ones. */
 static void enumerate_between(struct xfp_session *s, const struct xfp_family *family,
                               struct xfp_bench_list *list)
 {
@@ -50,7 +50,7 @@ static void enumerate_between(struct xfp_session *s, const struct xfp_family *fa
         }
 }
 
-/* kind: a copy's properties, without its ends. */
+/* kind: the copy's properties, without its two ends. */
 static int run_copy(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path,
                     const struct xfp_copy *kind)
 {

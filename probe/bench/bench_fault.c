@@ -1,7 +1,7 @@
 /*
  * Page-fault latency by pointer chasing through managed memory: the slope of a traversal's time
- * over the number of strides, each of which meets a page that is not there (NUMA-aware measurements
- * for Power/NVLink, section 3.1).
+ * over the number of strides, each of which accesses a page that is not resident (NUMA-aware
+ * measurements for Power/NVLink, section 3.1).
  */
 #include "probe/bench/bench.h"
 #include "probe/device/buffer.h"
@@ -20,12 +20,12 @@
 enum { MOST_STRIDES = 32, SINK_BYTES = 16 };
 
 struct chase {
-    struct xfp_device *device; /* runs the kernel, or holds the pages when the host chases */
+    struct xfp_device *device; /* runs the kernel, or has the pages when the host reads them */
     struct xfp_managed memory;
     struct xfp_buffer last;
     int from, to;
     uint64_t strides;
-    uint64_t end; /* where the last go ended */
+    uint64_t end; /* where the last traversal ended */
 };
 
 static unsigned char *cell(const struct chase *c, size_t index)
@@ -86,7 +86,7 @@ static int verify(struct xfp_session *s, struct chase *c)
                               : xfp_fail(&s->sys, "the chase through managed memory went astray");
 }
 
-/* Least squares: what one more stride costs. */
+/* Least squares: ns per stride. */
 static double slope(const double *x, const double *y, size_t n)
 {
     double mean_x = 0, mean_y = 0, above = 0, below = 0;

@@ -1,8 +1,8 @@
 /*
  * Copies within the host, between every two NUMA nodes: the driver's (cudaMemcpy from a pageable
  * buffer to a pinned one, and back; the thesis chapter's "CPU / CPU Transfers", algorithm 1), and
- * the program's own memcpy by number of threads, which is what staging through pinned memory by
- * hand costs.
+ * the program's own memcpy by number of threads, which is the cost of staging through pinned memory
+ * by hand.
  */
 #include "probe/bench/bench.h"
 #include "probe/device/buffer.h"
@@ -71,8 +71,8 @@ static int once_team(struct xfp_session *s, void *state, double *ns)
     return 0;
 }
 
-/* As in the thesis, the thread runs on the destination's node. The simulated GPU cannot see pages:
- * it gets the node of the pageable end from here. */
+/* As in the thesis, the thread runs on the destination's node. The simulated GPU cannot see pages,
+ * so it is told the node of the pageable end. */
 static void bind_copy(struct xfp_session *s, const struct xfp_bench *bench)
 {
     bool from_pageable = bench->src.memory == XFT_MEM_PAGEABLE;
@@ -85,7 +85,7 @@ static void bind_copy(struct xfp_session *s, const struct xfp_bench *bench)
 static int make_ends(struct xfp_session *s, const struct xfp_bench *bench, size_t most,
                      struct host_copy *c)
 {
-    struct xfp_device *d = &s->sys.devices[0]; /* whose context the driver's call is made in */
+    struct xfp_device *d = &s->sys.devices[0]; /* the driver's call is made in its context */
 
     most = xfp_coarse_most(s, most);
     if (xfp_device_open(&s->sys, d) ||
@@ -166,7 +166,7 @@ static int run_threads(struct xfp_session *s, const struct xfp_bench *bench, str
     return bad;
 }
 
-/* Every node to every node, itself too; "host" where there is one only. */
+/* Every node to every node, also to itself; "host" if there is only one. */
 static void enumerate_kind(struct xfp_session *s, const struct xfp_family *family,
                            struct xfp_bench_list *list, const char *word, enum xft_memory from)
 {

@@ -1,8 +1,8 @@
 /*
  * Explicit copies while the link is busy in the other direction: the transfer model's G when both
  * directions run, and when mapped traffic collides (van Werkhoven et al., section V.B, table II).
- * And that mapped traffic's own, a kernel's writes while copies come in: what the paper's hybrid
- * method does at once.
+ * And the bandwidth of a kernel's writes during copies to the device: the two things that the
+ * paper's hybrid method does at once.
  */
 #include "probe/bench/bench.h"
 #include "probe/device/launch.h"
@@ -22,7 +22,7 @@ enum { LEAST = 4096, LOAD_BYTES = 4 << 20, LOAD_ROOM = 128 << 20, MOST_GOES = 51
 #define MOST ((uint64_t)64 << 20)
 #define WRITTEN 0x5afe0002u
 
-/* One copy, or a kernel's writes, and what keeps the other direction busy meanwhile. */
+/* One copy, or a kernel's writes, and the load in the other direction. */
 struct collision {
     struct xfp_device *device;
     bool to_device;                     /* of what is measured */
@@ -32,7 +32,7 @@ struct collision {
     xcu_deviceptr host_mapped;          /* host as the device sees it */
     struct xfp_buffer load, load_there; /* the load */
     xcu_deviceptr load_mapped;          /* load as the device sees it */
-    size_t load_bytes, load_at;         /* of one go of the load; where the next one begins */
+    size_t load_bytes, load_at; /* bytes of one part of the load; where the next one begins */
     xcu_stream other;
     uint64_t bytes;
     size_t goes; /* of the load: at least until the copy has ended */
@@ -44,9 +44,9 @@ static struct xfp_copy one_way(bool to_device, struct xfp_buffer *host, struct x
 }
 
 /*
- * The load goes the other way: a kernel reading is traffic to the device. It goes round in its
- * buffer, so that it meets the memory and not what an earlier go left in the processor's caches:
- * against a load that stays in them, copies to an H200 are 4 % faster.
+ * Queues the load, in the other direction: a kernel that reads is traffic to the device. It moves
+ * through its buffer in a circle, so that it reads memory and not the processor's caches: against a
+ * load from the caches, copies to an H200 are 4 % faster.
  */
 static xcu_result load_once(struct xfp_session *s, struct collision *c)
 {
@@ -79,8 +79,8 @@ static xcu_result queue_measured(struct xfp_session *s, struct collision *c)
     return result ? result : cu->cuEventRecord(d->events[2], d->stream);
 }
 
-/* Events: 0 the load has begun, 1 and 2 around what is measured, 3 the load has ended. It starts
- * when the load's first go is over and its second runs. */
+/* Events: 0 the load has begun, 1 and 2 around the measured work, 3 the load has ended. The
+ * measured work starts when the load's first part is over and its second runs. */
 static xcu_result queue_collision(struct xfp_session *s, void *state)
 {
     struct collision *c = state;
@@ -102,7 +102,7 @@ static xcu_result queue_collision(struct xfp_session *s, void *state)
     return result ? result : queue_measured(s, c);
 }
 
-/* The load must have outlasted what is measured: if not, more of it, and again. */
+/* The load must last longer than the measured work: if not, repeats with more of it. */
 static int once_collided(struct xfp_session *s, void *state, double *ns)
 {
     struct collision *c = state;
@@ -138,8 +138,8 @@ static int see(struct xfp_session *s, const struct xfp_buffer *host, xcu_devicep
                      "mapping host memory");
 }
 
-/* A load that goes round in less memory makes no smaller measurement: the notice is left alone. The
- * simulated GPU has no caches to outdo. */
+/* A load with less memory does not change the measurement: there is no notice. The simulated GPU
+ * has no caches. */
 static int make_load(struct xfp_session *s, struct collision *c, struct xfp_place host, size_t most)
 {
     struct xfp_place device = {XFT_MEM_DEVICE, c->device->ordinal, -1};
@@ -282,7 +282,7 @@ static void enumerate_loaded(struct xfp_session *s, const struct xfp_family *fam
     for (size_t d = 0; d < s->sys.device_count && xfp_has_sizes(s, LEAST, MOST); d++) {
         int device = s->sys.devices[d].ordinal;
 
-        /* one copy engine serves one direction after the other */
+        /* one copy engine runs one direction at a time */
         if (xfp_attribute(&s->sys, device, XFP_ATTR_COPY_ENGINES) >= 2)
             add_loaded(s, family, list, device, XFP_BOTH_WAYS, "copy-both-ways/pinned");
         if (has_kernels(s, device))

@@ -1,7 +1,7 @@
 /*
  * Managed memory: migration on demand and by prefetch, between host and device and between
  * devices, one way and both at once (Comm|Scope's Table 1, "cudaMallocManaged"; NUMA-aware
- * measurements for Power/NVLink, algorithm 1: a go moves the pages back first, untimed).
+ * measurements for Power/NVLink, algorithm 1: each repetition first moves the pages back, untimed).
  */
 #include "probe/bench/bench.h"
 #include "probe/device/buffer.h"
@@ -64,7 +64,7 @@ static xcu_result queue_back(struct xfp_session *s, void *state, xcu_stream stre
     return s->sys.cu->cuMemPrefetchAsync(m->back.address, m->bytes, m->from, stream);
 }
 
-/* The host's one thread touches every page: host clock. */
+/* One host thread touches every page: host clock. */
 static int once_host_touch(struct xfp_session *s, void *state, double *ns)
 {
     struct migration *m = state;
@@ -94,8 +94,8 @@ static xcu_result wait_for_peer(struct xfp_session *s, const struct migration *m
     return result ? result : s->sys.cu->cuCtxSetCurrent(m->device->context);
 }
 
-/* A kernel touches one buffer while the host, or another device's kernel, touches the other: until
- * both are done, by the host's clock. */
+/* A kernel touches one buffer while the host, or another device's kernel, touches the other. Host
+ * clock, until both are done. */
 static int once_both_touch(struct xfp_session *s, void *state, double *ns)
 {
     struct migration *m = state;
@@ -118,7 +118,7 @@ static int once_both_touch(struct xfp_session *s, void *state, double *ns)
     return xfp_check(&s->sys, result, "migrating");
 }
 
-/* What a kernel saw of its buffer: all hold the same. */
+/* Checks the data that a kernel read: all words are equal. */
 static int check_view(struct xfp_session *s, const struct migration *m,
                       const struct xfp_buffer *sink)
 {
@@ -133,7 +133,7 @@ static int check_view(struct xfp_session *s, const struct migration *m,
                     (unsigned long long)m->bytes);
 }
 
-/* A go in which the kernels' sinks tell whether they saw the data; then the data itself. */
+/* One repetition that checks what the kernels read, by their sinks; then checks the data itself. */
 static int verify(struct xfp_session *s, struct migration *m, xfp_once *once, void *state,
                   bool kernel)
 {
@@ -184,7 +184,7 @@ static int sweep(struct xfp_session *s, struct migration *m, const struct way *w
     return 0;
 }
 
-/* The pages that a host's node is asked for are its thread's: bound until tear_down(). */
+/* Host pages are allocated on the thread's node: it stays bound until tear_down(). */
 static int set_up(struct xfp_session *s, struct migration *m, bool both)
 {
     struct xfp_place device = {XFT_MEM_DEVICE, m->device->ordinal, -1};
@@ -233,7 +233,7 @@ static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, str
                           .prepare = prepare,
                           .first = demand ? queue_touch : queue_prefetch,
                           .state = &m,
-                          .gated = demand}; /* prefetching may wait for what is queued before */
+                          .gated = demand}; /* prefetching may wait for work queued before it */
     struct way way = {xfp_once_timed, &t, demand && !to_host};
     int bad = set_up(s, &m, false);
 

@@ -1,6 +1,6 @@
 /*
- * Managed memory migrating to the host by number of threads: one thread alone does not take what
- * the link and the driver can give (Comm|Scope, section 4.5 and figure 10).
+ * Managed memory migrating to the host by number of threads: one thread alone does not reach the
+ * bandwidth of link and driver (Comm|Scope, section 4.5 and figure 10).
  */
 #include "probe/bench/bench.h"
 #include "probe/device/buffer.h"

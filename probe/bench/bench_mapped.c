@@ -1,7 +1,7 @@
 /*
- * Zero-copy: a kernel reading or writing the memory of the other side where it is, one way and both
- * at once; between host and device, and between devices with peer access (Comm|Scope's Table 1,
- * "implicit (zero-copy) mapped").
+ * Zero-copy: a kernel reads or writes memory of the other side over the link, in one direction and
+ * in both at once; between host and device, and between devices with peer access (Comm|Scope's
+ * Table 1, "implicit (zero-copy) mapped").
  */
 #include "probe/bench/bench.h"
 #include "probe/bench/bench_peer.h"
@@ -47,7 +47,7 @@ static bool applies(struct xfp_session *s, int ordinal)
            xfp_attribute(&s->sys, ordinal, XFP_ATTR_MAPS_HOST_MEMORY) == 1;
 }
 
-/* For every GPU and every node: one benchmark, as `form` makes it. */
+/* One benchmark for every GPU and every node, made by `form`. */
 static void enumerate_host(struct xfp_session *s, const struct xfp_family *family,
                            struct xfp_bench_list *list, const char *prefix, bool read)
 {
@@ -147,7 +147,7 @@ static xcu_result queue_copy(struct xfp_session *s, void *state, xcu_stream stre
     return xfp_launch_copy(&s->sys, m->device, stream, m->src, m->bytes, m->dst);
 }
 
-/* The address under which the kernels' device sees a buffer. */
+/* The buffer's address for kernels of the device. */
 static int see(struct xfp_session *s, const struct xfp_buffer *b, xcu_deviceptr *address)
 {
     *address = b->address;
@@ -176,8 +176,8 @@ static void tear_down(struct xfp_session *s, const struct xfp_bench *bench, stru
     xfp_unbind(&s->sys);
 }
 
-/* The kernel runs on `device`; what it reads lies at src, what it writes at dst (either may be
- * missing: XFT_MEM_UNKNOWN). */
+/* The kernel runs on `device`, reads at src and writes at dst (either may be missing:
+ * XFT_MEM_UNKNOWN). */
 static int set_up(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_place src,
                   struct xfp_place dst, struct setup *u, struct mapped *m)
 {
@@ -209,7 +209,7 @@ static int set_up(struct xfp_session *s, const struct xfp_bench *bench, struct x
     return bad || xfp_device_open(&s->sys, d) ? -1 : 0;
 }
 
-/* One more go from a clean sink and destination, then looks at both. */
+/* One more repetition with cleared sink and destination, then checks both. */
 static int verify(struct xfp_session *s, struct xfp_timed *t, struct setup *u, struct mapped *m)
 {
     unsigned char *written = u->dst.host ? u->dst.host : s->sys.check;
@@ -243,7 +243,7 @@ static int verify(struct xfp_session *s, struct xfp_timed *t, struct setup *u, s
     return 0;
 }
 
-/* Times what `t` says for every size; points into path, or rows. */
+/* Times `t` for every size; adds points to path, or rows. */
 static int sweep(struct xfp_session *s, struct xfp_timed *t, struct setup *u, struct mapped *m,
                  struct xfp_path *path, struct xfp_rows *rows)
 {

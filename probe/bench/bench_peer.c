@@ -288,7 +288,7 @@ static void add_between(struct xfp_session *s, struct xfp_bench bench, struct xf
     }
 }
 
-/* Both NULL: all GPUs. */
+/* First and second NULL: all GPUs. */
 static void add_host(struct xfp_session *s, struct xfp_bench bench, struct xfp_bench_list *list,
                      const struct xfp_device *a, const struct xfp_device *b)
 {
@@ -306,7 +306,7 @@ static void add_host(struct xfp_session *s, struct xfp_bench bench, struct xfp_b
     }
 }
 
-/* Pairs show which GPUs share a link; of two GPUs the pair is all there is. */
+/* Pairs show which GPUs share a link; with two GPUs the pair is all GPUs. */
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {

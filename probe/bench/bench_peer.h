@@ -6,8 +6,8 @@
 
 #include "probe/session.h"
 
-/* Enables or disables it both ways, since either context may be asked; what was already so counts
- * as done. Opens both devices. 0, or -1 with the session's error. */
+/* Enables or disables it in both directions, since either context may make the copy; a state that
+ * already holds is no error. Opens both devices. 0, or -1 with the session's error. */
 int xfp_set_peer_access(struct xfp_session *s, struct xfp_device *a, struct xfp_device *b, bool on);
 
 #endif

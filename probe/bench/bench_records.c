@@ -1,6 +1,6 @@
 /*
  * What CUPTI's records add to calls and to the device, measured in a process of its own: records
- * would slow down whatever is measured after them, and CUPTI wants to see the first context made.
+ * would slow down later measurements, and CUPTI must see the first context being created.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +66,7 @@ static int start(struct xfp_session *s, int gpu, uint64_t budget_ns, struct star
     return -1;
 }
 
-/* How many bytes of replies came before the child closed its end, or had to be ended. */
+/* Receives replies until the child closes its end or is killed; returns their bytes. */
 static size_t receive(const struct started *child, uint64_t until_ns, void *reply, size_t bytes)
 {
     struct pollfd from = {.fd = child->from, .events = POLLIN};
@@ -87,7 +87,7 @@ static size_t receive(const struct started *child, uint64_t until_ns, void *repl
     return got;
 }
 
-/* The last one that is whole; how the child ended is of no interest then. */
+/* The last complete reply; if there is one, the child's exit status is ignored. */
 static int take_reply(struct xfp_session *s, const struct started *child, uint64_t budget_ns,
                       struct xfp_records_reply *reply)
 {

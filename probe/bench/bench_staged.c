@@ -3,8 +3,8 @@
  * between nodes (Reano and Silla, section 4): version 2B (one buffer as large as the copy, first
  * all of it out, then all of it in), 3B (chunks through a ring of buffers, reading and writing
  * overlapped), the grid of rings, 4B (the best ring for each size) and the hybrid rule; against
- * cuMemcpyPeerAsync. Between two GPUs of one host a buffer is both sides' intermediate buffer: the
- * network's step falls away, and what is left is limited by the slower of the two PCIe links.
+ * cuMemcpyPeerAsync. Between two GPUs of one host a buffer is the intermediate buffer of both
+ * sides: there is no network step, and the limit is the slower of the two PCIe links.
  *
  * Chunks leave the source on one stream and enter the destination on another, so that both copy
  * engines work at go; an event per buffer says when it is full, another when it is empty again.
@@ -26,7 +26,7 @@ enum {
     MOST_BUFFERS = 64,
     LEAST_BUFFER_BYTES = 64 << 10,
     MOST_BUFFER_BYTES = 8 << 20,
-    STREAMS = 2, /* on each side, by turns: one's events are dealt with while the other copies */
+    STREAMS = 2, /* on each side, alternating: events of one are processed while the other copies */
     MOST_CHECKED_BYTES = 4 << 20,
     MOST_CELLS = 48, /* of one size: 2 to 64 buffers by 64 KiB to 8 MiB */
 };
@@ -46,7 +46,8 @@ static xcu_result make_current(struct xfp_session *s, const struct xfp_device *d
     return s->sys.cu->cuCtxSetCurrent(d->context);
 }
 
-/* One chunk out of the source into its buffer, go that is empty, and on to the destination. */
+/* Queues one chunk from the source into its buffer, once that is empty, and from there to the
+ * destination. */
 static xcu_result queue_chunk(struct xfp_session *s, struct stage *g, size_t chunk, size_t bytes)
 {
     const struct xfp_driver *cu = s->sys.cu;
@@ -120,7 +121,8 @@ static int measure(struct xfp_session *s, struct stage *g, xfp_once *go, uint64_
     return check ? xfp_buffer_verify(&s->sys, &g->dst, &g->src, g->bytes) : 0;
 }
 
-/* Checking takes longer than copying: of large copies only the chosen ring's data is checked. */
+/* Checking takes longer than copying: for large copies only the data of the chosen ring is checked.
+ */
 static int check_chosen(struct xfp_session *s, struct stage *g, const struct xfp_staged_point *p)
 {
     double ns;
@@ -135,7 +137,7 @@ static int check_chosen(struct xfp_session *s, struct stage *g, const struct xfp
     return xfp_buffer_verify(&s->sys, &g->dst, &g->src, g->bytes);
 }
 
-/* The rings that differ for this size: no buffer larger than needed, no buffer never used. */
+/* The rings that make a difference for this size: no buffer larger than needed, none unused. */
 static size_t list_cells(const struct xfp_session *s, size_t bytes, struct xfp_staged_cell *cells)
 {
     int step = s->options->quick ? 4 : 2;
@@ -160,7 +162,7 @@ static void use_ring(struct stage *g, size_t bytes, size_t buffer_bytes, size_t 
     g->streams = 1;
 }
 
-/* The chosen ring again, with the chunks on two streams by turns. */
+/* The chosen ring again, with the chunks on two streams alternately. */
 static int try_two_streams(struct xfp_session *s, struct stage *g, uint64_t slice,
                            struct xfp_staged_point *p)
 {
@@ -287,7 +289,7 @@ static void close_streams(struct xfp_session *s, struct xfp_device *d, xcu_strea
             s->sys.cu->cuStreamDestroy(streams[i]);
 }
 
-/* The ring lies on the node of the source, which writes it; 2B needs it as large as the copy. */
+/* The ring is on the node of the source GPU, which writes it; 2B needs it as large as the copy. */
 static int open_buffers(struct xfp_session *s, struct stage *g, const struct xfp_bench *bench)
 {
     struct xfp_place host = {XFT_MEM_PINNED, -1, -1};

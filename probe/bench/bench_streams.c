@@ -1,8 +1,8 @@
 /*
- * One transfer cut into equal parts on 1 to 256 streams, and the transfer model held against it:
+ * One transfer cut into equal parts on 1 to 256 streams, compared with the transfer model:
  * van Werkhoven et al., section V.A, which validates the model from 16 MB to 1 GB. And section
- * IV's three categories of GPUs: how many copy engines work at once, and whether launched kernels
- * keep copies waiting (implicit synchronisation).
+ * IV's three categories of GPUs: how many copy engines work at once, and whether copies wait for
+ * launched kernels (implicit synchronisation).
  */
 #include "probe/bench/bench.h"
 #include "probe/measure/budget.h"
@@ -70,14 +70,14 @@ static void close_lanes(struct xfp_session *s, struct lanes *l)
     l->opened = 0;
 }
 
-/* Each sample moves another part of the buffers: what fits into the GPU's cache (16 and 32 MiB on
- * today's) would be read from there, and sooner, if it were the same again and again. */
+/* Each sample moves another part of the buffers: the same 16 or 32 MiB again and again would be
+ * read from the GPU's cache, and faster. */
 static size_t next_place(struct lanes *l)
 {
     return l->turns++ % (l->whole / l->bytes) * l->bytes;
 }
 
-/* The parts, each in its stream, all behind the start; the last takes what the division leaves. */
+/* Queues the parts, each in its stream after the start event; the last part takes the remainder. */
 static xcu_result queue_parts(struct xfp_session *s, struct lanes *l)
 {
     const struct xfp_driver *cu = s->sys.cu;
@@ -194,7 +194,7 @@ static int sweep(struct xfp_session *s, struct lanes *l, size_t most, struct xfp
     return bad;
 }
 
-/* Incomplete, the model has nothing to be held against: then nothing is kept. */
+/* Without all points the model cannot be checked: then nothing is kept. */
 static int keep(struct xfp_session *s, struct xfp_streams *result)
 {
     if (!result->fit.valid) {
@@ -289,7 +289,7 @@ struct overlap {
     size_t bytes;
 };
 
-/* Each direction in a stream of its own, both behind the start. */
+/* Each direction in a stream of its own, both after the start event. */
 static xcu_result queue_overlap(struct xfp_session *s, struct overlap *o)
 {
     const struct xfp_driver *cu = s->sys.cu;
@@ -383,8 +383,8 @@ static int find_implicit_in(struct xfp_session *s, struct overlap *o, int lane, 
     return xfp_check(&s->sys, result ? result : done, "looking for implicit synchronisation");
 }
 
-/* Streams that share one of the few hardware queues with the gate's wait for that alone: two
- * streams made one after the other do not both. */
+/* A stream may wait only because it shares one of the few hardware queues with the gate's stream:
+ * of two streams created in sequence at most one does. */
 static int find_implicit(struct xfp_session *s, struct overlap *o, bool *implicit)
 {
     if (find_implicit_in(s, o, 0, implicit))

@@ -1,5 +1,5 @@
 /*
- * The cost of calls that move nothing: synchronisation, events, launches. Host clock around CALLS
+ * The cost of calls that move no data: synchronisation, events, launches. Host clock around CALLS
  * calls, divided by their number.
  */
 #include "probe/bench/bench.h"
@@ -46,7 +46,7 @@ static xcu_result wait_event(struct xfp_session *s, const struct sync_go *go)
     return s->sys.cu->cuStreamWaitEvent(go->device->stream, go->device->events[0], 0);
 }
 
-/* A kernel that ends at once: it follows no link. */
+/* A kernel that ends at once: a chase of 0 steps. */
 static xcu_result launch(struct xfp_session *s, const struct sync_go *go)
 {
     return xfp_launch_chase(&s->sys, go->device, go->device->stream, go->sink, 0, go->sink);

@@ -1,9 +1,9 @@
 /*
- * What CUPTI's records cost: the two processes that find out. The probe (bench_records.c) starts
- * its own program again; that one (records_child.c) attaches CUPTI as the recorder does, measures
- * every figure without and with records in turn, and answers with a struct xfp_records_reply on its
- * standard output: a first one without the figures of managed memory, whose counters CUPTI may not
- * survive, and one with all of them.
+ * The two processes that measure what CUPTI's records cost. The probe (bench_records.c) starts its
+ * own program again; that child (records_child.c) attaches CUPTI as the recorder does, measures
+ * every figure without and with records alternately, and writes a struct xfp_records_reply to its
+ * standard output: first one without the figures of managed memory, whose counters can crash CUPTI,
+ * then one with all of them.
  */
 #ifndef XFP_RECORDS_H
 #define XFP_RECORDS_H
@@ -47,11 +47,11 @@ enum xfp_records_figure { XFP_RECORDS_FIGURES(XFP_RECORDS_ENUM) XFP_RECORDS_COUN
 
 enum xfp_records_state {
     XFP_RECORDS_MEASURED = 1,
-    XFP_RECORDS_ABSENT, /* there is no CUPTI for it here; why says so */
+    XFP_RECORDS_ABSENT, /* CUPTI is not available here; `why` has the reason */
     XFP_RECORDS_FAILED, /* why */
 };
 
-#define XFP_RECORDS_REPLIES 2 /* at most; each has all that those before it have */
+#define XFP_RECORDS_REPLIES 2 /* at most; each includes the earlier ones */
 
 struct xfp_records_reply {
     int32_t state;
@@ -60,8 +60,7 @@ struct xfp_records_reply {
                                                     measured */
 };
 
-/* The child's whole life, when the arguments make this process one: its exit status. -1 when they
- * do not. */
+/* Runs the child if the arguments say so, and returns its exit status; else -1. */
 int xfp_records_child(int argc, char **argv);
 
 #endif

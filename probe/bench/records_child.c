@@ -117,7 +117,7 @@ static bool applies(const struct child *c, int figure)
 
 /* ---- bursts ---------------------------------------------------------------------------------- */
 
-/* What comes first, untimed: it wakes whatever has gone to rest since the last burst. */
+/* Untimed calls at the start of a burst: they wake what has gone idle since the last one. */
 static xcu_result warm_up(struct child *c, int figure)
 {
     xcu_result result = XCU_SUCCESS;
@@ -197,8 +197,8 @@ static int measure_all(struct child *c, double ns[XFP_RECORDS_COUNT])
 
 /* ---- without and with ------------------------------------------------------------------------ */
 
-/* Neighbours in time, so that what drifts drops out; every other pair begins where the one before
- * ended, so that half of the switches do. */
+/* The two halves are measured one after the other, so that drift cancels out; every second pair
+ * begins in the state in which the one before ended, which saves half of the switches. */
 static int measure_pair(struct child *c, bool first_on)
 {
     double ns[2][XFP_RECORDS_COUNT] = {{0}};
@@ -216,7 +216,7 @@ static int measure_pair(struct child *c, bool first_on)
     return 0;
 }
 
-/* A virtual clock is exact: the fewest samples say it all. */
+/* A virtual clock is exact: the fewest samples suffice. */
 static bool enough(const struct child *c, uint64_t until_ns)
 {
     if (c->pairs < XFP_FEWEST_SAMPLES)
@@ -246,8 +246,8 @@ static int measure(struct child *c, uint64_t budget_ns)
 
 /* ---- managed memory -------------------------------------------------------------------------- */
 
-/* What kernels read and the host touches; where that does not move, or is not recorded, the figures
- * stay unknown. */
+/* Allocates the managed memory; where its pages do not migrate, or CUPTI does not count them, the
+ * figures stay unknown. */
 static void make_managed(struct child *c)
 {
     struct xfp_system *sys = &c->s.sys;
@@ -264,7 +264,7 @@ static void make_managed(struct child *c)
     xfp_managed_touch(sys, &c->managed, MOVED);
 }
 
-/* There by a kernel's demand, and back by the host's. */
+/* To the device by a kernel's access, and back by the host's. */
 static int move(struct child *c, double ns[2])
 {
     const struct xfp_driver *cu = c->s.sys.cu;
@@ -283,7 +283,7 @@ static int move(struct child *c, double ns[2])
     return xfp_check(&c->s.sys, result, "migrating");
 }
 
-/* As measure_pair() does; the goes before each half warm up. */
+/* Like measure_pair(); untimed moves before each half warm up. */
 static int move_pair(struct child *c, bool first_on)
 {
     double ns[2][2];
@@ -303,7 +303,7 @@ static int move_pair(struct child *c, bool first_on)
     return 0;
 }
 
-/* How many records a go has is known in the mean only, as they may come late. */
+/* Records may arrive late, so only the mean number of records per move is known. */
 static void share_among_records(struct child *c)
 {
     struct xfp_moves moves = xfp_cupti_moves();
@@ -397,8 +397,8 @@ static void fill_reply(struct xfp_records_reply *reply, struct child *c)
                 xfp_stats_of(c->added[f], figures[f].call ? c->pairs : c->move_pairs);
 }
 
-/* Ends without the handlers of libraries, since the system takes everything back: what CUPTI does
- * at the end of a process is no part of what is measured. */
+/* Ends by _exit(), without exit handlers: what CUPTI does at the end of a process is not measured.
+ */
 int xfp_records_child(int argc, char **argv)
 {
     static const char argument[] = XFP_RECORDS_ARGUMENT;
@@ -416,7 +416,7 @@ int xfp_records_child(int argc, char **argv)
     if (*end != ':' || gpu < 0)
         return -1;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    out = dup(STDOUT_FILENO); /* what libraries print must not get in between */
+    out = dup(STDOUT_FILENO); /* output of libraries must not mix with the reply */
     dup2(STDERR_FILENO, STDOUT_FILENO);
     budget_ns = strtoull(end + 1, NULL, 10) / 2;
     reply.state = work(&child, (int)gpu, budget_ns);

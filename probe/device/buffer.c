@@ -21,7 +21,7 @@ void xfp_pattern(unsigned char *bytes, size_t count)
     }
 }
 
-/* Not through libnuma, which speaks to the user about its failures. */
+/* Not through libnuma, which prints messages on failure. */
 static bool set_policy(int mode, int node)
 {
     struct bitmask *nodes = numa_allocate_nodemask();
@@ -34,11 +34,11 @@ static bool set_policy(int mode, int node)
     return done;
 }
 
-/* Thread and its new pages on one node. The first touch decides for pageable memory; the driver
- * allocates pinned memory under the caller's policy. */
+/* Binds the thread and its new pages to one node. Pageable memory goes to the node of the first
+ * touch; the driver allocates pinned memory by the caller's policy. */
 int xfp_bind(const struct xfp_system *sys, int node)
 {
-    if (sys->cu->simulated_bind_numa) { /* a machine of its own */
+    if (sys->cu->simulated_bind_numa) { /* the simulated machine has its own nodes */
         sys->cu->simulated_bind_numa(node);
         return 0;
     }

@@ -33,26 +33,27 @@ void xfp_buffer_free(struct xfp_system *sys, struct xfp_buffer *buffer);
 int xfp_buffer_fill(struct xfp_system *sys, const struct xfp_buffer *buffer, size_t bytes);
 int xfp_buffer_clear(struct xfp_system *sys, const struct xfp_buffer *buffer, size_t bytes);
 
-/* The first bytes of host memory leave the processor's caches, or are written by it, where the
- * system says so; on device memory nothing happens. No transfer may be in flight. */
+/* Flushes the first bytes of host memory from the processor's caches, or writes them into the
+ * caches, as the system's settings say; does nothing for device memory. No transfer may be in
+ * flight. */
 void xfp_flush_buffer(const struct xfp_system *sys, const struct xfp_buffer *buffer, size_t bytes);
 
 /*
- * Do the first bytes hold the pattern? If not: -1, and the error names the first wrong byte.
- * Write-combined memory is read back through `other`, a device buffer which it overwrites, since
- * the processor reads it at a crawl.
+ * 0 when the first bytes have the pattern; else -1, and the error names the first wrong byte.
+ * Write-combined memory, which the processor reads slowly, is read back through `other`, a device
+ * buffer that is overwritten.
  */
 int xfp_buffer_verify(struct xfp_system *sys, const struct xfp_buffer *buffer,
                       const struct xfp_buffer *other, size_t bytes);
 
-/* The pattern: no two 8-byte words of a buffer alike, the same for every run. */
+/* The pattern: all 8-byte words of a buffer differ; the same in every run. */
 void xfp_pattern(unsigned char *bytes, size_t count);
 
 /* The calling thread and its new memory stay on that node; -1, or a machine with one node: nothing
  * happens. -1 when the system does not let it (in some containers). */
 int xfp_bind(const struct xfp_system *sys, int node);
 
-/* Lets go of the thread's binding to a node. */
+/* Ends the thread's binding to a node. */
 void xfp_unbind(const struct xfp_system *sys);
 
 #endif

@@ -138,8 +138,8 @@ int xfp_cupti_subscribe(struct xfp_system *sys)
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 
-/* They come and go in threads of CUPTI's choice. Cleared and used again as the recorder's are, so
- * that their pages are there. */
+/* Buffers are requested and returned in any thread. They are cleared and reused as the recorder's
+ * are, so that their pages are resident. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *spare[BUFFERS], *full[BUFFERS];
 static size_t full_bytes[BUFFERS];
@@ -190,7 +190,7 @@ struct xfp_moves xfp_cupti_moves(void)
     return counted;
 }
 
-/* Those of managed memory may come late: buffers are asked for that are not full. */
+/* Records of managed memory may arrive late: buffers that are not full are flushed too. */
 size_t xfp_cupti_collect(void)
 {
     size_t bytes = 0;

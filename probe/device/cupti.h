@@ -1,7 +1,7 @@
 /*
  * CUPTI as the recorder attaches it (docs/timing.md): the same callbacks, kinds of record, buffers
- * and clock, switched on and off as a whole. For what that costs; the records themselves are thrown
- * away.
+ * and clock, switched on and off as a whole. It serves to measure their cost; the records
+ * themselves are dropped.
  *
  * For a process of its own with a single thread: switching while other threads use CUDA crashes
  * programs. Subscribe after the driver is open and before the first context; everything after that
@@ -12,8 +12,8 @@
 
 #include "probe/device/device.h"
 
-/* Finds CUPTI and takes its one subscription. 0, or -1 with the system's error: there is none, or
- * another profiler has it. */
+/* Finds CUPTI and subscribes. 0, or -1 with the system's error: there is no CUPTI, or another
+ * profiler is subscribed. */
 int xfp_cupti_subscribe(struct xfp_system *sys);
 
 /* Clock and buffers, before the first switch. 0, or -1 with the system's error. */
@@ -23,8 +23,8 @@ int xfp_cupti_prepare(struct xfp_system *sys);
  * CUPTI does not give them here. */
 int xfp_cupti_switch(struct xfp_system *sys, bool on);
 
-/* The counters of managed memory alone, which cost what moves and nothing else. 0, or -1 with the
- * system's error: CUPTI does not give them here. */
+/* Only the counters of managed memory, which cost time per migration and nothing else. 0, or -1
+ * with the system's error: CUPTI does not give them here. */
 int xfp_cupti_switch_moves(struct xfp_system *sys, bool on);
 
 /* How many moves to a device, and to the host, were collected since it was asked last. */
@@ -33,8 +33,8 @@ struct xfp_moves {
 };
 struct xfp_moves xfp_cupti_moves(void);
 
-/* Takes the records that have come so far and gives their memory back, as the recorder's thread
- * does beside the program. Returns their bytes. */
+/* Takes the records that have arrived so far and frees their buffers, as the recorder's thread
+ * does. Returns their bytes. */
 size_t xfp_cupti_collect(void);
 
 #endif

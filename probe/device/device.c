@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Far beyond any submission, short enough that a stuck run is noticed and not the GPU's watchdog's
- * business. */
+/* Far longer than any submission, and shorter than the GPU's watchdog allows. */
 #define XFP_GATE_LIMIT_NS 500000000u
 
 int xfp_fail(struct xfp_system *sys, const char *format, ...)
@@ -114,7 +113,7 @@ static void open_gate(struct xfp_system *sys, struct xfp_device *d)
     d->gate = words;
 }
 
-/* This process holds next to nothing of it yet: the rest is in others' use. */
+/* This process has allocated almost nothing yet: the rest is used by others. */
 static void warn_when_crowded(struct xfp_system *sys, const struct xfp_device *d)
 {
     size_t free_bytes = 0, total = 0;

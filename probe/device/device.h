@@ -1,7 +1,7 @@
 /*
- * What is measured on: the driver, its GPUs, the host's NUMA nodes, and the memory that data comes
- * from and is compared with. Everything in this room works on it; who measures (probe/session.h)
- * makes it and says what is wanted.
+ * The system under measurement: the driver, its GPUs, the host's NUMA nodes, and the memory with
+ * the pattern. Everything in this directory works on it; the session (probe/session.h) creates it
+ * and sets the options.
  */
 #ifndef XFP_DEVICE_H
 #define XFP_DEVICE_H
@@ -35,15 +35,16 @@ struct xfp_system {
     struct xfp_device *devices;
     int numa_count, *numa_nodes; /* nodes with memory and a processor this process may use */
     cpu_set_t affinity;          /* as the process was started */
-    unsigned char *pattern;      /* what sources hold: most_bytes of it */
-    unsigned char *check;        /* where results are looked at */
+    unsigned char *pattern;      /* the content of sources: most_bytes of it */
+    unsigned char *check;        /* where results are checked */
     size_t most_bytes;           /* largest size asked for */
     bool verify;                 /* compare data after it moved */
     bool flush;                  /* host memory leaves the caches before it is copied */
-    bool warm; /* instead of that, the processor writes it just before; not write-combined memory */
-    char error[240];  /* why the last thing failed */
+    bool warm; /* instead, the processor writes it just before each copy; not for write-combined
+                  memory */
+    char error[240];  /* why the last function failed */
     char notice[240]; /* what could not be measured, although nothing failed; "" = none */
-    /* Takes a line about what makes figures doubtful, maybe for the second time. */
+    /* Receives a warning about figures; the same one may come twice. */
     void (*warn)(void *warned, const char *line);
     void *warned;
 };
@@ -66,9 +67,9 @@ int xfp_device_open(struct xfp_system *sys, struct xfp_device *d);
 void xfp_device_close(struct xfp_system *sys, struct xfp_device *d);
 
 /*
- * The gate: close it, queue work on d->stream, open it, synchronise, then ask whether it held
- * until it was opened. When it did not, the host blocked while submitting, and the times mean
- * nothing. Whoever closed a gate opens it on every way out.
+ * The gate: close it, queue work on d->stream, open it, synchronise, then check whether it held
+ * until it was opened. If it did not, the host blocked while submitting, and the times are invalid.
+ * A gate that was closed must be opened on every path.
  */
 int xfp_gate_close(struct xfp_system *sys, struct xfp_device *d);
 void xfp_gate_open(struct xfp_device *d);

@@ -1,8 +1,8 @@
 /*
- * The CUDA driver, loaded at run time: one binary for CUDA 12 and 13, none needed to build.
+ * The CUDA driver, loaded at run time: one binary for CUDA 12 and 13, built without either.
  *
  * xfp_driver_open() fills the table of functions (driver.def) once; it stays loaded for the life
- * of the process, as CUDA asks. Failures are one line for people, never an abort.
+ * of the process, as CUDA asks. A failure gives one line of text, and never aborts.
  */
 #ifndef XFP_DRIVER_H
 #define XFP_DRIVER_H
@@ -38,13 +38,13 @@ struct xfp_driver {
     /* The simulated GPU's clock and choice of NUMA node; NULL on a real one. */
     uint64_t (*simulated_now_ns)(void);
     void (*simulated_bind_numa)(int node);
-    /* Tells it of the host's access to managed memory, which it cannot see. */
+    /* Reports the host's access to managed memory, which it cannot see. */
     void (*simulated_touch)(const void *address, size_t bytes, int write);
-    /* Tells it that the calling thread has just written its memory before it copies. */
+    /* Reports that the calling thread writes its memory just before it copies. */
     void (*simulated_warm)(int warm);
-    /* Tells it of the host's copying, whose cost is the table's at that number of threads. */
+    /* Reports a copy within the host, whose cost is that of the table at this number of threads. */
     void (*simulated_host_copy)(const char *table, size_t bytes, unsigned threads);
-    /* The host works for so long. */
+    /* Advances the clock by ns of host work. */
     void (*simulated_spend_ns)(uint64_t ns);
     int version; /* 13000 = CUDA 13.0 */
 };
@@ -55,7 +55,7 @@ const struct xfp_driver *xfp_driver_open(char *error, size_t error_bytes);
 /* Host time in ns: the monotonic clock, or the simulated GPU's own. */
 uint64_t xfp_driver_now_ns(const struct xfp_driver *cu);
 
-/* What a failed call means to a user: "out of memory", or the error's name. */
+/* The reason of a failed call in words: "out of memory", or the error's name. */
 const char *xfp_driver_reason(const struct xfp_driver *cu, xcu_result result);
 
 #endif

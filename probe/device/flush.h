@@ -1,6 +1,6 @@
 /*
- * Host memory out of the processor's caches (Comm|Scope does so before every copy: what a program
- * finds that did not touch its data just now), or into them.
+ * Flushes host memory from the processor's caches, as Comm|Scope does before every copy (the state
+ * of a program that has not touched its data recently), or writes it into them.
  */
 #ifndef XFP_FLUSH_H
 #define XFP_FLUSH_H
@@ -11,11 +11,11 @@
 /* Writes back and drops every cache line of the memory. Takes about a nanosecond a line. */
 void xfp_flush(const void *memory, size_t bytes);
 
-/* Writes every cache line of the memory anew, with what it holds: as much of it as has room is in
- * the caches then, and not yet in memory. */
+/* Rewrites every cache line of the memory with its own content: as much as fits is then dirty in
+ * the caches. */
 void xfp_rewrite(void *memory, size_t bytes);
 
-/* Does this processor have an instruction for it that this build knows? */
+/* Whether this processor has a flush instruction that this build supports. */
 bool xfp_can_flush(void);
 
 #endif

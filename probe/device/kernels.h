@@ -1,6 +1,6 @@
 /*
- * The probe's GPU kernels: names and parameters, for those who launch them (probe/), implement
- * them (kernels.cu) or play them (tools/simgpu, by name).
+ * The probe's GPU kernels: names and parameters, used by the code that launches them (probe/),
+ * implements them (kernels.cu) or simulates them (tools/simgpu, by name).
  *
  * All are extern "C" in one module. Parameters are passed to cuLaunchKernel in the order below;
  * pointers are device addresses (of device, mapped or managed memory).
@@ -48,7 +48,7 @@ enum xfp_kernel { XFP_KERNEL_LIST(XFP_KERNEL_ENUM) XFP_KERNEL_COUNT };
 
 enum xfp_gate_words { XFP_GATE_OPEN = 0, XFP_GATE_GAVE_UP = 1, XFP_GATE_WORDS = 2 };
 
-/* The module to load (a fat binary), or NULL when none was built in: no nvcc was found. */
+/* The module to load (a fat binary), or NULL when the build had no nvcc. */
 const void *xfp_kernel_image(size_t *bytes);
 
 #endif

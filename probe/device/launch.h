@@ -1,12 +1,12 @@
 /*
- * Launching the probe's kernels (kernels.h) and knowing what they should find.
+ * Launches the probe's kernels (kernels.h), and computes the results that they should have.
  */
 #ifndef XFP_LAUNCH_H
 #define XFP_LAUNCH_H
 
 #include "probe/device/device.h"
 
-/* Are kernels there (built with nvcc, or the simulated GPU, which knows them)? */
+/* Whether kernels are available: built with nvcc, or known to the simulated GPU. */
 bool xfp_kernels_built(const struct xfp_system *sys);
 
 /* Opens the device; -1 with the system's error also when its kernels do not load. */
@@ -25,10 +25,10 @@ xcu_result xfp_launch_chase(struct xfp_system *sys, struct xfp_device *d, xcu_st
 /* What xfp_read leaves in a sink of 0 after reading these bytes. */
 uint32_t xfp_fold(const unsigned char *bytes, size_t count);
 
-/* Is every 32-bit word value? */
+/* Whether every 32-bit word equals value. */
 bool xfp_all_words(const unsigned char *bytes, size_t count, uint32_t value);
 
-/* May kernels on one device use the other's memory? By ordinals. */
+/* Whether kernels on device `from` may access memory of device `to` (ordinals). */
 bool xfp_can_access(struct xfp_system *sys, int from, int to);
 
 /* An attribute of a device by number, 0 when not known. */

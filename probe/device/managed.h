@@ -3,7 +3,7 @@
  * host.
  *
  * Never more than a quarter of the device's free memory (Comm|Scope, section 3.4, leaves room in
- * the same way), so that nothing is measured that was evicted in between.
+ * the same way), so that no evictions are measured.
  */
 #ifndef XFP_MANAGED_H
 #define XFP_MANAGED_H
@@ -18,11 +18,11 @@ struct xfp_managed {
     size_t bytes;
 };
 
-/* Does memory migrate on access between the host and this device? */
+/* Whether memory migrates on access between the host and this device. */
 bool xfp_managed_applies(struct xfp_system *sys, int ordinal);
 
-/* How much may be had on this device, at most `most`: a multiple of `unit`, maybe 0. The device is
- * open. */
+/* Bytes that may be allocated on this device, at most `most`: a multiple of `unit`, possibly 0. The
+ * device is open. */
 size_t xfp_managed_room(struct xfp_system *sys, struct xfp_device *d, size_t most, size_t unit);
 
 /* 0, or -1 with the system's error and nothing held. Filled with the pattern, on the host. */
@@ -30,13 +30,13 @@ int xfp_managed_make(struct xfp_system *sys, struct xfp_device *d, size_t bytes,
                      struct xfp_managed *m);
 void xfp_managed_free(struct xfp_system *sys, struct xfp_managed *m);
 
-/* The first bytes go to a device, or XFP_HOST, and are there when it returns. */
+/* Moves the first bytes to a device, or XFP_HOST, before it returns. */
 int xfp_managed_move(struct xfp_system *sys, const struct xfp_managed *m, size_t bytes, int to);
 
 /* The host reads a word of every page of the first bytes; returns their xor. */
 uint64_t xfp_managed_touch(struct xfp_system *sys, const struct xfp_managed *m, size_t bytes);
 
-/* Do the first bytes hold the pattern? -1 with the system's error if not. Moves them to the
+/* 0 when the first bytes have the pattern; -1 with the system's error if not. Moves them to the
  * host. */
 int xfp_managed_verify(struct xfp_system *sys, const struct xfp_managed *m, size_t bytes);
 

@@ -16,7 +16,7 @@ typedef void xfp_work(void *state, size_t index, size_t count);
  * the system's error. */
 struct xfp_team *xfp_team_start(struct xfp_system *sys, size_t count, int node);
 
-/* All parts, one of them by the caller; returns when all are done. */
+/* Runs all parts, one of them in the caller; returns when all are done. */
 void xfp_team_work(struct xfp_team *team, xfp_work *work, void *state);
 
 /* Ends the threads; team may be NULL. */
@@ -28,7 +28,7 @@ void xfp_team_end(struct xfp_team *team);
 #define XFP_TEAM_SIZES 16
 size_t xfp_team_sizes(const struct xfp_system *sys, bool quick, size_t sizes[XFP_TEAM_SIZES]);
 
-/* What part `index` of `count` has of `bytes`, in whole pages: *from to *to. */
+/* The range *from to *to of part `index` of `count`, in whole pages. */
 void xfp_team_part(size_t bytes, size_t index, size_t count, size_t *from, size_t *to);
 
 #endif

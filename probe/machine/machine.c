@@ -17,7 +17,7 @@
 
 #include "xferscope/uuid.h"
 
-/* Tells machines apart without giving the id away, which some services treat as a secret. */
+/* Identifies the machine without revealing the id, which some services treat as a secret. */
 static char *hashed_machine_id(void)
 {
     char id[128], hash[24];
@@ -93,7 +93,7 @@ static void warn_of_host(struct xfp_session *s)
                  "earlier ones left there");
 }
 
-/* What the simulated machine has no part in. */
+/* Fields that a simulated machine does not have. */
 static void describe_system(struct xfp_session *s)
 {
     struct xfp_machine *m = &s->profile->machine;
@@ -140,7 +140,7 @@ static char *uuid_text(const struct xfp_driver *cu, xcu_device device)
     return strdup(text);
 }
 
-/* Drivers before CUDA 12.2 do not say; then the kernel may. */
+/* Drivers before CUDA 12.2 do not know it; then the kernel may. */
 static int gpu_node(const struct xfp_driver *cu, xcu_device device, const char *pci)
 {
     char path[96], line[32], lower[24];

@@ -14,7 +14,7 @@ int xfp_describe_machine(struct xfp_session *s);
 /* After a benchmark that used a GPU's PCIe link: notes how the link is now. */
 void xfp_see_links(struct xfp_session *s, const struct xfp_bench *bench);
 
-/* When all is measured: warns of links and clocks that were not what they could be. */
+/* After all measurements: warns of links and clocks below their maximum. */
 void xfp_judge_gpus(struct xfp_session *s);
 
 #endif

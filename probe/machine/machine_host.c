@@ -13,7 +13,8 @@
 
 enum { PATH_BYTES = 512, LINE_BYTES = 256, VERSION_BYTES = 1 << 20 };
 
-/* Folders may be the user's ($CUDA_HOME): what is no regular file there is not waited for. */
+/* Directories may be the user's ($CUDA_HOME): only regular files are opened, so that nothing
+ * blocks. */
 static FILE *open_text(const char *root, const char *path)
 {
     char name[PATH_BYTES];
@@ -48,7 +49,7 @@ char *xfp_clean_text(const char *text)
     return copy;
 }
 
-/* The first line that begins with `key`, what follows it; false when there is none. */
+/* The rest of the first line that begins with `key`; false when there is none. */
 static bool find_line(const char *root, const char *path, const char *key, char *rest, size_t bytes)
 {
     char *line = NULL;
@@ -127,7 +128,7 @@ static const char *signature(char text[13])
 }
 #endif
 
-/* The processor says whether there is one (x86); its name is what the firmware calls itself. */
+/* The processor shows whether there is one (x86); its name is that of the firmware. */
 static char *read_hypervisor(const char *root)
 {
     char line[LINE_BYTES], signed_by[13], *flags = NULL;
@@ -291,8 +292,8 @@ size_t xfp_host_troubles(const char *root, const struct xfp_machine *m,
     return count;
 }
 
-/* A container's directory: its limit less what is used of it, except for files that can be read
- * again. UINT64_MAX without a limit. */
+/* A container's limit minus its used memory, without reclaimable file cache. UINT64_MAX without a
+ * limit. */
 static uint64_t left_in(const char *root, const char *limit, const char *used, const char *stat,
                         const char *cached)
 {

@@ -1,6 +1,6 @@
 /*
- * What NVIDIA's management library knows about GPUs; loaded at run time. Without it, or where it
- * does not answer, things stay unknown. Nothing here changes a setting.
+ * Facts about GPUs from NVIDIA's management library, loaded at run time. Without it, or where it
+ * has no answer, fields stay unknown. Nothing here changes a setting.
  */
 #ifndef XFP_NVML_H
 #define XFP_NVML_H
@@ -22,13 +22,13 @@ void xfp_nvml_close(void);
 /* The driver's release ("580.159.03"), or "". */
 void xfp_nvml_driver(char *text, size_t bytes);
 
-/* Fills what it knows about the GPU of gpu->pci: links, ECC, MIG; and the use of it. */
+/* Fills the fields of the GPU at gpu->pci: links, ECC, MIG; and its use by others. */
 void xfp_nvml_describe(struct xfp_gpu *gpu, struct xfp_gpu_use *use);
 
-/* While the GPU is used: its PCIe link as it is now raises pcie_gen and pcie_width. */
+/* While the GPU is used: raises pcie_gen and pcie_width to the present state of its link. */
 void xfp_nvml_see_link(struct xfp_gpu *gpu);
 
-/* Why its clocks are held down, "" = they are not: "too hot", "power". */
+/* Why its clocks are throttled: "too hot", "power"; "" = they are not. */
 const char *xfp_nvml_slowed(const struct xfp_gpu *gpu);
 
 #endif

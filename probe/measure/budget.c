@@ -14,7 +14,7 @@ uint64_t xfp_wall_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* A fifth is kept for what is not sampling: filling, verifying, allocating. */
+/* A fifth is reserved for filling, verifying and allocating. */
 static uint64_t part_of(const struct xfp_session *s, uint64_t left, size_t parts)
 {
     uint64_t most = s->options->quick ? MOST_QUICK_NS : MOST_NS;

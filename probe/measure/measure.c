@@ -54,8 +54,8 @@ void xfp_flush_copy(const struct xfp_session *s, const struct xfp_copy *c, size_
     xfp_flush_buffer(&s->sys, c->dst, bytes);
 }
 
-/* Is the gate used for this copy? A GPU on which it gave up repeatedly goes without, and the
- * paper's rule knows none: a copy is submitted and waited for. */
+/* Whether the gate is used for this copy: not on a GPU where it gave up repeatedly, nor by the
+ * paper's rule, which submits one copy and waits for it. */
 static bool uses_gate(const struct xfp_session *s, const struct xfp_copy *c)
 {
     return c->gated && xfp_gate_usable(c->device) && !s->options->paper;
@@ -93,8 +93,8 @@ static xcu_result queue_batch(struct xfp_session *s, void *state)
     return result;
 }
 
-/* Repeats a batch that its gate did not hold; without a gate, and with caches to flush, there is
- * one copy at a time: a second one would find what the first one left in the caches. */
+/* Repeats a batch that its gate did not hold. Without a gate and with caches to flush, a batch is
+ * one copy: a second one would read from the caches. */
 static int run_batch(struct xfp_session *s, struct batch *b)
 {
     struct xfp_device *d = b->copy->device;
@@ -120,7 +120,7 @@ static size_t batch_size(double copy_ns)
     return fit >= XFP_MOST_IN_BATCH ? XFP_MOST_IN_BATCH : fit < 1 ? 1 : (size_t)fit;
 }
 
-/* The first go is one copy, and says how many fit into a batch. */
+/* The first repetition is one copy; its time decides how many fit into a batch. */
 static int go_batch(struct xfp_session *s, void *state, struct xfp_samples *samples)
 {
     struct batch *b = state;

@@ -31,8 +31,8 @@ xcu_result xfp_submit_part(const struct xfp_driver *cu, const struct xfp_copy *c
 xcu_result xfp_submit_lead(const struct xfp_driver *cu, const struct xfp_copy *copy, size_t bytes,
                            xcu_stream stream);
 
-/* By the rules in force: are the caches to be made cold, or warm, before the copy starts? Then
- * every copy has to be measured alone. Does so for its first bytes; nothing may be in flight. */
+/* If the rules demand it, makes the caches cold or warm for the first bytes, and returns true: then
+ * every copy must be measured separately. No transfer may be in flight. */
 bool xfp_flushes(const struct xfp_session *s, const struct xfp_copy *copy);
 void xfp_flush_copy(const struct xfp_session *s, const struct xfp_copy *copy, size_t bytes);
 
@@ -51,8 +51,8 @@ int xfp_measure_blocking(struct xfp_session *s, const struct xfp_copy *copy,
 int xfp_measure_copy(struct xfp_session *s, const struct xfp_copy *copy, bool blocking,
                      uint64_t slice_ns, struct xfp_point *point);
 
-/* g of section V in ns: what each further copy of `bytes` adds to the transfer of its bytes, when
- * many are queued one behind the other; 0 = not measurable here. single_ns and G: the path's. */
+/* g of section V in ns: the time that each further copy of `bytes` adds beyond the transfer of its
+ * bytes, when many are queued in sequence; 0 = not measurable here. single_ns and G: the path's. */
 double xfp_measure_gap(struct xfp_session *s, const struct xfp_copy *copy, size_t bytes,
                        double single_ns, double G_ns_per_byte);
 

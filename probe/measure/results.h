@@ -11,7 +11,7 @@
 int xfp_add_scalar(struct xfp_session *s, const struct xfp_stats *stats, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a difference of two times. A negative one is chance, and is written as 0. */
+/* The same for a difference of two times. A negative one is noise, and is written as 0. */
 int xfp_add_added(struct xfp_session *s, const struct xfp_stats *stats, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -21,7 +21,8 @@ struct xfp_rows {
     struct xfp_row rows[64];
 };
 
-/* Leaves out a median that is not above 0: the clock was too coarse, or the user interrupted. */
+/* Adds nothing when the median is not above 0: the clock was too coarse, or the user interrupted.
+ */
 void xfp_add_row(struct xfp_rows *rows, uint64_t at, const struct xfp_stats *stats);
 
 /* Adds a table unless it is empty. bytes: see struct xfp_table. 0, or -1 with the session's

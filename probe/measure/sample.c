@@ -31,8 +31,8 @@ struct xfp_stats xfp_samples_stats(struct xfp_samples *samples, size_t figure)
     return xfp_stats_of(samples->of[figure], held(samples));
 }
 
-/* Of the first figure. Sorting its samples harms nobody: figures are looked at one by one, and none
- * is overwritten where this is asked, since MOST_SAMPLES and a batch have room. */
+/* Whether the first figure's interval is narrow enough. Sorts its samples, whose order does not
+ * matter. */
 static bool narrow(const struct xfp_session *s, struct xfp_samples *samples)
 {
     size_t n = samples->n;
@@ -41,7 +41,7 @@ static bool narrow(const struct xfp_session *s, struct xfp_samples *samples)
     if (n < ENOUGH_SAMPLES && !s->sys.cu->simulated_now_ns)
         return false;
     stats = xfp_stats_of(samples->of[0], n);
-    /* a virtual clock is exact: more of the same would say nothing */
+    /* a virtual clock is exact: more samples add nothing */
     return xfp_stats_spread(&stats) <= (n < ENOUGH_SAMPLES ? 0 : WANTED_SPREAD);
 }
 
