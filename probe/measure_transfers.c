@@ -161,7 +161,7 @@ static int measure_host(struct xfp_session *s, const struct xfp_transfer_spec *s
                            : measure_between(s, spec, &copy, d, d, point);
 }
 
-/* Within a device, or between two; as bench_device_copy.c has it. */
+/* Within a device, or between two; as bench_device_copy.c does. */
 static int measure_devices(struct xfp_session *s, const struct xfp_transfer_spec *spec,
                            struct xfp_point *point)
 {

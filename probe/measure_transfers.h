@@ -43,23 +43,23 @@ const struct xfp_profile *xfp_transfers_machine(const struct xfp_transfers *sess
 /* A copy to be measured: H2D, D2H, D2D or P2P. */
 struct xfp_transfer_spec {
     uint64_t bytes;
-    uint64_t row_bytes; /* rows of that length, on the host twice that apart (H2D, D2H); bytes is a
-                           multiple of it. 0 = one piece */
+    uint64_t row_bytes; /* bytes of a row; the host's pitch is twice that (H2D, D2H); bytes is a
+                           multiple of it. 0 = contiguous */
     enum xft_direction direction;
     struct xfp_place src, dst; /* numa -1: as the system gives it */
     enum xfp_cache cache;      /* of the host's memory */
-    bool blocking;             /* the synchronous form as well (H2D, D2H in one piece) */
+    bool blocking;             /* also measures the synchronous form (contiguous H2D, D2H) */
     bool peer_access;          /* P2P: enabled */
-    uint64_t slice_ns;         /* wall time for its samples; six are taken in any case */
+    uint64_t slice_ns;         /* wall time for its samples; at least six are taken */
 };
 
 struct xfp_transfer_point {
     enum xfp_basis basis;   /* XFP_MEASURED, or XFP_UNKNOWN: it could not be */
     struct xfp_point point; /* of exactly the spec's bytes */
-    char why[240];          /* it could not be measured; "" = it was, or measuring was stopped */
+    char why[240];          /* why it was not measured; "" = it was, or measuring was stopped */
 };
 
-/* Measures n specs one after the other. Those not begun when measuring is stopped are unknown.
+/* Measures n specs in sequence. Those not begun when measuring is stopped are unknown.
  * Returns how many were measured. */
 size_t xfp_measure_transfers(struct xfp_transfers *session, const struct xfp_transfer_spec *specs,
                              size_t n, struct xfp_transfer_point *points);

@@ -155,7 +155,7 @@ static int take_filter(struct xfp_probe_options *o, const char *value)
 
 static const char needs_two[] = "needs two file names";
 
-/* Options about profiles that are there already. */
+/* Options about existing profiles. */
 static int take_file(struct xfp_command *c, int option, const char *value)
 {
     switch (option) {
@@ -220,7 +220,7 @@ static int take_option(struct xfp_command *c, int option, const char *value)
     }
 }
 
-/* What a run is resumed from is written back; from m.json.partial comes m.json. */
+/* The output file is the one that is resumed; for m.json.partial it is m.json. */
 static const char *whole_name(struct xfp_command *c)
 {
     size_t length = strlen(c->resume), end = strlen(XFP_PARTIAL);
@@ -232,7 +232,7 @@ static const char *whole_name(struct xfp_command *c)
     return c->whole;
 }
 
-/* Checks the options against each other and fills in what they leave out. */
+/* Checks combinations of options and fills in defaults. */
 static int check_together(struct xfp_command *c)
 {
     struct xfp_probe_options *o = &c->options;
@@ -286,7 +286,7 @@ int xfp_parse_options(struct xfp_command *c, int argc, char **argv)
     };
     int option, bad = 0;
 
-    optind = 0; /* the command line of the subcommand is a new one */
+    optind = 0; /* begin anew: getopt has parsed the main command line */
     while (!bad && (option = getopt_long(argc, argv, "o:h", options, NULL)) != -1)
         bad = take_option(c, option, optarg);
     if (!bad && c->first)

@@ -19,7 +19,7 @@ struct xfp_command {
     bool list, help, sized, summary, full, flush_said, tolerance_said;
 };
 
-/* A run that was killed leaves the profile so far in OUTPUT.partial. */
+/* A run that is killed leaves its incomplete profile in OUTPUT.partial. */
 #define XFP_PARTIAL ".partial"
 
 extern const char xfp_probe_usage[];

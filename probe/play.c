@@ -69,7 +69,7 @@ bool xfp_play_stopped(const struct xfp_play *play)
     return xfp_interrupted();
 }
 
-/* Half of what can be had: others need some. */
+/* At most half of the available memory. */
 static bool fits(const struct xfp_play_stage *stage)
 {
     uint64_t most = xfp_available_memory("") / 2, bytes = 0;

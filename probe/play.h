@@ -66,10 +66,11 @@ enum xfp_play_what {
     XFP_PLAY_HOST,        /* the thread's own time alone */
     XFP_PLAY_AFTER,       /* until thread `stream` has taken `amount` steps; costs nothing */
     XFP_PLAY_COPY,        /* `amount` bytes from src to dst, which says its direction */
-    XFP_PLAY_COPY_FOR,    /* page-locked memory that takes `amount` ns alone: from device src to the
-                             host (dst NONE), to device dst (src NONE), from the one to the other */
+    XFP_PLAY_COPY_FOR,    /* as much page-locked memory as takes `amount` ns without other traffic:
+                             from device src to the host (dst NONE), to device dst (src NONE), or
+                             from one to the other */
     XFP_PLAY_SET,         /* `amount` bytes of dst */
-    XFP_PLAY_KERNEL,      /* `amount` ns from the end of what is before it in a busy stream */
+    XFP_PLAY_KERNEL,      /* `amount` ns from the end of the work before it, in a busy stream */
     XFP_PLAY_RECORD,      /* event */
     XFP_PLAY_WAIT,        /* the stream, for the event */
     XFP_PLAY_SYNC_STREAM, /* the thread waits */
@@ -78,15 +79,15 @@ enum xfp_play_what {
     XFP_PLAY_ASK_STREAM, /* it asks until that is done */
     XFP_PLAY_ASK_EVENT,
     XFP_PLAY_ALLOC,      /* slot dst: `amount` bytes of `memory` */
-    XFP_PLAY_FREE,       /* slot dst; of one that is empty nothing */
+    XFP_PLAY_FREE,       /* slot dst; nothing if it is empty */
     XFP_PLAY_REGISTER,   /* `amount` bytes of pageable memory, dst */
     XFP_PLAY_UNREGISTER, /* dst */
     XFP_PLAY_PIN,        /* both at once */
 };
 
 enum xfp_play_flags {
-    XFP_PLAY_BLOCKS = 1,    /* a copy: the call that does not return before it is done */
-    XFP_PLAY_EXCLUSIVE = 2, /* a kernel: leaves no room on the GPU for others */
+    XFP_PLAY_BLOCKS = 1,    /* a copy: by the blocking call */
+    XFP_PLAY_EXCLUSIVE = 2, /* a kernel: occupies the whole GPU */
 };
 
 struct xfp_play_step {
@@ -95,14 +96,13 @@ struct xfp_play_step {
     uint8_t memory; /* enum xft_memory: of what is allocated */
     int8_t device;
     uint32_t stream; /* number in the stage */
-    uint32_t event;  /* number in the stage; after work: recorded behind it; XFP_PLAY_NONE = none */
+    uint32_t event;  /* number in the stage; recorded after the work; XFP_PLAY_NONE = none */
     uint32_t own_ns; /* least duration of the call */
-    uint64_t gap_ns; /* time of the thread's own before the call */
+    uint64_t gap_ns; /* the thread's own time before the call */
     uint64_t amount;
-    uint32_t row_bytes;      /* a copy: rows of that length, on the host twice that apart; 0 = one
-                                piece */
-    uint32_t src, dst;       /* regions, slots, or devices */
-    uint32_t reserved;       /* 0 */
+    uint32_t row_bytes; /* a copy: bytes of a row; the host's pitch is twice that; 0 = contiguous */
+    uint32_t src, dst;  /* regions, slots, or devices */
+    uint32_t reserved;  /* 0 */
     uint64_t src_at, dst_at; /* where in their regions */
 };
 
@@ -111,7 +111,7 @@ struct xfp_play_thread {
     size_t count;
 };
 
-/* GPUs between which copies and kernels have access: `from` to the memory of `to`. */
+/* Peer access of copies and kernels: `from` to the memory of `to`. */
 struct xfp_play_pair {
     int from, to;
 };
@@ -126,10 +126,10 @@ struct xfp_play_list {
 
 struct xfp_played {
     double wall_ns;  /* from its beginning until the last thread's last step */
-    double late_ns;  /* by which calls that wait for nothing took longer than own_ns */
+    double late_ns;  /* ns by which calls that do not wait took longer than own_ns */
     uint64_t steps;  /* that were taken */
-    uint64_t failed; /* allocations and registrations that were refused: own_ns was spun */
-    char why[240];   /* why it did not reach its end; "" = it did */
+    uint64_t failed; /* allocations and registrations that failed: the thread spun for own_ns */
+    char why[240];   /* why it ended early; "" = it did not */
 };
 
 /* ---- the session ----------------------------------------------------------------------------- */
@@ -142,13 +142,13 @@ struct xfp_profile *xfp_play_close(struct xfp_play *play);
 const struct xfp_profile *xfp_play_machine(const struct xfp_play *play);
 bool xfp_play_stopped(const struct xfp_play *play); /* by the user */
 
-/* Makes the stage, in place of an earlier one, and measures what a spinning kernel
- * costs in addition to its duration. 0; -1 with one line in error (not enough memory, ...) and an
- * empty stage. */
+/* Makes the stage, which replaces an earlier one, and measures the cost of a spinning kernel in
+ * addition to its duration. 0; -1 with one line in error (not enough memory, ...) and an empty
+ * stage. */
 int xfp_play_prepare(struct xfp_play *play, const struct xfp_play_stage *stage, char *error,
                      size_t error_bytes);
 
-/* Plays it once. What it had allocated and not freed, or registered, is given back. 0, or -1 with
+/* Plays it once. Afterwards frees and unregisters what the schedule left. 0, or -1 with
  * played->why. */
 int xfp_play_run(struct xfp_play *play, const struct xfp_play_list *list,
                  struct xfp_played *played);

@@ -13,7 +13,7 @@
 
 #include "xferscope/profile.h"
 
-/* Exit statuses of the command. */
+/* Exit status of the command. */
 enum xfp_probe_status {
     XFP_PROBE_OK = 0,
     XFP_PROBE_FAILED = 1, /* nothing was measured, or the profile could not be written */
@@ -28,9 +28,9 @@ struct xfp_probe_options {
     int device;                    /* -1: all */
     double time_limit_s;           /* for the whole sweep; 0: what the benchmarks may need */
     bool quick, quiet, verify;
-    bool paper; /* Comm|Scope's rule: each figure for at least a second, five times */
-    /* This program can start itself again as `probe ARGUMENT`: benchmarks that need a process of
-     * their own are measured. */
+    bool paper; /* by Comm|Scope's rule: each figure for at least a second, five times */
+    /* This program can start itself again as `probe ARGUMENT`, for benchmarks that need a process
+     * of their own. */
     bool again;
     bool flush; /* flush host memory from the processor's caches before every copy */
     /* file for the profile so far, written every few seconds; NULL: none */
@@ -50,8 +50,8 @@ struct xfp_probe_outcome {
 int xfp_probe_command(int argc, char **argv);
 
 /*
- * Measures what options select. Returns the profile (the caller frees it with xfp_free(); it holds
- * whatever was measured, also after an interruption), or NULL with one line in error when the
+ * Measures what options select. Returns the profile (the caller frees it with xfp_free(); it has
+ * all figures measured so far, also after an interruption), or NULL with one line in error when the
  * machine has nothing to measure. Benchmarks that fail are named on stderr, one line each.
  */
 struct xfp_profile *xfp_probe_run(const struct xfp_probe_options *options,

@@ -58,7 +58,7 @@ static int print(const struct xfp_command *c, const struct xfp_profile *profile,
     return bad;
 }
 
-/* Said before a minute is spent on measuring. Other reasons show when the file is written. */
+/* Checked before the measurement. Other errors show when the file is written. */
 static bool takes_files(const struct xfp_command *c)
 {
     const char *why;
@@ -85,7 +85,7 @@ static struct xfp_profile *load(const char *name)
     return profile;
 }
 
-/* Where a run keeps what it has so far: beside a profile that is named; a device has no beside. */
+/* The path of the partial profile: beside the named output file; none if that is a device. */
 static bool partial_name(const struct xfp_command *c, char *name, size_t bytes)
 {
     struct stat there;
@@ -97,8 +97,8 @@ static bool partial_name(const struct xfp_command *c, char *name, size_t bytes)
 }
 
 /*
- * The file first: printing ends the process when nobody reads, or when the terminal has gone. What
- * the whole profile holds need not be kept as a part of it.
+ * Writes the file first: printing ends the process when the pipe has no reader. Then the partial
+ * profile is removed.
  */
 static int deliver(const struct xfp_command *c, const struct xfp_profile *profile,
                    const struct xfp_probe_outcome *outcome, const char *partial)

@@ -14,7 +14,7 @@
 #include "probe/resume.h"
 #include "probe/schedule.h"
 
-/* One line for a failure, even when it is every benchmark's (a busy GPU). */
+/* One line for a failure, even if all benchmarks fail in the same way (a busy GPU). */
 static void complain(struct xfp_session *s, const char *name, const char *why, char *last)
 {
     xfp_progress_clear(s);
@@ -25,7 +25,7 @@ static void complain(struct xfp_session *s, const char *name, const char *why, c
     xfp_warn(&s->sys, "%s: %s", name, why);
 }
 
-/* No failure, and nothing that makes the others' figures doubtful. */
+/* A benchmark that does not apply is no failure, and no warning about other figures. */
 static void say_absent(const struct xfp_session *s, const char *name, char *last)
 {
     xfp_progress_clear(s);

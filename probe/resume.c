@@ -151,7 +151,7 @@ static int merge_list(const struct list *new, const struct list *old)
     return 0;
 }
 
-/* A warning that begins with a benchmark's name speaks about what may be measured anew. */
+/* A warning that begins with a benchmark's name may be outdated by a new measurement. */
 static void merge_warnings(struct xfp_session *s, const struct xfp_profile *old)
 {
     struct list paths = {(void **)&s->profile->paths, &s->profile->path_count,

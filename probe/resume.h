@@ -1,5 +1,5 @@
 /*
- * Going on with an interrupted run: `xferscope probe --resume FILE`.
+ * Resumes an interrupted run: `xferscope probe --resume FILE`.
  *
  * Complete results of the earlier profile are not measured again. After an interrupted run the last
  * entry of every part may be incomplete and is measured again.
@@ -18,8 +18,8 @@ size_t xfp_resume_skip(const struct xfp_session *s, const struct xfp_profile *ol
                        struct xfp_bench_list *list);
 
 /*
- * Moves into the session's profile what only the old one holds, before what was measured now, and
- * its warnings about that. The old profile keeps the rest. 0, or -1 with the session's error.
+ * Moves figures that only the old profile has into the session's profile, before the new ones, with
+ * their warnings. The old profile keeps the rest. 0, or -1 with the session's error.
  */
 int xfp_resume_merge(struct xfp_session *s, struct xfp_profile *old);
 

@@ -6,7 +6,7 @@
 /* A sweep of copies. Nine benchmarks of one GPU: at most 23 s, or 2 s when quick. */
 #define BENCH_S 2.5
 #define QUICK_BENCH_S 0.22
-#define PAPER_POINT_S 3.0 /* two forms of a second each, and what is not sampling */
+#define PAPER_POINT_S 3.0 /* two forms of a second each, and the rest */
 
 static bool is_sweep(const struct xfp_bench *bench)
 {
@@ -29,8 +29,8 @@ static size_t points_each(const struct xfp_session *s)
     return xfp_sweep_sizes(s->options, sizes, 64);
 }
 
-/* A slow machine may take longer for the fewest samples, unless its user set the limit; how fast a
- * machine is simulated says nothing at all. */
+/* A slow machine may need longer for the fewest samples, unless the user set the limit; on a
+ * simulated machine the limit does not apply. */
 static uint64_t grace_ns(const struct xfp_session *s, double usual)
 {
     if (s->options->time_limit_s > 0)

@@ -63,7 +63,7 @@ int xfp_session_open(struct xfp_session *s, const struct xfp_probe_options *opti
     return sys->cu ? make_profile(s) : -1;
 }
 
-/* Mapped, so that the memory of sizes never reached is never used. */
+/* Mapped, so that sizes that are never reached use no memory. */
 int xfp_session_make_pattern(struct xfp_session *s)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS;

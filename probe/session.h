@@ -9,7 +9,7 @@
 #include "xferscope/profile.h"
 
 struct xfp_session {
-    struct xfp_system sys; /* what is measured on; its error is the session's */
+    struct xfp_system sys; /* the system under measurement; its error is the session's */
     const struct xfp_probe_options *options;
     struct xfp_profile *profile;      /* grows as benchmarks finish */
     uint64_t started_ns, deadline_ns; /* monotonic clock */

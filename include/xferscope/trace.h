@@ -189,9 +189,10 @@ enum xft_event_kind {
                                    the process (start) */
     XFT_EVENT_RANGE_END = 17,   /* its end: dst, src as there; aux = 0 */
     XFT_EVENT_CONTENT = 18,     /* the content of a TRANSFER: start_ns, bytes, src and dst are the
-                                   transfer's (of several equal ones in one launch: in their order); aux
-                                   = XXH3_64bits of what was hashed, width = bytes hashed (less than
-                                   bytes: sampled, see docs/trace-format.md), count = ns that took */
+                                   transfer's (of several equal ones in one launch: in order);
+                                   aux = XXH3_64bits of the bytes hashed, width = their number
+                                   (less than bytes: sampled, see docs/trace-format.md),
+                                   count = ns that hashing took */
     /*
      * since 1.2, for the replay of a run: driver calls that succeeded, through which runtime calls
      * go too; XFT_CAPTURED as with copies. They are recorded from the first call on that can move

@@ -7,10 +7,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* Numbers that are looked at: all in use up there means that few are free below. */
+/* Numbers that are checked: if all of these are in use, few are free below. */
 #define MOST_LOOKED_AT 65536
 
-/* From the limit downwards, since the lowest free number is given out first. */
+/* From the limit downwards, since the kernel assigns the lowest free number. */
 static bool has_descriptors(void)
 {
     struct rlimit limit;

@@ -3,8 +3,8 @@
  *
  * CUPTI ends the program where it cannot open a directory (an exception of its file functions that
  * nobody catches, seen with 13.0), and libc does where it cannot allocate a library's thread-local
- * data. So the recorder asks before it calls what may need either. Between the answer and the call
- * another thread may take the rest: the answer leaves some.
+ * data. So the recorder checks before it calls code that may need either. Another thread may take
+ * the rest between check and call: so the check demands a reserve.
  */
 #ifndef XFS_HEADROOM_H
 #define XFS_HEADROOM_H
@@ -14,7 +14,7 @@
 #define XFS_HEADROOM_DESCRIPTORS 32
 #define XFS_HEADROOM_BYTES (1u << 20)
 
-/* At least that much is free. Makes system calls, opens nothing; errno is kept. */
+/* True when there is enough. Makes system calls, opens nothing; errno is kept. */
 bool xfs_has_headroom(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The sizes that are measured: what --sizes and --quick leave of each benchmark's own.
+ * The sizes that are measured: those of each benchmark that --sizes and --quick allow.
  */
 #ifndef XFP_SIZES_H
 #define XFP_SIZES_H
@@ -13,14 +13,15 @@
 size_t xfp_sweep_sizes(const struct xfp_probe_options *options, uint64_t *sizes, size_t room);
 
 /* Powers of four from the smallest to the largest size, of sixteen when quick; only those that
- * --sizes allows. When that names one size from `least` on, this one, whatever `most` is. */
+ * --sizes allows. If that names a single size of at least `least`, only this one, even above
+ * `most`. */
 size_t xfp_coarse_sizes(const struct xfp_session *s, uint64_t least, uint64_t most, uint64_t *sizes,
                         size_t room);
 
 /* The largest of them at most: for making buffers. */
 size_t xfp_coarse_most(const struct xfp_session *s, uint64_t most);
 
-/* Are there any? A benchmark without sizes does not apply. */
+/* Whether there are any. A benchmark without sizes does not apply. */
 bool xfp_has_sizes(const struct xfp_session *s, uint64_t least, uint64_t most);
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * One repetition on a device's clock: work queued behind the gate, and the time between events.
+ * One repetition, timed on a device's clock: work queued behind the gate, and the time between
+ * events.
  */
 #ifndef XFP_TIMED_H
 #define XFP_TIMED_H
 
 #include "probe/session.h"
 
-/* Is the gate to be used on this GPU? Not where it gave up repeatedly. */
+/* Whether to use the gate on this GPU: not where it gave up repeatedly. */
 bool xfp_gate_usable(const struct xfp_device *d);
 
 /* Work that is queued together, into the device's stream and optionally a second one. */
@@ -25,15 +26,15 @@ int xfp_run_queued(struct xfp_session *s, const struct xfp_queued *queued);
 
 int xfp_elapsed(struct xfp_session *s, xcu_event from, xcu_event to, double *ns);
 
-/* Something queued into a stream; what it works on is in state. */
+/* Queues work into a stream; state has its data. */
 typedef xcu_result xfp_queue(struct xfp_session *s, void *state, xcu_stream stream);
 
 /*
  * The device's time, between events, of one piece of work or of two at the same time.
  *
- * prepare (may be NULL) is called before each repetition, when no work is in flight. One thing goes
- * into the device's stream; with `second`, that goes into `other` and starts together with the
- * first, and the time runs until both have ended. gated: submission is over before either starts.
+ * prepare (may be NULL) is called before each repetition, when no work is in flight. `first` is
+ * queued into the device's stream; `second`, if any, into `other`: both start together, and the
+ * time runs until both have ended. gated: all work is submitted before either starts.
  */
 struct xfp_timed {
     struct xfp_device *device;

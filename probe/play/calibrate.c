@@ -75,7 +75,7 @@ static xcu_result time_of(const struct queued *q, int count, double *ns)
     return result;
 }
 
-/* ns of one behind another. */
+/* ns of one in a queue. */
 static int period(const struct queued *q, double *ns)
 {
     struct xfp_system *sys = q->made->sys;
@@ -130,7 +130,7 @@ static int calibrate_copies(struct queued q, int from, int to)
     return 0;
 }
 
-/* Any GPU that is used but this one; -1: there is none. */
+/* Another GPU that is used; -1: there is none. */
 static int another(const struct xfp_made_stage *made, int ordinal)
 {
     for (size_t i = 0; i < made->sys->device_count; i++)

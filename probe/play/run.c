@@ -1,5 +1,5 @@
 /*
- * A list played once: its threads begin together, and what they leave is cleaned up behind them.
+ * Plays a list once: its threads begin together, and what they leave allocated is freed afterwards.
  */
 #include "probe/play/run.h"
 
@@ -142,7 +142,7 @@ static xcu_result synchronise_all(struct xfp_made_stage *made)
     return result;
 }
 
-/* Registrations that were not undone: the driver says which were. */
+/* Undoes the registrations that are left; the driver reports which were undone. */
 static void unregister(struct xfp_made_stage *made, const struct xfp_play_list *list)
 {
     for (size_t t = 0; t < list->thread_count; t++)
@@ -171,7 +171,7 @@ static void *be_member(void *argument)
     return NULL;
 }
 
-/* All but the first, which is the caller's; returns how many there are then. */
+/* Starts all threads but the first, which is the caller; returns the number of threads. */
 static size_t start(struct xfp_play_run *run, struct member *members)
 {
     size_t there = 1;
@@ -184,7 +184,7 @@ static size_t start(struct xfp_play_run *run, struct member *members)
     return there;
 }
 
-/* Returns when it began; 0: it did not. */
+/* Returns the time when it began; 0: it did not. */
 static uint64_t play_all(struct xfp_play_run *run, struct member *members)
 {
     size_t there = start(run, members);

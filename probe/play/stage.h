@@ -1,7 +1,7 @@
 /*
  * The resources of a schedule: memory, streams and events of the stage (probe/play.h), a pair of
- * buffers on each GPU for copies that are given by their duration, and the measured cost of such
- * copies and of spinning kernels.
+ * buffers on each GPU for copies of a given duration, and the measured cost of such copies and of
+ * spinning kernels.
  */
 #ifndef XFP_PLAY_STAGE_H
 #define XFP_PLAY_STAGE_H
@@ -13,7 +13,7 @@
 
 enum xfp_play_way { XFP_WAY_IN, XFP_WAY_OUT, XFP_WAY_PEER, XFP_WAYS };
 
-/* A copy of k bytes behind another takes fixed + k * per_byte ns. */
+/* A copy of k bytes that is queued after another takes fixed + k * per_byte ns. */
 struct xfp_pace {
     double fixed_ns, ns_per_byte; /* 0: not measured */
 };
@@ -25,7 +25,7 @@ struct xfp_play_gpu {
     struct xfp_buffer host, there; /* XFP_STAGING_BYTES each */
     double kernel_ns; /* cost of a queued spinning kernel in addition to its duration */
     double exclusive_ns;
-    unsigned blocks; /* of a kernel that leaves no room */
+    unsigned blocks; /* the same for a kernel that occupies the whole GPU */
     struct xfp_pace pace[XFP_WAYS];
 };
 
@@ -60,7 +60,7 @@ int xfp_stage_make(struct xfp_made_stage *made, struct xfp_system *sys,
                    const struct xfp_play_stage *stage);
 void xfp_stage_free(struct xfp_made_stage *made);
 
-/* Of one that is empty nothing. */
+/* Frees the slot's memory, if any. */
 xcu_result xfp_slot_release(const struct xfp_made_stage *made, uint32_t slot);
 
 /* ---- calibrate.c ---------------------------------------------------------------------------- */

@@ -38,7 +38,7 @@ static void sleep_until(uint64_t ns)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL);
 }
 
-/* The simulated machine's threads share its clock: their own time passes for all of them. */
+/* Threads on the simulated machine share its clock: the own time of one passes for all. */
 static void spend_until(struct xfp_taker *t, uint64_t until)
 {
     static pthread_mutex_t clock = PTHREAD_MUTEX_INITIALIZER;
@@ -68,7 +68,7 @@ static void spin_until(struct xfp_taker *t, uint64_t until)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-/* The address of memory as the driver's copies between kinds take it. */
+/* The address of memory for the driver's generic copies. */
 static xcu_deviceptr address_of(const struct xfp_buffer *b, uint64_t at)
 {
     return (b->host ? (xcu_deviceptr)(uintptr_t)b->host : b->address) + at;
@@ -112,7 +112,8 @@ static xcu_result copy_async(const struct xfp_driver *cu, const struct xfp_play_
                                  stream);
 }
 
-/* The call that blocks is one of the legacy default stream; elsewhere it is waited for. */
+/* The blocking call works on the legacy default stream; on others, an asynchronous copy and a wait.
+ */
 static xcu_result copy(struct xfp_taker *t, const struct xfp_play_step *s, xcu_stream stream)
 {
     const struct xfp_made_stage *made = t->run->made;
@@ -129,7 +130,7 @@ static xcu_result copy(struct xfp_taker *t, const struct xfp_play_step *s, xcu_s
     return result || !blocks ? result : cu->cuStreamSynchronize(stream);
 }
 
-/* As many bytes as take that long; more than the buffers hold as several copies. */
+/* Copies as many bytes as take that long; more than the buffers' size in several copies. */
 static xcu_result copy_for(struct xfp_taker *t, const struct xfp_play_step *s, xcu_stream stream)
 {
     const struct xfp_made_stage *made = t->run->made;
@@ -312,7 +313,7 @@ static bool may_give_up(const struct xfp_play_step *s)
            s->what == XFP_PLAY_ASK_EVENT;
 }
 
-/* `until`: when the step before it was over. Returns when this one is. */
+/* `until`: the time when the step before it ended. Returns the time when this one ends. */
 static uint64_t take(struct xfp_taker *t, const struct xfp_play_step *s, uint64_t until)
 {
     const struct xfp_made_stage *made = t->run->made;

@@ -1,5 +1,5 @@
 /*
- * One thread of a schedule that is played takes its steps. Private to probe/play/.
+ * One thread of a played schedule, which takes its steps. Private to probe/play/.
  */
 #ifndef XFP_PLAY_TAKE_H
 #define XFP_PLAY_TAKE_H
@@ -15,7 +15,7 @@ struct xfp_taker {
     const struct xfp_play_step *steps;
     size_t count;
     _Alignas(64) _Atomic uint64_t taken; /* others look at it */
-    _Alignas(64) int device;             /* whose context is current; -1 = none */
+    _Alignas(64) int device;             /* its context is current; -1 = none */
     uint64_t ended_ns, failed;
     double late_ns;
     xcu_result result; /* that ended it early */
@@ -34,7 +34,7 @@ struct xfp_play_run {
 
 bool xfp_play_ended(const struct xfp_play_run *run); /* asked to, or too late */
 
-/* In the thread that is to take them, before it begins. */
+/* In the thread itself, before it begins. */
 void xfp_get_ready(struct xfp_taker *taker);
 
 /* Takes all steps, from now on, in the calling thread. */

@@ -6,8 +6,8 @@
 
 #include "probe/profile/profile_reader.h"
 
-/* How far the text has been looked through. Nothing here decides whether it is JSON: jansson does,
- * and builds no more of a text than what is counted here before its first fault. */
+/* The state of the scan. It does not check that the text is JSON: jansson does, and builds no more
+ * of it than is counted here before the first error. */
 struct scan {
     const char *at, *end;
     size_t values, containers, depth;
@@ -66,7 +66,7 @@ static void step(struct scan *s)
     }
 }
 
-/* What the text has too much of, or NULL. */
+/* What exceeds its limit, or NULL. */
 static const char *too_much(const char *text, size_t bytes, size_t *limit)
 {
     struct scan s = {.at = text, .end = text + bytes};

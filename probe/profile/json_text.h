@@ -1,6 +1,6 @@
 /*
- * JSON text that may come from anywhere, held against limits before jansson builds a tree of it,
- * which takes up to eighty times the text's bytes. Private to probe/.
+ * Checks the size of untrusted JSON text before jansson builds a tree of it, which takes up to
+ * eighty times the text's bytes. Private to probe/.
  */
 #ifndef XFP_JSON_TEXT_H
 #define XFP_JSON_TEXT_H
@@ -19,8 +19,8 @@ enum xfp_json_limits {
     XFP_MAX_DEPTH = 32,
 };
 
-/* The tree, for the caller to release, or NULL with what is wrong in `why`, which is fit for a
- * terminal. A key that is there twice is an error. */
+/* The tree, which the caller releases, or NULL with the reason in `why`, which is safe to print. A
+ * duplicate key is an error. */
 json_t *xfp_json_parse(const char *text, size_t bytes, char *why, size_t why_bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Questions to a machine profile about costs that are not transfers: by name, and by size.
+ * Queries of a machine profile for costs that are not transfers: by name, and by size.
  */
 #include "xferscope/profile.h"
 

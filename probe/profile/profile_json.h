@@ -8,7 +8,7 @@
 
 #include "xferscope/profile.h"
 
-/* Limits of a file. A file above them is refused. json_text.h has the limits that are checked
+/* Limits of a file. A file above them is rejected. json_text.h has the limits that are checked
  * before these. */
 enum xfp_limits {
     XFP_MAX_FILE_BYTES = 32 << 20,
@@ -28,7 +28,7 @@ int xfp_write_json(const struct xfp_profile *profile, FILE *out);
 struct xfp_profile *xfp_parse_named(const char *name, const char *text, size_t bytes, char *error,
                                     size_t error_bytes);
 
-/* Is there a point, and none of a sweep? */
+/* Whether the path has points, all of them chosen. */
 bool xfp_all_chosen(const struct xfp_path *path);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Points that were measured one by one, into a profile that is there already.
+ * Adds points that were measured separately to an existing profile.
  */
 #include "probe/profile/profile_json.h"
 
@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A reader takes a file of so many values (json_text.h): this many points leave room for all else.
+/* Readers limit the number of values in a file (json_text.h): this many points leave room for the
+ * rest.
  */
 enum { MOST_POINTS = 60000 };
 
@@ -38,8 +39,8 @@ static bool same_place(const struct xfp_place *a, const struct xfp_place *b)
     return a->memory == b->memory && a->device == b->device && a->numa == b->numa;
 }
 
-/* Where a new path belongs: behind the others; but of copies between two devices those with peer
- * access come first (a look-up by places finds the first). */
+/* The index of a new path: last; but copies between devices with peer access come before those
+ * without (a look-up by places finds the first). */
 static size_t place_in(const struct xfp_profile *profile, const struct xfp_path *like)
 {
     static const char peer[] = "copy/peer/";

@@ -53,7 +53,7 @@ static bool extract(const struct xfp_point *points, const double *times, size_t 
     return fit->G_ns_per_byte > 0;
 }
 
-/* The model is held against the sizes where bytes, not latency, make the time: k G >= L+o. */
+/* The model is compared at sizes where bytes, not latency, dominate the time: k G >= L+o. */
 struct xfp_fit xfp_fit_times(const struct xfp_point *points, const double *times, size_t count)
 {
     struct xfp_fit fit = {.g_ns = NAN};

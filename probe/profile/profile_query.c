@@ -1,13 +1,13 @@
 /*
- * Questions to a machine profile: which path, and how long a transfer takes on it.
+ * Queries of a machine profile: which path, and how long a transfer takes on it.
  */
 #include "probe/profile/profile_model.h"
 
 #include <math.h>
 #include <string.h>
 
-/* 0: does not match; the more, the better. A path measured without binding speaks about every
- * node, but less well than one measured on the node asked for. */
+/* 0: does not match; a larger number is a better match. A path measured without binding matches
+ * every node, but less well than one measured on that node. */
 static int match_ordinal(int asked, int measured)
 {
     if (asked == measured)
@@ -25,7 +25,7 @@ static int match_place(const struct xfp_place *asked, const struct xfp_place *me
     return device + numa;
 }
 
-enum { SWEPT = 100 }; /* a path that knows all sizes is better than one that fits better */
+enum { SWEPT = 100 }; /* a path with a whole sweep is preferred to a better match */
 
 static const struct xfp_path *find(const struct xfp_profile *profile, enum xfp_method method,
                                    struct xfp_place src, struct xfp_place dst, bool blocking,
@@ -81,7 +81,7 @@ const struct xfp_path *xfp_find_path(const struct xfp_profile *profile, const ch
     return NULL;
 }
 
-/* Which of a point's two times is spoken about. */
+/* The point's time, of the copy or as a blocking caller sees it. */
 static double point_time(const struct xfp_path *path, const struct xfp_point *p, bool blocking)
 {
     if (!blocking)
@@ -147,12 +147,12 @@ static struct xfp_estimate between(const struct xfp_path *path, struct neighbour
     e.error = fmax(interval(n.below), interval(n.above));
     if (fit.valid)
         e.error += fmax(xfp_model_error(&fit, n.below, t0), xfp_model_error(&fit, n.above, t1)) / 2;
-    else /* nothing better is known than that the time lies between its neighbours' */
+    else /* the time lies between its neighbours': that is all that is known */
         e.error += fmax(fabs(e.ns - t0), fabs(t1 - e.ns)) / e.ns;
     return e;
 }
 
-/* Below the smallest size: its time, in error by at most what the model takes off. */
+/* Below the smallest size: its time; the error is at most the model's reduction. */
 static struct xfp_estimate below_all(const struct xfp_path *path, const struct xfp_point *smallest,
                                      uint64_t bytes, bool blocking)
 {
@@ -164,7 +164,7 @@ static struct xfp_estimate below_all(const struct xfp_path *path, const struct x
     return e;
 }
 
-/* Sizes far apart that a program happened to use say little of those between them. */
+/* Chosen sizes that are far apart say little about sizes between them. */
 static bool near_each_other(const struct neighbours *n)
 {
     return n->below && n->above && n->above->bytes - n->below->bytes <= n->below->bytes;

@@ -1,8 +1,8 @@
 /*
- * Reading JSON that may come from anywhere: every value is checked before it is used, and the
- * first thing that is wrong ends the reading with its place in the file. Private to probe/.
+ * Reads untrusted JSON: every value is checked before it is used, and the first error ends the
+ * reading, with its place in the file. Private to probe/.
  *
- * All functions may be called after a failure; they change nothing of its line.
+ * All functions may be called after a failure; they keep its error line.
  */
 #ifndef XFP_PROFILE_READER_H
 #define XFP_PROFILE_READER_H
@@ -24,7 +24,7 @@ struct xfp_reader {
 void xfp_refuse(struct xfp_reader *r, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A terminal must never be driven by the contents of a file: no control characters? */
+/* True for text without control characters, which is safe to print on a terminal. */
 bool xfp_printable(const char *text);
 
 /* Copies belong to the caller. copy: the value must be text; read: "" when it is not there. */

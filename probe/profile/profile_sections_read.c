@@ -105,7 +105,7 @@ static int make_room(struct place *at, const json_t *array, size_t most, size_t 
     return *items ? 0 : fail(at, "out of memory");
 }
 
-/* What lies about the median: the median itself when it is not there. */
+/* The spread around the median; the median itself if it is missing. */
 static int read_limits(struct place *at, const json_t *object, json_int_t n, double median_ns,
                        struct xfp_point *p)
 {

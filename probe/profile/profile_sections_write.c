@@ -16,7 +16,7 @@ static json_t *known(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-/* json_pack takes over what it is given, also when it fails: a NULL among it is a failure. */
+/* json_pack takes ownership of its arguments, also on failure: a NULL argument is a failure. */
 static json_t *append(json_t *array, json_t *value)
 {
     if (array && !json_array_append_new(array, value))

@@ -1,5 +1,5 @@
 /*
- * A machine profile to JSON text. Laid out for people and for diff: a line per point.
+ * Writes a machine profile as JSON text, one line per point, so that people and diff can read it.
  */
 #include "probe/profile/profile_json.h"
 #include "probe/profile/profile_machine.h"
@@ -56,7 +56,7 @@ static json_t *pack_point(const struct xfp_point *p)
     return object;
 }
 
-/* Writes `"key": value` and lets go of value. */
+/* Writes `"key": value` and releases value. */
 static int put(FILE *out, const char *before, const char *key, json_t *value, const char *after)
 {
     size_t flags = JSON_ENCODE_ANY | JSON_REAL_PRECISION(10);

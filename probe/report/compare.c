@@ -11,7 +11,7 @@
 #include "probe/progress.h"
 #include "probe/report/report.h"
 
-/* What is compared, whatever part of the profile it comes from: medians at ascending keys. */
+/* The figures that are compared, of any part of the profile: medians at ascending keys. */
 struct figure {
     uint64_t key; /* bytes, or what a table's rows count */
     double median, low, high;
@@ -63,8 +63,8 @@ static int add_points(struct all *all, const char *name, const struct xfp_point 
     return s ? 0 : -1;
 }
 
-/* The small difference of two times says more about the run than about the machine: with the next
- * process both may lie elsewhere by as much. */
+/* A small difference of two times depends more on the run than on the machine: in the next process
+ * both may differ by as much. */
 static bool is_difference(const char *name)
 {
     return !strncmp(name, "records/", 8);
@@ -155,7 +155,7 @@ static int collect(const struct xfp_profile *p, struct all *all)
     int bad = 0;
 
     for (size_t i = 0; i < p->path_count && !bad; i++)
-        if (!p->paths[i].chosen) /* what programs made of one machine's profile */
+        if (!p->paths[i].chosen) /* chosen for programs, on one machine */
             bad = add_points(all, p->paths[i].name, p->paths[i].points, p->paths[i].point_count);
     for (size_t i = 0; i < p->concurrent_count && !bad; i++)
         bad = add_points(all, p->concurrent[i].name, p->concurrent[i].points,

@@ -24,7 +24,7 @@ static void set_cell(struct libscols_line *line, size_t column, const char *form
     scols_line_set_data(line, column, isfinite(x) ? text : "-");
 }
 
-/* The widest of the medians' intervals, relative: what the figures may be trusted to. */
+/* The widest of the medians' intervals, relative: the accuracy of the figures. */
 static double widest(const struct xfp_path *path)
 {
     double most = 0;

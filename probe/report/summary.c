@@ -79,7 +79,7 @@ static bool same_kind(const struct xfp_path *a, const struct xfp_path *b)
            !strncmp(a->name, b->name, (size_t)(end_a - a->name));
 }
 
-/* Do these two pose the question? */
+/* Whether the question applies to these two. */
 typedef bool asks(const struct xfp_profile *p, const struct xfp_path *a, const struct xfp_path *b);
 
 /* Two paths of one GPU in one direction, between the same kinds of memory. */
@@ -142,7 +142,7 @@ static bool asks_binding(const struct xfp_profile *p, const struct xfp_path *a,
             (host_end(b)->numa < 0 && host_end(a)->numa == g->numa));
 }
 
-/* Is that memory, or that other GPU, on the GPU's own node? */
+/* Whether that memory, or that other GPU, is on the GPU's own node. */
 static bool is_local(const struct xfp_profile *p, const struct xfp_path *path)
 {
     const struct xfp_gpu *from = gpu(p, path->src.device), *to = gpu(p, path->dst.device);
@@ -180,7 +180,7 @@ static void state(const struct xfp_profile *p, struct xfp_statements *all, const
     xfp_state(all, a_first ? &a : &b, a_first ? &b : &a, XFP_SUMMARY_PART);
 }
 
-/* Answers a question for all pairs: how those differ that do, and how many do not. */
+/* Answers a question for all pairs: how much pairs differ, and how many do not. */
 static void answer(const struct xfp_profile *p, FILE *out, const char *title, const char *not_posed,
                    asks *question)
 {

@@ -33,7 +33,7 @@ static enum { NOWHERE, LOADING, CREATED, REFUSED, WRITING } where;
 static sem_t held, released, called;
 static pid_t first;
 static bool ending, was_held, was_loading;
-static int callers = 1; /* threads whose post of `called` is still to be waited for */
+static int callers = 1;           /* threads whose post of `called` is still to be waited for */
 static _Thread_local int unlocks; /* until this thread is held */
 
 static void hold(void)
