@@ -101,8 +101,8 @@ enum xft_segment_type {
 };
 
 enum xft_segment_flags {
-    XFT_SEG_ZSTD =
-        1, /* the payload is consecutive zstd frames (before 1.1: one), of raw_bytes in all */
+    XFT_SEG_ZSTD = 1, /* the payload is consecutive zstd frames (before 1.1: one), of raw_bytes in
+                         all */
 };
 
 struct xft_segment {
@@ -206,12 +206,11 @@ enum xft_event_kind {
     XFT_EVENT_WAIT = 22,   /* a stream was made to wait for an event: src = the event */
     XFT_EVENT_QUERY = 23,  /* as SYNC, but the host only queried, and the work was done; a query of
                               unfinished work is no event */
-    XFT_EVENT_HOST_FUNCTION =
-        24, /* a host function was submitted to a stream: src = the function */
-    XFT_EVENT_STREAM =
-        25, /* a stream was created, and exists from end_ns on: stream = its handle, src = the
-               device's number of it (aux of DEVICE_COPY, MEMSET and KERNEL; 0 = not known), aux =
-               enum xft_stream, width = its priority (two's complement), device */
+    XFT_EVENT_HOST_FUNCTION = 24, /* a host function was submitted to a stream: src = it */
+    XFT_EVENT_STREAM = 25, /* a stream was created, and exists from end_ns on: stream = its handle,
+                              src = the device's number of it (aux of DEVICE_COPY, MEMSET and
+                              KERNEL; 0 = not known), aux = enum xft_stream, width = its priority
+                              (two's complement), device */
     XFT_EVENT_STREAM_END = 26, /* it is destroyed from start_ns on; its handle may be reused */
     XFT_EVENT_RECORDS = 27, /* from start_ns until the next such event device records of these kinds
                                are made: aux = sum of enum xft_records; 0: none */
