@@ -33,12 +33,12 @@ foreach(python IN LISTS pythons)
   if(TEST record.python-${version})
     continue()
   endif()
-  add_test(NAME record.python-${version}
+  xferscope_add_test(NAME record.python-${version}
            COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/python_test.py" "${program}"
                    $<TARGET_FILE:record_harness> $<TARGET_FILE:xferscope_command>
                    $<TARGET_FILE:python_finish>)
   set_tests_properties(record.python-${version} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 300)
-  add_test(NAME record.python-lines-${version}
+  xferscope_add_test(NAME record.python-lines-${version}
            COMMAND "${program}" "${CMAKE_CURRENT_SOURCE_DIR}/python_lines_test.py"
                    $<TARGET_FILE:python_lines>)
   set_tests_properties(record.python-lines-${version} PROPERTIES ENVIRONMENT "${lines_environment}")
