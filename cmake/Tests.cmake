@@ -32,8 +32,8 @@ set(XFERSCOPE_RECORDER xferscope_command xferscope xferscope_symbols simgpu_cuda
 
 add_custom_target(quick COMMENT "What the tests of tools/check --quick need")
 
-# Targets that have to be built before `test` can run. Where one is not, ctest says "Not Run (Required
-# Files Missing)" and names the file; without this the test would fail like one that finds a mistake.
+# Targets that have to be built before `test` can run. Where one is not, ctest says "Unable to find
+# required file" and "Not Run"; without this the test would fail like one that finds a mistake.
 function(xferscope_test_needs test)
   foreach(target IN LISTS ARGN)
     if(TARGET ${target})
