@@ -4,8 +4,8 @@
  * xcp_.
  *
  * Records get more fields from version to version, and the existing fields never change: the
- * structures here are the common beginning. tests/gpu/cupti_abi_test.c compares sizes, offsets and
- * numbers with NVIDIA's headers where they are installed.
+ * structures here are the common beginning. tests/contracts/abi_cupti.def compares sizes, offsets
+ * and numbers with NVIDIA's headers where they are installed.
  */
 #ifndef XFERSCOPE_CUPTI_ABI_H
 #define XFERSCOPE_CUPTI_ABI_H

@@ -1,7 +1,7 @@
 /*
  * NVTX's binary interface to tools, as far as it is used: what a program's NVTX passes to the
  * function InitializeInjectionNvtx2 of the library that NVTX_INJECTION64_PATH names, and the
- * arguments of its calls. The same since NVTX 2; tests/contracts/nvtx_test.c compares it with
+ * arguments of its calls. The same since NVTX 2; tests/contracts/abi_nvtx.def compares it with
  * NVIDIA's headers. Described in https://github.com/NVIDIA/NVTX.
  */
 #ifndef XFS_NVTX_ABI_H

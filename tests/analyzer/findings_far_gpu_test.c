@@ -13,61 +13,53 @@
 
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/play.h"
+#include "tests/analyzer/measured.h"
 
 #define MIB ((uint64_t)1 << 20)
 
 enum { SITE = 10, COUNT = 40, GPUS = 4, NEAR_NS = 20000, FAR_NS = 50000 };
 
-static void write_path(FILE *out, const char *name, const char *direction, const char *src,
-                       const char *dst, int ns)
+static void write_path(FILE *out, bool first, const char *name, const char *direction,
+                       const char *src, const char *dst, int ns)
 {
     fprintf(out,
-            "{\"name\": \"copy/%s\", \"method\": \"copy\", \"direction\": \"%s\", \"src\": %s,"
+            "%s{\"name\": \"copy/%s\", \"method\": \"copy\", \"direction\": \"%s\", \"src\": %s,"
             " \"dst\": %s, \"device_timed\": true, \"fit\": null, \"points\": [{\"bytes\": 1048576,"
-            " \"median_ns\": %d}]}, ",
-            name, direction, src, dst, ns);
+            " \"median_ns\": %d}]}",
+            first ? "" : ", ", name, direction, src, dst, ns);
 }
 
 /* Two sockets with two GPUs each: near within one, far between them. */
 static struct xfp_profile *two_sockets(const char *machine_id)
 {
-    char *text = NULL, error[200], name[64], src[99], dst[99];
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    fprintf(out,
-            "{\"schema\": \"xferscope-profile\", \"version\": 1, \"created\": \"\","
-            " \"producer\": \"\", \"machine\": {\"hostname\": \"\", \"machine_id\": \"%s\","
-            " \"cpu\": \"\", \"cpus\": 4, \"numa_nodes\": 2, \"driver_version\": 13000,"
-            " \"gpus\": [{\"name\": \"Test GPU\", \"numa\": 0}, {\"name\": \"Test GPU\","
-            " \"numa\": 0}, {\"name\": \"Test GPU\", \"numa\": 1}, {\"name\": \"Test GPU\","
-            " \"numa\": 1}]}, \"paths\": [",
-            machine_id);
+    static const int nodes[GPUS] = {0, 0, 1, 1};
+    struct measured_text text;
+    char name[64], src[99], dst[99];
+    bool first = true;
+    measured_begin(&text, &(struct measured_machine){
+                              .id = machine_id, .gpus = GPUS, .nodes = nodes, .numa_nodes = 2});
+    fputs(", \"paths\": [", text.out);
     for (int g = 0; g < GPUS; g++) {
         snprintf(dst, sizeof dst, "{\"memory\": \"device\", \"device\": %d, \"numa\": -1}", g);
         for (int other = 0; other < GPUS; other++) {
             snprintf(src, sizeof src, "{\"memory\": \"device\", \"device\": %d, \"numa\": -1}",
                      other);
             snprintf(name, sizeof name, "peer/p2p/gpu%d-gpu%d", other, g);
-            if (other != g)
-                write_path(out, name, "P2P", src, dst, other / 2 == g / 2 ? NEAR_NS : FAR_NS);
+            if (other == g)
+                continue;
+            write_path(text.out, first, name, "P2P", src, dst,
+                       other / 2 == g / 2 ? NEAR_NS : FAR_NS);
+            first = false;
         }
         for (int node = 0; node < 2; node++) {
             snprintf(src, sizeof src, "{\"memory\": \"pinned\", \"device\": -1, \"numa\": %d}",
                      node);
             snprintf(name, sizeof name, "pinned/h2d/node%d-gpu%d", node, g);
-            write_path(out, name, "H2D", src, dst, node == g / 2 ? NEAR_NS : FAR_NS);
+            write_path(text.out, false, name, "H2D", src, dst, node == g / 2 ? NEAR_NS : FAR_NS);
         }
     }
-    fclose(out);
-    text[length - 2] = ']';
-    char *whole = malloc(length + 32);
-    length = (size_t)sprintf(whole, "%.*s, \"warnings\": []}", (int)length - 1, text);
-    struct xfp_profile *profile = xfp_parse(whole, length, error, sizeof error);
-    free(text);
-    free(whole);
-    if (!profile)
-        fail_msg("%s", error);
-    return profile;
+    fputs("]", text.out);
+    return measured_end(&text);
 }
 
 struct copies {

@@ -14,6 +14,7 @@
 
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/play.h"
+#include "tests/analyzer/measured.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define PLACE(letter) (0x7f0000000000 + ((uint64_t)(letter) - 'A') * 16 * MIB)
@@ -223,20 +224,15 @@ static void names(struct trace_builder *b, const struct program *program)
 
 static struct xfp_profile *machine(void)
 {
-    static const char text[] =
-        "{\"schema\": \"xferscope-profile\", \"version\": 1, \"created\": \"\", \"producer\": \"\","
-        " \"machine\": {\"hostname\": \"\", \"machine_id\": \"\", \"cpu\": \"\", \"cpus\": 4,"
-        " \"numa_nodes\": 1, \"driver_version\": 13000, \"gpus\": [{\"name\": \"Test GPU\"}]},"
-        " \"paths\": [{\"name\": \"copy/device/d2d/gpu0\", \"method\": \"copy\","
-        " \"direction\": \"D2D\", \"src\": {\"memory\": \"device\", \"device\": 0, \"numa\": -1},"
-        " \"dst\": {\"memory\": \"device\", \"device\": 0, \"numa\": -1}, \"device_timed\": true,"
-        " \"fit\": null, \"points\": [{\"bytes\": 1048576, \"median_ns\": 5000, \"host_ns\": "
-        "1000}]}], \"warnings\": []}";
-    char error[200];
-    struct xfp_profile *profile = xfp_parse(text, sizeof text - 1, error, sizeof error);
-    if (!profile)
-        fail_msg("%s", error);
-    return profile;
+    struct measured_text text;
+    measured_begin(&text, &(struct measured_machine){.id = "", .gpus = 1});
+    fputs(", \"paths\": [{\"name\": \"copy/device/d2d/gpu0\", \"method\": \"copy\","
+          " \"direction\": \"D2D\", \"src\": {\"memory\": \"device\", \"device\": 0, \"numa\": -1},"
+          " \"dst\": {\"memory\": \"device\", \"device\": 0, \"numa\": -1}, \"device_timed\": true,"
+          " \"fit\": null, \"points\": [{\"bytes\": 1048576, \"median_ns\": 5000,"
+          " \"host_ns\": 1000}]}]",
+          text.out);
+    return measured_end(&text);
 }
 
 static struct analyzed run(const struct program *program)

@@ -12,6 +12,7 @@
 
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/play.h"
+#include "tests/analyzer/measured.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define OF_MIB "\"points\": [{\"bytes\": 1048576, \"median_ns\": "
@@ -28,20 +29,16 @@ static struct xfp_profile *profile_of(const char *machine_id, bool peers)
         " \"src\": {\"memory\": \"device\", \"device\": 0, \"numa\": -1},"
         " \"dst\": {\"memory\": \"device\", \"device\": 1, \"numa\": -1},"
         " \"device_timed\": true, \"fit\": null, " OF_MIB "%d}]}";
-    char with[512], without[512], text[2048], error[200];
-    snprintf(with, sizeof with, path, "peer", PEER_NS);
-    snprintf(without, sizeof without, path, "no-peer", NO_PEER_NS);
-    snprintf(text, sizeof text,
-             "{\"schema\": \"xferscope-profile\", \"version\": 1, \"created\": \"\","
-             " \"producer\": \"\", \"machine\": {\"hostname\": \"\", \"machine_id\": \"%s\","
-             " \"cpu\": \"\", \"cpus\": 4, \"numa_nodes\": 1, \"driver_version\": 13000,"
-             " \"gpus\": [{\"name\": \"Test GPU\"}, {\"name\": \"Test GPU\"}]}, \"paths\": "
-             "[%s%s%s], \"warnings\": []}",
-             machine_id, peers ? with : "", peers ? ", " : "", without);
-    struct xfp_profile *profile = xfp_parse(text, strlen(text), error, sizeof error);
-    if (!profile)
-        fail_msg("%s", error);
-    return profile;
+    struct measured_text text;
+    measured_begin(&text, &(struct measured_machine){.id = machine_id, .gpus = 2});
+    fputs(", \"paths\": [", text.out);
+    if (peers) {
+        fprintf(text.out, path, "peer", PEER_NS);
+        fputs(", ", text.out);
+    }
+    fprintf(text.out, path, "no-peer", NO_PEER_NS);
+    fputs("]", text.out);
+    return measured_end(&text);
 }
 
 struct copies {

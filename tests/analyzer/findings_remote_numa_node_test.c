@@ -12,6 +12,7 @@
 
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/play.h"
+#include "tests/analyzer/measured.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define THIS_MACHINE "aaaa1111"
@@ -62,27 +63,17 @@ static void write_path(FILE *out, const struct measured *path)
 static struct xfp_profile *profile_of(const char *machine_id, int gpu_node,
                                       const struct measured *paths, size_t count)
 {
-    char *text = NULL, error[200];
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    fprintf(out,
-            "{\"schema\": \"xferscope-profile\", \"version\": 1, \"created\": \"\","
-            " \"producer\": \"\", \"machine\": {\"hostname\": \"\", \"machine_id\": \"%s\","
-            " \"cpu\": \"\", \"cpus\": 4, \"numa_nodes\": 2, \"driver_version\": 13000,"
-            " \"gpus\": [{\"name\": \"Test GPU\", \"numa\": %d}, {\"name\": \"Test GPU\"}]}, "
-            "\"paths\": [",
-            machine_id, gpu_node);
+    const int nodes[] = {gpu_node, -1};
+    struct measured_text text;
+    measured_begin(&text, &(struct measured_machine){
+                              .id = machine_id, .gpus = 2, .nodes = nodes, .numa_nodes = 2});
+    fputs(", \"paths\": [", text.out);
     for (size_t i = 0; i < count; i++) {
-        fputs(i ? ", " : "", out);
-        write_path(out, &paths[i]);
+        fputs(i ? ", " : "", text.out);
+        write_path(text.out, &paths[i]);
     }
-    fputs("], \"warnings\": []}", out);
-    fclose(out);
-    struct xfp_profile *profile = xfp_parse(text, length, error, sizeof error);
-    free(text);
-    if (!profile)
-        fail_msg("%s", error);
-    return profile;
+    fputs("]", text.out);
+    return measured_end(&text);
 }
 
 struct copies {

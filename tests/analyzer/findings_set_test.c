@@ -49,27 +49,15 @@ static void write_path(FILE *out, const char *name, const char *src, int from, c
 /* Two GPUs with copies between them, and page-locked memory. */
 static struct xfp_profile *two_gpus(void)
 {
-    char *text = NULL, error[200];
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    assert_non_null(out);
-    fputs("{\"schema\": \"xferscope-profile\", \"version\": 1, \"created\": \"\","
-          " \"producer\": \"\", \"machine\": {\"hostname\": \"\", \"machine_id\": \"aaaa1111\","
-          " \"cpu\": \"\", \"cpus\": 4, \"numa_nodes\": 1, \"driver_version\": 13000,"
-          " \"gpus\": [{\"name\": \"Test GPU\"}, {\"name\": \"Test GPU\"}]}, \"warnings\": [],"
-          " \"paths\": [",
-          out);
-    write_path(out, "peer/p2p/gpu0-gpu1", "device", 0, "device", 1, PEER_NS);
-    write_path(out, "registered/h2d/gpu0", "registered", -1, "device", 0, PINNED);
-    write_path(out, "registered/h2d/gpu1", "registered", -1, "device", 1, PINNED);
-    write_path(out, "registered/d2h/gpu0", "device", 0, "registered", -1, PINNED);
-    fputs("]}", out);
-    fclose(out);
-    struct xfp_profile *profile = xfp_parse(text, length, error, sizeof error);
-    free(text);
-    if (!profile)
-        fail_msg("%s", error);
-    return profile;
+    struct measured_text text;
+    measured_begin(&text, &(struct measured_machine){.id = "aaaa1111", .gpus = 2});
+    fputs(", \"paths\": [", text.out);
+    write_path(text.out, "peer/p2p/gpu0-gpu1", "device", 0, "device", 1, PEER_NS);
+    write_path(text.out, "registered/h2d/gpu0", "registered", -1, "device", 0, PINNED);
+    write_path(text.out, "registered/h2d/gpu1", "registered", -1, "device", 1, PINNED);
+    write_path(text.out, "registered/d2h/gpu0", "device", 0, "registered", -1, PINNED);
+    fputs("]", text.out);
+    return measured_end(&text);
 }
 
 static void blocking_copy(struct play *play, unsigned stack, enum xft_direction direction,

@@ -13,6 +13,7 @@
 #include "analyzer/whatif/changes/peer_copy.h"
 #include "tests/analyzer/play.h"
 #include "tests/analyzer/played.h"
+#include "tests/analyzer/measured.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define HOST ((uint64_t)0x50000000)
@@ -32,29 +33,20 @@ enum {
 static struct xfp_profile *profile_of(bool peers)
 {
     static const char *const peer =
-        "\"paths\": [{\"name\": \"copy/peer/p2p/gpu0-gpu1\", \"method\": \"copy\","
+        ", \"paths\": [{\"name\": \"copy/peer/p2p/gpu0-gpu1\", \"method\": \"copy\","
         " \"direction\": \"P2P\", \"src\": {\"memory\": \"device\", \"device\": 0, \"numa\": -1},"
         " \"dst\": {\"memory\": \"device\", \"device\": 1, \"numa\": -1}, \"device_timed\": true,"
         " \"fit\": null, \"points\": [{\"bytes\": 16777216, \"median_ns\": %d, \"host_ns\": "
         "1000}]}]";
     static const char *const staged =
-        "\"paths\": [], \"staged\": [{\"name\": \"staged/p2p/gpu0-gpu1\", \"src_device\": 0,"
+        ", \"paths\": [], \"staged\": [{\"name\": \"staged/p2p/gpu0-gpu1\", \"src_device\": 0,"
         " \"dst_device\": 1, \"points\": [{\"bytes\": 16777216, \"peer_ns\": 900000,"
         " \"unpipelined_ns\": 900000, \"pipelined_ns\": 700000, \"adaptive_ns\": %d,"
         " \"buffers\": 8, \"buffer_bytes\": 2097152}], \"cells\": []}]";
-    char text[2048], measured[1024], error[200];
-    snprintf(measured, sizeof measured, peers ? peer : staged, peers ? PEER_NS : RING_NS);
-    snprintf(text, sizeof text,
-             "{\"schema\": \"xferscope-profile\", \"version\": 1, \"created\": \"\","
-             " \"producer\": \"\", \"machine\": {\"hostname\": \"\", \"machine_id\": \"aaaa1111\","
-             " \"cpu\": \"\", \"cpus\": 4, \"numa_nodes\": 1, \"driver_version\": 13000,"
-             " \"gpus\": [{\"name\": \"Test GPU\"}, {\"name\": \"Test GPU\"}]}, %s,"
-             " \"warnings\": []}",
-             measured);
-    struct xfp_profile *profile = xfp_parse(text, strlen(text), error, sizeof error);
-    if (!profile)
-        fail_msg("%s", error);
-    return profile;
+    struct measured_text text;
+    measured_begin(&text, &(struct measured_machine){.id = "aaaa1111", .gpus = 2});
+    fprintf(text.out, peers ? peer : staged, peers ? PEER_NS : RING_NS);
+    return measured_end(&text);
 }
 
 /* Down from GPU 0, the host waits, up to a GPU from somewhere in host memory. */

@@ -89,35 +89,56 @@ static void write_tables(FILE *out, unsigned parts)
     }
 }
 
-struct xfp_profile *measured_profile(unsigned parts)
+void measured_begin(struct measured_text *text, const struct measured_machine *machine)
 {
-    char *text = NULL, error[200];
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
+    *text = (struct measured_text){0};
+    text->out = open_memstream(&text->text, &text->length);
+    if (!text->out)
         abort();
-    fputs(
-        "{\"schema\": \"xferscope-profile\", \"version\": 1, \"created\": \"\", \"producer\": \"\","
-        " \"machine\": {\"hostname\": \"\", \"machine_id\": \"aaaa1111\", \"cpu\": \"\","
-        " \"cpus\": 16, \"numa_nodes\": 1, \"driver_version\": 13000,"
-        " \"gpus\": [{\"name\": \"Test GPU\"}]}, \"paths\": [",
-        out);
-    write_paths(out);
-    fputs("], \"tables\": [", out);
-    write_tables(out, parts);
-    fputs("], \"scalars\": [", out);
-    write_scalar(out, "event/record", RECORD_EVENT_NS);
-    fputs(", ", out);
-    write_scalar(out, "sync/event", SYNC_EVENT_NS);
-    fputs("], \"warnings\": []}", out);
-    fclose(out);
-    struct xfp_profile *profile = xfp_parse(text, length, error, sizeof error);
-    free(text);
+    fprintf(text->out,
+            "{\"schema\": \"xferscope-profile\", \"version\": 1, \"created\": \"\","
+            " \"producer\": \"\", \"warnings\": [], \"machine\": {\"hostname\": \"\","
+            " \"machine_id\": \"%s\", \"cpu\": \"\", \"cpus\": %d, \"numa_nodes\": %d,"
+            " \"driver_version\": 13000, \"gpus\": [",
+            machine->id, machine->cpus ? machine->cpus : 4,
+            machine->numa_nodes ? machine->numa_nodes : 1);
+    for (int i = 0; i < machine->gpus; i++) {
+        fputs(i ? ", {\"name\": \"Test GPU\"" : "{\"name\": \"Test GPU\"", text->out);
+        if (machine->nodes && machine->nodes[i] >= 0)
+            fprintf(text->out, ", \"numa\": %d", machine->nodes[i]);
+        fputs("}", text->out);
+    }
+    fputs("]}", text->out);
+}
+
+struct xfp_profile *measured_end(struct measured_text *text)
+{
+    char error[200];
+    fputs("}", text->out);
+    fclose(text->out);
+    struct xfp_profile *profile = xfp_parse(text->text, text->length, error, sizeof error);
+    free(text->text);
     if (!profile) {
         fprintf(stderr, "%s\n", error);
         abort();
     }
     return profile;
+}
+
+struct xfp_profile *measured_profile(unsigned parts)
+{
+    struct measured_text text;
+    measured_begin(&text, &(struct measured_machine){.id = "aaaa1111", .gpus = 1, .cpus = 16});
+    fputs(", \"paths\": [", text.out);
+    write_paths(text.out);
+    fputs("], \"tables\": [", text.out);
+    write_tables(text.out, parts);
+    fputs("], \"scalars\": [", text.out);
+    write_scalar(text.out, "event/record", RECORD_EVENT_NS);
+    fputs(", ", text.out);
+    write_scalar(text.out, "sync/event", SYNC_EVENT_NS);
+    fputs("]", text.out);
+    return measured_end(&text);
 }
 
 static void *one_more(void *items, size_t count, size_t bytes)

@@ -1,11 +1,13 @@
 /*
- * A profile of a machine with one GPU whose figures can be worked out by hand, for tests of what a
- * change would save. All errors are 0, and everything is linear in bytes.
+ * Profiles whose figures can be worked out by hand, for tests of what a change would save:
+ * measured_profile() is of a machine with one GPU, with errors of 0 and everything linear in bytes;
+ * measured_begin() and measured_end() put the frame around figures that a test writes itself.
  */
 #ifndef MEASURED_H
 #define MEASURED_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "xferscope/profile.h"
 
@@ -36,5 +38,24 @@ void measured_path(struct xfp_profile *profile, enum xfp_method method,
                    enum xft_direction direction, struct xfp_place src, struct xfp_place dst,
                    double ns_per_mib);
 void measured_scalar(struct xfp_profile *profile, const char *name, double ns);
+
+struct measured_machine {
+    const char *id;
+    int gpus;
+    const int *nodes; /* the NUMA node of each GPU, -1: not said; NULL: said of none */
+    int numa_nodes;   /* 0: 1 */
+    int cpus;         /* 0: 4 */
+};
+
+struct measured_text {
+    FILE *out; /* the test's figures, as members: ", \"paths\": [...]" */
+    char *text;
+    size_t length;
+};
+
+/* Ends the test program when memory is used up, or the text is no profile. Freed with xfp_free().
+ */
+void measured_begin(struct measured_text *text, const struct measured_machine *machine);
+struct xfp_profile *measured_end(struct measured_text *text);
 
 #endif

@@ -1,6 +1,8 @@
 /*
- * Holds every size, offset and number of include/xferscope/cuda_abi.h against NVIDIA's headers.
- * Built only where a toolkit is installed.
+ * Holds every size, offset and number of our copies of NVIDIA's binary interfaces against NVIDIA's
+ * headers: include/xferscope/cuda_abi.h and cupti_abi.h, preload/nvtx/nvtx_abi.h, and the simulated
+ * GPU's device properties and activity records. ABI_CUDA, ABI_CUPTI, ABI_NVTX: the headers that are
+ * there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,11 +11,23 @@
 #include <stdio.h>
 
 #include <cmocka.h>
+#ifdef ABI_CUDA
 #include <cuda.h>
 #include <driver_types.h>
+#endif
+#ifdef ABI_CUPTI
+#include <cupti.h>
+#endif
+#ifdef ABI_NVTX
+#include <nvtx3/nvToolsExt.h>
+#endif
 
+#include "preload/nvtx/nvtx_abi.h"
+#include "tools/simgpu/cupti/records.h"
 #include "tools/simgpu/runtime/device_props.h"
 #include "xferscope/cuda_abi.h"
+#include "xferscope/cupti_abi.h"
+#include "xferscope/trace.h"
 
 struct row {
     const char *what;
@@ -25,16 +39,6 @@ struct row {
 #define FIELD(our, f, their, g)                                                                    \
     {"offset of " #our "." #f, offsetof(our, f), offsetof(their, g)},                              \
         {"size of " #our "." #f, sizeof(((our *)0)->f), sizeof(((their *)0)->g)},
-
-static const struct row result_rows[] = {
-#include "tests/contracts/abi_results.def"
-};
-static const struct row copy_rows[] = {
-#include "tests/contracts/abi_copies.def"
-};
-static const struct row other_rows[] = {
-#include "tests/contracts/abi_others.def"
-};
 
 static void compare(const struct row *rows, size_t count)
 {
@@ -51,15 +55,26 @@ static void compare(const struct row *rows, size_t count)
     assert_true(count > 10);
 }
 
-static const struct row props_rows[] = {
-#include "tests/contracts/abi_props.def"
-};
-
+/* A test of the rows in a file. */
 #define COMPARE(name)                                                                              \
     static void name##_match(void **state)                                                         \
     {                                                                                              \
         compare(name##_rows, sizeof(name##_rows) / sizeof(name##_rows[0]));                        \
     }
+
+#ifdef ABI_CUDA
+static const struct row result_rows[] = {
+#include "tests/contracts/abi_results.def"
+};
+static const struct row copy_rows[] = {
+#include "tests/contracts/abi_copies.def"
+};
+static const struct row other_rows[] = {
+#include "tests/contracts/abi_others.def"
+};
+static const struct row props_rows[] = {
+#include "tests/contracts/abi_props.def"
+};
 COMPARE(result)
 COMPARE(copy)
 COMPARE(other)
@@ -82,12 +97,38 @@ static void format_sizes(void **state)
         assert_int_equal(xcu_format_bytes(cases[i].format), cases[i].bytes);
 }
 
+#endif
+#ifdef ABI_CUPTI
+static const struct row cupti_rows[] = {
+#include "tests/contracts/abi_cupti.def"
+};
+static const struct row record_rows[] = {
+#include "tests/contracts/abi_records.def"
+};
+COMPARE(cupti)
+COMPARE(record)
+#endif
+#ifdef ABI_NVTX
+static const struct row nvtx_rows[] = {
+#include "tests/contracts/abi_nvtx.def"
+};
+COMPARE(nvtx)
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#ifdef ABI_CUDA
         cmocka_unit_test(result_match), cmocka_unit_test(copy_match),
         cmocka_unit_test(other_match),  cmocka_unit_test(props_match),
         cmocka_unit_test(format_sizes),
+#endif
+#ifdef ABI_CUPTI
+        cmocka_unit_test(cupti_match),  cmocka_unit_test(record_match),
+#endif
+#ifdef ABI_NVTX
+        cmocka_unit_test(nvtx_match),
+#endif
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,10 +33,31 @@ def environment(**extra):
     return env
 
 
+# What the names of targets begin with, by the folder that their programs are built into.
+TARGETS = {"programs": "program_", "hostile": "hostile_", "unbreakable": "unbreakable_"}
+
+
+def demand_built(command):
+    """What is to be run and was not built is no mistake of the product: this says what to do."""
+    for path in (Path(part) for part in command if part.startswith(f"{BUILD}{os.sep}bin{os.sep}")):
+        if path.exists():
+            continue
+        target = TARGETS.get(path.parent.name, "") + path.name
+        if path == XFERSCOPE:
+            target = "xferscope_command"
+        elif path.name.endswith(("_static", "_shared")):
+            target = "cuda_subjects"  # nvcc's
+        elif "pairs" in path.parts:
+            target = "pairs"
+        raise AssertionError(f"not built: {path}: cmake --build {BUILD} --target {target}")
+
+
 def run(command, cwd=None, env=None, **options):
     options.setdefault("stdin", subprocess.DEVNULL)
+    command = [str(part) for part in command]
+    demand_built(command)
     return subprocess.run(
-        [str(part) for part in command],
+        command,
         cwd=cwd,
         env=env if env is not None else environment(),
         stdout=subprocess.PIPE,

@@ -4,7 +4,7 @@ files in analyzer/findings/ stand in table/analyzer/findings.py; a new file ther
     M("sign-turned", "analyzer/ROOM/FILE.c",     its name, once in all tables, and the file
       "text as it is there, once",               enough of it to stand in the file once
       "text that is put there instead",          it still builds, without a warning too many
-      "what a user would see of the mistake",    in the words of docs/mutations.md's table
+      "what a user would see of the mistake",    in the words that `run --list` prints
       "ctest.name"),                             the test that fails then"""
 from collections import namedtuple
 

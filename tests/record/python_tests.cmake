@@ -18,6 +18,7 @@ else()
 endif()
 
 set(seen "")
+set(versions "")
 foreach(python IN LISTS pythons)
   file(REAL_PATH "${python}" program)
   if(program IN_LIST seen OR NOT EXISTS "${program}" OR program MATCHES "config$")
@@ -33,15 +34,24 @@ foreach(python IN LISTS pythons)
   if(TEST record.python-${version})
     continue()
   endif()
-  add_test(NAME record.python-${version}
+  xferscope_add_test(NAME record.python-${version}
            COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/python_test.py" "${program}"
                    $<TARGET_FILE:record_harness> $<TARGET_FILE:xferscope_command>
                    $<TARGET_FILE:python_finish>)
   set_tests_properties(record.python-${version} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 300)
-  add_test(NAME record.python-lines-${version}
+  xferscope_add_test(NAME record.python-lines-${version}
            COMMAND "${program}" "${CMAKE_CURRENT_SOURCE_DIR}/python_lines_test.py"
                    $<TARGET_FILE:python_lines>)
   set_tests_properties(record.python-lines-${version} PROPERTIES ENVIRONMENT "${lines_environment}")
+  list(APPEND versions ${version})
+endforeach()
+# Frames of other versions lie elsewhere, and are read by the same functions: sanitizers look at the
+# oldest and the newest (label `plain`, cmake/Tests.cmake).
+list(SORT versions COMPARE NATURAL)
+list(POP_FRONT versions)
+list(POP_BACK versions)
+foreach(version IN LISTS versions)
+  set_property(TEST record.python-${version} record.python-lines-${version} APPEND PROPERTY LABELS plain)
 endforeach()
 if(NOT seen)
   xferscope_left_out("tests of Python call sites (no Python 3.10 to 3.14 found)")

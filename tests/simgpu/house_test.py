@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 ROOT, LIBRARIES, INIT = (Path(argument) for argument in sys.argv[1:4])
-REAL = Path(sys.argv[4] or "/nonexistent")
+REAL = Path(sys.argv[4])
 SIMGPU = ROOT / "tools" / "simgpu"
 
 

@@ -12,7 +12,7 @@ from lab import Bench, environment, moved, own_lines, report, run, sanitizer_run
 
 REAL = os.environ.get("XFERSCOPE_REAL_GPU") == "1"
 ALLOW = os.environ.get("XFERSCOPE_ALLOW", "").split()
-COPIES = 100000  # each of them from a new place
+COPIES, FEWER = 100000, 20000  # each of them from a new place
 BEFORE = 10
 
 
@@ -46,19 +46,19 @@ class Sandboxes(Bench):
         self.check("kill", "same")
 
     def test_filter_before_the_first_copy(self):
-        self.check("kill", "new")
+        self.check("kill", "new", FEWER)
 
     def test_filter_until_the_end(self):
         self.check("kill", "main")
 
     def test_filter_without_stacks(self):
-        self.check("kill", "same", XFERSCOPE_STACKS="0")
+        self.check("kill", "same", FEWER, XFERSCOPE_STACKS="0")
 
     def test_strict(self):
         self.check("strict", "same")
 
     def test_strict_before_the_first_copy(self):
-        self.check("strict", "new")
+        self.check("strict", "new", FEWER)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 /*
- * Activity records as CUPTI 13 lays them out, whole; tests/contracts/cupti_test.c holds them
+ * Activity records as CUPTI 13 lays them out, whole; tests/contracts/abi_records.def holds them
  * against NVIDIA's headers. What the recorder reads of them is in include/xferscope/cupti_abi.h.
  */
 #ifndef SIM_CUPTI_RECORDS_H

@@ -1,0 +1,80 @@
+# How tests are added: what each needs, how long it takes, whether it is one of those before a push.
+
+# Tests that take long: of these tools/check --quick runs none.
+set(XFERSCOPE_SLOW_TESTS
+    "^(e2e|install|page|pairs|bench|unbreakable|hostile|export|data)\\.|^simgpu\\.probe|^record\\.(python|bus|guarded|life)"
+    "^probe\\.(coverage|described|families|profiles|recover|records|streams|command|concurrent|staged|profile-replay)"
+    "^contracts\\.(tidy|npm)|^gpu\\.(with_cupti|overlap_models|scripts|compare)"
+    "^analyzer-(commands|html|page_build|replay.*|whatif_sample_test)$")
+list(JOIN XFERSCOPE_SLOW_TESTS "|" XFERSCOPE_SLOW_TESTS)
+
+# Label `plain`: sanitizers can see nothing there that they do not see in another test, and the build
+# with them leaves these out (ctest -LE plain).
+set(XFERSCOPE_PLAIN_TESTS
+    # figures of the simulated GPU for one more machine: probe.described runs every benchmark,
+    # probe.profiles and probe.recover.sim-h200 read every kind of profile
+    "^probe\\.(families|coverage|recover\\.(made|sim-2socket-4gpu))$|^simgpu\\.probe$"
+    # no code of ours in C: headers, pages, scripts, the page in a browser, a build
+    "^contracts\\.(alone|npm|rooms|schemas|words|tidy)|^mutations\\.|^pairs\\.run$|^gpu\\.(scripts|compare-)"
+    "^page\\.|^analyzer-page_build$")
+list(JOIN XFERSCOPE_PLAIN_TESTS "|" XFERSCOPE_PLAIN_TESTS)
+
+# Tests that take long, in s: ctest begins with them, so that none of them is alone at the end.
+set(XFERSCOPE_COSTS
+    "page\\.chromium=30" "page\\.fuzz=30" "unbreakable\\.places=27" "install\\.(release|debian)=20"
+    "bench\\.instructions=60" "unbreakable\\.(sandboxes|family|corpus_read|threads|versions|ends)=15"
+    "probe\\.(profiles|described|coverage|families)=10" "pairs\\.(programs|random)=10"
+    "analyzer-(commands|replay-.*|page_build)=8" "export\\.(command|timeline)=7" "unbreakable\\.=6" "e2e\\.=4"
+    "record\\.(life|guarded|bus)=4" "record\\.python=3" "probe\\.recover=4" "simgpu\\.probe=4")
+
+# What recording a program on the simulated GPU takes.
+set(XFERSCOPE_RECORDER xferscope_command xferscope xferscope_symbols simgpu_cuda simgpu_cudart)
+
+add_custom_target(quick COMMENT "What the tests of tools/check --quick need")
+
+# Targets that have to be built before `test` can run. Where one is not, ctest says "Unable to find
+# required file" and "Not Run"; without this the test would fail like one that finds a mistake.
+function(xferscope_test_needs test)
+  foreach(target IN LISTS ARGN)
+    if(TARGET ${target})
+      set_property(TEST ${test} APPEND PROPERTY REQUIRED_FILES "$<TARGET_FILE:${target}>")
+      if(NOT test MATCHES "${XFERSCOPE_SLOW_TESTS}")
+        add_dependencies(quick ${target})
+      endif()
+    endif()
+  endforeach()
+endfunction()
+
+# add_test(NAME ... COMMAND ...), of a test that needs what its command names: its program, and each
+# $<TARGET_FILE:...> and $<TARGET_FILE_DIR:...>. No argument may be empty. What else it needs is told to xferscope_test_needs().
+function(xferscope_add_test)
+  cmake_parse_arguments(ARG "" "NAME" "COMMAND" ${ARGN})
+  add_test(${ARGN})
+  list(GET ARG_COMMAND 0 program)
+  foreach(word IN LISTS ARG_COMMAND)
+    if(word MATCHES "^\\$<TARGET_(SONAME_)?FILE(_DIR)?:([^>]+)>$")
+      xferscope_test_needs(${ARG_NAME} ${CMAKE_MATCH_3})
+    endif()
+  endforeach()
+  if(TARGET ${program})
+    get_target_property(imported ${program} IMPORTED)
+    if(NOT imported)
+      xferscope_test_needs(${ARG_NAME} ${program})
+    endif()
+  endif()
+  if(NOT ARG_NAME MATCHES "${XFERSCOPE_SLOW_TESTS}")
+    set_property(TEST ${ARG_NAME} APPEND PROPERTY LABELS quick)
+  endif()
+  if(ARG_NAME MATCHES "${XFERSCOPE_PLAIN_TESTS}")
+    set_property(TEST ${ARG_NAME} APPEND PROPERTY LABELS plain)
+  endif()
+  foreach(cost IN LISTS XFERSCOPE_COSTS)
+    string(REGEX REPLACE "^(.*)=([0-9]+)$" "\\1;\\2" cost "${cost}")
+    list(GET cost 0 pattern)
+    if(ARG_NAME MATCHES "^${pattern}")
+      list(GET cost 1 seconds)
+      set_property(TEST ${ARG_NAME} PROPERTY COST ${seconds})
+      break()
+    endif()
+  endforeach()
+endfunction()
