@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/changes/link.h"
+#include "analyzer/whatif/changes/changes.h"
 
 #define LEAST_FACTOR 1.1
 /* factor between two GPUs' copies: equal GPUs differ by a few per cent */

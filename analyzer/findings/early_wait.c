@@ -11,8 +11,8 @@
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/changes/later_wait.h"
-#include "analyzer/whatif/changes/reuse.h"
+#include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/costs.h"
 
 #define MOST_SITES 16384
 

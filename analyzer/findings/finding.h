@@ -21,7 +21,7 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/findings/remedy.h"
-#include "analyzer/whatif/changes/times.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/whatif.h"
 
 #define XFA_LEAST_LOST_NS 10000.0

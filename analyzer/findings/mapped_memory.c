@@ -18,10 +18,8 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/changes/map.h"
-#include "analyzer/whatif/changes/stop_mapping.h"
-#include "analyzer/whatif/changes/mapping.h"
-#include "analyzer/whatif/changes/memories.h"
+#include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/costs.h"
 
 #define MOST_FILLED 64
 /* launches whose kernels have not run yet; beyond, all are forgotten */
@@ -144,7 +142,8 @@ static void launch(struct mapped *mapped, const struct xfa_event *event)
     struct launched launched = {
         .correlation = event->correlation, .by = XFW_NO_SITE, .row = NO_ROW, .gpu = event->gpu};
     uint64_t pointer;
-    for (uint32_t k = 0; xfw_given(event->process, event->launch.arguments, k, &pointer); k++) {
+    for (uint32_t k = 0; xfw_launch_pointer(event->process, event->launch.arguments, k, &pointer);
+         k++) {
         struct xfw_memory memory;
         if (!xfw_memories_find(&mapped->memories, pointer, &memory))
             continue;

@@ -13,7 +13,7 @@
 #include <math.h>
 
 #include "analyzer/findings/finding.h"
-#include "analyzer/whatif/changes/leave_out.h"
+#include "analyzer/whatif/changes/changes.h"
 
 /* The remedy of each kind, and the sentence on its loss: kept, or unseen where kernels may have
  * changed the memory. */

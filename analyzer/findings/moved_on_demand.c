@@ -11,8 +11,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/finding.h"
-#include "analyzer/whatif/changes/prefetch.h"
-#include "analyzer/whatif/changes/stay.h"
+#include "analyzer/whatif/changes/changes.h"
 
 static uint64_t moved_bytes(const struct xfa_managed_figures *figures)
 {

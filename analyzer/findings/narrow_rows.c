@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/changes/rows.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 
 /* The profile's contiguous copies from or to the same memory; NULL: not a class of such rows. */
@@ -66,7 +66,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    struct xfw_rows_path *paths = NULL;
+    struct xfw_contiguous_path *paths = NULL;
     size_t count = 0, capacity = 0;
     (void)sums;
     for (size_t i = 0; i < finding->site_count; i++) {
@@ -76,11 +76,11 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
             if (!path)
                 continue;
             paths = xfa_room(paths, &capacity, count + 1, sizeof *paths);
-            paths[count++] =
-                (struct xfw_rows_path){class->number, path, xfa_row_pageable(&class->key.row)};
+            paths[count++] = (struct xfw_contiguous_path){class->number, path,
+                                                          xfa_row_pageable(&class->key.row)};
         }
     }
-    return count ? xfw_change_rows(analysis, paths, count) : NULL;
+    return count ? xfw_change_contiguous(analysis, paths, count) : NULL;
 }
 
 const struct xfa_finding_kind xfa_kind_narrow = {.look = look, .change = change};

@@ -16,8 +16,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/pageable_uses.h"
-#include "analyzer/whatif/changes/dataflow.h"
-#include "analyzer/whatif/changes/split.h"
+#include "analyzer/whatif/changes/changes.h"
 
 #define LEAST_SHARE 0.02 /* of all such copies' time, or a row is no site */
 

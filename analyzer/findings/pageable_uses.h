@@ -6,8 +6,7 @@
 #define XFA_PAGEABLE_USES_H
 
 #include "analyzer/findings/finding.h"
-#include "analyzer/whatif/changes/buffers.h"
-#include "analyzer/whatif/changes/times.h"
+#include "analyzer/whatif/changes/changes.h"
 
 /* Copies of some size (sums/figures.h: size classes), and those of them that used memory for the
  * first time, with so many bytes that were new. */

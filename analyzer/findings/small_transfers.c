@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/changes/pack.h"
+#include "analyzer/whatif/changes/changes.h"
 
 #define MOST_EVENTS 16 /* recorded within a run */
 
@@ -194,8 +194,8 @@ static void release(void *self)
 
 /* Packed, or as a batch: whichever takes less for the average run. Contiguous pieces need no
  * packing. */
-static enum xfw_pack_way way_of(const struct xfa_analysis *analysis, const struct xfa_row *row,
-                                const struct runs *runs)
+static enum xfw_packing packing_of(const struct xfa_analysis *analysis, const struct xfa_row *row,
+                                   const struct runs *runs)
 {
     enum xft_direction direction = row->key.direction;
     int gpu = direction == XFT_DIR_H2D ? row->key.dst_gpu : row->key.src_gpu;
@@ -226,8 +226,9 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
                                                                    : XFA_BASIS_MIXED;
     gain->achievable_basis = XFA_BASIS_MODELLED;
     gain->reckoning = XFA_RECKONED_BATCHED;
-    gain->remedy = xfa_remedy_for(
-        what, way_of(analysis, what, runs) == XFW_PACK ? XFA_REMEDY_BATCH : XFA_REMEDY_BATCH_CALL);
+    gain->remedy =
+        xfa_remedy_for(what, packing_of(analysis, what, runs) == XFW_PACK ? XFA_REMEDY_BATCH
+                                                                          : XFA_REMEDY_BATCH_CALL);
     return true;
 }
 

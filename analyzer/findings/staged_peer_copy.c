@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/changes/peer_copy.h"
-#include "analyzer/whatif/changes/reuse.h"
+#include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/costs.h"
 
 #define MOST_PLACES 65536
 

@@ -5,7 +5,7 @@
  */
 #include "analyzer/findings/finding.h"
 #include "analyzer/findings/pageable_uses.h"
-#include "analyzer/whatif/changes/async.h"
+#include "analyzer/whatif/changes/changes.h"
 
 #include <math.h>
 

@@ -9,7 +9,7 @@
  */
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/finding.h"
-#include "analyzer/whatif/changes/calls_once.h"
+#include "analyzer/whatif/changes/changes.h"
 
 struct taken {
     struct xfa_table calls;    /* struct xfw_once_calls, of the run: those that could go */

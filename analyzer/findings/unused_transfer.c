@@ -18,7 +18,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/sums/given.h"
-#include "analyzer/whatif/changes/leave_out.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "common/search.h"
 
 #define MOST_SENT 4096 /* copies not used yet, at one time; beyond, all are taken as used */

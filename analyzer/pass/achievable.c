@@ -167,9 +167,7 @@ void xfa_achievable_path(struct xfa_achievable_path *of, const struct xfa_achiev
     of->fit = fit_of(of);
 }
 
-/* Host time of the call at the measured size nearest above, else the largest one: the time of a
- * submission hardly depends on the size. */
-static double submit_time(const struct xfp_path *path, uint64_t bytes)
+double xfa_submit_time(const struct xfp_path *path, uint64_t bytes)
 {
     double ns = NAN;
     for (size_t i = 0; i < path->point_count; i++) {
@@ -190,7 +188,7 @@ struct xfa_achieved xfa_achievable_ask(const struct xfa_achievable_path *of, uin
             continue;
         if (best.time.basis != XFP_UNKNOWN && estimate.ns >= best.time.ns)
             continue;
-        best = (struct xfa_achieved){estimate, submit_time(of->paths[i], bytes)};
+        best = (struct xfa_achieved){estimate, xfa_submit_time(of->paths[i], bytes)};
     }
     return best;
 }

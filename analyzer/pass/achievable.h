@@ -41,6 +41,10 @@ struct xfa_achieved {
     double submit_ns;
 };
 
+/* Host time to submit a transfer over a path: at the measured size nearest above, else at the
+ * largest one, since it hardly depends on the size; NAN = not measured. */
+double xfa_submit_time(const struct xfp_path *path, uint64_t bytes);
+
 /* One kind of transfer. */
 struct xfa_achievable_path {
     const struct xfp_path *paths[4];

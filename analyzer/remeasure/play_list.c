@@ -74,7 +74,7 @@ static void begin_thread(struct xfa_play_script *script, struct xfa_play_thread 
         script->account.skipped_ns += fmax(0, begins);
         return;
     }
-    if (op->handed_by != XFW_NONE)
+    if (op->woken_by != XFW_NONE)
         return;
     bool within = first->last_end_ns > begins;
     if (!within)
@@ -115,17 +115,17 @@ static double kept(struct xfa_play_script *script, const struct xfa_play_thread 
     return XFA_PLAY_KEPT_NS;
 }
 
-/* The thread's own time before the op, or since another thread woke it (op->handed_by). */
+/* The thread's own time before the op, or since another thread woke it (op->woken_by). */
 static void owe_gap(struct xfa_play_script *script, struct xfa_play_thread *thread,
                     const struct xfw_op *op)
 {
-    if (op->handed_by < script->thread_count) {
-        struct xfa_play_thread *by = &script->threads[op->handed_by];
-        if (!op->handed_within)
+    if (op->woken_by < script->thread_count) {
+        struct xfa_play_thread *by = &script->threads[op->woken_by];
+        if (!op->within_call)
             pay_owed(script, by);
-        size_t steps = op->handed_within ? by->last_call : by->count;
-        xfa_play_after(script, thread, (struct xfa_play_moment){op->handed_by, steps});
-        thread->owed_ns += fmax(0, op->handed_ns) + (op->handed_within ? by->last_owed_ns : 0);
+        size_t steps = op->within_call ? by->last_call : by->count;
+        xfa_play_after(script, thread, (struct xfa_play_moment){op->woken_by, steps});
+        thread->owed_ns += fmax(0, op->woken_after_ns) + (op->within_call ? by->last_owed_ns : 0);
     } else if (op->what != XFW_QUERY || op->awaits == XFW_AWAITS_NOTHING) {
         thread->owed_ns += kept(script, thread, op);
     }

@@ -1,7 +1,7 @@
 /*
  * The ops of a run (whatif/op.h) as steps that the probe can play (probe/play.h), and the stage:
- * the streams, events and memory that the steps use. Ops come through a tap (whatif/tap.h). The run
- * as recorded and the run as advised are one script each, for one stage.
+ * the streams, events and memory that the steps use. Ops come through a tap (whatif/player.h). The
+ * run as recorded and the run as advised are one script each, for one stage.
  *
  * A step makes the same call as its op: the same bytes, memory, stream, event. Two kinds of work
  * cannot be made again, and are played as copies and kernels that last as long, and counted
@@ -20,7 +20,7 @@
 #include "analyzer/pass/class.h"
 #include "analyzer/remeasure/places.h"
 #include "analyzer/remeasure/play_memory.h"
-#include "analyzer/whatif/tap.h"
+#include "analyzer/whatif/player.h"
 
 #define XFA_PLAY_MOST_STEPS 2000000u /* of one script */
 #define XFA_PLAY_KEPT_NS 5e6

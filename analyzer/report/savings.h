@@ -12,7 +12,7 @@ const char *xfa_percent_text(char text[XFA_PERCENT_CHARS], double part, double w
 /* A time that may be negative, as of a remedy that costs more than it saves. */
 const char *xfa_signed_time_text(char text[XFA_UNIT_CHARS + 1], double ns);
 
-/* The bounds of a saving (whatif/saving.h); a negative one is a cost: "between 150 ms and 190 ms";
+/* The bounds of a saving (whatif/whatif.h); a negative one is a cost: "between 150 ms and 190 ms";
  * "at most 60.0 ms, and may cost up to 4.00 ms"; "costs between ..." */
 char *xfa_bounds_text(const struct xfw_saving *saving);
 /* The same, for a table: "12.1-40.6 ms"; "up to 60.0 ms," and after the line break "may cost 4.00

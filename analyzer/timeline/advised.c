@@ -1,4 +1,5 @@
-/* The run as the best set of remedies would have it: what a schedule of it says (whatif/tap.h). */
+/* The run as the best set of remedies would have it: what a schedule of it says (whatif/player.h).
+ */
 #include <math.h>
 
 #include "analyzer/timeline/version.h"

@@ -1,17 +1,17 @@
 /*
- * A remedy as a change of the run's graph: which ops it touches and what becomes of them. The type
- * is code (one file of changes/ each), the change its parameters.
+ * A remedy as a change of the replayed run: which ops it touches, and what becomes of them. The
+ * type is code (changes/), the change its parameters.
  *
- * Ops come in order, as they took place (op.h), and leave changed, on their way to a schedule. A
- * type may alter the op (times, stream, what it waits for), take it out (xfw_op_drop()), or play
- * others before and behind it (xfw_player_play()). It asks the schedule where things stand.
+ * A type gets the ops in order, on their way to the schedule. It may alter an op (times, stream,
+ * what it waits for), drop it (xfw_op_drop()), or insert others before and behind it
+ * (xfw_player_play(), xfw_player_play_behind()). It asks the schedule how far all is.
  *
- * Each change is played three times, with what is not known for certain taken as it may be at
- * worst, as is likely, and at best (enum xfw_certainty): errors of the profile's figures,
- * assumptions on the program. What is assumed stands in words in the remedy's finding.
+ * Each change is played three times. What is not known for certain, errors of the profile and
+ * assumptions about the program, is taken at its worst, as likely, and at its best (enum
+ * xfw_certainty). The remedy's finding says in words what is assumed.
  *
- * Ownership: a change and its parameters are made with xfa_alloc() by whoever advises it, and
- * released by xfw_change_free(). States belong to the player.
+ * Ownership: who advises a change makes it, and frees it with xfw_change_free(). States belong to
+ * the player.
  */
 #ifndef XFW_CHANGE_H
 #define XFW_CHANGE_H
@@ -33,92 +33,100 @@ struct xfw_change_type {
     void (*begin)(const struct xfw_change *change, void *state, struct xfw_player *player);
     void (*op)(const struct xfw_change *change, void *state, struct xfw_player *player,
                struct xfw_op *op);
-    void (*end)(const struct xfw_change *change, void *state); /* releases what the state owns */
+    void (*end)(const struct xfw_change *change, void *state); /* frees what the state owns */
     void (*free)(struct xfw_change *change);                   /* what the parameters own */
-    bool every; /* it adds up what it meets: with it no op of the run is left out (sample.h) */
+    bool every; /* it adds up over all ops: none is left out of the replay (sample.h) */
 };
 
-/* Of a transfer that another change of a set excludes (whatif.h): */
+/* What it does with a transfer that another change of a set excludes (whatif.h): */
 enum xfw_shares {
     XFW_WHOLE,    /* it is about the run as a whole: they exclude each other as such */
-    XFW_TAKES,    /* it says which it takes (xfw_player_take()), of which it needs all */
-    XFW_IN_PARTS, /* each for itself: it takes those that others have left */
+    XFW_TAKES,    /* it takes transfers (xfw_player_take()), and needs all of its own */
+    XFW_IN_PARTS, /* it takes each for itself: those that others have left */
 };
 
-/* The common beginning of all changes: put it first in the struct with the parameters. */
+/* The common part of all changes: the first member of the struct with the parameters. */
 struct xfw_change {
     const struct xfw_change_type *type;
     const struct xfa_analysis *analysis; /* borrowed: classes, profile */
+    struct xfw_set set;  /* of classes, sites or rows that it concerns: the type says which */
     const char *family;  /* static: the same for changes that differ in a number alone, of which the
-                            best is to be found; NULL: of none */
-    double least_part;   /* of the run: what saves less is not worth it; 0: XFW_LEAST_SAVED */
-    bool on_trial;       /* nobody asks what it saves at worst and at best unless it pays */
-    bool for_comparison; /* it is in no set: what others of its family are held against */
-    double *staged_ns; /* once played: of the threads' own time, what at best goes with what is left
-                          out, of the process with the most; NULL: the change takes none */
-    bool first; /* in a set it has each op before the others do, wherever it stands in it: it makes
-                   copies what they can do with */
+                            best is looked for; NULL: none */
+    double least_part;   /* of the run: it has to save this much; 0: XFW_LEAST_SAVED */
+    bool on_trial;       /* its worst and best case are played only if it pays */
+    bool for_comparison; /* in no set: others of its family are compared with it */
+    double *staged_ns;   /* once played: the threads' own time that goes, at best, with what is left
+                            out, of the process with the most; NULL: none does */
+    bool first; /* in a set it has each op before the others, wherever it stands: it makes copies
+                   what they can work with */
     enum xfw_shares shares;
-    /* xfw_whatif_of()'s: its place in the list; a bit for each that it excludes, and for those of
-     * them that all of its transfers are of. */
+    /* xfw_whatif_of()'s: its place in the list; a bit for each change that it excludes, and for
+     * those of them that concern all of its transfers. */
     uint32_t number;
     uint64_t excludes, within;
 };
 
+/* For constructors: a zeroed struct of so many bytes that begins with a change of this type.
+ * set: taken over, and left empty; NULL: none. */
+void *xfw_change_new(size_t bytes, const struct xfw_change_type *type,
+                     const struct xfa_analysis *analysis, struct xfw_set *set);
 void xfw_change_free(struct xfw_change *change); /* NULL is allowed */
 
-/* ---- for the types' code ------------------------------------------------------------------- */
+/* A state of the change, which begins with the player's process; it ends, and is freed. */
+void *xfw_change_begin(const struct xfw_change *change, struct xfw_player *player);
+void xfw_change_end(const struct xfw_change *change, void *state);
+
+/* ---- for the types' code --------------------------------------------------------------------- */
 
 enum xfw_certainty xfw_player_certainty(const struct xfw_player *player);
 struct xfa_process *xfw_player_process(const struct xfw_player *player);
 const struct xfw_schedule *xfw_player_schedule(const struct xfw_player *player);
 
-/* Schedules an op of the change's own now: before the op at hand. It is not shown to other changes
- * or to this one. Start from xfw_op_like(). */
+/* Schedules an op of the change's own now, before the op at hand. No change sees it. Start from
+ * xfw_op_like(). */
 void xfw_player_play(struct xfw_player *player, const struct xfw_op *op);
 
-/* To be scheduled right behind the op at hand, at most 8 for one op; its thread goes on behind it.
- */
+/* The same right behind the op at hand, at most 8 for one op; its thread goes on behind them. */
 void xfw_player_play_behind(struct xfw_player *player, const struct xfw_op *op);
 
-/* The transfer at hand becomes what the change makes of it. False: one before it in the set, which
- * it excludes, has taken it, and it stays what that one made of it. Each time it is asked for, as
- * is likely or not, so that a set has the same transfers each time. */
+/* The change wants the transfer at hand. False: a change before it in the set, which it excludes,
+ * has taken it. Ask at every certainty alike, so that a set has the same transfers each time. */
 bool xfw_player_take(struct xfw_player *player, const struct xfw_op *op);
 
-/* The op at hand goes to another stream, and so does what is to be played behind it. */
+/* The op at hand goes to another stream, and so do the ops to be played behind it. */
 void xfw_player_moved(struct xfw_player *player, uint32_t from, uint32_t to);
 
-/* The stream waits until `ns` of the schedule's clock, for what comes. */
+/* Later work of the stream waits until `ns` of the schedule's clock. */
 void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double ns);
 
-/* A stream that does not exist: the change's own, `which` (0 to 3) beside the process's stream, the
- * same whenever it is asked for. Take it as non-blocking: what it waits for is the change's
- * business. */
-#define XFW_SIDE_STREAMS 4
-uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, unsigned which);
+/* A stream that the program does not have, beside one of the process's: the same each time that
+ * this change asks for it. Treat it as non-blocking: the change cares for what it waits for. */
+enum xfw_side {
+    XFW_SIDE_UP,   /* copies to the device */
+    XFW_SIDE_DOWN, /* copies to the host */
+    XFW_SIDE_MARK, /* nothing: events of the stream are recorded in it */
+    XFW_SIDE_HOST, /* nothing: the host waits for it */
+    XFW_SIDES
+};
+uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, enum xfw_side side);
 
-/* An event that does not exist: a new one each time, so use it again. Record and await it with ops
- * of the change's own (XFW_RECORD; XFW_CALL that awaits it). */
+/* An event that the program does not have, a new one each time: so use it again. Record it and wait
+ * for it with ops of the change's own (XFW_RECORD; XFW_CALL that awaits it). */
 uint32_t xfw_player_side_event(struct xfw_player *player);
 
-/* An op of nothing in the thread and stream of another: no gap, no cost, what = XFW_CALL, made_up.
- */
+/* An op in the thread and stream of another: an XFW_CALL, made_up, that takes no time. */
 struct xfw_op xfw_op_like(const struct xfw_op *op);
 
-/* The thread's own time before an op comes before another one of it instead. */
+/* The thread's own time before `from`, and what woke the thread, come before `into` instead. */
 void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from);
 
-/* The call goes, with its device work and what it waited for; the thread's own time before it
- * stays. */
+/* The call goes, with its device work and what it waited for; the gap before it stays. */
 void xfw_op_drop(struct xfw_op *op);
 
-/* What a copy's call takes, without what it waits for before the copy. */
+/* Time of a copy's call, without what it waits for before the copy. */
 double xfw_op_took(const struct xfw_op *op);
 
-/* ---- which classes ------------------------------------------------------------------------- */
-
-/* All classes of a row. */
+/* Adds all classes of a row. */
 void xfw_set_add_row(struct xfw_set *set, const struct xfa_analysis *analysis,
                      const struct xfa_row *row);
 

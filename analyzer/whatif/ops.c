@@ -5,9 +5,10 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/numbers.h"
-#include "analyzer/whatif/ops_moved.h"
 #include "analyzer/whatif/ops_queue.h"
-#include "analyzer/whatif/records_cost.h"
+#include "analyzer/whatif/recording_cost.h"
+
+#define MOST_LOOKED_AT 64 /* threads, for the one that touched managed memory */
 
 struct xfw_ops {
     struct xfw_sink sink;
@@ -16,9 +17,9 @@ struct xfw_ops {
     struct xfw_numbers numbers;
     struct xfa_process *process;
     uint64_t transfers; /* so far */
-    uint32_t records;   /* enum xft_records that come */
+    uint32_t records;   /* enum xft_records: those that are recorded */
     const struct xfa_achievable *achievable;
-    enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* for copies, of each GPU */
+    enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* copy engines of each GPU */
 };
 
 struct xfw_ops *xfw_ops_new(const struct xfa_achievable *achievable, const struct xfw_sink *sink)
@@ -226,8 +227,8 @@ static void range(struct xfw_ops *ops, const struct xfa_event *event)
     xfw_ops_queue_push(ops->queue, &op);
 }
 
-/* It ends with the last call of its thread, and takes no time. What is open at the end of all lasts
- * until then (schedule.h). */
+/* A range without an end ends with the last call of its thread, in no time. One that is open at the
+ * end of the process lasts until then (schedule.h). */
 static void range_unended(void *self, const struct xfa_range *range, enum xfa_unended why,
                           uint64_t end_ns)
 {
@@ -243,10 +244,82 @@ static void range_unended(void *self, const struct xfa_range *range, enum xfa_un
     xfw_ops_queue_push(ops->queue, &op);
 }
 
+/* ---- managed memory -------------------------------------------------------------------------- */
+
+/* How much of from..to, up to `last`, comes after all that was counted before (until). */
+static double more_of(double *until, double from, double to, double last)
+{
+    from = fmax(from, *until);
+    to = fmin(to, last);
+    *until = fmax(*until, to);
+    return fmax(0, to - from);
+}
+
+static int gpu_of(const struct xfw_ops *ops, const struct xfa_event *event)
+{
+    return event->gpu < 0 ? xfa_process_gpu(ops->process, 0) : event->gpu;
+}
+
+static void count_move(struct xfw_moved *moved, const struct xfa_event *event, int gpu)
+{
+    moved->gpu = (int16_t)gpu;
+    if (event->kind != XFT_EVENT_MIGRATION)
+        return;
+    moved->bytes = xfa_add(moved->bytes, event->bytes);
+    moved->records++;
+}
+
+/* A page that came, or a fault that was served: the kernel that runs waited for it. */
+static void demanded(struct xfw_ops *ops, const struct xfa_event *event)
+{
+    int gpu = gpu_of(ops, event);
+    struct xfw_pending *pending = xfw_ops_queue_running(ops->queue, gpu);
+    double start = xfw_ops_queue_time(ops->queue, event->start_ns);
+    double end = xfw_ops_queue_time(ops->queue, event->end_ns);
+    if (!pending || start > pending->op.device_end_ns)
+        return;
+    struct xfw_moved *moved = &pending->op.demanded;
+    pending->stalled_until_ns = fmax(pending->stalled_until_ns, pending->op.device_start_ns);
+    moved->stalled_ns += more_of(&pending->stalled_until_ns, start, end, pending->op.device_end_ns);
+    count_move(moved, event, gpu);
+}
+
+/* It moved in the own time of the thread whose last call ended last. */
+static void fetched(struct xfw_ops *ops, const struct xfa_event *event)
+{
+    struct xfw_thread *thread = NULL;
+    for (size_t i = 0; i < ops->numbers.threads.count && i < MOST_LOOKED_AT; i++) {
+        struct xfw_thread *one = xfa_table_at(&ops->numbers.threads, i);
+        if (one->end_ns <= event->start_ns && (!thread || one->end_ns > thread->end_ns))
+            thread = one;
+    }
+    if (!thread)
+        return;
+    double start = xfw_ops_queue_time(ops->queue, event->start_ns);
+    double end = xfw_ops_queue_time(ops->queue, event->end_ns);
+    thread->fetched.stalled_ns += more_of(&thread->fetched_until_ns, start, end, end);
+    count_move(&thread->fetched, event, gpu_of(ops, event));
+}
+
+static void moved(struct xfw_ops *ops, const struct xfa_event *event)
+{
+    xfw_ops_queue_keep_running(ops->queue);
+    if (event->kind == XFT_EVENT_FAULT) {
+        if (event->gpu >= 0 && event->end_ns)
+            demanded(ops, event);
+    } else if (event->managed.cause == XFT_CAUSE_USER) {
+        xfw_ops_queue_record_move(ops->queue, event);
+    } else if (event->direction == XFT_DIR_D2H) {
+        fetched(ops, event);
+    } else {
+        demanded(ops, event);
+    }
+}
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* The recorder was at work in the thread since its last call: what of that is not in the time that
- * each call of this kind is taken to cost, nor in another such event. */
+/* The recorder was at work in the thread since its last call: adds what is beyond the usual cost of
+ * each call of this kind, and not in another such event. */
 static void overhead(struct xfw_ops *ops, const struct xfa_event *event)
 {
     struct xfw_thread *thread = xfw_thread_of(&ops->numbers, event->tid);
@@ -262,7 +335,7 @@ static void overhead(struct xfw_ops *ops, const struct xfa_event *event)
         thread->overhead_ns += event->end_ns - start - usual;
 }
 
-/* Of the device, or of the recording: no call. */
+/* A record of the device, or of the recording, is no call. */
 static bool take_record(struct xfw_ops *ops, const struct xfa_event *event)
 {
     switch ((enum xft_event_kind)event->kind) {
@@ -272,7 +345,7 @@ static bool take_record(struct xfw_ops *ops, const struct xfa_event *event)
         return true;
     case XFT_EVENT_MIGRATION:
     case XFT_EVENT_FAULT:
-        xfw_ops_moved(ops->queue, &ops->numbers, event);
+        moved(ops, event);
         return true;
     case XFT_EVENT_RECORDS:
         ops->records = event->records;
@@ -423,7 +496,7 @@ static void end_process(void *self, struct xfa_process *process)
 
 struct xfa_observer xfw_ops_observer(struct xfw_ops *ops)
 {
-    /* Of what the host's memory held there is nothing to be played again. */
+    /* The content of host memory is not played. */
     uint32_t kinds = UINT32_MAX & ~XFA_KIND(XFT_EVENT_DEVICE_COPY) & ~XFA_KIND(XFT_EVENT_CONTENT) &
                      ~XFA_KIND(XFT_EVENT_TRANSFER);
     return (struct xfa_observer){

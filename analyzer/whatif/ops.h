@@ -1,21 +1,23 @@
 /*
- * A process's events as ops (op.h): calls joined with what the device told of them, in order. What
- * each took by itself is found from what was recorded to have come before it.
+ * A process's events as ops (op.h), in the order of calls: each call is joined with the device's
+ * records of it, and its times are found from what was recorded to have come before it.
  *
- * An observer of a walk (pass/pass.h) over one process after the other. Launches and memsets wait
- * in a queue until their records have come, until a later wait of the host says that they must have
- * been done, or until XFW_WINDOW (ops_queue.h) ops wait; copies until they began, since later ones
- * of other streams may have gone before them. So memory is bounded. Private to whatif/.
+ * An observer of a pass (pass/pass.h), one process after the other. Memory is bounded: launches and
+ * memsets wait in a queue (ops_queue.h) until their records have come, a later wait of the host
+ * shows that they were done, or XFW_WINDOW ops wait; copies until they began, since later ones of
+ * other streams may have run before them. Private to whatif/.
  *
- * What is found, and how:
- * - device work that began when what came before it was done: how long behind that (space_ns); work
- *   that began on an idle stream: how long behind its submission (latency_ns). Of the one that the
- *   record does not show, what was usual for that engine until then stands in.
- * - a call that returned after what it waits for was done: how long behind that (wake_ns). One that
- *   had nothing to wait for: how long it takes by itself (own_ns).
- * - managed memory that moved on demand to a GPU belongs to the kernel that began there last, what
- *   moved to the host to the thread in whose own time that was (of several: whose call ended last).
- * - engines: pieces of work that overlapped another on the same engine are not exclusive.
+ * How times are found (recorded.c):
+ *
+ * - space_ns: of device work that began when what came before it was done, how long after that.
+ * - latency_ns: of device work that began on an idle stream, how long after its call. Of the two
+ *   the one that the trace does not show is taken from the engine's work before.
+ * - wake_ns: of a call that returned after what it waits for was done, how long after that.
+ * - own_ns: of a call that had nothing to wait for, all of it.
+ * - Managed memory that moved on demand to a GPU is charged to the kernel that began there last;
+ *   what moved to the host to the thread in whose own time that was (of several: whose call ended
+ *   last).
+ * - Work that overlapped other work of its engine is not exclusive.
  */
 #ifndef XFW_OPS_H
 #define XFW_OPS_H
@@ -23,8 +25,8 @@
 #include "analyzer/pass/observer.h"
 #include "analyzer/whatif/op.h"
 
-/* Who gets them. process: its ops begin; end: they have all come, the recording ended end_ns behind
- * its beginning. Ops last until the call returns. */
+/* Receives them. process: its ops begin. op: valid until the function returns. end: all have come;
+ * end_ns: from the start of the recording to its end. */
 struct xfw_sink {
     void (*process)(void *self, struct xfa_process *process);
     void (*op)(void *self, const struct xfw_op *op);

@@ -10,16 +10,16 @@
 #define PLACES 65536u /* where ops are looked for by their correlation id */
 #define EARLY 256     /* records that came before their call: the clocks differ */
 #define MOST_LOOKED_AT 64
-#define MOST_AHEAD 256 /* ops: streams take turns much sooner */
+#define MOST_AHEAD 256 /* ops that are looked at: streams take turns much sooner */
 
 struct early {
     struct xfa_event event;
     bool there;
 };
 
-/* What the host has waited for: ops before `number` are done, and their records have come once the
- * walk is at `ns`. */
-struct settled {
+/* The host has waited: ops before `number` are done, and their records have come once the pass is
+ * at `ns`. */
+struct waited {
     uint64_t number, ns;
 };
 
@@ -35,9 +35,9 @@ struct xfw_ops_queue {
     uint64_t *places;    /* of the newest op there, number + 1; 0 = none */
     struct early early[EARLY];
     unsigned early_next;
-    struct settled *of_streams; /* by stream number */
+    struct waited *of_streams; /* by stream number */
     size_t of_stream_count, of_stream_capacity;
-    struct settled of_all;
+    struct waited of_all;
     uint64_t open_prefetches;
     bool keeps_running;
     uint64_t running[XFW_GPUS]; /* the kernel that began last, number + 1; 0 = none */
@@ -85,7 +85,7 @@ void xfw_ops_queue_begin(struct xfw_ops_queue *queue, uint64_t begin_ns)
     queue->head = queue->tail = 0;
     memset(queue->places, 0, PLACES * sizeof *queue->places);
     memset(queue->early, 0, sizeof queue->early);
-    queue->of_all = (struct settled){0};
+    queue->of_all = (struct waited){0};
     queue->open_prefetches = 0;
     queue->keeps_running = false;
     memset(queue->running, 0, sizeof queue->running);
@@ -111,9 +111,9 @@ static struct xfw_pending *at(const struct xfw_ops_queue *queue, uint64_t number
     return &queue->ring[number & (queue->room - 1)];
 }
 
-/* ---- what is settled ------------------------------------------------------------------------- */
+/* ---- what the host has waited for ------------------------------------------------------------ */
 
-static struct settled *settled_of(struct xfw_ops_queue *queue, uint32_t stream)
+static struct waited *waited_of(struct xfw_ops_queue *queue, uint32_t stream)
 {
     queue->of_streams = xfa_grown(queue->of_streams, &queue->of_stream_capacity,
                                   &queue->of_stream_count, stream, sizeof *queue->of_streams);
@@ -122,17 +122,17 @@ static struct settled *settled_of(struct xfw_ops_queue *queue, uint32_t stream)
 
 void xfw_ops_queue_wait(struct xfw_ops_queue *queue, const struct xfw_op *op, uint64_t end_ns)
 {
-    struct settled settled = {queue->tail, end_ns};
+    struct waited waited = {queue->tail, end_ns};
     if (op->awaits == XFW_AWAITS_DEVICE)
-        queue->of_all = settled;
+        queue->of_all = waited;
     else if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE)
-        *settled_of(queue, op->stream) = settled;
+        *waited_of(queue, op->stream) = waited;
 }
 
-static bool is_settled(struct xfw_ops_queue *queue, const struct xfw_pending *pending)
+static bool is_done(struct xfw_ops_queue *queue, const struct xfw_pending *pending)
 {
-    const struct settled *stream =
-        pending->op.stream == XFW_NONE ? &queue->of_all : settled_of(queue, pending->op.stream);
+    const struct waited *stream =
+        pending->op.stream == XFW_NONE ? &queue->of_all : waited_of(queue, pending->op.stream);
     uint64_t number = pending->op.number;
     return (number < stream->number && queue->now_ns > stream->ns) ||
            (number < queue->of_all.number && queue->now_ns > queue->of_all.ns);
@@ -140,20 +140,20 @@ static bool is_settled(struct xfw_ops_queue *queue, const struct xfw_pending *pe
 
 /* ---- in and out ------------------------------------------------------------------------------ */
 
-/* Memory may move on its demand yet. */
+/* It still runs: memory may yet move on its demand. */
 static bool runs(const struct xfw_ops_queue *queue, const struct xfw_op *op)
 {
     return queue->keeps_running && op->engine == XFW_COMPUTE && !isnan(op->device_end_ns) &&
            xfw_ops_queue_now(queue) < op->device_end_ns;
 }
 
-/* What is submitted until it begins may go before it. */
+/* It has not begun: work that is submitted before it begins may run first. */
 static bool is_to_begin(const struct xfw_ops_queue *queue, const struct xfw_op *op)
 {
     return op->exclusive && xfw_ops_queue_now(queue) < op->device_start_ns;
 }
 
-/* xfw_ahead's, of those that wait behind the head. */
+/* struct xfw_ahead: of the ops behind the head. */
 static double busy_until(const void *self, const struct xfw_op *op)
 {
     const struct xfw_ops_queue *queue = self;
@@ -177,7 +177,7 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
     while (queue->head < queue->tail) {
         struct xfw_pending *pending = at(queue, queue->head);
         bool full = queue->tail - queue->head >= XFW_WINDOW;
-        bool waits = (pending->wants || pending->open) && !is_settled(queue, pending);
+        bool waits = (pending->wants || pending->open) && !is_done(queue, pending);
         bool early = runs(queue, &pending->op) || is_to_begin(queue, &pending->op);
         if ((waits || early) && !full && !last)
             return;

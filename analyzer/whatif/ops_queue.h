@@ -1,26 +1,26 @@
 /*
- * Ops that wait for the device's records, in the order of their calls, and those behind them: found
- * by the correlation id that a record has, and handed on, settled (recorded.h), when nothing more
- * of them can come. Private to ops*.c.
+ * Ops that wait for the device's records, in the order of their calls, and those behind them. A
+ * record finds its op by its correlation id. When no more records of an op can come, its times are
+ * found (recorded.h) and it goes on to the sink. Private to ops*.c.
  *
- * Numbers of ops are the process's, from 0 on. A pending op lasts until the next one is pushed or
+ * Numbers of ops are the process's, from 0. A pending op is valid until the next one is pushed or
  * ops are released.
  */
 #ifndef XFW_OPS_QUEUE_H
 #define XFW_OPS_QUEUE_H
 
 #include "analyzer/whatif/ops.h"
-#include "analyzer/whatif/records_cost.h"
+#include "analyzer/whatif/recording_cost.h"
 
-#define XFW_WINDOW (1u << 16) /* as many wait at most */
+#define XFW_WINDOW (1u << 16) /* ops that wait, at most */
 
 struct xfw_pending {
     struct xfw_op op;
     bool blocks;             /* a copy's call that waits */
-    bool wants;              /* nothing of it has come */
+    bool wants;              /* no record of it has come */
     bool open;               /* more may come */
-    uint32_t correlation;    /* 0 = none */
-    uint64_t place_next;     /* the op before in the same place; number + 1 */
+    uint32_t correlation;    /* 0: none */
+    uint64_t place_next;     /* the op before it in the same place of the hash table; number + 1 */
     uint64_t first, bytes;   /* of a prefetch: the memory */
     double stalled_until_ns; /* of what was demanded so far */
 };
@@ -33,38 +33,37 @@ void xfw_ops_queue_free(struct xfw_ops_queue *queue);
 /* A process begins, at begin_ns; the one before is forgotten. */
 void xfw_ops_queue_begin(struct xfw_ops_queue *queue, uint64_t begin_ns);
 
-/* The walk is at now_ns. What can be handed on is; `last`: all of it. */
+/* The pass is at now_ns. xfw_ops_queue_release() hands on what waits for nothing; `last`: all. */
 void xfw_ops_queue_at(struct xfw_ops_queue *queue, uint64_t now_ns);
 void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last);
 
-/* A time as ops have them, and the walk's. */
+/* A time of the trace as ops have it; where the pass is. */
 double xfw_ops_queue_time(const struct xfw_ops_queue *queue, uint64_t ns);
 double xfw_ops_queue_now(const struct xfw_ops_queue *queue);
 
 struct xfw_pending *xfw_ops_queue_push(struct xfw_ops_queue *queue, const struct xfw_op *op);
 
-/* From now on its records are looked for, one of them or, `open`, any number; or those of memory
- * that it prefetches. */
+/* From now on records with this correlation id are its own: one or, `open`, any number. Or records
+ * of memory that it prefetches. */
 void xfw_ops_queue_expect(struct xfw_ops_queue *queue, struct xfw_pending *pending,
                           uint32_t correlation, bool open);
 void xfw_ops_queue_expect_moves(struct xfw_ops_queue *queue, struct xfw_pending *pending,
                                 uint64_t first, uint64_t bytes);
 
-/* The device told when it did this. Kept for a while when its call has not come yet. */
+/* A record of the device. It is kept for a while when its call has not come yet. */
 void xfw_ops_queue_record(struct xfw_ops_queue *queue, const struct xfa_event *record);
-/* Likewise, of a part of a launched graph, and of a prefetch: of the oldest that moves the memory.
- */
+/* Of a part of a launched graph; of memory, for the oldest prefetch of it. */
 void xfw_ops_queue_record_part(struct xfw_ops_queue *queue, uint32_t correlation,
                                const struct xfa_event *record);
 void xfw_ops_queue_record_move(struct xfw_ops_queue *queue, const struct xfa_event *record);
 
-/* The host waits with this op, which is not pushed yet, until end_ns: everything submitted before
- * that it waits for is done then. */
+/* The host waits with this op, which is not pushed yet, until end_ns: what was submitted before and
+ * is waited for is done then. */
 void xfw_ops_queue_wait(struct xfw_ops_queue *queue, const struct xfw_op *op, uint64_t end_ns);
 
-/* There is memory that moves on demand: kernels are kept while they run. */
+/* There is memory that moves on demand: kernels stay in the queue while they run. */
 void xfw_ops_queue_keep_running(struct xfw_ops_queue *queue);
-/* The kernel that began last on this GPU, or NULL when it was handed on. */
+/* The kernel that began last on this GPU; NULL: it was handed on. */
 struct xfw_pending *xfw_ops_queue_running(struct xfw_ops_queue *queue, int gpu);
 
 #endif

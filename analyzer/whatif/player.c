@@ -8,10 +8,10 @@
 #include "analyzer/base/check.h"
 
 #define MOST_BEHIND 8
-#define RECENT 32 /* streams that were asked for last */
+#define RECENT 32 /* side streams that were asked for last */
 
 struct side_key {
-    uint32_t stream, which;
+    uint32_t stream, which; /* which: of its sides, and of which change */
 };
 struct side_item {
     struct side_key key;
@@ -29,31 +29,15 @@ struct xfw_player {
     struct recent {
         struct side_item side;
         bool there;
-    } recent[RECENT]; /* of them, as they were asked for */
+    } recent[RECENT]; /* by hash */
     uint32_t side_events;
     struct xfw_op behind[MOST_BEHIND];
     unsigned behind_count;
     const struct xfw_tap *tap; /* NULL: none */
     size_t at;                 /* the change that has the op at hand */
-    uint64_t taken;            /* by those before it: their bits */
-    struct xfa_table *counts;  /* NULL: nobody asks */
+    uint64_t taken;            /* bits of the changes before it that took the transfer */
+    struct xfa_table *counts;  /* NULL: not counted */
 };
-
-/* Streams of a process have numbers from 0 on; those that changes make up come far behind, so that
- * both stay dense: they are handed on in this order. */
-static uint32_t dense(struct xfw_player *player, uint32_t stream, uint32_t which)
-{
-    struct side_key key = {stream, which};
-    struct recent *recent = &player->recent[(stream * XFW_SIDE_STREAMS + which) % RECENT];
-    if (recent->there && recent->side.key.stream == stream && recent->side.key.which == which)
-        return recent->side.number;
-    size_t before = player->sides.count;
-    struct side_item *item = xfa_table_put(&player->sides, &key);
-    if (player->sides.count > before)
-        item->number = (uint32_t)before;
-    *recent = (struct recent){*item, true};
-    return item->number;
-}
 
 struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
                                   size_t count, enum xfw_certainty certainty)
@@ -68,12 +52,8 @@ struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change
         .certainty = certainty,
     };
     xfa_table_init(&player->sides, sizeof(struct side_key), sizeof(struct side_item));
-    for (size_t i = 0; i < count; i++) {
-        const struct xfw_change_type *type = changes[i]->type;
-        player->states[i] = xfa_alloc(type->state_bytes + 1);
-        if (type->begin)
-            type->begin(changes[i], player->states[i], player);
-    }
+    for (size_t i = 0; i < count; i++)
+        player->states[i] = xfw_change_begin(changes[i], player);
     return player;
 }
 
@@ -81,11 +61,8 @@ void xfw_player_free(struct xfw_player *player)
 {
     if (!player)
         return;
-    for (size_t i = 0; i < player->count; i++) {
-        if (player->changes[i]->type->end)
-            player->changes[i]->type->end(player->changes[i], player->states[i]);
-        free(player->states[i]);
-    }
+    for (size_t i = 0; i < player->count; i++)
+        xfw_change_end(player->changes[i], player->states[i]);
     free(player->states);
     xfa_table_free(&player->sides);
     xfw_schedule_free(player->schedule);
@@ -187,10 +164,19 @@ void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double 
         player->tap->after(player->tap->self, stream, ns);
 }
 
-uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, unsigned which)
+/* All numbers of side streams come from here: in the order in which they are first asked for. */
+uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, enum xfw_side side)
 {
-    uint32_t mine = (uint32_t)player->at * XFW_SIDE_STREAMS;
-    return XFW_FIRST_SIDE_STREAM + dense(player, stream, mine + which % XFW_SIDE_STREAMS);
+    struct side_key key = {stream, (uint32_t)player->at * XFW_SIDES + side};
+    struct recent *recent = &player->recent[(stream * XFW_SIDES + key.which) % RECENT];
+    if (recent->there && recent->side.key.stream == stream && recent->side.key.which == key.which)
+        return recent->side.number;
+    size_t before = player->sides.count;
+    struct side_item *item = xfa_table_put(&player->sides, &key);
+    if (player->sides.count > before)
+        item->number = XFW_FIRST_SIDE_STREAM + (uint32_t)before;
+    *recent = (struct recent){*item, true};
+    return item->number;
 }
 
 uint32_t xfw_player_side_event(struct xfw_player *player)
@@ -217,14 +203,14 @@ struct xfw_op xfw_op_like(const struct xfw_op *op)
 void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from)
 {
     into->gap_ns = from->gap_ns;
-    into->handed_by = from->handed_by;
-    into->called_back = from->called_back;
-    into->handed_ns = from->handed_ns;
-    into->handed_within = from->handed_within;
-    from->called_back = 0;
-    from->gap_ns = from->handed_ns = 0;
-    from->handed_by = XFW_NONE;
-    from->handed_within = false;
+    into->woken_by = from->woken_by;
+    into->woken_by_stream = from->woken_by_stream;
+    into->woken_after_ns = from->woken_after_ns;
+    into->within_call = from->within_call;
+    from->woken_by_stream = 0;
+    from->gap_ns = from->woken_after_ns = 0;
+    from->woken_by = XFW_NONE;
+    from->within_call = false;
 }
 
 double xfw_op_took(const struct xfw_op *op)
@@ -242,12 +228,41 @@ void xfw_op_drop(struct xfw_op *op)
     op->own_ns = op->wake_ns = op->latency_ns = op->space_ns = op->duration_ns = 0;
 }
 
+void *xfw_change_new(size_t bytes, const struct xfw_change_type *type,
+                     const struct xfa_analysis *analysis, struct xfw_set *set)
+{
+    struct xfw_change *change = xfa_alloc(bytes);
+    change->type = type;
+    change->analysis = analysis;
+    if (set) {
+        change->set = *set;
+        *set = (struct xfw_set){0};
+    }
+    return change;
+}
+
+void *xfw_change_begin(const struct xfw_change *change, struct xfw_player *player)
+{
+    void *state = xfa_alloc(change->type->state_bytes + 1);
+    if (change->type->begin)
+        change->type->begin(change, state, player);
+    return state;
+}
+
+void xfw_change_end(const struct xfw_change *change, void *state)
+{
+    if (change->type->end)
+        change->type->end(change, state);
+    free(state);
+}
+
 void xfw_change_free(struct xfw_change *change)
 {
     if (!change)
         return;
     if (change->type->free)
         change->type->free(change);
+    xfw_set_free(&change->set);
     free(change);
 }
 

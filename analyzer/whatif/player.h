@@ -1,26 +1,48 @@
-/* One process of a run played with some of the changes: private to whatif/. */
+/*
+ * One process of a run, played with some changes. Private to whatif/, but for the tap.
+ */
 #ifndef XFW_PLAYER_H
 #define XFW_PLAYER_H
 
+#include "analyzer/run/run.h"
 #include "analyzer/whatif/change.h"
-#include "analyzer/whatif/tap.h"
 
-/* changes: those to be made, borrowed until it is freed. */
+/*
+ * Functions that receive each op when it has been scheduled, as the changes have left it and
+ * without what recording cost: for who makes it happen on a GPU (remeasure/) or shows it
+ * (timeline/).
+ */
+struct xfw_tap {
+    void *self;
+    void (*process)(void *self, struct xfa_process *process);
+    /* recorded: the op before the changes; NULL: a change inserted it. */
+    void (*op)(void *self, const struct xfw_op *op, const struct xfw_op *recorded,
+               const struct xfw_schedule *schedule);
+    /* From the next op on, the stream waits until `ns` for what has been scheduled by now. */
+    void (*after)(void *self, uint32_t stream, double ns);
+    /* total_ns: of the schedule (xfw_schedule_total()). */
+    void (*end)(void *self, struct xfa_process *process, const struct xfw_schedule *schedule,
+                double total_ns);
+};
+
+/* changes: to be made in this order; borrowed until the player is freed. */
 struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
                                   size_t count, enum xfw_certainty certainty);
-/* Without what recording cost (xfw_op_alone()), where that is not to be in it. */
+void xfw_player_free(struct xfw_player *player);
+
+/* The next op. Take out what recording cost before (xfw_op_alone()), unless it is to count. */
 void xfw_player_op(struct xfw_player *player, const struct xfw_op *op);
-/* Transfers that a change took (xfw_player_take()): by its number and their class. */
+
+/* How many transfers a change took (xfw_player_take()), by its number and their class. */
 struct xfw_taken {
     struct xfw_taken_key {
         uint32_t change, class;
     } key;
     uint64_t transfers;
 };
-/* counts: of struct xfw_taken, to be added to; outlives the player. */
+/* counts: of struct xfw_taken, added to from now on; outlives the player. */
 void xfw_player_count(struct xfw_player *player, struct xfa_table *counts);
-/* What is scheduled from now on goes to the tap, too, which outlives the player. */
+/* The tap, which outlives the player, receives what is scheduled from now on. */
 void xfw_player_tap(struct xfw_player *player, const struct xfw_tap *tap);
-void xfw_player_free(struct xfw_player *player);
 
 #endif

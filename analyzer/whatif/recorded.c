@@ -4,9 +4,8 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/beginnings.h"
-#include "analyzer/whatif/ends.h"
-#include "analyzer/whatif/handed.h"
+#include "analyzer/whatif/streams.h"
+#include "analyzer/whatif/wakers.h"
 #include "xferscope/trace.h"
 
 #define ROUNDING_NS XFW_ROUNDING_NS
@@ -38,12 +37,11 @@ struct thread {
 
 struct xfw_recorded {
     struct gpu *gpus[XFW_GPUS];
-    struct xfw_ends ends;
+    struct xfw_streams streams;
     struct thread *threads;
     size_t thread_count, thread_capacity;
     struct usual wake, sync, submission[XFW_ENGINES];
-    struct xfw_handed *handed;
-    struct xfw_beginnings beginnings;
+    struct xfw_wakers *wakers;
     bool worked, several; /* threads have given the device work */
     uint32_t worker;      /* the first */
 };
@@ -51,7 +49,7 @@ struct xfw_recorded {
 struct xfw_recorded *xfw_recorded_new(void)
 {
     struct xfw_recorded *recorded = xfa_alloc(sizeof *recorded);
-    recorded->handed = xfw_handed_new();
+    recorded->wakers = xfw_wakers_new();
     return recorded;
 }
 
@@ -61,8 +59,8 @@ void xfw_recorded_free(struct xfw_recorded *recorded)
         return;
     for (size_t i = 0; i < XFW_GPUS; i++)
         free(recorded->gpus[i]);
-    xfw_ends_free(&recorded->ends);
-    xfw_handed_free(recorded->handed);
+    xfw_streams_free(&recorded->streams);
+    xfw_wakers_free(recorded->wakers);
     free(recorded->threads);
     free(recorded);
 }
@@ -119,9 +117,9 @@ static bool ran_alone(const struct engine *engine, double start, double end)
 static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
 {
     double end = isnan(op->device_end_ns)
-                     ? fmax(*xfw_ends_stream(&recorded->ends, op->stream), op->start_ns)
+                     ? fmax(*xfw_streams_end(&recorded->streams, op->stream), op->start_ns)
                      : op->device_end_ns;
-    xfw_ends_note(&recorded->ends, op, end);
+    xfw_streams_note(&recorded->streams, op, end);
     if (isnan(op->device_end_ns))
         return;
     struct engine *engine = &gpu_at(recorded, op->gpu)->engines[xfw_op_engine(op)];
@@ -173,7 +171,7 @@ static void settle_full(struct xfw_recorded *recorded, struct xfw_op *op)
 {
     struct usual *usual = &recorded->submission[op->engine];
     const unsigned slack = 64;
-    if (xfw_ends_outstanding(&recorded->ends, op->stream, slack) > op->start_ns)
+    if (xfw_streams_outstanding(&recorded->streams, op->stream, slack) > op->start_ns)
         op->own_ns = fmin(op->own_ns, usual_or(usual, op->own_ns));
     else
         learn(usual, op->own_ns);
@@ -199,7 +197,7 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
     recorded->worked = true;
     settle_full(recorded, op);
     if (!isnan(op->device_start_ns)) {
-        double ready = xfw_ends_ready(&recorded->ends, op);
+        double ready = xfw_streams_ready(&recorded->streams, op);
         op->overtook = recorded->several && !op->last_piece &&
                        op->device_end_ns < ready - ROUNDING_NS; /* calls of one are in order */
         ready = op->overtook ? 0 : ready;
@@ -228,11 +226,11 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
 static double completion(struct xfw_recorded *recorded, const struct xfw_op *op)
 {
     if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE)
-        return xfw_ends_ready(&recorded->ends, op);
+        return xfw_streams_ready(&recorded->streams, op);
     if (op->awaits == XFW_AWAITS_EVENT && op->event != XFW_NONE)
-        return *xfw_ends_event(&recorded->ends, op->event);
+        return *xfw_streams_event(&recorded->streams, op->event);
     if (op->awaits == XFW_AWAITS_DEVICE)
-        return xfw_ends_gpu(&recorded->ends, op->gpu);
+        return xfw_streams_gpu(&recorded->streams, op->gpu);
     return 0;
 }
 
@@ -290,10 +288,10 @@ static void settle_host(struct xfw_recorded *recorded, struct xfw_op *op, double
     else if (op->what == XFW_CALL)
         settle_call(recorded, op);
     else if (op->what == XFW_RECORD && op->stream != XFW_NONE && op->event != XFW_NONE)
-        *xfw_ends_event(&recorded->ends, op->event) =
-            fmax(xfw_ends_ready(&recorded->ends, op), op->start_ns);
+        *xfw_streams_event(&recorded->streams, op->event) =
+            fmax(xfw_streams_ready(&recorded->streams, op), op->start_ns);
     else if (op->what == XFW_WAIT && op->stream != XFW_NONE && op->event != XFW_NONE)
-        xfw_ends_wait(&recorded->ends, op);
+        xfw_streams_wait(&recorded->streams, op);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -303,10 +301,10 @@ static void settle_hook(const struct xfw_recorded *recorded, const struct thread
                         struct xfw_op *op)
 {
     op->hook_ns = thread->added;
-    if (op->called_back)
+    if (op->woken_by_stream)
         op->hook_ns = 0;
-    else if (op->handed_by != XFW_NONE)
-        op->hook_ns = recorded->threads[op->handed_by].added;
+    else if (op->woken_by != XFW_NONE)
+        op->hook_ns = recorded->threads[op->woken_by].added;
     else
         op->hook_ns += op->overhead_ns;
 }
@@ -315,16 +313,16 @@ void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool 
                          const struct xfw_ahead *ahead)
 {
     struct thread *thread = thread_at(recorded, op->thread);
-    xfw_handed_settle(recorded->handed, op);
+    xfw_wakers_find(recorded->wakers, op);
     double before = thread->begun ? thread->end : op->start_ns, added = op->hook_ns;
     op->gap_ns = fmax(0, op->start_ns - before);
     op->own_ns = fmax(0, op->end_ns - fmax(op->start_ns, before));
     if (thread->begun)
         settle_hook(recorded, thread, op);
     else
-        xfw_begin_thread(&recorded->beginnings, op);
+        xfw_wakers_start_thread(recorded->wakers, op);
     double held = thread->begun ? fmin(op->hook_ns, op->gap_ns) : op->overhead_ns;
-    xfw_note_call(&recorded->beginnings, op, held, added);
+    xfw_wakers_note_call(recorded->wakers, op, held, added);
     if (xfw_op_is_work(op) && op->stream != XFW_NONE)
         settle_work(recorded, op, blocks, ahead);
     else
@@ -334,39 +332,6 @@ void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool 
     thread->end = fmax(thread->end, op->end_ns);
     thread->added = added;
     bool streams = op->what == XFW_HOST_FUNCTION && op->stream != XFW_NONE;
-    xfw_handed_note(recorded->handed, op,
-                    streams ? *xfw_ends_stream(&recorded->ends, op->stream) : op->end_ns);
-}
-
-/* What recorded moves added to a time. */
-static double moved_alone(struct xfw_moved *moved, double ns)
-{
-    const double least = 0.1;
-    double alone = fmax(least * ns, ns - moved->records_ns);
-    moved->stalled_ns = fmax(0, moved->stalled_ns - (ns - alone));
-    moved->records_ns = 0;
-    return alone;
-}
-
-void xfw_op_alone(struct xfw_op *op)
-{
-    const double least = 0.3;         /* of a call, whatever CUPTI is said to add */
-    const double least_of_copy = 0.8; /* of a copy in pieces, which are not counted but reckoned */
-    if (op->first)                    /* where its thread begins */
-        op->start_ns = fmax(0, op->start_ns - op->overhead_ns);
-    op->gap_ns = fmax(0, op->gap_ns - fmax(0, op->hook_ns));
-    op->handed_ns = fmax(fmin(0, op->handed_ns), op->handed_ns - op->hook_ns);
-    op->gap_ns = moved_alone(&op->fetched, op->gap_ns);
-    op->duration_ns = moved_alone(&op->demanded, op->duration_ns);
-    op->duration_ns =
-        fmax(least_of_copy * op->duration_ns, op->duration_ns - op->records_pieces_ns);
-    if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
-        op->latency_ns = fmax(least * op->latency_ns, op->latency_ns - op->records_ns);
-    else
-        op->own_ns = fmax(least * op->own_ns, op->own_ns - op->records_ns);
-    op->space_ns = fmax(0, op->space_ns - op->records_device_ns);
-    if (op->paced_ns > 0 && op->space_ns < XFW_QUEUED_NS)
-        op->space_ns = fmin(op->space_ns, fmax(0, op->paced_ns - op->duration_ns));
-    op->hook_ns = op->overhead_ns = op->records_ns = op->records_device_ns = 0;
-    op->records_pieces_ns = 0;
+    xfw_wakers_note_done(recorded->wakers, op,
+                         streams ? *xfw_streams_end(&recorded->streams, op->stream) : op->end_ns);
 }

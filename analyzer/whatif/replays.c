@@ -7,7 +7,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/crew.h"
 #include "analyzer/pass/pass.h"
-#include "analyzer/whatif/kept.h"
+#include "analyzer/whatif/op_store.h"
 #include "analyzer/whatif/ops.h"
 #include "analyzer/whatif/player.h"
 #include "analyzer/whatif/sample.h"
@@ -24,10 +24,10 @@ struct process {               /* of which ops may be left out */
 struct xfw_replays {
     struct xfa_analysis *analysis;
     struct xfw_whatif *whatif;
-    struct xfa_crew *crew; /* NULL: nothing was played yet */
-    struct xfw_kept *kept; /* NULL: nothing is kept */
-    bool walked;           /* the files were */
-    bool samples;          /* ops may be left out */
+    struct xfa_crew *crew;     /* NULL: nothing was played yet */
+    struct xfw_op_store *kept; /* NULL: nothing is kept */
+    bool walked;               /* the files were */
+    bool samples;              /* ops may be left out */
     struct process *processes;
     size_t process_count, process_capacity;
     struct xfw_way *known;
@@ -47,8 +47,8 @@ struct walk {
     struct process *at; /* the process at hand */
     struct variant *variants;
     size_t count;
-    struct xfw_ops *ops;     /* NULL: they had been kept */
-    struct xfw_kept *keeper; /* NULL: likewise, or they are not to be kept */
+    struct xfw_ops *ops;         /* NULL: they had been kept */
+    struct xfw_op_store *keeper; /* NULL: likewise, or they are not to be kept */
     struct xfa_process *process;
     uint64_t first_ns; /* when the first process began, wall clock */
     struct recorded {
@@ -231,7 +231,7 @@ static void end_batch(struct walk *walk, bool last)
         walk->batch_count = stretch->ops;
     }
     for (size_t i = 0; i < walk->batch_count && walk->keeper; i++)
-        xfw_kept_add(walk->keeper, &walk->batch[i]);
+        xfw_op_store_add(walk->keeper, &walk->batch[i]);
     play_batch(walk, stretch);
 }
 
@@ -315,7 +315,7 @@ static void end_process(void *self, struct xfa_process *process, double end_ns)
         if (!xfw_ops_range_name(walk->ops, r, &ranges[r]))
             ranges[r] = XFW_NO_RANGE;
     if (walk->keeper)
-        xfw_kept_end(walk->keeper, end_ns, ranges);
+        xfw_op_store_end(walk->keeper, end_ns, ranges);
     end_played(walk, process, end_ns, ranges);
 }
 
@@ -336,26 +336,26 @@ static bool walk_files(struct walk *walk, struct xfa_analysis *analysis, char *e
 }
 
 /* The process's ops, as they were played the first time. */
-static void play_kept(struct walk *walk, struct xfw_kept *kept)
+static void play_kept(struct walk *walk, struct xfw_op_store *kept)
 {
     const struct xfw_sample *sample = walk->at->sample;
     for (size_t i = 0; sample && i < xfw_sample_count(sample); i++) {
         const struct xfw_stretch *stretch = xfw_sample_at(sample, i);
         while (walk->batch_count < stretch->ops &&
-               xfw_kept_next(kept, &walk->batch[walk->batch_count]))
+               xfw_op_store_next(kept, &walk->batch[walk->batch_count]))
             walk->batch_count++;
         play_batch(walk, stretch);
     }
-    while (xfw_kept_next(kept, &walk->batch[walk->batch_count]))
+    while (xfw_op_store_next(kept, &walk->batch[walk->batch_count]))
         if (++walk->batch_count == XFW_BATCH)
             play_batch(walk, NULL);
     play_batch(walk, NULL);
 }
 
-static bool walk_kept(struct walk *walk, const struct xfa_analysis *analysis, struct xfw_kept *kept,
-                      char *error, size_t error_bytes)
+static bool walk_kept(struct walk *walk, const struct xfa_analysis *analysis,
+                      struct xfw_op_store *kept, char *error, size_t error_bytes)
 {
-    xfw_kept_rewind(kept);
+    xfw_op_store_rewind(kept);
     for (size_t i = 0; i < analysis->run->process_count; i++) {
         struct xfa_process *process = analysis->run->processes[i];
         double end_ns;
@@ -363,7 +363,7 @@ static bool walk_kept(struct walk *walk, const struct xfa_analysis *analysis, st
             return false;
         begin_process(walk, process);
         play_kept(walk, kept);
-        const uint64_t *ranges = xfw_kept_over(kept, &end_ns);
+        const uint64_t *ranges = xfw_op_store_over(kept, &end_ns);
         end_played(walk, process, end_ns, ranges);
         xfa_process_let_go(process);
     }
@@ -380,7 +380,7 @@ static bool walk_run(struct xfw_replays *replays, struct variant *variants, size
                         .variants = variants,
                         .count = count,
                         .batch = xfa_alloc(XFW_BATCH * sizeof *walk.batch)};
-    bool kept = replays->kept && replays->walked && xfw_kept_all(replays->kept), done;
+    bool kept = replays->kept && replays->walked && xfw_op_store_all(replays->kept), done;
     for (size_t i = 0; i < count; i++)
         walk.recording = walk.recording || variants[i].way->recording;
     walk.alone = walk.recording ? xfa_alloc(XFW_BATCH * sizeof *walk.alone) : walk.batch;
@@ -398,7 +398,7 @@ static bool walk_run(struct xfw_replays *replays, struct variant *variants, size
     if (!done) {
         free(replays->whatif->why); /* of a file that could not be read before either */
         replays->whatif->why = xfa_text(error);
-        xfw_kept_free(replays->kept);
+        xfw_op_store_free(replays->kept);
         replays->kept = NULL;
     }
     replays->whatif->replays += (unsigned)count;
@@ -475,8 +475,8 @@ static void forget(struct xfw_replays *replays, struct variant *variants, size_t
 {
     struct xfw_whatif *whatif = replays->whatif;
     free_samples(replays);
-    xfw_kept_free(replays->kept);
-    replays->kept = xfw_kept_new(xfw_kept_room());
+    xfw_op_store_free(replays->kept);
+    replays->kept = xfw_op_store_new(xfw_op_store_room());
     replays->walked = replays->samples = false;
     whatif->recorded_ns = whatif->span.recorded_ns = 0;
     for (size_t i = 0; i < whatif->range_count; i++)
@@ -547,7 +547,7 @@ struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_wh
     struct xfw_replays *replays = xfa_alloc(sizeof *replays);
     replays->analysis = analysis;
     replays->whatif = whatif;
-    replays->kept = keep ? xfw_kept_new(xfw_kept_room()) : NULL;
+    replays->kept = keep ? xfw_op_store_new(xfw_op_store_room()) : NULL;
     return replays;
 }
 
@@ -558,7 +558,7 @@ void xfw_replays_free(struct xfw_replays *replays)
     free(replays->known);
     free_samples(replays);
     free(replays->processes);
-    xfw_kept_free(replays->kept);
+    xfw_op_store_free(replays->kept);
     xfa_crew_free(replays->crew);
     free(replays);
 }

@@ -8,7 +8,6 @@
 #include "analyzer/base/table.h"
 #include "analyzer/whatif/change.h"
 #include "analyzer/whatif/sample.h"
-#include "analyzer/whatif/tap.h"
 #include "analyzer/whatif/whatif.h"
 
 struct xfw_way {
@@ -29,7 +28,7 @@ void xfw_way_free(struct xfw_way *way);
 
 struct xfw_replays;
 /* The run's own times, as recorded, phases' too, go to `whatif`, and how much was played. keep: it
- * will be played again (kept.h). */
+ * will be played again (op_store.h). */
 struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
                                     bool keep);
 /* Fills in what comes of each of the ways. What is played with what recording cost comes first. A

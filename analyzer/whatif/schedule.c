@@ -5,26 +5,26 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/ends.h"
+#include "analyzer/whatif/streams.h"
 #include "xferscope/trace.h"
 
-#define INTERVALS 64 /* of an engine that are remembered: where work that comes later may fit */
-#define ROOM ((size_t)2 * INTERVALS) /* for them: they move to its front once in a while */
+#define INTERVALS 64                 /* of an engine, remembered: later work may fit between them */
+#define ROOM ((size_t)2 * INTERVALS) /* for them: at its end they move to its front */
 
+/* Of its time: by how much work may overlap what is placed behind it (a guess). */
 #define HARDLY 0.05
-#define CALLED 64 /* functions of the host that are remembered: streams called them last */
 
 struct interval {
     double start, end;
-    double ns, times; /* of a copy that the other direction slows: alone, and how much; else 0 */
+    double ns, times; /* of a copy that the other direction slows: its time alone, the factor */
     uint32_t stream;
 };
 
 struct engine {
     struct interval room[ROOM];
-    struct interval *busy; /* in it, by start */
+    struct interval *busy; /* a part of room, by start */
     unsigned count;
-    double forgotten; /* the latest end of those that are not remembered: nothing fits before */
+    double forgotten; /* the last end of those forgotten: nothing fits before it */
 };
 
 struct gpu {
@@ -33,8 +33,8 @@ struct gpu {
 
 struct thread {
     bool begun;
-    double now, recorded; /* where it is; where it was then */
-    double call;          /* when its last call began */
+    double now, recorded; /* end of its last call: in the schedule, as recorded */
+    double call;          /* start of its last call */
 };
 
 struct range {
@@ -44,19 +44,15 @@ struct range {
 
 struct xfw_schedule {
     struct gpu *gpus[XFW_GPUS];
-    struct xfw_ends ends;
+    struct xfw_streams streams;
     struct thread *threads;
     size_t thread_count, thread_capacity;
     struct range ranges[XFW_RANGES];
     uint32_t last_thread; /* whose call ended last, as recorded */
     double last_call, last_start, last_end;
-    struct called {
-        uint64_t number; /* of the op, + 1 */
-        double at;
-    } called[CALLED]; /* a ring */
-    unsigned called_next;
+    struct xfw_host_calls host_calls;
     bool worked;
-    double first_work, last_work; /* of calls, as schedule.h's span has it */
+    double first_work, last_work; /* the bounds of xfw_schedule_span() */
 };
 
 struct xfw_schedule *xfw_schedule_new(void)
@@ -73,12 +69,12 @@ void xfw_schedule_free(struct xfw_schedule *schedule)
         return;
     for (size_t i = 0; i < XFW_GPUS; i++)
         free(schedule->gpus[i]);
-    xfw_ends_free(&schedule->ends);
+    xfw_streams_free(&schedule->streams);
     free(schedule->threads);
     free(schedule);
 }
 
-/* ---- its parts, made as they are met --------------------------------------------------------- */
+/* ---- GPUs and threads, made when first met --------------------------------------------------- */
 
 static struct gpu *gpu_at(struct xfw_schedule *schedule, int number)
 {
@@ -91,8 +87,8 @@ static struct gpu *gpu_at(struct xfw_schedule *schedule, int number)
     return schedule->gpus[i];
 }
 
-/* A thread is made by another: where that one is, measured by what was recorded, is where the new
- * one begins. */
+/* A thread that nothing is known to have started begins as recorded, as much earlier as the first
+ * thread is ahead of its own record. */
 static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
     if (op->thread >= schedule->thread_count)
@@ -104,14 +100,14 @@ static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_
         const struct thread *first = &schedule->threads[0];
         double ahead = first->begun ? first->recorded - first->now : 0;
         thread->begun = true;
-        thread->now = op->handed_by == XFW_NONE ? xfw_max(0, op->start_ns - op->gap_ns - ahead) : 0;
+        thread->now = op->woken_by == XFW_NONE ? xfw_max(0, op->start_ns - op->gap_ns - ahead) : 0;
     }
     return thread;
 }
 
 /* ---- engines --------------------------------------------------------------------------------- */
 
-/* The first of its work that ends later: work is in order. */
+/* The place of the first work that ends after `when`: they are in order. */
 static unsigned busy_after(const struct engine *engine, double when)
 {
     unsigned at = engine->count;
@@ -120,8 +116,8 @@ static unsigned busy_after(const struct engine *engine, double when)
     return at;
 }
 
-/* The first time from `ready` on when the engine is idle for so long, or hardly shorter: what has
- * been placed behind would be pushed back by no more than that. `space`: behind other work. */
+/* The first time from `ready` on when the engine is idle for `ns`, or hardly less: work that is
+ * placed behind is not pushed back by more than that. `space`: kept behind other work. */
 static double idle_from(const struct engine *engine, double ready, double ns, double space)
 {
     double start = xfw_max(ready, engine->forgotten);
@@ -131,7 +127,7 @@ static double idle_from(const struct engine *engine, double ready, double ns, do
     return start;
 }
 
-/* NULL: so long ago that it is not remembered. */
+/* The engine is busy with the work. NULL: it is before all that is remembered. */
 static struct interval *take(struct engine *engine, struct interval work)
 {
     unsigned at = engine->count;
@@ -155,8 +151,7 @@ static struct interval *take(struct engine *engine, struct interval work)
     return &engine->busy[at];
 }
 
-/* How long it takes from its start on, as it is so many times slower while the other engine works.
- */
+/* The copy's time: work->times as long while the other engine is busy. */
 static double slowed(const struct engine *other, const struct interval *work)
 {
     double now = work->start, left = work->ns;
@@ -173,7 +168,7 @@ static double slowed(const struct engine *other, const struct interval *work)
     return now + left - work->start;
 }
 
-/* A copy ends later for what the other engine does, as far as nothing has been placed behind it. */
+/* A copy ends later while the other engine is busy, at most at the start of what is placed next. */
 static void slow(const struct engine *engine, const struct engine *other, struct interval *copy)
 {
     const struct interval *next = copy + 1;
@@ -183,7 +178,7 @@ static void slow(const struct engine *engine, const struct engine *other, struct
     copy->end = xfw_max(copy->end, end);
 }
 
-/* Those that were placed before this one, and which it slows. */
+/* Slows the copies of the other direction that were placed before this one. */
 static void slow_others(struct xfw_schedule *schedule, int gpu, struct engine *other,
                         const struct engine *engine, const struct interval *work)
 {
@@ -195,12 +190,12 @@ static void slow_others(struct xfw_schedule *schedule, int gpu, struct engine *o
         if (copy->times <= 1)
             continue;
         slow(other, engine, copy);
-        xfw_ends_put_off(&schedule->ends, gpu, copy->stream, before, copy->end);
+        xfw_streams_put_off(&schedule->streams, gpu, copy->stream, before, copy->end);
     }
 }
 
-/* Finds the engine's time for a piece of work. Copies in both directions slow each other: what one
- * ends later makes the other end later still, a little. */
+/* Finds the engine's time for a piece of work. Copies in both directions slow each other: a later
+ * end of one makes the other end a little later still, so there are several rounds. */
 static struct interval place(struct xfw_schedule *schedule, const struct xfw_op *op, double ready)
 {
     const int rounds = 2;
@@ -208,7 +203,7 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
     enum xfw_engine which = xfw_op_engine(op);
     struct engine *engine = &gpu->engines[which];
     struct engine *other = &gpu->engines[which == XFW_TO_DEVICE ? XFW_TO_HOST : XFW_TO_DEVICE];
-    struct interval work = {.ns = op->duration_ns, .times = op->both_ways, .stream = op->stream};
+    struct interval work = {.ns = op->duration_ns, .times = op->slowdown, .stream = op->stream};
     double ns = op->duration_ns, space = xfw_min(op->space_ns, XFW_QUEUED_NS);
     work.start = idle_from(engine, ready, ns, space);
     if (work.times > 1) {
@@ -228,7 +223,7 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
 
 static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
 {
-    double ready = op->overtook ? 0 : xfw_ends_ready(&schedule->ends, op);
+    double ready = op->overtook ? 0 : xfw_streams_ready(&schedule->streams, op);
     double start = xfw_max(call + op->latency_ns, ready + op->space_ns);
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
         start = xfw_max(call, ready) + op->latency_ns;
@@ -237,12 +232,12 @@ static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double 
         work = place(schedule, op, start);
     schedule->last_start = work.start;
     schedule->last_end = work.end;
-    xfw_ends_note(&schedule->ends, op, schedule->last_end);
+    xfw_streams_note(&schedule->streams, op, schedule->last_end);
 }
 
 /* ---- the host -------------------------------------------------------------------------------- */
 
-/* What the call waited for is done; 0 = it waited for nothing. */
+/* When the call returns after what it waits for; 0: it waits for nothing. */
 static double awaited(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
     switch ((enum xfw_awaits)op->awaits) {
@@ -251,12 +246,13 @@ static double awaited(struct xfw_schedule *schedule, const struct xfw_op *op)
     case XFW_AWAITS_ITS_START:
         return schedule->last_start + op->wake_ns;
     case XFW_AWAITS_STREAM:
-        return op->stream == XFW_NONE ? 0 : xfw_ends_ready(&schedule->ends, op) + op->wake_ns;
+        return op->stream == XFW_NONE ? 0 : xfw_streams_ready(&schedule->streams, op) + op->wake_ns;
     case XFW_AWAITS_EVENT:
-        return op->event == XFW_NONE ? 0
-                                     : *xfw_ends_event(&schedule->ends, op->event) + op->wake_ns;
+        return op->event == XFW_NONE
+                   ? 0
+                   : *xfw_streams_event(&schedule->streams, op->event) + op->wake_ns;
     case XFW_AWAITS_DEVICE:
-        return xfw_ends_gpu(&schedule->ends, op->gpu) + op->wake_ns;
+        return xfw_streams_gpu(&schedule->streams, op->gpu) + op->wake_ns;
     case XFW_AWAITS_NOTHING:
         break;
     }
@@ -279,32 +275,24 @@ static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_o
     if (op->event == XFW_NONE || op->stream == XFW_NONE)
         return;
     if (op->what == XFW_RECORD)
-        *xfw_ends_event(&schedule->ends, op->event) =
-            xfw_max(xfw_ends_ready(&schedule->ends, op), call);
+        *xfw_streams_event(&schedule->streams, op->event) =
+            xfw_max(xfw_streams_ready(&schedule->streams, op), call);
     else if (op->what == XFW_WAIT)
-        xfw_ends_wait(&schedule->ends, op);
-}
-
-/* When a stream called that function of the host; NULL: not known any more. */
-static const struct called *called(const struct xfw_schedule *schedule, uint64_t number)
-{
-    for (unsigned i = 0; i < CALLED && number; i++)
-        if (schedule->called[i].number == number)
-            return &schedule->called[i];
-    return NULL;
+        xfw_streams_wait(&schedule->streams, op);
 }
 
 static double begins(const struct xfw_schedule *schedule, const struct thread *thread,
                      const struct xfw_op *op)
 {
-    const struct called *back = called(schedule, op->called_back);
+    const struct xfw_host_call *waker =
+        xfw_host_calls_find(&schedule->host_calls, op->woken_by_stream);
     const struct thread *by = NULL;
-    if (back)
-        return xfw_max(thread->now, back->at + op->handed_ns);
-    if (op->handed_by < schedule->thread_count)
-        by = &schedule->threads[op->handed_by];
+    if (waker)
+        return xfw_max(thread->now, waker->at + op->woken_after_ns);
+    if (op->woken_by < schedule->thread_count)
+        by = &schedule->threads[op->woken_by];
     if (by && by->begun)
-        return xfw_max(thread->now, (op->handed_within ? by->call : by->now) + op->handed_ns);
+        return xfw_max(thread->now, (op->within_call ? by->call : by->now) + op->woken_after_ns);
     return thread->now + op->gap_ns;
 }
 
@@ -315,7 +303,7 @@ static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, do
     if (work && !schedule->worked)
         schedule->first_work = schedule->last_work = call;
     schedule->worked = schedule->worked || work;
-    if (work) /* what another thread began later may come first without what is taken out */
+    if (work) /* without what recording cost another thread may be first */
         schedule->first_work = xfw_min(schedule->first_work, call);
     if (work || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY)
         schedule->last_work = xfw_max(schedule->last_work, back);
@@ -327,14 +315,13 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     double call = begins(schedule, thread, op);
     schedule->last_start = schedule->last_end = NAN;
     if (xfw_op_is_work(op) && op->stream != XFW_NONE) {
-        call = xfw_ends_taken(&schedule->ends, op->stream, call);
+        call = xfw_streams_room(&schedule->streams, op->stream, call);
         work(schedule, op, call);
         if (op->what == XFW_HOST_FUNCTION)
-            schedule->called[schedule->called_next++ % CALLED] =
-                (struct called){op->number + 1, schedule->last_end};
+            xfw_host_calls_note(&schedule->host_calls, op, schedule->last_end);
     } else if (op->what == XFW_RECORD || op->what == XFW_WAIT) {
         streams_and_events(schedule, op, call);
-    } else if (op->what == XFW_QUERY) { /* the thread's own time was asking, too */
+    } else if (op->what == XFW_QUERY) { /* the thread polled in its own time, too */
         double done = awaited(schedule, op);
         call = done > 0 ? xfw_max(thread->now, done) : call;
     } else if (op->what == XFW_RANGE) {
@@ -356,7 +343,7 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
 
 void xfw_schedule_stream_after(struct xfw_schedule *schedule, uint32_t stream, double ns)
 {
-    double *end = xfw_ends_stream(&schedule->ends, stream);
+    double *end = xfw_streams_end(&schedule->streams, stream);
     *end = xfw_max(*end, ns);
 }
 
@@ -364,12 +351,12 @@ void xfw_schedule_stream_after(struct xfw_schedule *schedule, uint32_t stream, d
 
 double xfw_schedule_stream_end(const struct xfw_schedule *schedule, uint32_t stream)
 {
-    const struct xfw_ends *ends = &schedule->ends;
+    const struct xfw_streams *streams = &schedule->streams;
     if (stream >= XFW_FIRST_SIDE_STREAM) {
         uint32_t side = stream - XFW_FIRST_SIDE_STREAM;
-        return side < ends->side_count ? ends->sides[side].end : 0;
+        return side < streams->side_count ? streams->sides[side].end : 0;
     }
-    return stream < ends->stream_count ? ends->streams[stream].end : 0;
+    return stream < streams->stream_count ? streams->streams[stream].end : 0;
 }
 
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread)

@@ -1,16 +1,14 @@
 /*
- * One way a process could have run: ops in, one after the other in the order of their calls as
- * recorded, and out comes how long it takes. The state is threads, streams, events, engines; not
- * the run, so that runs of any length can be played in many ways side by side.
+ * When the calls and the device work of a process's ops begin and end, op by op, in constant
+ * memory, so that many ways are played side by side. Times are ns. Private to whatif/.
  *
- * Work is placed as it is submitted: at the first time when all it waits for is done and its engine
- * is idle for as long as it takes, so that work of another stream that is submitted later but ready
- * earlier goes ahead of it, as it does on a GPU. What that cannot see: work that is submitted later
- * and would delay what has been placed.
+ * Work is placed as it is submitted: at the first time when all that it waits for is done and its
+ * engine is idle for as long as it takes. So work of another stream that is submitted later but
+ * ready earlier runs first, as on a GPU. Not modelled: work that is submitted later delays work
+ * that has been placed.
  *
- * Unchanged ops take what they took. XFW_OUTSTANDING operations of a stream that are not done yet
- * make the next call to it wait (the depth of a stream's queue: PyTorch's Holistic Trace Analysis
- * names 1024). Private to whatif/.
+ * Unchanged ops take what they took. A call to a stream waits while XFW_OUTSTANDING operations of
+ * that stream are not done (the depth of its queue: PyTorch's Holistic Trace Analysis names 1024).
  */
 #ifndef XFW_SCHEDULE_H
 #define XFW_SCHEDULE_H
@@ -24,18 +22,19 @@ struct xfw_schedule;
 struct xfw_schedule *xfw_schedule_new(void);
 void xfw_schedule_free(struct xfw_schedule *schedule);
 
-/* Streams that a change made up are numbered from here on, densely; the process's from 0 on. */
+/* Streams and events that changes make up are numbered from here, the process's from 0, both
+ * without holes (xfw_player_side_stream() and xfw_player_side_event(), change.h, give the numbers).
+ */
 #define XFW_FIRST_SIDE_STREAM 0x80000000u
-#define XFW_FIRST_SIDE_EVENT 0x80000000u /* and events */
+#define XFW_FIRST_SIDE_EVENT 0x80000000u
 
-/* ops: those of one process in order. */
+/* The next op of the process. */
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op);
 
-/* The stream is set (not only begun) for what comes: its work waits at least until `ns`. For
- * changes that know of a dependency. */
+/* Later work of the stream waits until `ns` at least: for changes that know of a dependency. */
 void xfw_schedule_stream_after(struct xfw_schedule *schedule, uint32_t stream, double ns);
 
-/* When all work given to a stream so far is done; what a thread has reached. */
+/* When all work given to a stream so far is done; how far a thread has come. */
 double xfw_schedule_stream_end(const struct xfw_schedule *schedule, uint32_t stream);
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread);
 /* When the call of the op scheduled last began. */
@@ -44,15 +43,15 @@ double xfw_schedule_last_call(const struct xfw_schedule *schedule);
 double xfw_schedule_last_start(const struct xfw_schedule *schedule);
 double xfw_schedule_last_end(const struct xfw_schedule *schedule);
 
-/* What the thread that is ahead of all others has reached. */
+/* How far the thread has come that is ahead of all others. */
 double xfw_schedule_now(const struct xfw_schedule *schedule);
-/* From the process's beginning until its end, as recorded `end_ns`: after the last op. */
+/* After the last op: from the process's start to its end, which was recorded at end_ns. */
 double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns);
-/* From when the first work for a device was submitted until the last call was back that submitted
- * work or waited for some: without what a process does before and after. 0: none. */
+/* From the first submission of device work to the return of the last call that submitted work or
+ * waited: without what a process does before and after. 0: no work. */
 double xfw_schedule_span(const struct xfw_schedule *schedule);
-/* Time between begin and end of a range, summed over its outermost instances; what is open lasts
- * until the last call so far. 0: none. */
+/* Time in a range, summed over its outermost instances; an open one lasts until the last call so
+ * far. */
 double xfw_schedule_range(const struct xfw_schedule *schedule, uint32_t range);
 
 #endif

@@ -160,7 +160,7 @@ static void between(struct play *play, const char *word)
     play_event(play, event, 100);
 }
 
-static void called_back(struct play *play)
+static void woken_by_stream(struct play *play)
 {
     const struct play_lane *device = &play->lanes[LANE_DEVICE];
     play_event(play, (struct xft_event){.kind = XFT_EVENT_HOST_FUNCTION}, 1000);
@@ -178,7 +178,7 @@ static void other(struct play *play, const char *word)
     } else if (*word == 'c') {
         between(play, word);
     } else if (*word == 'h') {
-        called_back(play);
+        woken_by_stream(play);
     } else if (*word == 'g') {
         play_event(play, (struct xft_event){.kind = XFT_EVENT_GRAPH_LAUNCH, .src = 1}, 100);
     } else {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/changes/peer_copy.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "tests/analyzer/play.h"
 #include "tests/analyzer/played.h"
 #include "tests/analyzer/measured.h"

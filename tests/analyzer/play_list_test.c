@@ -585,8 +585,8 @@ static void test_handed_over(void **state)
         op->own_ns = 20 * US;
         op->thread = (uint32_t)i % 2;
         if (i > 0) {
-            op->handed_by = 1 - op->thread;
-            op->handed_ns = 30 * US;
+            op->woken_by = 1 - op->thread;
+            op->woken_after_ns = 30 * US;
         }
     }
     assert_true(off(t, NULL) == 0);
@@ -601,9 +601,9 @@ static void test_begun_at_once(void **state)
     for (uint32_t i = 1; i < 3; i++) {
         struct xfw_op *op = sync_device(t);
         op->thread = i;
-        op->handed_by = i - 1;
-        op->handed_within = true;
-        op->handed_ns = 5 * US;
+        op->woken_by = i - 1;
+        op->within_call = true;
+        op->woken_after_ns = 5 * US;
     }
     struct xfa_play_setting setting;
     begin(t, &setting);

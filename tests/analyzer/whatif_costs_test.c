@@ -1,4 +1,6 @@
-/* What changes and records cost, by profiles made by hand. */
+/* What changes and records cost, by profiles made by hand; and how often the profile is asked: once
+ * for each size, however many copies there are. xfp_time() and the searches for a path are counted
+ * (CMakeLists.txt). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +9,107 @@
 #include <cmocka.h>
 
 #include "analyzer/whatif/changes/costs.h"
-#include "analyzer/whatif/records_cost.h"
+#include "analyzer/whatif/recording_cost.h"
+#include "tests/analyzer/measured.h"
+#include "tests/analyzer/scenario.h"
+
+enum { COPIES = 1000, SIZES = 4, SIZE = 65536 };
+
+static unsigned times, searches;
+static double error; /* of all times; 0: the profile's */
+
+struct xfp_estimate __real_xfp_time(const struct xfp_path *path, uint64_t bytes);
+struct xfp_estimate __wrap_xfp_time(const struct xfp_path *path, uint64_t bytes);
+const struct xfp_path *__real_xfp_find(const struct xfp_profile *profile, enum xfp_method method,
+                                       struct xfp_place src, struct xfp_place dst, bool blocking);
+const struct xfp_path *__wrap_xfp_find(const struct xfp_profile *profile, enum xfp_method method,
+                                       struct xfp_place src, struct xfp_place dst, bool blocking);
+const struct xfp_scalar *__real_xfp_find_scalar(const struct xfp_profile *profile,
+                                                const char *name);
+const struct xfp_scalar *__wrap_xfp_find_scalar(const struct xfp_profile *profile,
+                                                const char *name);
+
+struct xfp_estimate __wrap_xfp_time(const struct xfp_path *path, uint64_t bytes)
+{
+    times++;
+    struct xfp_estimate estimate = __real_xfp_time(path, bytes);
+    estimate.error = error > 0 ? error : estimate.error;
+    return estimate;
+}
+
+const struct xfp_path *__wrap_xfp_find(const struct xfp_profile *profile, enum xfp_method method,
+                                       struct xfp_place src, struct xfp_place dst, bool blocking)
+{
+    searches++;
+    return __real_xfp_find(profile, method, src, dst, blocking);
+}
+
+const struct xfp_scalar *__wrap_xfp_find_scalar(const struct xfp_profile *profile, const char *name)
+{
+    searches++;
+    return __real_xfp_find_scalar(profile, name);
+}
+
+static uint64_t size_of(unsigned i)
+{
+    return (uint64_t)SIZE << i % SIZES;
+}
+
+/* ---- answers remembered ---------------------------------------------------------------------- */
+
+/* Of copies whose sizes take turns, in both directions, at worst and likely. */
+static void test_costs(void **state)
+{
+    struct xfp_profile *profile = scenario_profile();
+    struct xfa_run run = {.gpu_count = 0};
+    struct xfa_achievable achievable;
+    struct xfw_asked asked = {0};
+    xfa_achievable_init(&achievable, profile, &run);
+    times = searches = 0;
+    for (unsigned i = 0; i < COPIES; i++) {
+        enum xft_direction direction = i % 3 ? XFT_DIR_H2D : XFT_DIR_D2H;
+        enum xfw_certainty certainty = i % 5 ? XFW_LIKELY : XFW_LOW;
+        const struct xfp_path *path =
+            xfw_asked_path(&asked, &achievable, direction, XFT_MEM_PINNED, -1, 0);
+        struct xfw_copy_cost cost = xfw_asked_cost(&asked, path, size_of(i), certainty);
+        assert_true(xfw_asked_scalar(&asked, &achievable, "no/such", 0, 7) == 7);
+        if (i >= COPIES / 2) /* it is kept by now, and the same as if asked */
+            continue;
+        unsigned before = times, found = searches;
+        struct xfw_copy_cost anew = xfw_copy_cost(path, size_of(i), certainty);
+        assert_ptr_equal(path, xfw_host_path(&achievable, direction, XFT_MEM_PINNED, -1, 0));
+        assert_true(cost.known && cost.device_ns == anew.device_ns &&
+                    cost.blocking_ns == anew.blocking_ns && cost.submit_ns == anew.submit_ns);
+        times = before;
+        searches = found;
+    }
+    assert_int_equal(searches, 2 + 1);
+    assert_in_range(times, 1, 2 * SIZES * 2);
+    xfa_achievable_free(&achievable);
+    xfp_free(profile);
+}
+
+static void test_slowdowns(void **state)
+{
+    struct xfp_profile *profile = scenario_profile();
+    struct xfa_run run = {.gpu_count = 0};
+    struct xfa_analysis analysis = {.profile = profile, .run = &run};
+    struct xfw_slowdowns slowdowns = {0};
+    xfa_achievable_init(&analysis.achievable, profile, &run);
+    times = searches = 0;
+    for (unsigned i = 0; i < COPIES; i++) {
+        struct xfw_op op = {.what = XFW_COPY,
+                            .engine = i % 3 ? XFW_TO_DEVICE : XFW_TO_HOST,
+                            .bytes = size_of(i),
+                            .duration_ns = 1000};
+        assert_true(xfw_slowdown(&slowdowns, &analysis, XFW_LIKELY, &op) >= 1);
+    }
+    assert_int_equal(searches, 2); /* one for each direction */
+    xfa_achievable_free(&analysis.achievable);
+    xfp_free(profile);
+}
+
+/* ---- what a profile says --------------------------------------------------------------------- */
 
 enum { BYTES = 16 << 20, OTHERWISE = 42 };
 
@@ -80,11 +182,68 @@ static void test_records(void **state)
     xfa_achievable_free(&achievable);
 }
 
+/* Copies from page-locked memory: 1000 ns alone, 1500 ns while the other direction is busy. */
+static char alone_name[] = "copy/pinned/h2d/gpu0", both_name[] = "duplex/pinned/h2d/gpu0";
+static struct xfp_point alone_points[] = {
+    {.bytes = SIZE, .n = 1, .median_ns = 1000},
+    {.bytes = 2 * SIZE, .n = 1, .median_ns = 2000, .host_ns = 700}};
+static struct xfp_point both_points[] = {{.bytes = SIZE, .n = 1, .median_ns = 1500}};
+static struct xfp_path paths[] = {
+    {.name = alone_name,
+     .method = XFP_COPY,
+     .direction = XFT_DIR_H2D,
+     .src = {XFT_MEM_PINNED, -1, -1},
+     .dst = {XFT_MEM_DEVICE, 0, -1},
+     .points = alone_points,
+     .point_count = 2},
+    {.name = both_name,
+     .method = XFP_COPY,
+     .direction = XFT_DIR_H2D,
+     .src = {XFT_MEM_PINNED, -1, -1},
+     .dst = {XFT_MEM_DEVICE, 0, -1},
+     .load = XFP_BOTH_WAYS,
+     .points = both_points,
+     .point_count = 1},
+};
+
+/* The host's time was not measured at the smaller size: the larger one's stands for it. */
+static void test_submit_time(void **state)
+{
+    const struct xfp_path without = {.points = both_points, .point_count = 1};
+    assert_true(xfw_copy_cost(&paths[0], SIZE, XFW_LIKELY).submit_ns == 700);
+    assert_true(xfw_copy_cost(&without, SIZE, XFW_LIKELY).submit_ns == XFW_SUBMIT_NS);
+}
+
+/* At worst copies of both directions slow each other by the errors, too, of half a time at most:
+ * then the time alone is still some. */
+static void test_slowdown_hardly_known(void **state)
+{
+    struct xfp_profile profile = {.paths = paths, .path_count = 2};
+    struct xfa_run one = {.gpu_count = 0};
+    struct xfa_analysis analysis = {.profile = &profile, .run = &one};
+    struct xfw_op op = {
+        .what = XFW_COPY, .engine = XFW_TO_DEVICE, .bytes = SIZE, .duration_ns = 100};
+    xfa_achievable_init(&analysis.achievable, &profile, &one);
+    for (int c = 0; c < XFW_CERTAINTIES; c++) {
+        static const double expected[] = {1500 * 1.5 / 500, 1.5, 1};
+        struct xfw_slowdowns slowdowns = {0};
+        error = 2;
+        double factor = xfw_slowdown(&slowdowns, &analysis, (enum xfw_certainty)c, &op);
+        error = 0;
+        assert_true(factor == expected[c]);
+    }
+    xfa_achievable_free(&analysis.achievable);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_slowdowns),
         cmocka_unit_test(test_without_a_profile),
         cmocka_unit_test(test_records),
+        cmocka_unit_test(test_submit_time),
+        cmocka_unit_test(test_slowdown_hardly_known),
     };
-    return cmocka_run_group_tests_name("what if: costs", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("what-if: costs", tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/changes/dataflow.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "tests/analyzer/hand_ops.h"
 
 enum { MOST = 128, NS = 100, BYTES = 1000, POINTERS = 8 };
@@ -513,7 +513,7 @@ static void test_both_ways(void **state)
     ops[count++] = hand_work(XFW_COPY, 0, 0, 0, NS);
     ops[count] = hand_work(XFW_COPY, 1, 0, 0, NS);
     ops[count].engine = XFW_TO_HOST;
-    ops[count++].both_ways = 2;
+    ops[count++].slowdown = 2;
     ops[count++] = hand_wait(0);
     assert_true(hand_play(ops, count, NULL, XFW_LIKELY) == NS + NS / 2);
     ops[1].duration_ns = 20; /* all of it beside the other: ends with that */
@@ -527,7 +527,7 @@ static void test_both_ways(void **state)
     ops[0].latency_ns = 10; /* 10 of it, then the rest beside the other */
     assert_true(hand_play(ops, count, NULL, XFW_LIKELY) == 10 + NS);
     ops[0].latency_ns = 0;
-    ops[0].both_ways = 2;
+    ops[0].slowdown = 2;
     ops[1].duration_ns = NS; /* each slows the other, whichever came first */
     double end = hand_play(ops, count, NULL, XFW_LIKELY);
     assert_true(end > 1.9 * NS && end <= 2 * NS);

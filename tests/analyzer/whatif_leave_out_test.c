@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/changes/leave_out.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "tests/analyzer/hand_ops.h"
 
 enum { MOST = 32, CLASS = 3, OTHER_CLASS = 4, BYTES = 1 << 20 };
@@ -116,8 +116,8 @@ static void test_staged(void **state)
         struct run run = {0};
         add(&run, hand_work(XFW_HOST_FUNCTION, 1, 10, 0, WAKES))->engine = XFW_NO_ENGINE;
         struct xfw_op *op = copy(&run, 0);
-        op->called_back = run.ops[0].number + 1;
-        op->handed_ns = WAY;
+        op->woken_by_stream = run.ops[0].number + 1;
+        op->woken_after_ns = WAY;
         op->gap_ns = first ? 0 : GAP;
         assert_true(as_it_was(&run) == WAKES + WAY + 10);
         xfw_mark(&run.marks[XFW_LIKELY], 0, 0);
@@ -141,8 +141,8 @@ static void test_staged_once(void **state)
     add(&run, hand_work(XFW_HOST_FUNCTION, 1, 10, 0, WAKES))->engine = XFW_NO_ENGINE;
     for (uint64_t i = 0; i < COPIES; i++) {
         struct xfw_op *op = copy(&run, i);
-        op->called_back = run.ops[0].number + 1;
-        op->handed_ns = WAY;
+        op->woken_by_stream = run.ops[0].number + 1;
+        op->woken_after_ns = WAY;
         op->gap_ns = GAP;
         xfw_mark(&run.marks[XFW_LIKELY], 0, i);
     }

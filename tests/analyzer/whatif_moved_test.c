@@ -6,8 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/changes/prefetch.h"
-#include "analyzer/whatif/changes/stay.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "tests/analyzer/hand_ops.h"
 #include "tests/analyzer/measured.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/changes/calls_once.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "tests/analyzer/hand_ops.h"
 
 enum { ROUNDS = 3, MOST = 64, SITE = 4, BYTES = 4096, MADE = 100, FREED = 50, WOKEN = 10 };

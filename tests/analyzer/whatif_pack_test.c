@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/changes/pack.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "tests/analyzer/hand_ops.h"
 #include "tests/analyzer/scenario.h"
 

@@ -116,7 +116,7 @@ static void test_one_engine(void **state)
     for (int one = 0; one < 2; one++) {
         copy(0, XFW_TO_DEVICE, 1000)->one_engine = one;
         copy(1, XFW_TO_HOST, 1000)->one_engine = one;
-        ops[count - 1].both_ways = one ? 2 : 1;
+        ops[count - 1].slowdown = one ? 2 : 1;
         copy(2, XFW_TO_DEVICE, 1000)->one_engine = one;
         kernel(3, 1000)->one_engine = one;
         add(hand_wait(0));
@@ -286,8 +286,8 @@ static void test_threads_that_take_turns(void **state)
         op.thread = i % 2;
         struct xfw_op *settled = settle(op, now, now + TURN, NAN, NAN, false);
         bool begins = i == 1, known = i >= 5; /* of each, two turns only show it */
-        assert_true((settled->handed_by == 1 - op.thread) == (begins || known));
-        assert_true(settled->handed_by == XFW_NONE || settled->handed_ns == WAY);
+        assert_true((settled->woken_by == 1 - op.thread) == (begins || known));
+        assert_true(settled->woken_by == XFW_NONE || settled->woken_after_ns == WAY);
     }
     for (size_t i = 0; i < count; i++)
         if (ops[i].thread == 1 && i >= 6)
@@ -312,9 +312,9 @@ static void test_threads_that_begin_at_once(void **state)
         assert_true(settled->first == (i == 0));
         if (i == 0)
             continue;
-        assert_true(settled->handed_by == i - 1 && settled->handed_within == (i < 3));
+        assert_true(settled->woken_by == i - 1 && settled->within_call == (i < 3));
         double from = i < 3 ? starts[i - 1] : starts[i - 1] + FIRST + 200;
-        assert_true(settled->handed_ns == starts[i] - from);
+        assert_true(settled->woken_after_ns == starts[i] - from);
     }
     for (uint32_t longer = 0; longer < 2; longer++) {
         ops[1].own_ns += longer * 1000 * US; /* the second thread's */

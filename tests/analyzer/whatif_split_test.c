@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/changes/split.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "tests/analyzer/hand_ops.h"
 
 enum { PINNED, PAGEABLE, CLASSES, NS = 80000, PART = NS / 4, MOST = 32 };

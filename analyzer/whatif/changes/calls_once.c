@@ -1,15 +1,12 @@
-#include "analyzer/whatif/changes/calls_once.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
-#include "analyzer/whatif/changes/memories.h"
-
-/* From process to process such calls differ by that much: page-locking 64 MiB and undoing it took
- * 28 to 43 ms on one machine (docs/analyze.md). */
+/* By how much such calls differ from process to process: page-locking 64 MiB and undoing it took 28
+ * to 43 ms on one machine (docs/analyze.md). */
 #define VARIES 0.25
 
 /* ---- the book -------------------------------------------------------------------------------- */
@@ -78,7 +75,7 @@ uint64_t xfw_once_needless_takes(const struct xfw_once_calls *calls)
     return calls->takes - calls->most;
 }
 
-/* What is kept is given back in the end, if all was. */
+/* What is kept is given back in the end, if all of it was. */
 uint64_t xfw_once_needless_gives(const struct xfw_once_calls *calls)
 {
     uint64_t last = calls->most > calls->held ? calls->most - calls->held : 0;
@@ -90,17 +87,16 @@ uint64_t xfw_once_needless_gives(const struct xfw_once_calls *calls)
 struct once {
     struct xfw_change change;
     const struct xfa_table *calls;
-    struct xfw_set chosen;
 };
 
 struct state {
     struct xfw_once_book book; /* of what is played */
     struct kept {
         uint64_t there, gives;
-    } * kept;              /* by place in the run's calls: what was given back and kept */
-    bool copies;           /* the last op was a copy that may be under way ... */
+    } * kept;              /* by place in the run's calls: given back, and kept */
+    bool copies;           /* the last op was a copy that may be in flight ... */
     uint32_t copy_stream;  /* ... in this stream */
-    double copies_done_ns; /* all others like it */
+    double copies_done_ns; /* when all others like it are done */
 };
 
 static void begin(const struct xfw_change *change, void *self, struct xfw_player *player)
@@ -118,13 +114,8 @@ static void end(const struct xfw_change *change, void *self)
     free(state->kept);
 }
 
-static void release(struct xfw_change *change)
-{
-    xfw_set_free(&((struct once *)change)->chosen);
-}
-
-/* A copy that the host does not wait for, and whose end of it the host may use again. */
-static bool is_under_way(const struct xfw_change *change, const struct xfw_op *op)
+/* A copy that the host does not wait for, of memory that the host may use again. */
+static bool is_in_flight(const struct xfw_change *change, const struct xfw_op *op)
 {
     if (op->what != XFW_COPY || op->awaits == XFW_AWAITS_ITSELF || op->class == XFW_NONE)
         return false;
@@ -139,7 +130,7 @@ static void note_copies(const struct xfw_change *change, struct state *state,
     if (state->copies)
         state->copies_done_ns =
             fmax(state->copies_done_ns, xfw_schedule_stream_end(schedule, state->copy_stream));
-    state->copies = op->stream != XFW_NONE && is_under_way(change, op);
+    state->copies = op->stream != XFW_NONE && is_in_flight(change, op);
     state->copy_stream = op->stream;
 }
 
@@ -166,9 +157,9 @@ static double probed_ns(const struct xfw_change *change, const struct xfw_op *op
     return ns > 0 ? ns : INFINITY;
 }
 
-/* What is left of its time, as far as nobody promises that it goes as well. Another process may
- * find such calls quicker or slower than this run did, and than the probe did: of two that differ
- * by chance, the mean is nearest to a third (docs/analyze.md). */
+/* The part of its time that is not promised to go. In another process such calls may be quicker or
+ * slower than in this run, and than in the probe: of two draws that differ by chance the mean is
+ * nearest to a third one (docs/analyze.md). */
 static double left_ns(const struct xfw_change *change, const struct xfw_op *op,
                       enum xfw_certainty certainty)
 {
@@ -179,7 +170,7 @@ static double left_ns(const struct xfw_change *change, const struct xfw_op *op,
     return op->own_ns - gone;
 }
 
-/* It goes, but what it waited for may have to be waited for all the same. */
+/* The call goes, but what it waited for may still have to be waited for. */
 static void go(const struct xfw_change *change, const struct state *state,
                const struct xfw_player *player, struct xfw_op *op, bool gives)
 {
@@ -206,7 +197,7 @@ static void take(const struct once *once, struct state *state, const struct xfw_
         .memory = op->memory,
     };
     const struct xfw_once_calls *calls = xfa_table_get(once->calls, &key);
-    if (!calls || !xfw_set_has(&once->chosen, number_of(once->calls, calls)))
+    if (!calls || !xfw_set_has(&once->change.set, number_of(once->calls, calls)))
         return;
     struct kept *kept = &state->kept[number_of(once->calls, calls)];
     xfw_once_take(&state->book, &key, op->dst, 0);
@@ -253,13 +244,8 @@ struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
         .begin = begin,
         .op = op,
         .end = end,
-        .free = release,
     };
-    struct once *once = xfa_alloc(sizeof *once);
-    once->change.type = &type;
-    once->change.analysis = analysis;
+    struct once *once = xfw_change_new(sizeof *once, &type, analysis, chosen);
     once->calls = calls;
-    once->chosen = *chosen;
-    *chosen = (struct xfw_set){0};
     return &once->change;
 }

@@ -6,8 +6,8 @@
 
 #define MOST_NODES 8
 #define ENOUGH 1.1        /* of the fastest */
-#define THREAD_NS 50000.0 /* to make one and end it: nobody measures that */
-#define BUSY 2            /* the host copies so many times slower, at worst */
+#define THREAD_NS 50000.0 /* to make one and end it: a guess */
+#define BUSY 2            /* at worst the host copies that many times slower: a guess */
 
 double xfw_as_sure(double ns, double error, enum xfw_certainty certainty)
 {
@@ -16,18 +16,6 @@ double xfw_as_sure(double ns, double error, enum xfw_certainty certainty)
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
-
-static double submit_of(const struct xfp_path *path, uint64_t bytes)
-{
-    double ns = XFW_SUBMIT_NS;
-    for (size_t i = 0; i < path->point_count; i++) {
-        if (path->points[i].host_ns > 0)
-            ns = path->points[i].host_ns;
-        if (path->points[i].bytes >= bytes)
-            break;
-    }
-    return ns;
-}
 
 struct xfw_copy_cost xfw_copy_cost(const struct xfp_path *path, uint64_t bytes,
                                    enum xfw_certainty certainty)
@@ -39,7 +27,8 @@ struct xfw_copy_cost xfw_copy_cost(const struct xfp_path *path, uint64_t bytes,
     struct xfp_estimate blocking = xfp_blocking_time(path, bytes);
     cost.known = true;
     cost.device_ns = xfw_as_sure(device.ns, device.error, certainty);
-    cost.submit_ns = submit_of(path, bytes);
+    double submit_ns = xfa_submit_time(path, bytes);
+    cost.submit_ns = isnan(submit_ns) ? XFW_SUBMIT_NS : submit_ns;
     cost.blocking_ns = cost.device_ns + 2 * cost.submit_ns;
     if (blocking.basis != XFP_UNKNOWN)
         cost.blocking_ns =
@@ -61,7 +50,7 @@ const struct xfp_path *xfw_host_path(const struct xfa_achievable *achievable,
 
 /* ---- tables and scalars ---------------------------------------------------------------------- */
 
-/* On machines of several nodes names have the node. */
+/* On machines of several NUMA nodes the names have the node. */
 static const struct xfp_table *gpu_table(const struct xfa_achievable *achievable, const char *what,
                                          int node, int gpu)
 {
@@ -122,7 +111,7 @@ double xfw_registration_cost(const struct xfa_achievable *achievable, int node, 
 
 /* ---- staging --------------------------------------------------------------------------------- */
 
-/* From pageable memory into the ring, or out of it: both were measured. */
+/* From pageable memory into the ring, or out of it. */
 static const struct xfp_table *staging_table(const struct xfa_achievable *achievable,
                                              enum xft_direction direction)
 {
@@ -179,4 +168,175 @@ struct xfw_staging xfw_staging_cost(const struct xfa_achievable *achievable,
     staging.during_ns = fmax(host_ns, piece.device_ns) * (pieces - 1) + piece.device_ns;
     staging.last_ns = up ? end_ns : end_ns + host_ns;
     return staging;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+double xfw_device_byte_ns(const struct xfa_achievable *achievable, int gpu)
+{
+    const uint64_t some = (uint64_t)16 << 20, more = (uint64_t)64 << 20;
+    const struct xfp_profile *profile = achievable->profile;
+    int number = profile ? xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu) : -1;
+    const struct xfp_place here = {XFT_MEM_DEVICE, number, -1};
+    const struct xfp_path *path = profile ? xfp_find(profile, XFP_COPY, here, here, false) : NULL;
+    if (!path)
+        return NAN;
+    struct xfp_estimate first = xfp_time(path, some), second = xfp_time(path, more);
+    if (first.basis == XFP_UNKNOWN || second.basis == XFP_UNKNOWN || !(second.ns > first.ns))
+        return NAN;
+    return (second.ns - first.ns) / (double)(more - some);
+}
+
+double xfw_mapped_ns(const struct xfa_achievable *achievable, int gpu, bool writes, double bytes)
+{
+    const double most = 1e18; /* a damaged trace may say anything */
+    const struct xfp_profile *profile = achievable->profile;
+    int number = profile ? xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu) : -1;
+    double least = NAN;
+    for (size_t i = 0; profile && i < profile->path_count; i++) {
+        const struct xfp_path *path = &profile->paths[i];
+        const struct xfp_place *far = writes ? &path->dst : &path->src;
+        const struct xfp_place *near = writes ? &path->src : &path->dst;
+        if (path->method != (writes ? XFP_MAPPED_WRITE : XFP_MAPPED_READ) || !xfp_is_plain(path) ||
+            far->memory != XFT_MEM_MAPPED || near->device != number)
+            continue;
+        struct xfp_estimate estimate = xfp_time(path, (uint64_t)fmin(fmax(1, bytes), most));
+        if (estimate.basis != XFP_UNKNOWN)
+            least = fmin(least, estimate.ns); /* of several NUMA nodes the best */
+    }
+    return least;
+}
+
+double xfw_times_over(const struct xfa_achievable *achievable, int gpu, uint64_t bytes,
+                      double kernel_ns)
+{
+    double once = xfw_mapped_ns(achievable, gpu, false, (double)bytes);
+    return bytes < XFW_MAPPING_LEAST || !(once > 0) ? 0 : kernel_ns / once;
+}
+
+double xfw_share_read(const struct xfa_achievable *achievable, int gpu, uint64_t bytes,
+                      double kernel_ns)
+{
+    double byte = xfw_device_byte_ns(achievable, gpu);
+    return bytes < XFW_MAPPING_LEAST || !(byte > 0) ? 1 : kernel_ns / (byte * (double)bytes);
+}
+
+/* ---- answers remembered ---------------------------------------------------------------------- */
+
+/* Where an answer for a size is kept, of so many places: a power of two. */
+static size_t place_of(uint64_t bytes, size_t places)
+{
+    return (size_t)((bytes * 0x9e3779b97f4a7c15u) >> 32) & (places - 1);
+}
+
+struct xfw_copy_cost xfw_asked_cost(struct xfw_asked *asked, const struct xfp_path *path,
+                                    uint64_t bytes, enum xfw_certainty certainty)
+{
+    size_t place = place_of(bytes + (uint64_t)certainty, XFW_ASKED_COSTS);
+    struct xfw_asked_cost *free_one = &asked->costs[place];
+    if (!path)
+        return (struct xfw_copy_cost){0};
+    for (size_t i = 0; i < XFW_ASKED_NEAR; i++) {
+        struct xfw_asked_cost *at = &asked->costs[(place + i) & (XFW_ASKED_COSTS - 1)];
+        if (at->path == path && at->bytes == bytes && at->certainty == certainty)
+            return at->cost;
+        if (!at->path) {
+            free_one = at;
+            break;
+        }
+    }
+    *free_one =
+        (struct xfw_asked_cost){path, bytes, certainty, xfw_copy_cost(path, bytes, certainty)};
+    return free_one->cost;
+}
+
+const struct xfp_path *xfw_asked_path(struct xfw_asked *asked,
+                                      const struct xfa_achievable *achievable,
+                                      enum xft_direction direction, enum xft_memory memory,
+                                      int node, int gpu)
+{
+    for (unsigned i = 0; i < XFW_ASKED_PATHS; i++) {
+        const struct xfw_asked_path *path = &asked->paths[i];
+        if (path->there && path->direction == direction && path->memory == memory &&
+            path->node == node && path->gpu == gpu)
+            return path->path;
+    }
+    struct xfw_asked_path *path = &asked->paths[asked->next_path++ % XFW_ASKED_PATHS];
+    *path = (struct xfw_asked_path){true, direction, memory, node, gpu, NULL};
+    path->path = xfw_host_path(achievable, direction, memory, node, gpu);
+    return path->path;
+}
+
+const struct xfa_achieved *xfw_asked_time(struct xfw_asked_times *asked,
+                                          const struct xfa_class *class, uint64_t bytes)
+{
+    struct xfw_asked_time *time = &asked->times[place_of(bytes, XFW_ASKED_COSTS)];
+    if (time->class != class->number + 1 || time->bytes != bytes)
+        *time = (struct xfw_asked_time){bytes, class->number + 1,
+                                        xfa_achievable_ask(&class->achievable, bytes)};
+    return &time->answer;
+}
+
+double xfw_asked_scalar(struct xfw_asked *asked, const struct xfa_achievable *achievable,
+                        const char *what, int gpu, double otherwise)
+{
+    for (unsigned i = 0; i < XFW_ASKED_SCALARS; i++) {
+        const struct xfw_asked_scalar *scalar = &asked->scalars[i];
+        if (scalar->what == what && scalar->gpu == gpu)
+            return scalar->ns;
+    }
+    struct xfw_asked_scalar *scalar = &asked->scalars[asked->next_scalar++ % XFW_ASKED_SCALARS];
+    *scalar =
+        (struct xfw_asked_scalar){what, gpu, xfw_scalar_cost(achievable, what, gpu, otherwise)};
+    return scalar->ns;
+}
+
+static void find_paths(struct xfw_directions *paths, const struct xfa_analysis *analysis,
+                       const struct xfw_op *op)
+{
+    int gpu = xfa_achievable_gpu(&analysis->achievable, op->gpu);
+    struct xfp_place host = {XFT_MEM_PINNED, -1, -1}, device = {XFT_MEM_DEVICE, gpu, -1};
+    struct xfp_place src = op->engine == XFW_TO_DEVICE ? host : device;
+    struct xfp_place dst = op->engine == XFW_TO_DEVICE ? device : host;
+    *paths = (struct xfw_directions){
+        .asked = true,
+        .gpu = op->gpu,
+        .alone = xfp_find(analysis->profile, XFP_COPY, src, dst, false),
+        .both = xfp_find_loaded(analysis->profile, XFP_COPY, src, dst, XFP_BOTH_WAYS),
+    };
+}
+
+static void ask_both(struct xfw_slower *slower, const struct xfw_directions *paths,
+                     const struct xfw_op *op, enum xfw_certainty certainty)
+{
+    struct xfp_estimate one = {.basis = XFP_UNKNOWN}, two = one;
+    if (paths->alone && paths->both) {
+        one = xfp_time(paths->alone, op->bytes);
+        two = xfp_time(paths->both, op->bytes);
+    }
+    bool known = one.basis != XFP_UNKNOWN && two.basis != XFP_UNKNOWN;
+    *slower = (struct xfw_slower){.bytes = op->bytes, .gpu = op->gpu};
+    if (known) {
+        slower->alone = xfw_as_sure(one.ns, one.error, xfw_opposite(certainty));
+        slower->both = xfw_as_sure(two.ns, two.error, certainty);
+    }
+}
+
+double xfw_slowdown(struct xfw_slowdowns *slowdowns, const struct xfa_analysis *analysis,
+                    enum xfw_certainty certainty, const struct xfw_op *op)
+{
+    bool to_host = op->engine == XFW_TO_HOST;
+    struct xfw_slower *slower =
+        &slowdowns->answers[to_host][place_of(op->bytes, XFW_SLOWDOWN_SIZES)];
+    struct xfw_directions *paths = &slowdowns->paths[to_host];
+    if (!analysis->profile || op->duration_ns <= 0)
+        return 1;
+    if (slower->bytes != op->bytes || slower->gpu != op->gpu) {
+        if (!paths->asked || paths->gpu != op->gpu)
+            find_paths(paths, analysis, op);
+        ask_both(slower, paths, op, certainty);
+    }
+    if (slower->alone <= 0)
+        return 1;
+    return xfw_max(1, xfw_min(slower->both / slower->alone, slower->both / op->duration_ns));
 }

@@ -1,21 +1,47 @@
 /*
- * What a changed program would pay, by the machine's profile, at worst, as is likely and at best:
- * with the errors of its figures. Times are ns; GPUs are the run's numbers.
+ * What a changed program would pay, by the machine's profile: at worst, as likely and at best, with
+ * the errors of its figures. Times are ns; GPUs are the run's numbers.
  */
 #ifndef XFW_COSTS_H
 #define XFW_COSTS_H
 
 #include "analyzer/whatif/change.h"
 
-/* Where a profile has no host times: what such a call usually takes. */
-#define XFW_SUBMIT_NS 2000.0
+/* ---- what no profile has --------------------------------------------------------------------- */
 
-/* A time with such an error: longer at worst, shorter at best. By half at most, since beyond that
- * an error says only that the figure is not known; so it is never 0 or less. */
+/* Guesses, the first six only where the profile has no such figure. */
+#define XFW_SUBMIT_NS 2000.0      /* a call that submits work */
+#define XFW_RECORD_NS 1000.0      /* event/record */
+#define XFW_WAIT_NS 500.0         /* event/wait: a stream waits for an event */
+#define XFW_EVENT_NS 2000.0       /* both of these, for copies that leave their stream */
+#define XFW_SYNC_NS 500.0         /* sync/event: the host waits for an event that is done */
+#define XFW_SYNC_STREAM_NS 2000.0 /* sync/stream */
+#define XFW_WAKE_NS 2000.0        /* from an event to the thread that waits for it */
+#define XFW_BUSY_NS 10000.0       /* longer between two calls: the thread does work of its own */
+#define XFW_READ_NS_PER_BYTE 0.04 /* faster than one thread reads memory */
+
+/* A thread's own time is long enough to be work, and too short to have read so much. */
+static inline bool xfw_cannot_have_read(double ns, uint64_t bytes)
+{
+    return ns > XFW_BUSY_NS && ns < XFW_READ_NS_PER_BYTE * (double)bytes;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* A time with this relative error: longer at worst, shorter at best. By half at most, since a
+ * larger error says only that the figure is not known; so it is never 0 or less. */
 double xfw_as_sure(double ns, double error, enum xfw_certainty certainty);
 
-/* A copy over a path, alone: on the device, the host's time to submit it and in a call that blocks.
- */
+/* For a time that is subtracted: at worst it is shorter. */
+static inline enum xfw_certainty xfw_opposite(enum xfw_certainty certainty)
+{
+    return (enum xfw_certainty)(XFW_HIGH - certainty);
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/* A copy over a path, alone: on the device, the host's time to submit it, and in a call that
+ * blocks. */
 struct xfw_copy_cost {
     bool known; /* false: nothing below is */
     double device_ns, submit_ns, blocking_ns;
@@ -23,13 +49,13 @@ struct xfw_copy_cost {
 struct xfw_copy_cost xfw_copy_cost(const struct xfp_path *path, uint64_t bytes,
                                    enum xfw_certainty certainty);
 
-/* Explicit copies between host memory of a kind (on a node, -1 = any) and a GPU; NULL: not
- * measured. */
+/* Explicit copies between host memory of a kind (on a node, -1: any) and a GPU; NULL: not measured.
+ */
 const struct xfp_path *xfw_host_path(const struct xfa_achievable *achievable,
                                      enum xft_direction direction, enum xft_memory memory, int node,
                                      int gpu);
 
-/* A table of costs of a GPU, as "register/pageable", by bytes; 0 where it was not measured. */
+/* A GPU's table of costs, as "register/pageable", by bytes; 0: not measured. */
 double xfw_table_cost(const struct xfa_achievable *achievable, const char *what, int node, int gpu,
                       uint64_t at, enum xfw_certainty certainty);
 
@@ -37,31 +63,126 @@ double xfw_table_cost(const struct xfa_achievable *achievable, const char *what,
 double xfw_scalar_cost(const struct xfa_achievable *achievable, const char *what, int gpu,
                        double otherwise);
 
-/* To page-lock touched memory and to undo it. False in `known`, where there is one: not measured.
- */
+/* To page-lock touched memory and to undo it. known (may be NULL): it was measured. */
 double xfw_registration_cost(const struct xfa_achievable *achievable, int node, int gpu,
                              uint64_t bytes, enum xfw_certainty certainty, bool *known);
 
-/* A page-locked ring that threads of the host fill (or empty) while the GPU copies from (or to) it,
- * piece by piece. It was measured how fast threads copy large blocks: nothing is said of less. */
+/* ---- staging: a page-locked ring that host threads fill (or empty) while the GPU copies ------ */
+
+/* Threads were measured with large blocks: nothing is known of less. */
 #define XFW_STAGE_PIECE ((uint64_t)1 << 20)
 #define XFW_STAGE_LEAST ((uint64_t)8 << 20)
+#define XFW_STAGE_PIECES 8
 struct xfw_staging {
     bool known;
     double first_ns;  /* until the device (or the host) has something to copy */
-    double during_ns; /* what follows, of which the device is copying */
-    double last_ns;   /* behind the last of the device's work */
+    double during_ns; /* then, while the device copies */
+    double last_ns;   /* after the device's work */
 };
-/* To set it up, once, and undo it: its memory and the threads. */
-#define XFW_STAGE_PIECES 8
-double xfw_staging_setup(const struct xfa_achievable *achievable, int gpu, unsigned threads,
-                         enum xfw_certainty certainty);
 struct xfw_staging xfw_staging_cost(const struct xfa_achievable *achievable,
                                     const struct xfp_path *path, uint64_t bytes, unsigned threads,
                                     enum xfw_certainty certainty);
-
-/* How many threads pay: the fewest that copy within a tenth of the fastest, on half of the
+/* To set its memory and threads up, once, and undo it. */
+double xfw_staging_setup(const struct xfa_achievable *achievable, int gpu, unsigned threads,
+                         enum xfw_certainty certainty);
+/* How many threads are worth it: the fewest that copy within a tenth of the fastest, on half of the
  * processors at most; 0: not measured. */
 unsigned xfw_staging_threads(const struct xfa_achievable *achievable, enum xft_direction direction);
+
+/* ---- kernels: in memory of the device, and in mapped memory of the host ---------------------- */
+
+/* Nothing is known of less: a kernel's own time is more than that of its memory. */
+#define XFW_MAPPING_LEAST ((uint64_t)1 << 20)
+
+/* Time in which a kernel reads a byte of the device's memory, at the rate of copies within it; NAN:
+ * not measured. */
+double xfw_device_byte_ns(const struct xfa_achievable *achievable, int gpu);
+
+/* To read (or write) so many bytes of the host's memory, each once; NAN: not measured. */
+double xfw_mapped_ns(const struct xfa_achievable *achievable, int gpu, bool writes, double bytes);
+
+/* How many times over, at most, a kernel can have read memory of so many bytes. */
+double xfw_times_over(const struct xfa_achievable *achievable, int gpu, uint64_t bytes,
+                      double kernel_ns);
+#define XFW_READ_AGAIN 1.5      /* it has read some of it more than once */
+#define XFW_MOST_TIMES_OVER 100 /* more: it does something else all the time */
+
+/* The part of so many bytes in the device's memory that a kernel can have read in its time. */
+double xfw_share_read(const struct xfa_achievable *achievable, int gpu, uint64_t bytes,
+                      double kernel_ns);
+#define XFW_READ_IN_PART 0.25
+
+/* ---- answers remembered ---------------------------------------------------------------------- */
+
+/* Changes ask for the same few sizes at each op, and an answer takes a search through all paths.
+ * All of these are zeroed at first and of one analysis; new answers replace old ones. */
+
+#define XFW_ASKED_COSTS 64 /* a power of two */
+#define XFW_ASKED_NEAR 4   /* places that an answer may have */
+#define XFW_ASKED_PATHS 8
+#define XFW_ASKED_SCALARS 8
+
+struct xfw_asked {
+    struct xfw_asked_cost {
+        const struct xfp_path *path; /* NULL: none yet */
+        uint64_t bytes;
+        enum xfw_certainty certainty;
+        struct xfw_copy_cost cost;
+    } costs[XFW_ASKED_COSTS];
+    struct xfw_asked_path {
+        bool there;
+        enum xft_direction direction;
+        enum xft_memory memory;
+        int node, gpu;
+        const struct xfp_path *path;
+    } paths[XFW_ASKED_PATHS];
+    struct xfw_asked_scalar {
+        const char *what; /* NULL: none yet */
+        int gpu;
+        double ns;
+    } scalars[XFW_ASKED_SCALARS];
+    unsigned next_path, next_scalar;
+};
+
+/* xfw_copy_cost(), xfw_host_path() and xfw_scalar_cost(). `what`: static, and always asked for with
+ * the same `otherwise`. */
+struct xfw_copy_cost xfw_asked_cost(struct xfw_asked *asked, const struct xfp_path *path,
+                                    uint64_t bytes, enum xfw_certainty certainty);
+const struct xfp_path *xfw_asked_path(struct xfw_asked *asked,
+                                      const struct xfa_achievable *achievable,
+                                      enum xft_direction direction, enum xft_memory memory,
+                                      int node, int gpu);
+double xfw_asked_scalar(struct xfw_asked *asked, const struct xfa_achievable *achievable,
+                        const char *what, int gpu, double otherwise);
+
+/* xfa_achievable_ask() of classes (pass/achievable.h). */
+struct xfw_asked_times {
+    struct xfw_asked_time {
+        uint64_t bytes;
+        uint32_t class; /* number + 1; 0: none yet */
+        struct xfa_achieved answer;
+    } times[XFW_ASKED_COSTS];
+};
+const struct xfa_achieved *xfw_asked_time(struct xfw_asked_times *asked,
+                                          const struct xfa_class *class, uint64_t bytes);
+
+/* By how much copies in both directions at once slow each other. */
+#define XFW_SLOWDOWN_SIZES 32 /* a power of two */
+struct xfw_slowdowns {
+    struct xfw_slower {
+        uint64_t bytes;
+        int gpu;
+        double alone, both;           /* the profile's times; 0: not measured */
+    } answers[2][XFW_SLOWDOWN_SIZES]; /* by direction and size */
+    struct xfw_directions {
+        bool asked;
+        int gpu;
+        const struct xfp_path *alone, *both; /* NULL: not measured */
+    } paths[2];                              /* of the GPU asked for last, by direction */
+};
+/* The factor for a copy between host and device that meets the other direction (slowdown of its
+ * op). A copy that was recorded slower than alone is slowed by less. */
+double xfw_slowdown(struct xfw_slowdowns *slowdowns, const struct xfa_analysis *analysis,
+                    enum xfw_certainty certainty, const struct xfw_op *op);
 
 #endif

@@ -1,16 +1,13 @@
-#include "analyzer/whatif/changes/leave_out.h"
-
 #include <math.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
-
-#define WAKE_NS 2000.0         /* where a profile does not know what waiting for nothing takes */
-#define MOST_LATENCY_NS 5000.0 /* from the call to a copy or memset of an idle device */
-#define MOST_SPACE_NS 1500.0   /* and behind what came before in the stream */
-#define FIRST_SPACE_NS 1000.0  /* likewise of kernels, until some were seen */
-#define OF_A_COPY 0.5          /* a memset's time: it moves half the bytes */
+#define MOST_LATENCY_NS 5000.0 /* of a copy or memset on an idle device: a guess */
+#define MOST_SPACE_NS 1500.0   /* of the same behind other work: a guess */
+#define FIRST_SPACE_NS 1000.0  /* of kernels, until some were seen: a guess */
+#define OF_A_COPY 0.5          /* of its time a memset takes: it moves half the bytes */
 
 struct leave_out {
     struct xfw_change change;
@@ -61,14 +58,13 @@ bool xfw_leave_out_knows(const struct xfa_analysis *analysis, int gpu)
 /* The wait that the program may need stays: as if it waited for the stream. */
 static void only_wait(const struct xfa_analysis *analysis, struct xfw_op *op)
 {
-    double ns = xfw_scalar_cost(&analysis->achievable, "sync/stream", op->gpu, WAKE_NS);
+    double ns = xfw_scalar_cost(&analysis->achievable, "sync/stream", op->gpu, XFW_SYNC_STREAM_NS);
     xfw_op_drop(op);
     op->awaits = XFW_AWAITS_STREAM;
     op->own_ns = op->wake_ns = ns;
 }
 
-/* ---- what follows in the stream ----------------------------------------------------------------
- */
+/* ---- what follows in the stream -------------------------------------------------------------- */
 
 static struct stream *stream_of(struct state *state, uint32_t number)
 {
@@ -95,10 +91,9 @@ static void follow(struct state *state, struct xfw_op *op, bool goes)
     *stream = (struct stream){.last = op->engine, .changed = goes};
 }
 
-/* ---- in their stead ---------------------------------------------------------------------------
- */
+/* ---- in their place -------------------------------------------------------------------------- */
 
-/* The device does it: by a copy, or by a memset. */
+/* The device does it instead: by a copy, or by a memset. */
 static void work_instead(const struct leave_out *change, struct xfa_achievable_path *path,
                          enum xfw_certainty certainty, struct xfw_op *op)
 {
@@ -121,18 +116,19 @@ static void work_instead(const struct leave_out *change, struct xfa_achievable_p
     op->space_ns = fmin(op->space_ns, MOST_SPACE_NS);
     op->awaits = waits ? XFW_AWAITS_ITSELF : XFW_AWAITS_NOTHING;
     op->wake_ns =
-        waits ? xfw_scalar_cost(&analysis->achievable, "sync/stream", op->gpu, WAKE_NS) : 0;
+        waits ? xfw_scalar_cost(&analysis->achievable, "sync/stream", op->gpu, XFW_SYNC_STREAM_NS)
+              : 0;
 }
 
-/* A thread that was woken, and whose first call then is a copy to the device, may have had nothing
- * to do but that: XLA's bring an array into pinned memory first. */
+/* A thread that was woken, and whose first call then is a copy to the device, may have prepared
+ * only that copy: XLA's threads bring an array into pinned memory first. */
 static void without_staging(struct state *state, struct xfw_op *op)
 {
-    bool woken = op->called_back || op->handed_by != XFW_NONE, begun = op->gap_ns > 0;
-    if (!woken || !begun || op->handed_ns <= 0)
+    bool woken = op->woken_by_stream || op->woken_by != XFW_NONE, begun = op->gap_ns > 0;
+    if (!woken || !begun || op->woken_after_ns <= 0)
         return;
-    state->staged_ns += op->handed_ns;
-    op->handed_ns = 0;
+    state->staged_ns += op->woken_after_ns;
+    op->woken_after_ns = 0;
 }
 
 static void leave_out(const struct xfw_change *self, void *state, struct xfw_player *player,
@@ -143,7 +139,7 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
     uint32_t process = xfw_player_process(player)->number;
     enum xfw_certainty certainty = xfw_player_certainty(player);
     bool copy = op->what == XFW_COPY && op->class != XFW_NONE;
-    bool goes = copy && marked(what->marks, player, op) && xfw_set_has(&what->classes, op->class);
+    bool goes = copy && marked(what->marks, player, op) && xfw_set_has(&self->set, op->class);
     bool besides = copy && !goes && marked(what->besides, player, op);
     bool copied = goes && what->copied && xfw_marked(what->copied, process, op->transfer);
     follow(state, op, goes || besides);
@@ -169,24 +165,23 @@ static void end(const struct xfw_change *self, void *of)
 
 static void release(struct xfw_change *self)
 {
-    xfw_set_free(&((struct leave_out *)self)->what.classes);
     free(self->staged_ns);
 }
-
-static const struct xfw_change_type type = {
-    .name = "leave out",
-    .state_bytes = sizeof(struct state),
-    .op = leave_out,
-    .end = end,
-    .free = release,
-    .every = true,
-};
 
 struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
                                         const struct xfw_leave_out *what)
 {
-    struct leave_out *change = xfa_alloc(sizeof *change);
-    *change = (struct leave_out){.change = {.type = &type, .analysis = analysis}, .what = *what};
+    static const struct xfw_change_type type = {
+        .name = "leave out",
+        .state_bytes = sizeof(struct state),
+        .op = leave_out,
+        .end = end,
+        .free = release,
+        .every = true,
+    };
+    struct xfw_set classes = what->classes;
+    struct leave_out *change = xfw_change_new(sizeof *change, &type, analysis, &classes);
+    change->what = *what;
     change->change.staged_ns = xfa_alloc(sizeof *change->change.staged_ns);
     return &change->change;
 }

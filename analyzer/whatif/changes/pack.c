@@ -1,14 +1,12 @@
-#include "analyzer/whatif/changes/pack.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
-
-#define PIECE_NS 30.0         /* a loop's turn and a call of memcpy() */
-#define HOST_NS_PER_BYTE 0.12 /* where the profile has no copies within the host */
+#define PIECE_NS 30.0         /* a loop's turn and a call of memcpy(): a guess */
+#define HOST_NS_PER_BYTE 0.12 /* where the profile has no copies within the host: a guess */
 
 void xfw_runs_free(struct xfw_runs *runs)
 {
@@ -59,8 +57,7 @@ double xfw_batch_ns(const struct xfa_achievable *achievable, enum xft_direction 
 struct pack {
     struct xfw_change change;
     const struct xfw_runs *runs;
-    struct xfw_set rows;
-    enum xfw_pack_way way;
+    enum xfw_packing packing;
 };
 
 /* A thread's run so far. */
@@ -89,11 +86,6 @@ static void end(const struct xfw_change *change, void *self)
     free(state->late);
 }
 
-static void release(struct xfw_change *change)
-{
-    xfw_set_free(&((struct pack *)change)->rows);
-}
-
 static struct run *run_of(struct state *state, uint32_t thread)
 {
     state->threads =
@@ -105,19 +97,19 @@ static const struct xfa_row_key *row_of(const struct pack *pack, const struct xf
 {
     const struct xfa_class *class =
         op->class == XFW_NONE ? NULL : xfa_class_at(&pack->change.analysis->classes, op->class);
-    return class && xfw_set_has(&pack->rows, class->row) ? &class->key.row : NULL;
+    return class && xfw_set_has(&pack->change.set, class->row) ? &class->key.row : NULL;
 }
 
 static double packing_ns(const struct pack *pack, const struct xfw_player *player, uint64_t pieces,
                          uint64_t bytes)
 {
-    return pack->way == XFW_PACK ? xfw_pack_ns(&pack->change.analysis->achievable, pieces, bytes,
-                                               xfw_player_certainty(player))
-                                 : 0;
+    return pack->packing == XFW_PACK ? xfw_pack_ns(&pack->change.analysis->achievable, pieces,
+                                                   bytes, xfw_player_certainty(player))
+                                     : 0;
 }
 
-/* One more piece of the run, the last one too: host time of packing it for an upload. Those before
- * the first that lies elsewhere are packed with it. */
+/* One more piece of the run, or the last: returns the host's time to pack it for an upload. The
+ * first piece that is not contiguous has those before it packed with it. */
 static double pack_piece(const struct pack *pack, const struct xfw_player *player, struct run *run,
                          const struct xfw_op *op, bool up)
 {
@@ -129,7 +121,7 @@ static double pack_piece(const struct pack *pack, const struct xfw_player *playe
     return packing_ns(pack, player, before + 1, xfa_add(bytes, op->bytes));
 }
 
-/* It goes; the host puts its bytes where they are sent from. */
+/* The copy goes; the host puts its bytes where they are sent from. */
 static void take_piece(const struct pack *pack, const struct xfw_player *player, struct run *run,
                        struct xfw_op *op, bool up)
 {
@@ -141,7 +133,7 @@ static void take_piece(const struct pack *pack, const struct xfw_player *player,
     op->own_ns = packing;
 }
 
-/* The calls' times differ as those of the profile do. */
+/* The one copy takes longer by as much as the profile says. */
 static void grow(struct xfw_op *op, const struct xfw_copy_cost *one,
                  const struct xfw_copy_cost *all)
 {
@@ -167,7 +159,7 @@ static void take_last(const struct pack *pack, const struct xfw_player *player, 
     double packing = pack_piece(pack, player, run, op, up);
     struct xfw_copy_cost one = xfw_copy_cost(path, op->bytes, certainty);
     struct xfw_copy_cost all = xfw_copy_cost(path, bytes, certainty);
-    if (pack->way == XFW_PACK_BATCH) {
+    if (pack->packing == XFW_PACK_BATCH) {
         double one_ns = xfw_batch_ns(achievable, direction, op->gpu, 1, op->bytes, certainty);
         double all_ns = xfw_batch_ns(achievable, direction, op->gpu, pieces, bytes, certainty);
         op->duration_ns += isnan(all_ns) ? 0 : fmax(0, all_ns - one_ns);
@@ -190,7 +182,7 @@ static void note_record(struct run *run, const struct xfw_op *op)
     run->events[run->event_count++] = op->event;
 }
 
-/* What was recorded behind a piece says that the piece is there: now that all are. */
+/* An event that was recorded behind a piece is recorded again when all pieces are there. */
 static void record_again(struct state *state, struct run *run, const struct xfw_op *op)
 {
     for (size_t i = 0; i < run->event_count; i++) {
@@ -238,21 +230,16 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
 }
 
 struct xfw_change *xfw_change_pack(const struct xfa_analysis *analysis, const struct xfw_runs *runs,
-                                   struct xfw_set *rows, enum xfw_pack_way way)
+                                   struct xfw_set *rows, enum xfw_packing packing)
 {
     static const struct xfw_change_type type = {
         .name = "pack",
         .state_bytes = sizeof(struct state),
         .op = op,
         .end = end,
-        .free = release,
     };
-    struct pack *pack = xfa_alloc(sizeof *pack);
-    pack->change.type = &type;
-    pack->change.analysis = analysis;
+    struct pack *pack = xfw_change_new(sizeof *pack, &type, analysis, rows);
     pack->runs = runs;
-    pack->rows = *rows;
-    pack->way = way;
-    *rows = (struct xfw_set){0};
+    pack->packing = packing;
     return &pack->change;
 }

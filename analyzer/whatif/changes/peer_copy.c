@@ -1,14 +1,11 @@
-#include "analyzer/whatif/changes/peer_copy.h"
-
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 #include "xferscope/trace.h"
 
 #define PENDING 64 /* copies down whose copy up has not come */
-#define RECORD_NS 1000.0
-#define WAIT_NS 500.0
 
 struct peer_copy {
     struct xfw_change change;
@@ -83,7 +80,7 @@ static void go_down(const struct peer_copy *copy, struct state *state, struct xf
     op->what = XFW_RECORD;
     op->event = event;
     op->own_ns =
-        xfw_scalar_cost(&copy->change.analysis->achievable, "event/record", op->gpu, RECORD_NS);
+        xfw_scalar_cost(&copy->change.analysis->achievable, "event/record", op->gpu, XFW_RECORD_NS);
 }
 
 static struct pending *pending_at(struct state *state, uint64_t address)
@@ -96,7 +93,7 @@ static struct pending *pending_at(struct state *state, uint64_t address)
     return NULL;
 }
 
-/* By way of the host still, but well: the host is busy with it. */
+/* Still through the host, but through a ring of buffers: the host is busy with it. */
 static void go_staged(struct xfw_op *op, double ns)
 {
     op->awaits = XFW_AWAITS_ITSELF;
@@ -129,7 +126,7 @@ static void go_up(const struct peer_copy *copy, struct state *state, struct xfw_
     wait.what = XFW_WAIT;
     wait.event = pending->event;
     xfw_op_take_gap(&wait, op);
-    wait.own_ns = xfw_scalar_cost(achievable, "event/wait", op->gpu, WAIT_NS);
+    wait.own_ns = xfw_scalar_cost(achievable, "event/wait", op->gpu, XFW_WAIT_NS);
     xfw_player_play(player, &wait);
     if (cost.staged)
         go_staged(op, cost.ns);
@@ -137,7 +134,7 @@ static void go_up(const struct peer_copy *copy, struct state *state, struct xfw_
         go_directly(op, &cost);
 }
 
-/* The program waits for bytes that do not come any more. */
+/* A wait of the program for bytes that do not come any more goes. */
 static void maybe_leave_out(struct state *state, struct xfw_op *op)
 {
     for (unsigned i = 0; i < PENDING; i++) {
@@ -168,17 +165,13 @@ static void change_op(const struct xfw_change *change, void *self, struct xfw_pl
         maybe_leave_out(state, op);
 }
 
-static const struct xfw_change_type type = {
-    .name = "peer copy",
-    .state_bytes = sizeof(struct state),
-    .op = change_op,
-};
-
 struct xfw_change *xfw_change_peer_copy(const struct xfa_analysis *analysis,
                                         const struct xfw_marks *down, const struct xfw_marks *up)
 {
-    struct peer_copy *copy = xfa_alloc(sizeof *copy);
-    copy->change = (struct xfw_change){.type = &type, .analysis = analysis, .shares = XFW_TAKES};
+    static const struct xfw_change_type type = {
+        .name = "peer copy", .state_bytes = sizeof(struct state), .op = change_op};
+    struct peer_copy *copy = xfw_change_new(sizeof *copy, &type, analysis, NULL);
+    copy->change.shares = XFW_TAKES;
     copy->down = down;
     copy->up = up;
     return &copy->change;

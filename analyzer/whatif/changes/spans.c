@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/op.h"
 #include "common/search.h"
 
-#define ALLOCATIONS 65536 /* that are remembered */
+#define ALLOCATIONS 65536 /* remembered */
 
 void xfw_spans_free(struct xfw_spans *spans)
 {
@@ -22,7 +21,7 @@ void xfw_spans_free(struct xfw_spans *spans)
 
 static bool allocation_ends_by(const void *allocation, const void *address)
 {
-    return ((const struct xfw_stretch *)allocation)->end <= *(const uint64_t *)address;
+    return ((const struct xfw_allocation *)allocation)->end <= *(const uint64_t *)address;
 }
 
 /* The place of the first allocation that ends behind the address. */
@@ -32,7 +31,7 @@ static size_t allocation_at(const struct xfw_spans *spans, uint64_t address)
                          allocation_ends_by, &address);
 }
 
-/* Where the allocation that the address lies in ends; the next byte: none is known. */
+/* The end of the allocation that has the address; the next byte, where none is known. */
 static uint64_t allocation_end(const struct xfw_spans *spans, uint64_t address)
 {
     size_t i = allocation_at(spans, address);
@@ -67,7 +66,7 @@ void xfw_spans_allocated(struct xfw_spans *spans, uint64_t address, uint64_t byt
     if (address == 0 || bytes == 0)
         return;
     while (behind < spans->allocation_count && spans->allocations[behind].first < end)
-        behind++; /* whose end was not seen */
+        behind++; /* that was freed unseen */
     if (behind == at && spans->allocation_count == ALLOCATIONS)
         return;
     spans->allocations = xfa_room(spans->allocations, &spans->allocation_capacity,
@@ -75,9 +74,9 @@ void xfw_spans_allocated(struct xfw_spans *spans, uint64_t address, uint64_t byt
     memmove(spans->allocations + at + 1, spans->allocations + behind,
             (spans->allocation_count - behind) * sizeof *spans->allocations);
     spans->allocation_count = spans->allocation_count + 1 - (behind - at);
-    spans->allocations[at] = (struct xfw_stretch){address, end};
+    spans->allocations[at] = (struct xfw_allocation){address, end};
     for (size_t i = span_at(spans, address); i < spans->count && nth(spans, i)->first < end; i++) {
-        nth(spans, i)->owner = 0; /* new memory: what kernels did with the old is over */
+        nth(spans, i)->owner = 0; /* new memory: what kernels did with the old one is over */
         nth(spans, i)->computed = 0;
         nth(spans, i)->given = true;
     }
@@ -127,13 +126,13 @@ static void cut(struct xfw_spans *spans, size_t at, uint64_t address)
     insert(spans, at + 1, behind);
 }
 
-/* Programs copy from and to the same memory again and again. */
+/* Where the span was found last: programs copy from and to the same memory again and again. */
 static uint16_t *recent(struct xfw_spans *spans, uint64_t address)
 {
     return &spans->places[((address * 0x9e3779b97f4a7c15u) >> 32) % XFW_SPANS_RECENT];
 }
 
-struct run {               /* spans behind each other */
+struct run {               /* adjacent spans */
     struct xfw_span *only; /* NULL: there are several */
     size_t first, count;
 };
@@ -143,7 +142,7 @@ static struct xfw_span *of_run(const struct xfw_spans *spans, const struct run *
     return run->only ? run->only : nth(spans, run->first + i);
 }
 
-/* Cuts spans and adds new ones so that some are exactly this memory. */
+/* Cuts spans and adds new ones, so that some together are exactly this memory. */
 static struct run cover(struct xfw_spans *spans, uint64_t address, uint64_t bytes)
 {
     uint64_t end = xfa_add(address, bytes), at = address;
@@ -190,7 +189,7 @@ double xfw_spans_read(struct xfw_spans *spans, uint64_t address, uint64_t bytes)
     return last;
 }
 
-/* By a kernel, since it was written. */
+/* A kernel was given the span since it was written. */
 static bool was_given(const struct xfw_spans *spans, const struct xfw_span *span)
 {
     return span->given || span->unknown != spans->unknown;
@@ -212,8 +211,8 @@ double xfw_spans_computed(struct xfw_spans *spans, uint64_t address, uint64_t by
     return last;
 }
 
-void xfw_spans_note_copy(struct xfw_spans *spans, uint64_t src, uint64_t dst, uint64_t bytes,
-                         bool to_host, double end)
+static void note_copy(struct xfw_spans *spans, uint64_t src, uint64_t dst, uint64_t bytes,
+                      bool to_host, double end)
 {
     double *last = to_host ? &spans->fetched_end : &spans->copied_end;
     struct run run = cover(spans, src, bytes);
@@ -228,7 +227,7 @@ void xfw_spans_note_copy(struct xfw_spans *spans, uint64_t src, uint64_t dst, ui
     *last = xfw_max(*last, end);
 }
 
-void xfw_spans_note_use(struct xfw_spans *spans, uint64_t address, uint64_t bytes, double end)
+static void note_use(struct xfw_spans *spans, uint64_t address, uint64_t bytes, double end)
 {
     const struct run run = cover(spans, address, bytes);
     for (size_t i = 0; i < run.count; i++) {
@@ -245,21 +244,21 @@ static bool uses(const struct xfw_spans *spans, const struct xfw_span *span, uin
     return in || span->owner == pointer || (span->written > 0 && !was_given(spans, span));
 }
 
-struct xfw_given xfw_spans_given(struct xfw_spans *spans, uint64_t pointer)
+static struct xfw_copied copied_of(struct xfw_spans *spans, uint64_t pointer)
 {
-    struct xfw_given given = {spans->floor, spans->floor};
+    struct xfw_copied copied = {spans->floor, spans->floor};
     uint64_t end = allocation_end(spans, pointer);
     for (size_t i = span_at(spans, pointer); i < spans->count && nth(spans, i)->first < end; i++) {
         const struct xfw_span *span = nth(spans, i);
         if (!uses(spans, span, pointer))
             continue;
-        given.written = xfw_max(given.written, span->written);
-        given.read = xfw_max(given.read, span->read);
+        copied.written = xfw_max(copied.written, span->written);
+        copied.read = xfw_max(copied.read, span->read);
     }
-    return given;
+    return copied;
 }
 
-void xfw_spans_note_kernel(struct xfw_spans *spans, uint64_t pointer, double ns)
+static void note_kernel(struct xfw_spans *spans, uint64_t pointer, double ns)
 {
     uint64_t end = allocation_end(spans, pointer);
     for (size_t i = span_at(spans, pointer); i < spans->count && nth(spans, i)->first < end; i++) {
@@ -273,14 +272,72 @@ void xfw_spans_note_kernel(struct xfw_spans *spans, uint64_t pointer, double ns)
     }
 }
 
-struct xfw_given xfw_spans_all(const struct xfw_spans *spans)
+static struct xfw_copied all_copied(const struct xfw_spans *spans)
 {
-    return (struct xfw_given){xfw_max(spans->floor, spans->copied_end),
-                              xfw_max(spans->floor, spans->fetched_end)};
+    return (struct xfw_copied){xfw_max(spans->floor, spans->copied_end),
+                               xfw_max(spans->floor, spans->fetched_end)};
 }
 
-void xfw_spans_note_unknown(struct xfw_spans *spans, double end)
+static void note_unknown(struct xfw_spans *spans, double end)
 {
     spans->unknown++;
     spans->unknown_end = xfw_max(spans->unknown_end, end);
+}
+
+/* ---- what ops use ---------------------------------------------------------------------------- */
+
+/* NULL: not known. A kernel that is given no pointer may use variables of its module. */
+static const struct xfa_arguments *arguments_of(const struct xfa_process *process,
+                                                const struct xfw_op *op)
+{
+    const struct xfa_arguments *arguments =
+        op->what == XFW_KERNEL && op->arguments && process && process->trace
+            ? xfa_trace_arguments(process->trace, op->arguments)
+            : NULL;
+    bool known = arguments && arguments->count > 0 && arguments->count < XFT_ARGUMENTS_MOST;
+    return known ? arguments : NULL;
+}
+
+struct xfw_used xfw_used_by(const struct xfa_process *process, const struct xfw_op *op)
+{
+    return (struct xfw_used){op->what, op->engine, op->src,
+                             op->dst,  op->bytes,  arguments_of(process, op)};
+}
+
+struct xfw_copied xfw_spans_needs(struct xfw_spans *spans, const struct xfw_used *used)
+{
+    struct xfw_copied needs = {0, 0};
+    if (used->what == XFW_COPY || used->what == XFW_SET) {
+        double of_source =
+            used->what == XFW_COPY ? xfw_spans_written(spans, used->src, used->bytes) : 0;
+        needs.written = xfw_max(of_source, xfw_spans_written(spans, used->dst, used->bytes));
+        needs.read = xfw_spans_read(spans, used->dst, used->bytes);
+        return needs;
+    }
+    const struct xfa_arguments *arguments = used->arguments;
+    if (!arguments)
+        return all_copied(spans);
+    for (uint32_t i = 0; i < arguments->count; i++) {
+        struct xfw_copied copied = copied_of(spans, xfa_arguments_pointer(arguments, i));
+        needs.written = xfw_max(needs.written, copied.written);
+        needs.read = xfw_max(needs.read, copied.read);
+    }
+    return needs;
+}
+
+void xfw_spans_note(struct xfw_spans *spans, const struct xfw_used *used, double end)
+{
+    const struct xfa_arguments *arguments = used->arguments;
+    if (xfw_is_copy_with_host(used->what, used->engine)) {
+        note_copy(spans, used->src, used->dst, used->bytes, used->engine == XFW_TO_HOST, end);
+    } else if (used->what == XFW_COPY || used->what == XFW_SET) {
+        if (used->what == XFW_COPY)
+            note_use(spans, used->src, used->bytes, end);
+        note_use(spans, used->dst, used->bytes, end);
+    } else if (!arguments) {
+        note_unknown(spans, end);
+    } else {
+        for (uint32_t i = 0; i < arguments->count; i++)
+            note_kernel(spans, xfa_arguments_pointer(arguments, i), end);
+    }
 }

@@ -1,24 +1,24 @@
 /*
  * Spans of memory, and when they were used last in a schedule: for changes that let copies and
- * kernels wait for their data alone.
+ * kernels wait only for their data.
  *
- * Copies say exactly what they read and write; spans are cut so that each was used as a whole. A
+ * Copies name exactly what they read and write; spans are cut so that each was used as a whole. A
  * kernel names pointers without lengths. It is taken to use
- *   - the span that begins there or has the pointer in it,
+ *
+ *   - the span that has the pointer in it,
  *   - of those behind, up to the allocation's end, what was copied since any kernel ran: a kernel
- *     that is given the beginning of memory that was filled in pieces,
+ *     that is given the start of memory that was filled in pieces,
  *   - what it was taken to use by that pointer before.
- * One whose arguments are not known uses everything.
+ *
+ * A kernel whose arguments are not known uses everything.
  *
  * Bounded: beyond XFW_SPANS spans all are forgotten, and everything counts as used until then.
- * Times are ns of the schedule's clock; 0: never. Private to whatif/.
+ * Times are ns of the schedule's clock; 0: never. Private to changes/.
  */
 #ifndef XFW_SPANS_H
 #define XFW_SPANS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "analyzer/whatif/change.h"
 
 #define XFW_SPANS 1024
 #define XFW_SPANS_RECENT 512
@@ -32,15 +32,15 @@ struct xfw_span {
 };
 
 struct xfw_spans {
-    struct xfw_span *items; /* apart; XFW_SPANS of them, NULL at first */
+    struct xfw_span *items; /* disjoint; XFW_SPANS of them, NULL at first */
     uint16_t *order;        /* their places, by address */
     size_t count;
     uint16_t places[XFW_SPANS_RECENT]; /* where spans were found, by address */
-    struct xfw_stretch {
+    struct xfw_allocation {
         uint64_t first, end;
     } * allocations; /* by address */
     size_t allocation_count, allocation_capacity;
-    double floor;       /* forgotten ones were used until then */
+    double floor;       /* until when forgotten ones were used */
     uint64_t unknown;   /* kernels of unknown arguments so far */
     double unknown_end; /* when the last of them ended */
     double copied_end;  /* copies to the device, of any span */
@@ -58,20 +58,27 @@ double xfw_spans_written(struct xfw_spans *spans, uint64_t address, uint64_t byt
 double xfw_spans_read(struct xfw_spans *spans, uint64_t address, uint64_t bytes);
 double xfw_spans_computed(struct xfw_spans *spans, uint64_t address, uint64_t bytes,
                           double otherwise);
-void xfw_spans_note_copy(struct xfw_spans *spans, uint64_t src, uint64_t dst, uint64_t bytes,
-                         bool to_host, double end);
-/* By work of the device that is no copy of the host's, of exactly this memory. */
-void xfw_spans_note_use(struct xfw_spans *spans, uint64_t address, uint64_t bytes, double end);
 
-/* What a kernel uses by a pointer that it is given: until when copies to it, and from it, last. */
-struct xfw_given {
+/* ---- what ops use ---------------------------------------------------------------------------- */
+
+struct xfw_used {
+    uint8_t what, engine; /* enum xfw_what, enum xfw_engine */
+    uint64_t src, dst, bytes;
+    const struct xfa_arguments *arguments; /* of a kernel; NULL: not known */
+};
+struct xfw_used xfw_used_by(const struct xfa_process *process, const struct xfw_op *op);
+
+static inline bool xfw_is_copy_with_host(unsigned what, unsigned engine)
+{
+    return what == XFW_COPY && (engine == XFW_TO_DEVICE || engine == XFW_TO_HOST);
+}
+
+/* Until when copies to (written), and from (read), what the work uses last. */
+struct xfw_copied {
     double written, read;
 };
-struct xfw_given xfw_spans_given(struct xfw_spans *spans, uint64_t pointer);
-void xfw_spans_note_kernel(struct xfw_spans *spans, uint64_t pointer, double end);
-
-/* Of a kernel whose arguments are not known. */
-struct xfw_given xfw_spans_all(const struct xfw_spans *spans);
-void xfw_spans_note_unknown(struct xfw_spans *spans, double end);
+struct xfw_copied xfw_spans_needs(struct xfw_spans *spans, const struct xfw_used *used);
+/* The work ends at `end`. */
+void xfw_spans_note(struct xfw_spans *spans, const struct xfw_used *used, double end);
 
 #endif

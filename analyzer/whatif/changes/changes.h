@@ -1,0 +1,432 @@
+/*
+ * The changes: what each remedy does to the replayed run (change.h). Findings make them, one
+ * function each. Every change says what is taken for granted at worst, as likely and at best.
+ *
+ * Where it is        | changes
+ * ------------------ | -------------------------------------------------------------------------
+ * waits.c            | copies become asynchronous; waits come later
+ * paths.c            | copies take the time of another path: page-locked, contiguous, a full link
+ * peer_copy.c        | bytes go from GPU to GPU without the host
+ * pack.c             | runs of small copies become one copy each
+ * overlap.c          | copies overlap kernels and each other: in streams of their own, or in parts
+ * leave_out.c        | transfers go
+ * mapped.c           | kernels read host memory in place; or do not any more
+ * managed.c          | managed memory is prefetched; or stays with the host
+ * calls_once.c       | memory is allocated, or page-locked, once
+ *
+ * They share costs.h (what the profile says), waits.h (host memory that a copy still uses) and
+ * spans.h (memory on the device, and when it was used last).
+ *
+ * Sets that a change is given become the change's, and are left empty. Times are ns; GPUs are the
+ * run's numbers. What is borrowed has to outlive the change.
+ */
+#ifndef XFW_CHANGES_H
+#define XFW_CHANGES_H
+
+#include "analyzer/base/table.h"
+#include "analyzer/pass/observer.h"
+#include "analyzer/sums/blocks.h"
+#include "analyzer/whatif/change.h"
+
+/* ---- waits.c --------------------------------------------------------------------------------- */
+
+/*
+ * Copies between page-locked memory and a GPU do not make the host wait: the call returns when it
+ * has submitted the copy, and the host waits before it uses the memory again (waits.h). At worst it
+ * uses it at once, and the copy blocks as before. For pageable memory: xfw_change_times().
+ */
+struct xfw_change *xfw_change_async(const struct xfa_analysis *analysis, struct xfw_set *classes);
+
+/*
+ * Waits for results come later: at the thread's next call, behind the thread's own time that
+ * follows. The trace does not show whether that time needs the result. It cannot need all of it
+ * where it is too short to read what has been fetched since the wait before: such waits move, as
+ * likely. At best all waits of the call sites do, at worst none.
+ */
+struct xfw_change *xfw_change_later_wait(const struct xfa_analysis *analysis,
+                                         struct xfw_set *sites);
+
+/* ---- paths.c --------------------------------------------------------------------------------- */
+
+/*
+ * Copies take the time of another path: of page-locked memory, of a near node, of peer access.
+ *
+ * On the device a copy takes what the profile has for the new path (to); or, where the old one
+ * (from) was measured, too, it is scaled by the ratio of both. A call that blocked takes the new
+ * path's blocking time. An Async call that blocked because its memory was pageable returns when it
+ * has submitted the copy, and the memory must be left alone until it is done (waits.h); at worst
+ * the host waits at once.
+ *
+ * The costs of the new path are paid where they are due: page-locking each buffer before its first
+ * use, or around each use; staging takes the thread's time as long as the copy.
+ */
+struct xfw_new_path {
+    uint32_t class;
+    const struct xfp_path *to, *from; /* borrowed; from NULL: not measured, or not needed */
+};
+
+enum xfw_pinning {
+    XFW_MOVED, /* none: the memory lies elsewhere, or is reached in another way */
+    XFW_PIN_ONCE,
+    XFW_PIN_PER_USE,
+    XFW_STAGE
+};
+
+struct xfw_times_terms {
+    enum xfw_pinning pinning;
+    unsigned threads;                  /* XFW_STAGE */
+    const struct xfw_buffers *buffers; /* XFW_PIN_ONCE: borrowed */
+    bool asynchronous; /* where it is page-locked: synchronous calls become Async ones */
+};
+
+/* paths: copied. */
+struct xfw_change *xfw_change_times(const struct xfa_analysis *analysis,
+                                    const struct xfw_new_path *paths, size_t count,
+                                    const struct xfw_times_terms *terms);
+
+/* Host memory that copies of a run use, by process: stretches of addresses, those that touch or
+ * overlap as one. It is what page-locking once has to lock. Zeroed at first. */
+#define XFW_MOST_BUFFERS 65536 /* of a process; further ones are not kept */
+struct xfw_buffer {
+    uint64_t first, end;
+};
+struct xfw_buffers {
+    struct xfw_process_buffers {
+        struct xfw_buffer *items; /* by address */
+        size_t count, capacity;
+    } * processes;
+    size_t count, capacity;
+};
+/* Returns how many of the bytes had not been used before. */
+uint64_t xfw_buffers_add(struct xfw_buffers *buffers, uint32_t process, uint64_t first,
+                         uint64_t bytes);
+/* The place of the buffer that has the address; SIZE_MAX: none has. */
+size_t xfw_buffers_find(const struct xfw_buffers *buffers, uint32_t process, uint64_t address);
+void xfw_buffers_free(struct xfw_buffers *buffers);
+
+/*
+ * 2D copies take the time of a contiguous copy of as many bytes. As likely and at best the program
+ * keeps its data contiguous. At worst the host gathers the rows before each copy (or spreads them
+ * behind it), at the rate of copying what is in no cache.
+ */
+struct xfw_contiguous_path {
+    uint32_t class;
+    const struct xfp_path *path; /* contiguous copies between the same memories; borrowed */
+    bool in_call;                /* of pageable memory: the call becomes shorter */
+};
+/* paths: made with xfa_alloc(), become the change's. */
+struct xfw_change *xfw_change_contiguous(const struct xfa_analysis *analysis,
+                                         struct xfw_contiguous_path *paths, size_t count);
+
+/*
+ * A GPU's link with the host runs at its full rate: copies of page-locked memory become faster by a
+ * factor, but for the fixed cost of each (the profile's Lo). Pageable memory is copied by the
+ * processor, which gains nothing. At worst half is gained, since the host's memory may not keep up;
+ * nothing, where it is not known that the link is slow (surely: it is).
+ */
+struct xfw_link_factors {
+    double to_device, to_host; /* 1: as it was */
+};
+/* factors: by the run's GPUs; copied. Further GPUs stay as they were. */
+struct xfw_change *xfw_change_link(const struct xfa_analysis *analysis,
+                                   const struct xfw_link_factors *factors, size_t count,
+                                   bool surely);
+
+/* ---- peer_copy.c ----------------------------------------------------------------------------- */
+
+/*
+ * Bytes that the program takes from one GPU to another through host memory go directly. Of each two
+ * copies, down and up, the first becomes an event, the second a copy from GPU to GPU in its stream,
+ * behind that event. The host's wait between the two goes, since it was for the bytes; at worst it
+ * stays, for what came before them. Without peer access the copy up becomes one through a ring of
+ * page-locked buffers (the profile's staged copies), for which the host waits.
+ */
+/* down, up: the transfers; borrowed. */
+struct xfw_change *xfw_change_peer_copy(const struct xfa_analysis *analysis,
+                                        const struct xfw_marks *down, const struct xfw_marks *up);
+
+/* A copy from GPU to GPU: over peer access, or staged. */
+struct xfw_peer_cost {
+    bool known, staged;
+    double ns, submit_ns;
+    unsigned buffers; /* staged: the ring */
+    uint64_t buffer_bytes;
+};
+struct xfw_peer_cost xfw_peer_cost(const struct xfa_achievable *achievable, int from, int to,
+                                   uint64_t bytes, enum xfw_certainty certainty);
+
+/* ---- pack.c ---------------------------------------------------------------------------------- */
+
+/*
+ * Runs of small copies become one copy of all their bytes, in place of the last of each run.
+ * Packed: the host puts the pieces one behind the other into a buffer of the same kind of memory,
+ * where the calls were, or takes them apart once the data is there; that costs a copy of the bytes.
+ * Pieces that are contiguous at both ends are copied at once as they lie. As a batch: one call is
+ * given all of them.
+ *
+ * The cost of packing is not known. At worst it is that of copying what is in no cache (which
+ * profiles have), as likely half of it, since small pieces that were just written are in a cache,
+ * at best nothing: the program has them there in the first place.
+ */
+enum xfw_packing { XFW_PACK, XFW_PACK_BATCH };
+
+/* Transfers in runs of at least two: all but the last, and the last. */
+struct xfw_runs {
+    struct xfw_marks pieces, lasts;
+};
+void xfw_runs_free(struct xfw_runs *runs);
+
+/* runs: borrowed; rows: numbers of rows. */
+struct xfw_change *xfw_change_pack(const struct xfa_analysis *analysis, const struct xfw_runs *runs,
+                                   struct xfw_set *rows, enum xfw_packing packing);
+
+/* How the pieces of a run lie, so far. */
+struct xfw_layout {
+    uint64_t src_end, dst_end; /* of the last one */
+    bool scattered;            /* not contiguous at both ends */
+};
+static inline void xfw_layout_add(struct xfw_layout *layout, bool first, uint64_t src, uint64_t dst,
+                                  uint64_t bytes)
+{
+    layout->scattered =
+        !first && (layout->scattered || src != layout->src_end || dst != layout->dst_end);
+    layout->src_end = src + bytes;
+    layout->dst_end = dst + bytes;
+}
+
+/* Host time to put so many pieces together, or apart. */
+double xfw_pack_ns(const struct xfa_achievable *achievable, uint64_t pieces, uint64_t bytes,
+                   enum xfw_certainty certainty);
+/* Time of one call with so many copies, until the data is there; NAN: not measured. */
+double xfw_batch_ns(const struct xfa_achievable *achievable, enum xft_direction direction, int gpu,
+                    uint64_t pieces, uint64_t bytes, enum xfw_certainty certainty);
+
+/* ---- overlap.c ------------------------------------------------------------------------------- */
+
+/*
+ * Copies leave their stream's order: those to the host, and if asked for those to the device, go to
+ * streams of their own, and copies and kernels wait only for the data that they need (spans.h). So
+ * does a program that works on parts of its data in several streams, or with several buffers.
+ *
+ *   - A part of the work is copies to the device, kernels, copies to the host, of one stream, in
+ *     this order; the next part begins where the order begins again. A part begins when the one
+ *     that is `buffers` before it is done.
+ *   - A kernel waits for the copies of what it is given; a copy to the host for the kernels that
+ *     were given its source; a copy to the device for one that brings its source to the host.
+ *   - Copies that now meet those of the other direction take as long as the profile says of copies
+ *     in both directions. On a GPU with one copy engine they do not meet.
+ *   - With one buffer nothing leaves: that is for comparison, and is not advised.
+ *   - Copies of page-locked memory that made the host wait become asynchronous; the host waits for
+ *     them where it then had the time to read or write that much. Copies of pageable memory stay.
+ *   - Waits stay, and wait for what they waited for.
+ *
+ * At worst each copy costs the host an event recorded and waited for, blocking copies go on
+ * blocking, and kernels do not write what is still being fetched. At best a wait is for the part
+ * that is as far back as there are buffers.
+ */
+#define XFW_MOST_STREAMS 8
+struct xfw_dataflow_terms {
+    unsigned buffers; /* 1 to XFW_MOST_STREAMS */
+    bool to_device;   /* copies to the device leave, too */
+    /* Made first: one that page-locks memory, after which its copies are of page-locked memory.
+     * Becomes the change's; NULL: none. */
+    struct xfw_change *first;
+};
+struct xfw_change *xfw_change_dataflow(const struct xfa_analysis *analysis,
+                                       const struct xfw_dataflow_terms *terms);
+
+/*
+ * A copy to the device, the kernels that work on it and the copy back, in a row in one stream, are
+ * cut into parts: while one part is computed the next one comes and the last one goes (van
+ * Werkhoven et al., section VII: streams).
+ *
+ *   - Cut are asynchronous, contiguous copies of page-locked memory with at least XFW_LEAST_PART
+ *     bytes a part, and kernels with at least XFW_LEAST_THREADS threads a part. A kernel's part
+ *     waits for that part of all copies before it, a copy's part for the kernel's. What is not cut
+ *     waits for all parts, and they for it.
+ *   - A part of a copy takes its share of the time, and what the profile has for a copy of that
+ *     size beyond its share; a part of a kernel its share and XFW_LAUNCHED_NS. The host pays for
+ *     each call.
+ *
+ * It is taken for granted that kernels can be cut; at worst nothing is.
+ */
+#define XFW_MOST_PARTS 16
+#define XFW_LEAST_PART ((uint64_t)256 << 10)
+#define XFW_LEAST_THREADS 16384
+#define XFW_LAUNCHED_NS 2000.0
+#define XFW_SPLIT_LEAST 0.1 /* of the run: rewriting kernels is more work than other calls */
+
+/* parts: 2 to XFW_MOST_PARTS. */
+struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigned parts);
+
+/* ---- leave_out.c ----------------------------------------------------------------------------- */
+
+/*
+ * Transfers go, with what they made the host wait for. In their place comes nothing, a copy on the
+ * device (from where the bytes are already), or a memset; both are submitted and not waited for.
+ *
+ * At worst a copy that blocked leaves its wait behind: the program may rely on it. A copy on the
+ * device takes what the profile says of it; at best it is not needed, since the program can use the
+ * bytes where they are. A memset, which was not measured, takes as long at worst, half as long as
+ * likely: it writes and does not read. A kernel behind a copy that went begins as soon as one
+ * behind another kernel of its stream. At best the time goes, too, from what woke a thread
+ * (wakers.h) to such a copy to the device, if that is the thread's first call.
+ */
+struct xfw_leave_out {
+    /* By certainty: what goes from there on, towards the best. Borrowed, as are the others. */
+    const struct xfw_marks *marks;
+    struct xfw_set classes;          /* of the marked ones only these; becomes the change's */
+    const struct xfw_marks *besides; /* likewise, of any class; NULL: none */
+    const struct xfw_marks *copied;  /* those that the device copies instead; NULL: none */
+    bool set;                        /* it sets the memory instead, for all */
+};
+struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
+                                        const struct xfw_leave_out *what);
+
+/* The profile has copies within this GPU, to take their place. */
+bool xfw_leave_out_knows(const struct xfa_analysis *analysis, int gpu);
+
+/* ---- mapped.c -------------------------------------------------------------------------------- */
+
+/*
+ * Page-locked memory is not copied to the device any more: kernels read it where it is, over the
+ * link, and only what they read crosses it. The copies go. Each kernel that is given what they
+ * filled takes as much longer as reading takes.
+ *
+ * Its own time says how much it reads at most: what can be read of the device's memory meanwhile.
+ * As likely half of that; at worst all of it in scattered pieces, at half the link's rate; at best
+ * hardly anything.
+ */
+struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xfw_set *classes);
+
+/*
+ * Kernels that read mapped host memory more than once over read a copy in the device's memory
+ * instead: it is copied before each of them, in its stream.
+ *
+ * As likely a kernel's time is all reading, at the link's rate, and it only reads, unless its name
+ * says otherwise (then what it wrote is copied back). At worst it takes as long as before, and may
+ * have written. At best it reads twice as fast as a copy within the device, and the host changes
+ * the memory once only.
+ */
+/* sites: of the allocations. */
+struct xfw_change *xfw_change_stop_mapping(const struct xfa_analysis *analysis,
+                                           struct xfw_set *sites);
+
+/* A process's memory by address: what is allocated and page-locked, of which kind, by which site.
+ * Observers hand over events, the changes here ops. Zeroed at first. */
+struct xfw_memories {
+    struct xfa_blocks blocks;
+};
+#define XFW_MEMORIES_KINDS                                                                         \
+    (XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |         \
+     XFA_KIND(XFT_EVENT_UNREGISTER))
+void xfw_memories_free(struct xfw_memories *memories);
+
+/* Other kinds of events are ignored. */
+void xfw_memories_event(struct xfw_memories *memories, const struct xfa_event *event);
+
+struct xfw_memory {
+    uint64_t first, end;
+    enum xft_memory kind;
+    uint32_t by; /* of events the stack, of ops the site; XFW_NO_SITE: not known */
+};
+#define XFW_NO_SITE 0xffffffu
+/* False: no memory is known there. */
+bool xfw_memories_find(const struct xfw_memories *memories, uint64_t address,
+                       struct xfw_memory *memory);
+
+/* The k-th pointer that a launch was given. False: there are no more, or it is not known. */
+bool xfw_launch_pointer(const struct xfa_process *process, uint64_t arguments, uint32_t k,
+                        uint64_t *pointer);
+
+/* Does the kernel write through that pointer? */
+enum xfw_writes { XFW_READS, XFW_MAY_WRITE, XFW_WRITES };
+enum xfw_writes xfw_writes(const struct xfa_process *process, uint64_t name, uint64_t arguments,
+                           uint32_t k);
+
+/* ---- managed.c ------------------------------------------------------------------------------- */
+
+/*
+ * Managed memory is where it is needed before it is touched: what moved on a kernel's demand is
+ * prefetched before it, in its stream; what moved when the host touched it is prefetched back and
+ * waited for, before the thread goes on.
+ *
+ * A kernel loses the time in which it waited for pages, the thread what its faults take by the
+ * profile (demand/...: that is not recorded), or at worst the time in which pages moved. The
+ * prefetch's call takes half of the prefetch's time; at worst all of it, at best nothing. Where
+ * prefetching would take longer than the faults all stays as it is. At worst nothing is saved where
+ * the profile does not say what recording moves costs: it may be that alone.
+ */
+struct xfw_change *xfw_change_prefetch(const struct xfa_analysis *analysis);
+
+/*
+ * Managed memory of which kernels touch a little stays with the host, and the kernels reach it over
+ * the link: preferred location and accessed by. Nothing moves to such a kernel, and nothing has to
+ * come back from it.
+ *
+ * The time in which a kernel did not wait for pages says how much it touches at most: what can be
+ * read on the device meanwhile. Kernels that may have touched a quarter of what moved stay as they
+ * are. As likely that much is read over the link, at best hardly anything; at worst half of all
+ * that moved is read and written there. The host's faults are as with xfw_change_prefetch().
+ */
+struct xfw_change *xfw_change_stay(const struct xfa_analysis *analysis);
+
+/* ---- calls_once.c ---------------------------------------------------------------------------- */
+
+/*
+ * Memory that a program takes and gives back again and again (allocates and frees, registers and
+ * unregisters) is taken once and kept. Of calls that are alike as many stay as are held at the same
+ * time: the first that take, the last that give back. The others go, and with them what they waited
+ * for: a cudaFree() waits until the device is idle.
+ *
+ * What a call took beyond what the profile has for such calls has other causes, and is not
+ * promised. At best it goes, too; at worst a quarter less is saved, by which such calls differ
+ * between processes.
+ *
+ * Copies in flight from or to page-locked memory may still be waited for, since the host may go on
+ * to read or fill it. As likely until they are done; at worst all that was waited for then; at best
+ * nothing.
+ */
+#define XFW_ONCE_MOST 65536        /* groups of calls of a run */
+#define XFW_ONCE_ADDRESSES 262144u /* of a process */
+
+/* Calls that take memory and are alike. */
+struct xfw_once_key {
+    uint64_t address; /* of registrations, which are of existing memory; else 0 */
+    uint64_t bytes;
+    uint32_t process, site;
+    int32_t gpu;
+    uint32_t memory; /* enum xft_memory */
+};
+struct xfw_once_calls {
+    struct xfw_once_key key;
+    uint32_t first; /* the first call's, in the terms of who keeps the book */
+    uint64_t takes, gives;
+    uint64_t held, most; /* at the end, and at the same time */
+    double needless_ns;  /* in calls that take though as much had been there before */
+    double gives_ns;
+};
+
+/* Calls of one process, and the memory that it holds. */
+struct xfw_once_book {
+    struct xfa_table calls;   /* struct xfw_once_calls */
+    struct xfa_table holders; /* by address */
+};
+void xfw_once_book_init(struct xfw_once_book *book);
+void xfw_once_book_free(struct xfw_once_book *book);
+
+/* A call that takes; NULL: there are too many to tell apart. */
+struct xfw_once_calls *xfw_once_take(struct xfw_once_book *book, const struct xfw_once_key *key,
+                                     uint64_t address, double ns);
+/* One that gives back; NULL: nobody is known to have taken it. */
+struct xfw_once_calls *xfw_once_give(struct xfw_once_book *book, uint64_t address, double ns);
+
+/* How many could go. */
+uint64_t xfw_once_needless_takes(const struct xfw_once_calls *calls);
+uint64_t xfw_once_needless_gives(const struct xfw_once_calls *calls);
+
+/* calls: struct xfw_once_calls, of the run; borrowed. chosen: places in it. */
+struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
+                                         const struct xfa_table *calls, struct xfw_set *chosen);
+
+#endif

@@ -1,0 +1,287 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/signature.h"
+#include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/costs.h"
+
+/* ---- memory of a process --------------------------------------------------------------------- */
+
+#define KIND_BITS 8 /* of what a block keeps: its kind, and above it the site */
+
+void xfw_memories_free(struct xfw_memories *memories)
+{
+    xfa_blocks_free(&memories->blocks);
+}
+
+static void add(struct xfw_memories *memories, uint64_t now, uint64_t first, uint64_t bytes,
+                unsigned kind, uint32_t by)
+{
+    uint32_t kept = by < XFW_NO_SITE ? by : XFW_NO_SITE;
+    if (first == 0 || bytes == 0)
+        return;
+    xfa_blocks_pass(&memories->blocks, now);
+    xfa_blocks_add(&memories->blocks, first, xfa_add(first, bytes),
+                   kept << KIND_BITS | (kind & ((1u << KIND_BITS) - 1)));
+}
+
+void xfw_memories_event(struct xfw_memories *memories, const struct xfa_event *event)
+{
+    if (event->kind == XFT_EVENT_ALLOC || event->kind == XFT_EVENT_REGISTER)
+        add(memories, event->start_ns, event->memory.address, event->bytes, event->dst_mem,
+            event->stack ? event->stack : XFW_NO_SITE);
+    else if (event->kind == XFT_EVENT_FREE || event->kind == XFT_EVENT_UNREGISTER)
+        xfa_blocks_end(&memories->blocks, event->memory.address, event->start_ns);
+}
+
+static void memories_op(struct xfw_memories *memories, const struct xfw_op *op)
+{
+    uint64_t now = op->start_ns > 0 ? (uint64_t)op->start_ns : 0;
+    if (op->kind == XFT_EVENT_ALLOC || op->kind == XFT_EVENT_REGISTER)
+        add(memories, now, op->dst, op->bytes, op->memory, op->site);
+    else if (op->kind == XFT_EVENT_FREE || op->kind == XFT_EVENT_UNREGISTER)
+        xfa_blocks_end(&memories->blocks, op->dst, now);
+}
+
+bool xfw_memories_find(const struct xfw_memories *memories, uint64_t address,
+                       struct xfw_memory *memory)
+{
+    const struct xfa_block *block = xfa_blocks_find(&memories->blocks, address);
+    if (!block)
+        return false;
+    *memory = (struct xfw_memory){
+        .first = block->address,
+        .end = block->end,
+        .kind = (enum xft_memory)(block->stack & ((1u << KIND_BITS) - 1)),
+        .by = block->stack >> KIND_BITS,
+    };
+    return true;
+}
+
+/* ---- what kernels are given ------------------------------------------------------------------ */
+
+bool xfw_launch_pointer(const struct xfa_process *process, uint64_t id, uint32_t k,
+                        uint64_t *pointer)
+{
+    const struct xfa_arguments *arguments =
+        id && process->trace ? xfa_trace_arguments(process->trace, id) : NULL;
+    if (!arguments || k >= arguments->count)
+        return false;
+    *pointer = xfa_arguments_pointer(arguments, k);
+    return true;
+}
+
+enum xfw_writes xfw_writes(const struct xfa_process *process, uint64_t name, uint64_t id,
+                           uint32_t k)
+{
+    const struct xfa_text *text = process->trace ? xfa_trace_text(process->trace, name) : NULL;
+    const struct xfa_arguments *arguments =
+        id && process->trace ? xfa_trace_arguments(process->trace, id) : NULL;
+    if (!text || !arguments)
+        return XFW_MAY_WRITE;
+    char *kept = xfa_kept(text->text, text->bytes);
+    struct xfa_signature signature = xfa_signature_of(kept);
+    free(kept);
+    if (!signature.known || signature.others || signature.deep)
+        return XFW_MAY_WRITE;
+    if (signature.writes == 0)
+        return XFW_READS;
+    if (signature.pointers != arguments->count)
+        return XFW_MAY_WRITE;
+    return signature.writes >> k & 1 ? XFW_WRITES : XFW_READS;
+}
+
+/* ---- page-locked memory is read in place ----------------------------------------------------- */
+
+#define MOST_MAPPED 64 /* stretches of memory at one time */
+
+struct map {
+    struct xfw_memories memories;
+    struct mapped {
+        uint64_t first, end;
+    } mapped[MOST_MAPPED];
+    unsigned count;
+};
+
+static void map_end(const struct xfw_change *change, void *self)
+{
+    (void)change;
+    xfw_memories_free(&((struct map *)self)->memories);
+}
+
+/* The memory that a copy fills is mapped from now on, or not any more. */
+static void fill(struct map *state, const struct xfw_op *op, bool mapped)
+{
+    uint64_t end = xfa_add(op->dst, op->bytes);
+    for (unsigned i = 0; i < state->count; i++)
+        if (state->mapped[i].first < end && op->dst < state->mapped[i].end)
+            state->mapped[i--] = state->mapped[--state->count];
+    if (mapped)
+        state->mapped[state->count++] = (struct mapped){op->dst, end};
+}
+
+/* How many of the mapped bytes a kernel was given. */
+static uint64_t mapped_given(const struct map *state, const struct xfa_process *process,
+                             const struct xfw_op *op)
+{
+    uint64_t pointer, bytes = 0;
+    for (uint32_t k = 0; xfw_launch_pointer(process, op->arguments, k, &pointer); k++) {
+        struct xfw_memory memory;
+        if (!xfw_memories_find(&state->memories, pointer, &memory))
+            continue;
+        for (unsigned i = 0; i < state->count; i++) {
+            const struct mapped *mapped = &state->mapped[i];
+            if (mapped->first < memory.end && pointer < mapped->end)
+                bytes = xfa_add(bytes, mapped->end - mapped->first);
+        }
+    }
+    return bytes;
+}
+
+static void map_op(const struct xfw_change *change, void *self, struct xfw_player *player,
+                   struct xfw_op *op)
+{
+    static const double part[] = {[XFW_LOW] = 2, [XFW_LIKELY] = 0.5};
+    const struct xfa_achievable *achievable = &change->analysis->achievable;
+    struct map *state = self;
+    memories_op(&state->memories, op);
+    if (op->what == XFW_COPY) {
+        bool mapped = op->class != XFW_NONE && xfw_set_has(&change->set, op->class) &&
+                      state->count < MOST_MAPPED;
+        fill(state, op, mapped);
+        if (mapped)
+            xfw_op_drop(op);
+    }
+    if (op->what != XFW_KERNEL || state->count == 0)
+        return;
+    uint64_t bytes = mapped_given(state, xfw_player_process(player), op);
+    if (bytes == 0 || xfw_player_certainty(player) == XFW_HIGH)
+        return;
+    double read = fmin(1, xfw_share_read(achievable, op->gpu, bytes, op->duration_ns));
+    read *= (double)bytes * part[xfw_player_certainty(player)];
+    double over_link = xfw_mapped_ns(achievable, op->gpu, false, read);
+    op->duration_ns = fmax(op->duration_ns, isnan(over_link) ? 0 : over_link);
+}
+
+struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xfw_set *classes)
+{
+    static const struct xfw_change_type type = {
+        .name = "map", .state_bytes = sizeof(struct map), .op = map_op, .end = map_end};
+    return xfw_change_new(sizeof(struct xfw_change), &type, analysis, classes);
+}
+
+/* ---- mapped memory is copied ----------------------------------------------------------------- */
+
+#define MOST_COPIED 256 /* buffers of which it is known that they were copied */
+
+struct stop {
+    struct xfw_memories memories;
+    uint64_t copied[MOST_COPIED];
+    unsigned copies;
+};
+
+/* What a kernel was given of the mapped memory. */
+struct given {
+    uint64_t bytes;
+    enum xfw_writes writes;
+    uint64_t first; /* of the first buffer */
+};
+
+static void stop_end(const struct xfw_change *change, void *self)
+{
+    (void)change;
+    xfw_memories_free(&((struct stop *)self)->memories);
+}
+
+static struct given given_to(const struct xfw_change *change, const struct stop *state,
+                             const struct xfa_process *process, const struct xfw_op *op)
+{
+    struct given given = {0};
+    uint64_t pointer;
+    for (uint32_t k = 0; xfw_launch_pointer(process, op->arguments, k, &pointer); k++) {
+        struct xfw_memory memory;
+        if (!xfw_memories_find(&state->memories, pointer, &memory) ||
+            !xfa_is_page_locked(memory.kind) || !xfw_set_has(&change->set, memory.by))
+            continue;
+        enum xfw_writes writes = xfw_writes(process, op->name, op->arguments, k);
+        given.first = given.bytes ? given.first : memory.first;
+        given.bytes = xfa_add(given.bytes, memory.end - memory.first);
+        given.writes = writes > given.writes ? writes : given.writes;
+    }
+    return given;
+}
+
+static bool is_copied(struct stop *state, uint64_t first)
+{
+    for (unsigned i = 0; i < state->copies; i++)
+        if (state->copied[i] == first)
+            return true;
+    if (state->copies < MOST_COPIED)
+        state->copied[state->copies++] = first;
+    return false;
+}
+
+static struct xfw_op copy_of(const struct xfw_op *op, const struct xfw_copy_cost *cost, bool up)
+{
+    struct xfw_op copy = xfw_op_like(op);
+    copy.what = XFW_COPY;
+    copy.engine = up ? XFW_TO_DEVICE : XFW_TO_HOST;
+    copy.exclusive = true;
+    copy.own_ns = cost->submit_ns;
+    copy.duration_ns = cost->device_ns;
+    return copy;
+}
+
+static void copy_first(const struct xfw_change *change, struct stop *state,
+                       struct xfw_player *player, struct xfw_op *op, const struct given *given)
+{
+    const struct xfa_achievable *achievable = &change->analysis->achievable;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    struct xfw_copy_cost up =
+        xfw_copy_cost(xfw_host_path(achievable, XFT_DIR_H2D, XFT_MEM_PINNED, -1, op->gpu),
+                      given->bytes, certainty);
+    struct xfw_copy_cost down =
+        xfw_copy_cost(xfw_host_path(achievable, XFT_DIR_D2H, XFT_MEM_PINNED, -1, op->gpu),
+                      given->bytes, certainty);
+    enum xfw_writes copied_back = certainty == XFW_LOW ? XFW_MAY_WRITE : XFW_WRITES;
+    bool there = is_copied(state, given->first);
+    if (!there || certainty != XFW_HIGH) {
+        struct xfw_op first = copy_of(op, &up, true);
+        first.gap_ns = op->gap_ns; /* in which the host may have changed it */
+        op->gap_ns = 0;
+        xfw_player_play(player, &first);
+    }
+    if (given->writes >= copied_back) {
+        struct xfw_op last = copy_of(op, &down, false);
+        xfw_player_play_behind(player, &last);
+    }
+}
+
+static void stop_op(const struct xfw_change *change, void *self, struct xfw_player *player,
+                    struct xfw_op *op)
+{
+    const struct xfa_achievable *achievable = &change->analysis->achievable;
+    struct stop *state = self;
+    memories_op(&state->memories, op);
+    if (op->what != XFW_KERNEL || op->stream == XFW_NONE)
+        return;
+    struct given given = given_to(change, state, xfw_player_process(player), op);
+    double times = xfw_times_over(achievable, op->gpu, given.bytes, op->duration_ns);
+    double byte = xfw_device_byte_ns(achievable, op->gpu);
+    if (!(times > XFW_READ_AGAIN && times < XFW_MOST_TIMES_OVER) || isnan(byte))
+        return;
+    copy_first(change, state, player, op, &given);
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    double reading = times * (double)given.bytes * byte;
+    if (certainty != XFW_LOW)
+        op->duration_ns = fmin(op->duration_ns, certainty == XFW_HIGH ? reading / 2 : reading);
+}
+
+struct xfw_change *xfw_change_stop_mapping(const struct xfa_analysis *analysis,
+                                           struct xfw_set *sites)
+{
+    static const struct xfw_change_type type = {
+        .name = "stop mapping", .state_bytes = sizeof(struct stop), .op = stop_op, .end = stop_end};
+    return xfw_change_new(sizeof(struct xfw_change), &type, analysis, sites);
+}

@@ -1,0 +1,603 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/spans.h"
+#include "xferscope/trace.h"
+
+enum stage { TO_DEVICE, COMPUTE, TO_HOST };
+
+/* ---- both: streams and the side streams to which their copies went --------------------------- */
+
+static double end_of(struct xfw_player *player, uint32_t stream)
+{
+    return xfw_schedule_stream_end(xfw_player_schedule(player), stream);
+}
+
+/* When all is done that the stream was given so far, whether it has left it or not. */
+static double all_of(struct xfw_player *player, uint32_t stream)
+{
+    double up = end_of(player, xfw_player_side_stream(player, stream, XFW_SIDE_UP));
+    double down = end_of(player, xfw_player_side_stream(player, stream, XFW_SIDE_DOWN));
+    return xfw_max(end_of(player, stream), xfw_max(up, down));
+}
+
+/* The event is recorded behind all of it. */
+static void record(struct xfw_player *player, struct xfw_op *op)
+{
+    uint32_t mark = xfw_player_side_stream(player, op->stream, XFW_SIDE_MARK);
+    xfw_player_stream_after(player, mark, all_of(player, op->stream));
+    op->stream = mark;
+}
+
+/* The stream waits for an event: its side streams do, too. */
+static void wait_for_event(struct xfw_player *player, const struct xfw_op *op)
+{
+    for (enum xfw_side side = XFW_SIDE_UP; side <= XFW_SIDE_DOWN; side++) {
+        struct xfw_op wait = xfw_op_like(op);
+        wait.what = XFW_WAIT;
+        wait.event = op->event;
+        wait.stream = xfw_player_side_stream(player, op->stream, side);
+        xfw_player_play(player, &wait);
+    }
+}
+
+/* ---- in streams of their own ----------------------------------------------------------------- */
+
+#define PARTS 16 /* whose ends are remembered: more than XFW_MOST_STREAMS */
+
+/* Copies in flight that do not make the host wait any more, for each part in flight: a guess. More
+ * would save nothing, and a program that has waited for its results ends when it has them. */
+enum { AHEAD_PER_PART = 4, RUN_AHEAD = AHEAD_PER_PART * XFW_MOST_STREAMS };
+
+/* How slowly the host reads at best: a thread that had less time has not used all of the data. */
+#define READ_NS_PER_BYTE_AT_BEST 0.1
+
+/* One of the process's streams. */
+struct stream {
+    bool moved;         /* copies of it have left */
+    enum stage stage;   /* of the part at hand */
+    uint64_t part;      /* from 1 on; 0: none has begun */
+    double ends[PARTS]; /* a ring */
+    double work_end;    /* of kernels and what else is no copy with the host */
+};
+
+/* Copies that a thread does not wait for any more. */
+struct host {
+    double until;
+    uint64_t bytes;         /* 0: none */
+    double ends[RUN_AHEAD]; /* of such copies, a ring */
+    uint64_t count;
+};
+
+/* The op that was played last: its end is known when the next op comes. */
+struct last {
+    struct xfw_used used;
+    bool there, moved, pends; /* pends: the host does not wait for it any more */
+    uint32_t stream, played;  /* of the process; where it was played */
+    uint32_t thread;
+    uint64_t part;
+    double duration_ns;
+};
+
+struct state {
+    struct xfw_spans spans;
+    struct stream *streams;
+    size_t stream_count, stream_capacity;
+    struct host *hosts;
+    size_t host_count, host_capacity;
+    struct last last;
+    double kernel_start; /* of the kernel that began last */
+    struct xfw_slowdowns slowdowns;
+    struct xfw_asked_times asked;
+    void *of_first; /* the state of the change that is made first */
+};
+
+struct dataflow {
+    struct xfw_change change;
+    struct xfw_dataflow_terms terms;
+    bool implicit_sync, one_engine; /* of any GPU of the profile */
+    double event_ns;                /* of the host, to record an event and wait for it */
+};
+
+static struct stream *stream_of(struct state *state, uint32_t number)
+{
+    if (number >= state->stream_count)
+        state->streams = xfa_grown(state->streams, &state->stream_capacity, &state->stream_count,
+                                   number, sizeof *state->streams);
+    return &state->streams[number];
+}
+
+static struct host *host_of(struct state *state, uint32_t thread)
+{
+    if (thread >= state->host_count)
+        state->hosts = xfa_grown(state->hosts, &state->host_capacity, &state->host_count, thread,
+                                 sizeof *state->hosts);
+    return &state->hosts[thread];
+}
+
+/* ---- in streams of their own: which part of the work ----------------------------------------- */
+
+/* The part that work of this stage belongs to. A memset (neutral) begins no part. */
+static uint64_t part_of(struct stream *stream, enum stage stage, bool neutral)
+{
+    if (neutral && stream->part)
+        return stream->part;
+    if (!stream->part || stage < stream->stage)
+        stream->ends[++stream->part % PARTS] = 0;
+    stream->stage = stage;
+    return stream->part;
+}
+
+/* When the part that is `before` parts back was done. */
+static double part_end(const struct stream *stream, uint64_t part, unsigned before)
+{
+    return part > before ? stream->ends[(part - before) % PARTS] : 0;
+}
+
+/* ---- in streams of their own: the op before -------------------------------------------------- */
+
+static struct last *note_last(struct state *state, const struct xfw_player *player,
+                              const struct xfw_op *op)
+{
+    state->last = (struct last){
+        .used = xfw_used_by(xfw_player_process(player), op),
+        .there = true,
+        .stream = op->stream,
+        .played = op->stream,
+        .thread = op->thread,
+        .duration_ns = op->duration_ns,
+    };
+    return &state->last;
+}
+
+/* Its end is known now: notes it where it is asked for. */
+static void note_end(struct state *state, const struct xfw_player *player)
+{
+    struct last *last = &state->last;
+    if (!last->there)
+        return;
+    last->there = false;
+    struct stream *stream = stream_of(state, last->stream);
+    double end = xfw_schedule_stream_end(xfw_player_schedule(player), last->played);
+    if (last->part) {
+        double *of_part = &stream->ends[last->part % PARTS];
+        *of_part = xfw_max(*of_part, end);
+    }
+    xfw_spans_note(&state->spans, &last->used, end);
+    if (!last->moved) {
+        if (!xfw_is_copy_with_host(last->used.what, last->used.engine))
+            stream->work_end = xfw_max(stream->work_end, end);
+        if (last->used.engine == XFW_COMPUTE)
+            state->kernel_start = xfw_max(state->kernel_start, end - last->duration_ns);
+    }
+    if (last->pends) {
+        struct host *host = host_of(state, last->thread);
+        host->until = xfw_max(host->until, end);
+        host->bytes = xfa_add(host->bytes, last->used.bytes);
+        host->ends[host->count++ % RUN_AHEAD] = end;
+    }
+}
+
+static void wait_until(struct xfw_player *player, const struct xfw_op *op, double ns)
+{
+    struct xfw_op wait = xfw_op_like(op);
+    wait.stream = xfw_player_side_stream(player, 0, XFW_SIDE_HOST);
+    wait.stream_kind = XFW_NONBLOCKING;
+    wait.awaits = XFW_AWAITS_STREAM;
+    xfw_player_stream_after(player, wait.stream, ns);
+    xfw_player_play(player, &wait);
+}
+
+/* The host had time to use data that it did not wait for: it waits for it first. */
+static void wait_for_data(struct state *state, struct xfw_player *player, const struct xfw_op *op)
+{
+    bool at_best = xfw_player_certainty(player) == XFW_HIGH;
+    double per_byte = at_best ? READ_NS_PER_BYTE_AT_BEST : XFW_READ_NS_PER_BYTE;
+    struct host *host = host_of(state, op->thread);
+    if (host->bytes == 0 || op->gap_ns < per_byte * (double)host->bytes)
+        return;
+    wait_until(player, op, host->until);
+    host->bytes = 0;
+}
+
+/* The host submits another copy without waiting: it waits for one that is too far back. */
+static void run_ahead(const struct dataflow *flow, struct state *state, struct xfw_player *player,
+                      const struct xfw_op *op)
+{
+    const struct host *host = host_of(state, op->thread);
+    uint64_t most = (uint64_t)AHEAD_PER_PART * flow->terms.buffers;
+    if (host->count >= most)
+        wait_until(player, op, host->ends[(host->count - most) % RUN_AHEAD]);
+}
+
+/* ---- in streams of their own: copies that leave ---------------------------------------------- */
+
+static bool leaves(const struct dataflow *flow, const struct xfw_player *player,
+                   const struct xfw_op *op)
+{
+    if (!xfw_is_copy_with_host(op->what, op->engine) || op->stream == XFW_NONE ||
+        op->class == XFW_NONE)
+        return false;
+    const struct xfa_class *class = xfa_class_at(&flow->change.analysis->classes, op->class);
+    bool blocks = op->awaits != XFW_AWAITS_NOTHING;
+    bool pageable = !flow->terms.first && xfa_row_pageable(&class->key.row);
+    if (class->key.shape != XFA_LINEAR || (op->engine == XFW_TO_DEVICE && !flow->terms.to_device))
+        return false;
+    return !blocks || (!pageable && xfw_player_certainty(player) != XFW_LOW);
+}
+
+static void submit(const struct dataflow *flow, struct state *state, struct xfw_op *op)
+{
+    const double behind = 1000; /* other work, at most: a guess */
+    const struct xfa_class *class = xfa_class_at(&flow->change.analysis->classes, op->class);
+    double ns = xfw_asked_time(&state->asked, class, op->bytes)->submit_ns;
+    op->awaits = XFW_AWAITS_NOTHING;
+    op->own_ns = isnan(ns) ? XFW_SUBMIT_NS : ns;
+    op->wake_ns = 0;
+    op->space_ns = xfw_min(behind, op->latency_ns);
+}
+
+static void move(const struct dataflow *flow, struct state *state, struct xfw_player *player,
+                 struct xfw_op *op)
+{
+    bool up = op->engine == XFW_TO_DEVICE, blocks = op->awaits != XFW_AWAITS_NOTHING;
+    struct stream *stream = stream_of(state, op->stream);
+    uint32_t side = xfw_player_side_stream(player, op->stream, up ? XFW_SIDE_UP : XFW_SIDE_DOWN);
+    struct last *last = note_last(state, player, op);
+    last->moved = true;
+    last->pends = blocks;
+    last->played = side;
+    last->part = part_of(stream, up ? TO_DEVICE : TO_HOST, false);
+    double after = up ? xfw_spans_written(&state->spans, op->src, op->bytes)
+                      : xfw_spans_computed(&state->spans, op->src, op->bytes, stream->work_end);
+    if (!up) {
+        after = xfw_max(after, xfw_spans_written(&state->spans, op->src, op->bytes));
+        after = xfw_max(after, xfw_spans_read(&state->spans, op->dst, op->bytes));
+    }
+    after = xfw_max(after, part_end(stream, last->part, flow->terms.buffers));
+    if (flow->implicit_sync)
+        after = xfw_max(after, state->kernel_start);
+    xfw_player_stream_after(player, side, after);
+    if (blocks) {
+        run_ahead(flow, state, player, op);
+        submit(flow, state, op);
+    }
+    if (xfw_player_certainty(player) == XFW_LOW)
+        op->own_ns += flow->event_ns;
+    stream->moved = true;
+    xfw_player_moved(player, op->stream, side);
+    op->stream = side;
+    op->stream_kind = XFW_NONBLOCKING;
+}
+
+/* For comparison: the copy does not block, and stays in its stream. */
+static void unblock(const struct dataflow *flow, struct state *state, struct xfw_player *player,
+                    struct xfw_op *op)
+{
+    if (op->awaits == XFW_AWAITS_NOTHING)
+        return;
+    run_ahead(flow, state, player, op);
+    submit(flow, state, op);
+    note_last(state, player, op)->pends = true;
+}
+
+/* ---- in streams of their own: what stays ----------------------------------------------------- */
+
+static void stay(const struct dataflow *flow, struct state *state, struct xfw_player *player,
+                 const struct xfw_op *op)
+{
+    struct stream *stream = stream_of(state, op->stream);
+    struct last *last = note_last(state, player, op);
+    struct xfw_copied wants = xfw_spans_needs(&state->spans, &last->used);
+    bool copy = xfw_is_copy_with_host(op->what, op->engine);
+    enum stage stage = !copy ? COMPUTE : op->engine == XFW_TO_DEVICE ? TO_DEVICE : TO_HOST;
+    bool knows = op->what == XFW_KERNEL || copy;
+    last->part = part_of(stream, stage, op->what == XFW_SET);
+    double after = xfw_max(wants.written, part_end(stream, last->part, flow->terms.buffers));
+    if (xfw_player_certainty(player) == XFW_LOW || !knows)
+        after = xfw_max(after, wants.read);
+    xfw_player_stream_after(player, op->stream, after);
+}
+
+/* ---- in streams of their own: events and waits ----------------------------------------------- */
+
+/* At best the host waits for the part that is as far back as there are buffers. */
+static void wait_later(const struct dataflow *flow, struct state *state, struct xfw_player *player,
+                       struct xfw_op *op)
+{
+    double until = 0;
+    bool moved = false;
+    for (size_t i = 0; i < state->stream_count; i++) {
+        const struct stream *stream = &state->streams[i];
+        if (op->awaits == XFW_AWAITS_STREAM && op->stream != i)
+            continue;
+        moved = moved || stream->moved;
+        until =
+            xfw_max(until, stream->moved ? part_end(stream, stream->part, flow->terms.buffers - 1)
+                                         : stream->work_end);
+    }
+    if (!moved)
+        return;
+    op->stream = xfw_player_side_stream(player, 0, XFW_SIDE_HOST);
+    op->stream_kind = XFW_NONBLOCKING;
+    op->awaits = XFW_AWAITS_STREAM;
+    xfw_player_stream_after(player, op->stream, until);
+}
+
+static void wait_of_host(const struct dataflow *flow, struct state *state,
+                         struct xfw_player *player, struct xfw_op *op)
+{
+    if (xfw_player_certainty(player) == XFW_HIGH && op->kind == XFT_EVENT_SYNC)
+        wait_later(flow, state, player, op);
+    else if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE &&
+             stream_of(state, op->stream)->moved)
+        xfw_player_stream_after(player, op->stream, all_of(player, op->stream));
+}
+
+/* ---- in streams of their own: the change ----------------------------------------------------- */
+
+static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_player *player,
+                        struct xfw_op *op)
+{
+    const struct dataflow *flow = (const struct dataflow *)change;
+    struct state *state = self;
+    note_end(state, player);
+    if (flow->terms.first)
+        flow->terms.first->type->op(flow->terms.first, state->of_first, player, op);
+    wait_for_data(state, player, op);
+    if (op->kind == XFT_EVENT_ALLOC)
+        xfw_spans_allocated(&state->spans, op->dst, op->bytes);
+    else if (op->kind == XFT_EVENT_FREE)
+        xfw_spans_freed(&state->spans, op->dst);
+    if (flow->terms.buffers == 1) {
+        if (leaves(flow, player, op))
+            unblock(flow, state, player, op);
+        return;
+    }
+    if (xfw_is_copy_with_host(op->what, op->engine))
+        op->slowdown =
+            xfw_slowdown(&state->slowdowns, change->analysis, xfw_player_certainty(player), op);
+    if (leaves(flow, player, op))
+        move(flow, state, player, op);
+    else if (xfw_op_is_work(op) && op->stream != XFW_NONE)
+        stay(flow, state, player, op);
+    else if (op->what == XFW_RECORD && op->stream != XFW_NONE &&
+             stream_of(state, op->stream)->moved)
+        record(player, op);
+    else if (op->what == XFW_WAIT && op->stream != XFW_NONE)
+        wait_for_event(player, op);
+    else if (op->awaits != XFW_AWAITS_NOTHING)
+        wait_of_host(flow, state, player, op);
+    if (flow->one_engine && op->engine == XFW_TO_HOST)
+        op->one_engine = true;
+}
+
+static void dataflow_begin(const struct xfw_change *change, void *self, struct xfw_player *player)
+{
+    const struct xfw_change *first = ((const struct dataflow *)change)->terms.first;
+    ((struct state *)self)->of_first = first ? xfw_change_begin(first, player) : NULL;
+}
+
+static void dataflow_end(const struct xfw_change *change, void *self)
+{
+    struct state *state = self;
+    if (state->of_first)
+        xfw_change_end(((const struct dataflow *)change)->terms.first, state->of_first);
+    xfw_spans_free(&state->spans);
+    free(state->streams);
+    free(state->hosts);
+}
+
+static void dataflow_free(struct xfw_change *change)
+{
+    xfw_change_free(((struct dataflow *)change)->terms.first);
+}
+
+struct xfw_change *xfw_change_dataflow(const struct xfa_analysis *analysis,
+                                       const struct xfw_dataflow_terms *terms)
+{
+    static const struct xfw_change_type type = {
+        .name = "dataflow",
+        .state_bytes = sizeof(struct state),
+        .begin = dataflow_begin,
+        .op = dataflow_op,
+        .end = dataflow_end,
+        .free = dataflow_free,
+    };
+    const struct xfp_profile *profile = analysis->profile;
+    const struct xfp_scalar *record =
+        profile ? xfp_find_scalar(profile, "event/record/gpu0") : NULL;
+    const struct xfp_scalar *wait = profile ? xfp_find_scalar(profile, "event/wait/gpu0") : NULL;
+    struct dataflow *flow = xfw_change_new(sizeof *flow, &type, analysis, NULL);
+    flow->change.family = terms->to_device ? "overlap" : "both ways";
+    flow->change.for_comparison = terms->buffers == 1;
+    flow->terms = *terms;
+    for (size_t i = 0; profile && i < profile->overlap_count; i++) {
+        flow->implicit_sync = flow->implicit_sync || profile->overlap[i].implicit_sync;
+        flow->one_engine = flow->one_engine || profile->overlap[i].copy_engines == 1;
+    }
+    flow->event_ns = record ? record->cost.median + (wait ? wait->cost.median : 0) : XFW_EVENT_NS;
+    return &flow->change;
+}
+
+/* ---- in parts -------------------------------------------------------------------------------- */
+
+/* One of the process's streams, whose work is cut. */
+struct cut_stream {
+    bool cut; /* some of its work was */
+    enum stage stage;
+    double before;                   /* when the group at hand may begin */
+    double copied[XFW_MOST_PARTS];   /* to the device, by part */
+    double computed[XFW_MOST_PARTS]; /* or copied, where there was no kernel yet */
+};
+
+struct cuts {
+    struct cut_stream *streams;
+    size_t count, capacity;
+    struct xfw_slowdowns slowdowns;
+    struct xfw_asked_times whole, part; /* of copies */
+};
+
+struct split {
+    struct xfw_change change;
+    unsigned parts;
+};
+
+static struct cut_stream *cut_stream_of(struct cuts *state, uint32_t number)
+{
+    state->streams =
+        xfa_grown(state->streams, &state->capacity, &state->count, number, sizeof *state->streams);
+    return &state->streams[number];
+}
+
+static bool can_cut_copy(const struct split *split, const struct xfw_op *op)
+{
+    if (!xfw_is_copy_with_host(op->what, op->engine) || op->class == XFW_NONE ||
+        op->awaits != XFW_AWAITS_NOTHING)
+        return false;
+    const struct xfa_class *class = xfa_class_at(&split->change.analysis->classes, op->class);
+    return !xfa_row_pageable(&class->key.row) && class->key.shape == XFA_LINEAR &&
+           op->bytes / split->parts >= XFW_LEAST_PART;
+}
+
+static bool can_cut_kernel(const struct split *split, const struct xfw_op *op)
+{
+    return op->what == XFW_KERNEL && op->threads / split->parts >= XFW_LEAST_THREADS;
+}
+
+/* A part of a copy, or of a kernel. */
+static double part_ns(const struct split *split, struct cuts *state, const struct xfw_op *op)
+{
+    double share = op->duration_ns / split->parts;
+    if (op->what == XFW_KERNEL)
+        return share + XFW_LAUNCHED_NS;
+    const struct xfa_class *class = xfa_class_at(&split->change.analysis->classes, op->class);
+    struct xfp_estimate all = xfw_asked_time(&state->whole, class, op->bytes)->time;
+    struct xfp_estimate part = xfw_asked_time(&state->part, class, op->bytes / split->parts)->time;
+    bool known = all.basis != XFP_UNKNOWN && part.basis != XFP_UNKNOWN;
+    return share + (known ? xfw_max(0, part.ns - all.ns / split->parts) : 0);
+}
+
+static void begin_group(const struct split *split, struct xfw_player *player,
+                        struct cut_stream *stream, const struct xfw_op *op, enum stage stage)
+{
+    if (stage == TO_DEVICE && (!stream->cut || stream->stage != TO_DEVICE)) {
+        stream->before = all_of(player, op->stream);
+        for (unsigned i = 0; i < split->parts; i++)
+            stream->copied[i] = stream->computed[i] = stream->before;
+    }
+    stream->stage = stage;
+    stream->cut = true;
+}
+
+/* Plays all parts of the op, each when it is ready; ends[]: when they are done. The op goes. */
+static void play_parts(const struct split *split, struct cuts *state, struct xfw_player *player,
+                       struct xfw_op *op, uint32_t stream, const double *ready, double *ends)
+{
+    struct xfw_op part = *op;
+    part.made_up = true;
+    part.stream = stream;
+    part.stream_kind = stream == op->stream ? op->stream_kind : XFW_NONBLOCKING;
+    part.duration_ns = part_ns(split, state, op);
+    part.bytes = op->bytes / split->parts;
+    for (unsigned i = 0; i < split->parts; i++) {
+        xfw_player_stream_after(player, stream, ready[i]);
+        xfw_player_play(player, &part);
+        ends[i] = xfw_max(ends[i], end_of(player, stream));
+        part.gap_ns = 0;
+    }
+    xfw_player_moved(player, op->stream, stream);
+    xfw_op_drop(op);
+    op->gap_ns = 0;
+}
+
+static void cut_copy(const struct split *split, struct cuts *state, struct xfw_player *player,
+                     struct xfw_op *op)
+{
+    bool up = op->engine == XFW_TO_DEVICE;
+    struct cut_stream *stream = cut_stream_of(state, op->stream);
+    double ready[XFW_MOST_PARTS] = {0}, ends[XFW_MOST_PARTS] = {0};
+    if (!stream->cut && !up)
+        for (unsigned i = 0; i < split->parts; i++)
+            stream->computed[i] = all_of(player, op->stream);
+    begin_group(split, player, stream, op, up ? TO_DEVICE : TO_HOST);
+    for (unsigned i = 0; i < split->parts; i++)
+        ready[i] = up ? stream->before : xfw_max(stream->copied[i], stream->computed[i]);
+    op->slowdown =
+        xfw_slowdown(&state->slowdowns, split->change.analysis, xfw_player_certainty(player), op);
+    uint32_t side = xfw_player_side_stream(player, op->stream, up ? XFW_SIDE_UP : XFW_SIDE_DOWN);
+    play_parts(split, state, player, op, side, ready, ends);
+    for (unsigned i = 0; i < split->parts && up; i++)
+        stream->copied[i] = xfw_max(stream->copied[i], ends[i]);
+}
+
+static void cut_kernel(const struct split *split, struct cuts *state, struct xfw_player *player,
+                       struct xfw_op *op)
+{
+    struct cut_stream *stream = cut_stream_of(state, op->stream);
+    begin_group(split, player, stream, op, COMPUTE);
+    play_parts(split, state, player, op, op->stream, stream->copied, stream->computed);
+}
+
+/* Work in one piece waits for all parts, and later parts wait for it. */
+static void keep_whole(const struct split *split, struct cuts *state, struct xfw_player *player,
+                       struct xfw_op *op)
+{
+    struct cut_stream *stream = cut_stream_of(state, op->stream);
+    if (!stream->cut)
+        return;
+    xfw_player_stream_after(player, op->stream, all_of(player, op->stream));
+    if (op->awaits != XFW_AWAITS_NOTHING) { /* the host waits, too: a new group begins */
+        stream->stage = TO_HOST;
+        return;
+    }
+    struct xfw_op whole = *op;
+    whole.made_up = true;
+    xfw_player_play(player, &whole);
+    xfw_op_drop(op);
+    op->gap_ns = 0;
+    for (unsigned i = 0; i < split->parts; i++)
+        stream->copied[i] = stream->computed[i] = end_of(player, op->stream);
+    stream->stage = COMPUTE;
+}
+
+static void split_op(const struct xfw_change *change, void *self, struct xfw_player *player,
+                     struct xfw_op *op)
+{
+    const struct split *split = (const struct split *)change;
+    struct cuts *state = self;
+    if (op->stream == XFW_NONE || xfw_player_certainty(player) == XFW_LOW)
+        return;
+    if (can_cut_copy(split, op))
+        cut_copy(split, state, player, op);
+    else if (can_cut_kernel(split, op) && cut_stream_of(state, op->stream)->cut)
+        cut_kernel(split, state, player, op);
+    else if (xfw_op_is_work(op))
+        keep_whole(split, state, player, op);
+    else if (op->what == XFW_WAIT)
+        wait_for_event(player, op);
+    else if (op->what == XFW_RECORD && cut_stream_of(state, op->stream)->cut)
+        record(player, op);
+    else if (op->awaits == XFW_AWAITS_STREAM && cut_stream_of(state, op->stream)->cut)
+        xfw_player_stream_after(player, op->stream, all_of(player, op->stream));
+}
+
+static void split_end(const struct xfw_change *change, void *self)
+{
+    (void)change;
+    free(((struct cuts *)self)->streams);
+}
+
+struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigned parts)
+{
+    static const struct xfw_change_type type = {
+        .name = "split", .state_bytes = sizeof(struct cuts), .op = split_op, .end = split_end};
+    struct split *split = xfw_change_new(sizeof *split, &type, analysis, NULL);
+    split->change.family = "split";
+    split->change.least_part = XFW_SPLIT_LEAST;
+    split->parts = parts;
+    return &split->change;
+}

@@ -1,0 +1,409 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/waits.h"
+#include "common/search.h"
+
+/* ---- buffers --------------------------------------------------------------------------------- */
+
+static struct xfw_process_buffers *process_of(struct xfw_buffers *buffers, uint32_t process)
+{
+    buffers->processes = xfa_grown(buffers->processes, &buffers->capacity, &buffers->count, process,
+                                   sizeof *buffers->processes);
+    return &buffers->processes[process];
+}
+
+static bool ends_before(const void *buffer, const void *address)
+{
+    return ((const struct xfw_buffer *)buffer)->end < *(const uint64_t *)address;
+}
+
+/* The place of the first one that ends at the address or behind it. */
+static size_t reaching(const struct xfw_process_buffers *of, uint64_t address)
+{
+    return xfc_partition(of->items, of->count, sizeof *of->items, ends_before, &address);
+}
+
+uint64_t xfw_buffers_add(struct xfw_buffers *buffers, uint32_t process, uint64_t first,
+                         uint64_t bytes)
+{
+    struct xfw_process_buffers *of = process_of(buffers, process);
+    uint64_t end = first + bytes < first ? UINT64_MAX : first + bytes, known = 0;
+    struct xfw_buffer whole = {first, end};
+    size_t at = reaching(of, first), last = at;
+    for (; last < of->count && of->items[last].first <= end; last++) {
+        const struct xfw_buffer *old = &of->items[last];
+        uint64_t from = old->first > first ? old->first : first;
+        uint64_t to = old->end < end ? old->end : end;
+        known += to > from ? to - from : 0;
+        whole.first = old->first < whole.first ? old->first : whole.first;
+        whole.end = old->end > whole.end ? old->end : whole.end;
+    }
+    if (last == at) { /* new */
+        if (of->count >= XFW_MOST_BUFFERS)
+            return bytes;
+        of->items = xfa_room(of->items, &of->capacity, of->count + 1, sizeof *of->items);
+        memmove(of->items + at + 1, of->items + at, (of->count - at) * sizeof *of->items);
+        of->count++;
+    } else {
+        memmove(of->items + at + 1, of->items + last, (of->count - last) * sizeof *of->items);
+        of->count -= last - at - 1;
+    }
+    of->items[at] = whole;
+    return end - first - known;
+}
+
+size_t xfw_buffers_find(const struct xfw_buffers *buffers, uint32_t process, uint64_t address)
+{
+    if (process >= buffers->count)
+        return SIZE_MAX;
+    const struct xfw_process_buffers *of = &buffers->processes[process];
+    size_t at = reaching(of, address);
+    if (at < of->count && of->items[at].end == address) /* behind it */
+        at++;
+    return at < of->count && of->items[at].first <= address ? at : SIZE_MAX;
+}
+
+void xfw_buffers_free(struct xfw_buffers *buffers)
+{
+    for (size_t i = 0; i < buffers->count; i++)
+        free(buffers->processes[i].items);
+    free(buffers->processes);
+    *buffers = (struct xfw_buffers){0};
+}
+
+#define MANY_TIMES 4 /* what such copies take: a guess */
+
+struct times {
+    struct xfw_change change;
+    struct xfw_times_terms terms;
+    struct paths {
+        const struct xfp_path *to, *from;
+    } * paths; /* by class */
+    size_t count;
+};
+
+struct times_state {
+    struct xfw_set locked; /* buffers */
+    bool set_up;           /* XFW_STAGE */
+    struct xfw_reuse reuse;
+};
+
+/* ---- another path: what it costs ------------------------------------------------------------- */
+
+static uint64_t bytes_to_lock(const struct times *times, struct times_state *state,
+                              struct xfw_player *player, const struct xfw_host_memory *host)
+{
+    uint32_t process = xfw_player_process(player)->number;
+    if (times->terms.pinning != XFW_PIN_ONCE || !times->terms.buffers)
+        return host->bytes;
+    size_t at = xfw_buffers_find(times->terms.buffers, process, host->first);
+    if (at == SIZE_MAX)
+        return host->bytes;
+    if (xfw_set_has(&state->locked, (uint32_t)at))
+        return 0;
+    xfw_set_add(&state->locked, (uint32_t)at);
+    const struct xfw_buffer *buffer = &times->terms.buffers->processes[process].items[at];
+    return buffer->end - buffer->first;
+}
+
+/* Undoing it is paid at the same place: only the sum counts. */
+static void pay_for_locking(const struct times *times, struct times_state *state,
+                            struct xfw_player *player, const struct xfw_op *op,
+                            const struct xfw_host_memory *host)
+{
+    uint64_t bytes = bytes_to_lock(times, state, player, host);
+    if (bytes == 0)
+        return;
+    struct xfw_op lock = xfw_op_like(op);
+    lock.kind = XFT_EVENT_REGISTER;
+    lock.bytes = bytes;
+    lock.own_ns = xfw_registration_cost(&times->change.analysis->achievable, host->node, op->gpu,
+                                        bytes, xfw_player_certainty(player), NULL);
+    xfw_player_play(player, &lock);
+}
+
+/* ---- another path: what it takes ------------------------------------------------------------- */
+
+/* Scaled by the ratio of both paths; the new path's time, where the old one was not measured. */
+static void scale(struct times_state *state, const struct paths *paths, struct xfw_player *player,
+                  struct xfw_op *op)
+{
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    struct xfw_copy_cost to = xfw_asked_cost(&state->reuse.asked, paths->to, op->bytes, certainty);
+    struct xfw_copy_cost from =
+        xfw_asked_cost(&state->reuse.asked, paths->from, op->bytes, xfw_opposite(certainty));
+    if (!to.known)
+        return;
+    if (op->duration_ns > 0)
+        op->duration_ns =
+            from.known ? op->duration_ns * to.device_ns / from.device_ns : to.device_ns;
+    else if (op->awaits == XFW_AWAITS_NOTHING &&
+             from.known) /* the call's own time is all we know */
+        op->own_ns *= to.device_ns / from.device_ns;
+    if (op->engine == XFW_PEER) /* by way of the host the call itself begins to copy */
+        op->own_ns = fmin(op->own_ns, to.submit_ns);
+}
+
+/* A copy that took many times what such copies take had other reasons (the first one sets the
+ * driver's buffers up): that time stays, behind the thread's own time. */
+static void keep_other_reasons(const struct times *times, struct times_state *state,
+                               struct xfw_player *player, struct xfw_op *op,
+                               const struct xfw_host_memory *host)
+{
+    const struct xfp_path *path =
+        xfw_asked_path(&state->reuse.asked, &times->change.analysis->achievable,
+                       host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D, (enum xft_memory)host->memory,
+                       host->node, op->gpu);
+    struct xfw_copy_cost usual = xfw_asked_cost(&state->reuse.asked, path, op->bytes, XFW_LIKELY);
+    if (!usual.known || xfw_op_took(op) <= MANY_TIMES * usual.blocking_ns)
+        return;
+    struct xfw_op other = xfw_op_like(op);
+    xfw_op_take_gap(&other, op);
+    other.own_ns = xfw_op_took(op) - usual.blocking_ns;
+    xfw_player_play(player, &other);
+}
+
+static void make_staged(const struct times *times, struct times_state *state,
+                        struct xfw_player *player, struct xfw_op *op, const struct xfp_path *path)
+{
+    struct xfw_host_memory host;
+    struct xfw_staging staging =
+        xfw_staging_cost(&times->change.analysis->achievable, path, op->bytes, times->terms.threads,
+                         xfw_player_certainty(player));
+    if (!staging.known || !xfw_host_memory(times->change.analysis, op, &host))
+        return;
+    keep_other_reasons(times, state, player, op, &host);
+    if (!state->set_up) {
+        struct xfw_op set_up = xfw_op_like(op);
+        set_up.own_ns = xfw_staging_setup(&times->change.analysis->achievable, op->gpu,
+                                          times->terms.threads, xfw_player_certainty(player));
+        xfw_player_play(player, &set_up);
+        state->set_up = true;
+    }
+    op->latency_ns = staging.first_ns;
+    op->duration_ns = staging.during_ns;
+    op->wake_ns = staging.last_ns;
+    op->awaits = XFW_AWAITS_ITSELF;
+    op->own_ns = 0;
+}
+
+static void make_blocking(struct xfw_op *op, const struct xfw_copy_cost *cost)
+{
+    op->latency_ns = op->wake_ns = (cost->blocking_ns - cost->device_ns) / 2;
+    op->duration_ns = cost->device_ns;
+    op->awaits = XFW_AWAITS_ITSELF;
+    op->own_ns = 0;
+}
+
+static void make_async(struct xfw_op *op, const struct xfw_copy_cost *cost)
+{
+    op->latency_ns = (cost->blocking_ns - cost->device_ns) / 2;
+    op->duration_ns = cost->device_ns;
+    op->awaits = XFW_AWAITS_NOTHING;
+    op->own_ns = cost->submit_ns;
+    op->wake_ns = 0;
+}
+
+static void page_lock(const struct times *times, struct times_state *state,
+                      struct xfw_player *player, struct xfw_op *op, const struct xfp_path *to)
+{
+    struct xfw_host_memory host;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    struct xfw_copy_cost cost = xfw_asked_cost(&state->reuse.asked, to, op->bytes, certainty);
+    if (!cost.known || !xfw_host_memory(times->change.analysis, op, &host))
+        return;
+    keep_other_reasons(times, state, player, op, &host);
+    pay_for_locking(times, state, player, op, &host);
+    const struct xfa_class *class = xfa_class_at(&times->change.analysis->classes, op->class);
+    bool asynchronous = class->key.row.async || times->terms.asynchronous;
+    if (!asynchronous || certainty == XFW_LOW) {
+        make_blocking(op, &cost);
+    } else {
+        make_async(op, &cost);
+        xfw_reuse_add(&state->reuse, &times->change, player, op, &host);
+    }
+}
+
+/* 2D copies only where a change has made them contiguous. */
+static bool can_be(const struct times *times, const struct xfw_op *op)
+{
+    struct xfw_host_memory host;
+    return times->terms.pinning == XFW_MOVED || xfw_host_memory(times->change.analysis, op, &host);
+}
+
+static void times_op(const struct xfw_change *change, void *self, struct xfw_player *player,
+                     struct xfw_op *op)
+{
+    const struct times *times = (const struct times *)change;
+    struct times_state *state = self;
+    xfw_reuse_meet(&state->reuse, change, player, op);
+    if (op->what != XFW_COPY || op->class >= times->count || !times->paths[op->class].to)
+        return;
+    const struct paths *paths = &times->paths[op->class];
+    if (!can_be(times, op) || !xfw_player_take(player, op))
+        return;
+    op->path = times->terms.pinning == XFW_STAGE ? NULL : paths->to;
+    if (times->terms.pinning == XFW_STAGE)
+        make_staged(times, state, player, op, paths->to);
+    else if (times->terms.pinning == XFW_MOVED)
+        scale(state, paths, player, op);
+    else
+        page_lock(times, state, player, op, paths->to);
+}
+
+static void times_end(const struct xfw_change *change, void *self)
+{
+    struct times_state *state = self;
+    (void)change;
+    xfw_set_free(&state->locked);
+}
+
+static void times_free(struct xfw_change *change)
+{
+    free(((struct times *)change)->paths);
+}
+
+struct xfw_change *xfw_change_times(const struct xfa_analysis *analysis,
+                                    const struct xfw_new_path *paths, size_t count,
+                                    const struct xfw_times_terms *terms)
+{
+    static const struct xfw_change_type type = {
+        .name = "times",
+        .state_bytes = sizeof(struct times_state),
+        .op = times_op,
+        .end = times_end,
+        .free = times_free,
+    };
+    struct times *times = xfw_change_new(sizeof *times, &type, analysis, NULL);
+    times->change.shares = terms->pinning == XFW_MOVED ? XFW_WHOLE : XFW_IN_PARTS;
+    times->terms = *terms;
+    for (size_t i = 0; i < count; i++)
+        times->count = paths[i].class >= times->count ? (size_t)paths[i].class + 1 : times->count;
+    times->paths = xfa_alloc((times->count + 1) * sizeof *times->paths);
+    for (size_t i = 0; i < count; i++)
+        times->paths[paths[i].class] = (struct paths){paths[i].to, paths[i].from};
+    return &times->change;
+}
+
+/* ---- contiguous rows ------------------------------------------------------------------------- */
+
+struct contiguous {
+    struct xfw_change change;
+    struct xfw_contiguous_path *paths;
+    size_t count;
+};
+
+static void contiguous_free(struct xfw_change *change)
+{
+    free(((struct contiguous *)change)->paths);
+}
+
+static int by_class(const void *a, const void *b)
+{
+    const struct xfw_contiguous_path *x = a, *y = b;
+    return (x->class > y->class) - (x->class < y->class);
+}
+
+/* The driver copies pageable memory within the call: all of the call is scaled. */
+static void shorten_call(struct xfw_op *op, double blocking_ns)
+{
+    double took = xfw_op_took(op);
+    double part = took > blocking_ns ? blocking_ns / took : 1;
+    op->own_ns *= part;
+    op->latency_ns *= part;
+    op->duration_ns *= part;
+    op->wake_ns *= part;
+}
+
+static void contiguous_op(const struct xfw_change *change, void *state, struct xfw_player *player,
+                          struct xfw_op *op)
+{
+    const struct contiguous *contiguous = (const struct contiguous *)change;
+    const struct xfw_contiguous_path key = {.class = op->class};
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    (void)state;
+    if (op->what != XFW_COPY || op->class == XFW_NONE)
+        return;
+    const struct xfw_contiguous_path *found =
+        bsearch(&key, contiguous->paths, contiguous->count, sizeof key, by_class);
+    if (!found)
+        return;
+    struct xfw_copy_cost cost = xfw_copy_cost(found->path, op->bytes, certainty);
+    if (!cost.known)
+        return;
+    if (found->in_call)
+        shorten_call(op, cost.blocking_ns);
+    else
+        op->duration_ns = fmin(op->duration_ns, cost.device_ns);
+    op->in_one = true;
+    if (certainty == XFW_LOW)
+        op->gap_ns += xfw_pack_ns(&change->analysis->achievable, 1, op->bytes, XFW_LOW);
+}
+
+struct xfw_change *xfw_change_contiguous(const struct xfa_analysis *analysis,
+                                         struct xfw_contiguous_path *paths, size_t count)
+{
+    static const struct xfw_change_type type = {
+        .name = "contiguous", .op = contiguous_op, .free = contiguous_free};
+    struct contiguous *contiguous = xfw_change_new(sizeof *contiguous, &type, analysis, NULL);
+    contiguous->change.first = true;
+    contiguous->paths = paths;
+    contiguous->count = count;
+    qsort(paths, count, sizeof *paths, by_class);
+    return &contiguous->change;
+}
+
+/* ---- a link at its full rate ----------------------------------------------------------------- */
+
+#define FIXED_NS 3000.0 /* of a copy, where the profile has no model: a guess */
+
+struct link {
+    struct xfw_change change;
+    struct xfw_link_factors *factors;
+    size_t count;
+    double at_worst; /* of what is gained */
+};
+
+static void link_op(const struct xfw_change *change, void *self, struct xfw_player *player,
+                    struct xfw_op *op)
+{
+    const struct link *link = (const struct link *)change;
+    (void)self;
+    if (op->what != XFW_COPY || op->class == XFW_NONE || op->gpu < 0 ||
+        (size_t)op->gpu >= link->count ||
+        (op->engine != XFW_TO_DEVICE && op->engine != XFW_TO_HOST))
+        return;
+    const struct xfa_class *class = xfa_class_at(&change->analysis->classes, op->class);
+    if (xfa_row_pageable(&class->key.row))
+        return;
+    const struct xfp_fit *fit = class->achievable.fit;
+    double fixed = fmin(op->duration_ns, fit ? fit->Lo_ns : FIXED_NS);
+    const struct xfw_link_factors *factors = &link->factors[op->gpu];
+    double factor = op->engine == XFW_TO_DEVICE ? factors->to_device : factors->to_host;
+    double faster = fixed + (op->duration_ns - fixed) / factor;
+    double gained = op->duration_ns - faster;
+    op->duration_ns -= xfw_player_certainty(player) == XFW_LOW ? link->at_worst * gained : gained;
+}
+
+static void link_free(struct xfw_change *change)
+{
+    free(((struct link *)change)->factors);
+}
+
+struct xfw_change *xfw_change_link(const struct xfa_analysis *analysis,
+                                   const struct xfw_link_factors *factors, size_t count,
+                                   bool surely)
+{
+    static const struct xfw_change_type type = {.name = "link", .op = link_op, .free = link_free};
+    struct link *link = xfw_change_new(sizeof *link, &type, analysis, NULL);
+    link->factors = xfa_alloc((count + 1) * sizeof *factors);
+    memcpy(link->factors, factors, count * sizeof *factors);
+    link->count = count;
+    link->at_worst = surely ? 0.5 : 0;
+    return &link->change;
+}

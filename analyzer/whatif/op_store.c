@@ -1,0 +1,242 @@
+#include "analyzer/whatif/op_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "analyzer/base/alloc.h"
+
+#define CHUNK ((size_t)1 << 20)
+#define ALIKE 64 /* ops that others are compared with, by alike() */
+/* In place of such a number: the process ends, the chunk ends. */
+enum { OVER = ALIKE, NEXT };
+
+enum { WORD = sizeof(uint64_t), WORDS = sizeof(struct xfw_op) / WORD };
+_Static_assert(sizeof(struct xfw_op) % WORD == 0 && WORDS <= 64, "an op is words, a bit for each");
+/* Of one op: alike(), a bit for each word that has changed, and for each of those a head and its
+ * difference; and what a read of a whole word may touch behind it. */
+enum { MOST_BYTES = 1 + WORD + WORDS * (1 + WORD) + WORD };
+
+/* A head: how the word has changed; its low bits have the number of bytes of the difference. */
+enum { BY_INTEGER = 0, BY_DOUBLE = 16, ANEW = 32, BYTES = 15 };
+
+union words {
+    struct xfw_op op;
+    uint64_t words[WORDS];
+};
+
+struct xfw_op_store {
+    unsigned char **chunks;
+    size_t count, capacity, most; /* most: of them */
+    size_t used;                  /* of the last one */
+    bool full;
+    struct end {
+        double end_ns;
+        uint64_t ranges[XFW_RANGES];
+    } * ends; /* by process */
+    size_t end_count, end_capacity;
+    union words before[ALIKE];
+    size_t chunk, at, process; /* where it is read */
+};
+
+size_t xfw_op_store_room(void)
+{
+    struct rlimit limit;
+    bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return limited && limit.rlim_cur / 8 < XFW_OP_STORE_MOST ? limit.rlim_cur / 8
+                                                             : XFW_OP_STORE_MOST;
+}
+
+struct xfw_op_store *xfw_op_store_new(size_t most)
+{
+    struct xfw_op_store *store = xfa_alloc(sizeof *store);
+    store->most = most / CHUNK;
+    return store;
+}
+
+static void forget(struct xfw_op_store *store)
+{
+    for (size_t i = 0; i < store->count; i++)
+        free(store->chunks[i]);
+    store->count = 0;
+    store->full = true;
+}
+
+void xfw_op_store_free(struct xfw_op_store *store)
+{
+    if (!store)
+        return;
+    forget(store);
+    free(store->chunks);
+    free(store->ends);
+    free(store);
+}
+
+bool xfw_op_store_all(const struct xfw_op_store *store)
+{
+    return !store->full;
+}
+
+/* ---- in -------------------------------------------------------------------------------------- */
+
+/* Where the next op is written; NULL: the limit is reached. */
+static unsigned char *room(struct xfw_op_store *store)
+{
+    if (store->full)
+        return NULL;
+    if (store->count == 0 || store->used + MOST_BYTES > CHUNK) {
+        unsigned char *chunk = store->count < store->most ? malloc(CHUNK) : NULL;
+        if (!chunk) {
+            forget(store);
+            return NULL;
+        }
+        if (store->count > 0)
+            store->chunks[store->count - 1][store->used] = NEXT;
+        store->chunks =
+            xfa_room(store->chunks, &store->capacity, store->count + 1, sizeof *store->chunks);
+        store->chunks[store->count++] = chunk;
+        store->used = 0;
+    }
+    return store->chunks[store->count - 1] + store->used;
+}
+
+static unsigned bytes_of(int64_t difference)
+{
+    uint64_t size = (uint64_t)(difference < 0 ? ~difference : difference);
+    return difference == 0 ? 0 : (unsigned)(64 - __builtin_clzll(size | 1)) / 8 + 1;
+}
+
+/* The whole number to add to one double to have the other, bit for bit; false: there is none. */
+static bool whole_difference(uint64_t from, uint64_t to, int64_t *whole)
+{
+    const double most = 1e15;
+    double a, b;
+    uint64_t reached;
+    memcpy(&a, &from, sizeof a);
+    memcpy(&b, &to, sizeof b);
+    double d = b - a;
+    if (!(d < most && d > -most))
+        return false;
+    *whole = (int64_t)d;
+    a += (double)*whole;
+    memcpy(&reached, &a, sizeof reached);
+    return reached == to;
+}
+
+static unsigned char *put(unsigned char *at, unsigned how, uint64_t difference, unsigned bytes)
+{
+    *at++ = (unsigned char)(how | bytes);
+    memcpy(at, &difference, WORD);
+    return at + bytes;
+}
+
+static unsigned char *put_word(unsigned char *at, uint64_t from, uint64_t to)
+{
+    int64_t integer = (int64_t)(to - from), whole = 0;
+    unsigned bytes = bytes_of(integer);
+    bool is_whole = bytes > 1 && whole_difference(from, to, &whole);
+    if (is_whole && bytes_of(whole) < bytes)
+        return put(at, BY_DOUBLE, (uint64_t)whole, bytes_of(whole));
+    if (bytes < WORD)
+        return put(at, BY_INTEGER, (uint64_t)integer, bytes);
+    return put(at, ANEW, to, WORD);
+}
+
+static unsigned alike(const struct xfw_op *op)
+{
+    return (op->thread * 16 + op->what * 4 + op->engine) % ALIKE;
+}
+
+void xfw_op_store_add(struct xfw_op_store *store, const struct xfw_op *op)
+{
+    unsigned char *begin = room(store), *at = begin;
+    if (!begin)
+        return;
+    union words now = {.op = *op}, *before = &store->before[alike(op)];
+    uint64_t changed = 0;
+    *at = (unsigned char)alike(op);
+    at += 1 + WORD;
+    for (size_t i = 0; i < WORDS; i++) {
+        if (now.words[i] == before->words[i])
+            continue;
+        changed |= (uint64_t)1 << i;
+        at = put_word(at, before->words[i], now.words[i]);
+    }
+    memcpy(begin + 1, &changed, WORD);
+    *before = now;
+    store->used += (size_t)(at - begin);
+}
+
+void xfw_op_store_end(struct xfw_op_store *store, double end_ns, const uint64_t ranges[XFW_RANGES])
+{
+    unsigned char *at = room(store);
+    if (!at)
+        return;
+    *at = OVER;
+    store->used++;
+    store->ends =
+        xfa_room(store->ends, &store->end_capacity, store->end_count + 1, sizeof *store->ends);
+    struct end *end = &store->ends[store->end_count++];
+    end->end_ns = end_ns;
+    memcpy(end->ranges, ranges, sizeof end->ranges);
+}
+
+/* ---- out ------------------------------------------------------------------------------------- */
+
+void xfw_op_store_rewind(struct xfw_op_store *store)
+{
+    memset(store->before, 0, sizeof store->before);
+    store->chunk = store->at = store->process = 0;
+}
+
+static int64_t difference_at(const unsigned char *at, unsigned bytes)
+{
+    uint64_t word;
+    memcpy(&word, at, WORD);
+    return bytes ? (int64_t)(word << (64 - 8 * bytes)) >> (64 - 8 * bytes) : 0;
+}
+
+static uint64_t changed_by(uint64_t from, unsigned how, int64_t difference)
+{
+    double value;
+    if (how == BY_INTEGER)
+        return from + (uint64_t)difference;
+    if (how == ANEW)
+        return (uint64_t)difference;
+    memcpy(&value, &from, sizeof value);
+    value += (double)difference;
+    memcpy(&from, &value, sizeof from);
+    return from;
+}
+
+bool xfw_op_store_next(struct xfw_op_store *store, struct xfw_op *op)
+{
+    if (store->chunks[store->chunk][store->at] == NEXT) {
+        store->chunk++;
+        store->at = 0;
+    }
+    const unsigned char *begin = store->chunks[store->chunk] + store->at, *at = begin;
+    uint64_t changed;
+    if (*at == OVER)
+        return false;
+    union words *now = &store->before[*at];
+    memcpy(&changed, at + 1, WORD);
+    at += 1 + WORD;
+    for (; changed; changed &= changed - 1) {
+        uint64_t *word = &now->words[__builtin_ctzll(changed)];
+        unsigned bytes = *at & BYTES, how = *at & ~(unsigned)BYTES;
+        *word = changed_by(*word, how, difference_at(at + 1, bytes));
+        at += 1 + bytes;
+    }
+    *op = now->op;
+    store->at += (size_t)(at - begin);
+    return true;
+}
+
+const uint64_t *xfw_op_store_over(struct xfw_op_store *store, double *end_ns)
+{
+    const struct end *end = &store->ends[store->process++];
+    store->at++;
+    *end_ns = end->end_ns;
+    return end->ranges;
+}

@@ -1,0 +1,40 @@
+/*
+ * A run's ops in memory, compressed, so that its files are read and its ops are found once, however
+ * often it is played. Private to whatif/.
+ *
+ * An op differs from the one like it before it, of the same thread, in few figures and in these by
+ * little. Stored is what has changed, exact to the bit: some 60 bytes of an op's 360. When the
+ * limit is reached all is dropped, and the files are read again each time.
+ */
+#ifndef XFW_OP_STORE_H
+#define XFW_OP_STORE_H
+
+#include "analyzer/whatif/op.h"
+#include "analyzer/whatif/schedule.h"
+
+/* Bytes; less where the process's address space is limited. */
+#define XFW_OP_STORE_MOST ((size_t)512 << 20)
+
+#define XFW_NO_RANGE UINT64_MAX
+
+struct xfw_op_store;
+struct xfw_op_store *xfw_op_store_new(size_t most);
+void xfw_op_store_free(struct xfw_op_store *store);
+/* How many bytes may be stored in this process. */
+size_t xfw_op_store_room(void);
+
+/* One process after the other: its ops, then its end. */
+void xfw_op_store_add(struct xfw_op_store *store, const struct xfw_op *op);
+/* end_ns: as struct xfw_sink (ops.h) has it. ranges: the names of its ranges, ids in NAMES, 0 of
+ * one without a name; XFW_NO_RANGE ends them. */
+void xfw_op_store_end(struct xfw_op_store *store, double end_ns, const uint64_t ranges[XFW_RANGES]);
+/* All that was added is there. */
+bool xfw_op_store_all(const struct xfw_op_store *store);
+
+/* Reads from the start. False: the process has no more ops; xfw_op_store_over() has its end, and
+ * the next process's ops come next. */
+void xfw_op_store_rewind(struct xfw_op_store *store);
+bool xfw_op_store_next(struct xfw_op_store *store, struct xfw_op *op);
+const uint64_t *xfw_op_store_over(struct xfw_op_store *store, double *end_ns);
+
+#endif

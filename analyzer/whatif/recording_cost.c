@@ -1,0 +1,123 @@
+#include "analyzer/whatif/recording_cost.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static double scalar(const struct xfp_profile *profile, const char *what, int gpu, bool *known)
+{
+    char name[64];
+    snprintf(name, sizeof name, "records/%s/gpu%d", what, gpu);
+    const struct xfp_scalar *scalar = xfp_find_scalar(profile, name);
+    *known = *known || scalar;
+    return scalar ? scalar->cost.median : 0;
+}
+
+static struct xfw_records_copy copy_cost(const struct xfp_profile *profile, const char *direction,
+                                         int gpu, bool *known)
+{
+    char call[32], blocking[32], device[32];
+    snprintf(call, sizeof call, "copy/%s", direction);
+    snprintf(blocking, sizeof blocking, "copy-blocking/%s", direction);
+    snprintf(device, sizeof device, "copy-device/%s", direction);
+    return (struct xfw_records_copy){
+        .call = scalar(profile, call, gpu, known),
+        .blocking = scalar(profile, blocking, gpu, known),
+        .device = scalar(profile, device, gpu, known),
+    };
+}
+
+struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achievable, int gpu)
+{
+    struct xfw_records_cost cost = {0};
+    const struct xfp_profile *profile = achievable->profile;
+    if (!profile)
+        return cost;
+    int number = xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu);
+    cost.launch = scalar(profile, "launch", number, &cost.known);
+    cost.launch_device = scalar(profile, "launch-device", number, &cost.known);
+    cost.copies[0] = copy_cost(profile, "h2d", number, &cost.known);
+    cost.copies[1] = copy_cost(profile, "d2h", number, &cost.known);
+    cost.set = scalar(profile, "memset", number, &cost.known);
+    cost.sync = scalar(profile, "sync/stream", number, &cost.known);
+    cost.record = scalar(profile, "event/record", number, &cost.known);
+    cost.demanded = scalar(profile, "migration/h2d", number, &cost.moves_known);
+    cost.fetched = scalar(profile, "migration/d2h", number, &cost.moves_known);
+    return cost;
+}
+
+static const struct xfw_records_cost *cost_of(struct xfw_records_costs *costs, int gpu)
+{
+    size_t i = xfw_place_of_gpu(gpu);
+    if (!costs->asked[i]) {
+        costs->asked[i] = true;
+        costs->of_gpus[i] = xfw_records_cost_of(costs->achievable, gpu);
+    }
+    return &costs->of_gpus[i];
+}
+
+void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
+                           bool kernels)
+{
+    const struct xfw_records_cost *cost = cost_of(costs, op->gpu);
+    if (op->what == XFW_KERNEL && kernels) {
+        op->records_ns = cost->launch;
+        op->records_device_ns = cost->launch_device;
+    } else if (op->what == XFW_COPY) {
+        /* A copy in pieces goes through the host: the slower of its two halves sets the pace. */
+        bool from_device = op->engine == XFW_TO_HOST || op->last_piece;
+        const struct xfw_records_copy *copy = &cost->copies[from_device];
+        op->records_ns = blocks ? copy->blocking : copy->call;
+        op->records_device_ns = copy->device;
+    } else if (op->what == XFW_SET) {
+        op->records_ns = cost->set;
+    } else if (op->kind == XFT_EVENT_SYNC) {
+        op->records_ns = cost->sync;
+    } else if (op->what == XFW_RECORD) {
+        op->records_ns = cost->record;
+    }
+}
+
+void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op)
+{
+    struct xfw_moved *demanded = &op->demanded, *fetched = &op->fetched;
+    if (demanded->records)
+        demanded->records_ns = demanded->records * cost_of(costs, demanded->gpu)->demanded;
+    if (fetched->records)
+        fetched->records_ns = fetched->records * cost_of(costs, fetched->gpu)->fetched;
+}
+
+/* ---- an op without it ------------------------------------------------------------------------ */
+
+/* The time without what records of moves added to it. */
+static double moved_alone(struct xfw_moved *moved, double ns)
+{
+    const double least = 0.1; /* of the time: a guess */
+    double alone = fmax(least * ns, ns - moved->records_ns);
+    moved->stalled_ns = fmax(0, moved->stalled_ns - (ns - alone));
+    moved->records_ns = 0;
+    return alone;
+}
+
+void xfw_op_alone(struct xfw_op *op)
+{
+    const double least = 0.3; /* of a call stays, whatever CUPTI is said to add: a guess */
+    const double least_of_copy =
+        0.8;       /* of a copy whose pieces are reckoned, not counted: a guess */
+    if (op->first) /* where its thread begins */
+        op->start_ns = fmax(0, op->start_ns - op->overhead_ns);
+    op->gap_ns = fmax(0, op->gap_ns - fmax(0, op->hook_ns));
+    op->woken_after_ns = fmax(fmin(0, op->woken_after_ns), op->woken_after_ns - op->hook_ns);
+    op->gap_ns = moved_alone(&op->fetched, op->gap_ns);
+    op->duration_ns = moved_alone(&op->demanded, op->duration_ns);
+    op->duration_ns =
+        fmax(least_of_copy * op->duration_ns, op->duration_ns - op->records_pieces_ns);
+    if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
+        op->latency_ns = fmax(least * op->latency_ns, op->latency_ns - op->records_ns);
+    else
+        op->own_ns = fmax(least * op->own_ns, op->own_ns - op->records_ns);
+    op->space_ns = fmax(0, op->space_ns - op->records_device_ns);
+    if (op->paced_ns > 0 && op->space_ns < XFW_QUEUED_NS)
+        op->space_ns = fmin(op->space_ns, fmax(0, op->paced_ns - op->duration_ns));
+    op->hook_ns = op->overhead_ns = op->records_ns = op->records_device_ns = 0;
+    op->records_pieces_ns = 0;
+}

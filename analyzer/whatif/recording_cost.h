@@ -1,0 +1,40 @@
+/*
+ * What recording added to the program's times: CUPTI's records by the profile's records/ scalars
+ * (the hooks' own cost is in the trace). xfw_op_alone() (op.h) takes all of it out of an op.
+ * Private to whatif/. Times are ns, 0 where the profile has none; GPUs are the run's numbers.
+ */
+#ifndef XFW_RECORDING_COST_H
+#define XFW_RECORDING_COST_H
+
+#include "analyzer/pass/achievable.h"
+#include "analyzer/whatif/op.h"
+
+/* To an asynchronous call, to one that waits, on the device between two copies. */
+struct xfw_records_copy {
+    double call, blocking, device;
+};
+struct xfw_records_cost {
+    bool known;
+    double launch, launch_device, set, sync, record;
+    bool moves_known; /* the next two: of each record of managed memory that moved on demand */
+    double demanded, fetched;
+    struct xfw_records_copy copies[2]; /* to the device, from it */
+};
+struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achievable, int gpu);
+
+/* Those of each GPU, looked up when first asked for. Zeroed at first but for achievable. */
+struct xfw_records_costs {
+    const struct xfa_achievable *achievable;
+    struct xfw_records_cost of_gpus[XFW_GPUS];
+    bool asked[XFW_GPUS];
+};
+
+/* Sets the op's records_ns and records_device_ns: what records of its call and work added.
+ * `blocks`: a copy's call that waits; `kernels`: kernels were recorded. */
+void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
+                           bool kernels);
+
+/* Likewise, for managed memory that moved on its demand, or was fetched before its call. */
+void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op);
+
+#endif

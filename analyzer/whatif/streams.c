@@ -1,0 +1,85 @@
+#include "analyzer/whatif/streams.h"
+
+#include <stdlib.h>
+
+void xfw_streams_free(struct xfw_streams *streams)
+{
+    for (size_t i = 0; i < streams->stream_count; i++)
+        free(streams->streams[i].ends);
+    for (size_t i = 0; i < streams->side_count; i++)
+        free(streams->sides[i].ends);
+    free(streams->streams);
+    free(streams->sides);
+    free(streams->events);
+    free(streams->side_events);
+}
+
+static void note_of_gpu(struct xfw_streams *streams, const struct xfw_op *op, double end)
+{
+    struct xfw_gpu_ends *gpu = &streams->gpus[xfw_place_of_gpu(op->gpu)];
+    if (op->stream_kind == XFW_LEGACY)
+        gpu->legacy = xfw_max(gpu->legacy, end);
+    else if (op->stream_kind == XFW_BLOCKING)
+        gpu->blocking = xfw_max(gpu->blocking, end);
+    gpu->all = xfw_max(gpu->all, end);
+}
+
+void xfw_streams_note(struct xfw_streams *streams, const struct xfw_op *op, double end)
+{
+    struct xfw_stream_ends *stream = xfw_streams_of(streams, op->stream);
+    stream->end = xfw_max(stream->end, end);
+    if (!stream->ends)
+        stream->ends = xfa_alloc(XFW_OUTSTANDING * sizeof *stream->ends);
+    if (stream->count % (XFW_OUTSTANDING / 2) == 0) {
+        stream->late = stream->later;
+        stream->later = stream->end;
+    }
+    stream->ends[stream->count++ % XFW_OUTSTANDING] = stream->end;
+    note_of_gpu(streams, op, end);
+}
+
+void xfw_streams_wait(struct xfw_streams *streams, const struct xfw_op *op)
+{
+    double event = *xfw_streams_event(streams, op->event);
+    struct xfw_stream_ends *stream = xfw_streams_of(streams, op->stream);
+    if (event > stream->end) {
+        stream->end = event;
+        note_of_gpu(streams, op, event);
+    }
+}
+
+void xfw_streams_put_off(struct xfw_streams *streams, int gpu, uint32_t number, double before,
+                         double end)
+{
+    struct xfw_stream_ends *stream = xfw_streams_of(streams, number);
+    struct xfw_gpu_ends *of = &streams->gpus[xfw_place_of_gpu(gpu)];
+    if (stream->end == before)
+        stream->end = end;
+    of->all = xfw_max(of->all, end);
+}
+
+/* ---- host functions that streams called ------------------------------------------------------ */
+
+void xfw_host_calls_note(struct xfw_host_calls *calls, const struct xfw_op *op, double at)
+{
+    calls->calls[calls->count++ % XFW_HOST_CALLS] = (struct xfw_host_call){op->number + 1, at};
+}
+
+const struct xfw_host_call *xfw_host_calls_find(const struct xfw_host_calls *calls, uint64_t number)
+{
+    for (unsigned i = 0; i < XFW_HOST_CALLS && number; i++)
+        if (calls->calls[i].number == number)
+            return &calls->calls[i];
+    return NULL;
+}
+
+const struct xfw_host_call *xfw_host_calls_last(const struct xfw_host_calls *calls, double before)
+{
+    const struct xfw_host_call *last = NULL;
+    for (unsigned i = 0; i < XFW_HOST_CALLS; i++) {
+        const struct xfw_host_call *call = &calls->calls[i];
+        if (call->number && call->at <= before && (!last || call->at > last->at))
+            last = call;
+    }
+    return last;
+}

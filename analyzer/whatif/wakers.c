@@ -1,0 +1,313 @@
+#include "analyzer/whatif/wakers.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/streams.h"
+
+/* By which waking threads are told from others. None of these figures was measured: they are
+ * guesses, of which docs/method.md has the rules. With them replays follow PyTorch's backward pass
+ * and XLA's pool (docs/jax.md); tests/analyzer/whatif_wakers_test.c has runs on both sides. */
+static const struct {
+    double least_idle_ns, most_delay_ns;
+    unsigned least_times, times_for_each_other, surely, counted;
+    unsigned least_turns, turns_share, called_share;
+} guess = {
+    .least_idle_ns = 150000,   /* guess: less than this between two calls is the thread's own */
+    .most_delay_ns = 500000,   /* guess: from what wakes a thread to its call, at most */
+    .least_times = 3,          /* guess: so often, before it is believed */
+    .times_for_each_other = 7, /* guess: so often for each time that nobody woke the thread */
+    .surely = 50,              /* guess: idle for so many delays, it is believed at once */
+    .counted = 64,             /* guess: beyond, older times count half */
+    .least_turns = 3,          /* guess: turns, before a thread is taken for a pool's */
+    .turns_share = 2,  /* reckoned: of two workers each follows itself in half of all cases */
+    .called_share = 8, /* guess: at least one in so many of a pool's wakings is by a stream */
+};
+
+#define RECENT 64        /* calls that are remembered */
+#define PLACES 128       /* of a program, from where threads went on: remembered */
+#define WORKERS XFW_NONE /* as a partner: any of a pool's */
+
+struct thread {
+    bool begun, waited;   /* its last call waited for the device */
+    double start, end;    /* of that call */
+    unsigned handed, own; /* idle times that another thread's call ended; that nobody ended */
+    uint32_t partner;     /* that thread, or WORKERS */
+    unsigned called;      /* idle times that a stream's call of a host function ended */
+    unsigned turns, back; /* it went on from where another thread did before, or itself */
+};
+
+struct recent {
+    double came, start, end; /* came: when it would have begun without the recorder */
+    double added;            /* behind it, by recording */
+    uint32_t thread;
+};
+
+/* From where in the program a thread went on. */
+struct place {
+    bool known;
+    uint8_t what, kind;
+    uint32_t stream, class, thread;
+};
+
+struct xfw_wakers {
+    struct thread *threads;
+    size_t thread_count, thread_capacity;
+    uint32_t last_thread; /* of the call that ended last; XFW_NONE */
+    struct xfw_host_calls host_calls;
+    struct recent recent[RECENT]; /* a ring */
+    uint64_t calls;
+    struct place places[PLACES];
+    unsigned pooled, pooled_called; /* times that threads went on in turns; woken by a stream */
+};
+
+/* What may have woken a thread: another thread's last call, or a stream's call. */
+struct cause {
+    uint32_t by;                        /* XFW_NONE: none, or a stream */
+    const struct xfw_host_call *called; /* NULL: another thread */
+    double delay_ns;                    /* from there to the op; NAN: nobody did anything */
+};
+
+struct xfw_wakers *xfw_wakers_new(void)
+{
+    struct xfw_wakers *wakers = xfa_alloc(sizeof *wakers);
+    wakers->last_thread = XFW_NONE;
+    return wakers;
+}
+
+void xfw_wakers_free(struct xfw_wakers *wakers)
+{
+    if (!wakers)
+        return;
+    free(wakers->threads);
+    free(wakers);
+}
+
+static struct thread *thread_at(struct xfw_wakers *wakers, uint32_t number)
+{
+    wakers->threads = xfa_grown(wakers->threads, &wakers->thread_capacity, &wakers->thread_count,
+                                number, sizeof *wakers->threads);
+    return &wakers->threads[number];
+}
+
+/* ---- pools ----------------------------------------------------------------------------------- */
+
+/* Counts whether another thread went on from this place of the program the time before. */
+static void count_turn(struct xfw_wakers *wakers, struct thread *thread, const struct xfw_op *op)
+{
+    uint32_t mixed = (op->stream * 31u + op->class) * 31u + op->what * 7u + op->kind;
+    struct place *place = &wakers->places[mixed * 2654435761u >> 25];
+    struct place now = {true, op->what, op->kind, op->stream, op->class, op->thread};
+    bool same = place->known && place->what == now.what && place->kind == now.kind &&
+                place->stream == now.stream && place->class == now.class;
+    if (same) {
+        thread->turns += place->thread != op->thread;
+        thread->back += place->thread == op->thread;
+    }
+    if (thread->turns + thread->back > guess.counted) {
+        thread->turns /= 2;
+        thread->back /= 2;
+    }
+    *place = now;
+}
+
+static bool takes_turns(const struct thread *thread)
+{
+    return thread->turns >= guess.least_turns && guess.turns_share * thread->turns >= thread->back;
+}
+
+static bool is_worker(const struct xfw_wakers *wakers, const struct thread *thread)
+{
+    return takes_turns(thread) && wakers->pooled_called >= guess.least_times &&
+           wakers->pooled_called * guess.called_share >= wakers->pooled;
+}
+
+/* ---- what came last -------------------------------------------------------------------------- */
+
+/* A host function that the stream calls at once is called within the call that submits it. */
+static struct cause cause_of(const struct xfw_wakers *wakers, const struct thread *thread,
+                             const struct xfw_op *op)
+{
+    struct cause cause = {.by = XFW_NONE, .delay_ns = NAN};
+    uint32_t last = wakers->last_thread;
+    const struct xfw_host_call *called = xfw_host_calls_last(&wakers->host_calls, op->start_ns);
+    if (called && called->at > thread->end && called->at >= wakers->threads[last].start) {
+        cause.called = called;
+        cause.delay_ns = op->start_ns - called->at;
+    } else if (last != op->thread) {
+        cause.by = last;
+        cause.delay_ns = op->start_ns - wakers->threads[last].end;
+    }
+    return cause;
+}
+
+static bool is_soon(double delay_ns, double idle_ns)
+{
+    return delay_ns >= 0 && delay_ns < guess.most_delay_ns && delay_ns < idle_ns / 2;
+}
+
+/* The thread went on behind the other's call, or within it where it did not wait for anything. */
+static bool is_behind(const struct xfw_wakers *wakers, const struct cause *cause, double idle_ns)
+{
+    double least = 0;
+    if (!cause->called && cause->by != XFW_NONE && !wakers->threads[cause->by].waited)
+        least = wakers->threads[cause->by].start - wakers->threads[cause->by].end;
+    return cause->delay_ns >= least && fabs(cause->delay_ns) < idle_ns / 2;
+}
+
+/* ---- what is believed ------------------------------------------------------------------------ */
+
+static bool often(unsigned times, unsigned own)
+{
+    return times >= guess.least_times && times >= guess.times_for_each_other * own;
+}
+
+static void count(struct thread *thread, bool handed, bool called)
+{
+    thread->handed += handed;
+    thread->called += called;
+    thread->own += !handed && !called;
+    if (thread->handed + thread->called + thread->own > guess.counted) {
+        thread->handed /= 2;
+        thread->called /= 2;
+        thread->own /= 2;
+    }
+}
+
+/* Where streams call host functions, now this thread is woken and now that one: one that has been
+ * idle for much longer than the delay is believed to have been woken, whoever woke it. */
+static bool is_sure(const struct xfw_wakers *wakers, const struct cause *cause, double idle_ns)
+{
+    return wakers->host_calls.count > 0 && is_behind(wakers, cause, idle_ns) &&
+           idle_ns >= guess.surely * fabs(cause->delay_ns);
+}
+
+static void count_pooled(struct xfw_wakers *wakers, const struct cause *cause)
+{
+    wakers->pooled++;
+    wakers->pooled_called += cause->called != NULL;
+    if (wakers->pooled > guess.counted) {
+        wakers->pooled /= 2;
+        wakers->pooled_called /= 2;
+    }
+}
+
+static bool believe(struct xfw_wakers *wakers, struct thread *thread, const struct cause *cause,
+                    double idle_ns)
+{
+    bool by_worker = cause->by != XFW_NONE && is_worker(wakers, &wakers->threads[cause->by]);
+    bool behind = is_behind(wakers, cause, idle_ns), sure = is_sure(wakers, cause, idle_ns);
+    bool soon = is_soon(cause->delay_ns, idle_ns) ||
+                (by_worker && behind && cause->delay_ns < guess.most_delay_ns);
+    uint32_t partner = by_worker ? WORKERS : cause->by;
+    bool known = by_worker || thread->handed == 0 || thread->partner == partner;
+    bool called = soon && cause->called, by = soon && cause->by != XFW_NONE && known;
+    if (takes_turns(thread) && behind)
+        count_pooled(wakers, cause);
+    thread->partner = by ? partner : thread->partner;
+    count(thread, by, called);
+    if (sure || is_worker(wakers, thread))
+        return behind;
+    bool again = often(called ? thread->called : thread->handed, thread->own);
+    return (called || by) && (again || idle_ns >= guess.surely * fabs(cause->delay_ns));
+}
+
+/* ---- the first call of a thread -------------------------------------------------------------- */
+
+/* 0: the latest. */
+static const struct recent *recent_at(const struct xfw_wakers *wakers, uint64_t ago)
+{
+    return &wakers->recent[(wakers->calls - 1 - ago) % RECENT];
+}
+
+static bool made_others(const struct xfw_wakers *wakers, uint64_t ago)
+{
+    for (uint64_t i = 0; i < ago; i++)
+        if (recent_at(wakers, i)->thread == recent_at(wakers, ago)->thread)
+            return true;
+    return false;
+}
+
+/* Of the threads' last calls the one that ended last by `when`, or began last if it was running
+ * then. Where all came later, the latest: it cannot have begun long before. NULL: there was none.
+ */
+static const struct recent *call_by(const struct xfw_wakers *wakers, double when)
+{
+    uint64_t count = wakers->calls < RECENT ? wakers->calls : RECENT;
+    const struct recent *found = NULL;
+    double latest = -INFINITY;
+    for (uint64_t i = 0; i < count; i++) {
+        const struct recent *call = recent_at(wakers, i);
+        double at = call->end <= when ? call->end : call->came;
+        if (at > when || at <= latest || made_others(wakers, i))
+            continue;
+        found = call;
+        latest = at;
+    }
+    return found || count == 0 ? found : recent_at(wakers, 0);
+}
+
+void xfw_wakers_start_thread(const struct xfw_wakers *wakers, struct xfw_op *op)
+{
+    double came = op->start_ns - op->overhead_ns;
+    const struct recent *by = call_by(wakers, came);
+    op->first = !by;
+    op->hook_ns = op->overhead_ns;
+    if (!by)
+        return;
+    op->woken_by = by->thread;
+    op->within_call = by->end > came;
+    op->woken_after_ns = op->start_ns - (op->within_call ? by->start : by->end);
+    op->hook_ns += op->within_call ? by->came - by->start : by->added;
+}
+
+void xfw_wakers_note_call(struct xfw_wakers *wakers, const struct xfw_op *op, double held_ns,
+                          double added_ns)
+{
+    wakers->recent[wakers->calls++ % RECENT] = (struct recent){
+        .came = op->start_ns - held_ns,
+        .start = op->start_ns,
+        .end = op->end_ns,
+        .added = added_ns,
+        .thread = op->thread,
+    };
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+void xfw_wakers_find(struct xfw_wakers *wakers, struct xfw_op *op)
+{
+    struct thread *thread = thread_at(wakers, op->thread);
+    double idle_ns = op->start_ns - thread->end;
+    op->woken_by = XFW_NONE;
+    op->woken_by_stream = 0;
+    if (wakers->last_thread == XFW_NONE || !thread->begun || idle_ns < guess.least_idle_ns)
+        return;
+    count_turn(wakers, thread, op);
+    struct cause cause = cause_of(wakers, thread, op);
+    if (isnan(cause.delay_ns)) /* nobody else did anything meanwhile */
+        return;
+    if (!believe(wakers, thread, &cause, idle_ns))
+        return;
+    op->woken_by = cause.by;
+    op->woken_by_stream = cause.called ? cause.called->number : 0;
+    op->woken_after_ns = cause.delay_ns;
+}
+
+void xfw_wakers_note_done(struct xfw_wakers *wakers, const struct xfw_op *op, double done)
+{
+    struct thread *thread = thread_at(wakers, op->thread);
+    if (!thread->begun && op->woken_by != XFW_NONE && !op->within_call) {
+        thread->partner = op->woken_by; /* its maker, or who came after it: handed to once */
+        thread->handed = 1;
+    }
+    thread->begun = true;
+    thread->start = op->start_ns;
+    thread->end = fmax(thread->end, op->end_ns);
+    thread->waited = op->awaits != XFW_AWAITS_NOTHING;
+    if (wakers->last_thread == XFW_NONE || thread->end >= wakers->threads[wakers->last_thread].end)
+        wakers->last_thread = op->thread;
+    if (op->what == XFW_HOST_FUNCTION)
+        xfw_host_calls_note(&wakers->host_calls, op, done);
+}

@@ -1,0 +1,204 @@
+/* Ops that are kept: they come back as they were, to the bit; the files are unpacked once; and
+ * where there is no room for them, and on one processor, the run would save the same. */
+#include <math.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#include "analyzer/whatif/op_store.h"
+#include "analyzer/whatif/ops.h"
+#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/one_processor.h"
+#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/scenario_report.h"
+
+enum { OPS = 30000, PROCESSES = 2 };
+
+/* ---- as they were ---------------------------------------------------------------------------- */
+
+static double some_double(uint64_t i)
+{
+    const double odd[] = {0.0, -0.0, NAN, INFINITY, -INFINITY, 1e300, -1e-300, 0.1, 1e15, -3};
+    return i % 7 == 0 ? odd[i / 7 % (sizeof odd / sizeof *odd)] : (double)i * (i % 3 ? 1 : 0.3);
+}
+
+static uint64_t some_number(uint64_t i)
+{
+    const uint64_t odd[] = {0, 1, UINT64_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1, 255, 256, 128};
+    return i % 5 == 0 ? odd[i / 5 % (sizeof odd / sizeof *odd)] : i * i * 77;
+}
+
+static struct xfw_op op_number(uint64_t i)
+{
+    struct xfw_op op = xfw_op_none();
+    op.number = i;
+    op.what = (uint8_t)(i % (XFW_RANGE + 1));
+    op.engine = (uint8_t)(i % XFW_ENGINES);
+    op.thread = (uint32_t)(i % 11);
+    op.exclusive = i % 2;
+    op.gap_ns = some_double(i);
+    op.own_ns = some_double(i * 3 + 1);
+    op.start_ns = (double)(i * 1000);
+    op.end_ns = (double)(i * 1000 + i % 300);
+    op.bytes = some_number(i);
+    op.src = some_number(i + 1);
+    op.fetched.records_ns = some_double(i + 5);
+    op.paced_ns = some_double(i + 2);
+    return op;
+}
+
+static void fill(struct xfw_op_store *kept)
+{
+    uint64_t ranges[XFW_RANGES] = {0};
+    for (uint64_t process = 0; process < PROCESSES; process++) {
+        for (uint64_t i = 0; i < OPS; i++) {
+            struct xfw_op op = op_number(i + process);
+            xfw_op_store_add(kept, &op);
+        }
+        ranges[process] = 7 + process;
+        xfw_op_store_end(kept, 0.5 + (double)process, ranges);
+    }
+}
+
+static void test_as_they_were(void **state)
+{
+    struct xfw_op_store *kept = xfw_op_store_new((size_t)64 << 20);
+    (void)state;
+    fill(kept);
+    assert_true(xfw_op_store_all(kept));
+    for (int round = 0; round < 2; round++) {
+        xfw_op_store_rewind(kept);
+        for (uint64_t process = 0; process < PROCESSES; process++) {
+            struct xfw_op op;
+            double end_ns = 0;
+            for (uint64_t i = 0; i < OPS; i++) {
+                const struct xfw_op wanted = op_number(i + process);
+                assert_true(xfw_op_store_next(kept, &op));
+                assert_memory_equal(&op, &wanted, sizeof op);
+            }
+            assert_false(xfw_op_store_next(kept, &op));
+            const uint64_t *ranges = xfw_op_store_over(kept, &end_ns);
+            assert_true(end_ns == 0.5 + (double)process);
+            assert_int_equal(ranges[process], 7 + process);
+            assert_int_equal(ranges[process + 1], 0);
+        }
+    }
+    xfw_op_store_free(kept);
+}
+
+static void test_no_room(void **state)
+{
+    (void)state;
+    for (size_t mib = 0; mib < 2; mib++) {
+        struct xfw_op_store *kept = xfw_op_store_new(mib << 20);
+        fill(kept);
+        assert_false(xfw_op_store_all(kept));
+        xfw_op_store_free(kept);
+    }
+}
+
+/* ---- what the run would save ----------------------------------------------------------------- */
+
+static size_t most = SIZE_MAX; /* that may be kept */
+static unsigned walks;
+
+size_t __real_xfw_op_store_room(void);
+size_t __wrap_xfw_op_store_room(void);
+struct xfw_ops *__real_xfw_ops_new(const struct xfa_achievable *achievable,
+                                   const struct xfw_sink *sink);
+struct xfw_ops *__wrap_xfw_ops_new(const struct xfa_achievable *achievable,
+                                   const struct xfw_sink *sink);
+
+size_t __wrap_xfw_op_store_room(void)
+{
+    size_t room = __real_xfw_op_store_room();
+    return room < most ? room : most;
+}
+
+struct xfw_ops *__wrap_xfw_ops_new(const struct xfa_achievable *achievable,
+                                   const struct xfw_sink *sink)
+{
+    walks++;
+    return __real_xfw_ops_new(achievable, sink);
+}
+
+/* A process with little memory is not to lose it all to this. */
+static void test_little_memory(void **state)
+{
+    struct rlimit before, little;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    little = before;
+    little.rlim_cur = (rlim_t)1 << 30;
+    assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
+    size_t room = __real_xfw_op_store_room();
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_in_range(room, 1, (size_t)1 << 28);
+}
+
+enum { MOST_FIGURES = 2 + XFW_MOST_CHANGES * 5 };
+
+/* All that came of it: how many figures. */
+static size_t weigh(double figures[MOST_FIGURES])
+{
+    struct trace_builder b;
+    struct xfp_profile *profile = scenario_profile();
+    scenario_findings(&b, "");
+    struct analyzed a = analyzed_weighed(&b, profile);
+    const struct xfw_whatif *whatif = a.findings->whatif;
+    size_t count = 0;
+    assert_true(whatif->known && !isnan(whatif->set.likely));
+    figures[count++] = whatif->replayed_ns;
+    figures[count++] = whatif->set.low;
+    for (size_t i = 0; i < whatif->count; i++) {
+        figures[count++] = whatif->alone[i].low;
+        figures[count++] = whatif->alone[i].likely;
+        figures[count++] = whatif->alone[i].high;
+        figures[count++] = whatif->last[i].likely;
+        figures[count++] = whatif->order[i];
+    }
+    analyzed_free(&a);
+    build_free(&b);
+    xfp_free(profile);
+    return count;
+}
+
+static void weigh_on_one_processor(double figures[MOST_FIGURES])
+{
+    cpu_set_t all;
+    keep_to_one_processor(&all);
+    weigh(figures);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
+static void test_the_same(void **state)
+{
+    double kept[MOST_FIGURES], walked[MOST_FIGURES], alone[MOST_FIGURES];
+    (void)state;
+    walks = 0;
+    size_t count = weigh(kept);
+    assert_int_equal(walks, 1);
+    most = 0;
+    weigh(walked);
+    assert_true(walks > 2);
+    most = SIZE_MAX;
+    weigh_on_one_processor(alone);
+    assert_memory_equal(kept, walked, count * sizeof *kept);
+    assert_memory_equal(kept, alone, count * sizeof *kept);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_as_they_were),
+        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_little_memory),
+        cmocka_unit_test(test_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
