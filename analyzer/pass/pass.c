@@ -44,6 +44,9 @@ struct xfa_pass *xfa_pass_new(struct xfa_classes *classes, const struct xfa_obse
     pass->unended.members = xfa_alloc((count + 1) * sizeof(struct xfa_observer *));
     pass->join = xfa_join_new();
     pass->ranges = xfa_ranges_new(give_unended, pass);
+    for (size_t i = 0; i < count; i++)
+        if (observers[i].pass)
+            observers[i].pass(observers[i].self, classes);
     return pass;
 }
 
@@ -329,8 +332,9 @@ void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process)
 {
     const struct xfa_merged *rows;
     size_t count;
-    open_process(pass, process);
     struct xfa_merge *merge = xfa_merge_new(process->trace);
+    process->events = xfa_merge_rows(merge);
+    open_process(pass, process);
     while (!pass->stopped && (count = xfa_merge_next_batch(merge, &rows)) > 0) {
         take_events(pass, process, rows, count);
         if (pass->watch)
@@ -344,6 +348,7 @@ void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process)
         if (pass->observers[i].end)
             pass->observers[i].end(pass->observers[i].self, process);
     const struct span *span = span_of(pass, process);
+    process->has_ranges = span->kinds[XFT_EVENT_RANGE_BEGIN] > 0;
     xfa_process_close(process, span->first_ns, span->last_ns);
 }
 

@@ -156,11 +156,15 @@ uint64_t xfw_whatif_taken(const struct xfw_whatif *whatif, const struct xfw_chan
 enum xfw_excluded { XFW_EXCLUDED_NOT, XFW_EXCLUDED_IN_PART, XFW_EXCLUDED };
 typedef enum xfw_excluded xfw_excludes_fn(const void *self, size_t a, size_t b);
 
-/* excludes: NULL: none does. The analysis is finished; its files are read again, so that they have
+struct xfw_gather;
+
+/* excludes: NULL: none does. gather: has seen the analysis's walk (gather.h); NULL: none has, and
+ * it is walked over again. The analysis is finished; its files are opened again, so that they have
  * to be there. changes: borrowed, simpler ones first: one that saves hardly more than another
  * before it, which excludes it, is not in the set. */
 struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_change *const *changes,
-                                 size_t count, xfw_excludes_fn *excludes, const void *self);
+                                 size_t count, xfw_excludes_fn *excludes, const void *self,
+                                 struct xfw_gather *gather);
 /* By how much low and high of a saving are widened. */
 static inline double xfw_unsure_ns(const struct xfw_whatif *whatif, double likely_ns)
 {

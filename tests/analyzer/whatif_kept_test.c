@@ -109,10 +109,8 @@ static unsigned walks;
 
 size_t __real_xfw_kept_room(void);
 size_t __wrap_xfw_kept_room(void);
-struct xfw_ops *__real_xfw_ops_new(const struct xfa_achievable *achievable,
-                                   const struct xfw_sink *sink);
-struct xfw_ops *__wrap_xfw_ops_new(const struct xfa_achievable *achievable,
-                                   const struct xfw_sink *sink);
+struct xfw_ops *__real_xfw_ops_new(const struct xfw_sink *sink);
+struct xfw_ops *__wrap_xfw_ops_new(const struct xfw_sink *sink);
 
 size_t __wrap_xfw_kept_room(void)
 {
@@ -120,11 +118,10 @@ size_t __wrap_xfw_kept_room(void)
     return room < most ? room : most;
 }
 
-struct xfw_ops *__wrap_xfw_ops_new(const struct xfa_achievable *achievable,
-                                   const struct xfw_sink *sink)
+struct xfw_ops *__wrap_xfw_ops_new(const struct xfw_sink *sink)
 {
     walks++;
-    return __real_xfw_ops_new(achievable, sink);
+    return __real_xfw_ops_new(sink);
 }
 
 /* A process with little memory is not to lose it all to this. */

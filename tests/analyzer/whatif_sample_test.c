@@ -365,7 +365,7 @@ static struct xfw_whatif *weighed(const struct xfw_change_type *type, uint64_t o
     build_close(&b, XFT_STATE_CLOSED, now);
     struct analyzed a = analyzed_trace(&b, NULL);
     struct xfw_change change = {.type = type, .analysis = a.analysis}, *changes[] = {&change};
-    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, changes, 1, NULL, NULL);
+    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, changes, 1, NULL, NULL, NULL);
     assert_true(whatif->known);
     analyzed_free(&a);
     build_free(&b);
