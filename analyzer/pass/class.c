@@ -1,19 +1,23 @@
 #include "analyzer/pass/class.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/base/alloc.h"
 #include "analyzer/pass/event.h"
 
 void xfa_classes_init(struct xfa_classes *classes, struct xfa_run *run,
                       const struct xfa_achievable *achievable)
 {
     *classes = (struct xfa_classes){.run = run, .achievable = achievable};
-    xfa_table_init(&classes->classes, sizeof(struct xfa_class_key), sizeof(struct xfa_class));
+    xfa_table_init(&classes->classes, sizeof(struct xfa_class_key), sizeof(struct xfa_kept_class));
     xfa_table_init(&classes->rows, sizeof(struct xfa_row_key), sizeof(struct xfa_row));
 }
 
 void xfa_classes_free(struct xfa_classes *classes)
 {
+    for (size_t i = 0; i < classes->classes.count; i++)
+        free(xfa_class_at(classes, i));
     xfa_table_free(&classes->classes);
     xfa_table_free(&classes->rows);
 }
@@ -150,16 +154,26 @@ static struct xfa_near near_of(const struct xfa_achievable *achievable,
     return (struct xfa_near){.node = -1};
 }
 
+struct xfa_class *xfa_class_put(struct xfa_classes *classes, const struct xfa_class_key *key)
+{
+    struct xfa_kept_class *kept = xfa_table_put(&classes->classes, key);
+    if (!kept->class) {
+        kept->class = xfa_alloc(sizeof *kept->class);
+        kept->class->key = *key;
+        kept->class->number = (uint32_t)classes->classes.count - 1;
+    }
+    return kept->class;
+}
+
 static struct xfa_class *make_class(struct xfa_classes *classes, const struct xfa_event *event,
                                     struct xfa_class_key key)
 {
     if (classes->classes.count >= XFA_MAX_CLASSES)
         key = common_key(event->process, &key);
     size_t before = classes->classes.count;
-    struct xfa_class *class = xfa_table_put(&classes->classes, &key);
+    struct xfa_class *class = xfa_class_put(classes, &key);
     if (classes->classes.count > before) {
         struct xfa_row *row = row_of(classes, &key.row);
-        class->number = (uint32_t)before;
         class->row = row->number;
         class->before = row->last_class;
         row->last_class = class->number + 1;
@@ -173,6 +187,6 @@ static struct xfa_class *make_class(struct xfa_classes *classes, const struct xf
 struct xfa_class *xfa_class_of(struct xfa_classes *classes, const struct xfa_event *event)
 {
     struct xfa_class_key key = key_of(event);
-    struct xfa_class *class = xfa_table_get(&classes->classes, &key);
-    return class ? class : make_class(classes, event, key);
+    const struct xfa_kept_class *kept = xfa_table_get(&classes->classes, &key);
+    return kept ? kept->class : make_class(classes, event, key);
 }
