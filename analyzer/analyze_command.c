@@ -349,7 +349,7 @@ static void walk(struct reading *reading, struct xfa_findings **findings)
     if (replays && replay(reading, &cells)) {
         xfa_analysis_free(reading->analysis);
         xfa_findings_free(*findings);
-        *findings = xfa_findings_new();
+        *findings = xfa_findings_within(reading->options->memory);
         walk_once(reading, *findings, NULL, NULL);
     }
     xfa_cells_free(&cells);
@@ -358,7 +358,7 @@ static void walk(struct reading *reading, struct xfa_findings **findings)
 static int analyze(const struct xfa_analyze_options *options)
 {
     struct reading reading;
-    struct xfa_findings *findings = xfa_findings_new();
+    struct xfa_findings *findings = xfa_findings_within(options->memory);
     begin(&reading, options, true);
     walk(&reading, &findings);
     int status = report(&reading, findings);

@@ -74,7 +74,7 @@ double xfa_findings_least_ns(const struct xfa_analysis *analysis)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct xfa_findings *xfa_findings_new(void)
+struct xfa_findings *xfa_findings_within(size_t memory)
 {
     struct xfa_findings *findings = xfa_alloc(sizeof *findings);
     for (size_t id = 0; id < XFA_FINDINGS; id++) {
@@ -84,9 +84,15 @@ struct xfa_findings *xfa_findings_new(void)
         findings->selves[id] = xfa_alloc(kind->self_bytes);
         findings->observers[findings->observer_count++] = kind->observe(findings->selves[id]);
     }
-    findings->gather = xfw_gather_new(xfw_kept_room(), true, NULL);
+    size_t room = xfw_kept_room();
+    findings->gather = xfw_gather_new(memory < room ? memory : room, true, NULL);
     findings->observers[findings->observer_count++] = xfw_gather_observer(findings->gather);
     return findings;
+}
+
+struct xfa_findings *xfa_findings_new(void)
+{
+    return xfa_findings_within(XFW_KEPT_MOST);
 }
 
 void xfa_findings_free(struct xfa_findings *findings)

@@ -12,6 +12,7 @@ struct xfw_gather {
     bool plays, samples;
     struct xfw_ops *ops;
     struct xfa_aside *aside; /* NULL: they are played, by what the walk's thread may ask alone */
+    size_t most;             /* bytes that may be kept */
     struct xfw_kept *kept;   /* NULL: nothing is kept */
     struct xfw_gathered *processes;
     size_t count, capacity, ended;
@@ -153,6 +154,7 @@ struct xfw_gather *xfw_gather_new(size_t most, bool samples, const struct xfw_ga
     gather->samples = samples;
     if (sink)
         gather->sink = *sink;
+    gather->most = most;
     gather->kept = most ? xfw_kept_new(most) : NULL;
     gather->batch = xfa_alloc(XFW_BATCH * sizeof *gather->batch);
     const struct xfw_sink ops = {begin_process, take_op, end_process, gather};
@@ -183,6 +185,11 @@ void xfw_gather_free(struct xfw_gather *gather)
 struct xfa_observer xfw_gather_observer(struct xfw_gather *gather)
 {
     return gather->aside ? xfa_aside_observer(gather->aside) : xfw_ops_observer(gather->ops);
+}
+
+size_t xfw_gather_most(const struct xfw_gather *gather)
+{
+    return gather->most;
 }
 
 struct xfw_kept *xfw_gather_kept(struct xfw_gather *gather, const struct xfa_run *run)

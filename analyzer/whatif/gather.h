@@ -52,6 +52,8 @@ void xfw_gather_free(struct xfw_gather *gather);
 /* For one pass; it lasts as long as the pass's classes. */
 struct xfa_observer xfw_gather_observer(struct xfw_gather *gather);
 
+size_t xfw_gather_most(const struct xfw_gather *gather); /* bytes that it may keep */
+
 /* All ops of the run that are to be played; NULL: they are not kept. */
 struct xfw_kept *xfw_gather_kept(struct xfw_gather *gather, const struct xfa_run *run);
 /* Some ops may have been left out. */

@@ -43,7 +43,7 @@ size_t xfw_kept_room(void)
 {
     struct rlimit limit;
     bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    return limited && limit.rlim_cur / 8 < XFW_KEPT_MOST ? limit.rlim_cur / 8 : XFW_KEPT_MOST;
+    return limited ? limit.rlim_cur / 8 : SIZE_MAX;
 }
 
 struct xfw_kept *xfw_kept_new(size_t most)

@@ -12,14 +12,14 @@
 #include "analyzer/whatif/op.h"
 #include "analyzer/whatif/schedule.h"
 
-/* Bytes; less where the process may have little memory. */
+/* Bytes, where nobody says how many. */
 #define XFW_KEPT_MOST ((size_t)512 << 20)
 
 #define XFW_NO_RANGE UINT64_MAX
 
 struct xfw_kept;
 struct xfw_kept *xfw_kept_new(size_t most);
-size_t xfw_kept_room(void); /* so much may be kept in this process */
+size_t xfw_kept_room(void); /* more may not be kept in this process */
 void xfw_kept_free(struct xfw_kept *kept);
 
 /* Processes one after the other; each its ops, then its end. */

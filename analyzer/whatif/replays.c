@@ -25,6 +25,7 @@ struct xfw_replays {
     struct xfa_crew *crew;     /* NULL: nothing was played yet */
     struct xfw_gather *gather; /* ops of the last walk; NULL: there was none */
     bool borrowed;             /* that is another's */
+    size_t most;               /* bytes that a walk may keep */
     bool keeps;                /* what a walk finds is kept: it will be asked for again */
     bool played;               /* any way was */
     bool samples;              /* ops may be left out */
@@ -306,7 +307,7 @@ static void gather_anew(struct walk *walk)
     const struct xfw_gather_sink sink = {begin_process, take_batch, end_process, walk};
     bool first = replays->keeps && !replays->gather;
     drop_gather(replays);
-    replays->gather = xfw_gather_new(first ? xfw_kept_room() : 0, replays->samples, &sink);
+    replays->gather = xfw_gather_new(first ? replays->most : 0, replays->samples, &sink);
 }
 
 static void fail(struct xfw_replays *replays, const char *error)
@@ -427,12 +428,41 @@ static void forget(struct xfw_replays *replays, struct variant *variants, size_t
     }
 }
 
+/* The run alone tells whether enough is known of what was left out, before any other way is played.
+ * It becomes the last one. */
+static bool alone_is_off(struct xfw_replays *replays, struct variant *variants, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!is_alone(variants[i].way))
+            continue;
+        struct variant alone = variants[i];
+        memmove(&variants[i], &variants[i + 1], (count - 1 - i) * sizeof *variants);
+        variants[count - 1] = alone;
+        return !walk_run(replays, &variants[count - 1], 1) || is_off(&variants[count - 1], 1);
+    }
+    return true;
+}
+
+/* From the ops that were gathered of long processes. False: that is not sure enough, or they cannot
+ * be played. */
+static bool play_some(struct xfw_replays *replays, struct variant *variants, size_t count)
+{
+    if (!alone_is_off(replays, variants, count) && walk_run(replays, variants, count - 1) &&
+        !is_off(variants, count))
+        return true;
+    forget(replays, variants, count);
+    return false;
+}
+
 /* Once more with all ops, where what was left out is not known well enough. */
 static bool walk_first(struct xfw_replays *replays, struct variant *variants, size_t count)
 {
+    bool left_out = replays->gather && xfw_gather_left_out(replays->gather);
     replays->samples = replays->keeps && can_leave_out(variants, count);
-    if (replays->gather && !replays->samples && xfw_gather_left_out(replays->gather))
+    if (left_out && !replays->samples)
         drop_gather(replays);
+    else if (left_out && xfw_gather_kept(replays->gather, replays->analysis->run))
+        return play_some(replays, variants, count) || walk_run(replays, variants, count);
     bool done = walk_run(replays, variants, count);
     if (!done || !is_off(variants, count))
         return done;
@@ -483,6 +513,12 @@ void xfw_way_free(struct xfw_way *way)
     free(way->changes);
 }
 
+static size_t default_room(void)
+{
+    size_t room = xfw_kept_room();
+    return room < XFW_KEPT_MOST ? room : XFW_KEPT_MOST;
+}
+
 struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
                                     struct xfw_gather *gather, bool keep)
 {
@@ -492,6 +528,7 @@ struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_wh
     replays->gather = gather;
     replays->borrowed = gather != NULL;
     replays->keeps = keep;
+    replays->most = gather ? xfw_gather_most(gather) : default_room();
     return replays;
 }
 
