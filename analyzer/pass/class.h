@@ -81,6 +81,7 @@ struct xfa_classes {
     struct xfa_run *run;
     const struct xfa_achievable *achievable;
     struct xfa_table classes, rows; /* struct xfa_kept_class, xfa_row */
+    struct xfa_class_asked *asked;  /* class.c: events that were asked for of late; NULL: none */
 };
 
 void xfa_classes_init(struct xfa_classes *classes, struct xfa_run *run,
