@@ -457,7 +457,7 @@ static struct xfa_analysis *read_run(const struct comparing *c, const char *path
 static struct xfa_snapshot *take(struct comparing *c, const char *path)
 {
     struct xfa_times times = {0};
-    struct xfa_findings *findings = xfa_findings_new();
+    struct xfa_findings *findings = xfa_findings_within(c->options->memory);
     struct xfa_analysis *analysis = read_run(c, path, findings, &times);
     struct xfa_snapshot *taken = NULL;
     if (analysis->run->process_count > 0) {

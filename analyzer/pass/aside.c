@@ -11,7 +11,7 @@
 #define BATCHES 8
 #define AT_ONCE 32 /* batches of a walk that are told in its own thread */
 
-enum what { TRANSFER, EVENT, UNENDED };
+enum what { TRANSFER, EVENT, COPY, UNENDED };
 
 struct told {
     uint8_t what;   /* enum above */
@@ -27,7 +27,7 @@ struct batch {
 };
 
 struct xfa_aside {
-    struct xfa_observer of;
+    struct xfa_audience audience;
     struct batch batches[BATCHES];
     uint64_t walked;      /* batches that the walk has filled: the next one is being filled */
     unsigned at_once;     /* batches of this walk so far, up to AT_ONCE */
@@ -46,22 +46,30 @@ static struct batch *batch_at(struct xfa_aside *aside, uint64_t number)
     return &aside->batches[number % BATCHES];
 }
 
-static void tell(const struct xfa_observer *of, struct told *told)
+static void tell(const struct xfa_audience *audience, struct told *told)
 {
     if (told->has_range)
         told->event.range = &told->range;
-    if (told->what == TRANSFER)
-        of->transfer(of->self, &told->event);
-    else if (told->what == EVENT)
-        of->event(of->self, &told->event);
-    else
-        of->unended(of->self, &told->range, (enum xfa_unended)told->why, told->event.end_ns);
+    switch ((enum what)told->what) {
+    case TRANSFER:
+        xfa_tell_transfer(audience, &told->event);
+        break;
+    case EVENT:
+        xfa_tell_event(audience, &told->event);
+        break;
+    case COPY:
+        xfa_tell_copy(audience, &told->event);
+        break;
+    case UNENDED:
+        xfa_tell_unended(audience, &told->range, (enum xfa_unended)told->why, told->event.end_ns);
+        break;
+    }
 }
 
 static void tell_all(struct xfa_aside *aside, struct batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
-        tell(&aside->of, &batch->told[i]);
+        tell(&aside->audience, &batch->told[i]);
     batch->count = 0;
 }
 
@@ -132,43 +140,47 @@ static void fill(struct xfa_aside *aside)
         give_batch(aside);
 }
 
-static void keep_range(struct told *told, const struct xfa_range *range)
-{
-    told->has_range = range != NULL;
-    if (range)
-        told->range = *range;
-}
-
 static void observe(struct xfa_aside *aside, const struct xfa_event *event, enum what what)
 {
     struct told *told = room(aside, what);
     told->event = *event;
-    keep_range(told, event->range);
+    told->has_range = event->range != NULL;
+    if (event->range)
+        told->range = *event->range;
     fill(aside);
 }
 
-static void transfer(void *self, const struct xfa_event *event)
+void xfa_aside_transfer(struct xfa_aside *aside, const struct xfa_event *event)
 {
-    observe(self, event, TRANSFER);
+    if (*aside->audience.transfers.members)
+        observe(aside, event, TRANSFER);
 }
 
-static void event(void *self, const struct xfa_event *event)
+void xfa_aside_event(struct xfa_aside *aside, const struct xfa_event *event)
 {
-    observe(self, event, EVENT);
+    if (*aside->audience.by_kind[event->kind].members)
+        observe(aside, event, EVENT);
 }
 
-static void unended(void *self, const struct xfa_range *range, enum xfa_unended why,
-                    uint64_t end_ns)
+void xfa_aside_copy(struct xfa_aside *aside, const struct xfa_event *event)
 {
-    struct told *told = room(self, UNENDED);
+    if (*aside->audience.copies.members)
+        observe(aside, event, COPY);
+}
+
+void xfa_aside_unended(struct xfa_aside *aside, const struct xfa_range *range, enum xfa_unended why,
+                       uint64_t end_ns)
+{
+    if (!*aside->audience.unended.members)
+        return;
+    struct told *told = room(aside, UNENDED);
     told->why = (uint8_t)why;
     told->event.end_ns = end_ns;
-    keep_range(told, range);
-    told->has_range = false; /* of the event */
-    fill(self);
+    told->range = *range;
+    fill(aside);
 }
 
-static void catch_up(struct xfa_aside *aside)
+void xfa_aside_catch_up(struct xfa_aside *aside)
 {
     if (aside->threaded)
         wait_for(aside, 0);
@@ -176,32 +188,12 @@ static void catch_up(struct xfa_aside *aside)
     aside->at_once = 0;
 }
 
-static void pass(void *self, const struct xfa_classes *classes)
-{
-    struct xfa_aside *aside = self;
-    aside->of.pass(aside->of.self, classes);
-}
-
-static uint32_t process(void *self, struct xfa_process *process)
-{
-    struct xfa_aside *aside = self;
-    return aside->of.process(aside->of.self, process);
-}
-
-static void end(void *self, struct xfa_process *process)
-{
-    struct xfa_aside *aside = self;
-    catch_up(aside);
-    if (aside->of.end)
-        aside->of.end(aside->of.self, process);
-}
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct xfa_aside *xfa_aside_new(const struct xfa_observer *of)
+struct xfa_aside *xfa_aside_new(size_t count)
 {
     struct xfa_aside *aside = xfa_alloc(sizeof *aside);
-    aside->of = *of;
+    xfa_audience_init(&aside->audience, count);
     aside->alone = xfa_processors() == 1;
     pthread_mutex_init(&aside->mutex, NULL);
     pthread_cond_init(&aside->filled, NULL);
@@ -222,24 +214,14 @@ void xfa_aside_free(struct xfa_aside *aside)
     }
     for (size_t i = 0; i < BATCHES; i++)
         free(aside->batches[i].told);
+    xfa_audience_free(&aside->audience);
     pthread_cond_destroy(&aside->emptied);
     pthread_cond_destroy(&aside->filled);
     pthread_mutex_destroy(&aside->mutex);
     free(aside);
 }
 
-struct xfa_observer xfa_aside_observer(struct xfa_aside *aside)
+struct xfa_audience *xfa_aside_audience(struct xfa_aside *aside)
 {
-    const struct xfa_observer *of = &aside->of;
-    return (struct xfa_observer){
-        .name = of->name,
-        .kinds = of->kinds,
-        .self = aside,
-        .pass = of->pass ? pass : NULL,
-        .process = of->process ? process : NULL,
-        .event = of->event ? event : NULL,
-        .transfer = of->transfer ? transfer : NULL,
-        .unended = of->unended ? unended : NULL,
-        .end = end,
-    };
+    return &aside->audience;
 }

@@ -1,27 +1,33 @@
 /*
- * An observer that is told in a thread of its own, some thousand events behind the walk. What it
- * hears, and in which order, is the same.
+ * Observers that are told in a thread of their own, some thousand events behind the walk: those
+ * that say so (observer.h). What they hear, and in which order, is the same. Private to pass/.
  *
- * Where the process may use one processor only, or no thread can be made, it is told in the walk's
- * own thread; so are the first events, since short walks are over before a thread is there.
- *
- * What such an observer may look at: the event, of its class what does not change (key, number,
- * paths), and what is known of the process since it was opened. It may not look for sites and
- * functions, since that makes them. process() and end() come in the walk's thread, when all events
- * before were told.
+ * Where the process may use one processor only, or no thread can be made, they are told in the
+ * walk's own thread; so is a process's beginning, since short walks are over before a thread is
+ * there.
  */
 #ifndef XFA_ASIDE_H
 #define XFA_ASIDE_H
 
-#include "analyzer/pass/observer.h"
+#include "analyzer/pass/audience.h"
 
 struct xfa_aside;
 
-/* `of`: copied. One without copy(). */
-struct xfa_aside *xfa_aside_new(const struct xfa_observer *of);
-void xfa_aside_free(struct xfa_aside *aside); /* outside of walks */
+/* With room for so many observers. */
+struct xfa_aside *xfa_aside_new(size_t count);
+void xfa_aside_free(struct xfa_aside *aside); /* when it has caught up */
 
-/* For one pass at a time. */
-struct xfa_observer xfa_aside_observer(struct xfa_aside *aside);
+/* Whom it tells: to be filled while it has caught up. */
+struct xfa_audience *xfa_aside_audience(struct xfa_aside *aside);
+
+/* What is handed over is copied. */
+void xfa_aside_event(struct xfa_aside *aside, const struct xfa_event *event);
+void xfa_aside_transfer(struct xfa_aside *aside, const struct xfa_event *event);
+void xfa_aside_copy(struct xfa_aside *aside, const struct xfa_event *event);
+void xfa_aside_unended(struct xfa_aside *aside, const struct xfa_range *range, enum xfa_unended why,
+                       uint64_t end_ns);
+
+/* A process is over: all was told when it returns. */
+void xfa_aside_catch_up(struct xfa_aside *aside);
 
 #endif

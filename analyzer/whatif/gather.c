@@ -4,16 +4,14 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/pass/aside.h"
 #include "analyzer/whatif/ops.h"
 
 struct xfw_gather {
     struct xfw_gather_sink sink; /* its functions are NULL: there is none */
     bool plays, samples;
     struct xfw_ops *ops;
-    struct xfa_aside *aside; /* NULL: they are played, by what the walk's thread may ask alone */
-    size_t most;             /* bytes that may be kept */
-    struct xfw_kept *kept;   /* NULL: nothing is kept */
+    size_t most;           /* bytes that may be kept */
+    struct xfw_kept *kept; /* NULL: nothing is kept */
     struct xfw_gathered *processes;
     size_t count, capacity, ended;
     struct xfw_gathered *at; /* the process at hand */
@@ -159,8 +157,6 @@ struct xfw_gather *xfw_gather_new(size_t most, bool samples, const struct xfw_ga
     gather->batch = xfa_alloc(XFW_BATCH * sizeof *gather->batch);
     const struct xfw_sink ops = {begin_process, take_op, end_process, gather};
     gather->ops = xfw_ops_new(&ops);
-    const struct xfa_observer observer = xfw_ops_observer(gather->ops);
-    gather->aside = gather->plays ? NULL : xfa_aside_new(&observer);
     if (!gather->kept)
         give_up(gather);
     return gather;
@@ -175,7 +171,6 @@ void xfw_gather_free(struct xfw_gather *gather)
         free(gather->processes[i].ranges);
     }
     free(gather->processes);
-    xfa_aside_free(gather->aside);
     xfw_ops_free(gather->ops);
     xfw_kept_free(gather->kept);
     free(gather->batch);
@@ -184,7 +179,9 @@ void xfw_gather_free(struct xfw_gather *gather)
 
 struct xfa_observer xfw_gather_observer(struct xfw_gather *gather)
 {
-    return gather->aside ? xfa_aside_observer(gather->aside) : xfw_ops_observer(gather->ops);
+    struct xfa_observer observer = xfw_ops_observer(gather->ops);
+    observer.aside = !gather->plays; /* who plays looks for sites */
+    return observer;
 }
 
 size_t xfw_gather_most(const struct xfw_gather *gather)

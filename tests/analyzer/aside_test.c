@@ -1,4 +1,4 @@
-/* An observer that is told in a thread of its own hears the same as one that is told at once
+/* Observers that are told in a thread of their own hear the same as those that are told at once
  * (analyzer/pass/aside.h). */
 #include <pthread.h>
 #include <sched.h>
@@ -41,13 +41,6 @@ static void note(struct log *log, char what, const struct xfa_event *event,
     };
 }
 
-static uint32_t begin(void *self, struct xfa_process *process)
-{
-    (void)process;
-    note(self, 'p', NULL, NULL);
-    return XFA_KIND(XFT_EVENT_SYNC);
-}
-
 static void hear_event(void *self, const struct xfa_event *event)
 {
     note(self, 'e', event, event->range);
@@ -65,61 +58,77 @@ static void hear_unended(void *self, const struct xfa_range *range, enum xfa_une
     note(self, 'u', &event, range);
 }
 
-static void over(void *self, struct xfa_process *process)
+static void hear_copy(void *self, const struct xfa_event *event)
 {
-    (void)process;
-    note(self, 'o', NULL, NULL);
+    note(self, 'c', event, event->range);
 }
 
 static struct xfa_observer observer_of(struct log *log)
 {
-    log->heard = calloc((size_t)PROCESSES * (EVENTS + 2), sizeof *log->heard);
+    log->heard = calloc((size_t)PROCESSES * EVENTS, sizeof *log->heard);
     log->own = pthread_self();
     return (struct xfa_observer){
-        .kinds = XFA_KIND(XFT_EVENT_SYNC),
+        .kinds = XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_RANGE_END),
         .self = log,
-        .process = begin,
         .event = hear_event,
         .transfer = hear_transfer,
+        .copy = hear_copy,
         .unended = hear_unended,
-        .end = over,
     };
 }
 
 /* What is handed over is gone when the call returns. */
-static void walk(const struct xfa_observer *observer)
+static void walk(struct xfa_aside *aside, const struct xfa_audience *audience)
 {
-    for (uint64_t p = 0; p < PROCESSES; p++) {
-        assert_int_equal(observer->process(observer->self, NULL), XFA_KIND(XFT_EVENT_SYNC));
-        for (uint64_t i = 0; i < EVENTS; i++) {
-            struct xfa_range range = {.number = i};
-            struct xfa_event event = {
-                .start_ns = p * EVENTS + i, .end_ns = i, .range = i % 3 ? NULL : &range};
-            if (i % 5 == 4)
-                observer->unended(observer->self, &range, XFA_BEGUN_AGAIN, i);
-            else if (i % 2)
-                observer->event(observer->self, &event);
-            else
-                observer->transfer(observer->self, &event);
-            memset(&event, 0xff, sizeof event);
-            memset(&range, 0xff, sizeof range);
+    for (uint64_t i = 0; i < EVENTS; i++) {
+        struct xfa_range range = {.number = i};
+        struct xfa_event event = {
+            .kind = XFT_EVENT_SYNC, .start_ns = i * 3, .end_ns = i, .range = i % 3 ? NULL : &range};
+        switch (i % 4) {
+        case 0:
+            aside ? xfa_aside_event(aside, &event) : xfa_tell_event(audience, &event);
+            break;
+        case 1:
+            aside ? xfa_aside_transfer(aside, &event) : xfa_tell_transfer(audience, &event);
+            break;
+        case 2:
+            aside ? xfa_aside_copy(aside, &event) : xfa_tell_copy(audience, &event);
+            break;
+        default:
+            aside ? xfa_aside_unended(aside, &range, XFA_BEGUN_AGAIN, i)
+                  : xfa_tell_unended(audience, &range, XFA_BEGUN_AGAIN, i);
         }
-        observer->end(observer->self, NULL);
+        memset(&event, 0xff, sizeof event);
+        memset(&range, 0xff, sizeof range);
     }
 }
 
+static void hear_all(struct xfa_audience *audience, const struct xfa_observer *observer)
+{
+    xfa_audience_empty(audience);
+    xfa_audience_add(audience, observer, observer->kinds);
+}
+
+/* Returns how much was heard in another thread. */
 static size_t same_as_at_once(void)
 {
     struct log at_once = {0}, aside = {0};
     const struct xfa_observer one = observer_of(&at_once), other = observer_of(&aside);
-    struct xfa_aside *told = xfa_aside_new(&other);
-    const struct xfa_observer beside = xfa_aside_observer(told);
-    walk(&one);
-    walk(&beside);
-    xfa_aside_free(told);
-    assert_int_equal(at_once.count, (size_t)PROCESSES * (EVENTS + 2));
-    assert_int_equal(aside.count, at_once.count);
+    struct xfa_aside *told = xfa_aside_new(1);
+    struct xfa_audience audience;
+    xfa_audience_init(&audience, 1);
+    for (size_t p = 0; p < PROCESSES; p++) {
+        hear_all(&audience, &one);
+        hear_all(xfa_aside_audience(told), &other);
+        walk(NULL, &audience);
+        walk(told, NULL);
+        xfa_aside_catch_up(told);
+        assert_int_equal(at_once.count, (p + 1) * EVENTS);
+        assert_int_equal(aside.count, at_once.count);
+    }
     assert_memory_equal(aside.heard, at_once.heard, aside.count * sizeof *aside.heard);
+    xfa_aside_free(told);
+    xfa_audience_free(&audience);
     free(at_once.heard);
     free(aside.heard);
     return aside.elsewhere;
