@@ -349,7 +349,7 @@ static void walk(struct reading *reading, struct xfa_findings **findings)
     if (replays && replay(reading, &cells)) {
         xfa_analysis_free(reading->analysis);
         xfa_findings_free(*findings);
-        *findings = xfa_findings_new();
+        *findings = xfa_findings_within(reading->options->memory);
         walk_once(reading, *findings, NULL, NULL);
     }
     xfa_cells_free(&cells);
@@ -358,7 +358,7 @@ static void walk(struct reading *reading, struct xfa_findings **findings)
 static int analyze(const struct xfa_analyze_options *options)
 {
     struct reading reading;
-    struct xfa_findings *findings = xfa_findings_new();
+    struct xfa_findings *findings = xfa_findings_within(options->memory);
     begin(&reading, options, true);
     walk(&reading, &findings);
     int status = report(&reading, findings);
@@ -457,7 +457,7 @@ static struct xfa_analysis *read_run(const struct comparing *c, const char *path
 static struct xfa_snapshot *take(struct comparing *c, const char *path)
 {
     struct xfa_times times = {0};
-    struct xfa_findings *findings = xfa_findings_new();
+    struct xfa_findings *findings = xfa_findings_within(c->options->memory);
     struct xfa_analysis *analysis = read_run(c, path, findings, &times);
     struct xfa_snapshot *taken = NULL;
     if (analysis->run->process_count > 0) {

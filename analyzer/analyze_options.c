@@ -9,6 +9,7 @@
 #include "analyzer/base/output.h"
 #include "analyzer/base/units.h"
 #include "analyzer/compare/statistics.h"
+#include "analyzer/whatif/op_store.h"
 #include "common/text.h"
 
 const char xfa_analyze_usage[] =
@@ -44,6 +45,9 @@ const char xfa_analyze_usage[] =
     "                       (small-transfers ...)\n"
     "      --rank N[,N-M]   only transfers of these ranks\n"
     "      --phase NAME     only transfers in ranges (NVTX) of this name\n"
+    "      --memory SIZE    keep so much of the run in memory for its replays (512M); bytes, or "
+    "with\n"
+    "                       K, M, G; a run that needs more is read again for them\n"
     "      --color WHEN     auto (default: on a terminal, without NO_COLOR), always or never\n"
     "      --compare        instead of the report what changed: --compare BEFORE AFTER, or with\n"
     "                       repetitions --compare BEFORE... --to AFTER...; each trace is a run\n"
@@ -64,6 +68,7 @@ enum {
     PER_TRANSFER = 256,
     REPLAY,
     REPLAY_TIME,
+    MEMORY,
     COLOUR,
     SITE,
     KIND,
@@ -119,6 +124,22 @@ static int set_replay_time(struct xfa_analyze_options *options, const char *word
     options->replay_s = strtod(word, &end);
     if (end == word || *end || !(options->replay_s > 0) || options->replay_s > MOST_REPLAY_SECONDS)
         return wrong("not a number of seconds", word);
+    return 0;
+}
+
+static int set_memory(struct xfa_analyze_options *options, const char *word)
+{
+    static const char units[] = "KMG";
+    size_t length = strlen(word);
+    const char *unit = length > 1 ? strchr(units, word[length - 1]) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    char *digits = strndup(word, unit ? length - 1 : length);
+    uint64_t number;
+    bool known = digits && xfa_number(digits, &number) && number <= SIZE_MAX >> shift;
+    free(digits);
+    if (!known)
+        return wrong("not a size of memory (1000000, 64K, 512M, 2G)", word);
+    options->memory = (size_t)number << shift;
     return 0;
 }
 
@@ -217,6 +238,8 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
         return set_replay(options, value);
     case REPLAY_TIME:
         return set_replay_time(options, value);
+    case MEMORY:
+        return set_memory(options, value);
     case SITE:
     case KIND:
     case RANK:
@@ -305,6 +328,7 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
         {"per-transfer", no_argument, NULL, PER_TRANSFER},
         {"replay", optional_argument, NULL, REPLAY},
         {"replay-time", required_argument, NULL, REPLAY_TIME},
+        {"memory", required_argument, NULL, MEMORY},
         {"site", required_argument, NULL, SITE},
         {"kind", required_argument, NULL, KIND},
         {"rank", required_argument, NULL, RANK},
@@ -320,6 +344,7 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
         (struct xfa_analyze_options){.format = &xfa_format_text,
                                      .view.top = TOP_OF_FORMAT,
                                      .replay_s = REPLAY_SECONDS,
+                                     .memory = XFW_OP_STORE_MOST,
                                      .traces = xfa_alloc((size_t)(argc + 1) * sizeof(const char *)),
                                      .before = SIZE_MAX,
                                      .fail_on = NAN};

@@ -18,6 +18,7 @@ struct xfa_analyze_options {
     struct xfa_view view;
     bool no_profile, compare, per_transfer, sorted, replay, play, limited;
     double replay_s;
+    size_t memory; /* bytes that may be kept of a run for its replays */
     enum xfa_colour_choice colour;
     struct xfa_filter filter; /* which part is shown; not finished */
 };

@@ -1,9 +1,7 @@
 #include "analyzer/base/crew.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
@@ -47,30 +45,36 @@ static void *live(void *of)
     return NULL;
 }
 
-static unsigned processors(void)
+unsigned xfa_processors(void)
 {
     cpu_set_t set;
     int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     return count < 1 ? 1 : count > XFA_CREW_MOST ? XFA_CREW_MOST : (unsigned)count;
 }
 
-struct xfa_crew *xfa_crew_new(void)
+bool xfa_thread_new(pthread_t *thread, void *(*live_on)(void *), void *self)
 {
-    struct xfa_crew *crew = xfa_alloc(sizeof *crew);
     pthread_attr_t attributes;
     sigset_t all, before;
-    pthread_mutex_init(&crew->mutex, NULL);
-    pthread_cond_init(&crew->begins, NULL);
-    pthread_cond_init(&crew->ends, NULL);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    for (unsigned wanted = processors() - 1; crew->count < wanted; crew->count++)
-        if (pthread_create(&crew->threads[crew->count], &attributes, live, crew) != 0)
-            break;
+    bool made = pthread_create(thread, &attributes, live_on, self) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
+    return made;
+}
+
+struct xfa_crew *xfa_crew_new(void)
+{
+    struct xfa_crew *crew = xfa_alloc(sizeof *crew);
+    pthread_mutex_init(&crew->mutex, NULL);
+    pthread_cond_init(&crew->begins, NULL);
+    pthread_cond_init(&crew->ends, NULL);
+    for (unsigned wanted = xfa_processors() - 1; crew->count < wanted; crew->count++)
+        if (!xfa_thread_new(&crew->threads[crew->count], live, crew))
+            break;
     return crew;
 }
 

@@ -7,9 +7,17 @@
 #ifndef XFA_CREW_H
 #define XFA_CREW_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define XFA_CREW_MOST 32 /* with the caller */
+
+/* Processors that the process may use, XFA_CREW_MOST at most. */
+unsigned xfa_processors(void);
+
+/* A thread that takes no signals and needs little stack; false: it cannot be made. */
+bool xfa_thread_new(pthread_t *thread, void *(*live)(void *), void *self);
 
 struct xfa_crew;
 struct xfa_crew *xfa_crew_new(void);

@@ -33,4 +33,10 @@ static inline void *xfa_table_at(const struct xfa_table *table, size_t i)
     return table->items + i * table->item_bytes;
 }
 
+/* Where an item lies, as xfa_table_at() takes it. */
+static inline uint32_t xfa_table_place(const struct xfa_table *table, const void *item)
+{
+    return (uint32_t)(((const unsigned char *)item - table->items) / table->item_bytes);
+}
+
 #endif

@@ -22,6 +22,7 @@
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/findings/remedy.h"
 #include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/gather.h"
 #include "analyzer/whatif/whatif.h"
 
 #define XFA_LEAST_LOST_NS 10000.0
@@ -126,9 +127,10 @@ struct xfa_finding {
 struct xfa_findings {
     struct xfa_finding *items; /* worst first */
     size_t count, capacity;
-    struct xfa_observer observers[XFA_FINDINGS];
+    struct xfa_observer observers[XFA_FINDINGS + 1]; /* the last one: gather's */
     size_t observer_count;
     void *selves[XFA_FINDINGS];
+    struct xfw_gather *gather; /* the run's ops, for the replay */
     struct xfw_whatif *whatif; /* NULL: not weighed */
 };
 
@@ -136,11 +138,13 @@ struct xfa_findings {
 char *xfa_finding_assumed(const struct xfa_finding *finding);
 
 struct xfa_findings *xfa_findings_new(void);
+/* Of the run at most so many bytes are kept for its replays: gather.h. */
+struct xfa_findings *xfa_findings_within(size_t memory);
 void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis *analysis);
 void xfa_findings_free(struct xfa_findings *findings);
 
-/* Replays the run with each finding's remedy and with the best set, which reads the files again.
- * Sorts by what is saved: idle findings come last. */
+/* Replays the run with each finding's remedy and with the best set. Sorts by what is saved: idle
+ * findings come last. */
 void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *analysis);
 
 /* ---- for find() and try() -------------------------------------------------------------------- */

@@ -74,7 +74,7 @@ double xfa_findings_least_ns(const struct xfa_analysis *analysis)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct xfa_findings *xfa_findings_new(void)
+struct xfa_findings *xfa_findings_within(size_t memory)
 {
     struct xfa_findings *findings = xfa_alloc(sizeof *findings);
     for (size_t id = 0; id < XFA_FINDINGS; id++) {
@@ -84,7 +84,15 @@ struct xfa_findings *xfa_findings_new(void)
         findings->selves[id] = xfa_alloc(kind->self_bytes);
         findings->observers[findings->observer_count++] = kind->observe(findings->selves[id]);
     }
+    size_t room = xfw_op_store_room();
+    findings->gather = xfw_gather_new(memory < room ? memory : room, true, NULL);
+    findings->observers[findings->observer_count++] = xfw_gather_observer(findings->gather);
     return findings;
+}
+
+struct xfa_findings *xfa_findings_new(void)
+{
+    return xfa_findings_within(XFW_OP_STORE_MOST);
 }
 
 void xfa_findings_free(struct xfa_findings *findings)
@@ -96,6 +104,7 @@ void xfa_findings_free(struct xfa_findings *findings)
         free(findings->items[i].sites);
     }
     xfw_whatif_free(findings->whatif);
+    xfw_gather_free(findings->gather);
     for (size_t id = 0; id < XFA_FINDINGS; id++) {
         if (findings->selves[id] && kinds[id].kind->free)
             kinds[id].kind->free(findings->selves[id]);
@@ -502,7 +511,7 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
     qsort(of, count, sizeof(struct xfa_finding *), simpler_finding);
     for (size_t i = 0; i < count; i++)
         changes[i] = of[i]->change;
-    findings->whatif = xfw_whatif_of(analysis, changes, count, exclude, of);
+    findings->whatif = xfw_whatif_of(analysis, changes, count, exclude, of, findings->gather);
     take_savings(of, analysis, findings->whatif, changes);
     drop_superseded(of, count);
     drop_trials(findings);

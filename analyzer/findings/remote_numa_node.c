@@ -71,7 +71,8 @@ static void transfer(void *self, const struct xfa_event *event)
 
 static struct xfa_observer observe(void *self)
 {
-    return (struct xfa_observer){.name = "remote nodes", .self = self, .transfer = transfer};
+    return (struct xfa_observer){
+        .name = "remote nodes", .self = self, .aside = true, .transfer = transfer};
 }
 
 static void release(void *self)

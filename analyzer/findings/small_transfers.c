@@ -177,6 +177,7 @@ static struct xfa_observer observe(void *self)
     return (struct xfa_observer){.name = "small transfers",
                                  .kinds = ends,
                                  .self = self,
+                                 .aside = true,
                                  .process = process,
                                  .event = event,
                                  .transfer = transfer,

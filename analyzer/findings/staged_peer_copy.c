@@ -123,8 +123,11 @@ static struct xfa_observer observe(void *self)
     struct staged *staged = self;
     xfa_table_init(&staged->places, sizeof(uint64_t), sizeof(struct place));
     xfa_table_init(&staged->pairs, sizeof(struct pair_key), sizeof(struct pair));
-    return (struct xfa_observer){
-        .name = "staged copies", .self = self, .process = process, .transfer = transfer};
+    return (struct xfa_observer){.name = "staged copies",
+                                 .self = self,
+                                 .aside = true,
+                                 .process = process,
+                                 .transfer = transfer};
 }
 
 static void release(void *self)

@@ -86,6 +86,7 @@ static struct xfa_observer observe(struct taken *taken, enum xft_event_kind take
         .name = "memory taken again",
         .kinds = XFA_KIND(takes) | XFA_KIND(gives),
         .self = taken,
+        .aside = true,
         .event = event,
         .end = end,
     };

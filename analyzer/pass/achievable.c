@@ -195,10 +195,11 @@ struct xfa_achieved xfa_achievable_ask(const struct xfa_achievable_path *of, uin
 
 static const struct xfa_achieved *ask(struct xfa_achievable_path *of, uint64_t bytes)
 {
-    if (!of->asked || of->last_bytes != bytes)
+    if (!of->asked || of->last_bytes != bytes) {
         of->last = xfa_achievable_ask(of, bytes);
-    of->asked = true;
-    of->last_bytes = bytes;
+        of->asked = true;
+        of->last_bytes = bytes;
+    }
     return &of->last;
 }
 

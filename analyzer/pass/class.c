@@ -1,21 +1,27 @@
 #include "analyzer/pass/class.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/base/alloc.h"
 #include "analyzer/pass/event.h"
 
 void xfa_classes_init(struct xfa_classes *classes, struct xfa_run *run,
                       const struct xfa_achievable *achievable)
 {
     *classes = (struct xfa_classes){.run = run, .achievable = achievable};
-    xfa_table_init(&classes->classes, sizeof(struct xfa_class_key), sizeof(struct xfa_class));
+    xfa_table_init(&classes->classes, sizeof(struct xfa_class_key), sizeof(struct xfa_kept_class));
     xfa_table_init(&classes->rows, sizeof(struct xfa_row_key), sizeof(struct xfa_row));
 }
 
 void xfa_classes_free(struct xfa_classes *classes)
 {
+    for (size_t i = 0; i < classes->classes.count; i++)
+        free(xfa_class_at(classes, i));
     xfa_table_free(&classes->classes);
     xfa_table_free(&classes->rows);
+    free(classes->asked);
+    classes->asked = NULL;
 }
 
 /* ---- what makes a class ---------------------------------------------------------------------- */
@@ -150,16 +156,26 @@ static struct xfa_near near_of(const struct xfa_achievable *achievable,
     return (struct xfa_near){.node = -1};
 }
 
+struct xfa_class *xfa_class_put(struct xfa_classes *classes, const struct xfa_class_key *key)
+{
+    struct xfa_kept_class *kept = xfa_table_put(&classes->classes, key);
+    if (!kept->class) {
+        kept->class = xfa_alloc(sizeof *kept->class);
+        kept->class->key = *key;
+        kept->class->number = (uint32_t)classes->classes.count - 1;
+    }
+    return kept->class;
+}
+
 static struct xfa_class *make_class(struct xfa_classes *classes, const struct xfa_event *event,
                                     struct xfa_class_key key)
 {
     if (classes->classes.count >= XFA_MAX_CLASSES)
         key = common_key(event->process, &key);
     size_t before = classes->classes.count;
-    struct xfa_class *class = xfa_table_put(&classes->classes, &key);
+    struct xfa_class *class = xfa_class_put(classes, &key);
     if (classes->classes.count > before) {
         struct xfa_row *row = row_of(classes, &key.row);
-        class->number = (uint32_t)before;
         class->row = row->number;
         class->before = row->last_class;
         row->last_class = class->number + 1;
@@ -170,9 +186,81 @@ static struct xfa_class *make_class(struct xfa_classes *classes, const struct xf
     return class;
 }
 
-struct xfa_class *xfa_class_of(struct xfa_classes *classes, const struct xfa_event *event)
+/* ---- events alike ---------------------------------------------------------------------------- */
+
+#define ASKED 1024 /* events that are remembered, a power of two */
+
+/* All that a class's key is made of. */
+struct alike {
+    uint32_t process, stack;
+    uint16_t call, flags;
+    int16_t src_place, dst_place, gpu;
+    uint8_t direction, src_mem, dst_mem;                /* as the call says */
+    uint8_t seen_direction, seen_src_mem, seen_dst_mem; /* as the device does */
+    uint8_t stream, shape;
+    uint8_t reserved[6];
+};
+enum { WORDS = sizeof(struct alike) / sizeof(uint64_t) };
+_Static_assert(sizeof(struct alike) == WORDS * sizeof(uint64_t) && WORDS == 4, "whole words");
+
+struct xfa_class_asked {
+    struct xfa_class *class; /* NULL: none was asked for here */
+    uint64_t words[WORDS];   /* struct alike */
+};
+
+static void read_alike(const struct xfa_event *event, uint64_t words[WORDS])
+{
+    const struct xfa_device_copy *copy = &event->transfer.device;
+    const struct alike alike = {
+        .process = event->process->number,
+        .stack = event->stack,
+        .call = event->call,
+        .flags = event->flags,
+        .src_place = event->src_place,
+        .dst_place = event->dst_place,
+        .gpu = event->gpu,
+        .direction = event->direction,
+        .src_mem = event->src_mem,
+        .dst_mem = event->dst_mem,
+        .seen_direction = copy->direction,
+        .seen_src_mem = copy->src_mem,
+        .seen_dst_mem = copy->dst_mem,
+        .stream = stream_of(event),
+        .shape = shape_of(event),
+    };
+    memcpy(words, &alike, sizeof alike);
+}
+
+static size_t place_of(const uint64_t words[WORDS])
+{
+    uint64_t mixed = 0;
+    for (size_t i = 0; i < WORDS; i++)
+        mixed = (mixed ^ words[i]) * 0x9e3779b97f4a7c15u;
+    return (size_t)(mixed >> 32) % ASKED;
+}
+
+static bool same(const uint64_t a[WORDS], const uint64_t b[WORDS])
+{
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+}
+
+static struct xfa_class *look_for(struct xfa_classes *classes, const struct xfa_event *event)
 {
     struct xfa_class_key key = key_of(event);
-    struct xfa_class *class = xfa_table_get(&classes->classes, &key);
-    return class ? class : make_class(classes, event, key);
+    const struct xfa_kept_class *kept = xfa_table_get(&classes->classes, &key);
+    return kept ? kept->class : make_class(classes, event, key);
+}
+
+struct xfa_class *xfa_class_of(struct xfa_classes *classes, const struct xfa_event *event)
+{
+    uint64_t words[WORDS];
+    if (!classes->asked)
+        classes->asked = xfa_alloc(ASKED * sizeof *classes->asked);
+    read_alike(event, words);
+    struct xfa_class_asked *asked = &classes->asked[place_of(words)];
+    if (!asked->class || !same(asked->words, words)) {
+        asked->class = look_for(classes, event);
+        memcpy(asked->words, words, sizeof words);
+    }
+    return asked->class;
 }

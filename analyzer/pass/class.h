@@ -72,10 +72,16 @@ static inline bool xfa_row_pageable(const struct xfa_row_key *key)
     return key->src_mem == XFT_MEM_PAGEABLE || key->dst_mem == XFT_MEM_PAGEABLE;
 }
 
+struct xfa_kept_class {
+    struct xfa_class_key key;
+    struct xfa_class *class; /* stays where it is */
+};
+
 struct xfa_classes {
     struct xfa_run *run;
     const struct xfa_achievable *achievable;
-    struct xfa_table classes, rows; /* struct xfa_class, xfa_row */
+    struct xfa_table classes, rows; /* struct xfa_kept_class, xfa_row */
+    struct xfa_class_asked *asked;  /* class.c: events that were asked for of late; NULL: none */
 };
 
 void xfa_classes_init(struct xfa_classes *classes, struct xfa_run *run,
@@ -83,13 +89,16 @@ void xfa_classes_init(struct xfa_classes *classes, struct xfa_run *run,
 void xfa_classes_free(struct xfa_classes *classes);
 
 /* The class of a transfer: the device's account of it says what the call does not. Pointers last
- * until the next new class. */
+ * as long as the classes. */
 struct xfa_event;
 struct xfa_class *xfa_class_of(struct xfa_classes *classes, const struct xfa_event *event);
 
+/* The class with this key; a new one is zero but for its key and number, and in no row. */
+struct xfa_class *xfa_class_put(struct xfa_classes *classes, const struct xfa_class_key *key);
+
 static inline struct xfa_class *xfa_class_at(const struct xfa_classes *classes, size_t number)
 {
-    return xfa_table_at(&classes->classes, number);
+    return ((const struct xfa_kept_class *)xfa_table_at(&classes->classes, number))->class;
 }
 
 static inline struct xfa_row *xfa_row_at(const struct xfa_classes *classes, size_t number)

@@ -2,16 +2,17 @@
  * An observer sums something up in one walk over the events of a run; pass.h drives any number of
  * them. sums/ has those whose sums are shown, findings/ those of one kind of finding.
  *
- * Per process: process(), which may want less of it than `kinds`, then its events and transfers in
- * the order of their calls' times, then end(). event() gets the kinds in `kinds`; of TRANSFER only
- * calls that moved nothing (failed, captured into a graph, of 0 bytes): all others come as
- * transfer(), joined (event.h). copy() gets the device's copies themselves, in their own order of
- * time: as they are read, which is before the calls that wait for them. unended() comes when
- * another thread goes on with a lane, and before end(). Nothing that is handed over outlives the
- * call but processes, sites and functions (run.h); numbers of classes and rows (class.h) stay.
+ * pass() comes first, once. Per process: process(), which may want less of it than `kinds`, then
+ * its events and transfers in the order of their calls' times, then end(). event() gets the kinds
+ * in `kinds`; of TRANSFER only calls that moved nothing (failed, captured into a graph, of 0
+ * bytes): all others come as transfer(), joined (event.h). copy() gets the device's copies
+ * themselves, in their own order of time: as they are read, which is before the calls that wait for
+ * them. unended() comes when another thread goes on with a lane, and before end(). Nothing that is
+ * handed over outlives the call but processes, sites and functions (run.h); numbers of classes and
+ * rows (class.h) stay.
  *
  * Functions that an observer does not need are NULL. There is no merging of two observers' states:
- * one thread walks, and a state is of the run from the start.
+ * each is told of the run from the start, and by one thread at a time.
  */
 #ifndef XFA_OBSERVER_H
 #define XFA_OBSERVER_H
@@ -24,6 +25,14 @@ struct xfa_observer {
     const char *name;
     uint32_t kinds; /* XFA_KIND()s of the events it wants */
     void *self;     /* handed to each function */
+    /* It may be told of events in a thread of its own, behind the walk: of an event it looks at
+     * what is in it, of its class at what does not change (key, number, paths), of the process at
+     * what was known when it was opened; it looks for no sites and functions. process() and end()
+     * come in the walk's thread, when it has been told of all before. */
+    bool aside;
+    /* It belongs to a pass, of which these are the classes. They are borrowed from the pass's
+     * owner, and outlive it. */
+    void (*pass)(void *self, const struct xfa_classes *classes);
     /* Returns the kinds it wants of this process's events, of those in `kinds`. */
     uint32_t (*process)(void *self, struct xfa_process *process);
     void (*event)(void *self, const struct xfa_event *event);

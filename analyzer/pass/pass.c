@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/pass/aside.h"
 #include "analyzer/pass/join.h"
 
 static xfa_unended_fn give_unended;
@@ -12,9 +13,8 @@ struct xfa_pass {
     struct xfa_classes *classes;
     const struct xfa_observer *observers;
     size_t observer_count;
-    struct audience { /* observers, ended by NULL */
-        const struct xfa_observer **members;
-    } by_kind[XFA_EVENT_KINDS], transfers, copies, unended;
+    struct xfa_audience here; /* told in this thread */
+    struct xfa_aside *aside;  /* those that may be told in another; NULL: there are none */
     struct xfa_join *join;
     struct xfa_ranges *ranges;
     bool follows;          /* the process's ranges: somebody wants to hear of them */
@@ -37,23 +37,22 @@ struct xfa_pass *xfa_pass_new(struct xfa_classes *classes, const struct xfa_obse
     pass->classes = classes;
     pass->observers = observers;
     pass->observer_count = count;
-    for (size_t k = 0; k < XFA_EVENT_KINDS; k++)
-        pass->by_kind[k].members = xfa_alloc((count + 1) * sizeof(struct xfa_observer *));
-    pass->transfers.members = xfa_alloc((count + 1) * sizeof(struct xfa_observer *));
-    pass->copies.members = xfa_alloc((count + 1) * sizeof(struct xfa_observer *));
-    pass->unended.members = xfa_alloc((count + 1) * sizeof(struct xfa_observer *));
+    xfa_audience_init(&pass->here, count);
+    for (size_t i = 0; i < count; i++)
+        if (observers[i].aside && !pass->aside)
+            pass->aside = xfa_aside_new(count);
     pass->join = xfa_join_new();
     pass->ranges = xfa_ranges_new(give_unended, pass);
+    for (size_t i = 0; i < count; i++)
+        if (observers[i].pass)
+            observers[i].pass(observers[i].self, classes);
     return pass;
 }
 
 void xfa_pass_free(struct xfa_pass *pass)
 {
-    for (size_t k = 0; k < XFA_EVENT_KINDS; k++)
-        free(pass->by_kind[k].members);
-    free(pass->transfers.members);
-    free(pass->copies.members);
-    free(pass->unended.members);
+    xfa_audience_free(&pass->here);
+    xfa_aside_free(pass->aside);
     xfa_join_free(pass->join);
     xfa_ranges_free(pass->ranges);
     free(pass->spans);
@@ -146,8 +145,9 @@ static void give_transfer(struct xfa_pass *pass, struct xfa_event *event)
     event->transfer.class = class;
     event->range = pass->follows ? xfa_ranges_around(pass->ranges, event) : NULL;
     time_transfer(event, class);
-    for (const struct xfa_observer **o = pass->transfers.members; *o; o++)
-        (*o)->transfer((*o)->self, event);
+    xfa_tell_transfer(&pass->here, event);
+    if (pass->aside)
+        xfa_aside_transfer(pass->aside, event);
 }
 
 static bool is_range(unsigned kind)
@@ -159,22 +159,25 @@ static void give_event(struct xfa_pass *pass, struct xfa_event *event)
 {
     if (is_range(event->kind))
         event->range = xfa_ranges_take(pass->ranges, event);
-    for (const struct xfa_observer **o = pass->by_kind[event->kind].members; *o; o++)
-        (*o)->event((*o)->self, event);
+    xfa_tell_event(&pass->here, event);
+    if (pass->aside)
+        xfa_aside_event(pass->aside, event);
 }
 
 static void give_unended(void *self, const struct xfa_range *range, enum xfa_unended why,
                          uint64_t end_ns)
 {
     const struct xfa_pass *pass = self;
-    for (const struct xfa_observer **o = pass->unended.members; *o; o++)
-        (*o)->unended((*o)->self, range, why, end_ns);
+    xfa_tell_unended(&pass->here, range, why, end_ns);
+    if (pass->aside)
+        xfa_aside_unended(pass->aside, range, why, end_ns);
 }
 
 static void give_copy(struct xfa_pass *pass, const struct xfa_event *event)
 {
-    for (const struct xfa_observer **o = pass->copies.members; *o; o++)
-        (*o)->copy((*o)->self, event);
+    xfa_tell_copy(&pass->here, event);
+    if (pass->aside)
+        xfa_aside_copy(pass->aside, event);
 }
 
 static void release(struct xfa_pass *pass, bool last)
@@ -232,6 +235,12 @@ static void count_idle(struct xfa_counts *counts, const struct xfa_event *event)
         counts->empty++; /* the device never hears of it */
 }
 
+static bool is_wanted(const struct xfa_pass *pass, unsigned kind)
+{
+    return *pass->here.by_kind[kind].members ||
+           (pass->aside && *xfa_aside_audience(pass->aside)->by_kind[kind].members);
+}
+
 static void take_event(struct xfa_pass *pass, struct xfa_event *event)
 {
     unsigned kind = event->kind;
@@ -244,8 +253,8 @@ static void take_event(struct xfa_pass *pass, struct xfa_event *event)
     bool moves = xfa_event_moves(event);
     if (kind == XFT_EVENT_TRANSFER && !moves)
         count_idle(&pass->counts, event);
-    bool wanted = kind < XFA_EVENT_KINDS &&
-                  (*pass->by_kind[kind].members || (is_range(kind) && pass->follows));
+    bool wanted =
+        kind < XFA_EVENT_KINDS && (is_wanted(pass, kind) || (is_range(kind) && pass->follows));
     if (!moves && !wanted)
         return;
     if (!moves && !xfa_join_waits(pass->join)) {
@@ -282,37 +291,19 @@ static void take_events(struct xfa_pass *pass, struct xfa_process *process,
     }
 }
 
-static void join_audience(struct audience *audience, const struct xfa_observer *observer)
-{
-    size_t n = 0;
-    while (audience->members[n])
-        n++;
-    audience->members[n] = observer;
-    audience->members[n + 1] = NULL;
-}
-
 /* Who is to be told of what, in this process. */
 static void open_process(struct xfa_pass *pass, struct xfa_process *process)
 {
-    pass->transfers.members[0] = pass->copies.members[0] = pass->unended.members[0] = NULL;
     pass->last_call_ns = 0;
-    for (size_t k = 0; k < XFA_EVENT_KINDS; k++)
-        pass->by_kind[k].members[0] = NULL;
+    xfa_audience_empty(&pass->here);
+    if (pass->aside)
+        xfa_audience_empty(xfa_aside_audience(pass->aside));
     for (size_t i = 0; i < pass->observer_count; i++) {
         const struct xfa_observer *o = &pass->observers[i];
         uint32_t kinds = o->process ? o->kinds & o->process(o->self, process) : o->kinds;
-        for (size_t k = 0; o->event && k < XFA_EVENT_KINDS; k++)
-            if (kinds & XFA_KIND(k))
-                join_audience(&pass->by_kind[k], o);
-        if (o->transfer)
-            join_audience(&pass->transfers, o);
-        if (o->copy)
-            join_audience(&pass->copies, o);
-        if (o->unended && kinds & XFA_KIND(XFT_EVENT_RANGE_END))
-            join_audience(&pass->unended, o);
+        xfa_audience_add(o->aside ? xfa_aside_audience(pass->aside) : &pass->here, o, kinds);
     }
-    pass->follows = *pass->by_kind[XFT_EVENT_RANGE_BEGIN].members ||
-                    *pass->by_kind[XFT_EVENT_RANGE_END].members;
+    pass->follows = is_wanted(pass, XFT_EVENT_RANGE_BEGIN) || is_wanted(pass, XFT_EVENT_RANGE_END);
 }
 
 void xfa_pass_watch(struct xfa_pass *pass, const struct xfa_watch *watch)
@@ -329,8 +320,9 @@ void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process)
 {
     const struct xfa_merged *rows;
     size_t count;
-    open_process(pass, process);
     struct xfa_merge *merge = xfa_merge_new(process->trace);
+    process->events = xfa_merge_rows(merge);
+    open_process(pass, process);
     while (!pass->stopped && (count = xfa_merge_next_batch(merge, &rows)) > 0) {
         take_events(pass, process, rows, count);
         if (pass->watch)
@@ -340,10 +332,13 @@ void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process)
     xfa_join_end(pass->join);
     xfa_merge_free(merge);
     xfa_ranges_end(pass->ranges, pass->last_call_ns);
+    if (pass->aside)
+        xfa_aside_catch_up(pass->aside);
     for (size_t i = 0; i < pass->observer_count; i++)
         if (pass->observers[i].end)
             pass->observers[i].end(pass->observers[i].self, process);
     const struct span *span = span_of(pass, process);
+    process->has_ranges = span->kinds[XFT_EVENT_RANGE_BEGIN] > 0;
     xfa_process_close(process, span->first_ns, span->last_ns);
 }
 

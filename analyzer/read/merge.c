@@ -214,6 +214,14 @@ double xfa_merge_part(const struct xfa_merge *merge)
     return count ? (double)merge->next / (double)count : 1;
 }
 
+uint64_t xfa_merge_rows(const struct xfa_merge *merge)
+{
+    uint64_t rows = 0;
+    for (size_t i = 0; i < merge->index->count; i++)
+        rows += merge->index->chunks[i].rows;
+    return rows;
+}
+
 void xfa_merge_free(struct xfa_merge *merge)
 {
     if (!merge)

@@ -42,6 +42,9 @@ bool xfa_merge_next(struct xfa_merge *merge, struct xfa_merged *merged);
 /* How much of the trace has been opened so far, from 0 to 1. */
 double xfa_merge_part(const struct xfa_merge *merge);
 
+/* How many events the trace has, as its segments and slabs say. */
+uint64_t xfa_merge_rows(const struct xfa_merge *merge);
+
 void xfa_merge_free(struct xfa_merge *merge);
 
 #endif

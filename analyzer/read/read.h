@@ -206,6 +206,11 @@ unsigned char *xfa_segment_load(struct xfa_trace *trace, const struct xfa_segmen
 bool xfa_segment_unpack(struct xfa_trace *trace, const struct xfa_segment *segment,
                         unsigned char *raw);
 
+/* Within the limits, and of a form that this version knows. */
+bool xfa_segment_readable(const struct xfa_segment *segment);
+/* Reads the stored payload into trace->stored, and checks its sum. */
+bool xfa_segment_sound(struct xfa_trace *trace, const struct xfa_segment *segment);
+
 /* Gives back what reading segments takes, until one is read again: of a trace that stays open. */
 void xfa_trace_rest(struct xfa_trace *trace);
 

@@ -90,8 +90,10 @@ struct xfa_process {
     int gpu_count;                  /* ordinals that the trace names: 0 to gpu_count - 1 */
     uint64_t lost[XFT_LOSS_COUNT];  /* by the recorder */
     uint64_t calls_after_end;       /* which are no loss */
-    struct xfa_loss loss;           /* what could not be read, once it is closed */
-    char *losses;                   /* one line, NULL = none */
+    uint64_t events; /* of all kinds in its file, by its heads of segments; 0: no walk has begun */
+    bool has_ranges; /* once it was walked over: the program has NVTX ranges */
+    struct xfa_loss loss; /* what could not be read, once it is closed */
+    char *losses;         /* one line, NULL = none */
 
     struct xfa_run *run;
     char *path; /* of the file; NULL: from memory, as are the next two */

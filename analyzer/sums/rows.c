@@ -74,7 +74,7 @@ static void take(void *self, const struct xfa_event *event)
 
 struct xfa_observer xfa_rows_observer(struct xfa_rows *rows)
 {
-    return (struct xfa_observer){.name = "rows", .self = rows, .transfer = take};
+    return (struct xfa_observer){.name = "rows", .self = rows, .aside = true, .transfer = take};
 }
 
 const struct xfa_figures *xfa_rows_class(const struct xfa_rows *rows, uint32_t number)

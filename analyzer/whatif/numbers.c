@@ -1,5 +1,7 @@
 #include "analyzer/whatif/numbers.h"
 
+#include <string.h>
+
 #define LEGACY_HANDLE 1u /* cudaStreamLegacy, cudaStreamPerThread */
 #define PER_THREAD_HANDLE 2u
 
@@ -17,6 +19,8 @@ void xfw_numbers_begin(struct xfw_numbers *numbers, struct xfa_process *process)
     xfw_numbers_free(numbers);
     numbers->process = process;
     numbers->stream_numbers = 0;
+    memset(numbers->asked_threads, 0, sizeof numbers->asked_threads);
+    memset(numbers->asked_streams, 0, sizeof numbers->asked_streams);
     xfa_table_init(&numbers->threads, sizeof(int32_t), sizeof(struct xfw_thread));
     xfa_table_init(&numbers->streams, sizeof(struct xfw_stream_key), sizeof(struct xfw_stream));
     xfa_table_init(&numbers->events, sizeof(uint64_t), sizeof(struct event_item));
@@ -34,12 +38,21 @@ void xfw_numbers_free(struct xfw_numbers *numbers)
     xfa_table_free(&numbers->ranges);
 }
 
+static struct xfw_asked *asked_at(struct xfw_asked asked[XFW_ASKED], uint64_t key)
+{
+    return &asked[(key * 0x9e3779b97f4a7c15u >> 32) % XFW_ASKED];
+}
+
 struct xfw_thread *xfw_thread_of(struct xfw_numbers *numbers, int32_t tid)
 {
+    struct xfw_asked *asked = asked_at(numbers->asked_threads, (uint32_t)tid);
+    if (asked->at && asked->key == (uint32_t)tid)
+        return xfa_table_at(&numbers->threads, asked->at - 1);
     size_t before = numbers->threads.count;
     struct xfw_thread *thread = xfa_table_put(&numbers->threads, &tid);
     if (numbers->threads.count > before)
         thread->number = (uint32_t)before;
+    *asked = (struct xfw_asked){(uint32_t)tid, thread->number + 1};
     return thread;
 }
 
@@ -65,6 +78,9 @@ const struct xfw_stream *xfw_stream_of(struct xfw_numbers *numbers, const struct
         key.gpu = event->gpu < 0 ? xfa_process_gpu(numbers->process, 0) : event->gpu;
         key.tid = per_thread ? event->tid : -1;
     }
+    struct xfw_asked *asked = asked_at(numbers->asked_streams, key.handle);
+    if (key.handle && asked->at && asked->key == key.handle)
+        return xfa_table_at(&numbers->streams, asked->at - 1);
     size_t before = numbers->streams.count;
     struct xfw_stream *stream = xfa_table_put(&numbers->streams, &key);
     if (numbers->streams.count > before) {
@@ -72,6 +88,8 @@ const struct xfw_stream *xfw_stream_of(struct xfw_numbers *numbers, const struct
         stream->gpu = key.handle ? -1 : key.gpu;
         stream->kind = key.handle || per_thread ? XFW_BLOCKING : XFW_LEGACY;
     }
+    if (key.handle)
+        *asked = (struct xfw_asked){key.handle, xfa_table_place(&numbers->streams, stream) + 1};
     return stream;
 }
 

@@ -11,9 +11,15 @@
 #include "analyzer/pass/observer.h"
 #include "analyzer/whatif/op.h"
 
+#define XFW_ASKED 64 /* a power of two */
+
 struct xfw_numbers {
     struct xfa_process *process; /* NULL: none at hand, and nothing to free */
     struct xfa_table threads, streams, events, ranges;
+    struct xfw_asked { /* what was asked for of late: the places in these tables + 1 */
+        uint64_t key;
+        uint32_t at;
+    } asked_threads[XFW_ASKED], asked_streams[XFW_ASKED];
     uint32_t stream_numbers;
 };
 

@@ -123,6 +123,7 @@ struct xfw_op {
     uint32_t arguments; /* of a kernel: id in ARGUMENTS; 0: not known */
     uint32_t name;      /* of a kernel: id in NAMES; 0: not known */
     uint32_t site;      /* of calls with a stack: number; XFW_NONE */
+    uint32_t stack;     /* the trace's id, as long as the site was not looked for; 0: none */
     uint8_t memory;     /* enum xft_memory of an ALLOC, FREE, SET */
     bool pooled;        /* an ALLOC, FREE of a memory pool, in a stream's order */
 

@@ -43,8 +43,7 @@ size_t xfw_op_store_room(void)
 {
     struct rlimit limit;
     bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    return limited && limit.rlim_cur / 8 < XFW_OP_STORE_MOST ? limit.rlim_cur / 8
-                                                             : XFW_OP_STORE_MOST;
+    return limited ? limit.rlim_cur / 8 : SIZE_MAX;
 }
 
 struct xfw_op_store *xfw_op_store_new(size_t most)

@@ -12,7 +12,7 @@
 #include "analyzer/whatif/op.h"
 #include "analyzer/whatif/schedule.h"
 
-/* Bytes; less where the process's address space is limited. */
+/* Bytes, where nobody says how many. */
 #define XFW_OP_STORE_MOST ((size_t)512 << 20)
 
 #define XFW_NO_RANGE UINT64_MAX
@@ -20,7 +20,7 @@
 struct xfw_op_store;
 struct xfw_op_store *xfw_op_store_new(size_t most);
 void xfw_op_store_free(struct xfw_op_store *store);
-/* How many bytes may be stored in this process. */
+/* More bytes may not be stored in this process, whose address space may be limited. */
 size_t xfw_op_store_room(void);
 
 /* One process after the other: its ops, then its end. */

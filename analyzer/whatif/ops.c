@@ -19,14 +19,14 @@ struct xfw_ops {
     uint64_t transfers; /* so far */
     uint32_t records;   /* enum xft_records: those that are recorded */
     const struct xfa_achievable *achievable;
+    bool stopped;
     enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* copy engines of each GPU */
 };
 
-struct xfw_ops *xfw_ops_new(const struct xfa_achievable *achievable, const struct xfw_sink *sink)
+struct xfw_ops *xfw_ops_new(const struct xfw_sink *sink)
 {
     struct xfw_ops *ops = xfa_alloc(sizeof *ops);
     ops->sink = *sink;
-    ops->achievable = ops->costs.achievable = achievable;
     ops->queue = xfw_ops_queue_new(sink, &ops->costs);
     return ops;
 }
@@ -130,11 +130,6 @@ static bool one_engine(struct xfw_ops *ops, int gpu)
     return *engines == ONE;
 }
 
-static uint32_t site_of(const struct xfa_event *event)
-{
-    return event->stack ? xfa_site_of(event)->number : XFW_NONE;
-}
-
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_what what)
@@ -185,7 +180,7 @@ static void wait(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_wh
         to_stream(ops, &op, event);
     if (op.awaits == XFW_AWAITS_EVENT)
         op.event = xfw_event_of(&ops->numbers, event->wait.event);
-    op.site = site_of(event);
+    op.stack = event->stack;
     add_costs(ops, &op, false);
     xfw_ops_queue_wait(ops->queue, &op, event->end_ns);
     xfw_ops_queue_push(ops->queue, &op);
@@ -213,7 +208,7 @@ static void call(struct xfw_ops *ops, const struct xfa_event *event)
     op.pooled = frees && in_order;
     if (frees && !in_order)
         op.awaits = XFW_AWAITS_DEVICE;
-    op.site = site_of(event);
+    op.stack = event->stack;
     add_costs(ops, &op, false);
     xfw_ops_queue_push(ops->queue, &op);
 }
@@ -236,7 +231,7 @@ static void range_unended(void *self, const struct xfa_range *range, enum xfa_un
     struct xfa_event event = {
         .kind = XFT_EVENT_RANGE_END, .tid = range->tid, .gpu = XFT_PLACE_UNKNOWN};
     (void)end_ns;
-    if (why == XFA_PROCESS_ENDED)
+    if (why == XFA_PROCESS_ENDED || ops->stopped)
         return;
     event.start_ns = event.end_ns = xfw_thread_of(&ops->numbers, range->tid)->end_ns;
     struct xfw_op op = begin_op(ops, &event, XFW_RANGE);
@@ -405,6 +400,8 @@ static void take_call(struct xfw_ops *ops, const struct xfa_event *event)
 static void observe_event(void *self, const struct xfa_event *event)
 {
     struct xfw_ops *ops = self;
+    if (ops->stopped)
+        return;
     xfw_ops_queue_at(ops->queue, event->start_ns);
     if (!take_record(ops, event))
         take_call(ops, event);
@@ -436,6 +433,8 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     struct xfw_ops *ops = self;
     const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_device_copy *device = &transfer->device;
+    if (ops->stopped)
+        return;
     xfw_ops_queue_at(ops->queue, event->start_ns);
     uint64_t number = ops->transfers++;
     if (event->flags & XFT_GRAPH) { /* a part of its launch */
@@ -470,6 +469,12 @@ static void observe_transfer(void *self, const struct xfa_event *event)
 
 /* ---- the observer ---------------------------------------------------------------------------- */
 
+static void begin_pass(void *self, const struct xfa_classes *classes)
+{
+    struct xfw_ops *ops = self;
+    ops->achievable = ops->costs.achievable = classes->achievable;
+}
+
 static uint32_t begin_process(void *self, struct xfa_process *process)
 {
     struct xfw_ops *ops = self;
@@ -480,7 +485,7 @@ static uint32_t begin_process(void *self, struct xfa_process *process)
     ops->records = 0;
     if (ops->sink.process)
         ops->sink.process(ops->sink.self, process);
-    return UINT32_MAX;
+    return ops->stopped ? 0 : UINT32_MAX;
 }
 
 static void end_process(void *self, struct xfa_process *process)
@@ -494,6 +499,11 @@ static void end_process(void *self, struct xfa_process *process)
         ops->sink.end(ops->sink.self, process, end);
 }
 
+void xfw_ops_stop(struct xfw_ops *ops)
+{
+    ops->stopped = true;
+}
+
 struct xfa_observer xfw_ops_observer(struct xfw_ops *ops)
 {
     /* The content of host memory is not played. */
@@ -503,6 +513,7 @@ struct xfa_observer xfw_ops_observer(struct xfw_ops *ops)
         .name = "what-if",
         .kinds = kinds,
         .self = ops,
+        .pass = begin_pass,
         .process = begin_process,
         .event = observe_event,
         .transfer = observe_transfer,

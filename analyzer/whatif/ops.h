@@ -35,9 +35,11 @@ struct xfw_sink {
 };
 
 struct xfw_ops;
-struct xfw_ops *xfw_ops_new(const struct xfa_achievable *achievable, const struct xfw_sink *sink);
+struct xfw_ops *xfw_ops_new(const struct xfw_sink *sink);
 void xfw_ops_free(struct xfw_ops *ops);
 struct xfa_observer xfw_ops_observer(struct xfw_ops *ops);
+/* Nobody wants them any more: the sink hears no more than the ends of processes. */
+void xfw_ops_stop(struct xfw_ops *ops);
 
 /* The names of the ranges of the process at hand: ids in NAMES (0 = none), by range number. False:
  * there are no more. */

@@ -7,16 +7,14 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/crew.h"
 #include "analyzer/pass/pass.h"
-#include "analyzer/whatif/op_store.h"
-#include "analyzer/whatif/ops.h"
 #include "analyzer/whatif/player.h"
 #include "analyzer/whatif/sample.h"
 
 /* Of the run: where any time would be off by more for what was left out, nothing is. */
 #define MOST_OFF XFW_RUN_ERROR
 
-struct process {               /* of which ops may be left out */
-    struct xfw_sample *sample; /* NULL: all are played */
+/* A process of which ops were left out, played alone. */
+struct process {
     struct xfw_measured alone;
     bool alone_known;
 };
@@ -25,8 +23,11 @@ struct xfw_replays {
     struct xfa_analysis *analysis;
     struct xfw_whatif *whatif;
     struct xfa_crew *crew;     /* NULL: nothing was played yet */
-    struct xfw_op_store *kept; /* NULL: nothing is kept */
-    bool walked;               /* the files were */
+    struct xfw_gather *gather; /* ops of the last walk; NULL: there was none */
+    bool borrowed;             /* that is another's */
+    size_t most;               /* bytes that a walk may keep */
+    bool keeps;                /* what a walk finds is kept: it will be asked for again */
+    bool played;               /* any way was */
     bool samples;              /* ops may be left out */
     struct process *processes;
     size_t process_count, process_capacity;
@@ -44,20 +45,12 @@ struct variant {
 struct walk {
     struct xfw_replays *replays;
     struct xfw_whatif *whatif;
-    struct process *at; /* the process at hand */
+    const struct xfw_gathered *of; /* the process at hand */
+    struct process *at;
     struct variant *variants;
     size_t count;
-    struct xfw_ops *ops;         /* NULL: they had been kept */
-    struct xfw_op_store *keeper; /* NULL: likewise, or they are not to be kept */
     struct xfa_process *process;
-    uint64_t first_ns; /* when the first process began, wall clock */
-    struct recorded {
-        unsigned depth;
-        double begun, sum;
-    } recorded[XFW_RANGES]; /* of the process's ranges */
-    double last_ns;         /* the end of its last call */
-    bool worked;
-    double first_work, last_work;
+    uint64_t first_ns;            /* when the first process began, wall clock */
     bool recording;               /* any of the ways has what recording cost */
     struct xfw_op *batch, *alone; /* as recorded, and without that; the same: nobody has it */
     size_t batch_count;
@@ -70,40 +63,9 @@ static bool is_alone(const struct xfw_way *way)
 
 /* ---- what is left out ------------------------------------------------------------------------ */
 
-/* Of a process without ranges, whose times are sums over all that they have in them. */
-static struct xfw_sample *sample_of(const struct xfa_analysis *analysis,
-                                    const struct xfa_process *process)
-{
-    static const uint8_t calls[] = {
-        XFT_EVENT_TRANSFER, XFT_EVENT_LAUNCH, XFT_EVENT_SET,   XFT_EVENT_GRAPH_LAUNCH,
-        XFT_EVENT_PREFETCH, XFT_EVENT_SYNC,   XFT_EVENT_QUERY, XFT_EVENT_HOST_FUNCTION,
-        XFT_EVENT_RECORD,   XFT_EVENT_WAIT,   XFT_EVENT_ALLOC, XFT_EVENT_FREE,
-    };
-    const uint64_t *kinds = xfa_pass_kinds(analysis->pass, process->number);
-    uint64_t count = 0;
-    if (!kinds || kinds[XFT_EVENT_RANGE_BEGIN] > 0)
-        return NULL;
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        count += kinds[calls[i]];
-    return xfw_sample_new(count);
-}
-
-static void begin_sample(struct walk *walk, const struct xfa_process *process)
-{
-    struct xfw_replays *replays = walk->replays;
-    replays->processes =
-        xfa_grown(replays->processes, &replays->process_capacity, &replays->process_count,
-                  process->number, sizeof *replays->processes);
-    walk->at = &replays->processes[process->number];
-    if (!walk->ops || !replays->samples)
-        return;
-    xfw_sample_free(walk->at->sample);
-    walk->at->sample = sample_of(replays->analysis, process);
-}
-
 static void begin_measuring(struct walk *walk, struct variant *v)
 {
-    if (!walk->at->sample)
+    if (!walk->of->sample)
         return;
     xfa_table_init(&v->taken, sizeof(struct xfw_taken_key), sizeof(struct xfw_taken));
     if (v->way->counts)
@@ -126,14 +88,15 @@ static void add_taken(const struct xfw_sample *sample, const struct xfa_table *t
 static double end_measuring(struct walk *walk, struct variant *v)
 {
     struct process *at = walk->at;
-    if (!at->sample)
+    const struct xfw_sample *sample = walk->of->sample;
+    if (!sample)
         return 0;
     bool alone = is_alone(v->way), compared = at->alone_known && !v->way->recording && !alone;
-    double rest = xfw_sample_rest(at->sample, &v->measured);
-    double error = xfw_sample_error(at->sample, &v->measured, compared ? &at->alone : NULL);
+    double rest = xfw_sample_rest(sample, &v->measured);
+    double error = xfw_sample_error(sample, &v->measured, compared ? &at->alone : NULL);
     v->way->error_ns = xfw_max(v->way->error_ns, error);
     if (v->way->counts)
-        add_taken(at->sample, &v->taken, v->way->counts);
+        add_taken(sample, &v->taken, v->way->counts);
     xfa_table_free(&v->taken);
     if (alone && !at->alone_known) {
         at->alone = v->measured;
@@ -145,10 +108,9 @@ static double end_measuring(struct walk *walk, struct variant *v)
     return rest;
 }
 
-static void free_samples(struct xfw_replays *replays)
+static void forget_alone(struct xfw_replays *replays)
 {
     for (size_t i = 0; i < replays->process_count; i++) {
-        xfw_sample_free(replays->processes[i].sample);
         xfw_measured_free(&replays->processes[i].alone);
         replays->processes[i] = (struct process){0};
     }
@@ -159,11 +121,13 @@ static void free_samples(struct xfw_replays *replays)
 static void begin_process(void *self, struct xfa_process *process)
 {
     struct walk *walk = self;
+    struct xfw_replays *replays = walk->replays;
     walk->process = process;
-    memset(walk->recorded, 0, sizeof walk->recorded);
-    walk->worked = false;
-    walk->last_ns = 0;
-    begin_sample(walk, process);
+    walk->of = xfw_gather_of(replays->gather, process->number);
+    replays->processes =
+        xfa_grown(replays->processes, &replays->process_capacity, &replays->process_count,
+                  process->number, sizeof *replays->processes);
+    walk->at = &replays->processes[process->number];
     for (size_t i = 0; i < walk->count; i++) {
         struct variant *v = &walk->variants[i];
         const struct xfw_tap *tap = v->way->tap;
@@ -176,27 +140,6 @@ static void begin_process(void *self, struct xfa_process *process)
     }
 }
 
-static void note_range(struct walk *walk, const struct xfw_op *op)
-{
-    struct recorded *range = &walk->recorded[op->range];
-    if (op->begins && range->depth++ == 0)
-        range->begun = op->start_ns;
-    else if (!op->begins && range->depth > 0 && --range->depth == 0)
-        range->sum += op->start_ns - range->begun;
-}
-
-/* As the schedule's: schedule.h. */
-static void note_span(struct walk *walk, const struct xfw_op *op)
-{
-    bool work = xfw_op_is_work(op);
-    if (work && !walk->worked) {
-        walk->worked = true;
-        walk->first_work = walk->last_work = op->start_ns;
-    }
-    if (work || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY)
-        walk->last_work = xfw_max(walk->last_work, op->end_ns);
-}
-
 /* The last first: those that change the most come last, and are not to be waited for alone. */
 static void play_way(void *self, size_t i)
 {
@@ -207,9 +150,22 @@ static void play_way(void *self, size_t i)
         xfw_player_op(v->player, &ops[k]);
 }
 
+/* The first stack of a site stands for it in reports: those of calls that are but played come after
+ * all that the walk has met. */
+static void find_sites(struct walk *walk)
+{
+    for (size_t i = 0; i < walk->batch_count; i++) {
+        struct xfw_op *op = &walk->batch[i];
+        if (op->stack)
+            op->site = xfa_process_site(walk->process, op->stack)->number;
+        op->stack = 0;
+    }
+}
+
 /* Ways have nothing in common that any of them changes: side by side. */
 static void play_batch(struct walk *walk, const struct xfw_stretch *stretch)
 {
+    find_sites(walk);
     if (walk->alone != walk->batch)
         memcpy(walk->alone, walk->batch, walk->batch_count * sizeof *walk->batch);
     for (size_t i = 0; i < walk->batch_count; i++)
@@ -223,28 +179,13 @@ static void play_batch(struct walk *walk, const struct xfw_stretch *stretch)
     walk->batch_count = 0;
 }
 
-static void end_batch(struct walk *walk, bool last)
-{
-    const struct xfw_stretch *stretch = NULL;
-    if (walk->at->sample) {
-        stretch = xfw_sample_take(walk->at->sample, walk->batch, walk->batch_count, last);
-        walk->batch_count = stretch->ops;
-    }
-    for (size_t i = 0; i < walk->batch_count && walk->keeper; i++)
-        xfw_op_store_add(walk->keeper, &walk->batch[i]);
-    play_batch(walk, stretch);
-}
-
-static void take_op(void *self, const struct xfw_op *op)
+static void take_batch(void *self, struct xfw_op *ops, size_t count,
+                       const struct xfw_stretch *stretch)
 {
     struct walk *walk = self;
-    note_span(walk, op);
-    walk->last_ns = xfw_max(walk->last_ns, op->end_ns);
-    if (op->what == XFW_RANGE && op->range < XFW_RANGES)
-        note_range(walk, op);
-    walk->batch[walk->batch_count++] = *op;
-    if (walk->batch_count == XFW_BATCH)
-        end_batch(walk, false);
+    memcpy(walk->batch, ops, count * sizeof *ops);
+    walk->batch_count = count;
+    play_batch(walk, stretch);
 }
 
 /* The run's phase of this name. */
@@ -261,13 +202,6 @@ static size_t phase_of(struct xfw_whatif *whatif, const char *name)
     return whatif->range_count++;
 }
 
-/* As the schedule's. */
-static double recorded_ns(const struct walk *walk, uint32_t number)
-{
-    const struct recorded *range = &walk->recorded[number];
-    return range->sum + (range->depth > 0 ? fmax(0, walk->last_ns - range->begun) : 0);
-}
-
 static void end_ranges(struct walk *walk, const uint64_t ranges[XFW_RANGES])
 {
     for (uint32_t r = 0; r < XFW_RANGES && ranges[r] != XFW_NO_RANGE; r++) {
@@ -277,16 +211,17 @@ static void end_ranges(struct walk *walk, const uint64_t ranges[XFW_RANGES])
         size_t phase = phase_of(walk->whatif, name);
         free(name);
         if (phase < XFW_RANGES && walk->variants[0].way->recording)
-            walk->whatif->ranges[phase].times.recorded_ns += recorded_ns(walk, r);
+            walk->whatif->ranges[phase].times.recorded_ns += xfw_gathered_range_ns(walk->of, r);
         for (size_t i = 0; i < walk->count && phase < XFW_RANGES; i++)
             walk->variants[i].way->ranges[phase] +=
                 xfw_schedule_range(xfw_player_schedule(walk->variants[i].player), r);
     }
 }
 
-static void end_played(struct walk *walk, struct xfa_process *process, double end_ns,
-                       const uint64_t ranges[XFW_RANGES])
+static void end_process(void *self, struct xfa_process *process, double end_ns,
+                        const uint64_t ranges[XFW_RANGES])
 {
+    struct walk *walk = self;
     double begun = (double)(int64_t)(process->start_real_ns - walk->first_ns);
     end_ranges(walk, ranges);
     for (size_t i = 0; i < walk->count; i++) {
@@ -302,28 +237,15 @@ static void end_played(struct walk *walk, struct xfa_process *process, double en
         v->player = NULL;
     }
     walk->whatif->recorded_ns = xfw_max(walk->whatif->recorded_ns, begun + end_ns);
-    if (walk->worked && walk->variants[0].way->recording)
-        walk->whatif->span.recorded_ns += walk->last_work - walk->first_work;
-}
-
-static void end_process(void *self, struct xfa_process *process, double end_ns)
-{
-    struct walk *walk = self;
-    uint64_t ranges[XFW_RANGES];
-    end_batch(walk, true);
-    for (uint32_t r = 0; r < XFW_RANGES; r++)
-        if (!xfw_ops_range_name(walk->ops, r, &ranges[r]))
-            ranges[r] = XFW_NO_RANGE;
-    if (walk->keeper)
-        xfw_op_store_end(walk->keeper, end_ns, ranges);
-    end_played(walk, process, end_ns, ranges);
+    if (walk->of->worked && walk->variants[0].way->recording)
+        walk->whatif->span.recorded_ns += walk->of->last_work - walk->of->first_work;
 }
 
 /* Each process is opened again: changes ask what its kernels were given. */
 static bool walk_files(struct walk *walk, struct xfa_analysis *analysis, char *error,
                        size_t error_bytes)
 {
-    struct xfa_observer observer = xfw_ops_observer(walk->ops);
+    struct xfa_observer observer = xfw_gather_observer(walk->replays->gather);
     struct xfa_pass *pass = xfa_pass_new(&analysis->classes, &observer, 1);
     bool done = true;
     for (size_t i = 0; i < analysis->run->process_count && done; i++) {
@@ -338,7 +260,7 @@ static bool walk_files(struct walk *walk, struct xfa_analysis *analysis, char *e
 /* The process's ops, as they were played the first time. */
 static void play_kept(struct walk *walk, struct xfw_op_store *kept)
 {
-    const struct xfw_sample *sample = walk->at->sample;
+    const struct xfw_sample *sample = walk->of->sample;
     for (size_t i = 0; sample && i < xfw_sample_count(sample); i++) {
         const struct xfw_stretch *stretch = xfw_sample_at(sample, i);
         while (walk->batch_count < stretch->ops &&
@@ -364,43 +286,62 @@ static bool walk_kept(struct walk *walk, const struct xfa_analysis *analysis,
         begin_process(walk, process);
         play_kept(walk, kept);
         const uint64_t *ranges = xfw_op_store_over(kept, &end_ns);
-        end_played(walk, process, end_ns, ranges);
+        end_process(walk, process, end_ns, ranges);
         xfa_process_let_go(process);
     }
     return true;
+}
+
+static void drop_gather(struct xfw_replays *replays)
+{
+    if (!replays->borrowed)
+        xfw_gather_free(replays->gather);
+    replays->gather = NULL;
+    replays->borrowed = false;
+}
+
+/* Of a run whose ops could not be kept, the next walk does not try to. */
+static void gather_anew(struct walk *walk)
+{
+    struct xfw_replays *replays = walk->replays;
+    const struct xfw_gather_sink sink = {begin_process, take_batch, end_process, walk};
+    bool first = replays->keeps && !replays->gather;
+    drop_gather(replays);
+    replays->gather = xfw_gather_new(first ? replays->most : 0, replays->samples, &sink);
+}
+
+static void fail(struct xfw_replays *replays, const char *error)
+{
+    free(replays->whatif->why); /* of a file that could not be read before either */
+    replays->whatif->why = xfa_text(error);
+    drop_gather(replays);
 }
 
 static bool walk_run(struct xfw_replays *replays, struct variant *variants, size_t count)
 {
     char error[1024] = "";
     struct xfa_analysis *analysis = replays->analysis;
+    struct xfw_op_store *kept =
+        replays->gather ? xfw_gather_kept(replays->gather, analysis->run) : NULL;
     replays->crew = replays->crew ? replays->crew : xfa_crew_new();
     struct walk walk = {.replays = replays,
                         .whatif = replays->whatif,
                         .variants = variants,
                         .count = count,
                         .batch = xfa_alloc(XFW_BATCH * sizeof *walk.batch)};
-    bool kept = replays->kept && replays->walked && xfw_op_store_all(replays->kept), done;
+    bool done;
     for (size_t i = 0; i < count; i++)
         walk.recording = walk.recording || variants[i].way->recording;
     walk.alone = walk.recording ? xfa_alloc(XFW_BATCH * sizeof *walk.alone) : walk.batch;
     walk.first_ns = xfa_run_start_real_ns(analysis->run);
     if (kept) {
-        done = walk_kept(&walk, analysis, replays->kept, error, sizeof error);
+        done = walk_kept(&walk, analysis, kept, error, sizeof error);
     } else {
-        const struct xfw_sink sink = {begin_process, take_op, end_process, &walk};
-        walk.ops = xfw_ops_new(&analysis->achievable, &sink);
-        walk.keeper = replays->walked ? NULL : replays->kept;
+        gather_anew(&walk);
         done = walk_files(&walk, analysis, error, sizeof error);
-        replays->walked = true;
-        xfw_ops_free(walk.ops);
     }
-    if (!done) {
-        free(replays->whatif->why); /* of a file that could not be read before either */
-        replays->whatif->why = xfa_text(error);
-        xfw_op_store_free(replays->kept);
-        replays->kept = NULL;
-    }
+    if (!done)
+        fail(replays, error);
     replays->whatif->replays += (unsigned)count;
     if (walk.alone != walk.batch)
         free(walk.alone);
@@ -474,10 +415,9 @@ static bool is_off(const struct variant *variants, size_t count)
 static void forget(struct xfw_replays *replays, struct variant *variants, size_t count)
 {
     struct xfw_whatif *whatif = replays->whatif;
-    free_samples(replays);
-    xfw_op_store_free(replays->kept);
-    replays->kept = xfw_op_store_new(xfw_op_store_room());
-    replays->walked = replays->samples = false;
+    forget_alone(replays);
+    drop_gather(replays);
+    replays->samples = false;
     whatif->recorded_ns = whatif->span.recorded_ns = 0;
     for (size_t i = 0; i < whatif->range_count; i++)
         whatif->ranges[i].times.recorded_ns = 0;
@@ -488,10 +428,41 @@ static void forget(struct xfw_replays *replays, struct variant *variants, size_t
     }
 }
 
+/* The run alone tells whether enough is known of what was left out, before any other way is played.
+ * It becomes the last one. */
+static bool alone_is_off(struct xfw_replays *replays, struct variant *variants, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!is_alone(variants[i].way))
+            continue;
+        struct variant alone = variants[i];
+        memmove(&variants[i], &variants[i + 1], (count - 1 - i) * sizeof *variants);
+        variants[count - 1] = alone;
+        return !walk_run(replays, &variants[count - 1], 1) || is_off(&variants[count - 1], 1);
+    }
+    return true;
+}
+
+/* From the ops that were gathered of long processes. False: that is not sure enough, or they cannot
+ * be played. */
+static bool play_some(struct xfw_replays *replays, struct variant *variants, size_t count)
+{
+    if (!alone_is_off(replays, variants, count) && walk_run(replays, variants, count - 1) &&
+        !is_off(variants, count))
+        return true;
+    forget(replays, variants, count);
+    return false;
+}
+
 /* Once more with all ops, where what was left out is not known well enough. */
 static bool walk_first(struct xfw_replays *replays, struct variant *variants, size_t count)
 {
-    replays->samples = replays->kept && can_leave_out(variants, count);
+    bool left_out = replays->gather && xfw_gather_left_out(replays->gather);
+    replays->samples = replays->keeps && can_leave_out(variants, count);
+    if (left_out && !replays->samples)
+        drop_gather(replays);
+    else if (left_out && xfw_gather_kept(replays->gather, replays->analysis->run))
+        return play_some(replays, variants, count) || walk_run(replays, variants, count);
     bool done = walk_run(replays, variants, count);
     if (!done || !is_off(variants, count))
         return done;
@@ -502,8 +473,8 @@ static bool walk_first(struct xfw_replays *replays, struct variant *variants, si
 struct xfw_share xfw_replays_share(const struct xfw_replays *replays)
 {
     struct xfw_share all = {0};
-    for (size_t i = 0; i < replays->process_count; i++) {
-        const struct xfw_sample *sample = replays->processes[i].sample;
+    for (size_t i = 0; replays->gather && i < xfw_gather_count(replays->gather); i++) {
+        const struct xfw_sample *sample = xfw_gather_of(replays->gather, (uint32_t)i)->sample;
         struct xfw_share share = sample ? xfw_sample_share(sample) : (struct xfw_share){0};
         if (share.played < share.came) {
             all.came += share.came;
@@ -526,7 +497,8 @@ bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t 
             variants[asked++].way = &ways[i];
     }
     if (asked)
-        done = (replays->walked ? walk_run : walk_first)(replays, variants, asked);
+        done = (replays->played ? walk_run : walk_first)(replays, variants, asked);
+    replays->played = replays->played || asked;
     for (size_t i = 0; i < asked && done; i++)
         if (!variants[i].way->tap && !variants[i].way->counts)
             keep(replays, variants[i].way);
@@ -541,13 +513,22 @@ void xfw_way_free(struct xfw_way *way)
     free(way->changes);
 }
 
+static size_t default_room(void)
+{
+    size_t room = xfw_op_store_room();
+    return room < XFW_OP_STORE_MOST ? room : XFW_OP_STORE_MOST;
+}
+
 struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
-                                    bool keep)
+                                    struct xfw_gather *gather, bool keep)
 {
     struct xfw_replays *replays = xfa_alloc(sizeof *replays);
     replays->analysis = analysis;
     replays->whatif = whatif;
-    replays->kept = keep ? xfw_op_store_new(xfw_op_store_room()) : NULL;
+    replays->gather = gather;
+    replays->borrowed = gather != NULL;
+    replays->keeps = keep;
+    replays->most = gather ? xfw_gather_most(gather) : default_room();
     return replays;
 }
 
@@ -556,9 +537,9 @@ void xfw_replays_free(struct xfw_replays *replays)
     for (size_t i = 0; i < replays->count; i++)
         xfw_way_free(&replays->known[i]);
     free(replays->known);
-    free_samples(replays);
+    forget_alone(replays);
+    drop_gather(replays);
     free(replays->processes);
-    xfw_op_store_free(replays->kept);
     xfa_crew_free(replays->crew);
     free(replays);
 }

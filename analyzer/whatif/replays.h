@@ -7,7 +7,8 @@
 
 #include "analyzer/base/table.h"
 #include "analyzer/whatif/change.h"
-#include "analyzer/whatif/sample.h"
+#include "analyzer/whatif/gather.h"
+#include "analyzer/whatif/player.h"
 #include "analyzer/whatif/whatif.h"
 
 struct xfw_way {
@@ -27,10 +28,11 @@ struct xfw_way {
 void xfw_way_free(struct xfw_way *way);
 
 struct xfw_replays;
-/* The run's own times, as recorded, phases' too, go to `whatif`, and how much was played. keep: it
- * will be played again (op_store.h). */
+/* The run's own times, as recorded, phases' too, go to `whatif`, and how much was played. gather:
+ * its ops, of the walk before, borrowed; NULL: there are none. keep: it will be played again, so
+ * that what a walk finds is kept. */
 struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
-                                    bool keep);
+                                    struct xfw_gather *gather, bool keep);
 /* Fills in what comes of each of the ways. What is played with what recording cost comes first. A
  * way with a tap or counts is always played. False with whatif->why: a file could not be read
  * again. */

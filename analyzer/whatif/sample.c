@@ -108,7 +108,8 @@ static uint64_t shape_of(const struct xfw_op *op)
                     (uint64_t)op->stream_kind << 33 | size << 40 |
                     (uint64_t)(uint8_t)op->gpu << 48 | (uint64_t)(uint8_t)op->peer << 56;
     uint64_t where = op->thread | (uint64_t)op->stream << 32;
-    uint64_t which = op->site | (uint64_t)(op->what == XFW_KERNEL ? op->name : op->class) << 32;
+    uint32_t from = op->stack ? op->stack : op->site;
+    uint64_t which = from | (uint64_t)(op->what == XFW_KERNEL ? op->name : op->class) << 32;
     return mixed(mixed(mixed(what) + where) + which) | 1;
 }
 

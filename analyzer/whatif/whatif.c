@@ -410,7 +410,8 @@ static void weigh(struct xfw_replays *replays, struct xfw_whatif *whatif,
 }
 
 struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_change *const *changes,
-                                 size_t count, xfw_excludes_fn *excludes, const void *self)
+                                 size_t count, xfw_excludes_fn *excludes, const void *self,
+                                 struct xfw_gather *gather)
 {
     struct xfw_whatif *whatif = xfa_alloc(sizeof *whatif);
     whatif->count = count < XFW_MOST_CHANGES ? count : XFW_MOST_CHANGES;
@@ -425,7 +426,7 @@ struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_chang
     if (why) {
         whatif->why = xfa_text(why);
     } else {
-        struct xfw_replays *replays = xfw_replays_new(analysis, whatif, true);
+        struct xfw_replays *replays = xfw_replays_new(analysis, whatif, gather, true);
         know_exclusions(changes, whatif->count, excludes, self);
         weigh(replays, whatif, changes);
         xfw_replays_free(replays);
@@ -467,7 +468,7 @@ char *xfw_whatif_tap(struct xfa_analysis *analysis, struct xfw_change *const *ch
                      const unsigned *order, size_t count, const struct xfw_tap *tap)
 {
     struct xfw_whatif *whatif = xfa_alloc(sizeof *whatif); /* for its own figures */
-    struct xfw_replays *replays = xfw_replays_new(analysis, whatif, false);
+    struct xfw_replays *replays = xfw_replays_new(analysis, whatif, NULL, false);
     struct xfw_way way = {.certainty = XFW_LIKELY, .tap = tap};
     add_changes(&way, changes, order, count, SIZE_MAX, SIZE_MAX);
     xfw_replays_play(replays, &way, 1);

@@ -175,11 +175,15 @@ uint64_t xfw_whatif_taken(const struct xfw_whatif *whatif, const struct xfw_chan
 enum xfw_excluded { XFW_EXCLUDED_NOT, XFW_EXCLUDED_IN_PART, XFW_EXCLUDED };
 typedef enum xfw_excluded xfw_excludes_fn(const void *self, size_t a, size_t b);
 
-/* The analysis is finished; its files are read again. changes: borrowed, simpler ones first: one
- * that saves hardly more than one before it that excludes it is not in the set. excludes: NULL:
- * none does. */
+struct xfw_gather;
+
+/* The analysis is finished. changes: borrowed, simpler ones first: one that saves hardly more than
+ * one before it that excludes it is not in the set. excludes: NULL: none does. gather: has seen the
+ * analysis's walk (gather.h); NULL: none has, and the files, which have to be there, are read
+ * again. */
 struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_change *const *changes,
-                                 size_t count, xfw_excludes_fn *excludes, const void *self);
+                                 size_t count, xfw_excludes_fn *excludes, const void *self,
+                                 struct xfw_gather *gather);
 
 /* By how much low and high of a saving are widened. */
 static inline double xfw_unsure_ns(const struct xfw_whatif *whatif, double likely_ns)

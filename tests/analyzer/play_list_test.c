@@ -80,7 +80,7 @@ static void make_classes(struct xfa_analysis *analysis)
         {.row = {.src_mem = XFT_MEM_PINNED, .async = 1}, .shape = XFA_BATCH},
         {.row = {.src_mem = XFT_MEM_REGISTERED, .async = 1}},
     };
-    xfa_table_init(&analysis->classes.classes, sizeof *keys, sizeof(struct xfa_class));
+    xfa_classes_init(&analysis->classes, NULL, NULL);
     for (size_t i = 0; i < CLASSES; i++) {
         struct xfa_row_key *row = &keys[i].row;
         if (i != DOWN)
@@ -89,7 +89,7 @@ static void make_classes(struct xfa_analysis *analysis)
         row->src_gpu = i == DOWN ? 0 : -1;
         row->dst_gpu = i == DOWN ? -1 : 0;
         keys[i].src_node = keys[i].dst_node = -1;
-        xfa_table_put(&analysis->classes.classes, &keys[i]);
+        xfa_class_put(&analysis->classes, &keys[i]);
     }
 }
 
@@ -187,7 +187,7 @@ static int end_test(void **state)
 {
     struct test *t = *state;
     xfp_free(xfp_play_close(t->play));
-    xfa_table_free(&t->analysis.classes.classes);
+    xfa_classes_free(&t->analysis.classes);
     free(t);
     return 0;
 }

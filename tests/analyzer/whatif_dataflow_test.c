@@ -46,19 +46,18 @@ static void start(struct run *run)
     run->analysis.profile = run->analysis.achievable.profile = &run->profile;
     run->analysis.achievable.run = &run->of_machine;
     xfa_table_init(&run->trace.names.arguments, sizeof(uint32_t), sizeof(struct xfa_arguments));
-    xfa_table_init(&run->analysis.classes.classes, sizeof(struct xfa_class_key),
-                   sizeof(struct xfa_class));
+    xfa_classes_init(&run->analysis.classes, NULL, NULL);
     for (size_t i = 0; i < CLASSES; i++) {
         struct xfa_class_key key = {
             .row = {.direction = kinds[i][0], .src_mem = kinds[i][1], .dst_mem = kinds[i][2]}};
-        xfa_table_put(&run->analysis.classes.classes, &key);
+        xfa_class_put(&run->analysis.classes, &key);
     }
 }
 
 static void finish(struct run *run)
 {
     xfa_table_free(&run->trace.names.arguments);
-    xfa_table_free(&run->analysis.classes.classes);
+    xfa_classes_free(&run->analysis.classes);
 }
 
 static struct xfw_op *add(struct run *run, struct xfw_op op)

@@ -90,7 +90,7 @@ static struct xfw_whatif *play(const struct xfp_profile *profile)
     struct analyzed a = analyzed_trace(&b, profile);
     struct xfw_change watching = {.type = &type, .analysis = a.analysis}, *changes[] = {&watching};
     plays = 0;
-    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, changes, 1, NULL, NULL);
+    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, changes, 1, NULL, NULL, NULL);
     analyzed_free(&a);
     build_free(&b);
     return whatif;

@@ -38,7 +38,7 @@ static struct xfw_whatif *weigh(const struct trace_builder *b, struct seen *seen
     seen->change.type = &type;
     seen->change.analysis = a.analysis;
     struct xfw_change *changes[] = {&seen->change};
-    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, changes, 1, NULL, NULL);
+    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, changes, 1, NULL, NULL, NULL);
     assert_true(whatif->known);
     analyzed_free(&a);
     return whatif;

@@ -89,10 +89,10 @@ static void test_copies_are_waited_for(void **state)
     struct xfa_class_key key = {
         .row = {.direction = XFT_DIR_D2H, .src_mem = XFT_MEM_DEVICE, .dst_mem = XFT_MEM_PINNED}};
     struct run run = {0};
-    xfa_table_init(&analysis.classes.classes, sizeof key, sizeof(struct xfa_class));
-    xfa_table_put(&analysis.classes.classes, &key);
+    xfa_classes_init(&analysis.classes, NULL, NULL);
+    xfa_class_put(&analysis.classes, &key);
     key.row.dst_mem = XFT_MEM_PAGEABLE;
-    xfa_table_put(&analysis.classes.classes, &key);
+    xfa_class_put(&analysis.classes, &key);
     xfw_once_book_init(&run.book);
     for (unsigned i = 0; i < ROUNDS; i++) {
         alloc(&run, 0x1000, BYTES);
@@ -111,7 +111,7 @@ static void test_copies_are_waited_for(void **state)
         run.ops[i].class = run.ops[i].what == XFW_COPY ? 1 : XFW_NONE;
     assert_true(once(&run, &analysis, XFW_LIKELY) == MADE + ROUNDS * 20);
     xfw_once_book_free(&run.book);
-    xfa_table_free(&analysis.classes.classes);
+    xfa_classes_free(&analysis.classes);
 }
 
 /* What the calls took and what the profile has are two of a kind: the mean goes. */

@@ -109,10 +109,8 @@ static unsigned walks;
 
 size_t __real_xfw_op_store_room(void);
 size_t __wrap_xfw_op_store_room(void);
-struct xfw_ops *__real_xfw_ops_new(const struct xfa_achievable *achievable,
-                                   const struct xfw_sink *sink);
-struct xfw_ops *__wrap_xfw_ops_new(const struct xfa_achievable *achievable,
-                                   const struct xfw_sink *sink);
+struct xfw_ops *__real_xfw_ops_new(const struct xfw_sink *sink);
+struct xfw_ops *__wrap_xfw_ops_new(const struct xfw_sink *sink);
 
 size_t __wrap_xfw_op_store_room(void)
 {
@@ -120,11 +118,35 @@ size_t __wrap_xfw_op_store_room(void)
     return room < most ? room : most;
 }
 
-struct xfw_ops *__wrap_xfw_ops_new(const struct xfa_achievable *achievable,
-                                   const struct xfw_sink *sink)
+struct xfw_ops *__wrap_xfw_ops_new(const struct xfw_sink *sink)
 {
     walks++;
-    return __real_xfw_ops_new(achievable, sink);
+    return __real_xfw_ops_new(sink);
+}
+
+static unsigned unpacked; /* segments with events */
+
+bool __real_xfa_segment_unpack(struct xfa_trace *trace, const struct xfa_segment *segment,
+                               unsigned char *raw);
+bool __wrap_xfa_segment_unpack(struct xfa_trace *trace, const struct xfa_segment *segment,
+                               unsigned char *raw);
+bool __wrap_xfa_segment_unpack(struct xfa_trace *trace, const struct xfa_segment *segment,
+                               unsigned char *raw)
+{
+    unpacked += segment->type == XFT_SEG_EVENTS;
+    return __real_xfa_segment_unpack(trace, segment, raw);
+}
+
+static unsigned segments_of(const struct trace_builder *b)
+{
+    char error[256] = "";
+    unsigned count = 0;
+    struct xfa_trace *trace = xfa_trace_open_bytes(b->bytes, b->size, error, sizeof error);
+    assert_non_null(trace);
+    for (size_t i = 0; i < trace->segment_count; i++)
+        count += trace->segments[i].type == XFT_SEG_EVENTS;
+    xfa_trace_close(trace);
+    return count;
 }
 
 /* A process with little memory is not to lose it all to this. */
@@ -149,6 +171,8 @@ static size_t weigh(double figures[MOST_FIGURES])
     struct trace_builder b;
     struct xfp_profile *profile = scenario_profile();
     scenario_findings(&b, "");
+    build_index(&b);
+    unpacked = 0;
     struct analyzed a = analyzed_weighed(&b, profile);
     const struct xfw_whatif *whatif = a.findings->whatif;
     size_t count = 0;
@@ -162,6 +186,8 @@ static size_t weigh(double figures[MOST_FIGURES])
         figures[count++] = whatif->last[i].likely;
         figures[count++] = whatif->order[i];
     }
+    unsigned once = segments_of(&b);
+    assert_true(once > 0 && (most > 0 ? unpacked == once : unpacked > 2 * once));
     analyzed_free(&a);
     build_free(&b);
     xfp_free(profile);

@@ -34,14 +34,14 @@ static void setup(struct setting *s, enum xft_direction direction)
                                       }};
     *s = (struct setting){0};
     xfa_achievable_init(&s->analysis.achievable, scenario_profile(), &s->run);
-    xfa_table_init(&s->analysis.classes.classes, sizeof key, sizeof(struct xfa_class));
-    xfa_table_put(&s->analysis.classes.classes, &key);
+    xfa_classes_init(&s->analysis.classes, NULL, NULL);
+    xfa_class_put(&s->analysis.classes, &key);
 }
 
 static void teardown(struct setting *s)
 {
     xfp_free((struct xfp_profile *)s->analysis.achievable.profile);
-    xfa_table_free(&s->analysis.classes.classes);
+    xfa_classes_free(&s->analysis.classes);
     xfw_runs_free(&s->runs);
 }
 

@@ -55,7 +55,7 @@ static double taken_out(void)
     build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + END_NS);
     struct xfp_profile *profile = scenario_profile();
     struct analyzed a = analyzed_trace(&b, profile);
-    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, NULL, 0, NULL, NULL);
+    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, NULL, 0, NULL, NULL, NULL);
     assert_true(whatif->known);
     assert_true(fabs(whatif->replayed_ns - END_NS) < 0.5);
     double ns = END_NS - whatif->alone_ns;
@@ -198,7 +198,7 @@ static void test_two_processes(void **state)
         analyzed_add(&a, &b);
     }
     analyzed_finish(&a);
-    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, NULL, 0, NULL, NULL);
+    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, NULL, 0, NULL, NULL, NULL);
     assert_true(fabs(whatif->recorded_ns - (END_NS + 100)) < 0.5);
     assert_true(fabs(whatif->replayed_ns - (END_NS + 100)) < 0.5);
     xfw_whatif_free(whatif);

@@ -68,7 +68,7 @@ static void weigh(struct weighed *w, size_t count)
         w->shorter[i].change.analysis = a.analysis;
         w->changes[i] = &w->shorter[i].change;
     }
-    w->whatif = xfw_whatif_of(a.analysis, w->changes, count, NULL, NULL);
+    w->whatif = xfw_whatif_of(a.analysis, w->changes, count, NULL, NULL, NULL);
     assert_true(w->whatif->known);
     analyzed_free(&a);
     build_free(&b);

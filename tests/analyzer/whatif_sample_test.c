@@ -342,8 +342,11 @@ static void shorten_some(const struct xfw_change *change, void *state, struct xf
         shorten(change, state, player, op);
 }
 
+enum ranges { NO_RANGE, RANGE_FIRST, RANGE_LAST };
+static bool gathers; /* ops of the walk that sums up are played */
+
 static struct xfw_whatif *weighed(const struct xfw_change_type *type, uint64_t odd_ns,
-                                  bool with_range)
+                                  enum ranges with_range)
 {
     struct trace_builder b;
     struct xft_event *calls = calloc(CALLS + 2, sizeof *calls);
@@ -351,13 +354,21 @@ static struct xfw_whatif *weighed(const struct xfw_change_type *type, uint64_t o
     state_of_chance = 11;
     build_start(&b, 1);
     scenario_names(&b);
-    if (with_range)
-        calls[count++] = (struct xft_event){
-            .kind = XFT_EVENT_RANGE_BEGIN, .start_ns = now - 10, .end_ns = now - 10, .dst = 1};
+    const struct xft_event begin = {.kind = XFT_EVENT_RANGE_BEGIN, .dst = 1};
+    if (with_range == RANGE_FIRST) {
+        calls[count] = begin;
+        calls[count].start_ns = calls[count].end_ns = now - 10;
+        count++;
+    }
     for (uint64_t i = 0; i < CALLS; i++) {
         calls[count++] = (struct xft_event){
             .kind = XFT_EVENT_LAUNCH, .start_ns = now, .end_ns = now + CALL_NS, .src = 1};
         now += PERIOD_NS + (i % 8192 < 4096 ? odd_ns : 0);
+    }
+    if (with_range == RANGE_LAST) {
+        calls[count] = begin;
+        calls[count].start_ns = calls[count].end_ns = now;
+        count++;
     }
     for (uint64_t at = 0; at < count; at += XFT_SLAB_EVENTS)
         build_events(&b, 0, at, calls + at,
@@ -365,7 +376,8 @@ static struct xfw_whatif *weighed(const struct xfw_change_type *type, uint64_t o
     build_close(&b, XFT_STATE_CLOSED, now);
     struct analyzed a = analyzed_trace(&b, NULL);
     struct xfw_change change = {.type = type, .analysis = a.analysis}, *changes[] = {&change};
-    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, changes, 1, NULL, NULL);
+    struct xfw_whatif *whatif =
+        xfw_whatif_of(a.analysis, changes, 1, NULL, NULL, gathers ? a.findings->gather : NULL);
     assert_true(whatif->known);
     analyzed_free(&a);
     build_free(&b);
@@ -380,7 +392,7 @@ static const double half_of_all = (CALLS - 1.0) * (PERIOD_NS - CALL_NS) / 2;
 static void test_steady_run(void **state)
 {
     (void)state;
-    struct xfw_whatif *whatif = weighed(&shorter, 0, false);
+    struct xfw_whatif *whatif = weighed(&shorter, 0, NO_RANGE);
     assert_int_equal(whatif->ops.came, CALLS);
     assert_true(whatif->ops.played < CALLS * 3 / 4);
     assert_true(fabs(whatif->alone[0].likely - half_of_all) < 1e-6 * half_of_all);
@@ -393,13 +405,13 @@ static void test_steady_run(void **state)
 static void test_unsteady_run(void **state)
 {
     (void)state;
-    struct xfw_whatif *some = weighed(&shorter, 300, false);
+    struct xfw_whatif *some = weighed(&shorter, 300, NO_RANGE);
     assert_true(some->ops.came == CALLS && some->sample_error_ns > 0);
     double unsure = xfw_unsure_ns(some, some->alone[0].likely);
     assert_true(some->alone[0].high - some->alone[0].likely > unsure);
     xfw_whatif_free(some);
     const struct xfw_change_type sometimes = {.name = "sometimes", .op = shorten_some};
-    struct xfw_whatif *much = weighed(&sometimes, 0, false);
+    struct xfw_whatif *much = weighed(&sometimes, 0, NO_RANGE);
     assert_int_equal(much->ops.came, 0);
     assert_true(much->sample_error_ns == 0);
     assert_true(fabs(much->recorded_ns - much->alone_ns) < 1);
@@ -411,12 +423,32 @@ static void test_all_is_asked_for(void **state)
 {
     (void)state;
     const struct xfw_change_type every = {.name = "every", .op = shorten, .every = true};
-    struct xfw_whatif *whatif = weighed(&every, 0, false);
+    struct xfw_whatif *whatif = weighed(&every, 0, NO_RANGE);
     assert_int_equal(whatif->ops.came, 0);
     xfw_whatif_free(whatif);
-    whatif = weighed(&shorter, 0, true);
-    assert_int_equal(whatif->ops.came, 0);
-    xfw_whatif_free(whatif);
+    for (enum ranges range = RANGE_FIRST; range <= RANGE_LAST; range++) {
+        whatif = weighed(&shorter, 0, range);
+        assert_int_equal(whatif->ops.came, 0);
+        assert_true(fabs(whatif->alone[0].likely - half_of_all) < 1e-6 * half_of_all);
+        xfw_whatif_free(whatif);
+    }
+}
+
+/* The same in the walk that sums the run up, and in one of its own. */
+static void test_gathered(void **state)
+{
+    gathers = true;
+    test_steady_run(state);
+    test_unsteady_run(state);
+    test_all_is_asked_for(state);
+    struct xfw_whatif *gathered = weighed(&shorter, 300, NO_RANGE);
+    gathers = false;
+    struct xfw_whatif *walked = weighed(&shorter, 300, NO_RANGE);
+    assert_true(gathered->alone[0].likely == walked->alone[0].likely);
+    assert_true(gathered->alone[0].high == walked->alone[0].high);
+    assert_int_equal(gathered->ops.played, walked->ops.played);
+    xfw_whatif_free(gathered);
+    xfw_whatif_free(walked);
 }
 
 int main(void)
@@ -432,6 +464,7 @@ int main(void)
         cmocka_unit_test(test_steady_run),
         cmocka_unit_test(test_unsteady_run),
         cmocka_unit_test(test_all_is_asked_for),
+        cmocka_unit_test(test_gathered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

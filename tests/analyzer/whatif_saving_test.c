@@ -123,7 +123,7 @@ static struct xfw_saving saved(double left_ns, double *run_ns)
     struct shorter shorter = {.change = {.type = &type, .analysis = a.analysis},
                               .left_ns = left_ns};
     struct xfw_change *changes[] = {&shorter.change};
-    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, changes, 1, NULL, NULL);
+    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, changes, 1, NULL, NULL, NULL);
     assert_true(whatif->known);
     *run_ns = whatif->alone_ns;
     assert_true(whatif->span.alone_ns == (CALLS - 1) * PERIOD_NS + CALL_NS);

@@ -89,7 +89,7 @@ static struct set set_of(struct shorter *shorter, size_t count)
         set.changes[i]->analysis = set.a.analysis;
     }
     struct xfw_change *const *of = set.changes;
-    set.whatif = xfw_whatif_of(set.a.analysis, of, count, sites_of, of);
+    set.whatif = xfw_whatif_of(set.a.analysis, of, count, sites_of, of, NULL);
     if (!set.whatif->known)
         fail_msg("%s", set.whatif->why);
     build_free(&b);

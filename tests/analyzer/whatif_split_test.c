@@ -21,18 +21,17 @@ struct run {
 static void start(struct run *run)
 {
     *run = (struct run){.count = 0};
-    xfa_table_init(&run->analysis.classes.classes, sizeof(struct xfa_class_key),
-                   sizeof(struct xfa_class));
+    xfa_classes_init(&run->analysis.classes, NULL, NULL);
     for (size_t i = 0; i < CLASSES; i++) {
         struct xfa_class_key key = {
             .row = {.src_mem = i == PINNED ? XFT_MEM_PINNED : XFT_MEM_PAGEABLE}};
-        xfa_table_put(&run->analysis.classes.classes, &key);
+        xfa_class_put(&run->analysis.classes, &key);
     }
 }
 
 static void finish(struct run *run)
 {
-    xfa_table_free(&run->analysis.classes.classes);
+    xfa_classes_free(&run->analysis.classes);
 }
 
 static struct xfw_op *add(struct run *run, struct xfw_op op)

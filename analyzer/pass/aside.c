@@ -1,0 +1,227 @@
+#include "analyzer/pass/aside.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/crew.h"
+
+#define IN_BATCH 512 /* events */
+#define BATCHES 8
+#define AT_ONCE 32 /* batches of a walk that are told in its own thread */
+
+enum what { TRANSFER, EVENT, COPY, UNENDED };
+
+struct told {
+    uint8_t what;   /* enum above */
+    uint8_t why;    /* UNENDED: enum xfa_unended */
+    bool has_range; /* `range` is of use */
+    struct xfa_range range;
+    struct xfa_event event; /* UNENDED: end_ns */
+};
+
+struct batch {
+    struct told *told;
+    size_t count;
+};
+
+struct xfa_aside {
+    struct xfa_audience audience;
+    struct batch batches[BATCHES];
+    uint64_t walked;      /* batches that the walk has filled: the next one is being filled */
+    unsigned at_once;     /* batches of this walk so far, up to AT_ONCE */
+    bool alone, threaded; /* no thread is to be made; there is one */
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t filled, emptied;
+    uint64_t given, heard; /* with the mutex: batches for the thread; that it is through with */
+    bool over;             /* likewise */
+};
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+static struct batch *batch_at(struct xfa_aside *aside, uint64_t number)
+{
+    return &aside->batches[number % BATCHES];
+}
+
+static void tell(const struct xfa_audience *audience, struct told *told)
+{
+    if (told->has_range)
+        told->event.range = &told->range;
+    switch ((enum what)told->what) {
+    case TRANSFER:
+        xfa_tell_transfer(audience, &told->event);
+        break;
+    case EVENT:
+        xfa_tell_event(audience, &told->event);
+        break;
+    case COPY:
+        xfa_tell_copy(audience, &told->event);
+        break;
+    case UNENDED:
+        xfa_tell_unended(audience, &told->range, (enum xfa_unended)told->why, told->event.end_ns);
+        break;
+    }
+}
+
+static void tell_all(struct xfa_aside *aside, struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        tell(&aside->audience, &batch->told[i]);
+    batch->count = 0;
+}
+
+static void *live(void *self)
+{
+    struct xfa_aside *aside = self;
+    pthread_mutex_lock(&aside->mutex);
+    for (;;) {
+        while (aside->heard == aside->given && !aside->over)
+            pthread_cond_wait(&aside->filled, &aside->mutex);
+        if (aside->heard == aside->given)
+            break;
+        struct batch *batch = batch_at(aside, aside->heard);
+        pthread_mutex_unlock(&aside->mutex);
+        tell_all(aside, batch);
+        pthread_mutex_lock(&aside->mutex);
+        aside->heard++;
+        pthread_cond_signal(&aside->emptied);
+    }
+    pthread_mutex_unlock(&aside->mutex);
+    return NULL;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+/* Waits until no more than so many batches are to be told. */
+static void wait_for(struct xfa_aside *aside, uint64_t most)
+{
+    pthread_mutex_lock(&aside->mutex);
+    while (aside->given - aside->heard > most)
+        pthread_cond_wait(&aside->emptied, &aside->mutex);
+    pthread_mutex_unlock(&aside->mutex);
+}
+
+static void give_batch(struct xfa_aside *aside)
+{
+    if (!aside->threaded && !aside->alone && aside->at_once == AT_ONCE) {
+        aside->threaded = xfa_thread_new(&aside->thread, live, aside);
+        aside->alone = !aside->threaded;
+    }
+    if (!aside->threaded || aside->at_once < AT_ONCE) {
+        aside->at_once += aside->at_once < AT_ONCE;
+        tell_all(aside, batch_at(aside, aside->walked));
+        return;
+    }
+    pthread_mutex_lock(&aside->mutex);
+    aside->given++;
+    pthread_cond_signal(&aside->filled);
+    pthread_mutex_unlock(&aside->mutex);
+    aside->walked++;
+    wait_for(aside, BATCHES - 1);
+}
+
+static struct told *room(struct xfa_aside *aside, enum what what)
+{
+    struct batch *batch = batch_at(aside, aside->walked);
+    if (!batch->told)
+        batch->told = xfa_alloc(IN_BATCH * sizeof *batch->told);
+    struct told *told = &batch->told[batch->count];
+    told->what = (uint8_t)what;
+    told->has_range = false;
+    return told;
+}
+
+static void fill(struct xfa_aside *aside)
+{
+    if (++batch_at(aside, aside->walked)->count == IN_BATCH)
+        give_batch(aside);
+}
+
+static void observe(struct xfa_aside *aside, const struct xfa_event *event, enum what what)
+{
+    struct told *told = room(aside, what);
+    told->event = *event;
+    told->has_range = event->range != NULL;
+    if (event->range)
+        told->range = *event->range;
+    fill(aside);
+}
+
+void xfa_aside_transfer(struct xfa_aside *aside, const struct xfa_event *event)
+{
+    if (*aside->audience.transfers.members)
+        observe(aside, event, TRANSFER);
+}
+
+void xfa_aside_event(struct xfa_aside *aside, const struct xfa_event *event)
+{
+    if (*aside->audience.by_kind[event->kind].members)
+        observe(aside, event, EVENT);
+}
+
+void xfa_aside_copy(struct xfa_aside *aside, const struct xfa_event *event)
+{
+    if (*aside->audience.copies.members)
+        observe(aside, event, COPY);
+}
+
+void xfa_aside_unended(struct xfa_aside *aside, const struct xfa_range *range, enum xfa_unended why,
+                       uint64_t end_ns)
+{
+    if (!*aside->audience.unended.members)
+        return;
+    struct told *told = room(aside, UNENDED);
+    told->why = (uint8_t)why;
+    told->event.end_ns = end_ns;
+    told->range = *range;
+    fill(aside);
+}
+
+void xfa_aside_catch_up(struct xfa_aside *aside)
+{
+    if (aside->threaded)
+        wait_for(aside, 0);
+    tell_all(aside, batch_at(aside, aside->walked));
+    aside->at_once = 0;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct xfa_aside *xfa_aside_new(size_t count)
+{
+    struct xfa_aside *aside = xfa_alloc(sizeof *aside);
+    xfa_audience_init(&aside->audience, count);
+    aside->alone = xfa_processors() == 1;
+    pthread_mutex_init(&aside->mutex, NULL);
+    pthread_cond_init(&aside->filled, NULL);
+    pthread_cond_init(&aside->emptied, NULL);
+    return aside;
+}
+
+void xfa_aside_free(struct xfa_aside *aside)
+{
+    if (!aside)
+        return;
+    if (aside->threaded) {
+        pthread_mutex_lock(&aside->mutex);
+        aside->over = true;
+        pthread_cond_signal(&aside->filled);
+        pthread_mutex_unlock(&aside->mutex);
+        pthread_join(aside->thread, NULL);
+    }
+    for (size_t i = 0; i < BATCHES; i++)
+        free(aside->batches[i].told);
+    xfa_audience_free(&aside->audience);
+    pthread_cond_destroy(&aside->emptied);
+    pthread_cond_destroy(&aside->filled);
+    pthread_mutex_destroy(&aside->mutex);
+    free(aside);
+}
+
+struct xfa_audience *xfa_aside_audience(struct xfa_aside *aside)
+{
+    return &aside->audience;
+}

@@ -1,0 +1,213 @@
+#include "analyzer/whatif/gather.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/ops.h"
+
+struct xfw_gather {
+    struct xfw_gather_sink sink; /* its functions are NULL: there is none */
+    bool plays, samples;
+    struct xfw_ops *ops;
+    size_t most;               /* bytes that may be kept */
+    struct xfw_op_store *kept; /* NULL: nothing is kept */
+    struct xfw_gathered *processes;
+    size_t count, capacity, ended;
+    struct xfw_gathered *at; /* the process at hand */
+    struct xfw_op *batch;
+    size_t batch_count;
+};
+
+/* Nobody would have what comes. */
+static void give_up(struct xfw_gather *gather)
+{
+    xfw_op_store_free(gather->kept);
+    gather->kept = NULL;
+    if (!gather->plays)
+        xfw_ops_stop(gather->ops);
+}
+
+/* ---- as recorded ----------------------------------------------------------------------------- */
+
+static void note_range(struct xfw_gathered *at, const struct xfw_op *op)
+{
+    if (!at->ranges)
+        at->ranges = xfa_alloc(XFW_RANGES * sizeof *at->ranges);
+    struct xfw_gathered_range *range = &at->ranges[op->range];
+    if (op->begins && range->depth++ == 0)
+        range->begun = op->start_ns;
+    else if (!op->begins && range->depth > 0 && --range->depth == 0)
+        range->sum += op->start_ns - range->begun;
+}
+
+static void note_span(struct xfw_gathered *at, const struct xfw_op *op)
+{
+    bool work = xfw_op_is_work(op);
+    if (work && !at->worked) {
+        at->worked = true;
+        at->first_work = at->last_work = op->start_ns;
+    }
+    if (work || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY)
+        at->last_work = xfw_max(at->last_work, op->end_ns);
+}
+
+double xfw_gathered_range_ns(const struct xfw_gathered *gathered, uint32_t number)
+{
+    if (!gathered->ranges)
+        return 0;
+    const struct xfw_gathered_range *range = &gathered->ranges[number];
+    return range->sum + (range->depth > 0 ? fmax(0, gathered->last_ns - range->begun) : 0);
+}
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+static void end_batch(struct xfw_gather *gather, bool last)
+{
+    const struct xfw_stretch *stretch = NULL;
+    size_t count = gather->batch_count;
+    gather->batch_count = 0;
+    if (gather->at->sample) {
+        stretch = xfw_sample_take(gather->at->sample, gather->batch, count, last);
+        count = stretch->ops;
+    }
+    for (size_t i = 0; i < count && gather->kept; i++)
+        xfw_op_store_add(gather->kept, &gather->batch[i]);
+    if (gather->plays)
+        gather->sink.batch(gather->sink.self, gather->batch, count, stretch);
+    if (gather->kept && !xfw_op_store_all(gather->kept))
+        give_up(gather);
+}
+
+/* Times of ranges are sums over all that they have in them: nothing may be left out. */
+static void meet_range(struct xfw_gather *gather)
+{
+    struct xfw_share share = xfw_sample_share(gather->at->sample);
+    if (share.played < share.came && !gather->plays)
+        give_up(gather);
+    xfw_sample_free(gather->at->sample);
+    gather->at->sample = NULL;
+}
+
+static void take_op(void *self, const struct xfw_op *op)
+{
+    struct xfw_gather *gather = self;
+    struct xfw_gathered *at = gather->at;
+    note_span(at, op);
+    at->last_ns = xfw_max(at->last_ns, op->end_ns);
+    if (op->what == XFW_RANGE && op->range < XFW_RANGES)
+        note_range(at, op);
+    if (op->what == XFW_RANGE && at->sample)
+        meet_range(gather);
+    gather->batch[gather->batch_count++] = *op;
+    if (gather->batch_count == XFW_BATCH)
+        end_batch(gather, false);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+/* Of the events of long processes about so many are calls; the others are the device's records. */
+static uint64_t calls_of(const struct xfa_process *process)
+{
+    return process->events / 4 * 3;
+}
+
+static void begin_process(void *self, struct xfa_process *process)
+{
+    struct xfw_gather *gather = self;
+    gather->processes = xfa_grown(gather->processes, &gather->capacity, &gather->count,
+                                  process->number, sizeof *gather->processes);
+    gather->at = &gather->processes[process->number];
+    xfw_sample_free(gather->at->sample);
+    free(gather->at->ranges);
+    *gather->at = (struct xfw_gathered){0};
+    if (gather->samples && !process->has_ranges)
+        gather->at->sample = xfw_sample_new(calls_of(process));
+    if (gather->plays)
+        gather->sink.process(gather->sink.self, process);
+}
+
+static void end_process(void *self, struct xfa_process *process, double end_ns)
+{
+    struct xfw_gather *gather = self;
+    uint64_t ranges[XFW_RANGES];
+    end_batch(gather, true);
+    for (uint32_t r = 0; r < XFW_RANGES; r++)
+        if (!xfw_ops_range_name(gather->ops, r, &ranges[r]))
+            ranges[r] = XFW_NO_RANGE;
+    if (gather->kept)
+        xfw_op_store_end(gather->kept, end_ns, ranges);
+    if (gather->plays)
+        gather->sink.end(gather->sink.self, process, end_ns, ranges);
+    gather->ended++;
+}
+
+/* ---- the door ---------------------------------------------------------------------------------
+ */
+
+struct xfw_gather *xfw_gather_new(size_t most, bool samples, const struct xfw_gather_sink *sink)
+{
+    struct xfw_gather *gather = xfa_alloc(sizeof *gather);
+    gather->plays = sink != NULL;
+    gather->samples = samples;
+    if (sink)
+        gather->sink = *sink;
+    gather->most = most;
+    gather->kept = most ? xfw_op_store_new(most) : NULL;
+    gather->batch = xfa_alloc(XFW_BATCH * sizeof *gather->batch);
+    const struct xfw_sink ops = {begin_process, take_op, end_process, gather};
+    gather->ops = xfw_ops_new(&ops);
+    if (!gather->kept)
+        give_up(gather);
+    return gather;
+}
+
+void xfw_gather_free(struct xfw_gather *gather)
+{
+    if (!gather)
+        return;
+    for (size_t i = 0; i < gather->count; i++) {
+        xfw_sample_free(gather->processes[i].sample);
+        free(gather->processes[i].ranges);
+    }
+    free(gather->processes);
+    xfw_ops_free(gather->ops);
+    xfw_op_store_free(gather->kept);
+    free(gather->batch);
+    free(gather);
+}
+
+struct xfa_observer xfw_gather_observer(struct xfw_gather *gather)
+{
+    struct xfa_observer observer = xfw_ops_observer(gather->ops);
+    observer.aside = !gather->plays; /* who plays looks for sites */
+    return observer;
+}
+
+size_t xfw_gather_most(const struct xfw_gather *gather)
+{
+    return gather->most;
+}
+
+struct xfw_op_store *xfw_gather_kept(struct xfw_gather *gather, const struct xfa_run *run)
+{
+    return gather->ended == run->process_count ? gather->kept : NULL;
+}
+
+bool xfw_gather_left_out(const struct xfw_gather *gather)
+{
+    for (size_t i = 0; i < gather->count; i++)
+        if (gather->processes[i].sample)
+            return true;
+    return false;
+}
+
+struct xfw_gathered *xfw_gather_of(struct xfw_gather *gather, uint32_t process)
+{
+    return &gather->processes[process];
+}
+
+size_t xfw_gather_count(const struct xfw_gather *gather)
+{
+    return gather->count;
+}
