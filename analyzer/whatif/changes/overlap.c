@@ -5,6 +5,7 @@
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/changes/spans.h"
+#include "analyzer/whatif/changes/waits.h"
 #include "xferscope/trace.h"
 
 enum stage { TO_DEVICE, COMPUTE, TO_HOST };
@@ -52,6 +53,9 @@ static void wait_for_event(struct xfw_player *player, const struct xfw_op *op)
  * would save nothing, and a program that has waited for its results ends when it has them. */
 enum { AHEAD_PER_PART = 4, RUN_AHEAD = AHEAD_PER_PART * XFW_MOST_STREAMS };
 
+/* Results up to this size are taken for what a program decides by (a guess). */
+#define FLAG_BYTES 4096
+
 /* How slowly the host reads at best: a thread that had less time has not used all of the data. */
 #define READ_NS_PER_BYTE_AT_BEST 0.1
 
@@ -89,7 +93,10 @@ struct state {
     struct host *hosts;
     size_t host_count, host_capacity;
     struct last last;
-    double kernel_start; /* of the kernel that began last */
+    struct xfw_buffers fetched; /* host memory that copies have brought results to */
+    bool feeds_back;            /* the host sends what it has fetched, or reads without copies */
+    bool decides;               /* a few bytes have been fetched since the last wait */
+    double kernel_start;        /* of the kernel that began last */
     struct xfw_slowdowns slowdowns;
     struct xfw_asked_times asked;
     void *of_first; /* the state of the change that is made first */
@@ -304,7 +311,27 @@ static void stay(const struct dataflow *flow, struct state *state, struct xfw_pl
 
 /* ---- in streams of their own: events and waits ----------------------------------------------- */
 
-/* At best the host waits for the part that is as far back as there are buffers. */
+/* Whether the host seems to need results before it can go on: it sends what it has fetched, looks
+ * at a few bytes, or reads results without a copy, which no trace shows. */
+static void note_feedback(struct state *state, const struct xfw_change *change,
+                          const struct xfw_op *op)
+{
+    struct xfw_host_memory host;
+    if (op->kind == XFT_EVENT_ALLOC &&
+        (op->memory == XFT_MEM_MANAGED || op->memory == XFT_MEM_MAPPED))
+        state->feeds_back = true;
+    if (!xfw_host_memory(change->analysis, op, &host))
+        return;
+    if (!host.to_host)
+        state->feeds_back =
+            state->feeds_back || xfw_buffers_find(&state->fetched, 0, host.first) != SIZE_MAX;
+    else if (host.bytes <= FLAG_BYTES)
+        state->decides = true;
+    else
+        xfw_buffers_add(&state->fetched, 0, host.first, host.bytes);
+}
+
+/* The host waits for the part that is as far back as there are buffers. */
 static void wait_later(const struct dataflow *flow, struct state *state, struct xfw_player *player,
                        struct xfw_op *op)
 {
@@ -330,7 +357,12 @@ static void wait_later(const struct dataflow *flow, struct state *state, struct 
 static void wait_of_host(const struct dataflow *flow, struct state *state,
                          struct xfw_player *player, struct xfw_op *op)
 {
-    if (xfw_player_certainty(player) == XFW_HIGH && op->kind == XFT_EVENT_SYNC)
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    bool needs = state->feeds_back || state->decides;
+    bool ahead =
+        certainty == XFW_HIGH || (certainty == XFW_LIKELY && flow->terms.to_device && !needs);
+    state->decides = false;
+    if (ahead && op->kind == XFT_EVENT_SYNC)
         wait_later(flow, state, player, op);
     else if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE &&
              stream_of(state, op->stream)->moved)
@@ -348,6 +380,7 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
     if (flow->terms.first)
         flow->terms.first->type->op(flow->terms.first, state->of_first, player, op);
     wait_for_data(state, player, op);
+    note_feedback(state, change, op);
     if (op->kind == XFT_EVENT_ALLOC)
         xfw_spans_allocated(&state->spans, op->dst, op->bytes);
     else if (op->kind == XFT_EVENT_FREE)
@@ -387,6 +420,7 @@ static void dataflow_end(const struct xfw_change *change, void *self)
     if (state->of_first)
         xfw_change_end(((const struct dataflow *)change)->terms.first, state->of_first);
     xfw_spans_free(&state->spans);
+    xfw_buffers_free(&state->fetched);
     free(state->streams);
     free(state->hosts);
 }
