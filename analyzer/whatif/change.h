@@ -33,6 +33,8 @@ struct xfw_change_type {
     void (*begin)(const struct xfw_change *change, void *state, struct xfw_player *player);
     void (*op)(const struct xfw_change *change, void *state, struct xfw_player *player,
                struct xfw_op *op);
+    /* The process's last op has been played: others of the change's own may follow. */
+    void (*finish)(const struct xfw_change *change, void *state, struct xfw_player *player);
     void (*end)(const struct xfw_change *change, void *state); /* frees what the state owns */
     void (*free)(struct xfw_change *change);                   /* what the parameters own */
     bool every; /* it adds up over all ops: none is left out of the replay (sample.h) */

@@ -108,6 +108,16 @@ void xfw_player_op(struct xfw_player *player, const struct xfw_op *given)
         schedule(player, &player->behind[i], NULL);
 }
 
+void xfw_player_finish(struct xfw_player *player)
+{
+    player->behind_count = 0;
+    for (size_t i = 0; i < player->count; i++) {
+        player->at = i;
+        if (player->changes[i]->type->finish)
+            player->changes[i]->type->finish(player->changes[i], player->states[i], player);
+    }
+}
+
 /* ---- for changes ----------------------------------------------------------------------------- */
 
 enum xfw_certainty xfw_player_certainty(const struct xfw_player *player)

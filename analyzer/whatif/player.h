@@ -33,6 +33,9 @@ void xfw_player_free(struct xfw_player *player);
 /* The next op. Take out what recording cost before (xfw_op_alone()), unless it is to count. */
 void xfw_player_op(struct xfw_player *player, const struct xfw_op *op);
 
+/* There are no more: changes play what they have put off. */
+void xfw_player_finish(struct xfw_player *player);
+
 /* How many transfers a change took (xfw_player_take()), by its number and their class. */
 struct xfw_taken {
     struct xfw_taken_key {

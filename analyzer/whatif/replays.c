@@ -228,6 +228,7 @@ static void end_process(void *self, struct xfa_process *process, double end_ns,
         struct variant *v = &walk->variants[i];
         const struct xfw_schedule *schedule = xfw_player_schedule(v->player);
         const struct xfw_tap *tap = v->way->tap;
+        xfw_player_finish(v->player);
         double total = xfw_schedule_total(schedule, end_ns), rest = end_measuring(walk, v);
         v->way->run_ns = xfw_max(v->way->run_ns, begun + total + rest);
         v->way->span_ns += xfw_schedule_span(schedule) + rest;

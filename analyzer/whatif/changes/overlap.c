@@ -71,6 +71,9 @@ struct stream {
 /* Copies that a thread does not wait for any more. */
 struct host {
     double until;
+    bool gave;              /* work, since its last wait */
+    struct xfw_op waits;    /* like its last wait that came later */
+    double owed_until;      /* what such waits were for in the end; 0: none came later */
     uint64_t bytes;         /* 0: none */
     double ends[RUN_AHEAD]; /* of such copies, a ring */
     uint64_t count;
@@ -331,6 +334,17 @@ static void note_feedback(struct state *state, const struct xfw_change *change,
         xfw_buffers_add(&state->fetched, 0, host.first, host.bytes);
 }
 
+/* When all is done that the wait is for. */
+static double target_of(struct state *state, struct xfw_player *player, const struct xfw_op *op)
+{
+    double target = 0;
+    if (op->awaits == XFW_AWAITS_STREAM)
+        return all_of(player, op->stream);
+    for (size_t i = 0; i < state->stream_count; i++)
+        target = xfw_max(target, all_of(player, (uint32_t)i));
+    return target;
+}
+
 /* The host waits for the part that is as far back as there are buffers. */
 static void wait_later(const struct dataflow *flow, struct state *state, struct xfw_player *player,
                        struct xfw_op *op)
@@ -348,6 +362,9 @@ static void wait_later(const struct dataflow *flow, struct state *state, struct 
     }
     if (!moved)
         return;
+    struct host *host = host_of(state, op->thread);
+    host->owed_until = xfw_max(host->owed_until, target_of(state, player, op));
+    host->waits = xfw_op_like(op);
     op->stream = xfw_player_side_stream(player, 0, XFW_SIDE_HOST);
     op->stream_kind = XFW_NONBLOCKING;
     op->awaits = XFW_AWAITS_STREAM;
@@ -358,11 +375,14 @@ static void wait_of_host(const struct dataflow *flow, struct state *state,
                          struct xfw_player *player, struct xfw_op *op)
 {
     enum xfw_certainty certainty = xfw_player_certainty(player);
+    struct host *host = host_of(state, op->thread);
+    bool gave = host->gave; /* else it wants all of it */
+    host->gave = false;
     bool needs = state->feeds_back || state->decides;
     bool ahead =
         certainty == XFW_HIGH || (certainty == XFW_LIKELY && flow->terms.to_device && !needs);
     state->decides = false;
-    if (ahead && op->kind == XFT_EVENT_SYNC)
+    if (ahead && gave && op->kind == XFT_EVENT_SYNC)
         wait_later(flow, state, player, op);
     else if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE &&
              stream_of(state, op->stream)->moved)
@@ -381,6 +401,8 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
         flow->terms.first->type->op(flow->terms.first, state->of_first, player, op);
     wait_for_data(state, player, op);
     note_feedback(state, change, op);
+    if (xfw_op_is_work(op))
+        host_of(state, op->thread)->gave = true;
     if (op->kind == XFT_EVENT_ALLOC)
         xfw_spans_allocated(&state->spans, op->dst, op->bytes);
     else if (op->kind == XFT_EVENT_FREE)
@@ -414,6 +436,16 @@ static void dataflow_begin(const struct xfw_change *change, void *self, struct x
     ((struct state *)self)->of_first = first ? xfw_change_begin(first, player) : NULL;
 }
 
+/* Waits that came later end with the run at the latest. */
+static void dataflow_finish(const struct xfw_change *change, void *self, struct xfw_player *player)
+{
+    struct state *state = self;
+    (void)change;
+    for (size_t i = 0; i < state->host_count; i++)
+        if (state->hosts[i].owed_until > 0)
+            wait_until(player, &state->hosts[i].waits, state->hosts[i].owed_until);
+}
+
 static void dataflow_end(const struct xfw_change *change, void *self)
 {
     struct state *state = self;
@@ -438,6 +470,7 @@ struct xfw_change *xfw_change_dataflow(const struct xfa_analysis *analysis,
         .state_bytes = sizeof(struct state),
         .begin = dataflow_begin,
         .op = dataflow_op,
+        .finish = dataflow_finish,
         .end = dataflow_end,
         .free = dataflow_free,
     };
