@@ -317,16 +317,22 @@ void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis 
 
 /* ---- what the run would save ----------------------------------------------------------------- */
 
-/* A finding's sites sorted by row, for look-ups: there may be as many as call sites in a run. */
+/* A finding's sites sorted by row (without one: by call site), for look-ups: there may be as many
+ * as call sites in a run. */
 struct by_row {
     const struct xfa_finding_site **sites;
     size_t count;
 };
 
+static uintptr_t row_of(const struct xfa_finding_site *site)
+{
+    return site->row ? (uintptr_t)site->row : (uintptr_t)site->site;
+}
+
 static int compare_rows(const void *a, const void *b)
 {
     const struct xfa_finding_site *const *x = a, *const *y = b;
-    uintptr_t rows[] = {(uintptr_t)(*x)->row, (uintptr_t)(*y)->row};
+    uintptr_t rows[] = {row_of(*x), row_of(*y)};
     return rows[0] != rows[1] ? (rows[0] > rows[1]) - (rows[0] < rows[1]) : (*x > *y) - (*x < *y);
 }
 
@@ -341,19 +347,19 @@ static struct by_row by_row(const struct xfa_finding *finding)
     return by;
 }
 
-/* The first site of the row; NULL: there is none. */
-static const struct xfa_finding_site *site_of_row(const struct by_row *by,
-                                                  const struct xfa_row *row)
+/* The first site of the same row; NULL: there is none. */
+static const struct xfa_finding_site *same_row(const struct by_row *by,
+                                               const struct xfa_finding_site *site)
 {
     size_t first = 0, end = by->count;
     while (first < end) {
         size_t middle = first + (end - first) / 2;
-        if ((uintptr_t)by->sites[middle]->row < (uintptr_t)row)
+        if (row_of(by->sites[middle]) < row_of(site))
             first = middle + 1;
         else
             end = middle;
     }
-    return first < by->count && by->sites[first]->row == row ? by->sites[first] : NULL;
+    return first < by->count && row_of(by->sites[first]) == row_of(site) ? by->sites[first] : NULL;
 }
 
 /* Can a transfer have only one of the two remedies? */
@@ -365,7 +371,7 @@ static enum xfw_excluded exclude(const void *self, size_t a, size_t b)
         return XFW_EXCLUDED_NOT;
     struct by_row by = by_row(other);
     for (size_t i = 0; i < one->site_count; i++) {
-        const struct xfa_finding_site *its = site_of_row(&by, one->sites[i].row);
+        const struct xfa_finding_site *its = same_row(&by, &one->sites[i]);
         shared += its != NULL;
         within += its && its->transfers >= one->sites[i].transfers;
     }
@@ -430,8 +436,7 @@ static bool is_within(const struct xfa_finding *one, const struct xfa_finding *o
 {
     struct by_row by = by_row(other);
     size_t there = 0;
-    while (there < one->site_count && one->sites[there].row &&
-           site_of_row(&by, one->sites[there].row))
+    while (there < one->site_count && one->sites[there].row && same_row(&by, &one->sites[there]))
         there++;
     free(by.sites);
     return there == one->site_count;

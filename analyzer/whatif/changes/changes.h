@@ -4,7 +4,7 @@
  *
  * Where it is        | changes
  * ------------------ | -------------------------------------------------------------------------
- * waits.c            | copies become asynchronous; waits come later
+ * waits.c            | copies become asynchronous; waits come later; waits for a device go
  * paths.c            | copies take the time of another path: page-locked, contiguous, a full link
  * peer_copy.c        | bytes go from GPU to GPU without the host
  * pack.c             | runs of small copies become one copy each
@@ -45,6 +45,13 @@ struct xfw_change *xfw_change_async(const struct xfa_analysis *analysis, struct 
  */
 struct xfw_change *xfw_change_later_wait(const struct xfa_analysis *analysis,
                                          struct xfw_set *sites);
+
+/*
+ * Waits for a whole device go, at these call sites: the program waits for streams and events later
+ * anyway, and those waits stay. At worst nothing changes.
+ */
+struct xfw_change *xfw_change_no_device_wait(const struct xfa_analysis *analysis,
+                                             struct xfw_set *sites);
 
 /* ---- paths.c --------------------------------------------------------------------------------- */
 

@@ -238,3 +238,21 @@ struct xfw_change *xfw_change_later_wait(const struct xfa_analysis *analysis, st
     };
     return xfw_change_new(sizeof(struct xfw_change), &type, analysis, sites);
 }
+
+/* ---- waits for a device go ------------------------------------------------------------------- */
+
+static void no_device_wait_op(const struct xfw_change *change, void *self,
+                              struct xfw_player *player, struct xfw_op *op)
+{
+    (void)self;
+    if (op->kind == XFT_EVENT_SYNC && op->awaits == XFW_AWAITS_DEVICE && op->site != XFW_NONE &&
+        xfw_set_has(&change->set, op->site) && xfw_player_certainty(player) != XFW_LOW)
+        xfw_op_drop(op);
+}
+
+struct xfw_change *xfw_change_no_device_wait(const struct xfa_analysis *analysis,
+                                             struct xfw_set *sites)
+{
+    static const struct xfw_change_type type = {.name = "no device wait", .op = no_device_wait_op};
+    return xfw_change_new(sizeof(struct xfw_change), &type, analysis, sites);
+}
