@@ -478,26 +478,15 @@ static void waited(struct overbroad *self, const struct xfa_event *event)
 /* ---- the walk ---------------------------------------------------------------------------------
  */
 
-static void forget_process(struct overbroad *self)
+static void end(void *of, struct xfa_process *process)
 {
+    struct overbroad *self = of;
+    (void)process;
     needed(self, self->open);
     xfa_table_free(&self->events);
     xfa_table_init(&self->events, sizeof(uint64_t), sizeof(struct recorded));
     self->stream_count = 0;
     self->lost = false;
-}
-
-static uint32_t process(void *of, struct xfa_process *process)
-{
-    (void)process;
-    forget_process(of);
-    return UINT32_MAX;
-}
-
-static void end(void *of, struct xfa_process *process)
-{
-    (void)process;
-    forget_process(of);
 }
 
 static void event(void *of, const struct xfa_event *event)
@@ -565,7 +554,6 @@ static struct xfa_observer observe(void *of)
         .name = "waits for a device",
         .kinds = UINT32_MAX & ~of_device,
         .self = self,
-        .process = process,
         .event = event,
         .transfer = transfer,
         .end = end,
@@ -582,63 +570,39 @@ static void release(void *of)
 /* ---- the finding ------------------------------------------------------------------------------
  */
 
-static bool is_worth(const struct xfa_run *run, const struct site_waits *waits)
+static void find(const struct xfa_analysis *analysis, const void *sums,
+                 struct xfa_findings *findings)
 {
-    double all = (double)waits->times + (double)waits->needed;
-    return waits->times >= LEAST_TIMES && (double)waits->times >= LEAST_SHARE * all &&
-           waits->ns > XFA_LEAST_LOST_NS && waits->ns > XFA_LEAST_PART * xfa_run_wall_ns(run);
-}
-
-static void add(struct xfa_finding *finding, const struct xfa_run *run,
-                const struct site_waits *waits)
-{
-    const struct xfa_finding_site site = {
-        .site = xfa_run_site(run, waits->site),
-        .function = xfa_run_function(run, waits->function),
-        .transfers = waits->times,
-        .bytes = waits->bytes,
+    const struct xfa_finding like = {
+        .id = XFA_FINDING_OVERBROAD_WAIT,
+        .remedy = {.kind = XFA_REMEDY_WAIT_NARROWLY, .to_host = true, .node = -1},
         .lost_ns = NAN,
-        .reckoning = XFA_RECKONED_WAITED_ANYWAY,
+        .assumed = "the host uses nothing that the device works on before it waits for that stream "
+                   "or event",
     };
-    xfa_finding_site_add(finding, &site);
-    finding->transfers += waits->times;
-    finding->bytes = xfa_add(finding->bytes, waits->bytes);
-}
-
-static void find_in(const struct xfa_analysis *analysis, const struct overbroad *self,
-                    struct xfa_findings *findings, enum xfa_dialect dialect)
-{
-    const struct xfa_remedy remedy = {
-        .kind = XFA_REMEDY_WAIT_NARROWLY, .dialect = dialect, .to_host = true, .node = -1};
-    struct xfa_finding *finding = NULL;
+    const struct overbroad *self = sums;
     for (size_t i = 0; i < self->sites.count; i++) {
         const struct site_waits *waits = xfa_table_at(&self->sites, i);
-        if (!is_worth(analysis->run, waits) ||
-            xfa_run_site(analysis->run, waits->site)->dialect != dialect)
-            continue;
-        if (!finding) {
-            finding = xfa_findings_add(findings, XFA_FINDING_OVERBROAD_WAIT, &remedy);
-            finding->assumed = "the host uses nothing that the device works on before it waits for "
-                               "that stream or event";
-        }
-        add(finding, analysis->run, waits);
+        const struct xfa_finding_site site = {
+            .site = xfa_run_site(analysis->run, waits->site),
+            .function = xfa_run_function(analysis->run, waits->function),
+            .transfers = waits->times,
+            .bytes = waits->bytes,
+            .lost_ns = NAN,
+            .reckoning = XFA_RECKONED_WAITED_ANYWAY,
+        };
+        double all = (double)waits->times + (double)waits->needed;
+        if (waits->times >= LEAST_TIMES && (double)waits->times >= LEAST_SHARE * all &&
+            waits->ns > xfa_findings_least_ns(analysis))
+            xfa_findings_add_site(findings, &like, &site);
     }
 }
 
-static void find(const struct xfa_analysis *analysis, const void *self,
-                 struct xfa_findings *findings)
-{
-    for (unsigned dialect = 0; dialect < XFA_DIALECTS; dialect++)
-        find_in(analysis, self, findings, dialect);
-}
-
-static struct xfw_change *change(const struct xfa_analysis *analysis, const void *self,
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    struct xfw_set sites = {0};
-    (void)self;
-    for (size_t i = 0; i < finding->site_count; i++)
-        xfw_set_add(&sites, finding->sites[i].site->number);
+    struct xfw_set sites = xfa_finding_sites(finding);
+    (void)sums;
     return xfw_change_no_device_wait(analysis, &sites);
 }
 

@@ -245,6 +245,41 @@ static void test_handed(void **state)
     analyzed_free(&a);
 }
 
+/* ---- waits for a device that go ----------------------------------------------------------------
+ */
+
+static double without(const struct analyzed *a, const struct played *played,
+                      enum xfw_certainty certainty)
+{
+    struct xfw_set sites = {0};
+    xfw_set_add(&sites, SITE);
+    struct xfw_change *change = xfw_change_no_device_wait(a->analysis, &sites);
+    double ns = played_ns(played, a->analysis, change, certainty);
+    xfw_change_free(change);
+    return ns;
+}
+
+/* The copy goes on behind the own work, and is waited for behind that. */
+static void test_no_device_wait(void **state)
+{
+    struct analyzed a = empty();
+    struct played played = {0};
+    (void)state;
+    fetch_and_work(&played, MIB, SITE);
+    played.ops[1].awaits = XFW_AWAITS_DEVICE;
+    played.ops[0].duration_ns = 2 * OWN_NS;
+    played_sync(&played, 0);
+    assert_true(without(&a, &played, XFW_LIKELY) == 2 * OWN_NS);
+    assert_true(without(&a, &played, XFW_HIGH) == 2 * OWN_NS);
+    assert_true(without(&a, &played, XFW_LOW) == 3 * OWN_NS + 2000);
+    played.ops[1].site = SITE + 1;
+    assert_true(without(&a, &played, XFW_HIGH) == 3 * OWN_NS + 2000);
+    played.ops[1].site = SITE;
+    played.ops[1].awaits = XFW_AWAITS_STREAM; /* a narrow wait stays */
+    assert_true(without(&a, &played, XFW_HIGH) == 3 * OWN_NS + 2000);
+    analyzed_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,7 +287,7 @@ int main(void)
         cmocka_unit_test(test_fetched),     cmocka_unit_test(test_waits),
         cmocka_unit_test(test_many),        cmocka_unit_test(test_later),
         cmocka_unit_test(test_rest),        cmocka_unit_test(test_not_moved),
-        cmocka_unit_test(test_handed),
+        cmocka_unit_test(test_handed),      cmocka_unit_test(test_no_device_wait),
     };
     return cmocka_run_group_tests_name("what-if: waits", tests, NULL, NULL);
 }
