@@ -38,9 +38,10 @@ TARGETS = {"programs": "program_", "hostile": "hostile_", "unbreakable": "unbrea
 
 
 def demand_built(command):
-    """What is to be run and was not built is no mistake of the product: this says what to do."""
+    """What is to be run and was not built is no mistake of the product: this says what to do. A shell's
+    command line is left to the shell."""
     for path in (Path(part) for part in command if part.startswith(f"{BUILD}{os.sep}bin{os.sep}")):
-        if path.exists():
+        if path.exists() or any(letter.isspace() for letter in str(path)):
             continue
         target = TARGETS.get(path.parent.name, "") + path.name
         if path == XFERSCOPE:
