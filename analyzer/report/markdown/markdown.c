@@ -1,4 +1,5 @@
 /* The report: a title that is the answer, the run in a line, findings, transfers. */
+#include "analyzer/report/headline.h"
 #include "analyzer/report/markdown/markdown.h"
 
 #include <inttypes.h>
@@ -117,9 +118,11 @@ static void write_answer(struct xfa_markdown *md, const struct xfa_report *repor
     if (analysis->achievable.mismatch)
         write_text(md, "**Warning**: ", xfa_text(analysis->achievable.mismatch));
     if (known)
-        write_text(md, "",
-                   xfa_findings_count(findings) ? xfa_set_text(findings, true)
-                                                : xfa_nothing_text(findings));
+        write_text(
+            md, "",
+            xfa_findings_count(findings)
+                ? xfa_headline_line(analysis, findings, view->filter ? view->filter->phase : NULL)
+                : xfa_nothing_text(findings));
     else if (whatif && whatif->why)
         write_text(md, "What the run would save is not known: ", xfa_text(whatif->why));
     if (!analysis->profile)

@@ -411,6 +411,7 @@ void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view,
     write_timing(run, view, out);
     write_format(run, width, out);
     write_traffic(report->analysis, width, out);
+    xfa_write_times(report, view, out);
     write_content(report->analysis, width, out);
     write_recording(report, view, out);
     write_missing(report, view, out);
