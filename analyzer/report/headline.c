@@ -9,8 +9,7 @@
 #include "analyzer/report/savings.h"
 
 #define LEAST_OF_SET 0.5  /* part of what the best set saves that the focus has */
-#define LEAST_OF_SPAN 0.5 /* a phase is at least so long, and at most so much longer */
-#define MOST_OF_SPAN 1.05
+#define MOST_OF_SPAN 1.05 /* so long is a phase at most */
 
 /* ---- the phase ------------------------------------------------------------------------------- */
 
@@ -44,9 +43,8 @@ static const struct xfw_range_times *main_range(const struct xfa_analysis *analy
     double most = transfers_ns(&analysis->phases, NULL) / 2, span = whatif->span.alone_ns;
     for (size_t i = 0; i < whatif->range_count; i++) {
         const struct xfw_range_times *range = &whatif->ranges[i];
-        double alone = range->times.alone_ns;
         double ns = transfers_ns(&analysis->phases, range->name);
-        if (ns <= most || alone < LEAST_OF_SPAN * span || alone > MOST_OF_SPAN * span)
+        if (ns <= most || range->times.alone_ns > MOST_OF_SPAN * span)
             continue;
         most = ns;
         main = range;
@@ -56,6 +54,7 @@ static const struct xfw_range_times *main_range(const struct xfa_analysis *analy
 
 /* ---- the focus ------------------------------------------------------------------------------- */
 
+/* Of a set that saves nothing each part has most. */
 static bool has_most(const struct xfw_saving *part, const struct xfw_saving *set)
 {
     return isnan(set->likely) || part->likely >= LEAST_OF_SET * set->likely;
@@ -113,14 +112,15 @@ char *xfa_headline_text(const struct xfa_headline *headline, const struct xfa_fi
     return text;
 }
 
-/* "of 4.73 s (phase train)"; "" for the run. */
+/* "of 4.73 s (phase train)"; "" for the run, and what is as long. */
 static char *of_text(const struct xfa_headline *headline)
 {
-    char all[XFA_UNIT_CHARS];
+    char all[XFA_UNIT_CHARS], part[XFA_UNIT_CHARS];
     xfa_time_text(all, headline->process_ns);
+    xfa_time_text(part, headline->ns);
     if (headline->phase)
         return xfa_print("of %s (phase %s)", all, headline->phase);
-    if (headline->span)
+    if (headline->span && strcmp(part, all) != 0)
         return xfa_print("of %s (first work for a GPU to last wait)", all);
     return xfa_text("");
 }

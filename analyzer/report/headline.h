@@ -3,9 +3,10 @@
  * in. A process that loads a framework for seconds before its first transfer is no measure of what
  * a change to its loop saves.
  *
- * The part (the focus) is the first of these that has at least half of what the best set saves:
- * - the phase that was asked for; else the outermost range (NVTX) with more than half of the
- *   transfers' time, if it is about as long as the next;
+ * The part (the focus) is the phase that was asked for, else the first of these that has at least
+ * half of what the best set saves:
+ * - the outermost range (NVTX) with more than half of the transfers' time, however short it is: the
+ *   GPU's first work may be long before it, in a framework's start. Longer than the next it is not;
  * - the time from the first work for a GPU to the last wait, of a run of one process;
  * - the run.
  *

@@ -13,6 +13,7 @@
 #include "analyzer/report/savings.h"
 #include "analyzer/report/text/text.h"
 #include "analyzer/timeline/timeline.h"
+#include "common/text.h"
 
 #define SHOWN_FINDINGS 3
 #define COMMAND_LINES 2
@@ -95,8 +96,10 @@ static void write_head(const struct xfa_report *report, const struct xfa_headlin
     char *gpus = xfa_gpus_text(run), *host = xfa_host_text(run);
     char *focus = xfa_focus_text(headline);
     write_styled(view, XFA_STYLE_TITLE, "", xfa_print("%s", *command ? command : run->path), out);
-    xfa_write_words(out, view->width, "  ", "%s, %zu process%s%s, %s", focus, run->process_count,
-                    run->process_count == 1 ? "" : "es", host, gpus);
+    char processes[48] = "";
+    if (run->process_count > 1)
+        snprintf(processes, sizeof processes, ", %zu processes", run->process_count);
+    xfa_write_words(out, view->width, "  ", "%s%s%s, %s", focus, processes, host, gpus);
     free(command);
     free(gpus);
     free(host);
@@ -160,18 +163,18 @@ static double shares_of(const struct xfa_report *report, double shares[XFA_SHARE
     const struct xfa_version *recorded = &report->timeline->recorded;
     const struct xfw_whatif *whatif = report->findings->whatif;
     memcpy(shares, recorded->shares, XFA_SHARES * sizeof *shares);
-    double outside = recorded->wall_ns;
     bool one = report->analysis->run->process_count == 1;
     if (!one || !whatif || !whatif->known || !(whatif->span.recorded_ns > 0))
         return recorded->wall_ns;
-    outside -= whatif->span.recorded_ns;
+    double outside = recorded->wall_ns - whatif->span.recorded_ns;
     if (!(outside > 0) || outside > shares[XFA_SHARE_HOST])
         return recorded->wall_ns;
     shares[XFA_SHARE_HOST] -= outside;
     return whatif->span.recorded_ns;
 }
 
-static void write_gpu(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+static void write_gpu(const struct xfa_report *report, const struct xfa_headline *headline,
+                      const struct xfa_view *view, FILE *out)
 {
     if (!report->timeline || !(xfa_run_wall_ns(report->analysis->run) > 0))
         return;
@@ -194,9 +197,14 @@ static void write_gpu(const struct xfa_report *report, const struct xfa_view *vi
             text = xfa_append(text, "%s%s %s", *text ? ", " : "", parts[i].what,
                               xfa_percent_text(part, parts[i].ns, whole));
     }
-    bool many = report->analysis->run->gpu_count > 1;
+    /* The timeline does not tell shares of a phase. */
+    char time[XFA_UNIT_CHARS], of[64] = "";
+    if (headline->phase)
+        snprintf(of, sizeof of, ", of %s%s", xfa_time_text(time, whole),
+                 whole < report->timeline->recorded.wall_ns ? " from first work to last wait" : "");
+    const char *gpu = report->analysis->run->gpu_count > 1 ? "GPUs" : "GPU";
     if (*text)
-        xfa_write_words(out, view->width, many ? "  the GPUs: " : "  the GPU: ", "%s%s", text,
+        xfa_write_words(out, view->width, "  ", "the %s%s: %s%s", gpu, of, text,
                         lacks ? " (kernels were not recorded)" : "");
     free(text);
 }
@@ -365,14 +373,11 @@ static char *trust_text(const struct xfa_report *report)
                      whatif->marked ? ": too far to trust, every saving is uncertain" : "");
 }
 
-static char *more_text(const struct xfa_report *report, const struct xfa_headline *headline,
-                       const struct xfa_view *view, size_t left)
+static char *more_text(const struct xfa_headline *headline, const struct xfa_view *view,
+                       size_t left)
 {
-    const struct xfw_whatif *whatif = report->findings->whatif;
-    const char *phase = whatif && whatif->range_count ? whatif->ranges[0].name : NULL;
+    const char *phase = headline->phase;
     char count[48] = "";
-    if (headline->phase)
-        phase = headline->phase;
     if (view->filter && view->filter->phase)
         phase = NULL;
     if (left)
@@ -389,11 +394,11 @@ static void write_foot(const struct xfa_report *report, const struct xfa_headlin
                        const struct xfa_view *view, size_t left, FILE *out)
 {
     const size_t gap = 4;
-    char *trust = trust_text(report), *more = more_text(report, headline, view, left);
+    char *trust = trust_text(report), *more = more_text(headline, view, left);
     size_t columns = xfa_columns(trust) + gap + xfa_columns(more);
     fputc('\n', out);
     if (view->brief && columns <= (size_t)view->width) {
-        fprintf(out, "%s%*s%s\n", trust, (int)gap, "", more);
+        xfc_print(out, "%s%*s%s\n", trust, (int)gap, "", more);
     } else {
         xfa_write_paragraph(out, "", trust, view->width);
         if (view->brief || left)
@@ -409,7 +414,7 @@ void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *vi
     struct xfa_headline headline = xfa_headline_of(report->analysis, report->findings, phase);
     write_head(report, &headline, view, out);
     write_headline(report, &headline, view, out);
-    write_gpu(report, view, out);
+    write_gpu(report, &headline, view, out);
     write_periods(report->analysis->run, view, out);
     write_filter(report, view, out);
     write_warnings(report, view, out);

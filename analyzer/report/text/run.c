@@ -403,6 +403,7 @@ void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view,
     const struct xfa_run *run = report->analysis->run;
     int width = view->width;
     xfa_write_title(view, out, "The run");
+    xfa_write_field(out, width, "trace", run->path);
     xfa_write_field(out, width, "program", run->program ? run->program : "not recorded");
     write_command(run, width, out);
     write_hosts(run, view, out);
