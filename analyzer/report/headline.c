@@ -10,6 +10,7 @@
 
 #define LEAST_OF_SET 0.5  /* part of what the best set saves that the focus has */
 #define MOST_OF_SPAN 1.05 /* so long is a phase at most */
+#define LEAST_OF_SPAN 0.5 /* and at least, where no saving tells that it matters */
 
 /* ---- the phase ------------------------------------------------------------------------------- */
 
@@ -37,14 +38,15 @@ static const struct xfw_range_times *range_named(const struct xfw_whatif *whatif
 
 /* The outermost range that the GPUs work in; NULL: none. */
 static const struct xfw_range_times *main_range(const struct xfa_analysis *analysis,
-                                                const struct xfw_whatif *whatif)
+                                                const struct xfw_whatif *whatif, double least_ns)
 {
     const struct xfw_range_times *main = NULL;
     double most = transfers_ns(&analysis->phases, NULL) / 2, span = whatif->span.alone_ns;
     for (size_t i = 0; i < whatif->range_count; i++) {
         const struct xfw_range_times *range = &whatif->ranges[i];
         double ns = transfers_ns(&analysis->phases, range->name);
-        if (ns <= most || range->times.alone_ns > MOST_OF_SPAN * span)
+        double alone = range->times.alone_ns;
+        if (ns <= most || alone < least_ns || alone > MOST_OF_SPAN * span)
             continue;
         most = ns;
         main = range;
@@ -75,8 +77,9 @@ struct xfa_headline xfa_headline_of(const struct xfa_analysis *analysis,
     run.ns = whatif->alone_ns;
     run.saving = xfw_saving_checked(&set, whatif->alone_ns);
     const struct xfw_range_times *asked = range_named(whatif, phase);
+    double least = isnan(set.likely) ? LEAST_OF_SPAN * whatif->span.alone_ns : 0;
     const struct xfw_range_times *range =
-        asked || !one || whatif->set_played ? asked : main_range(analysis, whatif);
+        asked || !one || whatif->set_played ? asked : main_range(analysis, whatif, least);
     struct xfa_headline part = run;
     if (range) {
         part.phase = range->name;
@@ -110,6 +113,18 @@ char *xfa_headline_text(const struct xfa_headline *headline, const struct xfa_fi
     free(changes);
     free(range);
     return text;
+}
+
+char *xfa_headline_title(const struct xfa_headline *headline, const struct xfa_findings *findings)
+{
+    char before[XFA_UNIT_CHARS], after[XFA_UNIT_CHARS], less[XFA_PERCENT_CHARS];
+    const double saves = headline->saving.likely;
+    size_t members = xfa_findings_in_set(findings);
+    if (!(saves > 0))
+        return NULL;
+    return xfa_print("%s -> %s (%s less) with %zu change%s", xfa_time_text(before, headline->ns),
+                     xfa_time_text(after, headline->ns - saves),
+                     xfa_percent_text(less, saves, headline->ns), members, members == 1 ? "" : "s");
 }
 
 /* "of 4.73 s (phase train)"; "" for the run, and what is as long. */

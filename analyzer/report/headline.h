@@ -5,8 +5,9 @@
  *
  * The part (the focus) is the phase that was asked for, else the first of these that has at least
  * half of what the best set saves:
- * - the outermost range (NVTX) with more than half of the transfers' time, however short it is: the
- *   GPU's first work may be long before it, in a framework's start. Longer than the next it is not;
+ * - the outermost range (NVTX) with more than half of the transfers' time, no longer than the next;
+ *   it may be much shorter, where a framework's start has the GPU's first work. Without a saving
+ *   that tells what matters it has at least half of the next;
  * - the time from the first work for a GPU to the last wait, of a run of one process;
  * - the run.
  *
@@ -32,6 +33,9 @@ struct xfa_headline xfa_headline_of(const struct xfa_analysis *analysis,
 /* "209 ms -> 119 ms with 1 change (43 % less; 68.0 to 155 ms)"; NULL: the best set saves nothing.
  */
 char *xfa_headline_text(const struct xfa_headline *headline, const struct xfa_findings *findings);
+
+/* The same, short, for a title: "209 ms -> 119 ms (43 % less) with 1 change". */
+char *xfa_headline_title(const struct xfa_headline *headline, const struct xfa_findings *findings);
 
 /* Which part of which time that is: "209 ms of 4.73 s (phase train)", "5.20 s". */
 char *xfa_focus_text(const struct xfa_headline *headline);

@@ -67,7 +67,11 @@ class Screen(Lab):
         for more in ((), ("--phase", "train")):
             shown = self.terminal(*TRAIN, *more).splitlines()
             self.assertEqual(shown[1:3], ["  209 ms of 4.73 s (phase train) on vm, NVIDIA H200", HEADLINE])
-            self.assertIn(HEADLINE + ", of 4.73 s (phase train)", self.piped(*TRAIN, *more, "-f", "markdown"))
+            line = HEADLINE + ", of 4.73 s (phase train)"
+            markdown = self.piped(*TRAIN, *more, "-f", "markdown")
+            self.assertTrue(markdown.startswith("### xferscope: 209 ms -> 119 ms (43 % less) with 1 change\n"))
+            self.assertIn(f"\n{line.replace('>', '&#62;')}\n", markdown)
+            self.assertIn(f'content="{line.replace(">", "&#62;")}"', self.piped(*TRAIN, *more, "-f", "html"))
 
     def test_headline_is_of_the_work_for_gpus(self):
         shown = self.terminal(*STATIC).splitlines()
@@ -139,7 +143,8 @@ class Screen(Lab):
         """In no format."""
         below = re.compile(r"(between|to|\[|\()\s*-\d[\d.]* [mun]?s\b|\d--\d")
         for report in GOLDEN.glob("*.txt"):
-            if ".json" not in report.name and "dump" not in report.name:
+            # A comparison shows changes, which have a sign.
+            if not re.search(r"json|dump|compare", report.name):
                 self.assertNotRegex(report.read_text(encoding="utf-8"), below, report.name)
 
     # ---- the page --------------------------------------------------------------------------------
