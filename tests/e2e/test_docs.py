@@ -8,7 +8,7 @@ from pathlib import Path
 from lab import XFERSCOPE, run
 
 ROOT = Path(__file__).resolve().parents[2]
-REPORT = re.compile(r"^    \$ build/bin/xferscope (?P<command>analyze .*)\n\n```\n(?P<text>.*?)^```$", re.M | re.S)
+REPORT = re.compile(r"^    \$ build/bin/xferscope (?P<command>analyze [^\n]*)\n\n```\n(?P<text>.*?)^```$", re.M | re.S)
 COMMANDS = ("record", "probe", "analyze", "export", "dump", "doctor")
 
 
