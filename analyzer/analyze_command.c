@@ -11,6 +11,7 @@
 #include "analyzer/analyze_options.h"
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/output.h"
+#include "analyzer/base/pager.h"
 #include "analyzer/pass/machine_profile.h"
 #include "analyzer/progress.h"
 #include "analyzer/remeasure/play_run.h"
@@ -288,21 +289,84 @@ static void finish_timeline(struct reading *reading, const struct xfa_findings *
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-static int write_report(struct reading *reading, const struct xfa_findings *findings)
+/* Writes the report to memory, and shows it through the pager; directly where that cannot be
+ * started. 0, or -1: it could not be written. */
+static int write_paged(const struct xfa_report *report, struct xfa_view *view,
+                       const struct xfa_format *format, const char *pager, FILE *out)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&text, &length);
+    if (!memory)
+        return -1;
+    format->write(report, view, memory);
+    int failed = fclose(memory);
+    if (failed == 0 && !xfa_page_text(pager, text, length))
+        fwrite(text, 1, length, out); /* an error is reported when it is closed */
+    free(text);
+    return failed;
+}
+
+static void write_output(const struct reading *reading, const struct xfa_report *report,
+                         struct xfa_view *view, struct xfa_output *output)
 {
     const struct xfa_analyze_options *options = reading->options;
+    bool screen =
+        options->format == &xfa_format_text && !output->path && isatty(fileno(output->stream));
+    const char *pager = screen && options->full ? xfa_pager() : NULL;
+    view->brief = screen && !options->full;
+    if (!pager || write_paged(report, view, options->format, pager, output->stream) != 0)
+        options->format->write(report, view, output->stream);
+}
+
+/* Shows the page. One that is not shown is still there. */
+static void open_page(const char *path)
+{
+    if (!xfa_open_file(path))
+        xfc_print(stderr, "xferscope analyze: --open: xdg-open could not show %s\n", path);
+}
+
+/* Of a new file for the page; NULL after a line on stderr. The caller frees it. */
+static char *new_page(void)
+{
+    const char *folder = getenv("TMPDIR");
+    char *path = xfa_print("%s/xferscope-XXXXXX.html", folder && *folder ? folder : "/tmp");
+    int fd = mkstemps(path, (int)strlen(".html"));
+    if (fd >= 0) {
+        close(fd);
+        return path;
+    }
+    xfc_print(stderr, "xferscope analyze: --open: cannot make %s: %s\n", path, strerror(errno));
+    free(path);
+    return NULL;
+}
+
+static int write_report(struct reading *reading, const struct xfa_findings *findings)
+{
+    struct xfa_analyze_options options = *reading->options;
     struct xfa_report report = {reading->analysis, findings,
-                                options->replay ? &reading->replayed : NULL, reading->timeline};
+                                options.replay ? &reading->replayed : NULL, reading->timeline};
     struct xfa_output output;
     struct xfa_view view;
-    if (open_output(options, &output, &view) != 0)
+    bool temporary = options.open && (!options.output || strcmp(options.output, "-") == 0);
+    char *page = temporary ? new_page() : NULL;
+    options.output = temporary ? page : options.output;
+    if ((temporary && !page) || open_output(&options, &output, &view) != 0) {
+        free(page);
         return XFA_OUTPUT;
+    }
     if (xfa_filter_any(&reading->filter)) {
         xfa_filter_finish(&reading->filter, findings);
         view.filter = &reading->filter;
     }
-    options->format->write(&report, &view, output.stream);
-    return xfa_output_close(&output) != 0 ? XFA_OUTPUT : status_of(reading);
+    write_output(reading, &report, &view, &output);
+    int status = xfa_output_close(&output) != 0 ? XFA_OUTPUT : status_of(reading);
+    if (page && status != XFA_OUTPUT)
+        printf("%s\n", page);
+    if (options.open && status != XFA_OUTPUT)
+        open_page(options.output);
+    free(page);
+    return status;
 }
 
 static int report(struct reading *reading, struct xfa_findings *findings)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/output.h"
@@ -29,6 +30,9 @@ const char xfa_analyze_usage[] =
 #undef XFA_FORMAT
     "\n"
     "  -o, --output FILE    write there instead of standard output\n"
+    "      --full           text: all sections, on a terminal through $PAGER (less -FRX); without\n"
+    "                       it a terminal gets the first screen\n"
+    "      --open           html: write the page to a file (-o, or a temporary one), and open it\n"
     "  -n, --top N          show N rows of transfers (text, markdown: 20, json: all); 0 = all\n"
     "  -s, --sort ORDER     lost (default), bytes or count\n"
     "      --replay         measure the run's distinct transfers on this machine's GPUs, as they\n"
@@ -77,7 +81,9 @@ enum {
     COMPARE,
     TO,
     FAIL_ON,
-    NO_PROFILE
+    NO_PROFILE,
+    FULL,
+    OPEN
 };                /* options without a letter */
 #define OPERAND 1 /* getopt's value for an operand */
 
@@ -217,6 +223,12 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
     case NO_PROFILE:
         options->no_profile = true;
         return 0;
+    case FULL:
+        options->full = true;
+        return 0;
+    case OPEN:
+        options->open = true;
+        return 0;
     case COMPARE:
         options->compare = true;
         return 0;
@@ -280,6 +292,20 @@ static int check(const struct xfa_analyze_options *options)
     return 0;
 }
 
+/* A page needs a file: half a megabyte of HTML on a terminal helps nobody. */
+static int check_page(const struct xfa_analyze_options *options)
+{
+    bool page = options->format == &xfa_format_html;
+    bool named = options->output && strcmp(options->output, "-") != 0;
+    if (options->open && (!page || options->compare || options->per_transfer))
+        return wrong("--open shows a page: it needs --format html", NULL);
+    if (page && !named && !options->open && isatty(STDOUT_FILENO))
+        return wrong("a page is not for a terminal: -o FILE writes it to a file, --open shows it "
+                     "in the browser",
+                     NULL);
+    return 0;
+}
+
 /* The output must not replace an input. */
 static int check_output(const struct xfa_analyze_options *options)
 {
@@ -334,6 +360,8 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
         {"rank", required_argument, NULL, RANK},
         {"phase", required_argument, NULL, PHASE},
         {"color", required_argument, NULL, COLOUR},
+        {"full", no_argument, NULL, FULL},
+        {"open", no_argument, NULL, OPEN},
         {"compare", no_argument, NULL, COMPARE},
         {"to", no_argument, NULL, TO},
         {"fail-on", required_argument, NULL, FAIL_ON},
@@ -361,8 +389,11 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
     for (int i = optind; i < argc; i++)
         if (add_trace(options, argv[i]) != 0)
             return -1;
-    if (check(options) != 0 || check_compare(options) != 0 || check_output(options) != 0)
+    if (check(options) != 0 || check_compare(options) != 0 || check_page(options) != 0 ||
+        check_output(options) != 0)
         return -1;
+    /* Who asks for rows or their order wants to see them. */
+    options->full = options->full || options->sorted || options->view.top != TOP_OF_FORMAT;
     if (options->view.top == TOP_OF_FORMAT)
         options->view.top = options->per_transfer ? 0 : options->format->rows;
     return 0;

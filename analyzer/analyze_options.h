@@ -17,6 +17,8 @@ struct xfa_analyze_options {
     const struct xfa_format *format;
     struct xfa_view view;
     bool no_profile, compare, per_transfer, sorted, replay, play, limited;
+    bool full; /* the whole report, on a terminal through a pager */
+    bool open; /* show the page in the browser */
     double replay_s;
     size_t memory; /* bytes that may be kept of a run for its replays */
     enum xfa_colour_choice colour;

@@ -252,13 +252,9 @@ static void add_phase(struct xfa_comparison *comparison, const struct xfa_snapsh
 {
     const struct xfa_snapshot *before = xfa_side_middle(&comparison->before);
     const struct xfw_times *times = &phase->times;
-    double likely = times->alone_ns - times->set_ns;
-    if (!(times->set_ns > 0) || !(before->set.likely > 0) ||
-        !(likely > LEAST_PHASE * before->span.alone_ns))
+    struct xfw_saving predicted = xfw_times_saving(times, &before->set);
+    if (!(predicted.likely > LEAST_PHASE * before->span.alone_ns))
         return;
-    double share = likely / before->set.likely;
-    struct xfw_saving predicted = {before->set.low * share, likely, before->set.high * share};
-    predicted = xfw_saving_within(predicted, times->alone_ns);
     add_payoff(comparison, compared->name, predicted, times->alone_ns, compared->time);
 }
 

@@ -106,18 +106,10 @@ static char *saving_text(const struct xfw_saving *saving)
 {
     if (isnan(saving->likely))
         return xfa_text("not known");
-    char *likely = signed_text(saving->likely);
-    char *text, *low = signed_text(saving->low), *high = signed_text(saving->high);
-    if (saving->low < 0) {
-        char *bounds = xfa_bounds_text(saving);
-        text = xfa_print("%s (%s)", likely, bounds);
-        free(bounds);
-    } else {
-        text = xfa_print("%s [%s, %s]", likely, low, high);
-    }
+    char *likely = signed_text(saving->likely), *bounds = xfa_bounds_text(saving);
+    char *text = xfa_print("%s (%s)", likely, bounds);
     free(likely);
-    free(low);
-    free(high);
+    free(bounds);
     return text;
 }
 

@@ -38,6 +38,7 @@ struct xfa_view {
     int width;                       /* columns of the terminal */
     const struct xfa_filter *filter; /* finished; NULL: all is shown */
     bool colour;                     /* write colours */
+    bool brief;                      /* text: the first screen alone */
 };
 
 struct xfa_format {

@@ -63,15 +63,17 @@ char *xfa_bounds_cell(const struct xfw_saving *saving, const char *line_break)
     return xfa_print("%s-%s", from, to);
 }
 
-/* The run's time with the saving, from best to worst. */
-static char *after_text(double run, const struct xfw_saving *saving)
+char *xfa_after_text(double whole_ns, const struct xfw_saving *saving)
 {
     char best[XFA_UNIT_CHARS], worst[XFA_UNIT_CHARS];
-    xfa_time_text(best, fmax(0, run - saving->high));
+    xfa_time_text(best, fmax(0, whole_ns - saving->high));
     if (may_cost(saving))
-        return xfa_print("at best %s, and may cost up to %s", best,
-                         xfa_time_text(worst, -saving->low));
-    return xfa_print("between %s and %s", best, xfa_time_text(worst, run - saving->low));
+        return xfa_print("at best %s, may cost up to %s", best, xfa_time_text(worst, -saving->low));
+    char *unit = strchr(best, ' '), *other;
+    other = strchr(xfa_time_text(worst, whole_ns - saving->low), ' ');
+    if (unit && other && strcmp(unit, other) == 0)
+        *unit = 0;
+    return xfa_print("%s to %s", best, worst);
 }
 
 struct xfw_saving xfa_saving_shown(const struct xfa_findings *findings,
@@ -171,35 +173,19 @@ static size_t idle_members(const struct xfa_findings *findings)
     return count;
 }
 
-static char *members_text(const struct xfa_findings *findings, bool by_number)
+char *xfa_changes_text(const struct xfa_findings *findings)
 {
-    size_t members = xfa_findings_in_set(findings), count = xfa_findings_count(findings);
-    if (count == 1)
-        return xfa_text("this");
-    if (members == count)
-        return xfa_text("all of these");
-    return by_number ? numbers_text(findings, members) : xfa_text("the best set of these");
-}
-
-char *xfa_set_text(const struct xfa_findings *findings, bool by_number)
-{
-    const struct xfw_whatif *whatif = findings->whatif;
-    const struct xfw_saving set = xfa_saving_shown(findings, &whatif->set);
-    char before[XFA_UNIT_CHARS], after[XFA_UNIT_CHARS], less[XFA_PERCENT_CHARS];
-    if (xfa_findings_in_set(findings) == 0 || isnan(set.likely))
+    size_t members = xfa_findings_in_set(findings), idle = idle_members(findings);
+    char smaller[48] = "";
+    if (members == 0)
         return NULL;
-    const double run = whatif->alone_ns;
-    char *members = members_text(findings, by_number), smaller[48] = "";
-    size_t idle = idle_members(findings);
     if (idle)
         snprintf(smaller, sizeof smaller, " and %zu smaller", idle);
-    char *range = after_text(run, &set);
-    char *text = xfa_print("with %s%s: %s -> %s (%s less), %s%s", members, smaller,
-                           xfa_time_text(before, run), xfa_time_text(after, run - set.likely),
-                           xfa_percent_text(less, set.likely, run), range,
-                           whatif->set_played ? ", played" : "");
-    free(members);
-    free(range);
+    if (members == xfa_findings_count(findings))
+        return xfa_print("%zu change%s%s", members, members == 1 ? "" : "s", smaller);
+    char *numbers = numbers_text(findings, members);
+    char *text = xfa_print("change%s %s%s", members == 1 ? "" : "s", numbers, smaller);
+    free(numbers);
     return text;
 }
 

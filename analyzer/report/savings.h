@@ -12,7 +12,10 @@ const char *xfa_percent_text(char text[XFA_PERCENT_CHARS], double part, double w
 /* A time that may be negative, as of a remedy that costs more than it saves. */
 const char *xfa_signed_time_text(char text[XFA_UNIT_CHARS + 1], double ns);
 
-/* The bounds of a saving (whatif/whatif.h); a negative one is a cost: "between 150 ms and 190 ms";
+/* The one rule for the ends of a range, for all formats: an end below 0 is never shown as a
+ * negative time, but said as what it may cost.
+ *
+ * The bounds of a saving (whatif/whatif.h): "between 150 ms and 190 ms";
  * "at most 60.0 ms, and may cost up to 4.00 ms"; "costs between ..." */
 char *xfa_bounds_text(const struct xfw_saving *saving);
 /* The same, for a table: "12.1-40.6 ms"; "up to 60.0 ms," and after the line break "may cost 4.00
@@ -38,9 +41,12 @@ const char *xfa_in_part_text(char text[XFA_IN_PART_CHARS], const struct xfa_find
 
 /* Where savings are known: how exact the replay is. */
 char *xfa_check_text(const struct xfw_whatif *whatif);
-/* What the best set saves: "with 1 and 3: 4 s -> 3 s (25 % less), between ..."; NULL: there is
- * none. by_number: names findings by their numbers in the report. */
-char *xfa_set_text(const struct xfa_findings *findings, bool by_number);
+/* The members of the best set: "1 change", "2 changes" when these are all findings, else "changes 1
+ * and 3" by their numbers in the report; NULL: there is no set. */
+char *xfa_changes_text(const struct xfa_findings *findings);
+/* What takes whole_ns, with the saving, from the best to the worst: "68.0 to 155 ms"; "at best 8.13
+ * ms, may cost up to 938 us". */
+char *xfa_after_text(double whole_ns, const struct xfw_saving *saving);
 /* The sentence for a run without advice. */
 char *xfa_nothing_text(const struct xfa_findings *findings);
 

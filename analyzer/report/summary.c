@@ -7,6 +7,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
 #include "analyzer/findings/finding.h"
+#include "analyzer/report/headline.h"
 #include "analyzer/report/savings.h"
 #include "analyzer/sums/exposed.h"
 #include "common/text.h"
@@ -106,6 +107,9 @@ static char *saving_text(const struct summary *summary, const struct xfa_finding
     char likely[XFA_UNIT_CHARS], part[XFA_PERCENT_CHARS];
     if (!summary->weighed)
         return xfa_text("what it would save is in the report: too many events to compute it here");
+    char *headline = xfa_headline_line(summary->analysis, summary->findings, NULL);
+    if (headline)
+        return headline;
     if (whatif && whatif->known && saving.likely > 0) {
         char *bounds = xfa_bounds_text(&saving);
         char *text = xfa_print("without it the run would take %s less, %s (%s)",

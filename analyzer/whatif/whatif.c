@@ -76,6 +76,16 @@ struct xfw_saving xfw_saving_checked(const struct xfw_saving *saving, double who
     return good ? *saving : (struct xfw_saving){NAN, NAN, NAN};
 }
 
+struct xfw_saving xfw_times_saving(const struct xfw_times *times, const struct xfw_saving *set)
+{
+    double likely = times->alone_ns - times->set_ns;
+    if (!(times->set_ns > 0) || !(set->likely > 0))
+        return (struct xfw_saving){NAN, NAN, NAN};
+    double share = likely / set->likely;
+    struct xfw_saving saving = {set->low * share, likely, set->high * share};
+    return xfw_saving_within(saving, times->alone_ns);
+}
+
 /* What can go at most: all but what comes before the first work for a GPU and behind the last wait,
  * unless the run was played with less. */
 static double can_go_ns(const struct xfw_whatif *whatif, double least_ns)

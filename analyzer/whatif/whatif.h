@@ -185,6 +185,10 @@ struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_chang
                                  size_t count, xfw_excludes_fn *excludes, const void *self,
                                  struct xfw_gather *gather);
 
+/* The part of the set's saving that falls on a phase or on the span, with the relative bounds of
+ * the set's saving; NAN where there is none. */
+struct xfw_saving xfw_times_saving(const struct xfw_times *times, const struct xfw_saving *set);
+
 /* By how much low and high of a saving are widened. */
 static inline double xfw_unsure_ns(const struct xfw_whatif *whatif, double likely_ns)
 {

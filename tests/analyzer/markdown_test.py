@@ -85,8 +85,8 @@ class Markdown(unittest.TestCase):
 
     def test_as_in_json(self):
         profile = ("-p", os.path.join(DATA, "h200.json"))
-        for name, title in (("h200-static", "310 ms -> 272 ms (12 % less) with 2 changes"),
-                            ("h200-pytorch", "5.51 s -> 5.43 s (1.4 % less) with 1 change")):
+        for name, title in (("h200-static", "141 ms -> 103 ms (27 % less) with 2 changes"),
+                            ("h200-pytorch", "983 ms -> 903 ms (8.1 % less) with 1 change")):
             run = (os.path.join(DATA, f"{name}.xft"), *profile)
             text, page = self.page(*run)
             report = json.loads(self.analyze(*run, "-f", "json"))

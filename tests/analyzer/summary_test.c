@@ -13,6 +13,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
+#include "analyzer/report/headline.h"
 #include "analyzer/report/summary.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/scenario.h"
@@ -223,18 +224,17 @@ static void test_saving(void **state)
 {
     struct trace_builder b;
     struct xfp_profile *profile = scenario_profile();
-    char likely[XFA_UNIT_CHARS], low[XFA_UNIT_CHARS], high[XFA_UNIT_CHARS];
     (void)state;
     scenario_mixed(&b);
     struct analyzed a = analyzed_weighed(&b, profile);
     const struct xfa_finding *worst = &a.findings->items[0];
     const struct xfw_saving *saving = &worst->saving;
     assert_true(saving->low < saving->likely && saving->likely < saving->high);
-    char *wanted = xfa_print(
-        "worst: %s at %s; without it the run would take %s less, %.0f %% (between %s and %s)\n",
-        xfa_finding_word(worst->id), worst->sites[0].site->text,
-        xfa_time_text(likely, saving->likely), 100 * saving->likely / a.findings->whatif->alone_ns,
-        xfa_time_text(low, saving->low), xfa_time_text(high, saving->high));
+    char *headline = xfa_headline_line(a.analysis, a.findings, NULL);
+    assert_non_null(strstr(headline, " -> "));
+    char *wanted = xfa_print("worst: %s at %s; %s\n", xfa_finding_word(worst->id),
+                             worst->sites[0].site->text, headline);
+    free(headline);
     char *text = summary_of(&b, profile, XFA_SUMMARY_WEIGHED);
     assert_string_equal(strchr(text, '\n') + 1, wanted);
     free(text);

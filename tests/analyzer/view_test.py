@@ -194,10 +194,10 @@ class Colours(unittest.TestCase):
         """What a terminal of so many columns gets."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        environment = dict(os.environ, **{"TERM": "xterm", **more})
+        environment = dict(os.environ, **{"TERM": "xterm", "PAGER": "cat", **more})
         if "NO_COLOR" not in more:
             environment.pop("NO_COLOR", None)
-        with subprocess.Popen([DRIVER, "analyze", *STATIC, *options], stdout=slave, env=environment) as child:
+        with subprocess.Popen([DRIVER, "analyze", *STATIC, "--full", *options], stdout=slave, env=environment) as child:
             os.close(slave)
             found = b""
             try:
@@ -214,7 +214,7 @@ class Colours(unittest.TestCase):
         self.assertNotIn("\x1b", plain)
         coloured = self.on_terminal()
         self.assertIn("\x1b[1m", coloured)
-        self.assertEqual(fnmatch.filter([coloured], "*\x1b?32m*with 1 and 2: *"), [coloured])
+        self.assertEqual(fnmatch.filter([coloured], "*\x1b?32m*with changes 1 and 2 *"), [coloured])
         for off in ({"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": ""}):
             self.assertEqual(self.on_terminal(**off), plain, off)
         self.assertEqual(self.on_terminal("--color", "never"), plain)
@@ -245,7 +245,6 @@ class Colours(unittest.TestCase):
         wide = self.on_terminal(columns=200)
         self.assertGreater(max(map(len, wide.splitlines())), 120)
         self.assertLessEqual(max(map(len, self.without(wide).splitlines())), 200)
-        self.assertIn("WHY: WHAT TO DO\n", self.without(wide).replace(" \n", "\n"))
 
 
 if __name__ == "__main__":

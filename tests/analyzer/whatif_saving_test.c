@@ -79,6 +79,8 @@ static void test_words(void **state)
     says(xfa_bounds_cell(&gain, "\n"), "40.0-60.0 ms");
     says(xfa_bounds_cell(&either, "\n"), "up to 60.0 ms,\nmay cost 900 us");
     says(xfa_bounds_cell(&cost, " "), "costs up to 9.00 ms");
+    says(xfa_after_text(1e8, &gain), "40.0 to 60.0 ms");
+    says(xfa_after_text(1e8, &either), "at best 40.0 ms, may cost up to 900 us");
 }
 
 /* ---- of a run ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 from lab import XFERSCOPE, run
 
 ROOT = Path(__file__).resolve().parents[2]
-REPORT = re.compile(r"^    \$ build/bin/xferscope (?P<command>analyze .*)\n\n```\n(?P<text>.*?)^```$", re.M | re.S)
+REPORT = re.compile(r"^    \$ build/bin/xferscope (?P<command>analyze [^\n]*)\n\n```\n(?P<text>.*?)^```$", re.M | re.S)
 COMMANDS = ("record", "probe", "analyze", "export", "dump", "doctor")
 
 
@@ -63,7 +63,8 @@ class Pages(unittest.TestCase):
         """Of the sources' words: types, functions and constants that stand in a header, files and folders."""
         page = (ROOT / "docs" / "glossary.md").read_text()
         names = re.findall(r"`([^`]+)`", page[page.index("\n## Words of the sources\n"):])
-        headers = "\n".join(path.read_text() for room in ("include", "preload", "probe", "analyzer", "tools")
+        rooms = ("include", "preload", "probe", "symbols", "analyzer", "tools")
+        headers = "\n".join(path.read_text() for room in rooms
                             for path in (ROOT / room).rglob("*.h"))
         missing = [name for name in names if "/" in name and not (ROOT / name).exists()]
         code = [name for name in names if re.fullmatch(r"(?:(?:struct|enum) )?(?:xf[astpw]_|sim_|XF[ASTPW]_)\w+(?:\(\))?", name)]

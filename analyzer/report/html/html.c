@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/report/headline.h"
 #include "analyzer/report/html/page_bytes.h"
 #include "analyzer/report/json/json.h"
 
@@ -86,16 +87,40 @@ static void write_block(const struct xfa_report *report, const struct xfa_view *
     fclose(escaping);
 }
 
+/* The text as the value of an attribute in double quotes. */
+static void write_attribute(const char *text, FILE *out)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '<' || *text == '>' || *text == '&')
+            fprintf(out, "&#%d;", *text);
+        else
+            putc(*text, out);
+    }
+}
+
+static void write_headline(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    char *line = xfa_headline_line(report->analysis, report->findings,
+                                   view->filter ? view->filter->phase : NULL);
+    char *shown = line ? xfa_clean(line, strlen(line)) : xfa_text("");
+    write_attribute(shown, out);
+    free(line);
+    free(shown);
+}
+
 static void write_html(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
-    static const char *const marks[] = {"@REPORT@", "@TIMELINE@"};
+    static const char *const marks[] = {"@HEADLINE@", "@REPORT@", "@TIMELINE@"};
     const unsigned char *at = xfa_page_bytes, *end = at + xfa_page_length;
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < sizeof marks / sizeof *marks; i++) {
         const unsigned char *mark = memmem(at, (size_t)(end - at), marks[i], strlen(marks[i]));
         if (!mark)
             break;
         fwrite(at, 1, (size_t)(mark - at), out);
-        write_block(report, view, i == 1, out);
+        if (i == 0)
+            write_headline(report, view, out);
+        else
+            write_block(report, view, i == 2, out);
         at = mark + strlen(marks[i]);
     }
     fwrite(at, 1, (size_t)(end - at), out);

@@ -1,6 +1,6 @@
 /*
  * The page that reports are written into, as the build made it of page/ (CMakeLists.txt): with
- * @REPORT@ and @TIMELINE@, once each, where the data belong. Private to html/.
+ * @HEADLINE@, @REPORT@ and @TIMELINE@, once each, where the data belong. Private to html/.
  */
 #ifndef XFA_PAGE_BYTES_H
 #define XFA_PAGE_BYTES_H

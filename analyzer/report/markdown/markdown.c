@@ -8,6 +8,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/report/facts.h"
+#include "analyzer/report/headline.h"
 #include "analyzer/report/savings.h"
 
 #define PATH_COLUMNS 200
@@ -15,26 +16,23 @@
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static void write_title(struct xfa_markdown *md, const struct xfa_report *report)
+static void write_title(struct xfa_markdown *md, const struct xfa_report *report, const char *phase)
 {
     const struct xfa_findings *findings = report->findings;
-    const struct xfw_whatif *whatif = findings->whatif;
-    char before[XFA_UNIT_CHARS], after[XFA_UNIT_CHARS], less[XFA_PERCENT_CHARS];
-    size_t count = xfa_findings_count(findings), members = xfa_findings_in_set(findings);
+    const struct xfa_headline headline = xfa_headline_of(report->analysis, findings, phase);
+    size_t count = xfa_findings_count(findings);
+    char *title = xfa_headline_title(&headline, findings);
     FILE *out = xfa_markdown_begin(md);
     fputs("### xferscope: ", out);
-    if (xfa_savings_known(findings) && members > 0 && !isnan(whatif->set.likely))
-        fprintf(out, "%s -> %s (%s less) with %zu change%s\n",
-                xfa_time_text(before, whatif->alone_ns),
-                xfa_time_text(after, whatif->alone_ns - whatif->set.likely),
-                xfa_percent_text(less, whatif->set.likely, whatif->alone_ns), members,
-                members == 1 ? "" : "s");
+    if (title)
+        fprintf(out, "%s\n", title);
     else if (count > 0)
         fprintf(out, "%zu finding%s, what they would save is not known\n", count,
                 count == 1 ? "" : "s");
     else
         fputs("nothing worth changing\n", out);
     xfa_markdown_end(md);
+    free(title);
 }
 
 static void write_run(struct xfa_markdown *md, const struct xfa_analysis *analysis)
@@ -103,8 +101,9 @@ static void write_answer(struct xfa_markdown *md, const struct xfa_report *repor
     const struct xfa_analysis *analysis = report->analysis;
     const struct xfa_findings *findings = report->findings;
     const struct xfw_whatif *whatif = findings->whatif;
+    const char *phase = view->filter ? view->filter->phase : NULL;
     bool known = xfa_savings_known(findings);
-    write_title(md, report);
+    write_title(md, report, phase);
     write_run(md, analysis);
     write_filter(md, report, view);
     if (analysis->lossy)
@@ -118,7 +117,7 @@ static void write_answer(struct xfa_markdown *md, const struct xfa_report *repor
         write_text(md, "**Warning**: ", xfa_text(analysis->achievable.mismatch));
     if (known)
         write_text(md, "",
-                   xfa_findings_count(findings) ? xfa_set_text(findings, true)
+                   xfa_findings_count(findings) ? xfa_headline_line(analysis, findings, phase)
                                                 : xfa_nothing_text(findings));
     else if (whatif && whatif->why)
         write_text(md, "What the run would save is not known: ", xfa_text(whatif->why));

@@ -1,6 +1,6 @@
 /*
- * The first screen: the run in a few lines, and what to change in it, worst first, a line or two
- * each: what it saves, where, why, what to do. The sections behind it have the details.
+ * The first screen: what the run would save in one figure, and the first things to change, a few
+ * lines each. The sections behind it have the rest.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -9,21 +9,18 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
-#include "analyzer/report/facts.h"
+#include "analyzer/report/headline.h"
 #include "analyzer/report/savings.h"
 #include "analyzer/report/text/text.h"
 #include "analyzer/timeline/timeline.h"
+#include "common/text.h"
 
-#define SHOWN_FINDINGS 5
-#define SHOWN_NARROW 4     /* where each takes two lines or three */
-#define ONE_LINE_WIDTH 150 /* from here on a finding needs one line */
+#define SHOWN_FINDINGS 3
 #define COMMAND_LINES 2
-#define LEAST_SHARE 0.0005
-#define LEAD_COLUMNS 15   /* columns before a fact */
-#define FIGURE_COLUMNS 33 /* of the table, before its texts */
-#define WHY_COLUMNS 64    /* columns after the call site, on one line */
+#define LEAST_SHARE 0.005
+#define BLOCK "   " /* before the lines of a finding but the first */
 
-/* ---- which part was recorded * --------------------------------------------------------------- */
+/* ---- which part was recorded ----------------------------------------------------------------- */
 
 #define SHOWN_PROCESSES 4 /* at most, unless --top 0 */
 
@@ -79,92 +76,140 @@ static void write_periods(const struct xfa_run *run, const struct xfa_view *view
     xfa_write_hidden(out, limited - shown);
 }
 
-/* ---- the run --------------------------------------------------------------------------------- */
+/* ---- the headline ---------------------------------------------------------------------------- */
 
-static void write_command(const struct xfa_run *run, const struct xfa_view *view, FILE *out)
+static void write_styled(const struct xfa_view *view, enum xfa_style style, const char *lead,
+                         char *text, FILE *out)
 {
-    char *text =
-        xfa_command_text(run, COMMAND_LINES * (size_t)(view->width - LEAD_COLUMNS) * 3 / 4);
-    xfa_write_fact(out, view->width, "command", "%s", text);
+    fputs(xfa_style(view, style), out);
+    xfa_write_paragraph(out, lead, text, view->width);
+    fputs(xfa_style(view, XFA_STYLE_NONE), out);
     free(text);
 }
 
-static void write_took(const struct xfa_run *run, const struct xfa_view *view, FILE *out)
+/* The program, on what, and which part of its time the figures are of. */
+static void write_head(const struct xfa_report *report, const struct xfa_headline *headline,
+                       const struct xfa_view *view, FILE *out)
 {
-    char wall[XFA_UNIT_CHARS];
-    double ns = xfa_run_wall_ns(run);
+    const struct xfa_run *run = report->analysis->run;
+    char *command = xfa_command_text(run, COMMAND_LINES * (size_t)view->width * 3 / 4);
     char *gpus = xfa_gpus_text(run), *host = xfa_host_text(run);
-    xfa_write_fact(out, view->width, "took", "%s, %zu process%s%s, %s",
-                   xfa_time_text(wall, ns > 0 ? ns : NAN), run->process_count,
-                   run->process_count == 1 ? "" : "es", host, gpus);
+    char *focus = xfa_focus_text(headline);
+    write_styled(view, XFA_STYLE_TITLE, "", xfa_print("%s", *command ? command : run->path), out);
+    char processes[48] = "";
+    if (run->process_count > 1)
+        snprintf(processes, sizeof processes, ", %zu processes", run->process_count);
+    xfa_write_words(out, view->width, "  ", "%s%s%s, %s", focus, processes, host, gpus);
+    free(command);
     free(gpus);
     free(host);
+    free(focus);
 }
 
-static void write_moved(const struct xfa_analysis *analysis, const struct xfa_view *view, FILE *out)
+static char *result_text(const struct xfa_report *report, const struct xfa_headline *headline)
 {
-    char *text = xfa_moved_text(analysis);
-    xfa_write_fact(out, view->width, "moved", "%s", text);
-    free(text);
+    const struct xfa_findings *findings = report->findings;
+    const struct xfw_whatif *whatif = findings->whatif;
+    char *text = xfa_headline_text(headline, findings);
+    if (text)
+        return text;
+    if (!xfa_savings_known(findings))
+        return xfa_print("What changes would save is not known: %s",
+                         whatif && whatif->why ? whatif->why : "the run was not replayed");
+    if (xfa_findings_count(findings) == 0)
+        return xfa_nothing_text(findings);
+    return xfa_text(report->analysis->profile
+                        ? "What the changes below would save is not known."
+                        : "What the changes below would save is not known without a machine "
+                          "profile: measure it once (`xferscope probe -o machine.json`), then "
+                          "analyze with --profile machine.json");
 }
 
-/* Shares of time that add up to the run: what the GPUs did, and while they were idle, whether a
- * thread waited. */
-static void write_shares(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+static void write_headline(const struct xfa_report *report, const struct xfa_headline *headline,
+                           const struct xfa_view *view, FILE *out)
 {
-    static const struct {
-        enum xfa_share share;
-        const char *what, *without; /* without: in a run without kernels' times */
-    } parts[] = {
-        {XFA_SHARE_COMPUTE, "kernels", NULL},
-        {XFA_SHARE_HIDDEN, "kernels with transfers", NULL},
-        {XFA_SHARE_EXPOSED, "transfers alone", "transfers"},
-        {XFA_SHARE_WAITS, "idle (host waits)", "waits"},
-        {XFA_SHARE_HOST, "idle (host works)", "the host"},
-    };
-    const struct xfa_timeline *timeline = report->timeline;
-    if (!timeline || !(xfa_run_wall_ns(report->analysis->run) > 0))
+    bool gain = headline->saving.likely > 0;
+    write_styled(view, gain ? XFA_STYLE_GAIN : XFA_STYLE_NONE, "", result_text(report, headline),
+                 out);
+    if (!report->analysis->profile && xfa_findings_count(report->findings) == 0)
+        xfa_write_paragraph(out, "  ",
+                            "No machine profile: what this machine could give is not known. "
+                            "Measure it once (`xferscope probe -o machine.json`), then analyze "
+                            "with --profile machine.json",
+                            view->width);
+}
+
+/* ---- what the GPU did ------------------------------------------------------------------------ */
+
+static bool is_python(const struct xfa_site *site)
+{
+    const char *file = site->chosen >= 0 ? site->frames[site->chosen].file : NULL;
+    size_t length = file ? strlen(file) : 0;
+    return length > 3 && strcmp(file + length - 3, ".py") == 0;
+}
+
+static bool any_python(const struct xfa_analysis *analysis)
+{
+    for (size_t i = 0; i < analysis->row_count; i++)
+        if (is_python(xfa_analysis_row(analysis, i)->site))
+            return true;
+    return false;
+}
+
+/* Of one process, the time before the first work for a GPU and after the last wait is left out: all
+ * of it is the host's. The time that the shares are of. */
+static double shares_of(const struct xfa_report *report, double shares[XFA_SHARES])
+{
+    const struct xfa_version *recorded = &report->timeline->recorded;
+    const struct xfw_whatif *whatif = report->findings->whatif;
+    memcpy(shares, recorded->shares, XFA_SHARES * sizeof *shares);
+    bool one = report->analysis->run->process_count == 1;
+    if (!one || !whatif || !whatif->known || !(whatif->span.recorded_ns > 0))
+        return recorded->wall_ns;
+    double outside = recorded->wall_ns - whatif->span.recorded_ns;
+    if (!(outside > 0) || outside > shares[XFA_SHARE_HOST])
+        return recorded->wall_ns;
+    shares[XFA_SHARE_HOST] -= outside;
+    return whatif->span.recorded_ns;
+}
+
+static void write_gpu(const struct xfa_report *report, const struct xfa_headline *headline,
+                      const struct xfa_view *view, FILE *out)
+{
+    if (!report->timeline || !(xfa_run_wall_ns(report->analysis->run) > 0))
         return;
-    bool lacks = xfa_version_lacks_kernels(&timeline->recorded);
+    double shares[XFA_SHARES], whole = shares_of(report, shares);
+    bool lacks = xfa_version_lacks_kernels(&report->timeline->recorded);
+    const struct {
+        const char *what;
+        double ns;
+    } parts[] = {
+        {"computes", lacks ? 0 : shares[XFA_SHARE_COMPUTE] + shares[XFA_SHARE_HIDDEN]},
+        {lacks ? "copies" : "waits for copies", shares[XFA_SHARE_EXPOSED]},
+        {"idle in the host's waits", shares[XFA_SHARE_WAITS]},
+        {any_python(report->analysis) ? "waits for Python" : "waits for the host",
+         shares[XFA_SHARE_HOST]},
+    };
     char *text = xfa_text("");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         char part[XFA_PERCENT_CHARS];
-        double ns = timeline->recorded.shares[parts[i].share];
-        const char *what = lacks ? parts[i].without : parts[i].what;
-        if (!what || ns < LEAST_SHARE * timeline->recorded.wall_ns)
-            continue;
-        text = xfa_append(text, "%s%s %s", *text ? ", " : "", what,
-                          xfa_percent_text(part, ns, timeline->recorded.wall_ns));
+        if (parts[i].ns >= LEAST_SHARE * whole)
+            text = xfa_append(text, "%s%s %s", *text ? ", " : "", parts[i].what,
+                              xfa_percent_text(part, parts[i].ns, whole));
     }
-    char untimed[64] = "";
-    if (timeline->untimed)
-        snprintf(untimed, sizeof untimed, " (without %" PRIu64 " transfer%s of unknown time)",
-                 timeline->untimed, xfa_plural(timeline->untimed));
-    xfa_write_fact(out, view->width, lacks ? "of its time" : "GPU time", "%s%s%s", text,
-                   lacks ? " (kernels were not recorded)" : "", untimed);
+    /* The timeline does not tell shares of a phase. */
+    char time[XFA_UNIT_CHARS], of[64] = "";
+    if (headline->phase)
+        snprintf(of, sizeof of, ", of %s%s", xfa_time_text(time, whole),
+                 whole < report->timeline->recorded.wall_ns ? " from first work to last wait" : "");
+    const char *gpu = report->analysis->run->gpu_count > 1 ? "GPUs" : "GPU";
+    if (*text)
+        xfa_write_words(out, view->width, "  ", "the %s%s: %s%s", gpu, of, text,
+                        lacks ? " (kernels were not recorded)" : "");
     free(text);
 }
 
-/* Sums of known times; times that overlap all count. */
-static void write_times(const struct xfa_analysis *analysis, const struct xfa_view *view, FILE *out)
-{
-    double took = 0, lost = 0, waits = 0;
-    char text[3][XFA_UNIT_CHARS];
-    for (size_t i = 0; i < analysis->row_count; i++) {
-        const struct xfa_figures *figures = &analysis->rows[i];
-        took += figures->device.ns + figures->host.ns;
-        lost += figures->lost.ns;
-    }
-    for (size_t i = 0; i < analysis->waits.all.count; i++)
-        waits += ((const struct xfa_wait *)xfa_table_at(&analysis->waits.all, i))->ns;
-    if (took <= 0 && waits <= 0)
-        return;
-    xfa_write_fact(out, view->width, "transfers", "took %s, of which %s %s lost%s%s",
-                   xfa_time_text(text[0], took > 0 ? took : NAN),
-                   analysis->profile ? xfa_time_text(text[1], lost) : "it is not known how much",
-                   analysis->profile ? "are" : "is", waits > 0 ? "; waits of the host " : "",
-                   waits > 0 ? xfa_time_text(text[2], waits) : "");
-}
+/* ---- warnings -------------------------------------------------------------------------------- */
 
 /* What the filter shows. */
 static void write_filter(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
@@ -199,210 +244,180 @@ static void write_warnings(const struct xfa_report *report, const struct xfa_vie
 
 /* ---- what to change -------------------------------------------------------------------------- */
 
-enum column { COL_NUMBER, COL_SAVES, COL_PART, COL_BETWEEN, COL_WHERE, COL_WHY, COLUMNS };
+/* "H2D", "H2D and D2H", with several GPUs the places of the only site; NULL: no transfers. */
+static char *directions_text(const struct xfa_finding *finding, const struct xfa_run *run)
+{
+    if (finding->site_count == 1)
+        return xfa_finding_site_path(&finding->sites[0], run);
+    bool has[XFT_DIRECTION_COUNT] = {false}, any = false;
+    for (size_t i = 0; i < finding->site_count; i++) {
+        if (!finding->sites[i].row)
+            continue;
+        has[finding->sites[i].row->key.direction] = any = true;
+    }
+    char *text = any ? xfa_text("") : NULL;
+    for (unsigned d = 0; any && d < XFT_DIRECTION_COUNT; d++)
+        if (has[d])
+            text = xfa_append(text, "%s%s", *text ? " and " : "", xft_direction_word(d));
+    return text;
+}
 
-static const struct xfa_column wide[COLUMNS] = {
-    [COL_NUMBER] = {"#", NULL, SCOLS_FL_RIGHT},
-    [COL_SAVES] = {"SAVES", NULL, SCOLS_FL_RIGHT},
-    [COL_PART] = {"OF RUN", NULL, SCOLS_FL_RIGHT},
-    [COL_BETWEEN] = {"BETWEEN", NULL, SCOLS_FL_RIGHT},
-    [COL_WHERE] = {"WHERE", XFA_SITE_BREAKS, 0},
-    [COL_WHY] = {"WHY: WHAT TO DO", " -", 0},
-};
-static const struct xfa_column narrow[COLUMNS] = {
-    [COL_NUMBER] = {"#", NULL, SCOLS_FL_RIGHT},
-    [COL_SAVES] = {"SAVES", NULL, SCOLS_FL_RIGHT},
-    [COL_PART] = {"OF RUN", NULL, SCOLS_FL_RIGHT},
-    [COL_BETWEEN] = {"BETWEEN", "\n", SCOLS_FL_RIGHT},
-    [COL_WHERE] = {"WHERE, WHY: WHAT TO DO", XFA_SITE_BREAKS, 0},
-    [COL_WHY] = {"WHY: WHAT TO DO", " -", SCOLS_FL_HIDDEN},
-};
-/* Where savings are not known. */
-static const struct xfa_column lost_only[COLUMNS] = {
-    [COL_NUMBER] = {"#", NULL, SCOLS_FL_RIGHT},
-    [COL_SAVES] = {"LOST", NULL, SCOLS_FL_RIGHT},
-    [COL_PART] = {"OF RUN", NULL, SCOLS_FL_HIDDEN},
-    [COL_BETWEEN] = {"BETWEEN", NULL, SCOLS_FL_HIDDEN},
-    [COL_WHERE] = {"WHERE, WHY: WHAT TO DO", XFA_SITE_BREAKS, 0},
-    [COL_WHY] = {"WHY: WHAT TO DO", " -", SCOLS_FL_HIDDEN},
-};
+/* "H2D, 70 copies, 945 MiB": no two findings of one site read the same. */
+static char *moved_text(const struct xfa_finding *finding, const struct xfa_run *run)
+{
+    char bytes[XFA_UNIT_CHARS];
+    char *way = directions_text(finding, run);
+    bool one = finding->transfers == 1;
+    char *text = xfa_print("%s%s%" PRIu64 " %s%s%s", way ? way : "", way ? ", " : "",
+                           finding->transfers, way ? (one ? "copy" : "copies") : "call",
+                           way || one ? "" : "s", finding->bytes ? ", " : "");
+    free(way);
+    return finding->bytes ? xfa_append(text, "%s", xfa_bytes_text(bytes, finding->bytes)) : text;
+}
 
-/* "upload (a.cu:84) and 2 others", in at most `room` columns. */
+/* "98.0 ms (54.0-141 ms)"; "" where it is not known. */
+static char *saves_text(const struct xfa_findings *findings, const struct xfa_finding *finding)
+{
+    char likely[XFA_UNIT_CHARS + 1];
+    const struct xfw_saving saving = xfa_saving_shown(findings, &finding->saving);
+    if (!xfa_savings_known(findings) || isnan(saving.likely))
+        return xfa_text("");
+    char *bounds = xfa_bounds_cell(&saving, " ");
+    char *text = xfa_print("  %s (%s)", xfa_signed_time_text(likely, saving.likely), bounds);
+    free(bounds);
+    return text;
+}
+
+/* "upload (a.cu:84), cudaMemcpy, and 2 more" on a line. */
 static char *where_text(const struct xfa_finding *finding, size_t room)
 {
+    const struct xfa_finding_site *site = &finding->sites[0];
     char others[48] = "";
-    size_t more = finding->site_count - 1;
-    if (more > 0)
-        snprintf(others, sizeof others, " and %zu other%s", more, xfa_plural(more));
-    size_t least = 20, left = room > strlen(others) + least ? room - strlen(others) : least;
-    char *site = xfa_shortened(finding->sites[0].site->text, left);
-    char *text = xfa_print("%s%s", site, others);
-    free(site);
+    const char *called = site->function ? site->function->name : NULL;
+    if (finding->site_count > 1)
+        snprintf(others, sizeof others, ", and %zu more", finding->site_count - 1);
+    size_t least = 20, taken = strlen(others) + (called ? strlen(called) + 2 : 0);
+    char *place = xfa_shortened(site->site->text, room > taken + least ? room - taken : least);
+    char *text = xfa_print("%s%s%s%s", place, called ? ", " : "", called ? called : "", others);
+    free(place);
     return text;
 }
 
+/* "8.72 GB/s now, 51.3 possible here: copies from or to pageable host memory" */
 static char *why_text(const struct xfa_finding *finding)
 {
-    char brief[XFA_REMEDY_CHARS];
-    return xfa_print("%s: %s", xfa_finding_word(finding->id),
-                     xfa_remedy_brief(&finding->remedy, brief));
+    char had[XFA_UNIT_CHARS], best[XFA_UNIT_CHARS], rates[96] = "";
+    double moved = (double)finding->bytes;
+    if (moved > 0 && finding->achieved_ns > 0 && finding->achievable_ns > 0)
+        snprintf(rates, sizeof rates, "%s GB/s now, %s possible here: ",
+                 xfa_gbps_text(had, moved / finding->achieved_ns),
+                 xfa_gbps_text(best, moved / finding->achievable_ns));
+    else if (moved > 0 && finding->achieved_ns > 0)
+        snprintf(rates, sizeof rates,
+                 "%s GB/s now: ", xfa_gbps_text(had, moved / finding->achieved_ns));
+    return xfa_print("%s%s", rates, xfa_finding_title(finding->id));
 }
 
-static void set_texts(struct libscols_line *line, const struct xfa_finding *finding, int width,
-                      bool known)
+static void write_finding(const struct xfa_report *report, size_t i, const struct xfa_view *view,
+                          FILE *out)
 {
-    bool one_line = width >= ONE_LINE_WIDTH && known;
-    int taken = FIGURE_COLUMNS + (one_line ? WHY_COLUMNS : 0);
-    char *where = where_text(finding, (size_t)(width - taken)), *why = why_text(finding);
-    if (one_line) {
-        scols_line_refer_data(line, COL_WHERE, where);
-        scols_line_refer_data(line, COL_WHY, why);
-        return;
-    }
-    scols_line_refer_data(line, COL_WHERE, xfa_print("%s\n%s", where, why));
-    free(where);
+    const struct xfa_finding *finding = &report->findings->items[i];
+    char number[32], brief[XFA_REMEDY_CHARS];
+    char *saves = saves_text(report->findings, finding);
+    char *moved = moved_text(finding, report->analysis->run), *why = why_text(finding);
+    char *where = where_text(finding, (size_t)view->width - strlen(BLOCK));
+    snprintf(number, sizeof number, "%zu  ", i + 1);
+    write_styled(view, XFA_STYLE_TITLE, number,
+                 xfa_print("%s%s  %s", xfa_finding_word(finding->id), saves, moved), out);
+    xfa_write_paragraph(out, BLOCK, where, view->width);
+    xfa_write_paragraph(out, BLOCK, why, view->width);
+    xfa_write_words(out, view->width, BLOCK "do: ", "%s",
+                    xfa_remedy_brief(&finding->remedy, brief));
+    free(saves);
+    free(moved);
     free(why);
+    free(where);
 }
 
-static void add_finding(struct libscols_table *table, const struct xfa_findings *findings, size_t i,
-                        const struct xfa_view *view)
+/* Returns how many are not shown. */
+static size_t write_findings(const struct xfa_report *report, const struct xfa_view *view,
+                             FILE *out)
 {
-    const struct xfa_finding *finding = &findings->items[i];
-    const struct xfw_saving saving = xfa_saving_shown(findings, &finding->saving);
-    bool known = xfa_savings_known(findings);
-    char text[XFA_UNIT_CHARS + 1], part[XFA_PERCENT_CHARS];
-    struct libscols_line *line = scols_table_new_line(table, NULL);
-    if (!line)
-        return;
-    scols_line_refer_data(line, COL_NUMBER, xfa_print("%zu", i + 1));
-    set_texts(line, finding, view->width, known);
-    if (!known || !findings->whatif || isnan(saving.likely)) {
-        scols_line_set_data(line, COL_SAVES, known ? "-" : xfa_time_text(text, finding->lost_ns));
-        return;
-    }
-    scols_line_set_data(line, COL_SAVES, xfa_signed_time_text(text, saving.likely));
-    scols_line_set_data(line, COL_PART,
-                        xfa_percent_text(part, saving.likely, findings->whatif->alone_ns));
-    bool one_line = view->width >= ONE_LINE_WIDTH;
-    scols_line_refer_data(line, COL_BETWEEN, xfa_bounds_cell(&saving, one_line ? " " : "\n"));
-    if (view->colour)
-        scols_cell_set_color(scols_line_get_cell(line, COL_SAVES), "green");
-}
-
-static void write_table(const struct xfa_findings *findings, const struct xfa_view *view, FILE *out)
-{
+    const struct xfa_findings *findings = report->findings;
     size_t count = view->filter ? view->filter->findings_shown : xfa_findings_count(findings);
-    size_t some = view->width >= ONE_LINE_WIDTH ? SHOWN_FINDINGS : SHOWN_NARROW;
-    size_t shown = xfa_shown_facts(view, count, some), left = shown;
-    if (count == 0) {
+    size_t shown = xfa_shown_facts(view, count, SHOWN_FINDINGS), left = shown;
+    if (count == 0 && xfa_findings_count(findings) > 0)
         fputs("  none of the findings matches\n", out);
-        return;
-    }
-    const struct xfa_column *columns = !xfa_savings_known(findings)    ? lost_only
-                                       : view->width >= ONE_LINE_WIDTH ? wide
-                                                                       : narrow;
-    struct libscols_table *table = xfa_text_table(columns, COLUMNS, out);
-    if (table && view->colour)
-        scols_table_enable_colors(table, 1);
-    for (size_t i = 0; table && left > 0; i++) {
+    for (size_t i = 0; left > 0; i++) {
         if (!xfa_view_finding(view, i))
             continue;
-        add_finding(table, findings, i, view);
+        fputc('\n', out);
+        write_finding(report, i, view, out);
         left--;
     }
-    xfa_text_table_print(table, columns, view->width, out);
-    if (shown < count)
-        xfa_write_words(out, view->width, "  ", "... and %zu more, in \"Findings\"", count - shown);
+    return count - shown;
 }
 
-/* The time of the run without what recording cost, which savings are of; "" when it is shown as the
- * same as the recorded one. */
-static const char *without_recording(const struct xfa_report *report, char text[XFA_UNIT_CHARS])
+/* ---- the foot -------------------------------------------------------------------------------- */
+
+/* How the figures are known. */
+static char *trust_text(const struct xfa_report *report)
 {
-    char took[XFA_UNIT_CHARS];
-    double wall = xfa_run_wall_ns(report->analysis->run), ns = report->findings->whatif->alone_ns;
-    xfa_time_text(took, wall > 0 ? wall : NAN);
-    xfa_time_text(text, ns);
-    if (!(ns > 0) || strcmp(text, took) == 0)
-        *text = '\0';
+    const struct xfw_whatif *whatif = report->findings->whatif;
+    char off[XFA_PERCENT_CHARS];
+    if (!xfa_savings_known(report->findings))
+        return xfa_text("not modelled: no saving is known");
+    return xfa_print("%s, the replay is %s off the run%s",
+                     whatif->set_played ? "the set was played, the rest modelled" : "modelled",
+                     xfa_percent_text(off, whatif->error, 1),
+                     whatif->marked ? ": too far to trust, every saving is uncertain" : "");
+}
+
+static char *more_text(const struct xfa_headline *headline, const struct xfa_view *view,
+                       size_t left)
+{
+    const char *phase = headline->phase;
+    char count[48] = "";
+    if (view->filter && view->filter->phase)
+        phase = NULL;
+    if (left)
+        snprintf(count, sizeof count, " (%zu more finding%s)", left, xfa_plural(left));
+    char *name = phase ? xfa_argument_text(phase) : xfa_text("");
+    char *text =
+        xfa_print("more: --full%s  -f html --open%s%s", count, phase ? "  --phase " : "", name);
+    free(name);
     return text;
 }
 
-/* How savings were computed, and why some are not known. */
-static void write_legend(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+/* In one line where both fit. */
+static void write_foot(const struct xfa_report *report, const struct xfa_headline *headline,
+                       const struct xfa_view *view, size_t left, FILE *out)
 {
-    const struct xfa_findings *findings = report->findings;
-    const struct xfw_whatif *whatif = findings->whatif;
-    size_t unknown = 0, count = xfa_findings_count(findings);
-    char off[XFA_PERCENT_CHARS], alone[XFA_UNIT_CHARS];
-    for (size_t i = 0; i < count; i++)
-        unknown += isnan(findings->items[i].saving.likely);
-    const char *without = unknown < count ? without_recording(report, alone) : "";
-    if (unknown < count)
-        xfa_write_words(
-            out, view->width, "  ",
-            "%s, each alone: the run is replayed with the fix (unchanged it is %s off%s)%s%s%s",
-            whatif->set_played ? "the set played, each modelled" : "modelled",
-            xfa_percent_text(off, whatif->error, 1),
-            whatif->marked ? ", so all this is uncertain" : "", *without ? "; " : "", without,
-            *without ? " is the run without what recording cost" : "");
-    if (unknown > 0)
-        xfa_write_words(out, view->width, "  -  ", "%s",
-                        report->analysis->profile
-                            ? "not known: what the fix changes in the run is not known"
-                            : "not known: that takes a machine profile");
-}
-
-static void write_text(char *text, const struct xfa_view *view, enum xfa_style style, FILE *out)
-{
-    if (!text)
-        return;
-    fputs(xfa_style(view, style), out);
-    xfa_write_paragraph(out, "  ", text, view->width);
-    fputs(xfa_style(view, XFA_STYLE_NONE), out);
-    free(text);
-}
-
-static void write_change(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
-{
-    const struct xfa_findings *findings = report->findings;
-    const struct xfw_whatif *whatif = findings->whatif;
-    bool known = xfa_savings_known(findings);
-    xfa_write_title(view, out, "What to change");
-    if (!known && whatif && whatif->why)
-        xfa_write_words(out, view->width, "  ", "what the run would save is not known: %s",
-                        whatif->why);
-    if (xfa_findings_count(findings) == 0) {
-        write_text(known ? xfa_nothing_text(findings) : xfa_text("Nothing was found."), view,
-                   XFA_STYLE_NONE, out);
+    const size_t gap = 4;
+    char *trust = trust_text(report), *more = more_text(headline, view, left);
+    size_t columns = xfa_columns(trust) + gap + xfa_columns(more);
+    fputc('\n', out);
+    if (view->brief && columns <= (size_t)view->width) {
+        xfc_print(out, "%s%*s%s\n", trust, (int)gap, "", more);
     } else {
-        if (known)
-            write_text(xfa_set_text(findings, true), view, XFA_STYLE_GAIN, out);
-        write_table(findings, view, out);
-        if (known)
-            write_legend(report, view, out);
+        xfa_write_paragraph(out, "", trust, view->width);
+        if (view->brief || left)
+            xfa_write_paragraph(out, "", view->brief ? more : "more findings: below", view->width);
     }
-    if (!report->analysis->profile)
-        xfa_write_paragraph(out, "  ",
-                            "No machine profile: what this machine could give is not known. "
-                            "Measure it once (`xferscope probe -o machine.json`), then analyze "
-                            "with --profile machine.json",
-                            view->width);
+    free(trust);
+    free(more);
 }
 
 void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
-    const struct xfa_run *run = report->analysis->run;
-    fputs(xfa_style(view, XFA_STYLE_TITLE), out);
-    xfa_write_paragraph(out, "Run ", run->path, view->width);
-    fputs(xfa_style(view, XFA_STYLE_NONE), out);
-    write_command(run, view, out);
-    write_took(run, view, out);
-    write_periods(run, view, out);
-    write_moved(report->analysis, view, out);
-    write_times(report->analysis, view, out);
-    write_shares(report, view, out);
+    const char *phase = view->filter ? view->filter->phase : NULL;
+    struct xfa_headline headline = xfa_headline_of(report->analysis, report->findings, phase);
+    write_head(report, &headline, view, out);
+    write_headline(report, &headline, view, out);
+    write_gpu(report, &headline, view, out);
+    write_periods(report->analysis->run, view, out);
     write_filter(report, view, out);
     write_warnings(report, view, out);
-    write_change(report, view, out);
+    size_t left = write_findings(report, view, out);
+    write_foot(report, &headline, view, left, out);
 }

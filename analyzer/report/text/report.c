@@ -36,10 +36,13 @@ static void write_text(const struct xfa_report *report, const struct xfa_view *v
     if (report->analysis->simulated)
         xfa_write_paragraph(out, "", XFA_SIMULATED_TEXT("SIMULATED GPU"), view->width);
     xfa_write_answer(report, view, out);
+    if (view->brief)
+        return;
     xfa_write_findings(report, view, out);
     write_tables(report, view, out);
     xfa_write_run(report, view, out);
     xfa_write_machine(report, view, out);
+    xfa_write_words_of(report, view, out);
 }
 
 const struct xfa_format xfa_format_text = {.name = "text",

@@ -403,6 +403,7 @@ void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view,
     const struct xfa_run *run = report->analysis->run;
     int width = view->width;
     xfa_write_title(view, out, "The run");
+    xfa_write_field(out, width, "trace", run->path);
     xfa_write_field(out, width, "program", run->program ? run->program : "not recorded");
     write_command(run, width, out);
     write_hosts(run, view, out);
@@ -411,6 +412,7 @@ void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view,
     write_timing(run, view, out);
     write_format(run, width, out);
     write_traffic(report->analysis, width, out);
+    xfa_write_times(report, view, out);
     write_content(report->analysis, width, out);
     write_recording(report, view, out);
     write_missing(report, view, out);

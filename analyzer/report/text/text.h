@@ -7,8 +7,12 @@
 #include "analyzer/report/facts.h"
 #include "analyzer/report/format.h"
 
-/* The first screen: the run, what to change, what that would save. */
+/* The first screen: what the run would save, and by what. */
 void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
+/* Facts of the section "The run": what the transfers took, and what the GPUs did. */
+void xfa_write_times(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
+/* The words of the sections before it, each explained once. */
+void xfa_write_words_of(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_machine(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_transfers(const struct xfa_report *report, const struct xfa_view *view, FILE *out);

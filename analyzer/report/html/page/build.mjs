@@ -1,5 +1,5 @@
-// Makes the page of the HTML report: one file with our script and style in it, and two placeholders for
-// the data, @REPORT@ and @TIMELINE@, each of them there once.
+// Makes the page of the HTML report: one file with our script and style in it, and placeholders for
+// the data, @HEADLINE@, @REPORT@ and @TIMELINE@, each of them there once.
 //
 //   node build.mjs NODE_MODULES OUT
 //
@@ -91,7 +91,7 @@ for (const [name, text] of Object.entries(parts)) {
   if (page.split(name).length !== 2) fail(`${name} is not there once`);
   page = page.replace(name, () => text);
 }
-for (const name of ['@REPORT@', '@TIMELINE@']) if (page.split(name).length !== 2) fail(`${name} is not there once`);
+for (const name of ['@HEADLINE@', '@REPORT@', '@TIMELINE@']) if (page.split(name).length !== 2) fail(`${name} is not there once`);
 writeFileSync(out, page);
 const made_of = [KINDS, frame, ...inputs.map((input) => resolve(input)).filter((file) => existsSync(file))];
 writeFileSync(`${out}.d`, `${out.replaceAll(' ', '\\ ')}: ${made_of.map((file) => file.replaceAll(' ', '\\ ')).join(' \\\n  ')}\n`);

@@ -42,4 +42,9 @@ ROWS = [
       "    if (__atomic_exchange_n(said, 1, __ATOMIC_RELAXED) < 2)",
       "a mistake of the analyzer fills standard error",
       "analyzer-check_test"),
+    M("pager-lost", "analyzer/base/pager.c",
+      "    return status < CANNOT_RUN;",
+      "    return true;",
+      "where the pager cannot be started --full shows nothing",
+      "analyzer-report_screen"),
 ]

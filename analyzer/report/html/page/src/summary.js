@@ -32,6 +32,12 @@ function moved(run) {
   });
 }
 
+// As the other formats lead with it: what the part of the run that the GPUs work in would save.
+function headline() {
+  const text = document.querySelector('meta[name="headline"]')?.content;
+  return text && h('p', { class: 'headline' }, shown(text));
+}
+
 export function run_head({ run, machine }, theme) {
   const simulated = run.simulated && h('p', { class: 'warning' }, 'The GPU of this run was the simulated one: its times are no figures of a real machine.');
   const gpus = run.gpus.map((gpu) => gpu.name ?? 'unknown GPU');
@@ -39,6 +45,7 @@ export function run_head({ run, machine }, theme) {
     h('div', { class: 'bar' }, h('span', { class: 'brand' }, 'xferscope'), theme),
     h('h1', {}, name(run_name(run))),
     h('p', { class: 'command' }, h('code', {}, command_line(run.command.length ? run.command : [run.program ?? run.trace]))),
+    headline(),
     simulated,
     run.mixed && h('p', { class: 'warning' }, `Warning: ${shown(run.mixed)}`),
     facts({},

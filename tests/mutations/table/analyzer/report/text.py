@@ -22,4 +22,9 @@ ROWS = [
       "at_best = little && most >= -2 * least;",
       "what would save nothing is named as what may save something",
       "analyzer-whatif_report_test"),
+    M("screen-is-the-report", "analyzer/report/text/report.c",
+      "    if (view->brief)\n",
+      "    if (view->filter)\n",
+      "a terminal scrolls the answer away, and a filtered report ends after it",
+      "analyzer-report_screen"),
 ]

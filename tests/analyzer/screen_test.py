@@ -1,0 +1,174 @@
+"""The first screen: what `analyze` shows on a terminal, what --full, pipes and the other formats add to
+it, and --open.
+
+screen_test.py DRIVER MAKE_TRACE DATA_DIR GOLDEN_DIR.
+"""
+
+import fcntl
+import os
+import pathlib
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import unittest
+
+from lab import DRIVER, Lab
+
+DATA, GOLDEN = map(pathlib.Path, sys.argv[3:5])
+STATIC = (str(DATA / "h200-static.xft"), "--profile", str(DATA / "h200.json"))
+EXAMPLES = DATA / "examples"
+MACHINE = ("--profile", str(EXAMPLES / "machine.json"))
+TRAIN = (str(EXAMPLES / "pytorch_train.xft"), *MACHINE)
+NOTHING = (str(EXAMPLES / "jax_fit.xft"), *MACHINE)
+LINES = 30
+HEADLINE = "209 ms -> 119 ms with 1 change (43 % less; 80.0 to 160 ms)"
+WORDS = ("best set", "replayed unchanged", "recording cost", "Lo + k G")
+
+
+class Screen(Lab):
+    def terminal(self, *arguments, columns=80, status=0, **settings):
+        """What the command shows on a terminal without colours; a setting None is not set."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        settings = {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": None, "LESS": None, **settings}
+        environment = {key: value for key, value in {**os.environ, **settings}.items() if value is not None}
+        with subprocess.Popen([DRIVER, "analyze", *arguments], stdout=slave, stderr=slave, env=environment,
+                              cwd=self.folder.name) as child:
+            os.close(slave)
+            found = b""
+            try:
+                while piece := os.read(master, 65536):
+                    found += piece
+            except OSError:  # the other end is closed
+                pass
+            self.assertEqual(child.wait(), status, found)
+        os.close(master)
+        return found.decode().replace("\r\n", "\n")
+
+    def piped(self, *arguments, columns=80):
+        done = self.drive("analyze", *arguments, settings={"COLUMNS": str(columns)})
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return done.stdout.decode()
+
+    def program(self, name, text):
+        """A program in a folder of its own, for PATH."""
+        path = pathlib.Path(self.path("bin")) / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        return f"{path.parent}:{os.environ['PATH']}"
+
+    # ---- one figure, of the part that the GPUs work in -------------------------------------------
+
+    def test_headline_is_of_the_phase(self):
+        for more in ((), ("--phase", "train")):
+            shown = self.terminal(*TRAIN, *more).splitlines()
+            self.assertEqual(shown[1:3], ["  209 ms of 4.73 s (phase train) on vm, NVIDIA H200", HEADLINE])
+            line = HEADLINE + ", of 4.73 s (phase train)"
+            markdown = self.piped(*TRAIN, *more, "-f", "markdown")
+            self.assertTrue(markdown.startswith("### xferscope: 209 ms -> 119 ms (43 % less) with 1 change\n"))
+            self.assertIn(f"\n{line.replace('>', '&#62;')}\n", markdown)
+            self.assertIn(f'content="{line.replace(">", "&#62;")}"', self.piped(*TRAIN, *more, "-f", "html"))
+
+    def test_headline_is_of_the_work_for_gpus(self):
+        shown = self.terminal(*STATIC).splitlines()
+        self.assertIn("141 ms of 310 ms (first work for a GPU to last wait)", " ".join(shown[:3]))
+        self.assertIn("141 ms -> 103 ms with changes 1 and 2 (27 % less; 91.8 to 112 ms)", shown)
+
+    def test_words_of_the_model_are_explained_in_the_full_report(self):
+        for run in (STATIC, TRAIN):
+            screen, full = self.terminal(*run), self.piped(*run)
+            words = full[full.index("\nWords "):]
+            for word in WORDS:
+                self.assertNotIn(word, screen)
+                self.assertEqual(words.count(word), 1, word)
+            self.assertNotIn("lost", screen)
+            self.assertRegex(words, r"\n  units +sizes in powers of 1024 .*GB/s in 10\^9 bytes/s")
+
+    # ---- one screen ------------------------------------------------------------------------------
+
+    def test_one_screen(self):
+        for run in (STATIC, TRAIN, NOTHING, (STATIC[0], "--no-profile"), (TRAIN[0], "--no-profile"),
+                    (str(DATA / "h200-shared-1.0.xft"), "--no-profile")):
+            for columns in (80, 60, 200):
+                lines = self.terminal(*run, columns=columns).splitlines()
+                self.assertLessEqual(len(lines), LINES if columns >= 80 else LINES + 8)
+                self.assertLessEqual(max(map(len, lines)), columns)
+                self.assertRegex(lines[-1], r"more: --full.*  -f html --open")
+
+    def test_nothing_is_shortened_elsewhere(self):
+        piped = self.piped(*STATIC)
+        self.assertIn("\nThe run\n", piped)
+        self.assertNotIn("more: --full", piped)
+        self.assertEqual(self.piped(*STATIC, "--full"), piped)
+        self.assertEqual(self.terminal(*STATIC, "--full", PAGER="cat"), piped)
+        for rows in (("-n", "20"), ("--sort", "lost")):
+            self.assertEqual(self.terminal(*STATIC, *rows, PAGER=""), piped)
+        self.assertNotIn("\nThe run\n", self.terminal(*STATIC))
+
+    def test_pager(self):
+        piped = self.piped(*STATIC)
+        path = self.program("less", 'echo "$LESS $*"; cat')
+        self.assertEqual(self.terminal(*STATIC, "--full", PAGER=None, PATH=path), "FRX -FRX\n" + piped)
+        self.assertEqual(self.terminal(*STATIC, "--full", PAGER="less", PATH=path, LESS="S"), "S \n" + piped)
+        self.assertEqual(self.terminal(*STATIC, "--full", PAGER="head -n 1"), piped.split("\n", 1)[0] + "\n")
+        self.assertEqual(self.terminal(*STATIC, "--full", PAGER="exit 3;"), "")
+        self.assertTrue(self.terminal(*STATIC, "--full", PAGER="no-such-pager").endswith(piped))
+        self.assertIn("more: --full", self.terminal(*STATIC, PAGER="exit 3;"))
+
+    # ---- rows ------------------------------------------------------------------------------------
+
+    def test_no_two_rows_read_the_same(self):
+        rows = re.findall(r"^\d  \S.*(?:\n   \d.*)?", self.piped(*STATIC, "-n", "0"), re.M)
+        self.assertEqual(len(rows), 4)
+        for row in rows:
+            self.assertRegex(row.replace("\n  ", ""), r"(H2D|D2H), \d+ copies, \d+ [KM]iB$")
+        self.assertEqual(len({re.sub(r"^\d|[\d.-]+ ms", "", row) for row in rows}), 4)
+
+    def test_without_a_profile_nothing_is_promised(self):
+        shown = self.terminal(STATIC[0], "--no-profile")
+        self.assertIn("would save is not known without a machine profile", " ".join(shown.split()))
+        self.assertNotIn("->", shown)
+        self.assertNotIn("possible here", shown)
+
+    def test_nothing_to_change(self):
+        shown = self.terminal(*NOTHING)
+        self.assertIn("\nNothing worth changing", shown)
+        self.assertNotIn("do: ", shown)
+
+    def test_no_bound_is_a_negative_time(self):
+        """In no format."""
+        below = re.compile(r"(between|to|\[|\()\s*-\d[\d.]* [mun]?s\b|\d--\d")
+        for report in GOLDEN.glob("*.txt"):
+            # A comparison shows changes, which have a sign.
+            if not re.search(r"json|dump|compare", report.name):
+                self.assertNotRegex(report.read_text(encoding="utf-8"), below, report.name)
+
+    # ---- the page --------------------------------------------------------------------------------
+
+    def test_page_is_not_for_a_terminal(self):
+        for to in ((), ("-o", "-")):
+            shown = self.terminal(*STATIC, "-f", "html", *to, status=2)
+            self.assertEqual(shown.count("\n"), 1)
+            self.assertRegex(shown, "-o FILE.*--open")
+
+    def test_open(self):
+        opened = self.path("opened")
+        path = self.program("xdg-open", f'echo "$1" >> {opened}')
+        shown = self.terminal(*STATIC, "-f", "html", "--open", PATH=path, TMPDIR=self.folder.name)
+        page = pathlib.Path(shown.strip())
+        self.assertEqual(page.parent, pathlib.Path(self.folder.name))
+        self.assertIn("</html>", page.read_text(encoding="utf-8"))
+        self.assertEqual(self.terminal(*STATIC, "-f", "html", "--open", "-o", "page.html", PATH=path), "")
+        self.assertEqual(pathlib.Path(opened).read_text(encoding="utf-8").split(), [str(page), "page.html"])
+        self.program("xdg-open", "exit 1")
+        shown = self.terminal(*STATIC, "-f", "html", "--open", "-o", "page.html", PATH=path)
+        self.assertIn("xdg-open could not show page.html", shown)
+        self.assertIn("needs --format html", self.terminal(*STATIC, "--open", status=2))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
