@@ -9,6 +9,7 @@
 #include "preload/base/headroom.h"
 #include "preload/base/last_thread.h"
 #include "preload/base/sandbox.h"
+#include "preload/record/bus.h"
 #include "preload/timing/records.h"
 #include "preload/timing/timing.h"
 
@@ -110,10 +111,12 @@ static void obey(enum xfs_order order)
 static void *collect(void *unused)
 {
     xfs_last_thread_own();
+    xfs_bus_own_thread(); /* its events go to the mapped file, too */
     pthread_mutex_lock(&collector.lock);
     while (!collector.finish) {
         bool flush = wait_for_work() && xfs_records_outstanding() > 0;
         pthread_mutex_unlock(&collector.lock);
+        xfs_bus_own_thread();
         obey((enum xfs_order)atomic_load(&collector.order));
         if (flush && xfs_has_headroom())
             collector.cupti->ActivityFlushAll(0);

@@ -137,7 +137,8 @@ static void test_parts(void **state)
     assert_non_null(first);
     assert_non_null(other);
     assert_int_equal(first->remedy.streams, 3); /* more save no more */
-    assert_true(about(first->saving.likely, (3 * PARTS - (PARTS + 2)) * NS));
+    /* The last wait is over when the work is, and not a call later. */
+    assert_true(about(first->saving.likely, (3 * PARTS - (PARTS + 2)) * NS + CALL_NS));
     assert_true(first->saving.low <= first->saving.likely);
     assert_true(first->saving.high >= first->saving.likely);
     assert_int_equal(first->order, 1);
@@ -247,7 +248,7 @@ static struct xft_event *last_of(struct told *t, unsigned lane)
  * of it. Cut into n, a step takes 100 us / n, n kernels of 100 us / n + 2 us, and 100 us / n. */
 static void test_cut(void **state)
 {
-    enum { STEPS = 3, LARGE = 64 << 20 };
+    enum { STEPS = 1, LARGE = 64 << 20 };
     for (int many = 0; many < 2; many++) {
         struct told t;
         start(&t);
@@ -291,19 +292,28 @@ static void test_chain(void **state)
     finish(&t, &a);
 }
 
-/* The host waits in between, and its waits stay; at best they could come later. */
+/* The host waits in between. Nothing comes back: it waits so that it may go on, which with several
+ * buffers it may do earlier. It does not where it looks at a few bytes first. */
 static void test_waits(void **state)
 {
-    struct told t;
-    start(&t);
-    for (unsigned i = 0; i < PARTS; i++) {
-        copy(&t, XFT_DIR_H2D, HOST + i * BYTES, DEVICE);
-        kernel(&t, DEVICE);
-        wait(&t);
+    for (int looks = 0; looks < 2; looks++) {
+        struct told t;
+        start(&t);
+        for (unsigned i = 0; i < PARTS; i++) {
+            copy(&t, XFT_DIR_H2D, HOST + i * BYTES, DEVICE);
+            kernel(&t, DEVICE);
+            if (looks) {
+                copy(&t, XFT_DIR_D2H, HOST + PARTS * BYTES, DEVICE);
+                last_of(&t, LANE_MAIN)->bytes = last_of(&t, LANE_MAIN)->width = 8;
+            }
+            wait(&t);
+        }
+        struct analyzed a = weighed(&t);
+        const struct xfa_finding *finding = analyzed_finding(&a, XFA_FINDING_SERIAL, NULL);
+        assert_int_equal(finding != NULL, !looks);
+        assert_true(looks || fabs(finding->saving.likely - (PARTS - 1) * NS) < 0.1 * NS);
+        finish(&t, &a);
     }
-    struct analyzed a = weighed(&t);
-    assert_int_equal(of_order(&a), 0);
-    finish(&t, &a);
 }
 
 /* Copies alone, or of one direction alone: nothing to do at the same time. */

@@ -38,7 +38,7 @@ class Summary(Bench):
         self.assertEqual(len(lines), len(LINES), lines)
         for line, wanted in zip(lines, LINES):
             self.assertRegex(line, wanted)
-        self.assertRegex(lines[2], r"takes a machine profile: `xferscope probe` makes one \(.*-simulated\.json\)$")
+        self.assertRegex(lines[2], r"is not known without a machine profile: `xferscope probe` makes one \(.*-simulated\.json\)$")
 
     def test_with_a_profile(self):
         """Where probe puts it it is found; the command that is named gives the same finding first."""
@@ -65,7 +65,7 @@ class Summary(Bench):
         (self.folder / "bad.json").write_text("{")
         lines = self.end("-p", "bad.json")
         self.assertEqual(len(lines), 5, lines)
-        self.assertIn("takes a machine profile", lines[2])
+        self.assertIn("is not known without a machine profile", lines[2])
 
     def test_one_line(self):
         self.assertRegex(" ".join(self.end("--no-summary")),

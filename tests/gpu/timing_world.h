@@ -24,6 +24,7 @@
 #include "preload/lookup/resolve.h"
 #include "preload/base/check.h"
 #include "preload/base/log.h"
+#include "preload/record/bus.h"
 #include "preload/record/cost.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
@@ -47,6 +48,13 @@ bool xfs_last_thread_own(void)
 {
     return true;
 }
+static atomic_uint bus_watched; /* rounds of threads that may touch a file that was cut */
+
+void xfs_bus_own_thread(void)
+{
+    atomic_fetch_add(&bus_watched, 1);
+}
+
 static char said[512];
 static struct xfs_settings settings = {.kernels = true, .managed = true};
 

@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("flag-decides-nothing", "analyzer/whatif/changes/overlap.c",
+      "state->decides = true;",
+      "state->decides = false;",
+      "a solver that looks at a few bytes is said to be able to go on without them",
+      "analyzer-findings_order_test"),
+    M("last-wait-forgotten", "analyzer/whatif/changes/overlap.c",
+      "if (state->hosts[i].owed_until > 0)",
+      "if (state->hosts[i].owed_until < 0)",
+      "work of the last parts, for which nobody waits, counts as saved",
+      "analyzer-findings_order_test"),
     M("packing-is-free", "analyzer/whatif/changes/pack.c",
       "    op->gap_ns += packing;",
       "    op->gap_ns += 0 * packing;",
