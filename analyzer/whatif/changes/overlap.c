@@ -371,6 +371,17 @@ static void wait_later(const struct dataflow *flow, struct state *state, struct 
     xfw_player_stream_after(player, op->stream, until);
 }
 
+/* The wait is for several of the program's own streams: it has them, and what is too much is the
+ * wait (overbroad-wait). */
+static bool is_for_several(struct state *state, struct xfw_player *player, const struct xfw_op *op)
+{
+    double now = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread);
+    unsigned busy = 0;
+    for (size_t i = 0; op->awaits == XFW_AWAITS_DEVICE && i < state->stream_count; i++)
+        busy += all_of(player, (uint32_t)i) > now;
+    return busy > 1;
+}
+
 static void wait_of_host(const struct dataflow *flow, struct state *state,
                          struct xfw_player *player, struct xfw_op *op)
 {
@@ -378,7 +389,7 @@ static void wait_of_host(const struct dataflow *flow, struct state *state,
     struct host *host = host_of(state, op->thread);
     bool gave = host->gave; /* else it wants all of it */
     host->gave = false;
-    bool needs = state->feeds_back || state->decides;
+    bool needs = state->feeds_back || state->decides || is_for_several(state, player, op);
     bool ahead =
         certainty == XFW_HIGH || (certainty == XFW_LIKELY && flow->terms.to_device && !needs);
     state->decides = false;
