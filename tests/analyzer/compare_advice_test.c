@@ -51,7 +51,7 @@ static void start(struct run *run, const char *path, double span_ms)
 
 /* At rows `first` and, unless it is negative, `second`. */
 static struct xfa_snapshot_finding *find(struct run *run, enum xfa_finding_id id, int first,
-                                        int second, double likely_ms)
+                                         int second, double likely_ms)
 {
     size_t i = run->summary.finding_count++;
     run->numbers[i][0] = first;

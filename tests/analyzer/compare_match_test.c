@@ -28,7 +28,7 @@ static void clear(void)
 
 /* A copy to GPU 0 from that memory. */
 static struct xfa_snapshot_row *add(unsigned side, const char *function, const char *file,
-                                   unsigned line, const char *called, unsigned memory)
+                                    unsigned line, const char *called, unsigned memory)
 {
     size_t i = sides[side].count++;
     struct xfa_snapshot_row *row = &sides[side].rows[i];
