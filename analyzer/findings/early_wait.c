@@ -95,15 +95,11 @@ static void transfer(void *self, const struct xfa_event *event)
 static struct xfa_observer observe(void *self)
 {
     struct early *early = self;
-    const uint32_t of_device = XFA_KIND(XFT_EVENT_DEVICE_COPY) | XFA_KIND(XFT_EVENT_KERNEL) |
-                               XFA_KIND(XFT_EVENT_MEMSET) | XFA_KIND(XFT_EVENT_MIGRATION) |
-                               XFA_KIND(XFT_EVENT_FAULT) | XFA_KIND(XFT_EVENT_RECORDS) |
-                               XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_OVERHEAD);
     xfa_table_init(&early->sites, sizeof(struct site_key), sizeof(struct site_waits));
     xfa_table_init(&early->last, sizeof(int32_t), sizeof(struct last_wait));
     return (struct xfa_observer){
         .name = "early waits",
-        .kinds = UINT32_MAX & ~of_device,
+        .kinds = XFA_KINDS_OF_CALLS,
         .self = self,
         .process = process,
         .event = event,

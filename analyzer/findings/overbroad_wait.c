@@ -544,15 +544,11 @@ static void transfer(void *of, const struct xfa_event *event)
 static struct xfa_observer observe(void *of)
 {
     struct overbroad *self = of;
-    const uint32_t of_device = XFA_KIND(XFT_EVENT_DEVICE_COPY) | XFA_KIND(XFT_EVENT_KERNEL) |
-                               XFA_KIND(XFT_EVENT_MEMSET) | XFA_KIND(XFT_EVENT_MIGRATION) |
-                               XFA_KIND(XFT_EVENT_FAULT) | XFA_KIND(XFT_EVENT_RECORDS) |
-                               XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_OVERHEAD);
     xfa_table_init(&self->sites, sizeof(uint32_t), sizeof(struct site_waits));
     xfa_table_init(&self->events, sizeof(uint64_t), sizeof(struct recorded));
     return (struct xfa_observer){
         .name = "waits for a device",
-        .kinds = UINT32_MAX & ~of_device,
+        .kinds = XFA_KINDS_OF_CALLS,
         .self = self,
         .event = event,
         .transfer = transfer,

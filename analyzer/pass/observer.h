@@ -21,6 +21,12 @@
 
 #define XFA_KIND(kind) ((uint32_t)1 << (kind)) /* of enum xft_event_kind */
 
+/* All that threads of the program call; not what devices and the recorder did. */
+#define XFA_KINDS_OF_CALLS                                                                         \
+    (~(XFA_KIND(XFT_EVENT_DEVICE_COPY) | XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET) | \
+       XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT) | XFA_KIND(XFT_EVENT_RECORDS) |   \
+       XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_OVERHEAD)))
+
 struct xfa_observer {
     const char *name;
     uint32_t kinds; /* XFA_KIND()s of the events it wants */

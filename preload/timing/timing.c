@@ -154,13 +154,19 @@ static void promise_zeroed_buffers(void)
 
 #define CRAMPED "few descriptors or little memory are left, which CUPTI may not survive"
 
+static bool has_room(struct attempt *a)
+{
+    if (xfs_has_headroom())
+        return true;
+    snprintf(a->why, sizeof a->why, CRAMPED);
+    return false;
+}
+
 /* CUPTI demands this order: clock and buffers before the first kind of record. */
 static bool enable_records(struct attempt *a)
 {
-    if (!xfs_has_headroom()) {
-        snprintf(a->why, sizeof a->why, CRAMPED);
+    if (!has_room(a))
         return false;
-    }
     promise_zeroed_buffers();
     xfs_records_setup(&cupti, !set_clock());
     xcp_result result =
@@ -204,10 +210,10 @@ static void say_no_timing(const char *why)
 
 static void enable_managed(void)
 {
-    struct attempt a = {.why = CRAMPED};
+    struct attempt a = {0};
     const char *what;
     xcp_result result = XCP_SUCCESS;
-    bool room = xfs_has_headroom();
+    bool room = has_room(&a);
     if (room && (result = xfs_managed_enable(&cupti, &what)) != XCP_SUCCESS)
         failed(&a, &cupti, what, result);
     if (!room || result != XCP_SUCCESS) {
@@ -317,11 +323,7 @@ void xfs_timing_managed(void)
  */
 static bool start_cupti(struct attempt *a)
 {
-    if (!xfs_has_headroom()) {
-        snprintf(a->why, sizeof a->why, CRAMPED);
-        return false;
-    }
-    if (!subscribe(a))
+    if (!has_room(a) || !subscribe(a))
         return false;
     subscriber = a->subscriber;
     if (xfs_collector_start(&cupti, carry_out))

@@ -389,11 +389,12 @@ static void wait_of_host(const struct dataflow *flow, struct state *state,
     struct host *host = host_of(state, op->thread);
     bool gave = host->gave; /* else it wants all of it */
     host->gave = false;
-    bool needs = state->feeds_back || state->decides || is_for_several(state, player, op);
-    bool ahead =
-        certainty == XFW_HIGH || (certainty == XFW_LIKELY && flow->terms.to_device && !needs);
+    bool looks = state->feeds_back || state->decides;
+    bool may = gave && op->kind == XFT_EVENT_SYNC;
     state->decides = false;
-    if (ahead && gave && op->kind == XFT_EVENT_SYNC)
+    if (may && certainty == XFW_LIKELY)
+        may = flow->terms.to_device && !looks && !is_for_several(state, player, op);
+    if (may && certainty != XFW_LOW)
         wait_later(flow, state, player, op);
     else if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE &&
              stream_of(state, op->stream)->moved)
