@@ -12,6 +12,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/output.h"
 #include "analyzer/base/pager.h"
+#include "analyzer/gate_command.h"
 #include "analyzer/pass/machine_profile.h"
 #include "analyzer/progress.h"
 #include "analyzer/remeasure/play_run.h"
@@ -596,6 +597,8 @@ static int compare_runs(const struct xfa_analyze_options *options)
 
 static int do_as_asked(const struct xfa_analyze_options *options)
 {
+    if (options->gate_format)
+        return xfa_gate_command(options);
     if (options->compare)
         return compare_runs(options);
     return options->per_transfer ? list_transfers(options) : analyze(options);

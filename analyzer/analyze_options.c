@@ -58,11 +58,16 @@ const char xfa_analyze_usage[] =
     "      --fail-on PERCENT\n"
     "                       with --compare: exit status 5 when the run or its transfers took more\n"
     "                       than PERCENT % longer, and noise does not explain it\n"
+    "      --gate-write FILE\n"
+    "                       make a gate of the run: its call sites, with kinds of memory, counts\n"
+    "                       and bytes (with --phase NAME only of those ranges)\n"
+    "      --gate FILE      instead of the report what of the run the gate does not allow: exit\n"
+    "                       status 6 (-f text, json, github, sarif or junit)\n"
     "  -h, --help           show this\n"
     "\n"
     "Exit status: 0 reported; 1 nothing could be read; 2 wrong usage; 3 reported, but part of the\n"
     "input was lost or could not be read; 4 the output could not be written; 5 slower than\n"
-    "--fail-on allows.\n";
+    "--fail-on allows; 6 not what the gate allows.\n";
 
 #define TOP_OF_FORMAT ((size_t)-1)
 #define REPLAY_SECONDS 30
@@ -82,7 +87,9 @@ enum {
     FAIL_ON,
     NO_PROFILE,
     FULL,
-    OPEN
+    OPEN,
+    GATE,
+    GATE_WRITE
 };                /* options without a letter */
 #define OPERAND 1 /* getopt's value for an operand */
 
@@ -261,13 +268,29 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
     case 'n':
         return set_top(options, value);
     case 'f':
-        options->format = xfa_format_find(value);
-        return options->format ? has_format(options->format) : wrong("no such format", value);
+        options->format_word = value;
+        return 0;
+    case GATE:
+        return set_file(&options->gate, value, "--gate lacks a file name");
+    case GATE_WRITE:
+        return set_file(&options->gate_write, value, "--gate-write lacks a file name");
     case ':':
         return wrong("an option lacks its value", NULL);
     default:
         return wrong("unknown option", NULL);
     }
+}
+
+/* Formats of a gate's verdict are others than those of a report. */
+static int find_format(struct xfa_analyze_options *options)
+{
+    const char *word = options->format_word ? options->format_word : "text";
+    if (options->gate || options->gate_write) {
+        options->gate_format = xfa_gate_format_find(word);
+        return options->gate_format ? 0 : wrong("no such format of a gate", word);
+    }
+    options->format = xfa_format_find(word);
+    return options->format ? has_format(options->format) : wrong("no such format", word);
 }
 
 /* Checks which options exclude or need each other. */
@@ -305,12 +328,34 @@ static int check_page(const struct xfa_analyze_options *options)
     return 0;
 }
 
+static int check_gate(const struct xfa_analyze_options *options)
+{
+    const struct xfa_filter *filter = &options->filter;
+    if (!options->gate && !options->gate_write)
+        return 0;
+    if (options->gate && options->gate_write)
+        return wrong("--gate or --gate-write", NULL);
+    if (options->compare || options->per_transfer || options->replay || options->play)
+        return wrong("--gate is of one run as it was: no --compare, --per-transfer and --replay",
+                     NULL);
+    if (filter->site || filter->kind || filter->ranks)
+        return wrong("a gate is of all sites: no --site, --kind and --rank", NULL);
+    if (options->gate && filter->phase)
+        return wrong("the gate says which ranges it is of: no --phase", NULL);
+    if (options->gate_write && options->output)
+        return wrong("--gate-write names its file itself: no --output", NULL);
+    return 0;
+}
+
 /* The output must not replace an input. */
 static int check_output(const struct xfa_analyze_options *options)
 {
-    const char *lost = xfa_output_replaces(options->output, options->traces, options->trace_count);
+    const char *output = options->gate_write ? options->gate_write : options->output;
+    const char *lost = xfa_output_replaces(output, options->traces, options->trace_count);
     if (!lost)
-        lost = xfa_output_replaces(options->output, &options->profile, 1);
+        lost = xfa_output_replaces(output, &options->profile, 1);
+    if (!lost)
+        lost = xfa_output_replaces(output, &options->gate, 1);
     return lost ? wrong("--output would replace what is read", lost) : 0;
 }
 
@@ -361,6 +406,8 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
         {"color", required_argument, NULL, COLOUR},
         {"full", no_argument, NULL, FULL},
         {"open", no_argument, NULL, OPEN},
+        {"gate", required_argument, NULL, GATE},
+        {"gate-write", required_argument, NULL, GATE_WRITE},
         {"compare", no_argument, NULL, COMPARE},
         {"to", no_argument, NULL, TO},
         {"fail-on", required_argument, NULL, FAIL_ON},
@@ -368,8 +415,7 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
         {NULL, 0, NULL, 0},
     };
     *options =
-        (struct xfa_analyze_options){.format = &xfa_format_text,
-                                     .view.top = TOP_OF_FORMAT,
+        (struct xfa_analyze_options){.view.top = TOP_OF_FORMAT,
                                      .replay_s = REPLAY_SECONDS,
                                      .memory = XFW_OP_STORE_MOST,
                                      .traces = xfa_alloc((size_t)(argc + 1) * sizeof(const char *)),
@@ -388,6 +434,10 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
     for (int i = optind; i < argc; i++)
         if (add_trace(options, argv[i]) != 0)
             return -1;
+    if (find_format(options) != 0 || check_gate(options) != 0)
+        return -1;
+    if (options->gate_format)
+        return options->trace_count ? check_output(options) : wrong("which trace?", NULL);
     if (check(options) != 0 || check_compare(options) != 0 || check_page(options) != 0 ||
         check_output(options) != 0)
         return -1;

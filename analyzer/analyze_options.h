@@ -4,6 +4,7 @@
 #ifndef XFA_ANALYZE_OPTIONS_H
 #define XFA_ANALYZE_OPTIONS_H
 
+#include "analyzer/gate/gate.h"
 #include "analyzer/report/format.h"
 
 enum xfa_colour_choice { XFA_COLOUR_AUTO, XFA_COLOUR_ALWAYS, XFA_COLOUR_NEVER };
@@ -14,7 +15,10 @@ struct xfa_analyze_options {
     size_t before;  /* number of traces before --to; SIZE_MAX: no --to */
     double fail_on; /* relative; NAN: nothing fails */
     const char *profile, *output;
-    const struct xfa_format *format;
+    const char *format_word;         /* NULL: text */
+    const struct xfa_format *format; /* by that word; unless with a gate */
+    const char *gate, *gate_write;   /* NULL: none */
+    const struct xfa_gate_format *gate_format;
     struct xfa_view view;
     bool no_profile, compare, per_transfer, sorted, replay, play, limited;
     bool full; /* the whole report, on a terminal through a pager */

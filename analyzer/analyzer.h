@@ -14,6 +14,7 @@ enum xfa_status {
     XFA_LOSSES = 3,  /* reported, but something was lost or could not be read */
     XFA_OUTPUT = 4,  /* the output could not be written */
     XFA_SLOWER = 5,  /* compared, and slower than --fail-on allows */
+    XFA_GATED = 6,   /* it does what --gate does not allow */
 };
 
 int xfa_analyze_command(int argc, char **argv);

@@ -57,22 +57,30 @@ static struct xfa_sample row_time(const struct xfa_row_key *key, const struct xf
     return xfa_sample_between(ns, bounds->low, bounds->high, off);
 }
 
-static void take_row(struct xfa_snapshot *taken, const struct xfa_analysis *analysis, size_t number,
-                     const struct xfa_bounds *bounds)
+struct xfa_snapshot_row xfa_snapshot_row_of(const struct xfa_row *row,
+                                            const struct xfa_figures *figures)
 {
-    const struct xfa_row *row = xfa_analysis_row(analysis, number);
-    const struct xfa_figures *figures = &analysis->rows[number];
-    taken->rows[taken->row_count++] = (struct xfa_snapshot_row){
+    return (struct xfa_snapshot_row){
         .place = place_of(row->site),
         .called = xfa_text(xfa_row_called(row)->name),
         .key = row->key,
         .transfers = figures->transfers,
         .bytes = figures->bytes,
         .timed = figures->device.transfers + figures->host.transfers,
-        .time = row_time(&row->key, figures, bounds),
+        .time = {NAN, NAN, NAN},
         .gbps = xfa_achieved_gbps(figures),
         .lost_ns = xfa_lost_ns(figures),
     };
+}
+
+static void take_row(struct xfa_snapshot *taken, const struct xfa_analysis *analysis, size_t number,
+                     const struct xfa_bounds *bounds)
+{
+    const struct xfa_row *row = xfa_analysis_row(analysis, number);
+    const struct xfa_figures *figures = &analysis->rows[number];
+    struct xfa_snapshot_row *kept_row = &taken->rows[taken->row_count++];
+    *kept_row = xfa_snapshot_row_of(row, figures);
+    kept_row->time = row_time(&row->key, figures, bounds);
     taken->transfers += figures->transfers;
     taken->bytes = xfa_add(taken->bytes, figures->bytes);
 }
@@ -247,14 +255,18 @@ static void free_finding(struct xfa_snapshot_finding *finding)
     free(finding->remedy);
 }
 
+void xfa_snapshot_row_free(struct xfa_snapshot_row *row)
+{
+    free_place(&row->place);
+    free(row->called);
+}
+
 void xfa_snapshot_free(struct xfa_snapshot *taken)
 {
     if (!taken)
         return;
-    for (size_t i = 0; i < taken->row_count; i++) {
-        free_place(&taken->rows[i].place);
-        free(taken->rows[i].called);
-    }
+    for (size_t i = 0; i < taken->row_count; i++)
+        xfa_snapshot_row_free(&taken->rows[i]);
     for (size_t i = 0; i < taken->finding_count; i++)
         free_finding(&taken->findings[i]);
     for (size_t i = 0; i < taken->phase_count; i++)

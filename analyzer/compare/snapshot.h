@@ -92,6 +92,11 @@ struct xfa_snapshot *xfa_snapshot_of(const struct xfa_analysis *analysis,
                                      const struct xfa_times *times);
 void xfa_snapshot_free(struct xfa_snapshot *taken);
 
+/* One row, with these figures; its time is not known. To be freed alone. */
+struct xfa_snapshot_row xfa_snapshot_row_of(const struct xfa_row *row,
+                                            const struct xfa_figures *figures);
+void xfa_snapshot_row_free(struct xfa_snapshot_row *row);
+
 /* A figure with bounds that are wider by `off`, relative: those of two equal figures meet when the
  * figures differ by no more. */
 struct xfa_sample xfa_sample_between(double value, double low, double high, double off);

@@ -28,9 +28,11 @@
  * of the day, too), or texts, more than an export keeps
  *   ranges      more open ones than exports followed once, nested deeper, ended by another thread
  *   moved-nothing  copies beside such that failed, were captured, or are of no bytes
+ *   gate        pinned, pageable: what is copied asynchronously in a range
  *
  * false: there is none of that name. findings and contents are in scenario_findings.c,
- * compare in scenario_compare.c, absurd in scenario_absurd.c, the last two in scenario_export.c.
+ * compare in scenario_compare.c, absurd in scenario_absurd.c, gate in scenario_gate.c, ranges and
+ * moved-nothing in scenario_export.c.
  */
 bool scenario_report(struct trace_builder *b, const char *name, const char *variant);
 
@@ -41,5 +43,6 @@ void scenario_compare(struct trace_builder *b, const char *variant);
 void scenario_absurd(struct trace_builder *b, const char *variant);
 void scenario_ranges(struct trace_builder *b, const char *variant);
 void scenario_moved_nothing(struct trace_builder *b, const char *variant);
+void scenario_gate(struct trace_builder *b, const char *variant);
 
 #endif
