@@ -26,7 +26,8 @@ def main():
     wrong = [f"docs/{name}: there, but no page is named for it"
              for name in sorted({path.name for path in docs.glob("*.schema.json")} - set(PAGES))]
     for schema, page in PAGES.items():
-        named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]*)`", (docs / page).read_text()))))
+        quoted = " ".join(re.findall(r"`([^`]*)`", (docs / page).read_text()))
+        named = set(re.findall(r"\w+", quoted)) | set(re.findall(r"[\w-]+", quoted))
         found = fields(json.loads((docs / schema).read_text()))
         if not found:
             wrong.append(f"docs/{schema}: no fields")
