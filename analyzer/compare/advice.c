@@ -217,7 +217,7 @@ static struct xfw_saving predict(struct xfa_comparison *comparison)
         comparison->predicted = XFA_PREDICTED_ONE;
         saving = followed.one->saving;
     }
-    if (followed.count && (!before->savings_known || isnan(saving.likely))) {
+    if (followed.count && (!before->savings_known || xfw_saving_known(&saving) != XFW_KNOWN)) {
         comparison->predicted = XFA_PREDICTED_UNKNOWN;
         saving = (struct xfw_saving){NAN, NAN, NAN};
     }
@@ -229,7 +229,7 @@ static struct xfw_saving predict(struct xfa_comparison *comparison)
 static enum xfa_paid paid_of(const struct xfw_saving *predicted, const struct xfa_change *time)
 {
     double achieved = -time->shift;
-    if (isnan(predicted->likely) || isnan(achieved))
+    if (xfw_saving_known(predicted) != XFW_KNOWN || isnan(achieved))
         return XFA_PAID_UNKNOWN;
     if (achieved >= predicted->low && achieved <= predicted->high)
         return XFA_PAID_WITHIN;

@@ -258,7 +258,7 @@ static void write_findings(const struct xfa_export *export)
     for (size_t i = 0; i < findings->count; i++)
         if (!findings->items[i].idle)
             write_finding(export, i, "finding_lost_seconds", NULL, findings->items[i].lost_ns);
-    if (!findings->whatif || isnan(findings->whatif->set.likely))
+    if (!findings->whatif || xfw_saving_known(&findings->whatif->set) != XFW_KNOWN)
         return;
     const struct xfw_saving *set = &findings->whatif->set;
     write_family(out, "saving_seconds", "gauge", "seconds",

@@ -471,8 +471,9 @@ static void drop_trials(struct xfa_findings *findings)
     bool *stays = xfa_alloc((findings->count + 1) * sizeof *stays);
     size_t kept = 0;
     for (size_t i = 0; i < findings->count; i++)
-        stays[i] = !findings->items[i].trial ||
-                   (!isnan(findings->items[i].saving.likely) && !findings->items[i].idle);
+        stays[i] =
+            !findings->items[i].trial ||
+            (xfw_saving_known(&findings->items[i].saving) == XFW_KNOWN && !findings->items[i].idle);
     for (size_t i = 0; i < findings->count; i++) {
         if (stays[i]) {
             findings->items[kept++] = findings->items[i];

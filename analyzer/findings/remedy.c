@@ -1,6 +1,7 @@
 #include "analyzer/findings/remedy.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -117,12 +118,15 @@ bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b)
 
 bool xfa_remedies_exclude(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
 {
-    static const enum xfa_remedy_kind pairs[][2] = {
-#define XFA_EXCLUDES(x, y) {XFA_REMEDY_##x, XFA_REMEDY_##y},
+    static const uint64_t groups[] = {
+#define XFA_ONE(kind) (UINT64_C(1) << XFA_REMEDY_##kind)
+#define XFA_EXCLUSIVE(group) group,
 #include "analyzer/findings/remedies.def"
+#undef XFA_ONE
     };
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if ((pairs[i][0] == a && pairs[i][1] == b) || (pairs[i][0] == b && pairs[i][1] == a))
+    _Static_assert(XFA_REMEDY_KINDS <= 64, "a group has a bit for each");
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (groups[i] >> a & groups[i] >> b & 1)
             return true;
     return false;
 }

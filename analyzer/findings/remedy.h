@@ -45,8 +45,8 @@ bool xfa_remedy_has_words(enum xfa_remedy_kind kind, enum xfa_dialect dialect);
 /* The same text and numbers. Sites with equal remedies are one finding. */
 bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b);
 
-/* Of one transfer only one of the two can be made: XFA_EXCLUDES rows of remedies.def, in any
- * order. */
+/* Of one transfer only one of the two can be made: they share a group (XFA_EXCLUSIVE) of
+ * remedies.def. */
 bool xfa_remedies_exclude(enum xfa_remedy_kind a, enum xfa_remedy_kind b);
 
 /* The word in JSON: "pin", "batch", ... */

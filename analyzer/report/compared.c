@@ -104,8 +104,9 @@ char *xfa_interval_text(const struct xfa_change *change)
 
 static char *saving_text(const struct xfw_saving *saving)
 {
-    if (isnan(saving->likely))
-        return xfa_text("not known");
+    if (xfw_saving_known(saving) != XFW_KNOWN)
+        return xfw_saving_known(saving) == XFW_AT_MOST ? xfa_most_text(saving)
+                                                       : xfa_text("not known");
     char *likely = signed_text(saving->likely), *bounds = xfa_bounds_text(saving);
     char *text = xfa_print("%s (%s)", likely, bounds);
     free(likely);

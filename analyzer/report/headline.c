@@ -59,7 +59,7 @@ static const struct xfw_range_times *main_range(const struct xfa_analysis *analy
 /* Of a set that saves nothing each part has most. */
 static bool has_most(const struct xfw_saving *part, const struct xfw_saving *set)
 {
-    return isnan(set->likely) || part->likely >= LEAST_OF_SET * set->likely;
+    return xfw_saving_known(set) != XFW_KNOWN || part->likely >= LEAST_OF_SET * set->likely;
 }
 
 struct xfa_headline xfa_headline_of(const struct xfa_analysis *analysis,
@@ -77,7 +77,7 @@ struct xfa_headline xfa_headline_of(const struct xfa_analysis *analysis,
     run.ns = whatif->alone_ns;
     run.saving = xfw_saving_checked(&set, whatif->alone_ns);
     const struct xfw_range_times *asked = range_named(whatif, phase);
-    double least = isnan(set.likely) ? LEAST_OF_SPAN * whatif->span.alone_ns : 0;
+    double least = xfw_saving_known(&set) != XFW_KNOWN ? LEAST_OF_SPAN * whatif->span.alone_ns : 0;
     const struct xfw_range_times *range =
         asked || !one || whatif->set_played ? asked : main_range(analysis, whatif, least);
     struct xfa_headline part = run;

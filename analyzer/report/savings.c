@@ -76,6 +76,12 @@ char *xfa_after_text(double whole_ns, const struct xfw_saving *saving)
     return xfa_print("%s to %s", best, worst);
 }
 
+char *xfa_most_text(const struct xfw_saving *saving)
+{
+    char most[XFA_UNIT_CHARS + 1];
+    return xfa_print("up to %s", xfa_signed_time_text(most, saving->high));
+}
+
 struct xfw_saving xfa_saving_shown(const struct xfa_findings *findings,
                                    const struct xfw_saving *saving)
 {

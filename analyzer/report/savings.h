@@ -22,6 +22,9 @@ char *xfa_bounds_text(const struct xfw_saving *saving);
  * ms". */
 char *xfa_bounds_cell(const struct xfw_saving *saving, const char *line_break);
 
+/* Where only the high end is known: "up to 12.0 ms". */
+char *xfa_most_text(const struct xfw_saving *saving);
+
 /* The saving of a finding or of the best set as it is shown: no more than the run. */
 struct xfw_saving xfa_saving_shown(const struct xfa_findings *findings,
                                    const struct xfw_saving *saving);

@@ -7,8 +7,8 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
 #include "analyzer/findings/finding.h"
+#include "analyzer/report/described.h"
 #include "analyzer/report/headline.h"
-#include "analyzer/report/savings.h"
 #include "analyzer/sums/exposed.h"
 #include "common/text.h"
 
@@ -102,26 +102,22 @@ static char *lack_text(const struct summary *summary)
 
 static char *saving_text(const struct summary *summary, const struct xfa_finding *finding)
 {
-    const struct xfw_saving saving = xfa_saving_shown(summary->findings, &finding->saving);
-    const struct xfw_whatif *whatif = summary->findings->whatif;
-    char likely[XFA_UNIT_CHARS], part[XFA_PERCENT_CHARS];
     if (!summary->weighed)
         return xfa_text("what it would save is in the report: too many events to compute it here");
     char *headline = xfa_headline_line(summary->analysis, summary->findings, NULL);
     if (headline)
         return headline;
-    if (whatif && whatif->known && saving.likely > 0) {
-        char *bounds = xfa_bounds_text(&saving);
-        char *text = xfa_print("without it the run would take %s less, %s (%s)",
-                               xfa_time_text(likely, saving.likely),
-                               xfa_percent_text(part, saving.likely, whatif->alone_ns), bounds);
-        free(bounds);
-        return text;
-    }
-    if (summary->profile)
-        return xfa_text("what it would save is not known");
-    char *lack = lack_text(summary);
-    char *text = xfa_print("what it would save is not known without %s", lack);
+    struct xfa_described described = xfa_describe(summary->analysis, summary->findings, finding);
+    char *text, *lack = summary->profile ? NULL : lack_text(summary);
+    if (described.saving.likely > 0)
+        text = xfa_print("fixing it saves %s", described.sentence);
+    else if (described.known == XFW_AT_MOST)
+        text = xfa_print("fixing it saves %s", described.brief);
+    else if (lack)
+        text = xfa_print("what it would save is not known without %s", lack);
+    else
+        text = xfa_text("what it would save is not known");
+    xfa_described_free(&described);
     free(lack);
     return text;
 }

@@ -459,8 +459,9 @@ void xfw_whatif_take_played(struct xfw_whatif *whatif, struct xfw_played *played
 {
     xfw_played_free(whatif->played);
     whatif->played = played;
-    if (!whatif->known || played->why || !played->whole || isnan(played->saving.likely) ||
-        isnan(whatif->set.likely) || !(played->error <= XFW_MARK_ERROR))
+    if (!whatif->known || played->why || !played->whole ||
+        xfw_saving_known(&played->saving) != XFW_KNOWN ||
+        xfw_saving_known(&whatif->set) != XFW_KNOWN || !(played->error <= XFW_MARK_ERROR))
         return;
     /* What the remedies take for granted is as sure as before. */
     double low = whatif->set.likely - whatif->set.low, high = whatif->set.high - whatif->set.likely;

@@ -101,6 +101,15 @@ struct xfw_saving {
     double low, likely, high;
 };
 
+/* How much is known of a saving: nothing; only that it is at most `high`; all three. */
+enum xfw_known { XFW_UNKNOWN, XFW_AT_MOST, XFW_KNOWN };
+static inline enum xfw_known xfw_saving_known(const struct xfw_saving *saving)
+{
+    if (saving->likely == saving->likely) /* no NAN */
+        return XFW_KNOWN;
+    return saving->high == saving->high ? XFW_AT_MOST : XFW_UNKNOWN;
+}
+
 /* The three in order, none above most_ns. */
 struct xfw_saving xfw_saving_within(struct xfw_saving saving, double most_ns);
 

@@ -2,14 +2,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyzer/report/described.h"
 #include "analyzer/report/json/json.h"
-#include "analyzer/report/savings.h"
 
 /* ---- what the run would save ----------------------------------------------------------------- */
 
 static json_t *played_saving_json(const struct xfw_played *played)
 {
-    return isnan(played->saving.likely) ? json_null() : xfa_saving_json(&played->saving);
+    return xfw_saving_known(&played->saving) == XFW_UNKNOWN ? json_null()
+                                                            : xfa_saving_json(&played->saving);
 }
 
 /* Null: without --replay=run. */
@@ -42,7 +43,7 @@ static json_t *set_json(const struct xfa_findings *findings)
     const struct xfw_saving set = xfa_saving_shown(findings, &whatif->set);
     json_t *json = xfa_saving_json(&set);
     json_object_set_new(json, "basis",
-                        isnan(whatif->set.likely)
+                        xfw_saving_known(&whatif->set) == XFW_UNKNOWN
                             ? json_null()
                             : json_string(whatif->set_played ? "played" : "modelled"));
     return json;
@@ -116,19 +117,16 @@ json_t *xfa_whatif_json(const struct xfa_report *report)
     return json;
 }
 
-static json_t *finding_saving_json(const struct xfa_findings *findings,
-                                   const struct xfa_finding *finding)
+static json_t *finding_saving_json(const struct xfa_described *described)
 {
-    const struct xfw_saving saving = xfa_saving_shown(findings, &finding->saving);
-    json_t *json = xfa_saving_json(&saving);
+    const struct xfa_finding *finding = described->finding;
+    json_t *json = xfa_saving_json(&described->saving);
     json_object_set_new(json, "added", xfa_json_seconds(finding->added_ns));
     json_object_set_new(json, "last", xfa_json_seconds(finding->last_ns));
     json_object_set_new(json, "order", finding->order ? json_integer(finding->order) : json_null());
     json_object_set_new(json, "idle", json_boolean(finding->idle));
     json_object_set_new(json, "basis", finding->change ? json_string("modelled") : json_null());
-    char *assumed = xfa_finding_assumed(finding);
-    json_object_set_new(json, "assumed", xfa_json_text(assumed));
-    free(assumed);
+    json_object_set_new(json, "assumed", xfa_json_text(described->assumed));
     return json;
 }
 
@@ -180,24 +178,24 @@ static json_t *finding_json(const struct xfa_report *report, const struct xfa_fi
                               xfa_reckoning_text(finding->reckoning, finding->probably)};
     double bytes = (double)finding->bytes;
     char fix[XFA_REMEDY_CHARS];
+    struct xfa_described described = xfa_describe(analysis, report->findings, finding);
     json_t *json = json_object(), *sites = json_array();
     for (size_t i = 0; i < finding->site_count; i++)
         json_array_append_new(sites, site_json(finding, &finding->sites[i]));
-    json_object_set_new(json, "kind", xfa_json_text(xfa_finding_word(finding->id)));
+    json_object_set_new(json, "kind", xfa_json_text(described.word));
     json_object_set_new(json, "sites", sites);
     json_object_set_new(json, "transfers", xfa_json_count(finding->transfers));
     json_object_set_new(json, "bytes", xfa_json_count(finding->bytes));
     json_object_set_new(json, "achieved_gbps", xfa_json_number(bytes / finding->achieved_ns));
     json_object_set_new(json, "achievable_gbps", xfa_json_number(bytes / finding->achievable_ns));
     json_object_set_new(json, "lost_s", xfa_json_seconds(finding->lost_ns));
-    json_object_set_new(
-        json, "run_saving_s",
-        xfa_json_seconds(xfa_saving_shown(report->findings, &finding->saving).likely));
-    json_object_set_new(json, "saving_s", finding_saving_json(report->findings, finding));
+    json_object_set_new(json, "run_saving_s", xfa_json_seconds(described.saving.likely));
+    json_object_set_new(json, "saving_s", finding_saving_json(&described));
     json_object_set_new(json, "remedy", json_string(xfa_remedy_word(finding->remedy.kind)));
     json_object_set_new(json, "parameters", parameters_json(&finding->remedy));
     json_object_set_new(json, "fix", xfa_json_text(xfa_remedy_text(&finding->remedy, fix)));
     json_object_set_new(json, "basis", xfa_bases_json(analysis, &bases));
+    xfa_described_free(&described);
     return json;
 }
 

@@ -4,53 +4,48 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/report/described.h"
 #include "analyzer/report/markdown/markdown.h"
-#include "analyzer/report/savings.h"
 
 #define SITE_COLUMNS 100
 #define SHOWN_SITES 5
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static void write_saves(FILE *out, const struct xfa_findings *findings,
-                        const struct xfa_finding *finding)
+static void write_saves(FILE *out, const struct xfa_described *described)
 {
-    const struct xfw_saving saving = xfa_saving_shown(findings, &finding->saving);
-    char likely[XFA_UNIT_CHARS + 1], part[XFA_PERCENT_CHARS];
-    if (isnan(saving.likely)) {
-        fputs(" not known | | |", out);
-        return;
-    }
-    char *range = xfa_bounds_cell(&saving, " ");
-    fprintf(out, " %s | %s | %s |", xfa_signed_time_text(likely, saving.likely),
-            xfa_percent_text(part, saving.likely, findings->whatif->alone_ns), range);
-    free(range);
+    fprintf(out, " %s | %s | %s |", described->likely ? described->likely : "not known",
+            described->part ? described->part : "", described->cell ? described->cell : "");
 }
 
-static void write_row(struct xfa_markdown *md, const struct xfa_findings *findings, size_t i)
+static void write_row(struct xfa_markdown *md, const struct xfa_report *report, size_t i)
 {
+    const struct xfa_findings *findings = report->findings;
     const struct xfa_finding *finding = &findings->items[i];
+    struct xfa_described described = xfa_describe(report->analysis, findings, finding);
     char lost[XFA_UNIT_CHARS], brief[XFA_REMEDY_CHARS];
     size_t others = finding->site_count - 1;
     FILE *out = xfa_markdown_begin(md);
     fprintf(out, "| %zu |", i + 1);
     if (xfa_savings_known(findings))
-        write_saves(out, findings, finding);
+        write_saves(out, &described);
     else
         fprintf(out, " %s |", xfa_time_text(lost, finding->lost_ns));
     fputc(' ', out);
     xfa_markdown_code(out, finding->sites[0].site->text, SITE_COLUMNS);
     if (others > 0)
         fprintf(out, " and %zu other%s", others, others > 1 ? "s" : "");
-    fprintf(out, " | %s | ", xfa_finding_word(finding->id));
+    fprintf(out, " | %s | ", described.word);
     xfa_markdown_text(out, xfa_remedy_brief(&finding->remedy, brief));
     fputs(" |\n", out);
     xfa_markdown_end(md);
+    xfa_described_free(&described);
 }
 
-static void write_table(struct xfa_markdown *md, const struct xfa_findings *findings,
+static void write_table(struct xfa_markdown *md, const struct xfa_report *report,
                         const struct xfa_view *view)
 {
+    const struct xfa_findings *findings = report->findings;
     bool known = xfa_savings_known(findings);
     fprintf(xfa_markdown_begin(md),
             "\n| # | %s | where | why | what to do |\n|--:|%s---|---|---|\n",
@@ -58,7 +53,7 @@ static void write_table(struct xfa_markdown *md, const struct xfa_findings *find
     xfa_markdown_end(md);
     for (size_t i = 0; i < findings->count && !findings->items[i].idle; i++)
         if (xfa_view_finding(view, i))
-            write_row(md, findings, i);
+            write_row(md, report, i);
 }
 
 /* ---- one of them ----------------------------------------------------------------------------- */
@@ -107,30 +102,22 @@ static void write_sites(FILE *out, const struct xfa_finding *finding, const stru
 static void write_finding(struct xfa_markdown *md, const struct xfa_report *report, size_t i,
                           const struct xfa_view *view)
 {
-    const struct xfa_findings *findings = report->findings;
-    const struct xfa_finding *finding = &findings->items[i];
-    const struct xfw_saving saving = xfa_saving_shown(findings, &finding->saving);
-    char fix[XFA_REMEDY_CHARS], title[256], likely[XFA_UNIT_CHARS + 1];
-    snprintf(title, sizeof title, "%zu. %s: %s", i + 1, xfa_finding_word(finding->id),
-             xfa_finding_title(finding->id));
+    const struct xfa_finding *finding = &report->findings->items[i];
+    struct xfa_described described = xfa_describe(report->analysis, report->findings, finding);
+    char fix[XFA_REMEDY_CHARS], title[256];
+    snprintf(title, sizeof title, "%zu. %s: %s", i + 1, described.word, described.title);
     xfa_markdown_fold(md, title);
     FILE *out = xfa_markdown_begin(md);
     fputs("**Fix**: ", out);
     xfa_markdown_text(out, xfa_remedy_text(&finding->remedy, fix));
     fputs("\n\n", out);
-    if (xfa_savings_known(findings) && !isnan(saving.likely)) {
-        char *range = xfa_bounds_text(&saving);
-        fprintf(out, "Saves %s of the run, %s (modelled)%s",
-                xfa_signed_time_text(likely, saving.likely), range,
-                finding->order || isnan(findings->whatif->set.likely) ? ""
-                                                                      : "; not in the best set");
-        free(range);
-        char *assumed = xfa_finding_assumed(finding);
-        if (assumed)
-            fprintf(out, ", assuming %s", assumed);
-        free(assumed);
+    if (described.sentence) {
+        fprintf(out, "Saves %s", described.sentence);
+        if (described.assumed)
+            fprintf(out, ", assuming %s", described.assumed);
         fputs(".\n\n", out);
     }
+    xfa_described_free(&described);
     write_sites(out, finding, report->analysis->run, view);
     fprintf(out, "\nLost is %s.\n", xfa_reckoning_text(finding->reckoning, finding->probably));
     xfa_markdown_end(md);
@@ -146,7 +133,7 @@ void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *rep
     size_t count = view->filter ? view->filter->findings_shown : xfa_findings_count(findings);
     if (count == 0)
         return;
-    write_table(md, findings, view);
+    write_table(md, report, view);
     if (xfa_savings_known(findings)) {
         char *check = xfa_check_text(findings->whatif);
         FILE *out = xfa_markdown_begin(md);

@@ -9,8 +9,8 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
+#include "analyzer/report/described.h"
 #include "analyzer/report/headline.h"
-#include "analyzer/report/savings.h"
 #include "analyzer/report/text/text.h"
 #include "analyzer/timeline/timeline.h"
 #include "common/text.h"
@@ -275,19 +275,6 @@ static char *moved_text(const struct xfa_finding *finding, const struct xfa_run 
     return finding->bytes ? xfa_append(text, "%s", xfa_bytes_text(bytes, finding->bytes)) : text;
 }
 
-/* "98.0 ms (54.0-141 ms)"; "" where it is not known. */
-static char *saves_text(const struct xfa_findings *findings, const struct xfa_finding *finding)
-{
-    char likely[XFA_UNIT_CHARS + 1];
-    const struct xfw_saving saving = xfa_saving_shown(findings, &finding->saving);
-    if (!xfa_savings_known(findings) || isnan(saving.likely))
-        return xfa_text("");
-    char *bounds = xfa_bounds_cell(&saving, " ");
-    char *text = xfa_print("  %s (%s)", xfa_signed_time_text(likely, saving.likely), bounds);
-    free(bounds);
-    return text;
-}
-
 /* "upload (a.cu:84), cudaMemcpy, and 2 more" on a line. */
 static char *where_text(const struct xfa_finding *finding, size_t room)
 {
@@ -322,18 +309,20 @@ static void write_finding(const struct xfa_report *report, size_t i, const struc
                           FILE *out)
 {
     const struct xfa_finding *finding = &report->findings->items[i];
+    struct xfa_described described = xfa_describe(report->analysis, report->findings, finding);
+    const char *saves = described.brief;
     char number[32], brief[XFA_REMEDY_CHARS];
-    char *saves = saves_text(report->findings, finding);
     char *moved = moved_text(finding, report->analysis->run), *why = why_text(finding);
     char *where = where_text(finding, (size_t)view->width - strlen(BLOCK));
     snprintf(number, sizeof number, "%zu  ", i + 1);
-    write_styled(view, XFA_STYLE_TITLE, number,
-                 xfa_print("%s%s  %s", xfa_finding_word(finding->id), saves, moved), out);
+    write_styled(
+        view, XFA_STYLE_TITLE, number,
+        xfa_print("%s%s%s  %s", described.word, saves ? "  " : "", saves ? saves : "", moved), out);
     xfa_write_paragraph(out, BLOCK, where, view->width);
     xfa_write_paragraph(out, BLOCK, why, view->width);
     xfa_write_words(out, view->width, BLOCK "do: ", "%s",
                     xfa_remedy_brief(&finding->remedy, brief));
-    free(saves);
+    xfa_described_free(&described);
     free(moved);
     free(why);
     free(where);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/report/savings.h"
+#include "analyzer/report/described.h"
 #include "analyzer/report/text/text.h"
 #include "common/text.h"
 
@@ -56,7 +56,8 @@ static void write_parts(const struct xfw_whatif *whatif, int width, FILE *out)
 static void write_set(const struct xfa_findings *findings, int width, FILE *out)
 {
     char *order = order_text(findings);
-    if (xfa_findings_in_set(findings) > 0 && !isnan(findings->whatif->set.likely)) {
+    if (xfa_findings_in_set(findings) > 0 &&
+        xfw_saving_known(&findings->whatif->set) == XFW_KNOWN) {
         if (xfa_findings_count(findings) > 1 || xfa_finding_in_set(findings, 2))
             xfa_write_paragraph(out, "  best set: ", order, width);
         write_parts(findings->whatif, width, out);
@@ -116,39 +117,17 @@ static void write_savings_head(const struct xfa_findings *findings, int width, F
 
 /* ---- a finding ------------------------------------------------------------------------------- */
 
-static const char *in_set_text(const struct xfa_finding *finding, const struct xfw_whatif *whatif)
+static void write_saving(const struct xfa_described *described, const struct xfa_view *view,
+                         FILE *out)
 {
-    return finding->order || isnan(whatif->set.likely) ? "" : "; not in the best set";
-}
-
-static void write_saving(const struct xfa_report *report, const struct xfa_finding *finding,
-                         const struct xfa_view *view, FILE *out)
-{
-    int width = view->width;
-    const struct xfw_saving saving = xfa_saving_shown(report->findings, &finding->saving);
-    const struct xfw_whatif *whatif = report->findings->whatif;
-    char likely[XFA_UNIT_CHARS + 1], part[XFA_PERCENT_CHARS];
-    if (!xfa_savings_known(report->findings))
+    bool known = described->known == XFW_KNOWN;
+    if (!described->sentence)
         return;
-    if (isnan(saving.likely)) {
-        xfa_write_words(out, width, "     saves ", "not known: %s",
-                        report->analysis->profile
-                            ? "what this fix would change in the run is not known"
-                            : "that takes a machine profile");
-        return;
-    }
-    char *range = xfa_bounds_text(&saving);
-    fputs(xfa_style(view, XFA_STYLE_GAIN), out);
-    xfa_write_words(out, width, "     saves ", "%s of the run (%s), %s (modelled)%s",
-                    xfa_signed_time_text(likely, saving.likely),
-                    xfa_percent_text(part, saving.likely, whatif->alone_ns), range,
-                    in_set_text(finding, whatif));
-    fputs(xfa_style(view, XFA_STYLE_NONE), out);
-    free(range);
-    char *assumed = xfa_finding_assumed(finding);
-    if (assumed)
-        xfa_write_words(out, width, "     assuming ", "%s", assumed);
-    free(assumed);
+    fputs(known ? xfa_style(view, XFA_STYLE_GAIN) : "", out);
+    xfa_write_words(out, view->width, "     saves ", "%s", described->sentence);
+    fputs(known ? xfa_style(view, XFA_STYLE_NONE) : "", out);
+    if (described->assumed)
+        xfa_write_words(out, view->width, "     assuming ", "%s", described->assumed);
 }
 
 /* ---- the foot -------------------------------------------------------------------------------- */
@@ -306,12 +285,13 @@ static void write_finding(const struct xfa_report *report, const struct xfa_find
     int width = view->width;
     char fix[XFA_REMEDY_CHARS];
     char lead[32];
+    struct xfa_described described = xfa_describe(report->analysis, report->findings, finding);
     snprintf(lead, sizeof lead, "%2zu. ", number);
     fputs(xfa_style(view, XFA_STYLE_TITLE), out);
-    xfa_write_words(out, width, lead, "%s: %s", xfa_finding_word(finding->id),
-                    xfa_finding_title(finding->id));
+    xfa_write_words(out, width, lead, "%s: %s", described.word, described.title);
     fputs(xfa_style(view, XFA_STYLE_NONE), out);
-    write_saving(report, finding, view, out);
+    write_saving(&described, view, out);
+    xfa_described_free(&described);
     write_lost(finding, width, out);
     write_sites(finding, report->analysis->run, view, out);
     xfa_write_paragraph(out, "     fix ", xfa_remedy_text(&finding->remedy, fix), width);

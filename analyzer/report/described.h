@@ -1,0 +1,34 @@
+/*
+ * A finding in words, for all formats: text, Markdown, JSON, the page, record's line. Formats place
+ * the words, and say nothing of their own about what a finding saves, why that is not known, and
+ * what it assumes.
+ */
+#ifndef XFA_DESCRIBED_H
+#define XFA_DESCRIBED_H
+
+#include "analyzer/report/savings.h"
+
+struct xfa_described {
+    const struct xfa_finding *finding;
+    const char *word, *title;
+    enum xfw_known known; /* how much of its saving; XFW_UNKNOWN too where nothing was replayed */
+    struct xfw_saving saving; /* as it is shown: no more than the run */
+    char *likely;             /* "98.0 ms", "up to 98.0 ms"; NULL: not known */
+    char *part;               /* of the run: "44 %"; NULL: likely is not known */
+    char *cell;               /* the bounds for a table: "54.0-141 ms"; NULL: likely is not known */
+    char *brief;              /* "98.0 ms (54.0-141 ms)", "up to 98.0 ms"; NULL: not known */
+    char *sentence; /* "98.0 ms of the run (44 %), between 54.0 ms and 141 ms (modelled)", "up to
+                       ...", "not known: that takes a machine profile"; NULL: the run was not
+                       replayed */
+    const char *why_not; /* static: why likely is not known; NULL: it is, or the run was not
+                            replayed, for which the run has a reason (xfw_whatif.why) */
+    char *assumed;       /* NULL: nothing */
+};
+
+/* For xfa_described_free(). */
+struct xfa_described xfa_describe(const struct xfa_analysis *analysis,
+                                  const struct xfa_findings *findings,
+                                  const struct xfa_finding *finding);
+void xfa_described_free(struct xfa_described *described);
+
+#endif
