@@ -70,6 +70,25 @@ static int open_output(const struct xfa_analyze_options *options, struct xfa_out
     return 0;
 }
 
+static struct xfa_findings *new_findings(struct xfa_analyze_options *options)
+{
+    struct xfa_findings *findings = xfa_findings_within(options->memory);
+    findings->answers = options->answers.count ? &options->answers : NULL;
+    return findings;
+}
+
+/* An answer that no finding asked for is a slip of the hand. */
+static void say_needless(const struct xfa_answers *answers)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        if (answers->items[i].met)
+            continue;
+        char *line = xfa_print("--assume %s: the run has no such finding", answers->items[i].text);
+        complain(line);
+        free(line);
+    }
+}
+
 static void say_losses(const struct xfa_analysis *analysis)
 {
     if (analysis->achievable.mismatch)
@@ -79,7 +98,7 @@ static void say_losses(const struct xfa_analysis *analysis)
 
 /* A run, and all that is made of it. */
 struct reading {
-    const struct xfa_analyze_options *options;
+    struct xfa_analyze_options *options;
     char *name;
     struct xfa_machine_profile machine;
     struct xfa_analysis *analysis;
@@ -90,7 +109,7 @@ struct reading {
     bool unplayed; /* --replay=run failed */
 };
 
-static void begin(struct reading *reading, const struct xfa_analyze_options *options, bool watched)
+static void begin(struct reading *reading, struct xfa_analyze_options *options, bool watched)
 {
     *reading = (struct reading){.options = options,
                                 .name = xfa_texts_joined(options->traces, options->trace_count),
@@ -381,6 +400,7 @@ static int report(struct reading *reading, struct xfa_findings *findings)
     if (reading->timeline)
         finish_timeline(reading, findings);
     say_losses(reading->analysis);
+    say_needless(&reading->options->answers);
     return write_report(reading, findings);
 }
 
@@ -414,16 +434,16 @@ static void walk(struct reading *reading, struct xfa_findings **findings)
     if (replays && replay(reading, &cells)) {
         xfa_analysis_free(reading->analysis);
         xfa_findings_free(*findings);
-        *findings = xfa_findings_within(reading->options->memory);
+        *findings = new_findings(reading->options);
         walk_once(reading, *findings, NULL, NULL);
     }
     xfa_cells_free(&cells);
 }
 
-static int analyze(const struct xfa_analyze_options *options)
+static int analyze(struct xfa_analyze_options *options)
 {
     struct reading reading;
-    struct xfa_findings *findings = xfa_findings_within(options->memory);
+    struct xfa_findings *findings = new_findings(options);
     begin(&reading, options, true);
     walk(&reading, &findings);
     int status = report(&reading, findings);
@@ -466,7 +486,7 @@ static void replay_first(struct reading *reading)
     xfa_cells_free(&cells);
 }
 
-static int list_transfers(const struct xfa_analyze_options *options)
+static int list_transfers(struct xfa_analyze_options *options)
 {
     struct xfa_output output;
     struct reading reading;
@@ -493,7 +513,7 @@ static int list_transfers(const struct xfa_analyze_options *options)
 
 /* Both sides, run by run: of each only its snapshot is kept (compare/snapshot.h). */
 struct comparing {
-    const struct xfa_analyze_options *options;
+    struct xfa_analyze_options *options;
     struct xfa_machine_profile machine;
     bool lossy;
 };
@@ -522,7 +542,7 @@ static struct xfa_analysis *read_run(const struct comparing *c, const char *path
 static struct xfa_snapshot *take(struct comparing *c, const char *path)
 {
     struct xfa_times times = {0};
-    struct xfa_findings *findings = xfa_findings_within(c->options->memory);
+    struct xfa_findings *findings = new_findings(c->options);
     struct xfa_analysis *analysis = read_run(c, path, findings, &times);
     struct xfa_snapshot *taken = NULL;
     if (analysis->run->process_count > 0) {
@@ -572,12 +592,13 @@ static int compare(const struct comparing *c, struct xfa_snapshot **before, size
     struct xfa_comparison *comparison = xfa_compare(before, m, after, n, c->options->fail_on);
     for (size_t i = 0; i < comparison->warning_count; i++)
         complain(comparison->warnings[i]);
+    say_needless(&c->options->answers);
     int status = write_comparison(c, comparison);
     xfa_comparison_free(comparison);
     return status;
 }
 
-static int compare_runs(const struct xfa_analyze_options *options)
+static int compare_runs(struct xfa_analyze_options *options)
 {
     struct comparing c = {.options = options};
     struct xfa_snapshot *before[XFA_COMPARED_RUNS], *after[XFA_COMPARED_RUNS];
@@ -595,7 +616,7 @@ static int compare_runs(const struct xfa_analyze_options *options)
     return status;
 }
 
-static int do_as_asked(const struct xfa_analyze_options *options)
+static int do_as_asked(struct xfa_analyze_options *options)
 {
     if (options->gate_format)
         return xfa_gate_command(options);
@@ -615,5 +636,6 @@ int xfa_analyze_command(int argc, char **argv)
     else if (parsed == 0)
         status = do_as_asked(&options);
     free(options.traces);
+    xfa_answers_free(&options.answers);
     return status;
 }

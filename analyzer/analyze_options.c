@@ -49,6 +49,10 @@ const char xfa_analyze_usage[] =
     "                       (small-transfers ...)\n"
     "      --rank N[,N-M]   only transfers of these ranks\n"
     "      --phase NAME     only transfers in ranges (NVTX) of this name\n"
+    "      --assume KIND[@SITE]=yes|no\n"
+    "                       answer a question of the report (again for more): with yes what the\n"
+    "                       finding would save is computed as if that were known, with no it is\n"
+    "                       left out; or a file with such a line for each answer\n"
     "      --memory BYTES   keep so much of the run in memory for its replays (K, M, G;\n"
     "                       without it 512M)\n"
     "      --color WHEN     auto (default: on a terminal, without NO_COLOR), always or never\n"
@@ -89,7 +93,8 @@ enum {
     FULL,
     OPEN,
     GATE,
-    GATE_WRITE
+    GATE_WRITE,
+    ASSUME
 };                /* options without a letter */
 #define OPERAND 1 /* getopt's value for an operand */
 
@@ -221,6 +226,13 @@ static int set_filter(struct xfa_filter *filter, int option, const char *value)
     return failed ? wrong(error, NULL) : 0;
 }
 
+static int set_assume(struct xfa_analyze_options *options, const char *text)
+{
+    char error[1024];
+    bool taken = xfa_answers_take(&options->answers, text, error, sizeof error) == 0;
+    return taken ? 0 : wrong(error, NULL);
+}
+
 static int set_option(struct xfa_analyze_options *options, int option, const char *value)
 {
     switch (option) {
@@ -258,6 +270,8 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
         return set_replay_time(options, value);
     case MEMORY:
         return set_memory(options, value);
+    case ASSUME:
+        return set_assume(options, value);
     case SITE:
     case KIND:
     case RANK:
@@ -307,6 +321,8 @@ static int check(const struct xfa_analyze_options *options)
                      options->filter.kind);
     if (options->per_transfer && options->play)
         return wrong("--per-transfer is of a run as it was: it knows no --replay=run", NULL);
+    if (options->per_transfer && options->answers.count)
+        return wrong("--per-transfer looks for no findings: it knows no --assume", NULL);
     if (options->limited && !options->replay && !options->play)
         return wrong("--replay-time needs --replay", NULL);
     if (options->per_transfer && !options->format->per_transfer)
@@ -408,6 +424,7 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
         {"open", no_argument, NULL, OPEN},
         {"gate", required_argument, NULL, GATE},
         {"gate-write", required_argument, NULL, GATE_WRITE},
+        {"assume", required_argument, NULL, ASSUME},
         {"compare", no_argument, NULL, COMPARE},
         {"to", no_argument, NULL, TO},
         {"fail-on", required_argument, NULL, FAIL_ON},

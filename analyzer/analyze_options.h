@@ -24,7 +24,8 @@ struct xfa_analyze_options {
     bool full; /* the whole report, on a terminal through a pager */
     bool open; /* show the page in the browser */
     double replay_s;
-    size_t memory; /* bytes that may be kept of a run for its replays */
+    struct xfa_answers answers; /* --assume; for xfa_answers_free() */
+    size_t memory;              /* bytes that may be kept of a run for its replays */
     enum xfa_colour_choice colour;
     struct xfa_filter filter; /* which part is shown; not finished */
 };

@@ -20,6 +20,7 @@
 #define XFA_FINDING_H
 
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/findings/answers.h"
 #include "analyzer/findings/remedy.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/gather.h"
@@ -52,6 +53,7 @@ struct xfa_gain {
     bool probably;                  /* samples of the bytes were compared, not all */
     const struct xfa_site *earlier; /* the call site that moved the bytes before; NULL: none */
     const char *assumed;            /* static: as in struct xfa_finding; NULL */
+    const char *question;           /* static: likewise; NULL */
     struct xfa_remedy remedy;
 };
 
@@ -120,6 +122,12 @@ struct xfa_finding {
     const char *assumed; /* static: what the saving assumes; NULL: nothing */
     const char *at_best; /* static: what only its upper bound assumes in addition, once weighed;
                             NULL: nothing */
+    /* static: the one thing that decides, and that the record cannot show, as what follows "if":
+     * "no kernel changes what {site} copies"; {site} stands for the worst call site. NULL: there is
+     * no such thing. */
+    const char *question;
+    bool asked;             /* it is a question: likely it saves nothing, but much if that is so */
+    enum xfa_answer answer; /* the user's: yes, or none */
 };
 
 /* All findings of one analysis. Made before the run is read, since its observers belong to that
@@ -130,9 +138,20 @@ struct xfa_findings {
     struct xfa_observer observers[XFA_FINDINGS + 1]; /* the last one: gather's */
     size_t observer_count;
     void *selves[XFA_FINDINGS];
-    struct xfw_gather *gather; /* the run's ops, for the replay */
-    struct xfw_whatif *whatif; /* NULL: not weighed */
+    struct xfw_gather *gather;   /* the run's ops, for the replay */
+    struct xfw_whatif *whatif;   /* NULL: not weighed */
+    struct xfa_answers *answers; /* borrowed; NULL: none were given */
 };
+
+/* Weighed: likely it saves nothing; at best more than the replay's error explains. */
+bool xfa_finding_at_best_only(const struct xfw_whatif *whatif, const struct xfa_finding *finding);
+
+/* What decides, with its site, for the caller to free; NULL: nothing. */
+char *xfa_finding_question(const struct xfa_finding *finding);
+
+/* KIND, or KIND@SITE where findings of the kind are several: what to answer. The caller frees it.
+ */
+char *xfa_finding_key(const struct xfa_findings *findings, const struct xfa_finding *finding);
 
 /* What its saving assumes, for the caller to free; NULL: nothing. */
 char *xfa_finding_assumed(const struct xfa_finding *finding);

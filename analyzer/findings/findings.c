@@ -7,6 +7,7 @@
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/compare.h"
+#include "analyzer/base/path.h"
 
 static const struct kind {
     const struct xfa_finding_kind *kind;
@@ -157,16 +158,22 @@ void xfa_findings_add_site(struct xfa_findings *findings, const struct xfa_findi
 {
     struct xfa_remedy remedy = like->remedy;
     struct xfa_finding *finding = NULL;
+    enum xfa_answer answer = xfa_answer_of(findings->answers, like->id, site->site);
+    if (answer == XFA_ANSWER_NO)
+        return;
     remedy.dialect = site->site->dialect;
     for (size_t i = 0; i < findings->count && !finding; i++) {
         const struct xfa_finding *other = &findings->items[i];
-        if (other->id == like->id && other->remedy.dialect == remedy.dialect &&
-            other->remedy.to_host == remedy.to_host && xfa_remedy_equal(&other->remedy, &remedy))
+        if (other->id == like->id && other->answer == answer &&
+            other->remedy.dialect == remedy.dialect && other->remedy.to_host == remedy.to_host &&
+            xfa_remedy_equal(&other->remedy, &remedy))
             finding = &findings->items[i];
     }
     if (!finding) {
         finding = xfa_findings_add(findings, like->id, &remedy);
         finding->assumed = like->assumed;
+        finding->question = like->question;
+        finding->answer = answer;
         finding->lost_ns = 0;
     }
     xfa_finding_site_add(finding, site);
@@ -216,16 +223,17 @@ struct xfw_change *xfa_other_path_change(const struct xfa_analysis *analysis,
 
 /* The finding with the same remedy, or a new one. */
 static struct xfa_finding *finding_for(struct xfa_findings *findings, enum xfa_finding_id id,
-                                       const struct xfa_gain *gain)
+                                       const struct xfa_gain *gain, enum xfa_answer answer)
 {
     for (size_t i = 0; i < findings->count; i++) {
         struct xfa_finding *finding = &findings->items[i];
         bool knows = !isnan(finding->lost_ns);
-        if (finding->id == id && xfa_remedy_equal(&finding->remedy, &gain->remedy) &&
-            knows == !isnan(gain->lost_ns))
+        if (finding->id == id && finding->answer == answer &&
+            xfa_remedy_equal(&finding->remedy, &gain->remedy) && knows == !isnan(gain->lost_ns))
             return finding;
     }
     struct xfa_finding *finding = xfa_findings_add(findings, id, &gain->remedy);
+    finding->answer = answer;
     finding->lost_ns = isnan(gain->lost_ns) ? NAN : 0;
     finding->achieved_ns = finding->achievable_ns = 0;
     finding->error = gain->error;
@@ -249,6 +257,7 @@ static void add_site(struct xfa_finding *finding, const struct xfa_row *row,
     };
     xfa_finding_site_add(finding, &site);
     finding->assumed = gain->assumed ? gain->assumed : finding->assumed;
+    finding->question = gain->question ? gain->question : finding->question;
     finding->transfers += gain->transfers;
     finding->bytes = xfa_add(finding->bytes, gain->bytes);
     finding->achieved_ns += gain->achieved_ns;
@@ -258,6 +267,45 @@ static void add_site(struct xfa_finding *finding, const struct xfa_row *row,
     finding->probably = finding->probably || gain->probably;
     finding->achieved_basis = xfa_basis_of_both(finding->achieved_basis, gain->achieved_basis);
     finding->achievable_basis = xfa_basis_weaker(finding->achievable_basis, gain->achievable_basis);
+}
+
+/* Unless the user says that it is none. */
+static void add_gain(struct xfa_findings *findings, enum xfa_finding_id id,
+                     const struct xfa_row *row, const struct xfa_gain *gain)
+{
+    enum xfa_answer answer = xfa_answer_of(findings->answers, id, row->site);
+    if (answer != XFA_ANSWER_NO)
+        add_site(finding_for(findings, id, gain, answer), row, gain);
+}
+
+/* The answer for all of its sites; none where they differ. */
+static enum xfa_answer answer_of(const struct xfa_findings *findings,
+                                 const struct xfa_finding *finding)
+{
+    enum xfa_answer answer = XFA_ANSWER_NONE;
+    for (size_t i = 0; i < finding->site_count && findings->answers; i++) {
+        enum xfa_answer own = xfa_answer_of(findings->answers, finding->id, finding->sites[i].site);
+        if (i > 0 && own != answer)
+            return XFA_ANSWER_NONE;
+        answer = own;
+    }
+    return answer;
+}
+
+/* Of findings that were added as wholes, from one on: those that the user denies go. */
+static void drop_denied(struct xfa_findings *findings, size_t from)
+{
+    size_t kept = from;
+    for (size_t i = from; i < findings->count; i++) {
+        struct xfa_finding *finding = &findings->items[i];
+        if (finding->answer == XFA_ANSWER_NONE)
+            finding->answer = answer_of(findings, finding);
+        if (finding->answer == XFA_ANSWER_NO)
+            free(finding->sites);
+        else
+            findings->items[kept++] = *finding;
+    }
+    findings->count = kept;
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */
@@ -307,11 +355,11 @@ void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis 
                 .achieved_ns = NAN, .achievable_ns = NAN, .lost_ns = NAN, .error = NAN};
             if (kinds[id].kind->look(analysis, findings->selves[id], rows[i], &gain) &&
                 worth_it(&gain, least_ns))
-                add_site(finding_for(findings, id, &gain), xfa_analysis_row(analysis, rows[i]),
-                         &gain);
+                add_gain(findings, id, xfa_analysis_row(analysis, rows[i]), &gain);
         }
     }
     free(rows);
+    drop_denied(findings, 0);
     sort_findings(findings);
 }
 
@@ -381,8 +429,40 @@ static enum xfw_excluded exclude(const void *self, size_t a, size_t b)
     return within == one->site_count ? XFW_EXCLUDED : XFW_EXCLUDED_IN_PART;
 }
 
+char *xfa_finding_question(const struct xfa_finding *finding)
+{
+    static const char mark[] = "{site}";
+    const char *at = finding->question ? strstr(finding->question, mark) : NULL;
+    if (!finding->question || !at)
+        return finding->question ? xfa_text(finding->question) : NULL;
+    return xfa_print("%.*s%s%s", (int)(at - finding->question), finding->question,
+                     finding->sites[0].site->text, at + strlen(mark));
+}
+
+char *xfa_finding_key(const struct xfa_findings *findings, const struct xfa_finding *finding)
+{
+    size_t alike = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        alike += findings->items[i].id == finding->id;
+    const struct xfa_site *site = finding->sites[0].site;
+    const struct xfa_frame *frame = site->chosen >= 0 ? &site->frames[site->chosen] : NULL;
+    const char *word = kinds[finding->id].word;
+    if (alike == 1)
+        return xfa_text(word);
+    return frame && frame->file
+               ? xfa_print("%s@%s:%u", word, xfa_base_name(frame->file), frame->line)
+               : xfa_print("%s@%s", word, site->text);
+}
+
 char *xfa_finding_assumed(const struct xfa_finding *finding)
 {
+    if (finding->answer == XFA_ANSWER_YES && finding->question) {
+        char *question = xfa_finding_question(finding);
+        char *text = xfa_print("%s (by --assume)%s%s", question, finding->at_best ? "; " : "",
+                               finding->at_best ? finding->at_best : "");
+        free(question);
+        return text;
+    }
     if (!finding->assumed || !finding->at_best)
         return finding->assumed || finding->at_best
                    ? xfa_text(finding->assumed ? finding->assumed : finding->at_best)
@@ -397,6 +477,13 @@ static const char *at_best(const struct xfw_whatif *whatif, const struct xfw_cha
     if (!change->staged_ns || *change->staged_ns < least * whatif->alone_ns)
         return NULL;
     return "at best, the thread's own work between its wake-up and such a copy is saved too";
+}
+
+bool xfa_finding_at_best_only(const struct xfw_whatif *whatif, const struct xfa_finding *finding)
+{
+    double least = XFA_LEAST_SAVED * whatif->alone_ns;
+    double most = finding->saving.high - xfw_unsure_ns(whatif, finding->saving.likely);
+    return finding->saving.likely < least && most >= 2 * least;
 }
 
 /* Of a finding in the best set: the transfers that other members have taken. */
@@ -428,6 +515,8 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
             take_left(finding, analysis, whatif);
         finding->idle = finding->saving.likely < xfw_change_least(changes[i]) * whatif->alone_ns ||
                         !xfw_whatif_best_of_family(whatif, changes, i);
+        finding->asked =
+            finding->question && finding->idle && xfa_finding_at_best_only(whatif, finding);
     }
 }
 
@@ -492,6 +581,7 @@ static void add_trials(struct xfa_findings *findings, const struct xfa_analysis 
         size_t before = findings->count;
         if (kinds[id].kind->try)
             kinds[id].kind->try(analysis, findings->selves[id], findings);
+        drop_denied(findings, before);
         for (size_t i = before; i < findings->count; i++)
             findings->items[i].trial = true;
     }
@@ -512,6 +602,7 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
         if (!finding->change)
             continue;
         finding->change->on_trial = finding->trial;
+        finding->change->assured = finding->answer == XFA_ANSWER_YES;
         of[count++] = finding;
     }
     qsort(of, count, sizeof(struct xfa_finding *), simpler_finding);

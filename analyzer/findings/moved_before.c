@@ -44,6 +44,22 @@ static const char *assumed(const struct xfa_same_sum *found, enum xfa_same same,
                : "kernels reach this memory only by pointers that they were given";
 }
 
+/* What decides, where only that is not known; the sentence of a direction. */
+static const char *question(const struct xfa_same_sum *found, enum xfa_same same, bool to_host)
+{
+    if (found->surely[XFA_PERHAPS] == 0)
+        return NULL;
+    if (same == XFA_SAME_REPEATED)
+        return to_host ? "nothing on the device changes what {site} fetches before it does so again"
+                       : "no kernel changes what {site} has copied, before it copies it again";
+    if (same == XFA_SAME_RETURNED)
+        return to_host ? "kernels leave unchanged what {site} fetches back as it was sent"
+                       : "kernels leave unchanged what {site} sends back as it was fetched, or the "
+                         "device has room to keep it";
+    return "kernels leave unchanged the first copy of what {site} sends again, or the device has "
+           "room to keep it";
+}
+
 /* What the row would gain without its transfers of this kind; false: it has none. */
 static bool look(const struct xfa_analysis *analysis, size_t number, enum xfa_same same,
                  struct xfa_gain *gain)
@@ -64,6 +80,7 @@ static bool look(const struct xfa_analysis *analysis, size_t number, enum xfa_sa
     gain->achieved_basis = xfa_timed_basis(found->timed, found->by_device);
     gain->probably = found->sampled > 0;
     gain->assumed = assumed(found, same, row->key.direction == XFT_DIR_D2H);
+    gain->question = question(found, same, row->key.direction == XFT_DIR_D2H);
     if (found->earlier)
         gain->earlier = xfa_analysis_row(analysis, found->earlier - 1)->site;
     return true;

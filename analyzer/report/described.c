@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/compare.h"
 
 static const char *why_not(const struct xfa_analysis *analysis)
 {
@@ -41,6 +42,16 @@ static void describe_at_most(struct xfa_described *described)
                                     described->why_not);
 }
 
+static void describe_question(struct xfa_described *described, const struct xfa_findings *findings)
+{
+    char brief[XFA_REMEDY_CHARS], *most = xfa_most_text(&described->saving);
+    described->condition = xfa_finding_question(described->finding);
+    described->question = xfa_print("%s if %s: %s", most, described->condition,
+                                    xfa_remedy_brief(&described->finding->remedy, brief));
+    described->key = xfa_finding_key(findings, described->finding);
+    free(most);
+}
+
 struct xfa_described xfa_describe(const struct xfa_analysis *analysis,
                                   const struct xfa_findings *findings,
                                   const struct xfa_finding *finding)
@@ -55,6 +66,8 @@ struct xfa_described xfa_describe(const struct xfa_analysis *analysis,
     if (!xfa_savings_known(findings))
         return described;
     described.known = xfw_saving_known(&described.saving);
+    if (finding->asked)
+        describe_question(&described, findings);
     described.why_not = described.known == XFW_KNOWN ? NULL : why_not(analysis);
     if (described.known == XFW_KNOWN)
         describe_known(&described, findings);
@@ -73,4 +86,53 @@ void xfa_described_free(struct xfa_described *described)
     free(described->brief);
     free(described->sentence);
     free(described->assumed);
+    free(described->condition);
+    free(described->question);
+    free(described->key);
+}
+
+static int by_most(const void *a, const void *b, void *self)
+{
+    const struct xfa_findings *findings = self;
+    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    int order = xfa_descending(findings->items[x].saving.high, findings->items[y].saving.high);
+    return order ? order : (x > y) - (x < y);
+}
+
+/* One answer is for all findings of a kind at a site, both directions' too. */
+static bool asked_before(const struct xfa_findings *findings, const size_t *places, size_t count,
+                         size_t place)
+{
+    const struct xfa_finding *finding = &findings->items[place];
+    for (size_t i = 0; i < count; i++) {
+        const struct xfa_finding *other = &findings->items[places[i]];
+        if (other->id == finding->id && other->sites[0].site == finding->sites[0].site)
+            return true;
+    }
+    return false;
+}
+
+size_t *xfa_questions(const struct xfa_findings *findings, size_t *count)
+{
+    size_t *places = xfa_alloc((findings->count + 1) * sizeof *places);
+    *count = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].asked)
+            places[(*count)++] = i;
+    qsort_r(places, *count, sizeof *places, by_most, (void *)findings);
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++)
+        if (!asked_before(findings, places, kept, places[i]))
+            places[kept++] = places[i];
+    *count = kept;
+    return places;
+}
+
+char *xfa_answers_text(const struct xfa_findings *findings)
+{
+    const struct xfa_answers *answers = findings->answers;
+    char *text = answers && answers->count ? xfa_text("") : NULL;
+    for (size_t i = 0; text && i < answers->count; i++)
+        text = xfa_append(text, "%s%s", i ? ", " : "", answers->items[i].text);
+    return text;
 }

@@ -23,6 +23,10 @@ struct xfa_described {
     const char *why_not; /* static: why likely is not known; NULL: it is, or the run was not
                             replayed, for which the run has a reason (xfw_whatif.why) */
     char *assumed;       /* NULL: nothing */
+    /* Of a question (struct xfa_finding), else NULL: */
+    char *condition; /* what decides: "no kernel changes what step (heat.py:31) has copied" */
+    char *question;  /* "up to 639 ms if no kernel changes ...: copy it once, keep it" */
+    char *key;       /* to answer it: --assume KEY=yes or KEY=no */
 };
 
 /* For xfa_described_free(). */
@@ -30,5 +34,12 @@ struct xfa_described xfa_describe(const struct xfa_analysis *analysis,
                                   const struct xfa_findings *findings,
                                   const struct xfa_finding *finding);
 void xfa_described_free(struct xfa_described *described);
+
+/* The places of the findings that are questions, that of the most first; of several that one answer
+ * is for, the first. For free(). */
+size_t *xfa_questions(const struct xfa_findings *findings, size_t *count);
+
+/* The answers that were given: "repeated-transfer=yes, early-wait=no"; NULL: none. For free(). */
+char *xfa_answers_text(const struct xfa_findings *findings);
 
 #endif

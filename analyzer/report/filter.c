@@ -7,8 +7,8 @@
 #include <strings.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/base/path.h"
 #include "analyzer/base/units.h"
+#include "analyzer/run/site_match.h"
 
 /* ---- near words ------------------------------------------------------------------------------ */
 
@@ -213,33 +213,9 @@ char *xfa_filter_text(const struct xfa_filter *filter)
 
 /* ---- sites and rows -------------------------------------------------------------------------- */
 
-static bool is_glob(const char *pattern)
-{
-    return strpbrk(pattern, "*?[") != NULL;
-}
-
-static bool matches(const char *pattern, const char *text)
-{
-    if (!text)
-        return false;
-    return is_glob(pattern) ? fnmatch(pattern, text, 0) == 0 : strstr(text, pattern) != NULL;
-}
-
-/* Matches the text, the function, or file and line, with or without the directories. */
 bool xfa_filter_site(const struct xfa_filter *filter, const struct xfa_site *site)
 {
-    const char *pattern = filter->site;
-    if (!pattern || matches(pattern, site->text))
-        return true;
-    const struct xfa_frame *frame = site->chosen >= 0 ? &site->frames[site->chosen] : NULL;
-    if (!frame || !frame->file)
-        return frame && matches(pattern, frame->function);
-    char *line = xfa_print("%s:%u", frame->file, frame->line);
-    bool found = matches(pattern, frame->function) || matches(pattern, line) ||
-                 matches(pattern, frame->file) || matches(pattern, xfa_base_name(line)) ||
-                 matches(pattern, xfa_base_name(frame->file));
-    free(line);
-    return found;
+    return !filter->site || xfa_site_matches(filter->site, site);
 }
 
 static bool is_of_kind(const struct xfa_filter *filter, const struct xfa_row_key *key)
@@ -273,7 +249,8 @@ bool xfa_filter_rank(const struct xfa_filter *filter, const struct xfa_rank *ran
 
 static bool is_named(const char *pattern, const char *name)
 {
-    return name && (is_glob(pattern) ? fnmatch(pattern, name, 0) == 0 : strcmp(pattern, name) == 0);
+    return name &&
+           (xfa_is_glob(pattern) ? fnmatch(pattern, name, 0) == 0 : strcmp(pattern, name) == 0);
 }
 
 /* The range itself, or one around it. */

@@ -199,10 +199,17 @@ char *xfa_nothing_text(const struct xfa_findings *findings)
 {
     char saves[XFA_PERCENT_CHARS];
     double best = 0;
+    size_t asked = 0;
     if (findings->count == 0)
         return xfa_text("Nothing worth changing was found.");
-    for (size_t i = 0; i < findings->count; i++)
+    for (size_t i = 0; i < findings->count; i++) {
         best = fmax(best, findings->items[i].saving.likely);
+        asked += findings->items[i].asked;
+    }
+    if (asked)
+        return xfa_print(
+            "Nothing is worth changing for certain; %s on what the record cannot show.",
+            asked > 1 ? "much depends" : "it depends");
     return xfa_print("Nothing worth changing: the best that was found would save %s of the run.",
                      xfa_percent_text(saves, best, findings->whatif->alone_ns));
 }

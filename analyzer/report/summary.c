@@ -130,11 +130,17 @@ static const struct xfa_finding *worst(const struct xfa_findings *findings)
 static void write_worst(const struct summary *summary, FILE *out)
 {
     const struct xfa_finding *finding = worst(summary->findings);
+    size_t asked, *places = xfa_questions(summary->findings, &asked);
     if (finding) {
         char *site = site_text(finding), *saving = saving_text(summary, finding);
         xfc_print(out, "worst: %s at %s; %s\n", xfa_finding_word(finding->id), site, saving);
         free(site);
         free(saving);
+    } else if (asked) {
+        struct xfa_described described =
+            xfa_describe(summary->analysis, summary->findings, &summary->findings->items[*places]);
+        xfc_print(out, "worst: nothing is certain; %s\n", described.question);
+        xfa_described_free(&described);
     } else if (summary->profile) {
         fputs("worst: nothing worth changing was found\n", out);
     } else {
@@ -142,6 +148,7 @@ static void write_worst(const struct summary *summary, FILE *out)
         xfc_print(out, "worst: none is known without %s\n", lack);
         free(lack);
     }
+    free(places);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -56,6 +56,8 @@ struct xfw_change {
                             best is looked for; NULL: none */
     double least_part;   /* of the run: it has to save this much; 0: XFW_LEAST_SAVED */
     bool on_trial;       /* its worst and best case are played only if it pays */
+    bool assured;        /* what it takes for granted of the program is known to be so: at worst it
+                            is played as likely, and what goes at best only goes */
     bool for_comparison; /* in no set: others of its family are compared with it */
     double *staged_ns;   /* once played: the threads' own time that goes, at best, with what is left
                             out, of the process with the most; NULL: none does */

@@ -122,7 +122,8 @@ void xfw_player_finish(struct xfw_player *player)
 
 enum xfw_certainty xfw_player_certainty(const struct xfw_player *player)
 {
-    return player->certainty;
+    bool worst = player->certainty == XFW_LOW && player->count > 0;
+    return worst && player->changes[player->at]->assured ? XFW_LIKELY : player->certainty;
 }
 
 struct xfa_process *xfw_player_process(const struct xfw_player *player)

@@ -45,6 +45,7 @@ struct program {
     const char *arguments; /* META; NULL: on */
     bool whole;            /* hashed, not samples */
     bool unhashed;
+    const char *assume; /* the user's answer; NULL: none */
 };
 
 /* ---- contents ---------------------------------------------------------------------------------
@@ -247,8 +248,17 @@ static struct analyzed run(const struct program *program)
     for (unsigned round = 0; round < ROUNDS; round++)
         play_round(&play, program, round);
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_trace(&b, profile);
+    struct analyzed a = analyzed_start(profile);
+    struct xfa_answers answers = {0};
+    char error[256];
+    if (program->assume)
+        assert_int_equal(xfa_answers_take(&answers, program->assume, error, sizeof error), 0);
+    a.findings->answers = &answers;
+    analyzed_add(&a, &b);
+    analyzed_finish(&a);
     xfa_findings_weigh(a.findings, a.analysis);
+    a.findings->answers = NULL;
+    xfa_answers_free(&answers);
     build_free(&b);
     xfp_free(profile);
     return a;
@@ -346,6 +356,42 @@ static void test_repeated(void **state)
     expect("dA1 rA", XFA_FINDING_REPEATED, ROUNDS - 1, ALL);
     nothing("dA1 wA");
     expect("dA1 xA", XFA_FINDING_REPEATED, ROUNDS - 1, AT_BEST);
+}
+
+/* Where one thing decides that the record does not show, it is a question; answered it is a finding
+ * or none. */
+static void test_questions(void **state)
+{
+    (void)state;
+    struct program program = {.round = "uA1 xA"};
+    struct analyzed a = run(&program);
+    const struct xfa_finding *found = only_finding(&a, program.round);
+    assert_true(found->asked && found->idle && found->order == 0);
+    char *question = xfa_finding_question(found);
+    assert_string_equal(question,
+                        "no kernel changes what upload (train.c:42) has copied, before it "
+                        "copies it again");
+    free(question);
+    analyzed_free(&a);
+    a = run(&(struct program){.round = "uA1 rA"});
+    assert_false(only_finding(&a, "uA1 rA")->asked);
+    analyzed_free(&a);
+    program.assume = "repeated-transfer=yes";
+    expect_of(&program, XFA_FINDING_REPEATED, ROUNDS - 1, ALL);
+    a = run(&program);
+    found = only_finding(&a, program.round);
+    assert_true(!found->asked && !found->idle && found->order == 1);
+    char *assumed = xfa_finding_assumed(found);
+    assert_non_null(strstr(assumed, "(by --assume)"));
+    free(assumed);
+    analyzed_free(&a);
+    program.assume = "repeated-transfer@nowhere=yes";
+    expect_of(&program, XFA_FINDING_REPEATED, ROUNDS - 1, AT_BEST);
+    program.assume = "repeated-transfer@upload=no";
+    nothing_of(&program);
+    program = (struct program){.round = "wA dAfresh xA uBfresh rB", .assume = "round-trip=yes"};
+    expect_of(&program, XFA_FINDING_RETURNED, ROUNDS, 2 * COPY_NS - SUBMIT, 2 * COPY_NS - SUBMIT,
+              2 * COPY_NS);
 }
 
 /* The host learns that the device is done by a function that the stream calls. */
@@ -491,15 +537,11 @@ static void test_unused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_repeated),
-        cmocka_unit_test(test_called_back),
-        cmocka_unit_test(test_overwritten),
-        cmocka_unit_test(test_unseen),
-        cmocka_unit_test(test_duplicate),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_round_trip_on_its_way),
-        cmocka_unit_test(test_constant),
-        cmocka_unit_test(test_unused),
+        cmocka_unit_test(test_repeated),    cmocka_unit_test(test_questions),
+        cmocka_unit_test(test_called_back), cmocka_unit_test(test_overwritten),
+        cmocka_unit_test(test_unseen),      cmocka_unit_test(test_duplicate),
+        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_round_trip_on_its_way),
+        cmocka_unit_test(test_constant),    cmocka_unit_test(test_unused),
     };
     return cmocka_run_group_tests_name("left out", tests, NULL, NULL);
 }

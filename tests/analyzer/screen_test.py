@@ -136,7 +136,8 @@ class Screen(Lab):
 
     def test_nothing_to_change(self):
         shown = self.terminal(*NOTHING)
-        self.assertIn("\nNothing worth changing", shown)
+        self.assertIn("\nNothing is worth changing for certain", shown)
+        self.assertIn("\n?  up to 74.0 ms if no kernel changes what", shown)
         self.assertNotIn("do: ", shown)
 
     def test_no_bound_is_a_negative_time(self):

@@ -126,7 +126,22 @@ static json_t *finding_saving_json(const struct xfa_described *described)
     json_object_set_new(json, "order", finding->order ? json_integer(finding->order) : json_null());
     json_object_set_new(json, "idle", json_boolean(finding->idle));
     json_object_set_new(json, "basis", finding->change ? json_string("modelled") : json_null());
+    json_object_set_new(json, "why_not", xfa_json_text(described->why_not));
     json_object_set_new(json, "assumed", xfa_json_text(described->assumed));
+    json_object_set_new(json, "answered", json_boolean(finding->answer == XFA_ANSWER_YES));
+    return json;
+}
+
+/* Null: it is none. */
+static json_t *question_json(const struct xfa_described *described)
+{
+    if (!described->question)
+        return json_null();
+    json_t *json = json_object();
+    json_object_set_new(json, "up_to_s", xfa_json_seconds(described->saving.high));
+    json_object_set_new(json, "if", xfa_json_text(described->condition));
+    json_object_set_new(json, "text", xfa_json_text(described->question));
+    json_object_set_new(json, "key", xfa_json_text(described->key));
     return json;
 }
 
@@ -191,11 +206,27 @@ static json_t *finding_json(const struct xfa_report *report, const struct xfa_fi
     json_object_set_new(json, "lost_s", xfa_json_seconds(finding->lost_ns));
     json_object_set_new(json, "run_saving_s", xfa_json_seconds(described.saving.likely));
     json_object_set_new(json, "saving_s", finding_saving_json(&described));
+    json_object_set_new(json, "question", question_json(&described));
     json_object_set_new(json, "remedy", json_string(xfa_remedy_word(finding->remedy.kind)));
     json_object_set_new(json, "parameters", parameters_json(&finding->remedy));
     json_object_set_new(json, "fix", xfa_json_text(xfa_remedy_text(&finding->remedy, fix)));
     json_object_set_new(json, "basis", xfa_bases_json(analysis, &bases));
     xfa_described_free(&described);
+    return json;
+}
+
+json_t *xfa_answers_json(const struct xfa_answers *answers)
+{
+    json_t *json = json_array();
+    for (size_t i = 0; i < answers->count; i++) {
+        const struct xfa_answer_given *given = &answers->items[i];
+        json_t *one = json_object();
+        json_object_set_new(one, "kind", xfa_json_text(xfa_finding_word(given->id)));
+        json_object_set_new(one, "site", xfa_json_text(given->site));
+        json_object_set_new(one, "answer", json_string(given->yes ? "yes" : "no"));
+        json_object_set_new(one, "met", json_boolean(given->met));
+        json_array_append_new(json, one);
+    }
     return json;
 }
 

@@ -11,6 +11,8 @@ json_t *xfa_report_json(const struct xfa_report *report, const struct xfa_view *
     json_object_set_new(json, "run", xfa_run_json(analysis));
     if (view->filter)
         json_object_set_new(json, "filter", xfa_filter_json(report, view));
+    if (report->findings->answers)
+        json_object_set_new(json, "assumed", xfa_answers_json(report->findings->answers));
     json_object_set_new(json, "machine", xfa_machine_json(analysis));
     if (report->replayed)
         json_object_set_new(json, "replay", xfa_replay_json(report->replayed));

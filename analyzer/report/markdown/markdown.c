@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/report/described.h"
 #include "analyzer/report/facts.h"
 #include "analyzer/report/headline.h"
 #include "analyzer/report/savings.h"
@@ -20,7 +21,8 @@ static void write_title(struct xfa_markdown *md, const struct xfa_report *report
 {
     const struct xfa_findings *findings = report->findings;
     const struct xfa_headline headline = xfa_headline_of(report->analysis, findings, phase);
-    size_t count = xfa_findings_count(findings);
+    size_t count = xfa_findings_count(findings), asked;
+    free(xfa_questions(findings, &asked));
     char *title = xfa_headline_title(&headline, findings);
     FILE *out = xfa_markdown_begin(md);
     fputs("### xferscope: ", out);
@@ -30,7 +32,7 @@ static void write_title(struct xfa_markdown *md, const struct xfa_report *report
         fprintf(out, "%zu finding%s, what they would save is not known\n", count,
                 count == 1 ? "" : "s");
     else
-        fputs("nothing worth changing\n", out);
+        fprintf(out, "nothing worth changing%s\n", asked ? " for certain" : "");
     xfa_markdown_end(md);
     free(title);
 }
@@ -95,6 +97,27 @@ static void write_filter(struct xfa_markdown *md, const struct xfa_report *repor
     free(what);
 }
 
+static void write_questions(struct xfa_markdown *md, const struct xfa_report *report,
+                            const struct xfa_view *view)
+{
+    size_t count, *places = xfa_questions(report->findings, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!xfa_view_finding(view, places[i]))
+            continue;
+        struct xfa_described described =
+            xfa_describe(report->analysis, report->findings, &report->findings->items[places[i]]);
+        FILE *out = xfa_markdown_begin(md);
+        fputs("\n**?** ", out);
+        xfa_markdown_text(out, described.question);
+        fputs(" (say so: `--assume` ", out);
+        xfa_markdown_code(out, described.key, PATH_COLUMNS);
+        fputs("`=yes`, or `=no`)\n", out);
+        xfa_markdown_end(md);
+        xfa_described_free(&described);
+    }
+    free(places);
+}
+
 static void write_answer(struct xfa_markdown *md, const struct xfa_report *report,
                          const struct xfa_view *view)
 {
@@ -121,6 +144,8 @@ static void write_answer(struct xfa_markdown *md, const struct xfa_report *repor
                                                 : xfa_nothing_text(findings));
     else if (whatif && whatif->why)
         write_text(md, "What the run would save is not known: ", xfa_text(whatif->why));
+    write_text(md, "Assumed: ", xfa_answers_text(findings));
+    write_questions(md, report, view);
     if (!analysis->profile)
         write_text(
             md, "",

@@ -16,6 +16,7 @@
 #include "common/text.h"
 
 #define SHOWN_FINDINGS 3
+#define SHOWN_QUESTIONS 2 /* at most, unless --top 0 */
 #define COMMAND_LINES 2
 #define LEAST_SHARE 0.005
 #define BLOCK "   " /* before the lines of a finding but the first */
@@ -347,6 +348,46 @@ static size_t write_findings(const struct xfa_report *report, const struct xfa_v
     return count - shown;
 }
 
+/* ---- what the user knows --------------------------------------------------------------------- */
+
+static void write_question(const struct xfa_report *report, size_t i, const struct xfa_view *view,
+                           FILE *out)
+{
+    const struct xfa_finding *finding = &report->findings->items[i];
+    struct xfa_described described = xfa_describe(report->analysis, report->findings, finding);
+    write_styled(view, XFA_STYLE_TITLE, "?  ", xfa_text(described.question), out);
+    xfa_write_words(out, view->width, BLOCK, "say so: --assume '%s=yes' (or no)", described.key);
+    xfa_described_free(&described);
+}
+
+/* Returns how many are not shown. */
+static size_t write_questions(const struct xfa_report *report, const struct xfa_view *view,
+                              FILE *out)
+{
+    size_t count, shown = 0, left = 0, *places = xfa_questions(report->findings, &count);
+    size_t most = xfa_shown_facts(view, count, SHOWN_QUESTIONS);
+    for (size_t i = 0; i < count; i++) {
+        if (!xfa_view_finding(view, places[i]))
+            continue;
+        left += shown == most;
+        if (shown == most)
+            continue;
+        fputc('\n', out);
+        write_question(report, places[i], view, out);
+        shown++;
+    }
+    free(places);
+    return left;
+}
+
+static void write_answers(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    char *text = xfa_answers_text(report->findings);
+    if (text)
+        xfa_write_fact(out, view->width, "assumed", "%s", text);
+    free(text);
+}
+
 /* ---- the foot -------------------------------------------------------------------------------- */
 
 /* How the figures are known. */
@@ -407,6 +448,8 @@ void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *vi
     write_periods(report->analysis->run, view, out);
     write_filter(report, view, out);
     write_warnings(report, view, out);
+    write_answers(report, view, out);
     size_t left = write_findings(report, view, out);
+    left += write_questions(report, view, out);
     write_foot(report, &headline, view, left, out);
 }

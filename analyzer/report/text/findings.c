@@ -132,7 +132,7 @@ static void write_saving(const struct xfa_described *described, const struct xfa
 
 /* ---- the foot -------------------------------------------------------------------------------- */
 
-/* Why a finding is idle. */
+/* Why a finding is idle; questions are on the first screen (answer.c). */
 enum why {
     SAVES_NOTHING,
     NEEDLESS, /* a simpler remedy saves as much */
@@ -154,9 +154,12 @@ static bool is_idle_for(const struct xfa_findings *findings, const struct xfa_fi
 {
     const struct xfw_saving *saving = &finding->saving;
     double least = XFA_LEAST_SAVED * findings->whatif->alone_ns;
-    double most = saving->high - xfw_unsure_ns(findings->whatif, saving->likely);
-    bool little = saving->likely < least, at_best = little && most >= 2 * least;
-    return finding->idle && why == (at_best ? AT_BEST : little ? SAVES_NOTHING : NEEDLESS);
+    bool little = saving->likely < least;
+    bool at_best = xfa_finding_at_best_only(findings->whatif, finding);
+    return finding->idle && !finding->asked &&
+           why == (at_best  ? AT_BEST
+                   : little ? SAVES_NOTHING
+                            : NEEDLESS);
 }
 
 /* "pageable-host-memory at load (a.c:3) and 2 others"; for AT_BEST with the highest saving. */

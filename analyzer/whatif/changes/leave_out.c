@@ -29,11 +29,12 @@ struct state {
     double staged_ns; /* of the threads' own time, gone so far */
 };
 
-static bool marked(const struct xfw_marks *marks, const struct xfw_player *player,
-                   const struct xfw_op *op)
+static bool marked(const struct leave_out *change, const struct xfw_marks *marks,
+                   const struct xfw_player *player, const struct xfw_op *op)
 {
     uint32_t process = xfw_player_process(player)->number;
-    for (int c = 0; c <= (int)xfw_player_certainty(player) && marks; c++)
+    enum xfw_certainty upto = change->change.assured ? XFW_HIGH : xfw_player_certainty(player);
+    for (int c = 0; c <= (int)upto && marks; c++)
         if (xfw_marked(&marks[c], process, op->transfer))
             return true;
     return false;
@@ -139,8 +140,9 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
     uint32_t process = xfw_player_process(player)->number;
     enum xfw_certainty certainty = xfw_player_certainty(player);
     bool copy = op->what == XFW_COPY && op->class != XFW_NONE;
-    bool goes = copy && marked(what->marks, player, op) && xfw_set_has(&self->set, op->class);
-    bool besides = copy && !goes && marked(what->besides, player, op);
+    bool goes =
+        copy && marked(change, what->marks, player, op) && xfw_set_has(&self->set, op->class);
+    bool besides = copy && !goes && marked(change, what->besides, player, op);
     bool copied = goes && what->copied && xfw_marked(what->copied, process, op->transfer);
     follow(state, op, goes || besides);
     if (!goes && !besides)

@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("smallest-question-first", "analyzer/report/described.c",
+      "xfa_descending(findings->items[x].saving.high, findings->items[y].saving.high);",
+      "xfa_descending(findings->items[y].saving.high, findings->items[x].saving.high);",
+      "the question with the least to gain stands first, and the largest is not on the first screen",
+      "analyzer-findings_questions_test"),
+    M("at-most-as-unknown", "analyzer/report/described.c",
+      "    else if (described.known == XFW_AT_MOST)",
+      "    else if (described.known != XFW_AT_MOST)",
+      "what a finding saves at most is not told",
+      "analyzer-findings_questions_test"),
     M("filter-shows-all-sites", "analyzer/report/filter_shown.c",
       "    return xfa_filter_row(filter, site->row) && has_transfers(filter, site->row->number);",
       "    return has_transfers(filter, site->row->number);",

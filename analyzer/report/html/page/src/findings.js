@@ -9,7 +9,7 @@ const WIDTH = 120; // of the mark for low, likely, high
 
 // Low to high as a line, likely as a dot; all findings on one scale, from the least (or 0) to the most.
 function range_mark(saving, [least, most]) {
-  if (saving.low === null || saving.high === null || most === least) return null;
+  if (saving.low === null || saving.likely === null || most === least) return null;
   const x = (value) => 4 + ((value - least) / (most - least)) * (WIDTH - 8);
   return s('svg', { class: 'range', width: WIDTH, height: 14, viewBox: `0 0 ${WIDTH} 14`, 'aria-hidden': 'true' },
     s('line', { class: 'zero', x1: x(0), x2: x(0), y1: 1, y2: 13 }),
@@ -31,7 +31,7 @@ function headline(finding, i, scale) {
   const more = finding.sites.length - 1;
   const gain = saving.likely !== null
     ? [h('span', { class: 'gain' }, 'saves ', figure(`${at}.saving_s.likely`)), h('span', { class: 'bounds' }, bounds(`${at}.saving_s`, saving)), range_mark(saving, scale)]
-    : [h('span', { class: 'gain' }, 'lost ', figure(`${at}.lost_s`)), h('span', { class: 'bounds' }, 'saving not known')];
+    : [h('span', { class: 'gain' }, 'lost ', figure(`${at}.lost_s`)), h('span', { class: 'bounds' }, saving.high !== null ? ['saves up to ', figure(`${at}.saving_s.high`)] : 'saving not known')];
   return h('summary', {},
     h('span', { class: 'number' }, `${i + 1}`),
     h('span', { class: 'what' },
@@ -45,7 +45,7 @@ const BASIS = { modelled: 'modelled: the run replayed with the profile\'s figure
 function savings(finding, i) {
   const at = `report.findings.${i}.saving_s`;
   const saving = finding.saving_s;
-  if (saving.likely === null) return facts({}, ['Saving', 'not known']);
+  if (saving.likely === null) return facts({}, ['Saving', ['not known', saving.why_not ? `: ${saving.why_not}` : '']], ['At most', saving.high !== null ? figure(`${at}.high`) : null], ['Assuming', saving.assumed]);
   return facts({},
     ['Of the run, likely', [figure(`${at}.likely`), ' (', figure(`${at}.likely / report.whatif.alone_s`), ')']],
     ['Low to high', bounds(at, saving)],

@@ -173,12 +173,22 @@ function times_rows(whatif) {
   return rows.filter(([, , times]) => times.with_set_s !== null).map(([title, at]) => h('li', {}, title, ': ', figure(`${at}.alone_s`), ' -> ', figure(`${at}.with_set_s`)));
 }
 
+// What decides, and the record cannot show: up to how much, if what, and how to say so.
+function questions(findings) {
+  const asked = findings.map(({ question }, i) => ({ question, i })).filter(({ question }) => question).sort((a, b) => b.question.up_to_s - a.question.up_to_s);
+  if (!asked.length) return null;
+  return h('ul', { class: 'questions plain' }, asked.map(({ question, i }) => h('li', {},
+    h('a', { href: `#finding-${i + 1}` }, '?'), ' up to ', figure(`report.findings.${i}.question.up_to_s`), ' if ', name(question.if),
+    h('small', { class: 'dim' }, ' (say so: --assume ', name(`${question.key}=yes`), ', or =no)'))));
+}
+
 export function best_set({ report }) {
   const { whatif, findings } = report;
   const worth = findings.filter((finding) => !finding.saving_s.idle);
   const set = members(findings);
-  const part = (...children) => section('advice', 'What to do', ...children);
-  if (!worth.length) return part(h('p', { class: 'calm' }, 'Nothing worth changing.'), whatif?.known ? believed(whatif) : null);
+  const asked = questions(findings);
+  const part = (...children) => section('advice', 'What to do', ...children, asked);
+  if (!worth.length) return part(h('p', { class: 'calm' }, asked ? 'Nothing is worth changing for certain.' : 'Nothing worth changing.'), whatif?.known ? believed(whatif) : null);
   if (!whatif?.known) return part(h('p', {}, `What the run would save is not known: ${whatif?.why_not ?? 'it was not replayed'}.`), h('p', {}, 'The findings below stand by what was lost.'));
   if (!set.length || whatif.set_saving_s.likely === null) return part(h('p', {}, 'No set of fixes is known to save time of the run.'), believed(whatif));
   return part(before_after(whatif), set_list(set), h('ul', { class: 'plain dim' }, times_rows(whatif)), played(whatif), believed(whatif));

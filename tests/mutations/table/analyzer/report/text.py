@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("assumed-only-of-savings", "analyzer/report/text/findings.c",
+      "    if (described->assumed)\n",
+      "    if (described->assumed && known)\n",
+      "a finding whose saving is not known does not say what it assumes",
+      "analyzer-findings_questions_test"),
     M("words-longer-than-the-line", "analyzer/report/text/text.c",
       "    while (*shown && column + (int)xfa_columns(shown) > width) {",
       "    while (false) {",
@@ -17,11 +22,6 @@ ROWS = [
       "    if (shown > SHOWN_WAITS)",
       "--top 0 does not show all waits",
       "analyzer-goldens"),
-    M("at-best-is-noise", "analyzer/report/text/findings.c",
-      "at_best = little && most >= 2 * least;",
-      "at_best = little && most >= -2 * least;",
-      "what would save nothing is named as what may save something",
-      "analyzer-whatif_report_test"),
     M("screen-is-the-report", "analyzer/report/text/report.c",
       "    if (view->brief)\n",
       "    if (view->filter)\n",

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("answered-and-not-played", "analyzer/whatif/changes/leave_out.c",
+      "change->change.assured ? XFW_HIGH : xfw_player_certainty(player);",
+      "xfw_player_certainty(player);",
+      "what the user has answered with yes saves nothing all the same",
+      "analyzer-findings_left_out_test"),
     M("flag-decides-nothing", "analyzer/whatif/changes/overlap.c",
       "state->decides = true;",
       "state->decides = false;",

@@ -1,0 +1,123 @@
+#include "analyzer/findings/answers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/files.h"
+#include "analyzer/findings/finding.h"
+#include "analyzer/run/site_match.h"
+
+#define MOST_FILE_BYTES (1u << 20)
+
+/* How long the part before "=yes" or "=no" is; 0: the text does not end so. */
+static size_t question_length(const char *text, bool *yes)
+{
+    static const char *const ends[] = {"=no", "=yes"};
+    size_t length = strlen(text);
+    for (int i = 0; i < 2; i++) {
+        size_t end = strlen(ends[i]);
+        *yes = i;
+        if (length > end && strcmp(text + length - end, ends[i]) == 0)
+            return length - end;
+    }
+    return 0;
+}
+
+static unsigned kind_of(const char *word, size_t length)
+{
+    unsigned id = 0;
+    while (id < XFA_FINDINGS && (strlen(xfa_finding_word(id)) != length ||
+                                 strncmp(xfa_finding_word(id), word, length) != 0))
+        id++;
+    return id;
+}
+
+static int take_answer(struct xfa_answers *answers, const char *text, char *error,
+                       size_t error_bytes)
+{
+    bool yes;
+    size_t length = question_length(text, &yes);
+    const char *at = memchr(text, '@', length);
+    unsigned id = kind_of(text, at ? (size_t)(at - text) : length);
+    if (length == 0 || id == XFA_FINDINGS || (at && at + 1 == text + length)) {
+        snprintf(error, error_bytes,
+                 "--assume takes KIND[@SITE]=yes|no with a kind of finding, or a file of such "
+                 "lines, not: %s",
+                 text);
+        return -1;
+    }
+    answers->items =
+        xfa_room(answers->items, &answers->capacity, answers->count + 1, sizeof *answers->items);
+    answers->items[answers->count++] = (struct xfa_answer_given){
+        .id = id,
+        .site = at ? xfa_kept(at + 1, (size_t)(text + length - at - 1)) : NULL,
+        .yes = yes,
+        .text = xfa_text(text),
+    };
+    return 0;
+}
+
+/* Without what follows #, and blanks around it. */
+static char *trimmed(char *line)
+{
+    static const char blanks[] = " \t\r";
+    line[strcspn(line, "#")] = 0;
+    line += strspn(line, blanks);
+    size_t length = strlen(line);
+    while (length > 0 && strchr(blanks, line[length - 1]))
+        line[--length] = 0;
+    return line;
+}
+
+static int take_file(struct xfa_answers *answers, const char *path, char *error, size_t error_bytes)
+{
+    const char *why = NULL;
+    size_t bytes;
+    char *read = xfa_read_whole(path, MOST_FILE_BYTES, &bytes, &why);
+    if (!read) {
+        snprintf(error, error_bytes,
+                 "--assume takes KIND[@SITE]=yes|no, or a file of such lines: cannot read %s: %s",
+                 path, why);
+        return -1;
+    }
+    char *lines = xfa_kept(read, bytes), *rest = lines, *line;
+    int failed = 0;
+    free(read);
+    while (failed == 0 && (line = strsep(&rest, "\n"))) {
+        line = trimmed(line);
+        failed = *line ? take_answer(answers, line, error, error_bytes) : 0;
+    }
+    free(lines);
+    return failed;
+}
+
+int xfa_answers_take(struct xfa_answers *answers, const char *text, char *error, size_t error_bytes)
+{
+    bool yes;
+    return question_length(text, &yes) ? take_answer(answers, text, error, error_bytes)
+                                       : take_file(answers, text, error, error_bytes);
+}
+
+void xfa_answers_free(struct xfa_answers *answers)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        free(answers->items[i].site);
+        free(answers->items[i].text);
+    }
+    free(answers->items);
+    *answers = (struct xfa_answers){0};
+}
+
+enum xfa_answer xfa_answer_of(struct xfa_answers *answers, unsigned id, const struct xfa_site *site)
+{
+    for (size_t i = answers ? answers->count : 0; i > 0; i--) {
+        struct xfa_answer_given *given = &answers->items[i - 1];
+        if (given->id != id || (given->site && !xfa_site_matches(given->site, site)))
+            continue;
+        given->met = true;
+        return given->yes ? XFA_ANSWER_YES : XFA_ANSWER_NO;
+    }
+    return XFA_ANSWER_NONE;
+}
