@@ -47,6 +47,8 @@ struct xfa_gain {
     double achieved_ns, achievable_ns; /* NAN = not known */
     double lost_ns;
     double weight_ns; /* where lost_ns is not known: compared with the thresholds instead */
+    double whole_ns;  /* lost by all rows that only together are a finding: likewise; 0: by this
+                         row alone */
     double error;     /* relative, of achievable_ns; NAN */
     enum xfa_basis achieved_basis, achievable_basis;
     enum xfa_reckoning reckoning;

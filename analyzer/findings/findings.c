@@ -117,12 +117,21 @@ void xfa_findings_free(struct xfa_findings *findings)
 
 /* ---- gains into findings --------------------------------------------------------------------- */
 
-static bool worth_it(const struct xfa_gain *gain, double least_ns)
+/* What is compared with the thresholds. */
+static double at_stake(const struct xfa_gain *gain)
 {
-    double at_stake = isnan(gain->lost_ns) ? gain->weight_ns : gain->lost_ns;
-    double error_ns = isnan(gain->error) || isnan(gain->achievable_ns) || isnan(gain->lost_ns)
-                          ? 0
-                          : gain->error * gain->achievable_ns;
+    double own = isnan(gain->lost_ns) ? gain->weight_ns : gain->lost_ns;
+    return gain->whole_ns > 0 ? gain->whole_ns : own;
+}
+
+static double error_ns(const struct xfa_gain *gain)
+{
+    bool known = !isnan(gain->error) && !isnan(gain->achievable_ns) && !isnan(gain->lost_ns);
+    return known ? gain->error * gain->achievable_ns : 0;
+}
+
+static bool worth_it(double at_stake, double error_ns, double least_ns)
+{
     return at_stake > least_ns && at_stake > error_ns;
 }
 
@@ -343,20 +352,77 @@ static void sort_findings(struct xfa_findings *findings)
         qsort(findings->items, findings->count, sizeof *findings->items, worst_finding);
 }
 
-void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis *analysis)
+/* Rows of one kind that are too small to be a finding by themselves: with the same remedy they may
+ * be one together. */
+struct small_gain {
+    uint32_t row;
+    struct xfa_gain gain;
+};
+
+struct pool {
+    struct small_gain *items;
+    size_t count, capacity;
+};
+
+static bool of_one_remedy(const struct xfa_gain *a, const struct xfa_gain *b)
+{
+    return isnan(a->lost_ns) == isnan(b->lost_ns) && xfa_remedy_equal(&a->remedy, &b->remedy);
+}
+
+/* Adds the first one and those with the same remedy, if they are worth it; they leave the pool. */
+static void take_pooled(struct xfa_findings *findings, enum xfa_finding_id id,
+                        const struct xfa_analysis *analysis, double least_ns, struct pool *pool)
+{
+    const struct xfa_gain first = pool->items[0].gain;
+    double sum_ns = 0, unsure_ns = 0;
+    size_t left = 0;
+    for (size_t i = 0; i < pool->count; i++) {
+        const struct xfa_gain *gain = &pool->items[i].gain;
+        sum_ns += of_one_remedy(gain, &first) ? at_stake(gain) : 0;
+        unsure_ns += of_one_remedy(gain, &first) ? error_ns(gain) : 0;
+    }
+    bool worth = worth_it(sum_ns, unsure_ns, least_ns);
+    for (size_t i = 0; i < pool->count; i++) {
+        const struct small_gain item = pool->items[i];
+        if (!of_one_remedy(&item.gain, &first))
+            pool->items[left++] = item;
+        else if (worth && at_stake(&item.gain) > 0)
+            add_gain(findings, id, xfa_analysis_row(analysis, item.row), &item.gain);
+    }
+    pool->count = left;
+}
+
+/* Adds what the kind finds in rows. */
+static void look_at_rows(struct xfa_findings *findings, enum xfa_finding_id id,
+                         const struct xfa_analysis *analysis, const uint32_t *rows)
 {
     double least_ns = xfa_findings_least_ns(analysis);
+    struct pool pool = {0};
+    for (size_t i = 0; i < analysis->row_count; i++) {
+        struct xfa_gain gain = {
+            .achieved_ns = NAN, .achievable_ns = NAN, .lost_ns = NAN, .error = NAN};
+        if (!kinds[id].kind->look(analysis, findings->selves[id], rows[i], &gain))
+            continue;
+        if (worth_it(at_stake(&gain), error_ns(&gain), least_ns)) {
+            add_gain(findings, id, xfa_analysis_row(analysis, rows[i]), &gain);
+            continue;
+        }
+        pool.items = xfa_room(pool.items, &pool.capacity, pool.count + 1, sizeof *pool.items);
+        pool.items[pool.count++] = (struct small_gain){rows[i], gain};
+    }
+    while (pool.count > 0)
+        take_pooled(findings, id, analysis, least_ns, &pool);
+    free(pool.items);
+}
+
+void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis *analysis)
+{
     uint32_t *rows = xfa_rows_sorted(analysis, xfa_by_lost);
     for (unsigned id = 0; id < XFA_FINDINGS; id++) {
         if (kinds[id].kind->find)
             kinds[id].kind->find(analysis, findings->selves[id], findings);
-        for (size_t i = 0; i < analysis->row_count && kinds[id].kind->look; i++) {
-            struct xfa_gain gain = {
-                .achieved_ns = NAN, .achievable_ns = NAN, .lost_ns = NAN, .error = NAN};
-            if (kinds[id].kind->look(analysis, findings->selves[id], rows[i], &gain) &&
-                worth_it(&gain, least_ns))
-                add_gain(findings, id, xfa_analysis_row(analysis, rows[i]), &gain);
-        }
+        if (kinds[id].kind->look)
+            look_at_rows(findings, id, analysis, rows);
     }
     free(rows);
     drop_denied(findings, 0);

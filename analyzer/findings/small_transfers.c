@@ -1,8 +1,10 @@
 /*
  * small-transfers: below the half-bandwidth size Lo / G most of a transfer's time is the fixed cost
  * Lo (van Werkhoven et al., section V). A run is a sequence of such transfers that one thread makes
- * from one site into one stream. Lost: their time (each the longer one of copy and call), minus
- * the Lo + k G of one transfer of all k bytes.
+ * into one stream, between memory of the same kinds, from one call site or several: the fields of a
+ * structure that are copied line by line, or by helper functions. Lost: their time (each the longer
+ * one of copy and call), minus the Lo + k G of one transfer of all k bytes. Call sites that take
+ * part in the same runs stand or fall together (a group), and each has its share of the loss.
  *
  * Calls of the thread that may use the data end a run: launches, memsets, waits. A CUDA event that
  * is recorded within a run ends it only when it is queried.
@@ -16,33 +18,49 @@
 #include "analyzer/whatif/changes/changes.h"
 
 #define MOST_EVENTS 16 /* recorded within a run */
+#define MOST_PARTS 32  /* call sites of a run; another one begins a new run */
 
-/* Runs of one row. */
+/* A row's part in runs, or runs of a group. */
 struct runs {
-    uint64_t count;
+    double count;       /* of a row: its parts of runs, by pieces */
     struct xfa_sum sum; /* ns: what they took, measured or by the model */
     uint64_t modelled;  /* of its transfers: by the model */
-    uint64_t scattered; /* runs whose pieces are not contiguous (pack.h) */
+    double scattered;   /* of count: those whose pieces are not contiguous (pack.h) */
     double batched_ns;  /* one transfer per run instead */
     double error;       /* of the model, relative */
 };
 
-/* The current run of a thread: small transfers of one row. */
+struct small_row {
+    struct runs own, group; /* group: of the first row of a group, all of it */
+    uint32_t first;         /* number + 1 of another row of the group, towards its first; 0: it is
+                               the first */
+    uint32_t members;       /* of the first: rows of the group but itself */
+};
+
+/* A row's pieces of the current run. */
+struct part {
+    uint32_t row;
+    uint64_t count, bytes;
+    double took_ns;
+};
+
+/* The current run of a thread. */
 struct lane {
     uint32_t id; /* key */
-    uint32_t row;
+    struct part parts[MOST_PARTS];
+    unsigned part_count;
+    struct xfa_row_key key;
     uint64_t count, bytes; /* 0 = no run */
     uint64_t stream, last; /* last: number of its last transfer */
     struct xfw_layout layout;
-    double took_ns;
-    bool measured; /* took_ns covers every transfer of the run */
+    bool measured; /* took_ns of the parts covers every transfer of the run */
     const struct xfp_fit *fit;
     uint64_t events[MOST_EVENTS]; /* recorded in it */
     unsigned event_count;
 };
 
 struct small {
-    struct runs *rows; /* by row number */
+    struct small_row *rows; /* by number */
     size_t count, capacity;
     struct xfa_table lanes; /* of the process at hand */
     uint32_t process;
@@ -50,35 +68,102 @@ struct small {
     struct xfw_runs marks;
 };
 
-static struct runs *runs_of(struct small *small, uint32_t row)
+static struct small_row *row_of(struct small *small, uint32_t row)
 {
     small->rows = xfa_grown(small->rows, &small->capacity, &small->count, row, sizeof *small->rows);
     return &small->rows[row];
 }
 
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static uint32_t first_of(const struct small *small, uint32_t row)
+{
+    while (small->rows[row].first)
+        row = small->rows[row].first - 1;
+    return row;
+}
+
+static void add_runs(struct runs *to, const struct runs *more)
+{
+    to->count += more->count;
+    to->sum.transfers += more->sum.transfers;
+    to->sum.bytes = xfa_add(to->sum.bytes, more->sum.bytes);
+    to->sum.ns += more->sum.ns;
+    to->modelled += more->modelled;
+    to->scattered += more->scattered;
+    to->batched_ns += more->batched_ns;
+    to->error = fmax(to->error, more->error);
+}
+
+/* The same, and makes the way there shorter. */
+static uint32_t find_first(struct small *small, uint32_t row)
+{
+    uint32_t first = first_of(small, row);
+    while (row != first) {
+        uint32_t next = small->rows[row].first - 1;
+        small->rows[row].first = first + 1;
+        row = next;
+    }
+    return first;
+}
+
+/* The row with the lower number is the first, whatever the order of runs. */
+static void join(struct small *small, uint32_t a, uint32_t b)
+{
+    a = find_first(small, a);
+    b = find_first(small, b);
+    if (a == b)
+        return;
+    struct small_row *first = &small->rows[a < b ? a : b], *other = &small->rows[a < b ? b : a];
+    other->first = (a < b ? a : b) + 1;
+    first->members += 1 + other->members;
+    add_runs(&first->group, &other->group);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+/* A row's part of the run, which took so long for each of its transfers where that was not
+ * measured. */
+static struct runs runs_of(const struct lane *lane, const struct part *part, double batched_ns,
+                           double modelled_ns)
+{
+    double share = (double)part->count / (double)lane->count;
+    return (struct runs){
+        .count = share,
+        .sum = {.transfers = part->count,
+                .bytes = part->bytes,
+                .ns = lane->measured ? part->took_ns : share * modelled_ns},
+        .modelled = lane->measured ? 0 : part->count,
+        .scattered = lane->layout.scattered ? share : 0,
+        .batched_ns = share * batched_ns,
+        .error = lane->fit->max_error,
+    };
+}
+
 /* Section V: n consecutive transfers take Lo + k G + (n - 1) g, one of all k bytes Lo + k G. */
+static void count_run(struct small *small, const struct lane *lane)
+{
+    const struct xfp_fit *fit = lane->fit;
+    double batched = fit->Lo_ns + (double)lane->bytes * fit->G_ns_per_byte;
+    double modelled = batched + (double)(lane->count - 1) * fit->g_ns;
+    if (!lane->measured && isnan(modelled))
+        return;
+    for (unsigned i = 0; i < lane->part_count; i++) {
+        const struct part *part = &lane->parts[i];
+        const struct runs runs = runs_of(lane, part, batched, modelled);
+        add_runs(&row_of(small, part->row)->own, &runs);
+        join(small, lane->parts[0].row, part->row);
+        add_runs(&small->rows[find_first(small, part->row)].group, &runs);
+    }
+    xfw_mark(&small->marks.lasts, small->process, lane->last);
+}
+
 static void end_run(struct small *small, struct lane *lane)
 {
-    if (lane->count >= 2) {
-        const struct xfp_fit *fit = lane->fit;
-        double batched = fit->Lo_ns + (double)lane->bytes * fit->G_ns_per_byte;
-        double modelled = batched + (double)(lane->count - 1) * fit->g_ns;
-        double took = lane->measured ? lane->took_ns : modelled;
-        if (!isnan(took)) {
-            struct runs *runs = runs_of(small, lane->row);
-            runs->count++;
-            runs->scattered += lane->layout.scattered;
-            runs->sum.transfers += lane->count;
-            runs->sum.bytes = xfa_add(runs->sum.bytes, lane->bytes);
-            runs->sum.ns += took;
-            runs->modelled += lane->measured ? 0 : lane->count;
-            runs->batched_ns += batched;
-            runs->error = fmax(runs->error, fit->max_error);
-            xfw_mark(&small->marks.lasts, small->process, lane->last);
-        }
-    }
+    if (lane->count >= 2)
+        count_run(small, lane);
     lane->count = lane->bytes = 0;
-    lane->event_count = 0;
+    lane->part_count = lane->event_count = 0;
 }
 
 static bool is_small(const struct xfa_event *event)
@@ -98,11 +183,37 @@ static double took(const struct xfa_event *event)
 
 static void begin_run(struct lane *lane, const struct xfa_event *event)
 {
-    lane->row = event->transfer.class->row;
+    lane->key = event->transfer.class->key.row;
     lane->stream = event->stream;
     lane->fit = event->transfer.class->achievable.fit;
-    lane->took_ns = 0;
     lane->measured = true;
+}
+
+/* Of the same kinds of memory and the same GPUs, whatever the call site and the function. */
+static bool alike(const struct xfa_row_key *x, const struct xfa_row_key *y)
+{
+    return x->direction == y->direction && x->src_mem == y->src_mem && x->dst_mem == y->dst_mem &&
+           x->async == y->async && x->src_gpu == y->src_gpu && x->dst_gpu == y->dst_gpu;
+}
+
+/* NULL: there are too many. */
+static struct part *part_of(struct lane *lane, uint32_t row)
+{
+    for (unsigned i = 0; i < lane->part_count; i++)
+        if (lane->parts[i].row == row)
+            return &lane->parts[i];
+    if (lane->part_count == MOST_PARTS)
+        return NULL;
+    struct part *part = &lane->parts[lane->part_count++];
+    *part = (struct part){.row = row};
+    return part;
+}
+
+static bool goes_on(struct lane *lane, const struct xfa_event *event)
+{
+    const struct xfa_class *class = event->transfer.class;
+    return lane->count > 0 && is_small(event) && lane->stream == event->stream &&
+           alike(&lane->key, &class->key.row) && part_of(lane, class->row);
 }
 
 static void transfer(void *self, const struct xfa_event *event)
@@ -111,9 +222,7 @@ static void transfer(void *self, const struct xfa_event *event)
     const struct xfa_transfer *transfer = &event->transfer;
     struct lane *lane = xfa_table_put(&small->lanes, &event->lane);
     uint64_t number = small->transfers++;
-    bool one_of_it =
-        is_small(event) && lane->row == transfer->class->row && lane->stream == event->stream;
-    if (!one_of_it)
+    if (!goes_on(lane, event))
         end_run(small, lane);
     if (!is_small(event))
         return;
@@ -122,11 +231,14 @@ static void transfer(void *self, const struct xfa_event *event)
     else
         xfw_mark(&small->marks.pieces, small->process, lane->last);
     xfw_layout_add(&lane->layout, lane->count == 0, transfer->src, transfer->dst, event->bytes);
+    struct part *part = part_of(lane, transfer->class->row);
+    part->count++;
+    part->bytes += event->bytes;
+    part->took_ns += isnan(transfer->achieved_ns) ? 0 : took(event);
     lane->last = number;
     lane->count++;
     lane->bytes += event->bytes;
     lane->measured = lane->measured && !isnan(transfer->achieved_ns);
-    lane->took_ns += isnan(transfer->achieved_ns) ? 0 : took(event);
 }
 
 static bool is_of_run(const struct lane *lane, uint64_t event)
@@ -193,53 +305,79 @@ static void release(void *self)
 
 /* ---- the finding ----------------------------------------------------------------------------- */
 
-/* Packed, or as a batch: whichever takes less for the average run. Contiguous pieces need no
- * packing. */
+/* Packed, or as a batch: whichever takes less for the average run of the group. Contiguous pieces
+ * need no packing. */
 static enum xfw_packing packing_of(const struct xfa_analysis *analysis, const struct xfa_row *row,
                                    const struct runs *runs)
 {
     enum xft_direction direction = row->key.direction;
     int gpu = direction == XFT_DIR_H2D ? row->key.dst_gpu : row->key.src_gpu;
-    uint64_t pieces = runs->sum.transfers / runs->count, bytes = runs->sum.bytes / runs->count;
-    double scattered = (double)runs->scattered / (double)runs->count;
-    double packed = runs->batched_ns / (double)runs->count +
-                    scattered * xfw_pack_ns(&analysis->achievable, pieces, bytes, XFW_LIKELY);
+    uint64_t pieces = (uint64_t)((double)runs->sum.transfers / runs->count);
+    uint64_t bytes = (uint64_t)((double)runs->sum.bytes / runs->count);
+    double packed = runs->batched_ns / runs->count +
+                    runs->scattered / runs->count *
+                        xfw_pack_ns(&analysis->achievable, pieces, bytes, XFW_LIKELY);
     double batch = xfw_batch_ns(&analysis->achievable, direction, gpu, pieces, bytes, XFW_LIKELY);
     return batch < packed ? XFW_PACK_BATCH : XFW_PACK;
+}
+
+static double lost_ns(const struct runs *runs)
+{
+    return fmax(0, runs->sum.ns - runs->batched_ns);
 }
 
 static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
                  struct xfa_gain *gain)
 {
-    const struct xfa_row *what = xfa_analysis_row(analysis, row);
     const struct small *small = sums;
-    const struct runs *runs = row < small->count ? &small->rows[row] : NULL;
+    const struct runs *runs = row < small->count ? &small->rows[row].own : NULL;
     if (!runs || runs->sum.transfers == 0)
+        return false;
+    uint32_t first = first_of(small, (uint32_t)row);
+    const struct runs *group = &small->rows[first].group;
+    const struct xfa_row *what = xfa_analysis_row(analysis, first);
+    if (!(lost_ns(group) > group->error * group->batched_ns))
         return false;
     gain->transfers = runs->sum.transfers;
     gain->bytes = runs->sum.bytes;
     gain->achieved_ns = runs->sum.ns;
     gain->achievable_ns = runs->batched_ns;
-    gain->lost_ns = fmax(0, runs->sum.ns - runs->batched_ns);
-    gain->error = runs->error;
+    gain->lost_ns = lost_ns(runs);
+    gain->whole_ns = lost_ns(group);
+    gain->error = group->error;
     gain->achieved_basis = runs->modelled == 0 ? xfa_achieved_basis(&analysis->rows[row])
                            : runs->modelled == runs->sum.transfers ? XFA_BASIS_MODELLED
                                                                    : XFA_BASIS_MIXED;
     gain->achievable_basis = XFA_BASIS_MODELLED;
     gain->reckoning = XFA_RECKONED_BATCHED;
     gain->remedy =
-        xfa_remedy_for(what, packing_of(analysis, what, runs) == XFW_PACK ? XFA_REMEDY_BATCH
-                                                                          : XFA_REMEDY_BATCH_CALL);
+        xfa_remedy_for(what, packing_of(analysis, what, group) == XFW_PACK ? XFA_REMEDY_BATCH
+                                                                           : XFA_REMEDY_BATCH_CALL);
     return true;
+}
+
+/* Rows of groups that are in the finding as a whole: the user may have denied one of their sites.
+ */
+static struct xfw_set whole_groups(const struct small *small, const struct xfa_finding *finding)
+{
+    struct xfw_set rows = {0};
+    uint32_t *members = xfa_alloc((small->count + 1) * sizeof *members);
+    for (size_t i = 0; i < finding->site_count; i++)
+        members[first_of(small, finding->sites[i].row->number)]++;
+    for (size_t i = 0; i < finding->site_count; i++) {
+        uint32_t row = finding->sites[i].row->number, first = first_of(small, row);
+        if (members[first] == 1 + small->rows[first].members)
+            xfw_set_add(&rows, row);
+    }
+    free(members);
+    return rows;
 }
 
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
     const struct small *small = sums;
-    struct xfw_set rows = {0};
-    for (size_t i = 0; i < finding->site_count; i++)
-        xfw_set_add(&rows, finding->sites[i].row->number);
+    struct xfw_set rows = whole_groups(small, finding);
     return xfw_change_pack(analysis, &small->marks, &rows,
                            finding->remedy.kind == XFA_REMEDY_BATCH ? XFW_PACK : XFW_PACK_BATCH);
 }

@@ -65,6 +65,9 @@ struct run {
     uint64_t pieces, bytes;
     struct xfw_layout layout;
     uint32_t stream;
+    double space_ns, first_ns; /* of the first piece: behind the work before the run, and its
+                                  duration; copies behind copies begin and end faster */
+    uint64_t first_bytes;
     double unpack_ns; /* to be done once the data is there */
     uint32_t *events; /* recorded behind pieces: now behind all of them */
     size_t event_count, event_capacity;
@@ -126,6 +129,11 @@ static void take_piece(const struct pack *pack, const struct xfw_player *player,
                        struct xfw_op *op, bool up)
 {
     double packing = pack_piece(pack, player, run, op, up);
+    if (run->pieces == 0) {
+        run->space_ns = op->space_ns;
+        run->first_ns = op->duration_ns;
+        run->first_bytes = op->bytes;
+    }
     run->pieces++;
     run->stream = op->stream;
     run->bytes = xfa_add(run->bytes, op->bytes);
@@ -157,8 +165,13 @@ static void take_last(const struct pack *pack, const struct xfw_player *player, 
     path = path ? path : pinned_path(achievable, direction, op->gpu);
     uint64_t pieces = run->pieces + 1, bytes = xfa_add(run->bytes, op->bytes);
     double packing = pack_piece(pack, player, run, op, up);
-    struct xfw_copy_cost one = xfw_copy_cost(path, op->bytes, certainty);
+    bool first = run->pieces > 0 && run->first_ns > op->duration_ns;
+    struct xfw_copy_cost one = xfw_copy_cost(path, first ? run->first_bytes : op->bytes, certainty);
     struct xfw_copy_cost all = xfw_copy_cost(path, bytes, certainty);
+    if (run->pieces > 0)
+        op->space_ns = run->space_ns;
+    if (first)
+        op->duration_ns = run->first_ns;
     if (pack->packing == XFW_PACK_BATCH) {
         double one_ns = xfw_batch_ns(achievable, direction, op->gpu, 1, op->bytes, certainty);
         double all_ns = xfw_batch_ns(achievable, direction, op->gpu, pieces, bytes, certainty);
