@@ -44,8 +44,8 @@ bool xfc_hidden(uint32_t code)
     };
     if ((code & 0xfffe) == 0xfffe) /* the last two of each plane */
         return true;
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (code >= ranges[i].first && code <= ranges[i].last)
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges && code >= ranges[i].first; i++)
+        if (code <= ranges[i].last)
             return true;
     return false;
 }

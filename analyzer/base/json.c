@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analyzer/base/alloc.h"
 #include "common/text.h"
 
 json_t *xfa_json_text(const char *value)
@@ -77,4 +78,18 @@ static int write_piece(const char *piece, size_t n, void *out)
 int xfa_json_write(const json_t *json, FILE *out, size_t flags)
 {
     return json_dump_callback(json, write_piece, out, flags);
+}
+
+char *xfa_json_literal(const char *text)
+{
+    char *literal = NULL;
+    size_t bytes = 0;
+    json_t *json = xfa_json_text(text);
+    FILE *out = open_memstream(&literal, &bytes);
+    if (out) {
+        xfa_json_write(json, out, JSON_ENCODE_ANY);
+        fclose(out);
+    }
+    json_decref(json);
+    return literal ? literal : xfa_text("null");
 }

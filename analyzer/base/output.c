@@ -34,17 +34,28 @@ static bool is_profile(const char *path)
     return strstr(head, "\"schema\"") && strstr(head, "\"xferscope-profile\"");
 }
 
+/* libc takes 4 KiB at a time, whatever size setvbuf() is told without a buffer. */
+static void take_much(FILE *stream)
+{
+    static char buffer[1u << 18];
+    if (!isatty(fileno(stream)) && fflush(stream) == 0)
+        setvbuf(stream, buffer, _IOFBF, sizeof buffer);
+}
+
 int xfa_output_open(struct xfa_output *output, const char *path)
 {
     *output = (struct xfa_output){.stream = stdout};
-    if (!path || strcmp(path, "-") == 0)
+    if (!path || strcmp(path, "-") == 0) {
+        take_much(stdout);
         return 0;
+    }
     output->path = path;
     if (is_profile(path))
         return failed(output, "a machine profile is not replaced by anything else");
     if (xfa_replace_begin(&output->file, path) != 0)
         return failed(output, output->file.why);
     output->stream = output->file.stream;
+    take_much(output->stream);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "analyzer/base/files.h"
 
+/* One at a time: they share a buffer. */
 struct xfa_output {
     FILE *stream;
     const char *path; /* NULL: standard output */

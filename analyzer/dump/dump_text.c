@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/line.h"
 #include "common/text.h"
 #include "analyzer/run/site.h"
 
@@ -114,25 +115,72 @@ static void index_entry(const struct xfa_trace *trace, const struct xft_index_en
               e->offset, e->lane, e->first_seq, e->rows, e->first_ns, e->last_ns);
 }
 
-static void flags(unsigned set, FILE *out)
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void put_number(struct xfa_line *line, const char *key, uint64_t value)
 {
-    if (set == 0)
-        return;
+    xfa_line_text(line, key);
+    xfa_line_unsigned(line, value);
+}
+
+static void put_signed(struct xfa_line *line, const char *key, int64_t value)
+{
+    xfa_line_text(line, key);
+    xfa_line_signed(line, value);
+}
+
+static void put_address(struct xfa_line *line, const char *key, uint64_t value)
+{
+    xfa_line_text(line, key);
+    xfa_line_hex(line, value);
+}
+
+static void put_word(struct xfa_line *line, const char *before, const char *word)
+{
+    xfa_line_text(line, before);
+    xfa_line_shown(line, word);
+}
+
+static void put_memory(struct xfa_line *line, unsigned memory, int place)
+{
+    put_word(line, " (", xft_memory_word(memory));
+    put_signed(line, " ", place);
+    xfa_line_add(line, ")", 1);
+}
+
+static void put_flags(struct xfa_line *line, unsigned set)
+{
     const char *before = " flags=";
     for (size_t i = 0; i < sizeof xfa_flag_words / sizeof *xfa_flag_words; i++) {
         if (!(set & 1u << i))
             continue;
-        xfc_print(out, "%s%s", before, xfa_flag_words[i]);
+        put_word(line, before, xfa_flag_words[i]);
         before = ",";
     }
 }
 
 /* Takes the value. Last in its line, since it may hold anything printable. */
-static void text(const char *key, char *value, FILE *out)
+static void put_text(struct xfa_line *line, const char *key, char *value)
 {
-    if (value)
-        xfc_print(out, "%s=\"%s\"", key, value);
+    if (value) {
+        put_word(line, key, value);
+        xfa_line_add(line, "\"", 1);
+    }
     free(value);
+}
+
+/* What moved, and between which places. */
+static void put_places(struct xfa_line *line, const struct xft_event *e)
+{
+    put_number(line, " bytes=", e->bytes);
+    put_word(line, " ", xft_direction_word(e->direction));
+    put_address(line, " src=", e->src);
+    put_memory(line, e->src_mem, e->src_place);
+    put_address(line, " dst=", e->dst);
+    put_memory(line, e->dst_mem, e->dst_place);
+    put_signed(line, " device=", e->device);
+    put_address(line, " stream=", e->stream);
+    put_number(line, " width=", e->width);
 }
 
 static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, size_t row,
@@ -141,19 +189,26 @@ static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, 
     const struct xft_event *e = &batch->events[row];
     const char *function = xfa_event_function(trace, e);
     const char *word = xft_event_word(e->kind);
-    xfc_print(out,
-              "event %u:%" PRIu64 " tid=%d %s %s start=%" PRIu64 " end=%" PRIu64 " bytes=%" PRIu64
-              " %s src=0x%" PRIx64 " (%s %d) dst=0x%" PRIx64 " (%s %d) device=%d stream=0x%" PRIx64
-              " width=%" PRIu64 " count=%u stack=%u correlation=%u status=%d aux=%" PRIu64,
-              batch->lane, batch->first_seq + row, batch->tid, word ? word : "unknown",
-              function ? function : "-", e->start_ns, e->end_ns, e->bytes,
-              xft_direction_word(e->direction), e->src, xft_memory_word(e->src_mem), e->src_place,
-              e->dst, xft_memory_word(e->dst_mem), e->dst_place, e->device, e->stream, e->width,
-              e->count, e->stack, e->correlation, e->status, e->aux);
-    flags(e->flags, out);
-    text(" domain", xfa_event_domain(trace, e), out);
-    text(" name", xfa_event_name(trace, e), out);
-    fputs(batch->from_slab ? " slab\n" : "\n", out);
+    struct xfa_line line;
+    xfa_line_begin(&line, out);
+    put_number(&line, "event ", batch->lane);
+    put_number(&line, ":", batch->first_seq + row);
+    put_signed(&line, " tid=", batch->tid);
+    put_word(&line, " ", word ? word : "unknown");
+    put_word(&line, " ", function ? function : "-");
+    put_number(&line, " start=", e->start_ns);
+    put_number(&line, " end=", e->end_ns);
+    put_places(&line, e);
+    put_number(&line, " count=", e->count);
+    put_number(&line, " stack=", e->stack);
+    put_number(&line, " correlation=", e->correlation);
+    put_signed(&line, " status=", e->status);
+    put_number(&line, " aux=", e->aux);
+    put_flags(&line, e->flags);
+    put_text(&line, " domain=\"", xfa_event_domain(trace, e));
+    put_text(&line, " name=\"", xfa_event_name(trace, e));
+    xfa_line_text(&line, batch->from_slab ? " slab\n" : "\n");
+    xfa_line_end(&line);
 }
 
 static void stack(const struct xfa_trace *trace, const struct xfa_stack *s, FILE *out)

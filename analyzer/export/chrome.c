@@ -17,16 +17,29 @@ struct chrome {
     bool begun;
 };
 
-static void write_moment(const struct chrome *chrome, const char *key, uint64_t ns, FILE *out)
+/* An event begins: its phase and where it is. */
+static void begin_event(struct xfa_line *line, struct xfa_export *export, const char *phase,
+                        int pid, int64_t tid)
 {
-    uint64_t since = ns > chrome->base_ns ? ns - chrome->base_ns : 0;
-    fprintf(out, ",\"%s\":%" PRIu64 ".%03u", key, since / 1000, (unsigned)(since % 1000));
+    xfa_line_begin(line, export->out);
+    xfa_line_text(line, ",\n{\"ph\":\"");
+    xfa_line_text(line, phase);
+    xfa_line_text(line, "\",\"pid\":");
+    xfa_line_signed(line, pid);
+    xfa_line_text(line, ",\"tid\":");
+    xfa_line_signed(line, tid);
 }
 
-/* An event begins: its phase and where it is. */
-static void begin_event(struct xfa_export *export, const char *phase, int pid, int64_t tid)
+static void write_moment(struct xfa_line *line, const struct chrome *chrome, uint64_t ns)
 {
-    fprintf(export->out, ",\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%" PRId64, phase, pid, tid);
+    xfa_line_text(line, ",\"ts\":");
+    xfa_line_us(line, ns > chrome->base_ns ? ns - chrome->base_ns : 0);
+}
+
+static void end_event(struct xfa_line *line)
+{
+    xfa_line_add(line, "}", 1);
+    xfa_line_end(line);
 }
 
 static void process(struct xfa_export *export, const struct xfa_process *process)
@@ -54,45 +67,59 @@ static void track(struct xfa_export *export, const struct xfa_export_track *trac
                                                    : 0;
     if (track->kind == XFA_TRACK_COUNTER || track->kind == XFA_TRACK_GROUP)
         return;
-    begin_event(export, "M", track->pid, tid);
-    fprintf(export->out, ",\"name\":\"%s\",\"args\":{\"name\":%s}}",
-            group ? "process_name" : "thread_name", track->name);
+    struct xfa_line line;
+    begin_event(&line, export, "M", track->pid, tid);
+    xfa_line_text(&line, group ? ",\"name\":\"process_name\",\"args\":{\"name\":"
+                               : ",\"name\":\"thread_name\",\"args\":{\"name\":");
+    xfa_line_text(&line, track->name);
+    xfa_line_add(&line, "}", 1);
+    end_event(&line);
 }
 
-static void write_notes(const struct xfa_export_slice *slice, FILE *out)
+static void write_notes(struct xfa_line *line, const struct xfa_export_slice *slice)
 {
-    fputs_unlocked(",\"args\":{", out);
+    xfa_line_text(line, ",\"args\":{");
     for (size_t i = 0; i < slice->note_count; i++) {
         const struct xfa_note *note = &slice->notes[i];
         bool quoted = note->value.kind == XFA_VALUE_WORD;
-        fprintf(out, quoted ? "%s\"%s\":\"" : "%s\"%s\":", i ? "," : "", note->key);
-        xfa_value_write(&note->value, out);
+        xfa_line_text(line, i ? ",\"" : "\"");
+        xfa_line_text(line, note->key);
+        xfa_line_text(line, quoted ? "\":\"" : "\":");
+        xfa_value_write(&note->value, line);
         if (quoted)
-            putc_unlocked('"', out);
+            xfa_line_add(line, "\"", 1);
     }
-    putc_unlocked('}', out);
+    xfa_line_add(line, "}", 1);
 }
 
 static void write_flow(struct xfa_export *export, const struct xfa_export_slice *slice)
 {
-    begin_event(export, slice->arrives ? "f" : "s", slice->pid, slice->tid);
-    write_moment(export->self, "ts", slice->start_ns, export->out);
-    fprintf(export->out, ",\"id\":\"0x%" PRIx64 "\",\"name\":\"work\",\"cat\":\"flow\"%s}",
-            slice->flow, slice->arrives ? ",\"bp\":\"e\"" : "");
+    struct xfa_line line;
+    begin_event(&line, export, slice->arrives ? "f" : "s", slice->pid, slice->tid);
+    write_moment(&line, export->self, slice->start_ns);
+    xfa_line_text(&line, ",\"id\":\"");
+    xfa_line_hex(&line, slice->flow);
+    xfa_line_text(&line, "\",\"name\":\"work\",\"cat\":\"flow\"");
+    if (slice->arrives)
+        xfa_line_text(&line, ",\"bp\":\"e\"");
+    end_event(&line);
 }
 
 static void slice(struct xfa_export *export, const struct xfa_export_slice *slice)
 {
-    begin_event(export, slice->instant ? "i" : "X", slice->pid, slice->tid);
-    write_moment(export->self, "ts", slice->start_ns, export->out);
-    if (!slice->instant)
-        fprintf(export->out, ",\"dur\":%" PRIu64 ".%03u", (slice->end_ns - slice->start_ns) / 1000,
-                (unsigned)((slice->end_ns - slice->start_ns) % 1000));
-    fprintf(export->out, "%s,\"cat\":\"%s\",\"name\":", slice->instant ? ",\"s\":\"t\"" : "",
-            slice->category);
-    fputs_unlocked(slice->name.text, export->out);
-    write_notes(slice, export->out);
-    putc_unlocked('}', export->out);
+    struct xfa_line line;
+    begin_event(&line, export, slice->instant ? "i" : "X", slice->pid, slice->tid);
+    write_moment(&line, export->self, slice->start_ns);
+    if (!slice->instant) {
+        xfa_line_text(&line, ",\"dur\":");
+        xfa_line_us(&line, slice->end_ns - slice->start_ns);
+    }
+    xfa_line_text(&line, slice->instant ? ",\"s\":\"t\",\"cat\":\"" : ",\"cat\":\"");
+    xfa_line_text(&line, slice->category);
+    xfa_line_text(&line, "\",\"name\":");
+    xfa_line_text(&line, slice->name.text);
+    write_notes(&line, slice);
+    end_event(&line);
     if (slice->flow)
         write_flow(export, slice);
 }
@@ -100,9 +127,15 @@ static void slice(struct xfa_export *export, const struct xfa_export_slice *slic
 static void counter(struct xfa_export *export, const struct xfa_export_track *track, uint64_t at_ns,
                     double value)
 {
-    begin_event(export, "C", track->pid, 0);
-    write_moment(export->self, "ts", at_ns, export->out);
-    fprintf(export->out, ",\"name\":%s,\"args\":{\"GB/s\":%.9g}}", track->name, value);
+    struct xfa_line line;
+    begin_event(&line, export, "C", track->pid, 0);
+    write_moment(&line, export->self, at_ns);
+    xfa_line_text(&line, ",\"name\":");
+    xfa_line_text(&line, track->name);
+    xfa_line_text(&line, ",\"args\":{\"GB/s\":");
+    xfa_line_real(&line, value, 9);
+    xfa_line_add(&line, "}", 1);
+    end_event(&line);
 }
 
 static void begin(struct xfa_export *export)

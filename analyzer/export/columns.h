@@ -8,6 +8,7 @@
 #ifndef XFA_COLUMNS_H
 #define XFA_COLUMNS_H
 
+#include "analyzer/base/line.h"
 #include "analyzer/export/export.h"
 
 enum xfa_value_kind {
@@ -58,6 +59,6 @@ struct xfa_value xfa_value_memory(unsigned memory); /* unknown: none */
 
 /* Appends it as digits, word or text, nothing for none; reals with 15 digits, whole ones as such.
  */
-void xfa_value_write(const struct xfa_value *value, FILE *out);
+void xfa_value_write(const struct xfa_value *value, struct xfa_line *line);
 
 #endif

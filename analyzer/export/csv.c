@@ -9,18 +9,32 @@ static void begin(struct xfa_export *export)
     fputs("\r\n", export->out);
 }
 
+/* Quotes are for few of them. */
+static void write_text(struct xfa_line *line, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n") && !strchr("=+-@\t", *text)) {
+        xfa_line_text(line, text);
+        return;
+    }
+    xfa_line_end(line);
+    xfc_csv_field(line->out, text);
+}
+
 static void transfer(struct xfa_export *export, const struct xfa_event *event)
 {
+    struct xfa_line line;
+    xfa_line_begin(&line, export->out);
     for (size_t i = 0; i < xfa_transfer_column_count; i++) {
         struct xfa_value value = xfa_transfer_columns[i].get(export, event);
         if (i > 0)
-            putc_unlocked(',', export->out);
+            xfa_line_add(&line, ",", 1);
         if (value.kind == XFA_VALUE_TEXT)
-            xfc_csv_field(export->out, value.text);
+            write_text(&line, value.text);
         else
-            xfa_value_write(&value, export->out);
+            xfa_value_write(&value, &line);
     }
-    fputs_unlocked("\r\n", export->out);
+    xfa_line_text(&line, "\r\n");
+    xfa_line_end(&line);
 }
 
 const struct xfa_export_format xfa_export_csv = {

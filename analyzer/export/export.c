@@ -11,8 +11,6 @@
 #include "analyzer/pass/machine_profile.h"
 #include "common/text.h"
 
-#define BUFFER_BYTES (1u << 20)
-
 /* One export under way. */
 struct work {
     const struct xfa_export_request *request;
@@ -223,11 +221,7 @@ static bool open_output(struct work *work)
     if (xfa_output_open(&work->output, request->output) != 0)
         return false;
     work->export.out = work->output.stream;
-    if (!request->format->regular) {
-        setvbuf(work->output.stream, NULL, _IOFBF, BUFFER_BYTES);
-        return true;
-    }
-    if (work->output.path && work->output.file.target)
+    if (!request->format->regular || (work->output.path && work->output.file.target))
         return true;
     xfc_print(
         stderr, "xferscope: cannot write %s: %s is no file that can be written at any place\n",

@@ -1,4 +1,3 @@
-#include <inttypes.h>
 #include <math.h>
 
 #include "analyzer/export/columns.h"
@@ -51,46 +50,32 @@ struct xfa_value xfa_value_memory(unsigned memory)
     return xfa_value_word(memory == XFT_MEM_UNKNOWN ? NULL : xft_memory_word(memory));
 }
 
-/* printf takes five times as long, and most of a line is digits. */
-static void write_integer(int64_t integer, FILE *out)
-{
-    char digits[24], *at = digits + sizeof digits;
-    uint64_t rest = integer < 0 ? -(uint64_t)integer : (uint64_t)integer;
-    do {
-        *--at = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (integer < 0)
-        *--at = '-';
-    fwrite_unlocked(at, 1, (size_t)(digits + sizeof digits - at), out);
-}
-
-static void write_real(double value, FILE *out)
+static void write_real(double value, struct xfa_line *line)
 {
     if (fabs(value) < WHOLE && value == nearbyint(value))
-        write_integer((int64_t)value, out);
+        xfa_line_signed(line, (int64_t)value);
     else
-        fprintf(out, "%.15g", value);
+        xfa_line_real(line, value, XFA_LINE_DIGITS);
 }
 
-void xfa_value_write(const struct xfa_value *value, FILE *out)
+void xfa_value_write(const struct xfa_value *value, struct xfa_line *line)
 {
     switch (value->kind) {
     case XFA_VALUE_NONE:
         break;
     case XFA_VALUE_INTEGER:
     case XFA_VALUE_MOMENT:
-        write_integer(value->integer, out);
+        xfa_line_signed(line, value->integer);
         break;
     case XFA_VALUE_REAL:
-        write_real(value->real, out);
+        write_real(value->real, line);
         break;
     case XFA_VALUE_TRUTH:
-        fputs_unlocked(value->integer ? "true" : "false", out);
+        xfa_line_text(line, value->integer ? "true" : "false");
         break;
     case XFA_VALUE_WORD:
     case XFA_VALUE_TEXT:
-        fputs_unlocked(value->text, out);
+        xfa_line_text(line, value->text);
         break;
     }
 }

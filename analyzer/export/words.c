@@ -15,25 +15,11 @@ struct named {
     char *text;
 };
 
-static char *json_literal(const char *text)
-{
-    char *literal = NULL;
-    size_t bytes = 0;
-    json_t *json = xfa_json_text(text);
-    FILE *out = open_memstream(&literal, &bytes);
-    if (out) {
-        xfa_json_write(json, out, JSON_ENCODE_ANY);
-        fclose(out);
-    }
-    json_decref(json);
-    return literal ? literal : xfa_text("null");
-}
-
 char *xfa_words_made(enum xfa_words_form form, const char *text)
 {
     if (!text)
         return NULL;
-    return form == XFA_WORDS_JSON ? json_literal(text) : xfa_clean(text, strlen(text));
+    return form == XFA_WORDS_JSON ? xfa_json_literal(text) : xfa_clean(text, strlen(text));
 }
 
 void xfa_words_init(struct xfa_words *words, enum xfa_words_form form)

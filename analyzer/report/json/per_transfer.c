@@ -4,11 +4,11 @@
  */
 #include "analyzer/report/per_transfer.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/base/line.h"
 #include "analyzer/report/json/json.h"
 
 static json_t *number_json(bool known, json_int_t number)
@@ -60,43 +60,54 @@ static char *class_text(const struct xfa_listed *listed)
     return inside(json);
 }
 
+static void write_key(struct xfa_line *line, const char *key)
+{
+    xfa_line_add(line, ",\"", 2);
+    xfa_line_text(line, key);
+    xfa_line_add(line, "\":", 2);
+}
+
 /* With so many digits that times of a long run differ by nanoseconds. */
-static void write_real(FILE *out, const char *key, double value)
+static void write_real(struct xfa_line *line, const char *key, double value)
 {
+    write_key(line, key);
     if (isfinite(value))
-        fprintf(out, ",\"%s\":%.15g", key, value);
+        xfa_line_real(line, value, XFA_LINE_DIGITS);
     else
-        fprintf(out, ",\"%s\":null", key);
+        xfa_line_text(line, "null");
 }
 
-static void write_integer(FILE *out, const char *key, bool known, uint64_t value)
+static void write_integer(struct xfa_line *line, const char *key, bool known, uint64_t value)
 {
+    write_key(line, key);
     if (known)
-        fprintf(out, ",\"%s\":%" PRIu64, key, value > INT64_MAX ? (uint64_t)INT64_MAX : value);
+        xfa_line_unsigned(line, value > INT64_MAX ? (uint64_t)INT64_MAX : value);
     else
-        fprintf(out, ",\"%s\":null", key);
+        xfa_line_text(line, "null");
 }
 
-static void write_word(FILE *out, const char *key, const char *word)
+static void write_word(struct xfa_line *line, const char *key, const char *word)
 {
-    fprintf(out, word ? ",\"%s\":\"%s\"" : ",\"%s\":null", key, word);
+    write_key(line, key);
+    xfa_line_json(line, word);
 }
 
-static void write_figures(const struct xfa_listed *listed, FILE *out)
+static void write_figures(const struct xfa_listed *listed, struct xfa_line *line)
 {
     const struct xfa_event *event = listed->event;
     const struct xfa_transfer *transfer = &event->transfer;
     const struct xfp_estimate *estimate = &transfer->achievable;
     bool known = estimate->basis != XFP_UNKNOWN;
-    write_real(out, "achieved_s", transfer->achieved_ns / 1e9);
-    write_real(out, "achieved_gbps", xfa_listed_achieved_gbps(listed));
-    write_word(out, "achieved_basis", xfa_listed_achieved_basis(listed));
-    write_real(out, "achievable_s", known ? estimate->ns / 1e9 : NAN);
-    write_real(out, "achievable_gbps", xfa_listed_achievable_gbps(listed));
-    write_word(out, "achievable_basis", xfa_listed_achievable_basis(listed));
-    write_real(out, "achievable_error", known ? estimate->error : NAN);
-    fprintf(out, ",\"other_machine\":%s", listed->other_machine ? "true" : "false");
-    write_real(out, "lost_s", transfer->lost_ns / 1e9);
+    write_real(line, "achieved_s", transfer->achieved_ns / 1e9);
+    write_real(line, "achieved_gbps", xfa_listed_achieved_gbps(listed));
+    write_word(line, "achieved_basis", xfa_listed_achieved_basis(listed));
+    write_real(line, "achievable_s", known ? estimate->ns / 1e9 : NAN);
+    write_real(line, "achievable_gbps", xfa_listed_achievable_gbps(listed));
+    write_word(line, "achievable_basis", xfa_listed_achievable_basis(listed));
+    write_real(line, "achievable_error", known ? estimate->error : NAN);
+    write_key(line, "other_machine");
+    xfa_line_text(line, listed->other_machine ? "true" : "false");
+    write_real(line, "lost_s", transfer->lost_ns / 1e9);
 }
 
 static void write_line(const struct xfa_listed *listed, FILE *out)
@@ -104,18 +115,24 @@ static void write_line(const struct xfa_listed *listed, FILE *out)
     const struct xfa_event *event = listed->event;
     uint64_t wall = xfa_process_wall_ns(event->process, event->start_ns);
     char **process = &listed->of_process[0], **class = &listed->of_class[0];
+    struct xfa_line line;
     if (!*process)
         *process = process_text(listed);
     if (!*class)
         *class = class_text(listed);
-    fprintf(out, "{%s", *process ? *process : "");
-    write_integer(out, "thread", event->tid > 0, (uint64_t)event->tid);
-    write_real(out, "at_s", xfa_listed_at_ns(listed) / 1e9);
-    write_integer(out, "wall_ns", wall != 0, wall);
-    write_integer(out, "bytes", true, event->bytes);
-    write_integer(out, "copies", true, event->transfer.copies ? event->transfer.copies : 1);
-    write_figures(listed, out);
-    fprintf(out, ",%s}\n", *class ? *class : "");
+    xfa_line_begin(&line, out);
+    xfa_line_add(&line, "{", 1);
+    xfa_line_text(&line, *process ? *process : "");
+    write_integer(&line, "thread", event->tid > 0, (uint64_t)event->tid);
+    write_real(&line, "at_s", xfa_listed_at_ns(listed) / 1e9);
+    write_integer(&line, "wall_ns", wall != 0, wall);
+    write_integer(&line, "bytes", true, event->bytes);
+    write_integer(&line, "copies", true, event->transfer.copies ? event->transfer.copies : 1);
+    write_figures(listed, &line);
+    xfa_line_add(&line, ",", 1);
+    xfa_line_text(&line, *class ? *class : "");
+    xfa_line_add(&line, "}\n", 2);
+    xfa_line_end(&line);
 }
 
 const struct xfa_per_transfer_format xfa_per_transfer_json = {.line = write_line};
