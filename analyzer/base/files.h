@@ -52,7 +52,8 @@ struct xfa_replacement {
 int xfa_replace_begin(struct xfa_replacement *r, const char *path);
 
 /* Syncs the new file to disk and puts it in place. -1 with r->why when it could not be written
- * completely: the old file is unchanged. */
+ * completely: the old file is unchanged. errno, when it is called, says why an earlier write to the
+ * stream failed. */
 int xfa_replace_end(struct xfa_replacement *r);
 
 /* Drops the new file: the old one is unchanged. */

@@ -96,8 +96,8 @@ static const long double tens[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6
 
 /*
  * The first `digits` digits of a value from LEAST_REAL to below 10^digits, rounded, and the power
- * of ten of the first of them. The product is less than 2^50 and off by less than 2^-13: where its
- * fraction is nearer than 2^-12 to a half, nothing is known of the last digit. False then.
+ * of ten of the first of them. The product is rounded once, to a multiple of 2^-14 or finer: one
+ * beside a half stays on its side, or becomes the half. Which it was is not known then: false.
  */
 static bool digits_of(double value, int digits, uint64_t *number, int *power)
 {
@@ -109,7 +109,7 @@ static bool digits_of(double value, int digits, uint64_t *number, int *power)
     long double scaled = (long double)value * tens[digits - 1 - p];
     uint64_t whole = (uint64_t)scaled;
     long double fraction = scaled - (long double)whole;
-    if (fabsl(fraction - 0.5L) < 0x1p-12L)
+    if (fraction == 0.5L)
         return false;
     whole += fraction > 0.5L;
     if (whole >= (uint64_t)tens[digits]) {

@@ -1,6 +1,6 @@
 /*
  * What a transfer, or any event, has to say, as columns: one table for the formats that have lines
- * or rows (docs/export.md explains each; its table is held against this one).
+ * or rows (docs/export.md explains each; its table is held against columns.def).
  *
  * Names end in the unit: _ns, _gb_s (10^9 bytes a second); bytes are bytes. Moments are ns of the
  * wall clock since 1970. What is not known has no value.

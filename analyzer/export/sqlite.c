@@ -1,9 +1,10 @@
 /*
- * SQLite: Nsight Systems' tables and our own (sqlite_schema.h), in one transaction.
+ * SQLite: Nsight Systems' tables and our own (sqlite_tables.h), in one transaction.
  *
  * Times are ns since the session's start, which is when the first process began to be recorded.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,65 +13,20 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/path.h"
-#include "analyzer/export/columns.h"
 #include "analyzer/export/sqlite_file.h"
-#include "analyzer/export/sqlite_kinds.h"
-#include "analyzer/export/sqlite_schema.h"
+#include "analyzer/export/sqlite_tables.h"
 
 #define MOST_STRINGS                                                                               \
     (1u << 20) /* that are told apart from each other; further ones lie there anew */
 
-enum statement {
-    INSERT_STRING,
-    INSERT_CALL,
-    INSERT_COPY,
-    INSERT_MEMSET,
-    INSERT_KERNEL,
-    INSERT_SYNC,
-    INSERT_RANGE,
-    END_RANGE,
-    INSERT_PROCESS,
-    INSERT_GPU,
-    INSERT_DEVICE,
-    INSERT_TRANSFER,
-    STATEMENTS
-};
-
-static const char *const statements[STATEMENTS] = {
-    [INSERT_STRING] = "INSERT INTO StringIds VALUES (?,?)",
-    [INSERT_CALL] = "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,?,?,?,?,?,NULL)",
-    [INSERT_COPY] =
-        "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start,end,deviceId,streamId,correlationId,"
-        "globalPid,bytes,copyKind,srcKind,dstKind,srcDeviceId,dstDeviceId,migrationCause,"
-        "virtualAddress) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-    [INSERT_MEMSET] =
-        "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET (start,end,deviceId,streamId,correlationId,"
-        "globalPid,bytes,memKind) VALUES (?,?,?,?,?,?,?,?)",
-    [INSERT_KERNEL] =
-        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start,end,deviceId,streamId,correlationId,"
-        "globalPid,demangledName,shortName,mangledName) VALUES (?,?,?,?,?,?,?,?,?)",
-    [INSERT_SYNC] = "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start,end,deviceId,streamId,"
-                    "correlationId,globalPid,syncType) VALUES (?,?,?,?,?,?,?)",
-    [INSERT_RANGE] = "INSERT INTO NVTX_EVENTS (start,eventType,rangeId,text,globalTid,domainId) "
-                     "VALUES (?,?,?,?,?,?)",
-    [END_RANGE] = "UPDATE NVTX_EVENTS SET end = ?, endGlobalTid = ? WHERE rowid = ?",
-    [INSERT_PROCESS] = "INSERT INTO PROCESSES VALUES (?,?,?)",
-    [INSERT_GPU] = "INSERT INTO TARGET_INFO_GPU (vmId,id,name,uuid,cuDevice) VALUES (?,?,?,?,?)",
-    [INSERT_DEVICE] =
-        "INSERT INTO TARGET_INFO_CUDA_DEVICE (gpuId,cudaId,pid,uuid) VALUES (?,?,?,?)",
-};
-
-struct kernel_names {
-    uint64_t id; /* key: in the process */
-    int64_t demangled, brief, mangled;
-};
+/* After those that insert into the tables of events. */
+enum statement { INSERT_TRANSFER = XFA_SQLITE_TABLES, INSERT_STRING, END_RANGE, STATEMENTS };
 
 struct database {
     struct xfa_sqlite_file file;
     sqlite3 *sql;
     sqlite3_stmt *statements[STATEMENTS];
     int64_t base_ns; /* the session's start */
-    int64_t global;  /* of the process at hand: its globalPid */
     struct xfa_table strings, kernels;
     int64_t string_count;
     int64_t *range_rows; /* by slot (ranges.h) */
@@ -92,27 +48,59 @@ static void execute(struct xfa_export *export, const char *text)
         fail(export);
 }
 
-/* Runs it with what was bound, and forgets that. */
-static void run(struct xfa_export *export, enum statement which)
+/* As sqlite3_mprintf() has it: %Q is a text or NULL. */
+static void executef(struct xfa_export *export, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
+    execute(export, text ? text : "");
+    sqlite3_free(text);
+}
+
+static void prepare(struct xfa_export *export, unsigned which, const char *text)
 {
     struct database *database = export->self;
-    sqlite3_stmt *statement = database->statements[which];
-    if (sqlite3_step(statement) != SQLITE_DONE)
+    if (database->sql && sqlite3_prepare_v2(database->sql, text, -1, &database->statements[which],
+                                            NULL) != SQLITE_OK)
         fail(export);
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
 }
 
-static void bind_text(sqlite3_stmt *statement, int at, const char *text)
+/* Runs it with what was bound, which stays. */
+static void run(struct xfa_export *export, unsigned which)
 {
-    if (text)
-        sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
+    struct database *database = export->self;
+    if (sqlite3_step(database->statements[which]) != SQLITE_DONE)
+        fail(export);
+    sqlite3_reset(database->statements[which]);
 }
 
-static void bind_known(sqlite3_stmt *statement, int at, bool known, int64_t value)
+static void bind_value(struct xfa_export *export, unsigned which, int at,
+                       const struct xfa_value *value)
 {
-    if (known)
-        sqlite3_bind_int64(statement, at, value);
+    const struct database *database = export->self;
+    sqlite3_stmt *statement = database->statements[which];
+    switch (value->kind) {
+    case XFA_VALUE_NONE:
+        sqlite3_bind_null(statement, at);
+        break;
+    case XFA_VALUE_INTEGER:
+    case XFA_VALUE_TRUTH:
+        sqlite3_bind_int64(statement, at, value->integer);
+        break;
+    case XFA_VALUE_MOMENT:
+        sqlite3_bind_int64(statement, at,
+                           (int64_t)((uint64_t)value->integer - (uint64_t)database->base_ns));
+        break;
+    case XFA_VALUE_REAL:
+        sqlite3_bind_double(statement, at, value->real);
+        break;
+    case XFA_VALUE_WORD:
+    case XFA_VALUE_TEXT:
+        sqlite3_bind_text(statement, at, value->text, -1, SQLITE_STATIC);
+        break;
+    }
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -122,8 +110,7 @@ struct known_string {
     int64_t id;
 };
 
-/* 0: no text. */
-static int64_t string_id(struct xfa_export *export, const char *text)
+int64_t xfa_sqlite_string(struct xfa_export *export, const char *text)
 {
     struct database *database = export->self;
     struct known_string *known = NULL, other;
@@ -138,7 +125,7 @@ static int64_t string_id(struct xfa_export *export, const char *text)
         return known->id;
     known->id = ++database->string_count;
     sqlite3_bind_int64(database->statements[INSERT_STRING], 1, known->id);
-    bind_text(database->statements[INSERT_STRING], 2, text);
+    sqlite3_bind_text(database->statements[INSERT_STRING], 2, text, -1, SQLITE_STATIC);
     run(export, INSERT_STRING);
     return known->id;
 }
@@ -160,163 +147,70 @@ static char *brief_name(const char *name)
     return end > start ? xfa_kept(name + start, end - start) : xfa_text(name);
 }
 
-static struct kernel_names names_of(struct xfa_export *export, const struct xfa_event *event)
+const struct xfa_sqlite_names *xfa_sqlite_names_of(struct xfa_export *export,
+                                                   const struct xfa_event *event)
 {
     struct database *database = export->self;
     uint64_t id = event->work.name;
-    struct kernel_names *known = xfa_table_get(&database->kernels, &id);
+    struct xfa_sqlite_names *known = xfa_table_get(&database->kernels, &id);
     if (known)
-        return *known;
-    struct kernel_names names = {.id = id};
+        return known;
     const struct xfa_text *text = id ? xfa_trace_text(event->process->trace, id) : NULL;
     const char *demangled = text ? xfa_words_name(&export->words, event->process, id) : "(no name)";
     char *brief = brief_name(demangled);
     char *mangled = text ? xfa_clean(text->text, text->bytes) : NULL;
-    names.demangled = string_id(export, demangled);
-    names.brief = string_id(export, brief);
-    names.mangled = string_id(export, mangled);
+    known = xfa_table_put(&database->kernels, &id);
+    known->demangled = xfa_sqlite_string(export, demangled);
+    known->brief = xfa_sqlite_string(export, brief);
+    known->mangled = xfa_sqlite_string(export, mangled);
     free(brief);
     free(mangled);
-    known = xfa_table_put(&database->kernels, &id);
-    *known = names;
-    return names;
+    return known;
 }
 
-/* ---- times and places ------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
-static int64_t moment(const struct xfa_export *export, const struct xfa_process *process,
-                      uint64_t ns)
+/* "CREATE TABLE t (a INTEGER, b TEXT)", "INSERT INTO t (a) VALUES (?)": of columns with values. */
+static void create(struct xfa_export *export, enum xfa_sqlite_table table)
 {
-    const struct database *database = export->self;
-    return (int64_t)(xfa_process_wall_ns(process, ns) - (uint64_t)database->base_ns);
+    const struct xfa_sqlite_layout *layout = &xfa_sqlite_layouts[table];
+    char *columns = xfa_text(""), *names = xfa_text(""), *values = xfa_text("");
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct xfa_sqlite_column *column = &layout->columns[i];
+        columns = xfa_append(columns, "%s%s %s", i ? ", " : "", column->name, column->type);
+        if (!column->get)
+            continue;
+        names = xfa_append(names, "%s%s", *names ? ", " : "", column->name);
+        values = xfa_append(values, "%s", *values ? ",?" : "?");
+    }
+    char *insert = xfa_print("INSERT INTO %s (%s) VALUES (%s)", layout->name, names, values);
+    executef(export, "CREATE TABLE %s (%s)", layout->name, columns);
+    prepare(export, table, insert);
+    free(columns);
+    free(names);
+    free(values);
+    free(insert);
 }
 
-/* As Nsight packs them: 8 bits hardware, 8 bits virtual machine (here the host), 24 bits process,
- * 24 bits thread. */
-static int64_t global_tid(const struct xfa_export *export, int32_t tid)
+/* Nothing that has no time. */
+static void insert(struct xfa_export *export, enum xfa_sqlite_table table,
+                   const struct xfa_event *event)
 {
-    const struct database *database = export->self;
-    return database->global | (tid & 0xffffff);
-}
-
-static int64_t global_pid(const struct xfa_process *process)
-{
-    return (int64_t)(process->host & 0xff) << 48 | (int64_t)(process->pid & 0xffffff) << 24;
-}
-
-/* The eight columns that all have: start and end first. False: it has no time. */
-static bool bind_work(struct xfa_export *export, enum statement which,
-                      const struct xfa_event *event)
-{
-    const struct database *database = export->self;
-    sqlite3_stmt *statement = database->statements[which];
+    const struct xfa_sqlite_layout *layout = &xfa_sqlite_layouts[table];
     if (!event->start_ns)
-        return false;
-    sqlite3_bind_int64(statement, 1, moment(export, event->process, event->start_ns));
-    sqlite3_bind_int64(statement, 2,
-                       moment(export, event->process,
-                              event->end_ns > event->start_ns ? event->end_ns : event->start_ns));
-    bind_known(statement, 3, event->gpu >= 0, event->gpu);
-    bind_known(statement, 5, event->correlation, event->correlation);
-    sqlite3_bind_int64(statement, 6, database->global);
-    return true;
-}
-
-/* SQLite's integers have a sign. */
-static int64_t whole(uint64_t count)
-{
-    return xfa_value_count(count).integer;
-}
-
-/* ---- what the devices did -------------------------------------------------------------------- */
-
-static void insert_copy(struct xfa_export *export, const struct xfa_event *event, bool migrated)
-{
-    const struct database *database = export->self;
-    sqlite3_stmt *statement = database->statements[INSERT_COPY];
-    int from = xfa_process_gpu(event->process, event->src_place);
-    int to = xfa_process_gpu(event->process, event->dst_place);
-    bool between = event->direction == XFT_DIR_P2P || event->direction == XFT_DIR_D2D;
-    if (!bind_work(export, INSERT_COPY, event))
         return;
-    bind_known(statement, 4, !migrated, (int64_t)event->work.stream);
-    sqlite3_bind_int64(statement, 7, whole(event->bytes));
-    sqlite3_bind_int64(statement, 8,
-                       migrated ? xfa_nsys_migration_kind(event) : xfa_nsys_copy_kind(event));
-    sqlite3_bind_int64(statement, 9, xfa_nsys_memory_kind(event->src_mem));
-    sqlite3_bind_int64(statement, 10, xfa_nsys_memory_kind(event->dst_mem));
-    bind_known(statement, 11, between && from >= 0, from);
-    bind_known(statement, 12, between && to >= 0, to);
-    bind_known(statement, 13, migrated, (int64_t)event->managed.cause);
-    bind_known(statement, 14, migrated, (int64_t)event->managed.address);
-    run(export, INSERT_COPY);
-}
-
-static void insert_memset(struct xfa_export *export, const struct xfa_event *event)
-{
-    const struct database *database = export->self;
-    sqlite3_stmt *statement = database->statements[INSERT_MEMSET];
-    if (!bind_work(export, INSERT_MEMSET, event))
-        return;
-    sqlite3_bind_int64(statement, 4, (int64_t)event->work.stream);
-    sqlite3_bind_int64(statement, 7, whole(event->bytes));
-    sqlite3_bind_int64(statement, 8, xfa_nsys_memory_kind(event->dst_mem));
-    run(export, INSERT_MEMSET);
-}
-
-static void insert_kernel(struct xfa_export *export, const struct xfa_event *event)
-{
-    const struct database *database = export->self;
-    sqlite3_stmt *statement = database->statements[INSERT_KERNEL];
-    struct kernel_names names = names_of(export, event);
-    if (!bind_work(export, INSERT_KERNEL, event))
-        return;
-    sqlite3_bind_int64(statement, 4, (int64_t)event->work.stream);
-    sqlite3_bind_int64(statement, 7, names.demangled);
-    sqlite3_bind_int64(statement, 8, names.brief);
-    bind_known(statement, 9, names.mangled, names.mangled);
-    run(export, INSERT_KERNEL);
+    for (size_t i = 0, at = 1; i < layout->count; i++) {
+        if (!layout->columns[i].get)
+            continue;
+        struct xfa_value value = layout->columns[i].get(export, event);
+        bind_value(export, table, (int)at++, &value);
+    }
+    run(export, table);
 }
 
 static void copied(struct xfa_export *export, const struct xfa_event *event)
 {
-    insert_copy(export, event, false);
-}
-
-/* ---- what the program did -------------------------------------------------------------------- */
-
-static void insert_call(struct xfa_export *export, const struct xfa_event *event,
-                        const struct xfa_function *function)
-{
-    const struct database *database = export->self;
-    sqlite3_stmt *statement = database->statements[INSERT_CALL];
-    int64_t name = string_id(export, xfa_words_function(&export->words, function));
-    if (!event->start_ns)
-        return;
-    sqlite3_bind_int64(statement, 1, moment(export, event->process, event->start_ns));
-    sqlite3_bind_int64(statement, 2,
-                       moment(export, event->process,
-                              event->end_ns > event->start_ns ? event->end_ns : event->start_ns));
-    sqlite3_bind_int64(statement, 3,
-                       function->level == XFT_LEVEL_DRIVER ? XFA_NSYS_DRIVER : XFA_NSYS_RUNTIME);
-    sqlite3_bind_int64(statement, 4, global_tid(export, event->tid));
-    bind_known(statement, 5, event->correlation, event->correlation);
-    sqlite3_bind_int64(statement, 6, name);
-    sqlite3_bind_int64(statement, 7, event->status);
-    run(export, INSERT_CALL);
-}
-
-static void insert_sync(struct xfa_export *export, const struct xfa_event *event)
-{
-    static const int types[] = {0, XFA_NSYS_EVENT_SYNC, XFA_NSYS_STREAM_SYNC,
-                                XFA_NSYS_CONTEXT_SYNC};
-    const struct database *database = export->self;
-    bool wait = event->kind == XFT_EVENT_WAIT;
-    int type = wait ? XFA_NSYS_STREAM_WAIT : types[event->wait.what];
-    if (!bind_work(export, INSERT_SYNC, event))
-        return;
-    sqlite3_bind_int64(database->statements[INSERT_SYNC], 7, type);
-    run(export, INSERT_SYNC);
+    insert(export, XFA_SQLITE_COPIES, event);
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
@@ -332,22 +226,10 @@ static int64_t *row_of(struct database *database, const struct xfa_range *range)
 static void begin_range(struct xfa_export *export, const struct xfa_event *event)
 {
     struct database *database = export->self;
-    sqlite3_stmt *statement = database->statements[INSERT_RANGE];
-    const char *domain = xfa_words_name(&export->words, event->process, event->nvtx.domain);
-    int64_t domain_id = string_id(export, domain);
+    insert(export, XFA_SQLITE_RANGES, event);
     if (event->range)
-        *row_of(database, event->range) = 0;
-    if (!event->start_ns)
-        return;
-    sqlite3_bind_int64(statement, 1, moment(export, event->process, event->start_ns));
-    sqlite3_bind_int64(statement, 2, event->nvtx.id ? XFA_NSYS_START_END : XFA_NSYS_PUSH_POP);
-    bind_known(statement, 3, event->nvtx.id, (int64_t)event->nvtx.id);
-    bind_text(statement, 4, xfa_words_name(&export->words, event->process, event->nvtx.name));
-    sqlite3_bind_int64(statement, 5, global_tid(export, event->tid));
-    sqlite3_bind_int64(statement, 6, domain_id);
-    run(export, INSERT_RANGE);
-    if (event->range)
-        *row_of(database, event->range) = sqlite3_last_insert_rowid(database->sql);
+        *row_of(database, event->range) =
+            event->start_ns ? sqlite3_last_insert_rowid(database->sql) : 0;
 }
 
 static void end_range(struct xfa_export *export, const struct xfa_event *event)
@@ -356,10 +238,13 @@ static void end_range(struct xfa_export *export, const struct xfa_event *event)
     const int64_t *row = event->range ? row_of(database, event->range) : NULL;
     if (!row || !*row)
         return;
-    sqlite3_stmt *statement = database->statements[END_RANGE];
-    sqlite3_bind_int64(statement, 1, moment(export, event->process, event->start_ns));
-    sqlite3_bind_int64(statement, 2, global_tid(export, event->tid));
-    sqlite3_bind_int64(statement, 3, *row);
+    struct xfa_value values[] = {
+        xfa_value_count(xfa_process_wall_ns(event->process, event->start_ns)),
+        xfa_value_if(true, xfa_sqlite_global(event->process, event->tid)),
+        xfa_value_if(true, *row)};
+    values[0].kind = XFA_VALUE_MOMENT;
+    for (int i = 0; i < 3; i++)
+        bind_value(export, END_RANGE, i + 1, &values[i]);
     run(export, END_RANGE);
 }
 
@@ -367,13 +252,13 @@ static void event(struct xfa_export *export, const struct xfa_event *event)
 {
     switch (event->kind) {
     case XFT_EVENT_KERNEL:
-        insert_kernel(export, event);
+        insert(export, XFA_SQLITE_KERNELS, event);
         return;
     case XFT_EVENT_MEMSET:
-        insert_memset(export, event);
+        insert(export, XFA_SQLITE_MEMSETS, event);
         return;
     case XFT_EVENT_MIGRATION:
-        insert_copy(export, event, true);
+        insert(export, XFA_SQLITE_COPIES, event);
         return;
     case XFT_EVENT_RANGE_BEGIN:
         begin_range(export, event);
@@ -387,63 +272,62 @@ static void event(struct xfa_export *export, const struct xfa_event *event)
         return;
     case XFT_EVENT_SYNC:
     case XFT_EVENT_WAIT:
-        insert_sync(export, event);
+        insert(export, XFA_SQLITE_SYNCS, event);
         break;
     default:
         break;
     }
     if (xft_event_word(event->kind))
-        insert_call(export, event, xfa_function_of(event));
+        insert(export, XFA_SQLITE_CALLS, event);
 }
 
 /* ---- transfers ------------------------------------------------------------------------------- */
 
-static void create_transfers(struct xfa_export *export)
+static bool is_text(enum xfa_value_kind kind)
 {
-    struct database *database = export->self;
-    struct xfa_sqlite_transfers transfers = xfa_sqlite_transfers();
-    execute(export, transfers.create);
-    if (sqlite3_prepare_v2(database->sql, transfers.insert, -1,
-                           &database->statements[INSERT_TRANSFER], NULL) != SQLITE_OK)
-        fail(export);
-    free(transfers.create);
-    free(transfers.insert);
+    return kind == XFA_VALUE_TEXT || kind == XFA_VALUE_WORD;
 }
 
-static void bind_value(struct xfa_export *export, int at, const struct xfa_value *value)
+/* A column for each of xfa_transfer_columns: the table has numbers of texts, the view beside it the
+ * texts. */
+static void create_transfers(struct xfa_export *export)
 {
-    const struct database *database = export->self;
-    sqlite3_stmt *statement = database->statements[INSERT_TRANSFER];
-    switch (value->kind) {
-    case XFA_VALUE_NONE:
-        break;
-    case XFA_VALUE_INTEGER:
-    case XFA_VALUE_TRUTH:
-        sqlite3_bind_int64(statement, at, value->integer);
-        break;
-    case XFA_VALUE_MOMENT:
-        sqlite3_bind_int64(statement, at, value->integer - database->base_ns);
-        break;
-    case XFA_VALUE_REAL:
-        sqlite3_bind_double(statement, at, value->real);
-        break;
-    case XFA_VALUE_WORD:
-    case XFA_VALUE_TEXT:
-        sqlite3_bind_int64(statement, at, string_id(export, value->text));
-        break;
+    char *table = xfa_text("id INTEGER PRIMARY KEY"), *view = xfa_text("id");
+    char *insert = xfa_text("INSERT INTO XFERSCOPE_TRANSFER VALUES (NULL");
+    for (size_t i = 0; i < xfa_transfer_column_count; i++) {
+        const struct xfa_transfer_column *column = &xfa_transfer_columns[i];
+        const char *name = column->name;
+        table =
+            xfa_append(table, ", %s %s", name, column->kind == XFA_VALUE_REAL ? "REAL" : "INTEGER");
+        view =
+            is_text(column->kind)
+                ? xfa_append(view, ", (SELECT value FROM StringIds AS s WHERE s.id = t.%s) AS %s",
+                             name, name)
+                : xfa_append(view, ", %s", name);
+        insert = xfa_append(insert, ",?");
     }
+    insert = xfa_append(insert, ")");
+    executef(export,
+             "CREATE TABLE XFERSCOPE_TRANSFER (%s);"
+             "CREATE VIEW XFERSCOPE_TRANSFERS AS SELECT %s FROM XFERSCOPE_TRANSFER AS t;",
+             table, view);
+    prepare(export, INSERT_TRANSFER, insert);
+    free(table);
+    free(view);
+    free(insert);
 }
 
 static void transfer(struct xfa_export *export, const struct xfa_event *event)
 {
     for (size_t i = 0; i < xfa_transfer_column_count; i++) {
         struct xfa_value value = xfa_transfer_columns[i].get(export, event);
-        bind_value(export, (int)i + 1, &value);
+        if (is_text(value.kind))
+            value = xfa_value_if(true, xfa_sqlite_string(export, value.text));
+        bind_value(export, INSERT_TRANSFER, (int)i + 1, &value);
     }
     run(export, INSERT_TRANSFER);
     if (!(event->flags & XFT_GRAPH)) /* those have the times of their launch */
-        insert_call(export, event,
-                    xfa_row_called(xfa_analysis_row(export->analysis, event->transfer.class->row)));
+        insert(export, XFA_SQLITE_CALLS, event);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -452,7 +336,7 @@ static void begin(struct xfa_export *export)
 {
     struct database *database = export->self;
     xfa_table_init(&database->strings, sizeof(uint64_t), sizeof(struct known_string));
-    xfa_table_init(&database->kernels, sizeof(uint64_t), sizeof(struct kernel_names));
+    xfa_table_init(&database->kernels, sizeof(uint64_t), sizeof(struct xfa_sqlite_names));
     database->sql = xfa_sqlite_file_open(&database->file, fileno(export->out));
     if (!database->sql) {
         xfa_export_fail(export, ENOMEM);
@@ -462,29 +346,26 @@ static void begin(struct xfa_export *export)
                     "PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY;"
                     "PRAGMA cache_size = -8192; BEGIN;");
     execute(export, xfa_sqlite_schema);
+    for (unsigned i = 0; i < XFA_SQLITE_TABLES; i++)
+        create(export, i);
+    execute(export, xfa_sqlite_enums);
     execute(export, "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', 'xferscope');");
-    for (size_t i = 0; i < STATEMENTS && !export->failed; i++)
-        if (statements[i] && sqlite3_prepare_v2(database->sql, statements[i], -1,
-                                                &database->statements[i], NULL) != SQLITE_OK)
-            fail(export);
-    if (!export->failed)
-        create_transfers(export);
+    create_transfers(export);
+    prepare(export, INSERT_STRING, "INSERT INTO StringIds VALUES (?,?)");
+    prepare(export, END_RANGE, "UPDATE NVTX_EVENTS SET end = ?, endGlobalTid = ? WHERE rowid = ?");
 }
 
 static void insert_devices(struct xfa_export *export, const struct xfa_process *process)
 {
-    const struct database *database = export->self;
-    sqlite3_stmt *statement = database->statements[INSERT_DEVICE];
     for (int i = 0; i < process->gpu_count; i++) {
         int gpu = process->gpus[i];
         char *uuid = (size_t)gpu < process->run->gpu_count
                          ? xfa_words_made(XFA_WORDS_SHOWN, process->run->gpus[gpu].uuid)
                          : NULL;
-        sqlite3_bind_int64(statement, 1, gpu);
-        sqlite3_bind_int64(statement, 2, gpu);
-        sqlite3_bind_int64(statement, 3, process->pid);
-        bind_text(statement, 4, uuid);
-        run(export, INSERT_DEVICE);
+        executef(export,
+                 "INSERT INTO TARGET_INFO_CUDA_DEVICE (gpuId, cudaId, pid, uuid) "
+                 "VALUES (%d, %d, %d, %Q)",
+                 gpu, gpu, process->pid, uuid);
         free(uuid);
     }
 }
@@ -492,35 +373,28 @@ static void insert_devices(struct xfa_export *export, const struct xfa_process *
 static void process(struct xfa_export *export, struct xfa_process *process)
 {
     struct database *database = export->self;
-    sqlite3_stmt *statement = database->statements[INSERT_PROCESS];
     char *name = xfa_words_made(XFA_WORDS_SHOWN, xfa_base_name(process->exe));
     if (process->number == 0)
         database->base_ns = (int64_t)xfa_process_wall_ns(process, process->start_mono_ns);
-    database->global = global_pid(process);
     xfa_table_free(&database->kernels);
-    xfa_table_init(&database->kernels, sizeof(uint64_t), sizeof(struct kernel_names));
-    sqlite3_bind_int64(statement, 1, database->global);
-    sqlite3_bind_int64(statement, 2, process->pid);
-    bind_text(statement, 3, name);
-    run(export, INSERT_PROCESS);
+    xfa_table_init(&database->kernels, sizeof(uint64_t), sizeof(struct xfa_sqlite_names));
+    executef(export, "INSERT INTO PROCESSES VALUES (%lld, %d, %Q)",
+             (long long)xfa_sqlite_global(process, 0), process->pid, name);
     free(name);
     insert_devices(export, process);
 }
 
 static void insert_gpus(struct xfa_export *export)
 {
-    const struct database *database = export->self;
     const struct xfa_run *all = export->analysis->run;
-    sqlite3_stmt *statement = database->statements[INSERT_GPU];
     for (size_t i = 0; i < all->gpu_count; i++) {
         char *name = xfa_words_made(XFA_WORDS_SHOWN, all->gpus[i].name);
         char *uuid = xfa_words_made(XFA_WORDS_SHOWN, all->gpus[i].uuid);
-        sqlite3_bind_int64(statement, 1, (int64_t)(all->gpus[i].host & 0xff) << 48);
-        sqlite3_bind_int64(statement, 2, (int64_t)i);
-        bind_text(statement, 3, name);
-        bind_text(statement, 4, uuid);
-        sqlite3_bind_int64(statement, 5, all->gpus[i].ordinal);
-        run(export, INSERT_GPU);
+        executef(export,
+                 "INSERT INTO TARGET_INFO_GPU (vmId, id, name, uuid, cuDevice) "
+                 "VALUES (%lld, %lld, %Q, %Q, %d)",
+                 (long long)(all->gpus[i].host & 0xff) << 48, (long long)i, name, uuid,
+                 all->gpus[i].ordinal);
         free(name);
         free(uuid);
     }
@@ -530,14 +404,12 @@ static void finish(struct xfa_export *export)
 {
     const struct database *database = export->self;
     insert_gpus(export);
-    char *start =
-        xfa_print("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld, "
-                  "strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', %lld, 'unixepoch'), NULL);"
-                  "INSERT INTO META_DATA_EXPORT VALUES ('SIMULATED_GPU', '%s'); COMMIT;",
-                  (long long)database->base_ns, (long long)(database->base_ns / 1000000000),
-                  export->analysis->simulated ? "yes" : "no");
-    execute(export, start);
-    free(start);
+    executef(export,
+             "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld, "
+             "strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', %lld, 'unixepoch'), NULL);"
+             "INSERT INTO META_DATA_EXPORT VALUES ('SIMULATED_GPU', '%s'); COMMIT;",
+             (long long)database->base_ns, (long long)(database->base_ns / 1000000000),
+             export->analysis->simulated ? "yes" : "no");
 }
 
 static void free_self(struct xfa_export *export)

@@ -31,8 +31,12 @@ struct xfa_span {
 };
 
 struct xfa_order {
-    struct xfa_span *heap; /* the first began first */
-    size_t count, capacity;
+    struct xfa_order_item {
+        uint64_t start;
+        uint32_t place; /* among the spans; behind `count` those of spans that were taken */
+    } * heap;           /* the first began first */
+    struct xfa_span *spans;
+    size_t count, freed, capacity;
 };
 
 void xfa_order_free(struct xfa_order *order);

@@ -81,6 +81,10 @@ class Sqlite(Lab):
             for table, column in (("CUPTI_ACTIVITY_KIND_RUNTIME", "nameId"), ("CUPTI_ACTIVITY_KIND_KERNEL", "shortName")):
                 strays = f"SELECT count(*) FROM {table} WHERE {column} NOT IN (SELECT id FROM StringIds)"
                 self.assertEqual(database.execute(strays).fetchone(), (0,), (run, table))
+            streams = "SELECT count(streamId), count(*) FROM CUPTI_ACTIVITY_KIND_"
+            self.assertEqual(database.execute(streams + "SYNCHRONIZATION").fetchone()[0], 0, "a trace cannot tell")
+            known, kernels = database.execute(streams + "KERNEL").fetchone()
+            self.assertEqual(known, kernels, run)
 
     def test_questions_that_nsight_answers(self):
         database = self.open(str(DATA / "h200-pytorch.xft"))

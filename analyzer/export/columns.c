@@ -1,0 +1,190 @@
+#include "analyzer/export/columns.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define OF_DEVICE                                                                                  \
+    (XFA_KIND(XFT_EVENT_DEVICE_COPY) | XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET))
+#define MIGRATIONS XFA_KIND(XFT_EVENT_MIGRATION)
+#define FAULTS XFA_KIND(XFT_EVENT_FAULT)
+#define RANGES (XFA_KIND(XFT_EVENT_RANGE_BEGIN) | XFA_KIND(XFT_EVENT_RANGE_END))
+#define MOMENTS (RANGES | XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_RECORDS))
+#define NO_CALLS (OF_DEVICE | MIGRATIONS | FAULTS | MOMENTS)
+#define OF_MEMORY                                                                                  \
+    (XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |         \
+     XFA_KIND(XFT_EVENT_UNREGISTER) | XFA_KIND(XFT_EVENT_SET))
+#define OF_MANAGED (XFA_KIND(XFT_EVENT_PREFETCH) | XFA_KIND(XFT_EVENT_ADVISE) | MIGRATIONS | FAULTS)
+#define OF_EVENTS (XFA_KIND(XFT_EVENT_RECORD) | XFA_KIND(XFT_EVENT_WAIT))
+#define WAITING (XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_QUERY))
+#define GRAPHS XFA_KIND(XFT_EVENT_GRAPH_LAUNCH)
+
+static const struct xfa_value none;
+
+static const char *const wait_words[] = {NULL, "event", "stream", "context"};
+static const char *const stream_words[] = {[XFA_STREAM_DEFAULT] = "default",
+                                           [XFA_STREAM_PER_THREAD] = "per-thread",
+                                           [XFA_STREAM_MADE] = "made"};
+static const char *const shape_words[] = {
+    [XFA_LINEAR] = "linear", [XFA_STRIDED] = "strided", [XFA_BATCH] = "batch"};
+static const char *const peer_words[] = {
+    [XFA_PEER_NONE] = NULL, [XFA_PEER_OFF] = "off", [XFA_PEER_ON] = "on"};
+static const char *const timed_words[] = {
+    [XFA_TIMED_NOT] = NULL, [XFA_TIMED_DEVICE] = "device", [XFA_TIMED_HOST] = "host"};
+
+static bool is(const struct xfa_event *event, uint32_t kinds)
+{
+    return kinds & XFA_KIND(event->kind);
+}
+
+static struct xfa_value lasted(uint64_t start_ns, uint64_t end_ns)
+{
+    return start_ns && end_ns >= start_ns ? xfa_value_count(end_ns - start_ns) : none;
+}
+
+/* ---- transfers ------------------------------------------------------------------------------- */
+
+static const struct xfa_class_key *key_of(const struct xfa_event *event)
+{
+    return &event->transfer.class->key;
+}
+
+static const struct xfa_device_copy *device_of(const struct xfa_event *event)
+{
+    return &event->transfer.device;
+}
+
+static const struct xfa_row *row_of(const struct xfa_export *export, const struct xfa_event *event)
+{
+    return xfa_analysis_row(export->analysis, event->transfer.class->row);
+}
+
+static bool priced(const struct xfa_event *event)
+{
+    return event->transfer.achievable.basis != XFP_UNKNOWN;
+}
+
+static double achievable_ns(const struct xfa_event *event)
+{
+    return priced(event) ? event->transfer.achievable.ns : NAN;
+}
+
+static const char *basis_word(const struct xfa_event *event)
+{
+    return priced(event) ? xfp_basis_word(event->transfer.achievable.basis) : NULL;
+}
+
+static struct xfa_value rate(uint64_t bytes, double ns)
+{
+    return xfa_value_real(ns > 0 ? (double)bytes / ns : NAN);
+}
+
+static struct xfa_value if_place(int place)
+{
+    return xfa_value_if(place >= 0, place);
+}
+
+/* ---- other events ---------------------------------------------------------------------------- */
+
+/* As in a dump: hexadecimal, since not every reader has numbers of 64 bits. */
+static struct xfa_value in_hexadecimal(bool known, uint64_t value)
+{
+    static char text[24];
+    if (!known)
+        return none;
+    snprintf(text, sizeof text, "0x%" PRIx64, value);
+    return xfa_value_word(text);
+}
+
+static const char *function_of(struct xfa_export *export, const struct xfa_event *event)
+{
+    return is(event, NO_CALLS) ? NULL : xfa_words_function(&export->words, xfa_function_of(event));
+}
+
+static uint64_t name_of(const struct xfa_event *event)
+{
+    return is(event, XFA_KIND(XFT_EVENT_KERNEL))        ? event->work.name
+           : is(event, XFA_KIND(XFT_EVENT_LAUNCH))      ? event->launch.name
+           : is(event, XFA_KIND(XFT_EVENT_RANGE_BEGIN)) ? event->nvtx.name
+                                                        : 0;
+}
+
+static uint64_t domain_of(const struct xfa_event *event)
+{
+    return is(event, RANGES) ? event->nvtx.domain : 0;
+}
+
+static uint64_t threads_of(const struct xfa_event *event)
+{
+    return is(event, XFA_KIND(XFT_EVENT_KERNEL))   ? event->work.threads
+           : is(event, XFA_KIND(XFT_EVENT_LAUNCH)) ? event->launch.threads
+                                                   : 0;
+}
+
+static const char *cause_word(uint64_t cause)
+{
+    static const char *const words[] = {
+#define CAUSE(symbol, number, word, phrase) [number] = word,
+        XFT_CAUSE_LIST(CAUSE)
+#undef CAUSE
+    };
+    return cause < sizeof words / sizeof *words ? words[cause] : NULL;
+}
+
+/* ---- where from ------------------------------------------------------------------------------ */
+
+/* NULL: an event without a stack. */
+static const struct xfa_site *site_of(const struct xfa_export *export,
+                                      const struct xfa_event *event)
+{
+    if (event->kind == XFT_EVENT_TRANSFER && event->transfer.class)
+        return row_of(export, event)->site;
+    return event->stack ? xfa_site_of(event) : NULL;
+}
+
+static struct xfa_value site_text(struct xfa_export *export, const struct xfa_event *event,
+                                  enum xfa_words_list list)
+{
+    const struct xfa_site *site = site_of(export, event);
+    return xfa_value_text(site ? xfa_words_site(&export->words, site, list) : NULL);
+}
+
+static struct xfa_value site_line(const struct xfa_export *export, const struct xfa_event *event)
+{
+    const struct xfa_site *site = site_of(export, event);
+    uint32_t line = site && site->chosen >= 0 ? site->frames[site->chosen].line : 0;
+    return xfa_value_if(line > 0, line);
+}
+
+/* ---- the columns ----------------------------------------------------------------------------- */
+
+#define GETTER(name, value)                                                                        \
+    static struct xfa_value get_##name(struct xfa_export *export, const struct xfa_event *event)   \
+    {                                                                                              \
+        return value;                                                                              \
+    }
+#define XFA_BOTH(name, kind, value) GETTER(name, value)
+#define XFA_TRANSFER(name, kind, value) GETTER(transfer_##name, value)
+#define XFA_EVENT(name, value) GETTER(event_##name, value)
+#include "analyzer/export/columns.def"
+#undef XFA_BOTH
+#undef XFA_TRANSFER
+#undef XFA_EVENT
+
+const struct xfa_transfer_column xfa_transfer_columns[] = {
+#define XFA_BOTH(name, kind, value) {#name, XFA_VALUE_##kind, get_##name},
+#define XFA_TRANSFER(name, kind, value) {#name, XFA_VALUE_##kind, get_transfer_##name},
+#define XFA_EVENT(name, value)
+#include "analyzer/export/columns.def"
+#undef XFA_BOTH
+#undef XFA_TRANSFER
+#undef XFA_EVENT
+};
+const size_t xfa_transfer_column_count = sizeof xfa_transfer_columns / sizeof *xfa_transfer_columns;
+
+const struct xfa_event_column xfa_event_columns[] = {
+#define XFA_BOTH(name, kind, value) {#name, get_##name},
+#define XFA_TRANSFER(name, kind, value)
+#define XFA_EVENT(name, value) {#name, get_event_##name},
+#include "analyzer/export/columns.def"
+};
+const size_t xfa_event_column_count = sizeof xfa_event_columns / sizeof *xfa_event_columns;
