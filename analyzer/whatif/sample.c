@@ -8,7 +8,8 @@
 
 #define HEAD 64           /* batches that are all played */
 #define GROUPS 48         /* of the others, at least */
-#define IN_GROUP 96       /* of them, at most */
+#define IN_GROUP 96       /* of them, at most, up to so many groups: */
+#define MOST_GROUPS 1024  /* more would not be known better, but would have to be kept */
 #define LEAST_IN_GROUP 16 /* batches: else nothing is gained */
 #define LEAST_GROUPS 16   /* to know how far they differ */
 #define IN_SAMPLE 8       /* batches, behind the one that leads in to them */
@@ -60,6 +61,8 @@ struct xfw_sample *xfw_sample_new(uint64_t calls)
     sample->group_batches = (batches - HEAD) / GROUPS;
     if (sample->group_batches > IN_GROUP)
         sample->group_batches = IN_GROUP;
+    if (sample->group_batches < (batches - HEAD) / MOST_GROUPS)
+        sample->group_batches = (batches - HEAD) / MOST_GROUPS;
     sample->shapes.items = xfa_alloc(SEEN * sizeof *sample->shapes.items);
     sample->pages.items = xfa_alloc(SEEN * sizeof *sample->pages.items);
     return sample;

@@ -451,6 +451,27 @@ static void test_gathered(void **state)
     xfw_whatif_free(walked);
 }
 
+/* However long a process is, no more of it is played: what is played has to be kept. */
+static void test_no_more_of_the_longest(void **state)
+{
+    (void)state;
+    uint64_t played[2];
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t batches = (uint64_t)200000 << i;
+        struct xfw_sample *sample = xfw_sample_new(batches * XFW_BATCH);
+        for (uint64_t b = 0; b < batches; b++) {
+            struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ADVISE, 100);
+            op.start_ns = (double)b * 100;
+            op.end_ns = op.start_ns + 100;
+            xfw_sample_take(sample, &op, 1, b + 1 == batches);
+        }
+        played[i] = xfw_sample_share(sample).played;
+        xfw_sample_free(sample);
+    }
+    assert_in_range(played[0], 1024 * 9, 1024 * 10);
+    assert_in_range(played[1], 1024 * 9, 1024 * 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -465,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_unsteady_run),
         cmocka_unit_test(test_all_is_asked_for),
         cmocka_unit_test(test_gathered),
+        cmocka_unit_test(test_no_more_of_the_longest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
