@@ -460,8 +460,11 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     }
     add_costs(ops, &op, transfer->blocks);
     const struct xfp_fit *fit = transfer->class->achievable.fit;
-    if (op.records_device_ns > 0 && fit && fit->g_ns > 0)
+    if (fit && fit->g_ns > 0) {
         op.paced_ns = fit->g_ns + fit->G_ns_per_byte * (double)event->bytes;
+        if (!xfa_row_pageable(&transfer->class->key.row))
+            op.lead_ns = xfp_fit_lead(fit);
+    }
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
     pending->blocks = transfer->blocks;
     xfw_ops_queue_release(ops->queue, false);

@@ -237,6 +237,7 @@ void xfw_op_drop(struct xfw_op *op)
     op->awaits = XFW_AWAITS_NOTHING;
     op->engine = XFW_NO_ENGINE;
     op->own_ns = op->wake_ns = op->latency_ns = op->space_ns = op->duration_ns = 0;
+    op->lead_ns = 0;
 }
 
 void *xfw_change_new(size_t bytes, const struct xfw_change_type *type,

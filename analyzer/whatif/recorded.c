@@ -23,7 +23,7 @@ struct engine {
         double start, end;
     } pieces[PIECES]; /* a ring */
     unsigned next;
-    struct usual latency, space;
+    struct usual latency, space, lead;
 };
 
 struct gpu {
@@ -147,6 +147,30 @@ static void settle_submitted(struct xfw_op *op, struct engine *engine, double re
     }
 }
 
+/* What of the copy's time passes while it queues: recorded alone it took that much longer than
+ * copies that queue do. One that queued took more on the device than its record says. The op comes
+ * with as much as the profile knows of. */
+static void settle_lead(struct xfw_recorded *recorded, struct xfw_op *op, struct engine *engine,
+                        double latency)
+{
+    double start = op->device_start_ns, busy = engine_ready(engine, start);
+    double most = usual_or(&engine->lead, op->lead_ns);
+    if (!op->exclusive) {
+        op->lead_ns = 0;
+    } else if (busy > 0 && start <= busy + op->records_device_ns + ROUNDING_NS) {
+        double ready = fmax(op->start_ns + latency, xfw_streams_before(&recorded->streams, op));
+        double hidden =
+            fmin(fmax(0, busy + op->records_device_ns - ready), fmin(most, op->lead_ns));
+        op->lead_ns = fmin(most, op->lead_ns);
+        op->duration_ns += hidden;
+    } else {
+        op->lead_ns = fmin(op->lead_ns, fmax(0, op->duration_ns - op->paced_ns));
+        double space = fmax(0, op->paced_ns - (op->duration_ns - op->lead_ns));
+        op->space_ns = fmin(op->space_ns, space + op->records_device_ns); /* if it queued */
+        learn(&engine->lead, op->lead_ns);
+    }
+}
+
 /* The call returned with the data, or when that was staged. */
 static void settle_blocking(struct xfw_op *op, double ready)
 {
@@ -217,6 +241,10 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
             settle_blocking(op, ready);
         else
             settle_submitted(op, engine, ready);
+        if (op->lead_ns > 0)
+            settle_lead(recorded, op, engine, op->latency_ns);
+    } else {
+        op->lead_ns = 0;
     }
     note_work(recorded, op);
 }

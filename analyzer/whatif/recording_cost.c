@@ -116,8 +116,8 @@ void xfw_op_alone(struct xfw_op *op)
     else
         op->own_ns = fmax(least * op->own_ns, op->own_ns - op->records_ns);
     op->space_ns = fmax(0, op->space_ns - op->records_device_ns);
-    if (op->paced_ns > 0 && op->space_ns < XFW_QUEUED_NS)
-        op->space_ns = fmin(op->space_ns, fmax(0, op->paced_ns - op->duration_ns));
+    if (op->paced_ns > 0 && op->records_device_ns > 0 && op->space_ns < XFW_QUEUED_NS)
+        op->space_ns = fmin(op->space_ns, fmax(0, op->paced_ns - (op->duration_ns - op->lead_ns)));
     op->hook_ns = op->overhead_ns = op->records_ns = op->records_device_ns = 0;
     op->records_pieces_ns = 0;
 }

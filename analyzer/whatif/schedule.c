@@ -196,15 +196,16 @@ static void slow_others(struct xfw_schedule *schedule, int gpu, struct engine *o
 
 /* Finds the engine's time for a piece of work. Copies in both directions slow each other: a later
  * end of one makes the other end a little later still, so there are several rounds. */
-static struct interval place(struct xfw_schedule *schedule, const struct xfw_op *op, double ready)
+static struct interval place(struct xfw_schedule *schedule, const struct xfw_op *op, double ready,
+                             double lead)
 {
     const int rounds = 2;
     struct gpu *gpu = gpu_at(schedule, op->gpu);
     enum xfw_engine which = xfw_op_engine(op);
     struct engine *engine = &gpu->engines[which];
     struct engine *other = &gpu->engines[which == XFW_TO_DEVICE ? XFW_TO_HOST : XFW_TO_DEVICE];
-    struct interval work = {.ns = op->duration_ns, .times = op->slowdown, .stream = op->stream};
-    double ns = op->duration_ns, space = xfw_min(op->space_ns, XFW_QUEUED_NS);
+    double ns = op->duration_ns - lead, space = xfw_min(op->space_ns, XFW_QUEUED_NS);
+    struct interval work = {.ns = ns, .times = op->slowdown, .stream = op->stream};
     work.start = idle_from(engine, ready, ns, space);
     if (work.times > 1) {
         ns = slowed(other, &work);
@@ -216,20 +217,27 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
         slow_others(schedule, op->gpu, other, engine, placed);
         slow(engine, other, placed);
     }
-    return placed ? *placed : work;
+    work = placed ? *placed : work;
+    double before = placed && placed > engine->busy ? placed[-1].end : engine->forgotten;
+    work.start = xfw_max(work.start - lead, xfw_min(work.start, before));
+    return work;
 }
 
 /* ---- device work ----------------------------------------------------------------------------- */
 
 static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
 {
+    bool placed = op->exclusive && op->engine != XFW_NO_ENGINE && op->duration_ns > 0;
     double ready = op->overtook ? 0 : xfw_streams_ready(&schedule->streams, op);
-    double start = xfw_max(call + op->latency_ns, ready + op->space_ns);
+    double lead = placed ? xfw_min(op->lead_ns, op->duration_ns) : 0;
+    double before = lead > 0 && !op->overtook ? xfw_streams_before(&schedule->streams, op) : ready;
+    double start = xfw_max(call + op->latency_ns, before + op->space_ns) + lead;
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
-        start = xfw_max(call, ready) + op->latency_ns;
+        start = xfw_max(call, before) + op->latency_ns + lead;
+    start = xfw_max(start, ready + op->space_ns);
     struct interval work = {.start = start, .end = start + op->duration_ns};
-    if (op->exclusive && op->engine != XFW_NO_ENGINE && op->duration_ns > 0)
-        work = place(schedule, op, start);
+    if (placed)
+        work = place(schedule, op, start, lead);
     schedule->last_start = work.start;
     schedule->last_end = work.end;
     xfw_streams_note(&schedule->streams, op, schedule->last_end);
@@ -343,8 +351,9 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
 
 void xfw_schedule_stream_after(struct xfw_schedule *schedule, uint32_t stream, double ns)
 {
-    double *end = xfw_streams_end(&schedule->streams, stream);
-    *end = xfw_max(*end, ns);
+    struct xfw_stream_ends *of = xfw_streams_of(&schedule->streams, stream);
+    of->end = xfw_max(of->end, ns);
+    of->hard = xfw_max(of->hard, ns);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */

@@ -7,6 +7,10 @@
  * ready earlier runs first, as on a GPU. Not modelled: work that is submitted later delays work
  * that has been placed.
  *
+ * A copy occupies its engine for its time without lead_ns, which passes while the copy before it on
+ * the engine is still running. So n copies that queue take Lo + kG + (n - 1)g (van Werkhoven et
+ * al., section V), whatever stream they are in.
+ *
  * Unchanged ops take what they took. A call to a stream waits while XFW_OUTSTANDING operations of
  * that stream are not done (the depth of its queue: PyTorch's Holistic Trace Analysis names 1024).
  */

@@ -24,9 +24,31 @@ static void note_of_gpu(struct xfw_streams *streams, const struct xfw_op *op, do
     gpu->all = xfw_max(gpu->all, end);
 }
 
+static int8_t copy_engine(const struct xfw_op *op)
+{
+    return (int8_t)(op->exclusive && op->what == XFW_COPY ? xfw_op_engine(op) : XFW_NO_ENGINE);
+}
+
+double xfw_streams_before(struct xfw_streams *streams, const struct xfw_op *op)
+{
+    const struct xfw_gpu_ends *gpu = &streams->gpus[xfw_place_of_gpu(op->gpu)];
+    const struct xfw_stream_ends *stream = xfw_streams_of(streams, op->stream);
+    bool follows = stream->engine != XFW_NO_ENGINE && stream->engine == copy_engine(op);
+    double end = follows ? stream->hard : stream->end;
+    if (op->stream_kind == XFW_LEGACY)
+        end = xfw_max(end, gpu->blocking);
+    else if (op->stream_kind == XFW_BLOCKING)
+        end = xfw_max(end, gpu->legacy);
+    return end;
+}
+
 void xfw_streams_note(struct xfw_streams *streams, const struct xfw_op *op, double end)
 {
     struct xfw_stream_ends *stream = xfw_streams_of(streams, op->stream);
+    int8_t engine = copy_engine(op);
+    if (engine == XFW_NO_ENGINE || engine != stream->engine)
+        stream->hard = stream->end;
+    stream->engine = engine;
     stream->end = xfw_max(stream->end, end);
     if (!stream->ends)
         stream->ends = xfa_alloc(XFW_OUTSTANDING * sizeof *stream->ends);
@@ -42,6 +64,7 @@ void xfw_streams_wait(struct xfw_streams *streams, const struct xfw_op *op)
 {
     double event = *xfw_streams_event(streams, op->event);
     struct xfw_stream_ends *stream = xfw_streams_of(streams, op->stream);
+    stream->hard = xfw_max(stream->hard, event);
     if (event > stream->end) {
         stream->end = event;
         note_of_gpu(streams, op, event);

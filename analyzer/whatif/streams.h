@@ -16,8 +16,10 @@
 #include "analyzer/whatif/schedule.h"
 
 struct xfw_stream_ends {
-    double end;   /* of all its work so far */
-    double *ends; /* of its last XFW_OUTSTANDING operations, a ring; NULL: none */
+    double end;    /* of all its work so far */
+    double hard;   /* of its work without the copies of one engine that it ends with */
+    int8_t engine; /* of these copies: enum xfw_engine; XFW_NO_ENGINE: it ends with other work */
+    double *ends;  /* of its last XFW_OUTSTANDING operations, a ring; NULL: none */
     uint64_t count;
     double late, later; /* ends of two of them: the first of the last half, and of that before */
 };
@@ -81,6 +83,10 @@ static inline double xfw_streams_ready(struct xfw_streams *streams, const struct
         end = xfw_max(end, gpu->legacy);
     return end;
 }
+
+/* The same for a copy, without the copies of the same engine that it follows in its stream: the
+ * engine takes them one after the other, and a part of its time may pass meanwhile (lead_ns). */
+double xfw_streams_before(struct xfw_streams *streams, const struct xfw_op *op);
 
 /* The op's work is done at `end`. */
 void xfw_streams_note(struct xfw_streams *streams, const struct xfw_op *op, double end);

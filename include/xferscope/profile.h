@@ -107,6 +107,14 @@ struct xfp_fit {
     uint64_t fit_min_bytes;
 };
 
+/* What a transfer's time is shorter by when it directly follows another one: Lo - g. 0: not known.
+ */
+static inline double xfp_fit_lead(const struct xfp_fit *fit)
+{
+    double lead_ns = fit->valid ? fit->Lo_ns - fit->g_ns : 0; /* g may be NAN */
+    return lead_ns > 0 ? lead_ns : 0;
+}
+
 struct xfp_path {
     char *name; /* e.g. "copy/pinned/h2d/gpu0", as --filter and --list have it */
     enum xfp_method method;

@@ -364,8 +364,14 @@ static void test_recording_is_taken_out(void **state)
     assert_true(op.gap_ns == 70 && op.own_ns == 600 && op.space_ns == 700);
     op.records_ns = 1e6; /* never all of a call */
     op.paced_ns = 800;   /* copies that queue: from start to start */
+    op.records_device_ns = 50;
     xfw_op_alone(&op);
     assert_true(op.own_ns == 0.3 * 600 && op.space_ns == 300);
+    op.lead_ns = 100; /* of which the next one has as much behind it */
+    op.space_ns = 700;
+    op.records_device_ns = 50;
+    xfw_op_alone(&op);
+    assert_true(op.space_ns == 400);
 }
 
 /* The device tells of the last of a staged copy's pieces, records cost each. */
@@ -454,6 +460,63 @@ static void test_space_behind_an_engine(void **state)
     }
 }
 
+/* n copies that queue take Lo + n k G + (n - 1) g, in one stream and in several; one that comes
+ * just before the end of the one before hides as much; behind other work of the stream none does.
+ */
+static void test_copies_that_queue_hide_their_lead(void **state)
+{
+    const double lead = 30;
+    for (int streams = 1; streams <= 2; streams++) {
+        for (uint32_t i = 0; i < 3; i++)
+            copy(streams == 1 ? 0 : i, XFW_TO_DEVICE, 100)->lead_ns = lead;
+        add(hand_wait(0));
+        assert_true(played() == LATENCY + 100 + 2 * (100 - lead));
+    }
+    copy(0, XFW_TO_DEVICE, 100)->lead_ns = lead; /* ends at LATENCY + 100 */
+    struct xfw_op *late = copy(1, XFW_TO_DEVICE, 100);
+    late->lead_ns = lead;
+    late->gap_ns = 100 - CALL - 20; /* it is ready 20 before that */
+    add(hand_wait(0));
+    assert_true(played() == LATENCY + 100 - 20 + 100);
+    copy(0, XFW_TO_DEVICE, 100)->lead_ns = lead;
+    kernel(0, 1000);
+    copy(0, XFW_TO_DEVICE, 100)->lead_ns = lead;
+    add(hand_wait(0));
+    assert_true(played() == LATENCY + 100 + 1000 + 100);
+    copy(0, XFW_TO_DEVICE, 100)->lead_ns = lead;
+    on_event(XFW_RECORD, 0, 1);
+    copy(1, XFW_TO_DEVICE, 10)->lead_ns = 5;
+    on_event(XFW_WAIT, 1, 1); /* over at once: it waits for the first copy alone */
+    copy(1, XFW_TO_DEVICE, 100)->lead_ns = lead;
+    add(hand_wait(0));
+    assert_true(played() == LATENCY + 100 + 100);
+}
+
+/* A copy that ran alone says how much of its time it hides; one that queued took less on the device
+ * than it takes alone. */
+static void test_leads_as_recorded(void **state)
+{
+    static const struct {
+        double start, end, takes, lead; /* on the device, as recorded; as settled */
+    } runs[] = {{1005, 2005, 1000, 40},
+                {2005, 2965, 1000, 40},
+                {2965, 3925, 1000, 40},
+                {20000, 21000, 1000, 40},
+                {21000, 21985, 1000, 40}};
+    recorded = xfw_recorded_new();
+    for (unsigned i = 0; i < 5; i++) {
+        struct xfw_op op = hand_work(XFW_COPY, i == 4 ? 1 : 0, 0, 0, 0);
+        op.paced_ns = 960;
+        op.lead_ns = 90; /* the most */
+        double start = i < 3 ? 1000 + i : i == 3 ? 19995 : 20980;
+        struct xfw_op *settled = settle(op, start, start + 1, runs[i].start, runs[i].end, false);
+        assert_float_equal(settled->duration_ns, runs[i].takes, 1e-6);
+        assert_float_equal(settled->lead_ns, runs[i].lead, 1e-6);
+    }
+    xfw_recorded_free(recorded);
+    count = 0;
+}
+
 /* A gap that is hardly too short is taken: what is behind would be late by as little. */
 static void test_a_gap_hardly_too_short(void **state)
 {
@@ -494,6 +557,8 @@ int main(void)
         cmocka_unit_test(test_turns_in_another_order),
         cmocka_unit_test(test_overtaken),
         cmocka_unit_test(test_space_behind_an_engine),
+        cmocka_unit_test(test_copies_that_queue_hide_their_lead),
+        cmocka_unit_test(test_leads_as_recorded),
         cmocka_unit_test(test_a_gap_hardly_too_short),
     };
     return cmocka_run_group_tests_name("schedules", tests, NULL, NULL);

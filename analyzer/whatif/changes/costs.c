@@ -27,6 +27,7 @@ struct xfw_copy_cost xfw_copy_cost(const struct xfp_path *path, uint64_t bytes,
     struct xfp_estimate blocking = xfp_blocking_time(path, bytes);
     cost.known = true;
     cost.device_ns = xfw_as_sure(device.ns, device.error, certainty);
+    cost.lead_ns = xfw_min(xfp_fit_lead(&path->fit), cost.device_ns);
     double submit_ns = xfa_submit_time(path, bytes);
     cost.submit_ns = isnan(submit_ns) ? XFW_SUBMIT_NS : submit_ns;
     cost.blocking_ns = cost.device_ns + 2 * cost.submit_ns;

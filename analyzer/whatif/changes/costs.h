@@ -45,6 +45,7 @@ static inline enum xfw_certainty xfw_opposite(enum xfw_certainty certainty)
 struct xfw_copy_cost {
     bool known; /* false: nothing below is */
     double device_ns, submit_ns, blocking_ns;
+    double lead_ns; /* of device_ns: passes while the copy before it on the engine runs (op.h) */
 };
 struct xfw_copy_cost xfw_copy_cost(const struct xfp_path *path, uint64_t bytes,
                                    enum xfw_certainty certainty);

@@ -230,6 +230,7 @@ static struct xfw_op copy_of(const struct xfw_op *op, const struct xfw_copy_cost
     copy.exclusive = true;
     copy.own_ns = cost->submit_ns;
     copy.duration_ns = cost->device_ns;
+    copy.lead_ns = cost->lead_ns;
     return copy;
 }
 

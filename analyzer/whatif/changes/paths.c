@@ -187,6 +187,7 @@ static void make_staged(const struct times *times, struct times_state *state,
     }
     op->latency_ns = staging.first_ns;
     op->duration_ns = staging.during_ns;
+    op->lead_ns = 0;
     op->wake_ns = staging.last_ns;
     op->awaits = XFW_AWAITS_ITSELF;
     op->own_ns = 0;
@@ -196,6 +197,7 @@ static void make_blocking(struct xfw_op *op, const struct xfw_copy_cost *cost)
 {
     op->latency_ns = op->wake_ns = (cost->blocking_ns - cost->device_ns) / 2;
     op->duration_ns = cost->device_ns;
+    op->lead_ns = cost->lead_ns;
     op->awaits = XFW_AWAITS_ITSELF;
     op->own_ns = 0;
 }
@@ -204,6 +206,7 @@ static void make_async(struct xfw_op *op, const struct xfw_copy_cost *cost)
 {
     op->latency_ns = (cost->blocking_ns - cost->device_ns) / 2;
     op->duration_ns = cost->device_ns;
+    op->lead_ns = cost->lead_ns;
     op->awaits = XFW_AWAITS_NOTHING;
     op->own_ns = cost->submit_ns;
     op->wake_ns = 0;

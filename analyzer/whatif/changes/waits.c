@@ -128,8 +128,10 @@ static void submit(struct xfw_asked *asked, const struct xfa_analysis *analysis,
                        (enum xft_memory)host->memory, host->node, op->gpu);
     struct xfw_copy_cost cost = xfw_asked_cost(asked, path, op->bytes, XFW_LIKELY);
     double submit_ns = cost.known ? cost.submit_ns : XFW_SUBMIT_NS;
-    if (!(op->duration_ns > 0))
+    if (!(op->duration_ns > 0)) {
         op->duration_ns = cost.known ? cost.device_ns : fmax(0, op->own_ns - submit_ns);
+        op->lead_ns = cost.lead_ns;
+    }
     op->awaits = XFW_AWAITS_NOTHING;
     op->own_ns = submit_ns;
     op->wake_ns = 0;
