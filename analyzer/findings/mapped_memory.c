@@ -2,7 +2,8 @@
  * mapped-memory: host memory that kernels read over the link where a copy would be better, and host
  * memory that is copied where reading it over the link would be. Two cases:
  * - Read several times: a kernel that was given page-locked memory took longer than one read of all
- *   of it over the link. Lost: the time beyond that.
+ *   of it over the link, or several that were given it between two waits of the host, in which it
+ *   leaves it alone, took as long each. Lost: the time beyond one read.
  * - Copied for little: page-locked memory is copied to the device, and the kernels that are given
  *   the copy end sooner than they could have read all of it. Lost: the time of the bytes that were
  *   not read.
@@ -25,6 +26,7 @@
 /* launches whose kernels have not run yet; beyond, all are forgotten */
 #define MOST_LAUNCHED 65536u
 #define MOST_STACKS 4096
+#define MOST_SEEN 4096 /* buffers; others may have been changed each time */
 #define NO_ROW UINT32_MAX
 
 /* Kernels that read memory over the link, by the stack that allocated it, then by site. */
@@ -32,7 +34,14 @@ struct reads {
     uint32_t by; /* key */
     int gpu;
     uint64_t kernels, bytes;
+    uint64_t fills; /* how often the host may have changed the memory that they read */
     double ns;
+};
+
+/* Memory that was given to a kernel over the link. */
+struct seen {
+    uint64_t first; /* key */
+    uint64_t waits; /* of the host so far, + 1 */
 };
 
 /* A launch whose kernel has not run yet. */
@@ -40,6 +49,7 @@ struct launched {
     uint32_t correlation; /* key */
     uint32_t by;          /* stack that allocated the memory that it reads over the link */
     uint64_t bytes;       /* of that */
+    bool filled;          /* the host may have changed it since another kernel read it */
     uint32_t row;         /* of the copies that filled what it reads on the device; NO_ROW */
     int gpu;
 };
@@ -54,6 +64,8 @@ struct row_sums {
 struct mapped {
     struct xfw_memories memories;
     struct xfa_table launched, of_stacks, of_sites;
+    struct xfa_table seen;
+    uint64_t waits; /* of the host */
     struct filled {
         uint64_t first, end;
         uint32_t row;
@@ -137,6 +149,17 @@ static uint32_t filled_by(struct mapped *mapped, const struct xfw_memory *memory
     return row;
 }
 
+/* The host writes only to memory of which it has waited for the readers. */
+static bool may_be_filled(struct mapped *mapped, uint64_t first)
+{
+    if (mapped->seen.count >= MOST_SEEN && !xfa_table_get(&mapped->seen, &first))
+        return true;
+    struct seen *seen = xfa_table_put(&mapped->seen, &first);
+    bool filled = seen->waits != mapped->waits + 1;
+    seen->waits = mapped->waits + 1;
+    return filled;
+}
+
 static void launch(struct mapped *mapped, const struct xfa_event *event)
 {
     struct launched launched = {
@@ -150,6 +173,7 @@ static void launch(struct mapped *mapped, const struct xfa_event *event)
         if (xfa_is_page_locked(memory.kind)) {
             launched.by = launched.bytes ? launched.by : memory.by;
             launched.bytes = xfa_add(launched.bytes, memory.end - memory.first);
+            launched.filled = may_be_filled(mapped, memory.first) || launched.filled;
             continue;
         }
         bool writes = mapped->count && xfw_writes(event->process, event->launch.name,
@@ -184,6 +208,7 @@ static void ran(struct mapped *mapped, const struct xfa_event *event)
         struct reads *reads = xfa_table_put(&mapped->of_stacks, &launched->by);
         reads->gpu = launched->gpu;
         reads->kernels++;
+        reads->fills += launched->filled;
         reads->bytes = xfa_add(reads->bytes, launched->bytes);
         reads->ns += ns;
     }
@@ -202,6 +227,8 @@ static void take_event(void *self, const struct xfa_event *event)
         use_otherwise(mapped, event->memory.address, xfa_add(event->memory.address, event->bytes));
     } else if (event->kind == XFT_EVENT_GRAPH_LAUNCH) {
         use_otherwise(mapped, 0, UINT64_MAX);
+    } else if (event->kind == XFT_EVENT_SYNC || event->kind == XFT_EVENT_QUERY) {
+        mapped->waits++;
     } else {
         xfw_memories_event(&mapped->memories, event);
     }
@@ -216,6 +243,8 @@ static uint32_t begin_process(void *self, struct xfa_process *process)
     xfa_table_init(&mapped->launched, sizeof(uint32_t), sizeof(struct launched));
     xfa_table_free(&mapped->of_stacks);
     xfa_table_init(&mapped->of_stacks, sizeof(uint32_t), sizeof(struct reads));
+    xfa_table_free(&mapped->seen);
+    xfa_table_init(&mapped->seen, sizeof(uint64_t), sizeof(struct seen));
     mapped->count = 0;
     return process->minor >= 2 && (!told || strcmp(told, "on") == 0) ? UINT32_MAX : 0;
 }
@@ -232,6 +261,7 @@ static void end_process(void *self, struct xfa_process *process)
         struct reads *reads = xfa_table_put(&mapped->of_sites, &site);
         reads->gpu = of_stack->gpu;
         reads->kernels += of_stack->kernels;
+        reads->fills += of_stack->fills;
         reads->bytes = xfa_add(reads->bytes, of_stack->bytes);
         reads->ns += of_stack->ns;
     }
@@ -243,10 +273,12 @@ static struct xfa_observer observe(void *self)
     xfa_table_init(&mapped->launched, sizeof(uint32_t), sizeof(struct launched));
     xfa_table_init(&mapped->of_stacks, sizeof(uint32_t), sizeof(struct reads));
     xfa_table_init(&mapped->of_sites, sizeof(uint32_t), sizeof(struct reads));
+    xfa_table_init(&mapped->seen, sizeof(uint64_t), sizeof(struct seen));
     return (struct xfa_observer){
         .name = "mapped memory",
         .kinds = XFW_MEMORIES_KINDS | XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_KERNEL) |
-                 XFA_KIND(XFT_EVENT_SET) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH),
+                 XFA_KIND(XFT_EVENT_SET) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH) |
+                 XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_QUERY),
         .self = self,
         .process = begin_process,
         .event = take_event,
@@ -262,6 +294,7 @@ static void release(void *self)
     xfa_table_free(&mapped->launched);
     xfa_table_free(&mapped->of_stacks);
     xfa_table_free(&mapped->of_sites);
+    xfa_table_free(&mapped->seen);
     free(mapped->rows);
 }
 
@@ -274,7 +307,13 @@ static double read_again_ns(const struct xfa_analysis *analysis, const struct re
     uint64_t bytes = reads->bytes / reads->kernels;
     double ns = reads->ns / (double)reads->kernels;
     double times = xfw_times_over(achievable, reads->gpu, bytes, ns);
-    return times > XFW_READ_AGAIN && times < XFW_MOST_TIMES_OVER ? reads->ns * (1 - 1 / times) : 0;
+    double once = xfw_read_once_ns(achievable, reads->gpu, bytes);
+    if (times > XFW_READ_AGAIN && times < XFW_MOST_TIMES_OVER)
+        return reads->ns * (1 - 1 / times);
+    if (!(once > 0) || ns < once || ns > XFW_MOST_TIMES_OVER * once ||
+        (double)reads->kernels < XFW_READ_AGAIN * (double)reads->fills)
+        return 0;
+    return once * (double)(reads->kernels - reads->fills);
 }
 
 static void find(const struct xfa_analysis *analysis, const void *sums,

@@ -26,6 +26,8 @@ struct steps {
     uint64_t kernel_ns;
     bool fetches;  /* another copy reads what was filled */
     bool nameless; /* nobody knows what the kernel was given */
+    unsigned more; /* kernels before it that are given the same */
+    bool waits;    /* for each of them, too */
 };
 
 static void made(struct play *play, uint64_t address, uint64_t bytes, enum xft_memory memory)
@@ -50,8 +52,14 @@ static uint64_t copy(struct play *play, const struct steps *steps)
     return call->start_ns + 500 + BYTES_MIB * (uint64_t)PINNED_NS;
 }
 
-/* Runs when what came before it is done. */
-static void kernel(struct play *play, const struct steps *steps, unsigned step, uint64_t after)
+static void wait_until(struct play *play, uint64_t end)
+{
+    const struct xft_event wait = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT};
+    play_event(play, wait, end + 1000 - play->now);
+}
+
+/* Runs when what came before it is done. Returns its end. */
+static uint64_t kernel(struct play *play, const struct steps *steps, unsigned step, uint64_t after)
 {
     const struct xft_event launch = {.kind = XFT_EVENT_LAUNCH,
                                      .correlation = 1000 + step,
@@ -65,8 +73,16 @@ static void kernel(struct play *play, const struct steps *steps, unsigned step, 
     uint64_t end = play_event(play, ran, steps->kernel_ns)->end_ns;
     play->lane = LANE_MAIN;
     play->now = now;
-    const struct xft_event wait = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT};
-    play_event(play, wait, end + 1000 - now);
+    return end;
+}
+
+static void kernels(struct play *play, const struct steps *steps, unsigned step, uint64_t after)
+{
+    for (unsigned i = 0; i <= steps->more; i++) {
+        after = kernel(play, steps, step * (steps->more + 1) + i, after);
+        if (steps->waits || i == steps->more)
+            wait_until(play, after);
+    }
 }
 
 static struct analyzed analysis_of(const struct steps *steps)
@@ -90,7 +106,7 @@ static struct analyzed analysis_of(const struct steps *steps)
     made(&play, RESULT, 8, XFT_MEM_DEVICE);
     for (unsigned i = 0; i < STEPS; i++) {
         play.now += 50000; /* the host changes what it has */
-        kernel(&play, steps, i, copy(&play, steps));
+        kernels(&play, steps, i, copy(&play, steps));
         if (!steps->fetches)
             continue;
         struct xft_event *back =
@@ -186,6 +202,29 @@ static bool is_found(struct steps steps)
     return is;
 }
 
+/* Three kernels that read it once each: one copy serves them all, and each has its own time left,
+ * unless the host may have changed the memory between them. */
+static void test_read_by_several(void **state)
+{
+    const double once = BYTES_MIB * OVER_LINK_NS, copied = BYTES_MIB * PINNED_NS;
+    const double read = BYTES_MIB * ON_DEVICE_NS, computes = 100000;
+    struct steps steps = {.kernel = "_Z4readPKfPd", .kernel_ns = (uint64_t)(once + computes)};
+    steps.more = 2;
+    struct analyzed a = analysis_of(&steps);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_MAPPED, "make");
+    assert_non_null(f);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_STOP_MAPPING);
+    assert_true(about(f->lost_ns, STEPS * 2 * once));
+    assert_true(about(f->saving.likely, STEPS * (3 * (once - read) + LATENCY_NS - copied)));
+    assert_true(about(low(&a, f), STEPS * (LATENCY_NS - copied)));
+    analyzed_free(&a);
+    steps.waits = true;
+    assert_false(is_found(steps));
+    steps.waits = false;
+    steps.kernel_ns = (uint64_t)(once / 2); /* no time to read all of it */
+    assert_false(is_found(steps));
+}
+
 static void test_not_found(void **state)
 {
     const uint64_t once = BYTES_MIB * (uint64_t)OVER_LINK_NS;
@@ -215,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read_again),
         cmocka_unit_test(test_read_in_part),
+        cmocka_unit_test(test_read_by_several),
         cmocka_unit_test(test_not_found),
     };
     return cmocka_run_group_tests_name("findings: mapped memory", tests, NULL, NULL);

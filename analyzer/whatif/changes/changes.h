@@ -308,12 +308,14 @@ struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xf
 
 /*
  * Kernels that read mapped host memory more than once over read a copy in the device's memory
- * instead: it is copied before each of them, in its stream.
+ * instead. It is copied before a kernel, in its stream, if the host may have changed it since: only
+ * where it has waited, as recorded, until the last kernel that read it was done.
  *
- * As likely a kernel's time is all reading, at the link's rate, and it only reads, unless its name
- * says otherwise (then what it wrote is copied back). At worst it takes as long as before, and may
- * have written. At best it reads twice as fast as a copy within the device, and the host changes
- * the memory once only.
+ * As likely a kernel's time is all reading, at the link's rate, if it takes more than
+ * XFW_READ_AGAIN times as long as reading XFW_MAPPING_LEAST and more; else it has read it once. It
+ * only reads, unless its name says otherwise (then what it wrote is copied back). At worst it takes
+ * as long as before, and may have written. At best it reads twice as fast as a copy within the
+ * device, and the host changes the memory once only.
  */
 /* sites: of the allocations. */
 struct xfw_change *xfw_change_stop_mapping(const struct xfa_analysis *analysis,

@@ -208,6 +208,12 @@ double xfw_mapped_ns(const struct xfa_achievable *achievable, int gpu, bool writ
     return least;
 }
 
+double xfw_read_once_ns(const struct xfa_achievable *achievable, int gpu, uint64_t bytes)
+{
+    double once = xfw_mapped_ns(achievable, gpu, false, (double)bytes);
+    return once >= 2 * xfw_mapped_ns(achievable, gpu, false, 1) ? once : 0;
+}
+
 double xfw_times_over(const struct xfa_achievable *achievable, int gpu, uint64_t bytes,
                       double kernel_ns)
 {

@@ -102,6 +102,10 @@ double xfw_device_byte_ns(const struct xfa_achievable *achievable, int gpu);
 /* To read (or write) so many bytes of the host's memory, each once; NAN: not measured. */
 double xfw_mapped_ns(const struct xfa_achievable *achievable, int gpu, bool writes, double bytes);
 
+/* To read so many bytes of the host's memory once, where the bytes take longer than an access as
+ * such; 0: they do not, or it was not measured. */
+double xfw_read_once_ns(const struct xfa_achievable *achievable, int gpu, uint64_t bytes);
+
 /* How many times over, at most, a kernel can have read memory of so many bytes. */
 double xfw_times_over(const struct xfa_achievable *achievable, int gpu, uint64_t bytes,
                       double kernel_ns);

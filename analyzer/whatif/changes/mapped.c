@@ -177,15 +177,19 @@ struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xf
 
 struct stop {
     struct xfw_memories memories;
-    uint64_t copied[MOST_COPIED];
+    struct copied {
+        uint64_t first;
+        double read_ns; /* when the last kernel that was given it was done, as recorded */
+    } copied[MOST_COPIED];
     unsigned copies;
+    double waited_ns; /* when the host's last wait returned, as recorded */
 };
 
 /* What a kernel was given of the mapped memory. */
 struct given {
     uint64_t bytes;
+    uint64_t anew; /* of these: the host may have changed them since they were copied */
     enum xfw_writes writes;
-    uint64_t first; /* of the first buffer */
 };
 
 static void stop_end(const struct xfw_change *change, void *self)
@@ -194,8 +198,28 @@ static void stop_end(const struct xfw_change *change, void *self)
     xfw_memories_free(&((struct stop *)self)->memories);
 }
 
-static struct given given_to(const struct xfw_change *change, const struct stop *state,
-                             const struct xfa_process *process, const struct xfw_op *op)
+/* A kernel is given the buffer. Does it have to be copied for it? The host leaves it alone until it
+ * has waited for the kernels that read it. */
+static bool is_anew(struct stop *state, uint64_t first, const struct xfw_op *op,
+                    enum xfw_certainty certainty)
+{
+    double read_ns = isnan(op->device_end_ns) ? op->end_ns : op->device_end_ns;
+    for (unsigned i = 0; i < state->copies; i++) {
+        struct copied *copied = &state->copied[i];
+        if (copied->first != first)
+            continue;
+        bool anew = certainty != XFW_HIGH && copied->read_ns <= state->waited_ns;
+        copied->read_ns = fmax(copied->read_ns, read_ns);
+        return anew;
+    }
+    if (state->copies < MOST_COPIED)
+        state->copied[state->copies++] = (struct copied){first, read_ns};
+    return true;
+}
+
+static struct given given_to(const struct xfw_change *change, struct stop *state,
+                             const struct xfa_process *process, const struct xfw_op *op,
+                             enum xfw_certainty certainty)
 {
     struct given given = {0};
     uint64_t pointer;
@@ -205,21 +229,12 @@ static struct given given_to(const struct xfw_change *change, const struct stop 
             !xfa_is_page_locked(memory.kind) || !xfw_set_has(&change->set, memory.by))
             continue;
         enum xfw_writes writes = xfw_writes(process, op->name, op->arguments, k);
-        given.first = given.bytes ? given.first : memory.first;
         given.bytes = xfa_add(given.bytes, memory.end - memory.first);
+        if (is_anew(state, memory.first, op, certainty))
+            given.anew = xfa_add(given.anew, memory.end - memory.first);
         given.writes = writes > given.writes ? writes : given.writes;
     }
     return given;
-}
-
-static bool is_copied(struct stop *state, uint64_t first)
-{
-    for (unsigned i = 0; i < state->copies; i++)
-        if (state->copied[i] == first)
-            return true;
-    if (state->copies < MOST_COPIED)
-        state->copied[state->copies++] = first;
-    return false;
 }
 
 static struct xfw_op copy_of(const struct xfw_op *op, const struct xfw_copy_cost *cost, bool up)
@@ -234,20 +249,19 @@ static struct xfw_op copy_of(const struct xfw_op *op, const struct xfw_copy_cost
     return copy;
 }
 
-static void copy_first(const struct xfw_change *change, struct stop *state,
-                       struct xfw_player *player, struct xfw_op *op, const struct given *given)
+static void copy_first(const struct xfw_change *change, struct xfw_player *player,
+                       struct xfw_op *op, const struct given *given)
 {
     const struct xfa_achievable *achievable = &change->analysis->achievable;
     enum xfw_certainty certainty = xfw_player_certainty(player);
     struct xfw_copy_cost up =
         xfw_copy_cost(xfw_host_path(achievable, XFT_DIR_H2D, XFT_MEM_PINNED, -1, op->gpu),
-                      given->bytes, certainty);
+                      given->anew, certainty);
     struct xfw_copy_cost down =
         xfw_copy_cost(xfw_host_path(achievable, XFT_DIR_D2H, XFT_MEM_PINNED, -1, op->gpu),
                       given->bytes, certainty);
     enum xfw_writes copied_back = certainty == XFW_LOW ? XFW_MAY_WRITE : XFW_WRITES;
-    bool there = is_copied(state, given->first);
-    if (!there || certainty != XFW_HIGH) {
+    if (given->anew > 0) {
         struct xfw_op first = copy_of(op, &up, true);
         first.gap_ns = op->gap_ns; /* in which the host may have changed it */
         op->gap_ns = 0;
@@ -259,24 +273,37 @@ static void copy_first(const struct xfw_change *change, struct stop *state,
     }
 }
 
+/* The kernel's time when it reads memory of the device. */
+static double on_device_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
+                           uint64_t bytes, double byte, enum xfw_certainty certainty)
+{
+    double times = xfw_times_over(achievable, op->gpu, bytes, op->duration_ns);
+    double once = xfw_read_once_ns(achievable, op->gpu, bytes);
+    double reading = byte * (double)bytes * (certainty == XFW_HIGH ? 0.5 : 1);
+    if (times > XFW_READ_AGAIN && times < XFW_MOST_TIMES_OVER)
+        return times * reading;
+    return once > 0 && op->duration_ns > once ? op->duration_ns - once + reading : op->duration_ns;
+}
+
 static void stop_op(const struct xfw_change *change, void *self, struct xfw_player *player,
                     struct xfw_op *op)
 {
     const struct xfa_achievable *achievable = &change->analysis->achievable;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
     struct stop *state = self;
     memories_op(&state->memories, op);
+    if (op->kind == XFT_EVENT_SYNC || op->what == XFW_QUERY || op->awaits == XFW_AWAITS_ITSELF)
+        state->waited_ns = fmax(state->waited_ns, op->end_ns);
     if (op->what != XFW_KERNEL || op->stream == XFW_NONE)
         return;
-    struct given given = given_to(change, state, xfw_player_process(player), op);
-    double times = xfw_times_over(achievable, op->gpu, given.bytes, op->duration_ns);
+    struct given given = given_to(change, state, xfw_player_process(player), op, certainty);
     double byte = xfw_device_byte_ns(achievable, op->gpu);
-    if (!(times > XFW_READ_AGAIN && times < XFW_MOST_TIMES_OVER) || isnan(byte))
+    if (given.bytes == 0 || isnan(byte))
         return;
-    copy_first(change, state, player, op, &given);
-    enum xfw_certainty certainty = xfw_player_certainty(player);
-    double reading = times * (double)given.bytes * byte;
+    copy_first(change, player, op, &given);
     if (certainty != XFW_LOW)
-        op->duration_ns = fmin(op->duration_ns, certainty == XFW_HIGH ? reading / 2 : reading);
+        op->duration_ns =
+            fmin(op->duration_ns, on_device_ns(achievable, op, given.bytes, byte, certainty));
 }
 
 struct xfw_change *xfw_change_stop_mapping(const struct xfa_analysis *analysis,

@@ -104,9 +104,10 @@ class Stage:
     def kernel(self, slot):
         source = self.hosts if "mapped" in self.wastes else self.devices
         table = self.d_table + 1 if "repeated" in self.wastes else 0
-        for _ in range(3 if "mapped" in self.wastes else 1):
-            self.w.do("K", 3, self.streams[slot], self.s["kernel_ns"] // (3 if "mapped" in self.wastes else 1),
-                      source[slot] + 1, table, self.results[slot] + 1)
+        kernels = 3 if "mapped" in self.s["wastes"] else 1
+        for _ in range(kernels):
+            self.w.do("K", 3, self.streams[slot], self.s["kernel_ns"] // kernels, source[slot] + 1, table,
+                      self.results[slot] + 1)
 
     def additions(self, slot):
         """Statements that the clean form has not, or has in another form."""
@@ -157,11 +158,18 @@ class Stage:
             self.consume(number % len(self.streams))
 
 
-def lower(program, wasteful):
-    """The schedule's text, with the wastes or without."""
+def fixed_forms(program):
+    """The wastes that are left: none, and each one alone, since mending it may cost more than it saves (a buffer
+    that is read over the link while the GPU would be idle). The fastest of these is the fixed program."""
+    wastes = sorted(set(wastes_of(program)))
+    return [[]] + ([[waste] for waste in wastes] if len(wastes) > 1 else [])
+
+
+def lower(program, wastes):
+    """The schedule's text, with these of its wastes."""
     writer = Writer()
     for stage in program["stages"]:
-        Stage(writer, stage, stage["wastes"] if wasteful else []).play()
+        Stage(writer, stage, [waste for waste in stage["wastes"] if waste in wastes]).play()
         writer.site += 16
     return "\n".join([*writer.declared, *writer.lines]) + "\n"
 
