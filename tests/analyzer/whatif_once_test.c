@@ -114,6 +114,54 @@ static void test_copies_are_waited_for(void **state)
     xfa_classes_free(&analysis.classes);
 }
 
+/* A stream that the program itself waits for before it gives it more work needs no other wait: two
+ * streams take turns. What was fetched is waited for before a time of the host's own in which it can
+ * have been read. */
+static void test_the_program_waits_itself(void **state)
+{
+    enum { OWN = 400, TURNS = 8, FETCHED = 1 << 12 };
+    struct xfa_analysis analysis = {0};
+    struct xfa_class_key key = {
+        .row = {.direction = XFT_DIR_H2D, .src_mem = XFT_MEM_PINNED, .dst_mem = XFT_MEM_DEVICE}};
+    xfa_classes_init(&analysis.classes, NULL, NULL);
+    xfa_class_put(&analysis.classes, &key);
+    key.row.direction = XFT_DIR_D2H;
+    key.row.src_mem = XFT_MEM_DEVICE;
+    key.row.dst_mem = XFT_MEM_PINNED;
+    xfa_class_put(&analysis.classes, &key);
+    for (int fetches = 0; fetches < 2; fetches++) {
+        struct run run = {0};
+        xfw_once_book_init(&run.book);
+        for (uint32_t i = 0; i < TURNS; i++) {
+            struct xfw_op *wait = add(&run, hand_op(XFW_CALL, XFT_EVENT_SYNC, 0));
+            wait->awaits = XFW_AWAITS_STREAM;
+            wait->stream = i % 2;
+            alloc(&run, 0x1000, BYTES);
+            struct xfw_op *copy = add(&run, hand_work(XFW_COPY, i % 2, 0, 0, 500));
+            copy->gap_ns = OWN;
+            copy->class = fetches ? 1 : 0;
+            copy->bytes = FETCHED;
+            if (fetches)
+                copy->engine = XFW_TO_HOST;
+            release(&run, 0x1000);
+        }
+        /* Round by round: the copies, one behind the other; else the host's own time. */
+        double turn = as_it_was(&run) / TURNS;
+        assert_true(turn == OWN + MADE + 500 + WOKEN);
+        double likely = once(&run, &analysis, XFW_LIKELY), high = once(&run, &analysis, XFW_HIGH);
+        assert_true(likely == high);
+        assert_true(high == MADE + OWN + TURNS * 500 + WOKEN);
+        for (size_t i = 0; i < run.count; i++) { /* the own time is behind the free at once */
+            struct xfw_op *op = &run.ops[i];
+            op->gap_ns = op->kind == XFT_EVENT_SYNC ? OWN : 0;
+        }
+        likely = once(&run, &analysis, XFW_LIKELY);
+        assert_true(fetches ? likely > high : likely == high);
+        xfw_once_book_free(&run.book);
+    }
+    xfa_classes_free(&analysis.classes);
+}
+
 /* What the calls took and what the profile has are two of a kind: the mean goes. */
 static void test_between_run_and_profile(void **state)
 {
@@ -200,6 +248,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_waits_go),
         cmocka_unit_test(test_copies_are_waited_for),
+        cmocka_unit_test(test_the_program_waits_itself),
         cmocka_unit_test(test_between_run_and_profile),
         cmocka_unit_test(test_as_many_as_were_held),
         cmocka_unit_test(test_others_stay),

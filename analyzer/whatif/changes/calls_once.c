@@ -9,6 +9,8 @@
  * to 43 ms on one machine (docs/analyze.md). */
 #define VARIES 0.25
 
+#define MOST_STREAMS 64 /* with copies in flight, that are told apart */
+
 /* ---- the book -------------------------------------------------------------------------------- */
 
 struct holder {
@@ -93,10 +95,18 @@ struct state {
     struct xfw_once_book book; /* of what is played */
     struct kept {
         uint64_t there, gives;
-    } * kept;              /* by place in the run's calls: given back, and kept */
-    bool copies;           /* the last op was a copy that may be in flight ... */
-    uint32_t copy_stream;  /* ... in this stream */
-    double copies_done_ns; /* when all others like it are done */
+    } * kept;         /* by place in the run's calls: given back, and kept */
+    uint32_t copying; /* the last op was a copy that may be in flight: its place in streams, + 1 */
+    struct stream {
+        uint32_t stream;
+        bool owed;      /* a wait for its copies went */
+        double done_ns; /* when they are done */
+        double fetched_ns;
+        uint64_t fetched; /* bytes of those to the host, which are done at fetched_ns */
+    } streams[MOST_STREAMS];
+    unsigned stream_count;
+    bool went; /* the wait that was the last op of ... */
+    uint32_t thread;
 };
 
 static void begin(const struct xfw_change *change, void *self, struct xfw_player *player)
@@ -123,15 +133,79 @@ static bool is_in_flight(const struct xfw_change *change, const struct xfw_op *o
     return xfa_is_page_locked(row->direction == XFT_DIR_H2D ? row->src_mem : row->dst_mem);
 }
 
+/* The place of the stream, + 1; of too many, all that are left out share the first. */
+static uint32_t stream_of(struct state *state, uint32_t stream)
+{
+    for (unsigned i = 0; i < state->stream_count; i++)
+        if (state->streams[i].stream == stream)
+            return i + 1;
+    if (state->stream_count == MOST_STREAMS)
+        return 1;
+    state->streams[state->stream_count++] = (struct stream){.stream = stream};
+    return state->stream_count;
+}
+
 static void note_copies(const struct xfw_change *change, struct state *state,
                         const struct xfw_player *player, const struct xfw_op *op)
 {
-    const struct xfw_schedule *schedule = xfw_player_schedule(player);
-    if (state->copies)
-        state->copies_done_ns =
-            fmax(state->copies_done_ns, xfw_schedule_stream_end(schedule, state->copy_stream));
-    state->copies = op->stream != XFW_NONE && is_in_flight(change, op);
-    state->copy_stream = op->stream;
+    struct stream *last = state->copying ? &state->streams[state->copying - 1] : NULL;
+    if (last) {
+        double end = xfw_schedule_stream_end(xfw_player_schedule(player), last->stream);
+        last->done_ns = fmax(last->done_ns, end);
+        last->fetched_ns = last->fetched ? last->done_ns : 0;
+    }
+    state->copying =
+        op->stream != XFW_NONE && is_in_flight(change, op) ? stream_of(state, op->stream) : 0;
+    if (state->copying && op->engine == XFW_TO_HOST) {
+        struct stream *stream = &state->streams[state->copying - 1];
+        stream->fetched = xfa_add(stream->fetched, op->bytes);
+    }
+}
+
+/* The host waits until then, before its own time that comes before the op. */
+static void wait_until(struct xfw_player *player, const struct xfw_op *op, double ns)
+{
+    struct xfw_op wait = xfw_op_like(op);
+    double now = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread);
+    if (!(ns > now))
+        return;
+    wait.own_ns = ns - now;
+    xfw_player_play(player, &wait);
+}
+
+/* A wait for copies went. As likely the host waits for them all the same before it gives their
+ * stream more work (it has written the memory again), and before a time of its own in which it can
+ * have read what was fetched. */
+static void wait_where_needed(struct state *state, struct xfw_player *player,
+                              const struct xfw_op *op)
+{
+    bool next = state->went && op->thread == state->thread;
+    double until = 0;
+    if (xfw_player_certainty(player) != XFW_LIKELY)
+        return;
+    for (unsigned i = 0; i < state->stream_count; i++) {
+        struct stream *stream = &state->streams[i];
+        double read_ns = XFW_READ_NS_PER_BYTE * (double)stream->fetched;
+        if (!stream->owed)
+            continue;
+        if (next && stream->fetched && op->gap_ns >= read_ns)
+            until = fmax(until, stream->fetched_ns);
+        if (xfw_op_is_work(op) && op->stream == stream->stream) {
+            until = fmax(until, stream->done_ns);
+            stream->owed = false;
+            stream->fetched = 0;
+        }
+    }
+    wait_until(player, op, until);
+    state->went = state->went && !next;
+}
+
+static void owe(struct state *state, const struct xfw_op *op)
+{
+    for (unsigned i = 0; i < state->stream_count; i++)
+        state->streams[i].owed = true;
+    state->went = true;
+    state->thread = op->thread;
 }
 
 /* What such a call took when the machine was probed; INFINITY: not measured. */
@@ -171,18 +245,17 @@ static double left_ns(const struct xfw_change *change, const struct xfw_op *op,
 }
 
 /* The call goes, but what it waited for may still have to be waited for. */
-static void go(const struct xfw_change *change, const struct state *state,
+static void go(const struct xfw_change *change, struct state *state,
                const struct xfw_player *player, struct xfw_op *op, bool gives)
 {
     enum xfw_certainty certainty = xfw_player_certainty(player);
     uint8_t awaits = gives && certainty == XFW_LOW ? op->awaits : XFW_AWAITS_NOTHING;
     double left = left_ns(change, op, certainty);
-    double now = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread) + op->gap_ns;
     xfw_op_drop(op);
     op->awaits = awaits;
     op->own_ns = left;
-    if (gives && certainty == XFW_LIKELY)
-        op->own_ns = fmax(left, state->copies_done_ns - now);
+    if (gives)
+        owe(state, op);
 }
 
 static void take(const struct once *once, struct state *state, const struct xfw_player *player,
@@ -227,6 +300,7 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     const struct once *once = (const struct once *)change;
     struct state *state = self;
     note_copies(change, state, player, op);
+    wait_where_needed(state, player, op);
     if (op->what != XFW_CALL || op->dst == 0)
         return;
     if (op->kind == XFT_EVENT_ALLOC || op->kind == XFT_EVENT_REGISTER)
