@@ -184,6 +184,7 @@ struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
     struct xfw_set classes = what->classes;
     struct leave_out *change = xfw_change_new(sizeof *change, &type, analysis, &classes);
     change->what = *what;
+    change->change.first = true; /* others have what is left */
     change->change.staged_ns = xfa_alloc(sizeof *change->change.staged_ns);
     return &change->change;
 }

@@ -68,7 +68,8 @@ struct run {
     double space_ns, first_ns; /* of the first piece: behind the work before the run, and its
                                   duration; copies behind copies begin and end faster */
     uint64_t first_bytes;
-    double unpack_ns; /* to be done once the data is there */
+    struct xfw_op held; /* the last piece, as it was */
+    double unpack_ns;   /* to be done once the data is there */
     uint32_t *events; /* recorded behind pieces: now behind all of them */
     size_t event_count, event_capacity;
 };
@@ -137,6 +138,7 @@ static void take_piece(const struct pack *pack, const struct xfw_player *player,
     run->pieces++;
     run->stream = op->stream;
     run->bytes = xfa_add(run->bytes, op->bytes);
+    xfw_op_copy(&run->held, op);
     xfw_op_drop(op);
     op->own_ns = packing;
 }
@@ -186,6 +188,19 @@ static void take_last(const struct pack *pack, const struct xfw_player *player, 
     run->pieces = run->bytes = 0;
 }
 
+/* Another change has left the last one out: the piece before it takes its place. */
+static void play_held(const struct pack *pack, struct xfw_player *player, struct run *run,
+                      const struct xfw_op *op)
+{
+    struct xfw_op last = run->held, like = xfw_op_like(op);
+    last.made_up = true;
+    xfw_op_take_gap(&last, &like); /* its own has passed */
+    run->pieces--;
+    run->bytes -= last.bytes;
+    take_last(pack, player, run, &last, row_of(pack, &last));
+    xfw_player_play(player, &last);
+}
+
 /* ---- events and waits around it -------------------------------------------------------------- */
 
 static void note_record(struct run *run, const struct xfw_op *op)
@@ -226,7 +241,8 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     struct state *state = self;
     uint32_t process = xfw_player_process(player)->number;
     struct run *run = run_of(state, op->thread);
-    const struct xfa_row_key *row = op->what == XFW_COPY ? row_of(pack, op) : NULL;
+    bool crosses = op->engine == XFW_TO_DEVICE || op->engine == XFW_TO_HOST;
+    const struct xfa_row_key *row = op->what == XFW_COPY && crosses ? row_of(pack, op) : NULL;
     for (size_t i = 0; i < state->late_count; i++)
         xfw_player_play(player, &state->late[i]);
     state->late_count = 0;
@@ -238,6 +254,10 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     } else if (op->what == XFW_RECORD && op->event != XFW_NONE && run->pieces &&
                op->stream == run->stream) {
         note_record(run, op);
+    } else if (!row && run->pieces && op->class != XFW_NONE && row_of(pack, op) &&
+               xfw_marked(&pack->runs->lasts, process, op->transfer)) {
+        play_held(pack, player, run, op);
+        record_again(state, run, op);
     }
     unpack(run, player, op);
 }

@@ -255,6 +255,12 @@ INLINE void perform(const struct statement *s)
     case 'F':
         PAIR_CHECK(cudaFree(buffers[N(0)].device));
         break;
+    case 'N':
+        PAIR_CHECK(cudaHostRegister(buffers[N(0)].host, buffers[N(0)].bytes, 0));
+        break;
+    case 'U':
+        PAIR_CHECK(cudaHostUnregister(buffers[N(0)].host));
+        break;
     case 'P':
         prefetch(s);
         break;

@@ -79,7 +79,9 @@ class Stage:
 
     def __init__(self, writer, stage, wastes):
         self.w, self.s, self.wastes = writer, stage, wastes
-        size, memory = stage["bytes"], "g" if "pageable" in wastes else "m" if "mapped" in wastes else "p"
+        pageable = "pageable" in stage["wastes"]  # the fixed program page-locks it, which the stage pays for
+        size, memory = stage["bytes"], "g" if pageable else "m" if "mapped" in wastes else "p"
+        self.locks = pageable and "pageable" not in wastes
         slots = 1 if "serial" in wastes else stage["streams"]
         declare = writer.declare
         self.streams = [declare("S", stage["kind"]) for _ in range(slots)]
@@ -152,10 +154,14 @@ class Stage:
             self.w.do("F", 14, self.extra)
 
     def play(self):
+        for host in self.hosts if self.locks else []:
+            self.w.do("N", 14, host)
         for number in range(self.s["steps"]):
             self.step(number)
         for number in range(max(0, self.s["steps"] - len(self.streams)), self.s["steps"]):
             self.consume(number % len(self.streams))
+        for host in self.hosts if self.locks else []:
+            self.w.do("U", 15, host)
 
 
 def fixed_forms(program):
