@@ -133,6 +133,72 @@ static void test_waits(void **state)
     copies_end(&copies);
 }
 
+/* A step on one of two streams: the wait for the step before on it, own work, a kernel, a wait, a
+ * copy in the default stream that blocks. */
+static void step(struct copies *copies, uint32_t stream, bool waits_itself)
+{
+    struct played *played = &copies->played;
+    if (waits_itself) {
+        struct xfw_op *wait = played_sync(played, 0);
+        wait->stream = stream;
+        wait->site = SITE + 1;
+    }
+    struct xfw_op *kernel = played_kernel(played, 600000, 0, 100000);
+    kernel->stream = stream;
+    struct xfw_op *right_before = played_sync(played, 0);
+    right_before->stream = stream;
+    right_before->site = SITE + 1;
+    struct xfw_op *fetch = copy(copies, 0, CLASS_DOWN, stream == 1 ? AT : OTHER);
+    fetch->engine = XFW_TO_HOST;
+    fetch->stream_kind = XFW_LEGACY;
+}
+
+/* Such a copy goes to the kernel's stream, and the wait before it goes. That the program waits for
+ * that stream itself before the memory is used again is learnt from the first steps. */
+static void test_fetched_in_turns(void **state)
+{
+    enum { FEW = 5, MANY = 10 };
+    double likely[2][2];
+    for (int itself = 0; itself < 2; itself++) {
+        for (int many = 0; many < 2; many++) {
+            struct copies copies;
+            copies_start(&copies);
+            for (uint32_t i = 0; i < (many ? MANY : FEW); i++)
+                step(&copies, 1 + i % 2, itself);
+            likely[itself][many] = asynchronous(&copies, XFW_LIKELY, false);
+            copies_end(&copies);
+        }
+    }
+    const double own = 600000 + CALLS, more = MANY - FEW;
+    /* Own work alone is left; else what was fetched is waited for before it. */
+    assert_true(likely[true][true] - likely[true][false] == more * own);
+    assert_true(likely[false][true] - likely[false][false] >= more * (600000 + COPY_NS));
+}
+
+/* To the device: the copy goes to the stream of the kernel that came behind it the time before, and
+ * does not hold up other streams' work any more. */
+static void test_sent_in_turns(void **state)
+{
+    enum { FEW = 4, MANY = 10, KERNEL_NS = 900000 };
+    double device[2];
+    for (int many = 0; many < 2; many++) {
+        struct copies copies;
+        copies_start(&copies);
+        for (uint32_t i = 0; i < (many ? MANY : FEW); i++) {
+            struct xfw_op *sent = copy(&copies, 0, CLASS_UP, i % 2 ? AT : OTHER);
+            sent->dst = sent->src + 1024 * MIB;
+            sent->stream_kind = XFW_LEGACY;
+            played_kernel(&copies.played, 0, 0, KERNEL_NS)->stream = 1 + i % 2;
+        }
+        played_call(&copies.played, 0, 0)->awaits = XFW_AWAITS_DEVICE;
+        device[many] = asynchronous(&copies, XFW_HIGH, false);
+        copies_end(&copies);
+    }
+    /* Two streams, each with its copies and kernels in order; in the default stream each copy would
+     * wait for all kernels. */
+    assert_true(device[1] - device[0] == (MANY - FEW) / 2.0 * (COPY_NS + KERNEL_NS));
+}
+
 /* More copies than can be told apart: the oldest is waited for. */
 static void test_many(void **state)
 {
@@ -283,11 +349,18 @@ static void test_no_device_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_buffers), cmocka_unit_test(test_one_buffer),
-        cmocka_unit_test(test_fetched),     cmocka_unit_test(test_waits),
-        cmocka_unit_test(test_many),        cmocka_unit_test(test_later),
-        cmocka_unit_test(test_rest),        cmocka_unit_test(test_not_moved),
-        cmocka_unit_test(test_handed),      cmocka_unit_test(test_no_device_wait),
+        cmocka_unit_test(test_two_buffers),
+        cmocka_unit_test(test_one_buffer),
+        cmocka_unit_test(test_fetched),
+        cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_fetched_in_turns),
+        cmocka_unit_test(test_sent_in_turns),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_later),
+        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_not_moved),
+        cmocka_unit_test(test_handed),
+        cmocka_unit_test(test_no_device_wait),
     };
     return cmocka_run_group_tests_name("what-if: waits", tests, NULL, NULL);
 }

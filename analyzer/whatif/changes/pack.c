@@ -70,7 +70,7 @@ struct run {
     uint64_t first_bytes;
     struct xfw_op held; /* the last piece, as it was */
     double unpack_ns;   /* to be done once the data is there */
-    uint32_t *events; /* recorded behind pieces: now behind all of them */
+    uint32_t *events;   /* recorded behind pieces: now behind all of them */
     size_t event_count, event_capacity;
 };
 

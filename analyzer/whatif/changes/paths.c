@@ -244,8 +244,9 @@ static void times_op(const struct xfw_change *change, void *self, struct xfw_pla
 {
     const struct times *times = (const struct times *)change;
     struct times_state *state = self;
-    xfw_reuse_meet(&state->reuse, change, player, op);
-    if (op->what != XFW_COPY || op->class >= times->count || !times->paths[op->class].to)
+    bool mine = op->what == XFW_COPY && op->class < times->count && times->paths[op->class].to;
+    xfw_reuse_meet(&state->reuse, change, player, op, mine && times->terms.asynchronous);
+    if (!mine)
         return;
     const struct paths *paths = &times->paths[op->class];
     if (!can_be(times, op) || !xfw_player_take(player, op))

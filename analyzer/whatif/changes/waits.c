@@ -7,6 +7,8 @@
 #include "analyzer/whatif/changes/changes.h"
 #include "xferscope/trace.h"
 
+#define ENOUGH_USES 4 /* of a class, to know what the program does about them */
+
 /* ---- memory that copies still use ------------------------------------------------------------ */
 
 bool xfw_host_memory(const struct xfa_analysis *analysis, const struct xfw_op *op,
@@ -43,8 +45,28 @@ static void wait_for(struct xfw_reuse *reuse, struct xfw_use *use, const struct 
     if (!before_gap)
         xfw_op_take_gap(&wait, op);
     xfw_player_play(player, &wait);
+}
+
+static void close_use(struct xfw_reuse *reuse, struct xfw_use *use)
+{
     use->open = false;
     reuse->open--;
+}
+
+static struct xfw_use_class *class_of(struct xfw_reuse *reuse, uint32_t class)
+{
+    struct xfw_use_class *of = &reuse->classes[class & (XFW_USE_CLASSES - 1)];
+    if (of->class != class + 1)
+        *of = (struct xfw_use_class){.class = class + 1};
+    return of;
+}
+
+/* What the program does about memory that was fetched: it has waited itself, or used it before. */
+static void learn(struct xfw_reuse *reuse, const struct xfw_use *use, bool itself)
+{
+    struct xfw_use_class *class = class_of(reuse, use->class);
+    class->itself = itself;
+    class->seen += class->seen < ENOUGH_USES;
 }
 
 /* The program waits for the copy itself. */
@@ -53,7 +75,15 @@ static bool waits_itself(const struct xfw_op *op, const struct xfw_use *use)
     if (op->kind != XFT_EVENT_SYNC)
         return false;
     return (op->awaits == XFW_AWAITS_DEVICE && op->gpu == use->gpu) ||
-           (op->awaits == XFW_AWAITS_STREAM && op->stream == use->stream);
+           (op->awaits == XFW_AWAITS_STREAM && op->stream == use->stream) ||
+           (op->awaits == XFW_AWAITS_EVENT && op->event != XFW_NONE &&
+            (op->event + 1 == use->behind[0] || op->event + 1 == use->behind[1]));
+}
+
+static void note_record(struct xfw_use *use, const struct xfw_op *op)
+{
+    if (op->what == XFW_RECORD && op->stream == use->stream && op->event != XFW_NONE)
+        use->behind[use->behind[0] != 0] = op->event + 1;
 }
 
 static bool touches(const struct xfw_change *change, const struct xfw_op *op,
@@ -66,35 +96,174 @@ static bool touches(const struct xfw_change *change, const struct xfw_op *op,
            op->dst <= use->first && op->dst + (op->bytes ? op->bytes : 1) > use->first;
 }
 
-void xfw_reuse_meet(struct xfw_reuse *reuse, const struct xfw_change *change,
-                    struct xfw_player *player, struct xfw_op *op)
+/* The thread can have read the memory before the op. */
+static bool can_have_read(const struct xfw_use *use, const struct xfw_op *op)
+{
+    return use->to_host && op->thread == use->thread && op->gap_ns > XFW_BUSY_NS &&
+           !xfw_cannot_have_read(op->gap_ns, use->end - use->first);
+}
+
+static void meet_use(struct xfw_reuse *reuse, struct xfw_use *use, const struct xfw_change *change,
+                     struct xfw_player *player, struct xfw_op *op)
 {
     bool likely = xfw_player_certainty(player) != XFW_HIGH;
-    for (unsigned i = 0, left = reuse->open; left > 0; i++) {
-        struct xfw_use *use = &reuse->uses[i];
-        if (!use->open)
-            continue;
-        left--;
-        if (use->to_host && likely && op->thread == use->thread && op->gap_ns > XFW_BUSY_NS &&
-            !xfw_cannot_have_read(op->gap_ns, use->end - use->first)) {
-            wait_for(reuse, use, change, player, op, true);
-        } else if (touches(change, op, use)) {
+    const struct xfw_use_class *class = class_of(reuse, use->class);
+    note_record(use, op);
+    if (likely && !use->waited && !class->itself && can_have_read(use, op)) {
+        wait_for(reuse, use, change, player, op, true);
+        use->waited = true;
+        if (class->seen >= ENOUGH_USES)
+            close_use(reuse, use);
+    } else if (touches(change, op, use)) {
+        if (!use->waited)
             wait_for(reuse, use, change, player, op, likely);
-        } else if (waits_itself(op, use)) {
-            use->open = false;
-            reuse->open--;
-        }
+        learn(reuse, use, false);
+        close_use(reuse, use);
+    } else if (waits_itself(op, use)) {
+        learn(reuse, use, true);
+        close_use(reuse, use);
     }
 }
 
+static void meet_uses(struct xfw_reuse *reuse, const struct xfw_change *change,
+                      struct xfw_player *player, struct xfw_op *op)
+{
+    for (unsigned i = 0, left = reuse->open; left > 0; i++) {
+        if (!reuse->uses[i].open)
+            continue;
+        left--;
+        meet_use(reuse, &reuse->uses[i], change, player, op);
+    }
+}
+
+/* ---- copies of the legacy default stream ----------------------------------------------------- */
+
+static struct xfw_use_thread *thread_of(struct xfw_reuse *reuse, uint32_t number)
+{
+    struct xfw_use_thread *thread = &reuse->threads[number & (XFW_USE_THREADS - 1)];
+    if (thread->thread != number + 1)
+        *thread = (struct xfw_use_thread){.thread = number + 1};
+    return thread;
+}
+
+static struct xfw_use_consumer *consumer_of(struct xfw_reuse *reuse, uint64_t address)
+{
+    const unsigned some = 58; /* bits: 64 places */
+    return &reuse->consumers[(address * 0x9e3779b97f4a7c15u) >> some];
+}
+
+static void move_to(struct xfw_player *player, struct xfw_op *op, uint32_t stream, uint8_t kind)
+{
+    xfw_player_moved(player, op->stream, stream);
+    op->stream = stream;
+    op->stream_kind = kind;
+}
+
+/* To the device: the work is still to come. */
+static void send_beside(struct xfw_reuse *reuse, struct xfw_player *player, struct xfw_op *op)
+{
+    struct xfw_use_thread *thread = thread_of(reuse, op->thread);
+    const struct xfw_use_consumer *consumer = consumer_of(reuse, op->dst);
+    if (thread->count == XFW_USE_FOR)
+        return;
+    if (consumer->address == op->dst)
+        move_to(player, op, consumer->stream, consumer->stream_kind);
+    thread->copies[thread->count].address = op->dst;
+    thread->copies[thread->count++].stream = op->stream;
+}
+
+static void fetch_beside(struct xfw_reuse *reuse, struct xfw_player *player, struct xfw_op *op)
+{
+    const struct xfw_use_thread *thread = thread_of(reuse, op->thread);
+    if (thread->stream)
+        move_to(player, op, thread->stream - 1, thread->stream_kind);
+}
+
+/* The work that the thread's copies were for. */
+static void meet_work(struct xfw_reuse *reuse, struct xfw_use_thread *thread,
+                      struct xfw_player *player, const struct xfw_op *op)
+{
+    for (unsigned i = 0; i < thread->count; i++) {
+        struct xfw_use_consumer *consumer = consumer_of(reuse, thread->copies[i].address);
+        uint32_t from = thread->copies[i].stream;
+        if (from != op->stream)
+            xfw_player_stream_after(player, op->stream,
+                                    xfw_schedule_stream_end(xfw_player_schedule(player), from));
+        *consumer =
+            (struct xfw_use_consumer){thread->copies[i].address, op->stream, op->stream_kind};
+    }
+    thread->count = 0;
+    thread->stream = op->stream + 1;
+    thread->stream_kind = op->stream_kind;
+}
+
+/* ---- waits right before copies to the host --------------------------------------------------- */
+
+/* A wait for the stream of the thread's last work. */
+static bool may_go(const struct xfw_use_thread *thread, const struct xfw_op *op)
+{
+    return op->kind == XFT_EVENT_SYNC && thread->stream &&
+           (op->awaits == XFW_AWAITS_DEVICE ||
+            (op->awaits == XFW_AWAITS_STREAM && op->stream + 1 == thread->stream));
+}
+
+/* The op behind such a wait: was it right before a copy of ours? If not, and it went, it comes now.
+ */
+static void settle_wait(struct xfw_reuse *reuse, struct xfw_use_thread *thread,
+                        struct xfw_player *player, const struct xfw_op *op, bool fetches)
+{
+    bool before = fetches && op->gap_ns <= XFW_BUSY_NS;
+    if (thread->asks == 0)
+        return;
+    reuse->waits[thread->asks - 1] = before;
+    if (thread->gone && !before)
+        xfw_player_play(player, &thread->wait);
+    thread->asks = 0;
+    thread->gone = false;
+}
+
+static void meet_wait(struct xfw_reuse *reuse, struct xfw_use_thread *thread, struct xfw_op *op)
+{
+    uint32_t place = (op->site * 16 + thread->before) & (XFW_USE_WAITS - 1);
+    thread->asks = place + 1;
+    thread->gone = reuse->waits[place];
+    if (!thread->gone)
+        return;
+    thread->wait = *op;
+    thread->wait.gap_ns = 0;
+    thread->wait.made_up = true; /* the recorded op stays, and waits no more */
+    xfw_op_drop(op);
+}
+
+void xfw_reuse_meet(struct xfw_reuse *reuse, const struct xfw_change *change,
+                    struct xfw_player *player, struct xfw_op *op, bool becomes)
+{
+    struct xfw_use_thread *thread = thread_of(reuse, op->thread);
+    bool legacy = op->what == XFW_COPY && op->stream_kind == XFW_LEGACY;
+    settle_wait(reuse, thread, player, op, becomes && legacy && op->engine == XFW_TO_HOST);
+    uint8_t what = op->what;
+    if (may_go(thread, op) && xfw_player_certainty(player) != XFW_LOW)
+        meet_wait(reuse, thread, op);
+    meet_uses(reuse, change, player, op);
+    if (xfw_op_is_work(op) && op->what != XFW_COPY && op->stream != XFW_NONE)
+        meet_work(reuse, thread, player, op);
+    thread->before = what;
+}
+
 void xfw_reuse_add(struct xfw_reuse *reuse, const struct xfw_change *change,
-                   struct xfw_player *player, const struct xfw_op *op,
-                   const struct xfw_host_memory *host)
+                   struct xfw_player *player, struct xfw_op *op, const struct xfw_host_memory *host)
 {
     struct xfw_use *use = &reuse->uses[reuse->next];
     struct xfw_op now = *op;
-    if (use->open) /* too many: the oldest is waited for */
-        wait_for(reuse, use, change, player, &now, true);
+    if (use->open) { /* too many: the oldest is waited for */
+        if (!use->waited)
+            wait_for(reuse, use, change, player, &now, true);
+        close_use(reuse, use);
+    }
+    if (op->stream_kind == XFW_LEGACY && host->to_host)
+        fetch_beside(reuse, player, op);
+    else if (op->stream_kind == XFW_LEGACY)
+        send_beside(reuse, player, op);
     uint32_t event = reuse->next < reuse->made ? use->event : xfw_player_side_event(player);
     reuse->made += reuse->next == reuse->made;
     reuse->next = (reuse->next + 1) % XFW_USES;
@@ -104,6 +273,7 @@ void xfw_reuse_add(struct xfw_reuse *reuse, const struct xfw_change *change,
         .event = event,
         .stream = op->stream,
         .thread = op->thread,
+        .class = op->class,
         .gpu = op->gpu,
         .to_host = host->to_host,
         .open = true,
@@ -142,10 +312,11 @@ static void async_op(const struct xfw_change *change, void *self, struct xfw_pla
 {
     struct xfw_reuse *reuse = self;
     struct xfw_host_memory host;
-    xfw_reuse_meet(reuse, change, player, op);
-    if (op->what != XFW_COPY || op->class == XFW_NONE || !xfw_set_has(&change->set, op->class) ||
-        !xfw_host_memory(change->analysis, op, &host) || !xfw_player_take(player, op) ||
-        xfw_player_certainty(player) == XFW_LOW)
+    bool mine = op->what == XFW_COPY && op->class != XFW_NONE &&
+                xfw_set_has(&change->set, op->class) &&
+                xfw_host_memory(change->analysis, op, &host);
+    xfw_reuse_meet(reuse, change, player, op, mine);
+    if (!mine || !xfw_player_take(player, op) || xfw_player_certainty(player) == XFW_LOW)
         return;
     submit(&reuse->asked, change->analysis, op, &host);
     xfw_reuse_add(reuse, change, player, op, &host);
