@@ -579,8 +579,11 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
         finding->at_best = at_best(whatif, changes[i]);
         if (finding->order && changes[i]->shares != XFW_WHOLE && whatif->taken.count)
             take_left(finding, analysis, whatif);
-        finding->idle = finding->saving.likely < xfw_change_least(changes[i]) * whatif->alone_ns ||
-                        !xfw_whatif_best_of_family(whatif, changes, i);
+        double least = xfw_change_least(changes[i]) * whatif->alone_ns;
+        bool pays =
+            finding->saving.likely >= least || (finding->order && finding->last_ns >= least);
+        finding->idle =
+            !pays || (!finding->order && !xfw_whatif_best_of_family(whatif, changes, i));
         finding->asked =
             finding->question && finding->idle && xfa_finding_at_best_only(whatif, finding);
     }

@@ -11,6 +11,8 @@
 #include "analyzer/findings/finding.h"
 #include "analyzer/whatif/changes/changes.h"
 
+#define LEAST_TRIED 8 /* calls that could go: fewer hold up hardly anything */
+
 struct taken {
     struct xfa_table calls;    /* struct xfw_once_calls, of the run: those that could go */
     struct xfw_once_book book; /* of the process at hand: by stack, not by site */
@@ -131,11 +133,11 @@ static void add_to_site(struct xfa_table *sites, const struct xfa_analysis *anal
     of->sums.reckoning = XFA_RECKONED_KEPT;
 }
 
-/* Findings of the host's memory, or of the GPU's: of sites with calls that could go. */
+/* Findings of the host's memory, or of the GPU's: of sites with calls that could go, which take
+ * more than least_ns. */
 static void find_in(const struct xfa_analysis *analysis, const struct taken *taken,
-                    struct xfa_findings *findings, const struct xfa_finding *like)
+                    struct xfa_findings *findings, const struct xfa_finding *like, double least_ns)
 {
-    double least_ns = xfa_findings_least_ns(analysis);
     struct xfa_table sites;
     xfa_table_init(&sites, sizeof(uint32_t), sizeof(struct of_site));
     for (size_t i = 0; i < taken->calls.count; i++) {
@@ -154,10 +156,19 @@ static void find_in(const struct xfa_analysis *analysis, const struct taken *tak
 static void find(const struct xfa_analysis *analysis, const void *taken,
                  struct xfa_findings *findings, struct xfa_finding like)
 {
+    double least_ns = xfa_findings_least_ns(analysis);
     like.remedy.node = -1;
-    find_in(analysis, taken, findings, &like);
+    find_in(analysis, taken, findings, &like, least_ns);
     like.remedy.to_host = true;
-    find_in(analysis, taken, findings, &like);
+    find_in(analysis, taken, findings, &like, least_ns);
+}
+
+static bool is_found(const struct xfa_findings *findings, enum xfa_finding_id id)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].id == id && !findings->items[i].remedy.to_host)
+            return true;
+    return false;
 }
 
 static bool has_site(const struct xfa_finding *finding, uint32_t site)
@@ -190,21 +201,37 @@ static struct xfa_observer observe_allocations(void *self)
     return observe(self, XFT_EVENT_ALLOC, XFT_EVENT_FREE);
 }
 
+static const struct xfa_finding allocations = {
+    .id = XFA_FINDING_ALLOCATION,
+    .remedy.kind = XFA_REMEDY_ALLOCATE_ONCE,
+    .assumed = "there is room for all of these buffers at the same time, and what was freed "
+               "and allocated again need not come cleared",
+};
+
 static void find_allocations(const struct xfa_analysis *analysis, const void *sums,
                              struct xfa_findings *findings)
 {
-    find(analysis, sums, findings,
-         (struct xfa_finding){
-             .id = XFA_FINDING_ALLOCATION,
-             .remedy.kind = XFA_REMEDY_ALLOCATE_ONCE,
-             .assumed =
-                 "there is room for all of these buffers at the same time, and what was freed "
-                 "and allocated again need not come cleared",
-         });
+    find(analysis, sums, findings, allocations);
+}
+
+/* Where the calls themselves hardly take time, their waits for the device may keep other work from
+ * overlapping. */
+static void try_allocations(const struct xfa_analysis *analysis, const void *sums,
+                            struct xfa_findings *findings)
+{
+    const struct taken *taken = sums;
+    struct xfa_finding like = allocations;
+    uint64_t needless = 0;
+    like.remedy.node = -1;
+    for (size_t i = 0; i < taken->calls.count; i++)
+        needless += xfw_once_needless_gives(xfa_table_at(&taken->calls, i));
+    if (needless >= LEAST_TRIED && !is_found(findings, XFA_FINDING_ALLOCATION))
+        find_in(analysis, sums, findings, &like, 0);
 }
 
 const struct xfa_finding_kind xfa_kind_allocation = {
     .find = find_allocations,
+    .try = try_allocations,
     .change = change,
     .self_bytes = sizeof(struct taken),
     .observe = observe_allocations,

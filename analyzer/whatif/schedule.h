@@ -31,6 +31,11 @@ void xfw_schedule_free(struct xfw_schedule *schedule);
  */
 #define XFW_FIRST_SIDE_STREAM 0x80000000u
 #define XFW_FIRST_SIDE_EVENT 0x80000000u
+/* Another change has taken it to a stream of its own. */
+static inline bool xfw_op_is_beside(const struct xfw_op *op)
+{
+    return op->stream != XFW_NONE && op->stream >= XFW_FIRST_SIDE_STREAM;
+}
 
 /* The next op of the process. */
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op);

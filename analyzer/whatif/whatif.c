@@ -6,35 +6,14 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/check.h"
+#include "analyzer/whatif/best_set.h"
 #include "analyzer/whatif/player.h"
 #include "analyzer/whatif/recording_cost.h"
 #include "analyzer/whatif/replays.h"
 
-#define LEAST_GAIN 0.001 /* of the run: what adds less is not worth a change */
 _Static_assert(XFW_MOST_CHANGES <= 64, "struct xfw_change has a bit for each");
 
 /* ---- ways ------------------------------------------------------------------------------------ */
-
-/* The changes of a set in their order, and one more; NULL: none. Those that are to be first
- * (change.h) come first. */
-static void add_changes(struct xfw_way *way, struct xfw_change *const *changes,
-                        const unsigned *order, size_t count, size_t more, size_t without)
-{
-    struct xfw_change **in_order = xfa_alloc((count + 1) * sizeof *in_order);
-    size_t members = 0;
-    for (unsigned place = 1; order && place <= count; place++)
-        for (size_t i = 0; i < count; i++)
-            if (order[i] == place && i != without)
-                in_order[members++] = changes[i];
-    if (more < count)
-        in_order[members++] = changes[more];
-    way->changes = xfa_alloc((members + 1) * sizeof *way->changes);
-    for (int later = 0; later < 2; later++)
-        for (size_t i = 0; i < members; i++)
-            if (in_order[i]->first == !later)
-                way->changes[way->count++] = in_order[i];
-    free(in_order);
-}
 
 static void free_ways(struct xfw_way *ways, size_t count)
 {
@@ -136,7 +115,7 @@ static bool play_likely(struct xfw_replays *replays, struct xfw_whatif *whatif,
     ways[0].recording = true;
     for (size_t i = 0; i < all; i++) {
         ways[i].certainty = XFW_LIKELY;
-        add_changes(&ways[i], changes, NULL, count, i < 2 ? SIZE_MAX : i - 2, SIZE_MAX);
+        xfw_way_of(&ways[i], changes, NULL, count, i < 2 ? SIZE_MAX : i - 2, SIZE_MAX);
     }
     bool done = xfw_replays_play(replays, ways, all);
     if (done)
@@ -153,12 +132,15 @@ static bool play_likely(struct xfw_replays *replays, struct xfw_whatif *whatif,
 static bool is_asked_for(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
                          size_t i)
 {
-    return !changes[i]->on_trial ||
+    if (!isnan(whatif->alone[i].low)) /* it is known */
+        return false;
+    return !changes[i]->on_trial || whatif->order[i] ||
            (whatif->alone[i].likely >= xfw_change_least(changes[i]) * whatif->alone_ns &&
             xfw_whatif_best_of_family(whatif, changes, i));
 }
 
-/* Each change at worst and at best, too. What was but tried and does not pay is not asked for. */
+/* Each change at worst and at best, too. What was but tried and does not pay is not asked for,
+ * unless it is in the best set. */
 static bool play_alone(struct xfw_replays *replays, struct xfw_whatif *whatif,
                        struct xfw_change *const *changes)
 {
@@ -171,7 +153,7 @@ static bool play_alone(struct xfw_replays *replays, struct xfw_whatif *whatif,
         for (int c = 0; c < XFW_CERTAINTIES; c++) {
             struct xfw_way *way = &ways[XFW_CERTAINTIES * asked + (size_t)c];
             way->certainty = (enum xfw_certainty)c;
-            add_changes(way, changes, NULL, count, i, SIZE_MAX);
+            xfw_way_of(way, changes, NULL, count, i, SIZE_MAX);
         }
         of[asked++] = i;
     }
@@ -181,119 +163,6 @@ static bool play_alone(struct xfw_replays *replays, struct xfw_whatif *whatif,
     free_ways(ways, XFW_CERTAINTIES * asked);
     free(of);
     return done;
-}
-
-enum joins { JOINS_NOT, JOINS, JOINS_IN_PART };
-
-struct candidate {
-    size_t place; /* in the list */
-    enum joins joins;
-    double adds_ns;
-};
-
-/* Of two of a family the later one has to save more by this. */
-static double more_than(const struct xfw_change *change)
-{
-    return change->for_comparison ? XFW_HARDLY_MORE : XFW_ALIKE;
-}
-
-bool xfw_whatif_best_of_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
-                               size_t i)
-{
-    double saved = whatif->alone[i].likely;
-    if (changes[i]->for_comparison)
-        return false;
-    for (size_t k = 0; k < whatif->count && changes[i]->family; k++) {
-        double other = whatif->alone[k].likely;
-        bool better = k < i || changes[k]->for_comparison ? saved < more_than(changes[k]) * other
-                                                          : other >= XFW_ALIKE * saved;
-        if (k != i && changes[k]->family == changes[i]->family && better)
-            return false;
-    }
-    return true;
-}
-
-/* Can the one have what the other leaves of the transfers that both concern? */
-static bool has_the_rest(const struct xfw_change *one, const struct xfw_change *other)
-{
-    bool all = one->within >> other->number & 1;
-    return !all && one->shares == XFW_IN_PARTS && other->shares != XFW_WHOLE;
-}
-
-static enum joins may_join(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
-                           size_t i)
-{
-    double least = changes[i]->family ? xfw_change_least(changes[i]) : LEAST_GAIN;
-    enum joins joins = JOINS;
-    if (!xfw_whatif_best_of_family(whatif, changes, i))
-        return JOINS_NOT;
-    if (whatif->order[i] || !(whatif->alone[i].likely > least * whatif->alone_ns))
-        return JOINS_NOT;
-    for (size_t k = 0; k < whatif->count; k++) {
-        bool enough = k < i && xfw_whatif_best_of_family(whatif, changes, k) &&
-                      whatif->alone[i].likely < XFW_HARDLY_MORE * whatif->alone[k].likely;
-        if (!(changes[i]->excludes >> k & 1) || (!whatif->order[k] && !enough))
-            continue;
-        if (!has_the_rest(changes[i], changes[k]))
-            return JOINS_NOT;
-        joins = JOINS_IN_PART;
-    }
-    return joins;
-}
-
-/* Those that may join, and what each would add. Returns how many; 0 as well where nobody knows. */
-static size_t ask(struct xfw_replays *replays, const struct xfw_whatif *whatif,
-                  struct xfw_change *const *changes, double so_far, struct candidate *candidates)
-{
-    struct xfw_way *ways = xfa_alloc((whatif->count + 1) * sizeof *ways);
-    size_t count = 0;
-    for (size_t i = 0; i < whatif->count; i++) {
-        enum joins joins = may_join(whatif, changes, i);
-        if (joins == JOINS_NOT)
-            continue;
-        ways[count].certainty = XFW_LIKELY;
-        add_changes(&ways[count], changes, whatif->order, whatif->count, i, SIZE_MAX);
-        candidates[count++] = (struct candidate){.place = i, .joins = joins};
-    }
-    bool done = xfw_replays_play(replays, ways, count);
-    for (size_t i = 0; i < count; i++)
-        candidates[i].adds_ns = so_far - ways[i].run_ns;
-    free_ways(ways, count);
-    return done ? count : 0;
-}
-
-/* What adds the most; of such as add the same the first. NULL: none adds enough. */
-static const struct candidate *best_of(const struct candidate *candidates, size_t count,
-                                       enum joins joins, double least)
-{
-    const struct candidate *best = NULL;
-    for (size_t i = 0; i < count; i++)
-        if (candidates[i].joins == joins &&
-            candidates[i].adds_ns > least + (best ? best->adds_ns : 0))
-            best = &candidates[i];
-    return best;
-}
-
-/* Adds what saves the most on top of those chosen: as a whole, or if none does, in part. False:
- * nothing does. */
-static bool choose(struct xfw_replays *replays, struct xfw_whatif *whatif,
-                   struct xfw_change *const *changes, unsigned place, double *so_far)
-{
-    struct candidate *candidates = xfa_alloc((whatif->count + 1) * sizeof *candidates);
-    size_t count = ask(replays, whatif, changes, *so_far, candidates);
-    double least = LEAST_GAIN * whatif->alone_ns;
-    const struct candidate *best = best_of(candidates, count, JOINS, least);
-    if (!best)
-        best = best_of(candidates, count, JOINS_IN_PART, least);
-    bool found = best != NULL;
-    if (found) {
-        whatif->order[best->place] = place;
-        whatif->added[best->place] =
-            (struct xfw_saving){best->adds_ns, best->adds_ns, best->adds_ns};
-        *so_far -= best->adds_ns;
-    }
-    free(candidates);
-    return found;
 }
 
 static bool any_shares(const struct xfw_whatif *whatif, struct xfw_change *const *changes)
@@ -312,7 +181,7 @@ static void play_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
     struct xfw_way *ways = xfa_alloc(all * sizeof *ways);
     for (size_t i = 0; i < XFW_CERTAINTIES; i++) {
         ways[i].certainty = (enum xfw_certainty)i;
-        add_changes(&ways[i], changes, whatif->order, count, SIZE_MAX, SIZE_MAX);
+        xfw_way_of(&ways[i], changes, whatif->order, count, SIZE_MAX, SIZE_MAX);
     }
     if (members > 1 && any_shares(whatif, changes))
         ways[XFW_LIKELY].counts = &whatif->taken;
@@ -321,7 +190,7 @@ static void play_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
             continue;
         struct xfw_way *without = &ways[XFW_CERTAINTIES + whatif->order[i] - 1];
         without->certainty = XFW_LIKELY;
-        add_changes(without, changes, whatif->order, count, SIZE_MAX, i);
+        xfw_way_of(without, changes, whatif->order, count, SIZE_MAX, i);
     }
     if (members && xfw_replays_play(replays, ways, all)) {
         const struct xfw_saving set = saving_of(whatif, ways);
@@ -412,11 +281,9 @@ static void weigh(struct xfw_replays *replays, struct xfw_whatif *whatif,
     if (!whatif->known)
         return;
     whatif->marked = whatif->error > XFW_MARK_ERROR;
-    double so_far = whatif->alone_ns;
-    unsigned members = 0;
-    while (members < XFW_MOST_MEMBERS && choose(replays, whatif, changes, members + 1, &so_far))
-        members++;
+    unsigned members = xfw_best_set(replays, whatif, changes);
     play_set(replays, whatif, changes, members);
+    whatif->known = play_alone(replays, whatif, changes);
 }
 
 struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_change *const *changes,
@@ -481,7 +348,7 @@ char *xfw_whatif_tap(struct xfa_analysis *analysis, struct xfw_change *const *ch
     struct xfw_whatif *whatif = xfa_alloc(sizeof *whatif); /* for its own figures */
     struct xfw_replays *replays = xfw_replays_new(analysis, whatif, NULL, false);
     struct xfw_way way = {.certainty = XFW_LIKELY, .tap = tap};
-    add_changes(&way, changes, order, count, SIZE_MAX, SIZE_MAX);
+    xfw_way_of(&way, changes, order, count, SIZE_MAX, SIZE_MAX);
     xfw_replays_play(replays, &way, 1);
     char *why = whatif->why;
     whatif->why = NULL;

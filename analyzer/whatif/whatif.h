@@ -61,12 +61,18 @@
  *
  * THE BEST SET
  *
- * The set is found by adding, one after the other, what saves the most on top of its members. Of
- * two changes that exclude each other, a member keeps the other out. When no other adds anything,
- * those kept out may join in part (XFW_IN_PARTS): they have the transfers that the members before
- * them do not take. The next member is chosen by one walk over the ops that plays each candidate
- * once, XFW_MOST_MEMBERS times at most. A set that shares transfers is played once more, to count
- * who has which.
+ * The set is found by adding, one after the other, what saves the most on top of its members; of
+ * those that save the same, as far as the replay can tell, the simplest. Of two changes that
+ * exclude each other, a member keeps the other out. When no other adds anything, those kept out may
+ * join in part (XFW_IN_PARTS): they have the transfers that the members before them do not take.
+ * The next member is chosen by one walk over the ops that plays each candidate once,
+ * XFW_MOST_MEMBERS times at most. A set that shares transfers is played once more, to count who has
+ * which.
+ *
+ * Then those that only pay together: all others that can be made with the set and with each other
+ * are played at once, also those that save nothing by themselves. If that pays, they are taken out
+ * again, one after the other, as long as as much is saved without (a walk for each). Of two that
+ * exclude each other only the one that saves more by itself is tried so.
  *
  * Processes of a run are replayed each for itself, from their start to their end; the run ends with
  * the last one.
@@ -156,14 +162,18 @@ struct xfw_whatif {
     double alone_ns;      /* replayed without what recording cost: all savings are relative to it */
     bool recording_known; /* the profile has what CUPTI's records cost */
     struct xfw_share ops; /* of processes whose ops were not all played (sample.h) */
-    double sample_error_ns;    /* error of a run's time, or a saving, for that; 0: all were */
-    size_t count;              /* of changes */
-    struct xfw_saving *alone;  /* by change: it alone; low and high NAN: it was on trial, and saves
-                                  too little */
-    struct xfw_saving *added;  /* in the set: on top of those chosen before it; likely only; NAN:
-                                  not in the set */
-    struct xfw_saving *last;   /* in the set: what would be lost without it; likely only */
-    unsigned *order;           /* in the set: from 1 on; 0 = not in it */
+    double sample_error_ns;   /* error of a run's time, or a saving, for that; 0: all were */
+    size_t count;             /* of changes */
+    struct xfw_saving *alone; /* by change: it alone; low and high NAN: it was on trial, and saves
+                                 too little */
+    struct xfw_saving *added; /* in the set: on top of those chosen before it; likely only; NAN:
+                                 not in the set */
+    struct xfw_saving *last;  /* in the set: what would be lost without it; likely only */
+    unsigned *order;          /* in the set: from 1 on; 0 = not in it */
+    struct xfw_search {
+        unsigned together; /* members of the set, the last ones, that only pay together */
+        bool left_out;     /* the set has XFW_MOST_MEMBERS: others were not asked for */
+    } search;
     struct xfa_table taken;    /* by members of the set: xfw_whatif_taken() */
     struct xfw_saving set;     /* all that are in it */
     bool set_played;           /* the set's saving is not the model's: it was played */

@@ -103,6 +103,7 @@ struct state {
         double done_ns; /* when they are done */
         double fetched_ns;
         uint64_t fetched; /* bytes of those to the host, which are done at fetched_ns */
+        uint32_t event;   /* the program's, recorded last in the stream, + 1; 0: none */
     } streams[MOST_STREAMS];
     unsigned stream_count;
     bool went; /* the wait that was the last op of ... */
@@ -173,6 +174,12 @@ static void wait_until(struct xfw_player *player, const struct xfw_op *op, doubl
     xfw_player_play(player, &wait);
 }
 
+static void settle(struct stream *stream)
+{
+    stream->owed = false;
+    stream->fetched = 0;
+}
+
 /* A wait for copies went. As likely the host waits for them all the same before it gives their
  * stream more work (it has written the memory again), and before a time of its own in which it can
  * have read what was fetched. */
@@ -192,12 +199,26 @@ static void wait_where_needed(struct state *state, struct xfw_player *player,
             until = fmax(until, stream->fetched_ns);
         if (xfw_op_is_work(op) && op->stream == stream->stream) {
             until = fmax(until, stream->done_ns);
-            stream->owed = false;
-            stream->fetched = 0;
+            settle(stream);
         }
     }
     wait_until(player, op, until);
     state->went = state->went && !next;
+}
+
+/* The program's own waits, and its events behind copies. */
+static void note_waits(struct state *state, const struct xfw_op *op)
+{
+    for (unsigned i = 0; i < state->stream_count; i++) {
+        struct stream *stream = &state->streams[i];
+        if (op->what == XFW_RECORD && op->stream == stream->stream && op->event != XFW_NONE)
+            stream->event = op->event + 1;
+        else if (op->kind == XFT_EVENT_SYNC &&
+                 (op->awaits == XFW_AWAITS_DEVICE ||
+                  (op->awaits == XFW_AWAITS_STREAM && op->stream == stream->stream) ||
+                  (op->awaits == XFW_AWAITS_EVENT && op->event + 1 == stream->event)))
+            settle(stream);
+    }
 }
 
 static void owe(struct state *state, const struct xfw_op *op)
@@ -301,6 +322,7 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     struct state *state = self;
     note_copies(change, state, player, op);
     wait_where_needed(state, player, op);
+    note_waits(state, op);
     if (op->what != XFW_CALL || op->dst == 0)
         return;
     if (op->kind == XFT_EVENT_ALLOC || op->kind == XFT_EVENT_REGISTER)
@@ -321,5 +343,6 @@ struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
     };
     struct once *once = xfw_change_new(sizeof *once, &type, analysis, chosen);
     once->calls = calls;
+    once->change.first = true; /* others may alter the program's waits */
     return &once->change;
 }

@@ -412,6 +412,8 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
     if (flow->terms.first)
         flow->terms.first->type->op(flow->terms.first, state->of_first, player, op);
     wait_for_data(state, player, op);
+    if (xfw_op_is_beside(op))
+        return;
     note_feedback(state, change, op);
     if (xfw_op_is_work(op))
         host_of(state, op->thread)->gave = true;
@@ -648,7 +650,7 @@ static void split_op(const struct xfw_change *change, void *self, struct xfw_pla
 {
     const struct split *split = (const struct split *)change;
     struct cuts *state = self;
-    if (op->stream == XFW_NONE || xfw_player_certainty(player) == XFW_LOW)
+    if (op->stream == XFW_NONE || xfw_op_is_beside(op) || xfw_player_certainty(player) == XFW_LOW)
         return;
     if (can_cut_copy(split, op))
         cut_copy(split, state, player, op);

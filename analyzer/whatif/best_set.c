@@ -1,0 +1,463 @@
+#include "analyzer/whatif/best_set.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+
+#define LEAST_GAIN 0.001 /* of the run: what adds less is not worth a change */
+#define MOST_TRIALS 4    /* of changes that may only pay together: they exclude each other */
+#define SAME_GAIN 0.02   /* of a gain: what adds less by as much is as good */
+
+/* ---- ways ------------------------------------------------------------------------------------ */
+
+void xfw_way_of(struct xfw_way *way, struct xfw_change *const *changes, const unsigned *order,
+                size_t count, size_t more, size_t without)
+{
+    struct xfw_change **in_order = xfa_alloc((count + 1) * sizeof *in_order);
+    size_t members = 0;
+    for (unsigned place = 1; order && place <= count; place++)
+        for (size_t i = 0; i < count; i++)
+            if (order[i] == place && i != without)
+                in_order[members++] = changes[i];
+    if (more < count)
+        in_order[members++] = changes[more];
+    way->changes = xfa_alloc((members + 1) * sizeof *way->changes);
+    for (int later = 0; later < 2; later++)
+        for (size_t i = 0; i < members; i++)
+            if (in_order[i]->first == !later)
+                way->changes[way->count++] = in_order[i];
+    free(in_order);
+}
+
+static void free_ways(struct xfw_way *ways, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        xfw_way_free(&ways[i]);
+    free(ways);
+}
+
+/* ---- one after the other --------------------------------------------------------------------- */
+
+enum joins { JOINS_NOT, JOINS, JOINS_IN_PART };
+
+struct candidate {
+    size_t place; /* in the list */
+    enum joins joins;
+    double adds_ns;
+};
+
+/* Of two of a family the later one has to save more by this. */
+static double more_than(const struct xfw_change *change)
+{
+    return change->for_comparison ? XFW_HARDLY_MORE : XFW_ALIKE;
+}
+
+bool xfw_whatif_best_of_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                               size_t i)
+{
+    double saved = whatif->alone[i].likely;
+    if (changes[i]->for_comparison)
+        return false;
+    for (size_t k = 0; k < whatif->count && changes[i]->family; k++) {
+        double other = whatif->alone[k].likely;
+        bool better = k < i || changes[k]->for_comparison ? saved < more_than(changes[k]) * other
+                                                          : other >= XFW_ALIKE * saved;
+        if (k != i && changes[k]->family == changes[i]->family && better)
+            return false;
+    }
+    return true;
+}
+
+/* Can the one have what the other leaves of the transfers that both concern? */
+static bool has_the_rest(const struct xfw_change *one, const struct xfw_change *other)
+{
+    bool all = one->within >> other->number & 1;
+    return !all && one->shares == XFW_IN_PARTS && other->shares != XFW_WHOLE;
+}
+
+static enum joins may_join(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                           size_t i)
+{
+    double least = changes[i]->family ? xfw_change_least(changes[i]) : LEAST_GAIN;
+    enum joins joins = JOINS;
+    if (!xfw_whatif_best_of_family(whatif, changes, i))
+        return JOINS_NOT;
+    if (whatif->order[i] || !(whatif->alone[i].likely > least * whatif->alone_ns))
+        return JOINS_NOT;
+    for (size_t k = 0; k < whatif->count; k++) {
+        bool enough = k < i && xfw_whatif_best_of_family(whatif, changes, k) &&
+                      whatif->alone[i].likely < XFW_HARDLY_MORE * whatif->alone[k].likely;
+        if (!(changes[i]->excludes >> k & 1) || (!whatif->order[k] && !enough))
+            continue;
+        if (!has_the_rest(changes[i], changes[k]))
+            return JOINS_NOT;
+        joins = JOINS_IN_PART;
+    }
+    return joins;
+}
+
+/* Those that may join, and what each would add. Returns how many; 0 as well where nobody knows. */
+static size_t ask(struct xfw_replays *replays, const struct xfw_whatif *whatif,
+                  struct xfw_change *const *changes, double so_far, struct candidate *candidates)
+{
+    struct xfw_way *ways = xfa_alloc((whatif->count + 1) * sizeof *ways);
+    size_t count = 0;
+    for (size_t i = 0; i < whatif->count; i++) {
+        enum joins joins = may_join(whatif, changes, i);
+        if (joins == JOINS_NOT)
+            continue;
+        ways[count].certainty = XFW_LIKELY;
+        xfw_way_of(&ways[count], changes, whatif->order, whatif->count, i, SIZE_MAX);
+        candidates[count++] = (struct candidate){.place = i, .joins = joins};
+    }
+    bool done = xfw_replays_play(replays, ways, count);
+    for (size_t i = 0; i < count; i++)
+        candidates[i].adds_ns = so_far - ways[i].run_ns;
+    free_ways(ways, count);
+    return done ? count : 0;
+}
+
+/* How much may be missing where two changes are said to add the same: what the replay is not sure
+ * of. */
+static double not_sure(const struct xfw_whatif *whatif, double adds_ns)
+{
+    return fmax(SAME_GAIN, whatif->error) * adds_ns + whatif->sample_error_ns;
+}
+
+/* The first, and so the simplest, of those that add as much as the best. NULL: none adds enough. */
+static const struct candidate *best_of(const struct xfw_whatif *whatif,
+                                       const struct candidate *candidates, size_t count,
+                                       enum joins joins, double least)
+{
+    const struct candidate *best = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (candidates[i].joins == joins &&
+            candidates[i].adds_ns > least + (best ? best->adds_ns : 0))
+            best = &candidates[i];
+    for (size_t i = 0; i < count && best; i++)
+        if (candidates[i].joins == joins && candidates[i].adds_ns > least &&
+            candidates[i].adds_ns >= best->adds_ns - not_sure(whatif, best->adds_ns))
+            return &candidates[i];
+    return best;
+}
+
+static void join(struct xfw_whatif *whatif, size_t i, unsigned place, double adds_ns)
+{
+    whatif->order[i] = place;
+    whatif->added[i] = (struct xfw_saving){adds_ns, adds_ns, adds_ns};
+}
+
+/* Adds what saves the most on top of those chosen: as a whole, or if none does, in part. False:
+ * nothing does. */
+static bool choose(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                   struct xfw_change *const *changes, unsigned place, double *so_far)
+{
+    struct candidate *candidates = xfa_alloc((whatif->count + 1) * sizeof *candidates);
+    size_t count = ask(replays, whatif, changes, *so_far, candidates);
+    double least = LEAST_GAIN * whatif->alone_ns;
+    const struct candidate *best = best_of(whatif, candidates, count, JOINS, least);
+    if (!best)
+        best = best_of(whatif, candidates, count, JOINS_IN_PART, least);
+    bool found = best != NULL;
+    if (found) {
+        join(whatif, best->place, place, best->adds_ns);
+        *so_far -= best->adds_ns;
+    }
+    free(candidates);
+    return found;
+}
+
+/* ---- those that only pay together ------------------------------------------------------------ */
+
+/* Places in a set that is tried: unsigned order[] as in struct xfw_whatif. */
+struct trial {
+    unsigned *order;
+    unsigned members, more; /* all, and those that are not in the set so far */
+};
+
+static bool same_family(const struct xfw_change *a, const struct xfw_change *b)
+{
+    return a->family && a->family == b->family && !a->for_comparison && !b->for_comparison;
+}
+
+/* The last of its family: with the most streams, buffers, parts. */
+static bool ends_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                        size_t i)
+{
+    for (size_t k = i + 1; k < whatif->count; k++)
+        if (same_family(changes[i], changes[k]))
+            return false;
+    return true;
+}
+
+/* Is any of its family in? */
+static bool has_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                       const unsigned *order, size_t i)
+{
+    for (size_t k = 0; k < whatif->count; k++)
+        if (order[k] && same_family(changes[i], changes[k]))
+            return true;
+    return false;
+}
+
+/* Can it be made as a whole with all that are in, and does it cost nothing by itself? */
+static bool goes_with(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                      const unsigned *order, size_t i)
+{
+    if (order[i] || changes[i]->for_comparison ||
+        !(whatif->alone[i].likely > -XFW_LEAST_SAVED * whatif->alone_ns) ||
+        !ends_family(whatif, changes, i) || has_family(whatif, changes, order, i))
+        return false;
+    for (size_t k = 0; k < whatif->count; k++)
+        if (order[k] && (changes[i]->excludes >> k & 1))
+            return false;
+    return true;
+}
+
+/* All that can be made together with `one`, in the order of what they save alone. */
+static struct trial all_together(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                                 unsigned members, size_t one)
+{
+    const size_t count = whatif->count;
+    struct trial trial = {xfa_alloc((count + 1) * sizeof *trial.order), members + 1, 1};
+    for (size_t i = 0; i < count; i++)
+        trial.order[i] = i == one ? members + 1 : whatif->order[i];
+    for (;;) {
+        size_t next = count;
+        for (size_t i = 0; i < count; i++)
+            if (goes_with(whatif, changes, trial.order, i) &&
+                (next == count || whatif->alone[i].likely > whatif->alone[next].likely))
+                next = i;
+        if (next == count)
+            return trial;
+        trial.order[next] = ++trial.members;
+        trial.more++;
+    }
+}
+
+static void take_out(struct trial *trial, size_t count, size_t i)
+{
+    unsigned place = trial->order[i];
+    for (size_t k = 0; k < count; k++)
+        trial->order[k] -= trial->order[k] > place;
+    trial->order[i] = 0;
+    trial->members--;
+    trial->more--;
+}
+
+/* Time of the run with the set that is tried, without each of those that may go: in ways. The last
+ * way has all of it. */
+static bool play_without(struct xfw_replays *replays, const struct xfw_whatif *whatif,
+                         struct xfw_change *const *changes, const struct trial *trial,
+                         double *without)
+{
+    const size_t count = whatif->count;
+    struct xfw_way *ways = xfa_alloc((count + 1) * sizeof *ways);
+    size_t *of = xfa_alloc((count + 1) * sizeof *of), played = 0;
+    for (size_t i = 0; i <= count; i++) {
+        if (i < count && (whatif->order[i] || !trial->order[i]))
+            continue;
+        ways[played].certainty = XFW_LIKELY;
+        xfw_way_of(&ways[played], changes, trial->order, count, SIZE_MAX, i);
+        of[played++] = i;
+    }
+    bool done = xfw_replays_play(replays, ways, played);
+    for (size_t i = 0; i < played && done; i++)
+        without[of[i]] = ways[i].run_ns;
+    free_ways(ways, played);
+    free(of);
+    return done;
+}
+
+/* The one without which the run is the shortest; of such as are alike the last, as it is not
+ * simpler than the others. */
+static size_t least_missed(const struct xfw_whatif *whatif, const struct trial *trial,
+                           const double *without)
+{
+    const size_t count = whatif->count;
+    double shortest = INFINITY;
+    size_t least = count;
+    for (size_t i = 0; i < count; i++)
+        if (trial->order[i] && !whatif->order[i])
+            shortest = fmin(shortest, without[i]);
+    for (size_t i = 0; i < count; i++)
+        if (trial->order[i] && !whatif->order[i] &&
+            without[i] <= shortest + LEAST_GAIN / 4 * whatif->alone_ns)
+            least = i;
+    return least;
+}
+
+/* Takes out, one after the other, what the set saves as much without. What is left only pays
+ * together. False: it cannot be played. */
+static bool thin_out(struct xfw_replays *replays, const struct xfw_whatif *whatif,
+                     struct xfw_change *const *changes, struct trial *trial, double *all_ns)
+{
+    const size_t count = whatif->count;
+    double *without = xfa_alloc((count + 1) * sizeof *without);
+    bool good = true, more = true;
+    while (good && more && trial->more > 0) {
+        good = play_without(replays, whatif, changes, trial, without);
+        size_t least = good ? least_missed(whatif, trial, without) : count;
+        more = least < count && without[least] - without[count] < LEAST_GAIN * whatif->alone_ns;
+        *all_ns = without[count];
+        if (more)
+            take_out(trial, count, least);
+    }
+    free(without);
+    return good;
+}
+
+/* Of the family of a member the first that saves as much as the best takes its place. */
+static bool settle_family(struct xfw_replays *replays, const struct xfw_whatif *whatif,
+                          struct xfw_change *const *changes, struct trial *trial, size_t member,
+                          double so_far)
+{
+    const size_t count = whatif->count;
+    struct xfw_way *ways = xfa_alloc((count + 1) * sizeof *ways);
+    size_t *of = xfa_alloc((count + 1) * sizeof *of), played = 0;
+    unsigned place = trial->order[member];
+    double shortest = INFINITY;
+    trial->order[member] = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!same_family(changes[i], changes[member]))
+            continue;
+        trial->order[i] = place;
+        ways[played].certainty = XFW_LIKELY;
+        xfw_way_of(&ways[played], changes, trial->order, count, SIZE_MAX, SIZE_MAX);
+        trial->order[i] = 0;
+        of[played++] = i;
+    }
+    bool done = xfw_replays_play(replays, ways, played);
+    for (size_t i = 0; i < played; i++)
+        shortest = fmin(shortest, ways[i].run_ns);
+    size_t first = 0;
+    while (first < played &&
+           ways[first].run_ns > shortest + not_sure(whatif, fmax(0, so_far - shortest)))
+        first++;
+    trial->order[done && first < played ? of[first] : member] = place;
+    free_ways(ways, played);
+    free(of);
+    return done;
+}
+
+static bool settle_families(struct xfw_replays *replays, const struct xfw_whatif *whatif,
+                            struct xfw_change *const *changes, struct trial *trial, double so_far)
+{
+    bool done = true;
+    unsigned first = trial->members - trial->more;
+    for (unsigned place = first + 1; place <= trial->members && done; place++)
+        for (size_t i = 0; i < whatif->count && done; i++)
+            if (trial->order[i] == place && changes[i]->family) {
+                done = settle_family(replays, whatif, changes, trial, i, so_far);
+                break;
+            }
+    return done;
+}
+
+/* Each member's part: what it adds to those before it. */
+static bool play_parts(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                       struct xfw_change *const *changes, const struct trial *trial,
+                       unsigned members, double so_far)
+{
+    const size_t count = whatif->count;
+    struct xfw_way *ways = xfa_alloc((trial->more + 1) * sizeof *ways);
+    unsigned *order = xfa_alloc((count + 1) * sizeof *order);
+    for (unsigned place = members + 1; place <= trial->members; place++) {
+        for (size_t i = 0; i < count; i++)
+            order[i] = trial->order[i] <= place ? trial->order[i] : 0;
+        ways[place - members - 1].certainty = XFW_LIKELY;
+        xfw_way_of(&ways[place - members - 1], changes, order, count, SIZE_MAX, SIZE_MAX);
+    }
+    bool done = xfw_replays_play(replays, ways, trial->more);
+    for (unsigned place = members + 1; place <= trial->members && done; place++) {
+        double ns = ways[place - members - 1].run_ns;
+        for (size_t i = 0; i < count; i++)
+            if (trial->order[i] == place)
+                join(whatif, i, place, so_far - ns);
+        so_far = ns;
+    }
+    free_ways(ways, trial->more);
+    free(order);
+    return done;
+}
+
+/* Each that can be made is in one of the trials, as far as MOST_TRIALS go. Returns how many. */
+static size_t find_trials(struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                          unsigned members, struct trial trials[MOST_TRIALS])
+{
+    size_t found = 0;
+    for (size_t i = 0; i < whatif->count; i++) {
+        bool in = !goes_with(whatif, changes, whatif->order, i);
+        for (size_t k = 0; k < found && !in; k++)
+            in = trials[k].order[i] > 0;
+        if (in)
+            continue;
+        if (found == MOST_TRIALS) {
+            whatif->search.left_out = true;
+            break;
+        }
+        trials[found++] = all_together(whatif, changes, members, i);
+    }
+    return found;
+}
+
+/* The trial that takes the least time, and that time; order NULL: there is none. */
+static struct trial best_trial(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                               struct xfw_change *const *changes, unsigned members, double *all_ns)
+{
+    struct trial trials[MOST_TRIALS], none = {NULL, members, 0}, best = none;
+    struct xfw_way *ways = xfa_alloc(MOST_TRIALS * sizeof *ways);
+    size_t found = find_trials(whatif, changes, members, trials);
+    for (size_t i = 0; i < found; i++) {
+        ways[i].certainty = XFW_LIKELY;
+        xfw_way_of(&ways[i], changes, trials[i].order, whatif->count, SIZE_MAX, SIZE_MAX);
+    }
+    bool done = xfw_replays_play(replays, ways, found);
+    for (size_t i = 0; i < found; i++) {
+        if (done && ways[i].run_ns < *all_ns) {
+            *all_ns = ways[i].run_ns;
+            free(best.order);
+            best = trials[i];
+        } else {
+            free(trials[i].order);
+        }
+    }
+    free_ways(ways, found);
+    return best;
+}
+
+/* Adds those that pay together on top of the set, though none of them does by itself. Returns how
+ * many. */
+static unsigned add_together(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                             struct xfw_change *const *changes, unsigned members, double so_far)
+{
+    double all_ns = so_far;
+    struct trial trial = best_trial(replays, whatif, changes, members, &all_ns);
+    unsigned joined = 0;
+    double least = XFW_LEAST_SAVED * whatif->alone_ns;
+    bool pays = so_far - all_ns >= least && thin_out(replays, whatif, changes, &trial, &all_ns) &&
+                so_far - all_ns >= least;
+    whatif->search.left_out |= pays && trial.members > XFW_MOST_MEMBERS;
+    if (pays && trial.more > 0 && trial.members <= XFW_MOST_MEMBERS &&
+        settle_families(replays, whatif, changes, &trial, so_far) &&
+        play_parts(replays, whatif, changes, &trial, members, so_far))
+        joined = trial.more;
+    free(trial.order);
+    return joined;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+unsigned xfw_best_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                      struct xfw_change *const *changes)
+{
+    double so_far = whatif->alone_ns;
+    unsigned members = 0;
+    while (members < XFW_MOST_MEMBERS && choose(replays, whatif, changes, members + 1, &so_far))
+        members++;
+    if (members < XFW_MOST_MEMBERS)
+        whatif->search.together = add_together(replays, whatif, changes, members, so_far);
+    whatif->search.left_out = whatif->search.left_out || members == XFW_MOST_MEMBERS;
+    return members + whatif->search.together;
+}

@@ -1,0 +1,20 @@
+/*
+ * Which changes are best together (whatif.h says how they are found). Private to whatif/.
+ */
+#ifndef XFW_BEST_SET_H
+#define XFW_BEST_SET_H
+
+#include "analyzer/whatif/replays.h"
+#include "analyzer/whatif/whatif.h"
+
+/* The way's changes: those of a set in their order (NULL: none), without one of them, and one more
+ * (SIZE_MAX: none). Those that are to be first (change.h) come first. */
+void xfw_way_of(struct xfw_way *way, struct xfw_change *const *changes, const unsigned *order,
+                size_t count, size_t more, size_t without);
+
+/* Fills in order, added, search of whatif, whose alone is known as likely. Returns how many members
+ * the set has. */
+unsigned xfw_best_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                      struct xfw_change *const *changes);
+
+#endif
