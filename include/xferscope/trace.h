@@ -213,7 +213,8 @@ enum xft_event_kind {
                               (two's complement), device */
     XFT_EVENT_STREAM_END = 26, /* it is destroyed from start_ns on; its handle may be reused */
     XFT_EVENT_RECORDS = 27, /* from start_ns until the next such event device records of these kinds
-                               are made: aux = sum of enum xft_records; 0: none */
+                               are made: aux = sum of enum xft_records; 0: none; count = enum
+                               xft_records_why, src = enum xft_records_sample */
     XFT_EVENT_OVERHEAD = 28, /* no call: work of the recorder in the thread that it does not do at
                                 every call: aux = sum of enum xft_overhead; count = the event kind
                                 of the call after which it was done, whose usual cost (META
@@ -281,6 +282,18 @@ enum xft_records {
     XFT_RECORDS_KERNELS = 2,
 };
 
+/* count of a RECORDS: why they changed. */
+enum xft_records_why {
+    XFT_RECORDS_OTHERWISE = 0, /* they began, or another profiler took CUPTI over */
+    XFT_RECORDS_BUDGET = 1,    /* they cost more than recording may (META budget) */
+};
+
+/* src of a RECORDS. */
+enum xft_records_sample {
+    XFT_SAMPLE_NONE = 0,
+    XFT_SAMPLE_COPIES = 1, /* DEVICE_COPY, with XFT_BY_EVENTS, of some of the asynchronous copies */
+};
+
 /* aux of an OVERHEAD. */
 enum xft_overhead {
     XFT_OVERHEAD_RECORDING = 1,  /* recording began */
@@ -337,6 +350,8 @@ enum xft_event_flags {
     XFT_GRAPH = 64, /* a copy node of a launched graph: call, times and stack are the launch's */
     XFT_PEER_ACCESS = 128, /* P2P: peer access was enabled between the two by calls (memory of
                               pools, of cuMemSetAccess and of IPC may have it without them) */
+    XFT_BY_EVENTS = 256,   /* DEVICE_COPY: timed by CUDA events around the call, which takes some us
+                              longer than the copy */
 };
 
 #define XFT_PLACE_UNKNOWN (-1)

@@ -73,6 +73,10 @@ uint32_t xfs_cost_count(uint32_t before);
 /* Writes to META the counts that have doubled since the last time; at the end all of them. */
 void xfs_cost_note(struct xfs_recorder *recorder, bool end);
 
+/* What the hooks have cost so far, ns: of each kind the median times the calls, of which one in
+ * XFS_COST_EVERY is timed. 0 while nothing is recorded. From any thread. */
+uint64_t xfs_cost_spent_ns(void);
+
 /* ---- for tests --------------------------------------------------------------------------- */
 
 void xfs_cost_add(struct xfs_costs *costs, uint8_t kind, uint64_t ns);

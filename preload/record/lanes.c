@@ -246,6 +246,11 @@ static bool is_any(struct xfs_lanes *lanes, const struct xfs_lane *own,
     return found;
 }
 
+bool xfs_lanes_are_calling(struct xfs_lanes *lanes)
+{
+    return is_any(lanes, NULL, is_calling);
+}
+
 /* Pauses first, so that what threads have stored is visible. */
 bool xfs_lanes_await_calls(struct xfs_recorder *recorder, int *rounds)
 {

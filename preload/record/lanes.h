@@ -113,6 +113,9 @@ static inline void xfs_lane_done(struct xfs_lane *lane)
  * new call begins. False also when a bounded time is over; *rounds is 0 at first. */
 bool xfs_lanes_await_calls(struct xfs_recorder *recorder, int *rounds);
 
+/* A recorded call of some thread is under way. */
+bool xfs_lanes_are_calling(struct xfs_lanes *lanes);
+
 /* Recording has ended for all threads: waits a bounded time for threads other than `own` that are
  * changing their slabs. */
 void xfs_lanes_settle(struct xfs_lanes *lanes, const struct xfs_lane *own);

@@ -18,6 +18,7 @@
 #include "preload/base/sandbox.h"
 
 #define START_ROUNDS 20000 /* moments */
+#define GATE_ROUNDS 200    /* some microseconds awake: the gate is closed that long */
 
 /* ---- life ------------------------------------------------------------------------------- */
 
@@ -116,6 +117,8 @@ static bool make_ready(bool is_call)
     if (l && atomic_load(&l->state) == STATE_NEW)
         xfs_on_large_stack(start_once, l);
     struct xfs_recorder *recorder = l ? atomic_load(&l->begins) : NULL;
+    if (recorder == XFS_GATED)
+        recorder = atomic_load(&l->current);
     bool ready = recorder && xfs_thread_attach(recorder) != NULL;
     if (recorder == NULL && is_call)
         count_after_end(l);
@@ -129,10 +132,16 @@ XFS_COLD bool xfs_record_ready_slowly(void)
     return make_ready(true);
 }
 
+static bool is_gated(void)
+{
+    struct xfs_life *l = atomic_load(&xfs_life);
+    return l && atomic_load(&l->begins) == XFS_GATED;
+}
+
 /* As every call does: stores that it is one, then checks whether recording has ended. The end may
  * have come while the thread got its lane, and did not wait for it: it waits only for threads that
  * have a slab. */
-static bool let_in(bool is_call)
+static bool let_in_now(bool is_call)
 {
     bool ready = make_ready(is_call);
     struct xfs_lane *lane = xfs_self;
@@ -144,9 +153,27 @@ static bool let_in(bool is_call)
     if (!ready || xfs_lane_open_to_calls(lane))
         return ready;
     xfs_call_over(lane);
-    if (is_call)
+    if (is_call && !is_gated())
         count_after_end(atomic_load(&xfs_life));
     return false;
+}
+
+/* A call that met the closed gate was not under way, and waits until it opens, which it does in a
+ * bounded time. */
+static bool let_in(bool is_call)
+{
+    bool ready;
+    do {
+        if (xfs_self && is_gated())
+            xfs_call_over(xfs_self);
+        for (unsigned i = 0; is_gated(); i++)
+            if (i < GATE_ROUNDS)
+                __builtin_ia32_pause();
+            else
+                xfs_pause();
+        ready = let_in_now(is_call);
+    } while (!ready && is_gated());
+    return ready;
 }
 
 XFS_COLD bool xfs_call_ready_slowly(void)

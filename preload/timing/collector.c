@@ -10,6 +10,7 @@
 #include "preload/base/last_thread.h"
 #include "preload/base/sandbox.h"
 #include "preload/record/bus.h"
+#include "preload/timing/give_way.h"
 #include "preload/timing/records.h"
 #include "preload/timing/timing.h"
 
@@ -71,10 +72,10 @@ static void on_queued(void)
 }
 
 /* The thread polls, since waking it would be a system call in a thread of the program: often while
- * records are to be switched on or arrive, rarely otherwise. */
+ * records are to be switched on or off or arrive, rarely otherwise. */
 static int rest_ms(void)
 {
-    if (!atomic_load(&collector.settled) || collector.soon > 0)
+    if (!atomic_load(&collector.settled) || collector.soon > 0 || xfs_give_way_is_due())
         return REST_WAITING_MS;
     return xfs_records_outstanding() > 0 ? REST_BUSY_MS : REST_IDLE_MS;
 }
@@ -82,11 +83,12 @@ static int rest_ms(void)
 /* Waits for a buffer, an order, the end, or the next collection; true when that is due. */
 static bool wait_for_work(void)
 {
+    bool due = xfs_give_way_is_due();
     for (int waited_ms = 0; waited_ms < COLLECT_SECONDS * 1000;) {
         int rest = rest_ms();
         struct timespec until = in_ms(rest);
         if (collector.finish || atomic_exchange(&collector.queued, false) ||
-            atomic_load(&collector.order) != XFS_ORDER_NONE)
+            atomic_load(&collector.order) != XFS_ORDER_NONE || (due && waited_ms > 0))
             return false;
         pthread_cond_clockwait(&collector.wake, &collector.lock, CLOCK_MONOTONIC, &until);
         waited_ms += rest;
@@ -120,8 +122,10 @@ static void *collect(void *unused)
         obey((enum xfs_order)atomic_load(&collector.order));
         if (flush && xfs_has_headroom())
             collector.cupti->ActivityFlushAll(0);
-        if (atomic_load(&collector.on))
+        if (atomic_load(&collector.on)) {
             xfs_records_drain(&collector.give_up);
+            collector.carry_out(XFS_ORDER_LOOK);
+        }
         pthread_mutex_lock(&collector.lock);
     }
     pthread_mutex_unlock(&collector.lock);

@@ -14,7 +14,12 @@
 
 #include "xferscope/cupti_abi.h"
 
-enum xfs_order { XFS_ORDER_NONE, XFS_ORDER_RECORDS, XFS_ORDER_MANAGED };
+enum xfs_order {
+    XFS_ORDER_NONE,
+    XFS_ORDER_RECORDS,
+    XFS_ORDER_MANAGED,
+    XFS_ORDER_LOOK, /* of its own, every now and then while records are on: what they cost */
+};
 
 /* `carry_out` is called in the thread, once for each order. The library must stay loaded. False
  * when no thread can be started. */

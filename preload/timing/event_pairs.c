@@ -8,9 +8,11 @@
 #include "preload/base/check.h"
 #include "preload/base/attributes.h"
 #include "preload/base/own_stack.h"
+#include "preload/base/settings.h"
 #include "preload/lookup/resolve.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
+#include "preload/timing/sample.h"
 #include "preload/timing/timing.h"
 
 #define MOST_PAIRS 65536 /* of a context, in flight at once */
@@ -20,6 +22,8 @@
 #define BASE_WAIT_NS 5000000u
 #define BASE_AGE_NS 1000000000u /* times are floats in ms: their resolution falls with distance */
 #define NON_BLOCKING 1
+/* Numbers of a sample begin here: those of CUPTI's that the calls before have are below. */
+#define SAMPLED_NUMBERS UINT32_C(0x80000000)
 
 /* One copy between two events. */
 struct pair {
@@ -61,16 +65,24 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
 static struct place places[MOST_CONTEXTS];
 static unsigned place_count;
 static uint32_t numbers;
-static unsigned forgotten; /* how often */
+static unsigned forgotten;        /* how often */
+static atomic_uint pending_count; /* pairs that are not collected yet */
+static bool sampled;              /* set before xfs_pairs_on */
+static uint64_t begun_ns;         /* likewise */
+static atomic_ullong spent_ns;    /* by pairs, sampled */
 
 static XFS_TLS struct pair *at_work;
 static XFS_TLS bool left_out; /* while something is captured */
 static XFS_TLS struct place *at_place;
 static XFS_TLS unsigned at_time; /* forgotten, then */
 
-bool xfs_pairs_start(void)
+bool xfs_pairs_start(bool some)
 {
     bool all = true;
+    sampled = some;
+    begun_ns = xfs_now_ns();
+    if (some)
+        numbers = SAMPLED_NUMBERS;
 #define LOOK_UP(field, name, type)                                                                 \
     driver.field = (__typeof__(driver.field))xfs_driver_symbol(name);                              \
     all = all && driver.field != NULL;
@@ -211,6 +223,7 @@ static void collect(struct place *p, unsigned most)
         *link = pair->next;
         if (p->last == &pair->next)
             p->last = link;
+        atomic_fetch_sub(&pending_count, 1);
         if (result != XCU_SUCCESS || !write_copy(p, pair))
             xfs_count_device_lost(1);
         put_pair(p, pair);
@@ -258,7 +271,7 @@ static void start_pair(void *arguments)
     at_time = forgotten;
     at_work = at_place ? begin(at_place, start->stream, start->per_thread) : NULL;
     if (at_work) {
-        numbers += 1 + (numbers == UINT32_MAX);
+        numbers = numbers < UINT32_MAX ? numbers + 1 : sampled ? SAMPLED_NUMBERS : 1;
         at_work->copy.correlation = xfs_timing_seen = numbers;
         xfs_periods_numbered(numbers);
     } else {
@@ -267,14 +280,40 @@ static void start_pair(void *arguments)
     pthread_mutex_unlock(&lock);
 }
 
-void xfs_pairs_begin(xcu_stream stream, bool per_thread)
+/* The share of the time so far, and of one second more. */
+static bool may_spend(void)
+{
+    uint64_t passed_ns = xfs_now_ns() - begun_ns + UINT64_C(1000000000);
+    return atomic_load_explicit(&spent_ns, memory_order_relaxed) <
+           passed_ns / 100 * xfs_settings()->budget;
+}
+
+static void add_spent(uint64_t from_ns)
+{
+    atomic_fetch_add_explicit(&spent_ns, xfs_now_ns() - from_ns, memory_order_relaxed);
+}
+
+static void begin_sampled(struct start *start)
+{
+    uint64_t from_ns = xfs_now_ns();
+    xfs_on_any_stack(start_pair, start);
+    add_spent(from_ns);
+}
+
+void xfs_pairs_begin(xcu_stream stream, bool per_thread, uint16_t call, const void *returns_to)
 {
     struct start start = {stream, per_thread};
-    int saved = errno;
     at_work = NULL;
+    left_out = false;
+    if (sampled && !xfs_sample_takes(call, (uintptr_t)returns_to))
+        return;
+    int saved = errno;
     left_out = capturing();
-    if (!left_out)
+    if (!left_out && !sampled)
         xfs_on_any_stack(start_pair, &start);
+    else if (!left_out && may_spend())
+        begin_sampled(&start);
+    left_out = left_out && !sampled;
     errno = saved;
 }
 
@@ -290,7 +329,7 @@ static void describe(struct xft_event *e, const struct xft_event *copy)
     e->dst_place = copy->dst_place;
     e->device = copy->device;
     e->count = copy->count;
-    e->flags = XFT_ASYNC;
+    e->flags = XFT_ASYNC | XFT_BY_EVENTS;
 }
 
 static bool has_moved(const struct xft_event *copy)
@@ -317,6 +356,7 @@ static void end_pair(void *ended)
         pair->next = NULL;
         *at_place->last = pair;
         at_place->last = &pair->next;
+        atomic_fetch_add(&pending_count, 1);
     } else {
         put_pair(at_place, pair);
         if (has_moved(copy))
@@ -327,12 +367,16 @@ static void end_pair(void *ended)
 
 void xfs_pairs_end(const struct xft_event *copy)
 {
+    if (!at_work && !left_out)
+        return;
     int saved = errno;
+    uint64_t from_ns = xfs_now_ns();
     if (left_out && has_moved(copy))
         xfs_count_device_lost(1);
     left_out = false;
     if (at_work)
         xfs_on_any_stack(end_pair, (void *)(uintptr_t)copy);
+    add_spent(from_ns);
     errno = saved;
 }
 
@@ -351,9 +395,12 @@ static void collect_all(void *unused)
 
 void xfs_pairs_collect(void)
 {
+    if (!xfs_pairs_is_on() || atomic_load(&pending_count) == 0 || capturing())
+        return;
     int saved = errno;
-    if (xfs_pairs_is_on() && !capturing())
-        xfs_on_any_stack(collect_all, NULL);
+    uint64_t from_ns = xfs_now_ns();
+    xfs_on_any_stack(collect_all, NULL);
+    add_spent(from_ns);
     errno = saved;
 }
 
@@ -367,6 +414,7 @@ void xfs_pairs_forget(void)
         for (struct pair *pair = places[i].first; pair; pair = pair->next)
             xfs_count_device_lost(1);
         places[i] = (struct place){0};
+        atomic_store(&pending_count, 0);
     }
     place_count = 0;
     forgotten++;

@@ -2,13 +2,14 @@
  * Device times without CUPTI (XFERSCOPE_TIMING=event): a CUDA event before and one after each
  * asynchronous copy, on the copy's own stream.
  *
- *     xfs_pairs_copy_begins(f, stream)   before the real call
- *     xfs_pairs_copy_ends(f)             after it, when the event is described
+ *     xfs_pairs_copy_begins(stream, flags, call, returns_to)   before the real call
+ *     xfs_pairs_copy_ends(event)   after it, when the event is described
  *
  * Both cost a load while event timing is off. It never waits for the program's work: events are
  * only queried, at later copies, when the program has waited, and at the end. While any stream is
  * being captured nothing is done: the driver would add it to the graph, or invalidate the capture.
- * Copies that could not be timed are counted as lost device times.
+ * Copies that could not be timed are counted as lost device times, but for
+ * those that are not in the sample.
  *
  * Times. The duration of a copy is the time between its two events, with a resolution of 0.5 us.
  * For small copies it is a few microseconds longer than CUPTI's, since it includes the work of the
@@ -24,27 +25,30 @@
 #include "xferscope/cuda_abi.h"
 #include "xferscope/trace.h"
 
-extern atomic_bool xfs_pairs_on; /* set once; cleared in a forked child */
+extern atomic_bool xfs_pairs_on; /* set at most once; cleared in a forked child */
 
 static inline bool xfs_pairs_is_on(void)
 {
     return atomic_load_explicit(&xfs_pairs_on, memory_order_acquire);
 }
 
-/* False when the driver lacks a function that this needs. */
-bool xfs_pairs_start(void);
+/* False when the driver lacks a function that this needs. `sampled`: not all copies are timed
+ * (sample.h), and pairs take no more of the time than XFERSCOPE_BUDGET. */
+bool xfs_pairs_start(bool sampled);
 
 /* Number of streams being captured: checked before anything is done. */
 extern int (*xfs_pairs_capturing)(void);
 
 /* Kept apart from code that runs without event timing. */
 #define XFS_SELDOM __attribute__((cold, noinline))
-XFS_SELDOM void xfs_pairs_begin(xcu_stream stream, bool per_thread);
+XFS_SELDOM void xfs_pairs_begin(xcu_stream stream, bool per_thread, uint16_t call,
+                                const void *returns_to);
 XFS_SELDOM void xfs_pairs_end(const struct xft_event *copy);
-static inline void xfs_pairs_copy_begins(xcu_stream stream, unsigned flags)
+static inline void xfs_pairs_copy_begins(xcu_stream stream, unsigned flags, uint16_t call,
+                                         const void *returns_to)
 {
     if (__builtin_expect(xfs_pairs_is_on(), 0))
-        xfs_pairs_begin(stream, (flags & XFT_PER_THREAD) != 0);
+        xfs_pairs_begin(stream, (flags & XFT_PER_THREAD) != 0, call, returns_to);
 }
 static inline void xfs_pairs_copy_ends(const struct xft_event *copy)
 {

@@ -9,6 +9,7 @@
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/timing/convert.h"
+#include "preload/timing/give_way.h"
 #include "preload/timing/timing.h"
 
 /* One mapping: this, then at the next page the part that CUPTI sees. */
@@ -202,6 +203,7 @@ static void record_one(const struct xcp_activity *record, int64_t offset)
     }
     struct xft_event event = {0};
     xfs_convert(&event, record, offset);
+    xfs_give_way_record(&event);
     if (xfs_periods_keep_record(&event))
         xfs_event_write(&event);
 }

@@ -22,6 +22,7 @@
 #include "xferscope/cupti_abi.h"
 #include "preload/timing/cupti_load.h"
 #include "preload/timing/event_pairs.h"
+#include "preload/timing/give_way.h"
 #include "preload/timing/records.h"
 
 /* The words of XFERSCOPE_TIMING, in the order of settings.def. */
@@ -44,7 +45,8 @@ static atomic_bool overtaken; /* contexts may be being created: too late to subs
 static void on_call(void *user, int domain, uint32_t call, const void *data)
 {
     const struct xcp_callback_data *d = data;
-    if (d->site == XCP_SITE_ENTER && xfs_timing_seen == 0) {
+    if (d->site == XCP_SITE_ENTER && xfs_timing_seen == 0 &&
+        atomic_load_explicit(&xfs_copies_recorded, memory_order_relaxed)) {
         xfs_timing_seen = d->correlation;
         xfs_periods_numbered(d->correlation);
     }
@@ -230,18 +232,6 @@ static void let_go(void)
     subscriber = NULL;
 }
 
-/* Writes which device records arrive from now on: a sum of enum xft_records. */
-static void say_records(unsigned kinds)
-{
-    struct xft_event event = {.kind = XFT_EVENT_RECORDS,
-                              .aux = kinds,
-                              .device = XFT_PLACE_UNKNOWN,
-                              .src_place = XFT_PLACE_UNKNOWN,
-                              .dst_place = XFT_PLACE_UNKNOWN};
-    event.start_ns = event.end_ns = xfs_now_ns();
-    xfs_event_write(&event);
-}
-
 /* Safe while other threads use CUDA, since CUPTI has seen all contexts being created
  * (docs/timing.md). */
 static void switch_records_on(void)
@@ -256,7 +246,7 @@ static void switch_records_on(void)
     xfs_collector_records_on();
     say_timing("cupti", "");
     bool kernels = enable_kernels();
-    say_records(XFT_RECORDS_COPIES | (kernels ? XFT_RECORDS_KERNELS : 0));
+    xfs_give_way_start(&cupti, XFT_RECORDS_COPIES | (kernels ? XFT_RECORDS_KERNELS : 0));
     xfs_meta_set("kernels", kernels ? "on" : "off");
     xfs_meta_set("managed", xfs_settings()->managed ? "on" : "off");
 }
@@ -269,6 +259,8 @@ static void carry_out(enum xfs_order order)
         busy = true;
         if (subscriber != NULL && order == XFS_ORDER_RECORDS)
             switch_records_on();
+        else if (subscriber != NULL && order == XFS_ORDER_LOOK)
+            xfs_give_way_look();
         else if (subscriber != NULL && xfs_collector_has_records())
             enable_managed();
         busy = false;
@@ -376,7 +368,7 @@ void xfs_timing_attach(void)
     if (xfs_settings()->timing == ASKED_EVENT) {
         pthread_mutex_lock(&state_lock);
         if (!xfs_collector_settled()) {
-            bool on = xfs_pairs_start();
+            bool on = xfs_pairs_start(xfs_settings()->budget > 0);
             say_timing(on ? "event" : "host", on ? "" : "the driver lacks CUDA's events");
             xfs_collector_settle(); /* other threads need not wait from here on */
         }
@@ -404,7 +396,7 @@ static void disable_records(void)
                                 XCP_ACTIVITY_KERNEL, XCP_ACTIVITY_COUNTER};
     for (size_t i = 0; cupti.ActivityDisable && i < sizeof kinds / sizeof *kinds; i++)
         cupti.ActivityDisable(kinds[i]);
-    say_records(0);
+    xfs_say_records(0);
 }
 
 /* The next subscriber does not know our clock, and has its own buffers. */

@@ -26,6 +26,7 @@
 #include "preload/base/log.h"
 #include "preload/record/bus.h"
 #include "preload/record/cost.h"
+#include "preload/record/gate.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/base/own_stack.h"
@@ -89,6 +90,25 @@ static unsigned waits_told; /* for records that are switched on, within a call *
 void xfs_cost_unusual(unsigned why)
 {
     waits_told += why == XFT_OVERHEAD_DEVICE;
+}
+
+static uint64_t hooks_cost; /* ns, so far */
+
+uint64_t xfs_cost_spent_ns(void)
+{
+    return hooks_cost;
+}
+
+static bool gate_stays_open; /* a call stays in the driver */
+static unsigned gate_passed;
+
+bool xfs_gate_pass(void (*work)(void *), void *argument)
+{
+    if (gate_stays_open)
+        return false;
+    gate_passed++;
+    work(argument);
+    return true;
 }
 
 static char names[4][64];

@@ -25,6 +25,7 @@ struct record_options {
     const char *timing;
     const char *content;
     const char *profile;
+    const char *budget;
     const char *delay, *duration, *phase, *max_size;
     bool no_summary;
     bool no_stacks;
@@ -45,6 +46,8 @@ static const char usage[] =
     "      --no-stacks        record no call stacks\n"
     "      --stack-depth N    frames kept per stack, 1 to 64; default: 32\n"
     "      --timing SOURCE    device times: auto, cupti, event or host; default: auto\n"
+    "      --budget PERCENT   of the time that recording may cost; device times give way;\n"
+    "                         default: 2, 0: no bound\n"
     "      --content[=HOW]    hash what transfers move: sampled (default) or whole\n"
     "      --no-kernels       record no kernels\n"
     "      --delay SECONDS    begin that long after a process's first CUDA call\n"
@@ -97,6 +100,15 @@ static int check_timing(const char *word)
     if (strcmp(word, "auto") != 0 && strcmp(word, "cupti") != 0 && strcmp(word, "host") != 0 &&
         strcmp(word, "event") != 0)
         return own_error("--timing wants auto, cupti, event or host, not '%s'", word);
+    return 0;
+}
+
+static int check_budget(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    if (digits == 0 || digits > 2 || text[digits])
+        return own_error("--budget wants a percentage from 0 to 99, not '%s'", text);
     return 0;
 }
 
@@ -165,6 +177,7 @@ enum option_values {
     OPT_DURATION,
     OPT_PHASE,
     OPT_MAX_SIZE,
+    OPT_BUDGET,
 };
 
 static const struct option long_options[] = {
@@ -180,6 +193,7 @@ static const struct option long_options[] = {
     {"duration", required_argument, NULL, OPT_DURATION},
     {"phase", required_argument, NULL, OPT_PHASE},
     {"max-size", required_argument, NULL, OPT_MAX_SIZE},
+    {"budget", required_argument, NULL, OPT_BUDGET},
     {"profile", required_argument, NULL, 'p'},
     {"no-summary", no_argument, NULL, OPT_NO_SUMMARY},
     {"quiet", no_argument, NULL, 'q'},
@@ -221,6 +235,9 @@ static int take_option(int option, char **argv, struct record_options *options)
     case OPT_MAX_SIZE:
         options->max_size = optarg;
         return check_size(optarg);
+    case OPT_BUDGET:
+        options->budget = optarg;
+        return check_budget(optarg);
     case OPT_CONTENT:
         options->content = optarg ? optarg : "sampled";
         return check_content(options->content);
@@ -355,6 +372,8 @@ static int run_program(const struct record_options *options, const char *library
         settings[count++] = (struct child_setting){"XFERSCOPE_STACK_DEPTH", options->stack_depth};
     if (options->timing)
         settings[count++] = (struct child_setting){"XFERSCOPE_TIMING", options->timing};
+    if (options->budget)
+        settings[count++] = (struct child_setting){"XFERSCOPE_BUDGET", options->budget};
     if (options->delay)
         settings[count++] = (struct child_setting){"XFERSCOPE_DELAY", options->delay};
     if (options->duration)

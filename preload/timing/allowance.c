@@ -1,0 +1,146 @@
+#include "preload/timing/allowance.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ns that a record adds to the program's time: docs/results/budget-2026-11-23.md. */
+static const uint32_t measured[XFS_RECORD_COSTS] = {
+    [XFS_COST_TO_DEVICE] = 650, [XFS_COST_TO_HOST] = 2000, [XFS_COST_OTHER_COPY] = 650,
+    [XFS_COST_MEMSET] = 650,    [XFS_COST_KERNEL] = 600,   [XFS_COST_MOVE] = 2000,
+};
+
+/* A part that has cost less than this share of the allowance keeps its records: giving them up
+ * would help little. */
+#define LEAST_SHARE 8
+
+/* ---- what records cost ----------------------------------------------------------------------- */
+
+static bool parse_number(const char **text, uint32_t *number)
+{
+    uint64_t n = 0;
+    const char *at = *text;
+    for (; *at >= '0' && *at <= '9' && n <= UINT32_MAX; at++)
+        n = 10 * n + (uint64_t)(*at - '0');
+    if (at == *text || n > UINT32_MAX)
+        return false;
+    *number = (uint32_t)n;
+    *text = at;
+    return true;
+}
+
+static bool parse_numbers(uint32_t numbers[XFS_RECORD_COSTS], const char *text)
+{
+    for (size_t i = 0; i < XFS_RECORD_COSTS; i++)
+        if ((i > 0 && *text++ != ',') || !parse_number(&text, &numbers[i]))
+            return false;
+    return *text == '\0';
+}
+
+bool xfs_allowance_costs(uint32_t costs[XFS_RECORD_COSTS], const char *text, bool simulated)
+{
+    uint32_t told[XFS_RECORD_COSTS];
+    bool good = *text == '\0' || parse_numbers(told, text);
+    if (good && *text)
+        memcpy(costs, told, sizeof told);
+    else if (simulated)
+        memset(costs, 0, sizeof measured);
+    else
+        memcpy(costs, measured, sizeof measured);
+    return good;
+}
+
+static enum xfs_record_cost cost_of(const struct xft_event *record)
+{
+    switch ((enum xft_event_kind)record->kind) {
+    case XFT_EVENT_KERNEL:
+        return XFS_COST_KERNEL;
+    case XFT_EVENT_MEMSET:
+        return XFS_COST_MEMSET;
+    case XFT_EVENT_MIGRATION:
+    case XFT_EVENT_FAULT:
+        return XFS_COST_MOVE;
+    default:
+        return record->direction == XFT_DIR_H2D   ? XFS_COST_TO_DEVICE
+               : record->direction == XFT_DIR_D2H ? XFS_COST_TO_HOST
+                                                  : XFS_COST_OTHER_COPY;
+    }
+}
+
+static enum xfs_part part_of(enum xfs_record_cost cost)
+{
+    return cost == XFS_COST_KERNEL ? XFS_PART_KERNELS
+           : cost == XFS_COST_MOVE ? XFS_PART_MANAGED
+                                   : XFS_PART_COPIES;
+}
+
+/* ---- the allowance --------------------------------------------------------------------------- */
+
+void xfs_allowance_start(struct xfs_allowance *allowance, unsigned percent, uint64_t now_ns,
+                         uint64_t hooks_ns)
+{
+    allowance->bounded = percent > 0;
+    allowance->of_second_ns = (uint64_t)percent * 10000000u;
+    allowance->left_ns = (int64_t)allowance->of_second_ns;
+    allowance->then_ns = now_ns;
+    allowance->hooks_then_ns = hooks_ns;
+}
+
+void xfs_allowance_record(struct xfs_allowance *allowance, const struct xft_event *record)
+{
+    enum xfs_record_cost cost = cost_of(record);
+    enum xfs_part part = part_of(cost);
+    allowance->records[part]++;
+    if (!allowance->off[part])
+        allowance->new_ns[part] += allowance->record_ns[cost];
+}
+
+static void earn(struct xfs_allowance *allowance, uint64_t now_ns)
+{
+    const uint64_t second_ns = 1000000000u;
+    uint64_t passed_ns = now_ns > allowance->then_ns ? now_ns - allowance->then_ns : 0;
+    allowance->then_ns = now_ns;
+    double earned = (double)passed_ns / (double)second_ns * (double)allowance->of_second_ns;
+    double left = (double)allowance->left_ns + earned;
+    allowance->left_ns =
+        left < (double)allowance->of_second_ns ? (int64_t)left : (int64_t)allowance->of_second_ns;
+    if (allowance->left_ns == (int64_t)allowance->of_second_ns)
+        memset(allowance->spent_ns, 0, sizeof allowance->spent_ns);
+}
+
+static void spend(struct xfs_allowance *allowance, uint64_t hooks_ns)
+{
+    if (hooks_ns > allowance->hooks_then_ns)
+        allowance->left_ns -= (int64_t)(hooks_ns - allowance->hooks_then_ns);
+    allowance->hooks_then_ns = hooks_ns;
+    for (size_t i = 0; i < XFS_PARTS; i++) {
+        allowance->left_ns -= (int64_t)allowance->new_ns[i];
+        allowance->spent_ns[i] += allowance->new_ns[i];
+        allowance->new_ns[i] = 0;
+    }
+    if (allowance->left_ns < -(int64_t)allowance->of_second_ns) /* what is gone is gone */
+        allowance->left_ns = -(int64_t)allowance->of_second_ns;
+}
+
+enum xfs_part xfs_allowance_look(struct xfs_allowance *allowance, uint64_t now_ns,
+                                 uint64_t hooks_ns)
+{
+    enum xfs_part most = XFS_PARTS;
+    if (!allowance->bounded)
+        return XFS_PARTS;
+    earn(allowance, now_ns);
+    spend(allowance, hooks_ns);
+    for (size_t i = 0; allowance->left_ns < 0 && i < XFS_PARTS; i++)
+        if (!allowance->off[i] && allowance->spent_ns[i] > allowance->of_second_ns / LEAST_SHARE &&
+            (most == XFS_PARTS || allowance->spent_ns[i] > allowance->spent_ns[most]))
+            most = (enum xfs_part)i;
+    return most;
+}
+
+/* Half of it is back, so that the other parts are judged by what they cost themselves. */
+void xfs_allowance_gave_way(struct xfs_allowance *allowance, enum xfs_part part)
+{
+    allowance->off[part] = true;
+    memset(allowance->spent_ns, 0, sizeof allowance->spent_ns);
+    memset(allowance->new_ns, 0, sizeof allowance->new_ns);
+    allowance->left_ns = (int64_t)(allowance->of_second_ns / 2);
+}

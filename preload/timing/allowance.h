@@ -1,0 +1,71 @@
+/*
+ * What recording costs the program while it runs, held against what it may cost
+ * (XFERSCOPE_BUDGET, percent of the program's time), and which part is to give way.
+ *
+ * Cost. The hooks: calls of each kind times the median that some of them were timed at
+ * (record/cost.h). CUPTI: it works within the driver's calls, where it cannot be timed, so each
+ * record counts with what such a record was measured to add (docs/timing.md; other figures by
+ * XFERSCOPE_BUDGET_COSTS). On the simulated GPU records cost nothing unless that setting says so.
+ *
+ * Allowance. It grows with time, PERCENT of it, up to that of one second, with which it begins;
+ * what recording costs is taken off. So in any stretch of time recording may cost PERCENT of that
+ * stretch and of one second more. When nothing is left, the part of CUPTI's records that has cost
+ * most since the allowance was last whole gives way. Each part does so once, and for good.
+ *
+ * One thread at a time: that which collects the records. Times are ns of the trace's clock.
+ */
+#ifndef XFS_ALLOWANCE_H
+#define XFS_ALLOWANCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xferscope/trace.h"
+
+/* What can be switched off by itself. */
+enum xfs_part { XFS_PART_COPIES, XFS_PART_KERNELS, XFS_PART_MANAGED, XFS_PARTS };
+
+/* Records of which each adds the same, as far as is known. */
+enum xfs_record_cost {
+    XFS_COST_TO_DEVICE,
+    XFS_COST_TO_HOST,
+    XFS_COST_OTHER_COPY,
+    XFS_COST_MEMSET,
+    XFS_COST_KERNEL,
+    XFS_COST_MOVE, /* a migration or a fault of managed memory */
+    XFS_RECORD_COSTS
+};
+
+struct xfs_allowance {
+    bool bounded;
+    uint64_t of_second_ns; /* the share of one second */
+    uint32_t record_ns[XFS_RECORD_COSTS];
+    uint64_t then_ns, hooks_then_ns; /* when it was last looked at; the hooks' cost by then */
+    int64_t left_ns;
+    uint64_t new_ns[XFS_PARTS];   /* cost of records since then */
+    uint64_t spent_ns[XFS_PARTS]; /* since the allowance was last whole */
+    uint64_t records[XFS_PARTS];  /* in all */
+    bool off[XFS_PARTS];
+};
+
+/* Six numbers (ns) in the order of enum xfs_record_cost, with commas between; an empty text: those
+ * that were measured, on the simulated GPU 0. False: the text is something else, and these count.
+ */
+bool xfs_allowance_costs(uint32_t costs[XFS_RECORD_COSTS], const char *text, bool simulated);
+
+/* Records are on. percent 0: no bound. */
+void xfs_allowance_start(struct xfs_allowance *allowance, unsigned percent, uint64_t now_ns,
+                         uint64_t hooks_ns);
+
+/* A record of CUPTI's has come. */
+void xfs_allowance_record(struct xfs_allowance *allowance, const struct xft_event *record);
+
+/* Takes off what recording has cost meanwhile (hooks_ns: the hooks, in all). The part that is to
+ * give way; XFS_PARTS: none. */
+enum xfs_part xfs_allowance_look(struct xfs_allowance *allowance, uint64_t now_ns,
+                                 uint64_t hooks_ns);
+
+/* That part was switched off: records of it that still come cost nothing more. */
+void xfs_allowance_gave_way(struct xfs_allowance *allowance, enum xfs_part part);
+
+#endif
