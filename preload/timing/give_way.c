@@ -14,7 +14,6 @@
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
 
-#define LOOK_NS 10000000u        /* between two looks at the cost */
 #define FIRST_PAUSE_NS 20000000u /* after the gate had to open again; doubled each time */
 #define LONGEST_PAUSE_NS 1000000000u
 
@@ -25,7 +24,7 @@ static struct {
     struct xfs_allowance allowance;
     unsigned records; /* that come now */
     bool sampled;     /* copies, by events */
-    uint64_t started_ns, looked_ns;
+    uint64_t started_ns;
     enum xfs_part due; /* to be switched off; XFS_PARTS: nothing is */
     uint64_t again_ns, pause_ns;
     uint64_t off_ns[XFS_PARTS]; /* 0: not yet */
@@ -172,13 +171,10 @@ bool xfs_give_way_is_due(void)
 /* Where recording is limited to periods, calls outside of them do not pass the gate. */
 void xfs_give_way_look(void)
 {
-    uint64_t now = xfs_now_ns();
     if (!state.allowance.bounded || atomic_load(&xfs_periods_limited))
         return;
-    if (state.due == XFS_PARTS && now - state.looked_ns >= LOOK_NS) {
-        state.looked_ns = now;
-        state.due = xfs_allowance_look(&state.allowance, now, xfs_cost_spent_ns());
-    }
+    if (state.due == XFS_PARTS)
+        state.due = xfs_allowance_look(&state.allowance, xfs_now_ns(), xfs_cost_spent_ns());
     if (state.due != XFS_PARTS)
         give_way();
 }

@@ -76,12 +76,14 @@ bool xfs_periods_keep_record(const struct xft_event *record)
 }
 
 static uint64_t records_on; /* as the latest RECORDS says */
+static uint32_t records_why;
 
 void xfs_event_write(const struct xft_event *event)
 {
-    if (event->kind == XFT_EVENT_RECORDS)
+    if (event->kind == XFT_EVENT_RECORDS) {
         records_on = event->aux;
-    else if (event_count < EVENTS)
+        records_why = event->count;
+    } else if (event_count < EVENTS)
         events[event_count++] = *event;
 }
 
@@ -99,11 +101,12 @@ uint64_t xfs_cost_spent_ns(void)
     return hooks_cost;
 }
 
-static bool gate_stays_open; /* a call stays in the driver */
-static unsigned gate_passed;
+static atomic_bool gate_stays_open; /* a call stays in the driver */
+static unsigned gate_tried, gate_passed;
 
 bool xfs_gate_pass(void (*work)(void *), void *argument)
 {
+    gate_tried++;
     if (gate_stays_open)
         return false;
     gate_passed++;
@@ -131,7 +134,7 @@ uint32_t xfs_stack_of(uint64_t instruction)
 /* What META says now. */
 static struct {
     char key[32], value[512];
-} meta[8];
+} meta[16];
 #define METAS (sizeof meta / sizeof meta[0])
 
 void xfs_meta_set(const char *key, const char *value)
