@@ -354,12 +354,12 @@ static void test_small_run_by_the_model(void **state)
     analyzed_free(&report);
 }
 
-static void test_other_sites_and_large_ones_end_a_run(void **state)
+static void test_other_memory_and_large_ones_end_a_run(void **state)
 {
     struct xft_event events[60];
     for (size_t i = 0; i < 60; i++)
         events[i] = small(i, STACK_UPLOAD);
-    events[20].stack = STACK_RESULTS;
+    events[20].src_mem = XFT_MEM_PAGEABLE;
     events[40].bytes = events[40].width = 8 << 20;
     struct analyzed report = small_report(events, 60);
     const struct xfa_finding *f = analyzed_finding(&report, XFA_FINDING_SMALL, NULL);
@@ -372,8 +372,10 @@ static void test_other_sites_and_large_ones_end_a_run(void **state)
 static void test_single_small_transfers_are_no_run(void **state)
 {
     struct xft_event events[80];
-    for (size_t i = 0; i < 80; i++)
-        events[i] = small(i, i % 2 ? STACK_UPLOAD : STACK_RESULTS);
+    for (size_t i = 0; i < 80; i++) {
+        events[i] = small(i, STACK_UPLOAD);
+        events[i].src_mem = i % 2 ? events[i].src_mem : XFT_MEM_PAGEABLE;
+    }
     struct analyzed report = small_report(events, 80);
     assert_null(analyzed_finding(&report, XFA_FINDING_SMALL, NULL));
     analyzed_free(&report);
@@ -474,7 +476,7 @@ int main(void)
         cmocka_unit_test(test_unknown_numbers_are_unknown),
         cmocka_unit_test(test_gpu_not_in_profile),
         cmocka_unit_test(test_small_run_by_the_model),
-        cmocka_unit_test(test_other_sites_and_large_ones_end_a_run),
+        cmocka_unit_test(test_other_memory_and_large_ones_end_a_run),
         cmocka_unit_test(test_single_small_transfers_are_no_run),
         cmocka_unit_test(test_other_machine),
         cmocka_unit_test(test_name_bomb),
