@@ -476,11 +476,24 @@ static const struct xfa_finding_site *same_row(const struct by_row *by,
     return first < by->count && row_of(by->sites[first]) == row_of(site) ? by->sites[first] : NULL;
 }
 
+/* All transfers of the one are transfers of the other. */
+static bool is_within(const struct xfa_finding *one, const struct xfa_finding *other)
+{
+    struct by_row by = by_row(other);
+    size_t there = 0;
+    while (there < one->site_count && one->sites[there].row && same_row(&by, &one->sites[there]))
+        there++;
+    free(by.sites);
+    return there == one->site_count;
+}
+
 /* Can a transfer have only one of the two remedies? */
 static enum xfw_excluded exclude(const void *self, size_t a, size_t b)
 {
     const struct xfa_finding *const *of = self, *one = of[a], *other = of[b];
     size_t shared = 0, within = 0;
+    if (xfa_remedies_instead(one->remedy.kind, other->remedy.kind))
+        return is_within(one, other) && is_within(other, one) ? XFW_EXCLUDED : XFW_EXCLUDED_NOT;
     if (!xfa_remedies_exclude(one->remedy.kind, other->remedy.kind))
         return XFW_EXCLUDED_NOT;
     struct by_row by = by_row(other);
@@ -589,15 +602,9 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
     }
 }
 
-/* All transfers of the one are transfers of the other. */
-static bool is_within(const struct xfa_finding *one, const struct xfa_finding *other)
+static bool compete(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
 {
-    struct by_row by = by_row(other);
-    size_t there = 0;
-    while (there < one->site_count && one->sites[there].row && same_row(&by, &one->sites[there]))
-        there++;
-    free(by.sites);
-    return there == one->site_count;
+    return xfa_remedies_exclude(a, b) || xfa_remedies_instead(a, b);
 }
 
 /* Of two remedies for the same transfers the one that saves hardly more is idle. The simpler one
@@ -608,7 +615,7 @@ static void drop_superseded(struct xfa_finding **of, size_t count)
         for (size_t k = 0; k < count && !of[i]->idle; k++) {
             bool simpler = of[k]->remedy.kind < of[i]->remedy.kind;
             of[i]->idle = simpler && !of[k]->idle &&
-                          xfa_remedies_exclude(of[i]->remedy.kind, of[k]->remedy.kind) &&
+                          compete(of[i]->remedy.kind, of[k]->remedy.kind) &&
                           is_within(of[i], of[k]) &&
                           of[i]->saving.likely < XFW_HARDLY_MORE * of[k]->saving.likely;
         }

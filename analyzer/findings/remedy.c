@@ -116,6 +116,16 @@ bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b)
     return a->kind == b->kind && sentence_of(a) == sentence_of(b);
 }
 
+static bool share_group(const uint64_t *groups, size_t count, enum xfa_remedy_kind a,
+                        enum xfa_remedy_kind b)
+{
+    _Static_assert(XFA_REMEDY_KINDS <= 64, "a group has a bit for each");
+    for (size_t i = 0; i < count; i++)
+        if (groups[i] >> a & groups[i] >> b & 1)
+            return true;
+    return false;
+}
+
 bool xfa_remedies_exclude(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
 {
     static const uint64_t groups[] = {
@@ -124,11 +134,18 @@ bool xfa_remedies_exclude(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
 #include "analyzer/findings/remedies.def"
 #undef XFA_ONE
     };
-    _Static_assert(XFA_REMEDY_KINDS <= 64, "a group has a bit for each");
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        if (groups[i] >> a & groups[i] >> b & 1)
-            return true;
-    return false;
+    return share_group(groups, sizeof groups / sizeof *groups, a, b);
+}
+
+bool xfa_remedies_instead(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
+{
+    static const uint64_t groups[] = {
+#define XFA_ONE(kind) (UINT64_C(1) << XFA_REMEDY_##kind)
+#define XFA_INSTEAD(group) group,
+#include "analyzer/findings/remedies.def"
+#undef XFA_ONE
+    };
+    return a != b && share_group(groups, sizeof groups / sizeof *groups, a, b);
 }
 
 const char *xfa_remedy_word(enum xfa_remedy_kind kind)

@@ -293,6 +293,19 @@ struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
 /* The profile has copies within this GPU, to take their place. */
 bool xfw_leave_out_knows(const struct xfa_analysis *analysis, int gpu);
 
+/* ---- look_less.c ----------------------------------------------------------------------------- */
+
+/*
+ * The host looks at a value of the device only every XFW_LOOK_EVERY-th time: the other copies go,
+ * and with each the wait for it, its own or the thread's next one if no other work was submitted in
+ * between. At worst all stay: the program needs the value each time. Rounds that a loop makes
+ * because it learns later that it is done are not counted.
+ */
+#define XFW_LOOK_EVERY 32
+/* marks: of the copies that go; borrowed. */
+struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
+                                        const struct xfw_marks *marks, struct xfw_set *classes);
+
 /* ---- mapped.c -------------------------------------------------------------------------------- */
 
 /*

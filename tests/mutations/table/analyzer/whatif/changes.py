@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("look-less-at-worst", "analyzer/whatif/changes/look_less.c",
+      "    if (xfw_player_certainty(player) == XFW_LOW)\n",
+      "    if (xfw_player_certainty(player) == XFW_HIGH)\n",
+      "that a loop may need each value is not in the lower bound",
+      "analyzer-findings_small_each_time_test"),
+    M("look-less-waits-on", "analyzer/whatif/changes/look_less.c",
+      "        *waits = op->awaits == XFW_AWAITS_NOTHING;",
+      "        *waits = op->awaits != XFW_AWAITS_NOTHING;",
+      "the wait for a value that is not fetched any more still stops the host",
+      "analyzer-findings_small_each_time_test"),
     M("answered-and-not-played", "analyzer/whatif/changes/leave_out.c",
       "change->change.assured ? XFW_HIGH : xfw_player_certainty(player);",
       "xfw_player_certainty(player);",
