@@ -1,4 +1,4 @@
-#include "analyzer/sums/phases_private.h"
+#include "analyzer/sums/phases.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +19,37 @@ struct known {
     } key;
     uint32_t phase;
 };
+
+/* Beside an open range, by its slot. */
+struct open_phase {
+    uint32_t phase;
+    uint32_t nesting; /* phases on its path */
+    bool own;         /* false: over a limit, in the phase of the one around it */
+};
+
+/* A phase that ranges of the process have or had. */
+struct shared {
+    uint32_t phase;  /* key */
+    uint32_t ranges; /* open ones */
+    uint32_t place;  /* in `open`, while there are any */
+};
+
+struct xfa_phases_process {
+    struct xfa_process *process;
+    bool any;                         /* ranges were met */
+    struct xfa_phase_figures outside; /* before the first one */
+    struct xfa_table known;           /* phases by the trace's words */
+    struct open_phase *by_slot;
+    size_t slot_count, slot_capacity;
+    struct xfa_table shared;
+    uint32_t *open; /* indexes of `shared`: those that are open */
+    size_t open_count, open_capacity;
+};
+
+static struct xfa_phase *at(const struct xfa_phases *phases, size_t number)
+{
+    return xfa_table_at(&phases->all, number);
+}
 
 /* ---- figures ---------------------------------------------------------------------------- */
 
@@ -58,7 +89,7 @@ static void merge_transfers(struct xfa_phase_figures *into, const struct xfa_pha
 
 static uint32_t number_of(const struct xfa_phases *phases, const struct xfa_phase *phase)
 {
-    return (uint32_t)(phase - xfa_phase_at(phases, 0));
+    return (uint32_t)(phase - at(phases, 0));
 }
 
 /* ---- names ------------------------------------------------------------------------------ */
@@ -81,7 +112,7 @@ static struct xfa_phase *by_names(struct xfa_phases *phases, const struct known_
 {
     char *domain = text_of(phases->now->process, key->domain);
     char *name = text_of(phases->now->process, key->name);
-    uint64_t identity = xfa_phase_at(phases, key->parent)->identity + key->process + 1;
+    uint64_t identity = at(phases, key->parent)->identity + key->process + 1;
     identity = hash_text(name, hash_text(domain, identity));
     struct xfa_phase *phase = xfa_table_get(&phases->all, &identity);
     if (!phase && phases->all.count < XFA_MAX_PHASES) {
@@ -97,7 +128,7 @@ static struct xfa_phase *by_names(struct xfa_phases *phases, const struct known_
     return phase;
 }
 
-uint32_t xfa_phase_of(struct xfa_phases *phases, uint32_t parent, const struct xfa_range *range)
+static uint32_t phase_of(struct xfa_phases *phases, uint32_t parent, const struct xfa_range *range)
 {
     struct xfa_table *known = &phases->now->known;
     struct known_key key = {parent, range->id != 0, range->domain, range->name};
@@ -115,6 +146,70 @@ uint32_t xfa_phase_of(struct xfa_phases *phases, uint32_t parent, const struct x
     return number;
 }
 
+/* ---- ranges that are open --------------------------------------------------------------- */
+
+/* Which ones are open is the walk's business (ranges.h). */
+static struct open_phase *beside(struct xfa_phases_process *now, const struct xfa_range *range)
+{
+    now->by_slot = xfa_grown(now->by_slot, &now->slot_capacity, &now->slot_count, range->slot,
+                             sizeof *now->by_slot);
+    return &now->by_slot[range->slot];
+}
+
+/* Two open ranges of one phase are one place for a transfer. */
+static void share(struct xfa_phases *phases, uint32_t phase)
+{
+    struct xfa_phases_process *now = phases->now;
+    struct shared *shared = xfa_table_put(&now->shared, &phase);
+    if (shared->ranges++ > 0)
+        return;
+    phases->beyond += now->open_count >= XFA_MAX_OPEN;
+    shared->place = (uint32_t)now->open_count;
+    now->open = xfa_room(now->open, &now->open_capacity, now->open_count + 1, sizeof *now->open);
+    now->open[now->open_count++] =
+        (uint32_t)(shared - (struct shared *)xfa_table_at(&now->shared, 0));
+}
+
+static void unshare(struct xfa_phases_process *now, uint32_t phase)
+{
+    struct shared *shared = xfa_table_get(&now->shared, &phase);
+    if (--shared->ranges > 0)
+        return;
+    uint32_t last = now->open[--now->open_count];
+    now->open[shared->place] = last;
+    ((struct shared *)xfa_table_at(&now->shared, last))->place = shared->place;
+}
+
+static void begin(struct xfa_phases *phases, const struct xfa_range *range)
+{
+    struct xfa_phases_process *now = phases->now;
+    struct open_phase outer = {0};
+    if (range->outer)
+        outer = now->by_slot[range->outer - 1];
+    bool nests = outer.nesting < XFA_MAX_NESTING;
+    uint32_t phase = nests ? phase_of(phases, outer.phase, range) : outer.phase;
+    bool own = phase != outer.phase;
+    phases->beyond += !nests;
+    *beside(now, range) = (struct open_phase){phase, outer.nesting + own, own};
+    if (own)
+        at(phases, phase)->figures.times++;
+    if (own && range->id)
+        share(phases, phase);
+}
+
+/* A range over a limit has its time in the one around it already. */
+static void end(struct xfa_phases *phases, const struct xfa_range *range, uint64_t end_ns)
+{
+    struct xfa_phases_process *now = phases->now;
+    const struct open_phase *ended = beside(now, range);
+    if (!ended->own)
+        return;
+    if (end_ns > range->start_ns)
+        at(phases, ended->phase)->figures.ns += (double)(end_ns - range->start_ns);
+    if (range->id)
+        unshare(now, ended->phase);
+}
+
 /* ---- the observer ----------------------------------------------------------------------- */
 
 #define ALL_KINDS (XFA_KIND(XFT_EVENT_RANGE_BEGIN) | XFA_KIND(XFT_EVENT_RANGE_END))
@@ -125,7 +220,7 @@ static uint32_t start_process(void *self, struct xfa_process *process)
     phases->now = xfa_alloc(sizeof *phases->now);
     phases->now->process = process;
     xfa_table_init(&phases->now->known, sizeof(struct known_key), sizeof(struct known));
-    xfa_open_init(&phases->now->open);
+    xfa_table_init(&phases->now->shared, sizeof(uint32_t), sizeof(struct shared));
     return ALL_KINDS;
 }
 
@@ -145,16 +240,16 @@ static void take_range(void *self, const struct xfa_event *event)
     if (!event->range)
         return;
     if (event->kind == XFT_EVENT_RANGE_BEGIN)
-        xfa_open_begin(phases, event->range);
+        begin(phases, event->range);
     else
-        xfa_open_end(phases, event->range, event->start_ns);
+        end(phases, event->range, event->start_ns);
 }
 
 static void take_unended(void *self, const struct xfa_range *range, enum xfa_unended why,
                          uint64_t end_ns)
 {
     (void)why;
-    xfa_open_end(self, range, end_ns);
+    end(self, range, end_ns);
 }
 
 static void take_transfer(void *self, const struct xfa_event *event)
@@ -165,14 +260,16 @@ static void take_transfer(void *self, const struct xfa_event *event)
     if (belongs == 0)
         count(&phases->now->outside, event);
     for (size_t i = 0; i < belongs; i++)
-        count(&xfa_phase_at(phases, numbers[i])->figures, event);
+        count(&at(phases, numbers[i])->figures, event);
 }
 
 static void forget_process(struct xfa_phases *phases)
 {
     if (phases->now) {
         xfa_table_free(&phases->now->known);
-        xfa_open_free(&phases->now->open);
+        xfa_table_free(&phases->now->shared);
+        free(phases->now->by_slot);
+        free(phases->now->open);
     }
     free(phases->now);
     phases->now = NULL;
@@ -189,7 +286,20 @@ size_t xfa_phases_of(const struct xfa_phases *phases, const struct xfa_event *ev
                      uint32_t numbers[XFA_PHASES_OF_ONE])
 {
     const struct xfa_phases_process *now = phases->now;
-    return now && now->any ? xfa_open_phases(phases, event->range, numbers) : 0;
+    size_t count = 0;
+    if (!now || !now->any)
+        return 0;
+    numbers[count++] = event->range ? now->by_slot[event->range->slot].phase : 0;
+    for (size_t i = 0; i < now->open_count && i < XFA_MAX_OPEN; i++) {
+        const struct shared *shared = xfa_table_at(&now->shared, now->open[i]);
+        numbers[count++] = shared->phase;
+    }
+    return count;
+}
+
+size_t xfa_phases_known(const struct xfa_phases *phases)
+{
+    return phases->now->known.count;
 }
 
 struct xfa_observer xfa_phases_observer(struct xfa_phases *phases)
@@ -210,8 +320,8 @@ struct xfa_observer xfa_phases_observer(struct xfa_phases *phases)
 void xfa_phases_free(struct xfa_phases *phases)
 {
     for (size_t i = 0; i < phases->all.count; i++) {
-        free(xfa_phase_at(phases, i)->domain);
-        free(xfa_phase_at(phases, i)->name);
+        free(at(phases, i)->domain);
+        free(at(phases, i)->name);
     }
     xfa_table_free(&phases->all);
     forget_process(phases);
@@ -242,7 +352,7 @@ const struct xfa_phase **xfa_phases_order(const struct xfa_phases *phases)
 {
     const struct xfa_phase **order = xfa_alloc((phases->all.count + 1) * sizeof *order);
     for (size_t i = 0; i < phases->all.count; i++)
-        order[i] = xfa_phase_at(phases, i);
+        order[i] = at(phases, i);
     if (phases->all.count)
         qsort(order, phases->all.count, sizeof *order, by_loss);
     return order;
@@ -253,8 +363,8 @@ size_t xfa_phase_path(const struct xfa_phases *phases, const struct xfa_phase *p
 {
     size_t depth = 0;
     for (uint32_t i = number_of(phases, phase); i != 0 && depth < XFA_MAX_NESTING;
-         i = xfa_phase_at(phases, i)->parent)
-        path[depth++] = xfa_phase_at(phases, i);
+         i = at(phases, i)->parent)
+        path[depth++] = at(phases, i);
     for (size_t i = 0; i < depth / 2; i++) {
         const struct xfa_phase *outer = path[depth - 1 - i];
         path[depth - 1 - i] = path[i];

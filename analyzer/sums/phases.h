@@ -46,7 +46,7 @@ struct xfa_phase {
 struct xfa_phases {
     struct xfa_table all; /* struct xfa_phase; empty when no process had ranges */
     uint64_t beyond;      /* ranges over a limit of these; those that are not followed come to it */
-    struct xfa_phases_process *now; /* phases_private.h: of the process at hand */
+    struct xfa_phases_process *now; /* phases.c: of the process at hand */
 };
 
 struct xfa_observer xfa_phases_observer(struct xfa_phases *phases); /* starts zeroed */
@@ -57,6 +57,8 @@ void xfa_phases_free(struct xfa_phases *phases);
 #define XFA_PHASES_OF_ONE (1 + XFA_MAX_OPEN)
 size_t xfa_phases_of(const struct xfa_phases *phases, const struct xfa_event *event,
                      uint32_t numbers[XFA_PHASES_OF_ONE]);
+
+size_t xfa_phases_known(const struct xfa_phases *phases); /* ranges' words, by now; for tests */
 
 /* In order: most lost first, then most time in transfers, most bytes. The caller frees the array of
  * all.count pointers. */

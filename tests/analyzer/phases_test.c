@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/sums/phases_private.h"
+#include "analyzer/sums/phases.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/scenario.h"
 #include "tests/analyzer/told.h"
@@ -452,7 +452,7 @@ static void test_endless(void **state)
         tell_range(&told, XFT_EVENT_RANGE_END, 0, 0, 4000000 + i);
     assert_int_equal(xfa_ranges_counts(told.ranges).stray_ends, 1);
     assert_int_equal(xfa_ranges_open(told.ranges), ALL);
-    assert_true(phases.now->known.count <= XFA_MAX_PHASES);
+    assert_true(xfa_phases_known(&phases) <= XFA_MAX_PHASES);
     for (uint64_t i = ALL + 1; i > 0; i--)
         tell_range(&told, XFT_EVENT_RANGE_END, 0, i, 6000000 - i);
     assert_int_equal(xfa_ranges_counts(told.ranges).stray_ends, 2);
