@@ -6,9 +6,10 @@
  * interned yet; names lie in the packet that needs them first. Times are of CLOCK_REALTIME, and a
  * snapshot makes that the clock of the trace.
  */
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/base/alloc.h"
 #include "analyzer/export/slices.h"
 #include <perfetto.pb-c.h>
 
@@ -37,26 +38,17 @@ struct perfetto {
     bool clear;
     const char *words[WORDS];
     size_t word_count;
+    uint8_t *packed; /* one packet */
+    size_t capacity;
 };
 
 /* ---- packets --------------------------------------------------------------------------------- */
-
-struct stream {
-    ProtobufCBuffer base;
-    FILE *out;
-};
-
-static void append(ProtobufCBuffer *buffer, size_t bytes, const uint8_t *data)
-{
-    fwrite_unlocked(data, 1, bytes, ((struct stream *)buffer)->out);
-}
 
 static void write_packet(struct xfa_export *export, packet_t *packet)
 {
     struct perfetto *perfetto = export->self;
     PerfettoTrace__TracePacketDefaults defaults = PERFETTO_TRACE__TRACE_PACKET_DEFAULTS__INIT;
     PerfettoTrace__Trace trace = PERFETTO_TRACE__TRACE__INIT;
-    struct stream stream = {{append}, export->out};
     defaults.has_timestamp_clock_id = true;
     defaults.timestamp_clock_id = CLOCK_OF_DAY;
     packet->has_trusted_packet_sequence_id = packet->has_sequence_flags = true;
@@ -69,7 +61,10 @@ static void write_packet(struct xfa_export *export, packet_t *packet)
     }
     trace.n_packet = 1;
     trace.packet = &packet;
-    perfetto_trace__trace__pack_to_buffer(&trace, &stream.base);
+    size_t bytes = perfetto_trace__trace__get_packed_size(&trace);
+    perfetto->packed = xfa_room(perfetto->packed, &perfetto->capacity, bytes, 1);
+    perfetto_trace__trace__pack(&trace, perfetto->packed);
+    fwrite_unlocked(perfetto->packed, 1, bytes, export->out);
     packet->trace_packet_defaults = NULL; /* they end here, the packet does not */
 }
 
@@ -284,6 +279,7 @@ static void free_self(struct xfa_export *export)
 {
     struct perfetto *perfetto = export->self;
     xfa_table_free(&perfetto->interned);
+    free(perfetto->packed);
     xfa_slices_free(export);
 }
 

@@ -178,6 +178,7 @@ static int full_path(sqlite3_vfs *vfs, const char *name, int room, char *path)
 
 sqlite3 *xfa_sqlite_file_open(struct xfa_sqlite_file *file, int fd)
 {
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* a lock each time that memory is asked for */
     const sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
     sqlite3 *database = NULL;
     if (!usual)
