@@ -8,27 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/path.h"
 #include "analyzer/export/sqlite_file.h"
+#include "analyzer/export/sqlite_strings.h"
 #include "analyzer/export/sqlite_tables.h"
 
-#define MOST_STRINGS                                                                               \
-    (1u << 20) /* that are told apart from each other; further ones lie there anew */
-
 /* After those that insert into the tables of events. */
-enum statement { INSERT_TRANSFER = XFA_SQLITE_TABLES, INSERT_STRING, END_RANGE, STATEMENTS };
+enum statement { INSERT_TRANSFER = XFA_SQLITE_TABLES, END_RANGE, STATEMENTS };
 
 struct database {
+    struct xfa_sqlite_strings strings; /* first, for the columns */
     struct xfa_sqlite_file file;
     sqlite3 *sql;
     sqlite3_stmt *statements[STATEMENTS];
-    int64_t base_ns; /* the session's start */
-    struct xfa_table strings, kernels;
-    int64_t string_count;
+    int64_t base_ns;     /* the session's start */
     int64_t *range_rows; /* by slot (ranges.h) */
     size_t row_count, row_capacity;
 };
@@ -71,7 +65,7 @@ static void prepare(struct xfa_export *export, unsigned which, const char *text)
 static void run(struct xfa_export *export, unsigned which)
 {
     struct database *database = export->self;
-    if (sqlite3_step(database->statements[which]) != SQLITE_DONE)
+    if (sqlite3_step(database->statements[which]) != SQLITE_DONE || database->strings.failed)
         fail(export);
     sqlite3_reset(database->statements[which]);
 }
@@ -101,71 +95,6 @@ static void bind_value(struct xfa_export *export, unsigned which, int at,
         sqlite3_bind_text(statement, at, value->text, -1, SQLITE_STATIC);
         break;
     }
-}
-
-/* ---- texts ----------------------------------------------------------------------------------- */
-
-struct known_string {
-    uint64_t hash; /* key */
-    int64_t id;
-};
-
-int64_t xfa_sqlite_string(struct xfa_export *export, const char *text)
-{
-    struct database *database = export->self;
-    struct known_string *known = NULL, other;
-    if (!text)
-        return 0;
-    uint64_t hash = XXH3_64bits(text, strlen(text));
-    if (database->strings.count < MOST_STRINGS || xfa_table_get(&database->strings, &hash))
-        known = xfa_table_put(&database->strings, &hash);
-    else
-        *(known = &other) = (struct known_string){0};
-    if (known->id)
-        return known->id;
-    known->id = ++database->string_count;
-    sqlite3_bind_int64(database->statements[INSERT_STRING], 1, known->id);
-    sqlite3_bind_text(database->statements[INSERT_STRING], 2, text, -1, SQLITE_STATIC);
-    run(export, INSERT_STRING);
-    return known->id;
-}
-
-/* "vectorized_elementwise_kernel" of "void at::native::vectorized_elementwise_kernel<4, ...>(...)"
- */
-static char *brief_name(const char *name)
-{
-    size_t start = 0, end = 0;
-    int depth = 0;
-    for (; name[end]; end++) {
-        char c = name[end];
-        if (depth == 0 && (c == '<' || c == '(') && end > start)
-            break;
-        depth += (c == '<' || c == '(') - (c == '>' || c == ')');
-        if (depth == 0 && (c == ' ' || c == ':' || c == ')' || c == '>'))
-            start = end + 1;
-    }
-    return end > start ? xfa_kept(name + start, end - start) : xfa_text(name);
-}
-
-const struct xfa_sqlite_names *xfa_sqlite_names_of(struct xfa_export *export,
-                                                   const struct xfa_event *event)
-{
-    struct database *database = export->self;
-    uint64_t id = event->work.name;
-    struct xfa_sqlite_names *known = xfa_table_get(&database->kernels, &id);
-    if (known)
-        return known;
-    const struct xfa_text *text = id ? xfa_trace_text(event->process->trace, id) : NULL;
-    const char *demangled = text ? xfa_words_name(&export->words, event->process, id) : "(no name)";
-    char *brief = brief_name(demangled);
-    char *mangled = text ? xfa_clean(text->text, text->bytes) : NULL;
-    known = xfa_table_put(&database->kernels, &id);
-    known->demangled = xfa_sqlite_string(export, demangled);
-    known->brief = xfa_sqlite_string(export, brief);
-    known->mangled = xfa_sqlite_string(export, mangled);
-    free(brief);
-    free(mangled);
-    return known;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -335,8 +264,6 @@ static void transfer(struct xfa_export *export, const struct xfa_event *event)
 static void begin(struct xfa_export *export)
 {
     struct database *database = export->self;
-    xfa_table_init(&database->strings, sizeof(uint64_t), sizeof(struct known_string));
-    xfa_table_init(&database->kernels, sizeof(uint64_t), sizeof(struct xfa_sqlite_names));
     database->sql = xfa_sqlite_file_open(&database->file, fileno(export->out));
     if (!database->sql) {
         xfa_export_fail(export, ENOMEM);
@@ -351,7 +278,8 @@ static void begin(struct xfa_export *export)
     execute(export, xfa_sqlite_enums);
     execute(export, "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', 'xferscope');");
     create_transfers(export);
-    prepare(export, INSERT_STRING, "INSERT INTO StringIds VALUES (?,?)");
+    if (!export->failed)
+        xfa_sqlite_strings_begin(export, database->sql);
     prepare(export, END_RANGE, "UPDATE NVTX_EVENTS SET end = ?, endGlobalTid = ? WHERE rowid = ?");
 }
 
@@ -376,8 +304,7 @@ static void process(struct xfa_export *export, struct xfa_process *process)
     char *name = xfa_words_made(XFA_WORDS_SHOWN, xfa_base_name(process->exe));
     if (process->number == 0)
         database->base_ns = (int64_t)xfa_process_wall_ns(process, process->start_mono_ns);
-    xfa_table_free(&database->kernels);
-    xfa_table_init(&database->kernels, sizeof(uint64_t), sizeof(struct xfa_sqlite_names));
+    xfa_sqlite_strings_process(export);
     executef(export, "INSERT INTO PROCESSES VALUES (%lld, %d, %Q)",
              (long long)xfa_sqlite_global(process, 0), process->pid, name);
     free(name);
@@ -415,8 +342,6 @@ static void finish(struct xfa_export *export)
 static void free_self(struct xfa_export *export)
 {
     struct database *database = export->self;
-    xfa_table_free(&database->strings);
-    xfa_table_free(&database->kernels);
     free(database->range_rows);
 }
 
@@ -426,6 +351,7 @@ static void close_database(struct xfa_export *export)
     struct database *database = export->self;
     for (size_t i = 0; i < STATEMENTS; i++)
         sqlite3_finalize(database->statements[i]);
+    xfa_sqlite_strings_end(export);
     if (database->sql)
         xfa_sqlite_file_close(&database->file, database->sql);
     database->sql = NULL;

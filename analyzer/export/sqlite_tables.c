@@ -1,5 +1,7 @@
 #include "analyzer/export/sqlite_tables.h"
 
+#include "analyzer/export/sqlite_strings.h"
+
 /* Numbers of Nsight's ENUM_ tables (sqlite_enums.def). */
 enum {
     HTOD = 1,

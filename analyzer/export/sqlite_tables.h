@@ -38,19 +38,6 @@ extern const struct xfa_sqlite_layout {
 /* Statements: the tables of the run, and of what numbers mean. */
 extern const char *const xfa_sqlite_schema, *const xfa_sqlite_enums;
 
-/* ---- sqlite.c: what the columns ask ---------------------------------------------------------- */
-
-/* The text's number in StringIds; 0: no text. */
-int64_t xfa_sqlite_string(struct xfa_export *export, const char *text);
-
-/* Numbers of a kernel's names. */
-struct xfa_sqlite_names {
-    uint64_t id; /* key: in the process */
-    int64_t demangled, brief, mangled;
-};
-const struct xfa_sqlite_names *xfa_sqlite_names_of(struct xfa_export *export,
-                                                   const struct xfa_event *event);
-
 /* As Nsight packs them: 8 bits hardware, 8 bits virtual machine (here the host), 24 bits process,
  * 24 bits thread (0: the process). */
 static inline int64_t xfa_sqlite_global(const struct xfa_process *process, int32_t tid)
