@@ -629,6 +629,9 @@ class Commands(Lab):
         print(f"{count} transfers, {os.path.getsize(trace)} bytes: {seconds:.2f} s, {peak} MiB")
         if not SANITIZED:
             self.assertLess(peak, 200)
+        # Calls that do not fit are found by walking over the run again: nothing else changes.
+        analyze = ("analyze", trace, "-p", profile, "-f", "json", "--memory")
+        self.assertEqual(self.run_driver(*analyze, "1M").out, self.run_driver(*analyze, "512M").out)
 
 
 if __name__ == "__main__":
