@@ -14,6 +14,7 @@
 #include <xxhash.h>
 
 #include "analyzer/base/alloc.h"
+#include "xferscope/losses.h"
 
 #define HEADER_CHECKED offsetof(struct xft_file_header, checksum)
 #define SEGMENT_CHECKED offsetof(struct xft_segment, header_sum)
@@ -368,4 +369,58 @@ void xfa_trace_close(struct xfa_trace *trace)
     xfa_trace_rest(trace);
     free(trace->name);
     free(trace);
+}
+
+/* ---- what was lost, in one line -------------------------------------------------------------- */
+
+static void part(char **line, uint64_t count, const char *what, const char *one)
+{
+    if (count == 0)
+        return;
+    char *longer =
+        xfa_print("%s%s%" PRIu64 " %s", *line, **line ? ", " : "", count, count == 1 ? one : what);
+    free(*line);
+    *line = longer;
+}
+
+static void say(char **line, bool holds, const char *what)
+{
+    if (!holds)
+        return;
+    char *longer = xfa_print("%s%s%s", *line, **line ? ", " : "", what);
+    free(*line);
+    *line = longer;
+}
+
+char *xfa_trace_loss_line(const struct xfa_trace *trace)
+{
+    const struct xfa_loss *loss = &trace->loss;
+    const struct xft_file_header *header = &trace->header;
+    char *line = xfa_text("");
+    say(&line, loss->header_damaged, "the file header is damaged");
+    say(&line, loss->truncated, "the file ends inside a segment");
+    say(&line, loss->cut_short, "the end of the file is missing");
+    part(&line, loss->damaged_segments, "damaged places skipped", "damaged place skipped");
+    part(&line, loss->damaged_bytes, "bytes unreadable", "byte unreadable");
+    part(&line, loss->limited_segments, "segments too large or too new to read",
+         "segment too large or too new to read");
+    part(&line, loss->bad_entries, "malformed entries", "malformed entry");
+    part(&line, loss->bad_rows, "malformed events", "malformed event");
+    part(&line, loss->missing_events, "events missing from the file",
+         "event missing from the file");
+#define XFT_LOSS(name, field, json, metric, what, one)                                             \
+    part(&line, xft_loss_of(header, XFT_LOSS_##name), what, one);
+#include "xferscope/losses.def"
+#undef XFT_LOSS
+    if (*line)
+        return line;
+    free(line);
+    return NULL;
+}
+
+bool xfa_trace_lossy(const struct xfa_trace *trace)
+{
+    char *line = xfa_trace_loss_line(trace);
+    free(line);
+    return line != NULL;
 }

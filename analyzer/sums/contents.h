@@ -90,7 +90,7 @@ void xfa_contents_free(struct xfa_contents *contents);
 /* Of a row; NULL when none of its transfers was found to be one of these. */
 const struct xfa_same_row *xfa_contents_row(const struct xfa_contents *contents, uint32_t row);
 
-/* ---- device memory as copies left it; contents_memory.c -------------------------------------- */
+/* ---- device memory as copies left it; contents_judge.c --------------------------------------- */
 
 #define XFA_MAX_STRETCHES 8192 /* when there are more all are forgotten, and it starts anew */
 

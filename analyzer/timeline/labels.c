@@ -1,6 +1,15 @@
+/* What is written beside what ran. */
 #include "analyzer/timeline/labels.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/demangle.h"
+#include "analyzer/timeline/version.h"
+
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 void xfa_labels_init(struct xfa_labels *labels)
 {
@@ -33,4 +42,88 @@ uint32_t xfa_labels_put(struct xfa_labels *labels, const char *text)
         name = xfa_table_put(&labels->table, &key);
     return name ? (uint32_t)(((unsigned char *)name - labels->table.items) / sizeof *name)
                 : XFA_NO_NAME;
+}
+
+/* ---- what they are of ------------------------------------------------------------------------ */
+
+#define MOST_MET 65536 /* of each kind; further ones are put together again each time */
+
+struct met {
+    uint64_t key;
+    uint32_t name;
+};
+
+void xfa_labels_begin(struct xfa_timeline *timeline)
+{
+    xfa_table_init(&timeline->of_kernels, sizeof(uint64_t), sizeof(struct met));
+    xfa_table_init(&timeline->of_waits, sizeof(uint64_t), sizeof(struct met));
+    xfa_table_init(&timeline->of_rows, sizeof(uint64_t), sizeof(struct met));
+}
+
+void xfa_labels_end(struct xfa_timeline *timeline)
+{
+    xfa_table_free(&timeline->of_kernels);
+    xfa_table_free(&timeline->of_waits);
+    xfa_table_free(&timeline->of_rows);
+}
+
+void xfa_labels_of_process(struct xfa_timeline *timeline, struct xfa_process *process)
+{
+    timeline->process = process;
+    xfa_table_free(&timeline->of_kernels);
+    xfa_table_free(&timeline->of_waits);
+    xfa_table_init(&timeline->of_kernels, sizeof(uint64_t), sizeof(struct met));
+    xfa_table_init(&timeline->of_waits, sizeof(uint64_t), sizeof(struct met));
+}
+
+static bool known(const struct xfa_table *table, uint64_t key, uint32_t *name)
+{
+    const struct met *met = xfa_table_get(table, &key);
+    if (met)
+        *name = met->name;
+    return met;
+}
+
+static uint32_t keep(struct xfa_timeline *timeline, struct xfa_table *table, uint64_t key,
+                     char *text)
+{
+    uint32_t name = xfa_labels_put(&timeline->labels, text);
+    if (table->count < MOST_MET)
+        ((struct met *)xfa_table_put(table, &key))->name = name;
+    free(text);
+    return name;
+}
+
+uint32_t xfa_label_of_kernel(struct xfa_timeline *timeline, uint64_t id)
+{
+    uint32_t name;
+    if (known(&timeline->of_kernels, id, &name))
+        return name;
+    const struct xfa_text *text = id ? xfa_trace_text(timeline->process->trace, id) : NULL;
+    if (!text)
+        return XFA_NO_NAME;
+    char *mangled = xfa_kept(text->text, text->bytes), *shown = xfa_demangle(mangled);
+    free(mangled);
+    return keep(timeline, &timeline->of_kernels, id, shown);
+}
+
+uint32_t xfa_label_of_row(struct xfa_timeline *timeline, const struct xfa_row *row)
+{
+    uint32_t name;
+    if (known(&timeline->of_rows, row->number, &name))
+        return name;
+    return keep(timeline, &timeline->of_rows, row->number,
+                xfa_print("%s, %s", xfa_row_called(row)->name, row->site->text));
+}
+
+uint32_t xfa_label_of_call(struct xfa_timeline *timeline, const struct xfa_event *event)
+{
+    uint32_t name;
+    uint64_t key = (uint64_t)event->call << 32 | event->stack;
+    if (known(&timeline->of_waits, key, &name))
+        return name;
+    const char *function = xfa_process_function(timeline->process, event->call)->name;
+    const char *site = xfa_process_site(timeline->process, event->stack)->text;
+    return keep(timeline, &timeline->of_waits, key,
+                event->stack ? xfa_print("%s, %s", function, site) : xfa_text(function));
 }

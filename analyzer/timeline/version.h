@@ -13,7 +13,7 @@ void xfa_version_add(struct xfa_version *version, const struct xfa_span *span);
 void xfa_version_end(struct xfa_version *version, uint64_t end_ns);
 void xfa_version_finish(struct xfa_version *version, double wall_ns);
 
-/* ---- named.c: what is written beside what ran ------------------------------------------------ */
+/* ---- labels.c: what is written beside what ran ----------------------------------------------- */
 
 /* A kernel of the process at hand, by its id in NAMES; a row of transfers; a wait: function and
  * call site. */

@@ -29,7 +29,7 @@ ROWS = [
       "    bad_rows(stream, 0);",
       "a segment whose columns end early loses events in silence",
       "analyzer-encodings_test"),
-    M("counted-losses-hidden", "analyzer/read/read_loss.c",
+    M("counted-losses-hidden", "analyzer/read/read.c",
       "    part(&line, xft_loss_of(header, XFT_LOSS_##name), what, one);",
       "    (void)xft_loss_of(header, XFT_LOSS_##name);",
       "a report of a run that lost events says nothing of it, with status 0",

@@ -43,7 +43,7 @@ ROWS = [
       "    uint32_t sent = last_met(now, moved, XFT_DIR_H2D, ANY_DEVICE);",
       "the same bytes sent to two GPUs are called a waste",
       "analyzer-content_test"),
-    M("partly-overwritten", "analyzer/sums/contents_memory.c",
+    M("partly-overwritten", "analyzer/sums/contents_judge.c",
       "    while (over < memory->count && memory->stretches[over].start < end)",
       "    while (over < memory->count && memory->stretches[over].end <= end)",
       "data that was partly overwritten counts as still there",
