@@ -334,7 +334,7 @@ static void write_output(const struct reading *reading, const struct xfa_report 
     bool screen =
         options->format == &xfa_format_text && !output->path && isatty(fileno(output->stream));
     const char *pager = screen && options->full ? xfa_pager() : NULL;
-    view->brief = screen && !options->full;
+    view->brief = options->brief || (screen && !options->full);
     if (!pager || write_paged(report, view, options->format, pager, output->stream) != 0)
         options->format->write(report, view, output->stream);
 }
@@ -576,6 +576,7 @@ static int write_comparison(const struct comparing *c, const struct xfa_comparis
     struct xfa_view view;
     if (open_output(c->options, &output, &view) != 0)
         return XFA_OUTPUT;
+    view.brief = c->options->brief;
     c->options->format->compare(comparison, &view, output.stream);
     if (xfa_output_close(&output) != 0)
         return XFA_OUTPUT;

@@ -32,6 +32,8 @@ const char xfa_analyze_usage[] =
     "  -o, --output FILE    write there instead of standard output\n"
     "      --full           text: all sections, on a terminal through $PAGER (less -FRX); without\n"
     "                       it a terminal gets the first screen\n"
+    "      --brief          text: the first screen, also where the output is no terminal; with\n"
+    "                       --compare one line: what was promised, and what came of it\n"
     "      --open           html: write the page to a file (-o, or a temporary one), and open it\n"
     "  -n, --top N          show N rows of transfers (text, markdown: 20, json: all); 0 = all\n"
     "  -s, --sort ORDER     lost (default), bytes or count\n"
@@ -91,6 +93,7 @@ enum {
     FAIL_ON,
     NO_PROFILE,
     FULL,
+    BRIEF,
     OPEN,
     GATE,
     GATE_WRITE,
@@ -244,6 +247,9 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
     case FULL:
         options->full = true;
         return 0;
+    case BRIEF:
+        options->brief = true;
+        return 0;
     case OPEN:
         options->open = true;
         return 0;
@@ -314,6 +320,10 @@ static int check(const struct xfa_analyze_options *options)
         return wrong("which trace?", NULL);
     if (options->profile && options->no_profile)
         return wrong("--profile or --no-profile", NULL);
+    if (options->brief && (options->full || options->per_transfer))
+        return wrong("--brief shows neither --full nor --per-transfer", NULL);
+    if (options->brief && options->format != &xfa_format_text)
+        return wrong("--brief is of text, not", options->format->name);
     if (options->per_transfer && options->sorted)
         return wrong("--per-transfer knows no --sort: its order is that of time", NULL);
     if (options->per_transfer && options->filter.kind_of == XFA_FILTER_FINDING)
@@ -421,6 +431,7 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
         {"phase", required_argument, NULL, PHASE},
         {"color", required_argument, NULL, COLOUR},
         {"full", no_argument, NULL, FULL},
+        {"brief", no_argument, NULL, BRIEF},
         {"open", no_argument, NULL, OPEN},
         {"gate", required_argument, NULL, GATE},
         {"gate-write", required_argument, NULL, GATE_WRITE},

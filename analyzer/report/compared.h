@@ -29,6 +29,10 @@ char *xfa_run_verdict_text(const struct xfa_comparison *comparison);
 char *xfa_advice_verdict_text(const struct xfa_comparison *comparison);
 char *xfa_limit_text(const struct xfa_comparison *comparison);
 
+/* One line for people who followed advice: "promised 98.0 ms, got 128 ms: within 68.0 ms to 155 ms
+ * (209 ms -> 81.0 ms)", or what else is true: nothing was followed, or it is slower. */
+char *xfa_promise_text(const struct xfa_comparison *comparison);
+
 /* A measure's name in a table; static. */
 const char *xfa_measure_text(enum xfa_measure measure);
 /* "predicted 52 ms [45 ms, 59 ms], achieved 55 ms: within". */

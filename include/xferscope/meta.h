@@ -12,6 +12,7 @@
     X("exe", "path")                                                                               \
     X("cmdline", "arguments joined by \\x1f")                                                      \
     X("cwd", "path")                                                                               \
+    X("started", "by record: its directory, options, program; \\x1e between, \\x1f within")        \
     X("hostname", "")                                                                              \
     X("machine_id", "XFT_MACHINE_ID_SEED")                                                         \
     X("boot_id", "of the host's kernel since it was started: tells hosts of one name apart")       \

@@ -70,6 +70,12 @@ void xfs_notes_begun(const char *directory)
         __atomic_fetch_add(&notes->begun, 1, __ATOMIC_RELAXED);
 }
 
+const char *xfs_notes_started(void)
+{
+    bool ended = notes && memchr(notes->started, '\0', sizeof notes->started);
+    return ended && notes->started[0] ? notes->started : NULL;
+}
+
 void xfs_notes_refused(const char *why)
 {
     uint32_t none = XFS_WHY_NONE;

@@ -16,6 +16,7 @@
 
 #define XFS_NOTES_NAME "xferscope-run-" /* of the memfd, before RANDOM */
 #define XFS_NOTES_WHY_BYTES 512
+#define XFS_NOTES_STARTED_BYTES 6144
 
 enum xfs_why_state { XFS_WHY_NONE, XFS_WHY_BEING_WRITTEN, XFS_WHY_THERE };
 
@@ -27,6 +28,8 @@ struct xfs_notes {
     uint64_t bytes;                /* of the files of its processes */
     uint32_t why_state;            /* enum xfs_why_state */
     char why[XFS_NOTES_WHY_BYTES]; /* the reason of the first of these */
+    /* The command line of record, as META has it (`started`); "": too long. By record. */
+    char started[XFS_NOTES_STARTED_BYTES];
 };
 
 /* ---- the recorder's side; one thread at a time ------------------------------------------- */
@@ -37,6 +40,9 @@ void xfs_notes_open(const char *run);
 
 /* This process records in this directory. */
 void xfs_notes_begun(const char *directory);
+
+/* What record was started with: terminated; NULL when it is not known. */
+const char *xfs_notes_started(void);
 
 /* This process cannot record, for this reason. */
 void xfs_notes_refused(const char *why);

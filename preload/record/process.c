@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "preload/record/notes.h"
 #include "preload/record/recorder.h"
 #include "preload/record/record.h"
 
@@ -157,6 +158,8 @@ void xfs_process_note(struct xfs_recorder *recorder)
     xfs_write_meta(recorder, "cmdline", text);
     if (getcwd(text, sizeof text))
         xfs_write_meta(recorder, "cwd", text);
+    if (xfs_notes_started())
+        xfs_write_meta(recorder, "started", xfs_notes_started());
     write_host(recorder);
     write_rank(recorder, &recorder->process.rank);
     if (recorder->shares_descriptors)

@@ -13,6 +13,13 @@
  * the program died of. docs/record.md */
 int xferscope_record(int argc, char **argv);
 
+/* run.c: record, a profile, the first screen, the page. Returns as record does. docs/run.md */
+int xferscope_run(int argc, char **argv);
+
+/* again.c: an earlier run's program recorded again, and compared. Returns as record does.
+ * docs/again.md */
+int xferscope_again(int argc, char **argv);
+
 /* doctor*.c: reports what works on this machine. docs/doctor.md */
 int xferscope_doctor(int argc, char **argv);
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "analyzer/analyzer.h"
+#include "common/nearest.h"
 #include "common/text.h"
 #include "tools/xferscope/commands.h"
 #include "probe/probe.h"
@@ -17,6 +18,8 @@ struct command {
 };
 
 static const struct command commands[] = {
+    {"run", xferscope_run, "record a program, and show what it would save"},
+    {"again", xferscope_again, "record it again after an edit, and compare"},
     {"record", xferscope_record, "run a program and record its transfers"},
     {"probe", xfp_probe_command, "measure what this machine's transfers can reach"},
     {"analyze", xfa_analyze_command, "say which transfers are slow, where and why"},
@@ -44,51 +47,16 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* Edit distance (Levenshtein) of two words; very long words count as different from all. */
-static unsigned word_distance(const char *a, const char *b)
-{
-    enum { LONGEST = 32 };
-    size_t width = strlen(b);
-    unsigned row[LONGEST + 1];
-
-    if (strlen(a) > LONGEST || width > LONGEST)
-        return LONGEST;
-    for (unsigned j = 0; j <= width; j++)
-        row[j] = j;
-    for (unsigned i = 1; a[i - 1]; i++) {
-        unsigned diagonal = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= width; j++) {
-            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[width];
-}
-
 static int unknown_command(const char *name)
 {
-    const struct command *nearest = NULL;
-    unsigned distance = 4; /* a larger distance is not a typing error */
+    const char *names[COMMAND_COUNT], *nearest;
 
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        unsigned d = word_distance(name, commands[i].name);
-
-        if (d < distance && d < strlen(commands[i].name)) {
-            distance = d;
-            nearest = &commands[i];
-        }
-    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        names[i] = commands[i].name;
+    nearest = xfc_nearest(name, names, COMMAND_COUNT);
     if (nearest)
         xfc_print(stderr, "xferscope: there is no command '%s'; did you mean '%s'?\n", name,
-                  nearest->name);
+                  nearest);
     else
         xfc_print(stderr, "xferscope: there is no command '%s'; xferscope --help lists them\n",
                   name);

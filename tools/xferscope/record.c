@@ -9,32 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/nearest.h"
 #include "common/text.h"
 #include "preload/record/ranks.h"
 #include "tools/xferscope/child.h"
 #include "tools/xferscope/commands.h"
 #include "tools/xferscope/own_files.h"
+#include "tools/xferscope/record.h"
 #include "tools/xferscope/record_end.h"
 
-enum { EXIT_OWN_ERROR = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 enum { MAX_STACK_DEPTH = 64 };
-
-struct record_options {
-    const char *output; /* as given; NULL = PROGRAM-PID.xft */
-    const char *stack_depth;
-    const char *timing;
-    const char *content;
-    const char *profile;
-    const char *budget;
-    const char *delay, *duration, *phase, *max_size;
-    bool no_summary;
-    bool no_stacks;
-    bool no_kernels;
-    bool no_managed;
-    bool force;
-    bool quiet;
-    char **program;
-};
 
 static const char usage[] =
     "usage: xferscope record [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
@@ -62,19 +47,19 @@ static const char usage[] =
     "\n"
     "The exit status is PROGRAM's own; 125 to 127 when record itself failed.\n";
 
-static int own_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int own_error(const char *format, ...)
+static const char *speaker = "record"; /* the subcommand whose options are parsed */
+
+int record_own_error(const char *format, ...)
 {
     va_list arguments;
-
     char *line = NULL;
 
     va_start(arguments, format);
     if (vasprintf(&line, format, arguments) >= 0)
-        xfc_print(stderr, "xferscope record: %s\n", line);
+        xfc_print(stderr, "xferscope %s: %s\n", speaker, line);
     va_end(arguments);
     free(line);
-    return EXIT_OWN_ERROR;
+    return RECORD_OWN_ERROR;
 }
 
 static int check_depth(const char *text)
@@ -83,15 +68,15 @@ static int check_depth(const char *text)
     long depth = strtol(text, &end, 10);
 
     if (*text < '0' || *text > '9' || *end || depth < 1 || depth > MAX_STACK_DEPTH)
-        return own_error("--stack-depth wants a number from 1 to %d, not '%s'", MAX_STACK_DEPTH,
-                         text);
+        return record_own_error("--stack-depth wants a number from 1 to %d, not '%s'",
+                                MAX_STACK_DEPTH, text);
     return 0;
 }
 
 static int check_content(const char *word)
 {
     if (strcmp(word, "sampled") != 0 && strcmp(word, "whole") != 0)
-        return own_error("--content wants sampled or whole, not '%s'", word);
+        return record_own_error("--content wants sampled or whole, not '%s'", word);
     return 0;
 }
 
@@ -99,7 +84,7 @@ static int check_timing(const char *word)
 {
     if (strcmp(word, "auto") != 0 && strcmp(word, "cupti") != 0 && strcmp(word, "host") != 0 &&
         strcmp(word, "event") != 0)
-        return own_error("--timing wants auto, cupti, event or host, not '%s'", word);
+        return record_own_error("--timing wants auto, cupti, event or host, not '%s'", word);
     return 0;
 }
 
@@ -115,7 +100,7 @@ static int check_budget(const char *text)
 static int check_profile(const char *path)
 {
     if (access(path, R_OK) != 0)
-        return own_error("--profile %s: %s", path, strerror(errno));
+        return record_own_error("--profile %s: %s", path, strerror(errno));
     return 0;
 }
 
@@ -127,7 +112,7 @@ static int check_seconds(const char *option, const char *text)
     if (text[whole] == '.')
         part = 1 + strspn(text + whole + 1, "0123456789");
     if (whole == 0 || whole > 9 || part > 10 || text[whole + part])
-        return own_error("%s wants seconds, such as 2.5, not '%s'", option, text);
+        return record_own_error("%s wants seconds, such as 2.5, not '%s'", option, text);
     return 0;
 }
 
@@ -136,7 +121,7 @@ static int check_duration(const char *text)
     int status = check_seconds("--duration", text);
 
     if (status == 0 && !text[strspn(text, "0.")]) /* the recorder takes 0 as no limit */
-        return own_error("--duration wants more than no time, not '%s'", text);
+        return record_own_error("--duration wants more than no time, not '%s'", text);
     return status;
 }
 
@@ -145,7 +130,8 @@ static int check_phase(const char *name)
     enum { MOST = 255 };
 
     if (!*name || strlen(name) > MOST)
-        return own_error("--phase wants the name of an NVTX range, of at most %d bytes", MOST);
+        return record_own_error("--phase wants the name of an NVTX range, of at most %d bytes",
+                                MOST);
     return 0;
 }
 
@@ -160,7 +146,7 @@ static int check_size(const char *text)
     for (int i = 0; suffix && i <= suffix - suffixes; i++)
         bytes *= 1024;
     if ((text[digits] && (!suffix || text[digits + 1])) || bytes < 1 << 20 || bytes > most)
-        return own_error("--max-size wants 1M to 999999G, such as 500M, not '%s'", text);
+        return record_own_error("--max-size wants 1M to 999999G, such as 500M, not '%s'", text);
     return 0;
 }
 
@@ -178,9 +164,15 @@ enum option_values {
     OPT_PHASE,
     OPT_MAX_SIZE,
     OPT_BUDGET,
+    OPT_NO_PROBE,
+    OPT_NO_PAGE,
 };
 
+/* The first are of `run` alone. */
+enum { OF_RUN = 2 };
 static const struct option long_options[] = {
+    {"no-probe", no_argument, NULL, OPT_NO_PROBE},
+    {"no-page", no_argument, NULL, OPT_NO_PAGE},
     {"output", required_argument, NULL, 'o'},
     {"force", no_argument, NULL, OPT_FORCE},
     {"no-stacks", no_argument, NULL, OPT_NO_STACKS},
@@ -201,13 +193,28 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
+/* ':': its value is missing; else it is none of `known`. */
+static int refuse_option(int option, char **argv, const struct option *known)
+{
+    const char *word = argv[optind - 1];
+    char meant[64];
+
+    if (option == ':')
+        return record_own_error("%s wants a value; xferscope help %s", word, speaker);
+    if (optopt && word[1] != '-')
+        return record_own_error("unknown option -%c; xferscope help %s", optopt, speaker);
+    xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(word, known));
+    return record_own_error("unknown option %s%s; xferscope help %s", word, meant, speaker);
+}
+
 /* One option. 0, an exit status, or -1 for --help. */
-static int take_option(int option, char **argv, struct record_options *options)
+static int take_option(int option, char **argv, const struct option *known,
+                       struct record_options *options)
 {
     switch (option) {
     case 'o':
         options->output = optarg;
-        return *optarg ? 0 : own_error("-o wants a name");
+        return *optarg ? 0 : record_own_error("-o wants a name");
     case OPT_FORCE:
         options->force = true;
         return 0;
@@ -253,31 +260,37 @@ static int take_option(int option, char **argv, struct record_options *options)
     case 'q':
         options->quiet = true;
         return 0;
+    case OPT_NO_PROBE:
+        options->no_probe = true;
+        return 0;
+    case OPT_NO_PAGE:
+        options->no_page = true;
+        return 0;
     case 'h':
         return -1;
-    case ':':
-        return own_error("%s wants a value; xferscope help record", argv[optind - 1]);
     default:
-        if (optopt)
-            return own_error("unknown option -%c; xferscope help record", optopt);
-        return own_error("unknown option %s; xferscope help record", argv[optind - 1]);
+        return refuse_option(option, argv, known);
     }
 }
 
-/* As take_option. Options end at the program's name, so that the program's own are not parsed. */
-static int parse_options(int argc, char **argv, struct record_options *options)
+int record_parse(const char *command, int argc, char **argv, struct record_options *options)
 {
+    const struct option *known = long_options + (strcmp(command, "record") == 0 ? OF_RUN : 0);
     int option, status;
 
+    *options = (struct record_options){0};
+    speaker = command;
     optind = 1;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "+:o:p:qh", long_options, NULL)) != -1) {
-        status = take_option(option, argv, options);
+    while ((option = getopt_long(argc, argv, "+:o:p:qh", known, NULL)) != -1) {
+        status = take_option(option, argv, known, options);
         if (status != 0)
             return status;
     }
+    options->given = argv + 1;
+    options->given_count = (size_t)(optind - 1);
     options->program = argv + optind;
-    return optind < argc ? 0 : own_error("no program given; xferscope help record");
+    return optind < argc ? 0 : record_own_error("no program given; xferscope help %s", speaker);
 }
 
 static int find_library(char *path, size_t bytes)
@@ -285,13 +298,13 @@ static int find_library(char *path, size_t bytes)
     char folder[PATH_MAX];
 
     if (!xferscope_library_folder(folder, sizeof folder))
-        return own_error("cannot tell where this command lies: %s", strerror(errno));
+        return record_own_error("cannot tell where this command lies: %s", strerror(errno));
     if ((size_t)snprintf(path, bytes, "%s/libxferscope.so", folder) >= bytes)
-        return own_error("the path of libxferscope.so is too long");
+        return record_own_error("the path of libxferscope.so is too long");
     if (access(path, R_OK) != 0)
-        return own_error("%s: %s", path, strerror(errno));
+        return record_own_error("%s: %s", path, strerror(errno));
     if (strpbrk(path, " :\n"))
-        return own_error("%s: LD_PRELOAD cannot hold a path with a space or a colon", path);
+        return record_own_error("%s: LD_PRELOAD cannot hold a path with a space or a colon", path);
     return 0;
 }
 
@@ -324,11 +337,11 @@ static int name_output(const struct record_options *options, int rank, char *pat
         n = default_name(options->program[0], name, sizeof name);
     }
     if (n < 0 || (size_t)n >= sizeof name)
-        return own_error("the name of the run is too long");
+        return record_own_error("the name of the run is too long");
     for (length = (size_t)n; length > 1 && name[length - 1] == '/'; length--)
         name[length - 1] = '\0';
     if (name[0] != '/' && !getcwd(folder, sizeof folder))
-        return own_error("cannot tell the working directory: %s", strerror(errno));
+        return record_own_error("cannot tell the working directory: %s", strerror(errno));
     ended = length >= 4 && strcmp(name + length - 4, ".xft") == 0;
     if (rank >= 0) {
         snprintf(part, sizeof part, ".rank%d", rank);
@@ -338,7 +351,7 @@ static int name_output(const struct record_options *options, int rank, char *pat
     n = snprintf(path, bytes, "%s%s%s%s%s", folder, *folder ? "/" : "", name, part,
                  ended ? "" : ".xft");
     if (n < 0 || (size_t)n >= bytes)
-        return own_error("the name of the run is too long");
+        return record_own_error("the name of the run is too long");
     return 0;
 }
 
@@ -353,7 +366,7 @@ static int run_program(const struct record_options *options, const char *library
     int status;
 
     if (asprintf(&preload, "%s%s%s", library, other && *other ? ":" : "", other ? other : "") < 0)
-        return own_error("out of memory");
+        return record_own_error("out of memory");
     settings[count++] = (struct child_setting){"LD_PRELOAD", preload};
     settings[count++] = (struct child_setting){"XFERSCOPE_OUTPUT", output};
     settings[count++] = (struct child_setting){"XFERSCOPE_RUN", run};
@@ -385,53 +398,108 @@ static int run_program(const struct record_options *options, const char *library
     status = child_run(options->program, settings, count, result);
     free(preload);
     if (status != 0)
-        return own_error("cannot start a process: %s", strerror(errno));
+        return record_own_error("cannot start a process: %s", strerror(errno));
     if (result->exec_error) {
-        own_error("cannot run %s: %s", options->program[0], strerror(result->exec_error));
+        record_own_error("cannot run %s: %s", options->program[0], strerror(result->exec_error));
         return result->exec_error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
     }
     return 0;
 }
 
+/* ---- what `again` repeats --------------------------------------------------------------- */
+
+/* Appends `separator` and a word. False: it does not fit, or has a separator in it. */
+static bool add_word(char *text, size_t bytes, const char *separator, const char *word)
+{
+    size_t length = strlen(text);
+    int n = snprintf(text + length, bytes - length, "%s%s", separator, word);
+
+    return n >= 0 && (size_t)n < bytes - length && !strpbrk(word, RECORD_PART RECORD_WORD);
+}
+
+/* As META has it under `started`; "" when it cannot be told. */
+static void describe(const struct record_options *options, char *text, size_t bytes)
+{
+    char folder[PATH_MAX];
+    const char *between = RECORD_PART;
+    bool good = getcwd(folder, sizeof folder) != NULL;
+
+    *text = '\0';
+    good = good && add_word(text, bytes, "", folder);
+    for (size_t i = 0; good && i < options->given_count; i++, between = RECORD_WORD)
+        good = add_word(text, bytes, between, options->given[i]);
+    if (good && options->given_count == 0)
+        good = add_word(text, bytes, between, "");
+    between = RECORD_PART;
+    for (char **word = options->program; good && *word; word++, between = RECORD_WORD)
+        good = add_word(text, bytes, between, *word);
+    if (!good)
+        *text = '\0';
+}
+
+/* ---- the command ------------------------------------------------------------------------ */
+
+/* Records in a directory that is claimed. 0, or an exit status: the program was not run. */
+static int record_in(struct rundir *dir, const struct record_options *options, const char *library,
+                     struct recorded *recorded)
+{
+    struct run_notes notes;
+    char started[XFS_NOTES_STARTED_BYTES];
+    int status;
+
+    describe(options, started, sizeof started);
+    run_notes_open(&notes, recorded->path, started);
+    fflush(NULL);
+    status = run_program(options, library, recorded->path, notes.run, &recorded->result);
+    if (status != 0) {
+        record_undo(dir);
+        return status;
+    }
+    record_end(dir, &notes,
+               &(struct record_words){.program = options->program[0],
+                                      .profile = options->profile,
+                                      .part = options->delay || options->duration ||
+                                              options->phase || options->max_size,
+                                      .ranked = recorded->rank >= 0,
+                                      .quiet = options->quiet || recorded->rank > 0,
+                                      .brief = options->no_summary,
+                                      .led = options->led},
+               &recorded->totals);
+    return 0;
+}
+
+int record_program(const struct record_options *options, struct recorded *recorded)
+{
+    struct rundir dir;
+    struct xfs_rank rank;
+    char library[PATH_MAX], error[2 * PATH_MAX];
+    int status = find_library(library, sizeof library);
+
+    *recorded = (struct recorded){0};
+    xfs_rank_find(&rank);
+    if (rank.size == 1)
+        rank.rank = -1;
+    recorded->rank = rank.rank;
+    if (status == 0)
+        status = name_output(options, rank.rank, recorded->path, sizeof recorded->path);
+    if (status != 0)
+        return status;
+    if (rundir_claim(&dir, recorded->path, options->force, error, sizeof error) != 0)
+        return record_own_error("%s", error);
+    return record_in(&dir, options, library, recorded);
+}
+
 int xferscope_record(int argc, char **argv)
 {
-    struct record_options options = {0};
-    struct child_result result = {0};
-    struct rundir dir;
-    struct run_notes notes;
-    struct xfs_rank rank;
-    char library[PATH_MAX], output[PATH_MAX], error[2 * PATH_MAX];
-    int status = parse_options(argc, argv, &options);
+    struct record_options options;
+    struct recorded recorded;
+    int status = record_parse("record", argc, argv, &options);
 
     if (status < 0) {
         fputs(usage, stdout);
         return 0;
     }
     if (status == 0)
-        status = find_library(library, sizeof library);
-    xfs_rank_find(&rank);
-    if (rank.size == 1)
-        rank.rank = -1;
-    if (status == 0)
-        status = name_output(&options, rank.rank, output, sizeof output);
-    if (status != 0)
-        return status;
-    if (rundir_claim(&dir, output, options.force, error, sizeof error) != 0)
-        return own_error("%s", error);
-    run_notes_open(&notes, output);
-    fflush(NULL);
-    status = run_program(&options, library, output, notes.run, &result);
-    if (status != 0) {
-        record_undo(&dir);
-        return status;
-    }
-    record_end(&dir, &notes,
-               &(struct record_words){.program = options.program[0],
-                                      .profile = options.profile,
-                                      .part = options.delay || options.duration || options.phase ||
-                                              options.max_size,
-                                      .ranked = rank.rank >= 0,
-                                      .quiet = options.quiet || rank.rank > 0,
-                                      .brief = options.no_summary});
-    return child_reproduce(result.wait_status);
+        status = record_program(&options, &recorded);
+    return status ? status : child_reproduce(recorded.result.wait_status);
 }

@@ -10,8 +10,7 @@
 #include "common/text.h"
 #include "tools/xferscope/record_summary.h"
 
-/* The path as the user would type it. */
-static const char *short_path(const char *path)
+const char *record_short_path(const char *path)
 {
     char folder[PATH_MAX];
     size_t length;
@@ -114,8 +113,7 @@ static void say_escaped(const char *word)
     fputc('\'', stderr);
 }
 
-/* An argument, quoted for a shell. */
-static void say_quoted(const char *word)
+void record_say_quoted(const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "@%_+=:,./-";
@@ -141,57 +139,61 @@ static void say_all_ranks(const char *name)
     size_t bytes = strlen(name) - strlen("0.xft");
 
     snprintf(stem, sizeof stem, "%.*s", (int)bytes, name);
-    say_quoted(stem);
+    record_say_quoted(stem);
     fputs("*.xft", stderr);
 }
 
 static void say_what_was_recorded(const struct rundir *dir, const struct rundir_totals *totals,
                                   const struct record_words *words)
 {
-    const char *name = short_path(dir->path);
+    const char *name = record_short_path(dir->path);
     char profile[PATH_MAX] = "";
 
     if (totals->running)
         xfc_print(stderr, "xferscope: %zu of the processes still run and go on recording\n",
                   totals->running);
-    if (!words->brief)
+    if (!words->brief && !words->led)
         record_summary(dir, totals, words, profile);
     xfc_print(stderr, "xferscope: %zu %s, %llu events in %s", totals->processes,
               processes(totals->processes), (unsigned long long)totals->events, name);
+    if (words->led) {
+        fputc('\n', stderr);
+        return;
+    }
     fputs(words->brief ? "; next: " : "\nxferscope: next: ", stderr);
-    say_quoted(program_invocation_name); /* analyze finds it in the same way */
+    record_say_quoted(program_invocation_name); /* analyze finds it in the same way */
     fputs(" analyze ", stderr);
     if (words->ranked)
         say_all_ranks(name);
     else
-        say_quoted(name);
+        record_say_quoted(name);
     if (*profile) {
         fputs(" --profile ", stderr);
-        say_quoted(profile);
+        record_say_quoted(profile);
     }
     fputc('\n', stderr);
 }
 
-void record_end(struct rundir *dir, const struct run_notes *notes, const struct record_words *words)
+void record_end(struct rundir *dir, const struct run_notes *notes, const struct record_words *words,
+                struct rundir_totals *totals)
 {
-    const char *name = short_path(dir->path);
+    const char *name = record_short_path(dir->path);
     char error[2 * PATH_MAX];
-    struct rundir_totals totals;
     struct run_told told;
     bool earlier = dir->earlier_waits, recorded;
 
     run_notes_read(notes, &told); /* first: a trace may be begun meanwhile */
-    rundir_complete(dir, notes->run, told.begun > 0 || told.refused == 0, &totals);
-    recorded = totals.processes > 0;
-    say_what_is_missing(&totals, name, &told);
+    rundir_complete(dir, notes->run, told.begun > 0 || told.refused == 0, totals);
+    recorded = totals->processes > 0;
+    say_what_is_missing(totals, name, &told);
     if (rundir_settle(dir, recorded, error, sizeof error) != 0)
         xfc_print(stderr, "xferscope: %s\n", error);
     else if (earlier && !recorded)
         xfc_print(stderr, "xferscope: %s still holds the earlier run\n", name);
-    if (!recorded && totals.failed == 0)
+    if (!recorded && totals->failed == 0)
         say_nothing_recorded(words->program, name, &told);
     else if (recorded && !words->quiet)
-        say_what_was_recorded(dir, &totals, words);
+        say_what_was_recorded(dir, totals, words);
 }
 
 void record_undo(struct rundir *dir)

@@ -17,11 +17,18 @@ struct record_words {
     bool ranked;         /* one of several ranks, each with a record of its own */
     bool quiet;          /* print nothing on success */
     bool brief;          /* no summary: one line */
+    bool led;            /* others say the rest: how much was recorded, and nothing else */
 };
 
-/* The program has run. */
-void record_end(struct rundir *dir, const struct run_notes *notes,
-                const struct record_words *words);
+/* The program has run. *totals: of what was recorded. */
+void record_end(struct rundir *dir, const struct run_notes *notes, const struct record_words *words,
+                struct rundir_totals *totals);
+
+/* The path as the user would type it. */
+const char *record_short_path(const char *path);
+
+/* An argument on standard error, quoted for a shell. */
+void record_say_quoted(const char *word);
 
 /* The program has not run: an earlier run gets its name back. */
 void record_undo(struct rundir *dir);

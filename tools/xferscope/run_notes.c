@@ -37,7 +37,7 @@ static int make_memory(struct run_notes *notes)
     return fd;
 }
 
-void run_notes_open(struct run_notes *notes, const char *directory)
+void run_notes_open(struct run_notes *notes, const char *directory, const char *started)
 {
     int fd = make_memory(notes);
     void *map = MAP_FAILED;
@@ -52,6 +52,7 @@ void run_notes_open(struct run_notes *notes, const char *directory)
         return;
     notes->page = map;
     snprintf(notes->page->directory, sizeof notes->page->directory, "%s", directory);
+    snprintf(notes->page->started, sizeof notes->page->started, "%s", started);
 }
 
 void run_notes_read(const struct run_notes *notes, struct run_told *told)

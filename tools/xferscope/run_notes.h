@@ -21,8 +21,8 @@ struct run_told {
     char why[XFS_NOTES_WHY_BYTES]; /* of the first of these */
 };
 
-/* `directory`: of the run, absolute. Lives until this process ends. */
-void run_notes_open(struct run_notes *notes, const char *directory);
+/* `directory`: of the run, absolute. `started`: for META. Lives until this process ends. */
+void run_notes_open(struct run_notes *notes, const char *directory, const char *started);
 
 void run_notes_read(const struct run_notes *notes, struct run_told *told);
 

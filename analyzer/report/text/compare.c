@@ -235,6 +235,12 @@ static void write_rows(const struct xfa_comparison *c, const struct xfa_view *vi
 void xfa_write_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,
                           FILE *out)
 {
+    if (view->brief) {
+        char *promise = xfa_promise_text(comparison);
+        xfc_print(out, "%s%s\n", promise, is_simulated(comparison) ? " (simulated GPU)" : "");
+        free(promise);
+        return;
+    }
     write_head(comparison, view, out);
     write_run(comparison, view, out);
     if (comparison->payoff_count)
