@@ -87,4 +87,9 @@ ROWS = [
       "    size_t members = xfa_findings_count(findings);",
       "the title promises the saving for more changes than it takes",
       "analyzer-markdown"),
+    M("promise-of-nothing", "analyzer/report/promise.c",
+      "    if (comparison->predicted == XFA_PREDICTED_NOTHING)\n        return plain",
+      "    if (comparison->predicted == XFA_PREDICTED_UNKNOWN)\n        return plain",
+      "again crashes where nothing of the advice was followed",
+      "e2e.run"),
 ]
