@@ -1,6 +1,6 @@
 /*
  * The analyzer: reads a trace (docs/trace-format.md), compares it with a machine profile
- * (include/xferscope/profile.h) and reports. Three subcommands of `xferscope`; needs no CUDA.
+ * (include/xferscope/profile.h) and reports. Four subcommands of `xferscope`; needs no CUDA.
  *
  * argv[0] is the subcommand's name; the functions return the exit status of the process.
  */
@@ -20,5 +20,6 @@ enum xfa_status {
 int xfa_analyze_command(int argc, char **argv);
 int xfa_dump_command(int argc, char **argv);
 int xfa_export_command(int argc, char **argv);
+int xfa_live_command(int argc, char **argv);
 
 #endif

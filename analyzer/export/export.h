@@ -77,6 +77,9 @@ struct xfa_export_request {
 /* The exit status (analyzer.h); what there is to be said was said on stderr. */
 int xfa_export_run(const struct xfa_export_request *request);
 
+/* OpenMetrics of a finished analysis, without findings: for a run that still goes on. */
+void xfa_export_metrics(struct xfa_analysis *analysis, FILE *out);
+
 /* ---- for the formats ------------------------------------------------------------------------- */
 
 /* Gives up: nothing more is read, and the file stays as it was. */

@@ -294,3 +294,12 @@ const struct xfa_export_format xfa_export_openmetrics = {
     .words = XFA_WORDS_SHOWN,
     .finish = finish,
 };
+
+void xfa_export_metrics(struct xfa_analysis *analysis, FILE *out)
+{
+    struct xfa_export export = {
+        .format = &xfa_export_openmetrics, .analysis = analysis, .out = out};
+    xfa_words_init(&export.words, XFA_WORDS_SHOWN);
+    finish(&export);
+    xfa_words_free(&export.words);
+}

@@ -1,8 +1,8 @@
 /*
  * The subcommands of xferscope. Each takes its own name as argv[0] and returns the exit status of
  * the process; each prints its usage for --help. The others are in the components that do their
- * work: xfp_probe_command (probe/probe.h), xfa_analyze_command, xfa_export_command and
- * xfa_dump_command (analyzer/analyzer.h).
+ * work: xfp_probe_command (probe/probe.h), xfa_analyze_command, xfa_live_command,
+ * xfa_export_command and xfa_dump_command (analyzer/analyzer.h).
  */
 #ifndef XFERSCOPE_COMMANDS_H
 #define XFERSCOPE_COMMANDS_H

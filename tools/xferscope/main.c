@@ -20,6 +20,7 @@ struct command {
 static const struct command commands[] = {
     {"run", xferscope_run, "record a program, and show what it would save"},
     {"again", xferscope_again, "record it again after an edit, and compare"},
+    {"live", xfa_live_command, "show what moves now in a run that is being recorded"},
     {"record", xferscope_record, "run a program and record its transfers"},
     {"probe", xfp_probe_command, "measure what this machine's transfers can reach"},
     {"analyze", xfa_analyze_command, "say which transfers are slow, where and why"},
