@@ -93,7 +93,7 @@ static int check_budget(const char *text)
     size_t digits = strspn(text, "0123456789");
 
     if (digits == 0 || digits > 2 || text[digits])
-        return own_error("--budget wants a percentage from 0 to 99, not '%s'", text);
+        return record_own_error("--budget wants a percentage from 0 to 99, not '%s'", text);
     return 0;
 }
 
