@@ -254,7 +254,7 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
 static double completion(struct xfw_recorded *recorded, const struct xfw_op *op)
 {
     if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE)
-        return xfw_streams_ready(&recorded->streams, op);
+        return xfw_streams_done(&recorded->streams, op);
     if (op->awaits == XFW_AWAITS_EVENT && op->event != XFW_NONE)
         return *xfw_streams_event(&recorded->streams, op->event);
     if (op->awaits == XFW_AWAITS_DEVICE)

@@ -254,7 +254,7 @@ static double awaited(struct xfw_schedule *schedule, const struct xfw_op *op)
     case XFW_AWAITS_ITS_START:
         return schedule->last_start + op->wake_ns;
     case XFW_AWAITS_STREAM:
-        return op->stream == XFW_NONE ? 0 : xfw_streams_ready(&schedule->streams, op) + op->wake_ns;
+        return op->stream == XFW_NONE ? 0 : xfw_streams_done(&schedule->streams, op) + op->wake_ns;
     case XFW_AWAITS_EVENT:
         return op->event == XFW_NONE
                    ? 0

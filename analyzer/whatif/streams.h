@@ -84,8 +84,17 @@ static inline double xfw_streams_ready(struct xfw_streams *streams, const struct
     return end;
 }
 
-/* The same for a copy, without the copies of the same engine that it follows in its stream: the
- * engine takes them one after the other, and a part of its time may pass meanwhile (lead_ns). */
+/* When a wait of the host for the op's stream is over: what the stream was given is done. Work that
+ * it will be given waits for the legacy stream, who waits for it now does not. */
+static inline double xfw_streams_done(struct xfw_streams *streams, const struct xfw_op *op)
+{
+    return op->stream_kind == XFW_LEGACY ? xfw_streams_ready(streams, op)
+                                         : xfw_streams_of(streams, op->stream)->end;
+}
+
+/* As xfw_streams_ready(), for a copy, without the copies of the same engine that it follows in its
+ * stream: the engine takes them one after the other, and a part of its time may pass meanwhile
+ * (lead_ns). */
 double xfw_streams_before(struct xfw_streams *streams, const struct xfw_op *op);
 
 /* The op's work is done at `end`. */

@@ -306,6 +306,18 @@ bool xfw_leave_out_knows(const struct xfa_analysis *analysis, int gpu);
 struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
                                         const struct xfw_marks *marks, struct xfw_set *classes);
 
+/* ---- own_streams.c --------------------------------------------------------------------------- */
+
+/*
+ * The rule that work of the legacy default stream waits for blocking streams, and they for it, does
+ * not hold any more: the default stream's work has a stream of its own (per_thread: one for each
+ * thread), or the others are non-blocking. Work that uses the same memory as other work does,
+ * by the addresses of copies and memsets and the pointers that kernels are given, still waits for
+ * it (kernels do not for each other); work of which that is not known waits for all. Waits of the
+ * host for the default stream become waits for the device. At worst nothing changes.
+ */
+struct xfw_change *xfw_change_own_streams(const struct xfa_analysis *analysis, bool per_thread);
+
 /* ---- mapped.c -------------------------------------------------------------------------------- */
 
 /*

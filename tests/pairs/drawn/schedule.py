@@ -20,6 +20,7 @@ WASTES = {
     "allocation": {"repeated-allocation"},
     "device-wait": {"early-wait", "serial-transfer-and-compute", "overbroad-wait"},
     "mapped": {"mapped-memory"},
+    "default": {"default-stream-serialization"},
 }
 EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "small"), ("mapped", "blocking"),
                                          ("small", "blocking"), ("small", "pageable"), ("serial", "blocking"),
@@ -47,7 +48,10 @@ def draw(seed):
     rng = random.Random(seed)
     stages = [draw_stage(rng) for _ in range(rng.randint(1, 3))]
     for _ in range(rng.choice([0, 1, 1, 1, 2, 2, 3, 4])):
-        wastes, one = rng.choice(stages)["wastes"], rng.choice(sorted(WASTES))
+        stage, one = rng.choice(stages), rng.choice(sorted(WASTES))
+        wastes = stage["wastes"]
+        if one == "default" and stage["kind"] == "n":
+            continue  # the rules of the default stream hold for blocking streams
         if one not in wastes and not any(frozenset((one, other)) in EXCLUDES for other in wastes):
             wastes.append(one)
     return {"seed": seed, "helper": rng.random() < 0.25, "stages": stages}
@@ -93,6 +97,10 @@ class Stage:
         self.table, self.d_table = declare("B", "p", size), declare("B", "d", size)
         self.zeros, self.d_zeros = declare("B", "p", size), declare("B", "d", size)
         self.extra = declare("B", "l", size)
+        self.flags, self.default = [], -1
+        if "default" in stage["wastes"]:  # each step clears flags of its own
+            self.flags = [declare("B", "d", 4096) for _ in range(slots)]
+            self.default = declare("S", "l")
 
     def copy(self, place, to, source, size, slot, kind, at=0):
         self.w.do("C", place, to, at, source, at, size, self.streams[slot], kind, int("blocking" in self.wastes))
@@ -120,6 +128,11 @@ class Stage:
             self.w.do("H", 5, 0, self.zeros + 1)
             self.copy(6, self.d_zeros, self.zeros, size, slot, UP)
 
+    def clear(self, slot):
+        if self.flags:
+            stream = self.default if "default" in self.wastes else self.streams[slot]
+            self.w.do("M", 7, self.flags[slot], stream)
+
     def wait(self, slot):
         if self.s["wait"] == "event":
             self.w.do("Y", 8, self.events[slot])
@@ -141,6 +154,7 @@ class Stage:
         if "mapped" not in self.wastes:
             self.upload(slot)
         self.additions(slot)
+        self.clear(slot)
         self.kernel(slot)
         if self.s["down"]:
             if "blocking" in self.wastes:  # no stream orders such a copy behind the kernel of a non-blocking one

@@ -1,0 +1,193 @@
+/*
+ * default-stream-serialization: work of the legacy default stream between work of blocking streams.
+ * It waits for all that these were given before, and what they are given after waits for it (CUDA
+ * programming guide, default streams), whether or not they use the same memory: the streams wait
+ * for each other. Lost: not known, only replaying the run without that rule tells; so it is tried
+ * where such work comes between theirs LEAST_TURNS times.
+ *
+ * Named are the call sites of copies and memsets in the default stream; launches are recorded
+ * without theirs.
+ */
+#include "analyzer/findings/finding.h"
+
+#include <math.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/changes/changes.h"
+
+#define MOST_SITES 16384
+#define MOST_STREAMS 65536 /* non-blocking ones of a process; others count as blocking */
+#define LEAST_TURNS 8      /* between default stream and others, of a process */
+
+#define LEGACY_HANDLE 1u /* cudaStreamLegacy, cudaStreamPerThread */
+#define PER_THREAD_HANDLE 2u
+
+struct site_work {
+    uint32_t site; /* key: number */
+    uint32_t function;
+    uint64_t times, bytes;
+};
+
+struct default_stream {
+    struct xfa_table sites;
+    struct xfa_table nonblocking; /* handles of the process's streams */
+    bool legacy;                  /* the last work was the default stream's */
+    uint64_t turns, most_turns;   /* of the process; of any */
+    bool begun, threads;          /* several threads use it: in any process */
+    int32_t tid;
+};
+
+struct handle {
+    uint64_t handle; /* key */
+    bool is;
+};
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+enum order { ALONE, BLOCKING, LEGACY }; /* which of the rules holds for the stream */
+
+static enum order order_of(const struct default_stream *self, const struct xfa_event *event)
+{
+    uint64_t handle = event->flags & XFT_STREAM_KNOWN ? event->stream : 0;
+    if (handle == PER_THREAD_HANDLE || (handle == 0 && event->flags & XFT_PER_THREAD))
+        return BLOCKING;
+    if (handle <= LEGACY_HANDLE)
+        return LEGACY;
+    const struct handle *made = xfa_table_get(&self->nonblocking, &handle);
+    return made && made->is ? ALONE : BLOCKING;
+}
+
+static void stream_made(struct default_stream *self, const struct xfa_event *event)
+{
+    bool nonblocking = event->made & XFT_STREAM_NONBLOCKING;
+    struct handle *known = xfa_table_get(&self->nonblocking, &event->stream);
+    if (!known && nonblocking && self->nonblocking.count < MOST_STREAMS)
+        known = xfa_table_put(&self->nonblocking, &event->stream);
+    if (known)
+        known->is = nonblocking;
+}
+
+static void add_site(struct default_stream *self, const struct xfa_event *event, uint64_t bytes)
+{
+    uint32_t number = xfa_site_of(event)->number;
+    bool full = self->sites.count >= MOST_SITES;
+    struct site_work *site =
+        full ? xfa_table_get(&self->sites, &number) : xfa_table_put(&self->sites, &number);
+    if (!site)
+        return;
+    site->function = xfa_function_of(event)->number;
+    site->times++;
+    site->bytes = xfa_add(site->bytes, bytes);
+}
+
+static void work(struct default_stream *self, const struct xfa_event *event)
+{
+    enum order order = event->flags & XFT_CAPTURED ? ALONE : order_of(self, event);
+    if (order == ALONE)
+        return;
+    bool legacy = order == LEGACY;
+    self->turns += legacy != self->legacy;
+    self->legacy = legacy;
+    if (!legacy)
+        return;
+    self->threads = self->threads || (self->begun && self->tid != event->tid);
+    self->begun = true;
+    self->tid = event->tid;
+    if (event->stack)
+        add_site(self, event, event->bytes);
+}
+
+static void event(void *of, const struct xfa_event *event)
+{
+    struct default_stream *self = of;
+    if (event->kind == XFT_EVENT_STREAM)
+        stream_made(self, event);
+    else
+        work(self, event);
+}
+
+static void transfer(void *of, const struct xfa_event *event)
+{
+    work(of, event);
+}
+
+static void end(void *of, struct xfa_process *process)
+{
+    struct default_stream *self = of;
+    (void)process;
+    self->most_turns = self->turns > self->most_turns ? self->turns : self->most_turns;
+    self->turns = 0;
+    self->legacy = self->begun = false;
+    xfa_table_free(&self->nonblocking);
+    xfa_table_init(&self->nonblocking, sizeof(uint64_t), sizeof(struct handle));
+}
+
+static struct xfa_observer observe(void *of)
+{
+    struct default_stream *self = of;
+    xfa_table_init(&self->sites, sizeof(uint32_t), sizeof(struct site_work));
+    xfa_table_init(&self->nonblocking, sizeof(uint64_t), sizeof(struct handle));
+    return (struct xfa_observer){
+        .name = "default stream",
+        .kinds = XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH) |
+                 XFA_KIND(XFT_EVENT_SET) | XFA_KIND(XFT_EVENT_STREAM),
+        .self = self,
+        .event = event,
+        .transfer = transfer,
+        .end = end,
+    };
+}
+
+static void release(void *of)
+{
+    struct default_stream *self = of;
+    xfa_table_free(&self->sites);
+    xfa_table_free(&self->nonblocking);
+}
+
+/* ---- the finding ----------------------------------------------------------------------------- */
+
+static void try(const struct xfa_analysis *analysis, const void *sums,
+                struct xfa_findings *findings)
+{
+    const struct default_stream *self = sums;
+    const struct xfa_finding like = {
+        .id = XFA_FINDING_DEFAULT_STREAM,
+        .remedy = {.kind = self->threads ? XFA_REMEDY_STREAM_PER_THREAD : XFA_REMEDY_OWN_STREAM,
+                   .node = -1},
+        .lost_ns = NAN,
+        .assumed =
+            "work of other streams that needs what the default stream does, or the other way "
+            "round, uses the same memory by its address",
+    };
+    if (self->most_turns < LEAST_TURNS)
+        return;
+    for (size_t i = 0; i < self->sites.count; i++) {
+        const struct site_work *work = xfa_table_at(&self->sites, i);
+        const struct xfa_finding_site site = {
+            .site = xfa_run_site(analysis->run, work->site),
+            .function = xfa_run_function(analysis->run, work->function),
+            .transfers = work->times,
+            .bytes = work->bytes,
+            .lost_ns = NAN,
+            .reckoning = XFA_RECKONED_ORDERED,
+        };
+        if (work->times >= LEAST_TURNS / 2)
+            xfa_findings_add_site(findings, &like, &site);
+    }
+}
+
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    (void)sums;
+    return xfw_change_own_streams(analysis, finding->remedy.kind == XFA_REMEDY_STREAM_PER_THREAD);
+}
+
+const struct xfa_finding_kind xfa_kind_default_stream = {
+    .try = try,
+    .change = change,
+    .self_bytes = sizeof(struct default_stream),
+    .observe = observe,
+    .free = release,
+};

@@ -1,0 +1,151 @@
+#include <math.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/changes/changes.h"
+
+#define MOST_USES 64  /* of memory, that are remembered: the last */
+#define MOST_SPANS 16 /* of one piece of work */
+#define ALL_MEMORY 0u, UINT64_MAX
+
+struct span {
+    uint64_t first, end;
+    bool given; /* a pointer that a kernel was given; else a copy's or a memset's */
+};
+
+struct use {
+    struct span span;
+    bool legacy;   /* of the default stream */
+    double end_ns; /* of the schedule */
+};
+
+struct own_streams {
+    struct xfw_change change;
+    bool per_thread;
+};
+
+struct state {
+    struct use uses[MOST_USES]; /* a ring */
+    unsigned count;
+    double forgotten_ns[2];       /* when the last that fell out of it was done; [1]: of the default
+                                     stream's */
+    struct span last[MOST_SPANS]; /* what the op before uses: its end is known now */
+    unsigned last_count;
+    uint32_t last_stream;
+    bool last_legacy;
+    bool begun;
+    uint32_t thread; /* the first that used the default stream */
+};
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void add(struct span spans[MOST_SPANS], unsigned *count, uint64_t first, uint64_t end,
+                bool given)
+{
+    if (*count == MOST_SPANS)
+        spans[0] = (struct span){ALL_MEMORY, false};
+    else if (first < end)
+        spans[(*count)++] = (struct span){first, end, given};
+}
+
+/* A kernel of which it is not known what it was given, and a graph, may use all memory. */
+static unsigned used_by(const struct xfw_player *player, const struct xfw_op *op,
+                        struct span spans[MOST_SPANS])
+{
+    unsigned count = 0;
+    uint64_t pointer;
+    if (op->what == XFW_COPY)
+        add(spans, &count, op->src, xfa_add(op->src, op->bytes), false);
+    if (op->what == XFW_COPY || op->what == XFW_SET)
+        add(spans, &count, op->dst, xfa_add(op->dst, op->bytes), false);
+    for (uint32_t k = 0; op->what == XFW_KERNEL &&
+                         xfw_launch_pointer(xfw_player_process(player), op->arguments, k, &pointer);
+         k++)
+        add(spans, &count, pointer, xfa_add(pointer, 1), true);
+    if (count == 0)
+        add(spans, &count, ALL_MEMORY, false);
+    return count;
+}
+
+static bool conflict(const struct span *a, const struct span *b)
+{
+    return a->first < b->end && b->first < a->end && !(a->given && b->given);
+}
+
+static void note_end(struct state *state, const struct xfw_player *player)
+{
+    double end = state->last_count
+                     ? xfw_schedule_stream_end(xfw_player_schedule(player), state->last_stream)
+                     : 0;
+    for (unsigned i = 0; i < state->last_count; i++) {
+        struct use *use = &state->uses[state->count++ % MOST_USES];
+        double *forgotten = &state->forgotten_ns[use->legacy];
+        *forgotten = fmax(*forgotten, use->end_ns);
+        *use = (struct use){state->last[i], state->last_legacy, end};
+    }
+    state->last_count = 0;
+}
+
+/* Work of the default stream waits for that of others that uses its memory, and theirs for its. */
+static void order(struct state *state, struct xfw_player *player, const struct xfw_op *op,
+                  bool legacy)
+{
+    unsigned count = used_by(player, op, state->last);
+    double after = state->forgotten_ns[!legacy];
+    for (unsigned i = 0; i < MOST_USES; i++) {
+        const struct use *use = &state->uses[i];
+        for (unsigned k = 0; k < count && use->legacy != legacy && use->end_ns > after; k++)
+            if (conflict(&use->span, &state->last[k]))
+                after = use->end_ns;
+    }
+    state->last_count = count;
+    state->last_stream = op->stream;
+    state->last_legacy = legacy;
+    if (after > xfw_schedule_stream_end(xfw_player_schedule(player), op->stream))
+        xfw_player_stream_after(player, op->stream, after);
+}
+
+/* ---- the change ------------------------------------------------------------------------------ */
+
+static void to_its_own(const struct own_streams *own, struct state *state,
+                       struct xfw_player *player, struct xfw_op *op)
+{
+    if (!state->begun)
+        state->thread = op->thread;
+    state->begun = true;
+    if (!own->per_thread || op->thread == state->thread)
+        return;
+    uint32_t stream = xfw_player_side_stream(player, op->thread, XFW_SIDE_UP);
+    xfw_player_moved(player, op->stream, stream);
+    op->stream = stream;
+}
+
+static void own_op(const struct xfw_change *change, void *self, struct xfw_player *player,
+                   struct xfw_op *op)
+{
+    const struct own_streams *own = (const struct own_streams *)change;
+    struct state *state = self;
+    bool legacy = op->stream_kind == XFW_LEGACY;
+    note_end(state, player);
+    if (xfw_player_certainty(player) == XFW_LOW || op->stream == XFW_NONE ||
+        op->stream_kind == XFW_NONBLOCKING || xfw_op_is_beside(op))
+        return;
+    if (op->kind == XFT_EVENT_SYNC) { /* it has waited for all blocking streams, and does */
+        if (legacy && op->awaits == XFW_AWAITS_STREAM)
+            op->awaits = XFW_AWAITS_DEVICE;
+        return;
+    }
+    op->stream_kind = XFW_NONBLOCKING;
+    if (legacy)
+        to_its_own(own, state, player, op);
+    if (xfw_op_is_work(op))
+        order(state, player, op, legacy);
+}
+
+struct xfw_change *xfw_change_own_streams(const struct xfa_analysis *analysis, bool per_thread)
+{
+    static const struct xfw_change_type type = {
+        .name = "own streams", .state_bytes = sizeof(struct state), .op = own_op};
+    struct own_streams *own = xfw_change_new(sizeof *own, &type, analysis, NULL);
+    own->per_thread = per_thread;
+    return &own->change;
+}
