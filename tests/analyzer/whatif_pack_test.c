@@ -127,6 +127,54 @@ static void test_side_by_side(void **state)
     teardown(&s);
 }
 
+/* Another change leaves the copies of these numbers out. */
+struct gone {
+    struct xfw_change change;
+    unsigned numbers; /* a bit each */
+};
+
+static void leave_out(const struct xfw_change *change, void *state, struct xfw_player *player,
+                      struct xfw_op *op)
+{
+    (void)state, (void)player;
+    if (op->what == XFW_COPY && ((const struct gone *)change)->numbers >> op->transfer & 1)
+        xfw_op_drop(op);
+}
+
+/* What is left is packed: without the last piece the one before it takes its place, one that is
+ * left alone is not packed at all. */
+static void test_left_out(void **state)
+{
+    static const struct xfw_change_type type = {.name = "leave out", .op = leave_out};
+    static const struct {
+        unsigned numbers, left;
+    } cases[] = {{1u << (PIECES - 1), PIECES - 1}, {1u, PIECES - 1}, {0xeu, 1}, {0xfu, 0}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gone gone = {{.type = &type}, cases[i].numbers};
+        struct setting s;
+        struct xfw_set rows = {0};
+        setup(&s, XFT_DIR_H2D);
+        for (unsigned k = 0; k < PIECES; k++) {
+            struct xfw_op *op = copy(&s, k); /* side by side: they need no packing */
+            op->src = op->dst = 70000 + k * BYTES;
+        }
+        add(&s, hand_wait(10));
+        xfw_set_add(&rows, 0);
+        struct xfw_change *both[] = {&gone.change,
+                                     xfw_change_pack(&s.analysis, &s.runs, &rows, XFW_PACK)};
+        struct xfa_process process = {.number = 0};
+        struct xfw_player *player = xfw_player_new(&process, both, 2, XFW_LIKELY);
+        for (size_t k = 0; k < s.count; k++)
+            xfw_player_op(player, &s.ops[k]);
+        double more = cases[i].left ? (cases[i].left - 1) * BYTES / 50.0 : 0;
+        double end = cases[i].left ? 50 + 40 + more + 10 : 10;
+        assert_true(xfw_schedule_thread_now(xfw_player_schedule(player), 0) == end);
+        xfw_player_free(player);
+        xfw_change_free(both[1]);
+        teardown(&s);
+    }
+}
+
 /* Each is waited for; what comes at once is taken apart behind that. */
 static void test_down(void **state)
 {
@@ -188,9 +236,9 @@ static void test_events(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_up),     cmocka_unit_test(test_side_by_side),
-        cmocka_unit_test(test_down),   cmocka_unit_test(test_down_later),
-        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_up),           cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_side_by_side), cmocka_unit_test(test_down),
+        cmocka_unit_test(test_down_later),   cmocka_unit_test(test_events),
     };
     return cmocka_run_group_tests_name("what if: packed", tests, NULL, NULL);
 }

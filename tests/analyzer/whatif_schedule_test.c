@@ -195,6 +195,21 @@ static void test_the_legacy_stream(void **state)
     assert_true(played() == LATENCY + 500 + 100 + 100);
 }
 
+/* Who waits for a blocking stream does not wait for what the default stream was given meanwhile;
+ * who waits for that waits for all of them. */
+static void test_waits_and_the_legacy_stream(void **state)
+{
+    for (int legacy = 0; legacy < 2; legacy++) {
+        kernel(0, 100)->stream_kind = XFW_BLOCKING;
+        kernel(1, 1000)->stream_kind = XFW_LEGACY;
+        struct xfw_op *wait = add(hand_wait(WAKE));
+        wait->awaits = XFW_AWAITS_STREAM;
+        wait->stream = legacy ? 1 : 0;
+        wait->stream_kind = legacy ? XFW_LEGACY : XFW_BLOCKING;
+        assert_true(played() == LATENCY + 100 + (legacy ? 1000 : 0) + WAKE);
+    }
+}
+
 static void test_a_full_stream(void **state)
 {
     const double ns = 2.0 * XFW_OUTSTANDING * CALL;
@@ -544,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_a_stream_that_only_waits),
         cmocka_unit_test(test_the_legacy_stream),
+        cmocka_unit_test(test_waits_and_the_legacy_stream),
         cmocka_unit_test(test_a_full_stream),
         cmocka_unit_test(test_asking),
         cmocka_unit_test(test_what_was_recorded_comes_again),

@@ -49,6 +49,30 @@ static struct shorter shorter(bool left, bool right, double ns)
     return made;
 }
 
+/* Its sites' copies could be shorter, if anybody made them so. */
+static void prepare(const struct xfw_change *change, void *state, struct xfw_player *player,
+                    struct xfw_op *op)
+{
+    (void)change, (void)state, (void)player;
+    op->in_one = true;
+}
+
+static void shorten_prepared(const struct xfw_change *change, void *state,
+                             struct xfw_player *player, struct xfw_op *op)
+{
+    if (op->in_one)
+        shorten(change, state, player, op);
+}
+
+static struct shorter half(bool second, double ns)
+{
+    static const struct xfw_change_type first = {.name = "prepare", .op = prepare};
+    static const struct xfw_change_type then = {.name = "shorten prepared", .op = shorten_prepared};
+    struct shorter made = shorter(true, false, ns);
+    made.change.type = second ? &then : &first;
+    return made;
+}
+
 /* Those that share a site exclude each other, but for the third. */
 static enum xfw_excluded sites_of(const void *self, size_t a, size_t b)
 {
@@ -186,12 +210,61 @@ static void test_wholes_first(void **state)
     finish(&set);
 }
 
+/* Two that save nothing by themselves: they stand behind what does, and who is not missed is not in
+ * it. */
+static void test_only_together(void **state)
+{
+    for (int useless = 0; useless < 2; useless++) {
+        struct shorter all[] = {half(false, 0), shorter(false, true, 60000), half(true, 20000)};
+        if (useless) /* prepared, but as long as before */
+            all[2] = half(true, COPY_NS);
+        struct set set = set_of(all, 3);
+        const struct xfw_whatif *whatif = set.whatif;
+        assert_true(fabs(whatif->alone[0].likely) < 1 && fabs(whatif->alone[2].likely) < 1);
+        assert_int_equal(whatif->order[1], 1);
+        assert_int_equal(whatif->search.together, useless ? 0 : 2);
+        assert_int_equal(whatif->order[0], useless ? 0 : 2);
+        assert_int_equal(whatif->order[2], useless ? 0 : 3);
+        assert_false(whatif->search.left_out);
+        if (!useless) {
+            assert_true(saves(whatif->added[0].likely + whatif->added[2].likely, 20000, 1));
+            assert_true(saves(whatif->last[0].likely, 20000, 1));
+            assert_true(saves(whatif->set.likely - whatif->added[1].likely, 20000, 1));
+            assert_false(isnan(whatif->alone[0].low));
+        }
+        finish(&set);
+    }
+}
+
+/* Who comes with them and is not missed does not join. */
+static void test_no_passengers(void **state)
+{
+    struct shorter all[] = {half(false, 0), shorter(false, true, COPY_NS), half(true, 20000)};
+    struct set set = set_of(all, 3);
+    assert_int_equal(set.whatif->search.together, 2);
+    assert_int_equal(set.whatif->order[0], 1);
+    assert_int_equal(set.whatif->order[1], 0);
+    assert_int_equal(set.whatif->order[2], 2);
+    finish(&set);
+}
+
+/* Of two that do not exclude each other and save as much, as far as the replay can tell, the first
+ * is chosen. */
+static void test_simpler_of_equals(void **state)
+{
+    struct shorter all[] = {shorter(true, false, 60100), shorter(false, true, 60000)};
+    struct set set = set_of(all, 2);
+    assert_int_equal(set.whatif->order[0], 1);
+    assert_int_equal(set.whatif->order[1], 2);
+    finish(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_rest),
-        cmocka_unit_test(test_no_rest),
-        cmocka_unit_test(test_simpler_first),
+        cmocka_unit_test(test_the_rest),      cmocka_unit_test(test_only_together),
+        cmocka_unit_test(test_no_passengers), cmocka_unit_test(test_simpler_of_equals),
+        cmocka_unit_test(test_no_rest),       cmocka_unit_test(test_simpler_first),
         cmocka_unit_test(test_wholes_first),
     };
     return cmocka_run_group_tests_name("what if: the best set", tests, NULL, NULL);

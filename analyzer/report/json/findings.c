@@ -111,6 +111,8 @@ json_t *xfa_whatif_json(const struct xfa_report *report)
     if (whatif->ops.came > 0) /* else all were */
         json_object_set_new(json, "sampled", sampled_json(whatif));
     json_object_set_new(json, "set_saving_s", set_json(report->findings));
+    json_object_set_new(json, "set_only_together", json_integer(whatif->search.together));
+    json_object_set_new(json, "set_not_all_tried", json_boolean(whatif->search.left_out));
     json_object_set_new(json, "played", played_json(whatif->played));
     json_object_set_new(json, "span", span_json(&whatif->span));
     json_object_set_new(json, "phases", ranges_json(whatif));

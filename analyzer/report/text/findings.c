@@ -53,6 +53,20 @@ static void write_parts(const struct xfw_whatif *whatif, int width, FILE *out)
     }
 }
 
+/* Which of it only pays together, and where the search for it stopped. */
+static void write_search(const struct xfa_findings *findings, int width, FILE *out)
+{
+    const struct xfw_search *search = &findings->whatif->search;
+    if (search->together > 1)
+        xfa_write_words(out, width, "  ", "the last %u of these save that only together",
+                        search->together);
+    if (search->left_out)
+        xfa_write_words(out, width, "  ",
+                        "not all combinations were tried: of those that may only pay together the "
+                        "first, and %u changes at most",
+                        XFW_MOST_MEMBERS);
+}
+
 static void write_set(const struct xfa_findings *findings, int width, FILE *out)
 {
     char *order = order_text(findings);
@@ -60,6 +74,7 @@ static void write_set(const struct xfa_findings *findings, int width, FILE *out)
         xfw_saving_known(&findings->whatif->set) == XFW_KNOWN) {
         if (xfa_findings_count(findings) > 1 || xfa_finding_in_set(findings, 2))
             xfa_write_paragraph(out, "  best set: ", order, width);
+        write_search(findings, width, out);
         write_parts(findings->whatif, width, out);
     }
     free(order);

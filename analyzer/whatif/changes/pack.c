@@ -155,8 +155,9 @@ static void grow(struct xfw_op *op, const struct xfw_copy_cost *one,
         op->own_ns += submit;
 }
 
+/* packing: the host's time to pack this piece. */
 static void take_last(const struct pack *pack, const struct xfw_player *player, struct run *run,
-                      struct xfw_op *op, const struct xfa_row_key *row)
+                      struct xfw_op *op, const struct xfa_row_key *row, double packing)
 {
     const struct xfa_achievable *achievable = &pack->change.analysis->achievable;
     enum xfw_certainty certainty = xfw_player_certainty(player);
@@ -166,7 +167,6 @@ static void take_last(const struct pack *pack, const struct xfw_player *player, 
     const struct xfp_path *path = xfw_host_path(achievable, direction, memory, -1, op->gpu);
     path = path ? path : pinned_path(achievable, direction, op->gpu);
     uint64_t pieces = run->pieces + 1, bytes = xfa_add(run->bytes, op->bytes);
-    double packing = pack_piece(pack, player, run, op, up);
     bool first = run->pieces > 0 && run->first_ns > op->duration_ns;
     struct xfw_copy_cost one = xfw_copy_cost(path, first ? run->first_bytes : op->bytes, certainty);
     struct xfw_copy_cost all = xfw_copy_cost(path, bytes, certainty);
@@ -197,7 +197,7 @@ static void play_held(const struct pack *pack, struct xfw_player *player, struct
     xfw_op_take_gap(&last, &like); /* its own has passed */
     run->pieces--;
     run->bytes -= last.bytes;
-    take_last(pack, player, run, &last, row_of(pack, &last));
+    take_last(pack, player, run, &last, row_of(pack, &last), 0); /* it was packed as a piece */
     xfw_player_play(player, &last);
 }
 
@@ -249,7 +249,8 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     if (row && xfw_marked(&pack->runs->pieces, process, op->transfer)) {
         take_piece(pack, player, run, op, row->direction == XFT_DIR_H2D);
     } else if (row && xfw_marked(&pack->runs->lasts, process, op->transfer)) {
-        take_last(pack, player, run, op, row);
+        double packing = pack_piece(pack, player, run, op, row->direction == XFT_DIR_H2D);
+        take_last(pack, player, run, op, row, packing);
         record_again(state, run, op);
     } else if (op->what == XFW_RECORD && op->event != XFW_NONE && run->pieces &&
                op->stream == run->stream) {
