@@ -34,30 +34,44 @@ static bool is_invented(const char *path)
     return false;
 }
 
+static bool is_plain(const char *path, struct stat *info)
+{
+    return path[0] == '/' && stat(path, info) == 0 && S_ISREG(info->st_mode) && !is_invented(path);
+}
+
 bool xfs_is_plain_file(const char *path, struct stat *info)
 {
-    return path[0] == '/' && stat(path, info) == 0 && S_ISREG(info->st_mode) &&
-           info->st_size >= (off_t)sizeof(Elf64_Ehdr) && !is_invented(path);
+    return is_plain(path, info) && info->st_size >= (off_t)sizeof(Elf64_Ehdr);
 }
 
 /* The name may refer to another file since it was checked: the opened descriptor is checked again,
  * and the flags keep open() from blocking. */
-int xfs_elf_open(const char *path, struct stat *info)
+int xfs_plain_open(const char *path, struct stat *info)
 {
-    unsigned char ident[EI_NIDENT];
     struct stat opened;
-    if (!xfs_is_plain_file(path, info))
+    if (!is_plain(path, info))
         return -1;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return -1;
     if (fstat(fd, &opened) == 0 && opened.st_dev == info->st_dev && opened.st_ino == info->st_ino &&
-        S_ISREG(opened.st_mode) && pread(fd, ident, sizeof ident, 0) == (ssize_t)sizeof ident &&
-        memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64) {
+        S_ISREG(opened.st_mode)) {
         *info = opened;
         return fd;
     }
     close(fd);
+    return -1;
+}
+
+int xfs_elf_open(const char *path, struct stat *info)
+{
+    unsigned char ident[EI_NIDENT];
+    int fd = xfs_plain_open(path, info);
+    if (fd >= 0 && pread(fd, ident, sizeof ident, 0) == (ssize_t)sizeof ident &&
+        memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64)
+        return fd;
+    if (fd >= 0)
+        close(fd);
     return -1;
 }
 

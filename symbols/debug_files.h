@@ -16,6 +16,9 @@
  */
 int xfs_elf_open(const char *path, struct stat *info);
 
+/* The same of any regular file. */
+int xfs_plain_open(const char *path, struct stat *info);
+
 /* Whether the path is such a file; opens nothing else. *info: its state. */
 bool xfs_is_plain_file(const char *path, struct stat *info);
 

@@ -63,6 +63,7 @@ const char *xfa_segment_word(unsigned type)
         [XFT_SEG_ROOM] = "room",
         [XFT_SEG_ARGUMENTS] = "arguments",
         [XFT_SEG_INDEX] = "index",
+        [XFT_SEG_SOURCES] = "sources",
     };
     return type < sizeof words / sizeof *words ? words[type] : NULL;
 }

@@ -73,7 +73,7 @@ static void slabs_examine(struct xfa_trace *trace, const struct xfa_segment *seg
 static bool holds_names(uint16_t type)
 {
     return type == XFT_SEG_META || type == XFT_SEG_CALLS || type == XFT_SEG_ARGUMENTS ||
-           (type >= XFT_SEG_STACKS && type <= XFT_SEG_NAMES);
+           type == XFT_SEG_SOURCES || (type >= XFT_SEG_STACKS && type <= XFT_SEG_NAMES);
 }
 
 static struct xfa_segment segment_of(uint64_t at, const struct xft_segment *header)

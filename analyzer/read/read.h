@@ -113,6 +113,13 @@ struct xfa_pair {
     char *value; /* as recorded: clean before showing */
 };
 
+/* Consecutive lines of a source file; neither text is terminated. */
+struct xfa_lines {
+    uint32_t line; /* number of the first */
+    uint32_t file_bytes, text_bytes;
+    const char *file, *text;
+};
+
 struct xfa_names {
     uint64_t bytes;
     void **blocks; /* payloads that the entries point into */
@@ -127,6 +134,8 @@ struct xfa_names {
     size_t module_count, module_capacity;
     struct xfa_symbol *symbols; /* by address, then depth, once the trace is open */
     size_t symbol_count, symbol_capacity;
+    struct xfa_lines *lines; /* by file, then line, once the trace is open */
+    size_t lines_count, lines_capacity;
     uint64_t beyond; /* symbols over XFA_MAX_INLINED, which were forgotten */
 };
 
@@ -192,6 +201,11 @@ const struct xfa_module *xfa_trace_module(const struct xfa_trace *trace, uint64_
 /* The symbols of an address, *count of them, innermost first. */
 const struct xfa_symbol *xfa_trace_symbols(const struct xfa_trace *trace, uint64_t address,
                                            size_t *count);
+
+/* A line of a source file that was kept when the trace was completed, of *bytes, without its end;
+ * NULL: it was not kept. The file is named as in SYMBOLS. */
+const char *xfa_trace_source_line(const struct xfa_trace *trace, const char *file,
+                                  size_t file_bytes, uint32_t line, size_t *bytes);
 uint64_t xfa_stack_address(const struct xfa_stack *stack, uint32_t i);
 /* What a launch was given (aux of a LAUNCH). */
 const struct xfa_arguments *xfa_trace_arguments(const struct xfa_trace *trace, uint64_t id);

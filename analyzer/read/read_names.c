@@ -1,5 +1,5 @@
-/* Names: META, CALLS, STACKS, MODULES, SYMBOLS, NAMES, ARGUMENTS. Entries point into the payloads,
- * which are kept. */
+/* Names: META, CALLS, STACKS, MODULES, SYMBOLS, NAMES, ARGUMENTS, SOURCES. Entries point into the
+ * payloads, which are kept. */
 #include "analyzer/read/read.h"
 
 #include <stdlib.h>
@@ -59,6 +59,7 @@ void xfa_names_free(struct xfa_names *names)
     free(names->blocks);
     free(names->modules);
     free(names->symbols);
+    free(names->lines);
     xfa_table_free(&names->pairs);
     xfa_table_free(&names->calls);
     xfa_table_free(&names->named);
@@ -204,12 +205,30 @@ static bool take_symbol(struct xfa_names *names, struct xfa_cursor *cursor)
     return true;
 }
 
+static bool take_lines(struct xfa_names *names, struct xfa_cursor *cursor)
+{
+    struct xft_source entry;
+    struct xfa_lines lines = {0};
+    if (!xfa_take(cursor, &entry, sizeof entry) || entry.text_bytes > XFT_SOURCE_MOST ||
+        !(lines.file = xfa_take_bytes(cursor, entry.file_bytes)) ||
+        !(lines.text = xfa_take_bytes(cursor, entry.text_bytes)) ||
+        names->lines_count == XFA_MAX_ENTRIES)
+        return false;
+    lines.line = entry.line;
+    lines.file_bytes = entry.file_bytes;
+    lines.text_bytes = entry.text_bytes;
+    names->lines = xfa_room(names->lines, &names->lines_capacity, names->lines_count + 1,
+                            sizeof *names->lines);
+    names->lines[names->lines_count++] = lines;
+    return true;
+}
+
 typedef bool take_fn(struct xfa_names *names, struct xfa_cursor *cursor);
 static take_fn *const take_table[] = {
     [XFT_SEG_META] = take_meta,           [XFT_SEG_CALLS] = take_call,
     [XFT_SEG_STACKS] = take_stack,        [XFT_SEG_MODULES] = take_module,
     [XFT_SEG_SYMBOLS] = take_symbol,      [XFT_SEG_NAMES] = take_text,
-    [XFT_SEG_ARGUMENTS] = take_arguments,
+    [XFT_SEG_ARGUMENTS] = take_arguments, [XFT_SEG_SOURCES] = take_lines,
 };
 
 void xfa_names_take(struct xfa_trace *trace, uint16_t type, unsigned char *payload, uint64_t bytes)
@@ -262,6 +281,16 @@ static void forget_beyond(struct xfa_names *names)
     names->symbol_count = kept;
 }
 
+static int by_file(const void *a, const void *b)
+{
+    const struct xfa_lines *x = a, *y = b;
+    uint32_t least = x->file_bytes < y->file_bytes ? x->file_bytes : y->file_bytes;
+    int order = memcmp(x->file, y->file, least);
+    if (order == 0)
+        order = (x->file_bytes > y->file_bytes) - (x->file_bytes < y->file_bytes);
+    return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
 void xfa_names_finish(struct xfa_names *names)
 {
     if (names->module_count)
@@ -269,6 +298,8 @@ void xfa_names_finish(struct xfa_names *names)
     if (names->symbol_count)
         qsort(names->symbols, names->symbol_count, sizeof *names->symbols, by_address);
     forget_beyond(names);
+    if (names->lines_count)
+        qsort(names->lines, names->lines_count, sizeof *names->lines, by_file);
     for (size_t i = 0; i < names->calls.count; i++) {
         const struct xfa_call *call = xfa_table_at(&names->calls, i);
         uint64_t hash = XXH3_64bits(call->name, strlen(call->name));
@@ -336,6 +367,35 @@ const struct xfa_symbol *xfa_trace_symbols(const struct xfa_trace *trace, uint64
     while (first + *count < all && symbols[first + *count].address == address)
         ++*count;
     return *count ? &symbols[first] : NULL;
+}
+
+static bool begins_by(const void *lines, const void *wanted)
+{
+    return by_file(lines, wanted) <= 0;
+}
+
+const char *xfa_trace_source_line(const struct xfa_trace *trace, const char *file,
+                                  size_t file_bytes, uint32_t line, size_t *bytes)
+{
+    const struct xfa_names *names = &trace->names;
+    const struct xfa_lines wanted = {
+        .line = line, .file = file, .file_bytes = (uint32_t)file_bytes};
+    size_t behind = file_bytes <= UINT32_MAX ? xfc_partition(names->lines, names->lines_count,
+                                                             sizeof wanted, begins_by, &wanted)
+                                             : 0;
+    const struct xfa_lines *found = behind ? &names->lines[behind - 1] : NULL;
+    if (!found || found->file_bytes != file_bytes || memcmp(found->file, file, file_bytes) != 0)
+        return NULL;
+    const char *at = found->text, *end = at + found->text_bytes, *stop = NULL;
+    for (uint32_t number = found->line;; number++, at = stop + 1) {
+        stop = memchr(at, '\n', (size_t)(end - at));
+        if (number == line) {
+            *bytes = (size_t)((stop ? stop : end) - at);
+            return at;
+        }
+        if (!stop)
+            return NULL;
+    }
 }
 
 const struct xfa_text *xfa_trace_text(const struct xfa_trace *trace, uint64_t id)

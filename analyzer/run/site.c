@@ -327,6 +327,54 @@ static void keep_frames(struct xfa_shelf *shelf, struct xfa_site *site)
     shelf->frames += site->frame_count;
 }
 
+/* ---- source ----------------------------------------------------------------------------- */
+
+#define AROUND 2 /* lines */
+_Static_assert((2 * AROUND + 1) * (XFT_SOURCE_LINE_MOST + 1) <= MAX_TEXT, "the shelf keeps all");
+
+/* Lines longer than a recorder's are cut: between characters, as the recorder does. */
+static size_t fitted(const char *line, size_t bytes)
+{
+    if (bytes <= XFT_SOURCE_LINE_MOST)
+        return bytes;
+    for (bytes = XFT_SOURCE_LINE_MOST; bytes > 0 && ((unsigned char)line[bytes] & 0xc0) == 0x80;)
+        bytes--;
+    return bytes;
+}
+
+static void find_source(struct xfa_shelf *shelf, struct xfa_site *site,
+                        const struct xfa_trace *trace)
+{
+    char text[MAX_TEXT];
+    size_t used = 0, bytes;
+    const struct xfa_frame *frame = site->chosen >= 0 ? &site->frames[site->chosen] : NULL;
+    if (!frame || !frame->file || !frame->line ||
+        !xfa_trace_source_line(trace, frame->file, strlen(frame->file), frame->line, &bytes))
+        return;
+    uint32_t first = frame->line > AROUND ? frame->line - AROUND : 1;
+    uint32_t last = frame->line < UINT32_MAX - AROUND ? frame->line + AROUND : UINT32_MAX;
+    for (uint32_t number = first;; number++) {
+        const char *line =
+            xfa_trace_source_line(trace, frame->file, strlen(frame->file), number, &bytes);
+        if (line) {
+            if (used)
+                text[used++] = '\n';
+            else
+                site->source_line = number;
+            bytes = fitted(line, bytes);
+            memcpy(text + used, line, bytes);
+            used += bytes;
+        } else if (number > frame->line) {
+            break;
+        } else {
+            used = 0;
+        }
+        if (number == last)
+            break;
+    }
+    site->source = shelf_text(shelf, text, used, TEXT_PLAIN);
+}
+
 struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *trace, uint32_t id)
 {
     struct xfa_site *site = xfa_alloc(sizeof *site);
@@ -343,6 +391,7 @@ struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *t
     site->autograd = autograd_thread(site);
     site->identity = identity(site);
     site->text = site_text(site);
+    find_source(shelf, site, trace);
     keep_frames(shelf, site);
     return site;
 }

@@ -54,6 +54,10 @@ struct xfa_site {
     bool autograd;                /* PyTorch's own thread for backward passes made the call */
     const char *runtime_function; /* of the CUDA runtime, on the way to the driver: layer.h */
     enum xfa_dialect dialect;
+    /* The line of the chosen frame with up to two before and after it, as the shelf keeps them,
+     * separated by \n; the number of the first. NULL: the trace does not have it. */
+    const char *source;
+    uint32_t source_line;
     char *text; /* one line: function, file:line, or module+offset */
 };
 

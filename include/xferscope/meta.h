@@ -37,6 +37,7 @@
     X("gpu.N.uuid", "")                                                                            \
     X("gpu.N.pci", "")                                                                             \
     X("gpu.simulated", "1 when the driver is the simulated GPU")                                   \
+    X("sources", "on | off: whether lines of source may be kept when the file is completed")       \
     X("stacks", "on | off")                                                                        \
     X("arguments", "on | off: whether LAUNCH events have arguments")                               \
     X("arguments.why", "one line, when off")                                                       \

@@ -95,9 +95,10 @@ enum xft_segment_type {
     XFT_SEG_SYMBOLS = 7, /* struct xft_symbol + strings, repeated */
     XFT_SEG_NAMES = 8,   /* struct xft_name + text, repeated; since 1.1 */
     XFT_SEG_ROOM = 9, /* struct xft_room + segments, in a file that was not completed; since 1.2 */
-    XFT_SEG_ARGUMENTS = 10,        /* struct xft_arguments + pointers, repeated; since 1.2 */
-    XFT_SEG_INDEX = 11,            /* struct xft_index_entry, repeated; since 1.2 */
-    XFT_SEG_KNOWN = XFT_SEG_INDEX, /* the last that this version knows */
+    XFT_SEG_ARGUMENTS = 10,          /* struct xft_arguments + pointers, repeated; since 1.2 */
+    XFT_SEG_INDEX = 11,              /* struct xft_index_entry, repeated; since 1.2 */
+    XFT_SEG_SOURCES = 12,            /* struct xft_source + file + text, repeated; since 1.3 */
+    XFT_SEG_KNOWN = XFT_SEG_SOURCES, /* the last that this version knows */
 };
 
 enum xft_segment_flags {
@@ -118,8 +119,8 @@ struct xft_segment {
 
 /*
  * Limits for writers and readers: bytes of a segment's payload, stored and raw, and raw bytes of
- * all list segments together (META to NAMES, ARGUMENTS). A recorder uses a part of the latter, and
- * leaves the rest to the symbols that are added when the file is completed.
+ * all list segments together (META to NAMES, ARGUMENTS, SOURCES). A recorder uses a part of the
+ * latter, and leaves the rest to the symbols that are added when the file is completed.
  */
 #define XFT_SEGMENT_MOST (48u << 20)
 #define XFT_CHUNK_MOST (2u << 20) /* of EVENTS and INDEX */
@@ -573,5 +574,19 @@ struct xft_symbol {
     uint32_t module_bytes;
     uint32_t reserved;
 }; /* then function, file and module path, no padding; empty = not known */
+
+/*
+ * Consecutive lines of a source file, around lines that SYMBOLS name. The file is written as in
+ * SYMBOLS. Lines are separated by \n, without one behind the last; longer ones than
+ * XFT_SOURCE_LINE_MOST bytes are cut. A line that is not there was not kept.
+ */
+#define XFT_SOURCE_MOST 4096 /* bytes of an entry's text */
+#define XFT_SOURCE_LINE_MOST 200
+struct xft_source {
+    uint32_t line; /* number of the first; from 1 on */
+    uint32_t file_bytes;
+    uint32_t text_bytes;
+    uint32_t reserved;
+}; /* then file and text, no padding */
 
 #endif

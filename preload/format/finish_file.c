@@ -15,6 +15,7 @@
 #include "preload/format/lists.h"
 #include "preload/format/rewrite.h"
 #include "preload/format/segments.h"
+#include "preload/format/sources.h"
 #include "preload/format/trace_symbols.h"
 
 #define MOST_SYMBOL_BYTES XFT_SEGMENT_MOST
@@ -35,7 +36,7 @@ struct finishing {
     int status;             /* out */
     struct xft_rewrite job; /* here, so that its descriptor can be closed on every path */
     struct xft_packer packer;
-    void *symbols;
+    void *symbols, *sources;
 };
 
 static struct xft_walk walk_over(const struct finishing *f, unsigned type)
@@ -98,7 +99,7 @@ static bool code_is_named(const struct finishing *f)
 static void rewrite(struct finishing *f, bool name)
 {
     const int never = 0;
-    size_t symbols_bytes = 0;
+    size_t symbols_bytes = 0, sources_bytes = 0;
     if (!xft_packer_init(&f->packer, &xft_linked_zstd)) {
         snprintf(f->error, f->error_bytes, "%s: out of memory", f->path);
         return;
@@ -106,6 +107,14 @@ static void rewrite(struct finishing *f, bool name)
     if (name)
         xfs_symbols_resolve_known(f->known, f->file, f->size, &f->fd, ZSTD_decompress, &never,
                                   &f->symbols, &symbols_bytes);
+    const struct xfs_sources_of of = {.file = f->file,
+                                      .size = f->size,
+                                      .holes = &f->fd,
+                                      .decompress = ZSTD_decompress,
+                                      .symbols = f->symbols,
+                                      .symbols_bytes = symbols_bytes};
+    if (name && !has_segment(f, XFT_SEG_SOURCES))
+        xfs_sources_read(&of, &f->sources, &sources_bytes);
     f->job = (struct xft_rewrite){
         .file = f->file,
         .size = f->size,
@@ -113,6 +122,8 @@ static void rewrite(struct finishing *f, bool name)
         .packer = &f->packer,
         .symbols = f->symbols,
         .symbols_bytes = symbols_bytes,
+        .sources = f->sources,
+        .sources_bytes = sources_bytes,
         .decompress = ZSTD_decompress,
         .fd = -1,
     };
@@ -193,6 +204,7 @@ static void finish_mapped(struct finishing *f)
     if (f->job.fd >= 0)
         close(f->job.fd);
     free(f->symbols);
+    free(f->sources);
     xft_packer_free(&f->packer);
     munmap(file, f->size);
 }

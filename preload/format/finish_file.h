@@ -10,7 +10,8 @@
 struct xfs_known; /* symbols/symbols.h */
 
 /*
- * Completes the file of a process that has ended: slabs become EVENTS, stacks get their symbols,
+ * Completes the file of a process that has ended: slabs become EVENTS, stacks get their symbols
+ * and the lines of source around them (sources.h),
  * the file is replaced as a whole (rewrite.h). A file that is closed and has symbols, or for which
  * none are wanted, is left alone. Returns 0, or -1 with one line in `error`; the file is then as it
  * was. A file that its process still maps is an error, and so is one that another process truncates

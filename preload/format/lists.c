@@ -77,6 +77,14 @@ static size_t arguments_bytes(const unsigned char *at, size_t left)
     return fitting(sizeof arguments, arguments.count * sizeof(uint64_t), left);
 }
 
+static size_t source_bytes(const unsigned char *at, size_t left)
+{
+    struct xft_source source;
+    if (!read_head(&source, sizeof source, at, left) || source.text_bytes > XFT_SOURCE_MOST)
+        return 0;
+    return fitting(sizeof source, (uint64_t)source.file_bytes + source.text_bytes, left);
+}
+
 size_t xft_list_entry(unsigned type, const unsigned char *at, size_t left)
 {
     switch (type) {
@@ -94,6 +102,8 @@ size_t xft_list_entry(unsigned type, const unsigned char *at, size_t left)
         return name_bytes(at, left);
     case XFT_SEG_ARGUMENTS:
         return arguments_bytes(at, left);
+    case XFT_SEG_SOURCES:
+        return source_bytes(at, left);
     default:
         return 0;
     }

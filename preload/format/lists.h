@@ -1,5 +1,6 @@
 /*
- * The entries of list segments: META, CALLS, STACKS, MODULES, SYMBOLS, NAMES, ARGUMENTS (trace.h).
+ * The entries of list segments: META, CALLS, STACKS, MODULES, SYMBOLS, NAMES, ARGUMENTS, SOURCES
+ * (trace.h).
  * One after the other without padding, so that a malformed one makes what follows it unreadable.
  */
 #ifndef XFT_LISTS_H

@@ -97,8 +97,8 @@ static void write_header(struct xft_job *job)
 static void write_all(struct xft_job *job)
 {
     static const enum xft_segment_type lists[] = {
-        XFT_SEG_META,    XFT_SEG_CALLS, XFT_SEG_MODULES,  XFT_SEG_STACKS,
-        XFT_SEG_SYMBOLS, XFT_SEG_NAMES, XFT_SEG_ARGUMENTS};
+        XFT_SEG_META,    XFT_SEG_CALLS, XFT_SEG_MODULES,   XFT_SEG_STACKS,
+        XFT_SEG_SYMBOLS, XFT_SEG_NAMES, XFT_SEG_ARGUMENTS, XFT_SEG_SOURCES};
     take_header(job);
     survey(job);
     xft_job_find_slabs(job);

@@ -33,6 +33,8 @@ struct xft_rewrite {
     struct xft_packer *packer;
     const void *symbols; /* payload of a SYMBOLS segment to add, or NULL */
     size_t symbols_bytes;
+    const void *sources; /* payload of a SOURCES segment to add, or NULL */
+    size_t sources_bytes;
     const char *exit;     /* META "exit"; NULL: leave it as it is */
     uint64_t end_mono_ns; /* 0: the end of the last event found in a slab */
     /* Where slabs may already have been written as EVENTS: ZSTD_decompress. NULL when the caller

@@ -56,6 +56,10 @@ static size_t addition(const struct xft_rewrite *want, unsigned type, const void
         *from = want->symbols;
         return want->symbols ? want->symbols_bytes : 0;
     }
+    if (type == XFT_SEG_SOURCES) {
+        *from = want->sources;
+        return want->sources ? want->sources_bytes : 0;
+    }
     if (type != XFT_SEG_META || want->exit == NULL)
         return 0;
     int n = snprintf(text, room, "exit%c%s", '\0', want->exit);

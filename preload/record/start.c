@@ -183,6 +183,7 @@ void xfs_recorder_equip(struct xfs_recorder *recorder)
     if (libraries->zstd)
         make_packer(recorder, libraries->zstd);
     xfs_stacks_init(recorder);
+    xfs_write_meta(recorder, "sources", recorder->settings->sources ? "on" : "off");
     xfs_write_meta(recorder, "stacks", recorder->stacks.numbers.slots ? "on" : "off");
     atomic_store_explicit(&recorder->libraries, libraries, memory_order_release);
 }

@@ -135,6 +135,7 @@ class Surroundings(Bench):
     def test_options_become_settings(self):
         """Each the one that the recorder reads, and nothing else."""
         asked = {"--stack-depth=7": "XFERSCOPE_STACK_DEPTH=7", "--no-stacks": "XFERSCOPE_STACKS=0",
+                 "--no-sources": "XFERSCOPE_SOURCES=0",
                  "--no-kernels": "XFERSCOPE_KERNELS=0", "--no-managed": "XFERSCOPE_MANAGED=0",
                  "--timing=host": "XFERSCOPE_TIMING=host", "--content=whole": "XFERSCOPE_CONTENT=whole",
                  "--delay=1": "XFERSCOPE_DELAY=1", "--duration=2.5": "XFERSCOPE_DURATION=2.5",

@@ -103,6 +103,29 @@ test('a fix that the best set has for some of its transfers says for how many', 
   await page.context().close();
 });
 
+// The first site of a finding has these lines.
+function with_source(page, name, line, lines, of = () => true) {
+  return with_blocks(page, name, (block, id) => {
+    const finding = id === 'report' ? block.findings.find(of) : null;
+    if (finding) Object.assign(finding.sites[0], { file: '/work/upload.py', line: line + 1, source: { line, lines } });
+    return block;
+  });
+}
+
+test('the source of a site stands under its finding, as text, with its line marked', async () => {
+  const bare = await open(pages.static.file);
+  assert.equal(await bare.$$eval('.source', (nodes) => nodes.length), 0); // recorded without
+  await bare.context().close();
+  const lines = ['def upload():', '\tsend(batch)  # </code><b class=evil>\u202e', ''];
+  const page = await open(with_source(pages.static, 'source', 41, lines).file);
+  assert.deepEqual(page.wrong, []);
+  assert.deepEqual(await page.$$eval('.finding .code .line', (nodes) => nodes.map((node) => [...node.children].map((child) => child.textContent))),
+    [['41', lines[0]], ['42', lines[1].replace('\u202e', '<U+202E>')], ['43', '']]);
+  assert.deepEqual(await page.$$eval('.code .own .line-number', (nodes) => nodes.map((node) => node.textContent)), ['42']);
+  assert.equal(await page.$eval('.source figcaption', (node) => node.textContent), 'upload.py:42');
+  await page.context().close();
+});
+
 // ---- use ---------------------------------------------------------------------------------------
 
 test('Tab reaches every finding, Enter unfolds it', async () => {

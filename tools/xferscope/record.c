@@ -29,6 +29,7 @@ static const char usage[] =
     "  -o, --output NAME      run directory; default: PROGRAM-PID.xft\n"
     "      --force            replace a run of that name\n"
     "      --no-stacks        record no call stacks\n"
+    "      --no-sources       keep no lines of source with the call sites\n"
     "      --stack-depth N    frames kept per stack, 1 to 64; default: 32\n"
     "      --timing SOURCE    device times: auto, cupti, event or host; default: auto\n"
     "      --budget PERCENT   of the time that recording may cost; device times give way;\n"
@@ -153,6 +154,7 @@ static int check_size(const char *text)
 enum option_values {
     OPT_FORCE = 256,
     OPT_NO_STACKS,
+    OPT_NO_SOURCES,
     OPT_STACK_DEPTH,
     OPT_TIMING,
     OPT_CONTENT,
@@ -176,6 +178,7 @@ static const struct option long_options[] = {
     {"output", required_argument, NULL, 'o'},
     {"force", no_argument, NULL, OPT_FORCE},
     {"no-stacks", no_argument, NULL, OPT_NO_STACKS},
+    {"no-sources", no_argument, NULL, OPT_NO_SOURCES},
     {"stack-depth", required_argument, NULL, OPT_STACK_DEPTH},
     {"no-kernels", no_argument, NULL, OPT_NO_KERNELS},
     {"no-managed", no_argument, NULL, OPT_NO_MANAGED},
@@ -220,6 +223,9 @@ static int take_option(int option, char **argv, const struct option *known,
         return 0;
     case OPT_NO_STACKS:
         options->no_stacks = true;
+        return 0;
+    case OPT_NO_SOURCES:
+        options->no_sources = true;
         return 0;
     case OPT_NO_KERNELS:
         options->no_kernels = true;
@@ -375,6 +381,8 @@ static int run_program(const struct record_options *options, const char *library
         settings[count++] = (struct child_setting){"NVTX_INJECTION64_PATH", library};
     if (options->no_stacks)
         settings[count++] = (struct child_setting){"XFERSCOPE_STACKS", "0"};
+    if (options->no_sources)
+        settings[count++] = (struct child_setting){"XFERSCOPE_SOURCES", "0"};
     if (options->content)
         settings[count++] = (struct child_setting){"XFERSCOPE_CONTENT", options->content};
     if (options->no_kernels)

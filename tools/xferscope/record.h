@@ -29,6 +29,7 @@ struct record_options {
     const char *delay, *duration, *phase, *max_size;
     bool no_summary;
     bool no_stacks;
+    bool no_sources;
     bool no_kernels;
     bool no_managed;
     bool force;

@@ -1,7 +1,9 @@
 /* The report's keys `whatif`, `findings` and `filter`. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "analyzer/base/alloc.h"
 #include "analyzer/report/described.h"
 #include "analyzer/report/json/json.h"
 
@@ -149,6 +151,21 @@ static json_t *question_json(const struct xfa_described *described)
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
+/* Null: the trace does not have it. */
+static json_t *source_json(const struct xfa_site *site)
+{
+    if (!site->source)
+        return json_null();
+    json_t *lines = json_array();
+    for (const char *at = site->source, *stop; at; at = stop ? stop + 1 : NULL) {
+        stop = strchr(at, '\n');
+        char *line = xfa_kept(at, stop ? (size_t)(stop - at) : strlen(at));
+        json_array_append_new(lines, xfa_json_text(line));
+        free(line);
+    }
+    return json_pack("{s:i,s:o}", "line", (int)site->source_line, "lines", lines);
+}
+
 static json_t *site_json(const struct xfa_finding *finding, const struct xfa_finding_site *site)
 {
     const struct xfa_row *row = site->row;
@@ -156,6 +173,7 @@ static json_t *site_json(const struct xfa_finding *finding, const struct xfa_fin
     const struct xfa_function *called = row ? row->function : site->function;
     const char *direction = row ? xft_direction_word(row->key.direction) : NULL;
     json_t *json = xfa_site_json(site->site, false);
+    json_object_set_new(json, "source", source_json(site->site));
     json_object_set_new(json, "called", xfa_json_text(called ? called->name : NULL));
     json_object_set_new(json, "runtime_function", xfa_json_text(runtime ? runtime->name : NULL));
     json_object_set_new(json, "direction", xfa_json_text(direction));

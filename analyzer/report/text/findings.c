@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/report/described.h"
@@ -262,6 +263,24 @@ static void write_site(const struct xfa_finding_site *site, const struct xfa_run
         xfa_write_words(out, width, "         ", "after the copy at %s", site->earlier->text);
 }
 
+/* The lines around a call site, as the trace has them, numbered; tabs as four spaces. */
+static void write_source(const struct xfa_site *site, FILE *out)
+{
+    uint32_t number = site->source_line;
+    for (const char *at = site->source, *stop; at; at = stop ? stop + 1 : NULL, number++) {
+        stop = strchr(at, '\n');
+        char *line = xfa_text("");
+        for (const char *end = stop ? stop : at + strlen(at); at < end;) {
+            const char *tab = memchr(at, '\t', (size_t)(end - at));
+            line = xfa_append(line, "%.*s%s", (int)((tab ? tab : end) - at), at, tab ? "    " : "");
+            at = tab ? tab + 1 : end;
+        }
+        bool own = number == site->frames[site->chosen].line;
+        xfc_print(out, "       %c %5" PRIu32 " | %s\n", own ? '>' : ' ', number, line);
+        free(line);
+    }
+}
+
 static void write_sites(const struct xfa_finding *finding, const struct xfa_run *run,
                         const struct xfa_view *view, FILE *out)
 {
@@ -270,6 +289,9 @@ static void write_sites(const struct xfa_finding *finding, const struct xfa_run 
         if (!xfa_view_site(view, &finding->sites[i]))
             continue;
         write_site(&finding->sites[i], run, view->width, out);
+        const struct xfa_site *site = finding->sites[i].site;
+        if (i + 1 == finding->site_count || finding->sites[i + 1].site->source != site->source)
+            write_source(site, out); /* once for calls of the same line */
         shown++;
     }
     if (finding->site_count > shown) {

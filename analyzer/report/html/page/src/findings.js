@@ -3,6 +3,7 @@ import { bounds, figure, facts, h, name, s, section } from './dom.js';
 import { bytes, gbps, plural, text_of } from './format.js';
 import { at_size } from './curves.js';
 import { largest, smallest } from './slices.js';
+import { source_listings } from './source.js';
 import { table } from './table.js';
 
 const WIDTH = 120; // of the mark for low, likely, high
@@ -121,6 +122,7 @@ function body(finding, i, timeline) {
   return h('div', { class: 'body' },
     h('p', { class: 'about' }, KINDS[finding.kind] ?? null),
     h('p', { class: 'fix' }, h('strong', {}, 'Fix: '), finding.fix),
+    source_listings(finding.sites),
     parameters.length ? h('p', { class: 'dim' }, parameters.map(([key, value]) => `${key.replaceAll('_', ' ')}: ${value}`).join(', ')) : null,
     h('div', { class: 'columns' }, h('div', {}, h('h3', {}, 'Saving'), savings(finding, i)), h('div', {}, h('h3', {}, 'Evidence'), evidence(finding, i))),
     sites(finding, i), alternatives(finding, timeline));
