@@ -126,6 +126,31 @@ test('the source of a site stands under its finding, as text, with its line mark
   await page.context().close();
 });
 
+test('a patch is copied by a click', async () => {
+  const page = await open(with_source(pages.pytorch, 'patch', 60, ['for step in range(9):', '    x = images[step].to(device)', ''], (finding) => /^pin/.test(finding.remedy) && finding.sites.length === 1 && finding.sites[0].direction === 'H2D').file);
+  assert.deepEqual(page.wrong, []);
+  const shown = await page.$$eval('.patch code', (nodes) => nodes.map((node) => node.textContent));
+  assert.deepEqual(shown.filter((line) => /^[-+]/.test(line)), ['-    x = images[step].to(device)', '+    x = images[step].to(device, non_blocking=True)']);
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.$eval('.patch', (node) => {
+    for (let at = node; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
+  });
+  await page.click('.patch .copy');
+  await page.waitForFunction(() => document.querySelector('.patch [role=status]').textContent.includes('copied'));
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.equal(copied, ['--- a/upload.py', '+++ b/upload.py', ...shown, ''].join('\n'));
+  await page.context().close();
+});
+
+test('titles of findings are sentences, their kinds stand beside them', async () => {
+  const page = await open(pages.pytorch.file);
+  const titles = await page.$$eval('.finding .title', (nodes) => nodes.map((node) => node.textContent));
+  assert.deepEqual(titles.filter((text) => !/^[0-9A-Z].* \w/.test(text)), []);
+  const kinds = pages.pytorch.json.findings.map(({ kind }) => kind);
+  assert.deepEqual((await page.$$eval('.finding .kind', (nodes) => nodes.map((node) => node.textContent))).sort(), kinds.sort());
+  await page.context().close();
+});
+
 // ---- use ---------------------------------------------------------------------------------------
 
 test('Tab reaches every finding, Enter unfolds it', async () => {

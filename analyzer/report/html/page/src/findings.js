@@ -3,8 +3,10 @@ import { bounds, figure, facts, h, name, s, section } from './dom.js';
 import { bytes, gbps, plural, text_of } from './format.js';
 import { at_size } from './curves.js';
 import { largest, smallest } from './slices.js';
-import { source_listings } from './source.js';
+import { fix_diff } from './fix_diff.js';
+import { patch_view, source_listings } from './source.js';
 import { table } from './table.js';
+import { title_of } from './titles.js';
 
 const WIDTH = 120; // of the mark for low, likely, high
 
@@ -36,7 +38,7 @@ function headline(finding, i, scale) {
   return h('summary', {},
     h('span', { class: 'number' }, `${i + 1}`),
     h('span', { class: 'what' },
-      h('span', { class: 'kind' }, finding.kind), saving.order ? h('span', { class: 'tag' }, `fix ${saving.order} of the best set${in_part(finding) ? ', in part' : ''}`) : null,
+      h('span', { class: 'title' }, title_of(finding)), h('span', { class: 'tag kind' }, finding.kind), saving.order ? h('span', { class: 'tag' }, `fix ${saving.order} of the best set${in_part(finding) ? ', in part' : ''}`) : null,
       h('span', { class: 'where' }, name(finding.sites[0].text), more ? ` and ${plural(more, 'more site')}` : '')),
     h('span', { class: 'saving' }, gain));
 }
@@ -119,10 +121,12 @@ function alternatives(finding, timeline) {
 
 function body(finding, i, timeline) {
   const parameters = Object.entries(finding.parameters);
+  const patch = fix_diff(finding);
   return h('div', { class: 'body' },
     h('p', { class: 'about' }, KINDS[finding.kind] ?? null),
     h('p', { class: 'fix' }, h('strong', {}, 'Fix: '), finding.fix),
     source_listings(finding.sites),
+    patch ? patch_view(patch) : null,
     parameters.length ? h('p', { class: 'dim' }, parameters.map(([key, value]) => `${key.replaceAll('_', ' ')}: ${value}`).join(', ')) : null,
     h('div', { class: 'columns' }, h('div', {}, h('h3', {}, 'Saving'), savings(finding, i)), h('div', {}, h('h3', {}, 'Evidence'), evidence(finding, i))),
     sites(finding, i), alternatives(finding, timeline));

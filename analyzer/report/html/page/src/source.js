@@ -1,4 +1,5 @@
 // Lines of source around call sites, as the trace has them.
+import { copy_button } from './copy.js';
 import { h, name } from './dom.js';
 import { base_name, plural, shown } from './format.js';
 
@@ -13,7 +14,7 @@ export function sources_of(sites) {
   for (const { file, line, source } of sites) {
     if (!source?.lines?.length || !file || !line) continue;
     const key = `${file}:${line}`;
-    if (!seen.has(key)) seen.set(key, { file, line, first: source.line, lines: source.lines });
+    if (!seen.has(key)) seen.set(key, { file, line, first: source.line, lines: source.lines.map(String) });
   }
   return [...seen.values()];
 }
@@ -25,6 +26,13 @@ function listing({ file, line, first, lines }) {
       const own = first + i === line;
       return h('div', { class: own ? 'line own' : 'line' }, h('span', { class: 'line-number', 'aria-hidden': own ? null : 'true' }, String(first + i)), h('code', {}, code_text(text)));
     })));
+}
+
+// A unified diff, to be read and to be copied.
+export function patch_view({ text, note }) {
+  const kind = { '+': 'added', '-': 'removed', '@': 'dim' };
+  return h('figure', { class: 'source patch' }, h('figcaption', {}, 'The fix as a patch', note ? `, ${note}` : '', ' ', copy_button(text, 'Copy the patch')),
+    h('div', { class: 'code', tabindex: 0, role: 'group', 'aria-label': 'Patch' }, text.replace(/\n$/, '').split('\n').slice(2).map((line) => h('code', { class: kind[line[0]] ?? null }, code_text(line)))));
 }
 
 // The lines around the sites of a finding; null: the trace has none.
