@@ -301,6 +301,11 @@ static void finish_timeline(struct reading *reading, const struct xfa_findings *
     char *why = set.count ? xfa_timeline_advise(reading->timeline, reading->analysis, set.changes,
                                                 set.order, set.count)
                           : NULL;
+    if (findings->whatif && findings->whatif->known)
+        reading->timeline->alone_ns = findings->whatif->alone_ns;
+    if (!why)
+        why = xfa_timeline_try_sets(reading->timeline, reading->analysis, set.changes, set.order,
+                                    set.count);
     if (why)
         complain(why);
     free(why);

@@ -1,7 +1,8 @@
-/* The run as the best set of remedies would have it: what a schedule of it says (whatif/player.h).
- */
+/* The run as remedies would have it: what a schedule of it says (whatif/player.h). */
 #include <math.h>
+#include <stdlib.h>
 
+#include "analyzer/base/alloc.h"
 #include "analyzer/timeline/version.h"
 
 static uint64_t ns_of(double ns)
@@ -16,7 +17,7 @@ static void add(struct xfa_timeline *timeline, struct xfa_span *span, double sta
     span->drawn = true;
     span->start = ns_of(start);
     span->end = ns_of(end);
-    xfa_version_add(&timeline->advised, span);
+    xfa_version_add(timeline->playing, span);
 }
 
 /* ---- what ran -------------------------------------------------------------------------------- */
@@ -53,7 +54,7 @@ static void take_copy(struct xfa_timeline *timeline, const struct xfw_op *op,
     if (op->engine == XFW_PEER && op->peer >= 0 && op->peer != op->gpu) {
         span.drawn = false;
         span.gpu = op->peer;
-        xfa_version_add(&timeline->advised, &span);
+        xfa_version_add(timeline->playing, &span);
     }
 }
 
@@ -79,8 +80,8 @@ static void take_kernel(struct xfa_timeline *timeline, const struct xfw_op *op, 
     span.track.kind = XFA_TRACK_KERNELS;
     if (op->what == XFW_KERNEL) {
         span.name = xfa_label_of_kernel(timeline, op->name);
-        timeline->advised.launches++;
-        timeline->advised.kernels += !isnan(op->device_start_ns);
+        timeline->playing->launches++;
+        timeline->playing->kernels += !isnan(op->device_start_ns);
     } else {
         span.name = xfa_labels_put(&timeline->labels, op->what == XFW_GRAPH ? "graph" : "memset");
     }
@@ -116,13 +117,14 @@ static void begin_process(void *self, struct xfa_process *process)
 {
     struct xfa_timeline *timeline = self;
     xfa_labels_of_process(timeline, process);
-    xfa_version_begin(&timeline->advised, process->number);
+    xfa_version_begin(timeline->playing, process->number);
 }
 
 static void take_op(void *self, const struct xfw_op *op, const struct xfw_op *recorded,
                     const struct xfw_schedule *schedule)
 {
     struct xfa_timeline *timeline = self;
+    timeline->ops++;
     const struct xfa_classes *classes = &timeline->analysis->classes;
     const struct xfa_class *class =
         op->class < classes->classes.count ? xfa_class_at(classes, op->class) : NULL;
@@ -155,19 +157,83 @@ static void end_process(void *self, struct xfa_process *process,
 {
     struct xfa_timeline *timeline = self;
     double begun = timeline->begun[process->number];
-    xfa_version_end(&timeline->advised, ns_of(total_ns));
-    timeline->advised.wall_ns = fmax(timeline->advised.wall_ns, begun + total_ns);
+    xfa_version_end(timeline->playing, ns_of(total_ns));
+    timeline->playing->wall_ns = fmax(timeline->playing->wall_ns, begun + total_ns);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static char *play(struct xfa_timeline *timeline, struct xfa_analysis *analysis,
+                  struct xfw_change *const *changes, const unsigned *order, size_t count,
+                  struct xfa_version *version)
+{
+    const struct xfw_tap tap = {timeline, begin_process, take_op, stream_after, end_process};
+    timeline->playing = version;
+    timeline->ops = 0;
+    char *why = xfw_whatif_tap(analysis, changes, order, count, &tap);
+    if (!why)
+        xfa_version_finish(version, version->wall_ns);
+    return why;
 }
 
 char *xfa_timeline_advise(struct xfa_timeline *timeline, struct xfa_analysis *analysis,
                           struct xfw_change *const *changes, const unsigned *order, size_t count)
 {
-    timeline->advised.wall_ns = 0;
-    const struct xfw_tap tap = {timeline, begin_process, take_op, stream_after, end_process};
-    char *why = xfw_whatif_tap(analysis, changes, order, count, &tap);
+    char *why = play(timeline, analysis, changes, order, count, &timeline->advised);
+    timeline->has_advised = !why;
+    return why;
+}
+
+/* ---- other sets ------------------------------------------------------------------------------ */
+
+/* The members that are in the set keep their order, without holes. */
+static void order_of_set(uint32_t members, const unsigned *order, size_t count, unsigned *own)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bit = order[i] ? UINT32_C(1) << (order[i] - 1) : 0;
+        own[i] = members & bit ? (unsigned)__builtin_popcount(members & (2 * bit - 1)) : 0;
+    }
+}
+
+/* Those that are played; the number of them. */
+static size_t choose_sets(unsigned members, uint64_t ops, uint32_t *sets)
+{
+    uint64_t most = XFA_TIMELINE_SET_OPS / (ops ? ops : 1);
+    uint32_t all = (UINT32_C(1) << members) - 1;
+    size_t count = 0;
+    if (members <= XFA_TIMELINE_ALL_SETS && all - 1 <= most) {
+        for (uint32_t set = 1; set < all; set++)
+            sets[count++] = set;
+        return count;
+    }
+    for (unsigned first = 1; first < members && count < most; first++)
+        sets[count++] = (UINT32_C(1) << first) - 1;
+    return count;
+}
+
+char *xfa_timeline_try_sets(struct xfa_timeline *timeline, struct xfa_analysis *analysis,
+                            struct xfw_change *const *changes, const unsigned *order, size_t count)
+{
+    uint32_t sets[1 << XFA_TIMELINE_ALL_SETS];
+    unsigned members = 0;
+    char *why = NULL;
+    for (size_t i = 0; i < count; i++)
+        members = order[i] > members ? order[i] : members;
+    if (!timeline->has_advised || members < 2 || members > XFW_MOST_MEMBERS)
+        return NULL;
+    size_t wanted = choose_sets(members, timeline->ops, sets);
+    size_t slices = wanted ? XFA_TIMELINE_SLICES / wanted : 0;
+    unsigned *own = xfa_alloc(count * sizeof *own);
+    timeline->sets = xfa_alloc((wanted + 1) * sizeof *timeline->sets);
+    for (size_t i = 0; i < wanted && !why; i++) {
+        struct xfa_set_tried *set = &timeline->sets[timeline->set_count++];
+        set->members = sets[i];
+        xfa_version_init(&set->version, slices < XFA_SET_SLICES ? slices : XFA_SET_SLICES);
+        order_of_set(sets[i], order, count, own);
+        why = play(timeline, analysis, changes, own, count, &set->version);
+    }
     if (why)
-        return why;
-    timeline->has_advised = true;
-    xfa_version_finish(&timeline->advised, timeline->advised.wall_ns);
-    return NULL;
+        xfa_version_free(&timeline->sets[--timeline->set_count].version);
+    free(own);
+    return why;
 }

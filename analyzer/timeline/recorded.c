@@ -200,6 +200,9 @@ void xfa_timeline_free(struct xfa_timeline *timeline)
     xfa_labels_free(&timeline->labels);
     xfa_version_free(&timeline->recorded);
     xfa_version_free(&timeline->advised);
+    for (size_t i = 0; i < timeline->set_count; i++)
+        xfa_version_free(&timeline->sets[i].version);
+    free(timeline->sets);
     xfa_labels_end(timeline);
     free(timeline->begun);
     xfa_buffers_free(&timeline->buffers);

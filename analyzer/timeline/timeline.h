@@ -20,7 +20,11 @@
 #include "analyzer/timeline/traffic.h"
 #include "analyzer/whatif/whatif.h"
 
-#define XFA_TIMELINE_SLICES 20000 /* of one version, at most */
+#define XFA_TIMELINE_SLICES 20000 /* of one version, at most; of all sets that are tried likewise  \
+                                   */
+#define XFA_SET_SLICES 4000       /* of one of these */
+#define XFA_TIMELINE_ALL_SETS 5   /* members of which every subset is tried */
+#define XFA_TIMELINE_SET_OPS 8000000 /* calls that are played for these, at most */
 
 struct xfa_version {
     struct xfa_tracks tracks;
@@ -33,17 +37,28 @@ struct xfa_version {
     struct xfa_shares times;
 };
 
+/* A part of the best set, played by itself. */
+struct xfa_set_tried {
+    uint32_t members; /* bit i: the one with the place i + 1 in the best set */
+    struct xfa_version version;
+};
+
 struct xfa_timeline {
     struct xfa_labels labels;
     struct xfa_version recorded, advised;
     bool has_advised;
-    double *begun; /* by process number: ns since the run's start */
+    struct xfa_set_tried *sets;
+    size_t set_count;
+    double alone_ns; /* what savings are relative to, for the caller to set; 0: not known */
+    double *begun;   /* by process number: ns since the run's start */
     struct xfa_buffers buffers;
     struct xfa_traffic traffic;
     uint64_t untimed; /* transfers of which nobody knows when they ran: in no track */
     const struct xfa_analysis *analysis; /* that the observer was given to: for the caller to set */
     /* Private. */
     struct xfa_process *process;
+    struct xfa_version *playing;
+    uint64_t ops;                                   /* of the last play */
     struct xfa_table of_kernels, of_rows, of_waits; /* names by what they are of */
 };
 
@@ -59,6 +74,13 @@ void xfa_timeline_finish(struct xfa_timeline *timeline);
  * files cannot be read again: there is no version as advised then. */
 char *xfa_timeline_advise(struct xfa_timeline *timeline, struct xfa_analysis *analysis,
                           struct xfw_change *const *changes, const unsigned *order, size_t count);
+
+/* Behind the former: also parts of the best set, each by itself: all of them, where the set has at
+ * most XFA_TIMELINE_ALL_SETS members and they take at most XFA_TIMELINE_SET_OPS calls; else the
+ * first member, the first two, and so on, as far as these calls go. What was tried before an error
+ * stays. */
+char *xfa_timeline_try_sets(struct xfa_timeline *timeline, struct xfa_analysis *analysis,
+                            struct xfw_change *const *changes, const unsigned *order, size_t count);
 
 /* Kernels were launched, and the device told of none: what was compute, and what transfers were
  * hidden behind, is not known. */

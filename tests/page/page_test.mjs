@@ -151,6 +151,48 @@ test('titles of findings are sentences, their kinds stand beside them', async ()
   await page.context().close();
 });
 
+// ---- which fixes ---------------------------------------------------------------------------------
+
+const verdict = (page) => page.$$eval('.verdict data', (nodes) => Object.fromEntries(nodes.map((node) => [node.dataset.at, Number(node.value)])));
+const canvas_label = (page) => page.$eval('canvas', (node) => node.getAttribute('aria-label'));
+
+test('ticking fixes changes total, bars and timeline to what was played of that set', async () => {
+  const { file, json } = pages.static;
+  const of = (order) => json.findings.find((finding) => finding.saving_s.order === order);
+  assert.ok(of(2) && !of(3)); // the run has a best set of two
+  const page = await open(file);
+  const before = await verdict(page);
+  assert.equal(before['report.whatif.set_saving_s.likely'], json.whatif.set_saving_s.likely);
+  await page.click('.set li:nth-child(2) input');
+  const first = await verdict(page);
+  // Played by itself it saves what its finding says, which the analyzer found by other plays.
+  const [at] = Object.keys(first).filter((key) => key.endsWith('.saved_s'));
+  assert.ok(Math.abs(first[at] - of(1).saving_s.likely) < 1e-8, `${first[at]}`);
+  assert.ok(Math.abs(first[at.replace('saved_s', 'with_s')] + first[at] - json.whatif.alone_s) < 1e-8);
+  assert.match(await canvas_label(page), /as recorded, .* and the run with fix 1, /);
+  const row = await page.$$eval('#time tbody tr', (nodes) => nodes.map((node) => [...node.querySelectorAll('data')].map((figure) => [figure.dataset.at, Number(figure.value)])));
+  for (const [[, recorded], [key, value]] of row) assert.ok(key.startsWith(at.replace('saved_s', 'shares')) && value >= 0 && recorded >= 0);
+  const sum = row.reduce((all, [, [, value]]) => all + value, 0);
+  assert.ok(Math.abs(sum / 1e9 - first[at.replace('saved_s', 'with_s')]) < 1e-8);
+  await page.click('.set li:nth-child(1) input');
+  assert.deepEqual(Object.keys(await verdict(page)), ['report.whatif.alone_s']);
+  assert.doesNotMatch(await canvas_label(page), / and the run/);
+  await page.click('.set li:nth-child(1) input');
+  await page.click('.set li:nth-child(2) input');
+  assert.deepEqual(await verdict(page), before);
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
+test('a set that was not played is said to be so', async () => {
+  const page = await open(with_blocks(pages.static, 'unplayed', (block, id) => (id === 'timeline' ? { ...block, sets: block.sets.filter(({ members }) => members[0] !== 2) } : block)).file);
+  await page.click('.set li:nth-child(1) input');
+  assert.match(await page.textContent('.verdict'), /not known.*was not played/);
+  assert.deepEqual(Object.keys(await verdict(page)), ['report.whatif.alone_s']);
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
 // ---- use ---------------------------------------------------------------------------------------
 
 test('Tab reaches every finding, Enter unfolds it', async () => {

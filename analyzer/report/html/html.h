@@ -22,6 +22,9 @@
  * shares     ns of the run: compute, hidden, exposed (transfers), waits, host; together the run
  *            (timeline/shares.h). compute and hidden are null when no kernel was recorded:
  *            exposed is all of transfers then. `advised`: the same five, or null
+ * sets       parts of the best set of remedies that were played by themselves (timeline.h):
+ *            members (places in the best set), with_s (what the run would take), saved_s, shares
+ *            (the five), version (as in versions)
  * untimed    transfers that are in no track, since their time is not known
  * places     host:NODE, host (which node is not known), gpu:NUMBER, gpu; of the second host on
  *            host1:NODE ...: id, label, parent (the place a GPU is attached to), host (its name)

@@ -254,6 +254,40 @@ static json_t *both_shares_json(const struct xfa_timeline *timeline)
     return json;
 }
 
+/* ---- other sets of fixes ----------------------------------------------------------------------
+ */
+
+static void put_set(const struct writing *writing, const struct xfa_set_tried *set)
+{
+    double alone = writing->timeline->alone_ns;
+    json_t *json = json_object(), *members = json_array();
+    for (unsigned i = 0; i < 32; i++)
+        if (set->members >> i & 1)
+            json_array_append_new(members, json_integer(i + 1));
+    json_object_set_new(json, "members", members);
+    json_object_set_new(json, "with_s", json_real(set->version.wall_ns / 1e9));
+    json_object_set_new(json, "saved_s",
+                        alone > 0 ? json_real((alone - set->version.wall_ns) / 1e9) : json_null());
+    json_object_set_new(json, "shares", shares_json(&set->version));
+    char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    fwrite(text, 1, strlen(text) - 1, writing->out);
+    fputs(",\"version\":", writing->out);
+    put_version(writing, &set->version, "with the fixes that are ticked");
+    putc('}', writing->out);
+    free(text);
+    json_decref(json);
+}
+
+static void put_sets(const struct writing *writing)
+{
+    fputs(",\"sets\":[", writing->out);
+    for (size_t i = 0; i < writing->timeline->set_count; i++) {
+        fputs(i ? "," : "", writing->out);
+        put_set(writing, &writing->timeline->sets[i]);
+    }
+    putc(']', writing->out);
+}
+
 /* ---- migrations ------------------------------------------------------------------------------ */
 
 struct bins {
@@ -365,6 +399,8 @@ void xfa_timeline_write(const struct xfa_timeline *timeline, FILE *out)
     use_names(&writing, &timeline->recorded);
     if (timeline->has_advised)
         use_names(&writing, &timeline->advised);
+    for (size_t i = 0; i < timeline->set_count; i++)
+        use_names(&writing, &timeline->sets[i].version);
     fputs("{\"versions\":[", out);
     put_version(&writing, &timeline->recorded, "as recorded");
     if (timeline->has_advised) {
@@ -374,6 +410,7 @@ void xfa_timeline_write(const struct xfa_timeline *timeline, FILE *out)
     putc(']', out);
     put_names(&writing);
     put_key("shares", both_shares_json(timeline), out);
+    put_sets(&writing);
     put_key("untimed", xfa_json_count(timeline->untimed), out);
     put_key("places", xfa_places_json(timeline), out);
     put_key("links", xfa_links_json(timeline->analysis), out);

@@ -39,6 +39,16 @@ export function section(id, title, ...children) {
   return h('section', { id, 'aria-labelledby': `${id}-title` }, h('h2', { id: `${id}-title` }, title), ...children);
 }
 
+// Drawn anew whenever something else is chosen (chosen.js).
+export function redrawn(choice, draw) {
+  const box = h('div', {}, draw());
+  choice.on(() => {
+    box.replaceChildren();
+    add(box, draw());
+  });
+  return box;
+}
+
 // A name and what it is, in a list; what is null is left out.
 export function facts(attributes, ...pairs) {
   const rows = pairs.filter(([, value]) => value !== null && value !== undefined);

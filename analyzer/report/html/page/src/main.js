@@ -2,6 +2,7 @@
 import { add, h, section, set_data } from './dom.js';
 import { run_name, shown } from './format.js';
 import { bandwidth_section } from './bandwidth.js';
+import { make_choice } from './chosen.js';
 import { findings_section } from './findings.js';
 import { buffers_section, managed_section } from './memory.js';
 import { notes_section } from './notes.js';
@@ -51,6 +52,7 @@ function section_of(make, data, i) {
 
 function show(data) {
   set_data(data);
+  data.choice = made('Which fixes there are', () => make_choice(data), () => make_choice({ report: { findings: [] }, timeline: {} }));
   const same = (line) => line;
   const sections = SECTIONS.map((make, i) => section_of(make, data, i)).filter(Boolean);
   add(document.body, h('a', { class: 'skip', href: '#main' }, 'To the report'), made('What the run is', () => run_head(data.report, theme_switch()), same), contents(sections), h('main', { id: 'main' }, sections),

@@ -1,6 +1,7 @@
 // The top of the page: what the run is, where its time went, and what it would take with the best fixes.
-import { bounds, figure, facts, h, may_cost, name, section } from './dom.js';
+import { bounds, figure, facts, h, may_cost, name, redrawn, section, value_at } from './dom.js';
 import { base_name, command_line, percent, plural, run_name, shown, text_of } from './format.js';
+import { title_of } from './titles.js';
 
 function counted(list) {
   const times = new Map();
@@ -83,17 +84,16 @@ function bar(shares, whole, label) {
       h('div', { class: `share ${key}`, style: `width:${(shares[key] / whole) * 100}%`, title: `${title}: ${text_of(shares[key], 'ns')}` }))));
 }
 
-function share_rows(shares, total) {
-  const advised = shares.advised;
+function share_rows(shares, total, advised_at) {
   const cell = (key) => [h('td', {}, figure(`timeline.shares.${key}`, 'ns')), h('td', {}, percent(shares[key] / total))];
   return parts_of(shares).map(([key, title, what]) => h('tr', {},
     h('th', { scope: 'row' }, h('span', { class: `key ${key}`, 'aria-hidden': 'true' }), title),
-    cell(key), advised && h('td', {}, figure(`timeline.shares.advised.${key}`, 'ns')), h('td', { class: 'words' }, what)));
+    cell(key), advised_at && h('td', {}, figure(`${advised_at}.${key}`, 'ns')), h('td', { class: 'words' }, what)));
 }
 
 // The same without what a process does before its first work for a GPU and after the last: only the host's
 // part is longer than that. With several processes such stretches are added up, and tell nothing here.
-function inner({ report, timeline }) {
+function inner({ report, timeline, choice }) {
   const span = report.whatif?.span;
   const of = (shares, seconds) => {
     const rest = sum_of(shares) - shares.host;
@@ -102,7 +102,7 @@ function inner({ report, timeline }) {
   if (!span || report.run.processes.length !== 1 || !(span.recorded_s < 0.8 * report.run.wall_s)) return null;
   const recorded = of(timeline.shares, span.recorded_s);
   if (!recorded) return null;
-  const advised = timeline.shares.advised && of(timeline.shares.advised, span.with_set_s);
+  const advised = choice.now.kind === 'all' && timeline.shares.advised && of(timeline.shares.advised, span.with_set_s);
   const whole = Math.max(sum_of(recorded), sum_of(advised));
   return [h('p', { class: 'dim part' }, 'Of it, from the first work for a GPU to the last wait, ', figure('report.whatif.span.recorded_s'), ':'),
     bar(recorded, whole, advised ? 'as recorded' : ''), advised && bar(advised, whole, 'as advised')];
@@ -110,28 +110,27 @@ function inner({ report, timeline }) {
 
 const sum_of = (shares) => PARTS.reduce((all, [key]) => all + (shares?.[key] ?? 0), 0);
 
-export function where_time_went({ report, timeline }) {
+export function where_time_went({ report, timeline, choice }) {
   const { shares } = timeline;
   const total = sum_of(shares);
   if (!(total > 0) || parts_of(shares).length < 2) return section('time', 'Where the time went', h('p', {}, 'Not known: the trace has no events with times.'));
-  const whole = Math.max(total, sum_of(shares.advised));
-  return section('time', 'Where the time went',
-    bar(shares, whole, shares.advised ? 'as recorded' : ''),
-    shares.advised && bar(shares.advised, whole, 'as advised'),
-    inner({ report, timeline }),
-    h('div', { class: 'scroll' }, h('table', { class: 'legend' },
-      h('caption', { class: 'unseen' }, 'Where the time of the run went'),
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'part'), h('th', { scope: 'col' }, 'as recorded'), h('th', { scope: 'col' }, 'of the run'), shares.advised && h('th', { scope: 'col' }, 'as advised'), h('th', { scope: 'col', class: 'words' }, 'when'))),
-      h('tbody', {}, share_rows(shares, total)))));
+  return section('time', 'Where the time went', redrawn(choice, () => {
+    const at = choice.now.shares_at;
+    const advised = at && value_at(at);
+    const whole = Math.max(total, sum_of(shares.advised), sum_of(advised));
+    return [bar(shares, whole, advised ? 'as recorded' : ''),
+      advised && bar(advised, whole, choice.words()),
+      inner({ report, timeline, choice }),
+      h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Where the time went, in figures' }, h('table', { class: 'legend' },
+        h('caption', { class: 'unseen' }, 'Where the time of the run went'),
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'part'), h('th', { scope: 'col' }, 'as recorded'), h('th', { scope: 'col' }, 'of the run'), advised && h('th', { scope: 'col' }, choice.words()), h('th', { scope: 'col', class: 'words' }, 'when'))),
+        h('tbody', {}, share_rows(shares, total, advised && at))))];
+  }));
 }
 
 // ---- the best set of fixes ---------------------------------------------------------------------
 
 const W = 'report.whatif';
-
-function members(findings) {
-  return findings.map((finding, i) => ({ finding, i })).filter(({ finding }) => finding.saving_s.order).sort((a, b) => a.finding.saving_s.order - b.finding.saving_s.order);
-}
 
 function believed(whatif) {
   const how = whatif.set_saving_s.basis === 'played' ? 'played on GPUs' : 'modelled';
@@ -140,22 +139,32 @@ function believed(whatif) {
     whatif.recording_known ? '; what recording cost is taken out.' : '; what recording cost is taken out as far as it is known.');
 }
 
-function set_list(set) {
-  return h('ol', { class: 'set' }, set.map(({ finding, i }, place) => h('li', {},
-    h('a', { href: `#finding-${i + 1}` }, finding.kind), ' at ', name(finding.sites[0].text), ': saves ', figure(`report.findings.${i}.saving_s.added`), place ? ' more' : '')));
+// Ticked are those that the figures above are for.
+function set_list(choice) {
+  return h('ol', { class: 'set' }, choice.members.map(({ finding, i }, place) => {
+    const order = finding.saving_s.order;
+    const box = h('input', { type: 'checkbox', checked: true, 'aria-label': `Fix ${order}: ${title_of(finding)}`, onchange: () => choice.tick(order, box.checked) });
+    return h('li', {}, box, ' ', h('a', { href: `#finding-${i + 1}` }, title_of(finding)), ' at ', name(finding.sites[0].text), ': saves ', figure(`report.findings.${i}.saving_s.added`), place ? ' more' : '');
+  }));
 }
 
 // The run before and after, as three figures.
-function before_after(whatif) {
+function before_after(whatif, choice) {
   const [before, saving] = [`${W}.alone_s`, `${W}.set_saving_s`];
-  return h('dl', { class: 'verdict' },
-    h('div', {}, h('dt', {}, 'The run by itself'), h('dd', {}, figure(before))),
-    h('div', {}, h('dt', {}, 'With the best fixes'), h('dd', {}, figure(`${before} - ${saving}.likely`, 's'),
+  const { kind, at } = choice.now;
+  const part = (term, ...of) => h('div', {}, h('dt', {}, term), h('dd', {}, of));
+  const first = part('The run by itself', figure(before));
+  if (kind === 'none') return h('dl', { class: 'verdict' }, first, part('With no fix', figure(before)));
+  if (kind === 'unknown') return h('dl', { class: 'verdict' }, first, part('With these fixes', 'not known', h('small', {}, 'this set was not played: tick the first ones, one after the other, or all')));
+  if (kind === 'part') return h('dl', { class: 'verdict' }, first, part(choice.words(), figure(`${at}.with_s`), h('small', {}, 'likely; low and high are known for all together, and for each by itself')),
+    part('Saves', figure(`${at}.saved_s`), h('small', {}, figure(`${at}.saved_s / ${before}`), ' of the run')));
+  return h('dl', { class: 'verdict' }, first,
+    part('With the best fixes', figure(`${before} - ${saving}.likely`, 's'),
       h('small', {}, may_cost(whatif.set_saving_s)
         ? ['at best ', figure(`${before} - ${saving}.high`, 's'), ', may cost up to ', figure(`${saving}.low`, 'cost')]
-        : [figure(`${before} - ${saving}.high`, 's'), ' to ', figure(`${before} - ${saving}.low`, 's')]))),
-    h('div', {}, h('dt', {}, 'Saves'), h('dd', {}, figure(`${saving}.likely`),
-      h('small', {}, figure(`${saving}.likely / ${before}`), ' of the run; ', bounds(saving, whatif.set_saving_s)))));
+        : [figure(`${before} - ${saving}.high`, 's'), ' to ', figure(`${before} - ${saving}.low`, 's')])),
+    part('Saves', figure(`${saving}.likely`),
+      h('small', {}, figure(`${saving}.likely / ${before}`), ' of the run; ', bounds(saving, whatif.set_saving_s))));
 }
 
 function played(whatif) {
@@ -182,14 +191,14 @@ function questions(findings) {
     h('small', { class: 'dim' }, ' (say so: --assume ', name(`${question.key}=yes`), ', or =no)'))));
 }
 
-export function best_set({ report }) {
+export function best_set({ report, choice }) {
   const { whatif, findings } = report;
   const worth = findings.filter((finding) => !finding.saving_s.idle);
-  const set = members(findings);
   const asked = questions(findings);
   const part = (...children) => section('advice', 'What to do', ...children, asked);
   if (!worth.length) return part(h('p', { class: 'calm' }, asked ? 'Nothing is worth changing for certain.' : 'Nothing worth changing.'), whatif?.known ? believed(whatif) : null);
   if (!whatif?.known) return part(h('p', {}, `What the run would save is not known: ${whatif?.why_not ?? 'it was not replayed'}.`), h('p', {}, 'The findings below stand by what was lost.'));
-  if (!set.length || whatif.set_saving_s.likely === null) return part(h('p', {}, 'No set of fixes is known to save time of the run.'), believed(whatif));
-  return part(before_after(whatif), set_list(set), h('ul', { class: 'plain dim' }, times_rows(whatif)), played(whatif), believed(whatif));
+  if (!choice.members.length || whatif.set_saving_s.likely === null) return part(h('p', {}, 'No set of fixes is known to save time of the run.'), believed(whatif));
+  return part(h('div', { role: 'status' }, redrawn(choice, () => before_after(whatif, choice))), set_list(choice),
+    redrawn(choice, () => choice.now.kind === 'all' && h('ul', { class: 'plain dim' }, times_rows(whatif))), played(whatif), believed(whatif));
 }

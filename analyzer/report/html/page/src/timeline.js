@@ -2,7 +2,7 @@
 import { add, h, section } from './dom.js';
 import { bytes, gbps, plural, text_of } from './format.js';
 import { draw_timeline, layout, row_at } from './timeline_draw.js';
-import { first_from, slice_at, total, unpack } from './slices.js';
+import { first_from, largest, slice_at, total, unpack } from './slices.js';
 import { table } from './table.js';
 import { on_colours } from './theme.js';
 import { hide_tip, show_tip } from './tooltip.js';
@@ -12,11 +12,18 @@ const TRACKS = 24; // of a version at first
 
 const DEVICE = new Set(['copies', 'kernels', 'migrations', 'exposed', 'waits']);
 
-function unpacked(versions) {
-  return versions.map((version) => ({
-    name: version.name, length: version.end_ns - version.begin_ns, resolution: version.resolution_ns,
+function unpacked(version, name = version.name) {
+  return {
+    name, length: version.end_ns - version.begin_ns, resolution: version.resolution_ns,
     tracks: version.tracks.map((track) => unpack(track, version.begin_ns)).filter((track) => track.starts.length > 0),
-  }));
+  };
+}
+
+// As recorded, and below it what the ticked fixes make of it.
+function shown_versions(recorded, choice) {
+  const { version } = choice.now;
+  const other = version ? [unpacked(version, choice.words())] : [];
+  return [recorded, ...other].filter((one) => one.tracks.length);
 }
 
 // From the first to the last work of any version, with a little room around it.
@@ -57,8 +64,8 @@ function figures(versions) {
 const HELP = 'Drag to move, Ctrl and wheel (or two fingers) to zoom. With the keyboard: + and - zoom, left and right move, up and down choose a track, N and P go to the next and the previous operation, 0 shows all.';
 
 // The drawing with what it listens to. Returns its element.
-function drawing(versions, names) {
-  const whole = [0, Math.max(1, ...versions.map((version) => version.length))];
+function drawing(versions, names, longest, changed) {
+  const whole = [0, Math.max(1, longest, ...versions.map((version) => version.length))];
   const busy = busy_span(versions, whole);
   const canvas = h('canvas', { tabindex: 0, role: 'img', 'aria-describedby': 'timeline-help' });
   const status = h('p', { class: 'dim', role: 'status' });
@@ -75,11 +82,18 @@ function drawing(versions, names) {
   }
   function lay(width) {
     state.width = width;
-    Object.assign(state, layout(versions, width, state.all ? Infinity : TRACKS));
+    Object.assign(state, layout(state.versions, width, state.all ? Infinity : TRACKS));
     draw_timeline(state);
   }
   state.view.set(...busy);
-  canvas.setAttribute('aria-label', `Timeline of ${versions.map((version) => `the run ${version.name}, ${text_of(version.length, 'ns')}`).join(' and ')}. The same in figures: below the drawing.`);
+  const described = () => canvas.setAttribute('aria-label', `Timeline of ${state.versions.map((version) => `the run ${version.name}, ${text_of(version.length, 'ns')}`).join(' and ')}. The same in figures: below the drawing.`);
+  described();
+  changed((now) => {
+    Object.assign(state, { versions: now, chosen: null });
+    hide_tip();
+    described();
+    if (state.width) lay(state.width);
+  });
   const box = h('div', { class: 'chart' }, canvas);
   new ResizeObserver(([entry]) => Math.round(entry.contentRect.width) && lay(Math.round(entry.contentRect.width))).observe(box);
   on_colours(() => state.width && draw_timeline(state));
@@ -163,15 +177,17 @@ function choose(state, status, tracks, slices) {
 
 const KEYS = [['copies', 'copies'], ['kernels', 'kernels'], ['exposed', 'exposed transfers'], ['waits', 'waits'], ['host', 'host'], ['migrations', 'migrations']];
 
-export function timeline_section({ timeline }) {
-  const versions = unpacked(timeline.versions ?? []).filter((version) => version.tracks.length);
-  if (!versions.length) return section('timeline-drawn', 'Timeline', h('p', {}, 'The trace has no events with times.'));
-  const kinds = new Set(versions.flatMap((version) => version.tracks.map((track) => track.kind)));
-  const merged = versions.some((version) => version.tracks.some((track) => track.slices.count?.some((count) => count > 1)));
+export function timeline_section({ timeline, choice }) {
+  const all = (timeline.versions ?? []).map((version) => unpacked(version)).filter((version) => version.tracks.length);
+  if (!all.length) return section('timeline-drawn', 'Timeline', h('p', {}, 'The trace has no events with times.'));
+  const recorded = all[0];
+  const kinds = new Set(all.flatMap((version) => version.tracks.map((track) => track.kind)));
+  const merged = all.some((version) => version.tracks.some((track) => track.slices.count?.some((count) => count > 1)));
+  const longest = largest([...all.map((version) => version.length), ...(timeline.sets ?? []).map(({ version }) => version.end_ns - version.begin_ns)], 1);
   return section('timeline-drawn', 'Timeline',
     h('ul', { class: 'keys' }, KEYS.filter(([kind]) => kinds.has(kind)).map(([kind, words]) => h('li', {}, h('span', { class: `key track-${kind}`, 'aria-hidden': 'true' }), words)),
-      merged ? h('li', {}, `pale: operations nearer than ${text_of(Math.max(...versions.map((version) => version.resolution)), 'ns')} as one, solid as far as they were busy`) : null),
-    drawing(versions, timeline.names ?? []),
+      merged ? h('li', {}, `pale: operations nearer than ${text_of(Math.max(...all.map((version) => version.resolution)), 'ns')} as one, solid as far as they were busy`) : null),
+    drawing(all, timeline.names ?? [], longest, (redraw) => choice.on(() => redraw(shown_versions(recorded, choice)))),
     h('p', { class: 'dim', id: 'timeline-help' }, HELP),
-    figures(versions));
+    figures(all));
 }
