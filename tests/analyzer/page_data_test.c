@@ -211,17 +211,37 @@ static void test_both_ends_of_a_peer_copy(void **state)
     forget(&shown, block);
 }
 
-/* Played again with no change at all: it copies, and waits for that, as long as it did. */
-static void test_as_advised(void **state)
+/* ---- as advised ------------------------------------------------------------------------------ */
+
+static void stay(const struct xfw_change *change, void *state, struct xfw_player *player,
+                 struct xfw_op *op)
 {
-    char path[] = "/tmp/xferscope-test-XXXXXX.trace";
+}
+
+/* So many changes that change nothing, in the reverse order: the sets that are tried. */
+static void try_sets(struct shown *shown, unsigned count)
+{
+    static const struct xfw_change_type type = {.name = "stay", .op = stay};
+    struct xfw_change *changes[XFW_MOST_MEMBERS];
+    unsigned order[XFW_MOST_MEMBERS];
+    assert_in_range(count, 1, XFW_MOST_MEMBERS);
+    for (unsigned i = 0; i < count; i++) {
+        changes[i] = xfw_change_new(sizeof *changes[i], &type, shown->analysis, NULL);
+        order[i] = count - i;
+    }
+    assert_null(xfa_timeline_advise(&shown->timeline, shown->analysis, changes, order, count));
+    assert_null(xfa_timeline_try_sets(&shown->timeline, shown->analysis, changes, order, count));
+    for (unsigned i = 0; i < count; i++)
+        xfw_change_free(changes[i]);
+}
+
+static void build_copy_and_wait(struct shown *shown, char *path)
+{
     int file = mkstemps(path, 6);
-    struct shown shown;
     struct trace_builder b;
     struct xft_event calls[] = {did(XFT_EVENT_TRANSFER, 9000, 9500),
                                 did(XFT_EVENT_SYNC, 10000, 50000)};
     struct xft_event done = did(XFT_EVENT_DEVICE_COPY, 10000, 49000);
-    (void)state;
     assert_true(file >= 0);
     close(file);
     calls[0].flags = XFT_ASYNC;
@@ -235,10 +255,19 @@ static void test_as_advised(void **state)
     build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 100000);
     build_save(&b, path);
     build_free(&b);
-    show(&shown, NULL);
-    xfa_analysis_add(shown.analysis, path, NULL);
-    xfa_analysis_finish(shown.analysis);
-    xfa_timeline_finish(&shown.timeline);
+    show(shown, NULL);
+    xfa_analysis_add(shown->analysis, path, NULL);
+    xfa_analysis_finish(shown->analysis);
+    xfa_timeline_finish(&shown->timeline);
+}
+
+/* Played again with no change at all: it copies, and waits for that, as long as it did. */
+static void test_as_advised(void **state)
+{
+    char path[] = "/tmp/xferscope-test-XXXXXX.trace";
+    struct shown shown;
+    (void)state;
+    build_copy_and_wait(&shown, path);
     assert_null(xfa_timeline_advise(&shown.timeline, shown.analysis, NULL, NULL, 0));
     unlink(path);
     json_t *block = written(&shown);
@@ -249,6 +278,39 @@ static void test_as_advised(void **state)
         assert_in_range(ns, 38500, 40500);
     }
     forget(&shown, block);
+}
+
+/* Of two and five members every part, of six the first ones, of one none; each as long as it was.
+ */
+static void test_sets(void **state)
+{
+    static const unsigned members[] = {1, 2, 5, 6}, sets[] = {0, 2, 30, 5};
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        char path[] = "/tmp/xferscope-test-XXXXXX.trace";
+        struct shown shown;
+        uint64_t seen = 0;
+        build_copy_and_wait(&shown, path);
+        try_sets(&shown, members[i]);
+        unlink(path);
+        shown.timeline.alone_ns = shown.timeline.advised.wall_ns;
+        json_t *block = written(&shown), *all = json_object_get(block, "sets");
+        assert_int_equal(json_array_size(all), sets[i]);
+        for (size_t k = 0; k < sets[i]; k++) {
+            const json_t *set = json_array_get(all, k), *own = json_object_get(set, "members");
+            uint32_t bits = 0;
+            for (size_t m = 0; m < json_array_size(own); m++)
+                bits |= 1u << (json_integer_value(json_array_get(own, m)) - 1);
+            assert_true(bits > 0 && bits < (1u << members[i]) - 1 && !(seen >> bits & 1));
+            assert_true(members[i] < 6 || (bits & (bits + 1)) == 0);
+            seen |= UINT64_C(1) << bits;
+            assert_true(fabs(json_number_value(json_object_get(set, "saved_s"))) < 1e-12);
+            assert_int_equal(
+                json_array_size(json_object_get(json_object_get(set, "version"), "tracks")),
+                shown.timeline.advised.tracks.table.count);
+        }
+        forget(&shown, block);
+    }
 }
 
 /* In bins of the run's time: each the part that was moved in it, all of it in all. */
@@ -401,8 +463,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_moments),    cmocka_unit_test(test_both_ends_of_a_peer_copy),
-        cmocka_unit_test(test_as_advised), cmocka_unit_test(test_migrations),
-        cmocka_unit_test(test_links),      cmocka_unit_test(test_curves),
+        cmocka_unit_test(test_as_advised), cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_migrations), cmocka_unit_test(test_links),
+        cmocka_unit_test(test_curves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
