@@ -150,6 +150,8 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
         op.arguments = (uint32_t)event->launch.arguments;
         op.name = (uint32_t)event->launch.name;
         op.threads = event->launch.threads;
+    } else if (what == XFW_GRAPH) {
+        op.stack = event->stack;
     }
     add_costs(ops, &op, false);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);

@@ -293,6 +293,20 @@ struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
 /* The profile has copies within this GPU, to take their place. */
 bool xfw_leave_out_knows(const struct xfa_analysis *analysis, int gpu);
 
+/* ---- shorter_graphs.c ------------------------------------------------------------------------ */
+
+/*
+ * Graphs that are launched at a site take `ns` less, but for the first: copies that they make each
+ * time are made once, before. At best only: what their kernels do with what was copied is not in
+ * the record.
+ */
+struct xfw_shorter_graph {
+    uint32_t site; /* its number */
+    double ns;
+};
+struct xfw_change *xfw_change_shorter_graphs(const struct xfa_analysis *analysis,
+                                             const struct xfw_shorter_graph *graphs, size_t count);
+
 /* ---- look_less.c ----------------------------------------------------------------------------- */
 
 /*

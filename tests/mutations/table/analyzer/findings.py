@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("graph-uploads-of-new-data", "analyzer/findings/graph_upload.c",
+      "    if (ns <= 0 || ns < XFW_READ_NS_PER_BYTE * (double)event->bytes) {",
+      "    if (ns >= 0) {",
+      "uploads that the host has filled anew are asked about",
+      "analyzer-findings_graph_upload_test"),
+    M("graph-source-copied-to", "analyzer/findings/graph_upload.c",
+      "        if (source || there)",
+      "        if (there)",
+      "what a copy has brought to where a graph copies from is taken for unchanged",
+      "analyzer-findings_graph_upload_test"),
     M("results-as-readbacks", "analyzer/findings/small_each_time.c",
       "is_small(event, XFT_DIR_D2H, MOST_READ)",
       "is_small(event, XFT_DIR_D2H, 1 << 20)",

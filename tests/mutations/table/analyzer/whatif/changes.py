@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("first-upload-goes-too", "analyzer/whatif/changes/shorter_graphs.c",
+      "        if (all && (*seen)[i])",
+      "        if (all || (*seen)[i])",
+      "what kernels of a graph may change is likely saved",
+      "analyzer-findings_graph_upload_test"),
     M("look-less-at-worst", "analyzer/whatif/changes/look_less.c",
       "    if (xfw_player_certainty(player) == XFW_LOW)\n",
       "    if (xfw_player_certainty(player) == XFW_HIGH)\n",
