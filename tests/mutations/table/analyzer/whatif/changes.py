@@ -9,7 +9,7 @@ ROWS = [
       "analyzer-findings_graph_upload_test"),
     M("look-less-at-worst", "analyzer/whatif/changes/look_less.c",
       "    if (xfw_player_certainty(player) == XFW_LOW)\n",
-      "    if (xfw_player_certainty(player) == XFW_HIGH)\n",
+      "    if (xfw_player_certainty(player) > XFW_HIGH)\n",
       "that a loop may need each value is not in the lower bound",
       "analyzer-findings_small_each_time_test"),
     M("look-less-waits-on", "analyzer/whatif/changes/look_less.c",
