@@ -107,12 +107,11 @@ static void meet_use(struct xfw_reuse *reuse, struct xfw_use *use, const struct 
                      struct xfw_player *player, struct xfw_op *op)
 {
     bool likely = xfw_player_certainty(player) != XFW_HIGH;
-    const struct xfw_use_class *class = class_of(reuse, use->class);
     note_record(use, op);
-    if (likely && !use->waited && !class->itself && can_have_read(use, op)) {
+    if (likely && !use->waited && can_have_read(use, op) && !class_of(reuse, use->class)->itself) {
         wait_for(reuse, use, change, player, op, true);
         use->waited = true;
-        if (class->seen >= ENOUGH_USES)
+        if (class_of(reuse, use->class)->seen >= ENOUGH_USES)
             close_use(reuse, use);
     } else if (touches(change, op, use)) {
         if (!use->waited)
@@ -128,7 +127,10 @@ static void meet_use(struct xfw_reuse *reuse, struct xfw_use *use, const struct 
 static void meet_uses(struct xfw_reuse *reuse, const struct xfw_change *change,
                       struct xfw_player *player, struct xfw_op *op)
 {
-    for (unsigned i = 0, left = reuse->open; left > 0; i++) {
+    bool concerns = op->gap_ns > XFW_BUSY_NS || op->what == XFW_COPY || op->what == XFW_RECORD ||
+                    op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_FREE ||
+                    op->kind == XFT_EVENT_UNREGISTER;
+    for (unsigned i = 0, left = concerns ? reuse->open : 0; left > 0; i++) {
         if (!reuse->uses[i].open)
             continue;
         left--;
