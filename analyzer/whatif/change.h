@@ -90,6 +90,10 @@ const struct xfw_schedule *xfw_player_schedule(const struct xfw_player *player);
  * xfw_op_like(). */
 void xfw_player_play(struct xfw_player *player, const struct xfw_op *op);
 
+/* The same, but the changes behind this one in the set see it, as if the program had made it: for a
+ * change that is `first`. Of a copy without a class they know that its memory is page-locked. */
+void xfw_player_insert(struct xfw_player *player, const struct xfw_op *op);
+
 /* The same right behind the op at hand, at most 8 for one op; its thread goes on behind them. */
 void xfw_player_play_behind(struct xfw_player *player, const struct xfw_op *op);
 

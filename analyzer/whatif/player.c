@@ -89,6 +89,21 @@ static void schedule(struct xfw_player *player, const struct xfw_op *op,
         player->tap->op(player->tap->self, op, recorded, player->schedule);
 }
 
+/* Through the changes from `first` on; what they play behind it follows. */
+static void change_and_play(struct xfw_player *player, struct xfw_op *op,
+                            const struct xfw_op *recorded, size_t first)
+{
+    unsigned before = player->behind_count;
+    for (size_t i = first; i < player->count; i++) {
+        player->at = i;
+        player->changes[i]->type->op(player->changes[i], player->states[i], player, op);
+    }
+    schedule(player, op, recorded);
+    for (unsigned i = before; i < player->behind_count; i++)
+        schedule(player, &player->behind[i], NULL);
+    player->behind_count = before;
+}
+
 void xfw_player_op(struct xfw_player *player, const struct xfw_op *given)
 {
     if (player->count == 0) {
@@ -99,13 +114,19 @@ void xfw_player_op(struct xfw_player *player, const struct xfw_op *given)
     xfw_op_copy(&op, given);
     player->behind_count = 0;
     player->taken = 0;
-    for (size_t i = 0; i < player->count; i++) {
-        player->at = i;
-        player->changes[i]->type->op(player->changes[i], player->states[i], player, &op);
-    }
-    schedule(player, &op, given);
-    for (unsigned i = 0; i < player->behind_count; i++)
-        schedule(player, &player->behind[i], NULL);
+    change_and_play(player, &op, given, 0);
+}
+
+void xfw_player_insert(struct xfw_player *player, const struct xfw_op *inserted)
+{
+    struct xfw_op op;
+    size_t at = player->at;
+    uint64_t taken = player->taken;
+    xfw_op_copy(&op, inserted);
+    player->taken = 0;
+    change_and_play(player, &op, NULL, at + 1);
+    player->at = at;
+    player->taken = taken;
 }
 
 void xfw_player_finish(struct xfw_player *player)

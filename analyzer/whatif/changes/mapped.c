@@ -188,7 +188,8 @@ struct stop {
 /* What a kernel was given of the mapped memory. */
 struct given {
     uint64_t bytes;
-    uint64_t anew; /* of these: the host may have changed them since they were copied */
+    uint64_t anew;  /* of these: the host may have changed them since they were copied */
+    uint64_t first; /* the address of the first of those */
     enum xfw_writes writes;
 };
 
@@ -230,9 +231,11 @@ static struct given given_to(const struct xfw_change *change, struct stop *state
             continue;
         enum xfw_writes writes = xfw_writes(process, op->name, op->arguments, k);
         given.bytes = xfa_add(given.bytes, memory.end - memory.first);
-        if (is_anew(state, memory.first, op, certainty))
-            given.anew = xfa_add(given.anew, memory.end - memory.first);
         given.writes = writes > given.writes ? writes : given.writes;
+        if (!is_anew(state, memory.first, op, certainty))
+            continue;
+        given.first = given.anew ? given.first : memory.first;
+        given.anew = xfa_add(given.anew, memory.end - memory.first);
     }
     return given;
 }
@@ -263,9 +266,11 @@ static void copy_first(const struct xfw_change *change, struct xfw_player *playe
     enum xfw_writes copied_back = certainty == XFW_LOW ? XFW_MAY_WRITE : XFW_WRITES;
     if (given->anew > 0) {
         struct xfw_op first = copy_of(op, &up, true);
+        first.src = first.dst = given->first; /* by which the kernel names it */
+        first.bytes = given->anew;
         first.gap_ns = op->gap_ns; /* in which the host may have changed it */
         op->gap_ns = 0;
-        xfw_player_play(player, &first);
+        xfw_player_insert(player, &first);
     }
     if (given->writes >= copied_back) {
         struct xfw_op last = copy_of(op, &down, false);
@@ -311,5 +316,7 @@ struct xfw_change *xfw_change_stop_mapping(const struct xfa_analysis *analysis,
 {
     static const struct xfw_change_type type = {
         .name = "stop mapping", .state_bytes = sizeof(struct stop), .op = stop_op, .end = stop_end};
-    return xfw_change_new(sizeof(struct xfw_change), &type, analysis, sites);
+    struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, sites);
+    change->first = true; /* others see its copies */
+    return change;
 }

@@ -228,9 +228,11 @@ static void run_ahead(const struct dataflow *flow, struct state *state, struct x
 static bool leaves(const struct dataflow *flow, const struct xfw_player *player,
                    const struct xfw_op *op)
 {
-    if (!xfw_is_copy_with_host(op->what, op->engine) || op->stream == XFW_NONE ||
-        op->class == XFW_NONE)
+    if (!xfw_is_copy_with_host(op->what, op->engine) || op->stream == XFW_NONE)
         return false;
+    if (op->class == XFW_NONE) /* inserted by a change */
+        return op->made_up && op->awaits == XFW_AWAITS_NOTHING &&
+               (op->engine != XFW_TO_DEVICE || flow->terms.to_device);
     const struct xfa_class *class = xfa_class_at(&flow->change.analysis->classes, op->class);
     bool blocks = op->awaits != XFW_AWAITS_NOTHING;
     bool pageable = !flow->terms.first && xfa_row_pageable(&class->key.row);

@@ -179,10 +179,16 @@ class Stage:
 
 
 def fixed_forms(program):
-    """The wastes that are left: none, and each one alone, since mending it may cost more than it saves (a buffer
-    that is read over the link while the GPU would be idle). The fastest of these is the fixed program."""
+    """Programs and the wastes that are left in them: none, and each one alone, since mending it may cost more than
+    it saves (a buffer that is read over the link while the GPU would be idle); and none, with more streams in place
+    of the one that `serial` leaves, since their number is part of the remedy. The fastest is the fixed program."""
     wastes = sorted(set(wastes_of(program)))
-    return [[]] + ([[waste] for waste in wastes] if len(wastes) > 1 else [])
+    forms = [(program, [])] + ([(program, [waste]) for waste in wastes] if len(wastes) > 1 else [])
+    for streams in (3, 4, 8) if "serial" in wastes else ():
+        stages = [{**stage, "streams": max(streams, stage["streams"])} if "serial" in stage["wastes"] else stage
+                  for stage in program["stages"]]
+        forms.append(({**program, "stages": stages}, []))
+    return forms
 
 
 def lower(program, wastes):
