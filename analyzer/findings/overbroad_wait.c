@@ -523,6 +523,8 @@ static void transfer(void *of, const struct xfa_event *event)
     struct overbroad *self = of;
     const struct xfa_transfer *transfer = &event->transfer;
     bool to_host = transfer->class->key.row.direction == XFT_DIR_D2H;
+    if (event->flags & XFT_GRAPH) /* a part of its launch, which is work of the stream */
+        return;
     called(self, event);
     struct stream *stream = stream_of(self, event);
     if (!stream)

@@ -25,7 +25,10 @@ WASTES = {
 EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "small"), ("mapped", "blocking"),
                                          ("small", "blocking"), ("small", "pageable"), ("serial", "blocking"),
                                          ("serial", "device-wait"), ("blocking", "device-wait"))}
-SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0}
+SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0, "graph": False}
+# What leaves the captured work alone. (What captured kernels are given is not recorded, so that nobody can tell
+# whether they use or change what was copied: repeated, unused.)
+IN_GRAPHS = {"allocation", "device-wait", "serial", "default"}
 
 
 def draw_stage(rng):
@@ -40,6 +43,9 @@ def draw_stage(rng):
     else:
         stage["kernel_ns"] = int(copy * rng.uniform(0.3, 1.0))
         stage["host_ns"] = int((copy * 2 + stage["kernel_ns"]) * rng.uniform(1.1, 2))
+        if rng.random() < 0.15:
+            stage["kind"], stage["wait"] = "t", "event"  # the thread's default stream, one for all: the host is slower
+    stage["graph"] = rng.random() < 0.2  # a step's copies and kernel are captured once, and launched
     return stage
 
 
@@ -65,7 +71,7 @@ class Writer:
     """The lines of a schedule. Indices count from 0, buffers of kernels from 1."""
 
     def __init__(self):
-        self.declared, self.lines, self.counts, self.site = [], [], {"B": 0, "S": 0, "E": 0}, 0
+        self.declared, self.lines, self.counts, self.site = [], [], {"B": 0, "S": 0, "E": 0, "G": 0}, 0
 
     def declare(self, what, *words):
         self.declared.append(" ".join([what, *map(str, words)]))
@@ -89,6 +95,7 @@ class Stage:
         slots = 1 if "serial" in wastes else stage["streams"]
         declare = writer.declare
         self.streams = [declare("S", stage["kind"]) for _ in range(slots)]
+        self.is_graph = stage["graph"] and set(stage["wastes"]) <= IN_GRAPHS
         self.events = [declare("E") for _ in range(slots)]
         self.hosts = [declare("B", memory, size) for _ in range(slots)]
         self.devices = [declare("B", "d", size) for _ in range(slots)]
@@ -97,6 +104,7 @@ class Stage:
         self.table, self.d_table = declare("B", "p", size), declare("B", "d", size)
         self.zeros, self.d_zeros = declare("B", "p", size), declare("B", "d", size)
         self.extra = declare("B", "l", size)
+        self.graphs = []
         self.flags, self.default = [], -1
         if "default" in stage["wastes"]:  # each step clears flags of its own
             self.flags = [declare("B", "d", 4096) for _ in range(slots)]
@@ -144,6 +152,21 @@ class Stage:
         if self.s["down"]:
             self.w.do("R", 9, self.s["read_ns"], self.fetched[slot] + 1)
 
+    def compute(self, slot):
+        self.kernel(slot)
+        if self.s["down"]:
+            if "blocking" in self.wastes:  # no stream orders such a copy behind the kernel of a non-blocking one
+                self.w.do("W", 2, self.streams[slot])
+            self.copy(1, self.fetched[slot], self.results[slot], self.s["bytes"], slot, DOWN)
+
+    def capture(self, slot):
+        self.w.do("G", 0, self.streams[slot])
+        self.upload(slot)
+        self.compute(slot)
+        self.w.do("g", 0, self.streams[slot])
+        self.graphs.append(self.w.counts["G"])
+        self.w.counts["G"] += 1
+
     def step(self, number):
         slot = number % len(self.streams)
         if number >= len(self.streams):
@@ -151,15 +174,14 @@ class Stage:
         if "allocation" in self.wastes:
             self.w.do("A", 10, self.extra)
         self.w.do("H", 11, self.s["host_ns"], self.hosts[slot] + 1)
-        if "mapped" not in self.wastes:
+        if "mapped" not in self.wastes and not self.is_graph:
             self.upload(slot)
         self.additions(slot)
         self.clear(slot)
-        self.kernel(slot)
-        if self.s["down"]:
-            if "blocking" in self.wastes:  # no stream orders such a copy behind the kernel of a non-blocking one
-                self.w.do("W", 2, self.streams[slot])
-            self.copy(1, self.fetched[slot], self.results[slot], self.s["bytes"], slot, DOWN)
+        if self.is_graph:
+            self.w.do("L", 3, self.graphs[slot], self.streams[slot])
+        else:
+            self.compute(slot)
         if self.s["wait"] == "event":
             self.w.do("V", 12, self.events[slot], self.streams[slot])
         if "device-wait" in self.wastes:
@@ -170,6 +192,8 @@ class Stage:
     def play(self):
         for host in self.hosts if self.locks else []:
             self.w.do("N", 14, host)
+        for slot in range(len(self.streams)) if self.is_graph else ():
+            self.capture(slot)
         for number in range(self.s["steps"]):
             self.step(number)
         for number in range(max(0, self.s["steps"] - len(self.streams)), self.s["steps"]):
