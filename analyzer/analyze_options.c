@@ -11,6 +11,7 @@
 #include "analyzer/base/units.h"
 #include "analyzer/compare/statistics.h"
 #include "analyzer/whatif/op_store.h"
+#include "common/nearest.h"
 #include "common/text.h"
 
 const char xfa_analyze_usage[] =
@@ -108,6 +109,24 @@ static int wrong(const char *what, const char *value)
     return -1;
 }
 
+/* A word that is none of `words`. */
+static int wrong_word(const char *what, const char *word, const char *const *words, size_t count)
+{
+    char meant[64];
+    xfc_print(stderr, "xferscope analyze: %s: %s%s; see xferscope analyze --help\n", what, word,
+              xfc_did_you_mean(meant, sizeof meant, "", xfc_nearest(word, words, count)));
+    return -1;
+}
+
+static int wrong_option(const char *argument, const struct option *options)
+{
+    char meant[64];
+    xfc_print(stderr, "xferscope analyze: unknown option: %s%s; see xferscope analyze --help\n",
+              argument,
+              xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(argument, options)));
+    return -1;
+}
+
 static int set_sort(struct xfa_analyze_options *options, const char *word)
 {
     static const char *const words[] = {"lost", "bytes", "count"};
@@ -117,7 +136,7 @@ static int set_sort(struct xfa_analyze_options *options, const char *word)
             return 0;
         }
     }
-    return wrong("no such order", word);
+    return wrong_word("no such order", word, words, sizeof words / sizeof *words);
 }
 
 static int set_top(struct xfa_analyze_options *options, const char *word)
@@ -172,7 +191,8 @@ static int set_colour(struct xfa_analyze_options *options, const char *word)
             return 0;
         }
     }
-    return wrong("--color is auto, always or never, not", word);
+    return wrong_word("--color is auto, always or never, not", word, words,
+                      sizeof words / sizeof *words);
 }
 
 static int set_fail_on(struct xfa_analyze_options *options, const char *word)
@@ -301,16 +321,32 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
     }
 }
 
+static int wrong_format(const char *word)
+{
+    static const char *const words[] = {
+#define XFA_FORMAT(name, help) #name,
+#include "analyzer/report/formats.def"
+#undef XFA_FORMAT
+    };
+    return wrong_word("no such format", word, words, sizeof words / sizeof *words);
+}
+
+static int wrong_gate_format(const char *word)
+{
+    static const char *const words[] = {"text", "github", "sarif", "junit"};
+    return wrong_word("no such format of a gate", word, words, sizeof words / sizeof *words);
+}
+
 /* Formats of a gate's verdict are others than those of a report. */
 static int find_format(struct xfa_analyze_options *options)
 {
     const char *word = options->format_word ? options->format_word : "text";
     if (options->gate || options->gate_write) {
         options->gate_format = xfa_gate_format_find(word);
-        return options->gate_format ? 0 : wrong("no such format of a gate", word);
+        return options->gate_format ? 0 : wrong_gate_format(word);
     }
     options->format = xfa_format_find(word);
-    return options->format ? has_format(options->format) : wrong("no such format", word);
+    return options->format ? has_format(options->format) : wrong_format(word);
 }
 
 /* Checks which options exclude or need each other. */
@@ -455,7 +491,7 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
         if (option == 'h')
             return 1;
         if (option == '?' && optind > 0 && optind <= argc)
-            return wrong("unknown option", argv[optind - 1]);
+            return wrong_option(argv[optind - 1], longs);
         if (set_option(options, option, optarg) != 0)
             return -1;
     }

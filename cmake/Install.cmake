@@ -45,13 +45,19 @@ install(FILES ${licences} DESTINATION ${doc}/licences)
 
 # Completion is made of what --help says; a sanitized build may say more than that.
 if(TARGET xferscope_command)
-  set(completion "${made}/xferscope.bash")
-  add_custom_command(OUTPUT "${completion}"
-    COMMAND Python3::Interpreter "${tools}/completion.py" "$<TARGET_FILE:xferscope_command>" "${completion}"
-    DEPENDS xferscope_command "${tools}/completion.py" "${tools}/completion.bash"
-    COMMENT "Making the completion for bash" VERBATIM)
-  add_custom_target(xferscope_completion ALL DEPENDS "${completion}")
-  install(FILES "${completion}" DESTINATION share/bash-completion/completions RENAME xferscope)
+  set(completion "${made}/xferscope.bash" "${made}/_xferscope" "${made}/xferscope.fish")
+  set(templates "")
+  foreach(shell IN ITEMS bash zsh fish)
+    list(APPEND templates "${tools}/completion.${shell}")
+  endforeach()
+  add_custom_command(OUTPUT ${completion}
+    COMMAND Python3::Interpreter "${tools}/completion.py" "$<TARGET_FILE:xferscope_command>" "${made}"
+    DEPENDS xferscope_command "${tools}/completion.py" "${tools}/usage.py" ${templates}
+    COMMENT "Making the completion for bash, zsh and fish" VERBATIM)
+  add_custom_target(xferscope_completion ALL DEPENDS ${completion})
+  install(FILES "${made}/xferscope.bash" DESTINATION share/bash-completion/completions RENAME xferscope)
+  install(FILES "${made}/_xferscope" DESTINATION share/zsh/vendor-completions)
+  install(FILES "${made}/xferscope.fish" DESTINATION share/fish/vendor_completions.d)
 endif()
 
 # All that is installed, without the tests.

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "probe/bench/bench.h"
+#include "common/nearest.h"
 #include "common/text.h"
 #include "probe/device/flush.h"
 #include "probe/measure/sizes.h"
@@ -48,6 +49,30 @@ const char xfp_probe_usage[] =
 static int usage_error(const char *what, const char *argument)
 {
     xfc_print(stderr, "xferscope probe: %s: %s (see xferscope probe --help)\n", what, argument);
+    return XFP_PROBE_USAGE;
+}
+
+static int wrong_format(const char *word)
+{
+    static const char *const words[] = {"text", "json", "csv"};
+    char meant[64];
+
+    xfc_print(stderr, "xferscope probe: --format knows text, json and csv: %s%s\n", word,
+              xfc_did_you_mean(meant, sizeof(meant), "",
+                               xfc_nearest(word, words, sizeof(words) / sizeof(words[0]))));
+    return XFP_PROBE_USAGE;
+}
+
+/* option: '?' or ':', as getopt_long() returned it. */
+static int wrong_option(int option, const char *argument, const struct option *options)
+{
+    char meant[64];
+
+    if (option == ':')
+        return usage_error(argument, "needs a value");
+    xfc_did_you_mean(meant, sizeof(meant), "--", xfc_nearest_option(argument, options));
+    xfc_print(stderr, "xferscope probe: unknown option: %s%s (see xferscope probe --help)\n",
+              argument, meant);
     return XFP_PROBE_USAGE;
 }
 
@@ -187,7 +212,7 @@ static int take_option(struct xfp_command *c, int option, const char *value)
         return *value ? 0 : usage_error("--output", "needs a file name");
     case FORMAT:
         c->format = xfp_report_format(value);
-        return c->format ? 0 : usage_error("--format knows text, json and csv", value);
+        return c->format ? 0 : wrong_format(value);
     case FILTER:
         return take_filter(o, value);
     case DEVICE:
@@ -216,7 +241,7 @@ static int take_option(struct xfp_command *c, int option, const char *value)
             c->flush_said = true;
         }
         c->full |= option == FULL;
-        return option == '?' ? XFP_PROBE_USAGE : 0;
+        return 0;
     }
 }
 
@@ -287,8 +312,10 @@ int xfp_parse_options(struct xfp_command *c, int argc, char **argv)
     int option, bad = 0;
 
     optind = 0; /* begin anew: getopt has parsed the main command line */
-    while (!bad && (option = getopt_long(argc, argv, "o:h", options, NULL)) != -1)
-        bad = take_option(c, option, optarg);
+    opterr = 0;
+    while (!bad && (option = getopt_long(argc, argv, ":o:h", options, NULL)) != -1)
+        bad = option == '?' || option == ':' ? wrong_option(option, argv[optind - 1], options)
+                                             : take_option(c, option, optarg);
     if (!bad && c->first)
         c->second = optind < argc ? argv[optind++] : NULL;
     if (!bad && optind < argc)

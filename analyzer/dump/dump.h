@@ -24,6 +24,10 @@ struct xfa_dump_format {
     void (*losses)(const struct xfa_trace *trace, const char *line, FILE *out);
 };
 
+/* Functions and files of the call sites of these traces, one a line, sorted, each once. Returns how
+ * many of the files could be read. */
+size_t xfa_dump_sites(char *const *files, size_t count, FILE *out);
+
 extern const struct xfa_dump_format xfa_dump_text, xfa_dump_json;
 
 /* Words of trace.h; NULL for a number that this version does not know. */

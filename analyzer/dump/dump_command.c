@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "common/nearest.h"
 #include "common/text.h"
 #include "analyzer/dump/dump.h"
 #include "analyzer/base/output.h"
@@ -17,6 +18,7 @@ struct options {
     const struct xfa_dump_format *format;
     uint32_t kinds; /* bit per event kind; 0 = all */
     uint64_t limit; /* of events per file; 0 = all */
+    bool sites;     /* instead: words of its call sites */
 };
 
 static const char usage[] =
@@ -32,6 +34,7 @@ static const char usage[] =
     "                       launch, set, record, wait, query, host-function, stream,\n"
     "                       stream-end, records, overhead\n"
     "  -n, --limit N        at most N events per file\n"
+    "      --sites          instead: functions and files of its call sites, one a line\n"
     "  -o, --output FILE    write there instead of standard output\n"
     "  -h, --help           show this\n"
     "\n"
@@ -45,6 +48,25 @@ static int wrong(const char *what, const char *value)
     return -1;
 }
 
+/* `dashes`: of an option; nearest: what may be meant; NULL: nothing is near. */
+static int wrong_word(const char *what, const char *word, const char *dashes, const char *nearest)
+{
+    char meant[64];
+    xfc_print(stderr, "xferscope dump: %s: %s%s; see xferscope dump --help\n", what, word,
+              xfc_did_you_mean(meant, sizeof meant, dashes, nearest));
+    return -1;
+}
+
+static int wrong_kind(const char *word)
+{
+    const char *words[32];
+    size_t count = 0;
+    for (unsigned kind = 1; kind < 32; kind++)
+        if (xft_event_word(kind))
+            words[count++] = xft_event_word(kind);
+    return wrong_word("no such kind of event", word, "", xfc_nearest(word, words, count));
+}
+
 static int set_kind(struct options *options, const char *word, size_t length)
 {
     for (unsigned kind = 1; kind < 32; kind++) {
@@ -55,7 +77,10 @@ static int set_kind(struct options *options, const char *word, size_t length)
         }
     }
     char *said = xfa_print("%.*s", (int)length, word);
-    wrong(length ? "no such kind of event" : "--kind lacks a kind of event", length ? said : NULL);
+    if (length)
+        wrong_kind(said);
+    else
+        wrong("--kind lacks a kind of event", NULL);
     free(said);
     return -1;
 }
@@ -93,12 +118,19 @@ static int set_format(struct options *options, const char *name)
             return 0;
         }
     }
-    return wrong("no such format", name);
+    static const char *const words[] = {"text", "json"};
+    return wrong_word("no such format", name, "",
+                      xfc_nearest(name, words, sizeof words / sizeof *words));
 }
+
+enum dump_option { SITES = 256 };
 
 static int set_option(struct options *options, int option, const char *value)
 {
     switch (option) {
+    case SITES:
+        options->sites = true;
+        return 0;
     case 'f':
         return set_format(options, value);
     case 'k':
@@ -116,9 +148,13 @@ static int set_option(struct options *options, int option, const char *value)
 static int parse(struct options *options, int argc, char **argv)
 {
     static const struct option longs[] = {
-        {"format", required_argument, NULL, 'f'}, {"kind", required_argument, NULL, 'k'},
-        {"limit", required_argument, NULL, 'n'},  {"output", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+        {"format", required_argument, NULL, 'f'},
+        {"kind", required_argument, NULL, 'k'},
+        {"limit", required_argument, NULL, 'n'},
+        {"output", required_argument, NULL, 'o'},
+        {"sites", no_argument, NULL, SITES},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     *options = (struct options){.format = &xfa_dump_text};
     optind = 0; /* this may be the second parse of the process */
@@ -127,7 +163,8 @@ static int parse(struct options *options, int argc, char **argv)
         if (option == 'h')
             return 1;
         if (option == '?')
-            return wrong("unknown option", argv[optind > 0 ? optind - 1 : 0]);
+            return wrong_word("unknown option", argv[optind - 1], "--",
+                              xfc_nearest_option(argv[optind - 1], longs));
         if (set_option(options, option, optarg) != 0)
             return -1;
     }
@@ -197,6 +234,17 @@ static bool dump_file(const struct options *options, struct xfa_trace *trace, FI
     return line != NULL;
 }
 
+static int dump_sites(const struct options *options, char **files, size_t count)
+{
+    struct xfa_output output;
+    if (xfa_output_open(&output, options->output) != 0)
+        return XFA_OUTPUT;
+    size_t read = xfa_dump_sites(files, count, output.stream);
+    if (xfa_output_close(&output) != 0)
+        return XFA_OUTPUT;
+    return read == 0 ? XFA_NOTHING : read < count ? XFA_LOSSES : XFA_OK;
+}
+
 static int dump_files(const struct options *options, char **files, size_t count)
 {
     struct xfa_output output;
@@ -236,7 +284,8 @@ int xfa_dump_command(int argc, char **argv)
         xfc_print(stderr, "xferscope dump: %s\n", error);
         return XFA_NOTHING;
     }
-    int status = dump_files(&options, files, count);
+    int status =
+        options.sites ? dump_sites(&options, files, count) : dump_files(&options, files, count);
     xfa_run_files_free(files, count);
     return status;
 }

@@ -9,6 +9,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/output.h"
 #include "analyzer/export/export.h"
+#include "common/nearest.h"
 #include "common/text.h"
 
 struct options {
@@ -74,19 +75,36 @@ static int print_usage(void)
     return fflush(stdout) != 0 || ferror(stdout) ? XFA_OUTPUT : XFA_OK;
 }
 
-/* One line, with all there are. */
+static int wrong_option(const char *argument, const struct option *options)
+{
+    char meant[64];
+    xfc_print(stderr, "xferscope export: unknown option: %s%s; see xferscope export --help\n",
+              argument,
+              xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(argument, options)));
+    return -1;
+}
+
+#define MOST_FORMATS 32 /* of which the nearest is looked for */
+
+/* One line, with the one that may be meant, else with all there are. */
 static int wrong_format(const char *name)
 {
-    char *list = xfa_text("");
+    const char *words[MOST_FORMATS], *nearest = NULL;
+    char *list = xfa_text(""), meant[64];
+    size_t count = 0;
     for (size_t i = 0; xfa_export_formats[i]; i++) {
+        if (count < MOST_FORMATS)
+            words[count++] = xfa_export_formats[i]->name;
         char *longer = xfa_print("%s%s%s", list, i ? ", " : "", xfa_export_formats[i]->name);
         free(list);
         list = longer;
     }
+    nearest = name ? xfc_nearest(name, words, count) : NULL;
+    xfc_did_you_mean(meant, sizeof meant, "", nearest);
     xfc_print(stderr,
-              name ? "xferscope export: no such format: %s; there are %s\n"
-                   : "xferscope export: which format?%s There are %s\n",
-              name ? name : "", list);
+              name ? "xferscope export: no such format: %s%s%s%s\n"
+                   : "xferscope export: which format?%s%s There are %s%s\n",
+              name ? name : "", meant, nearest || !name ? "" : "; there are ", nearest ? "" : list);
     free(list);
     return -1;
 }
@@ -189,7 +207,7 @@ static int parse(struct options *options, int argc, char **argv)
         if (option == 'h')
             return 1;
         if (option == '?' && optind > 0 && optind <= argc)
-            return wrong("unknown option", argv[optind - 1]);
+            return wrong_option(argv[optind - 1], longs);
         if (set_option(options, option, optarg) != 0)
             return -1;
     }

@@ -19,10 +19,21 @@ _xferscope_files() { # pattern...
     )
 }
 
+# Functions and files of the call sites of the run that is named on the line.
+_xferscope_sites() {
+    local word
+    for word in "${COMP_WORDS[@]:2}"; do
+        [[ ${word%/} == *.@(xft|trace) && -e $word ]] || continue
+        mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" dump --sites "$word" 2>/dev/null)" -- "$cur")
+        return
+    done
+}
+
 _xferscope_values() { # what follows the option
     local before=
     case $1 in
     FILE) _xferscope_files '*' ;;
+    SITE) _xferscope_sites ;;
     -) COMPREPLY=() ;;
     *)
         # Several, separated by commas: the last one is completed.

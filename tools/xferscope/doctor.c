@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/nearest.h"
 #include "common/text.h"
 #include "tools/xferscope/commands.h"
 
@@ -80,6 +81,25 @@ static int usage_error(const char *what, const char *word)
     return XFERSCOPE_EXIT_USAGE;
 }
 
+static int unknown_option(const char *argument, const struct option *options)
+{
+    char meant[64];
+    xfc_print(stderr, "xferscope doctor: there is no option %s%s; xferscope help doctor\n",
+              argument,
+              xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(argument, options)));
+    return XFERSCOPE_EXIT_USAGE;
+}
+
+static int wrong_format(const char *word)
+{
+    static const char *const words[] = {"text", "json"};
+    char meant[64];
+    xfc_print(stderr,
+              "xferscope doctor: --format wants text or json, not %s%s; xferscope help doctor\n",
+              word, xfc_did_you_mean(meant, sizeof meant, "", xfc_nearest(word, words, 2)));
+    return XFERSCOPE_EXIT_USAGE;
+}
+
 int xferscope_doctor(int argc, char **argv)
 {
     static const struct option options[] = {
@@ -99,10 +119,10 @@ int xferscope_doctor(int argc, char **argv)
         if (option == ':')
             return usage_error("a value is missing after ", argv[optind - 1]);
         if (option != 'f')
-            return usage_error("there is no option ", argv[optind - 1]);
+            return unknown_option(argv[optind - 1], options);
         json = strcmp(optarg, "json") == 0;
         if (!json && strcmp(optarg, "text") != 0)
-            return usage_error("--format wants text or json, not ", optarg);
+            return wrong_format(optarg);
     }
     if (optind < argc)
         return usage_error("no arguments are taken: ", argv[optind]);

@@ -74,19 +74,32 @@ static int check_depth(const char *text)
     return 0;
 }
 
+/* The word is one of `words`; `are` names them. */
+static int check_word(const char *option, const char *are, const char *word,
+                      const char *const *words, size_t count)
+{
+    char meant[64];
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word, words[i]) == 0)
+            return 0;
+    xfc_did_you_mean(meant, sizeof meant, "", xfc_nearest(word, words, count));
+    return record_own_error("%s wants %s, not '%s'%s", option, are, word, meant);
+}
+
 static int check_content(const char *word)
 {
-    if (strcmp(word, "sampled") != 0 && strcmp(word, "whole") != 0)
-        return record_own_error("--content wants sampled or whole, not '%s'", word);
-    return 0;
+    static const char *const words[] = {"sampled", "whole"};
+
+    return check_word("--content", "sampled or whole", word, words, sizeof words / sizeof *words);
 }
 
 static int check_timing(const char *word)
 {
-    if (strcmp(word, "auto") != 0 && strcmp(word, "cupti") != 0 && strcmp(word, "host") != 0 &&
-        strcmp(word, "event") != 0)
-        return record_own_error("--timing wants auto, cupti, event or host, not '%s'", word);
-    return 0;
+    static const char *const words[] = {"auto", "cupti", "event", "host"};
+
+    return check_word("--timing", "auto, cupti, event or host", word, words,
+                      sizeof words / sizeof *words);
 }
 
 static int check_budget(const char *text)
