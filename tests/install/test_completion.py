@@ -84,6 +84,10 @@ class Completion(Bench):
         self.assertIn("upload_frame", SITES)
         self.assertIn("unoptimised.cu", SITES)
         self.assertEqual(self.ask("analyze", RUN, "--site", ""), sorted(SITES))
+        self.assertEqual(sorted(set(SITES)), sorted(SITES))
+        others = run([XFERSCOPE, "dump", "--sites", RUN.parent / "h200-pytorch.xft"]).stdout.decode().splitlines()
+        self.assertIn("alloc_block", others)  # of a class, with arguments
+        self.assertEqual([site for site in others if not site.replace(".", "").isidentifier()], [])
         self.assertEqual(self.ask("analyze", RUN, "--site", "=", "upl"), ["upload_frame", "upload_gains"])
         self.assertEqual(self.ask("analyze", "missing.xft", "--site", ""), [])
         for site in ("upload_frame", "unoptimised.cu"):

@@ -41,6 +41,19 @@ class Manual(unittest.TestCase):
             self.assertNotRegex(text, r"\\f|\\&|\]\(|\*\*", name)  # nothing of either language is left
 
     @unittest.skipUnless(shutil.which("groff"), "no groff")
+    def test_says_where(self):
+        """What a link leads to is said in words: nothing ends in "(how)"."""
+        for name in PAGES:
+            text = " ".join(shown(MANUAL / f"{name}.1.gz")[0].replace("‐", "-").split())
+            self.assertEqual(re.findall(r"\((?:how|why|see (?:above|below|there)|results?|measured|checked)\)|"
+                                        r"[,;] see (?:above|below|there)[.|]", text), [], name)
+        text = " ".join(shown(MANUAL / "xferscope.1.gz")[0].replace("‐", "-").split())
+        self.assertIn('(how: xferscope-analyze(1), "The machine profile")', text)
+        text = " ".join(shown(MANUAL / "xferscope-analyze.1.gz")[0].replace("‐", "-").split())
+        self.assertIn('see above ("Reading the report")', text)
+        self.assertIn('(how: method.md, "Achieved")', text)
+
+    @unittest.skipUnless(shutil.which("groff"), "no groff")
     def test_width(self):
         """But for what is shown as it is: code, which is indented by four more."""
         for name in PAGES:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A page of docs/ as a page of the manual, section 1: man(7), gzipped when OUT ends in .gz.
 
-The pages keep to a small part of Markdown: headings, paragraphs, lists, blocks of code, tables,
+A link says in words where it leads: readers of a manual cannot follow it. The pages keep to a small part of Markdown: headings, paragraphs, lists, blocks of code, tables,
 `code`, **bold**, *italic* and links. A table becomes a list of its first column.
 
 Usage: man_page.py PAGE OUT --version VERSION --changes CHANGES.md
@@ -28,13 +28,49 @@ def escape(text):
     return "".join(c if ord(c) < 128 else f"\\[u{ord(c):04X}]" for c in text)
 
 
-def link(text, target, pages):
+def slug(title):
+    """A heading as links name it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def headings(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    return {slug(title): re.sub(r"[`*]", "", title) for title in re.findall(r"^#+ (.+)$", text, re.M)}
+
+
+def place(target, pages):
+    """Where an internal link leads, for readers who cannot follow it: a page of the manual, a heading of this
+    one, a page in docs/; "" for what is none of these."""
+    found = re.fullmatch(r"([\w/-]*)(\.md)?(?:#(.+))?", target)
+    if not found or not (found[2] or found[3]):
+        return ""
+    page = pages["docs"] / f"{found[1] or pages['this']}.md"
+    title = headings(page).get(found[3]) if found[3] and page.exists() else None
+    named = f', "{escape(title)}"' if title else ""
+    if not found[1] or found[1] == pages["this"]:
+        return named[2:]
+    name = pages["pages"].get(found[1])
+    return (f"\\fB{escape(name[0])}\\fR(1)" if name else f"\\fI{escape(found[1])}.md\\fR") + named
+
+
+def says_where(text, target):
+    """The text names the page or the heading by itself: "[analyze.md](analyze.md#files)", "[finding](#findings)"."""
+    words = slug(re.sub(r"[`*]", "", text))
+    page, _, anchor = target.partition("#")
+    return text.endswith(".md") or words in anchor.replace("--", "-") or text.startswith("`") or slug(page.removesuffix(".md")) == words
+
+
+def link(text, target, pages, within):
+    """within: it stands in parentheses."""
     page = re.fullmatch(r"([a-z]+)\.md(#.*)?", target)
-    if page and page[1] in pages and text == f"{page[1]}.md":
-        return f"\\fB{escape(pages[page[1]][0])}\\fR(1)"
+    if page and page[1] in pages["pages"] and text == f"{page[1]}.md":
+        return f"\\fB{escape(pages['pages'][page[1]][0])}\\fR(1)"
     if "://" in target:
         return f"{inline(text, pages)} <{escape(target)}>"
-    return inline(text, pages)
+    where = "" if says_where(text, target) else place(target, pages)
+    if not where:
+        return inline(text, pages)
+    return inline(text, pages) + (f": {where}" if within else f" ({where})")
 
 
 SPANS = re.compile(
@@ -55,7 +91,8 @@ def inline(text, pages):
         if span["code"]:
             out.append(f"\\fB{escape(span['code'].strip())}\\fR")
         elif span["target"]:
-            out.append(link(span["text"], span["target"], pages))
+            opened = text.rfind("(", 0, span.start()) > text.rfind(")", 0, span.start())
+            out.append(link(span["text"], span["target"], pages, opened))
         elif span["bold"]:
             out.append(f"\\fB{escape(re.sub('[`*]', '', span['bold']))}\\fR")
         elif span["italic"]:
@@ -177,8 +214,9 @@ def without_first_sections(pieces):
 
 
 def man_page(page, version, date):
-    pages = commands(page.parent)
-    name, summary = pages[page.stem]
+    of_commands = commands(page.parent)
+    name, summary = of_commands[page.stem]
+    pages = {"pages": of_commands, "this": page.stem, "docs": page.parent}
     _, *rest = without_first_sections(blocks(page.read_text()))
     synopsis = next(i for i, (kind, _) in enumerate(rest) if kind == "code")
     usage = rest.pop(synopsis)[1]
@@ -186,7 +224,7 @@ def man_page(page, version, date):
     out += [".SH NAME", f"{escape(name)} \\- {escape(summary)}", ".SH SYNOPSIS", *literal(usage), ".SH DESCRIPTION"]
     for kind, lines in rest:
         out += render(kind, lines, pages)
-    others = [f"\\fB{escape(other)}\\fR(1)" for other, _ in pages.values() if other != name]
+    others = [f"\\fB{escape(other)}\\fR(1)" for other, _ in of_commands.values() if other != name]
     out += ['.SH "SEE ALSO"', *(f"{other}," for other in others[:-1]), others[-1]]
     out += [".PP", "The other pages that this one names are installed in", "\\fIshare/doc/xferscope/docs\\fR."]
     return "\n".join(tidy(out)) + "\n"
