@@ -30,7 +30,7 @@ const char xfp_probe_usage[] =
     "      --device N        only those in which GPU N takes part\n"
     "      --sizes MIN:MAX   bytes, with K, M or G (default 64:256M)\n"
     "      --full            sizes to 1G\n"
-    "      --quick           under 8 seconds: every second size, to 64M\n"
+    "      --quick           every second size, to 64M: seconds; how many is said as it begins\n"
     "      --time-limit S    seconds for measuring (default: what the benchmarks may need)\n"
     "      --paper           Comm|Scope's rule: copies repeat for a second\n"
     "      --no-flush        leave host memory in the processor's caches before copies\n"

@@ -62,6 +62,7 @@ static void run_all(struct xfp_session *s, const struct xfp_bench_list *list,
     struct xfp_checkpoint checkpoint = {0};
 
     xfp_schedule_start(s, list);
+    xfp_progress_begin(s, list->count);
     for (size_t i = 0; i < list->count && !xfp_interrupted(); i++) {
         xfp_schedule_begin(s, list, i);
         run_one(s, &list->items[i], outcome, last);

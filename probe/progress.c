@@ -22,6 +22,24 @@ static bool shown(const struct xfp_session *s)
     return !s->options->quiet && isatty(STDERR_FILENO);
 }
 
+/* The limits of the benchmarks add up to what they take, but on the simulated GPU, where none
+ * holds: its copies are made by this processor. */
+void xfp_progress_begin(const struct xfp_session *s, size_t benchmarks)
+{
+    double seconds = (double)(s->deadline_ns - s->started_ns) / 1e9;
+
+    if (!shown(s))
+        return;
+    if (s->sys.cu->simulated_now_ns)
+        fprintf(stderr,
+                "xferscope probe: %zu benchmarks of the simulated GPU: as long as this processor "
+                "takes for its copies\n",
+                benchmarks);
+    else
+        fprintf(stderr, "xferscope probe: %zu benchmarks, about %.0f s\n", benchmarks,
+                seconds < 1 ? 1 : seconds);
+}
+
 /* Sweeps of copies by the pace so far, the others by their budgets. */
 static uint64_t left_ns(const struct xfp_session *s)
 {

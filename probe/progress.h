@@ -6,6 +6,9 @@
 
 #include "probe/session.h"
 
+/* Says how many benchmarks begin, and how long measuring will take. */
+void xfp_progress_begin(const struct xfp_session *s, size_t benchmarks);
+
 /* Shows the current benchmark, its progress and the time that is left. */
 void xfp_progress(struct xfp_session *s, const char *name, uint64_t bytes);
 

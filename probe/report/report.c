@@ -10,6 +10,9 @@
 #include "probe/progress.h"
 #include "probe/report/report_csv.h"
 #include "probe/report/summary.h"
+#include "probe/report/width.h"
+
+#define LEGEND_WIDTH 97 /* of paragraphs where the output is no terminal */
 
 void xfp_set_text(struct libscols_line *line, size_t column, const char *text)
 {
@@ -70,8 +73,8 @@ static int print_table(const struct xfp_profile *profile, FILE *out)
     static const char *const columns[] = {"benchmark", "copy us", "call us", "blocking us",
                                           "best GB/s", "at",      "L+o us",  "g us",
                                           "1/G GB/s",  "error %", "spread %"};
+    static const size_t last_first[] = {10, 9, 7, 6, 8, 3, 2};
     struct libscols_table *table = scols_new_table();
-    char *text = NULL;
     int bad = !table;
 
     for (size_t c = 0; c < 11 && !bad; c++)
@@ -79,8 +82,8 @@ static int print_table(const struct xfp_profile *profile, FILE *out)
     for (size_t i = 0; i < profile->path_count && !bad; i++)
         bad = add_row(table, &profile->paths[i]);
     if (!bad)
-        bad = scols_print_table_to_string(table, &text) || fputs(text, out) < 0;
-    free(text);
+        bad = xfp_print_fitting(table, last_first, sizeof(last_first) / sizeof(last_first[0]),
+                                xfp_width(out), out);
     scols_unref_table(table);
     return bad ? -1 : 0;
 }
@@ -126,8 +129,8 @@ static int add_scalar(struct libscols_table *table, const struct xfp_scalar *sca
 static int print_costs(const struct xfp_profile *profile, FILE *out)
 {
     static const char *const columns[] = {"cost", "by", "from", "us", "to", "us", "GB/s"};
+    static const size_t last_first[] = {6, 1};
     struct libscols_table *table = scols_new_table();
-    char *text = NULL;
     int bad = !table;
 
     for (size_t c = 0; c < 7 && !bad; c++)
@@ -137,9 +140,11 @@ static int print_costs(const struct xfp_profile *profile, FILE *out)
             bad = add_ends(table, &profile->tables[i]);
     for (size_t i = 0; i < profile->scalar_count && !bad; i++)
         bad = add_scalar(table, &profile->scalars[i]);
-    if (!bad)
-        bad = scols_print_table_to_string(table, &text) || fprintf(out, "\n%s", text) < 0;
-    free(text);
+    if (!bad) {
+        fputc('\n', out);
+        bad = xfp_print_fitting(table, last_first, sizeof(last_first) / sizeof(last_first[0]),
+                                xfp_width(out), out);
+    }
     scols_unref_table(table);
     return bad ? -1 : 0;
 }
@@ -209,10 +214,26 @@ static void print_rules(const struct xfp_rules *r, FILE *out)
                   r->verified ? "checked" : "not checked");
 }
 
+/* Above the table; `bytes`: of the smallest copy. */
+static void print_legend(uint64_t bytes, FILE *out)
+{
+    char size[32], text[512];
+    size_t width = xfp_width(out);
+
+    snprintf(text, sizeof(text),
+             "Times are medians of one copy of %s: on the device, until the asynchronous call "
+             "returns, and of the blocking call. L+o, g and 1/G: the transfer model; error: its "
+             "largest. Spread: half the width of the medians' 95 %% confidence interval, the "
+             "largest of all sizes.",
+             xfp_size_text(bytes, size, sizeof(size)));
+    fputc('\n', out);
+    xfp_print_words(text, width == XFP_NO_WIDTH ? LEGEND_WIDTH : width, out);
+    fputc('\n', out);
+}
+
 static int print_text(const struct xfp_profile *profile, FILE *out)
 {
     const struct xfp_machine *m = &profile->machine;
-    char size[32];
 
     print_host(m, out);
     for (size_t i = 0; i < m->gpu_count; i++)
@@ -221,12 +242,7 @@ static int print_text(const struct xfp_profile *profile, FILE *out)
     if (profile->path_count) {
         const struct xfp_point *first = profile->paths[0].points;
 
-        xfc_print(out,
-                  "\nTimes are medians of one copy of %s: on the device, until the asynchronous "
-                  "call returns,\nand of the blocking call. L+o, g and 1/G: the transfer model; "
-                  "error: its largest.\nSpread: half the width of the medians' 95 %% confidence "
-                  "interval, the largest of all sizes.\n\n",
-                  xfp_size_text(first->bytes, size, sizeof(size)));
+        print_legend(first->bytes, out);
         if (print_table(profile, out))
             return -1;
     }

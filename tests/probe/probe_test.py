@@ -6,11 +6,14 @@ usage: probe_test.py PROBE FAKE_DRIVER_FOLDER MODEL_HEADER SCHEMA [unittest opti
 import csv
 import io
 import json
+import fcntl
 import os
 import pty
 import re
 import resource
+import struct
 import subprocess
+import termios
 import sys
 import tempfile
 import unittest
@@ -233,6 +236,57 @@ class Options(unittest.TestCase):
         self.assertRegex(said.decode(), r"6 of 6: copy/pinned/d2h/gpu0 1 KiB, about \d+ s left")
         self.assertEqual(probe("--sizes", "64:1K", "--filter", "^copy/pinned/.*gpu0", "--format",
                                "csv").stderr, "")
+
+    def shown(self, columns):
+        """The report on a terminal of so many columns."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        environment = dict(os.environ, LD_LIBRARY_PATH=os.path.abspath(DRIVER), FAKE_CUDA_FAULT="")
+        with tempfile.TemporaryDirectory() as folder:
+            with subprocess.Popen([os.path.abspath(PROBE), "--sizes", "64:1K", "--filter", "^copy/pinned/.*gpu0"],
+                                  env=environment, cwd=folder, stdout=theirs, stderr=subprocess.DEVNULL) as run:
+                os.close(theirs)
+                said = b""
+                try:
+                    while more := os.read(ours, 65536):
+                        said += more
+                except OSError:
+                    pass  # the other end is closed
+        os.close(ours)
+        self.assertEqual(run.returncode, 0)
+        return said.decode().replace("\r", "").splitlines()
+
+    def test_is_as_wide_as_the_terminal(self):
+        """Columns are left out, and it is said; names and bandwidth stay."""
+        for columns, left_out in ((60, 6), (80, 4), (200, 0)):
+            lines = self.shown(columns)
+            head = next(line for line in lines if line.startswith("benchmark"))
+            body = lines[lines.index(head):]
+            told = [line for line in body if "left out" in line]
+            self.assertEqual(len(told), left_out > 0, lines)
+            if told:
+                self.assertIn(f"({left_out} columns left out", told[0])
+            self.assertIn("best GB/s", head)
+            table = [head, *(line for line in body if line.startswith("copy/"))]
+            self.assertEqual(len(table), 7)
+            legend = lines[next(i for i, line in enumerate(lines) if line.startswith("Times are")):lines.index(head)]
+            self.assertLessEqual(max(map(len, [*table, *legend])), columns)
+
+    def test_says_how_long_it_will_take(self):
+        ours, theirs = pty.openpty()
+        environment = dict(os.environ, LD_LIBRARY_PATH=DRIVER, FAKE_CUDA_FAULT="")
+        with subprocess.Popen([PROBE, "--sizes", "64:1K", "--filter", "^copy/pinned/.*gpu0", "--format", "csv"],
+                              env=environment, stdout=subprocess.DEVNULL, stderr=theirs) as run:
+            said = os.read(ours, 65536)
+            os.close(theirs)
+            try:
+                while os.read(ours, 65536):
+                    pass
+            except OSError:
+                pass
+        os.close(ours)
+        self.assertEqual(run.returncode, 0)
+        self.assertRegex(said.decode(), r"^xferscope probe: 6 benchmarks of the simulated GPU: as long as")
 
     def test_quiet_is_quiet(self):
         with tempfile.TemporaryDirectory() as folder:

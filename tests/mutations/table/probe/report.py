@@ -24,4 +24,9 @@ ROWS = [
       "            r.moved = r.bytes;",
       "concurrent transfers have the bandwidth of one of them",
       "probe.sections"),
+    M("probe-any-width", "probe/report/width.c",
+      "left_out < count && width_of(text) > width",
+      "left_out > count && width_of(text) > width",
+      "the probe's table is wider than the terminal",
+      "probe.command"),
 ]
