@@ -21,7 +21,6 @@ struct summary {
     struct xfa_exposed exposed;
     struct xfp_profile *profile; /* NULL: none */
     bool stranger;               /* there was one, but of another machine */
-    bool weighed;
 };
 
 /* ---- what it cost ---------------------------------------------------------------------------- */
@@ -102,8 +101,6 @@ static char *lack_text(const struct summary *summary)
 
 static char *saving_text(const struct summary *summary, const struct xfa_finding *finding)
 {
-    if (!summary->weighed)
-        return xfa_text("what it would save is in the report: too many events to compute it here");
     char *headline = xfa_headline_line(summary->analysis, summary->findings, NULL);
     if (headline)
         return headline;
@@ -127,28 +124,27 @@ static const struct xfa_finding *worst(const struct xfa_findings *findings)
     return findings->count && !findings->items[0].idle ? &findings->items[0] : NULL;
 }
 
-static void write_worst(const struct summary *summary, FILE *out)
+/* Before savings are computed: `known` is false, and the line stands for the one to come. */
+static void write_worst(const struct summary *summary, bool known, FILE *out)
 {
     const struct xfa_finding *finding = worst(summary->findings);
-    size_t asked, *places = xfa_questions(summary->findings, &asked);
     if (finding) {
-        char *site = site_text(finding), *saving = saving_text(summary, finding);
+        char *site = site_text(finding);
+        char *saving =
+            known ? saving_text(summary, finding) : xfa_text("what it would save is in the report");
+        if (!known)
+            fputc(XFA_SUMMARY_SO_FAR, out);
         xfc_print(out, "worst: %s at %s; %s\n", xfa_finding_word(finding->id), site, saving);
         free(site);
         free(saving);
-    } else if (asked) {
-        struct xfa_described described =
-            xfa_describe(summary->analysis, summary->findings, &summary->findings->items[*places]);
-        xfc_print(out, "worst: nothing is certain; %s\n", described.question);
-        xfa_described_free(&described);
-    } else if (summary->profile) {
+    } else if (known && summary->profile) {
         fputs("worst: nothing worth changing was found\n", out);
-    } else {
+    } else if (known) {
         char *lack = lack_text(summary);
         xfc_print(out, "worst: none is known without %s\n", lack);
         free(lack);
     }
-    free(places);
+    fflush(out);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -207,22 +203,33 @@ static uint64_t transfers_of(const struct xfa_analysis *analysis)
 bool xfa_summarize(const struct xfa_summary_request *request, FILE *out)
 {
     struct summary summary = {.request = request};
-    if (request->events > XFA_SUMMARY_READ) {
-        fputs("what that cost is in the report: too many events to sum up here\n", out);
-        return true;
-    }
+    fprintf(out, "%cwhat that cost is in the report\n", XFA_SUMMARY_SO_FAR);
+    fflush(out);
     read_all(&summary);
     bool told = summary.analysis->run->process_count > 0;
     if (told && transfers_of(summary.analysis)) {
         write_cost(&summary, out);
+        fflush(out);
         xfa_findings_find(summary.findings, summary.analysis);
-        summary.weighed = request->events <= XFA_SUMMARY_WEIGHED;
-        if (summary.weighed)
-            xfa_findings_weigh(summary.findings, summary.analysis);
-        write_worst(&summary, out);
+        write_worst(&summary, false, out);
+        xfa_findings_weigh(summary.findings, summary.analysis);
+        write_worst(&summary, true, out);
     }
     forget_run(&summary);
     if (summary.profile)
         xfp_free(summary.profile);
     return told;
+}
+
+void xfa_summary_lines(char *text, const char *why, void (*say)(const char *line, const char *why))
+{
+    const char *so_far = NULL; /* the last line, if it stands for the next one */
+    for (char *end; (end = strchr(text, '\n')); text = end + 1) {
+        *end = '\0';
+        so_far = *text == XFA_SUMMARY_SO_FAR ? text + 1 : NULL;
+        if (!so_far)
+            say(text, NULL);
+    }
+    if (so_far && why)
+        say(so_far, why);
 }

@@ -6,22 +6,23 @@
 #define XFA_SUMMARY_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
-/* Limits on the number of events, so that each step takes about two seconds of one core
- * (docs/record.md). */
-#define XFA_SUMMARY_WEIGHED 200000u /* more: savings are not computed */
-#define XFA_SUMMARY_READ 3000000u   /* more: the run is not read */
+/* The character before a line that stands for the next one, if the work ends before that is
+ * written: a large run takes its time, and who waits for it has a limit. */
+#define XFA_SUMMARY_SO_FAR '\x01'
 
 struct xfa_summary_request {
     const char *run;          /* path */
     const char *profile;      /* path; NULL: there is none */
     const char *make_profile; /* half a sentence: how to make one */
-    uint64_t events;
 };
 
-/* False: nothing could be read. */
+/* Each line is written, and flushed, as soon as it is known. False: nothing could be read. */
 bool xfa_summarize(const struct xfa_summary_request *request, FILE *out);
+
+/* Takes the lines as xfa_summarize() wrote them, `text` is changed: those that are to be shown, one
+ * after the other, to `say`. `why` it ended before its time, in a few words; NULL: it did not. */
+void xfa_summary_lines(char *text, const char *why, void (*say)(const char *line, const char *why));
 
 #endif

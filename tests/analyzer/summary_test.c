@@ -86,7 +86,7 @@ static void file_for(char *path)
 }
 
 /* Lines, for the caller to free. */
-static char *summary_of(const struct trace_builder *b, struct xfp_profile *profile, uint64_t events)
+static char *summary_of(const struct trace_builder *b, struct xfp_profile *profile)
 {
     char run[] = "/tmp/xferscope-test-XXXXXX.trace", machine[] = "/tmp/xferscope-test-XXXXXX.json";
     char error[256], *text = NULL;
@@ -99,7 +99,7 @@ static char *summary_of(const struct trace_builder *b, struct xfp_profile *profi
     if (profile)
         assert_int_equal(xfp_save(profile, machine, error, sizeof error), 0);
     const struct xfa_summary_request request = {
-        .run = run, .profile = profile ? machine : NULL, .make_profile = MAKE, .events = events};
+        .run = run, .profile = profile ? machine : NULL, .make_profile = MAKE};
     assert_true(xfa_summarize(&request, out));
     fclose(out);
     unlink(run);
@@ -107,10 +107,64 @@ static char *summary_of(const struct trace_builder *b, struct xfp_profile *profi
     return text;
 }
 
+/* ---- what is shown of it --------------------------------------------------------------------- */
+
+static char *shown; /* lines, with the reason behind a slash */
+
+static void show(const char *line, const char *why)
+{
+    char *longer = xfa_print("%s%s%s%s\n", shown, line, why ? "/" : "", why ? why : "");
+    free(shown);
+    shown = longer;
+}
+
+/* Of a text of xfa_summarize(), which is freed. */
+static char *lines_of(char *text, const char *why)
+{
+    shown = xfa_text("");
+    xfa_summary_lines(text, why, show);
+    free(text);
+    return shown;
+}
+
+static char *summary_lines(const struct trace_builder *b, struct xfp_profile *profile)
+{
+    return lines_of(summary_of(b, profile), NULL);
+}
+
+/* What is known when the work ends too early is shown, and the reason; of the line that was to come
+ * nothing. */
+static void test_ended_early(void **state)
+{
+    struct trace_builder b;
+    struct xfp_profile *profile = scenario_profile();
+    (void)state;
+    scenario_mixed(&b);
+    char *text = summary_of(&b, profile), *whole = lines_of(xfa_text(text), "late");
+    assert_null(strstr(whole, "late")); /* all was written */
+    char *read = strchr(text, '\n'), *cost = strchr(read + 1, '\n'),
+         *found = strchr(cost + 1, '\n');
+    char *early = lines_of(xfa_print("%.*s\ncost 1 u", (int)(read - text), text), "late");
+    assert_string_equal(early, "what that cost is in the report/late\n");
+    free(early);
+    early = lines_of(xfa_print("%.*s\nworst: sma", (int)(found - text), text), "late");
+    char *wanted = xfa_print("%.*s\n%.*s/late\n", (int)(cost - read - 1), read + 1,
+                             (int)(found - cost - 2), cost + 2);
+    assert_string_equal(early, wanted);
+    assert_non_null(strstr(early, "; what it would save is in the report/late\n"));
+    assert_memory_equal(whole, read + 1, (size_t)(cost - read));
+    free(early);
+    free(wanted);
+    free(whole);
+    free(text);
+    xfp_free(profile);
+    build_free(&b);
+}
+
 /* Its first line. */
 static void assert_cost(const char *wanted)
 {
-    char *text = summary_of(&it.b, NULL, 100);
+    char *text = summary_lines(&it.b, NULL);
     assert_non_null(strchr(text, '\n'));
     *strchr(text, '\n') = 0;
     assert_string_equal(text, wanted);
@@ -155,7 +209,7 @@ static void test_percent(void **state)
         begin("on");
         copy(0, 10000, 10000 + cases[i].ns);
         end(100000);
-        char *text = summary_of(&it.b, NULL, 100);
+        char *text = summary_lines(&it.b, NULL);
         assert_non_null(strstr(text, cases[i].text));
         free(text);
         build_free(&it.b);
@@ -235,15 +289,8 @@ static void test_saving(void **state)
     char *wanted = xfa_print("worst: %s at %s; %s\n", xfa_finding_word(worst->id),
                              worst->sites[0].site->text, headline);
     free(headline);
-    char *text = summary_of(&b, profile, XFA_SUMMARY_WEIGHED);
+    char *text = summary_lines(&b, profile);
     assert_string_equal(strchr(text, '\n') + 1, wanted);
-    free(text);
-    text = summary_of(&b, profile, XFA_SUMMARY_WEIGHED + 1);
-    assert_non_null(strstr(text, "; what it would save is in the report: too many events to "
-                                 "compute it here\n"));
-    free(text);
-    text = summary_of(&b, profile, XFA_SUMMARY_READ + 1);
-    assert_string_equal(text, "what that cost is in the report: too many events to sum up here\n");
     free(text);
     free(wanted);
     analyzed_free(&a);
@@ -258,11 +305,11 @@ static void test_no_profile_of_it(void **state)
     struct xfp_profile *profile = scenario_profile();
     (void)state;
     scenario_mixed(&b);
-    char *text = summary_of(&b, NULL, 1000);
+    char *text = summary_lines(&b, NULL);
     assert_non_null(
         strstr(text, "; what it would save is not known without a machine profile: " MAKE "\n"));
     scenario_other_machine(profile);
-    char *other = summary_of(&b, profile, 1000);
+    char *other = summary_lines(&b, profile);
     assert_non_null(strstr(
         other, "; what it would save is not known without a profile of this machine: " MAKE "\n"));
     *strstr(text, "without") = *strstr(other, "without") = 0;
@@ -280,10 +327,10 @@ static void test_nothing_to_change(void **state)
     begin("on");
     copy(0, 10000, 10000 + (uint64_t)link_ns(1 << 20));
     end(200000000);
-    char *text = summary_of(&it.b, profile, 100);
+    char *text = summary_lines(&it.b, profile);
     assert_non_null(strstr(text, "\nworst: nothing worth changing was found\n"));
     free(text);
-    text = summary_of(&it.b, NULL, 100);
+    text = summary_lines(&it.b, NULL);
     assert_non_null(strstr(text, "\nworst: none is known without a machine profile: " MAKE));
     free(text);
     xfp_free(profile);
@@ -309,7 +356,7 @@ static void test_long_site(void **state)
             call->stack = 99;
         }
         end(9000000);
-        char *text = summary_of(&it.b, NULL, 100), *site = strstr(text, " at ...");
+        char *text = summary_lines(&it.b, NULL), *site = strstr(text, " at ...");
         assert_non_null(site);
         site += strlen(" at ...");
         assert_memory_equal(site, "\xe2\x82\xac", 3);
@@ -325,17 +372,12 @@ static void test_long_site(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exposed),
-        cmocka_unit_test(test_all_hidden),
-        cmocka_unit_test(test_percent),
-        cmocka_unit_test(test_two_gpus),
-        cmocka_unit_test(test_kernels_not_known),
-        cmocka_unit_test(test_times_of_calls),
-        cmocka_unit_test(test_no_times),
-        cmocka_unit_test(test_a_part_of_the_run),
-        cmocka_unit_test(test_saving),
-        cmocka_unit_test(test_no_profile_of_it),
-        cmocka_unit_test(test_nothing_to_change),
+        cmocka_unit_test(test_ended_early),       cmocka_unit_test(test_exposed),
+        cmocka_unit_test(test_all_hidden),        cmocka_unit_test(test_percent),
+        cmocka_unit_test(test_two_gpus),          cmocka_unit_test(test_kernels_not_known),
+        cmocka_unit_test(test_times_of_calls),    cmocka_unit_test(test_no_times),
+        cmocka_unit_test(test_a_part_of_the_run), cmocka_unit_test(test_saving),
+        cmocka_unit_test(test_no_profile_of_it),  cmocka_unit_test(test_nothing_to_change),
         cmocka_unit_test(test_long_site),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include "tools/xferscope/guarded.h"
 #include "xferscope/profile.h"
 
-#define MOST_SECONDS 30 /* enough on a busy machine; after that the work is ended */
+#define MOST_SECONDS 10 /* then what is known by then is said; docs/record.md */
 #define MOST_TEXT 4096
 
 /* ---- the profile ------------------------------------------------------------------------------
@@ -59,12 +59,10 @@ static int summarize(void *context, FILE *out)
     return xfa_summarize(context, out) ? 0 : 1;
 }
 
-static void say_lines(char *text)
+static void say(const char *line, const char *why)
 {
-    char *rest = NULL;
-
-    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        xfc_print(stderr, "xferscope: %s\n", line);
+    xfc_print(stderr, "xferscope: %s%s%s%s\n", line, why ? " (" : "", why ? why : "",
+              why ? ")" : "");
 }
 
 void record_summary(const struct rundir *dir, const struct rundir_totals *totals,
@@ -72,8 +70,7 @@ void record_summary(const struct rundir *dir, const struct rundir_totals *totals
 {
     char name[320], make[512], text[MOST_TEXT];
     const char *why;
-    struct xfa_summary_request request = {
-        .run = dir->path, .make_profile = make, .events = totals->events};
+    struct xfa_summary_request request = {.run = dir->path, .make_profile = make};
 
     profile_name(totals->simulated, name, sizeof name);
     if (words->profile && *words->profile)
@@ -86,7 +83,6 @@ void record_summary(const struct rundir *dir, const struct rundir_totals *totals
     if (totals->transfers == 0)
         return;
     if (guarded_text(summarize, &request, MOST_SECONDS, text, sizeof text, &why))
-        say_lines(text);
-    else
-        xfc_print(stderr, "xferscope: what that cost is in the report: %s\n", why);
+        why = NULL;
+    xfa_summary_lines(text, why, say);
 }
