@@ -1,0 +1,127 @@
+"""The walks through (docs/walk-*.md): their commands as they stand there, from nothing to the proven fix, on
+the simulated GPU."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from lab import Bench, SIMGPU, XFERSCOPE, environment
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "docs" / "examples"
+INCLUDE = os.environ.get("XFERSCOPE_CUDA_INCLUDE")
+MOST_COMMANDS = 6
+
+
+def commands_of(page):
+    return re.findall(r"^    \$ (.+)$", (ROOT / "docs" / page).read_text(), re.M)
+
+
+class Walk(Bench):
+    def begin(self, page, *files, **env):
+        self.commands = commands_of(page)
+        self.assertTrue(0 < len(self.commands) <= MOST_COMMANDS, self.commands)
+        for name in files:
+            shutil.copy(EXAMPLES / name, self.folder)
+        self.env = environment(PATH=f"{XFERSCOPE.parent}:{os.environ['PATH']}", COLUMNS="80",
+                               XDG_DATA_HOME=str(self.folder / "data"), **env)
+
+    def type(self, beginning, status=0):
+        """The next command of the page, which begins so."""
+        command = self.commands.pop(0)
+        self.assertTrue(command.startswith(beginning), command)
+        command = command.replace("/usr/local/cuda/include", str(INCLUDE)).replace("/usr/local/cuda/lib64", str(SIMGPU))
+        done = subprocess.run(["/bin/sh", "-c", command], cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200, text=True)
+        self.assertEqual(done.returncode, status, (command, done.stdout, done.stderr))
+        return done.stdout + done.stderr
+
+    def promise(self, text):
+        [line] = [line for line in text.splitlines() if line.startswith("promised ")]
+        self.assertRegex(line, r"^promised [\d.]+ [mu]?s, got [\d.]+ [mu]?s: .*\(.* -> .*\) \(simulated GPU\)$")
+        return line
+
+    def ended(self):
+        self.assertEqual(self.commands, [])
+
+
+def form(text):
+    """Without figures: those of times depend on the processor."""
+    return re.sub(r"[\d.]+ (?:[mu]?s|GB/s|%)?", "N ", text)
+
+
+@unittest.skipUnless(INCLUDE and shutil.which("cc"), "no CUDA headers, or no cc")
+class C(Walk):
+    def test_from_nothing_to_the_fix(self):
+        page = (ROOT / "docs" / "walk-c.md").read_text()
+        self.begin("walk-c.md", "frames.c", "frames_fixed.c")
+        self.type("cc ")
+        screen = self.type("xferscope run ")
+        self.assertIn("pageable-host-memory", screen)
+        self.assertIn("send_frame (frames.c:33), cudaMemcpy", screen)
+        self.assertTrue((self.folder / "frames.html").exists())
+        for line in screen[screen.index("SIMULATED"):screen.index("modelled")].splitlines():
+            self.assertIn(form(line.strip().split("  ")[-1]), form(page), "the page's screen")
+        self.type("cp ")
+        self.type("cc ")
+        promise = self.promise(self.type("xferscope again"))
+        self.assertIn(promise.split(",")[0].split()[0], page)
+        self.ended()
+
+    def test_job(self):
+        """The gate lets the good one pass, and names the line of the bad one."""
+        self.begin("walk-ci.md", "frames.c", "frames_fixed.c")
+
+        def build(name):
+            shutil.copy(EXAMPLES / name, self.folder / "frames.c")
+            subprocess.run(["cc", "-g", "frames.c", "-o", "frames", f"-I{INCLUDE}", f"-L{SIMGPU}", "-lcudart"],
+                           cwd=self.folder, check=True)
+
+        build("frames_fixed.c")
+        self.type("xferscope record ")
+        self.type("xferscope analyze ")
+        gate = (self.folder / "frames.gate.json").read_text()
+        self.assertIn("send_frame", gate)
+        build("frames.c")
+        self.type("xferscope record ")
+        line = (EXAMPLES / "frames.c").read_text().splitlines().index(
+            '    check(cudaMemcpy(on_gpu, frame, FRAME_BYTES, cudaMemcpyHostToDevice), "send");') + 1
+        told = self.type("xferscope analyze ", status=6)
+        self.assertRegex(told, rf"(?m)^::error file=frames\.c,line={line},")
+        self.assertIn(told.splitlines()[0], (ROOT / "docs" / "walk-ci.md").read_text())
+        build("frames_fixed.c")
+        self.type("xferscope record ")
+        self.type("xferscope analyze ")
+        self.ended()
+
+
+class PyTorch(Walk):
+    def test_from_nothing_to_the_fix(self):
+        """With the stand-in for PyTorch: the copies are made as PyTorch makes them."""
+        packages = self.folder / "lib" / "python3" / "site-packages" / "torch"
+        packages.mkdir(parents=True)
+        shutil.copy(ROOT / "tests" / "e2e" / "stand_in" / "torch.py", packages / "__init__.py")
+        self.begin("walk-pytorch.md", "pytorch_train.py", "pytorch_train_fixed.py", PYTHONPATH=str(packages.parent),
+                   PYTHONDONTWRITEBYTECODE="1")
+        here = self.folder / "bin"
+        here.mkdir()
+        (here / "python3").symlink_to(sys.executable)
+        self.env["PATH"] = f"{here}:{self.env['PATH']}"
+        screen = self.type("xferscope run ")
+        self.assertIn("60 steps: ", screen)
+        self.assertRegex(screen, r"pageable-host-memory +[\d.]+ [mu]s .*H2D, 70 copies, 945 MiB")
+        if "train_step" not in screen:
+            self.assertIn("python.frames=off", subprocess.run([XFERSCOPE, "dump", "train.xft"], cwd=self.folder, text=True,
+                                                              stdout=subprocess.PIPE).stdout)
+            self.skipTest("the recorder does not know the stacks of this Python")
+        self.assertRegex(screen, r"train_step \(pytorch_train\.py:19\), cudaMemcpyAsync")
+        self.type("cp ")
+        self.promise(self.type("xferscope again"))
+        self.ended()
+
+
+if __name__ == "__main__":
+    unittest.main()
