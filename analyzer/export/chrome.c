@@ -58,12 +58,12 @@ static void process(struct xfa_export *export, const struct xfa_process *process
             chrome->base_ns);
 }
 
-/* Of a lane the thread's number is made up; thread_name says what it is. */
+/* Of a strip the thread's number is made up; thread_name says what it is. */
 static void track(struct xfa_export *export, const struct xfa_export_track *track)
 {
     bool group = track->kind == XFA_TRACK_PROCESS || track->kind == XFA_TRACK_GPU;
     int64_t tid = track->kind == XFA_TRACK_THREAD  ? track->tid
-                  : track->kind == XFA_TRACK_PLAIN ? XFA_LANE_TID + (int64_t)track->number
+                  : track->kind == XFA_TRACK_PLAIN ? XFA_STRIP_TID + (int64_t)track->number
                                                    : 0;
     if (track->kind == XFA_TRACK_COUNTER || track->kind == XFA_TRACK_GROUP)
         return;

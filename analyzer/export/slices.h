@@ -5,7 +5,7 @@
  *
  * Tracks are declared before their first use. On a track slices do not overlap but where one lies
  * within another, on those of threads: what would (times that were converted, graphs, hostile
- * traces) goes to a further lane of the track, and beyond XFA_LANES of them becomes an instant,
+ * traces) goes to a further strip of the track, and beyond XFA_STRIPS of them becomes an instant,
  * with its length among the notes. They come in the order of their starts, those of ranges when
  * they end.
  *
@@ -17,11 +17,11 @@
 
 #include "analyzer/export/columns.h"
 
-#define XFA_LANES 8
+#define XFA_STRIPS 8
 #define XFA_NESTING 32
 #define XFA_MOST_TRACKS 16384
 #define XFA_NOTES 16
-#define XFA_LANE_TID 1073741824 /* + a track: numbers beyond those of threads */
+#define XFA_STRIP_TID 1073741824 /* + a track: numbers beyond those of threads */
 
 enum xfa_export_track_kind {
     XFA_TRACK_PROCESS,
@@ -122,7 +122,7 @@ struct xfa_export_track_key {
     uint8_t engine;
     int16_t gpu;
     int32_t tid;
-    uint64_t id; /* of a stream; lane of a range */
+    uint64_t id; /* of a stream; strip of a range */
 };
 enum xfa_sort_of_track { XFA_OF_THREAD, XFA_OF_STREAM, XFA_OF_RANGES, XFA_OF_PROCESS_RANGES };
 

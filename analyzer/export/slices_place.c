@@ -105,7 +105,7 @@ static uint64_t engine_track(struct xfa_export *export, int gpu, unsigned engine
 
 /* ---- tracks of a process --------------------------------------------------------------------- */
 
-struct lane {
+struct strip {
     uint64_t track; /* 0 = not declared */
     unsigned depth;
     uint64_t ends[XFA_NESTING]; /* of the slices that are open, the outermost first */
@@ -113,15 +113,15 @@ struct lane {
 
 struct placed {
     struct xfa_export_track_key key;
-    struct lane *lanes; /* XFA_LANES of them */
+    struct strip *strips; /* XFA_STRIPS of them */
 };
 
-static void name_lane(struct xfa_export *export, const struct xfa_process *process,
-                      const struct xfa_export_track_key *key, unsigned lane,
-                      struct xfa_export_track *track)
+static void name_strip(struct xfa_export *export, const struct xfa_process *process,
+                       const struct xfa_export_track_key *key, unsigned strip,
+                       struct xfa_export_track *track)
 {
     char text[32];
-    const char *more = lane ? ", meanwhile" : "";
+    const char *more = strip ? ", meanwhile" : "";
     switch ((enum xfa_sort_of_track)key->sort) {
     case XFA_OF_THREAD:
         name_track(export, track, "thread %d%s", key->tid, more);
@@ -145,13 +145,13 @@ static void name_lane(struct xfa_export *export, const struct xfa_process *proce
     }
 }
 
-static uint64_t declare_lane(struct xfa_export *export, const struct xfa_process *process,
-                             const struct xfa_export_track_key *key, unsigned lane)
+static uint64_t declare_strip(struct xfa_export *export, const struct xfa_process *process,
+                              const struct xfa_export_track_key *key, unsigned strip)
 {
     const struct xfa_slices *slices = export->self;
     bool stream = key->sort == XFA_OF_STREAM;
     struct xfa_export_track track = {
-        .kind = key->sort == XFA_OF_THREAD && lane == 0 ? XFA_TRACK_THREAD : XFA_TRACK_PLAIN,
+        .kind = key->sort == XFA_OF_THREAD && strip == 0 ? XFA_TRACK_THREAD : XFA_TRACK_PLAIN,
         .parent = slices->process_track,
         .pid = stream ? gpu_pid(key->gpu) : slices->pid,
         .tid = key->tid,
@@ -159,61 +159,61 @@ static uint64_t declare_lane(struct xfa_export *export, const struct xfa_process
     };
     if (stream)
         track.parent = engine_track(export, key->gpu, key->engine);
-    name_lane(export, process, key, lane, &track);
+    name_strip(export, process, key, strip, &track);
     xfa_slices_declare(export, &track);
     return track.number;
 }
 
-static struct lane *lanes_of(struct xfa_slices *slices, struct xfa_export_track_key *key)
+static struct strip *strips_of(struct xfa_slices *slices, struct xfa_export_track_key *key)
 {
     if (slices->placed.count >= XFA_MOST_TRACKS && !xfa_table_get(&slices->placed, key)) {
         key->id = UINT64_MAX;
         key->tid = 0;
     }
     struct placed *placed = xfa_table_put(&slices->placed, key);
-    if (!placed->lanes)
-        placed->lanes = xfa_alloc(XFA_LANES * sizeof *placed->lanes);
-    return placed->lanes;
+    if (!placed->strips)
+        placed->strips = xfa_alloc(XFA_STRIPS * sizeof *placed->strips);
+    return placed->strips;
 }
 
-/* Does it fit behind, or into, what the lane has? */
-static bool fits(struct lane *lane, bool nests, uint64_t start_ns, uint64_t end_ns)
+/* Does it fit behind, or into, what the strip has? */
+static bool fits(struct strip *strip, bool nests, uint64_t start_ns, uint64_t end_ns)
 {
-    while (lane->depth > 0 && lane->ends[lane->depth - 1] <= start_ns)
-        lane->depth--;
-    if (lane->depth == 0)
+    while (strip->depth > 0 && strip->ends[strip->depth - 1] <= start_ns)
+        strip->depth--;
+    if (strip->depth == 0)
         return true;
-    return nests && lane->depth < XFA_NESTING && end_ns <= lane->ends[lane->depth - 1];
+    return nests && strip->depth < XFA_NESTING && end_ns <= strip->ends[strip->depth - 1];
 }
 
 void xfa_slices_place(struct xfa_export *export, const struct xfa_process *process,
                       struct xfa_export_track_key key, struct xfa_export_slice *slice)
 {
     struct xfa_slices *slices = export->self;
-    struct lane *lanes = lanes_of(slices, &key);
-    unsigned lane = 0;
+    struct strip *strips = strips_of(slices, &key);
+    unsigned strip = 0;
     bool nests = key.sort == XFA_OF_THREAD;
-    while (!slice->instant && lane < XFA_LANES &&
-           !fits(&lanes[lane], nests, slice->start_ns, slice->end_ns))
-        lane++;
-    if (lane == XFA_LANES) {
+    while (!slice->instant && strip < XFA_STRIPS &&
+           !fits(&strips[strip], nests, slice->start_ns, slice->end_ns))
+        strip++;
+    if (strip == XFA_STRIPS) {
         slice->instant = true;
-        lane = 0;
+        strip = 0;
     }
-    if (!lanes[lane].track)
-        lanes[lane].track = declare_lane(export, process, &key, lane);
+    if (!strips[strip].track)
+        strips[strip].track = declare_strip(export, process, &key, strip);
     if (!slice->instant)
-        lanes[lane].ends[lanes[lane].depth++] = slice->end_ns;
-    slice->track = lanes[lane].track;
+        strips[strip].ends[strips[strip].depth++] = slice->end_ns;
+    slice->track = strips[strip].track;
     slice->pid = key.sort == XFA_OF_STREAM ? gpu_pid(key.gpu) : slices->pid;
     slice->tid =
-        key.sort == XFA_OF_THREAD && lane == 0 ? key.tid : XFA_LANE_TID + (int64_t)slice->track;
+        key.sort == XFA_OF_THREAD && strip == 0 ? key.tid : XFA_STRIP_TID + (int64_t)slice->track;
 }
 
 static void free_tracks(struct xfa_slices *slices)
 {
     for (size_t i = 0; i < slices->placed.count; i++)
-        free(((struct placed *)xfa_table_at(&slices->placed, i))->lanes);
+        free(((struct placed *)xfa_table_at(&slices->placed, i))->strips);
     xfa_table_free(&slices->placed);
     xfa_table_free(&slices->counters);
 }
