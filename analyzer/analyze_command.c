@@ -288,6 +288,7 @@ static size_t watch_timeline(struct reading *reading, struct xfa_observer *obser
     drop_timeline(reading);
     reading->timeline = xfa_alloc(sizeof *reading->timeline);
     xfa_timeline_init(reading->timeline);
+    reading->timeline->shares_alone = !format->timeline;
     *observer = xfa_timeline_observer(reading->timeline);
     return 1;
 }

@@ -57,14 +57,13 @@ void xfa_labels_begin(struct xfa_timeline *timeline)
 {
     xfa_table_init(&timeline->of_kernels, sizeof(uint64_t), sizeof(struct met));
     xfa_table_init(&timeline->of_waits, sizeof(uint64_t), sizeof(struct met));
-    xfa_table_init(&timeline->of_rows, sizeof(uint64_t), sizeof(struct met));
 }
 
 void xfa_labels_end(struct xfa_timeline *timeline)
 {
     xfa_table_free(&timeline->of_kernels);
     xfa_table_free(&timeline->of_waits);
-    xfa_table_free(&timeline->of_rows);
+    free(timeline->of_rows);
 }
 
 void xfa_labels_of_process(struct xfa_timeline *timeline, struct xfa_process *process)
@@ -109,11 +108,15 @@ uint32_t xfa_label_of_kernel(struct xfa_timeline *timeline, uint64_t id)
 
 uint32_t xfa_label_of_row(struct xfa_timeline *timeline, const struct xfa_row *row)
 {
-    uint32_t name;
-    if (known(&timeline->of_rows, row->number, &name))
-        return name;
-    return keep(timeline, &timeline->of_rows, row->number,
-                xfa_print("%s, %s", xfa_row_called(row)->name, row->site->text));
+    timeline->of_rows = xfa_grown(timeline->of_rows, &timeline->row_capacity, &timeline->row_count,
+                                  row->number, sizeof *timeline->of_rows);
+    struct xfa_row_label *label = &timeline->of_rows[row->number];
+    if (!label->known) {
+        char *text = xfa_print("%s, %s", xfa_row_called(row)->name, row->site->text);
+        *label = (struct xfa_row_label){true, xfa_labels_put(&timeline->labels, text)};
+        free(text);
+    }
+    return label->name;
 }
 
 uint32_t xfa_label_of_call(struct xfa_timeline *timeline, const struct xfa_event *event)

@@ -1,7 +1,8 @@
 /*
  * What ran comes in the order of the calls that asked for it; here it is put into the order in
  * which it began. At most XFA_ORDER_MOST wait for those that came later and began earlier: what is
- * late by more goes on out of order. Private to timeline/.
+ * late by more goes on out of order. What began at the same time stays as it came. Private to
+ * timeline/.
  */
 #ifndef XFA_TIMELINE_ORDER_H
 #define XFA_TIMELINE_ORDER_H
@@ -30,13 +31,25 @@ struct xfa_span {
     uint64_t bytes;
 };
 
+#define XFA_ORDER_ROWS 16
+
+struct xfa_order_item {
+    struct xfa_span span;
+    uint64_t number; /* as it came */
+};
+
+/* What comes from a few threads and engines, each nearly in order, lies in as many rows that are;
+ * a heap has what fits in none. */
 struct xfa_order {
-    struct xfa_order_item {
-        uint64_t start;
-        uint32_t place; /* among the spans; behind `count` those of spans that were taken */
-    } * heap;           /* the first began first */
-    struct xfa_span *spans;
-    size_t count, freed, capacity;
+    struct xfa_order_row {
+        struct xfa_order_item *items;
+        size_t first, end, capacity; /* from one to before the other */
+        uint64_t last;               /* when its last began */
+    } rows[XFA_ORDER_ROWS];
+    struct xfa_order_item *heap;
+    size_t heap_count, heap_capacity;
+    size_t waiting; /* in all */
+    uint64_t number;
 };
 
 void xfa_order_free(struct xfa_order *order);

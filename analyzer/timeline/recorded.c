@@ -18,7 +18,7 @@ static struct xfa_span span_of(const struct xfa_timeline *timeline, enum xfa_tra
 {
     return (struct xfa_span){
         .track = {.process = timeline->process->number, .gpu = (int16_t)gpu, .kind = (uint8_t)kind},
-        .drawn = true,
+        .drawn = !timeline->shares_alone,
         .gpu = (int16_t)gpu,
         .name = XFA_NO_NAME,
         .start = since_start(timeline, start),
@@ -38,9 +38,9 @@ static void take_kernel(struct xfa_timeline *timeline, const struct xfa_event *e
     struct xfa_span span =
         span_of(timeline, XFA_TRACK_KERNELS, gpu_of(event), event->start_ns, event->end_ns);
     span.activity = XFA_ACTIVE_KERNEL;
-    if (event->kind == XFT_EVENT_KERNEL)
+    if (span.drawn && event->kind == XFT_EVENT_KERNEL)
         span.name = xfa_label_of_kernel(timeline, event->work.name);
-    else
+    else if (span.drawn)
         span.name = xfa_labels_put(&timeline->labels, "memset");
     span.bytes = event->kind == XFT_EVENT_MEMSET ? event->bytes : 0;
     timeline->recorded.kernels += event->kind == XFT_EVENT_KERNEL;
@@ -58,6 +58,8 @@ static void take_migration(struct xfa_timeline *timeline, const struct xfa_event
         event->managed.cause <= XFT_CAUSE_ACCESS_COUNTERS ? (uint8_t)event->managed.cause : 0;
     span.bytes = event->bytes;
     xfa_version_add(&timeline->recorded, &span);
+    if (timeline->shares_alone)
+        return;
     xfa_traffic_migration(&timeline->traffic, timeline->process, event, span.gpu);
     xfa_buffers_migration(&timeline->buffers, event);
 }
@@ -98,7 +100,8 @@ static void observe_event(void *self, const struct xfa_event *event)
         take_fault(timeline, event);
         break;
     case XFT_EVENT_SYNC:
-        take_wait(timeline, event, event->tid, xfa_label_of_call(timeline, event));
+        take_wait(timeline, event, event->tid,
+                  timeline->shares_alone ? XFA_NO_NAME : xfa_label_of_call(timeline, event));
         break;
     case XFT_EVENT_LAUNCH:
         timeline->recorded.launches += !(event->flags & XFT_CAPTURED);
@@ -114,10 +117,13 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     struct xfa_timeline *timeline = self;
     const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_row_key *key = &transfer->class->key.row;
-    const struct xfa_row *row = xfa_analysis_row(timeline->analysis, transfer->class->row);
-    uint32_t name = xfa_label_of_row(timeline, row);
-    xfa_traffic_transfer(&timeline->traffic, event);
-    xfa_buffers_transfer(&timeline->buffers, event);
+    uint32_t name = XFA_NO_NAME;
+    if (!timeline->shares_alone) {
+        name =
+            xfa_label_of_row(timeline, xfa_analysis_row(timeline->analysis, transfer->class->row));
+        xfa_traffic_transfer(&timeline->traffic, event);
+        xfa_buffers_transfer(&timeline->buffers, event);
+    }
     if (transfer->blocks && !(event->flags & XFT_GRAPH))
         take_wait(timeline, event, event->tid, name);
     bool device = transfer->device.start_ns;
@@ -145,19 +151,20 @@ static void observe_transfer(void *self, const struct xfa_event *event)
 
 /* ---- the observer ---------------------------------------------------------------------------- */
 
-static const uint32_t wanted = XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET) |
-                               XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT) |
-                               XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_LAUNCH) |
-                               XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) |
-                               XFA_KIND(XFT_EVENT_REGISTER) | XFA_KIND(XFT_EVENT_UNREGISTER);
+static const uint32_t of_shares = XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET) |
+                                  XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT) |
+                                  XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_LAUNCH);
+static const uint32_t of_buffers = XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) |
+                                   XFA_KIND(XFT_EVENT_REGISTER) | XFA_KIND(XFT_EVENT_UNREGISTER);
 
 static uint32_t begin_process(void *self, struct xfa_process *process)
 {
     struct xfa_timeline *timeline = self;
     xfa_labels_of_process(timeline, process);
     xfa_buffers_begin(&timeline->buffers, process);
+    timeline->recorded.draws = !timeline->shares_alone;
     xfa_version_begin(&timeline->recorded, process->number);
-    return wanted;
+    return timeline->shares_alone ? of_shares : of_shares | of_buffers;
 }
 
 static void end_process(void *self, struct xfa_process *process)
@@ -173,7 +180,8 @@ struct xfa_observer xfa_timeline_observer(struct xfa_timeline *timeline)
 {
     return (struct xfa_observer){
         .name = "timeline",
-        .kinds = wanted,
+        .aside = timeline->shares_alone, /* labels look for sites */
+        .kinds = of_shares | of_buffers,
         .self = timeline,
         .process = begin_process,
         .event = observe_event,

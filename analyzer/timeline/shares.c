@@ -16,7 +16,7 @@ void xfa_shares_begin(struct xfa_shares *shares, uint32_t process)
 static void draw(struct xfa_shares *shares, size_t place)
 {
     struct xfa_gpu_time *time = &shares->times[place];
-    if (time->ended > time->began) {
+    if (time->ended > time->began && shares->tracks) {
         uint64_t ns = time->ended - time->began;
         struct xfa_track_key key = {.process = shares->process, .gpu = -1, .kind = XFA_TRACK_HOST};
         if (place < XFA_SHARE_GPUS) {

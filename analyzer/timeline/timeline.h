@@ -28,6 +28,7 @@
 
 struct xfa_version {
     struct xfa_tracks tracks;
+    bool draws;                 /* into the tracks */
     double wall_ns;             /* of the run */
     uint64_t latest;            /* ns since its process's start: the last end of anything */
     uint64_t process_latest;    /* likewise, of the process at hand */
@@ -55,11 +56,17 @@ struct xfa_timeline {
     struct xfa_traffic traffic;
     uint64_t untimed; /* transfers of which nobody knows when they ran: in no track */
     const struct xfa_analysis *analysis; /* that the observer was given to: for the caller to set */
+    bool shares_alone; /* likewise, before the observer is asked for: no tracks, traffic, buffers */
     /* Private. */
     struct xfa_process *process;
     struct xfa_version *playing;
-    uint64_t ops;                                   /* of the last play */
-    struct xfa_table of_kernels, of_rows, of_waits; /* names by what they are of */
+    uint64_t ops; /* of the last play */
+    struct xfa_table of_kernels, of_waits; /* names by what they are of */
+    struct xfa_row_label {
+        bool known;
+        uint32_t name;
+    } * of_rows; /* by number */
+    size_t row_count, row_capacity;
 };
 
 /* The observer's self is the timeline, which outlives it. */

@@ -2,7 +2,7 @@
 
 void xfa_version_init(struct xfa_version *version, size_t budget)
 {
-    *version = (struct xfa_version){.wall_ns = 0};
+    *version = (struct xfa_version){.draws = true};
     xfa_tracks_init(&version->tracks, budget);
 }
 
@@ -14,7 +14,7 @@ void xfa_version_free(struct xfa_version *version)
 
 void xfa_version_begin(struct xfa_version *version, uint32_t process)
 {
-    version->times.tracks = &version->tracks;
+    version->times.tracks = version->draws ? &version->tracks : NULL;
     version->process_latest = 0;
     xfa_shares_begin(&version->times, process);
 }

@@ -143,7 +143,7 @@ static void test_order(void **state)
     for (uint64_t i = 0; i < count; i++) {
         span.start = 1000 * i + chance(&seed, 1000 * (XFA_ORDER_MOST / 2));
         xfa_order_put(&order, &span);
-        assert_true(order.count <= XFA_ORDER_MOST + 1);
+        assert_true(order.waiting <= XFA_ORDER_MOST + 1);
         for (; xfa_order_take(&order, false, &span); taken++) {
             assert_true(span.start >= before);
             before = span.start;
@@ -154,6 +154,29 @@ static void test_order(void **state)
         before = span.start;
     }
     assert_int_equal(taken, count);
+    xfa_order_free(&order);
+}
+
+/* As from threads of which one is ahead of the other; of the same time as they came. */
+static void test_order_of_rows(void **state)
+{
+    struct xfa_order order = {0};
+    struct xfa_span span = {.bytes = 0};
+    uint64_t before = 0, bytes = 0;
+    (void)state;
+    for (uint64_t i = 0; i < 4000; i++) {
+        span.start = i / 100 % 2 ? i - i % 100 + 50000 : i - i % 100;
+        span.bytes = i;
+        xfa_order_put(&order, &span);
+    }
+    assert_int_equal(order.heap_count, 0);
+    for (uint64_t i = 0; i < 4000; i++) {
+        assert_true(xfa_order_take(&order, true, &span));
+        assert_true(span.start > before || (span.start == before && span.bytes >= bytes));
+        before = span.start;
+        bytes = span.bytes;
+    }
+    assert_false(xfa_order_take(&order, true, &span));
     xfa_order_free(&order);
 }
 
@@ -264,7 +287,11 @@ static void test_shares_add_up(void **state)
                                          (int)chance(&seed, 4) - 1, now - late,
                                          now - late + chance(&seed, 300)};
         }
-        add_moments(&shares, 0, moments, 400, now + chance(&seed, 1000));
+        uint64_t end = now + chance(&seed, 1000);
+        struct xfa_shares alone = {.tracks = NULL}; /* nothing is drawn: the same shares */
+        add_moments(&shares, 0, moments, 400, end);
+        add_moments(&alone, 0, moments, 400, end);
+        assert_memory_equal(alone.sums, shares.sums, sizeof shares.sums);
         hold(&shares, (double)now + 500, NULL);
         hold(&shares, (double)now / 2, NULL); /* the end of a killed process is not its last work */
         xfa_tracks_free(&tracks);
@@ -458,12 +485,13 @@ static void test_escaping(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merged),        cmocka_unit_test(test_names_of_merged),
-        cmocka_unit_test(test_many_tracks),   cmocka_unit_test(test_order),
-        cmocka_unit_test(test_shares),        cmocka_unit_test(test_shares_of_gpus),
-        cmocka_unit_test(test_shares_add_up), cmocka_unit_test(test_no_gpu),
-        cmocka_unit_test(test_labels),        cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_traffic),       cmocka_unit_test(test_escaping),
+        cmocka_unit_test(test_merged),         cmocka_unit_test(test_names_of_merged),
+        cmocka_unit_test(test_many_tracks),    cmocka_unit_test(test_order),
+        cmocka_unit_test(test_order_of_rows),  cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_shares_of_gpus), cmocka_unit_test(test_shares_add_up),
+        cmocka_unit_test(test_no_gpu),         cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_buffers),        cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_escaping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
