@@ -28,6 +28,7 @@ struct xfa_device_copy {
     uint64_t bytes;                      /* of all */
     uint32_t count;                      /* 0: it told nothing */
     uint8_t direction, src_mem, dst_mem; /* of the first */
+    bool by_events;                      /* CUDA events around the call, not the device's record */
 };
 
 /* Where a time comes from. */
@@ -36,6 +37,8 @@ enum xfa_timed {
     XFA_TIMED_DEVICE, /* device timestamps */
     XFA_TIMED_HOST, /* the host's time in a call that blocks: it may wait for earlier work as well,
                        so that the transfer took at most this */
+    XFA_TIMED_SAMPLE, /* device timestamps of others of its class and size (samples.h): their mean
+                       */
 };
 
 /* TRANSFER. From `class` on only of those that moved something, once they leave the walk's window:
@@ -49,6 +52,9 @@ struct xfa_transfer {
     enum xfa_timed timed;
     bool blocks; /* the call returned when the data was there, or staged */
     double achieved_ns;
+    /* XFA_TIMED_SAMPLE: how much such transfers differ, and the error of their mean; as parts of
+     * the mean, NAN = not known. */
+    float sample_error, class_error;
     double host_ns;                 /* in a call that blocks */
     struct xfp_estimate achievable; /* basis XFP_UNKNOWN: none */
     double submit_ns;               /* host time of submitting it asynchronously */

@@ -288,6 +288,7 @@ void xfa_join_copy(struct xfa_join *join, const struct xfa_event *event)
         .direction = event->direction,
         .src_mem = event->src_mem,
         .dst_mem = event->dst_mem,
+        .by_events = (event->flags & XFT_BY_EVENTS) != 0,
     };
     uint64_t id = id_of(event);
     if (id == join->previous_id && same(&copy, &join->previous))

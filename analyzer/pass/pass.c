@@ -6,6 +6,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/pass/aside.h"
 #include "analyzer/pass/join.h"
+#include "analyzer/pass/samples.h"
 
 static xfa_unended_fn give_unended;
 
@@ -17,6 +18,7 @@ struct xfa_pass {
     struct xfa_aside *aside;  /* those that may be told in another; NULL: there are none */
     struct xfa_join *join;
     struct xfa_ranges *ranges;
+    struct xfa_samples samples;
     bool follows;          /* the process's ranges: somebody wants to hear of them */
     uint64_t last_call_ns; /* of the process at hand */
     struct xfa_counts counts;
@@ -43,6 +45,7 @@ struct xfa_pass *xfa_pass_new(struct xfa_classes *classes, const struct xfa_obse
             pass->aside = xfa_aside_new(count);
     pass->join = xfa_join_new();
     pass->ranges = xfa_ranges_new(give_unended, pass);
+    xfa_samples_init(&pass->samples);
     for (size_t i = 0; i < count; i++)
         if (observers[i].pass)
             observers[i].pass(observers[i].self, classes);
@@ -55,6 +58,7 @@ void xfa_pass_free(struct xfa_pass *pass)
     xfa_aside_free(pass->aside);
     xfa_join_free(pass->join);
     xfa_ranges_free(pass->ranges);
+    xfa_samples_free(&pass->samples);
     free(pass->spans);
     free(pass);
 }
@@ -118,7 +122,31 @@ static void time_device(struct xfa_event *call)
         transfer->timed = XFA_TIMED_HOST;
 }
 
-static void time_transfer(struct xfa_event *call, struct xfa_class *class)
+/* Recording gave way: the device told of other transfers of this class. The host's time in a call
+ * that blocks is an upper bound, and of pageable memory all that the transfer takes. */
+static void time_by_others(struct xfa_event *call, struct xfa_samples *samples, uint32_t class)
+{
+    const uint64_t least = 3; /* else the host's time, where there is one */
+    struct xfa_transfer *transfer = &call->transfer;
+    if (transfer->timed == XFA_TIMED_DEVICE) {
+        xfa_samples_add(samples, class, call);
+        return;
+    }
+    if (transfer->device.count || is_staged(call))
+        return;
+    struct xfa_sample sample = xfa_samples_of(samples, class, call->bytes);
+    if (sample.count < (transfer->timed == XFA_TIMED_HOST ? least : 1))
+        return;
+    transfer->timed = XFA_TIMED_SAMPLE;
+    transfer->achieved_ns =
+        transfer->blocks ? fmin(sample.mean_ns, transfer->host_ns) : sample.mean_ns;
+    transfer->sample_error =
+        sample.mean_ns > 0 ? (float)(sample.deviation_ns / sample.mean_ns) : NAN;
+    transfer->class_error = (float)sample.error;
+}
+
+static void time_transfer(struct xfa_event *call, struct xfa_class *class,
+                          struct xfa_samples *samples)
 {
     struct xfa_transfer *transfer = &call->transfer;
     transfer->blocks = blocks(&class->key.row, call);
@@ -130,6 +158,8 @@ static void time_transfer(struct xfa_event *call, struct xfa_class *class)
         transfer->timed = XFA_TIMED_HOST;
         transfer->achieved_ns = transfer->host_ns;
     }
+    if (call->process->sampled)
+        time_by_others(call, samples, class->number);
     transfer->achievable = xfa_achievable_time(&class->achievable, call->bytes);
     transfer->submit_ns = xfa_achievable_submit(&class->achievable, call->bytes);
     if (transfer->achievable.basis != XFP_UNKNOWN && transfer->timed != XFA_TIMED_NOT)
@@ -144,7 +174,7 @@ static void give_transfer(struct xfa_pass *pass, struct xfa_event *event)
     struct xfa_class *class = xfa_class_of(pass->classes, event);
     event->transfer.class = class;
     event->range = pass->follows ? xfa_ranges_around(pass->ranges, event) : NULL;
-    time_transfer(event, class);
+    time_transfer(event, class, &pass->samples);
     xfa_tell_transfer(&pass->here, event);
     if (pass->aside)
         xfa_aside_transfer(pass->aside, event);

@@ -172,7 +172,8 @@ const char *xfa_listed_achieved_basis(const struct xfa_listed *listed)
 {
     static const enum xfa_basis bases[] = {[XFA_TIMED_NOT] = XFA_BASIS_UNKNOWN,
                                            [XFA_TIMED_DEVICE] = XFA_BASIS_DEVICE,
-                                           [XFA_TIMED_HOST] = XFA_BASIS_HOST};
+                                           [XFA_TIMED_HOST] = XFA_BASIS_HOST,
+                                           [XFA_TIMED_SAMPLE] = XFA_BASIS_SAMPLED};
     return xfa_basis_word(bases[listed->event->transfer.timed]);
 }
 

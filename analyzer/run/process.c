@@ -183,6 +183,7 @@ struct xfa_process *xfa_process_new(struct xfa_run *run, struct xfa_trace *trace
         .simulated = simulated && strcmp(simulated, "1") == 0,
         .timing = xfa_meta_kept(trace, "timing"),
         .timing_why = xfa_meta_kept(trace, "timing.why"),
+        .sampled = xfa_trace_meta(trace, "timing.sampled") != NULL,
         .machine_id = xfa_meta_kept(trace, "machine_id"),
         .recording = xfa_meta_kept(trace, "run"),
         .checks_failed = xfa_meta_kept(trace, "checks.failed"),

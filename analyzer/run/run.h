@@ -69,6 +69,7 @@ struct xfa_process {
     bool simulated; /* its GPUs are */
     char *timing;   /* META timing, timing.why; NULL = not recorded */
     char *timing_why;
+    bool sampled; /* META timing.sampled: device times of some of its transfers only */
     char *machine_id;
     char
         *recording; /* META run: the same in what one `xferscope record` recorded; NULL: not told */

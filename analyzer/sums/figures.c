@@ -31,6 +31,8 @@ void xfa_figures_merge(struct xfa_figures *into, const struct xfa_figures *from)
     into->strided += from->strided;
     merge_sum(&into->device, &from->device);
     merge_sum(&into->host, &from->host);
+    merge_sum(&into->sampled, &from->sampled);
+    into->sampled_error_ns += from->sampled_error_ns;
     merge_sum(&into->achievable, &from->achievable);
     into->achievable_error_ns += from->achievable_error_ns;
     for (size_t i = 0; i < 4; i++)
@@ -109,6 +111,7 @@ const char *xfa_basis_word(enum xfa_basis basis)
     static const char *const words[] = {
         [XFA_BASIS_DEVICE] = "device",
         [XFA_BASIS_HOST] = "host",
+        [XFA_BASIS_SAMPLED] = "sampled",
         [XFA_BASIS_MIXED] = "mixed",
         [XFA_BASIS_MODELLED] = "modelled",
         [XFA_BASIS_INTERPOLATED] = "interpolated",

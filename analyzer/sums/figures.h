@@ -16,12 +16,13 @@ struct xfa_sum {
     double ns;
 };
 
-/* Where a figure comes from. Achieved: device timestamps, the host's time in blocking calls, some
- * of either, or the model; achievable: measured, interpolated or modelled. */
+/* Where a figure comes from. Achieved: device timestamps, the host's time in blocking calls, device
+ * timestamps of others (of a single transfer only), some of either, or the model; achievable: measured, interpolated or modelled. */
 enum xfa_basis {
     XFA_BASIS_UNKNOWN,
     XFA_BASIS_DEVICE,
     XFA_BASIS_HOST,
+    XFA_BASIS_SAMPLED,
     XFA_BASIS_MIXED,
     XFA_BASIS_MODELLED,
     XFA_BASIS_INTERPOLATED,
@@ -45,6 +46,10 @@ struct xfa_figures {
     /* Achieved: from device timestamps; else the host's time in a call that blocks, which
      * includes waiting for earlier work, so that it is an upper bound; else not known. */
     struct xfa_sum device, host;
+
+    /* Of the rest: by device timestamps of others of the class. Bandwidths are without these. */
+    struct xfa_sum sampled;
+    double sampled_error_ns; /* sum of time * relative error of the mean */
 
     /* Achievable, by the profile. */
     struct xfa_sum achievable;

@@ -1,5 +1,7 @@
 #include "analyzer/sums/rows.h"
 
+#include <math.h>
+
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
@@ -51,6 +53,15 @@ static void count_achievable(struct xfa_figures *figures, const struct xfa_event
     figures->lost_achievable_ns += estimate->ns;
 }
 
+static void count_sampled(struct xfa_figures *figures, const struct xfa_event *event)
+{
+    const struct xfa_transfer *transfer = &event->transfer;
+    add(&figures->sampled, event->bytes, transfer->achieved_ns);
+    figures->sampled_error_ns += isnan(transfer->class_error)
+                                     ? transfer->achieved_ns
+                                     : transfer->achieved_ns * transfer->class_error;
+}
+
 static struct xfa_figures *figures_of(struct xfa_rows *rows, uint32_t class)
 {
     rows->classes =
@@ -69,6 +80,8 @@ static void take(void *self, const struct xfa_event *event)
         add(&figures->device, event->bytes, transfer->achieved_ns);
     else if (transfer->timed == XFA_TIMED_HOST)
         add(&figures->host, event->bytes, transfer->achieved_ns);
+    else if (transfer->timed == XFA_TIMED_SAMPLE)
+        count_sampled(figures, event);
     count_achievable(figures, event);
 }
 

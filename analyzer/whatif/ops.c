@@ -109,7 +109,7 @@ static void add_costs(struct xfw_ops *ops, struct xfw_op *op, bool blocks)
 {
     op->hook_ns = ops->process->costs[op->kind].ns;
     if (ops->records)
-        xfw_records_costs_add(&ops->costs, op, blocks, ops->records & XFT_RECORDS_KERNELS);
+        xfw_records_costs_add(&ops->costs, op, blocks, ops->records);
 }
 
 bool xfw_ops_one_engine(const struct xfp_profile *profile, int gpu)
@@ -460,6 +460,8 @@ static void observe_transfer(void *self, const struct xfa_event *event)
         op.device_end_ns = xfw_ops_queue_time(ops->queue, device->end_ns);
         op.last_piece = op.engine == XFW_PEER && transfer->class->key.peer == XFA_PEER_OFF;
     }
+    if (transfer->timed == XFA_TIMED_SAMPLE)
+        op.duration_ns = transfer->achieved_ns; /* of others, until it is settled */
     add_costs(ops, &op, transfer->blocks);
     const struct xfp_fit *fit = transfer->class->achievable.fit;
     if (fit && fit->g_ns > 0) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/known_times.h"
 #include "analyzer/whatif/streams.h"
 #include "analyzer/whatif/wakers.h"
 #include "xferscope/trace.h"
@@ -42,6 +43,7 @@ struct xfw_recorded {
     size_t thread_count, thread_capacity;
     struct usual wake, sync, submission[XFW_ENGINES];
     struct xfw_wakers *wakers;
+    struct xfw_known_times known;
     bool worked, several; /* threads have given the device work */
     uint32_t worker;      /* the first */
 };
@@ -50,6 +52,7 @@ struct xfw_recorded *xfw_recorded_new(void)
 {
     struct xfw_recorded *recorded = xfa_alloc(sizeof *recorded);
     recorded->wakers = xfw_wakers_new();
+    xfw_known_times_init(&recorded->known);
     return recorded;
 }
 
@@ -61,6 +64,7 @@ void xfw_recorded_free(struct xfw_recorded *recorded)
         free(recorded->gpus[i]);
     xfw_streams_free(&recorded->streams);
     xfw_wakers_free(recorded->wakers);
+    xfw_known_times_free(&recorded->known);
     free(recorded->threads);
     free(recorded);
 }
@@ -116,9 +120,10 @@ static bool ran_alone(const struct engine *engine, double start, double end)
 
 static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
 {
-    double end = isnan(op->device_end_ns)
-                     ? fmax(*xfw_streams_end(&recorded->streams, op->stream), op->start_ns)
-                     : op->device_end_ns;
+    double end = op->device_end_ns;
+    if (isnan(end))
+        end =
+            fmax(*xfw_streams_end(&recorded->streams, op->stream), op->start_ns) + op->duration_ns;
     xfw_streams_note(&recorded->streams, op, end);
     if (isnan(op->device_end_ns))
         return;
@@ -210,9 +215,23 @@ static void settle_pieces(struct xfw_op *op, double last_ns)
     op->records_device_ns = 0;
 }
 
+/* No record of it came, but of others like it. A call that waits took what it waited for. */
+static void settle_unrecorded(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
+                              double usual_ns)
+{
+    op->duration_ns = op->what == XFW_KERNEL ? xfw_known_times_of(&recorded->known, op) : usual_ns;
+    if (!blocks || op->duration_ns <= 0)
+        return;
+    double from = fmax(op->start_ns, xfw_streams_ready(&recorded->streams, op));
+    op->latency_ns = fmax(0, op->end_ns - from - op->duration_ns);
+    op->awaits = XFW_AWAITS_ITSELF;
+    op->own_ns = op->wake_ns = 0;
+}
+
 static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
                         const struct xfw_ahead *ahead)
 {
+    double usual_ns = op->duration_ns;
     struct engine *engine = &gpu_at(recorded, op->gpu)->engines[xfw_op_engine(op)];
     op->space_ns = op->duration_ns = 0;
     op->latency_ns = usual_or(&engine->latency, 0);
@@ -243,8 +262,11 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
             settle_submitted(op, engine, ready);
         if (op->lead_ns > 0)
             settle_lead(recorded, op, engine, op->latency_ns);
+        if (op->what == XFW_KERNEL)
+            xfw_known_times_learn(&recorded->known, op);
     } else {
         op->lead_ns = 0;
+        settle_unrecorded(recorded, op, blocks, usual_ns);
     }
     note_work(recorded, op);
 }

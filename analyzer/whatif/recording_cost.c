@@ -56,19 +56,20 @@ static const struct xfw_records_cost *cost_of(struct xfw_records_costs *costs, i
 }
 
 void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
-                           bool kernels)
+                           uint32_t records)
 {
     const struct xfw_records_cost *cost = cost_of(costs, op->gpu);
-    if (op->what == XFW_KERNEL && kernels) {
+    bool copies = records & XFT_RECORDS_COPIES;
+    if (op->what == XFW_KERNEL && records & XFT_RECORDS_KERNELS) {
         op->records_ns = cost->launch;
         op->records_device_ns = cost->launch_device;
-    } else if (op->what == XFW_COPY) {
+    } else if (op->what == XFW_COPY && copies) {
         /* A copy in pieces goes through the host: the slower of its two halves sets the pace. */
         bool from_device = op->engine == XFW_TO_HOST || op->last_piece;
         const struct xfw_records_copy *copy = &cost->copies[from_device];
         op->records_ns = blocks ? copy->blocking : copy->call;
         op->records_device_ns = copy->device;
-    } else if (op->what == XFW_SET) {
+    } else if (op->what == XFW_SET && copies) {
         op->records_ns = cost->set;
     } else if (op->kind == XFT_EVENT_SYNC) {
         op->records_ns = cost->sync;

@@ -30,9 +30,9 @@ struct xfw_records_costs {
 };
 
 /* Sets the op's records_ns and records_device_ns: what records of its call and work added.
- * `blocks`: a copy's call that waits; `kernels`: kernels were recorded. */
+ * `blocks`: a copy's call that waits; `records`: enum xft_records, those that came. */
 void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
-                           bool kernels);
+                           uint32_t records);
 
 /* Likewise, for managed memory that moved on its demand, or was fetched before its call. */
 void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op);

@@ -99,8 +99,10 @@ static void gave_way(enum xfs_part part)
 {
     state.off_ns[part] = xfs_now_ns();
     state.records &= ~parts[part].records;
-    if (part == XFS_PART_COPIES)
+    if (part == XFS_PART_COPIES) {
         state.sampled = xfs_pairs_start(true);
+        xfs_meta_set("timing.sampled", "1");
+    }
     xfs_allowance_gave_way(&state.allowance, part);
     write_records(state.records, XFT_RECORDS_BUDGET,
                   state.sampled ? XFT_SAMPLE_COPIES : XFT_SAMPLE_NONE);

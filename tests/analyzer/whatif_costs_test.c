@@ -138,6 +138,8 @@ static void test_without_a_profile(void **state)
     xfa_achievable_free(&none);
 }
 
+#define BOTH (XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS)
+
 static struct xfp_scalar scalar(char *name, double ns)
 {
     return (struct xfp_scalar){.name = name, .unit = "ns", .cost = {.n = 1, .median = ns}};
@@ -160,18 +162,18 @@ static void test_records(void **state)
     struct xfw_records_costs costs = {.achievable = &achievable};
 
     struct xfw_op op = {.what = XFW_KERNEL, .gpu = 1};
-    xfw_records_costs_add(&costs, &op, false, false);
+    xfw_records_costs_add(&costs, &op, false, XFT_RECORDS_COPIES);
     assert_true(op.records_ns == 0 && op.records_device_ns == 0);
-    xfw_records_costs_add(&costs, &op, false, true);
+    xfw_records_costs_add(&costs, &op, false, BOTH);
     assert_true(op.records_ns == 3 && op.records_device_ns == 5);
     op.gpu = 0;
-    xfw_records_costs_add(&costs, &op, false, true);
+    xfw_records_costs_add(&costs, &op, false, BOTH);
     assert_true(op.records_ns == 17 && op.records_device_ns == 0);
 
     struct xfw_op copy = {.what = XFW_COPY, .gpu = 1, .engine = XFW_TO_HOST};
-    xfw_records_costs_add(&costs, &copy, false, true);
+    xfw_records_costs_add(&costs, &copy, false, BOTH);
     assert_true(copy.records_ns == 7);
-    xfw_records_costs_add(&costs, &copy, true, true);
+    xfw_records_costs_add(&costs, &copy, true, BOTH);
     assert_true(copy.records_ns == 11);
 
     struct xfw_op faults = {.demanded = {.records = 4, .gpu = 1}, .fetched = {.gpu = 1}};

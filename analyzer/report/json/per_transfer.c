@@ -101,6 +101,8 @@ static void write_figures(const struct xfa_listed *listed, struct xfa_line *line
     write_real(line, "achieved_s", transfer->achieved_ns / 1e9);
     write_real(line, "achieved_gbps", xfa_listed_achieved_gbps(listed));
     write_word(line, "achieved_basis", xfa_listed_achieved_basis(listed));
+    if (transfer->timed == XFA_TIMED_SAMPLE)
+        write_real(line, "achieved_error", transfer->sample_error);
     write_real(line, "achievable_s", known ? estimate->ns / 1e9 : NAN);
     write_real(line, "achievable_gbps", xfa_listed_achievable_gbps(listed));
     write_word(line, "achievable_basis", xfa_listed_achievable_basis(listed));

@@ -40,10 +40,16 @@ static json_t *time_json(const struct xfa_sum *sum)
 static json_t *timed_json(const struct xfa_figures *figures)
 {
     json_t *json = json_object();
-    uint64_t known = figures->device.transfers + figures->host.transfers;
-    double ns = figures->device.ns + figures->host.ns;
+    const struct xfa_sum *sampled = &figures->sampled;
+    uint64_t known = figures->device.transfers + figures->host.transfers + sampled->transfers;
+    double ns = figures->device.ns + figures->host.ns + sampled->ns;
     json_object_set_new(json, "device", xfa_json_count(figures->device.transfers));
     json_object_set_new(json, "host", xfa_json_count(figures->host.transfers));
+    if (sampled->transfers) {
+        json_object_set_new(json, "sampled", xfa_json_count(sampled->transfers));
+        json_object_set_new(json, "sampled_error",
+                            xfa_json_number(figures->sampled_error_ns / sampled->ns));
+    }
     json_object_set_new(json, "unknown", xfa_json_count(figures->transfers - known));
     json_object_set_new(json, "achieved_s", known ? xfa_json_seconds(ns) : json_null());
     json_object_set_new(json, "achievable_s", time_json(&figures->achievable));
