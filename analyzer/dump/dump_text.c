@@ -10,8 +10,9 @@
 #include "common/text.h"
 #include "analyzer/run/site.h"
 
-const char *const xfa_flag_words[8] = {"async",   "captured",     "failed", "per-thread",
-                                       "guessed", "stream-known", "graph",  "peer-access"};
+const char *const xfa_flag_words[9] = {"async",      "captured",    "failed",
+                                       "per-thread", "guessed",     "stream-known",
+                                       "graph",      "peer-access", "by-events"};
 
 /* What the device reports and what the program says about itself is no call. */
 static bool is_call(unsigned kind)

@@ -368,8 +368,10 @@ void xfs_timing_attach(void)
     if (xfs_settings()->timing == ASKED_EVENT) {
         pthread_mutex_lock(&state_lock);
         if (!xfs_collector_settled()) {
-            bool on = xfs_pairs_start(xfs_settings()->budget > 0);
+            bool sampled = xfs_settings()->budget > 0, on = xfs_pairs_start(sampled);
             say_timing(on ? "event" : "host", on ? "" : "the driver lacks CUDA's events");
+            if (on && sampled)
+                xfs_meta_set("timing.sampled", "1");
             xfs_collector_settle(); /* other threads need not wait from here on */
         }
         pthread_mutex_unlock(&state_lock);

@@ -448,6 +448,14 @@ static xcp_result set_kind(int kind, bool on)
     return XCP_SUCCESS;
 }
 
+__attribute__((visibility("default"))) int xferscope_simgpu_cupti_records(int kind)
+{
+    pthread_mutex_lock(&lock);
+    int on = kind > 0 && kind < LAST_KIND && enabled[kind];
+    pthread_mutex_unlock(&lock);
+    return on;
+}
+
 API(ActivityEnable, (int kind))
 {
     return set_kind(kind, true);
