@@ -66,7 +66,8 @@ static uint32_t process(void *self, struct xfa_process *process)
 {
     struct xfa_exposed *exposed = self;
     const char *kernels = xfa_trace_meta(process->trace, "kernels");
-    exposed->no_kernels |= !kernels || strcmp(kernels, "on") != 0;
+    exposed->no_kernels |= !kernels || strcmp(kernels, "on") != 0 ||
+                           xfa_trace_meta(process->trace, "budget.kernels_until_ns");
     return XFA_KIND(XFT_EVENT_KERNEL);
 }
 
