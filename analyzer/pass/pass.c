@@ -134,7 +134,7 @@ static void time_by_others(struct xfa_event *call, struct xfa_samples *samples, 
     }
     if (transfer->device.count || is_staged(call))
         return;
-    struct xfa_sample sample = xfa_samples_of(samples, class, call->bytes);
+    struct xfa_sampled_time sample = xfa_samples_of(samples, class, call->bytes);
     if (sample.count < (transfer->timed == XFA_TIMED_HOST ? least : 1))
         return;
     transfer->timed = XFA_TIMED_SAMPLE;

@@ -42,15 +42,16 @@ void xfa_samples_add(struct xfa_samples *samples, uint32_t class, const struct x
     of->squares += before * (ns - of->mean);
 }
 
-struct xfa_sample xfa_samples_of(const struct xfa_samples *samples, uint32_t class, uint64_t bytes)
+struct xfa_sampled_time xfa_samples_of(const struct xfa_samples *samples, uint32_t class,
+                                       uint64_t bytes)
 {
     const struct set_key key = key_of(class, bytes);
     const struct set *set = xfa_table_get(&samples->sets, &key);
     const struct moments *of = !set ? NULL : set->by_cupti.count ? &set->by_cupti : &set->by_events;
     if (!of)
-        return (struct xfa_sample){0};
+        return (struct xfa_sampled_time){0};
     double n = (double)of->count;
-    struct xfa_sample sample = {.count = of->count, .mean_ns = of->mean};
+    struct xfa_sampled_time sample = {.count = of->count, .mean_ns = of->mean};
     sample.deviation_ns = of->count > 1 ? sqrt(of->squares / (n - 1)) : NAN;
     sample.error = of->mean > 0 ? sample.deviation_ns / sqrt(n) / of->mean : NAN;
     return sample;

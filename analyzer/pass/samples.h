@@ -21,7 +21,7 @@ struct xfa_samples {
 };
 
 /* Mean and deviation are of one transfer's time, ns; error: of the mean, as a part of it. */
-struct xfa_sample {
+struct xfa_sampled_time {
     uint64_t count; /* 0: none */
     double mean_ns, deviation_ns, error;
 };
@@ -33,6 +33,7 @@ void xfa_samples_free(struct xfa_samples *samples);
 void xfa_samples_add(struct xfa_samples *samples, uint32_t class, const struct xfa_event *transfer);
 
 /* Those of its class and size. */
-struct xfa_sample xfa_samples_of(const struct xfa_samples *samples, uint32_t class, uint64_t bytes);
+struct xfa_sampled_time xfa_samples_of(const struct xfa_samples *samples, uint32_t class,
+                                       uint64_t bytes);
 
 #endif
