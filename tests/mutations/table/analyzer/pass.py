@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("events-before-records", "analyzer/pass/samples.c",
+      "set->by_cupti.count ? &set->by_cupti : &set->by_events",
+      "set->by_events.count ? &set->by_events : &set->by_cupti",
+      "copies are taken to last as long as CUDA events around them",
+      "analyzer-whatif_sampled_test"),
+    M("sampled-where-none-was", "analyzer/pass/pass.c",
+      "    if (call->process->sampled)",
+      "    if (call->process)",
+      "times that were lost are made up in runs of which all should be there",
+      "analyzer-whatif_sampled_test"),
     M("join-id-used-before", "analyzer/pass/join.c",
       "    return xfa_add(copy->end_ns, CLOCK_SLACK_NS) >= call->event.start_ns;",
       "    return copy->end_ns != call->event.start_ns;",

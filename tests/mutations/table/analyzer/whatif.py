@@ -2,6 +2,12 @@
 from row import M
 
 ROWS = [
+    M("kernels-without-record-take-no-time", "analyzer/whatif/recorded.c",
+      """        if (op->what == XFW_KERNEL)
+            xfw_known_times_learn(&recorded->known, op);""",
+      "",
+      "where recording gave up kernels' records, the replay has kernels that take no time",
+      "analyzer-whatif_sampled_test"),
     M("unsure-is-sampled", "analyzer/whatif/replays.c",
       "#define MOST_OFF XFW_RUN_ERROR",
       "#define MOST_OFF 1",
