@@ -93,14 +93,22 @@ uint32_t xfs_cost_count(uint32_t before)
     return before > 0 && before < XFS_COST_TIMED ? before : XFS_COST_FIRST;
 }
 
+uint64_t xfs_cost_calls(uint8_t kind)
+{
+    struct xfs_recorder *recorder = xfs_recorder_current();
+    return recorder && kind < XFS_COST_KINDS
+               ? atomic_load_explicit(&recorder->costs.calls[kind], memory_order_relaxed)
+               : 0;
+}
+
 uint64_t xfs_cost_spent_ns(void)
 {
     struct xfs_recorder *recorder = xfs_recorder_current();
     uint64_t ns = 0;
     for (uint8_t kind = 0; recorder && kind < XFS_COST_KINDS; kind++) {
-        uint64_t n = atomic_load_explicit(&recorder->costs.n[kind], memory_order_relaxed);
-        if (n > 0)
-            ns += n * XFS_COST_EVERY * xfs_cost_median(&recorder->costs, kind);
+        uint64_t calls = xfs_cost_calls(kind);
+        if (calls > 0)
+            ns += calls * xfs_cost_median(&recorder->costs, kind);
     }
     return ns;
 }

@@ -45,6 +45,7 @@ struct xfs_recorder;
 
 struct xfs_costs {
     atomic_uint n[XFS_COST_KINDS];
+    atomic_ullong calls[XFS_COST_KINDS]; /* of which those stand, about */
     atomic_uint counts[XFS_COST_KINDS][XFS_COST_CLASSES];
     unsigned noted[XFS_COST_KINDS]; /* n as last written to META; one thread at a time */
 };
@@ -73,8 +74,11 @@ uint32_t xfs_cost_count(uint32_t before);
 /* Writes to META the counts that have doubled since the last time; at the end all of them. */
 void xfs_cost_note(struct xfs_recorder *recorder, bool end);
 
-/* What the hooks have cost so far, ns: of each kind the median times the calls, of which one in
- * XFS_COST_EVERY is timed. 0 while nothing is recorded. From any thread. */
+/* Calls of this kind so far: known to some hundred for each thread. From any thread, as the next;
+ * 0 while nothing is recorded. */
+uint64_t xfs_cost_calls(uint8_t kind);
+
+/* What the hooks have cost so far, ns: of each kind the median times the calls. */
 uint64_t xfs_cost_spent_ns(void);
 
 /* ---- for tests --------------------------------------------------------------------------- */

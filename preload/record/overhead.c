@@ -74,6 +74,9 @@ void xfs_cost_ends(struct xfs_lane *lane, uint8_t kind, uint64_t start_ns, uint6
     if (lane->unusual)
         tell_unusual(lane, kind, end_ns, now);
     lane->until_timed = sample ? next_count(lane) : lane->counted;
+    if (sample && kind < XFS_COST_KINDS) /* those up to the next one are taken to be like it */
+        atomic_fetch_add_explicit(&lane->recorder->costs.calls[kind], lane->until_timed,
+                                  memory_order_relaxed);
     lane->counted = lane->unusual = 0;
     if (!sample || kind >= XFS_COST_KINDS || xfs_no_counter || from > start_ns || end_ns > now)
         return; /* the clock is too coarse, or has gone backwards */

@@ -73,6 +73,29 @@ static enum xfs_part part_of(enum xfs_record_cost cost)
                                    : XFS_PART_COPIES;
 }
 
+/* ---- before ---------------------------------------------------------------------------------- */
+
+bool xfs_allowance_matters(const struct xfs_allowance *allowance, unsigned percent)
+{
+    for (size_t i = 0; percent > 0 && i < XFS_RECORD_COSTS; i++)
+        if (allowance->record_ns[i] > 0)
+            return true;
+    return false;
+}
+
+bool xfs_allowance_fits(const struct xfs_allowance *allowance, unsigned percent, uint64_t passed_ns,
+                        uint64_t hooks_ns, const uint64_t calls[XFS_PARTS], unsigned parts)
+{
+    const uint32_t *each = allowance->record_ns;
+    double records = 0, share = (double)passed_ns / 100 * (double)percent;
+    if (parts & 1u << XFS_PART_COPIES)
+        records += (double)calls[XFS_PART_COPIES] *
+                   ((double)each[XFS_COST_TO_DEVICE] + (double)each[XFS_COST_TO_HOST]) / 2;
+    if (parts & 1u << XFS_PART_KERNELS)
+        records += (double)calls[XFS_PART_KERNELS] * (double)each[XFS_COST_KERNEL];
+    return records <= share / LEAST_SHARE || (double)hooks_ns + records <= share;
+}
+
 /* ---- the allowance --------------------------------------------------------------------------- */
 
 void xfs_allowance_start(struct xfs_allowance *allowance, unsigned percent, uint64_t now_ns,

@@ -12,6 +12,10 @@
  * stretch and of one second more. When nothing is left, the part of CUPTI's records that has cost
  * most since the allowance was last whole gives way. Each part does so once, and for good.
  *
+ * Once records have been on, calls are slower for good, whatever is switched off
+ * (docs/results/budget-2026-11-23.md). So before they are switched on at all, the calls that the
+ * hooks see for a moment say whether they would fit.
+ *
  * One thread at a time: that which collects the records. Times are ns of the trace's clock.
  */
 #ifndef XFS_ALLOWANCE_H
@@ -52,6 +56,15 @@ struct xfs_allowance {
  * that were measured, on the simulated GPU 0. False: the text is something else, and these count.
  */
 bool xfs_allowance_costs(uint32_t costs[XFS_RECORD_COSTS], const char *text, bool simulated);
+
+/* There is something to hold against a bound: records cost something. */
+bool xfs_allowance_matters(const struct xfs_allowance *allowance, unsigned percent);
+
+/* Before records are on: would those of these parts have fitted into the share of passed_ns, in
+ * which there were so many calls of each part, and the hooks have cost hooks_ns? Of copies it is
+ * not known which way they went: they count with the mean of both. */
+bool xfs_allowance_fits(const struct xfs_allowance *allowance, unsigned percent, uint64_t passed_ns,
+                        uint64_t hooks_ns, const uint64_t calls[XFS_PARTS], unsigned parts);
 
 /* Records are on. percent 0: no bound. */
 void xfs_allowance_start(struct xfs_allowance *allowance, unsigned percent, uint64_t now_ns,

@@ -13,6 +13,7 @@
 #include "preload/timing/give_way.h"
 #include "preload/timing/records.h"
 #include "preload/timing/timing.h"
+#include "preload/timing/trial.h"
 
 /* Interval of collection: SIGKILL loses at most the records of that time. */
 #define COLLECT_SECONDS 1
@@ -75,7 +76,8 @@ static void on_queued(void)
  * records are to be switched on or off or arrive, rarely otherwise. */
 static int rest_ms(void)
 {
-    if (!atomic_load(&collector.settled) || collector.soon > 0 || xfs_give_way_is_due())
+    if (!atomic_load(&collector.settled) || collector.soon > 0 || xfs_give_way_is_due() ||
+        xfs_trial_goes_on())
         return REST_WAITING_MS;
     return xfs_records_outstanding() > 0 ? REST_BUSY_MS : REST_IDLE_MS;
 }
@@ -83,7 +85,7 @@ static int rest_ms(void)
 /* Waits for a buffer, an order, the end, or the next collection; true when that is due. */
 static bool wait_for_work(void)
 {
-    bool due = xfs_give_way_is_due();
+    bool due = xfs_give_way_is_due() || xfs_trial_goes_on();
     for (int waited_ms = 0; waited_ms < COLLECT_SECONDS * 1000;) {
         int rest = rest_ms();
         struct timespec until = in_ms(rest);
@@ -122,10 +124,10 @@ static void *collect(void *unused)
         obey((enum xfs_order)atomic_load(&collector.order));
         if (flush && xfs_has_headroom())
             collector.cupti->ActivityFlushAll(0);
-        if (atomic_load(&collector.on)) {
+        if (atomic_load(&collector.on))
             xfs_records_drain(&collector.give_up);
+        if (atomic_load(&collector.settled))
             collector.carry_out(XFS_ORDER_LOOK);
-        }
         pthread_mutex_lock(&collector.lock);
     }
     pthread_mutex_unlock(&collector.lock);

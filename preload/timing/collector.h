@@ -18,7 +18,7 @@ enum xfs_order {
     XFS_ORDER_NONE,
     XFS_ORDER_RECORDS,
     XFS_ORDER_MANAGED,
-    XFS_ORDER_LOOK, /* of its own, every now and then while records are on: what they cost */
+    XFS_ORDER_LOOK, /* of its own, every now and then: what records cost, or would cost */
 };
 
 /* `carry_out` is called in the thread, once for each order. The library must stay loaded. False

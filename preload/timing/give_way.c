@@ -13,6 +13,7 @@
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
+#include "preload/timing/trial.h"
 
 #define FIRST_PAUSE_NS 20000000u /* after the gate had to open again; doubled each time */
 #define LONGEST_PAUSE_NS 1000000000u
@@ -28,6 +29,7 @@ static struct {
     enum xfs_part due; /* to be switched off; XFS_PARTS: nothing is */
     uint64_t again_ns, pause_ns;
     uint64_t off_ns[XFS_PARTS]; /* 0: not yet */
+    bool kernels_refused;
 } state = {.due = XFS_PARTS};
 
 static const struct {
@@ -83,7 +85,10 @@ static void say_why(void)
                  "CUPTI's records cost more than the budget of %u %%: ", xfs_settings()->budget);
     const char *between = "";
     for (size_t i = 0; i < XFS_PARTS && at < (int)sizeof line; i++)
-        if (state.off_ns[i]) {
+        if (i == XFS_PART_KERNELS && state.kernels_refused) {
+            at += snprintf(line + at, sizeof line - (size_t)at, "%sno times of kernels", between);
+            between = ", ";
+        } else if (state.off_ns[i]) {
             at += snprintf(line + at, sizeof line - (size_t)at, "%sno times of %s from %.3g s on",
                            between, parts[i].what,
                            (double)(state.off_ns[i] - state.started_ns) / 1e9);
@@ -158,6 +163,31 @@ void xfs_give_way_start(const struct xcp_library *cupti, unsigned records)
     atomic_store(&xfs_copies_recorded, true);
     xfs_say_records(records);
     say_number("budget", settings->budget);
+}
+
+void xfs_give_way_kernels_on(void)
+{
+    state.records |= XFT_RECORDS_KERNELS;
+    write_records(state.records, XFT_RECORDS_OTHERWISE, XFT_SAMPLE_NONE);
+}
+
+void xfs_give_way_refused(unsigned refused)
+{
+    char line[200];
+    xfs_verbose("device timing: records would cost more than the budget");
+    if (!(refused & XFS_TRIAL_COPIES)) {
+        state.kernels_refused = true;
+        say_why();
+        return;
+    }
+    bool sampled = xfs_pairs_start(true);
+    snprintf(line, sizeof line, "CUPTI's records would cost more than the budget of %u %%%s",
+             xfs_settings()->budget,
+             sampled ? ": a sample of the asynchronous copies is timed by CUDA events" : "");
+    xfs_meta_set("timing", sampled ? "event" : "host");
+    xfs_meta_set("timing.why", line);
+    say_number("budget", xfs_settings()->budget);
+    write_records(0, XFT_RECORDS_BUDGET, sampled ? XFT_SAMPLE_COPIES : XFT_SAMPLE_NONE);
 }
 
 void xfs_give_way_record(const struct xft_event *record)

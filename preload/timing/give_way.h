@@ -26,6 +26,12 @@ extern atomic_bool xfs_copies_recorded;
 /* Records have been switched on; `records`: which, a sum of enum xft_records. */
 void xfs_give_way_start(const struct xcp_library *cupti, unsigned records);
 
+/* Kernels' records have been switched on, later than the others. */
+void xfs_give_way_kernels_on(void);
+
+/* Parts (trial.h) were not switched on at all, since they would cost more than the budget. */
+void xfs_give_way_refused(unsigned refused);
+
 /* A record of CUPTI's has become this event. */
 void xfs_give_way_record(const struct xft_event *record);
 

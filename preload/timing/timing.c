@@ -15,6 +15,7 @@
 #include "preload/lookup/resolve.h"
 #include "preload/base/log.h"
 #include "preload/record/cost.h"
+#include "preload/record/gate.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/base/settings.h"
@@ -24,6 +25,7 @@
 #include "preload/timing/event_pairs.h"
 #include "preload/timing/give_way.h"
 #include "preload/timing/records.h"
+#include "preload/timing/trial.h"
 
 /* The words of XFERSCOPE_TIMING, in the order of settings.def. */
 enum asked { ASKED_AUTO, ASKED_CUPTI, ASKED_HOST, ASKED_EVENT };
@@ -165,8 +167,11 @@ static bool has_room(struct attempt *a)
 }
 
 /* CUPTI demands this order: clock and buffers before the first kind of record. */
-static bool enable_records(struct attempt *a)
+static bool prepare_records(struct attempt *a)
 {
+    static bool prepared;
+    if (prepared)
+        return true;
     if (!has_room(a))
         return false;
     promise_zeroed_buffers();
@@ -177,13 +182,20 @@ static bool enable_records(struct attempt *a)
         failed(a, &cupti, "ActivityRegisterCallbacks", result);
         return false;
     }
-    result = cupti.ActivityEnable(XCP_ACTIVITY_MEMCPY);
+    return prepared = true;
+}
+
+static bool enable_copies(struct attempt *a)
+{
+    xcp_result result = cupti.ActivityEnable(XCP_ACTIVITY_MEMCPY);
     if (result != XCP_SUCCESS) {
         failed(a, &cupti, "ActivityEnable", result);
         return false;
     }
     cupti.ActivityEnable(XCP_ACTIVITY_MEMCPY2);
     cupti.ActivityEnable(XCP_ACTIVITY_MEMSET);
+    watch(calls, sizeof calls / sizeof *calls);
+    atomic_store(&xfs_copies_recorded, true);
     return true;
 }
 
@@ -232,23 +244,94 @@ static void let_go(void)
     subscriber = NULL;
 }
 
+static bool managed_asked; /* before records were on */
+
+static void records_refused(const struct attempt *a)
+{
+    xfs_trial_stop();
+    let_go();
+    say_no_timing(a->why);
+}
+
+static void records_are_on(bool kernels)
+{
+    xfs_collector_records_on();
+    say_timing("cupti", "");
+    xfs_give_way_start(&cupti, XFT_RECORDS_COPIES | (kernels ? XFT_RECORDS_KERNELS : 0));
+    xfs_meta_set("kernels", kernels ? "on" : "off");
+    xfs_meta_set("managed", xfs_settings()->managed ? "on" : "off");
+    if (managed_asked)
+        enable_managed();
+}
+
 /* Safe while other threads use CUDA, since CUPTI has seen all contexts being created
  * (docs/timing.md). */
 static void switch_records_on(void)
 {
     struct attempt a = {0};
-    if (!enable_records(&a)) {
-        let_go();
-        say_no_timing(a.why);
+    if (prepare_records(&a) && enable_copies(&a))
+        records_are_on(enable_kernels());
+    else
+        records_refused(&a);
+}
+
+/* ---- whether they fit into the budget ----------------------------------------------------------
+ */
+
+static void begin_records(void)
+{
+    unsigned kernels = xfs_settings()->kernels ? XFS_TRIAL_KERNELS : 0;
+    if (!cupti.ActivityDisable || !xfs_trial_start(XFS_TRIAL_COPIES | kernels)) {
+        switch_records_on();
         return;
     }
-    watch(calls, sizeof calls / sizeof *calls);
-    xfs_collector_records_on();
-    say_timing("cupti", "");
-    bool kernels = enable_kernels();
-    xfs_give_way_start(&cupti, XFT_RECORDS_COPIES | (kernels ? XFT_RECORDS_KERNELS : 0));
-    xfs_meta_set("kernels", kernels ? "on" : "off");
-    xfs_meta_set("managed", xfs_settings()->managed ? "on" : "off");
+    xfs_meta_set("timing.sampled", "1");
+    say_timing("host", "it was over before it was known what device times cost (--budget)");
+}
+
+struct turn {
+    unsigned parts; /* to be switched on */
+    bool copies, kernels;
+    struct attempt attempt;
+};
+
+/* Behind the gate. */
+static void turn_on(void *arguments)
+{
+    struct turn *turn = arguments;
+    turn->copies = turn->parts & XFS_TRIAL_COPIES && enable_copies(&turn->attempt);
+    turn->kernels = turn->parts & XFS_TRIAL_KERNELS && enable_kernels();
+}
+
+static void switch_parts_on(unsigned parts)
+{
+    struct turn turn = {.parts = parts};
+    if (!prepare_records(&turn.attempt)) {
+        records_refused(&turn.attempt);
+    } else if (xfs_gate_pass(turn_on, &turn)) {
+        xfs_trial_switched_on(parts);
+        if (turn.copies) {
+            records_are_on(turn.kernels);
+        } else if (parts & XFS_TRIAL_COPIES) {
+            records_refused(&turn.attempt);
+        } else if (turn.kernels) {
+            xfs_give_way_kernels_on();
+            xfs_meta_set("kernels", "on");
+        }
+    }
+}
+
+static void look(void)
+{
+    bool tried = xfs_trial_goes_on();
+    unsigned parts = xfs_trial_look();
+    if (parts)
+        switch_parts_on(parts);
+    else if (tried && !xfs_trial_goes_on())
+        xfs_give_way_refused(xfs_collector_has_records() ? XFS_TRIAL_KERNELS
+                                                         : XFS_TRIAL_COPIES | XFS_TRIAL_KERNELS);
+    if (xfs_collector_has_records())
+        xfs_give_way_look();
 }
 
 /* In the collecting thread, whose stack and system calls are the recorder's own. */
@@ -258,11 +341,13 @@ static void carry_out(enum xfs_order order)
     if (pthread_mutex_trylock(&state_lock) == 0) {
         busy = true;
         if (subscriber != NULL && order == XFS_ORDER_RECORDS)
-            switch_records_on();
+            begin_records();
         else if (subscriber != NULL && order == XFS_ORDER_LOOK)
-            xfs_give_way_look();
+            look();
         else if (subscriber != NULL && xfs_collector_has_records())
             enable_managed();
+        else
+            managed_asked = true;
         busy = false;
         pthread_mutex_unlock(&state_lock);
     }
@@ -414,6 +499,7 @@ static void leave_as_found(void)
 
 static void yield(void)
 {
+    xfs_trial_stop();
     bool recorded = xfs_collector_has_records();
     if (recorded)
         disable_records();
