@@ -15,9 +15,10 @@ FIRST_SAMPLED_NUMBER = 1 << 31
 
 
 class Budget(Bench):
-    def recorded(self, *arguments, options=(), costs=DEAR_COPIES, clock="virtual"):
+    def recorded(self, *arguments, options=(), costs=DEAR_COPIES, clock="virtual", trial="0"):
         result = record(PROGRAMS / "dense", *arguments, cwd=self.folder, options=["-o", "run", *options],
-                        env=environment(XFERSCOPE_BUDGET_COSTS=costs, XFERSCOPE_SIMGPU_CLOCK=clock))
+                        env=environment(XFERSCOPE_BUDGET_COSTS=costs, XFERSCOPE_SIMGPU_CLOCK=clock,
+                                        XFERSCOPE_BUDGET_TRIAL=trial))
         self.assertEqual(result.returncode, 0, result.stderr)
         said = dict(line.split() for line in result.stdout.decode().splitlines())
         return {word: int(number) for word, number in said.items()}
@@ -89,6 +90,18 @@ class Budget(Bench):
         self.assertTrue(all(("achieved_error" in line) == (line["achieved_basis"] == "sampled") for line in lines))
         text = run([XFERSCOPE, "analyze", self.folder / "run.xft"]).stdout.decode()
         self.assertEqual(len(re.findall("more than the budget of 2 %", text)), 1)
+
+    @needs("dense")
+    def test_dense_from_the_start(self):
+        """Records that would cost too much are never switched on; a sample is timed by events."""
+        said = self.recorded("1", "600000", trial="10")
+        meta, events = self.dump()
+        self.assertEqual((meta["timing"], meta["timing.sampled"], meta["kernels"]), ("event", "1", "off"))
+        (only,) = events["records"]
+        self.assertEqual((only["aux"], only["count"], int(str(only["src"]), 0)), (0, 1, 1))
+        self.assertEqual(len(events["transfer"]), said["copies"])
+        self.assertGreaterEqual(len(events["device-copy"]), 8)
+        self.assertTrue(all("by-events" in copy["flags"] for copy in events["device-copy"]))
 
     @needs("dense")
     def test_no_bound(self):

@@ -140,6 +140,28 @@ static void test_no_bound(void **state)
     assert_int_equal(xfs_allowance_look(&a, 0, 0), XFS_PARTS);
 }
 
+/* Before records are on: 2 % of 10 ms are 200 us. */
+static void test_fits(void **state)
+{
+    (void)state;
+    const unsigned copies = 1u << XFS_PART_COPIES, both = copies | 1u << XFS_PART_KERNELS;
+    const uint64_t calls[XFS_PARTS] = {[XFS_PART_COPIES] = 100, [XFS_PART_KERNELS] = 10};
+    start(); /* a copy 1.5 us, a kernel 5 */
+    assert_true(xfs_allowance_fits(&a, 2, 10 * MS, 0, calls, both));
+    assert_true(xfs_allowance_fits(&a, 2, 10 * MS, 0, calls, copies));
+    assert_false(xfs_allowance_fits(&a, 2, 10 * MS, 1, calls, both));
+    assert_true(xfs_allowance_fits(&a, 2, 10 * MS, 50000, calls, copies));
+    assert_false(xfs_allowance_fits(&a, 2, 10 * MS, 50001, calls, copies));
+    assert_false(xfs_allowance_fits(&a, 1, 10 * MS, 0, calls, both));
+    /* Hooks that are over it by themselves: what costs an eighth of it comes all the same. */
+    assert_true(xfs_allowance_fits(&a, 2, 60 * MS, 100 * MS, calls, copies));
+    assert_false(xfs_allowance_fits(&a, 2, 59 * MS, 100 * MS, calls, copies));
+    assert_true(xfs_allowance_matters(&a, 2));
+    assert_false(xfs_allowance_matters(&a, 0));
+    assert_true(xfs_allowance_costs(a.record_ns, "", true));
+    assert_false(xfs_allowance_matters(&a, 2));
+}
+
 /* Of a class of a million calls some hundred are timed, the first of them all; of two that take
  * turns both, and a class that is met late from its first on. */
 static void test_sample(void **state)
@@ -167,7 +189,8 @@ int main(void)
         cmocka_unit_test(test_costs),        cmocka_unit_test(test_first_second),
         cmocka_unit_test(test_every_second), cmocka_unit_test(test_idle),
         cmocka_unit_test(test_most_first),   cmocka_unit_test(test_hooks),
-        cmocka_unit_test(test_no_bound),     cmocka_unit_test(test_sample),
+        cmocka_unit_test(test_no_bound),     cmocka_unit_test(test_fits),
+        cmocka_unit_test(test_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

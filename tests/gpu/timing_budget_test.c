@@ -186,6 +186,123 @@ static void test_periods(void **state)
     assert_int_equal(event_count, 100);
 }
 
+/* ---- before records are on ---------------------------------------------------------------------
+ */
+
+#define MS UINT64_C(1000000)
+
+static void start_trial(void)
+{
+    settings.budget_trial_ms = 10;
+    start_bounded("1000,1000,1000,1000,1000,1000");
+    assert_int_equal(fake->buffers_registered, 0);
+    assert_string_equal(timing_meta, "host");
+    assert_string_equal(meta_of("timing.sampled"), "1");
+}
+
+/* In 10 ms 200 us may be spent: 200 calls. */
+static void test_trial_fits(void **state)
+{
+    (void)state;
+    start_trial();
+    calls_of[XFT_EVENT_TRANSFER] = 100;
+    calls_of[XFT_EVENT_LAUNCH] = 100;
+    now += 9 * MS;
+    usleep(50000);
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 0);
+    now += 1 * MS;
+    await(&fake->kinds_enabled[XCP_ACTIVITY_KERNEL], 1);
+    put_copies(3);
+    xfs_timing_finish();
+    assert_int_equal(gate_passed, 1);
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 1);
+    assert_true(fake->calls_watched > 50);
+    assert_int_equal(records_on, XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS);
+    assert_string_equal(timing_meta, "cupti");
+    assert_string_equal(why_meta, "");
+    assert_string_equal(meta_of("kernels"), "on");
+    assert_int_equal(event_count, 3);
+}
+
+/* Copies fit, with kernels they do not: copies come, and kernels once there are fewer. */
+static void test_trial_kernels_later(void **state)
+{
+    (void)state;
+    start_trial();
+    calls_of[XFT_EVENT_TRANSFER] = 150;
+    calls_of[XFT_EVENT_LAUNCH] = 100;
+    now += 10 * MS;
+    await(&fake->kinds_enabled[XCP_ACTIVITY_MEMSET], 1);
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_KERNEL], 0);
+    while (strcmp(meta_of("kernels"), "off") != 0 || records_on != XFT_RECORDS_COPIES)
+        usleep(1000);
+    now += 100 * MS;
+    await(&fake->kinds_enabled[XCP_ACTIVITY_KERNEL], 1);
+    xfs_timing_finish();
+    assert_int_equal(gate_passed, 2);
+    assert_int_equal(records_on, XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS);
+    assert_string_equal(meta_of("kernels"), "on");
+}
+
+/* Too many in every moment of the first second: CUPTI's records never come. */
+static void test_trial_refused(void **state)
+{
+    (void)state;
+    start_trial();
+    for (int moment = 0; records_why != XFT_RECORDS_BUDGET; moment++) {
+        calls_of[XFT_EVENT_TRANSFER] += 100000;
+        now += 110 * MS;
+        usleep(20000);
+        assert_in_range(moment, 0, 1000);
+    }
+    xfs_timing_finish();
+    assert_int_equal(gate_tried, 0);
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 0);
+    assert_int_equal(fake->buffers_registered, 0);
+    assert_int_equal(records_on, 0);
+    assert_string_equal(timing_meta, "host");
+    assert_non_null(strstr(why_meta, "would cost more than the budget of 2 %"));
+}
+
+/* The hooks alone are over the budget: records that cost next to nothing come nevertheless. */
+static void test_trial_of_costly_hooks(void **state)
+{
+    (void)state;
+    start_trial();
+    hooks_cost = 5 * MS;
+    calls_of[XFT_EVENT_TRANSFER] = 20;
+    now += 10 * MS;
+    await(&fake->kinds_enabled[XCP_ACTIVITY_MEMSET], 1);
+    xfs_timing_finish();
+    assert_string_equal(timing_meta, "cupti");
+}
+
+/* Managed memory that was used meanwhile is recorded from then on, too. */
+static void test_trial_managed(void **state)
+{
+    (void)state;
+    start_trial();
+    xfs_timing_managed();
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_COUNTER], 0);
+    now += 10 * MS;
+    await(&fake->kinds_enabled[XCP_ACTIVITY_COUNTER], 1);
+    xfs_timing_finish();
+    assert_string_equal(meta_of("managed"), "on");
+}
+
+/* Another profiler takes CUPTI over meanwhile. */
+static void test_trial_yields(void **state)
+{
+    (void)state;
+    start_trial();
+    xfs_timing_yield();
+    assert_int_equal(fake->unsubscribed, 1);
+    now += 1000 * MS;
+    xfs_timing_finish();
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 0);
+    assert_non_null(strstr(why_meta, "another profiler"));
+}
+
 #define TEST(name) cmocka_unit_test_setup(test_##name, load_fake)
 
 int main(int argc, char **argv)
@@ -195,6 +312,9 @@ int main(int argc, char **argv)
         TEST(kernels_give_way), TEST(managed_gives_way),
         TEST(gate_stays_open),  TEST(within),
         TEST(no_bound),         TEST(periods),
+        TEST(trial_fits),       TEST(trial_kernels_later),
+        TEST(trial_refused),    TEST(trial_of_costly_hooks),
+        TEST(trial_managed),    TEST(trial_yields),
     };
     return run_one(tests, sizeof tests / sizeof tests[0], argc, argv);
 }
