@@ -36,6 +36,21 @@ static void add(struct xfa_exposed *exposed, struct xfa_busy_times *to, int gpu,
     to->last[gpu] = (uint32_t)place + 1;
 }
 
+/* Where recording gave way: about when it ran. */
+static void find_time(const struct xfa_event *event, uint64_t *start, uint64_t *end)
+{
+    const struct xfa_transfer *transfer = &event->transfer;
+    if (!event->process->sampled)
+        return;
+    if (transfer->blocks) {
+        *start = event->start_ns;
+        *end = event->end_ns;
+    } else if (transfer->timed == XFA_TIMED_SAMPLE) {
+        *start = event->end_ns;
+        *end = event->end_ns + (uint64_t)transfer->achieved_ns;
+    }
+}
+
 static void transfer(void *self, const struct xfa_event *event)
 {
     struct xfa_exposed *exposed = self;
@@ -45,13 +60,15 @@ static void transfer(void *self, const struct xfa_event *event)
     if (row->direction != XFT_DIR_H2D && row->direction != XFT_DIR_D2H &&
         row->direction != XFT_DIR_P2P)
         return;
-    if (transfer->device.end_ns <= transfer->device.start_ns) {
-        exposed->untimed = true;
-        return;
-    }
-    add(exposed, &exposed->copies, gpu,
-        xfa_process_wall_ns(event->process, transfer->device.start_ns),
-        xfa_process_wall_ns(event->process, transfer->device.end_ns));
+    uint64_t start = transfer->device.start_ns, end = transfer->device.end_ns;
+    if (end <= start)
+        find_time(event, &start, &end);
+    exposed->untimed += end <= start;
+    exposed->any_untimed |= end <= start && !event->process->sampled;
+    exposed->timed += end > start;
+    if (end > start)
+        add(exposed, &exposed->copies, gpu, xfa_process_wall_ns(event->process, start),
+            xfa_process_wall_ns(event->process, end));
 }
 
 static void event(void *self, const struct xfa_event *event)
@@ -148,7 +165,8 @@ struct xfa_exposure xfa_exposed_sum(struct xfa_exposed *exposed)
         sum.copied_ns += ns;
         sum.exposed_ns += ns - covered(&exposed->kernels, &from, copy);
     }
-    if (exposed->untimed || exposed->beyond)
+    const uint64_t few = 16; /* one in so many may be left out */
+    if (exposed->any_untimed || exposed->untimed > exposed->timed / few || exposed->beyond)
         sum.copied_ns = sum.exposed_ns = NAN;
     if (exposed->no_kernels)
         sum.exposed_ns = NAN;

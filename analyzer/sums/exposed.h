@@ -1,6 +1,8 @@
 /*
  * How long copies kept GPUs' links busy, and how much of that was exposed: no kernel ran on that
- * GPU meanwhile. By the device's own times of copies to and from a GPU, and of kernels.
+ * GPU meanwhile. By the device's own times of copies to and from a GPU, and of kernels. Where
+ * recording gave way (xfa_process sampled), copies without such times count from their call on, for
+ * as long as others of their class take; up to one in 16 of which nothing is known may be left out.
  */
 #ifndef XFA_EXPOSED_H
 #define XFA_EXPOSED_H
@@ -22,8 +24,9 @@ struct xfa_busy_times {
 
 struct xfa_exposed {
     struct xfa_busy_times copies, kernels;
-    bool untimed;    /* copies without times of the device */
-    bool no_kernels; /* a process did not record them */
+    uint64_t timed, untimed; /* copies with times, and without */
+    bool any_untimed;        /* a process has some of which none should be */
+    bool no_kernels;         /* a process did not record them */
     bool beyond;
 };
 
