@@ -31,9 +31,9 @@ struct xfs_life {
     pthread_mutex_t lock;                   /* zero is PTHREAD_MUTEX_INITIALIZER */
 };
 
-/* In `begins`: calls wait until the gate opens (gate.h). */
-extern char xfs_gated;
-#define XFS_GATED ((struct xfs_recorder *)(void *)&xfs_gated)
+/* In `begins`: calls are held back (hold.h). */
+extern char xfs_held;
+#define XFS_HELD ((struct xfs_recorder *)(void *)&xfs_held)
 
 extern struct xfs_life *_Atomic xfs_life; /* NULL until recording begins; then for ever */
 extern XFS_TLS struct xfs_lane *xfs_self; /* the thread's lane: only once there is a life */

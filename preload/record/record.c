@@ -18,7 +18,7 @@
 #include "preload/base/sandbox.h"
 
 #define START_ROUNDS 20000 /* moments */
-#define GATE_ROUNDS 200    /* some microseconds awake: the gate is closed that long */
+#define HELD_ROUNDS 200    /* some microseconds awake: calls are held that long */
 
 /* ---- life ------------------------------------------------------------------------------- */
 
@@ -117,7 +117,7 @@ static bool make_ready(bool is_call)
     if (l && atomic_load(&l->state) == STATE_NEW)
         xfs_on_large_stack(start_once, l);
     struct xfs_recorder *recorder = l ? atomic_load(&l->begins) : NULL;
-    if (recorder == XFS_GATED)
+    if (recorder == XFS_HELD)
         recorder = atomic_load(&l->current);
     bool ready = recorder && xfs_thread_attach(recorder) != NULL;
     if (recorder == NULL && is_call)
@@ -132,10 +132,10 @@ XFS_COLD bool xfs_record_ready_slowly(void)
     return make_ready(true);
 }
 
-static bool is_gated(void)
+static bool are_held(void)
 {
     struct xfs_life *l = atomic_load(&xfs_life);
-    return l && atomic_load(&l->begins) == XFS_GATED;
+    return l && atomic_load(&l->begins) == XFS_HELD;
 }
 
 /* As every call does: stores that it is one, then checks whether recording has ended. The end may
@@ -153,26 +153,26 @@ static bool let_in_now(bool is_call)
     if (!ready || xfs_lane_open_to_calls(lane))
         return ready;
     xfs_call_over(lane);
-    if (is_call && !is_gated())
+    if (is_call && !are_held())
         count_after_end(atomic_load(&xfs_life));
     return false;
 }
 
-/* A call that met the closed gate was not under way, and waits until it opens, which it does in a
+/* A call that is held back is not under way, and waits until calls may begin, which they may in a
  * bounded time. */
 static bool let_in(bool is_call)
 {
     bool ready;
     do {
-        if (xfs_self && is_gated())
+        if (xfs_self && are_held())
             xfs_call_over(xfs_self);
-        for (unsigned i = 0; is_gated(); i++)
-            if (i < GATE_ROUNDS)
+        for (unsigned i = 0; are_held(); i++)
+            if (i < HELD_ROUNDS)
                 __builtin_ia32_pause();
             else
                 xfs_pause();
         ready = let_in_now(is_call);
-    } while (!ready && is_gated());
+    } while (!ready && are_held());
     return ready;
 }
 

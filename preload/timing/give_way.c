@@ -9,13 +9,13 @@
 #include "preload/base/settings.h"
 #include "preload/lookup/resolve.h"
 #include "preload/record/cost.h"
-#include "preload/record/gate.h"
+#include "preload/record/hold.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
 #include "preload/timing/trial.h"
 
-#define FIRST_PAUSE_NS 20000000u /* after the gate had to open again; doubled each time */
+#define FIRST_PAUSE_NS 20000000u /* after a call had stayed in the driver; doubled each time */
 #define LONGEST_PAUSE_NS 1000000000u
 
 atomic_bool xfs_copies_recorded;
@@ -133,7 +133,7 @@ static void give_way(void)
     if (now < state.again_ns || !xfs_has_headroom())
         return;
     state.cupti->ActivityFlushAll(0);
-    if (xfs_gate_pass(disable, &state.due)) {
+    if (xfs_with_calls_held(disable, &state.due)) {
         gave_way(state.due);
         state.due = XFS_PARTS;
         state.pause_ns = FIRST_PAUSE_NS;
@@ -200,7 +200,7 @@ bool xfs_give_way_is_due(void)
     return state.due != XFS_PARTS;
 }
 
-/* Where recording is limited to periods, calls outside of them do not pass the gate. */
+/* Where recording is limited to periods, calls outside of them are not held back. */
 void xfs_give_way_look(void)
 {
     if (!state.allowance.bounded || atomic_load(&xfs_periods_limited))

@@ -5,7 +5,7 @@
  *
  * CUPTI does not survive kinds that are switched again and again while the program calls CUDA
  * (docs/timing.md). So a kind is never switched on again, and off only while no recorded call is
- * under way (record/gate.h); when calls stay in the driver it is tried again later, more and more
+ * under way (record/hold.h); when calls stay in the driver it is tried again later, more and more
  * rarely. CUPTI is asked for the records that it holds before; its callbacks are left alone.
  *
  * From the moment on at which the copies' records are off, a sample of the asynchronous copies is

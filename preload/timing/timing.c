@@ -15,7 +15,7 @@
 #include "preload/lookup/resolve.h"
 #include "preload/base/log.h"
 #include "preload/record/cost.h"
-#include "preload/record/gate.h"
+#include "preload/record/hold.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/base/settings.h"
@@ -295,7 +295,7 @@ struct turn {
     struct attempt attempt;
 };
 
-/* Behind the gate. */
+/* While calls are held back. */
 static void turn_on(void *arguments)
 {
     struct turn *turn = arguments;
@@ -308,7 +308,7 @@ static void switch_parts_on(unsigned parts)
     struct turn turn = {.parts = parts};
     if (!prepare_records(&turn.attempt)) {
         records_refused(&turn.attempt);
-    } else if (xfs_gate_pass(turn_on, &turn)) {
+    } else if (xfs_with_calls_held(turn_on, &turn)) {
         xfs_trial_switched_on(parts);
         if (turn.copies) {
             records_are_on(turn.kernels);

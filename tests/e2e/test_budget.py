@@ -64,7 +64,7 @@ class Budget(Bench):
 
     @needs("dense")
     def test_with_threads(self):
-        """The gate holds calls back while kinds are switched; none is lost and none counted twice."""
+        """Calls are held back while kinds are switched; none is lost and none counted twice."""
         for clock in ("virtual", "host"):
             with self.subTest(clock):
                 said = self.recorded("6", "1000", options=["--force"], clock=clock)

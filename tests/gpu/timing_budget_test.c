@@ -54,9 +54,9 @@ static void await(const int *number, int least)
         usleep(1000);
 }
 
-static void await_gate(unsigned least)
+static void await_hold(unsigned least)
 {
-    while (*(volatile unsigned *)&gate_tried < least)
+    while (*(volatile unsigned *)&hold_tried < least)
         usleep(1000);
 }
 
@@ -68,7 +68,7 @@ static void test_copies_give_way(void **state)
     put_copies(TOO_MANY);
     await(&fake->kinds_disabled[XCP_ACTIVITY_MEMSET], 1);
     xfs_timing_finish();
-    assert_int_equal(gate_passed, 1);
+    assert_int_equal(hold_held, 1);
     assert_int_equal(fake->kinds_disabled[XCP_ACTIVITY_MEMCPY], 1);
     assert_int_equal(fake->kinds_disabled[XCP_ACTIVITY_MEMCPY2], 1);
     assert_int_equal(fake->kinds_disabled[XCP_ACTIVITY_KERNEL], 0);
@@ -129,16 +129,16 @@ static void test_managed_gives_way(void **state)
 }
 
 /* A call that stays in the driver: nothing is switched off beside it, and it is tried again. */
-static void test_gate_stays_open(void **state)
+static void test_call_stays(void **state)
 {
     (void)state;
-    gate_stays_open = true;
+    call_stays = true;
     start_bounded("9,4000000,9,9,9,9");
     put_copies(TOO_MANY);
-    await_gate(1);
+    await_hold(1);
     assert_int_equal(fake->kinds_disabled[XCP_ACTIVITY_MEMCPY], 0);
     assert_int_equal(records_on, XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS);
-    gate_stays_open = false;
+    call_stays = false;
     now += UINT64_C(10000000000);
     await(&fake->kinds_disabled[XCP_ACTIVITY_MEMSET], 1);
     xfs_timing_finish();
@@ -155,7 +155,7 @@ static void test_within(void **state)
     put_copies(0);
     await(&fake->flushes, 1);
     xfs_timing_finish();
-    assert_int_equal(gate_tried, 0);
+    assert_int_equal(hold_tried, 0);
     assert_int_equal(fake->kinds_disabled[XCP_ACTIVITY_MEMCPY], 0);
     assert_string_equal(why_meta, "");
 }
@@ -168,12 +168,12 @@ static void test_no_bound(void **state)
     put_copies(100);
     await(&fake->flushes, 1);
     xfs_timing_finish();
-    assert_int_equal(gate_tried, 0);
+    assert_int_equal(hold_tried, 0);
     assert_int_equal(fake->kinds_disabled[XCP_ACTIVITY_MEMCPY], 0);
     assert_int_equal(event_count, 100);
 }
 
-/* Where recording is limited, calls outside its periods do not pass the gate. */
+/* Where recording is limited, calls outside its periods are not held back. */
 static void test_periods(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void test_periods(void **state)
     put_copies(100);
     await(&fake->flushes, 1);
     xfs_timing_finish();
-    assert_int_equal(gate_tried, 0);
+    assert_int_equal(hold_tried, 0);
     assert_int_equal(event_count, 100);
 }
 
@@ -214,7 +214,7 @@ static void test_trial_fits(void **state)
     await(&fake->kinds_enabled[XCP_ACTIVITY_KERNEL], 1);
     put_copies(3);
     xfs_timing_finish();
-    assert_int_equal(gate_passed, 1);
+    assert_int_equal(hold_held, 1);
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 1);
     assert_true(fake->calls_watched > 50);
     assert_int_equal(records_on, XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS);
@@ -239,7 +239,7 @@ static void test_trial_kernels_later(void **state)
     now += 100 * MS;
     await(&fake->kinds_enabled[XCP_ACTIVITY_KERNEL], 1);
     xfs_timing_finish();
-    assert_int_equal(gate_passed, 2);
+    assert_int_equal(hold_held, 2);
     assert_int_equal(records_on, XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS);
     assert_string_equal(meta_of("kernels"), "on");
 }
@@ -256,7 +256,7 @@ static void test_trial_refused(void **state)
         assert_in_range(moment, 0, 1000);
     }
     xfs_timing_finish();
-    assert_int_equal(gate_tried, 0);
+    assert_int_equal(hold_tried, 0);
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 0);
     assert_int_equal(fake->buffers_registered, 0);
     assert_int_equal(records_on, 0);
@@ -310,7 +310,7 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         TEST(copies_give_way),  TEST(numbers_end_with_copies),
         TEST(kernels_give_way), TEST(managed_gives_way),
-        TEST(gate_stays_open),  TEST(within),
+        TEST(call_stays),       TEST(within),
         TEST(no_bound),         TEST(periods),
         TEST(trial_fits),       TEST(trial_kernels_later),
         TEST(trial_refused),    TEST(trial_of_costly_hooks),

@@ -26,7 +26,7 @@
 #include "preload/base/log.h"
 #include "preload/record/bus.h"
 #include "preload/record/cost.h"
-#include "preload/record/gate.h"
+#include "preload/record/hold.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/base/own_stack.h"
@@ -108,15 +108,15 @@ uint64_t xfs_cost_calls(uint8_t kind)
     return calls_of[kind];
 }
 
-static atomic_bool gate_stays_open; /* a call stays in the driver */
-static unsigned gate_tried, gate_passed;
+static atomic_bool call_stays; /* a call stays in the driver */
+static unsigned hold_tried, hold_held;
 
-bool xfs_gate_pass(void (*work)(void *), void *argument)
+bool xfs_with_calls_held(void (*work)(void *), void *argument)
 {
-    gate_tried++;
-    if (gate_stays_open)
+    hold_tried++;
+    if (call_stays)
         return false;
-    gate_passed++;
+    hold_held++;
     work(argument);
     return true;
 }

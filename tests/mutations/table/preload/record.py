@@ -2,12 +2,12 @@
 from row import M
 
 ROWS = [
-    M("gate-not-awaited", "preload/record/gate.c",
+    M("calls-held-not-awaited", "preload/record/hold.c",
       "    while (xfs_lanes_are_calling(&recorder->lanes)) {",
       "    while (recorder == NULL) {",
       "what may not happen beside a call happens beside it",
-      "record.gate"),
-    M("gate-stays-closed", "preload/record/gate.c",
+      "record.hold"),
+    M("calls-held-for-ever", "preload/record/hold.c",
       """    if (alone)
         work(argument);
     atomic_compare_exchange_strong(&l->begins, &closed, recorder);""",
@@ -16,12 +16,12 @@ ROWS = [
     if (alone)
         atomic_compare_exchange_strong(&l->begins, &closed, recorder);""",
       "the program's calls wait for ever once a call has stayed in the driver",
-      "record.gate"),
-    M("gated-call-uncounted", "preload/record/record.c",
-      "    } while (!ready && is_gated());",
-      "    } while (ready && is_gated());",
-      "a call that met the closed gate twice is not recorded",
-      "record.gate"),
+      "record.hold"),
+    M("held-call-uncounted", "preload/record/record.c",
+      "    } while (!ready && are_held());",
+      "    } while (ready && are_held());",
+      "a call that is held back twice is not recorded",
+      "record.hold"),
     M("file-not-cut-back", "preload/record/file.c",
       "    if (fd >= 0 && ftruncate(fd, (off_t)file->end) != 0)\n        error = errno;\n",
       "    (void)fd;\n",

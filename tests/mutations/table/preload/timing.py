@@ -3,10 +3,10 @@ from row import M
 
 ROWS = [
     M("switched-off-beside-calls", "preload/timing/give_way.c",
-      "    if (xfs_gate_pass(disable, &state.due)) {",
+      "    if (xfs_with_calls_held(disable, &state.due)) {",
       "    if (disable(&state.due), true) {",
       "CUPTI's kinds are switched off beside calls of the program, which crashed PyTorch",
-      "gpu.timing.gate_stays_open"),
+      "gpu.timing.call_stays"),
     M("idle-time-saved-up", "preload/timing/allowance.c",
       """        left < (double)allowance->of_second_ns ? (int64_t)left : (int64_t)allowance->of_second_ns;""",
       "        (int64_t)left;",

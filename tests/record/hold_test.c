@@ -1,5 +1,5 @@
-/* The gate: no recorded call is under way while it is closed, no call is lost or refused by it, and
- * it opens again when a call stays in the driver. */
+/* Calls held back: none is under way meanwhile, none is lost or refused, and they go on when one of
+ * them stays in the driver. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "preload/record/gate.h"
+#include "preload/record/hold.h"
 #include "preload/record/hot.h"
 #include "preload/record/record.h"
 #include "preload/record/recorder.h"
@@ -73,7 +73,7 @@ static void test_no_call_beside(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, call_again_and_again, NULL), 0);
     while (passes < PASSES) {
         unsigned long before = atomic_load(&calls);
-        passes += xfs_gate_pass(work, &works);
+        passes += xfs_with_calls_held(work, &works);
         while (atomic_load(&calls) < before + THREADS)
             sched_yield();
     }
@@ -111,13 +111,13 @@ static void test_call_that_stays(void **state)
     assert_int_equal(pthread_create(&thread, NULL, call_that_stays, NULL), 0);
     while (!atomic_load(&in_driver))
         sched_yield();
-    assert_false(xfs_gate_pass(work, &works));
+    assert_false(xfs_with_calls_held(work, &works));
     assert_int_equal(works, 0);
     call(NULL); /* other threads go on */
     assert_int_equal(calls, before + 1);
     atomic_store(&may_return, true);
     pthread_join(thread, NULL);
-    assert_true(xfs_gate_pass(work, &works));
+    assert_true(xfs_with_calls_held(work, &works));
     assert_int_equal(works, 1);
     assert_int_equal(refused, 0);
 }
@@ -128,7 +128,7 @@ int main(void)
         cmocka_unit_test(test_no_call_beside),
         cmocka_unit_test(test_call_that_stays),
     };
-    char folder[] = "/tmp/xferscope-gate-XXXXXX", path[64];
+    char folder[] = "/tmp/xferscope-hold-XXXXXX", path[64];
     if (mkdtemp(folder) == NULL)
         return 1;
     snprintf(path, sizeof path, "%s/run", folder);

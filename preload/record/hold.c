@@ -1,4 +1,4 @@
-#include "preload/record/gate.h"
+#include "preload/record/hold.h"
 
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -24,10 +24,10 @@ static bool prepare(void)
     return prepared;
 }
 
-/* After the barrier each thread has either seen that the gate is closed, or its call is visible. */
+/* After the barrier each thread has either seen that it must wait, or its call is visible. */
 static bool wait_for_calls(struct xfs_recorder *recorder)
 {
-    uint64_t until = xfs_monotonic_ns() + XFS_GATE_WAIT_NS;
+    uint64_t until = xfs_monotonic_ns() + XFS_HOLD_WAIT_NS;
     if (barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
         return false;
     while (xfs_lanes_are_calling(&recorder->lanes)) {
@@ -38,12 +38,12 @@ static bool wait_for_calls(struct xfs_recorder *recorder)
     return true;
 }
 
-bool xfs_gate_pass(void (*work)(void *), void *argument)
+bool xfs_with_calls_held(void (*work)(void *), void *argument)
 {
     struct xfs_life *l = atomic_load(&xfs_life);
-    struct xfs_recorder *recorder = xfs_recorder_current(), *open = recorder, *closed = XFS_GATED;
+    struct xfs_recorder *recorder = xfs_recorder_current(), *open = recorder, *closed = XFS_HELD;
     if (l == NULL || recorder == NULL || !prepare() ||
-        !atomic_compare_exchange_strong(&l->begins, &open, XFS_GATED))
+        !atomic_compare_exchange_strong(&l->begins, &open, XFS_HELD))
         return false;
     bool alone = wait_for_calls(recorder);
     if (alone)
