@@ -85,6 +85,39 @@ static void take_wait(struct xfa_timeline *timeline, const struct xfa_event *eve
     xfa_version_add(&timeline->recorded, &span);
 }
 
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+#define LEVELS 4 /* of a thread; deeper ones are not drawn */
+
+/* They say nothing of whose time it was: only their track has them. Within one they end in the
+ * order in which they began, but for those of the process. */
+static void take_range(struct xfa_timeline *timeline, const struct xfa_range *range,
+                       uint64_t end_ns)
+{
+    struct xfa_track_key key = {.process = timeline->process->number,
+                                .thread = range->id ? 0 : range->tid,
+                                .gpu = -1,
+                                .kind = XFA_TRACK_RANGES};
+    uint32_t depth = range->id ? 0 : range->depth;
+    struct xfa_slice slice = {.start = since_start(timeline, range->start_ns),
+                              .end = since_start(timeline, end_ns),
+                              .count = 1,
+                              .name = xfa_label_of_kernel(timeline, range->name)};
+    if (depth >= LEVELS || slice.end < slice.start)
+        return;
+    key.level = (uint8_t)depth;
+    slice.busy = slice.end - slice.start;
+    xfa_tracks_add(&timeline->recorded.tracks, &key, &slice);
+}
+
+static void take_unended(void *self, const struct xfa_range *range, enum xfa_unended why,
+                         uint64_t end_ns)
+{
+    struct xfa_timeline *timeline = self;
+    if (!timeline->shares_alone)
+        take_range(timeline, range, end_ns);
+}
+
 static void observe_event(void *self, const struct xfa_event *event)
 {
     struct xfa_timeline *timeline = self;
@@ -105,6 +138,10 @@ static void observe_event(void *self, const struct xfa_event *event)
         break;
     case XFT_EVENT_LAUNCH:
         timeline->recorded.launches += !(event->flags & XFT_CAPTURED);
+        break;
+    case XFT_EVENT_RANGE_END:
+        if (event->range)
+            take_range(timeline, event->range, event->start_ns);
         break;
     default:
         xfa_buffers_event(&timeline->buffers, event);
@@ -154,8 +191,10 @@ static void observe_transfer(void *self, const struct xfa_event *event)
 static const uint32_t of_shares = XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET) |
                                   XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT) |
                                   XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_LAUNCH);
-static const uint32_t of_buffers = XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) |
-                                   XFA_KIND(XFT_EVENT_REGISTER) | XFA_KIND(XFT_EVENT_UNREGISTER);
+/* Ranges and buffers, which shares of time do without. */
+static const uint32_t of_drawing = XFA_KIND(XFT_EVENT_RANGE_END) | XFA_KIND(XFT_EVENT_ALLOC) |
+                                   XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |
+                                   XFA_KIND(XFT_EVENT_UNREGISTER);
 
 static uint32_t begin_process(void *self, struct xfa_process *process)
 {
@@ -164,7 +203,7 @@ static uint32_t begin_process(void *self, struct xfa_process *process)
     xfa_buffers_begin(&timeline->buffers, process);
     timeline->recorded.draws = !timeline->shares_alone;
     xfa_version_begin(&timeline->recorded, process->number);
-    return timeline->shares_alone ? of_shares : of_shares | of_buffers;
+    return timeline->shares_alone ? of_shares : of_shares | of_drawing;
 }
 
 static void end_process(void *self, struct xfa_process *process)
@@ -181,11 +220,12 @@ struct xfa_observer xfa_timeline_observer(struct xfa_timeline *timeline)
     return (struct xfa_observer){
         .name = "timeline",
         .aside = timeline->shares_alone, /* labels look for sites */
-        .kinds = of_shares | of_buffers,
+        .kinds = of_shares | of_drawing,
         .self = timeline,
         .process = begin_process,
         .event = observe_event,
         .transfer = observe_transfer,
+        .unended = take_unended,
         .end = end_process,
     };
 }

@@ -8,7 +8,8 @@
  *
  * As recorded: kernels, memsets, copies and migrations when the device says that they ran; copies
  * without its times, where the call waits for them, as long as the call; waits and copies that
- * block as their calls. As advised: as the schedule (whatif/schedule.h) has them.
+ * block as their calls; NVTX ranges, up to the fourth level of a thread. As advised: as the
+ * schedule (whatif/schedule.h) has them.
  */
 #ifndef XFA_TIMELINE_H
 #define XFA_TIMELINE_H
@@ -20,10 +21,11 @@
 #include "analyzer/timeline/traffic.h"
 #include "analyzer/whatif/whatif.h"
 
-#define XFA_TIMELINE_SLICES 20000 /* of one version, at most; of all sets that are tried likewise  \
-                                   */
-#define XFA_SET_SLICES 4000       /* of one of these */
-#define XFA_TIMELINE_ALL_SETS 5   /* members of which every subset is tried */
+#define XFA_TIMELINE_SLICES                                                                        \
+    20000                       /* of one version, at most; of all sets that are tried likewise    \
+                                 */
+#define XFA_SET_SLICES 4000     /* of one of these */
+#define XFA_TIMELINE_ALL_SETS 5 /* members of which every subset is tried */
 #define XFA_TIMELINE_SET_OPS 8000000 /* calls that are played for these, at most */
 
 struct xfa_version {

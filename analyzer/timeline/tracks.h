@@ -24,6 +24,7 @@ enum xfa_track_kind {
     XFA_TRACK_WAITS,      /* of a thread */
     XFA_TRACK_HOST,       /* nothing on any GPU of the process, and none of its threads waits */
     XFA_TRACK_MIGRATIONS, /* of a GPU, by direction and cause */
+    XFA_TRACK_RANGES,     /* NVTX, of a thread by level; thread 0: of the process */
     XFA_TRACK_KINDS
 };
 
@@ -36,7 +37,8 @@ struct xfa_track_key {
     uint8_t kind;
     uint8_t direction; /* enum xft_direction */
     uint8_t cause;     /* of migrations: enum xft_migration_cause */
-    uint8_t reserved[3];
+    uint8_t level;     /* of ranges: so many are open around it */
+    uint8_t reserved[2];
 };
 
 /* Times are ns since the process's start. */

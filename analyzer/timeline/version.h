@@ -15,8 +15,8 @@ void xfa_version_finish(struct xfa_version *version, double wall_ns);
 
 /* ---- labels.c: what is written beside what ran ----------------------------------------------- */
 
-/* A kernel of the process at hand, by its id in NAMES; a row of transfers; a wait: function and
- * call site. */
+/* A kernel or a range of the process at hand, by its id in NAMES; a row of transfers; a wait:
+ * function and call site. */
 uint32_t xfa_label_of_kernel(struct xfa_timeline *timeline, uint64_t id);
 uint32_t xfa_label_of_row(struct xfa_timeline *timeline, const struct xfa_row *row);
 uint32_t xfa_label_of_call(struct xfa_timeline *timeline, const struct xfa_event *event);

@@ -193,6 +193,77 @@ test('a set that was not played is said to be so', async () => {
   await page.context().close();
 });
 
+const seen = (page) => page.$eval('canvas', (node) => [Number(node.dataset.from), Number(node.dataset.to)]);
+
+// ---- call stacks ---------------------------------------------------------------------------------
+
+test('the call stacks add up, as a flame graph and as a list, by each measure', async () => {
+  const { file, json } = pages.pytorch;
+  const page = await open(file);
+  const sums = { lost: 0, bytes: 0, time: 0 };
+  for (const row of json.transfers) {
+    sums.lost += Math.max(0, row.lost_s ?? 0);
+    sums.bytes += row.bytes;
+    sums.time += row.achieved_gbps > 0 ? row.bytes / row.achieved_gbps / 1e9 : 0;
+  }
+  await page.$eval('#stacks details', (node) => (node.open = true));
+  for (const [by, unit] of [['lost', 's'], ['bytes', 'bytes'], ['time', 's']]) {
+    await page.selectOption('#stacks select', by);
+    await drawn(page);
+    assert.equal(await page.$eval('#stacks .frame title', (node) => node.textContent), `all transfers: ${text_of(sums[by], unit)}`);
+    assert.ok(Math.abs((await page.$eval('#stacks .tree .weight', (node) => Number(node.value))) / sums[by] - 1) < 1e-9);
+    const below = await page.$$eval('#stacks .tree > li > details > ul > li', (nodes) => nodes.map((node) => Number(node.querySelector('.weight').value)));
+    assert.ok(below.length > 1 && Math.abs(below.reduce((a, b) => a + b, 0) / sums[by] - 1) < 1e-9);
+  }
+  // A click on a frame makes it as wide as the drawing.
+  const widths = () => page.$$eval('#stacks .frame', (nodes) => Object.fromEntries(nodes.map((node) => [node.querySelector('title').textContent, Math.round(Number(node.querySelector('rect').getAttribute('width')))]).filter(([title], _, all) => all.filter(([other]) => other === title).length === 1)));
+  const before = await widths();
+  const whole = Math.max(...Object.values(before));
+  const [part] = Object.entries(before).find(([, width]) => width < whole - 2 && width > 2);
+  await page.$$eval('#stacks .frame', (nodes, wanted) => nodes.find((node) => node.querySelector('title').textContent === wanted).dispatchEvent(new MouseEvent('click', { bubbles: true })), part);
+  await drawn(page);
+  assert.equal((await widths())[part], whole);
+  await page.click('#stacks button');
+  await drawn(page);
+  assert.equal((await widths())[part], before[part]);
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
+test('from a finding to the timeline, and from there to the finding', async () => {
+  for (const [key, i] of [['pytorch', 0], ['static', 1]]) {
+    const page = await open(pages[key].file);
+    const id = `finding-${i + 1}`;
+    await page.$eval(`#${id}`, (node) => (node.open = true));
+    await page.click(`#${id} >> text=Show in the timeline`);
+    await drawn(page);
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), 'CANVAS');
+    const { sites } = pages[key].json.findings[i];
+    const said = await page.textContent('#timeline-drawn [role=status]');
+    assert.ok(sites.some(({ text }) => said.includes(text)), said);
+    const [from, to] = await seen(page);
+    const [, at] = /at ([\d.]+ \w+),/.exec(said);
+    assert.ok(to > from && at);
+    await page.$eval(`#${id}`, (node) => (node.open = false));
+    await page.keyboard.press('Enter');
+    // The first finding that has the site, in the report's order.
+    const [, number] = /finding (\d+): click/.exec(said);
+    await page.waitForFunction((wanted) => location.hash === wanted, `#finding-${number}`);
+    assert.ok(await page.$eval(`#finding-${number}`, (node) => node.open));
+    assert.ok(pages[key].json.findings[number - 1].sites.some(({ text }) => said.includes(text)));
+    // The same by a click: the slice is in the middle of what is seen.
+    await page.evaluate(() => {
+      location.hash = '';
+      document.querySelector('canvas').scrollIntoView({ block: 'center' });
+    });
+    const box = await (await page.$('canvas')).boundingBox();
+    for (let y = 30; y < 200 && !(await page.evaluate(() => location.hash.startsWith('#finding'))); y += 10) await page.mouse.click(box.x + 170 + (box.width - 178) / 2, box.y + y);
+    assert.match(await page.evaluate(() => location.hash), /^#finding-/);
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  }
+});
+
 // ---- use ---------------------------------------------------------------------------------------
 
 test('Tab reaches every finding, Enter unfolds it', async () => {
@@ -231,8 +302,6 @@ test('arrow keys reach every point, each says its figures', async () => {
   assert.equal(said.size, points);
   await page.context().close();
 });
-
-const seen = (page) => page.$eval('canvas', (node) => [Number(node.dataset.from), Number(node.dataset.to)]);
 
 test('the timeline zooms and moves by keys, mouse, wheel and buttons', async () => {
   const page = await open(pages.pytorch.file);

@@ -9,8 +9,8 @@
  * versions   the run `as recorded`, and where there is a best set of remedies `as advised`:
  *            name, begin_ns (0), end_ns (of the run), resolution_ns (neighbours within it may be
  *            one slice; 0: none are), tracks
- * tracks     id, label, kind (copies, kernels, exposed, waits, host, migrations), gpu, thread,
- *            direction, cause, process (place in the report's run.processes) and slices: lists,
+ * tracks     id, label, kind (copies, kernels, exposed, waits, host, migrations; ranges: NVTX,
+ *            in the first version alone), gpu, thread, direction, cause, process (place in the report's run.processes) and slices: lists,
  *            with an entry for each slice:
  *              start   ns after the start of the one before; of the first, after begin_ns
  *              dur     ns

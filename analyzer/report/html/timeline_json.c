@@ -13,6 +13,7 @@ static const char *const kind_words[XFA_TRACK_KINDS] = {
     [XFA_TRACK_COPIES] = "copies",   [XFA_TRACK_KERNELS] = "kernels",
     [XFA_TRACK_EXPOSED] = "exposed", [XFA_TRACK_WAITS] = "waits",
     [XFA_TRACK_HOST] = "host",       [XFA_TRACK_MIGRATIONS] = "migrations",
+    [XFA_TRACK_RANGES] = "ranges",
 };
 
 static const char *cause_word(unsigned cause)
@@ -90,10 +91,23 @@ static char *process_text(const struct xfa_run *run, uint32_t number)
     return xfa_print(", process %d", process->pid);
 }
 
+/* Whose it is: "main thread", "thread 12"; "process" of none. */
+static char *thread_text(const struct xfa_run *run, const struct xfa_track_key *key)
+{
+    if (key->thread == 0)
+        return xfa_text("process");
+    if (key->process < run->process_count && key->thread == run->processes[key->process]->pid)
+        return xfa_text("main thread");
+    return xfa_print("thread %d", key->thread);
+}
+
 static char *label_of(const struct xfa_run *run, const struct xfa_track_key *key)
 {
     const char *direction = xft_direction_word(key->direction);
-    char gpu[32] = "GPU", *process = process_text(run, key->process), *label = NULL;
+    char gpu[32] = "GPU", level[16] = "", *label = NULL;
+    char *process = process_text(run, key->process), *thread = thread_text(run, key);
+    if (key->level)
+        snprintf(level, sizeof level, ", level %u", key->level + 1u);
     if (key->gpu >= 0)
         snprintf(gpu, sizeof gpu, "GPU %d", key->gpu);
     if (key->process == XFA_OF_ALL)
@@ -111,11 +125,12 @@ static char *label_of(const struct xfa_run *run, const struct xfa_track_key *key
             xfa_print("%s %s migrations, %s%s", gpu, direction, cause_word(key->cause), process);
     else if (key->kind == XFA_TRACK_HOST)
         label = xfa_print("host%s", process);
-    else if (key->process < run->process_count && key->thread == run->processes[key->process]->pid)
-        label = xfa_print("main thread waits%s", process);
+    else if (key->kind == XFA_TRACK_RANGES)
+        label = xfa_print("%s NVTX%s%s", thread, level, process);
     else
-        label = xfa_print("thread %d waits%s", key->thread, process);
+        label = xfa_print("%s waits%s", thread, process);
     free(process);
+    free(thread);
     return label;
 }
 
@@ -182,15 +197,17 @@ static int before(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-/* The order of tracks: by process; of a process its GPUs, then its threads, then the host. */
+/* The order of tracks: by process; of a process its ranges, its GPUs, its threads, the host. */
 static int in_place(const void *a, const void *b)
 {
     const struct xfa_track_key *x = &(*(const struct xfa_track *const *)a)->key;
     const struct xfa_track_key *y = &(*(const struct xfa_track *const *)b)->key;
     int64_t pairs[][2] = {
-        {x->process, y->process}, {x->gpu < 0, y->gpu < 0},     {x->gpu, y->gpu},
-        {x->kind, y->kind},       {x->direction, y->direction}, {x->cause, y->cause},
-        {x->thread, y->thread}};
+        {x->process, y->process}, {x->kind != XFA_TRACK_RANGES, y->kind != XFA_TRACK_RANGES},
+        {x->gpu < 0, y->gpu < 0}, {x->gpu, y->gpu},
+        {x->kind, y->kind},       {x->direction, y->direction},
+        {x->cause, y->cause},     {x->thread, y->thread},
+        {x->level, y->level}};
     int order = 0;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs && order == 0; i++)
         order = before(pairs[i][0], pairs[i][1]);

@@ -48,7 +48,8 @@ async function bundle(modules) {
     logLevel: 'warning',
   });
   const text = (end) => result.outputFiles.find((file) => file.path.endsWith(end)).text.trim();
-  return { script: text('.js'), style: text('.css'), inputs: Object.keys(result.metafile.inputs) };
+  // Style sheets that packages bring are left out: ours has what is needed of them.
+  return { script: text('/page.js'), style: text('/style.css'), inputs: Object.keys(result.metafile.inputs) };
 }
 
 // Of each package of which a file is in the bundle: name, version, licence. Those with the same text share it.

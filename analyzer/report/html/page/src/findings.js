@@ -119,7 +119,12 @@ function alternatives(finding, timeline) {
   });
 }
 
-function body(finding, i, timeline) {
+// Back to where it happened.
+function to_timeline(i, links) {
+  return links.has(i) && h('p', {}, h('button', { type: 'button', class: 'plain', onclick: () => links.show(i) }, 'Show in the timeline'));
+}
+
+function body(finding, i, { timeline, links }) {
   const parameters = Object.entries(finding.parameters);
   const patch = fix_diff(finding);
   return h('div', { class: 'body' },
@@ -129,17 +134,17 @@ function body(finding, i, timeline) {
     patch ? patch_view(patch) : null,
     parameters.length ? h('p', { class: 'dim' }, parameters.map(([key, value]) => `${key.replaceAll('_', ' ')}: ${value}`).join(', ')) : null,
     h('div', { class: 'columns' }, h('div', {}, h('h3', {}, 'Saving'), savings(finding, i)), h('div', {}, h('h3', {}, 'Evidence'), evidence(finding, i))),
-    sites(finding, i), alternatives(finding, timeline));
+    sites(finding, i), to_timeline(i, links), alternatives(finding, timeline));
 }
 
-function unfolding(finding, i, scale, timeline) {
-  return h('details', { id: `finding-${i + 1}`, class: 'finding', open: i === 0 && !finding.saving_s.idle }, headline(finding, i, scale), body(finding, i, timeline));
+function unfolding(finding, i, scale, data) {
+  return h('details', { id: `finding-${i + 1}`, class: 'finding', open: i === 0 && !finding.saving_s.idle }, headline(finding, i, scale), body(finding, i, data));
 }
 
-export function findings_section({ report, timeline }) {
-  const { findings } = report;
+export function findings_section(data) {
+  const { findings } = data.report;
   const scale = scale_of(findings);
-  const all = findings.map((finding, i) => ({ idle: finding.saving_s.idle, node: unfolding(finding, i, scale, timeline) }));
+  const all = findings.map((finding, i) => ({ idle: finding.saving_s.idle, node: unfolding(finding, i, scale, data) }));
   const idle = all.filter((entry) => entry.idle).map((entry) => entry.node);
   const worth = all.filter((entry) => !entry.idle).map((entry) => entry.node);
   return section('findings', 'Findings',

@@ -4,8 +4,10 @@ import { run_name, shown } from './format.js';
 import { bandwidth_section } from './bandwidth.js';
 import { make_choice } from './chosen.js';
 import { findings_section } from './findings.js';
+import { make_links } from './links.js';
 import { buffers_section, managed_section } from './memory.js';
 import { notes_section } from './notes.js';
+import { stacks_section } from './stacks.js';
 import { best_set, run_head, where_time_went } from './summary.js';
 import { phases_section, ranks_section, transfers_section, waits_section } from './tables.js';
 import { theme_switch, watch_print } from './theme.js';
@@ -13,7 +15,7 @@ import { timeline_section } from './timeline.js';
 import { tooltip_box } from './tooltip.js';
 import { traffic_section } from './traffic.js';
 
-const SECTIONS = [where_time_went, best_set, findings_section, timeline_section, bandwidth_section, traffic_section, managed_section, buffers_section, transfers_section, waits_section, phases_section, ranks_section, notes_section];
+const SECTIONS = [where_time_went, best_set, findings_section, timeline_section, bandwidth_section, traffic_section, managed_section, buffers_section, stacks_section, transfers_section, waits_section, phases_section, ranks_section, notes_section];
 
 // The section's id as a word.
 const label = (id) => id[0].toUpperCase() + id.slice(1).replace(/-.*/, '');
@@ -53,6 +55,7 @@ function section_of(make, data, i) {
 function show(data) {
   set_data(data);
   data.choice = made('Which fixes there are', () => make_choice(data), () => make_choice({ report: { findings: [] }, timeline: {} }));
+  data.links = made('What belongs to which finding', () => make_links(data), () => make_links({ report: { findings: [] }, timeline: {} }));
   const same = (line) => line;
   const sections = SECTIONS.map((make, i) => section_of(make, data, i)).filter(Boolean);
   add(document.body, h('a', { class: 'skip', href: '#main' }, 'To the report'), made('What the run is', () => run_head(data.report, theme_switch()), same), contents(sections), h('main', { id: 'main' }, sections),

@@ -36,7 +36,8 @@ function busy_span(versions, whole) {
   return [Math.max(whole[0], first - room), Math.min(whole[1], last + room)];
 }
 
-function slice_lines(track, i, names) {
+function slice_lines(track, i, { names, links }) {
+  const finding = links.finding_of(track, i);
   const { dur, count, bytes: moved, busy, name } = track.slices;
   const ops = count?.[i] ?? 1;
   const worked = busy?.[i] ?? dur[i];
@@ -45,7 +46,8 @@ function slice_lines(track, i, names) {
   const size = moved?.[i] ?? 0;
   return [what, track.label,
     `at ${text_of(track.starts[i], 'ns')}, ${text_of(dur[i], 'ns')}${ops > 1 ? `, busy ${text_of(worked, 'ns')}` : ''}`,
-    size > 0 ? `${bytes(size)}${worked > 0 ? `, ${gbps(size / worked)} GB/s` : ''}` : null];
+    size > 0 ? `${bytes(size)}${worked > 0 ? `, ${gbps(size / worked)} GB/s` : ''}` : null,
+    finding >= 0 ? `finding ${finding + 1}: click, or Enter` : null];
 }
 
 function figures(versions) {
@@ -61,15 +63,15 @@ function figures(versions) {
   }));
 }
 
-const HELP = 'Drag to move, Ctrl and wheel (or two fingers) to zoom. With the keyboard: + and - zoom, left and right move, up and down choose a track, N and P go to the next and the previous operation, 0 shows all.';
+const HELP = 'Drag to move, Ctrl and wheel (or two fingers) to zoom. With the keyboard: + and - zoom, left and right move, up and down choose a track, N and P go to the next and the previous operation, Enter to its finding, 0 shows all.';
 
 // The drawing with what it listens to. Returns its element.
-function drawing(versions, names, longest, changed) {
+function drawing(versions, { timeline, links }, longest, changed) {
   const whole = [0, Math.max(1, longest, ...versions.map((version) => version.length))];
   const busy = busy_span(versions, whole);
   const canvas = h('canvas', { tabindex: 0, role: 'img', 'aria-describedby': 'timeline-help' });
   const status = h('p', { class: 'dim', role: 'status' });
-  const state = { canvas, names, width: 0, rows: [], chosen: null, versions };
+  const state = { canvas, names: timeline.names ?? [], links, width: 0, rows: [], chosen: null, versions };
   state.view = make_view(whole, () => schedule());
   let waiting = false;
   function schedule() {
@@ -98,6 +100,7 @@ function drawing(versions, names, longest, changed) {
   new ResizeObserver(([entry]) => Math.round(entry.contentRect.width) && lay(Math.round(entry.contentRect.width))).observe(box);
   on_colours(() => state.width && draw_timeline(state));
   listen(state, status);
+  links.on_show((i) => show_finding(state, status, i, lay));
   const button = (text, what) => h('button', { type: 'button', class: 'plain', onclick: what }, text);
   const many = versions.some((version) => version.tracks.length > TRACKS);
   const all = many && button('All tracks', () => {
@@ -127,7 +130,15 @@ function listen(state, status) {
     const reach = ((view.t1 - view.t0) / state.width) * 3;
     const i = row && part >= 0 && part <= 1 ? slice_at(row.track, view.t0 + part * (view.t1 - view.t0), reach) : -1;
     if (i < 0) return hide_tip();
-    show_tip(event.clientX, event.clientY, slice_lines(row.track, i, state.names));
+    show_tip(event.clientX, event.clientY, slice_lines(row.track, i, state));
+  });
+  let down = null;
+  canvas.addEventListener('pointerdown', (event) => (down = [event.clientX, event.clientY]));
+  canvas.addEventListener('click', (event) => {
+    if (down && Math.hypot(event.clientX - down[0], event.clientY - down[1]) > 4) return; // it was moved
+    const row = row_at(state, event.clientY - canvas.getBoundingClientRect().top);
+    const i = row ? slice_at(row.track, view.t0 + place(event) * (view.t1 - view.t0), ((view.t1 - view.t0) / state.width) * 3) : -1;
+    if (i >= 0) go_to_finding(state.links.finding_of(row.track, i));
   });
   canvas.addEventListener('pointerleave', hide_tip);
   canvas.addEventListener('blur', () => {
@@ -145,12 +156,46 @@ function press(event, state, status) {
     '+': () => view.zoom(2), '=': () => view.zoom(2), '-': () => view.zoom(0.5), 0: () => view.set(-Infinity, Infinity),
     ArrowLeft: () => view.pan(-0.2), ArrowRight: () => view.pan(0.2),
     ArrowUp: () => choose(state, status, -1, 0), ArrowDown: () => choose(state, status, 1, 0),
+    Enter: () => state.chosen && go_to_finding(state.links.finding_of(state.rows[state.chosen.row].track, state.chosen.slice)),
     n: () => choose(state, status, 0, 1), p: () => choose(state, status, 0, -1),
   };
   const what = keys[event.key] ?? keys[event.key.toLowerCase()];
   if (!what) return;
   event.preventDefault();
   what();
+}
+
+function go_to_finding(i) {
+  if (i < 0) return;
+  const id = `finding-${i + 1}`;
+  if (location.hash === `#${id}`) location.hash = ''; // so that it is gone to again
+  location.hash = id;
+  document.querySelector(`#${id} > summary`)?.focus();
+}
+
+// The first of what belongs to a finding, as recorded.
+function show_finding(state, status, i, lay) {
+  const find = () => {
+    for (const [at, row] of state.rows.entries()) {
+      const slice = row.version === state.versions[0] ? row.track.starts.findIndex((_, k) => state.links.belongs(row.track, k, i)) : -1;
+      if (slice >= 0) return { row: at, slice };
+    }
+    return null;
+  };
+  let found = find();
+  if (!found && !state.all) {
+    state.all = true; // its track may be one that was not drawn yet
+    lay(state.width);
+    found = find();
+  }
+  if (!found) return;
+  const { track } = state.rows[found.row];
+  const [start, long] = [track.starts[found.slice], track.slices.dur[found.slice]];
+  state.view.set(start - long * 6, start + long * 7);
+  state.chosen = { ...found };
+  state.canvas.scrollIntoView({ block: 'center' });
+  state.canvas.focus();
+  choose(state, status, 0, 0);
 }
 
 // Goes by so many tracks and so many slices; the slice is brought into view and said.
@@ -167,7 +212,7 @@ function choose(state, status, tracks, slices) {
   const width = view.t1 - view.t0;
   if (start < view.t0 || end > view.t1) view.set(start - width * 0.3, start + width * 0.7);
   draw_timeline(state);
-  const lines = slice_lines(track, i, state.names).filter(Boolean);
+  const lines = slice_lines(track, i, state).filter(Boolean);
   status.replaceChildren();
   add(status, lines.join('; '));
   const box = state.canvas.getBoundingClientRect();
@@ -175,9 +220,9 @@ function choose(state, status, tracks, slices) {
   show_tip(Math.max(box.left, Math.min(x, box.right)), box.top + rows[at].bottom, lines);
 }
 
-const KEYS = [['copies', 'copies'], ['kernels', 'kernels'], ['exposed', 'exposed transfers'], ['waits', 'waits'], ['host', 'host'], ['migrations', 'migrations']];
+const KEYS = [['ranges', 'NVTX'], ['copies', 'copies'], ['kernels', 'kernels'], ['exposed', 'exposed transfers'], ['waits', 'waits'], ['host', 'host'], ['migrations', 'migrations']];
 
-export function timeline_section({ timeline, choice }) {
+export function timeline_section({ timeline, choice, links }) {
   const all = (timeline.versions ?? []).map((version) => unpacked(version)).filter((version) => version.tracks.length);
   if (!all.length) return section('timeline-drawn', 'Timeline', h('p', {}, 'The trace has no events with times.'));
   const recorded = all[0];
@@ -187,7 +232,7 @@ export function timeline_section({ timeline, choice }) {
   return section('timeline-drawn', 'Timeline',
     h('ul', { class: 'keys' }, KEYS.filter(([kind]) => kinds.has(kind)).map(([kind, words]) => h('li', {}, h('span', { class: `key track-${kind}`, 'aria-hidden': 'true' }), words)),
       merged ? h('li', {}, `pale: operations nearer than ${text_of(Math.max(...all.map((version) => version.resolution)), 'ns')} as one, solid as far as they were busy`) : null),
-    drawing(all, timeline.names ?? [], longest, (redraw) => choice.on(() => redraw(shown_versions(recorded, choice)))),
+    drawing(all, { timeline, links }, longest, (redraw) => choice.on(() => redraw(shown_versions(recorded, choice)))),
     h('p', { class: 'dim', id: 'timeline-help' }, HELP),
     figures(all));
 }

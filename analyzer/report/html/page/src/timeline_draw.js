@@ -141,7 +141,7 @@ function draw_track(context, state, row, x, tint, colours) {
 // What the wide ones are, in them.
 function draw_names(context, state, row, wide, colours) {
   const { name, count } = row.track.slices;
-  const on = { host: colours.ink, waits: '#1b2025' }[row.track.kind] ?? colours.paper;
+  const on = { host: colours.ink, ranges: colours.ink, waits: '#1b2025' }[row.track.kind] ?? colours.paper;
   context.fillStyle = on;
   context.textAlign = 'left';
   for (const [from, to, i] of wide) {
@@ -177,7 +177,7 @@ function draw_chosen(context, state, x, colours) {
 export function draw_timeline(state) {
   const context = prepare(state);
   const names = ['ink', 'dim', 'line', 'panel', 'paper'];
-  const kinds = ['copies', 'kernels', 'exposed', 'waits', 'host', 'migrations'];
+  const kinds = ['ranges', 'copies', 'kernels', 'exposed', 'waits', 'host', 'migrations'];
   const colours = Object.fromEntries([...names.map((name) => [name, colour(name)]), ...kinds.map((kind) => [kind, colour(`track-${kind}`)])]);
   const x = scaleLinear([state.view.t0, state.view.t1], [state.left, state.width - state.right]);
   for (const row of state.rows) draw_ground(context, state, row, x, colours);
