@@ -118,9 +118,9 @@ static const json_t *track_of(const json_t *block, size_t version, const char *k
 }
 
 /* "10000+20000 50000+20000": starts after the run's, and how long. */
-static void assert_slices(const json_t *block, const char *kind, int number, const char *wanted)
+static void assert_slices_of(const json_t *track, const char *wanted)
 {
-    const json_t *slices = json_object_get(track_of(block, RECORDED, kind, number), "slices");
+    const json_t *slices = json_object_get(track, "slices");
     const json_t *starts = json_object_get(slices, "start"), *durs = json_object_get(slices, "dur");
     char text[256] = "";
     json_int_t start = 0;
@@ -131,6 +131,11 @@ static void assert_slices(const json_t *block, const char *kind, int number, con
                  (long long)json_integer_value(json_array_get(durs, i)));
     }
     assert_string_equal(text, wanted);
+}
+
+static void assert_slices(const json_t *block, const char *kind, int number, const char *wanted)
+{
+    assert_slices_of(track_of(block, RECORDED, kind, number), wanted);
 }
 
 /* Two processes, of which the second began 1 ms later and moved memory at the end. */
@@ -208,6 +213,58 @@ static void test_both_ends_of_a_peer_copy(void **state)
     assert_slices(block, "copies", 0, "10000+30000"); /* drawn once */
     assert_int_equal(share_of(block, "exposed"), 30000);
     assert_int_equal(share_of(block, "compute"), 5000);
+    forget(&shown, block);
+}
+
+static struct xft_event ranged(enum xft_event_kind kind, uint64_t ns, uint64_t id)
+{
+    return (struct xft_event){.kind = (uint8_t)kind,
+                              .start_ns = TEST_START_NS + ns,
+                              .end_ns = TEST_START_NS + ns,
+                              .dst = id};
+}
+
+/* Nested ranges of a thread have a track for each of the first four levels, those of the process
+ * one; what is open at the end lasts until the last call. */
+static void test_ranges(void **state)
+{
+    struct shown shown;
+    struct trace_builder b;
+    struct xft_event events[16];
+    size_t count = 0;
+    (void)state;
+    for (uint64_t level = 0; level < 5; level++)
+        events[count++] = ranged(XFT_EVENT_RANGE_BEGIN, 1000 * (level + 1), 0);
+    events[count++] = ranged(XFT_EVENT_RANGE_BEGIN, 6000, 7);
+    for (uint64_t level = 4; level > 0; level--)
+        events[count++] = ranged(XFT_EVENT_RANGE_END, 20000 - 1000 * level, 0);
+    events[count++] = ranged(XFT_EVENT_RANGE_BEGIN, 30000, 0);
+    events[count++] = ranged(XFT_EVENT_RANGE_END, 31000, 0);
+    events[count++] = ranged(XFT_EVENT_RANGE_END, 32000, 7);
+    events[count++] =
+        test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PINNED, BYTES, TEST_START_NS + 40000, 1000);
+    show(&shown, NULL);
+    build_start(&b, 1);
+    scenario_names(&b);
+    build_events(&b, 0, 0, events, count);
+    build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 100000);
+    add(&shown, &b);
+    build_free(&b);
+    json_t *block = block_of(&shown);
+    static const char *const wanted[][2] = {{"process NVTX", "6000+26000"},
+                                            {"thread 100 NVTX", "1000+40000"},
+                                            {"thread 100 NVTX, level 2", "2000+17000 30000+1000"},
+                                            {"thread 100 NVTX, level 3", "3000+15000"},
+                                            {"thread 100 NVTX, level 4", "4000+13000"}};
+    const json_t *all =
+        json_object_get(json_array_get(json_object_get(block, "versions"), 0), "tracks");
+    for (size_t i = 0; i < 5; i++) {
+        const json_t *track = json_array_get(all, i);
+        assert_string_equal(json_string_value(json_object_get(track, "label")), wanted[i][0]);
+        assert_slices_of(track, wanted[i][1]);
+    }
+    assert_string_equal(json_string_value(json_object_get(json_array_get(all, 5), "kind")),
+                        "copies");
     forget(&shown, block);
 }
 
@@ -464,8 +521,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_moments),    cmocka_unit_test(test_both_ends_of_a_peer_copy),
         cmocka_unit_test(test_as_advised), cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_migrations), cmocka_unit_test(test_links),
-        cmocka_unit_test(test_curves),
+        cmocka_unit_test(test_ranges),     cmocka_unit_test(test_migrations),
+        cmocka_unit_test(test_links),      cmocka_unit_test(test_curves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 // is the same everywhere. What is found is kept in DIR (here), and named; --from makes it again.
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { command, drawn, end_browser, make_page, open, scratch, start_browser } from './pages.mjs';
+import { command, drawn, end_browser, make_page, open, scratch, start_browser, with_source } from './pages.mjs';
 
 const [xferscope, make_trace, data, modules, chromium, ...words] = process.argv.slice(2);
 const option = (name, otherwise) => (words.includes(name) ? words[words.indexOf(name) + 1] : otherwise);
@@ -151,7 +151,10 @@ function sources() {
     command(make_trace, kind, join(scratch, `${kind}.trace`));
     made.push([kind, join(scratch, `${kind}.trace`)]);
   }
-  return made.map(([name, ...of]) => readFileSync(make_page(xferscope, name, ...of).file, 'utf8'));
+  const pages = made.map(([name, ...of]) => make_page(xferscope, name, ...of));
+  const lines = ['for step in range(9):', '    x = images[step].to(device)', ''];
+  pages.push(with_source(pages[0], 'source', 60, lines, (finding) => /^pin/.test(finding.remedy) && finding.sites[0].direction === 'H2D'));
+  return pages.map(({ file }) => readFileSync(file, 'utf8'));
 }
 
 await start_browser(modules, chromium);

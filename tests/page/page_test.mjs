@@ -8,7 +8,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { command, drawn, end_browser, make_page, open, scratch, start_browser, with_blocks, with_texts } from './pages.mjs';
+import { command, drawn, end_browser, make_page, open, scratch, start_browser, with_blocks, with_source, with_texts } from './pages.mjs';
 
 const [xferscope, make_trace, big_trace, data, sources, modules, chromium] = process.argv.slice(2);
 const { text_of } = await import(pathToFileURL(join(sources, 'src/format.js')));
@@ -102,15 +102,6 @@ test('a fix that the best set has for some of its transfers says for how many', 
   assert.equal(await page.$eval(`data[data-at="report.findings.${of.at}.sites.0.in_set"]`, (node) => node.value), '1');
   await page.context().close();
 });
-
-// The first site of a finding has these lines.
-function with_source(page, name, line, lines, of = () => true) {
-  return with_blocks(page, name, (block, id) => {
-    const finding = id === 'report' ? block.findings.find(of) : null;
-    if (finding) Object.assign(finding.sites[0], { file: '/work/upload.py', line: line + 1, source: { line, lines } });
-    return block;
-  });
-}
 
 test('the source of a site stands under its finding, as text, with its line marked', async () => {
   const bare = await open(pages.static.file);

@@ -35,6 +35,15 @@ export function with_blocks(page, name, what) {
   return { file };
 }
 
+// The first site of a finding has these lines.
+export function with_source(page, name, line, lines, of = () => true) {
+  return with_blocks(page, name, (block, id) => {
+    const finding = id === 'report' ? block.findings.find(of) : null;
+    if (finding) Object.assign(finding.sites[0], { file: '/work/upload.py', line: line + 1, source: { line, lines } });
+    return block;
+  });
+}
+
 // Likewise, what(value, key) of every text in them.
 export function with_texts(page, name, what) {
   const change = (value, key) => {

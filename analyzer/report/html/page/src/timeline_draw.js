@@ -114,7 +114,8 @@ function draw_track(context, state, row, x, tint, colours) {
   context.fillStyle = tint;
   for (let i = first_from(track.starts, t0 - track.longest); i < track.starts.length && track.starts[i] <= t1; i++) {
     const from = Math.max(left, x(track.starts[i]));
-    const to = Math.min(right, x(track.starts[i] + dur[i]));
+    const end = x(track.starts[i] + dur[i]);
+    const to = Math.min(right, track.kind === 'ranges' && end - from > 4 ? end - 1 : end); // ranges follow each other closely
     if (to < left || from > right) continue;
     const part = dur[i] > 0 && busy ? Math.min(1, busy[i] / dur[i]) : 1;
     if (to - from < 1) {
