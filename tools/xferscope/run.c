@@ -24,6 +24,7 @@ static const char usage[] =
     "      --no-probe         measure no profile when there is none\n"
     "      --no-page          write no page\n"
     "      --no-stacks        record no call stacks\n"
+    "      --no-sources       keep no lines of source with the call sites\n"
     "      --stack-depth N    frames kept per stack, 1 to 64; default: 32\n"
     "      --timing SOURCE    device times: auto, cupti, event or host; default: auto\n"
     "      --budget PERCENT   of the time that recording may cost; device times give way;\n"
