@@ -127,10 +127,15 @@ class Completion(Bench):
 
 @unittest.skipUnless(shutil.which("fish"), "no fish")
 class Fish(Bench):
+    def setUp(self):
+        super().setUp()
+        homes = ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")  # it makes them
+        self.env = dict(os.environ, PATH=PATH, **{name: str(self.folder) for name in homes})
+
     def ask(self, line):
         script = f"source {BUILD}/install/xferscope.fish; complete -C '{line}'"
         done = subprocess.run(["fish", "--no-config", "-c", script], cwd=self.folder, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, env=dict(os.environ, PATH=PATH, HOME=str(self.folder)))
+                              stderr=subprocess.PIPE, text=True, env=self.env)
         self.assertEqual((done.returncode, done.stderr), (0, ""), line)
         return sorted(offer.split("\t")[0] for offer in done.stdout.splitlines())
 
