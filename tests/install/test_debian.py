@@ -42,7 +42,9 @@ class Package(Bench):
     def test_where_things_are(self):
         names = self.contents()
         for name in ("usr/bin/xferscope", "usr/lib/xferscope/libxferscope.so", "usr/share/man/man1/xferscope-record.1.gz",
-                     "usr/share/bash-completion/completions/xferscope", "usr/share/doc/xferscope/copyright",
+                     "usr/share/bash-completion/completions/xferscope",
+                     "usr/share/zsh/vendor-completions/_xferscope",
+                     "usr/share/fish/vendor_completions.d/xferscope.fish", "usr/share/doc/xferscope/copyright",
                      "usr/share/doc/xferscope/changelog.gz", "usr/share/doc/xferscope/CHANGES.md"):
             self.assertIn(name, names)
         self.assertEqual([n for n in names if "/man" in n and not n.endswith((".gz", "/"))], [])

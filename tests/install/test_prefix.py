@@ -28,14 +28,16 @@ class Prefix(Bench):
         for name in ("bin/xferscope", "lib/xferscope/libxferscope.so", "lib/xferscope/libxferscope-symbols.so",
                      f"{doc}/LICENSE", f"{doc}/CHANGES.md", f"{doc}/README.md", f"{doc}/docs/record.md",
                      f"{doc}/docs/report.schema.json", f"{doc}/licences/xxHash.txt", "share/man/man1/xferscope.1.gz",
-                     "share/bash-completion/completions/xferscope"):
+                     "share/bash-completion/completions/xferscope", "share/zsh/vendor-completions/_xferscope",
+                     "share/fish/vendor_completions.d/xferscope.fish"):
             self.assertIn(name, files)
         for page in (ROOT / "docs").rglob("*.*"):
             if page.suffix != ".pyc":
                 self.assertIn(f"{doc}/{page.relative_to(ROOT)}", files)
         for page in (BUILD / "install").glob("*.1.gz"):
             self.assertIn(f"share/man/man1/{page.name}", files)
-        known = r"(bin/xferscope|lib/xferscope/libxferscope(-symbols)?\.so|share/(doc/xferscope|man/man1|bash-completion)/.*)"
+        known = (r"(bin/xferscope|lib/xferscope/libxferscope(-symbols)?\.so|"
+                 r"share/(doc/xferscope|man/man1|bash-completion|zsh/vendor-completions|fish/vendor_completions\.d)/.*)")
         self.assertEqual([name for name in sorted(files) if not re.fullmatch(known, name)], [])
         self.assertIn("Yann Collet", (self.prefix / doc / "licences/xxHash.txt").read_text())
 
