@@ -18,11 +18,11 @@ export function command(program, ...words) {
   }
 }
 
-// { file, json }: the page of a run, and what --format json says of it.
-export function make_page(xferscope, name, trace, ...options) {
+// { file, json }: the page of what analyze is told, and what --format json says of it.
+export function make_page(xferscope, name, ...options) {
   const file = join(scratch, `${name}.html`);
-  command(xferscope, 'analyze', trace, ...options, '--format', 'html', '-o', file);
-  return { file, json: JSON.parse(command(xferscope, 'analyze', trace, ...options, '--format', 'json')) };
+  command(xferscope, 'analyze', ...options, '--format', 'html', '-o', file);
+  return { file, json: JSON.parse(command(xferscope, 'analyze', ...options, '--format', 'json')) };
 }
 
 const escaped = (text) => text.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);

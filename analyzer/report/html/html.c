@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/report/compared.h"
 #include "analyzer/report/headline.h"
 #include "analyzer/report/html/page_bytes.h"
 #include "analyzer/report/json/json.h"
@@ -73,17 +74,30 @@ FILE *xfa_html_escaping(FILE *out)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void write_block(const struct xfa_report *report, const struct xfa_view *view, bool timeline,
-                        FILE *out)
+/* What a page is of: a report, or a comparison. */
+struct content {
+    const struct xfa_report *report;
+    const struct xfa_comparison *comparison; /* NULL: a report */
+    const struct xfa_view *view;
+};
+
+static void write_report_block(const struct content *content, FILE *out)
 {
     FILE *escaping = xfa_html_escaping(out);
-    if (timeline) {
-        xfa_timeline_write(report->timeline, escaping);
-    } else {
-        json_t *json = xfa_report_json(report, view);
-        xfa_json_write(json, escaping, JSON_COMPACT | JSON_REAL_PRECISION(9));
-        json_decref(json);
-    }
+    json_t *json = content->comparison ? xfa_comparison_json(content->comparison, content->view)
+                                       : xfa_report_json(content->report, content->view);
+    xfa_json_write(json, escaping, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    json_decref(json);
+    fclose(escaping);
+}
+
+static void write_timeline_block(const struct content *content, FILE *out)
+{
+    FILE *escaping = xfa_html_escaping(out);
+    if (content->comparison)
+        fputs("null", escaping);
+    else
+        xfa_timeline_write(content->report->timeline, escaping);
     fclose(escaping);
 }
 
@@ -98,32 +112,49 @@ static void write_attribute(const char *text, FILE *out)
     }
 }
 
-static void write_headline(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+static void write_headline(const struct content *content, FILE *out)
 {
-    char *line = xfa_headline_line(report->analysis, report->findings,
-                                   view->filter ? view->filter->phase : NULL);
+    char *line =
+        content->comparison
+            ? xfa_run_verdict_text(content->comparison)
+            : xfa_headline_line(content->report->analysis, content->report->findings,
+                                content->view->filter ? content->view->filter->phase : NULL);
     char *shown = line ? xfa_clean(line, strlen(line)) : xfa_text("");
     write_attribute(shown, out);
     free(line);
     free(shown);
 }
 
-static void write_html(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+static void write_page(const struct content *content, FILE *out)
 {
-    static const char *const marks[] = {"@HEADLINE@", "@REPORT@", "@TIMELINE@"};
+    static const struct {
+        const char *mark;
+        void (*write)(const struct content *content, FILE *out);
+    } parts[] = {{"@HEADLINE@", write_headline},
+                 {"@REPORT@", write_report_block},
+                 {"@TIMELINE@", write_timeline_block}};
     const unsigned char *at = xfa_page_bytes, *end = at + xfa_page_length;
-    for (unsigned i = 0; i < sizeof marks / sizeof *marks; i++) {
-        const unsigned char *mark = memmem(at, (size_t)(end - at), marks[i], strlen(marks[i]));
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
+        size_t length = strlen(parts[i].mark);
+        const unsigned char *mark = memmem(at, (size_t)(end - at), parts[i].mark, length);
         if (!mark)
             break;
         fwrite(at, 1, (size_t)(mark - at), out);
-        if (i == 0)
-            write_headline(report, view, out);
-        else
-            write_block(report, view, i == 2, out);
-        at = mark + strlen(marks[i]);
+        parts[i].write(content, out);
+        at = mark + length;
     }
     fwrite(at, 1, (size_t)(end - at), out);
+}
+
+static void write_html(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    write_page(&(struct content){.report = report, .view = view}, out);
+}
+
+static void compare_html(const struct xfa_comparison *comparison, const struct xfa_view *view,
+                         FILE *out)
+{
+    write_page(&(struct content){.comparison = comparison, .view = view}, out);
 }
 
 static const char *lacks(void)
@@ -134,4 +165,4 @@ static const char *lacks(void)
 }
 
 const struct xfa_format xfa_format_html = {
-    .name = "html", .write = write_html, .lacks = lacks, .timeline = true};
+    .name = "html", .write = write_html, .compare = compare_html, .lacks = lacks, .timeline = true};

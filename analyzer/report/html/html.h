@@ -3,22 +3,19 @@
  * in it. The page loads nothing and runs no script but its own (its Content-Security-Policy names
  * that by its hash).
  *
- * `report` is exactly what --format json prints, compact. `timeline` is this, with null for what is
+ * `report` is exactly what --format json prints, compact; of a comparison (--compare) likewise,
+ * and `timeline` is null. `timeline` is this, with null for what is
  * not known; keys may be added:
  *
  * versions   the run `as recorded`, and where there is a best set of remedies `as advised`:
  *            name, begin_ns (0), end_ns (of the run), resolution_ns (neighbours within it may be
  *            one slice; 0: none are), tracks
  * tracks     id, label, kind (copies, kernels, exposed, waits, host, migrations; ranges: NVTX,
- *            in the first version alone), gpu, thread, direction, cause, process (place in the report's run.processes) and slices: lists,
- *            with an entry for each slice:
- *              start   ns after the start of the one before; of the first, after begin_ns
- *              dur     ns
- *              count   operations in it
- *              bytes   that they moved
- *              busy    their durations added up: more than dur where several ran at once
- *              name    place in names; -1: none, or several
- * names      of kernels, functions with their call sites
+ *            in the first version alone), gpu, thread, direction, cause, process (place in the
+ * report's run.processes) and slices: lists, with an entry for each slice: start   ns after the
+ * start of the one before; of the first, after begin_ns dur     ns count   operations in it bytes
+ * that they moved busy    their durations added up: more than dur where several ran at once name
+ * place in names; -1: none, or several names      of kernels, functions with their call sites
  * shares     ns of the run: compute, hidden, exposed (transfers), waits, host; together the run
  *            (timeline/shares.h). compute and hidden are null when no kernel was recorded:
  *            exposed is all of transfers then. `advised`: the same five, or null

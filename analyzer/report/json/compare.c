@@ -240,8 +240,7 @@ static json_t *limit_json(const struct xfa_comparison *c)
     return json;
 }
 
-void xfa_json_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,
-                         FILE *out)
+json_t *xfa_comparison_json(const struct xfa_comparison *comparison, const struct xfa_view *view)
 {
     json_t *json = json_object(), *warnings = json_array();
     for (size_t i = 0; i < comparison->warning_count; i++)
@@ -258,6 +257,13 @@ void xfa_json_comparison(const struct xfa_comparison *comparison, const struct x
     set(json, "advice", advice_json(comparison));
     set(json, "findings", findings_json(comparison));
     set(json, "transfers", rows_json(comparison, view));
+    return json;
+}
+
+void xfa_json_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,
+                         FILE *out)
+{
+    json_t *json = xfa_comparison_json(comparison, view);
     xfa_json_write(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     fputc('\n', out);
     json_decref(json);

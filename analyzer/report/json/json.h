@@ -22,6 +22,7 @@ json_t *xfa_answers_json(const struct xfa_answers *answers);
 json_t *xfa_filter_json(const struct xfa_report *report, const struct xfa_view *view);
 json_t *xfa_whatif_json(const struct xfa_report *report);
 
+json_t *xfa_comparison_json(const struct xfa_comparison *comparison, const struct xfa_view *view);
 /* Writes a comparison instead of a report. */
 void xfa_json_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,
                          FILE *out);

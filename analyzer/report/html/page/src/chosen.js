@@ -7,8 +7,8 @@ export function members_of({ findings }) {
 }
 
 // kind: none, all, part, unknown. shares_at, version: where in the data they are; null: nowhere.
-function looked_up(orders, ticked, timeline) {
-  if (ticked.size === 0) return { kind: 'none', shares_at: null, version: null };
+function looked_up(orders, ticked, timeline, whole) {
+  if (ticked.size === 0 && whole) return { kind: 'none', shares_at: null, version: null };
   if (ticked.size === orders.length) return { kind: 'all', shares_at: timeline.shares?.advised ? 'timeline.shares.advised' : null, version: timeline.versions?.[1] ?? null };
   const sets = timeline.sets ?? [];
   const at = sets.findIndex(({ members }) => members.length === ticked.size && members.every((one) => ticked.has(one)));
@@ -20,11 +20,12 @@ export function make_choice({ report, timeline }) {
   const orders = members.map(({ finding }) => finding.saving_s.order);
   const ticked = new Set(orders);
   const listeners = [];
-  const choice = { members, now: looked_up(orders, ticked, timeline), has: (order) => ticked.has(order), tick, on: (draw) => listeners.push(draw) };
+  // Of a part of the report not all members are here: then none can be left out.
+  const choice = { members, whole: !report.filter, now: looked_up(orders, ticked, timeline, !report.filter), has: (order) => ticked.has(order), tick, on: (draw) => listeners.push(draw) };
   function tick(order, on) {
     if (on) ticked.add(order);
     else ticked.delete(order);
-    choice.now = looked_up(orders, ticked, timeline);
+    choice.now = looked_up(orders, ticked, timeline, !report.filter);
     for (const draw of listeners) draw();
   }
   // "with all fixes", "with fixes 1 and 3"

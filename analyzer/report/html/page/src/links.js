@@ -7,7 +7,7 @@ const key_of = (text) => String(text ?? '').slice(0, CUT);
 
 function entries_of({ findings }) {
   const by_name = new Map();
-  findings.forEach(({ sites }, i) => {
+  findings.forEach(({ sites = [] }, i) => {
     for (const { text, called, runtime_function: runtime, direction } of sites) {
       for (const name of [`${called}, ${text}`, `${runtime}, ${text}`, text]) {
         const key = key_of(name);

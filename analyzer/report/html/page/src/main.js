@@ -3,6 +3,7 @@ import { add, h, section, set_data } from './dom.js';
 import { run_name, shown } from './format.js';
 import { bandwidth_section } from './bandwidth.js';
 import { make_choice } from './chosen.js';
+import { COMPARISON, comparison_foot, comparison_head, comparison_name } from './compared.js';
 import { findings_section } from './findings.js';
 import { make_links } from './links.js';
 import { buffers_section, managed_section } from './memory.js';
@@ -52,15 +53,24 @@ function section_of(make, data, i) {
   return made(`The part "${words}"`, () => make(data), (line) => section(`part-${i}`, label(words), line));
 }
 
+const REPORT = {
+  sections: SECTIONS,
+  head: ({ report }, theme) => run_head(report, theme),
+  foot: ({ report }) => h('footer', {}, h('p', {}, `xferscope report, format ${report.schema.version}. Trace: `, h('bdi', {}, report.run.trace), '.')),
+  title: ({ report }) => run_name(report.run),
+};
+const COMPARED = { sections: COMPARISON, head: comparison_head, foot: comparison_foot, title: comparison_name };
+
 function show(data) {
   set_data(data);
+  const kind = data.report?.schema?.name === 'xferscope-comparison' ? COMPARED : REPORT;
   data.choice = made('Which fixes there are', () => make_choice(data), () => make_choice({ report: { findings: [] }, timeline: {} }));
   data.links = made('What belongs to which finding', () => make_links(data), () => make_links({ report: { findings: [] }, timeline: {} }));
   const same = (line) => line;
-  const sections = SECTIONS.map((make, i) => section_of(make, data, i)).filter(Boolean);
-  add(document.body, h('a', { class: 'skip', href: '#main' }, 'To the report'), made('What the run is', () => run_head(data.report, theme_switch()), same), contents(sections), h('main', { id: 'main' }, sections),
-    made('The trace', () => h('footer', {}, h('p', {}, `xferscope report, format ${data.report.schema.version}. Trace: `, h('bdi', {}, data.report.run.trace), '.')), same), tooltip_box());
-  made('The name', () => { document.title = `xferscope: ${shown(run_name(data.report.run))}`; }, (line) => document.body.append(line));
+  const sections = kind.sections.map((make, i) => section_of(make, data, i)).filter(Boolean);
+  add(document.body, h('a', { class: 'skip', href: '#main' }, 'To the report'), made('What the run is', () => kind.head(data, theme_switch()), same), contents(sections), h('main', { id: 'main' }, sections),
+    made('The trace', () => kind.foot(data), same), tooltip_box());
+  made('The name', () => { document.title = `xferscope: ${shown(kind.title(data))}`; }, (line) => document.body.append(line));
   watch_print();
   addEventListener('hashchange', unfold);
   if (location.hash) unfold();
@@ -73,5 +83,5 @@ addEventListener('error', (event) => {
   if (event.error && !document.querySelector('.late')) document.body.prepend(h('div', { class: 'late' }, not_shown('Something on this page', event.error)));
   if (event.error) event.preventDefault();
 });
-made('The report', () => show({ report: block('report'), timeline: block('timeline') }), (line) => document.body.replaceChildren(line));
+made('The report', () => show({ report: block('report'), timeline: block('timeline') ?? {} }), (line) => document.body.replaceChildren(line));
 document.documentElement.dataset.ready = '';

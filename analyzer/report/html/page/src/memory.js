@@ -133,7 +133,7 @@ export function buffers_section({ timeline }) {
   const rows = buffers.map((buffer, i) => ({ buffer, at: `timeline.buffers.${i}` }));
   const drawn = buffers.filter((buffer) => buffer.bytes > 0 && buffer.traffic > 0).slice(0, DRAWN);
   const left = timeline.buffers_left_out ?? 0;
-  if (!rows.length) return section('buffers', 'Buffers', h('p', {}, 'None are known: the trace has no allocations whose memory was copied.'));
+  if (!buffers.some((buffer) => buffer.bytes > 0 && buffer.traffic > 0)) return null; // nothing is known of them
   return section('buffers', 'Buffers by size and traffic',
     drawn.length > 2 ? chart((width) => draw_buffers(drawn, width)) : null,
     left ? h('p', { class: 'dim' }, `${plural(left, 'buffer')} of less traffic not listed.`) : null,

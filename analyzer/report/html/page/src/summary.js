@@ -39,7 +39,16 @@ function headline() {
   return text && h('p', { class: 'headline' }, shown(text));
 }
 
-export function run_head({ run, machine }, theme) {
+// With --site, --kind, --rank or --phase only a part of findings and transfers is here.
+function part_shown({ filter }) {
+  if (!filter) return null;
+  const asked = [['site', filter.site], ['kind', filter.kind], ['rank', filter.ranks?.join(', ')], ['phase', filter.phase]].filter(([, value]) => value);
+  return h('p', { class: 'warning' }, `Only a part is shown, ${asked.map(([word, value]) => `${word} ${shown(value)}`).join(', ')}: ${filter.transfers} of ${plural(filter.of_transfers, 'row')} of transfers, ${filter.findings} of ${plural(filter.of_findings, 'finding')}.`,
+    filter.nothing ? ` ${shown(filter.nothing)}` : '');
+}
+
+export function run_head(report, theme) {
+  const { run, machine } = report;
   const simulated = run.simulated && h('p', { class: 'warning' }, 'The GPU of this run was the simulated one: its times are no figures of a real machine.');
   const gpus = run.gpus.map((gpu) => gpu.name ?? 'unknown GPU');
   return h('header', {},
@@ -48,6 +57,7 @@ export function run_head({ run, machine }, theme) {
     h('p', { class: 'command' }, h('code', {}, command_line(run.command.length ? run.command : [run.program ?? run.trace]))),
     headline(),
     simulated,
+    part_shown(report),
     run.mixed && h('p', { class: 'warning' }, `Warning: ${shown(run.mixed)}`),
     facts({},
       [gpus.length > 1 ? 'GPUs' : 'GPU', gpus.length ? name(counted(gpus)) : 'none seen'],
@@ -144,7 +154,7 @@ function set_list(choice) {
   return h('ol', { class: 'set' }, choice.members.map(({ finding, i }, place) => {
     const order = finding.saving_s.order;
     const box = h('input', { type: 'checkbox', checked: true, 'aria-label': `Fix ${order}: ${title_of(finding)}`, onchange: () => choice.tick(order, box.checked) });
-    return h('li', {}, box, ' ', h('a', { href: `#finding-${i + 1}` }, title_of(finding)), ' at ', name(finding.sites[0].text), ': saves ', figure(`report.findings.${i}.saving_s.added`), place ? ' more' : '');
+    return h('li', {}, choice.whole ? [box, ' '] : null, h('a', { href: `#finding-${i + 1}` }, title_of(finding)), ' at ', name(finding.sites[0].text), ': saves ', figure(`report.findings.${i}.saving_s.added`), place ? ' more' : '');
   }));
 }
 
@@ -198,7 +208,7 @@ export function best_set({ report, choice }) {
   const part = (...children) => section('advice', 'What to do', ...children, asked);
   if (!worth.length) return part(h('p', { class: 'calm' }, asked ? 'Nothing is worth changing for certain.' : 'Nothing worth changing.'), whatif?.known ? believed(whatif) : null);
   if (!whatif?.known) return part(h('p', {}, `What the run would save is not known: ${whatif?.why_not ?? 'it was not replayed'}.`), h('p', {}, 'The findings below stand by what was lost.'));
-  if (!choice.members.length || whatif.set_saving_s.likely === null) return part(h('p', {}, 'No set of fixes is known to save time of the run.'), believed(whatif));
+  if ((!choice.members.length && choice.whole) || whatif.set_saving_s.likely === null) return part(h('p', {}, 'No set of fixes is known to save time of the run.'), believed(whatif));
   return part(h('div', { role: 'status' }, redrawn(choice, () => before_after(whatif, choice))), set_list(choice),
     redrawn(choice, () => choice.now.kind === 'all' && h('ul', { class: 'plain dim' }, times_rows(whatif))), played(whatif), believed(whatif));
 }

@@ -56,11 +56,15 @@ export function table({ caption, rows, columns, id, filter, shown: first = SHOWN
     entry.words ??= columns.map((column) => (column.text ? column.text(entry.row) : '')).map(shown).join('\n').toLowerCase();
     return entry.words;
   }
+  function nothing() {
+    const why = !entries.length ? 'No rows.' : state.words.length ? `No row has "${state.words.join(' ')}"${extra.length ? ' with what is chosen beside it' : ''}.` : 'No row is of what is chosen above.';
+    return h('tr', { class: 'nothing' }, h('td', { colspan: columns.length }, why));
+  }
   function draw() {
     const kept = entries.filter((entry) => extra.every(({ keep }) => keep(entry.row)) && state.words.every((word) => words_of(entry).includes(word)));
     if (state.by) kept.sort(compare(state.by, state.falling));
     const visible = state.all ? kept : kept.slice(0, first);
-    body.replaceChildren(...visible.map((entry) => (entry.node ??= row_node(columns, entry.row, id))));
+    body.replaceChildren(...(visible.length ? visible.map((entry) => (entry.node ??= row_node(columns, entry.row, id))) : [nothing()]));
     status.textContent = kept.length === entries.length && !filter ? '' : `${kept.length} of ${plural(entries.length, 'row')}`;
     more.hidden = visible.length === kept.length;
     more.textContent = `Show all ${kept.length}`;

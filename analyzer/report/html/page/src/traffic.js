@@ -143,7 +143,8 @@ function drawn(all) {
 
 export function traffic_section({ timeline }) {
   const { places = [], traffic = [] } = timeline;
-  if (!traffic?.length || !places?.length) return section('traffic', 'Traffic between places', h('p', {}, 'No transfer of the run says between which places it went.'));
+  // Between one host's memory and one GPU it is what the head of the page says.
+  if (!traffic?.length || !places?.length || (places.length <= 2 && traffic.every(({ from, to }) => from !== to))) return null;
   const all = machines(timeline);
   return section('traffic', 'Traffic between places', drawn(all), all.length === 1 ? links_list(timeline) : null, flows_table(timeline));
 }
