@@ -116,4 +116,9 @@ ROWS = [
       "        window->next = 0;",
       "after a crash events that lie in two places count twice",
       "analyzer-window_test"),
+    M("source-line-beside", "analyzer/read/read_names.c",
+      "        if (number == line) {",
+      "        if (number == line + 1) {",
+      "a finding shows the lines below its own",
+      "e2e.sources"),
 ]
