@@ -141,11 +141,11 @@ class OtherProfiler(Timing):
 
 
 class ByEvents(Timing):
-    """--timing event: CUDA events around each asynchronous copy."""
+    """--timing event: CUDA events around each asynchronous copy, where there is no budget."""
 
     def timed(self, program, *arguments):
         result = record(PROGRAMS / program, *arguments, cwd=self.folder,
-                        options=["-o", "run", "--force", "--timing", "event"])
+                        options=["-o", "run", "--force", "--timing", "event", "--budget", "0"])
         document = report(self.folder / "run.xft")
         self.assertEqual({p["timing"] for p in document["run"]["processes"]}, {"event"})
         return result, self.events(), document
@@ -167,7 +167,7 @@ class ByEvents(Timing):
         """Each copy on its own GPU."""
         def copies(timing):
             result = record(PROGRAMS / "places", "each", 4, cwd=self.folder,
-                            options=["-o", "run", "--force", "--timing", timing],
+                            options=["-o", "run", "--force", "--timing", timing, "--budget", "0"],
                             env=environment(XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu"))
             self.assertEqual(result.returncode, 0, result.stderr)
             return [tuple(copy[key] for key in ("device", "direction", "bytes"))
