@@ -110,10 +110,10 @@ class Same(Bench):
         (finding,) = found["2"]
         self.assertEqual((finding["remedy"], finding["parameters"]), ("near-node", {"node": 1}))
         self.assertIn("--cpunodebind=1 --membind=1", finding["fix"])
-        ways = [(kind, way) for kind in ("pinned", "write-combined", "registered") for way in ("h2d", "d2h")]
-        slower = [machine[f"copy/{kind}/{way}/node0-gpu2"][1 << 20] - machine[f"copy/{kind}/{way}/node1-gpu2"][1 << 20]
-                  for kind, way in ways]
-        self.assertEqual(sorted(site["direction"] for site in finding["sites"]), 3 * ["D2H"] + 3 * ["H2D"])
+        sizes = (("h2d", 1 << 20), ("d2h", 1 << 20), ("h2d", 1 << 19), ("d2h", 1 << 18))  # blocking, asynchronous
+        slower = [machine[f"copy/{kind}/{way}/node0-gpu2"][size] - machine[f"copy/{kind}/{way}/node1-gpu2"][size]
+                  for kind in ("pinned", "write-combined", "registered") for way, size in sizes]
+        self.assertEqual(sorted(site["direction"] for site in finding["sites"]), 6 * ["D2H"] + 6 * ["H2D"])
         self.assertAlmostEqual(finding["lost_s"] * 1e9, sum(slower), delta=20)
 
     @needs("peers_shared")

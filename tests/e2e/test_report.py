@@ -44,13 +44,15 @@ class Report(unittest.TestCase):
         document = report(self.trace, "--profile", self.profile)
         sites = {}  # kind to functions; a kind may come as several findings
         for finding in document["findings"]:
-            self.assertGreater(finding["lost_s"], 0, finding)
+            if finding["kind"] != "serial-transfer-and-compute":  # what an order costs, no copy says
+                self.assertGreater(finding["lost_s"], 0, finding)
             self.assertTrue(finding["fix"], finding)
             functions = {site["function"] for site in finding["sites"]}
             self.assertTrue(functions, finding)
             sites.setdefault(finding["kind"], set()).update(functions)
         self.assertEqual(
-            set(sites), {"pageable-host-memory", "small-transfers", "synchronous-transfer"}
+            set(sites),
+            {"pageable-host-memory", "small-transfers", "synchronous-transfer", "serial-transfer-and-compute"},
         )
         self.assertEqual(sites["small-transfers"], {"upload_gains"})
         self.assertLessEqual({"upload_frame", "download_result"}, sites["pageable-host-memory"])
