@@ -10,8 +10,8 @@
  * - try(): adds findings of which only the replay shows whether they save anything.
  *
  * The loss of a transfer is only a reason to look closer: what a finding would save of the run is
- * computed by replaying the run with its remedy (change(), xfa_findings_weigh()). Findings are
- * sorted by that, and idle when it is too little.
+ * computed by replaying the run with its remedy (change(), xfa_findings_weigh(): weigh.c). Findings
+ * are sorted by that, and idle when it is too little.
  *
  * Thresholds (docs/analyze.md): the loss is more than XFA_LEAST_LOST_NS, more than XFA_LEAST_PART
  * of the run's wall time, and more than the error of the achievable time.

@@ -1,0 +1,277 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/path.h"
+#include "analyzer/findings/findings_private.h"
+
+/* ---- which transfers two findings share -------------------------------------------------------
+ */
+
+/* A finding's sites sorted by row (without one: by call site), for look-ups: there may be as many
+ * as call sites in a run. */
+struct by_row {
+    const struct xfa_finding_site **sites;
+    size_t count;
+};
+
+static uintptr_t row_of(const struct xfa_finding_site *site)
+{
+    return site->row ? (uintptr_t)site->row : (uintptr_t)site->site;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct xfa_finding_site *const *x = a, *const *y = b;
+    uintptr_t rows[] = {row_of(*x), row_of(*y)};
+    return rows[0] != rows[1] ? (rows[0] > rows[1]) - (rows[0] < rows[1]) : (*x > *y) - (*x < *y);
+}
+
+static struct by_row by_row(const struct xfa_finding *finding)
+{
+    struct by_row by = {xfa_alloc((finding->site_count + 1) * sizeof *by.sites),
+                        finding->site_count};
+    for (size_t i = 0; i < by.count; i++)
+        by.sites[i] = &finding->sites[i];
+    if (by.count)
+        qsort(by.sites, by.count, sizeof *by.sites, compare_rows);
+    return by;
+}
+
+/* The first site of the same row; NULL: there is none. */
+static const struct xfa_finding_site *same_row(const struct by_row *by,
+                                               const struct xfa_finding_site *site)
+{
+    size_t first = 0, end = by->count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (row_of(by->sites[middle]) < row_of(site))
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < by->count && row_of(by->sites[first]) == row_of(site) ? by->sites[first] : NULL;
+}
+
+/* All transfers of the one are transfers of the other. */
+static bool is_within(const struct xfa_finding *one, const struct xfa_finding *other)
+{
+    struct by_row by = by_row(other);
+    size_t there = 0;
+    while (there < one->site_count && one->sites[there].row && same_row(&by, &one->sites[there]))
+        there++;
+    free(by.sites);
+    return there == one->site_count;
+}
+
+/* Can a transfer have only one of the two remedies? */
+static enum xfw_excluded exclude(const void *self, size_t a, size_t b)
+{
+    const struct xfa_finding *const *of = self, *one = of[a], *other = of[b];
+    size_t shared = 0, within = 0;
+    if (xfa_remedies_instead(one->remedy.kind, other->remedy.kind))
+        return is_within(one, other) && is_within(other, one) ? XFW_EXCLUDED : XFW_EXCLUDED_NOT;
+    if (!xfa_remedies_exclude(one->remedy.kind, other->remedy.kind))
+        return XFW_EXCLUDED_NOT;
+    struct by_row by = by_row(other);
+    for (size_t i = 0; i < one->site_count; i++) {
+        const struct xfa_finding_site *its = same_row(&by, &one->sites[i]);
+        shared += its != NULL;
+        within += its && its->transfers >= one->sites[i].transfers;
+    }
+    free(by.sites);
+    if (shared == 0)
+        return XFW_EXCLUDED_NOT;
+    return within == one->site_count ? XFW_EXCLUDED : XFW_EXCLUDED_IN_PART;
+}
+
+/* ---- what decides, what is assumed -------------------------------------------------------------
+ */
+
+char *xfa_finding_question(const struct xfa_finding *finding)
+{
+    static const char mark[] = "{site}";
+    const char *at = finding->question ? strstr(finding->question, mark) : NULL;
+    if (!finding->question || !at)
+        return finding->question ? xfa_text(finding->question) : NULL;
+    return xfa_print("%.*s%s%s", (int)(at - finding->question), finding->question,
+                     finding->sites[0].site->text, at + strlen(mark));
+}
+
+char *xfa_finding_key(const struct xfa_findings *findings, const struct xfa_finding *finding)
+{
+    size_t alike = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        alike += findings->items[i].id == finding->id;
+    const struct xfa_site *site = finding->sites[0].site;
+    const struct xfa_frame *frame = site->chosen >= 0 ? &site->frames[site->chosen] : NULL;
+    const char *word = xfa_finding_word(finding->id);
+    if (alike == 1)
+        return xfa_text(word);
+    return frame && frame->file
+               ? xfa_print("%s@%s:%u", word, xfa_base_name(frame->file), frame->line)
+               : xfa_print("%s@%s", word, site->text);
+}
+
+char *xfa_finding_assumed(const struct xfa_finding *finding)
+{
+    if (finding->answer == XFA_ANSWER_YES && finding->question) {
+        char *question = xfa_finding_question(finding);
+        char *text = xfa_print("%s (by --assume)%s%s", question, finding->at_best ? "; " : "",
+                               finding->at_best ? finding->at_best : "");
+        free(question);
+        return text;
+    }
+    if (!finding->assumed || !finding->at_best)
+        return finding->assumed || finding->at_best
+                   ? xfa_text(finding->assumed ? finding->assumed : finding->at_best)
+                   : NULL;
+    return xfa_print("%s; %s", finding->assumed, finding->at_best);
+}
+
+/* ---- what the run would save ----------------------------------------------------------------- */
+
+/* What the upper bound assumes in addition, where that is worth a line. */
+static const char *at_best(const struct xfw_whatif *whatif, const struct xfw_change *change)
+{
+    const double least = 0.001; /* of the run */
+    if (!change->staged_ns || *change->staged_ns < least * whatif->alone_ns)
+        return NULL;
+    return "at best, the thread's own work between its wake-up and such a copy is saved too";
+}
+
+bool xfa_finding_at_best_only(const struct xfw_whatif *whatif, const struct xfa_finding *finding)
+{
+    double least = XFA_LEAST_SAVED * whatif->alone_ns;
+    double most = finding->saving.high - xfw_unsure_ns(whatif, finding->saving.likely);
+    return finding->saving.likely < least && most >= 2 * least;
+}
+
+/* Of a finding in the best set: the transfers that other members have taken. */
+static void take_left(struct xfa_finding *finding, const struct xfa_analysis *analysis,
+                      const struct xfw_whatif *whatif)
+{
+    for (size_t i = 0; i < finding->site_count; i++) {
+        struct xfa_finding_site *site = &finding->sites[i];
+        const struct xfa_class *class = NULL;
+        uint64_t taken = 0;
+        while (site->row && (class = xfa_row_class(&analysis->classes, site->row, class)))
+            taken += xfw_whatif_taken(whatif, finding->change, class->number);
+        site->left = taken < site->transfers ? site->transfers - taken : 0;
+        finding->left += site->left;
+    }
+}
+
+static void take_savings(struct xfa_finding **of, const struct xfa_analysis *analysis,
+                         const struct xfw_whatif *whatif, struct xfw_change *const *changes)
+{
+    for (size_t i = 0; i < whatif->count && whatif->known; i++) {
+        struct xfa_finding *finding = of[i];
+        finding->saving = xfw_saving_checked(&whatif->alone[i], whatif->alone_ns);
+        finding->added_ns = whatif->added[i].likely;
+        finding->last_ns = whatif->last[i].likely;
+        finding->order = whatif->order[i];
+        finding->at_best = at_best(whatif, changes[i]);
+        if (finding->order && changes[i]->shares != XFW_WHOLE && whatif->taken.count)
+            take_left(finding, analysis, whatif);
+        double least = xfw_change_least(changes[i]) * whatif->alone_ns;
+        bool pays =
+            finding->saving.likely >= least || (finding->order && finding->last_ns >= least);
+        finding->idle =
+            !pays || (!finding->order && !xfw_whatif_best_of_family(whatif, changes, i));
+        finding->asked =
+            finding->question && finding->idle && xfa_finding_at_best_only(whatif, finding);
+    }
+}
+
+static bool compete(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
+{
+    return xfa_remedies_exclude(a, b) || xfa_remedies_instead(a, b);
+}
+
+/* Of two remedies for the same transfers the one that saves hardly more is idle. The simpler one
+ * comes first in remedies.def. */
+static void drop_superseded(struct xfa_finding **of, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < count && !of[i]->idle; k++) {
+            bool simpler = of[k]->remedy.kind < of[i]->remedy.kind;
+            of[i]->idle = simpler && !of[k]->idle &&
+                          compete(of[i]->remedy.kind, of[k]->remedy.kind) &&
+                          is_within(of[i], of[k]) &&
+                          of[i]->saving.likely < XFW_HARDLY_MORE * of[k]->saving.likely;
+        }
+    }
+}
+
+static int simpler_finding(const void *a, const void *b)
+{
+    const struct xfa_finding *x = *(struct xfa_finding *const *)a;
+    const struct xfa_finding *y = *(struct xfa_finding *const *)b;
+    int order = (int)x->remedy.kind - (int)y->remedy.kind;
+    return order ? order : (x > y) - (x < y);
+}
+
+/* Findings on trial that save nothing are removed. */
+static void drop_trials(struct xfa_findings *findings)
+{
+    bool *stays = xfa_alloc((findings->count + 1) * sizeof *stays);
+    size_t kept = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        stays[i] =
+            !findings->items[i].trial ||
+            (xfw_saving_known(&findings->items[i].saving) == XFW_KNOWN && !findings->items[i].idle);
+    for (size_t i = 0; i < findings->count; i++) {
+        if (stays[i]) {
+            findings->items[kept++] = findings->items[i];
+        } else {
+            xfw_change_free(findings->items[i].change);
+            free(findings->items[i].sites);
+        }
+    }
+    findings->count = kept;
+    free(stays);
+}
+
+static void add_trials(struct xfa_findings *findings, const struct xfa_analysis *analysis)
+{
+    for (unsigned id = 0; id < XFA_FINDINGS; id++) {
+        size_t before = findings->count;
+        if (xfa_finding_kind_of(id)->try)
+            xfa_finding_kind_of(id)->try(analysis, findings->selves[id], findings);
+        xfa_findings_drop_denied(findings, before);
+        for (size_t i = before; i < findings->count; i++)
+            findings->items[i].trial = true;
+    }
+    xfa_findings_sort(findings);
+}
+
+void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *analysis)
+{
+    add_trials(findings, analysis);
+    struct xfa_finding **of = xfa_alloc((findings->count + 1) * sizeof(struct xfa_finding *));
+    struct xfw_change **changes = xfa_alloc((findings->count + 1) * sizeof(struct xfw_change *));
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count && count < XFW_MOST_CHANGES; i++) {
+        struct xfa_finding *finding = &findings->items[i];
+        const struct xfa_finding_kind *kind = xfa_finding_kind_of(finding->id);
+        finding->change =
+            kind->change ? kind->change(analysis, findings->selves[finding->id], finding) : NULL;
+        if (!finding->change)
+            continue;
+        finding->change->on_trial = finding->trial;
+        finding->change->assured = finding->answer == XFA_ANSWER_YES;
+        of[count++] = finding;
+    }
+    qsort(of, count, sizeof(struct xfa_finding *), simpler_finding);
+    for (size_t i = 0; i < count; i++)
+        changes[i] = of[i]->change;
+    findings->whatif = xfw_whatif_of(analysis, changes, count, exclude, of, findings->gather);
+    take_savings(of, analysis, findings->whatif, changes);
+    drop_superseded(of, count);
+    drop_trials(findings);
+    free(changes);
+    free(of);
+    xfa_findings_sort(findings);
+}
