@@ -8,17 +8,29 @@ struct look_less {
     const struct xfw_marks *marks;
 };
 
-/* Threads whose next wait was for a copy that went. */
+struct thread {
+    bool waits;   /* its next wait was for a copy that went */
+    bool goes_on; /* such a copy went since its last launch */
+};
+
 struct state {
-    bool *waits;
+    struct thread *threads;
     size_t count, capacity;
 };
 
-static bool *waits_of(struct state *state, uint32_t thread)
+static struct thread *thread_of(struct state *state, uint32_t thread)
 {
-    state->waits =
-        xfa_grown(state->waits, &state->capacity, &state->count, thread, sizeof *state->waits);
-    return &state->waits[thread];
+    state->threads =
+        xfa_grown(state->threads, &state->capacity, &state->count, thread, sizeof *state->threads);
+    return &state->threads[thread];
+}
+
+/* Its next work is behind other work now: how soon it follows was not recorded. */
+static void go_on(struct thread *thread, const struct xfw_player *player, struct xfw_op *op)
+{
+    if (thread->goes_on && xfw_player_certainty(player) == XFW_HIGH)
+        op->space_ns = 0;
+    thread->waits = thread->goes_on = false; /* a later wait is for this work, too */
 }
 
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
@@ -29,24 +41,25 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     uint32_t process = xfw_player_process(player)->number;
     if (xfw_player_certainty(player) == XFW_LOW)
         return;
-    bool *waits = waits_of(state, op->thread);
+    struct thread *thread = thread_of(state, op->thread);
     bool copy = op->what == XFW_COPY && op->class != XFW_NONE;
     if (copy && xfw_set_has(&change->set, op->class) &&
         xfw_marked(less->marks, process, op->transfer)) {
-        *waits = op->awaits == XFW_AWAITS_NOTHING;
+        thread->waits = op->awaits == XFW_AWAITS_NOTHING;
+        thread->goes_on = true;
         xfw_op_drop(op);
-    } else if (*waits && op->kind == XFT_EVENT_SYNC) {
-        *waits = false;
+    } else if (thread->waits && op->kind == XFT_EVENT_SYNC) {
+        thread->waits = false;
         xfw_op_drop(op);
     } else if (xfw_op_is_work(op)) {
-        *waits = false; /* another copy, or more work: the wait is for that, too */
+        go_on(thread, player, op);
     }
 }
 
 static void end(const struct xfw_change *change, void *self)
 {
     (void)change;
-    free(((struct state *)self)->waits);
+    free(((struct state *)self)->threads);
 }
 
 struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
