@@ -125,18 +125,39 @@ static const struct xfa_finding *worst(const struct xfa_findings *findings)
 }
 
 /* Before savings are computed: `known` is false, and the line stands for the one to come. */
+/* The question with the most, if that is more than what is certain: "up to 639 ms if ...". NULL:
+ * there is none. */
+static char *question_text(const struct summary *summary)
+{
+    const struct xfa_findings *findings = summary->findings;
+    size_t count, *places = xfa_questions(findings, &count);
+    const struct xfa_finding *most = count ? &findings->items[*places] : NULL;
+    char *text = NULL;
+    free(places);
+    if (most && !(most->saving.high <= findings->whatif->set.likely)) {
+        struct xfa_described described = xfa_describe(summary->analysis, findings, most);
+        text = xfa_text(described.question);
+        xfa_described_free(&described);
+    }
+    return text;
+}
+
 static void write_worst(const struct summary *summary, bool known, FILE *out)
 {
     const struct xfa_finding *finding = worst(summary->findings);
+    char *question = question_text(summary);
     if (finding) {
         char *site = site_text(finding);
         char *saving =
             known ? saving_text(summary, finding) : xfa_text("what it would save is in the report");
         if (!known)
             fputc(XFA_SUMMARY_SO_FAR, out);
-        xfc_print(out, "worst: %s at %s; %s\n", xfa_finding_word(finding->id), site, saving);
+        xfc_print(out, "worst: %s at %s; %s%s%s\n", xfa_finding_word(finding->id), site, saving,
+                  question ? "; " : "", question ? question : "");
         free(site);
         free(saving);
+    } else if (question) {
+        xfc_print(out, "worst: nothing is certain; %s\n", question);
     } else if (known && summary->profile) {
         fputs("worst: nothing worth changing was found\n", out);
     } else if (known) {
@@ -144,6 +165,7 @@ static void write_worst(const struct summary *summary, bool known, FILE *out)
         xfc_print(out, "worst: none is known without %s\n", lack);
         free(lack);
     }
+    free(question);
     fflush(out);
 }
 

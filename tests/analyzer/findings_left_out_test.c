@@ -8,10 +8,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <xxhash.h>
 
+#include "analyzer/report/summary.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/play.h"
 #include "tests/analyzer/measured.h"
@@ -236,18 +238,23 @@ static struct xfp_profile *machine(void)
     return measured_end(&text);
 }
 
-static struct analyzed run(const struct program *program)
+static void build(struct trace_builder *b, const struct program *program)
 {
-    struct xfp_profile *profile = machine();
-    struct trace_builder b;
     struct play play;
-    play_start(&play, &b, 1);
-    names(&b, program);
+    play_start(&play, b, 1);
+    names(b, program);
     for (char letter = 'A'; letter <= 'C'; letter++)
         play_event(&play, memory(XFT_EVENT_ALLOC, PLACE(letter), 4 * MIB), 100);
     for (unsigned round = 0; round < ROUNDS; round++)
         play_round(&play, program, round);
     play_end(&play, XFT_STATE_CLOSED);
+}
+
+static struct analyzed run(const struct program *program)
+{
+    struct xfp_profile *profile = machine();
+    struct trace_builder b;
+    build(&b, program);
     struct analyzed a = analyzed_start(profile);
     struct xfa_answers answers = {0};
     char error[256];
@@ -394,6 +401,34 @@ static void test_questions(void **state)
               2 * COPY_NS);
 }
 
+/* The line of `record` asks, too, where nothing is certain. */
+static void test_question_of_the_summary(void **state)
+{
+    char path[] = "/tmp/xferscope-test-XXXXXX.trace", machine_path[] = "/tmp/xferscope-test-XXXXXX";
+    char error[256], *text = NULL;
+    size_t bytes;
+    struct xfp_profile *profile = machine();
+    struct trace_builder b;
+    FILE *out = open_memstream(&text, &bytes);
+    (void)state;
+    close(mkstemps(path, 6));
+    close(mkstemp(machine_path));
+    build(&b, &(struct program){.round = "uA1 xA"});
+    build_save(&b, path);
+    assert_int_equal(xfp_save(profile, machine_path, error, sizeof error), 0);
+    const struct xfa_summary_request request = {
+        .run = path, .profile = machine_path, .make_profile = "probe"};
+    assert_true(xfa_summarize(&request, out));
+    fclose(out);
+    assert_non_null(strstr(text, "; up to "));
+    assert_non_null(strstr(text, " if no kernel changes what upload (train.c:42) has copied"));
+    free(text);
+    unlink(path);
+    unlink(machine_path);
+    build_free(&b);
+    xfp_free(profile);
+}
+
 /* The host learns that the device is done by a function that the stream calls. */
 static void test_called_back(void **state)
 {
@@ -537,11 +572,17 @@ static void test_unused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_repeated),    cmocka_unit_test(test_questions),
-        cmocka_unit_test(test_called_back), cmocka_unit_test(test_overwritten),
-        cmocka_unit_test(test_unseen),      cmocka_unit_test(test_duplicate),
-        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_round_trip_on_its_way),
-        cmocka_unit_test(test_constant),    cmocka_unit_test(test_unused),
+        cmocka_unit_test(test_repeated),
+        cmocka_unit_test(test_questions),
+        cmocka_unit_test(test_question_of_the_summary),
+        cmocka_unit_test(test_called_back),
+        cmocka_unit_test(test_overwritten),
+        cmocka_unit_test(test_unseen),
+        cmocka_unit_test(test_duplicate),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_round_trip_on_its_way),
+        cmocka_unit_test(test_constant),
+        cmocka_unit_test(test_unused),
     };
     return cmocka_run_group_tests_name("left out", tests, NULL, NULL);
 }
