@@ -116,6 +116,8 @@ static void transfer(void *self, const struct xfa_event *event)
         take_upload(sums, event);
         return;
     }
+    if (sums->launches == 0)
+        return;
     change_memory(sums, event->transfer.dst,
                   key->shape == XFA_LINEAR ? event->bytes : UINT64_MAX - event->transfer.dst);
     struct thread *thread = of_graph ? NULL : called(sums, event);
@@ -126,6 +128,8 @@ static void transfer(void *self, const struct xfa_event *event)
 static void event(void *self, const struct xfa_event *event)
 {
     struct graph_uploads *sums = self;
+    if (sums->launches == 0 && event->kind != XFT_EVENT_GRAPH_LAUNCH)
+        return; /* most processes launch none */
     struct thread *thread = called(sums, event);
     if (event->kind == XFT_EVENT_GRAPH_LAUNCH)
         sums->launches++;
