@@ -164,25 +164,55 @@ static void try_parts(const struct xfa_analysis *analysis, struct xfa_findings *
     }
 }
 
+#define ASSUMED                                                                                    \
+    "kernels use no memory but what they are given; buffers that are used again and again may be " \
+    "several"
+
+/* 1: without streams, to know what is saved by them. */
+static const unsigned serial_streams[] = {1, 2, 3, 4, XFW_MOST_STREAMS};
+
+/* Memory that kernels read over the link is not copied yet: once it is, its copies may overlap. */
+static void try_mapped(struct xfa_findings *findings)
+{
+    size_t at = 0;
+    while (at < findings->count && findings->items[at].remedy.kind != XFA_REMEDY_STOP_MAPPING)
+        at++;
+    for (size_t i = 0; i < sizeof serial_streams / sizeof *serial_streams && at < findings->count;
+         i++) {
+        struct xfa_remedy remedy = findings->items[at].remedy;
+        remedy.kind = XFA_REMEDY_OVERLAP;
+        remedy.streams = (int)serial_streams[i];
+        struct xfa_finding *finding = xfa_findings_add(findings, XFA_FINDING_SERIAL, &remedy);
+        const struct xfa_finding *mapped = &findings->items[at];
+        finding->assumed = ASSUMED;
+        for (size_t k = 0; k < mapped->site_count; k++) {
+            struct xfa_finding_site site = mapped->sites[k];
+            site.lost_ns = NAN;
+            site.reckoning = XFA_RECKONED_SERIAL;
+            xfa_finding_site_add(finding, &site);
+            finding->transfers += site.transfers;
+            finding->bytes = xfa_add(finding->bytes, site.bytes);
+        }
+    }
+}
+
 static void try_serial(const struct xfa_analysis *analysis, const void *self,
                        struct xfa_findings *findings)
 {
-    /* 1: without streams, to know what is saved by them. */
-    static const unsigned streams[] = {1, 2, 3, 4, XFW_MOST_STREAMS};
     const struct sums *sums = self;
     struct copies locked = copies_of(analysis, NULL), all = copies_of(analysis, &sums->uses);
     double of_all = all.up + all.down, pageable = of_all - locked.up - locked.down;
     bool locks = pageable > PAGEABLE_SHARE * of_all;
     if (!(beside(sums, locks ? all : locked, locks) >
-          XFA_LEAST_SAVED * xfa_run_wall_ns(analysis->run)))
+          XFA_LEAST_SAVED * xfa_run_wall_ns(analysis->run))) {
+        try_mapped(findings);
         return;
-    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+    }
+    for (size_t i = 0; i < sizeof serial_streams / sizeof *serial_streams; i++) {
         struct xfa_finding *finding =
             add_finding(findings, analysis, locks ? &sums->uses : NULL, XFA_FINDING_SERIAL,
-                        locks ? XFA_REMEDY_PIN_OVERLAP : XFA_REMEDY_OVERLAP, streams[i]);
-        finding->assumed =
-            "kernels use no memory but what they are given; buffers that are used again and again "
-            "may be several";
+                        locks ? XFA_REMEDY_PIN_OVERLAP : XFA_REMEDY_OVERLAP, serial_streams[i]);
+        finding->assumed = ASSUMED;
     }
     if (beside(sums, locked, false) > XFW_SPLIT_LEAST * xfa_run_wall_ns(analysis->run))
         try_parts(analysis, findings);

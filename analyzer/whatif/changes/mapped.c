@@ -297,6 +297,9 @@ static void stop_op(const struct xfw_change *change, void *self, struct xfw_play
     enum xfw_certainty certainty = xfw_player_certainty(player);
     struct stop *state = self;
     memories_op(&state->memories, op);
+    if (op->kind == XFT_EVENT_ALLOC && op->memory == XFT_MEM_MAPPED &&
+        xfw_set_has(&change->set, op->site))
+        op->memory = XFT_MEM_PINNED; /* no kernel reaches it any more */
     if (op->kind == XFT_EVENT_SYNC || op->what == XFW_QUERY || op->awaits == XFW_AWAITS_ITSELF)
         state->waited_ns = fmax(state->waited_ns, op->end_ns);
     if (op->what != XFW_KERNEL || op->stream == XFW_NONE)
