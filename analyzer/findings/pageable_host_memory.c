@@ -6,7 +6,7 @@
  * page-locking each buffer once (buffers are distinguished by addresses), page-locking around each
  * use where hardly any buffer is used twice, or staging with several threads. Where none takes less
  * than the driver did, nothing is advised: page-locking memory for one use takes longer than what
- * it saves.
+ * it saves. Memory that is used again is tried then, and stays if the replayed run gains.
  */
 #include "analyzer/findings/finding.h"
 #include "analyzer/findings/pageable_uses.h"
@@ -51,6 +51,46 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     return choose(&costs, gain->achieved_ns, gain);
 }
 
+#define LEAST_TRIED 16 /* copies */
+#define USED_AGAIN 2   /* average uses of a buffer, at least */
+
+static bool is_found(const struct xfa_findings *findings, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (findings->items[i].id == XFA_FINDING_PAGEABLE)
+            return true;
+    return false;
+}
+
+/* Where page-locking takes as long as all copies are shorter for it the run may still gain: the
+ * host waits for such copies, and what comes behind them. */
+static void try(const struct xfa_analysis *analysis, const void *sums,
+                struct xfa_findings *findings)
+{
+    size_t found = findings->count;
+    for (size_t i = 0; i < analysis->row_count && !is_found(findings, found); i++) {
+        struct xfa_gain gain = {.achieved_ns = NAN, .achievable_ns = NAN, .lost_ns = NAN};
+        const struct xfa_row *row = xfa_analysis_row(analysis, i);
+        bool pays = look(analysis, sums, i, &gain);
+        if (pays || gain.transfers < LEAST_TRIED)
+            continue;
+        struct xfa_pageable_costs costs = xfa_pageable_costs_of(sums, analysis, row);
+        const struct xfa_finding like = {.id = XFA_FINDING_PAGEABLE,
+                                         .remedy = xfa_remedy_for(row, XFA_REMEDY_PIN)};
+        const struct xfa_finding_site site = {
+            .row = row,
+            .site = row->site,
+            .function = xfa_row_called(row),
+            .transfers = gain.transfers,
+            .bytes = gain.bytes,
+            .lost_ns = gain.lost_ns,
+            .reckoning = gain.reckoning,
+        };
+        if (costs.copies >= USED_AGAIN * costs.firsts && !isnan(costs.once_ns))
+            xfa_findings_add_site(findings, &like, &site);
+    }
+}
+
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
@@ -66,6 +106,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
 
 const struct xfa_finding_kind xfa_kind_pageable = {
     .look = look,
+    .try = try,
     .change = change,
     .self_bytes = sizeof(struct xfa_pageable_uses),
     .observe = xfa_pageable_observer,
