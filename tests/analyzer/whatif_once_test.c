@@ -114,9 +114,9 @@ static void test_copies_are_waited_for(void **state)
     xfa_classes_free(&analysis.classes);
 }
 
-/* A stream that the program itself waits for before it gives it more work needs no other wait: two
- * streams take turns. What was fetched is waited for before a time of the host's own in which it can
- * have been read. */
+/* A copy that the program itself waits for before it uses the memory again needs no other wait: two
+ * buffers take turns. What was fetched is waited for before a time of the host's own in which it
+ * can have been read. */
 static void test_the_program_waits_itself(void **state)
 {
     enum { OWN = 400, TURNS = 8, FETCHED = 1 << 12 };
@@ -141,6 +141,7 @@ static void test_the_program_waits_itself(void **state)
             copy->gap_ns = OWN;
             copy->class = fetches ? 1 : 0;
             copy->bytes = FETCHED;
+            copy->src = copy->dst = 0x7000000 + FETCHED * (i % 2);
             if (fetches)
                 copy->engine = XFW_TO_HOST;
             release(&run, 0x1000);

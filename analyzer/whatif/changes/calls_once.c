@@ -5,11 +5,12 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/waits.h"
 /* By how much such calls differ from process to process: page-locking 64 MiB and undoing it took 28
  * to 43 ms on one machine (docs/analyze.md). */
 #define VARIES 0.25
 
-#define MOST_STREAMS 64 /* with copies in flight, that are told apart */
+#define MOST_COPIES 64 /* stretches of host memory of which the last copy is known */
 
 /* ---- the book -------------------------------------------------------------------------------- */
 
@@ -96,16 +97,16 @@ struct state {
     struct kept {
         uint64_t there, gives;
     } * kept;         /* by place in the run's calls: given back, and kept */
-    uint32_t copying; /* the last op was a copy that may be in flight: its place in streams, + 1 */
-    struct stream {
+    uint32_t copying; /* the last op was a copy that may be in flight: its place, + 1 */
+    struct copied {   /* host memory, and the last copy that used it */
+        uint64_t first, end;
         uint32_t stream;
-        bool owed;      /* a wait for its copies went */
-        double done_ns; /* when they are done */
-        double fetched_ns;
-        uint64_t fetched; /* bytes of those to the host, which are done at fetched_ns */
-        uint32_t event;   /* the program's, recorded last in the stream, + 1; 0: none */
-    } streams[MOST_STREAMS];
-    unsigned stream_count;
+        uint32_t event[2]; /* the program's behind it, + 1: the first, the last; 0: none */
+        bool to_host;
+        bool owed;      /* a wait for it went */
+        double done_ns; /* when it is done */
+    } copies[MOST_COPIES];
+    unsigned copy_count, next_copy;
     bool went; /* the wait that was the last op of ... */
     uint32_t thread;
 };
@@ -134,33 +135,47 @@ static bool is_in_flight(const struct xfw_change *change, const struct xfw_op *o
     return xfa_is_page_locked(row->direction == XFT_DIR_H2D ? row->src_mem : row->dst_mem);
 }
 
-/* The place of the stream, + 1; of too many, all that are left out share the first. */
-static uint32_t stream_of(struct state *state, uint32_t stream)
+static bool touches(const struct copied *copy, const struct xfw_host_memory *host)
 {
-    for (unsigned i = 0; i < state->stream_count; i++)
-        if (state->streams[i].stream == stream)
-            return i + 1;
-    if (state->stream_count == MOST_STREAMS)
-        return 1;
-    state->streams[state->stream_count++] = (struct stream){.stream = stream};
-    return state->stream_count;
+    uint64_t end = xfa_add(host->first, host->bytes ? host->bytes : 1);
+    return copy->first < end && host->first < copy->end;
 }
 
-static void note_copies(const struct xfw_change *change, struct state *state,
-                        const struct xfw_player *player, const struct xfw_op *op)
+/* The place of the copy that used the memory last; if none did, the oldest one's. */
+static uint32_t place_of(struct state *state, const struct xfw_host_memory *host)
 {
-    struct stream *last = state->copying ? &state->streams[state->copying - 1] : NULL;
-    if (last) {
-        double end = xfw_schedule_stream_end(xfw_player_schedule(player), last->stream);
-        last->done_ns = fmax(last->done_ns, end);
-        last->fetched_ns = last->fetched ? last->done_ns : 0;
+    for (unsigned i = 0; i < state->copy_count; i++)
+        if (touches(&state->copies[i], host))
+            return i;
+    if (state->copy_count < MOST_COPIES)
+        return state->copy_count++;
+    return state->next_copy++ % MOST_COPIES;
+}
+
+/* The end of the last op's copy is known now. */
+static void note_end(struct state *state, const struct xfw_player *player)
+{
+    if (state->copying) {
+        struct copied *last = &state->copies[state->copying - 1];
+        last->done_ns = xfw_schedule_stream_end(xfw_player_schedule(player), last->stream);
     }
-    state->copying =
-        op->stream != XFW_NONE && is_in_flight(change, op) ? stream_of(state, op->stream) : 0;
-    if (state->copying && op->engine == XFW_TO_HOST) {
-        struct stream *stream = &state->streams[state->copying - 1];
-        stream->fetched = xfa_add(stream->fetched, op->bytes);
-    }
+    state->copying = 0;
+}
+
+static void note_copy(const struct xfw_change *change, struct state *state, const struct xfw_op *op)
+{
+    struct xfw_host_memory host;
+    if (op->stream == XFW_NONE || !is_in_flight(change, op) ||
+        !xfw_host_memory(change->analysis, op, &host))
+        return;
+    uint32_t place = place_of(state, &host);
+    state->copies[place] = (struct copied){
+        .first = host.first,
+        .end = xfa_add(host.first, host.bytes ? host.bytes : 1),
+        .stream = op->stream,
+        .to_host = host.to_host,
+    };
+    state->copying = place + 1;
 }
 
 /* The host waits until then, before its own time that comes before the op. */
@@ -174,33 +189,26 @@ static void wait_until(struct xfw_player *player, const struct xfw_op *op, doubl
     xfw_player_play(player, &wait);
 }
 
-static void settle(struct stream *stream)
-{
-    stream->owed = false;
-    stream->fetched = 0;
-}
-
-/* A wait for copies went. As likely the host waits for them all the same before it gives their
- * stream more work (it has written the memory again), and before a time of its own in which it can
- * have read what was fetched. */
-static void wait_where_needed(struct state *state, struct xfw_player *player,
-                              const struct xfw_op *op)
+/* A wait for copies went. As likely the host waits for one all the same before its memory is copied
+ * again (it has been written meanwhile), and before a time of its own in which it can have read
+ * what was fetched. */
+static void wait_where_needed(const struct xfw_change *change, struct state *state,
+                              struct xfw_player *player, const struct xfw_op *op)
 {
     bool next = state->went && op->thread == state->thread;
     double until = 0;
-    if (xfw_player_certainty(player) != XFW_LIKELY)
+    struct xfw_host_memory host;
+    bool copies = xfw_host_memory(change->analysis, op, &host);
+    if (xfw_player_certainty(player) != XFW_LIKELY || (!next && !copies))
         return;
-    for (unsigned i = 0; i < state->stream_count; i++) {
-        struct stream *stream = &state->streams[i];
-        double read_ns = XFW_READ_NS_PER_BYTE * (double)stream->fetched;
-        if (!stream->owed)
+    for (unsigned i = 0; i < state->copy_count; i++) {
+        struct copied *copy = &state->copies[i];
+        double read_ns = XFW_READ_NS_PER_BYTE * (double)(copy->end - copy->first);
+        bool reads = next && copy->to_host && op->gap_ns >= read_ns;
+        if (!copy->owed || (!reads && !(copies && touches(copy, &host))))
             continue;
-        if (next && stream->fetched && op->gap_ns >= read_ns)
-            until = fmax(until, stream->fetched_ns);
-        if (xfw_op_is_work(op) && op->stream == stream->stream) {
-            until = fmax(until, stream->done_ns);
-            settle(stream);
-        }
+        until = fmax(until, copy->done_ns);
+        copy->owed = false;
     }
     wait_until(player, op, until);
     state->went = state->went && !next;
@@ -209,22 +217,26 @@ static void wait_where_needed(struct state *state, struct xfw_player *player,
 /* The program's own waits, and its events behind copies. */
 static void note_waits(struct state *state, const struct xfw_op *op)
 {
-    for (unsigned i = 0; i < state->stream_count; i++) {
-        struct stream *stream = &state->streams[i];
-        if (op->what == XFW_RECORD && op->stream == stream->stream && op->event != XFW_NONE)
-            stream->event = op->event + 1;
+    if (op->kind != XFT_EVENT_SYNC && op->what != XFW_RECORD)
+        return;
+    for (unsigned i = 0; i < state->copy_count; i++) {
+        struct copied *copy = &state->copies[i];
+        bool of_event = op->event != XFW_NONE &&
+                        (op->event + 1 == copy->event[0] || op->event + 1 == copy->event[1]);
+        if (op->what == XFW_RECORD && op->stream == copy->stream && op->event != XFW_NONE)
+            copy->event[copy->event[0] != 0] = op->event + 1;
         else if (op->kind == XFT_EVENT_SYNC &&
                  (op->awaits == XFW_AWAITS_DEVICE ||
-                  (op->awaits == XFW_AWAITS_STREAM && op->stream == stream->stream) ||
-                  (op->awaits == XFW_AWAITS_EVENT && op->event + 1 == stream->event)))
-            settle(stream);
+                  (op->awaits == XFW_AWAITS_STREAM && op->stream == copy->stream) ||
+                  (op->awaits == XFW_AWAITS_EVENT && of_event)))
+            copy->owed = false;
     }
 }
 
-static void owe(struct state *state, const struct xfw_op *op)
+static void owe(struct state *state, const struct xfw_op *op, double now)
 {
-    for (unsigned i = 0; i < state->stream_count; i++)
-        state->streams[i].owed = true;
+    for (unsigned i = 0; i < state->copy_count; i++)
+        state->copies[i].owed = state->copies[i].owed || state->copies[i].done_ns > now;
     state->went = true;
     state->thread = op->thread;
 }
@@ -276,7 +288,7 @@ static void go(const struct xfw_change *change, struct state *state,
     op->awaits = awaits;
     op->own_ns = left;
     if (gives)
-        owe(state, op);
+        owe(state, op, xfw_schedule_thread_now(xfw_player_schedule(player), op->thread));
 }
 
 static void take(const struct once *once, struct state *state, const struct xfw_player *player,
@@ -320,9 +332,10 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
 {
     const struct once *once = (const struct once *)change;
     struct state *state = self;
-    note_copies(change, state, player, op);
-    wait_where_needed(state, player, op);
+    note_end(state, player);
+    wait_where_needed(change, state, player, op);
     note_waits(state, op);
+    note_copy(change, state, op);
     if (op->what != XFW_CALL || op->dst == 0)
         return;
     if (op->kind == XFT_EVENT_ALLOC || op->kind == XFT_EVENT_REGISTER)
