@@ -34,11 +34,7 @@ static void note_range(struct xfw_gathered *at, const struct xfw_op *op)
 {
     if (!at->ranges)
         at->ranges = xfa_alloc(XFW_RANGES * sizeof *at->ranges);
-    struct xfw_gathered_range *range = &at->ranges[op->range];
-    if (op->begins && range->depth++ == 0)
-        range->begun = op->start_ns;
-    else if (!op->begins && range->depth > 0 && --range->depth == 0)
-        range->sum += op->start_ns - range->begun;
+    xfw_phase_time_take(&at->ranges[op->range], op, op->start_ns);
 }
 
 static void note_span(struct xfw_gathered *at, const struct xfw_op *op)
@@ -54,10 +50,7 @@ static void note_span(struct xfw_gathered *at, const struct xfw_op *op)
 
 double xfw_gathered_range_ns(const struct xfw_gathered *gathered, uint32_t number)
 {
-    if (!gathered->ranges)
-        return 0;
-    const struct xfw_gathered_range *range = &gathered->ranges[number];
-    return range->sum + (range->depth > 0 ? fmax(0, gathered->last_ns - range->begun) : 0);
+    return gathered->ranges ? xfw_phase_time_ns(&gathered->ranges[number], gathered->last_ns) : 0;
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */

@@ -19,14 +19,11 @@
 
 /* What was learnt of a process. */
 struct xfw_gathered {
-    struct xfw_sample *sample;    /* NULL: all its ops are played */
-    double last_ns;               /* the end of its last call */
-    bool worked;                  /* the device was given work */
-    double first_work, last_work; /* as the schedule's span: schedule.h */
-    struct xfw_gathered_range {
-        unsigned depth;
-        double begun, sum;
-    } * ranges; /* XFW_RANGES of them; NULL: it has none */
+    struct xfw_sample *sample;     /* NULL: all its ops are played */
+    double last_ns;                /* the end of its last call */
+    bool worked;                   /* the device was given work */
+    double first_work, last_work;  /* as the schedule's span: schedule.h */
+    struct xfw_phase_time *ranges; /* XFW_RANGES of them; NULL: it has none */
 };
 
 /* As recorded: how long ranges of this number were open, as the schedule counts it. */

@@ -37,17 +37,12 @@ struct thread {
     double call;          /* start of its last call */
 };
 
-struct range {
-    unsigned depth;
-    double begun, sum;
-};
-
 struct xfw_schedule {
     struct gpu *gpus[XFW_GPUS];
     struct xfw_streams streams;
     struct thread *threads;
     size_t thread_count, thread_capacity;
-    struct range ranges[XFW_RANGES];
+    struct xfw_phase_time phases[XFW_RANGES];
     uint32_t last_thread; /* whose call ended last, as recorded */
     double last_call, last_start, last_end;
     struct xfw_host_calls host_calls;
@@ -267,15 +262,17 @@ static double awaited(struct xfw_schedule *schedule, const struct xfw_op *op)
     return 0;
 }
 
-static void enter_or_leave(struct xfw_schedule *schedule, const struct xfw_op *op, double now)
+void xfw_phase_time_take(struct xfw_phase_time *phase, const struct xfw_op *op, double now)
 {
-    if (op->range >= XFW_RANGES)
-        return;
-    struct range *range = &schedule->ranges[op->range];
-    if (op->begins && range->depth++ == 0)
-        range->begun = now;
-    else if (!op->begins && range->depth > 0 && --range->depth == 0)
-        range->sum += now - range->begun;
+    if (op->begins && phase->open++ == 0)
+        phase->begun = now;
+    else if (!op->begins && phase->open > 0 && --phase->open == 0)
+        phase->sum += now - phase->begun;
+}
+
+double xfw_phase_time_ns(const struct xfw_phase_time *phase, double now)
+{
+    return phase->sum + (phase->open > 0 ? fmax(0, now - phase->begun) : 0);
 }
 
 static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
@@ -332,8 +329,8 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     } else if (op->what == XFW_QUERY) { /* the thread polled in its own time, too */
         double done = awaited(schedule, op);
         call = done > 0 ? xfw_max(thread->now, done) : call;
-    } else if (op->what == XFW_RANGE) {
-        enter_or_leave(schedule, op, call);
+    } else if (op->what == XFW_RANGE && op->range < XFW_RANGES) {
+        xfw_phase_time_take(&schedule->phases[op->range], op, call);
     }
     schedule->last_call = call;
     double back = op->what == XFW_QUERY ? 0 : awaited(schedule, op);
@@ -414,6 +411,5 @@ double xfw_schedule_range(const struct xfw_schedule *schedule, uint32_t range)
 {
     if (range >= XFW_RANGES)
         return 0;
-    const struct range *asked = &schedule->ranges[range];
-    return asked->sum + (asked->depth > 0 ? fmax(0, xfw_schedule_now(schedule) - asked->begun) : 0);
+    return xfw_phase_time_ns(&schedule->phases[range], xfw_schedule_now(schedule));
 }

@@ -22,6 +22,15 @@
 #define XFW_OUTSTANDING 1024
 #define XFW_RANGES 64 /* phases whose times are kept apart */
 
+/* How long a phase lasted: while at least one of its ranges was open. Which range an end belongs to
+ * is the walk's business (pass/ranges.h). */
+struct xfw_phase_time { /* zero to begin with */
+    unsigned open;
+    double begun, sum;
+};
+void xfw_phase_time_take(struct xfw_phase_time *phase, const struct xfw_op *op, double now);
+double xfw_phase_time_ns(const struct xfw_phase_time *phase, double now); /* up to now */
+
 struct xfw_schedule;
 struct xfw_schedule *xfw_schedule_new(void);
 void xfw_schedule_free(struct xfw_schedule *schedule);
