@@ -180,6 +180,24 @@ static void test_order_of_rows(void **state)
     xfa_order_free(&order);
 }
 
+/* In whichever rows they lie. */
+static void test_order_of_equals(void **state)
+{
+    static const uint64_t starts[] = {5, 9, 5, 1, 5}, taken[] = {3, 0, 2, 4, 1};
+    struct xfa_order order = {0};
+    struct xfa_span span = {.end = 10};
+    (void)state;
+    for (span.bytes = 0; span.bytes < 5; span.bytes++) {
+        span.start = starts[span.bytes];
+        xfa_order_put(&order, &span);
+    }
+    for (size_t i = 0; i < 5; i++) {
+        assert_true(xfa_order_take(&order, true, &span));
+        assert_int_equal(span.bytes, taken[i]);
+    }
+    xfa_order_free(&order);
+}
+
 /* ---- shares ---------------------------------------------------------------------------------- */
 
 struct moment {
@@ -485,13 +503,13 @@ static void test_escaping(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merged),         cmocka_unit_test(test_names_of_merged),
-        cmocka_unit_test(test_many_tracks),    cmocka_unit_test(test_order),
-        cmocka_unit_test(test_order_of_rows),  cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_shares_of_gpus), cmocka_unit_test(test_shares_add_up),
-        cmocka_unit_test(test_no_gpu),         cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_buffers),        cmocka_unit_test(test_traffic),
-        cmocka_unit_test(test_escaping),
+        cmocka_unit_test(test_merged),        cmocka_unit_test(test_names_of_merged),
+        cmocka_unit_test(test_many_tracks),   cmocka_unit_test(test_order),
+        cmocka_unit_test(test_order_of_rows), cmocka_unit_test(test_order_of_equals),
+        cmocka_unit_test(test_shares),        cmocka_unit_test(test_shares_of_gpus),
+        cmocka_unit_test(test_shares_add_up), cmocka_unit_test(test_no_gpu),
+        cmocka_unit_test(test_labels),        cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_traffic),       cmocka_unit_test(test_escaping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

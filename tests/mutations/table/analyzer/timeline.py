@@ -72,4 +72,9 @@ ROWS = [
       "    if (slice.end < slice.start)",
       "a program with deep NVTX ranges has a timeline of nothing else",
       "analyzer-page_data_test"),
+    M("timeline-equals-turned", "analyzer/timeline/order.c",
+      ": a->number < b->number;",
+      ": a->number > b->number;",
+      "of what began at the same time the page shows the later first, and merges others than before",
+      "analyzer-timeline_test"),
 ]
