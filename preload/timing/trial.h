@@ -3,10 +3,13 @@
  * stay slower once records have been on, whatever is switched off again (docs/timing.md), so a
  * program that is too dense is better left alone from its first call on.
  *
- * From the first call that can move data on the hooks count calls for XFERSCOPE_BUDGET_TRIAL ms.
- * When the records of so many calls fit (allowance.h), they are switched on: copies first, kernels
- * too if both fit. What does not fit is looked at again every XFS_TRIAL_AGAIN_MS, since programs
- * begin with calls that they do not repeat; what has not fitted by XFS_TRIAL_LAST_MS stays off.
+ * From the first call that can move data on the hooks count calls, in windows of
+ * XFS_TRIAL_WINDOW_MS. A window fits when the records of so many calls would have fitted into its
+ * share (allowance.h). Records are switched on, copies first, kernels too if both fit, when
+ * XFS_TRIAL_CALLS calls were seen and two windows in a row fitted; or, of programs that make few
+ * calls, when the last window before XFERSCOPE_BUDGET_TRIAL ms were over did. What does not fit is
+ * looked at again every XFS_TRIAL_AGAIN_MS, since programs begin with calls that they do not
+ * repeat; what has not fitted by XFS_TRIAL_LAST_MS stays off.
  *
  * One thread: that which makes the recorder's calls of CUPTI. Parts are sums of
  * 1 << XFS_PART_COPIES and 1 << XFS_PART_KERNELS.
@@ -16,6 +19,8 @@
 
 #include <stdbool.h>
 
+#define XFS_TRIAL_WINDOW_MS 10
+#define XFS_TRIAL_CALLS 64
 #define XFS_TRIAL_AGAIN_MS 100
 #define XFS_TRIAL_LAST_MS 1000
 

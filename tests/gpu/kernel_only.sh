@@ -21,8 +21,8 @@ configurations=(bare default hooks copies all)
 declare -A settings=(
     [default]=""
     [hooks]="XFERSCOPE_TIMING=host"
-    [copies]="XFERSCOPE_TIMING=cupti XFERSCOPE_KERNELS=0"
-    [all]="XFERSCOPE_TIMING=cupti XFERSCOPE_KERNELS=1"
+    [copies]="XFERSCOPE_BUDGET=0 XFERSCOPE_TIMING=cupti XFERSCOPE_KERNELS=0"
+    [all]="XFERSCOPE_BUDGET=0 XFERSCOPE_TIMING=cupti XFERSCOPE_KERNELS=1"
 )
 declare -A meaning=(
     [bare]="without the library"

@@ -22,7 +22,7 @@ configurations=(bare plain stacks cupti)
 declare -A settings=(
     [plain]="XFERSCOPE_STACKS=0 XFERSCOPE_TIMING=host"
     [stacks]="XFERSCOPE_STACKS=1 XFERSCOPE_TIMING=host"
-    [cupti]="XFERSCOPE_STACKS=0 XFERSCOPE_TIMING=cupti"
+    [cupti]="XFERSCOPE_BUDGET=0 XFERSCOPE_STACKS=0 XFERSCOPE_TIMING=cupti"
 )
 declare -A meaning=(
     [bare]="without the library"

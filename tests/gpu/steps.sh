@@ -57,7 +57,7 @@ record() {
     find_program
     "${command[@]}" >"$work/$name.out" 2>"$work/$name.err"
     alone=$?
-    "$xferscope" record --force -o "$run" -- "${command[@]}" >"$work/$name.out2" 2>"$work/$name.err2+"
+    "$xferscope" record --force --budget 0 -o "$run" -- "${command[@]}" >"$work/$name.out2" 2>"$work/$name.err2+"
     recorded=$?
     grep '^xferscope: ' "$work/$name.err2+"
     grep -v '^xferscope: ' "$work/$name.err2+" >"$work/$name.err2"

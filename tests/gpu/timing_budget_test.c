@@ -277,6 +277,50 @@ static void test_trial_of_costly_hooks(void **state)
     assert_string_equal(timing_meta, "cupti");
 }
 
+/* 10 ms later, and looked at: once at the end of a window, once at the beginning of the next. */
+static void next_window(void)
+{
+    unsigned before = atomic_load(&cost_asked);
+    now += 10 * MS;
+    while (atomic_load(&cost_asked) < before + 2)
+        usleep(1000);
+}
+
+/* Of the default: two windows of 10 ms in a row with 64 calls and more in all. */
+static void test_trial_by_calls(void **state)
+{
+    (void)state;
+    settings.budget_trial_ms = 100;
+    start_bounded("1000,1000,1000,1000,1000,1000");
+    for (int window = 0; window < 3; window++)
+        next_window();
+    calls_of[XFT_EVENT_TRANSFER] += 1000; /* too many */
+    next_window();
+    calls_of[XFT_EVENT_TRANSFER] += 10;
+    next_window();
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 0);
+    now += 10 * MS;
+    await(&fake->kinds_enabled[XCP_ACTIVITY_KERNEL], 1);
+    xfs_timing_finish();
+    assert_string_equal(timing_meta, "cupti");
+}
+
+/* Few calls: known when the time is over. */
+static void test_trial_by_time(void **state)
+{
+    (void)state;
+    settings.budget_trial_ms = 100;
+    start_bounded("1000,1000,1000,1000,1000,1000");
+    calls_of[XFT_EVENT_TRANSFER] = 20;
+    for (int window = 0; window < 9; window++)
+        next_window();
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 0);
+    now += 10 * MS;
+    await(&fake->kinds_enabled[XCP_ACTIVITY_KERNEL], 1);
+    xfs_timing_finish();
+    assert_string_equal(timing_meta, "cupti");
+}
+
 /* Managed memory that was used meanwhile is recorded from then on, too. */
 static void test_trial_managed(void **state)
 {
@@ -314,6 +358,7 @@ int main(int argc, char **argv)
         TEST(no_bound),         TEST(periods),
         TEST(trial_fits),       TEST(trial_kernels_later),
         TEST(trial_refused),    TEST(trial_of_costly_hooks),
+        TEST(trial_by_calls),   TEST(trial_by_time),
         TEST(trial_managed),    TEST(trial_yields),
     };
     return run_one(tests, sizeof tests / sizeof tests[0], argc, argv);
