@@ -3,7 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* ns that a record adds to the program's time: docs/results/budget-2026-11-23.md. */
+/* ns that a record adds to the program's time, about: docs/results/budget-2026-11-23.md (the row
+ * "no bound" beside "host times", and its phases), kernel_only and records-h200-2026-11-22.md. */
 static const uint32_t measured[XFS_RECORD_COSTS] = {
     [XFS_COST_TO_DEVICE] = 650, [XFS_COST_TO_HOST] = 2000, [XFS_COST_OTHER_COPY] = 650,
     [XFS_COST_MEMSET] = 650,    [XFS_COST_KERNEL] = 600,   [XFS_COST_MOVE] = 2000,
