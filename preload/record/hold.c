@@ -46,8 +46,10 @@ bool xfs_with_calls_held(void (*work)(void *), void *argument)
         !atomic_compare_exchange_strong(&l->begins, &open, XFS_HELD))
         return false;
     bool alone = wait_for_calls(recorder);
+    xfs_holding = true;
     if (alone)
         work(argument);
+    xfs_holding = false;
     atomic_compare_exchange_strong(&l->begins, &closed, recorder); /* unless recording has ended */
     return alone;
 }

@@ -6,6 +6,8 @@
  * done, and calls begin again. Calls cost nothing more for it; one that is held back waits, awake
  * at first.
  *
+ * A call that the work itself makes (CUPTI may) is passed on and not recorded.
+ *
  * Not held back are calls that are not recorded: functions without a row, rows that only watch, and
  * calls outside the periods to which recording is limited.
  */

@@ -35,6 +35,9 @@ struct xfs_life {
 extern char xfs_held;
 #define XFS_HELD ((struct xfs_recorder *)(void *)&xfs_held)
 
+/* This thread holds them back: its own calls are not recorded. */
+extern XFS_TLS bool xfs_holding;
+
 extern struct xfs_life *_Atomic xfs_life; /* NULL until recording begins; then for ever */
 extern XFS_TLS struct xfs_lane *xfs_self; /* the thread's lane: only once there is a life */
 

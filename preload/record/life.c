@@ -4,6 +4,7 @@
 struct xfs_life *_Atomic xfs_life;
 XFS_TLS struct xfs_lane *xfs_self;
 char xfs_held;
+XFS_TLS bool xfs_holding;
 XFS_TLS bool xfs_entered;
 
 struct xfs_recorder *xfs_recorder_current(void)

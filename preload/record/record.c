@@ -163,6 +163,8 @@ static bool let_in_now(bool is_call)
 static bool let_in(bool is_call)
 {
     bool ready;
+    if (xfs_holding)
+        return false;
     do {
         if (xfs_self && are_held())
             xfs_call_over(xfs_self);

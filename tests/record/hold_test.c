@@ -122,11 +122,31 @@ static void test_call_that_stays(void **state)
     assert_int_equal(refused, 0);
 }
 
+static void work_that_calls(void *unused)
+{
+    (void)unused;
+    call(NULL);
+}
+
+/* What CUPTI does while it switches may end in a hook. */
+static void test_call_of_the_work(void **state)
+{
+    (void)state;
+    unsigned long before = calls;
+    assert_true(xfs_with_calls_held(work_that_calls, NULL));
+    assert_int_equal(refused, 1);
+    assert_int_equal(calls, before);
+    call(NULL);
+    assert_int_equal(calls, before + 1);
+    assert_int_equal(xfs_recorder_current()->calls_after_end, 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_call_beside),
         cmocka_unit_test(test_call_that_stays),
+        cmocka_unit_test(test_call_of_the_work),
     };
     char folder[] = "/tmp/xferscope-hold-XXXXXX", path[64];
     if (mkdtemp(folder) == NULL)

@@ -8,11 +8,9 @@ ROWS = [
       "what may not happen beside a call happens beside it",
       "record.hold"),
     M("calls-held-for-ever", "preload/record/hold.c",
-      """    if (alone)
-        work(argument);
+      """    xfs_holding = false;
     atomic_compare_exchange_strong(&l->begins, &closed, recorder);""",
-      """    if (alone)
-        work(argument);
+      """    xfs_holding = false;
     if (alone)
         atomic_compare_exchange_strong(&l->begins, &closed, recorder);""",
       "the program's calls wait for ever once a call has stayed in the driver",
