@@ -90,6 +90,9 @@ class Live(Bench):
             self.assertRegex(line, r"in all \d+ MiB in \d+;|GB/s")
             line = process.stdout.readline()
         self.assertIn(" now; ", line)
+        rate = re.search(r": (\S+) GB/s", line)[1]  # of what moved since the look before: so of its kind and site
+        for _ in range(2):
+            self.assertEqual(process.stdout.readline().split()[0], rate)
         self.end()
         rest = process.stdout.read()
         self.assertEqual(process.wait(), 0)
