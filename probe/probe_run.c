@@ -25,11 +25,14 @@ static void complain(struct xfp_session *s, const char *name, const char *why, c
     xfp_warn(&s->sys, "%s: %s", name, why);
 }
 
-/* A benchmark that does not apply is no failure, and no warning about other figures. */
+/* A benchmark that does not apply is no failure, and no warning about other figures. A quick look
+ * at everything does not go into what there is not. */
 static void say_absent(const struct xfp_session *s, const char *name, char *last)
 {
+    bool asked = !s->options->quick || s->options->filter;
+
     xfp_progress_clear(s);
-    if (s->options->quiet || !strcmp(s->absent, last))
+    if (s->options->quiet || !asked || !strcmp(s->absent, last))
         return;
     xfc_print(stderr, "xferscope probe: %s does not apply: %s\n", name, s->absent);
     snprintf(last, sizeof(s->sys.error), "%s", s->absent);

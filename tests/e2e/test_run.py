@@ -47,6 +47,7 @@ class Run(Runs):
         first = self.call("run", "-o", "first", "--", ENDINGS, "return")
         self.assertEqual(first.stdout, run([ENDINGS, "return"]).stdout)
         self.assertIn(MADE, own_lines(first.stderr))
+        self.assertNotIn("does not apply", self.told)  # of two GPUs, which this machine has not
         self.assertEqual([path.name.endswith("-simulated.json") for path in self.profiles()], [True])
         self.assertIn("1  synchronous-transfer", self.told)
         self.assertIn("xferscope: page: first.html", own_lines(first.stderr))
