@@ -59,7 +59,7 @@ ROWS = [
       "analyzer-page_data_test"),
     M("sets-of-all-members", "analyzer/timeline/advised.c",
       "        own[i] = members & bit ? (unsigned)__builtin_popcount(members & (2 * bit - 1)) : 0;",
-      "        own[i] = order[i];",
+      "        own[i] = bit ? order[i] : 0;",
       "whatever is ticked on the page, it shows the whole set",
       "page.chromium"),
     M("sets-without-singles", "analyzer/timeline/advised.c",
