@@ -497,7 +497,8 @@ static void leave_as_found(void)
         cupti.ActivitySetAttribute(XCP_ATTRIBUTE_ZEROED_BUFFERS, &bytes, &no);
 }
 
-static void yield(void)
+/* Device times end, for a reason that is told; lost: when the last records did not come in time. */
+static void leave(const char *before_records, const char *why, const char *lost)
 {
     xfs_trial_stop();
     bool recorded = xfs_collector_has_records();
@@ -508,14 +509,11 @@ static void yield(void)
     let_go();
     xfs_collector_settle();
     if (!recorded) {
-        say_timing("host", "another profiler is using CUPTI in this process");
+        say_timing("host", before_records);
         return;
     }
     leave_as_found();
-    xfs_meta_set("timing.why",
-                 collected ? "another profiler took CUPTI over; no device times from then on"
-                           : "another profiler took CUPTI over, and the last records were "
-                             "not handed over in time");
+    xfs_meta_set("timing.why", collected ? why : lost);
 }
 
 void xfs_timing_yield(void)
@@ -525,7 +523,34 @@ void xfs_timing_yield(void)
         pthread_mutex_lock(&state_lock);
         busy = true;
         if (subscriber != NULL && cupti.Unsubscribe)
-            yield();
+            leave("another profiler is using CUPTI in this process",
+                  "another profiler took CUPTI over; no device times from then on",
+                  "another profiler took CUPTI over, and the last records were not handed over in "
+                  "time");
+        busy = false;
+        pthread_mutex_unlock(&state_lock);
+    }
+    errno = saved;
+}
+
+bool xfs_timing_needs_memory(void)
+{
+    int asked = xfs_settings()->timing;
+    return asked != ASKED_HOST && asked != ASKED_EVENT && atomic_load(&owner) == (int)getpid();
+}
+
+void xfs_timing_memory_ends(void)
+{
+    int saved = errno;
+    if (!busy && xfs_timing_needs_memory()) {
+        pthread_mutex_lock(&state_lock);
+        busy = true;
+        if (subscriber != NULL && cupti.Unsubscribe)
+            leave("the program limits its memory, which CUPTI does not survive",
+                  "the program limited its memory, which CUPTI does not survive; no device times "
+                  "from then on",
+                  "the program limited its memory, which CUPTI does not survive, and the last "
+                  "records were not handed over in time");
         busy = false;
         pthread_mutex_unlock(&state_lock);
     }

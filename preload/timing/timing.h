@@ -90,6 +90,13 @@ void xfs_timing_managed(void);
  */
 void xfs_timing_yield(void);
 
+/* CUPTI is or may be used in this process: it needs memory. */
+bool xfs_timing_needs_memory(void);
+
+/* The program is about to limit its memory to what it has (limits.h): the same, whatever timing was
+ * asked for. */
+void xfs_timing_memory_ends(void);
+
 /*
  * Collects what CUPTI still holds, for at most XFS_TIMING_FINISH_MS; later records are lost. No
  * events come after it returns. To be called before CUDA's own exit handlers (register yours after

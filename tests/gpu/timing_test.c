@@ -416,6 +416,46 @@ static void test_no_yield(void **state)
     xfs_timing_finish();
 }
 
+/* Little is left below a limit of the program's own: what was recorded is kept. */
+static void test_memory_ends(void **state)
+{
+    struct xcp_memcpy r = a_copy(7);
+    struct rlimit tight = {1 << 20, 1 << 19}, much = {(rlim_t)1 << 46, RLIM_INFINITY}, before;
+    settings.timing = 1; /* cupti, by name: it is no matter of taste */
+    begin();
+    put(&r, sizeof r);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_AS, &much), 0);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(prlimit(1, RLIMIT_AS, NULL, &much),
+                     0); /* of another process, and only asked */
+    assert_int_equal(setrlimit(RLIMIT_CORE, &(struct rlimit){0, RLIM_INFINITY}), 0);
+    assert_int_equal(fake->unsubscribed, 0);
+    assert_int_equal(setrlimit(RLIMIT_AS, &tight), -1); /* refused by the kernel, and not by us */
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(event_count, 1);
+    assert_int_equal(fake->unsubscribed, 1);
+    assert_int_equal(fake->kinds_disabled[XCP_ACTIVITY_MEMCPY], 1);
+    assert_string_equal(timing_meta, "cupti");
+    assert_non_null(strstr(why_meta, "the program limited its memory"));
+    assert_int_equal(setrlimit(RLIMIT_DATA, &tight), -1);
+    xfs_timing_finish();
+    assert_int_equal(fake->unsubscribed, 1);
+}
+
+static void test_memory_ends_early(void **state)
+{
+    struct rlimit tight = {1 << 20, 1 << 19};
+    assert_true(xfs_timing_start(NULL));
+    assert_int_equal(prlimit(getpid(), RLIMIT_DATA, &tight, NULL), -1);
+    xfs_timing_attach();
+    assert_int_equal(fake->unsubscribed, 1);
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 0);
+    assert_string_equal(timing_meta, "host");
+    assert_non_null(strstr(why_meta, "limits its memory"));
+    xfs_timing_finish();
+}
+
 static void test_enable_fails(void **state)
 {
     fake->enable_result = 35;
@@ -630,6 +670,8 @@ int main(int argc, char **argv)
         TEST(yield_early),
         TEST(yield),
         TEST(no_yield),
+        TEST(memory_ends),
+        TEST(memory_ends_early),
         TEST(enable_fails),
         TEST(headroom),
         TEST(cramped_at_start),

@@ -1,0 +1,93 @@
+#include "preload/timing/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/base/sandbox.h"
+#include "preload/timing/timing.h"
+
+#define STATM_TOTAL 0
+#define STATM_DATA 5
+
+/* The number at this place of /proc/self/statm, in bytes; 0: not known. */
+static rlim_t size_now(int place)
+{
+    char text[256];
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (length <= 0)
+        return 0;
+    text[length] = '\0';
+    char *at = text;
+    unsigned long long pages = 0;
+    for (int i = 0; i <= place; i++)
+        pages = strtoull(at, &at, 10);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+bool xfs_limit_is_tight(int process, int resource, const struct rlimit *limit)
+{
+    bool memory = resource == RLIMIT_AS || resource == RLIMIT_DATA;
+    if (!memory || !limit || limit->rlim_cur == RLIM_INFINITY ||
+        (process != 0 && process != getpid()))
+        return false;
+    if (!xfs_may_call_kernel()) /* how large it is cannot be asked */
+        return true;
+    rlim_t now = size_now(resource == RLIMIT_AS ? STATM_TOTAL : STATM_DATA);
+    return now > 0 && limit->rlim_cur < now + XFS_LIMITS_ROOM_BYTES;
+}
+
+/* ---- the wrapped functions ------------------------------------------------------------------- */
+
+static void look_at(int process, int resource, const struct rlimit *limit)
+{
+    int saved = errno;
+    if (xfs_timing_needs_memory() && xfs_limit_is_tight(process, resource, limit))
+        xfs_timing_memory_ends();
+    errno = saved;
+}
+
+/* libc's own set limits by this call, and keep nothing besides. */
+static int set(int process, int resource, const struct rlimit *limit, struct rlimit *before)
+{
+    look_at(process, resource, limit);
+    return (int)syscall(SYS_prlimit64, process, resource, limit, before);
+}
+
+#define WRAPPED __attribute__((visibility("default")))
+
+WRAPPED int xfs_setrlimit(__rlimit_resource_t resource,
+                          const struct rlimit *limit) __asm__("setrlimit");
+int xfs_setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)
+{
+    return set(0, (int)resource, limit, NULL);
+}
+
+WRAPPED int xfs_setrlimit64(__rlimit_resource_t resource,
+                            const struct rlimit *limit) __asm__("setrlimit64");
+int xfs_setrlimit64(__rlimit_resource_t resource, const struct rlimit *limit)
+{
+    return set(0, (int)resource, limit, NULL);
+}
+
+WRAPPED int xfs_prlimit(pid_t process, enum __rlimit_resource resource, const struct rlimit *limit,
+                        struct rlimit *before) __asm__("prlimit");
+int xfs_prlimit(pid_t process, enum __rlimit_resource resource, const struct rlimit *limit,
+                struct rlimit *before)
+{
+    return set(process, (int)resource, limit, before);
+}
+
+WRAPPED int xfs_prlimit64(pid_t process, enum __rlimit_resource resource,
+                          const struct rlimit *limit, struct rlimit *before) __asm__("prlimit64");
+int xfs_prlimit64(pid_t process, enum __rlimit_resource resource, const struct rlimit *limit,
+                  struct rlimit *before)
+{
+    return set(process, (int)resource, limit, before);
+}
