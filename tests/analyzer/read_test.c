@@ -94,6 +94,64 @@ static void test_texts(void **state)
     build_free(&b);
 }
 
+static void add_source(struct trace_builder *b, uint32_t line, const char *file, const char *text,
+                       uint32_t text_bytes)
+{
+    static unsigned char entry[sizeof(struct xft_source) + 64 + XFT_SOURCE_MOST + 1];
+    const struct xft_source head = {
+        .line = line, .file_bytes = (uint32_t)strlen(file), .text_bytes = text_bytes};
+    unsigned char *end = mempcpy(entry, &head, sizeof head);
+    end = mempcpy(end, file, head.file_bytes);
+    end = mempcpy(end, text, text_bytes);
+    build_segment(b, XFT_SEG_SOURCES, entry, (size_t)(end - entry));
+}
+
+static void assert_line(const struct xfa_trace *trace, const char *file, uint32_t line,
+                        const char *wanted)
+{
+    size_t bytes = 0;
+    const char *found = xfa_trace_source_line(trace, file, strlen(file), line, &bytes);
+    if (!wanted) {
+        assert_null(found);
+        return;
+    }
+    assert_non_null(found);
+    assert_int_equal(bytes, strlen(wanted));
+    assert_memory_equal(found, wanted, bytes);
+}
+
+static void test_source_lines(void **state)
+{
+    static char huge[XFT_SOURCE_MOST + 1];
+    struct trace_builder b;
+    (void)state;
+    memset(huge, 'x', sizeof huge);
+    build_start(&b, 7);
+    add_source(&b, 20, "/w/b.c", "twenty\n\ntwentytwo", 17);
+    add_source(&b, 9, "/w/a.c", "nine\nten", 8);
+    add_source(&b, 30, "/w/b.c", "", 0);
+    add_source(&b, UINT32_MAX, "/w/b.c", "last\nbeyond", 11);
+    add_source(&b, 1, "/w/c.c", huge, sizeof huge); /* longer than any writer's */
+    build_close(&b, XFT_STATE_CLOSED, 1);
+    struct xfa_trace *trace = open_built(&b);
+    assert_line(trace, "/w/a.c", 8, NULL);
+    assert_line(trace, "/w/a.c", 9, "nine");
+    assert_line(trace, "/w/a.c", 10, "ten");
+    assert_line(trace, "/w/a.c", 11, NULL);
+    assert_line(trace, "/w/b.c", 20, "twenty");
+    assert_line(trace, "/w/b.c", 21, "");
+    assert_line(trace, "/w/b.c", 22, "twentytwo");
+    assert_line(trace, "/w/b.c", 23, NULL);
+    assert_line(trace, "/w/b.c", 30, "");
+    assert_line(trace, "/w/b.c", UINT32_MAX, "last");
+    assert_line(trace, "/w/b.c", 0, NULL);
+    assert_line(trace, "/w/b", 20, NULL);
+    assert_line(trace, "/w/c.c", 1, NULL);
+    assert_int_equal(trace->loss.bad_entries, 1);
+    xfa_trace_close(trace);
+    build_free(&b);
+}
+
 /* ---- slabs, gaps, unknown segments ---------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
@@ -283,6 +341,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_source_lines),
         cmocka_unit_test(test_slabs_once_each),
         cmocka_unit_test(test_gaps_are_counted),
         cmocka_unit_test(test_unknown_segment_is_skipped),
