@@ -222,7 +222,7 @@ char *xfa_timeline_try_sets(struct xfa_timeline *timeline, struct xfa_analysis *
     if (!timeline->has_advised || members < 2 || members > XFW_MOST_MEMBERS)
         return NULL;
     size_t wanted = choose_sets(members, timeline->ops, sets);
-    size_t slices = wanted ? XFA_TIMELINE_SLICES / wanted : 0;
+    size_t slices = wanted ? XFA_SETS_SLICES / wanted : 0;
     unsigned *own = xfa_alloc(count * sizeof *own);
     timeline->sets = xfa_alloc((wanted + 1) * sizeof *timeline->sets);
     for (size_t i = 0; i < wanted && !why; i++) {

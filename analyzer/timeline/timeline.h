@@ -21,11 +21,10 @@
 #include "analyzer/timeline/traffic.h"
 #include "analyzer/whatif/whatif.h"
 
-#define XFA_TIMELINE_SLICES                                                                        \
-    20000                       /* of one version, at most; of all sets that are tried likewise    \
-                                 */
-#define XFA_SET_SLICES 4000     /* of one of these */
-#define XFA_TIMELINE_ALL_SETS 5 /* members of which every subset is tried */
+#define XFA_TIMELINE_SLICES 20000    /* of one version, at most */
+#define XFA_SETS_SLICES 10000        /* of all sets that are tried */
+#define XFA_SET_SLICES 2500          /* of one of these */
+#define XFA_TIMELINE_ALL_SETS 5      /* members of which every subset is tried */
 #define XFA_TIMELINE_SET_OPS 8000000 /* calls that are played for these, at most */
 
 struct xfa_version {
@@ -62,7 +61,7 @@ struct xfa_timeline {
     /* Private. */
     struct xfa_process *process;
     struct xfa_version *playing;
-    uint64_t ops; /* of the last play */
+    uint64_t ops;                          /* of the last play */
     struct xfa_table of_kernels, of_waits; /* names by what they are of */
     struct xfa_row_label {
         bool known;
