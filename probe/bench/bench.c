@@ -98,7 +98,8 @@ int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list)
     for (const struct xfp_family *const *family = xfp_families; *family; family++) {
         if (possible(s, *family))
             (*family)->enumerate(s, *family, list);
-        if (list->count == before && !options->filter && options->device < 0 && !options->quiet)
+        if (list->count == before && !options->filter && options->device < 0 && !options->quiet &&
+            !options->quick)
             say_absent(*family);
         before = list->count;
     }
