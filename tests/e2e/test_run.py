@@ -2,6 +2,7 @@
 what was promised held against what came of it."""
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -123,7 +124,7 @@ class Run(Runs):
         os.close(terminal)
         text = b""
         try:
-            while b" left" not in text:
+            while not re.search(rb"K[4-9] of \d+: ", text):  # then something is measured, which could be kept
                 text += os.read(keyboard, 4096)
             os.write(keyboard, b"\x03")
             while True:
