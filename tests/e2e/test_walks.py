@@ -1,5 +1,6 @@
 """The walks through (docs/walk-*.md): their commands as they stand there, from nothing to the proven fix, on
-the simulated GPU."""
+the simulated GPU; with XFERSCOPE_REAL_GPU=1 on this machine's (docs/gpu-validation.md), with its own PyTorch."""
+import importlib.util
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
 INCLUDE = os.environ.get("XFERSCOPE_CUDA_INCLUDE")
 MOST_COMMANDS = 6
+REAL = os.environ.get("XFERSCOPE_REAL_GPU") == "1"
 
 
 def commands_of(page):
@@ -26,6 +28,8 @@ class Walk(Bench):
         self.assertTrue(0 < len(self.commands) <= MOST_COMMANDS, self.commands)
         for name in files:
             shutil.copy(EXAMPLES / name, self.folder)
+        if REAL:
+            env["LD_LIBRARY_PATH"] = os.environ.get("LD_LIBRARY_PATH", "")
         self.env = environment(PATH=f"{XFERSCOPE.parent}:{os.environ['PATH']}", COLUMNS="80",
                                XDG_DATA_HOME=str(self.folder / "data"), **env)
 
@@ -33,7 +37,8 @@ class Walk(Bench):
         """The next command of the page, which begins so."""
         command = self.commands.pop(0)
         self.assertTrue(command.startswith(beginning), command)
-        command = command.replace("/usr/local/cuda/include", str(INCLUDE)).replace("/usr/local/cuda/lib64", str(SIMGPU))
+        if not REAL:
+            command = command.replace("/usr/local/cuda/include", str(INCLUDE)).replace("/usr/local/cuda/lib64", str(SIMGPU))
         done = subprocess.run(["/bin/sh", "-c", command], cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200, text=True)
         self.assertEqual(done.returncode, status, (command, done.stdout, done.stderr))
@@ -41,7 +46,9 @@ class Walk(Bench):
 
     def promise(self, text):
         [line] = [line for line in text.splitlines() if line.startswith("promised ")]
-        self.assertRegex(line, r"^promised [\d.]+ [mu]?s, got [\d.]+ [mu]?s: .*\(.* -> .*\) \(simulated GPU\)$")
+        self.assertRegex(line, r"^promised [\d.]+ [mu]?s, got [\d.]+ [mu]?s: .*\(.* -> .*\)( \(simulated GPU\))?$")
+        self.assertNotEqual("simulated" in line, REAL)
+        print(line)
         return line
 
     def ended(self):
@@ -63,7 +70,9 @@ class C(Walk):
         self.assertIn("pageable-host-memory", screen)
         self.assertIn("send_frame (frames.c:33), cudaMemcpy", screen)
         self.assertTrue((self.folder / "frames.html").exists())
-        for line in screen[screen.index("SIMULATED"):screen.index("modelled")].splitlines():
+        if REAL:
+            print(screen)
+        for line in () if REAL else screen[screen.index("SIMULATED"):screen.index("modelled")].splitlines():
             self.assertIn(form(line.strip().split("  ")[-1]), form(page), "the page's screen")
         self.type("cp ")
         self.type("cc ")
@@ -77,7 +86,7 @@ class C(Walk):
 
         def build(name):
             shutil.copy(EXAMPLES / name, self.folder / "frames.c")
-            subprocess.run(["cc", "-g", "frames.c", "-o", "frames", f"-I{INCLUDE}", f"-L{SIMGPU}", "-lcudart"],
+            subprocess.run(["cc", "-g", "frames.c", "-o", "frames", f"-I{INCLUDE}", "-L/usr/local/cuda/lib64" if REAL else f"-L{SIMGPU}", "-lcudart"],
                            cwd=self.folder, check=True)
 
         build("frames_fixed.c")
@@ -103,9 +112,12 @@ class PyTorch(Walk):
         """With the stand-in for PyTorch: the copies are made as PyTorch makes them."""
         packages = self.folder / "lib" / "python3" / "site-packages" / "torch"
         packages.mkdir(parents=True)
-        shutil.copy(ROOT / "tests" / "e2e" / "stand_in" / "torch.py", packages / "__init__.py")
-        self.begin("walk-pytorch.md", "pytorch_train.py", "pytorch_train_fixed.py", PYTHONPATH=str(packages.parent),
-                   PYTHONDONTWRITEBYTECODE="1")
+        if not REAL:
+            shutil.copy(ROOT / "tests" / "e2e" / "stand_in" / "torch.py", packages / "__init__.py")
+        elif importlib.util.find_spec("torch") is None:
+            self.skipTest("no PyTorch")
+        path = {} if REAL else {"PYTHONPATH": str(packages.parent)}
+        self.begin("walk-pytorch.md", "pytorch_train.py", "pytorch_train_fixed.py", PYTHONDONTWRITEBYTECODE="1", **path)
         here = self.folder / "bin"
         here.mkdir()
         (here / "python3").symlink_to(sys.executable)
