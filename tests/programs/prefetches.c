@@ -1,6 +1,7 @@
 /*
  * One batch that prefetches parts of two allocations of managed memory, to the device and to the
- * host, and one prefetch alone. A line for each range, in their order: address, bytes, where to.
+ * host, one prefetch alone, and a batch that gives up the old contents first. A line for each
+ * range, in their order: address, bytes, where to.
  */
 #include <stdio.h>
 
@@ -15,7 +16,10 @@
     X(cuMemAllocManaged, (xcu_deviceptr *, size_t, unsigned))                                      \
     X(cuMemPrefetchAsync_v2, (xcu_deviceptr, size_t, struct xcu_location, unsigned, xcu_stream))   \
     X(cuMemPrefetchBatchAsync, (xcu_deviceptr *, size_t *, size_t, struct xcu_location *,          \
-                                size_t *, size_t, unsigned long long, xcu_stream))
+                                size_t *, size_t, unsigned long long, xcu_stream))                 \
+    X(cuMemDiscardAndPrefetchBatchAsync,                                                           \
+      (xcu_deviceptr *, size_t *, size_t, struct xcu_location *, size_t *, size_t,                 \
+       unsigned long long, xcu_stream))
 
 #include "tests/programs/calls_by_name.h"
 
@@ -47,6 +51,9 @@ int main(void)
         say(ranges[i], bytes[i], where[i >= 2]);
     CALL(cuMemPrefetchAsync_v2, other, MIB, where[0], 0, NULL);
     say(other, MIB, where[0]);
+    CALL(cuMemDiscardAndPrefetchBatchAsync, ranges, bytes, 2, where, from, 1, 0, NULL);
+    for (int i = 0; i < 2; i++)
+        say(ranges[i], bytes[i], where[0]);
     CALL(cuCtxSynchronize);
     return 0;
 }

@@ -70,10 +70,6 @@ int xferscope_simgpu_contexts(void);
 /* XFERSCOPE_SIMGPU_CUPTI_LATE is set. */
 int xferscope_simgpu_cupti_late(void);
 
-/* Of the simulated CUPTI (dlsym): whether records of this kind are on, for programs that wait for a
- * profiler to switch them. */
-int xferscope_simgpu_cupti_records(int kind);
-
 /* ---- for the simulated CUPTI ------------------------------------------------------------- */
 
 enum xferscope_simgpu_what {

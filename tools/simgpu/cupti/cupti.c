@@ -448,7 +448,10 @@ static xcp_result set_kind(int kind, bool on)
     return XCP_SUCCESS;
 }
 
-__attribute__((visibility("default"))) int xferscope_simgpu_cupti_records(int kind)
+/* For programs that wait for a profiler to switch records (tests/programs/dense.c): whether those of
+ * this kind are on. */
+__attribute__((visibility("default"))) int xferscope_simgpu_cupti_records(int kind);
+int xferscope_simgpu_cupti_records(int kind)
 {
     pthread_mutex_lock(&lock);
     int on = kind > 0 && kind < LAST_KIND && enabled[kind];

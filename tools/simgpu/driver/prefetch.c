@@ -71,26 +71,51 @@ SIM_API_PT(cuMemPrefetchAsync_v2, cuMemPrefetchAsync_v2_ptsz, SIM_CTX | SIM_TIME
     return flags ? XCU_ERROR_INVALID_VALUE : prefetch(address, bytes, where, stream);
 }
 
-SIM_API_PT(cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync_ptsz, SIM_CTX | SIM_TIMED,
-           (xcu_deviceptr * addresses, size_t *sizes, size_t count, struct xcu_location *where,
-            size_t *first, size_t places, unsigned long long flags, xcu_stream stream),
-           (addresses, sizes, count, where, first, places, flags, stream))
+struct batch {
+    xcu_deviceptr *addresses;
+    size_t *sizes, count;
+    struct xcu_location *where;
+    size_t *first, places;
+};
+
+static xcu_result prefetch_batch(const struct batch *b, unsigned long long flags, xcu_stream stream)
 {
     struct sim_stream *s;
     xcu_result r = sim_stream_of(stream, &s);
     size_t place = 0;
 
     sim_advance(sim_settings.submit_ns);
-    if (!r && (flags || !addresses || !sizes || !count || !where || !first || !places || first[0]))
+    if (!r && (flags || !b->addresses || !b->sizes || !b->count || !b->where || !b->first ||
+               !b->places || b->first[0]))
         r = XCU_ERROR_INVALID_VALUE;
-    for (size_t i = 0; !r && i < count; i++) {
-        while (place + 1 < places && first[place + 1] <= i)
+    for (size_t i = 0; !r && i < b->count; i++) {
+        while (place + 1 < b->places && b->first[place + 1] <= i)
             place++;
-        r = check_location(where[place]);
+        r = check_location(b->where[place]);
         if (!r)
-            r = prefetch_to(addresses[i], sizes[i], where[place], s);
+            r = prefetch_to(b->addresses[i], b->sizes[i], b->where[place], s);
     }
     return r;
+}
+
+SIM_API_PT(cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync_ptsz, SIM_CTX | SIM_TIMED,
+           (xcu_deviceptr * addresses, size_t *sizes, size_t count, struct xcu_location *where,
+            size_t *first, size_t places, unsigned long long flags, xcu_stream stream),
+           (addresses, sizes, count, where, first, places, flags, stream))
+{
+    const struct batch batch = {addresses, sizes, count, where, first, places};
+    return prefetch_batch(&batch, flags, stream);
+}
+
+/* What is discarded may be anything: here it stays. */
+SIM_API_PT(cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync_ptsz,
+           SIM_CTX | SIM_TIMED,
+           (xcu_deviceptr * addresses, size_t *sizes, size_t count, struct xcu_location *where,
+            size_t *first, size_t places, unsigned long long flags, xcu_stream stream),
+           (addresses, sizes, count, where, first, places, flags, stream))
+{
+    const struct batch batch = {addresses, sizes, count, where, first, places};
+    return prefetch_batch(&batch, flags, stream);
 }
 
 static xcu_result advise(xcu_deviceptr address, size_t bytes, int advice, struct xcu_location where)

@@ -54,6 +54,11 @@ RT_SAME_PT(cudaMemPrefetchBatchAsync, cudaMemPrefetchBatchAsync_ptsz, cuMemPrefe
            (void **addresses, size_t *sizes, size_t count, struct xcu_location *where,
             size_t *first, size_t places, unsigned long long flags, xcu_stream stream),
            ((xcu_deviceptr *)addresses, sizes, count, where, first, places, flags, stream))
+RT_SAME_PT(cudaMemDiscardAndPrefetchBatchAsync, cudaMemDiscardAndPrefetchBatchAsync_ptsz,
+           cuMemDiscardAndPrefetchBatchAsync,
+           (void **addresses, size_t *sizes, size_t count, struct xcu_location *where,
+            size_t *first, size_t places, unsigned long long flags, xcu_stream stream),
+           ((xcu_deviceptr *)addresses, sizes, count, where, first, places, flags, stream))
 RT_SAME(cudaMemAdvise, RT_CONTEXT, cuMemAdvise,
         (const void *address, size_t bytes, int advice, struct xcu_location where),
         ((xcu_deviceptr)address, bytes, advice, where))
