@@ -132,7 +132,7 @@ static int options_of(const struct earlier *earlier, const struct asked *asked,
 
     if (status != 0)
         return status < 0 ? RECORD_OWN_ERROR : status;
-    options->output = asked->output ? absolute(asked->output) : next_name(earlier->run);
+    options->output = asked->output ? asked->output : next_name(earlier->run);
     options->force = asked->force;
     if (asked->profile)
         options->profile = asked->profile;
@@ -178,11 +178,21 @@ static int record_again(const struct earlier *earlier, const struct asked *asked
     return child_reproduce(recorded.result.wait_status);
 }
 
+static int find_and_record(struct asked *asked)
+{
+    struct earlier earlier;
+    char error[2 * PATH_MAX];
+
+    if (earlier_find(asked->run, &earlier, error, sizeof error) == 0)
+        return record_again(&earlier, asked);
+    xfc_print(stderr, "xferscope again: %s\n", error);
+    return RECORD_OWN_ERROR;
+}
+
 int xferscope_again(int argc, char **argv)
 {
     struct asked asked = {0};
-    struct earlier earlier;
-    char error[2 * PATH_MAX];
+    char *output, *profile;
     int status = parse(argc, argv, &asked);
 
     if (status < 0) {
@@ -191,11 +201,10 @@ int xferscope_again(int argc, char **argv)
     }
     if (status != 0)
         return status;
-    asked.output = absolute(asked.output);
-    asked.profile = absolute(asked.profile);
-    if (earlier_find(asked.run, &earlier, error, sizeof error) != 0) {
-        xfc_print(stderr, "xferscope again: %s\n", error);
-        return RECORD_OWN_ERROR;
-    }
-    return record_again(&earlier, &asked);
+    asked.output = output = absolute(asked.output);
+    asked.profile = profile = absolute(asked.profile);
+    status = find_and_record(&asked);
+    free(output);
+    free(profile);
+    return status;
 }

@@ -155,16 +155,13 @@ static char *started_with(const char *run, char *error, size_t error_bytes)
 
 int earlier_find(const char *name, struct earlier *earlier, char *error, size_t error_bytes)
 {
-    char *text;
-
     if (name_run(name, earlier, error, error_bytes) != 0)
         return -1;
-    text = started_with(earlier->run, error, error_bytes);
-    if (!text)
+    earlier->text = started_with(earlier->run, error, error_bytes);
+    if (!earlier->text)
         return -1;
-    if (parse(text, earlier))
+    if (parse(earlier->text, earlier))
         return 0;
     snprintf(error, error_bytes, "%s does not tell how it was recorded", earlier->run);
-    free(text);
     return -1;
 }

@@ -10,6 +10,7 @@
 struct earlier {
     char run[PATH_MAX];    /* absolute, ends in .xft */
     char folder[PATH_MAX]; /* the working directory of record */
+    char *text;            /* which the words below are of */
     int argc;
     char **argv; /* "again", options of record, "--", the program and its arguments; NULL */
 };
