@@ -76,7 +76,7 @@ static XFS_TLS bool left_out; /* while something is captured */
 static XFS_TLS struct place *at_place;
 static XFS_TLS unsigned at_time; /* forgotten, then */
 
-bool xfs_pairs_start(bool some)
+bool xfs_pairs_prepare(bool some)
 {
     bool all = true;
     sampled = some;
@@ -87,8 +87,20 @@ bool xfs_pairs_start(bool some)
     driver.field = (__typeof__(driver.field))xfs_driver_symbol(name);                              \
     all = all && driver.field != NULL;
     FUNCTIONS(LOOK_UP)
-    atomic_store_explicit(&xfs_pairs_on, all, memory_order_release);
     return all;
+}
+
+void xfs_pairs_switch_on(void)
+{
+    atomic_store_explicit(&xfs_pairs_on, true, memory_order_release);
+}
+
+bool xfs_pairs_start(bool some)
+{
+    bool prepared = xfs_pairs_prepare(some);
+    if (prepared)
+        xfs_pairs_switch_on();
+    return prepared;
 }
 
 /* If another thread begins a capture at this moment, our queries are forbidden and would invalidate

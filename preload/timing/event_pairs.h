@@ -36,6 +36,10 @@ static inline bool xfs_pairs_is_on(void)
  * (sample.h), and pairs take no more of the time than XFERSCOPE_BUDGET. */
 bool xfs_pairs_start(bool sampled);
 
+/* The same in two steps, of which the second takes no time. */
+bool xfs_pairs_prepare(bool sampled);
+void xfs_pairs_switch_on(void);
+
 /* Number of streams being captured: checked before anything is done. */
 extern int (*xfs_pairs_capturing)(void);
 

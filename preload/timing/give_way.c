@@ -104,10 +104,8 @@ static void gave_way(enum xfs_part part)
 {
     state.off_ns[part] = xfs_now_ns();
     state.records &= ~parts[part].records;
-    if (part == XFS_PART_COPIES) {
-        state.sampled = xfs_pairs_start(true);
+    if (part == XFS_PART_COPIES)
         xfs_meta_set("timing.sampled", "1");
-    }
     xfs_allowance_gave_way(&state.allowance, part);
     write_records(state.records, XFT_RECORDS_BUDGET,
                   state.sampled ? XFT_SAMPLE_COPIES : XFT_SAMPLE_NONE);
@@ -123,8 +121,11 @@ static void disable(void *part)
     const int *kinds = parts[*(enum xfs_part *)part].kinds;
     for (size_t i = 0; i < sizeof parts->kinds / sizeof *parts->kinds && kinds[i]; i++)
         state.cupti->ActivityDisable(kinds[i]);
-    if (*(enum xfs_part *)part == XFS_PART_COPIES)
-        atomic_store(&xfs_copies_recorded, false);
+    if (*(enum xfs_part *)part != XFS_PART_COPIES)
+        return;
+    atomic_store(&xfs_copies_recorded, false);
+    if (state.sampled)
+        xfs_pairs_switch_on();
 }
 
 static void give_way(void)
@@ -133,6 +134,8 @@ static void give_way(void)
     if (now < state.again_ns || !xfs_has_headroom())
         return;
     state.cupti->ActivityFlushAll(0);
+    if (state.due == XFS_PART_COPIES)
+        state.sampled = xfs_pairs_prepare(true);
     if (xfs_with_calls_held(disable, &state.due)) {
         gave_way(state.due);
         state.due = XFS_PARTS;
