@@ -20,7 +20,8 @@ void xfp_print_words(const char *text, size_t width, FILE *out);
 
 /*
  * Prints a table. last_first: the numbers of columns that may be left out, in that order. A line
- * below says how many are. As libsmartcols does, it ends no last line. 0, or -1: it could not be made or written.
+ * below says how many are. As libsmartcols does, it ends no last line. 0, or -1: it could not be
+ * made or written.
  */
 int xfp_print_fitting(struct libscols_table *table, const size_t *last_first, size_t count,
                       size_t width, FILE *out);
