@@ -17,7 +17,7 @@ FIRST_SAMPLED_NUMBER = 1 << 31
 class Budget(Bench):
     def recorded(self, *arguments, options=(), costs=DEAR_COPIES, clock="virtual", trial="0"):
         result = record(PROGRAMS / "dense", *arguments, cwd=self.folder, options=["-o", "run", *options],
-                        env=environment(XFERSCOPE_BUDGET_COSTS=costs, XFERSCOPE_SIMGPU_CLOCK=clock,
+                        env=environment(XFERSCOPE_BUDGET="2", XFERSCOPE_BUDGET_COSTS=costs, XFERSCOPE_SIMGPU_CLOCK=clock,
                                         XFERSCOPE_BUDGET_TRIAL=trial))
         self.assertEqual(result.returncode, 0, result.stderr)
         said = dict(line.split() for line in result.stdout.decode().splitlines())

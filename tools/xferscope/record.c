@@ -33,7 +33,7 @@ static const char usage[] =
     "      --stack-depth N    frames kept per stack, 1 to 64; default: 32\n"
     "      --timing SOURCE    device times: auto, cupti, event or host; default: auto\n"
     "      --budget PERCENT   of the time that recording may cost; device times give way;\n"
-    "                         default: 2, 0: no bound\n"
+    "                         default: 0, no bound\n"
     "      --content[=HOW]    hash what transfers move: sampled (default) or whole\n"
     "      --no-kernels       record no kernels\n"
     "      --delay SECONDS    begin that long after a process's first CUDA call\n"
