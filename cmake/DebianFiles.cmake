@@ -9,6 +9,9 @@ set(others "")
 foreach(licence IN LISTS licences)
   get_filename_component(name "${licence}" NAME_WE)
   file(READ "${licence}" text)
+  # Debian has that text itself, and does not want it again.
+  string(REGEX REPLACE " *Apache License\n +Version 2\\.0, January 2004\n.*limitations under the License\\.\n"
+         "Licensed under the Apache License, Version 2.0: /usr/share/common-licenses/Apache-2.0\n" text "${text}")
   string(APPEND others "\nOf ${name}, which is compiled in:\n\n${text}")
 endforeach()
 file(REMOVE_RECURSE "${doc}/licences")

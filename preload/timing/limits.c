@@ -33,9 +33,7 @@ static rlim_t size_now(int place)
 
 bool xfs_limit_is_tight(int process, int resource, const struct rlimit *limit)
 {
-    bool memory = resource == RLIMIT_AS || resource == RLIMIT_DATA;
-    if (!memory || !limit || limit->rlim_cur == RLIM_INFINITY ||
-        (process != 0 && process != getpid()))
+    if (process != 0 && process != getpid())
         return false;
     if (!xfs_may_call_kernel()) /* how large it is cannot be asked */
         return true;
@@ -53,14 +51,18 @@ static void look_at(int process, int resource, const struct rlimit *limit)
     errno = saved;
 }
 
+/* Sanitizers set limits before they can watch anything, but none that is looked at. */
+#define WRAPPED __attribute__((visibility("default"), no_sanitize("thread", "address")))
+
 /* libc's own set limits by this call, and keep nothing besides. */
-static int set(int process, int resource, const struct rlimit *limit, struct rlimit *before)
+__attribute__((no_sanitize("thread", "address"))) static int
+set(int process, int resource, const struct rlimit *limit, struct rlimit *before)
 {
-    look_at(process, resource, limit);
+    bool memory = resource == RLIMIT_AS || resource == RLIMIT_DATA;
+    if (memory && limit && limit->rlim_cur != RLIM_INFINITY)
+        look_at(process, resource, limit);
     return (int)syscall(SYS_prlimit64, process, resource, limit, before);
 }
-
-#define WRAPPED __attribute__((visibility("default")))
 
 WRAPPED int xfs_setrlimit(__rlimit_resource_t resource,
                           const struct rlimit *limit) __asm__("setrlimit");

@@ -14,8 +14,8 @@
 
 #define XFS_LIMITS_ROOM_BYTES ((rlim_t)64 << 20) /* that CUPTI may need; it is a guess */
 
-/* Does such a limit leave the process, as large as it is now, less than that? In the process of
- * this number; 0: in this one. Opens a file for a moment. */
+/* Does such a limit of memory, which is no RLIM_INFINITY, leave the process less than that, as
+ * large as it is now? Of the process of this number; 0: of this one. Opens a file for a moment. */
 bool xfs_limit_is_tight(int process, int resource, const struct rlimit *limit);
 
 #endif

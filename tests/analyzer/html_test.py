@@ -223,7 +223,7 @@ class Html(Lab):
         run = self.path("run")
         subprocess.run([BIG, "1000000", "1", "4", "200", run], check=True)
         page, report, timeline = self.page(run, limit=None if SANITIZED else MOST_MEMORY)
-        self.assertLess(len(page.encode()), MOST_BYTES / 2)  # there may be a second version of the run
+        self.assertLess(len(page.encode()), MOST_BYTES)  # with as many versions of it as there are sets
         self.assertEqual(sum(row["transfers"] for row in report["transfers"]), 1000000)
         self.assertEqual(self.sums(timeline["versions"][0], "copies")[0], 1000000)
         slices = self.check_tracks(timeline["versions"][0])

@@ -32,7 +32,7 @@ trap 'rm -rf "$scratch"' EXIT
 threads=4
 sites=200
 walk_kib=16384 # address space that suffices for walking such runs
-analyze_kib=81920 # for analyzing them, and replaying them once more, libraries included
+analyze_kib=98304 # for analyzing them, and replaying them once more, libraries included
 
 for needed in "$bench/big_trace" "$bench/walk" "$bench/cost" "$xferscope" "$build/bin/analyzer_make_trace"; do
     [[ -x $needed ]] || {

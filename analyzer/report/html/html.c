@@ -114,11 +114,10 @@ static void write_attribute(const char *text, FILE *out)
 
 static void write_headline(const struct content *content, FILE *out)
 {
-    char *line =
-        content->comparison
-            ? xfa_run_verdict_text(content->comparison)
-            : xfa_headline_line(content->report->analysis, content->report->findings,
-                                content->view->filter ? content->view->filter->phase : NULL);
+    const struct xfa_report *report = content->report; /* NULL: it is a comparison */
+    const char *phase = content->view->filter ? content->view->filter->phase : NULL;
+    char *line = report ? xfa_headline_line(report->analysis, report->findings, phase)
+                        : xfa_run_verdict_text(content->comparison);
     char *shown = line ? xfa_clean(line, strlen(line)) : xfa_text("");
     write_attribute(shown, out);
     free(line);
