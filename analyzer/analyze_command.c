@@ -8,92 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyzer/analyze_options.h"
+#include "analyzer/analyze_steps.h"
 #include "analyzer/base/alloc.h"
-#include "analyzer/base/output.h"
 #include "analyzer/base/pager.h"
+#include "analyzer/compare_command.h"
 #include "analyzer/gate_command.h"
-#include "analyzer/pass/machine_profile.h"
-#include "analyzer/progress.h"
 #include "analyzer/remeasure/play_run.h"
 #include "analyzer/timeline/timeline.h"
 #include "common/text.h"
 
-static struct xfa_progress progress; /* the line on stderr, when that is a terminal */
-
-static void complain(const char *line)
-{
-    xfa_progress_clear(&progress);
-    xfc_print(stderr, "xferscope analyze: %s\n", line);
-}
-
-/* Without a readable profile achievable figures are unknown; the rest is reported. A replay creates
- * a profile that was named and does not exist. */
-static void take_profile(struct xfa_machine_profile *machine,
-                         const struct xfa_analyze_options *options)
-{
-    struct xfa_profile_request request = {.named = options->profile,
-                                          .none = options->no_profile,
-                                          .may_lack = options->replay,
-                                          .traces = options->traces,
-                                          .trace_count = options->trace_count};
-    xfa_machine_profile_take(machine, &request);
-    xfa_machine_profile_tell(machine, complain);
-}
-
-static struct xfa_request request_of(const struct xfa_machine_profile *machine, const char *path,
-                                     const struct xfa_observer *observers, size_t count)
-{
-    return (struct xfa_request){
-        .path = path,
-        .profile = machine->profile,
-        .profile_path = machine->path,
-        .profile_problem = machine->problem,
-        .profile_unused = machine->unused,
-        .profile_by = machine->by,
-        .observers = observers,
-        .observer_count = count,
-    };
-}
-
-/* 0, or -1 after a line on stderr. *view: the options' view with the width and colours of the
- * output. */
-static int open_output(const struct xfa_analyze_options *options, struct xfa_output *output,
-                       struct xfa_view *view)
-{
-    if (xfa_output_open(output, options->output) != 0)
-        return -1;
-    *view = options->view;
-    view->width = xfa_output_width(output->stream);
-    view->colour = options->colour == XFA_COLOUR_AUTO ? xfa_output_colour(output->stream)
-                                                      : options->colour == XFA_COLOUR_ALWAYS;
-    return 0;
-}
-
-static struct xfa_findings *new_findings(struct xfa_analyze_options *options)
-{
-    struct xfa_findings *findings = xfa_findings_within(options->memory);
-    findings->answers = options->answers.count ? &options->answers : NULL;
-    return findings;
-}
-
-/* An answer that no finding asked for is a slip of the hand. */
-static void say_needless(const struct xfa_answers *answers)
-{
-    for (size_t i = 0; i < answers->count; i++) {
-        if (answers->items[i].met)
-            continue;
-        char *line = xfa_print("--assume %s: the run has no such finding", answers->items[i].text);
-        complain(line);
-        free(line);
-    }
-}
-
 static void say_losses(const struct xfa_analysis *analysis)
 {
     if (analysis->achievable.mismatch)
-        complain(analysis->achievable.mismatch);
-    xfa_analysis_tell_losses(analysis, complain);
+        xfa_analyze_complain(analysis->achievable.mismatch);
+    xfa_analysis_tell_losses(analysis, xfa_analyze_complain);
 }
 
 /* A run, and all that is made of it. */
@@ -114,7 +42,7 @@ static void begin(struct reading *reading, struct xfa_analyze_options *options, 
     *reading = (struct reading){.options = options,
                                 .name = xfa_texts_joined(options->traces, options->trace_count),
                                 .filter = options->filter};
-    take_profile(&reading->machine, options);
+    xfa_analyze_profile(&reading->machine, options);
     reading->watched = watched && isatty(STDERR_FILENO);
 }
 
@@ -128,10 +56,10 @@ static void open_analysis(struct reading *reading, const struct xfa_observer *ob
     reading->filter = options->filter;
     if (xfa_filter_observes(&reading->filter))
         all[count++] = xfa_filter_observer(&reading->filter);
-    struct xfa_request request = request_of(&reading->machine, reading->name, all, count);
+    struct xfa_request request = xfa_analyze_request(&reading->machine, reading->name, all, count);
     if (reading->watched) {
-        xfa_progress_begin(&progress, stderr, options->traces, options->trace_count);
-        request.watch = &progress.watch;
+        xfa_progress_begin(&xfa_analyze_progress, stderr, options->traces, options->trace_count);
+        request.watch = &xfa_analyze_progress.watch;
     }
     reading->analysis = xfa_analysis_new(&request);
     reading->filter.analysis = reading->analysis;
@@ -144,7 +72,7 @@ static void read_all(struct reading *reading, xfa_complain_fn *to)
     const struct xfa_analyze_options *options = reading->options;
     for (size_t i = 0; i < options->trace_count && !reading->analysis->stopped; i++)
         xfa_analysis_add(reading->analysis, options->traces[i], to);
-    xfa_progress_clear(&progress);
+    xfa_progress_clear(&xfa_analyze_progress);
     xfa_analysis_finish(reading->analysis);
 }
 
@@ -172,12 +100,13 @@ static void watch_replay(void *self, size_t done, size_t count, double seconds)
 {
     const struct reading *reading = self;
     if (reading->watched)
-        xfa_progress_replay(&progress, done, count, seconds, reading->options->replay_s);
+        xfa_progress_replay(&xfa_analyze_progress, done, count, seconds,
+                            reading->options->replay_s);
 }
 
 static void say_replayed(const struct xfa_replayed *replayed)
 {
-    xfa_progress_clear(&progress);
+    xfa_progress_clear(&xfa_analyze_progress);
     if (replayed->why)
         xfc_print(stderr,
                   "xferscope analyze: --replay: %s; going on with what the profile says, if any\n",
@@ -216,7 +145,7 @@ static bool replay(struct reading *reading, const struct xfa_cells *cells)
 
 static void say_played(const struct xfw_played *played)
 {
-    xfa_progress_clear(&progress);
+    xfa_progress_clear(&xfa_analyze_progress);
     if (played->why)
         xfc_print(stderr, "xferscope analyze: --replay=run: %s; savings are those of the model\n",
                   played->why);
@@ -308,7 +237,7 @@ static void finish_timeline(struct reading *reading, const struct xfa_findings *
         why = xfa_timeline_try_sets(reading->timeline, reading->analysis, set.changes, set.order,
                                     set.count);
     if (why)
-        complain(why);
+        xfa_analyze_complain(why);
     free(why);
     free_set(&set);
 }
@@ -377,7 +306,7 @@ static int write_report(struct reading *reading, const struct xfa_findings *find
     bool temporary = options.open && (!options.output || strcmp(options.output, "-") == 0);
     char *page = temporary ? new_page() : NULL;
     options.output = temporary ? page : options.output;
-    if ((temporary && !page) || open_output(&options, &output, &view) != 0) {
+    if ((temporary && !page) || xfa_analyze_output(&options, &output, &view) != 0) {
         free(page);
         return XFA_OUTPUT;
     }
@@ -406,7 +335,7 @@ static int report(struct reading *reading, struct xfa_findings *findings)
     if (reading->timeline)
         finish_timeline(reading, findings);
     say_losses(reading->analysis);
-    say_needless(&reading->options->answers);
+    xfa_analyze_needless(&reading->options->answers);
     return write_report(reading, findings);
 }
 
@@ -436,11 +365,11 @@ static void walk(struct reading *reading, struct xfa_findings **findings)
     xfa_cells_init(&cells);
     struct xfa_observer observer = xfa_cells_observer(&cells);
     bool replays = reading->options->replay;
-    walk_once(reading, *findings, replays ? &observer : NULL, complain);
+    walk_once(reading, *findings, replays ? &observer : NULL, xfa_analyze_complain);
     if (replays && replay(reading, &cells)) {
         xfa_analysis_free(reading->analysis);
         xfa_findings_free(*findings);
-        *findings = new_findings(reading->options);
+        *findings = xfa_analyze_findings(reading->options);
         walk_once(reading, *findings, NULL, NULL);
     }
     xfa_cells_free(&cells);
@@ -449,7 +378,7 @@ static void walk(struct reading *reading, struct xfa_findings **findings)
 static int analyze(struct xfa_analyze_options *options)
 {
     struct reading reading;
-    struct xfa_findings *findings = new_findings(options);
+    struct xfa_findings *findings = xfa_analyze_findings(options);
     begin(&reading, options, true);
     walk(&reading, &findings);
     int status = report(&reading, findings);
@@ -508,118 +437,10 @@ static int list_transfers(struct xfa_analyze_options *options)
     open_analysis(&reading, &observer, 1);
     list.analysis = reading.analysis;
     list.filter = xfa_filter_any(&reading.filter) ? &reading.filter : NULL;
-    read_all(&reading, complain);
+    read_all(&reading, xfa_analyze_complain);
     int status = end_list(&list, &reading, &output);
     xfa_per_transfer_free(&list);
     end(&reading);
-    return status;
-}
-
-/* ---- --compare ------------------------------------------------------------------------------- */
-
-/* Both sides, run by run: of each only its snapshot is kept (compare/snapshot.h). */
-struct comparing {
-    struct xfa_analyze_options *options;
-    struct xfa_machine_profile machine;
-    bool lossy;
-};
-
-static struct xfa_analysis *read_run(const struct comparing *c, const char *path,
-                                     const struct xfa_findings *findings, struct xfa_times *times)
-{
-    size_t count = findings->observer_count;
-    struct xfa_observer *observers = xfa_alloc((count + 1) * sizeof *observers);
-    memcpy(observers, findings->observers, count * sizeof *observers);
-    observers[count++] = xfa_times_observer(times);
-    struct xfa_request request = request_of(&c->machine, path, observers, count);
-    if (isatty(STDERR_FILENO)) {
-        xfa_progress_begin(&progress, stderr, &path, 1);
-        request.watch = &progress.watch;
-    }
-    struct xfa_analysis *analysis = xfa_analysis_new(&request);
-    xfa_analysis_add(analysis, path, complain);
-    xfa_progress_clear(&progress);
-    xfa_analysis_finish(analysis);
-    free(observers);
-    return analysis;
-}
-
-/* NULL: no file of the run could be read. */
-static struct xfa_snapshot *take(struct comparing *c, const char *path)
-{
-    struct xfa_times times = {0};
-    struct xfa_findings *findings = new_findings(c->options);
-    struct xfa_analysis *analysis = read_run(c, path, findings, &times);
-    struct xfa_snapshot *taken = NULL;
-    if (analysis->run->process_count > 0) {
-        xfa_findings_find(findings, analysis);
-        xfa_findings_weigh(findings, analysis);
-        xfa_analysis_tell_losses(analysis, complain);
-        taken = xfa_snapshot_of(analysis, findings, &times);
-        c->lossy = c->lossy || analysis->lossy;
-    }
-    xfa_findings_free(findings);
-    xfa_analysis_free(analysis);
-    xfa_times_free(&times);
-    return taken;
-}
-
-static size_t take_side(struct comparing *c, const char *const *paths, size_t count,
-                        struct xfa_snapshot **runs)
-{
-    size_t taken = 0;
-    for (size_t i = 0; i < count; i++) {
-        runs[taken] = take(c, paths[i]);
-        taken += runs[taken] != NULL;
-        c->lossy = c->lossy || taken <= i;
-    }
-    return taken;
-}
-
-static int write_comparison(const struct comparing *c, const struct xfa_comparison *comparison)
-{
-    struct xfa_output output;
-    struct xfa_view view;
-    if (open_output(c->options, &output, &view) != 0)
-        return XFA_OUTPUT;
-    view.brief = c->options->brief;
-    c->options->format->compare(comparison, &view, output.stream);
-    if (xfa_output_close(&output) != 0)
-        return XFA_OUTPUT;
-    if (comparison->failed)
-        return XFA_SLOWER;
-    return c->lossy ? XFA_LOSSES : XFA_OK;
-}
-
-static int compare(const struct comparing *c, struct xfa_snapshot **before, size_t m,
-                   struct xfa_snapshot **after, size_t n)
-{
-    if (m == 0 || n == 0)
-        return XFA_NOTHING;
-    struct xfa_comparison *comparison = xfa_compare(before, m, after, n, c->options->fail_on);
-    for (size_t i = 0; i < comparison->warning_count; i++)
-        complain(comparison->warnings[i]);
-    say_needless(&c->options->answers);
-    int status = write_comparison(c, comparison);
-    xfa_comparison_free(comparison);
-    return status;
-}
-
-static int compare_runs(struct xfa_analyze_options *options)
-{
-    struct comparing c = {.options = options};
-    struct xfa_snapshot *before[XFA_COMPARED_RUNS], *after[XFA_COMPARED_RUNS];
-    take_profile(&c.machine, options);
-    c.lossy = c.machine.problem;
-    size_t m = take_side(&c, options->traces, options->before, before);
-    size_t n = take_side(&c, options->traces + options->before,
-                         options->trace_count - options->before, after);
-    int status = compare(&c, before, m, after, n);
-    while (m > 0)
-        xfa_snapshot_free(before[--m]);
-    while (n > 0)
-        xfa_snapshot_free(after[--n]);
-    xfa_machine_profile_free(&c.machine);
     return status;
 }
 
@@ -628,7 +449,7 @@ static int do_as_asked(struct xfa_analyze_options *options)
     if (options->gate_format)
         return xfa_gate_command(options);
     if (options->compare)
-        return compare_runs(options);
+        return xfa_compare_command(options);
     return options->per_transfer ? list_transfers(options) : analyze(options);
 }
 

@@ -4,15 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/analyze_steps.h"
 #include "analyzer/analyzer.h"
-#include "analyzer/base/output.h"
 #include "analyzer/base/path.h"
 #include "common/text.h"
-
-static void complain(const char *line)
-{
-    xfc_print(stderr, "xferscope analyze: %s\n", line);
-}
 
 /* The run as far as a gate looks at it: without a profile and without findings. */
 struct reading {
@@ -34,7 +29,7 @@ static void read_run(struct reading *reading, const struct xfa_analyze_options *
     reading->analysis = xfa_analysis_new(&request);
     reading->filter.analysis = reading->analysis;
     for (size_t i = 0; i < options->trace_count; i++)
-        xfa_analysis_add(reading->analysis, options->traces[i], complain);
+        xfa_analysis_add(reading->analysis, options->traces[i], xfa_analyze_complain);
     xfa_analysis_finish(reading->analysis);
     reading->figures = reading->analysis->rows;
 }
@@ -44,13 +39,13 @@ static bool has_transfers(struct reading *reading)
 {
     if (reading->analysis->run->process_count == 0)
         return false;
-    xfa_analysis_tell_losses(reading->analysis, complain);
+    xfa_analysis_tell_losses(reading->analysis, xfa_analyze_complain);
     if (!reading->filter.phase)
         return true;
     xfa_filter_finish(&reading->filter, NULL);
     reading->figures = reading->filter.figures;
     if (reading->filter.nothing)
-        complain(reading->filter.nothing);
+        xfa_analyze_complain(reading->filter.nothing);
     return !reading->filter.nothing;
 }
 

@@ -1,0 +1,36 @@
+/* What the ways of `xferscope analyze` share: the report, --compare, --gate. */
+#ifndef XFA_ANALYZE_STEPS_H
+#define XFA_ANALYZE_STEPS_H
+
+#include "analyzer/analyze_options.h"
+#include "analyzer/base/output.h"
+#include "analyzer/pass/machine_profile.h"
+#include "analyzer/progress.h"
+
+/* The line on stderr, when that is a terminal. */
+extern struct xfa_progress xfa_analyze_progress;
+
+/* A line on stderr, with the command's name. */
+void xfa_analyze_complain(const char *line);
+
+/* Without a readable profile achievable figures are unknown; the rest is reported. A replay creates
+ * a profile that was named and does not exist. To be freed by the caller. */
+void xfa_analyze_profile(struct xfa_machine_profile *machine,
+                         const struct xfa_analyze_options *options);
+
+/* Of an analysis with that profile; all is borrowed. */
+struct xfa_request xfa_analyze_request(const struct xfa_machine_profile *machine, const char *path,
+                                       const struct xfa_observer *observers, size_t count);
+
+/* 0, or -1 after a line on stderr. *view: the options' view with the width and colours of the
+ * output. */
+int xfa_analyze_output(const struct xfa_analyze_options *options, struct xfa_output *output,
+                       struct xfa_view *view);
+
+/* With the options' limit of memory and their answers; freed by xfa_findings_free(). */
+struct xfa_findings *xfa_analyze_findings(struct xfa_analyze_options *options);
+
+/* A line for each answer that no finding asked for: a slip of the hand. */
+void xfa_analyze_needless(const struct xfa_answers *answers);
+
+#endif
