@@ -15,7 +15,7 @@
 #include "analyzer/export/sqlite_tables.h"
 
 /* After those that insert into the tables of events. */
-enum statement { INSERT_TRANSFER = XFA_SQLITE_TABLES, END_RANGE, STATEMENTS };
+enum statement { INSERT_TRANSFER = XFA_SQLITE_TABLES, INSERT_THREAD, END_RANGE, STATEMENTS };
 
 struct database {
     struct xfa_sqlite_strings strings; /* first, for the columns */
@@ -25,6 +25,8 @@ struct database {
     int64_t base_ns;     /* the session's start */
     int64_t *range_rows; /* by slot (ranges.h) */
     size_t row_count, row_capacity;
+    struct xfa_table threads; /* by xfa_sqlite_global(): those in ThreadNames */
+    int64_t last_thread;      /* of them */
 };
 
 /* ---- statements ------------------------------------------------------------------------------ */
@@ -121,6 +123,30 @@ static void create(struct xfa_export *export, enum xfa_sqlite_table table)
     free(insert);
 }
 
+/* A trace has no names of threads: the first one is called as its program, as Linux does. */
+static void insert_thread(struct xfa_export *export, const struct xfa_event *event)
+{
+    struct database *database = export->self;
+    const struct xfa_process *process = event->process;
+    int64_t thread = xfa_sqlite_global(process, event->tid);
+    size_t count = database->threads.count;
+    if (!event->tid || thread == database->last_thread)
+        return;
+    database->last_thread = thread;
+    xfa_table_put(&database->threads, &thread);
+    if (database->threads.count == count)
+        return;
+    char *name = event->tid == process->pid
+                     ? xfa_words_made(XFA_WORDS_SHOWN, xfa_base_name(process->exe))
+                     : xfa_print("thread %d", event->tid);
+    struct xfa_value values[] = {xfa_value_if(true, xfa_sqlite_string(export, name)),
+                                 xfa_value_if(true, thread)};
+    for (int i = 0; i < 2; i++)
+        bind_value(export, INSERT_THREAD, i + 1, &values[i]);
+    run(export, INSERT_THREAD);
+    free(name);
+}
+
 /* Nothing that has no time. */
 static void insert(struct xfa_export *export, enum xfa_sqlite_table table,
                    const struct xfa_event *event)
@@ -128,6 +154,8 @@ static void insert(struct xfa_export *export, enum xfa_sqlite_table table,
     const struct xfa_sqlite_layout *layout = &xfa_sqlite_layouts[table];
     if (!event->start_ns)
         return;
+    if (table == XFA_SQLITE_CALLS || table == XFA_SQLITE_RANGES)
+        insert_thread(export, event);
     for (size_t i = 0, at = 1; i < layout->count; i++) {
         if (!layout->columns[i].get)
             continue;
@@ -276,10 +304,12 @@ static void begin(struct xfa_export *export)
     for (unsigned i = 0; i < XFA_SQLITE_TABLES; i++)
         create(export, i);
     execute(export, xfa_sqlite_enums);
-    execute(export, "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', 'xferscope');");
+    execute(export, xfa_sqlite_about);
     create_transfers(export);
     if (!export->failed)
         xfa_sqlite_strings_begin(export, database->sql);
+    xfa_table_init(&database->threads, sizeof(int64_t), sizeof(int64_t));
+    prepare(export, INSERT_THREAD, "INSERT INTO ThreadNames (nameId, globalTid) VALUES (?, ?)");
     prepare(export, END_RANGE, "UPDATE NVTX_EVENTS SET end = ?, endGlobalTid = ? WHERE rowid = ?");
 }
 
@@ -343,6 +373,7 @@ static void free_self(struct xfa_export *export)
 {
     struct database *database = export->self;
     free(database->range_rows);
+    xfa_table_free(&database->threads);
 }
 
 /* Before the file takes its place. */

@@ -260,6 +260,7 @@ const struct xfa_sqlite_layout xfa_sqlite_layouts[XFA_SQLITE_TABLES] = {
 
 const char *const xfa_sqlite_schema =
     "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);"
+    "CREATE TABLE ThreadNames (nameId INTEGER NOT NULL, priority INTEGER, globalTid INTEGER);"
     "CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);"
     "CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);"
     "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, "
@@ -270,6 +271,12 @@ const char *const xfa_sqlite_schema =
     "cuDevice INTEGER, computeMajor INTEGER, computeMinor INTEGER);"
     "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER, uuid TEXT, "
     "numMultiprocessors INTEGER);";
+
+#define ABOUT(name, value) "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_" name "', '" value "');"
+const char *const xfa_sqlite_about =
+    ABOUT("PRODUCT_NAME", "xferscope") ABOUT("PRODUCT_VERSION", XFERSCOPE_VERSION)
+        ABOUT("SCHEMA_VERSION", "3.22.1") ABOUT("SCHEMA_VERSION_MAJOR", "3")
+            ABOUT("SCHEMA_VERSION_MINOR", "22") ABOUT("SCHEMA_VERSION_MICRO", "1");
 
 const char *const xfa_sqlite_enums =
 #define XFA_NSYS_ENUM(table)                                                                       \

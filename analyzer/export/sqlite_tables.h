@@ -35,8 +35,10 @@ extern const struct xfa_sqlite_layout {
     size_t count;
 } xfa_sqlite_layouts[XFA_SQLITE_TABLES];
 
-/* Statements: the tables of the run, and of what numbers mean. */
-extern const char *const xfa_sqlite_schema, *const xfa_sqlite_enums;
+/* Statements: the tables of the run, of what numbers mean, and what META_DATA_EXPORT says of the
+ * file: the schema's version, MAJOR.MINOR.MICRO, is of the Nsight Systems whose columns the tables
+ * above have (2025.4). */
+extern const char *const xfa_sqlite_schema, *const xfa_sqlite_enums, *const xfa_sqlite_about;
 
 /* As Nsight packs them: 8 bits hardware, 8 bits virtual machine (here the host), 24 bits process,
  * 24 bits thread (0: the process). */

@@ -150,6 +150,35 @@ class Sqlite(Lab):
         self.assertTrue(all(packed == pid for packed, pid in rows))
         self.assertEqual(len(set(database.execute("SELECT globalPid FROM PROCESSES").fetchall())), 3)
 
+    def test_columns_are_nsights(self):
+        """In their order: scripts unpack `SELECT *`."""
+        database = self.open(self.make("mixed"))
+        for table, columns in COLUMNS.items():
+            self.assertEqual([row[1] for row in database.execute(f"PRAGMA table_info({table})")], columns.split(), table)
+
+    def test_the_schema_has_a_version(self):
+        told = dict(self.open(self.make("mixed")).execute("SELECT name, value FROM META_DATA_EXPORT"))
+        parts = [told[f"EXPORT_SCHEMA_VERSION_{part}"] for part in ("MAJOR", "MINOR", "MICRO")]
+        self.assertEqual(told["EXPORT_SCHEMA_VERSION"], ".".join(parts))
+        self.assertEqual(parts[0], "3")
+        self.assertEqual(told["EXPORT_PRODUCT_NAME"], "xferscope")
+        self.assertRegex(told["EXPORT_PRODUCT_VERSION"], r"^\d+\.\d+\.\d+")
+
+    def test_every_thread_has_a_name(self):
+        for run in self.runs():
+            database = self.open(*run)
+            named = database.execute("SELECT globalTid FROM ThreadNames ORDER BY 1").fetchall()
+            used = database.execute("SELECT globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE globalTid % 0x1000000 "
+                                    "UNION SELECT globalTid FROM NVTX_EVENTS WHERE globalTid % 0x1000000 "
+                                    "ORDER BY 1").fetchall()
+            self.assertEqual(named, used, run)
+        database = self.open(str(DATA / "h200-pytorch.xft"))
+        rows = database.execute("SELECT s.value, t.globalTid % 0x1000000 = p.pid, p.name FROM ThreadNames AS t "
+                                "JOIN StringIds AS s ON s.id = t.nameId JOIN PROCESSES AS p "
+                                "ON p.globalPid = t.globalTid / 0x1000000 * 0x1000000").fetchall()
+        self.assertEqual([row[0] for row in rows if row[1]], [rows[0][2]])
+        self.assertTrue(all(re.fullmatch(r"thread \d+", name) for name, first, _ in rows if not first), rows)
+
     def test_hostile_text(self):
         database = self.open(self.make("hostile"))
         texts = [row[0] for row in database.execute("SELECT value FROM StringIds UNION ALL SELECT name FROM PROCESSES "
@@ -162,6 +191,27 @@ class Sqlite(Lab):
         tables = {row[0] for row in self.open(self.make("mixed")).execute("SELECT name FROM sqlite_master")}
         self.assertEqual(tables - set(re.findall(r"`(\w+)`", page)), set())
 
+
+WORK = "start end deviceId contextId greenContextId streamId correlationId globalPid "
+
+# As a published dump of Nsight Systems' schema has them (docs/export.md).
+COLUMNS = {
+    "StringIds": "id value",
+    "ThreadNames": "nameId priority globalTid",
+    "PROCESSES": "globalPid pid name",
+    "META_DATA_EXPORT": "name value",
+    "TARGET_INFO_SESSION_START_TIME": "utcEpochNs utcTime localTime",
+    "CUPTI_ACTIVITY_KIND_RUNTIME": "start end eventClass globalTid correlationId nameId returnValue callchainId",
+    "CUPTI_ACTIVITY_KIND_MEMCPY": WORK + "bytes copyKind deprecatedSrcId srcKind dstKind srcDeviceId srcContextId "
+                                         "dstDeviceId dstContextId migrationCause graphNodeId virtualAddress",
+    "CUPTI_ACTIVITY_KIND_MEMSET": WORK + "value bytes graphNodeId memKind",
+    "CUPTI_ACTIVITY_KIND_KERNEL": WORK + "demangledName shortName mangledName launchType cacheConfig "
+                                         "registersPerThread gridX gridY gridZ blockX blockY blockZ "
+                                         "staticSharedMemory dynamicSharedMemory localMemoryPerThread "
+                                         "localMemoryTotal gridId sharedMemoryExecuted graphNodeId "
+                                         "sharedMemoryLimitConfig",
+    "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": WORK + "syncType eventId",
+}
 
 KINDS = {"device-copy", "migration", "memset", "kernel", "sync", "wait"}
 

@@ -89,6 +89,12 @@ ROWS = [
       "    return &database->range_rows[0];",
       "in SQLite the end of one range is written to another",
       "export.ranges"),
+    M("export-thread-of-last", "analyzer/export/sqlite.c",
+      "    database->last_thread = thread;",
+      "    database->last_thread = database->last_thread ? database->last_thread : thread;\n"
+      "    if (database->last_thread != thread)\n        return;",
+      "in SQLite only the first thread has a name",
+      "export.sqlite"),
     M("export-stream-of-wait", "analyzer/export/sqlite_tables.c",
       "GETTER(stream, xfa_value_if(is_work(event), (int64_t)event->work.stream))",
       "GETTER(stream, integer((int64_t)event->work.stream))",
