@@ -329,6 +329,7 @@ static int report(struct reading *reading, struct xfa_findings *findings)
     if (reading->analysis->run->process_count == 0)
         return XFA_NOTHING;
     xfa_findings_find(findings, reading->analysis);
+    findings->phase = reading->filter.phase;
     xfa_findings_weigh(findings, reading->analysis);
     if (reading->options->play)
         play_run(reading, findings);

@@ -115,10 +115,12 @@ struct xfa_finding {
     /* What the run would save, once weighed. */
     struct xfw_change *change; /* owned; NULL = not known */
     struct xfw_saving saving;  /* of it alone; NAN: not known */
-    double added_ns, last_ns;  /* of a member of the best set: saved beyond the members before it;
-                                  lost if only it were left out. NAN: not in it */
-    unsigned order;            /* in the best set, from 1 on; 0 = not in it */
-    uint64_t left;             /* sum of its sites' `left` */
+    const double
+        *in_ranges; /* likely, of it in each of whatif's ranges, borrowed; NULL: not known */
+    double added_ns, last_ns; /* of a member of the best set: saved beyond the members before it;
+                                 lost if only it were left out. NAN: not in it */
+    unsigned order;           /* in the best set, from 1 on; 0 = not in it */
+    uint64_t left;            /* sum of its sites' `left` */
     bool idle;           /* not advice: it saves too little, or a simpler remedy saves as much */
     bool trial;          /* added by try() */
     const char *assumed; /* static: what the saving assumes; NULL: nothing */
@@ -143,6 +145,8 @@ struct xfa_findings {
     struct xfw_gather *gather;   /* the run's ops, for the replay */
     struct xfw_whatif *whatif;   /* NULL: not weighed */
     struct xfa_answers *answers; /* borrowed; NULL: none were given */
+    const char *phase; /* borrowed: shares are of this phase, where its time is known; NULL: of the
+                          run. For the caller to set */
 };
 
 /* Weighed: likely it saves nothing; at best more than the replay's error explains. */

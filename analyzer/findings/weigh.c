@@ -169,6 +169,7 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
     for (size_t i = 0; i < whatif->count && whatif->known; i++) {
         struct xfa_finding *finding = of[i];
         finding->saving = xfw_saving_checked(&whatif->alone[i], whatif->alone_ns);
+        finding->in_ranges = whatif->in_ranges + i * whatif->range_count;
         finding->added_ns = whatif->added[i].likely;
         finding->last_ns = whatif->last[i].likely;
         finding->order = whatif->order[i];

@@ -1,6 +1,8 @@
 #include "analyzer/report/described.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/compare.h"
@@ -19,17 +21,34 @@ static const char *in_set_text(const struct xfa_findings *findings,
     return finding->order || !set ? "" : "; not in the best set";
 }
 
+/* Of the phase that is asked for: what is saved in it, of its time. */
+static void describe_share(struct xfa_described *described, const struct xfa_findings *findings)
+{
+    const struct xfw_whatif *whatif = findings->whatif;
+    const struct xfw_range_times *phase = xfa_range_named(whatif, findings->phase);
+    const double *saved = described->finding->in_ranges;
+    bool of_phase = phase && saved && phase->times.alone_ns > 0;
+    double part = of_phase ? saved[phase - whatif->ranges] : described->saving.likely;
+    double whole = of_phase ? phase->times.alone_ns : whatif->alone_ns;
+    char text[XFA_PERCENT_CHARS];
+    described->share = part / whole;
+    described->part = xfa_text(xfa_percent_text(text, part, whole));
+    described->part_of = of_phase ? xfa_print("phase %s", phase->name) : xfa_text("the run");
+}
+
 static void describe_known(struct xfa_described *described, const struct xfa_findings *findings)
 {
     const struct xfw_saving *saving = &described->saving;
-    char likely[XFA_UNIT_CHARS + 1], part[XFA_PERCENT_CHARS];
+    char likely[XFA_UNIT_CHARS + 1];
     described->likely = xfa_text(xfa_signed_time_text(likely, saving->likely));
-    described->part = xfa_text(xfa_percent_text(part, saving->likely, findings->whatif->alone_ns));
+    describe_share(described, findings);
     described->cell = xfa_bounds_cell(saving, " ");
     described->brief = xfa_print("%s (%s)", described->likely, described->cell);
     char *range = xfa_bounds_text(saving);
+    bool of_run = strcmp(described->part_of, "the run") == 0;
     described->sentence =
-        xfa_print("%s of the run (%s), %s (modelled)%s", described->likely, described->part, range,
+        xfa_print("%s of the run (%s%s%s), %s (modelled)%s", described->likely, described->part,
+                  of_run ? "" : " of ", of_run ? "" : described->part_of, range,
                   in_set_text(findings, described->finding));
     free(range);
 }
@@ -58,6 +77,7 @@ struct xfa_described xfa_describe(const struct xfa_analysis *analysis,
 {
     struct xfa_described described = {
         .finding = finding,
+        .share = NAN,
         .word = xfa_finding_word(finding->id),
         .title = xfa_finding_title(finding->id),
         .saving = xfa_saving_shown(findings, &finding->saving),
@@ -82,6 +102,7 @@ void xfa_described_free(struct xfa_described *described)
 {
     free(described->likely);
     free(described->part);
+    free(described->part_of);
     free(described->cell);
     free(described->brief);
     free(described->sentence);

@@ -14,12 +14,15 @@ struct xfa_described {
     enum xfw_known known; /* how much of its saving; XFW_UNKNOWN too where nothing was replayed */
     struct xfw_saving saving; /* as it is shown: no more than the run */
     char *likely;             /* "98.0 ms", "up to 98.0 ms"; NULL: not known */
-    char *part;               /* of the run: "44 %"; NULL: likely is not known */
+    double share;             /* of part_of, that it saves there; NAN: likely is not known */
+    char *part;               /* the same: "44 %"; NULL: likely is not known */
+    char *part_of;            /* "the run"; "phase train" where shares are of it (finding.h) */
     char *cell;               /* the bounds for a table: "54.0-141 ms"; NULL: likely is not known */
     char *brief;              /* "98.0 ms (54.0-141 ms)", "up to 98.0 ms"; NULL: not known */
-    char *sentence; /* "98.0 ms of the run (44 %), between 54.0 ms and 141 ms (modelled)", "up to
-                       ...", "not known: that takes a machine profile"; NULL: the run was not
-                       replayed */
+    char *sentence;      /* "98.0 ms of the run (44 %)", "98.0 ms of the run (47 % of phase train),
+                            between 54.0 ms and 141 ms (modelled)", "up to
+                            ...", "not known: that takes a machine profile"; NULL: the run was not
+                            replayed */
     const char *why_not; /* static: why likely is not known; NULL: it is, or the run was not
                             replayed, for which the run has a reason (xfw_whatif.why) */
     char *assumed;       /* NULL: nothing */

@@ -28,14 +28,6 @@ static double transfers_ns(const struct xfa_phases *phases, const char *name)
     return ns;
 }
 
-static const struct xfw_range_times *range_named(const struct xfw_whatif *whatif, const char *name)
-{
-    for (size_t i = 0; name && i < whatif->range_count; i++)
-        if (strcmp(whatif->ranges[i].name, name) == 0)
-            return &whatif->ranges[i];
-    return NULL;
-}
-
 /* The outermost range that the GPUs work in; NULL: none. */
 static const struct xfw_range_times *main_range(const struct xfa_analysis *analysis,
                                                 const struct xfw_whatif *whatif, double least_ns)
@@ -76,7 +68,7 @@ struct xfa_headline xfa_headline_of(const struct xfa_analysis *analysis,
     struct xfw_saving set = xfa_findings_in_set(findings) ? whatif->set : none;
     run.ns = whatif->alone_ns;
     run.saving = xfw_saving_checked(&set, whatif->alone_ns);
-    const struct xfw_range_times *asked = range_named(whatif, phase);
+    const struct xfw_range_times *asked = xfa_range_named(whatif, phase);
     double least = xfw_saving_known(&set) != XFW_KNOWN ? LEAST_OF_SPAN * whatif->span.alone_ns : 0;
     const struct xfw_range_times *range =
         asked || !one || whatif->set_played ? asked : main_range(analysis, whatif, least);

@@ -82,6 +82,14 @@ char *xfa_most_text(const struct xfw_saving *saving)
     return xfa_print("up to %s", xfa_signed_time_text(most, saving->high));
 }
 
+const struct xfw_range_times *xfa_range_named(const struct xfw_whatif *whatif, const char *name)
+{
+    for (size_t i = 0; whatif && name && i < whatif->range_count; i++)
+        if (strcmp(whatif->ranges[i].name, name) == 0)
+            return &whatif->ranges[i];
+    return NULL;
+}
+
 struct xfw_saving xfa_saving_shown(const struct xfa_findings *findings,
                                    const struct xfw_saving *saving)
 {

@@ -29,6 +29,9 @@ char *xfa_most_text(const struct xfw_saving *saving);
 struct xfw_saving xfa_saving_shown(const struct xfa_findings *findings,
                                    const struct xfw_saving *saving);
 
+/* The phase of this name, whose time is known; NULL: it is not, or no name is given. */
+const struct xfw_range_times *xfa_range_named(const struct xfw_whatif *whatif, const char *name);
+
 /* False: savings were not computed, or cannot be. */
 bool xfa_savings_known(const struct xfa_findings *findings);
 

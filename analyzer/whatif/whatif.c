@@ -106,6 +106,16 @@ static void take_times(struct xfw_whatif *whatif, const struct xfw_way *recorded
     }
 }
 
+static void take_in_ranges(struct xfw_whatif *whatif, const struct xfw_way *ways)
+{
+    const size_t ranges = whatif->range_count;
+    whatif->in_ranges = xfa_alloc((whatif->count * ranges + 1) * sizeof *whatif->in_ranges);
+    for (size_t i = 0; i < whatif->count; i++)
+        for (size_t r = 0; r < ranges; r++)
+            whatif->in_ranges[i * ranges + r] =
+                whatif->ranges[r].times.alone_ns - ways[i].ranges[r];
+}
+
 /* Unchanged, and with each change as is likely. */
 static bool play_likely(struct xfw_replays *replays, struct xfw_whatif *whatif,
                         struct xfw_change *const *changes)
@@ -122,6 +132,8 @@ static bool play_likely(struct xfw_replays *replays, struct xfw_whatif *whatif,
         take_times(whatif, &ways[0], &ways[1]);
     for (size_t i = 0; i < count && done; i++)
         whatif->alone[i].likely = whatif->alone_ns - ways[2 + i].run_ns;
+    if (done)
+        take_in_ranges(whatif, ways + 2);
     for (size_t i = 0; i < all && done; i++)
         whatif->sample_error_ns = fmax(whatif->sample_error_ns, ways[i].error_ns);
     whatif->ops = xfw_replays_share(replays);
@@ -374,6 +386,7 @@ void xfw_whatif_free(struct xfw_whatif *whatif)
     for (size_t i = 0; i < whatif->range_count; i++)
         free(whatif->ranges[i].name);
     free(whatif->ranges);
+    free(whatif->in_ranges);
     free(whatif->why);
     free(whatif->alone);
     free(whatif->added);

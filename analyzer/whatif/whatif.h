@@ -181,7 +181,9 @@ struct xfw_whatif {
     struct xfw_times span;     /* the processes' spans (schedule.h), added up */
     struct xfw_range_times *ranges;
     size_t range_count;
-    unsigned replays; /* how many ways were played */
+    double *in_ranges; /* likely savings: of change i in range r at [i * range_count + r]; NULL:
+                          none were played */
+    unsigned replays;  /* how many ways were played */
 };
 
 /* How many transfers of a class a change has in the set, without those that other members have. Of

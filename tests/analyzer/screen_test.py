@@ -5,6 +5,7 @@ screen_test.py DRIVER MAKE_TRACE DATA_DIR GOLDEN_DIR.
 """
 
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -72,6 +73,24 @@ class Screen(Lab):
             self.assertTrue(markdown.startswith("### xferscope: 209 ms -> 119 ms (43 % less) with 1 change\n"))
             self.assertIn(f"\n{line.replace('>', '&#62;')}\n", markdown)
             self.assertIn(f'content="{line.replace(">", "&#62;")}"', self.piped(*TRAIN, *more, "-f", "html"))
+
+    def test_shares_are_of_the_phase_that_is_asked_for(self):
+        """The one finding's share is the headline's; without a phase, or a time of it, it is of the run."""
+        for more, share, of, column in (((), "2.1 %", "the run", "of the run"),
+                                        (("--phase", "train"), "43 % of phase train", "phase train", "of phase train"),
+                                        (("--phase", "tra*"), "2.1 %", "the run", "of the run")):
+            self.assertIn(f"saves 97.7 ms of the run ({share}),", self.piped(*TRAIN, *more, "--full"))
+            markdown = self.piped(*TRAIN, *more, "-f", "markdown")
+            self.assertIn(f"Saves 97.7 ms of the run ({share}),", markdown)
+            self.assertIn(f"| saves | {column} | between |", markdown)
+            report = json.loads(self.piped(*TRAIN, *more, "-f", "json"))
+            saving, phases = report["findings"][0]["saving_s"], report["whatif"]["phases"]
+            whole, saved = report["whatif"]["alone_s"], saving["likely"]
+            for phase in phases:
+                if f"phase {phase['name']}" == of:  # it is the whole set
+                    whole, saved = phase["alone_s"], phase["alone_s"] - phase["with_set_s"]
+            self.assertEqual(saving["share_of"], of)
+            self.assertAlmostEqual(saving["share"], saved / whole, 6)
 
     def test_headline_is_of_the_work_for_gpus(self):
         shown = self.terminal(*STATIC).splitlines()

@@ -125,6 +125,8 @@ static json_t *finding_saving_json(const struct xfa_described *described)
 {
     const struct xfa_finding *finding = described->finding;
     json_t *json = xfa_saving_json(&described->saving);
+    json_object_set_new(json, "share", xfa_json_number(described->share));
+    json_object_set_new(json, "share_of", xfa_json_text(described->part_of));
     json_object_set_new(json, "added", xfa_json_seconds(finding->added_ns));
     json_object_set_new(json, "last", xfa_json_seconds(finding->last_ns));
     json_object_set_new(json, "order", finding->order ? json_integer(finding->order) : json_null());

@@ -47,9 +47,18 @@ static void write_table(struct xfa_markdown *md, const struct xfa_report *report
 {
     const struct xfa_findings *findings = report->findings;
     bool known = xfa_savings_known(findings);
-    fprintf(xfa_markdown_begin(md),
-            "\n| # | %s | where | why | what to do |\n|--:|%s---|---|---|\n",
-            known ? "saves | of the run | between" : "lost", known ? "--:|--:|--:|" : "--:|");
+    const struct xfw_range_times *phase = xfa_range_named(findings->whatif, findings->phase);
+    FILE *out = xfa_markdown_begin(md);
+    fputs("\n| # | ", out);
+    if (known && phase) {
+        fputs("saves | of phase ", out);
+        xfa_markdown_text(out, phase->name);
+        fputs(" | between", out);
+    } else {
+        fputs(known ? "saves | of the run | between" : "lost", out);
+    }
+    fprintf(out, " | where | why | what to do |\n|--:|%s---|---|---|\n",
+            known ? "--:|--:|--:|" : "--:|");
     xfa_markdown_end(md);
     for (size_t i = 0; i < findings->count && !findings->items[i].idle; i++)
         if (xfa_view_finding(view, i))

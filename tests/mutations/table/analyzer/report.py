@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("share-of-whole-saving", "analyzer/report/described.c",
+      "    double part = of_phase ? saved[phase - whatif->ranges] : described->saving.likely;",
+      "    double part = described->saving.likely;",
+      "the share of a phase counts what is saved outside of it",
+      "analyzer-report_screen"),
     M("smallest-question-first", "analyzer/report/described.c",
       "xfa_descending(findings->items[x].saving.high, findings->items[y].saving.high);",
       "xfa_descending(findings->items[y].saving.high, findings->items[x].saving.high);",

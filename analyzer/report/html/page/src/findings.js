@@ -50,7 +50,7 @@ function savings(finding, i) {
   const saving = finding.saving_s;
   if (saving.likely === null) return facts({}, ['Saving', ['not known', saving.why_not ? `: ${saving.why_not}` : '']], ['At most', saving.high !== null ? figure(`${at}.high`) : null], ['Assuming', saving.assumed]);
   return facts({},
-    ['Of the run, likely', [figure(`${at}.likely`), ' (', figure(`${at}.likely / report.whatif.alone_s`), ')']],
+    ['Of the run, likely', [figure(`${at}.likely`), ' (', figure(`${at}.share`, 'part'), saving.share_of === 'the run' ? '' : ` of ${saving.share_of}`, ')']],
     ['Low to high', bounds(at, saving)],
     ['In the best set', saving.order ? ['adds ', figure(`${at}.added`), ', would cost ', figure(`${at}.last`), ' to leave out'] : 'no: another fix does the same, or it adds nothing to those'],
     ['How it is known', BASIS[saving.basis] ?? 'not known'],
