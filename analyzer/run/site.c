@@ -94,6 +94,52 @@ static enum xfa_dialect dialect_of(const struct xfa_site *site)
     return dialect;
 }
 
+/* ---- whose code ------------------------------------------------------------------------- */
+
+static const char *package_of(const struct xfa_frame *frame, const char *path)
+{
+    static const char *const names[XFA_DIALECTS] = {
+        [XFA_DIALECT_PYTORCH] = "PyTorch",
+        [XFA_DIALECT_CUPY] = "CuPy",
+        [XFA_DIALECT_JAX] = "JAX",
+        [XFA_DIALECT_NUMBA] = "Numba",
+    };
+    const char *name = names[dialect_of_frame(frame)];
+    if (!name && has(path, "-packages/torch/"))
+        return "PyTorch";
+    return name || !has(path, "-packages/") ? name : "installed packages";
+}
+
+static const char *native_frame_of(const struct xfa_frame *frame)
+{
+    const char *package = package_of(frame, frame->module);
+    switch (xfa_layer(frame)) {
+    case XFA_LAYER_FRAMEWORK:
+        return package                                              ? package
+               : xfa_starts(xfa_base_name(frame->module), "libc10") ? "PyTorch"
+                                                                    : "installed packages";
+    case XFA_LAYER_LIBRARY:
+    case XFA_LAYER_CUDA:
+        return "CUDA";
+    case XFA_LAYER_START:
+        return "the system";
+    case XFA_LAYER_PROGRAM:
+    case XFA_LAYER_THREAD:
+        break;
+    }
+    return !package && interpreter(frame) ? "Python" : package;
+}
+
+const char *xfa_frame_of(const struct xfa_frame *frame)
+{
+    if (!python_frame(frame))
+        return native_frame_of(frame);
+    if (owner_of(frame) != OWNER_LIBRARY)
+        return NULL;
+    const char *package = package_of(frame, frame->file);
+    return package ? package : "Python";
+}
+
 /* ---- frames --------------------------------------------------------------------------- */
 
 #define MAX_TEXT 1024 /* bytes of a name or path that are kept */

@@ -67,6 +67,11 @@ struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *t
                               uint32_t stack);
 void xfa_site_free(struct xfa_site *site);
 
+/* Whose code a frame is, as a reader calls it: "PyTorch", "CUDA", "Python" (its interpreter and
+ * standard library), "installed packages", "the system"; NULL: the program's own, or not known to
+ * be another's. Static. */
+const char *xfa_frame_of(const struct xfa_frame *frame);
+
 /* One line about a frame; the caller frees it. */
 char *xfa_frame_text(const struct xfa_frame *frame);
 

@@ -320,6 +320,43 @@ static void test_dialects_among_each_other(void **state)
     CHECK_DIALECT(XFA_DIALECT_PYTORCH, {NULL, TORCH}, {NULL, PACKAGES "cupy/cuda/memory.so"}, LINE);
 }
 
+static void check_of(const char *of, struct xfa_frame frame)
+{
+    const char *found = xfa_frame_of(&frame);
+    if (of)
+        assert_string_equal(found, of);
+    else
+        assert_null(found);
+}
+
+/* What is folded: all but the program's own frames. */
+static void test_whose_a_frame_is(void **state)
+{
+    (void)state;
+    check_of(NULL, (struct xfa_frame){.function = "copy", .module = APP});
+    check_of(NULL, (struct xfa_frame){.module = "/home/u/torch/libmine.so"});
+    check_of(NULL, (struct xfa_frame){0});
+    check_of("PyTorch", (struct xfa_frame){.module = TORCH});
+    check_of("PyTorch", (struct xfa_frame){.module = PACKAGES "torch/lib/libc10.so"});
+    check_of("CuPy", (struct xfa_frame){.module = PACKAGES "cupy/cuda/memory.so"});
+    check_of("JAX", (struct xfa_frame){.module = PACKAGES "jaxlib/libxla_x.so"});
+    check_of("installed packages", (struct xfa_frame){.module = PACKAGES "other/x.so"});
+    check_of("CUDA", (struct xfa_frame){.module = "/usr/lib/libcudart.so.12"});
+    check_of("the system", (struct xfa_frame){.module = "/lib/libc.so.6"});
+    check_of("Python", (struct xfa_frame){.module = "/usr/bin/python3.12"});
+    const struct xfa_frame python = {.address = XFT_PYTHON_FRAME, .module = "python"};
+    struct xfa_frame frame = python;
+    check_of(NULL, frame); /* its file is not known */
+    frame.file = "/home/u/torch/train.py";
+    check_of(NULL, frame);
+    frame.file = PACKAGES "torch/nn/modules/module.py";
+    check_of("PyTorch", frame);
+    frame.file = PACKAGES "requests/api.py";
+    check_of("installed packages", frame);
+    frame.file = "/usr/lib/python3.12/runpy.py";
+    check_of("Python", frame);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_no_runtime_function),
         cmocka_unit_test(test_dialects),
         cmocka_unit_test(test_dialects_among_each_other),
+        cmocka_unit_test(test_whose_a_frame_is),
     };
     return cmocka_run_group_tests_name("analyzer-site", tests, NULL, NULL);
 }

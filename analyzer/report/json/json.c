@@ -23,8 +23,11 @@ json_t *xfa_site_json(const struct xfa_site *site, bool with_stack)
     if (!with_stack)
         return json;
     json_t *stack = json_array();
-    for (size_t i = 0; i < site->frame_count; i++)
-        json_array_append_new(stack, frame_json(&site->frames[i]));
+    for (size_t i = 0; i < site->frame_count; i++) {
+        json_t *frame = frame_json(&site->frames[i]);
+        json_object_set_new(frame, "of", xfa_json_text(xfa_frame_of(&site->frames[i])));
+        json_array_append_new(stack, frame);
+    }
     json_object_set_new(json, "stack", stack);
     return json;
 }

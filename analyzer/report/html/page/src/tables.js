@@ -2,7 +2,7 @@
 import { figure, h, name, section } from './dom.js';
 import { place } from './findings.js';
 import { host_memory } from './curves.js';
-import { percent } from './format.js';
+import { percent, plural } from './format.js';
 import { table } from './table.js';
 
 // ---- transfers ---------------------------------------------------------------------------------
@@ -12,10 +12,22 @@ function frame_text({ function: where, file, line, module, offset }) {
   return `${where ?? 'unknown function'} (${at})`;
 }
 
-// The site; its whole stack unfolds.
+// "17 frames of PyTorch, 2 of CUDA", in the order in which they are met.
+function others_text(frames) {
+  const counts = new Map();
+  frames.forEach(({ of }) => of && counts.set(of, (counts.get(of) ?? 0) + 1));
+  return [...counts].map(([of, count], i) => `${i ? count : plural(count, 'frame')} of ${of}`).join(', ');
+}
+
+const frame_list = (frames) => h('ol', {}, frames.map((frame) => h('li', {}, name(frame_text(frame)))));
+
+// The site; its stack unfolds: the program's own frames, and the whole of it with the others', folded.
 function site_cell(site) {
   if (!site.stack.length) return place(site);
-  return h('details', { class: 'stack aside' }, h('summary', {}, place(site)), h('ol', {}, site.stack.map((frame) => h('li', {}, name(frame_text(frame))))));
+  const own = site.stack.filter(({ of }) => of === null);
+  const folded = own.length > 0 && own.length < site.stack.length;
+  return h('details', { class: 'stack aside' }, h('summary', {}, place(site)), frame_list(folded ? own : site.stack),
+    folded ? h('details', {}, h('summary', {}, `The whole stack, with ${others_text(site.stack)}`), frame_list(site.stack)) : null);
 }
 
 function kinds(row) {
