@@ -134,6 +134,8 @@ const char *xfa_frame_of(const struct xfa_frame *frame)
 {
     if (!python_frame(frame))
         return native_frame_of(frame);
+    if (xfa_starts(frame->file, "<frozen "))
+        return "Python";
     if (owner_of(frame) != OWNER_LIBRARY)
         return NULL;
     const char *package = package_of(frame, frame->file);

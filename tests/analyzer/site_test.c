@@ -351,6 +351,8 @@ static void test_whose_a_frame_is(void **state)
     check_of(NULL, frame);
     frame.file = PACKAGES "torch/nn/modules/module.py";
     check_of("PyTorch", frame);
+    frame.file = "<frozen importlib._bootstrap>";
+    check_of("Python", frame);
     frame.file = PACKAGES "requests/api.py";
     check_of("installed packages", frame);
     frame.file = "/usr/lib/python3.12/runpy.py";

@@ -194,6 +194,23 @@ const seen = (page) => page.$eval('canvas', (node) => [Number(node.dataset.from)
 
 // ---- call stacks ---------------------------------------------------------------------------------
 
+test('a row shows the frames of the program, and folds those of frameworks', async () => {
+  const { file, json } = pages.pytorch;
+  const page = await open(file);
+  await page.$$eval('details', (nodes) => nodes.forEach((node) => (node.open = true)));
+  const found = await page.$$eval('details.stack', (nodes) => nodes.map((node) => ({
+    own: node.querySelectorAll(':scope > ol > li').length, all: node.querySelectorAll(':scope > details > ol > li').length,
+    title: node.querySelector(':scope > details > summary')?.textContent ?? '',
+  })));
+  const wanted = json.transfers.filter(({ site }) => site.stack.length)
+    .map(({ site: { stack } }) => [stack.filter(({ of }) => of === null).length, stack.length, stack.filter(({ of }) => of === 'PyTorch').length])
+    .filter(([own, all, torch]) => own > 0 && own < all && torch > 1);
+  assert.ok(wanted.length > 0);
+  for (const [own, all, torch] of wanted)
+    assert.ok(found.some((one) => one.own === own && one.all === all && RegExp(`\\b${torch} (frames )?of PyTorch`).test(one.title)), `${own} of ${all}`);
+  await page.context().close();
+});
+
 test('the call stacks add up, as a flame graph and as a list, by each measure', async () => {
   const { file, json } = pages.pytorch;
   const page = await open(file);

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("frames-of-packages-as-own", "analyzer/run/site.c",
+      "    if (owner_of(frame) != OWNER_LIBRARY)\n        return NULL;",
+      "    if (owner_of(frame) != OWNER_USER)\n        return NULL;",
+      "Python frames of installed packages count as the program's own and are not folded",
+      "analyzer-site_test"),
     M("counted-losses-forgotten", "analyzer/run/process.c",
       "        process->lost[i] = xft_loss_of(header, (enum xft_loss)i);",
       "        process->lost[i] = 0;",
