@@ -37,7 +37,6 @@ struct xfw_change_type {
     void (*finish)(const struct xfw_change *change, void *state, struct xfw_player *player);
     void (*end)(const struct xfw_change *change, void *state); /* frees what the state owns */
     void (*free)(struct xfw_change *change);                   /* what the parameters own */
-    bool every; /* it adds up over all ops: none is left out of the replay (sample.h) */
 };
 
 /* What it does with a transfer that another change of a set excludes (whatif.h): */
@@ -100,6 +99,10 @@ void xfw_player_play_behind(struct xfw_player *player, const struct xfw_op *op);
 /* The change wants the transfer at hand. False: a change before it in the set, which it excludes,
  * has taken it. Ask at every certainty alike, so that a set has the same transfers each time. */
 bool xfw_player_take(struct xfw_player *player, const struct xfw_op *op);
+
+/* What was met of the class stands for so many times as much: 1, but in a long process of which ops
+ * are left out (sample.h). For sums over ops; known in finish(). */
+double xfw_player_weight(const struct xfw_player *player, uint32_t class);
 
 /* The op at hand goes to another stream, and so do the ops to be played behind it. */
 void xfw_player_moved(struct xfw_player *player, uint32_t from, uint32_t to);

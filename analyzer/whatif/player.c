@@ -6,6 +6,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/check.h"
+#include "analyzer/whatif/sample.h"
 
 #define MOST_BEHIND 8
 #define RECENT 32 /* side streams that were asked for last */
@@ -33,10 +34,11 @@ struct xfw_player {
     uint32_t side_events;
     struct xfw_op behind[MOST_BEHIND];
     unsigned behind_count;
-    const struct xfw_tap *tap; /* NULL: none */
-    size_t at;                 /* the change that has the op at hand */
-    uint64_t taken;            /* bits of the changes before it that took the transfer */
-    struct xfa_table *counts;  /* NULL: not counted */
+    const struct xfw_tap *tap;       /* NULL: none */
+    size_t at;                       /* the change that has the op at hand */
+    uint64_t taken;                  /* bits of the changes before it that took the transfer */
+    struct xfa_table *counts;        /* NULL: not counted */
+    const struct xfw_sample *sample; /* known at the end; NULL: no op was left out */
 };
 
 struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
@@ -129,8 +131,9 @@ void xfw_player_insert(struct xfw_player *player, const struct xfw_op *inserted)
     player->taken = taken;
 }
 
-void xfw_player_finish(struct xfw_player *player)
+void xfw_player_finish(struct xfw_player *player, const struct xfw_sample *sample)
 {
+    player->sample = sample;
     player->behind_count = 0;
     for (size_t i = 0; i < player->count; i++) {
         player->at = i;
@@ -140,6 +143,11 @@ void xfw_player_finish(struct xfw_player *player)
 }
 
 /* ---- for changes ----------------------------------------------------------------------------- */
+
+double xfw_player_weight(const struct xfw_player *player, uint32_t class)
+{
+    return player->sample ? xfw_sample_weight(player->sample, class) : 1;
+}
 
 enum xfw_certainty xfw_player_certainty(const struct xfw_player *player)
 {

@@ -25,6 +25,7 @@ struct xfw_tap {
                 double total_ns);
 };
 
+struct xfw_sample;
 /* changes: to be made in this order; borrowed until the player is freed. */
 struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
                                   size_t count, enum xfw_certainty certainty);
@@ -33,8 +34,9 @@ void xfw_player_free(struct xfw_player *player);
 /* The next op. Take out what recording cost before (xfw_op_alone()), unless it is to count. */
 void xfw_player_op(struct xfw_player *player, const struct xfw_op *op);
 
-/* There are no more: changes play what they have put off. */
-void xfw_player_finish(struct xfw_player *player);
+/* There are no more: changes play what they have put off. sample: the process's; NULL: no op was
+ * left out. */
+void xfw_player_finish(struct xfw_player *player, const struct xfw_sample *sample);
 
 /* How many transfers a change took (xfw_player_take()), by its number and their class. */
 struct xfw_taken {

@@ -228,7 +228,7 @@ static void end_process(void *self, struct xfa_process *process, double end_ns,
         struct variant *v = &walk->variants[i];
         const struct xfw_schedule *schedule = xfw_player_schedule(v->player);
         const struct xfw_tap *tap = v->way->tap;
-        xfw_player_finish(v->player);
+        xfw_player_finish(v->player, walk->of->sample);
         double total = xfw_schedule_total(schedule, end_ns), rest = end_measuring(walk, v);
         v->way->run_ns = xfw_max(v->way->run_ns, begun + total + rest);
         v->way->span_ns += xfw_schedule_span(schedule) + rest;
@@ -387,16 +387,12 @@ static void take_over(struct xfw_way *way, const struct xfw_way *known)
     memcpy(way->ranges, known->ranges, sizeof way->ranges);
 }
 
-/* Some changes meet every op, and who makes a run happen does, too. */
+/* Who makes a run happen meets every op. */
 static bool can_leave_out(const struct variant *variants, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (variants[i].way->tap)
             return false;
-        for (size_t k = 0; k < variants[i].way->count; k++)
-            if (variants[i].way->changes[k]->type->every)
-                return false;
-    }
     return true;
 }
 

@@ -13,7 +13,7 @@
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"
 
-enum { SITE = 10, FETCH = 11, ROUNDS = 320, NAME = 7, ARGUMENTS = 3 };
+enum { SITE = 10, FETCH = 11, ROUNDS = 320, LONG = 200000, NAME = 7, ARGUMENTS = 3 };
 enum { KERNEL_NS = 10000, COPY_NS = 1500, LAUNCH_NS = 2000, LATENCY_NS = 3000, WAKE_NS = 1000 };
 enum { DATA = 0x200000000, VALUES = 0x300000000, SYMBOL = 0x400000000, HOST = 0x100000000 };
 
@@ -199,6 +199,23 @@ static void test_parameters(void **state)
     analyzed_free(&a);
 }
 
+/* A long run repeats itself: what it would save is told from a part of its calls. */
+static void test_long_run(void **state)
+{
+    (void)state;
+    struct loop loop = sends;
+    loop.rounds = LONG;
+    loop.waits = true;
+    struct analyzed a = analysis_of(&loop);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_PARAMETERS, "send");
+    const struct xfw_whatif *whatif = a.findings->whatif;
+    assert_non_null(f);
+    assert_true(whatif->ops.came >= 3 * LONG);
+    assert_true(whatif->ops.played < whatif->ops.came / 2);
+    assert_true(fabs(f->saving.likely - LONG * COPY_NS) < 0.02 * LONG * COPY_NS);
+    analyzed_free(&a);
+}
+
 static void test_no_parameters(void **state)
 {
     (void)state;
@@ -227,7 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_readback),       cmocka_unit_test(test_no_readback),
         cmocka_unit_test(test_not_waited_for), cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_no_parameters),
+        cmocka_unit_test(test_long_run),       cmocka_unit_test(test_no_parameters),
     };
     return cmocka_run_group_tests_name("findings: a few bytes each time", tests, NULL, NULL);
 }

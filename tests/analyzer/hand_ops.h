@@ -53,7 +53,7 @@ static inline double hand_play_in(struct xfa_process *process, const struct xfw_
     struct xfw_player *player = xfw_player_new(process, &change, change ? 1 : 0, certainty);
     for (size_t i = 0; i < count; i++)
         xfw_player_op(player, &ops[i]);
-    xfw_player_finish(player);
+    xfw_player_finish(player, NULL);
     double end = xfw_schedule_thread_now(xfw_player_schedule(player), 0);
     xfw_player_free(player);
     return end;

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/sample.h"
 #include "tests/analyzer/hand_ops.h"
 
 enum { MOST = 32, CLASS = 3, OTHER_CLASS = 4, BYTES = 1 << 20 };
@@ -157,6 +158,51 @@ static void test_staged_once(void **state)
     clear(&run);
 }
 
+/* Half of the batches are of CLASS alone, the others of OTHER_CLASS. */
+static struct xfw_sample *long_process(void)
+{
+    enum { BATCHES = 2048 };
+    struct xfw_sample *sample = xfw_sample_new((uint64_t)BATCHES * XFW_BATCH);
+    for (uint64_t i = 0; i < BATCHES; i++) {
+        struct xfw_op op = hand_work(XFW_COPY, 0, 10, 5, 600);
+        op.class = i % 2 ? CLASS : OTHER_CLASS;
+        op.start_ns = (double)i * 1000;
+        op.end_ns = op.start_ns + 1000;
+        xfw_sample_take(sample, &op, 1, i + 1 == BATCHES);
+    }
+    return sample;
+}
+
+/* Of a long process not all copies are played: those that are stand for the others, too. */
+static void test_staged_of_a_sample(void **state)
+{
+    (void)state;
+    struct xfa_analysis analysis = {0};
+    struct xfa_process process = {.number = 0};
+    struct run run = {0};
+    struct xfw_leave_out what = {.marks = run.marks};
+    enum { WAY = 300, GAP = 1000, WAKES = 50 };
+    xfw_set_add(&what.classes, CLASS);
+    xfw_mark(&run.marks[XFW_LIKELY], 0, 0);
+    add(&run, hand_work(XFW_HOST_FUNCTION, 1, 10, 0, WAKES))->engine = XFW_NO_ENGINE;
+    struct xfw_op *op = copy(&run, 0);
+    op->woken_by_stream = run.ops[0].number + 1;
+    op->woken_after_ns = WAY;
+    op->gap_ns = GAP;
+    struct xfw_sample *sample = long_process();
+    struct xfw_change *change = xfw_change_leave_out(&analysis, &what);
+    struct xfw_player *player = xfw_player_new(&process, &change, 1, XFW_HIGH);
+    for (size_t i = 0; i < run.count; i++)
+        xfw_player_op(player, &run.ops[i]);
+    xfw_player_finish(player, sample);
+    xfw_player_free(player);
+    assert_true(xfw_sample_weight(sample, CLASS) > 2);
+    assert_true(*change->staged_ns == WAY * xfw_sample_weight(sample, CLASS));
+    xfw_sample_free(sample);
+    xfw_change_free(change);
+    clear(&run);
+}
+
 /* Its wait goes with it, but for the worst case: then earlier work is waited for all the same. */
 static void test_waits(void **state)
 {
@@ -264,9 +310,13 @@ static void test_hardly_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goes),           cmocka_unit_test(test_staged),
-        cmocka_unit_test(test_waits),          cmocka_unit_test(test_what_follows),
-        cmocka_unit_test(test_in_their_stead), cmocka_unit_test(test_staged_once),
+        cmocka_unit_test(test_goes),
+        cmocka_unit_test(test_staged),
+        cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_what_follows),
+        cmocka_unit_test(test_in_their_stead),
+        cmocka_unit_test(test_staged_once),
+        cmocka_unit_test(test_staged_of_a_sample),
         cmocka_unit_test(test_hardly_known),
     };
     return cmocka_run_group_tests_name("leave out", tests, NULL, NULL);

@@ -25,8 +25,9 @@ struct state {
     bool asked;
     struct stream *streams; /* by number */
     size_t count, capacity;
-    double space_ns;  /* usual of late between kernels of a stream; 0 = there were none */
-    double staged_ns; /* of the threads' own time, gone so far */
+    double space_ns;   /* usual of late between kernels of a stream; 0 = there were none */
+    double *staged_ns; /* of the threads' own time, gone so far, by class of the copies */
+    size_t staged_count, staged_capacity;
 };
 
 static bool marked(const struct leave_out *change, const struct xfw_marks *marks,
@@ -128,7 +129,9 @@ static void without_staging(struct state *state, struct xfw_op *op)
     bool woken = op->woken_by_stream || op->woken_by != XFW_NONE, begun = op->gap_ns > 0;
     if (!woken || !begun || op->woken_after_ns <= 0)
         return;
-    state->staged_ns += op->woken_after_ns;
+    state->staged_ns = xfa_grown(state->staged_ns, &state->staged_capacity, &state->staged_count,
+                                 op->class, sizeof *state->staged_ns);
+    state->staged_ns[op->class] += op->woken_after_ns;
     op->woken_after_ns = 0;
 }
 
@@ -157,11 +160,21 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
         xfw_op_drop(op);
 }
 
-/* What a change takes must not depend on how often it is played. */
+/* What a change takes must not depend on how often it is played, nor on how much is left out. */
+static void finish(const struct xfw_change *self, void *of, struct xfw_player *player)
+{
+    const struct state *state = of;
+    double all = 0;
+    for (size_t i = 0; i < state->staged_count; i++)
+        all += state->staged_ns[i] * xfw_player_weight(player, (uint32_t)i);
+    *self->staged_ns = fmax(*self->staged_ns, all);
+}
+
 static void end(const struct xfw_change *self, void *of)
 {
     struct state *state = of;
-    *self->staged_ns = fmax(*self->staged_ns, state->staged_ns);
+    (void)self;
+    free(state->staged_ns);
     free(state->streams);
 }
 
@@ -177,9 +190,9 @@ struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
         .name = "leave out",
         .state_bytes = sizeof(struct state),
         .op = leave_out,
+        .finish = finish,
         .end = end,
         .free = release,
-        .every = true,
     };
     struct xfw_set classes = what->classes;
     struct leave_out *change = xfw_change_new(sizeof *change, &type, analysis, &classes);
