@@ -108,9 +108,10 @@ static const char *const shape_words[] = {
     [XFA_LINEAR] = "linear", [XFA_STRIDED] = "strided", [XFA_BATCH] = "batch"};
 static const char *const peer_words[] = {
     [XFA_PEER_NONE] = NULL, [XFA_PEER_OFF] = "off", [XFA_PEER_ON] = "on"};
-static const char *const timed_words[] = {
-    [XFA_TIMED_NOT] = NULL, [XFA_TIMED_DEVICE] = "device", [XFA_TIMED_HOST] = "host",
-    [XFA_TIMED_SAMPLE] = "sampled"};
+static const char *const timed_words[] = {[XFA_TIMED_NOT] = NULL,
+                                          [XFA_TIMED_DEVICE] = "device",
+                                          [XFA_TIMED_HOST] = "host",
+                                          [XFA_TIMED_SAMPLE] = "sampled"};
 
 static bool is(const struct xfa_event *event, uint32_t kinds)
 {

@@ -109,12 +109,9 @@ enum xfa_basis xfa_basis_weaker(enum xfa_basis a, enum xfa_basis b)
 const char *xfa_basis_word(enum xfa_basis basis)
 {
     static const char *const words[] = {
-        [XFA_BASIS_DEVICE] = "device",
-        [XFA_BASIS_HOST] = "host",
-        [XFA_BASIS_SAMPLED] = "sampled",
-        [XFA_BASIS_MIXED] = "mixed",
-        [XFA_BASIS_MODELLED] = "modelled",
-        [XFA_BASIS_INTERPOLATED] = "interpolated",
+        [XFA_BASIS_DEVICE] = "device",     [XFA_BASIS_HOST] = "host",
+        [XFA_BASIS_SAMPLED] = "sampled",   [XFA_BASIS_MIXED] = "mixed",
+        [XFA_BASIS_MODELLED] = "modelled", [XFA_BASIS_INTERPOLATED] = "interpolated",
         [XFA_BASIS_MEASURED] = "measured",
     };
     return words[basis];

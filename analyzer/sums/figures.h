@@ -17,7 +17,8 @@ struct xfa_sum {
 };
 
 /* Where a figure comes from. Achieved: device timestamps, the host's time in blocking calls, device
- * timestamps of others (of a single transfer only), some of either, or the model; achievable: measured, interpolated or modelled. */
+ * timestamps of others (of a single transfer only), some of either, or the model; achievable:
+ * measured, interpolated or modelled. */
 enum xfa_basis {
     XFA_BASIS_UNKNOWN,
     XFA_BASIS_DEVICE,

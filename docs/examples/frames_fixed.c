@@ -1,7 +1,7 @@
 /*
  * Sends the frames of a camera to the GPU, one after the other, and fetches a word of each back.
- * As frames.c, after the one change that xferscope advises there (docs/walk-c.md): the frames lie in
- * page-locked memory.
+ * As frames.c, after the one change that xferscope advises there (docs/walk-c.md): the frames lie
+ * in page-locked memory.
  *
  * cc -g frames_fixed.c -o frames -I/usr/local/cuda/include -L/usr/local/cuda/lib64 -lcudart
  */

@@ -448,8 +448,8 @@ static xcp_result set_kind(int kind, bool on)
     return XCP_SUCCESS;
 }
 
-/* For programs that wait for a profiler to switch records (tests/programs/dense.c): whether those of
- * this kind are on. */
+/* For programs that wait for a profiler to switch records (tests/programs/dense.c): whether those
+ * of this kind are on. */
 __attribute__((visibility("default"))) int xferscope_simgpu_cupti_records(int kind);
 int xferscope_simgpu_cupti_records(int kind)
 {
