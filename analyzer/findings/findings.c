@@ -8,30 +8,6 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/compare.h"
 
-static const struct kind {
-    const struct xfa_finding_kind *kind;
-    const char *word, *title;
-} kinds[] = {
-#define XFA_FINDING(id, name, word, title) [XFA_FINDING_##id] = {&xfa_kind_##name, word, title},
-#include "analyzer/findings/kinds.def"
-#undef XFA_FINDING
-};
-
-const char *xfa_finding_word(enum xfa_finding_id id)
-{
-    return kinds[id].word;
-}
-
-const struct xfa_finding_kind *xfa_finding_kind_of(enum xfa_finding_id id)
-{
-    return kinds[id].kind;
-}
-
-const char *xfa_finding_title(enum xfa_finding_id id)
-{
-    return kinds[id].title;
-}
-
 struct xfa_remedy xfa_remedy_for(const struct xfa_row *row, enum xfa_remedy_kind kind)
 {
     return (struct xfa_remedy){
@@ -83,7 +59,7 @@ struct xfa_findings *xfa_findings_within(size_t memory)
 {
     struct xfa_findings *findings = xfa_alloc(sizeof *findings);
     for (size_t id = 0; id < XFA_FINDINGS; id++) {
-        const struct xfa_finding_kind *kind = kinds[id].kind;
+        const struct xfa_finding_kind *kind = xfa_finding_kind_of(id);
         if (!kind->observe)
             continue;
         findings->selves[id] = xfa_alloc(kind->self_bytes);
@@ -111,8 +87,8 @@ void xfa_findings_free(struct xfa_findings *findings)
     xfw_whatif_free(findings->whatif);
     xfw_gather_free(findings->gather);
     for (size_t id = 0; id < XFA_FINDINGS; id++) {
-        if (findings->selves[id] && kinds[id].kind->free)
-            kinds[id].kind->free(findings->selves[id]);
+        if (findings->selves[id] && xfa_finding_kind_of(id)->free)
+            xfa_finding_kind_of(id)->free(findings->selves[id]);
         free(findings->selves[id]);
     }
     free(findings->items);
@@ -338,7 +314,7 @@ static int worst_finding(const void *a, const void *b)
     order = order ? order : xfa_descending(x->saving.likely, y->saving.likely);
     order = order ? order : xfa_descending(x->lost_ns, y->lost_ns);
     order = order ? order : xfa_descending((double)x->bytes, (double)y->bytes);
-    order = order ? order : strcmp(kinds[x->id].word, kinds[y->id].word);
+    order = order ? order : strcmp(xfa_finding_word(x->id), xfa_finding_word(y->id));
     return order
                ? order
                : strcmp(xfa_remedy_text(&x->remedy, text[0]), xfa_remedy_text(&y->remedy, text[1]));
@@ -404,7 +380,7 @@ static void look_at_rows(struct xfa_findings *findings, enum xfa_finding_id id,
     for (size_t i = 0; i < analysis->row_count; i++) {
         struct xfa_gain gain = {
             .achieved_ns = NAN, .achievable_ns = NAN, .lost_ns = NAN, .error = NAN};
-        if (!kinds[id].kind->look(analysis, findings->selves[id], rows[i], &gain))
+        if (!xfa_finding_kind_of(id)->look(analysis, findings->selves[id], rows[i], &gain))
             continue;
         if (worth_it(at_stake(&gain), error_ns(&gain), least_ns)) {
             add_gain(findings, id, xfa_analysis_row(analysis, rows[i]), &gain);
@@ -422,9 +398,9 @@ void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis 
 {
     uint32_t *rows = xfa_rows_sorted(analysis, xfa_by_lost);
     for (unsigned id = 0; id < XFA_FINDINGS; id++) {
-        if (kinds[id].kind->find)
-            kinds[id].kind->find(analysis, findings->selves[id], findings);
-        if (kinds[id].kind->look)
+        if (xfa_finding_kind_of(id)->find)
+            xfa_finding_kind_of(id)->find(analysis, findings->selves[id], findings);
+        if (xfa_finding_kind_of(id)->look)
             look_at_rows(findings, id, analysis, rows);
     }
     free(rows);
