@@ -443,6 +443,21 @@ static void test_memory_ends(void **state)
     assert_int_equal(fake->unsubscribed, 1);
 }
 
+/* In a sandbox nobody may ask how large the process is: any limit may be tight. */
+static void test_memory_ends_unseen(void **state)
+{
+    struct rlimit much = {(rlim_t)1 << 46, RLIM_INFINITY}, before;
+    begin();
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    atomic_store(&xfs_sandbox_seen, true);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(fake->unsubscribed, before.rlim_cur != RLIM_INFINITY);
+    assert_int_equal(setrlimit(RLIMIT_AS, &much), 0);
+    assert_int_equal(fake->unsubscribed, 1);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    xfs_timing_finish();
+}
+
 static void test_memory_ends_early(void **state)
 {
     struct rlimit tight = {1 << 20, 1 << 19};
@@ -672,6 +687,7 @@ int main(int argc, char **argv)
         TEST(no_yield),
         TEST(memory_ends),
         TEST(memory_ends_early),
+        TEST(memory_ends_unseen),
         TEST(enable_fails),
         TEST(headroom),
         TEST(cramped_at_start),
