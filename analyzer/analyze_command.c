@@ -11,8 +11,6 @@
 #include "analyzer/analyze_steps.h"
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/pager.h"
-#include "analyzer/compare_command.h"
-#include "analyzer/gate_command.h"
 #include "analyzer/remeasure/play_run.h"
 #include "analyzer/timeline/timeline.h"
 #include "common/text.h"

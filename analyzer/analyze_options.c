@@ -109,22 +109,9 @@ static int wrong(const char *what, const char *value)
     return -1;
 }
 
-/* A word that is none of `words`. */
 static int wrong_word(const char *what, const char *word, const char *const *words, size_t count)
 {
-    char meant[64];
-    xfc_print(stderr, "xferscope analyze: %s: %s%s; see xferscope analyze --help\n", what, word,
-              xfc_did_you_mean(meant, sizeof meant, "", xfc_nearest(word, words, count)));
-    return -1;
-}
-
-static int wrong_option(const char *argument, const struct option *options)
-{
-    char meant[64];
-    xfc_print(stderr, "xferscope analyze: unknown option: %s%s; see xferscope analyze --help\n",
-              argument,
-              xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(argument, options)));
-    return -1;
+    return xfc_wrong_word("analyze", what, word, xfc_nearest(word, words, count));
 }
 
 static int set_sort(struct xfa_analyze_options *options, const char *word)
@@ -491,7 +478,7 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
         if (option == 'h')
             return 1;
         if (option == '?' && optind > 0 && optind <= argc)
-            return wrong_option(argv[optind - 1], longs);
+            return xfc_unknown_option("analyze", argv[optind - 1], longs);
         if (set_option(options, option, optarg) != 0)
             return -1;
     }

@@ -1,4 +1,4 @@
-/* What the ways of `xferscope analyze` share: the report, --compare, --gate. */
+/* The ways of `xferscope analyze` beside the report (analyze_command.c), and what all share. */
 #ifndef XFA_ANALYZE_STEPS_H
 #define XFA_ANALYZE_STEPS_H
 
@@ -32,5 +32,12 @@ struct xfa_findings *xfa_analyze_findings(struct xfa_analyze_options *options);
 
 /* A line for each answer that no finding asked for: a slip of the hand. */
 void xfa_analyze_needless(const struct xfa_answers *answers);
+
+/* ---- the other ways: each returns the exit status -------------------------------------------- */
+
+/* --compare: options->before says how many of the traces are runs before the change. */
+int xfa_compare_command(struct xfa_analyze_options *options);
+/* --gate and --gate-write, of which one is set (docs/gate.md). */
+int xfa_gate_command(const struct xfa_analyze_options *options);
 
 #endif

@@ -1,6 +1,4 @@
 /* xferscope analyze --compare: docs/analyze.md. */
-#include "analyzer/compare_command.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,4 @@
 /* xferscope analyze --gate, --gate-write: docs/gate.md. */
-#include "analyzer/gate_command.h"
-
 #include <stdlib.h>
 #include <string.h>
 

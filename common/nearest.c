@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/text.h"
+
 enum { LONGEST = 32, MOST_DISTANCE = 3 /* a larger distance is not a typing error */ };
 
 /* Edit distance of two words; very long words count as different from all. */
@@ -75,4 +77,25 @@ const char *xfc_did_you_mean(char *text, size_t bytes, const char *dashes, const
     if (nearest)
         snprintf(text, bytes, "; did you mean %s%s?", dashes, nearest);
     return text;
+}
+
+static int say_wrong(const char *command, const char *what, const char *word, const char *dashes,
+                     const char *nearest)
+{
+    char meant[64];
+
+    xfc_print(stderr, "xferscope %s: %s: %s%s; see xferscope %s --help\n", command, what, word,
+              xfc_did_you_mean(meant, sizeof meant, dashes, nearest), command);
+    return -1;
+}
+
+int xfc_wrong_word(const char *command, const char *what, const char *word, const char *nearest)
+{
+    return say_wrong(command, what, word, "", nearest);
+}
+
+int xfc_unknown_option(const char *command, const char *argument, const struct option *options)
+{
+    return say_wrong(command, "unknown option", argument, "--",
+                     xfc_nearest_option(argument, options));
 }

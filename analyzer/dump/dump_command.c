@@ -48,15 +48,6 @@ static int wrong(const char *what, const char *value)
     return -1;
 }
 
-/* `dashes`: of an option; nearest: what may be meant; NULL: nothing is near. */
-static int wrong_word(const char *what, const char *word, const char *dashes, const char *nearest)
-{
-    char meant[64];
-    xfc_print(stderr, "xferscope dump: %s: %s%s; see xferscope dump --help\n", what, word,
-              xfc_did_you_mean(meant, sizeof meant, dashes, nearest));
-    return -1;
-}
-
 static int wrong_kind(const char *word)
 {
     const char *words[32];
@@ -64,7 +55,7 @@ static int wrong_kind(const char *word)
     for (unsigned kind = 1; kind < 32; kind++)
         if (xft_event_word(kind))
             words[count++] = xft_event_word(kind);
-    return wrong_word("no such kind of event", word, "", xfc_nearest(word, words, count));
+    return xfc_wrong_word("dump", "no such kind of event", word, xfc_nearest(word, words, count));
 }
 
 static int set_kind(struct options *options, const char *word, size_t length)
@@ -119,8 +110,8 @@ static int set_format(struct options *options, const char *name)
         }
     }
     static const char *const words[] = {"text", "json"};
-    return wrong_word("no such format", name, "",
-                      xfc_nearest(name, words, sizeof words / sizeof *words));
+    return xfc_wrong_word("dump", "no such format", name,
+                          xfc_nearest(name, words, sizeof words / sizeof *words));
 }
 
 enum dump_option { SITES = 256 };
@@ -163,8 +154,7 @@ static int parse(struct options *options, int argc, char **argv)
         if (option == 'h')
             return 1;
         if (option == '?')
-            return wrong_word("unknown option", argv[optind - 1], "--",
-                              xfc_nearest_option(argv[optind - 1], longs));
+            return xfc_unknown_option("dump", argv[optind - 1], longs);
         if (set_option(options, option, optarg) != 0)
             return -1;
     }

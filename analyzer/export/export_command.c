@@ -75,15 +75,6 @@ static int print_usage(void)
     return fflush(stdout) != 0 || ferror(stdout) ? XFA_OUTPUT : XFA_OK;
 }
 
-static int wrong_option(const char *argument, const struct option *options)
-{
-    char meant[64];
-    xfc_print(stderr, "xferscope export: unknown option: %s%s; see xferscope export --help\n",
-              argument,
-              xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(argument, options)));
-    return -1;
-}
-
 #define MOST_FORMATS 32 /* of which the nearest is looked for */
 
 /* One line, with the one that may be meant, else with all there are. */
@@ -207,7 +198,7 @@ static int parse(struct options *options, int argc, char **argv)
         if (option == 'h')
             return 1;
         if (option == '?' && optind > 0 && optind <= argc)
-            return wrong_option(argv[optind - 1], longs);
+            return xfc_unknown_option("export", argv[optind - 1], longs);
         if (set_option(options, option, optarg) != 0)
             return -1;
     }

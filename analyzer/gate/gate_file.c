@@ -122,6 +122,15 @@ static void read_site(struct reader *r, const json_t *item, struct xfa_snapshot_
     site->gbps = site->lost_ns = NAN;
 }
 
+/* -1: the word, which may be NULL, is none. */
+static int rule_of(const char *word)
+{
+    for (int rule = 0; word && rule < XFA_GATE_RULE_COUNT; rule++)
+        if (strcmp(words[rule], word) == 0)
+            return rule;
+    return -1;
+}
+
 static void read_exception(struct reader *r, const json_t *item, struct xfa_gate_exception *one)
 {
     const json_t *list = json_object_get(item, "rules"), *word;
@@ -132,10 +141,7 @@ static void read_exception(struct reader *r, const json_t *item, struct xfa_gate
         fail(r, "rules", "a list of words");
     json_array_foreach(list, i, word)
     {
-        int found = -1;
-        for (int rule = 0; rule < XFA_GATE_RULE_COUNT && json_is_string(word); rule++)
-            if (strcmp(words[rule], json_string_value(word)) == 0)
-                found = rule;
+        int found = rule_of(json_string_value(word));
         if (found < 0)
             fail(r, "rules", "a list of new-site, blocking, pageable, calls, bytes");
         else
@@ -153,10 +159,7 @@ static void read_rules(struct reader *r, const json_t *object, struct xfa_gate *
         fail(r, "rules", "an object");
     json_object_foreach((json_t *)object, key, value)
     {
-        int found = -1;
-        for (int rule = 0; rule < XFA_GATE_RULE_COUNT; rule++)
-            if (strcmp(words[rule], key) == 0)
-                found = rule;
+        int found = rule_of(key);
         if (found < 0 || !json_is_boolean(value))
             fail(r, key, "a rule (new-site, blocking, pageable, calls, bytes) with true or false");
         else

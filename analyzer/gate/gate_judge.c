@@ -8,8 +8,8 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
 #include "analyzer/compare/match.h"
-#include "analyzer/report/filter.h"
 #include "analyzer/report/format.h"
+#include "analyzer/run/site_match.h"
 
 static bool is_host(unsigned memory)
 {
@@ -102,11 +102,10 @@ static char *(*const judges[XFA_GATE_RULE_COUNT])(const struct judged *) = {
 static const struct xfa_gate_exception *exception_of(const struct xfa_gate *gate,
                                                      const struct xfa_site *site, int rule)
 {
-    for (size_t i = 0; i < gate->exception_count; i++) {
-        struct xfa_filter filter = {.site = gate->exceptions[i].site};
-        if (gate->exceptions[i].rules[rule] && site && xfa_filter_site(&filter, site))
+    for (size_t i = 0; i < gate->exception_count; i++)
+        if (gate->exceptions[i].rules[rule] && site &&
+            xfa_site_matches(gate->exceptions[i].site, site))
             return &gate->exceptions[i];
-    }
     return NULL;
 }
 

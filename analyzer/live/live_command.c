@@ -75,14 +75,6 @@ static int wrong(const char *what, const char *value)
     return -1;
 }
 
-static int unknown(const char *word)
-{
-    char meant[64];
-    xfc_print(stderr, "xferscope live: unknown option: %s%s; see xferscope live --help\n", word,
-              xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(word, longs)));
-    return -1;
-}
-
 static int set_seconds(struct options *options, const char *word)
 {
     char *end;
@@ -131,8 +123,10 @@ static int parse(struct options *options, int argc, char **argv)
     while ((option = getopt_long(argc, argv, ":n:qh", longs, NULL)) != -1) {
         if (option == 'h')
             return 1;
-        if (option == '?')
-            return unknown(argv[optind > 0 ? optind - 1 : 0]);
+        if (option == '?') {
+            xfc_unknown_option("live", argv[optind > 0 ? optind - 1 : 0], longs);
+            return -1;
+        }
         if (set_option(options, option, optarg) != 0)
             return -1;
     }

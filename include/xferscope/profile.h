@@ -355,10 +355,13 @@ enum xfp_looked_up {
     XFP_BY_NAME = 2,     /* the default name, and the file can be read */
 };
 
+/* Of the user's profiles: $XDG_DATA_HOME/xferscope, else ~/.local/share/xferscope, whether it
+ * exists or not. False: neither variable says where, or the path is too long. */
+bool xfp_data_directory(char *path, size_t bytes);
+
 /* Looks for a profile when the user names none: the variable; else the default name in the working
- * directory, where `xferscope probe` writes it, or in the user's data directory
- * ($XDG_DATA_HOME/xferscope, ~/.local/share/xferscope). hostname: NULL = this machine's. path is
- * empty when there is none. */
+ * directory, where `xferscope probe` writes it, or in xfp_data_directory(). hostname: NULL = this
+ * machine's. path is empty when there is none. */
 enum xfp_looked_up xfp_look_up(const char *hostname, bool simulated, char *path, size_t bytes);
 
 /* Writes path as analyzer/base/files.h says: whole or not at all. Returns 0, or -1 with the line.

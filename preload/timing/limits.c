@@ -1,15 +1,24 @@
-#include "preload/timing/limits.h"
-
+/*
+ * A program that limits its own memory (setrlimit and prlimit are wrapped). CUPTI allocates while
+ * the program copies, and throws where it gets nothing; the exception ends the program
+ * (docs/timing.md, "Little room"). So where little is left below a new limit of the address space
+ * or of the data, device times end before it is set.
+ *
+ * Not seen: limits that another process sets, or that a system call sets directly.
+ */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/base/sandbox.h"
 #include "preload/timing/timing.h"
 
+#define ROOM_BYTES ((rlim_t)64 << 20) /* that CUPTI may need; it is a guess */
 #define STATM_TOTAL 0
 #define STATM_DATA 5
 
@@ -31,14 +40,16 @@ static rlim_t size_now(int place)
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-bool xfs_limit_is_tight(int process, int resource, const struct rlimit *limit)
+/* Does such a limit of memory, which is no RLIM_INFINITY, leave the process less than that, as
+ * large as it is now? Of the process of this number; 0: of this one. Opens a file for a moment. */
+static bool is_tight(int process, int resource, const struct rlimit *limit)
 {
     if (process != 0 && process != getpid())
         return false;
     if (!xfs_may_call_kernel()) /* how large it is cannot be asked */
         return true;
     rlim_t now = size_now(resource == RLIMIT_AS ? STATM_TOTAL : STATM_DATA);
-    return now > 0 && limit->rlim_cur < now + XFS_LIMITS_ROOM_BYTES;
+    return now > 0 && limit->rlim_cur < now + ROOM_BYTES;
 }
 
 /* ---- the wrapped functions ------------------------------------------------------------------- */
@@ -46,7 +57,7 @@ bool xfs_limit_is_tight(int process, int resource, const struct rlimit *limit)
 static void look_at(int process, int resource, const struct rlimit *limit)
 {
     int saved = errno;
-    if (xfs_timing_needs_memory() && xfs_limit_is_tight(process, resource, limit))
+    if (xfs_timing_needs_memory() && is_tight(process, resource, limit))
         xfs_timing_memory_ends();
     errno = saved;
 }
@@ -71,12 +82,9 @@ int xfs_setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)
     return set(0, (int)resource, limit, NULL);
 }
 
-WRAPPED int xfs_setrlimit64(__rlimit_resource_t resource,
-                            const struct rlimit *limit) __asm__("setrlimit64");
-int xfs_setrlimit64(__rlimit_resource_t resource, const struct rlimit *limit)
-{
-    return set(0, (int)resource, limit, NULL);
-}
+/* The same: a limit has 64 bits either way. */
+WRAPPED extern __typeof__(xfs_setrlimit) xfs_setrlimit64 __asm__("setrlimit64")
+    __attribute__((alias("setrlimit")));
 
 WRAPPED int xfs_prlimit(pid_t process, enum __rlimit_resource resource, const struct rlimit *limit,
                         struct rlimit *before) __asm__("prlimit");
@@ -86,10 +94,5 @@ int xfs_prlimit(pid_t process, enum __rlimit_resource resource, const struct rli
     return set(process, (int)resource, limit, before);
 }
 
-WRAPPED int xfs_prlimit64(pid_t process, enum __rlimit_resource resource,
-                          const struct rlimit *limit, struct rlimit *before) __asm__("prlimit64");
-int xfs_prlimit64(pid_t process, enum __rlimit_resource resource, const struct rlimit *limit,
-                  struct rlimit *before)
-{
-    return set(process, (int)resource, limit, before);
-}
+WRAPPED extern __typeof__(xfs_prlimit) xfs_prlimit64 __asm__("prlimit64")
+    __attribute__((alias("prlimit")));

@@ -516,20 +516,24 @@ static void leave(const char *before_records, const char *why, const char *lost)
     xfs_meta_set("timing.why", collected ? why : lost);
 }
 
+static void leave_locked(const char *before_records, const char *why, const char *lost)
+{
+    pthread_mutex_lock(&state_lock);
+    busy = true;
+    if (subscriber != NULL && cupti.Unsubscribe)
+        leave(before_records, why, lost);
+    busy = false;
+    pthread_mutex_unlock(&state_lock);
+}
+
 void xfs_timing_yield(void)
 {
     int saved = errno;
-    if (!busy && atomic_load(&owner) == (int)getpid() && xfs_settings()->timing == ASKED_AUTO) {
-        pthread_mutex_lock(&state_lock);
-        busy = true;
-        if (subscriber != NULL && cupti.Unsubscribe)
-            leave("another profiler is using CUPTI in this process",
-                  "another profiler took CUPTI over; no device times from then on",
-                  "another profiler took CUPTI over, and the last records were not handed over in "
-                  "time");
-        busy = false;
-        pthread_mutex_unlock(&state_lock);
-    }
+    if (!busy && atomic_load(&owner) == (int)getpid() && xfs_settings()->timing == ASKED_AUTO)
+        leave_locked("another profiler is using CUPTI in this process",
+                     "another profiler took CUPTI over; no device times from then on",
+                     "another profiler took CUPTI over, and the last records were not handed over "
+                     "in time");
     errno = saved;
 }
 
@@ -542,18 +546,12 @@ bool xfs_timing_needs_memory(void)
 void xfs_timing_memory_ends(void)
 {
     int saved = errno;
-    if (!busy && xfs_timing_needs_memory()) {
-        pthread_mutex_lock(&state_lock);
-        busy = true;
-        if (subscriber != NULL && cupti.Unsubscribe)
-            leave("the program limits its memory, which CUPTI does not survive",
-                  "the program limited its memory, which CUPTI does not survive; no device times "
-                  "from then on",
-                  "the program limited its memory, which CUPTI does not survive, and the last "
-                  "records were not handed over in time");
-        busy = false;
-        pthread_mutex_unlock(&state_lock);
-    }
+    if (!busy && xfs_timing_needs_memory())
+        leave_locked("the program limits its memory, which CUPTI does not survive",
+                     "the program limited its memory, which CUPTI does not survive; no device "
+                     "times from then on",
+                     "the program limited its memory, which CUPTI does not survive, and the last "
+                     "records were not handed over in time");
     errno = saved;
 }
 

@@ -93,7 +93,7 @@ void xfs_timing_yield(void);
 /* CUPTI is or may be used in this process: it needs memory. */
 bool xfs_timing_needs_memory(void);
 
-/* The program is about to limit its memory to what it has (limits.h): the same, whatever timing was
+/* The program is about to limit its memory to what it has (limits.c): the same, whatever timing was
  * asked for. */
 void xfs_timing_memory_ends(void);
 

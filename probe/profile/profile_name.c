@@ -1,4 +1,5 @@
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,15 +27,25 @@ static bool is_there(const char *directory, const char *below, const char *name,
     return false;
 }
 
-static bool look(const char *name, char *path, size_t bytes)
+bool xfp_data_directory(char *path, size_t bytes)
 {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    int n = 0;
 
-    if (is_there("", "", name, path, bytes))
-        return true;
     if (data && *data == '/')
-        return is_there(data, "/xferscope/", name, path, bytes);
-    return home && *home && is_there(home, "/.local/share/xferscope/", name, path, bytes);
+        n = snprintf(path, bytes, "%s/xferscope", data);
+    else if (home && *home)
+        n = snprintf(path, bytes, "%s/.local/share/xferscope", home);
+    return n > 0 && (size_t)n < bytes;
+}
+
+static bool look(const char *name, char *path, size_t bytes)
+{
+    char directory[PATH_MAX];
+
+    return is_there("", "", name, path, bytes) ||
+           (xfp_data_directory(directory, sizeof directory) &&
+            is_there(directory, "/", name, path, bytes));
 }
 
 enum xfp_looked_up xfp_look_up(const char *hostname, bool simulated, char *path, size_t bytes)

@@ -28,19 +28,6 @@ static bool make_folder(char *folder)
     return access(folder, W_OK | X_OK) == 0;
 }
 
-/* The user's data directory, as xfp_look_up() has it. */
-static bool data_folder(char *folder, size_t bytes)
-{
-    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-    int n = 0;
-
-    if (data && *data == '/')
-        n = snprintf(folder, bytes, "%s/xferscope", data);
-    else if (home && *home == '/')
-        n = snprintf(folder, bytes, "%s/.local/share/xferscope", home);
-    return n > 0 && (size_t)n < bytes && make_folder(folder);
-}
-
 /* Where a new one is to be, so that the next look-up finds it; "": nowhere. */
 static void new_place(bool simulated, char path[PATH_MAX])
 {
@@ -50,7 +37,7 @@ static void new_place(bool simulated, char path[PATH_MAX])
         host[0] = '\0';
     host[sizeof host - 1] = '\0';
     xfp_default_name(host, simulated, name, sizeof name);
-    if (data_folder(folder, sizeof folder))
+    if (xfp_data_directory(folder, sizeof folder) && *folder == '/' && make_folder(folder))
         snprintf(path, PATH_MAX, "%s/%s", folder, name);
     else
         snprintf(path, PATH_MAX, "%s", access(".", W_OK | X_OK) == 0 ? name : "");

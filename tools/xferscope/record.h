@@ -18,6 +18,22 @@ enum { RECORD_OWN_ERROR = 125 };
 #define RECORD_PART "\x1e"
 #define RECORD_WORD "\x1f"
 
+/* Lines of the usage: the options that say what is recorded. */
+#define RECORD_WHAT_USAGE                                                                          \
+    "      --no-stacks        record no call stacks\n"                                             \
+    "      --no-sources       keep no lines of source with the call sites\n"                       \
+    "      --stack-depth N    frames kept per stack, 1 to 64; default: 32\n"                       \
+    "      --timing SOURCE    device times: auto, cupti, event or host; default: auto\n"           \
+    "      --budget PERCENT   of the time that recording may cost; device times give way;\n"       \
+    "                         default: 0, no bound\n"                                              \
+    "      --content[=HOW]    hash what transfers move: sampled (default) or whole\n"              \
+    "      --no-kernels       record no kernels\n"                                                 \
+    "      --delay SECONDS    begin that long after a process's first CUDA call\n"                 \
+    "      --duration SECONDS record for that long\n"                                              \
+    "      --phase NAME       record only while an NVTX range of this name is open\n"              \
+    "      --max-size BYTES   stop recording at this size (K, M, G; at least 1M)\n"                \
+    "      --no-managed       record no migrations and faults of managed memory\n"
+
 /* Texts are argv's. */
 struct record_options {
     const char *output; /* as given; NULL = PROGRAM-PID.xft */

@@ -204,7 +204,7 @@ ROWS = [
       "event timing gives a copy that failed a time",
       "e2e.timing"),
     M("limits-not-seen", "preload/timing/limits.c",
-      "    return now > 0 && limit->rlim_cur < now + XFS_LIMITS_ROOM_BYTES;",
+      "    return now > 0 && limit->rlim_cur < now + ROOM_BYTES;",
       "    return false;",
       "a program that limits its memory is ended by CUPTI",
       "gpu.timing.memory_ends"),
