@@ -1,3 +1,10 @@
+/*
+ * overlap: copies leave their stream for side streams of it, so that they overlap with its kernels
+ * (dataflow). Parts of the work stay in order: a part copies to the device, computes, copies back,
+ * and begins when the part before it that used the same buffer is done.
+ */
+#include "analyzer/whatif/changes/overlap.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,33 +15,28 @@
 #include "analyzer/whatif/changes/waits.h"
 #include "xferscope/trace.h"
 
-enum stage { TO_DEVICE, COMPUTE, TO_HOST };
-
-/* ---- both: streams and the side streams to which their copies went --------------------------- */
+/* ---- streams and their side streams ---------------------------------------------------------- */
 
 static double end_of(struct xfw_player *player, uint32_t stream)
 {
     return xfw_schedule_stream_end(xfw_player_schedule(player), stream);
 }
 
-/* When all is done that the stream was given so far, whether it has left it or not. */
-static double all_of(struct xfw_player *player, uint32_t stream)
+double xfw_all_done(struct xfw_player *player, uint32_t stream)
 {
     double up = end_of(player, xfw_player_side_stream(player, stream, XFW_SIDE_UP));
     double down = end_of(player, xfw_player_side_stream(player, stream, XFW_SIDE_DOWN));
     return xfw_max(end_of(player, stream), xfw_max(up, down));
 }
 
-/* The event is recorded behind all of it. */
-static void record(struct xfw_player *player, struct xfw_op *op)
+void xfw_record_behind_all(struct xfw_player *player, struct xfw_op *op)
 {
     uint32_t mark = xfw_player_side_stream(player, op->stream, XFW_SIDE_MARK);
-    xfw_player_stream_after(player, mark, all_of(player, op->stream));
+    xfw_player_stream_after(player, mark, xfw_all_done(player, op->stream));
     op->stream = mark;
 }
 
-/* The stream waits for an event: its side streams do, too. */
-static void wait_for_event(struct xfw_player *player, const struct xfw_op *op)
+void xfw_wait_with_sides(struct xfw_player *player, const struct xfw_op *op)
 {
     for (enum xfw_side side = XFW_SIDE_UP; side <= XFW_SIDE_DOWN; side++) {
         struct xfw_op wait = xfw_op_like(op);
@@ -45,7 +47,7 @@ static void wait_for_event(struct xfw_player *player, const struct xfw_op *op)
     }
 }
 
-/* ---- in streams of their own ----------------------------------------------------------------- */
+/* ---- copies in streams of their own ---------------------------------------------------------- */
 
 #define PARTS 16 /* whose ends are remembered: more than XFW_MOST_STREAMS */
 
@@ -61,11 +63,11 @@ enum { AHEAD_PER_PART = 4, RUN_AHEAD = AHEAD_PER_PART * XFW_MOST_STREAMS };
 
 /* One of the process's streams. */
 struct stream {
-    bool moved;         /* copies of it have left */
-    enum stage stage;   /* of the part at hand */
-    uint64_t part;      /* from 1 on; 0: none has begun */
-    double ends[PARTS]; /* a ring */
-    double work_end;    /* of kernels and what else is no copy with the host */
+    bool moved;           /* copies of it have left */
+    enum xfw_stage stage; /* of the part at hand */
+    uint64_t part;        /* from 1 on; 0: none has begun */
+    double ends[PARTS];   /* a ring */
+    double work_end;      /* of kernels and what else is no copy with the host */
 };
 
 /* Copies that a thread does not wait for any more. */
@@ -128,10 +130,10 @@ static struct host *host_of(struct state *state, uint32_t thread)
     return &state->hosts[thread];
 }
 
-/* ---- in streams of their own: which part of the work ----------------------------------------- */
+/* ---- which part of the work ----------------------------------------- */
 
 /* The part that work of this stage belongs to. A memset (neutral) begins no part. */
-static uint64_t part_of(struct stream *stream, enum stage stage, bool neutral)
+static uint64_t part_of(struct stream *stream, enum xfw_stage stage, bool neutral)
 {
     if (neutral && stream->part)
         return stream->part;
@@ -147,7 +149,7 @@ static double part_end(const struct stream *stream, uint64_t part, unsigned befo
     return part > before ? stream->ends[(part - before) % PARTS] : 0;
 }
 
-/* ---- in streams of their own: the op before -------------------------------------------------- */
+/* ---- the op before -------------------------------------------------- */
 
 static struct last *note_last(struct state *state, const struct xfw_player *player,
                               const struct xfw_op *op)
@@ -223,7 +225,7 @@ static void run_ahead(const struct dataflow *flow, struct state *state, struct x
         wait_until(player, op, host->ends[(host->count - most) % RUN_AHEAD]);
 }
 
-/* ---- in streams of their own: copies that leave ---------------------------------------------- */
+/* ---- copies that leave ---------------------------------------------- */
 
 static bool leaves(const struct dataflow *flow, const struct xfw_player *player,
                    const struct xfw_op *op)
@@ -262,7 +264,7 @@ static void move(const struct dataflow *flow, struct state *state, struct xfw_pl
     last->moved = true;
     last->pends = blocks;
     last->played = side;
-    last->part = part_of(stream, up ? TO_DEVICE : TO_HOST, false);
+    last->part = part_of(stream, up ? XFW_STAGE_TO_DEVICE : XFW_STAGE_TO_HOST, false);
     double after = up ? xfw_spans_written(&state->spans, op->src, op->bytes)
                       : xfw_spans_computed(&state->spans, op->src, op->bytes, stream->work_end);
     if (!up) {
@@ -296,7 +298,7 @@ static void unblock(const struct dataflow *flow, struct state *state, struct xfw
     note_last(state, player, op)->pends = true;
 }
 
-/* ---- in streams of their own: what stays ----------------------------------------------------- */
+/* ---- what stays ----------------------------------------------------- */
 
 static void stay(const struct dataflow *flow, struct state *state, struct xfw_player *player,
                  const struct xfw_op *op)
@@ -305,7 +307,9 @@ static void stay(const struct dataflow *flow, struct state *state, struct xfw_pl
     struct last *last = note_last(state, player, op);
     struct xfw_copied wants = xfw_spans_needs(&state->spans, &last->used);
     bool copy = xfw_is_copy_with_host(op->what, op->engine);
-    enum stage stage = !copy ? COMPUTE : op->engine == XFW_TO_DEVICE ? TO_DEVICE : TO_HOST;
+    enum xfw_stage stage = !copy                         ? XFW_STAGE_COMPUTE
+                           : op->engine == XFW_TO_DEVICE ? XFW_STAGE_TO_DEVICE
+                                                         : XFW_STAGE_TO_HOST;
     bool knows = op->what == XFW_KERNEL || copy;
     last->part = part_of(stream, stage, op->what == XFW_SET);
     double after = xfw_max(wants.written, part_end(stream, last->part, flow->terms.buffers));
@@ -314,7 +318,7 @@ static void stay(const struct dataflow *flow, struct state *state, struct xfw_pl
     xfw_player_stream_after(player, op->stream, after);
 }
 
-/* ---- in streams of their own: events and waits ----------------------------------------------- */
+/* ---- events and waits ----------------------------------------------- */
 
 /* Whether the host seems to need results before it can go on: it sends what it has fetched, looks
  * at a few bytes, or reads results without a copy, which no trace shows. */
@@ -341,9 +345,9 @@ static double target_of(struct state *state, struct xfw_player *player, const st
 {
     double target = 0;
     if (op->awaits == XFW_AWAITS_STREAM)
-        return all_of(player, op->stream);
+        return xfw_all_done(player, op->stream);
     for (size_t i = 0; i < state->stream_count; i++)
-        target = xfw_max(target, all_of(player, (uint32_t)i));
+        target = xfw_max(target, xfw_all_done(player, (uint32_t)i));
     return target;
 }
 
@@ -380,7 +384,7 @@ static bool is_for_several(struct state *state, struct xfw_player *player, const
     double now = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread);
     unsigned busy = 0;
     for (size_t i = 0; op->awaits == XFW_AWAITS_DEVICE && i < state->stream_count; i++)
-        busy += all_of(player, (uint32_t)i) > now;
+        busy += xfw_all_done(player, (uint32_t)i) > now;
     return busy > 1;
 }
 
@@ -400,10 +404,10 @@ static void wait_of_host(const struct dataflow *flow, struct state *state,
         wait_later(flow, state, player, op);
     else if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE &&
              stream_of(state, op->stream)->moved)
-        xfw_player_stream_after(player, op->stream, all_of(player, op->stream));
+        xfw_player_stream_after(player, op->stream, xfw_all_done(player, op->stream));
 }
 
-/* ---- in streams of their own: the change ----------------------------------------------------- */
+/* ---- the change ----------------------------------------------------- */
 
 static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_player *player,
                         struct xfw_op *op)
@@ -437,9 +441,9 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
         stay(flow, state, player, op);
     else if (op->what == XFW_RECORD && op->stream != XFW_NONE &&
              stream_of(state, op->stream)->moved)
-        record(player, op);
+        xfw_record_behind_all(player, op);
     else if (op->what == XFW_WAIT && op->stream != XFW_NONE)
-        wait_for_event(player, op);
+        xfw_wait_with_sides(player, op);
     else if (op->awaits != XFW_AWAITS_NOTHING)
         wait_of_host(flow, state, player, op);
     if (flow->one_engine && op->engine == XFW_TO_HOST)
@@ -504,183 +508,4 @@ struct xfw_change *xfw_change_dataflow(const struct xfa_analysis *analysis,
     }
     flow->event_ns = record ? record->cost.median + (wait ? wait->cost.median : 0) : XFW_EVENT_NS;
     return &flow->change;
-}
-
-/* ---- in parts -------------------------------------------------------------------------------- */
-
-/* One of the process's streams, whose work is cut. */
-struct cut_stream {
-    bool cut; /* some of its work was */
-    enum stage stage;
-    double before;                   /* when the group at hand may begin */
-    double copied[XFW_MOST_PARTS];   /* to the device, by part */
-    double computed[XFW_MOST_PARTS]; /* or copied, where there was no kernel yet */
-};
-
-struct cuts {
-    struct cut_stream *streams;
-    size_t count, capacity;
-    struct xfw_slowdowns slowdowns;
-    struct xfw_asked_times whole, part; /* of copies */
-};
-
-struct split {
-    struct xfw_change change;
-    unsigned parts;
-};
-
-static struct cut_stream *cut_stream_of(struct cuts *state, uint32_t number)
-{
-    state->streams =
-        xfa_grown(state->streams, &state->capacity, &state->count, number, sizeof *state->streams);
-    return &state->streams[number];
-}
-
-static bool can_cut_copy(const struct split *split, const struct xfw_op *op)
-{
-    if (!xfw_is_copy_with_host(op->what, op->engine) || op->class == XFW_NONE ||
-        op->awaits != XFW_AWAITS_NOTHING)
-        return false;
-    const struct xfa_class *class = xfa_class_at(&split->change.analysis->classes, op->class);
-    return !xfa_row_pageable(&class->key.row) && class->key.shape == XFA_LINEAR &&
-           op->bytes / split->parts >= XFW_LEAST_PART;
-}
-
-static bool can_cut_kernel(const struct split *split, const struct xfw_op *op)
-{
-    return op->what == XFW_KERNEL && op->threads / split->parts >= XFW_LEAST_THREADS;
-}
-
-/* A part of a copy, or of a kernel. */
-static double part_ns(const struct split *split, struct cuts *state, const struct xfw_op *op)
-{
-    double share = op->duration_ns / split->parts;
-    if (op->what == XFW_KERNEL)
-        return share + XFW_LAUNCHED_NS;
-    const struct xfa_class *class = xfa_class_at(&split->change.analysis->classes, op->class);
-    struct xfp_estimate all = xfw_asked_time(&state->whole, class, op->bytes)->time;
-    struct xfp_estimate part = xfw_asked_time(&state->part, class, op->bytes / split->parts)->time;
-    bool known = all.basis != XFP_UNKNOWN && part.basis != XFP_UNKNOWN;
-    return share + (known ? xfw_max(0, part.ns - all.ns / split->parts) : 0);
-}
-
-static void begin_group(const struct split *split, struct xfw_player *player,
-                        struct cut_stream *stream, const struct xfw_op *op, enum stage stage)
-{
-    if (stage == TO_DEVICE && (!stream->cut || stream->stage != TO_DEVICE)) {
-        stream->before = all_of(player, op->stream);
-        for (unsigned i = 0; i < split->parts; i++)
-            stream->copied[i] = stream->computed[i] = stream->before;
-    }
-    stream->stage = stage;
-    stream->cut = true;
-}
-
-/* Plays all parts of the op, each when it is ready; ends[]: when they are done. The op goes. */
-static void play_parts(const struct split *split, struct cuts *state, struct xfw_player *player,
-                       struct xfw_op *op, uint32_t stream, const double *ready, double *ends)
-{
-    struct xfw_op part = *op;
-    part.made_up = true;
-    part.stream = stream;
-    part.stream_kind = stream == op->stream ? op->stream_kind : XFW_NONBLOCKING;
-    part.duration_ns = part_ns(split, state, op);
-    part.bytes = op->bytes / split->parts;
-    for (unsigned i = 0; i < split->parts; i++) {
-        xfw_player_stream_after(player, stream, ready[i]);
-        xfw_player_play(player, &part);
-        ends[i] = xfw_max(ends[i], end_of(player, stream));
-        part.gap_ns = 0;
-    }
-    xfw_player_moved(player, op->stream, stream);
-    xfw_op_drop(op);
-    op->gap_ns = 0;
-}
-
-static void cut_copy(const struct split *split, struct cuts *state, struct xfw_player *player,
-                     struct xfw_op *op)
-{
-    bool up = op->engine == XFW_TO_DEVICE;
-    struct cut_stream *stream = cut_stream_of(state, op->stream);
-    double ready[XFW_MOST_PARTS] = {0}, ends[XFW_MOST_PARTS] = {0};
-    if (!stream->cut && !up)
-        for (unsigned i = 0; i < split->parts; i++)
-            stream->computed[i] = all_of(player, op->stream);
-    begin_group(split, player, stream, op, up ? TO_DEVICE : TO_HOST);
-    for (unsigned i = 0; i < split->parts; i++)
-        ready[i] = up ? stream->before : xfw_max(stream->copied[i], stream->computed[i]);
-    op->slowdown =
-        xfw_slowdown(&state->slowdowns, split->change.analysis, xfw_player_certainty(player), op);
-    uint32_t side = xfw_player_side_stream(player, op->stream, up ? XFW_SIDE_UP : XFW_SIDE_DOWN);
-    play_parts(split, state, player, op, side, ready, ends);
-    for (unsigned i = 0; i < split->parts && up; i++)
-        stream->copied[i] = xfw_max(stream->copied[i], ends[i]);
-}
-
-static void cut_kernel(const struct split *split, struct cuts *state, struct xfw_player *player,
-                       struct xfw_op *op)
-{
-    struct cut_stream *stream = cut_stream_of(state, op->stream);
-    begin_group(split, player, stream, op, COMPUTE);
-    play_parts(split, state, player, op, op->stream, stream->copied, stream->computed);
-}
-
-/* Work in one piece waits for all parts, and later parts wait for it. */
-static void keep_whole(const struct split *split, struct cuts *state, struct xfw_player *player,
-                       struct xfw_op *op)
-{
-    struct cut_stream *stream = cut_stream_of(state, op->stream);
-    if (!stream->cut)
-        return;
-    xfw_player_stream_after(player, op->stream, all_of(player, op->stream));
-    if (op->awaits != XFW_AWAITS_NOTHING) { /* the host waits, too: a new group begins */
-        stream->stage = TO_HOST;
-        return;
-    }
-    struct xfw_op whole = *op;
-    whole.made_up = true;
-    xfw_player_play(player, &whole);
-    xfw_op_drop(op);
-    op->gap_ns = 0;
-    for (unsigned i = 0; i < split->parts; i++)
-        stream->copied[i] = stream->computed[i] = end_of(player, op->stream);
-    stream->stage = COMPUTE;
-}
-
-static void split_op(const struct xfw_change *change, void *self, struct xfw_player *player,
-                     struct xfw_op *op)
-{
-    const struct split *split = (const struct split *)change;
-    struct cuts *state = self;
-    if (op->stream == XFW_NONE || xfw_op_is_beside(op) || xfw_player_certainty(player) == XFW_LOW)
-        return;
-    if (can_cut_copy(split, op))
-        cut_copy(split, state, player, op);
-    else if (can_cut_kernel(split, op) && cut_stream_of(state, op->stream)->cut)
-        cut_kernel(split, state, player, op);
-    else if (xfw_op_is_work(op))
-        keep_whole(split, state, player, op);
-    else if (op->what == XFW_WAIT)
-        wait_for_event(player, op);
-    else if (op->what == XFW_RECORD && cut_stream_of(state, op->stream)->cut)
-        record(player, op);
-    else if (op->awaits == XFW_AWAITS_STREAM && cut_stream_of(state, op->stream)->cut)
-        xfw_player_stream_after(player, op->stream, all_of(player, op->stream));
-}
-
-static void split_end(const struct xfw_change *change, void *self)
-{
-    (void)change;
-    free(((struct cuts *)self)->streams);
-}
-
-struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigned parts)
-{
-    static const struct xfw_change_type type = {
-        .name = "split", .state_bytes = sizeof(struct cuts), .op = split_op, .end = split_end};
-    struct split *split = xfw_change_new(sizeof *split, &type, analysis, NULL);
-    split->change.family = "split";
-    split->change.least_part = XFW_SPLIT_LEAST;
-    split->parts = parts;
-    return &split->change;
 }

@@ -202,7 +202,7 @@ ROWS = [
       "|| self->waits[k].tid == 0)",
       "a thread is told to go on without its results, since another one waits for them",
       "analyzer-findings_overbroad_wait_test"),
-    M("overbroad-wait-that-orders", "analyzer/findings/overbroad_wait.c",
+    M("overbroad-wait-that-orders", "analyzer/findings/stream_work.c",
       "!(has->given && spans[k].given))",
       "has->given && spans[k].given)",
       "the wait that keeps two streams from using the same memory at once is advised to go",

@@ -1,0 +1,196 @@
+#include "analyzer/findings/stream_work.h"
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/run/run.h"
+
+#define MOST_EVENTS 65536 /* of a process; further ones are not known */
+
+struct recorded {
+    uint64_t event; /* key: handle */
+    unsigned stream;
+    uint64_t at;
+};
+
+void xfa_streams_init(struct xfa_streams *streams)
+{
+    streams->count = 0;
+    xfa_table_init(&streams->events, sizeof(uint64_t), sizeof(struct recorded));
+}
+
+void xfa_streams_free(struct xfa_streams *streams)
+{
+    xfa_table_free(&streams->events);
+}
+
+/* ---- their places ---------------------------------------------------------------------------- */
+
+struct xfa_stream_key xfa_stream_key_of(const struct xfa_event *event)
+{
+    uint64_t handle = event->flags & XFT_STREAM_KNOWN ? event->stream : 0;
+    bool per_thread = handle == XFA_PER_THREAD_HANDLE || (!handle && event->flags & XFT_PER_THREAD);
+    struct xfa_stream_key key = {.handle = handle > XFA_PER_THREAD_HANDLE ? handle : 0};
+    if (key.handle == 0) {
+        key.gpu = event->gpu < 0 ? xfa_process_gpu(event->process, 0) : event->gpu;
+        key.tid = per_thread ? event->tid : -1;
+    }
+    return key;
+}
+
+static bool is_key(const struct xfa_stream_key *a, const struct xfa_stream_key *b)
+{
+    return a->handle == b->handle && a->gpu == b->gpu && a->tid == b->tid;
+}
+
+struct xfa_stream *xfa_streams_find(struct xfa_streams *streams, const struct xfa_stream_key *key)
+{
+    for (unsigned i = 0; i < streams->count; i++)
+        if (is_key(&streams->at[i].key, key))
+            return &streams->at[i];
+    return NULL;
+}
+
+/* A place for one more: a new one, or that of a stream with nothing in flight. */
+static struct xfa_stream *free_place(struct xfa_streams *streams)
+{
+    if (streams->count < XFA_MOST_STREAMS)
+        return &streams->at[streams->count++];
+    for (unsigned i = 0; i < streams->count; i++)
+        if (!streams->at[i].marks && streams->at[i].work <= streams->at[i].settled)
+            return &streams->at[i];
+    return NULL;
+}
+
+struct xfa_stream *xfa_streams_put(struct xfa_streams *streams, const struct xfa_stream_key *key)
+{
+    struct xfa_stream *stream = xfa_streams_find(streams, key);
+    if (stream)
+        return stream;
+    stream = free_place(streams);
+    if (!stream)
+        return NULL;
+    uint64_t at = stream->at;
+    *stream = (struct xfa_stream){
+        .key = *key, .gpu = key->handle ? -1 : key->gpu, .at = at, .work = at, .settled = at};
+    return stream;
+}
+
+/* ---- work and memory ------------------------------------------------------------------------- */
+
+bool xfa_stream_uses(const struct xfa_stream *stream, const struct xfa_span *spans, unsigned count)
+{
+    for (unsigned i = 0; i < stream->span_count; i++) {
+        const struct xfa_span *has = &stream->spans[i];
+        for (unsigned k = 0; k < count; k++)
+            if (has->first < spans[k].end && spans[k].first < has->end &&
+                !(has->given && spans[k].given))
+                return true;
+    }
+    return false;
+}
+
+static void keep_span(struct xfa_stream *stream, const struct xfa_span *span)
+{
+    for (unsigned i = 0; i < stream->span_count; i++) {
+        struct xfa_span *before = &stream->spans[i];
+        if (before->given != span->given)
+            continue;
+        if (before->first <= span->first && span->end <= before->end)
+            return;
+        if (before->end == span->first && !span->given) {
+            before->end = span->end; /* a copy in parts */
+            return;
+        }
+    }
+    if (stream->span_count == XFA_MOST_SPANS) {
+        for (unsigned i = 1; i < XFA_MOST_SPANS; i++)
+            stream->spans[i - 1] = stream->spans[i];
+        stream->span_count--;
+    }
+    stream->spans[stream->span_count++] = *span;
+}
+
+void xfa_stream_given(struct xfa_stream *stream, const struct xfa_span *spans, unsigned count)
+{
+    if (stream->settled >= stream->work)
+        stream->span_count = 0;
+    for (unsigned i = 0; i < count; i++)
+        keep_span(stream, &spans[i]);
+    stream->work = ++stream->at;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+void xfa_stream_record(struct xfa_streams *streams, struct xfa_stream *stream, uint64_t event)
+{
+    bool full = streams->events.count >= MOST_EVENTS;
+    struct recorded *recorded =
+        full ? xfa_table_get(&streams->events, &event) : xfa_table_put(&streams->events, &event);
+    if (recorded) {
+        recorded->stream = (unsigned)(stream - streams->at);
+        recorded->at = stream->at;
+    }
+}
+
+void xfa_stream_wait(struct xfa_streams *streams, struct xfa_stream *stream, uint64_t event)
+{
+    uint64_t at = 0;
+    const struct xfa_stream *source = xfa_streams_recorded(streams, event, &at);
+    if (source && source != stream)
+        stream->behind[stream->behind_count++ % XFA_MOST_BEHIND] =
+            (struct xfa_behind){++stream->at, at, (unsigned)(source - streams->at)};
+}
+
+struct xfa_stream *xfa_streams_recorded(struct xfa_streams *streams, uint64_t event, uint64_t *at)
+{
+    const struct recorded *recorded = xfa_table_get(&streams->events, &event);
+    if (!recorded)
+        return NULL;
+    *at = recorded->at;
+    return &streams->at[recorded->stream];
+}
+
+bool xfa_stream_is_behind(const struct xfa_streams *streams, const struct xfa_stream *stream,
+                          const struct xfa_stream *other)
+{
+    for (unsigned i = 0; i < XFA_MOST_BEHIND && i < stream->behind_count; i++)
+        if (&streams->at[stream->behind[i].source] == other &&
+            stream->behind[i].source_at >= other->work)
+            return true;
+    return false;
+}
+
+/* ---- waits of the host ----------------------------------------------------------------------- */
+
+void xfa_stream_settle(struct xfa_stream *stream, uint64_t at)
+{
+    if (at > stream->settled)
+        stream->settled = at;
+    if (stream->settled >= stream->work)
+        stream->bytes = stream->fetched = 0;
+}
+
+/* What a stream waited for is reached with it. False: nothing more. */
+static bool reach_behind(struct xfa_streams *streams)
+{
+    bool more = false;
+    for (unsigned i = 0; i < streams->count; i++) {
+        const struct xfa_stream *stream = &streams->at[i];
+        for (unsigned k = 0; k < XFA_MOST_BEHIND && k < stream->behind_count && stream->reached;
+             k++) {
+            const struct xfa_behind *behind = &stream->behind[k];
+            uint64_t *reached = &streams->at[behind->source].reached;
+            if (behind->at > stream->reached || behind->source_at <= *reached)
+                continue;
+            *reached = behind->source_at;
+            more = true;
+        }
+    }
+    return more;
+}
+
+void xfa_streams_reach(struct xfa_streams *streams, struct xfa_stream *stream, uint64_t at)
+{
+    stream->reached = at;
+    for (unsigned chain = 0; chain < XFA_MOST_BEHIND && reach_behind(streams); chain++)
+        ;
+}
