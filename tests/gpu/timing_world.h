@@ -256,4 +256,23 @@ static int run_one(const struct CMUnitTest *tests, size_t count, int argc, char 
     return 2;
 }
 
+/* The record of a copy to the device. */
+static inline struct xcp_memcpy a_copy(uint32_t correlation)
+{
+    return (struct xcp_memcpy){
+        .kind = XCP_ACTIVITY_MEMCPY,
+        .copy_kind = XCP_COPY_HTOD,
+        .src_kind = XCP_MEMORY_PINNED,
+        .dst_kind = XCP_MEMORY_DEVICE,
+        .flags = XCP_MEMCPY_ASYNC,
+        .bytes = 4096,
+        .start = 5000,
+        .end = 6000,
+        .device = 3,
+        .stream = 7,
+        .correlation = correlation,
+        .copy_count = 1,
+    };
+}
+
 #endif
