@@ -23,7 +23,7 @@ ROWS = [
       "    size_t room = total < MOST_JOINED_BYTES ? (size_t)total : MOST_JOINED_BYTES;",
       "    size_t room = (size_t)total;",
       "a completed file has a list that no reader takes",
-      "analyzer-complete_test"),
+      "analyzer-complete_extremes_test"),
     M("completion-hides-damage", "preload/format/rewrite.c",
       """    xft_damage_add(damage, walk.damage.places, walk.damage.bytes);
 """,
