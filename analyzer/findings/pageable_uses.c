@@ -84,15 +84,16 @@ static void add_size(struct xfa_pageable_costs *costs, const struct xfa_analysis
         xfw_staging_cost(achievable, path, bytes, costs->threads, XFW_LIKELY);
     double lock_ns =
         xfw_registration_cost(achievable, host.node, host.gpu, bytes, XFW_LIKELY, &known);
+    bool once = known;
     double first_ns = size->firsts
-                          ? xfw_registration_cost(achievable, host.node, host.gpu,
-                                                  size->new_bytes / size->firsts, XFW_LIKELY, NULL)
+                          ? xfw_pinning_cost(achievable, host.node, host.gpu,
+                                             size->new_bytes / size->firsts, XFW_LIKELY, &once)
                           : 0;
     double copies = (double)size->copies;
     costs->copies += size->copies;
     costs->firsts += size->firsts;
     costs->pinned_ns += copy.known ? copies * copy.blocking_ns : NAN;
-    costs->once_ns += known ? (double)size->firsts * first_ns : NAN;
+    costs->once_ns += once ? (double)size->firsts * first_ns : NAN;
     costs->per_use_ns += known ? copies * lock_ns : NAN;
     costs->staged_ns +=
         staging.known ? copies * (staging.first_ns + staging.during_ns + staging.last_ns) : NAN;

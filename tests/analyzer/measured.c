@@ -178,3 +178,17 @@ void measured_scalar(struct xfp_profile *profile, const char *name, double ns)
     scalar->unit = strdup("ns");
     scalar->cost.median = ns;
 }
+
+void measured_table(struct xfp_profile *profile, const char *name, double ns_per_mib)
+{
+    profile->tables = one_more(profile->tables, profile->table_count, sizeof *profile->tables);
+    struct xfp_table *table = &profile->tables[profile->table_count++];
+    table->name = strdup(name);
+    table->by = strdup("bytes");
+    table->unit = strdup("ns");
+    for (uint64_t mib = 1; mib <= 64; mib *= 2) {
+        table->rows = one_more(table->rows, table->row_count, sizeof *table->rows);
+        table->rows[table->row_count++] =
+            (struct xfp_row){.at = mib * MIB, .cost.median = ns_per_mib * (double)mib};
+    }
+}

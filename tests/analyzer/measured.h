@@ -33,11 +33,13 @@ enum measured_parts { MEASURED_REGISTER = 1, MEASURED_HOST_COPY = 2, MEASURED_AL
 /* Freed with xfp_free(). */
 struct xfp_profile *measured_profile(unsigned parts);
 
-/* One more path, of so many ns per MiB; one more scalar. */
+/* One more path, of so many ns per MiB; one more scalar; one more table of costs by bytes, from 1
+ * MiB to 64 MiB. */
 void measured_path(struct xfp_profile *profile, enum xfp_method method,
                    enum xft_direction direction, struct xfp_place src, struct xfp_place dst,
                    double ns_per_mib);
 void measured_scalar(struct xfp_profile *profile, const char *name, double ns);
+void measured_table(struct xfp_profile *profile, const char *name, double ns_per_mib);
 
 struct measured_machine {
     const char *id;

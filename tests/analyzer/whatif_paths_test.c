@@ -109,6 +109,28 @@ static void test_once(void **state)
     copies_end(&copies);
 }
 
+/* A buffer is page-locked once in the way that takes least of those that were measured; around each
+ * use it can only be registered. */
+static void test_once_in_the_cheapest_way(void **state)
+{
+    struct copies copies;
+    struct played played = {0};
+    copies_start(&copies, false);
+    copy(&copies, &played, AT, 8 * MIB);
+    const struct xfw_times_terms once = {.pinning = XFW_PIN_ONCE};
+    const struct xfw_times_terms per_use = {.pinning = XFW_PIN_PER_USE};
+    const double rest = 1000 + BLOCKING(8);
+    measured_table(copies.profile, "alloc/pinned/gpu0", 30000);
+    assert_true(with(&copies, &played, once, XFW_LIKELY) == rest + LOCKING(8)); /* free unknown */
+    measured_table(copies.profile, "free/pinned/gpu0", 10000);
+    assert_true(with(&copies, &played, once, XFW_LIKELY) == rest + 8 * 40000);
+    measured_table(copies.profile, "lock/threads4/gpu0", 20000);
+    measured_table(copies.profile, "unlock/threads4/gpu0", 5000);
+    assert_true(with(&copies, &played, once, XFW_LIKELY) == rest + 8 * 25000);
+    assert_true(with(&copies, &played, per_use, XFW_LIKELY) == rest + LOCKING(8));
+    copies_end(&copies);
+}
+
 /* What took many times what it should had other reasons, which stay. */
 static void test_other_reasons(void **state)
 {
@@ -281,15 +303,11 @@ static void test_other_classes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_once),
-        cmocka_unit_test(test_staged),
-        cmocka_unit_test(test_async),
-        cmocka_unit_test(test_moved),
-        cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_other_reasons),
-        cmocka_unit_test(test_as_contiguous_ones),
-        cmocka_unit_test(test_pageable),
-        cmocka_unit_test(test_other_classes),
+        cmocka_unit_test(test_once),          cmocka_unit_test(test_once_in_the_cheapest_way),
+        cmocka_unit_test(test_staged),        cmocka_unit_test(test_async),
+        cmocka_unit_test(test_moved),         cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_other_reasons), cmocka_unit_test(test_as_contiguous_ones),
+        cmocka_unit_test(test_pageable),      cmocka_unit_test(test_other_classes),
     };
     return cmocka_run_group_tests_name("what-if: paths", tests, NULL, NULL);
 }

@@ -69,6 +69,7 @@ FIGURES = {
     "prefetch-both": ("families_test.py", "both-ways/prefetch/managed/gpu0"),
     "demand-threads": ("coverage_test.py", "^demand-threads"),
     "alloc": ("families_test.py", "alloc/"),
+    "lock": ("families_test.py", "lock/threads"),
     "sync": ("families_test.py", "sync/stream"),
     "records": ("records_test.py", "copy-blocking/h2d"),
 }
@@ -78,7 +79,7 @@ def expression(pattern):
     """The regular expression of a description's pattern."""
     words = re.escape(pattern).replace(r"\[", "(?:").replace(r"\]", ")?").replace(r"\-", "-")
     words = words.replace(r"\{", "(?:").replace(r"\}", ")").replace(",", "|")
-    return re.compile(re.sub(r"(node|gpu)[NM]", r"\1[0-9]+", words))
+    return re.compile(re.sub(r"(node|gpu|threads)[NM]", r"\1[0-9]+", words))
 
 
 FAMILIES = {f["name"]: f for f in json.loads(

@@ -17,7 +17,7 @@ from made_machine import SUBMIT_NS, machine
 PROBE, SIMGPU, SCHEMA = sys.argv[1:4]
 TOLERANCE = 0.05
 CALL_NS = 300
-OWN = "^(mapped|copy-|both-ways|demand|prefetch|fault|copies|alloc|register|sync|event|launch)"
+OWN = "^(mapped|copy-|both-ways|demand|prefetch|fault|copies|alloc|lock|register|sync|event|launch)"
 
 
 def probe(given, *options):
@@ -151,6 +151,18 @@ class Families(unittest.TestCase):
             rows = self.rows(f"{what}/pageable/gpu1")
             self.assertTrue(all(ns >= CALL_NS for ns in rows.values()), rows)
         self.assertIn("alloc/pool/gpu0", self.tables)
+
+    def test_memory_that_is_page_locked_by_hand(self):
+        """What the simulation takes for a copy within the host, and for page-locking."""
+        for size, ns in self.rows("lock/threads1/gpu1").items():
+            self.assertGreaterEqual(size, 1 << 20)
+            self.close(10000 + size / 10 + size // 26 + CALL_NS, ns, size)
+        for size, ns in self.rows("unlock/threads1/gpu1").items():
+            self.close(size // 67 + CALL_NS, ns, size)
+        processors = len(os.sched_getaffinity(0))
+        self.assertEqual({name for name in self.tables if name.startswith("lock/") and "/gpu" in name},
+                         {f"lock/threads{n}/gpu{i}" for n in (1, 4, 8, 16) if n <= processors for i in (0, 1)})
+        self.assertIn("lock/threads1/node1-gpu0", self.tables)
 
     def test_the_profile_keeps_to_its_schema(self):
         with open(SCHEMA, encoding="utf-8") as file:

@@ -1,14 +1,10 @@
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/changes/waits.h"
-/* By how much such calls differ from process to process: page-locking 64 MiB and undoing it took 28
- * to 43 ms on one machine (docs/analyze.md). */
-#define VARIES 0.25
 
 #define MOST_COPIES 64 /* stretches of host memory of which the last copy is known */
 
@@ -52,6 +48,7 @@ struct xfw_once_calls *xfw_once_take(struct xfw_once_book *book, const struct xf
         return NULL;
     holder->calls = number_of(&book->calls, calls) + 1;
     calls->takes++;
+    calls->takes_ns += ns;
     calls->held++;
     if (calls->held > calls->most)
         calls->most = calls->held;
@@ -241,49 +238,13 @@ static void owe(struct state *state, const struct xfw_op *op, double now)
     state->thread = op->thread;
 }
 
-/* What such a call took when the machine was probed; INFINITY: not measured. */
-static double probed_ns(const struct xfw_change *change, const struct xfw_op *op)
-{
-    static const char *const kinds[XFT_MEMORY_COUNT] = {
-        [XFT_MEM_DEVICE] = "device",   [XFT_MEM_PINNED] = "pinned",
-        [XFT_MEM_MAPPED] = "mapped",   [XFT_MEM_WRITE_COMBINED] = "write-combined",
-        [XFT_MEM_MANAGED] = "managed", [XFT_MEM_REGISTERED] = "pageable",
-    };
-    static const char *const calls[] = {
-        [XFT_EVENT_ALLOC] = "alloc",
-        [XFT_EVENT_FREE] = "free",
-        [XFT_EVENT_REGISTER] = "register",
-        [XFT_EVENT_UNREGISTER] = "unregister",
-    };
-    const struct xfa_achievable *achievable = &change->analysis->achievable;
-    char name[64];
-    if (op->memory >= XFT_MEMORY_COUNT || !kinds[op->memory] || achievable->match == XFA_MATCH_NO)
-        return INFINITY;
-    snprintf(name, sizeof name, "%s/%s", calls[op->kind], kinds[op->memory]);
-    double ns = xfw_table_cost(achievable, name, -1, op->gpu, op->bytes, XFW_LIKELY);
-    return ns > 0 ? ns : INFINITY;
-}
-
-/* The part of its time that is not promised to go. In another process such calls may be quicker or
- * slower than in this run, and than in the probe: of two draws that differ by chance the mean is
- * nearest to a third one (docs/analyze.md). */
-static double left_ns(const struct xfw_change *change, const struct xfw_op *op,
-                      enum xfw_certainty certainty)
-{
-    double usual = fmin(op->own_ns, (op->own_ns + probed_ns(change, op)) / 2);
-    double gone = certainty == XFW_HIGH     ? op->own_ns
-                  : certainty == XFW_LIKELY ? usual
-                                            : usual * (1 - VARIES);
-    return op->own_ns - gone;
-}
-
 /* The call goes, but what it waited for may still have to be waited for. */
 static void go(const struct xfw_change *change, struct state *state,
                const struct xfw_player *player, struct xfw_op *op, bool gives)
 {
     enum xfw_certainty certainty = xfw_player_certainty(player);
     uint8_t awaits = gives && certainty == XFW_LOW ? op->awaits : XFW_AWAITS_NOTHING;
-    double left = left_ns(change, op, certainty);
+    double left = op->own_ns - xfw_memory_call_ns(&change->analysis->achievable, op, certainty);
     xfw_op_drop(op);
     op->awaits = awaits;
     op->own_ns = left;

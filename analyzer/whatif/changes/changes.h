@@ -13,6 +13,7 @@
  * mapped.c           | kernels read host memory in place; or do not any more
  * managed.c          | managed memory is prefetched; or stays with the host
  * calls_once.c       | memory is allocated, or page-locked, once
+ * locking.c          | page-locked memory is mapped, touched by threads and page-locked
  *
  * They share costs.h (what the profile says), waits.h (host memory that a copy still uses) and
  * spans.h (memory on the device, and when it was used last).
@@ -452,7 +453,8 @@ struct xfw_once_calls {
     uint32_t first; /* the first call's, in the terms of who keeps the book */
     uint64_t takes, gives;
     uint64_t held, most; /* at the end, and at the same time */
-    double needless_ns;  /* in calls that take though as much had been there before */
+    double takes_ns;     /* in all calls that take */
+    double needless_ns;  /* in those that take though as much had been there before */
     double gives_ns;
 };
 
@@ -477,5 +479,23 @@ uint64_t xfw_once_needless_gives(const struct xfw_once_calls *calls);
 /* calls: struct xfw_once_calls, of the run; borrowed. chosen: places in it. */
 struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
                                          const struct xfa_table *calls, struct xfw_set *chosen);
+
+/* ---- locking.c ------------------------------------------------------------------------------- */
+
+/*
+ * Page-locked memory that these sites have the driver allocate is mapped by the program, touched by
+ * threads and page-locked: each such call takes the time of that, by the profile, where that is
+ * shorter; and so does the call that frees it. What the calls wait for stays. As with calls that
+ * go, what a call took beyond what the profile has is not promised, and at worst a quarter less is
+ * saved.
+ */
+struct xfw_change *xfw_change_lock_by_hand(const struct xfa_analysis *analysis,
+                                           struct xfw_set *sites);
+
+/* Could the program make such memory (enum xft_memory) itself? Not if it is write-combined. */
+static inline bool xfw_is_lockable_by_hand(unsigned memory)
+{
+    return memory == XFT_MEM_PINNED || memory == XFT_MEM_MAPPED;
+}
 
 #endif

@@ -140,11 +140,7 @@ double xfw_staging_setup(const struct xfa_achievable *achievable, int gpu, unsig
                          enum xfw_certainty certainty)
 {
     uint64_t bytes = XFW_STAGE_PIECES * XFW_STAGE_PIECE;
-    double ring_ns = xfw_table_cost(achievable, "alloc/pinned", -1, gpu, bytes, certainty) +
-                     xfw_table_cost(achievable, "free/pinned", -1, gpu, bytes, certainty);
-    if (!(ring_ns > 0))
-        ring_ns = xfw_registration_cost(achievable, -1, gpu, bytes, certainty, NULL);
-    return ring_ns + threads * THREAD_NS;
+    return xfw_pinning_cost(achievable, -1, gpu, bytes, certainty, NULL) + threads * THREAD_NS;
 }
 
 struct xfw_staging xfw_staging_cost(const struct xfa_achievable *achievable,

@@ -68,6 +68,33 @@ double xfw_scalar_cost(const struct xfa_achievable *achievable, const char *what
 double xfw_registration_cost(const struct xfa_achievable *achievable, int node, int gpu,
                              uint64_t bytes, enum xfw_certainty certainty, bool *known);
 
+/* ---- locking.c: page-locked memory ----------------------------------------------------------- */
+
+/* Made by the program itself: new memory is mapped, touched by so many threads and page-locked; and
+ * undone. The fewest threads, on half of the processors at most, that take hardly longer than the
+ * fastest number. Not known of less than XFW_LOCK_LEAST. */
+#define XFW_LOCK_LEAST ((uint64_t)1 << 20)
+struct xfw_locking {
+    bool known;
+    double take_ns, give_ns;
+    unsigned threads;
+};
+struct xfw_locking xfw_locking_cost(const struct xfa_achievable *achievable, int node, int gpu,
+                                    uint64_t bytes, enum xfw_certainty certainty);
+
+/* To have a buffer page-locked once, and undo it, in the way that takes the least time of those
+ * that the profile has: registering it, having the driver allocate it, or by hand. known (may be
+ * NULL): one was measured; else it is 0. */
+double xfw_pinning_cost(const struct xfa_achievable *achievable, int node, int gpu, uint64_t bytes,
+                        enum xfw_certainty certainty, bool *known);
+
+/* Of the time of a call that takes memory or gives it back, as much as a change can be promised to
+ * save. In another process such calls may be quicker or slower than in this run, and than in the
+ * probe: of two draws that differ by chance the mean is nearest to a third one (docs/analyze.md).
+ */
+double xfw_memory_call_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
+                          enum xfw_certainty certainty);
+
 /* ---- staging: a page-locked ring that host threads fill (or empty) while the GPU copies ------ */
 
 /* Threads were measured with large blocks: nothing is known of less. */

@@ -119,11 +119,15 @@ static void pay_for_locking(const struct times *times, struct times_state *state
     uint64_t bytes = bytes_to_lock(times, state, player, host);
     if (bytes == 0)
         return;
+    const struct xfa_achievable *achievable = &times->change.analysis->achievable;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
     struct xfw_op lock = xfw_op_like(op);
     lock.kind = XFT_EVENT_REGISTER;
     lock.bytes = bytes;
-    lock.own_ns = xfw_registration_cost(&times->change.analysis->achievable, host->node, op->gpu,
-                                        bytes, xfw_player_certainty(player), NULL);
+    lock.own_ns =
+        times->terms.pinning == XFW_PIN_ONCE
+            ? xfw_pinning_cost(achievable, host->node, op->gpu, bytes, certainty, NULL)
+            : xfw_registration_cost(achievable, host->node, op->gpu, bytes, certainty, NULL);
     xfw_player_play(player, &lock);
 }
 

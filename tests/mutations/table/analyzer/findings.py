@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("write-combined-by-hand", "analyzer/whatif/changes/changes.h",
+      "    return memory == XFT_MEM_PINNED || memory == XFT_MEM_MAPPED;",
+      "    return memory != XFT_MEM_DEVICE;",
+      "memory that cannot be registered as what it is is told to be",
+      "analyzer-findings_slow_page_locking_test"),
+    M("quick-allocations-as-slow", "analyzer/findings/slow_page_locking.c",
+      "fmax(0, calls->takes_ns - (double)calls->takes * cost.take_ns)",
+      "fmax(0, calls->takes_ns)",
+      "all of an allocation is lost, where it only takes longer than by hand",
+      "analyzer-findings_slow_page_locking_test"),
     M("graph-uploads-of-new-data", "analyzer/findings/graph_upload.c",
       "    if (ns <= 0 || ns < XFW_READ_NS_PER_BYTE * (double)event->bytes) {",
       "    if (ns >= 0) {",

@@ -2,6 +2,21 @@
 from row import M
 
 ROWS = [
+    M("locked-by-all-processors", "analyzer/whatif/changes/locking.c",
+      "(int)threads <= achievable->profile->machine.cpus / 2",
+      "(int)threads <= achievable->profile->machine.cpus",
+      "memory is told to be touched by more threads than there are processors to spare",
+      "analyzer-findings_slow_page_locking_test"),
+    M("pinned-in-the-dearest-way", "analyzer/whatif/changes/locking.c",
+      "        least = fmin(least, take + give);",
+      "        least = fmax(least, take + give);",
+      "advice to pin pays more than page-locking needs to cost",
+      "analyzer-whatif_paths_test"),
+    M("freed-as-before", "analyzer/whatif/changes/locking.c",
+      "(!taken && op->kind != XFT_EVENT_FREE)",
+      "!taken",
+      "memory that is locked by hand is freed as slowly as the driver frees it",
+      "analyzer-findings_slow_page_locking_test"),
     M("first-upload-goes-too", "analyzer/whatif/changes/shorter_graphs.c",
       "        if (all && (*seen)[i])",
       "        if (all || (*seen)[i])",

@@ -1,0 +1,165 @@
+/* slow-page-locking: which allocations it names, what the run would save, by how many threads. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/measured.h"
+#include "tests/analyzer/play.h"
+
+enum { SITE = 10, SITE_FREE, ALLOC_NS = 20000000, FREE_NS = 9000000 };
+
+#define BYTES (64 * MIB)
+#define LOCK_NS 40000.0 /* per MiB: by four threads */
+#define UNLOCK_NS 20000.0
+
+/* One buffer is allocated, used and freed. */
+struct one {
+    enum xft_memory memory;
+    uint64_t bytes;
+    uint64_t alloc_ns, free_ns; /* free_ns 0: it is not freed */
+    double probed_ns;           /* per MiB, of the driver's allocation; 0: not measured */
+    bool unmeasured;            /* what it takes by hand */
+};
+
+static struct xft_event memory_event(const struct one *one, enum xft_event_kind kind)
+{
+    return (struct xft_event){
+        .kind = (uint8_t)kind,
+        .call = CALL_MEMCPY,
+        .stack = kind == XFT_EVENT_ALLOC ? SITE : SITE_FREE,
+        .dst = 0x7f0000000000,
+        .bytes = kind == XFT_EVENT_ALLOC ? one->bytes : 0,
+        .dst_mem = (uint8_t)one->memory,
+        .src_place = XFT_PLACE_UNKNOWN,
+        .dst_place = XFT_PLACE_UNKNOWN,
+    };
+}
+
+static struct xfp_profile *profile_of(const struct one *one)
+{
+    struct xfp_profile *profile = measured_profile(MEASURED_ALL); /* of 16 processors */
+    static const double by_threads[][2] = {
+        {1, 2.5 * LOCK_NS}, {4, LOCK_NS}, {8, 0.95 * LOCK_NS}, {16, 0.1 * LOCK_NS}};
+    char name[64];
+    for (size_t i = 0; i < 4 && !one->unmeasured; i++) {
+        snprintf(name, sizeof name, "lock/threads%.0f/gpu0", by_threads[i][0]);
+        measured_table(profile, name, by_threads[i][1]);
+        snprintf(name, sizeof name, "unlock/threads%.0f/gpu0", by_threads[i][0]);
+        measured_table(profile, name, UNLOCK_NS);
+    }
+    if (one->probed_ns > 0)
+        measured_table(profile, "alloc/pinned/gpu0", one->probed_ns);
+    return profile;
+}
+
+static struct analyzed analysis_of(const struct one *one)
+{
+    struct xfp_profile *profile = profile_of(one);
+    struct trace_builder b;
+    struct play play;
+    play_start(&play, &b, 1);
+    play_site(&play, SITE, "make_buffer", 1);
+    play_site(&play, SITE_FREE, "drop_buffer", 2);
+    play_event(&play, memory_event(one, XFT_EVENT_ALLOC), one->alloc_ns);
+    for (unsigned i = 0; i < 4; i++) {
+        play_async(&play, STACK_UPLOAD, XFT_DIR_H2D, XFT_MEM_PINNED, MIB, 100000);
+        const struct xft_event wait = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT};
+        play_event(&play, wait, 100000);
+    }
+    if (one->free_ns)
+        play_event(&play, memory_event(one, XFT_EVENT_FREE), one->free_ns);
+    play_end(&play, XFT_STATE_CLOSED);
+    struct analyzed a = analyzed_trace(&b, profile);
+    xfa_findings_weigh(a.findings, a.analysis);
+    build_free(&b);
+    a.analysis->profile = NULL; /* not asked any more */
+    xfp_free(profile);
+    return a;
+}
+
+static const struct one slow = {
+    .memory = XFT_MEM_PINNED, .bytes = BYTES, .alloc_ns = ALLOC_NS, .free_ns = FREE_NS};
+
+static void check(const struct one *one, double lost, double likely)
+{
+    char text[XFA_REMEDY_CHARS];
+    struct analyzed a = analysis_of(one);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_PAGE_LOCKING, "make_buffer");
+    assert_non_null(f);
+    assert_int_equal(f->site_count, 1);
+    assert_int_equal(f->transfers, 1);
+    assert_true(f->bytes == one->bytes);
+    assert_true(fabs(f->lost_ns - lost) < 1);
+    assert_true(fabs(f->saving.likely - likely) < 1);
+    assert_true(f->saving.low < likely && f->saving.high > likely);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_LOCK_BY_HAND);
+    assert_int_equal(f->remedy.threads, 4); /* eight hardly save more, sixteen are too many */
+    assert_non_null(strstr(xfa_remedy_text(&f->remedy, text), "from 4 threads"));
+    assert_non_null(f->assumed);
+    analyzed_free(&a);
+}
+
+static void test_found(void **state)
+{
+    const double take = ALLOC_NS - 64 * LOCK_NS, give = FREE_NS - 64 * UNLOCK_NS;
+    struct one one = slow;
+    check(&one, take + give, take + give);
+    one.memory = XFT_MEM_MAPPED;
+    check(&one, take + give, take + give);
+    one.free_ns = 0;
+    check(&one, take, take);
+}
+
+/* What the call took beyond what the profile has for it is promised by half. */
+static void test_slower_than_probed(void **state)
+{
+    const double take = ALLOC_NS - 64 * LOCK_NS;
+    struct one one = slow;
+    one.free_ns = 0;
+    one.probed_ns = 200000;
+    check(&one, take, take - (ALLOC_NS - 64 * one.probed_ns) / 2);
+}
+
+static bool is_found(struct one one)
+{
+    struct analyzed a = analysis_of(&one);
+    bool is = analyzed_finding(&a, XFA_FINDING_PAGE_LOCKING, NULL) != NULL;
+    analyzed_free(&a);
+    return is;
+}
+
+static void test_not_found(void **state)
+{
+    struct one one = slow;
+    assert_true(is_found(one));
+    one.alloc_ns = 64 * (uint64_t)LOCK_NS;
+    one.free_ns = 64 * (uint64_t)UNLOCK_NS;
+    assert_false(is_found(one)); /* as quick as by hand */
+    one = slow;
+    one.unmeasured = true;
+    assert_false(is_found(one));
+    one = slow;
+    one.memory = XFT_MEM_WRITE_COMBINED; /* cannot be made by hand */
+    assert_false(is_found(one));
+    one.memory = XFT_MEM_DEVICE;
+    assert_false(is_found(one));
+    one = slow;
+    one.bytes = MIB / 2; /* nothing is known of so little */
+    assert_false(is_found(one));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_found),
+        cmocka_unit_test(test_slower_than_probed),
+        cmocka_unit_test(test_not_found),
+    };
+    return cmocka_run_group_tests_name("findings: slow page-locking", tests, NULL, NULL);
+}
