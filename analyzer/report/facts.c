@@ -64,6 +64,33 @@ char *xfa_shortened(const char *text, size_t columns)
     return shorter;
 }
 
+char *xfa_source_text(const struct xfa_site *site)
+{
+    static const char blanks[] = " \t\r\f\v";
+    const struct xfa_frame *frame = site->chosen < 0 ? NULL : &site->frames[site->chosen];
+    const char *line = site->source;
+    if (!line || !frame || !frame->file)
+        return NULL;
+    for (uint32_t number = site->source_line; line && number < frame->line; number++) {
+        const char *end = strchr(line, '\n');
+        line = end ? end + 1 : NULL;
+    }
+    if (!line)
+        return NULL;
+    line += strspn(line, blanks);
+    size_t bytes = strcspn(line, "\n");
+    while (bytes && strchr(blanks, line[bytes - 1]))
+        bytes--;
+    if (!bytes)
+        return NULL;
+    char *text = xfa_kept(line, bytes);
+    for (char *at = text; *at; at++)
+        *at = *at == '\t' ? ' ' : *at;
+    char *clean = xfa_clean(text, strlen(text));
+    free(text);
+    return clean;
+}
+
 /* ---- the run in a few words ------------------------------------------------------------------ */
 
 char *xfa_argument_text(const char *argument)

@@ -12,6 +12,10 @@ char *xfa_gpus_text(const struct xfa_run *run); /* "NVIDIA H200", "8 GPUs (NVIDI
 char *xfa_host_text(const struct xfa_run *run); /* " on node1", " on 3 hosts", "" */
 char *xfa_moved_text(const struct xfa_analysis *analysis); /* "H2D 4 MiB in 7, D2H 1 KiB in 2" */
 
+/* The line of source of a call site, safe to print, without the blanks around it; NULL: the trace
+ * does not have it, or it is empty. */
+char *xfa_source_text(const struct xfa_site *site);
+
 /* ---- how wide a text is on a terminal -------------------------------------------------------- */
 
 /* The bytes of the character at text; *width: the columns in which libsmartcols shows it. */

@@ -147,6 +147,15 @@ class Screen(Lab):
             self.assertRegex(row.replace("\n  ", ""), r"(H2D|D2H), \d+ copies, \d+ [KM]iB$")
         self.assertEqual(len({re.sub(r"^\d|[\d.-]+ ms", "", row) for row in rows}), 4)
 
+    def test_what_to_do_is_in_the_programs_words(self):
+        """The first finding's in full, so that the screen stays one."""
+        shown = " ".join(self.terminal(*TRAIN).split())
+        self.assertIn("do: keep the host tensor in pinned memory (DataLoader(..., pin_memory=True) or "
+                      "tensor.pin_memory()) and copy it with .to(device, non_blocking=True)", shown)
+        done = re.findall(r"   do: (.*)", self.terminal(*STATIC, columns=200))
+        self.assertTrue(done[0].startswith("page-lock the host buffer, call cudaMemcpyAsync() on a stream"))
+        self.assertEqual(done[1:], ["pack the pieces, copy once", "a pinned buffer, made once"])
+
     def test_without_a_profile_nothing_is_promised(self):
         shown = self.terminal(STATIC[0], "--no-profile")
         self.assertIn("would save is not known without a machine profile", " ".join(shown.split()))

@@ -63,6 +63,24 @@ class Sources(Bench):
         self.assertIn("\n       >     6 |     cuda.cudaMemcpy(place, data,", text)
         self.assertIn("\n             5 | def upload(): # <&>\n", text)
 
+    def screen(self, columns):
+        """The line of the first screen that says where."""
+        shown = run([XFERSCOPE, "analyze", self.folder / "run.xft", "--brief"], env=environment(COLUMNS=str(columns)))
+        lines = shown.stdout.decode().splitlines()
+        self.assertLessEqual(max(map(len, lines)), columns)
+        at = next(i for i, line in enumerate(lines) if "pageable-host-memory" in line)
+        return next(line for line in lines[at + 1:] if "upload" in line)
+
+    def test_first_screen(self):
+        """The line of source beside its place, which is shortened first; then both."""
+        self.recorded(*self.script())
+        code = "cuda.cudaMemcpy(place, data, ctypes.c_size_t(len(data)), 1)"
+        self.assertEqual(self.screen(120), f"   upload (upload.py:6), cudaMemcpy    {code}")
+        self.assertEqual(self.screen(80), f"   upload.py:6    {code}")
+        self.assertRegex(self.screen(60), r"^   upload\.py:6    cuda\.cudaMemcpy\(.*\.\.\..*\), 1\)$")
+        self.recorded(*self.script(), options=["--no-sources"])
+        self.assertEqual(self.screen(80), "   upload (upload.py:6), cudaMemcpy")
+
     def test_changed_since(self):
         self.recorded(*self.script(), "edit")
         self.assertEqual(self.sources(), (6, None))

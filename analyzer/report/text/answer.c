@@ -245,6 +245,16 @@ static void write_warnings(const struct xfa_report *report, const struct xfa_vie
 
 /* ---- what to change -------------------------------------------------------------------------- */
 
+#define OTHERS_CHARS 48
+#define LEAST_PLACE 20 /* columns */
+
+static void others_text(char text[OTHERS_CHARS], const struct xfa_finding *finding)
+{
+    *text = 0;
+    if (finding->site_count > 1)
+        snprintf(text, OTHERS_CHARS, ", and %zu more", finding->site_count - 1);
+}
+
 /* "H2D", "H2D and D2H", with several GPUs the places of the only site; NULL: no transfers. */
 static char *directions_text(const struct xfa_finding *finding, const struct xfa_run *run)
 {
@@ -277,18 +287,54 @@ static char *moved_text(const struct xfa_finding *finding, const struct xfa_run 
 }
 
 /* "upload (a.cu:84), cudaMemcpy, and 2 more" on a line. */
-static char *where_text(const struct xfa_finding *finding, size_t room)
+static char *called_text(const struct xfa_finding *finding, size_t room)
 {
     const struct xfa_finding_site *site = &finding->sites[0];
-    char others[48] = "";
+    char others[OTHERS_CHARS];
     const char *called = site->function ? site->function->name : NULL;
-    if (finding->site_count > 1)
-        snprintf(others, sizeof others, ", and %zu more", finding->site_count - 1);
-    size_t least = 20, taken = strlen(others) + (called ? strlen(called) + 2 : 0);
-    char *place = xfa_shortened(site->site->text, room > taken + least ? room - taken : least);
+    others_text(others, finding);
+    size_t taken = strlen(others) + (called ? strlen(called) + 2 : 0);
+    char *place =
+        xfa_shortened(site->site->text, room > taken + LEAST_PLACE ? room - taken : LEAST_PLACE);
     char *text = xfa_print("%s%s%s%s", place, called ? ", " : "", called ? called : "", others);
     free(place);
     return text;
+}
+
+/* "train.py:19, and 2 more": a place so short that its line of source has room beside it. */
+static char *line_text(const struct xfa_finding *finding)
+{
+    const struct xfa_site *site = finding->sites[0].site;
+    const struct xfa_frame *frame = &site->frames[site->chosen];
+    const char *slash = strrchr(frame->file, '/');
+    char others[OTHERS_CHARS];
+    others_text(others, finding);
+    const char *name = slash && slash[1] ? slash + 1 : frame->file;
+    return xfa_print("%s:%" PRIu32 "%s", name, frame->line, others);
+}
+
+/* With the line of source, where the trace has it, on the same line. */
+static char *where_text(const struct xfa_finding *finding, size_t room)
+{
+    static const char gap[] = "    ";
+    char *place = called_text(finding, room), *code = xfa_source_text(finding->sites[0].site);
+    size_t taken = strlen(gap) + (code ? xfa_columns(code) : 0);
+    if (!code)
+        return place;
+    if (xfa_columns(place) + taken > room) {
+        char *line = line_text(finding);
+        char *name = xfa_shortened(line, room / 2);
+        size_t left = room - xfa_columns(name) - strlen(gap);
+        char *shown = xfa_shortened(code, left);
+        free(line);
+        free(code);
+        free(place);
+        place = name;
+        code = shown;
+    }
+    place = xfa_append(place, "%s%s", gap, code);
+    free(code);
+    return place;
 }
 
 /* "8.72 GB/s now, 51.3 possible here: copies from or to pageable host memory" */
@@ -306,23 +352,30 @@ static char *why_text(const struct xfa_finding *finding)
     return xfa_print("%s%s", rates, xfa_finding_title(finding->id));
 }
 
-static void write_finding(const struct xfa_report *report, size_t i, const struct xfa_view *view,
-                          FILE *out)
+/* first: of the screen; what to do is said in full there, in the words of what the program is
+ * written with. */
+static void write_finding(const struct xfa_report *report, size_t i, bool first,
+                          const struct xfa_view *view, FILE *out)
 {
     const struct xfa_finding *finding = &report->findings->items[i];
     struct xfa_described described = xfa_describe(report->analysis, report->findings, finding);
     const char *saves = described.brief;
     char number[32], brief[XFA_REMEDY_CHARS];
     char *moved = moved_text(finding, report->analysis->run), *why = why_text(finding);
-    char *where = where_text(finding, (size_t)view->width - strlen(BLOCK));
+    size_t room = (size_t)view->width - strlen(BLOCK);
+    char *where = where_text(finding, room);
     snprintf(number, sizeof number, "%zu  ", i + 1);
     write_styled(
         view, XFA_STYLE_TITLE, number,
         xfa_print("%s%s%s  %s", described.word, saves ? "  " : "", saves ? saves : "", moved), out);
-    xfa_write_paragraph(out, BLOCK, where, view->width);
+    if (xfa_columns(where) <= room) /* a line of source keeps its spaces */
+        xfc_print(out, BLOCK "%s\n", where);
+    else
+        xfa_write_paragraph(out, BLOCK, where, view->width);
     xfa_write_paragraph(out, BLOCK, why, view->width);
     xfa_write_words(out, view->width, BLOCK "do: ", "%s",
-                    xfa_remedy_brief(&finding->remedy, brief));
+                    first ? xfa_remedy_text(&finding->remedy, brief)
+                          : xfa_remedy_brief(&finding->remedy, brief));
     xfa_described_free(&described);
     free(moved);
     free(why);
@@ -342,7 +395,7 @@ static size_t write_findings(const struct xfa_report *report, const struct xfa_v
         if (!xfa_view_finding(view, i))
             continue;
         fputc('\n', out);
-        write_finding(report, i, view, out);
+        write_finding(report, i, left == shown, view, out);
         left--;
     }
     return count - shown;

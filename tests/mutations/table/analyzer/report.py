@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("source-of-the-line-before", "analyzer/report/facts.c",
+      "line && number < frame->line; number++)",
+      "line && number + 1 < frame->line; number++)",
+      "the first screen shows the line of source before the one that copies",
+      "e2e.sources"),
+    M("every-finding-in-brief", "analyzer/report/text/answer.c",
+      "        write_finding(report, i, left == shown, view, out);",
+      "        write_finding(report, i, left > shown, view, out);",
+      "the first screen does not say what to do in the words of the program's library",
+      "analyzer-report_screen"),
     M("share-of-whole-saving", "analyzer/report/described.c",
       "    double part = of_phase ? saved[phase - whatif->ranges] : described->saving.likely;",
       "    double part = described->saving.likely;",
