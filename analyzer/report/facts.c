@@ -84,8 +84,8 @@ char *xfa_source_text(const struct xfa_site *site)
     if (!bytes)
         return NULL;
     char *text = xfa_kept(line, bytes);
-    for (char *at = text; *at; at++)
-        *at = *at == '\t' ? ' ' : *at;
+    for (char *tab = text; (tab = strchr(tab, '\t'));)
+        *tab = ' ';
     char *clean = xfa_clean(text, strlen(text));
     free(text);
     return clean;

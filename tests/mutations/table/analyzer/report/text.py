@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("every-finding-in-brief", "analyzer/report/text/answer.c",
+      "        write_finding(report, i, left == shown, view, out);",
+      "        write_finding(report, i, left > shown, view, out);",
+      "the first screen does not say what to do in the words of the program's library",
+      "analyzer-report_screen"),
     M("assumed-only-of-savings", "analyzer/report/text/findings.c",
       "    if (described->assumed)\n",
       "    if (described->assumed && known)\n",
