@@ -313,6 +313,8 @@ struct xfp_rules {
     double seconds; /* measuring took */
 };
 
+struct xfp_network;
+
 struct xfp_profile {
     char *created;  /* ISO 8601, UTC */
     char *producer; /* "xferscope 1.2.0" */
@@ -332,6 +334,7 @@ struct xfp_profile {
     struct xfp_staged *staged;
     size_t overlap_count;
     struct xfp_overlap *overlap;
+    struct xfp_network *network; /* between ranks (profile_network.h); NULL: not measured */
     size_t warning_count;
     char **warnings; /* what makes the figures less trustworthy, one line each */
 };

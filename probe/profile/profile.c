@@ -4,6 +4,7 @@
 #include "probe/profile/profile_json.h"
 #include "probe/profile/profile_machine.h"
 #include "probe/profile/profile_sections.h"
+#include "xferscope/profile_network.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,7 @@ void xfp_free(struct xfp_profile *profile)
         return;
     xfp_free_machine(&profile->machine);
     xfp_free_sections(profile);
+    xfp_net_free(profile->network);
     for (size_t i = 0; i < profile->path_count; i++) {
         free(profile->paths[i].name);
         free(profile->paths[i].points);

@@ -4,6 +4,7 @@
 #include "probe/profile/json_text.h"
 #include "probe/profile/profile_json.h"
 #include "probe/profile/profile_machine.h"
+#include "probe/profile/profile_network_json.h"
 #include "probe/profile/profile_reader.h"
 #include "probe/profile/profile_sections.h"
 
@@ -330,6 +331,8 @@ static struct xfp_profile *read_root(struct xfp_reader *r, const json_t *root)
         read_paths(r, root, profile);
     if (!r->failed)
         r->failed = xfp_read_sections(root, r->name, profile, r->error, r->error_bytes);
+    if (!r->failed)
+        xfp_read_network(r, root, profile);
     if (!r->failed)
         read_scalars(r, root, profile);
     if (!r->failed)

@@ -3,6 +3,7 @@
  */
 #include "probe/profile/profile_json.h"
 #include "probe/profile/profile_machine.h"
+#include "probe/profile/profile_network_json.h"
 #include "probe/profile/profile_sections.h"
 
 #include <jansson.h>
@@ -183,7 +184,7 @@ int xfp_write_json(const struct xfp_profile *profile, FILE *out)
     for (size_t i = 0; i < profile->path_count; i++)
         bad |= put_path(out, &profile->paths[i], i + 1 < profile->path_count ? ",\n" : "\n");
     bad |= fprintf(out, " ],\n") < 0;
-    bad |= xfp_write_sections(profile, out);
+    bad |= xfp_write_sections(profile, out) | xfp_write_network(profile, out);
     bad |= put_scalars(out, profile) | put_tables(out, profile);
     bad |= put_warnings(out, profile);
     return bad || ferror(out) ? -1 : 0;

@@ -1,0 +1,215 @@
+/*
+ * The network's part of a profile: its memory, and what it answers.
+ */
+#include "xferscope/profile_network.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD_ROW(symbol, number, word)                                                             \
+    case symbol:                                                                                   \
+        return word;
+
+const char *xfp_net_shape_word(enum xfp_net_shape shape)
+{
+    switch ((unsigned)shape) {
+        XFP_NET_SHAPE_LIST(WORD_ROW)
+    default:
+        return "unknown";
+    }
+}
+
+const char *xfp_net_direct_word(enum xfp_net_direct direct)
+{
+    switch ((unsigned)direct) {
+        XFP_NET_DIRECT_LIST(WORD_ROW)
+    default:
+        return "unknown";
+    }
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void free_path(struct xfp_net_path *path)
+{
+    for (size_t i = 0; path->windows && i < path->point_count; i++)
+        free(path->windows[i].ns);
+    free(path->name);
+    free(path->interface);
+    free(path->points);
+    free(path->windows);
+}
+
+static void free_staged(struct xfp_net_staged *staged)
+{
+    free(staged->name);
+    free(staged->points);
+    free(staged->cells);
+}
+
+static void free_collective(struct xfp_net_collective *collective)
+{
+    free(collective->name);
+    free(collective->points);
+}
+
+static void free_rank(struct xfp_net_rank *rank)
+{
+    for (size_t i = 0; i < rank->interface_count; i++) {
+        free(rank->interfaces[i].name);
+        free(rank->interfaces[i].driver);
+    }
+    free(rank->interfaces);
+    free(rank->hostname);
+    free(rank->machine_id);
+    free(rank->gpu_name);
+    free(rank->gpu_uuid);
+}
+
+/* A list of the network: adding to it, moving all of it, freeing it. */
+#define LIST(kind, list, count)                                                                    \
+    int xfp_net_add_##kind(struct xfp_network *network, struct xfp_net_##kind *item)               \
+    {                                                                                              \
+        struct xfp_net_##kind *items;                                                              \
+                                                                                                   \
+        for (size_t i = 0; i < network->count; i++)                                                \
+            if (!strcmp(network->list[i].name, item->name)) {                                      \
+                free_##kind(&network->list[i]);                                                    \
+                network->list[i] = *item;                                                          \
+                return 0;                                                                          \
+            }                                                                                      \
+        items = realloc(network->list, (network->count + 1) * sizeof(*items));                     \
+        if (!items) {                                                                              \
+            free_##kind(item);                                                                     \
+            return -1;                                                                             \
+        }                                                                                          \
+        network->list = items;                                                                     \
+        items[network->count++] = *item;                                                           \
+        return 0;                                                                                  \
+    }                                                                                              \
+                                                                                                   \
+    static int move_##kind(struct xfp_network *network, struct xfp_network *other)                 \
+    {                                                                                              \
+        int bad = 0;                                                                               \
+                                                                                                   \
+        for (size_t i = 0; i < other->count; i++)                                                  \
+            bad |= xfp_net_add_##kind(network, &other->list[i]);                                   \
+        other->count = 0;                                                                          \
+        return bad;                                                                                \
+    }                                                                                              \
+                                                                                                   \
+    static void free_all_##kind(struct xfp_network *network)                                       \
+    {                                                                                              \
+        for (size_t i = 0; i < network->count; i++)                                                \
+            free_##kind(&network->list[i]);                                                        \
+        free(network->list);                                                                       \
+    }
+
+LIST(path, paths, path_count)
+LIST(staged, staged, staged_count)
+LIST(collective, collectives, collective_count)
+
+struct xfp_network *xfp_net_of(struct xfp_profile *profile)
+{
+    if (!profile->network)
+        profile->network = calloc(1, sizeof(*profile->network));
+    return profile->network;
+}
+
+int xfp_net_merge(struct xfp_network *network, struct xfp_network *other)
+{
+    int bad = move_path(network, other);
+
+    bad |= move_staged(network, other);
+    return bad | move_collective(network, other);
+}
+
+void xfp_net_free(struct xfp_network *network)
+{
+    if (!network)
+        return;
+    for (size_t i = 0; i < network->rank_count; i++)
+        free_rank(&network->ranks[i]);
+    free_all_path(network);
+    free_all_staged(network);
+    free_all_collective(network);
+    free(network->ranks);
+    free(network->mpi);
+    free(network->protocol);
+    free(network->nccl);
+    free(network);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+const struct xfp_net_path *xfp_net_find(const struct xfp_profile *profile, enum xfp_net_shape shape,
+                                        int from, int to)
+{
+    const struct xfp_network *network = profile->network;
+
+    for (size_t i = 0; network && i < network->path_count; i++) {
+        const struct xfp_net_path *p = &network->paths[i];
+
+        if (p->shape == shape && p->from == from && p->to == to && !p->loaded)
+            return p;
+    }
+    return NULL;
+}
+
+const struct xfp_net_staged *xfp_net_find_staged(const struct xfp_profile *profile, int from,
+                                                 int to)
+{
+    const struct xfp_network *network = profile->network;
+
+    for (size_t i = 0; network && i < network->staged_count; i++) {
+        const struct xfp_net_staged *s = &network->staged[i];
+
+        if (s->from == from && s->to == to && !s->loaded)
+            return s;
+    }
+    return NULL;
+}
+
+struct xfp_estimate xfp_net_time(const struct xfp_net_path *path, uint64_t bytes)
+{
+    const struct xfp_path same = {
+        .points = path->points, .point_count = path->point_count, .fit = path->fit};
+
+    return xfp_time(&same, bytes);
+}
+
+const struct xfp_net_staged_point *xfp_net_staged_at(const struct xfp_net_staged *staged,
+                                                     uint64_t bytes)
+{
+    const struct xfp_net_staged_point *best = staged->point_count ? staged->points : NULL;
+
+    for (size_t i = 1; i < staged->point_count; i++)
+        if (staged->points[i].bytes <= bytes)
+            best = &staged->points[i];
+    return best;
+}
+
+uint64_t xfp_net_hybrid_bytes(const struct xfp_net_staged_point *points, size_t count)
+{
+    uint64_t from = 0;
+
+    for (size_t i = count; i > 0; i--) {
+        if (!(points[i - 1].direct_ns > 0))
+            continue;
+        if (points[i - 1].adaptive_ns >= points[i - 1].direct_ns)
+            break;
+        from = points[i - 1].bytes;
+    }
+    return from;
+}
+
+double xfp_net_bus_factor(const char *collective, int ranks)
+{
+    double n = ranks > 1 ? ranks : 1;
+
+    if (strstr(collective, "all-reduce"))
+        return 2 * (n - 1) / n;
+    if (strstr(collective, "all-gather") || strstr(collective, "reduce-scatter"))
+        return (n - 1) / n;
+    return 1;
+}

@@ -1,0 +1,244 @@
+/*
+ * The profile's `network`: written and read back, asked, merged, and refused when it makes no
+ * sense.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xferscope/profile_network.h"
+
+#define HEAD "{\"schema\": \"xferscope-profile\", \"version\": 1, \"machine\": {}, \"paths\": []"
+#define POINT(bytes, ns, more)                                                                     \
+    "{\"bytes\": " #bytes ", \"median_ns\": " #ns ", \"n\": 9, \"min_ns\": 1, \"max_ns\": 99999,"  \
+    " \"ci_low_ns\": 2, \"ci_high_ns\": 9999" more "}"
+#define STAGED(bytes, adaptive, more)                                                              \
+    "{\"bytes\": " #bytes                                                                          \
+    ", \"unpipelined_ns\": 900, \"pipelined_ns\": 700, \"adaptive_ns\": " #adaptive                \
+    ", \"buffers\": 8, \"buffer_bytes\": 65536" more "}"
+
+static const char full[] = HEAD
+    ", \"network\": {\"mpi\": \"Some MPI 1\", \"protocol\": \"rc\", \"nccl\": \"2.1\","
+    " \"ranks\": [{\"hostname\": \"a\", \"gpu\": 1, \"gpu_name\": \"G\", \"driver_version\": 13000,"
+    "   \"direct\": \"crashed\", \"interfaces\": [{\"name\": \"eth0\", \"driver\": \"veth\","
+    "   \"mbps\": 10000, \"mtu\": 9000}]}, {\"hostname\": \"b\", \"simulated\": true}],"
+    " \"paths\": [{\"name\": \"net/ping/rank0-rank1\", \"shape\": \"ping\", \"from\": 0, \"to\": 1,"
+    "   \"interface\": \"eth0\", \"fit\": {\"Lo_ns\": 100, \"g_ns\": 10, \"G_ns_per_byte\": 0.5,"
+    "   \"max_error\": 0.01}, \"points\": [" POINT(1, 100, "") ", " POINT(
+        1001, 600,
+        "") "]},"
+            "  {\"name\": \"net-loaded/stream/rank0-rank1\", \"shape\": \"stream\", \"from\": 0, "
+            "\"to\": 1,"
+            "   \"loaded\": true, \"points\": [" POINT(
+                4096, 50,
+                "") "]},"
+                    "  {\"name\": \"net/stream/rank0-rank1\", \"shape\": \"stream\", \"from\": 0, "
+                    "\"to\": 1,"
+                    "   \"points\": [" POINT(
+                        4096, 40,
+                        ", \"window\": 64, \"windows_ns\": [2560, 2600]") "]}],"
+                                                                          " \"staged\": "
+                                                                          "[{\"name\": "
+                                                                          "\"net/staged/"
+                                                                          "rank0-rank1\", "
+                                                                          "\"from\": 0, \"to\": 1,"
+                                                                          "   \"hybrid_bytes\": "
+                                                                          "2048, \"points\": "
+                                                                          "[" STAGED(1024, 600, ", \"direct_ns\": 500") ", " STAGED(
+                                                                              2048, 650,
+                                                                              ", \"direct_ns\": "
+                                                                              "651, \"direct\": "
+                                                                              "{\"n\": 7, "
+                                                                              "\"min_ns\": 600,"
+                                                                              " \"max_ns\": 700, "
+                                                                              "\"ci_low_ns\": 640, "
+                                                                              "\"ci_high_ns\": "
+                                                                              "660}") ", " STAGED(4096,
+                                                                                                  660,
+                                                                                                  "") "],"
+                                                                                                      "   \"cells\": [{\"bytes\": 1024, \"buffers\": 2, \"buffer_bytes\": 65536, \"median_ns\": 6,"
+                                                                                                      "   \"n\": 8, \"min_ns\": 5, \"max_ns\": 9, \"ci_low_ns\": 5.5, \"ci_high_ns\": 8}]}],"
+                                                                                                      " \"collectives\": [{\"name\": \"net/nccl/all-reduce\", \"bus_per_algbw\": 1.5,"
+                                                                                                      "   \"points\": [" POINT(
+                                                                                                          8,
+                                                                                                          20,
+                                                                                                          "") "]}]}}";
+
+static struct xfp_profile *parse(const char *text, char *error, size_t bytes)
+{
+    return xfp_parse(text, strlen(text), error, bytes);
+}
+
+static void check_ranks(const struct xfp_network *n)
+{
+    assert_string_equal(n->mpi, "Some MPI 1");
+    assert_string_equal(n->protocol, "rc");
+    assert_string_equal(n->nccl, "2.1");
+    assert_int_equal(n->rank_count, 2);
+    assert_string_equal(n->ranks[0].hostname, "a");
+    assert_int_equal(n->ranks[0].gpu, 1);
+    assert_int_equal(n->ranks[0].direct, XFP_NET_CRASHED);
+    assert_int_equal(n->ranks[0].interface_count, 1);
+    assert_string_equal(n->ranks[0].interfaces[0].driver, "veth");
+    assert_int_equal(n->ranks[0].interfaces[0].mbps, 10000);
+    assert_int_equal(n->ranks[0].interfaces[0].mtu, 9000);
+    assert_int_equal(n->ranks[1].gpu, -1);
+    assert_true(n->ranks[1].simulated && n->ranks[1].direct == XFP_NET_NOT_TRIED);
+}
+
+static void check_figures(const struct xfp_network *n)
+{
+    const struct xfp_net_staged *s = &n->staged[0];
+
+    assert_int_equal(n->path_count, 3);
+    assert_true(n->paths[0].fit.valid && n->paths[0].fit.g_ns == 10);
+    assert_int_equal(n->paths[0].points[1].bytes, 1001);
+    assert_int_equal(n->paths[2].windows[0].messages, 64);
+    assert_int_equal(n->paths[2].windows[0].count, 2);
+    assert_true(n->paths[2].windows[0].ns[1] == 2600);
+    assert_true(n->paths[2].points[0].ci_high_ns == 9999 && n->paths[2].points[0].n == 9);
+    assert_int_equal(n->staged_count, 1);
+    assert_int_equal(s->point_count, 3);
+    assert_true(s->hybrid_bytes == 2048 && s->points[0].direct_ns == 500);
+    assert_true(s->points[2].direct_ns == 0 && s->points[1].direct.ci_high_ns == 660);
+    assert_int_equal(s->points[0].buffers, 8);
+    assert_int_equal(s->cells[0].spread.n, 8);
+    assert_true(n->collectives[0].bus_per_algbw == 1.5);
+}
+
+static void what_is_written_is_read(void **state)
+{
+    char error[256] = "", name[] = "/tmp/network_test.XXXXXX";
+    struct xfp_profile *first = parse(full, error, sizeof(error)), *second;
+    int fd = mkstemp(name);
+
+    assert_string_equal(error, "");
+    assert_non_null(first);
+    check_ranks(first->network);
+    check_figures(first->network);
+    assert_int_equal(xfp_save(first, name, error, sizeof(error)), 0);
+    second = xfp_read_file(name, error, sizeof(error));
+    assert_string_equal(error, "");
+    assert_non_null(second);
+    check_ranks(second->network);
+    check_figures(second->network);
+    xfp_free(first);
+    xfp_free(second);
+    close(fd);
+    unlink(name);
+}
+
+static void questions(void **state)
+{
+    char error[256] = "";
+    struct xfp_profile *p = parse(full, error, sizeof(error));
+    const struct xfp_net_path *ping = xfp_net_find(p, XFP_NET_PING, 0, 1);
+    const struct xfp_net_staged *staged = xfp_net_find_staged(p, 0, 1);
+
+    assert_non_null(ping);
+    assert_null(xfp_net_find(p, XFP_NET_PING, 1, 0));
+    assert_null(xfp_net_find(p, XFP_NET_BOTH, 0, 1));
+    /* the one that was measured under load stands first, and is not the answer */
+    assert_string_equal(xfp_net_find(p, XFP_NET_STREAM, 0, 1)->name, "net/stream/rank0-rank1");
+    assert_true(xfp_net_time(ping, 1001).basis == XFP_MEASURED);
+    assert_true(fabs(xfp_net_time(ping, 501).ns - 350) < 1e-9); /* halfway */
+    assert_true(xfp_net_time(ping, 2000).basis == XFP_MODELLED);
+    assert_true(fabs(xfp_net_time(ping, 2000).ns - (100 + 2000 * 0.5)) < 1);
+    assert_null(xfp_net_find_staged(p, 1, 0));
+    assert_int_equal(xfp_net_staged_at(staged, 1)->bytes, 1024);
+    assert_int_equal(xfp_net_staged_at(staged, 4095)->bytes, 2048);
+    /* at 1024 MPI is faster, at 2048 the ring; at 4096 MPI was not measured */
+    assert_int_equal(xfp_net_hybrid_bytes(staged->points, 3), 2048);
+    assert_int_equal(xfp_net_hybrid_bytes(staged->points, 1), 0);
+    /* nccl-tests: 2 (n - 1) / n, (n - 1) / n, 1 */
+    assert_true(xfp_net_bus_factor("net/nccl/all-reduce", 4) == 1.5);
+    assert_true(xfp_net_bus_factor("net/nccl/all-gather", 4) == 0.75);
+    assert_true(xfp_net_bus_factor("net/nccl/reduce-scatter", 2) == 0.5);
+    assert_true(xfp_net_bus_factor("net/nccl/send-recv", 4) == 1);
+    xfp_free(p);
+}
+
+static void merging(void **state)
+{
+    char error[256] = "";
+    struct xfp_profile *p = parse(full, error, sizeof(error));
+    struct xfp_profile *other = parse(full, error, sizeof(error));
+    struct xfp_net_path *path = &other->network->paths[0];
+
+    path->from = 7; /* the same name: replaces */
+    free(other->network->paths[1].name);
+    other->network->paths[1].name = strdup("net/stream/rank5-rank6"); /* new */
+    assert_int_equal(xfp_net_merge(p->network, other->network), 0);
+    assert_int_equal(other->network->path_count, 0);
+    xfp_free(other);
+    assert_int_equal(p->network->path_count, 4);
+    assert_int_equal(p->network->paths[0].from, 7);
+    assert_string_equal(p->network->paths[3].name, "net/stream/rank5-rank6");
+    assert_int_equal(p->network->staged_count, 1);
+    assert_int_equal(p->network->collective_count, 1);
+    xfp_free(p);
+}
+
+/* The text with one part replaced. */
+static void refused(const char *old, const char *new, const char *line)
+{
+    char error[256] = "", text[sizeof(full) + 200];
+    const char *at = strstr(full, old);
+    struct xfp_profile *p;
+
+    assert_non_null(at);
+    snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - full), full, new, at + strlen(old));
+    p = parse(text, error, sizeof(error));
+    assert_null(p);
+    if (!strstr(error, line))
+        print_message("%s\n", error);
+    assert_non_null(strstr(error, line));
+}
+
+static void what_is_refused(void **state)
+{
+    refused("\"shape\": \"ping\"", "\"shape\": \"pong\"", "network.paths[0].shape: not a word");
+    refused("\"from\": 0", "\"from\": -1", "network.paths[0].from");
+    refused("\"bytes\": 1001", "\"bytes\": 1", "network.paths[0].points: sizes must ascend");
+    refused("\"min_ns\": 1,", "\"min_ns\": 101,",
+            "network.paths[0].points[0].median_ns: not within");
+    refused("[2560, 2600]", "[2560, 0]", "network.paths[2].points[0].windows_ns: not times");
+    refused("\"crashed\"", "\"exploded\"", "network.ranks[0].direct: not a word");
+    refused("\"buffers\": 8", "\"buffers\": 0", "network.staged[0].points[0].buffers");
+    refused("\"name\": \"net-loaded/stream/rank0-rank1\"", "\"name\": \"net/ping/rank0-rank1\"",
+            "a name that is there twice");
+    refused("\"mtu\": 9000}]", "\"mtu\": 9000}, 3]", "network.ranks[0].interfaces[1]: must be");
+    refused("{\"mpi\"", "7, \"x\": {\"mpi\"", "network: must be an object");
+}
+
+static void none(void **state)
+{
+    char error[256] = "";
+    struct xfp_profile *p = parse(HEAD "}", error, sizeof(error));
+
+    assert_null(p->network);
+    assert_null(xfp_net_find(p, XFP_NET_PING, 0, 1));
+    assert_null(xfp_net_find_staged(p, 0, 1));
+    xfp_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(questions),
+        cmocka_unit_test(merging),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
