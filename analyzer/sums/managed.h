@@ -12,22 +12,9 @@
 #define XFA_MANAGED_H
 
 #include "analyzer/pass/observer.h"
+#include "analyzer/sums/managed_figures.h"
 
-#define XFA_MAX_MANAGED_ITEMS (1u << 20) /* allocations, kernels, waiting faults: of each */
-#define XFA_MAX_MANAGED_ROWS 16384       /* sites, kernels, lines: of each */
-#define XFA_MIGRATION_CAUSES 6
 #define XFA_KERNEL_NAME 400 /* bytes of a name that are kept */
-
-struct xfa_managed_figures {
-    uint64_t allocations, allocated; /* calls, bytes */
-    uint64_t migrations;
-    uint64_t bytes[XFT_DIRECTION_COUNT]; /* migrated, by direction */
-    uint64_t by_cause[XFA_MIGRATION_CAUSES];
-    double migration_ns; /* of the device's time; may overlap */
-    uint64_t host_faults;
-    uint64_t fault_groups, faults; /* of devices */
-    double fault_ns;               /* of the groups, until served; may overlap */
-};
 
 /* One call site that allocates. */
 struct xfa_managed_site {
@@ -80,10 +67,5 @@ void xfa_managed_free(struct xfa_managed *managed);
 const struct xfa_managed_site **xfa_managed_sites(const struct xfa_managed *managed);
 const struct xfa_managed_kernel **xfa_managed_kernels(const struct xfa_managed *managed);
 const struct xfa_managed_line **xfa_managed_lines(const struct xfa_managed *managed);
-
-static inline bool xfa_is_managed_event(unsigned kind)
-{
-    return kind == XFT_EVENT_MIGRATION || kind == XFT_EVENT_FAULT;
-}
 
 #endif

@@ -9,7 +9,9 @@
 #ifndef XFA_MANAGED_PROCESS_H
 #define XFA_MANAGED_PROCESS_H
 
-#include "analyzer/sums/managed.h"
+#include "analyzer/base/table.h"
+#include "analyzer/pass/event.h"
+#include "analyzer/sums/managed_figures.h"
 
 struct xfa_stack_figures {
     uint32_t stack; /* key */
