@@ -5,6 +5,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/path.h"
 #include "analyzer/findings/findings_private.h"
+#include "analyzer/whatif/best_set.h"
 
 /* ---- which transfers two findings share -------------------------------------------------------
  */

@@ -9,7 +9,7 @@
 #include "analyzer/whatif/change.h"
 #include "analyzer/whatif/gather.h"
 #include "analyzer/whatif/player.h"
-#include "analyzer/whatif/whatif.h"
+#include "analyzer/whatif/result.h"
 
 struct xfw_way {
     struct xfw_change **changes; /* made in this order; owned */

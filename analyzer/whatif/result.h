@@ -1,0 +1,145 @@
+/*
+ * What replaying a run has found (whatif.h says how): savings, their errors, and the best set.
+ */
+#ifndef XFW_RESULT_H
+#define XFW_RESULT_H
+
+#include "analyzer/base/table.h"
+#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/sample.h"
+
+#define XFW_MARK_ERROR 0.05
+#define XFW_ABSTAIN_ERROR 0.15
+#define XFW_MOST_CHANGES 48
+#define XFW_MOST_MEMBERS 8 /* of a set */
+
+/* Further errors of a saving: of the saving itself, since no model is the machine; and of the run,
+ * since no two runs take the same time (docs/results/advice.md has how far off both were). */
+#define XFW_MODEL_ERROR 0.20
+#define XFW_RUN_ERROR 0.005
+#define XFW_HARDLY_MORE 1.1   /* a change has to save this much more than a simpler one */
+#define XFW_ALIKE 1.02        /* within a family, the first that saves nearly the most is best */
+#define XFW_LEAST_SAVED 0.005 /* of the run: a change on trial that saves less is in no set */
+
+/*
+ * What something would save of a time, ns: low <= likely <= high. Low may be negative: it may cost
+ * time. High is at most what can go of that time. Unknown is NAN; low and high may be unknown where
+ * likely is known.
+ */
+struct xfw_saving {
+    double low, likely, high;
+};
+
+/* How much is known of a saving: nothing; only that it is at most `high`; all three. */
+enum xfw_known { XFW_UNKNOWN, XFW_AT_MOST, XFW_KNOWN };
+static inline enum xfw_known xfw_saving_known(const struct xfw_saving *saving)
+{
+    if (saving->likely == saving->likely) /* no NAN */
+        return XFW_KNOWN;
+    return saving->high == saving->high ? XFW_AT_MOST : XFW_UNKNOWN;
+}
+
+/* The three in order, none above most_ns. */
+struct xfw_saving xfw_saving_within(struct xfw_saving saving, double most_ns);
+
+/* The saving of a time of whole_ns, or NANs if it breaks the rules above: that is a bug of ours,
+ * and is reported (analyzer/base/check.h). */
+struct xfw_saving xfw_saving_checked(const struct xfw_saving *saving, double whole_ns);
+
+struct xfw_times {
+    double recorded_ns, replayed_ns, alone_ns, set_ns; /* set_ns 0: no set */
+};
+
+struct xfw_range_times { /* of a phase (NVTX), summed over processes; outermost instances */
+    char *name;
+    struct xfw_times times;
+};
+
+/*
+ * The run played on a GPU, as recorded (without what recording cost) and as advised: medians of
+ * `times` each. Both include time that was not played, since nothing was in flight then; the
+ * model's figures beside them are for the same part of the run.
+ */
+struct xfw_played {
+    char *why;  /* one line: it was not played, and nothing below is known; NULL = it was */
+    char *note; /* one line about it; NULL = nothing */
+    unsigned times;
+    double recorded_ns, advised_ns; /* advised_ns NAN: nothing is advised */
+    double alone_ns, set_ns;        /* the model's for the same; set_ns NAN likewise */
+    double error; /* relative, of recorded_ns to alone_ns, without what was not played */
+    struct xfw_saving saving; /* of the set; low and high: of single times. NAN: none */
+    bool whole;               /* false: the first part_ns of the run */
+    double part_ns;
+    uint64_t steps;   /* as recorded */
+    uint64_t by_time; /* as advised: copies that could only be made to last as long */
+    double limit_s, seconds;
+};
+
+struct xfw_whatif {
+    bool known; /* false: nothing below is; why has the reason in one line */
+    char *why;
+    bool marked;          /* the error is beyond XFW_MARK_ERROR */
+    double recorded_ns;   /* the run as it was recorded */
+    double replayed_ns;   /* replayed as it was recorded */
+    double error;         /* relative, of the second to the first */
+    double alone_ns;      /* replayed without what recording cost: all savings are relative to it */
+    bool recording_known; /* the profile has what CUPTI's records cost */
+    struct xfw_share ops; /* of processes whose ops were not all played (sample.h) */
+    double sample_error_ns;   /* error of a run's time, or a saving, for that; 0: all were */
+    size_t count;             /* of changes */
+    struct xfw_saving *alone; /* by change: it alone; low and high NAN: it was on trial, and saves
+                                 too little */
+    struct xfw_saving *added; /* in the set: on top of those chosen before it; likely only; NAN:
+                                 not in the set */
+    struct xfw_saving *last;  /* in the set: what would be lost without it; likely only */
+    unsigned *order;          /* in the set: from 1 on; 0 = not in it */
+    struct xfw_search {
+        unsigned together; /* members of the set, the last ones, that only pay together */
+        bool left_out;     /* the set has XFW_MOST_MEMBERS: others were not asked for */
+    } search;
+    struct xfa_table taken;    /* by members of the set: xfw_whatif_taken() */
+    struct xfw_saving set;     /* all that are in it */
+    bool set_played;           /* the set's saving is not the model's: it was played */
+    struct xfw_played *played; /* NULL: not asked for */
+    struct xfw_times span;     /* the processes' spans (schedule.h), added up */
+    struct xfw_range_times *ranges;
+    size_t range_count;
+    double *in_ranges; /* likely savings: of change i in range r at [i * range_count + r]; NULL:
+                          none were played */
+    unsigned replays;  /* how many ways were played */
+};
+
+/* How many transfers of a class a change has in the set, without those that other members have. Of
+ * changes that take transfers (XFW_TAKES, XFW_IN_PARTS). */
+uint64_t xfw_whatif_taken(const struct xfw_whatif *whatif, const struct xfw_change *change,
+                          uint32_t class);
+
+/* What can go at most: all but what comes before the first work for a GPU and behind the last wait,
+ * unless the run was played with less (least_ns). */
+double xfw_can_go_ns(const struct xfw_whatif *whatif, double least_ns);
+
+/* The part of the set's saving that falls on a phase or on the span, with the relative bounds of
+ * the set's saving; NAN where there is none. */
+struct xfw_saving xfw_times_saving(const struct xfw_times *times, const struct xfw_saving *set);
+
+/* By how much low and high of a saving are widened. */
+static inline double xfw_unsure_ns(const struct xfw_whatif *whatif, double likely_ns)
+{
+    double size = likely_ns < 0 ? -likely_ns : likely_ns;
+    return (whatif->error + XFW_MODEL_ERROR) * size + XFW_RUN_ERROR * whatif->alone_ns;
+}
+
+/* The part of the run that a change has to save. */
+static inline double xfw_change_least(const struct xfw_change *change)
+{
+    return change->least_part > 0 ? change->least_part : XFW_LEAST_SAVED;
+}
+
+/* Takes `played` over. The set's saving becomes the played one, unless that is of a part of the run
+ * or its error is beyond XFW_MARK_ERROR; what remedies assume keeps its bounds as wide as before.
+ */
+void xfw_whatif_take_played(struct xfw_whatif *whatif, struct xfw_played *played);
+void xfw_played_free(struct xfw_played *played);
+void xfw_whatif_free(struct xfw_whatif *whatif);
+
+#endif
