@@ -1,6 +1,7 @@
 /* The table's rows as exported functions. */
 #include <errno.h>
 
+#include "preload/record/process.h"
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
 #include "preload/intercept/captures.h"

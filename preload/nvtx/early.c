@@ -1,4 +1,4 @@
-#include "preload/nvtx/nvtx.h"
+#include "preload/nvtx/early.h"
 #include "preload/nvtx/parts.h"
 
 #include <errno.h>

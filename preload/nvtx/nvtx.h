@@ -20,24 +20,9 @@
 #ifndef XFS_NVTX_H
 #define XFS_NVTX_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
+#include "preload/nvtx/early.h"
 
 /* Recording has begun: writes to META whether ranges can be recorded. */
 void xfs_nvtx_session_start(void);
-
-/* Number of threads (and the process, if any) with ranges from before recording. */
-extern atomic_int xfs_nvtx_waiting;
-void xfs_nvtx_write_early(void);
-
-/* Before an event of the calling thread is written. */
-static inline void xfs_nvtx_settle(void)
-{
-    if (__builtin_expect(atomic_load_explicit(&xfs_nvtx_waiting, memory_order_relaxed) > 0, 0))
-        xfs_nvtx_write_early();
-}
-
-/* In a forked child, which begins its own recording. */
-void xfs_nvtx_after_fork(void);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "preload/base/attributes.h"
 #include "preload/base/real_dlsym.h"
-#include "preload/record/hot.h"
+#include "preload/record/life.h"
 
 /* ---- the mappings ----------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "preload/base/attributes.h"
-#include "preload/record/record.h"
+#include "preload/record/clock.h"
 #include "preload/base/sandbox.h"
 
 uint64_t xfs_monotonic_ns(void)

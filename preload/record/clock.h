@@ -6,6 +6,7 @@
  * Each thread anchors the counter to CLOCK_MONOTONIC and does so again every few milliseconds, so
  * that the two differ by no more than the error of the rate over that time: under 1 us where the
  * rate is known to 100 ppm, and in practice tens of ns. Readings of one thread never go backwards.
+ * In a forked child the anchors of the thread are still right.
  */
 #ifndef XFS_CLOCK_H
 #define XFS_CLOCK_H
@@ -13,7 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* xfs_now_ns() and xfs_clock_use() are declared in record.h. */
+/* Host clock of the trace, ns of CLOCK_MONOTONIC, or of another clock once one is in use: the
+ * simulated GPU brings its own. */
+__attribute__((hot)) uint64_t xfs_now_ns(void);
+void xfs_clock_use(uint64_t (*now)(void));
 
 /* Checks whether the counter can be used and begins to measure its rate. Called when recording
  * starts; until then, and where it cannot be used, clock_gettime is used. Keeps errno. */
@@ -28,7 +32,5 @@ uint64_t xfs_monotonic_ns(void);
 
 /* Whether CLOCK_MONOTONIC is the trace's clock. */
 bool xfs_clock_is_monotonic(void);
-
-/* In a forked child: the anchors of this thread are still right; nothing to do. */
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "preload/base/sandbox.h"
 #include "preload/record/clock.h"
-#include "preload/record/hot.h"
+#include "preload/record/lanes.h"
 #include "preload/record/recorder.h"
 #include "xferscope/trace.h"
 

@@ -1,4 +1,4 @@
-#include "preload/record/record.h"
+#include "preload/record/events.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -6,7 +6,6 @@
 #include "preload/base/guard.h"
 #include "preload/base/last_thread.h"
 #include "preload/base/own_stack.h"
-#include "preload/record/hot.h"
 #include "preload/record/recorder.h"
 
 /* ---- the thread's lane -------------------------------------------------------------------- */

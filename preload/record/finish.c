@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "preload/base/log.h"
-#include "preload/record/record.h"
+#include "preload/record/events.h"
 #include "preload/format/rewrite.h"
 
 /* ---- the file in its place ------------------------------------------------------------------ */

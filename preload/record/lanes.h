@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "preload/record/life.h"
 #include "preload/record/rooms.h"
 #include "preload/base/pool.h"
 #include "xferscope/trace.h"
@@ -107,6 +108,26 @@ static inline void xfs_lane_claim(struct xfs_lane *lane)
 static inline void xfs_lane_done(struct xfs_lane *lane)
 {
     __atomic_store_n(&lane->writing, false, __ATOMIC_RELEASE);
+}
+
+/* The lane belongs to the current recorder. */
+static inline bool xfs_lane_current(const struct xfs_lane *lane)
+{
+    struct xfs_life *life = atomic_load_explicit(&xfs_life, memory_order_acquire);
+    return lane->recorder == atomic_load_explicit(&life->current, memory_order_acquire);
+}
+
+/* The same for a call that begins. */
+static inline bool xfs_lane_open_to_calls(const struct xfs_lane *lane)
+{
+    struct xfs_life *life = atomic_load_explicit(&xfs_life, memory_order_acquire);
+    return lane->recorder == atomic_load_explicit(&life->begins, memory_order_acquire);
+}
+
+/* The call is over, and its events have been written. */
+static inline void xfs_call_over(struct xfs_lane *lane)
+{
+    __atomic_store_n(&lane->calling, false, __ATOMIC_RELEASE);
 }
 
 /* After a moment: whether threads other than the one that ends recording are still in a call; no

@@ -1,4 +1,4 @@
-#include "preload/record/hot.h"
+#include "preload/record/life.h"
 #include "preload/record/recorder.h"
 
 struct xfs_life *_Atomic xfs_life;

@@ -5,7 +5,7 @@
 #include "preload/base/check.h"
 #include "preload/base/settings.h"
 #include "preload/record/notes.h"
-#include "preload/record/record.h"
+#include "preload/record/events.h"
 #include "preload/record/recorder.h"
 
 #define HISTORY 4096 /* periods that late records are compared with */

@@ -12,7 +12,7 @@
 
 #include "preload/record/notes.h"
 #include "preload/record/recorder.h"
-#include "preload/record/record.h"
+#include "preload/record/events.h"
 
 static size_t read_file(const char *path, char *text, size_t room)
 {

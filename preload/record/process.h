@@ -5,8 +5,10 @@
 #define XFS_PROCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "preload/record/ranks.h"
+#include "xferscope/trace.h"
 
 #define XFS_VISIBLE_BYTES 4096
 
@@ -32,5 +34,13 @@ bool xfs_process_calls(struct xfs_recorder *recorder);
 
 /* Writes the META pairs; what is not known has none. */
 void xfs_process_note(struct xfs_recorder *recorder);
+
+/* Provided by the table of calls: names for the CALLS segment. */
+struct xfs_call_info {
+    const char *name;
+    enum xft_level level;
+};
+extern const struct xfs_call_info xfs_calls[];
+extern const size_t xfs_call_count;
 
 #endif

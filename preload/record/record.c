@@ -10,7 +10,7 @@
 #include "preload/base/check.h"
 #include "preload/base/guard.h"
 #include "preload/base/last_thread.h"
-#include "preload/record/hot.h"
+#include "preload/record/lanes.h"
 #include "preload/base/log.h"
 #include "preload/record/notes.h"
 #include "preload/base/own_stack.h"

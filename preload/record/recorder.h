@@ -15,7 +15,7 @@
  * - write_out.c: events and lists into the file;
  * - lanes.c, rooms.c: what threads write into;
  * - names.c, modules.c, process.c, cost.c, then stacks.c: what the lists hold;
- * - events.c: a thread's lane, its events, and what these refer to;
+ * - events.c: a thread's lane, its events, and what these refer to (in line: events.h);
  * - periods.c, overhead.c, finish.c: events about recording itself; the file in its final form;
  * - writer.c: the background thread;
  * - start.c, record.c: recording begins and ends.

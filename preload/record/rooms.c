@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "preload/record/hot.h"
+#include "preload/record/lanes.h"
 #include "preload/record/recorder.h"
 #include "preload/base/check.h"
 #include "preload/format/segments.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "preload/record/hot.h"
+#include "preload/record/lanes.h"
 #include "preload/record/recorder.h"
 #include "preload/base/check.h"
 #include "preload/format/segments.h"

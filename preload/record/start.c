@@ -10,7 +10,7 @@
 #include "preload/base/log.h"
 #include "preload/record/bus.h"
 #include "preload/record/notes.h"
-#include "preload/record/record.h"
+#include "preload/record/events.h"
 
 #define MOST_PATH_SAID 300
 

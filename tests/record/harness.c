@@ -7,6 +7,7 @@
 
 #include "preload/base/check.h"
 #include "preload/record/hot.h"
+#include "preload/record/process.h"
 #include "preload/record/record.h"
 #include "preload/record/recorder.h"
 
