@@ -69,6 +69,7 @@ FIGURES = {
     "prefetch-both": ("families_test.py", "both-ways/prefetch/managed/gpu0"),
     "demand-threads": ("coverage_test.py", "^demand-threads"),
     "alloc": ("families_test.py", "alloc/"),
+    "host-read": ("families_test.py", "host-read/"),
     "lock": ("families_test.py", "lock/threads"),
     "sync": ("families_test.py", "sync/stream"),
     "records": ("records_test.py", "copy-blocking/h2d"),

@@ -210,6 +210,22 @@ class Machines(unittest.TestCase):
         two = {row["at"]: row["median"] for row in tables["both-ways/mapped/mapped/gpu0"]}
         self.assertLess(two[1 << 24], 0.7 * one[-1]["median"])
 
+    def test_reading_write_combined_memory_takes_what_the_machine_has_for_it(self):
+        given = machine(1, 1)
+        sizes, rates = [1 << power for power in range(12, 25)], {"pinned": 0.08, "write-combined": 5}
+        given["tables"] = [{"name": f"host-read/{memory}/host", "by": "bytes", "unit": "ns",
+                            "rows": [{"at": size, "median": size * rate} for size in sizes]}
+                           for memory, rate in rates.items()]
+        run = probe(given, "--filter", "^host-read/", "--sizes", "4K:16M", "--format", "json")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        tables = {table["name"]: table["rows"] for table in json.loads(run.stdout)["tables"]}
+        self.assertEqual(set(tables), {"host-read/pinned/host", "host-read/write-combined/host"})
+        for memory, rate in rates.items():
+            rows = tables[f"host-read/{memory}/host"]
+            self.assertEqual([row["at"] for row in rows], [1 << power for power in range(12, 25, 2)])
+            for row in rows:
+                self.assertLess(abs(row["median"] / (row["at"] * rate) - 1), TOLERANCE, row)
+
     def test_sizes_decide_what_applies(self):
         def families(*options):
             names = probe(machine(1, 1), "--list", "--filter", OWN, *options).stdout.split("\n")

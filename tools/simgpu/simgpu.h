@@ -23,7 +23,8 @@ void xferscope_simgpu_spend_ns(uint64_t ns);
 
 /*
  * Host work: bytes copied within the host by that many threads. Advances the clock by the cost that
- * the profile's table of that name ("host-copy/pageable/h2h/host", by threads) has for it.
+ * the profile's table of that name ("host-copy/pageable/h2h/host", by threads) has for it; or, of a
+ * table by bytes ("host-read/write-combined/host"), for so many bytes, whatever is done with them.
  */
 void xferscope_simgpu_host_copy(const char *table, size_t bytes, unsigned threads);
 

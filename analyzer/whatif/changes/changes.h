@@ -11,6 +11,7 @@
  * overlap.c          | copies overlap kernels and each other: in streams of their own, or in parts
  * leave_out.c        | transfers go
  * mapped.c           | kernels read host memory in place; or do not any more
+ * host_reads.c       | the host reads page-locked memory that is cached
  * managed.c          | managed memory is prefetched; or stays with the host
  * calls_once.c       | memory is allocated, or page-locked, once
  * locking.c          | page-locked memory is mapped, touched by threads and page-locked
@@ -372,8 +373,9 @@ struct xfw_memories {
      XFA_KIND(XFT_EVENT_UNREGISTER))
 void xfw_memories_free(struct xfw_memories *memories);
 
-/* Other kinds of events are ignored. */
+/* Other kinds of events and ops are ignored. */
 void xfw_memories_event(struct xfw_memories *memories, const struct xfa_event *event);
+void xfw_memories_op(struct xfw_memories *memories, const struct xfw_op *op);
 
 struct xfw_memory {
     uint64_t first, end;
@@ -393,6 +395,22 @@ bool xfw_launch_pointer(const struct xfa_process *process, uint64_t arguments, u
 enum xfw_writes { XFW_READS, XFW_MAY_WRITE, XFW_WRITES };
 enum xfw_writes xfw_writes(const struct xfa_process *process, uint64_t name, uint64_t arguments,
                            uint32_t k);
+
+/* ---- host_reads.c ---------------------------------------------------------------------------- */
+
+/*
+ * Memory that these sites allocate write-combined is allocated without that, and the host reads it
+ * through its caches: the thread's own time in which it reads what copies and kernels brought there
+ * becomes shorter, by the ratio of the profile's host-read/ figures. Copies to the device take what
+ * they took.
+ *
+ * That is the thread's own time behind the wait for it. As likely all of what was brought is read,
+ * in the next own time that is long enough for half of it; what kernels write counts where their
+ * names say that they do. At best each own time behind that wait is reading, as long as something
+ * is left to read, and kernels may write to all that they are given. At worst nothing is read.
+ */
+struct xfw_change *xfw_change_cached_reads(const struct xfa_analysis *analysis,
+                                           struct xfw_set *sites);
 
 /* ---- managed.c ------------------------------------------------------------------------------- */
 

@@ -167,6 +167,18 @@ struct xfw_staging xfw_staging_cost(const struct xfa_achievable *achievable,
     return staging;
 }
 
+/* ---- the host's reads ------------------------------------------------------------------------ */
+
+double xfw_host_read_ns(const struct xfa_achievable *achievable, enum xft_memory memory,
+                        uint64_t bytes, enum xfw_certainty certainty)
+{
+    char name[64];
+    snprintf(name, sizeof name, "host-read/%s", xft_memory_word(memory));
+    const struct xfp_table *table = host_table(achievable->profile, name);
+    struct xfp_estimate cost = table ? xfp_table_at(table, bytes) : (struct xfp_estimate){0};
+    return cost.basis == XFP_UNKNOWN ? NAN : xfw_as_sure(cost.ns, cost.error, certainty);
+}
+
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 double xfw_device_byte_ns(const struct xfa_achievable *achievable, int gpu)

@@ -117,6 +117,12 @@ double xfw_staging_setup(const struct xfa_achievable *achievable, int gpu, unsig
  * processors at most; 0: not measured. */
 unsigned xfw_staging_threads(const struct xfa_achievable *achievable, enum xft_direction direction);
 
+/* ---- the host's reads ------------------------------------------------------------------------ */
+
+/* Time in which one thread reads page-locked memory of that kind; NAN: not measured. */
+double xfw_host_read_ns(const struct xfa_achievable *achievable, enum xft_memory memory,
+                        uint64_t bytes, enum xfw_certainty certainty);
+
 /* ---- kernels: in memory of the device, and in mapped memory of the host ---------------------- */
 
 /* Nothing is known of less: a kernel's own time is more than that of its memory. */

@@ -35,7 +35,7 @@ void xfw_memories_event(struct xfw_memories *memories, const struct xfa_event *e
         xfa_blocks_end(&memories->blocks, event->memory.address, event->start_ns);
 }
 
-static void memories_op(struct xfw_memories *memories, const struct xfw_op *op)
+void xfw_memories_op(struct xfw_memories *memories, const struct xfw_op *op)
 {
     uint64_t now = op->start_ns > 0 ? (uint64_t)op->start_ns : 0;
     if (op->kind == XFT_EVENT_ALLOC || op->kind == XFT_EVENT_REGISTER)
@@ -145,7 +145,7 @@ static void map_op(const struct xfw_change *change, void *self, struct xfw_playe
     static const double part[] = {[XFW_LOW] = 2, [XFW_LIKELY] = 0.5};
     const struct xfa_achievable *achievable = &change->analysis->achievable;
     struct map *state = self;
-    memories_op(&state->memories, op);
+    xfw_memories_op(&state->memories, op);
     if (op->what == XFW_COPY) {
         bool mapped = op->class != XFW_NONE && xfw_set_has(&change->set, op->class) &&
                       state->count < MOST_MAPPED;
@@ -296,7 +296,7 @@ static void stop_op(const struct xfw_change *change, void *self, struct xfw_play
     const struct xfa_achievable *achievable = &change->analysis->achievable;
     enum xfw_certainty certainty = xfw_player_certainty(player);
     struct stop *state = self;
-    memories_op(&state->memories, op);
+    xfw_memories_op(&state->memories, op);
     if (op->kind == XFT_EVENT_ALLOC && op->memory == XFT_MEM_MAPPED &&
         xfw_set_has(&change->set, op->site))
         op->memory = XFT_MEM_PINNED; /* no kernel reaches it any more */

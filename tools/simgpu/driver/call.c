@@ -204,6 +204,11 @@ SIM_EXPORT void xferscope_simgpu_host_copy(const char *table, size_t bytes, unsi
     const struct xfp_table *t = sim_profile ? xfp_find_table(sim_profile, table) : NULL;
     struct xfp_estimate cost = {XFP_UNKNOWN, 0, 0};
 
+    if (t && xfp_by_of(t->by) == XFP_BY_BYTES) {
+        cost = xfp_table_at(t, bytes);
+        sim_advance((uint64_t)cost.ns);
+        return;
+    }
     if (t && t->bytes)
         cost = xfp_table_at(t, threads);
     sim_advance(cost.basis ? (uint64_t)(cost.ns * (double)bytes / (double)t->bytes)

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("all-memory-is-combined", "analyzer/findings/write_combined.c",
+      "memory.kind != XFT_MEM_WRITE_COMBINED || memory.by == XFW_NO_SITE",
+      "memory.by == XFW_NO_SITE",
+      "cached memory is told to be allocated without write-combining",
+      "analyzer-findings_write_combined_test"),
     M("write-combined-by-hand", "analyzer/whatif/changes/changes.h",
       "    return memory == XFT_MEM_PINNED || memory == XFT_MEM_MAPPED;",
       "    return memory != XFT_MEM_DEVICE;",

@@ -2,6 +2,21 @@
 from row import M
 
 ROWS = [
+    M("read-in-no-time", "analyzer/whatif/changes/host_reads.c",
+      "reads < LEAST_READ * brought->left_ns",
+      "reads < 0",
+      "any short time behind a wait counts as reading uncached memory",
+      "analyzer-findings_write_combined_test"),
+    M("read-before-the-wait", "analyzer/whatif/changes/host_reads.c",
+      "        if (brought->reader != op->thread + 1 ||",
+      "        if (brought->reader > op->thread + 1 ||",
+      "the host is taken to read results that it has not waited for",
+      "analyzer-findings_write_combined_test"),
+    M("read-after-it-is-freed", "analyzer/whatif/changes/host_reads.c",
+      "        forget_all(state, memory.first, memory.end);",
+      "        forget_all(state, memory.end, memory.end);",
+      "memory that is freed is read",
+      "analyzer-findings_write_combined_test"),
     M("locked-by-all-processors", "analyzer/whatif/changes/locking.c",
       "(int)threads <= achievable->profile->machine.cpus / 2",
       "(int)threads <= achievable->profile->machine.cpus",
