@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("write-combined-by-hand", "analyzer/whatif/changes/changes.h",
+      "    return memory == XFT_MEM_PINNED || memory == XFT_MEM_MAPPED;",
+      "    return memory != XFT_MEM_DEVICE;",
+      "memory that cannot be registered as what it is is told to be",
+      "analyzer-findings_slow_page_locking_test"),
     M("read-in-no-time", "analyzer/whatif/changes/host_reads.c",
       "reads < LEAST_READ * brought->left_ns",
       "reads < 0",
@@ -87,9 +92,9 @@ ROWS = [
       "        until = fmax(until, 0 * copy->done_ns);",
       "without a free the host is promised not to wait for the copy whose data it uses",
       "analyzer-whatif_once_test"),
-    M("once-as-the-probe-has-it", "analyzer/whatif/changes/calls_once.c",
-      "    double usual = fmin(op->own_ns, (op->own_ns + probed_ns(change, op)) / 2);",
-      "    double usual = fmin(op->own_ns, probed_ns(change, op));",
+    M("once-as-the-probe-has-it", "analyzer/whatif/changes/locking.c",
+      "    double usual = fmin(op->own_ns, (op->own_ns + probed_ns(achievable, op)) / 2);",
+      "    double usual = fmin(op->own_ns, probed_ns(achievable, op));",
       "one draw of what differs from process to process stands for all others",
       "analyzer-whatif_once_test"),
     M("left-out-waits-too", "analyzer/whatif/changes/leave_out.c",
