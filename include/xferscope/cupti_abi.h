@@ -18,6 +18,9 @@ typedef void *xcp_subscriber;
 
 enum xcp_results {
     XCP_SUCCESS = 0,
+    XCP_ERROR_INVALID_PARAMETER = 1,
+    XCP_ERROR_MAX_LIMIT_REACHED = 12, /* no further record */
+    XCP_ERROR_NOT_COMPATIBLE = 14,
     XCP_ERROR_NOT_SUPPORTED = 27,
     XCP_ERROR_MULTIPLE_SUBSCRIBERS = 39,
 };
@@ -53,7 +56,13 @@ enum xcp_activity_flag {
 
 enum xcp_activity_attribute {
     XCP_ATTRIBUTE_ZEROED_BUFFERS = 5, /* uint8_t: the client hands out zeroed buffers */
+    /* From CUPTI 13.3 on. Their numbers follow from the documented order and from two that public
+     * clients use, 11 (user-defined records) before and 15 (latency of kernels) behind them. */
+    XCP_ATTRIBUTE_CLIENTS = 12,        /* uint8_t, read only: enum xcp_clients */
+    XCP_ATTRIBUTE_HARDWARE_EVENTS = 13 /* uint8_t, of the process: kernel times from hardware */
 };
+
+enum xcp_clients { XCP_CLIENTS_ONE, XCP_CLIENTS_SEVERAL, XCP_CLIENTS_UNDECIDED };
 
 enum xcp_copy_kind {
     XCP_COPY_HTOD = 1,
@@ -85,6 +94,12 @@ enum xcp_callback {
 
 /* First version of cuptiGetVersion() whose memcpy records have copy_count (CUDA 12.8). */
 #define XCP_VERSION_COPY_COUNT 26
+/* First versions that serve several clients (CUDA 13.3; the driver must be of R610 or newer, whose
+ * CUDA version is XCP_DRIVER_SEVERAL_CLIENTS), and whose kernel times from hardware have the
+ * repairs of CUDA 13.4 update 1: the last one that NVIDIA lists for it. */
+#define XCP_VERSION_SEVERAL_CLIENTS 130300
+#define XCP_DRIVER_SEVERAL_CLIENTS 13030
+#define XCP_VERSION_HARDWARE_EVENTS 130402
 
 struct xcp_activity {
     int kind;
@@ -168,10 +183,24 @@ struct xcp_callback_data { /* CUpti_CallbackData */
     uint32_t correlation;
 };
 
+/* Of cuptiSubscribe_v2, as from CUPTI 13.2 on; before, it ended after other_bytes. */
+struct xcp_subscriber_params {
+    size_t struct_size;
+    const char *name;   /* ours; at most 53 bytes are kept */
+    char *other;        /* where the name of the first client is written; may be NULL */
+    size_t other_bytes; /* at least 64 */
+    uint8_t several;    /* 1: further clients are welcome. All clients must say the same */
+};
+#define XCP_OTHER_NAME_BYTES 64
+
 typedef void (*xcp_callback_function)(void *user, int domain, uint32_t call, const void *data);
 typedef void (*xcp_buffer_requested)(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void (*xcp_buffer_completed)(void *context, uint32_t stream, uint8_t *buffer, size_t size,
                                      size_t valid);
+/* Of one of several clients. `info` may have more fields from version to version. */
+typedef void (*xcp_buffer_requested_v2)(uint8_t **buffer, size_t *size, size_t *max_records,
+                                        void *info);
+typedef void (*xcp_buffer_completed_v2)(uint8_t *buffer, size_t size, size_t valid, void *info);
 typedef uint64_t (*xcp_timestamp_callback)(void);
 
 /* X(return type, field, parameters): field f is the function cuptiF. Required ones. */
@@ -195,10 +224,28 @@ typedef uint64_t (*xcp_timestamp_callback)(void);
     X(GetVersion, (uint32_t *))                                                                    \
     X(GetResultString, (xcp_result, const char **))
 
+/* Those of one of several clients, from CUPTI 13.3 on. `config` selects fields; NULL: records as
+ * ever. The former and the functions above of the same names exclude each other within a process.
+ */
+#define XCP_NEWER_FUNCTIONS(X)                                                                     \
+    X(Subscribe_v2,                                                                                \
+      (xcp_subscriber *, xcp_callback_function, void *, struct xcp_subscriber_params *))           \
+    X(ActivityEnable_v2, (xcp_subscriber, int kind, void *config))                                 \
+    X(ActivityDisable_v2, (xcp_subscriber, int kind, void *config))                                \
+    X(ActivityRegisterCallbacks_v2,                                                                \
+      (xcp_subscriber, xcp_buffer_requested_v2, xcp_buffer_completed_v2))                          \
+    X(ActivityGetNextRecord_v2, (xcp_subscriber, uint8_t *, size_t, struct xcp_activity **))       \
+    X(ActivityGetNumDroppedRecords_v2,                                                             \
+      (xcp_subscriber, void *context, uint32_t stream, size_t *dropped))                           \
+    X(ActivityGetAttribute_v2, (xcp_subscriber, int attribute, size_t *bytes, void *value))        \
+    X(ActivitySetAttribute_v2, (xcp_subscriber, int attribute, size_t *bytes, void *value))        \
+    X(GetTimestamp_v2, (xcp_subscriber, uint64_t *))
+
 #define XCP_FIELD(name, params) xcp_result(*name) params;
 struct xcp_library {
     XCP_FUNCTIONS(XCP_FIELD)
     XCP_OPTIONAL_FUNCTIONS(XCP_FIELD)
+    XCP_NEWER_FUNCTIONS(XCP_FIELD)
 };
 #undef XCP_FIELD
 

@@ -31,6 +31,7 @@
     X("env.CUDA_VISIBLE_DEVICES", "as it was when recording began; absent: it was not set")        \
     X("timing", "cupti | event | host | none: where DEVICE_COPY events come from")                 \
     X("timing.why", "one line, when it is not what was asked for")                                 \
+    X("timing.shared", "1: CUPTI serves several clients; absent: the recorder alone")              \
     X("timing.sampled", "1: device times are of some of the copies; absent: of all that can be")   \
     X("budget", "percent of the time that recording may cost; 0: no bound")                        \
     X("budget.copies_until_ns", "records of copies and memsets gave way then; absent: never")      \
@@ -47,6 +48,7 @@
     X("arguments", "on | off: whether LAUNCH events have arguments")                               \
     X("arguments.why", "one line, when off")                                                       \
     X("kernels", "on | off: whether KERNEL events are recorded")                                   \
+    X("kernels.hardware", "1: kernel times are from the GPU's own events; absent: they are not")   \
     X("managed", "on | off: whether MIGRATION and FAULT events are recorded")                      \
     X("managed.why", "one line, when off although asked for")                                      \
     X("nvtx", "on | off: whether RANGE events can come")                                           \

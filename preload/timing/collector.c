@@ -10,6 +10,7 @@
 #include "preload/base/last_thread.h"
 #include "preload/base/sandbox.h"
 #include "preload/record/bus.h"
+#include "preload/timing/cupti_client.h"
 #include "preload/timing/give_way.h"
 #include "preload/timing/records.h"
 #include "preload/timing/timing.h"
@@ -118,7 +119,8 @@ static void *collect(void *unused)
     xfs_bus_own_thread(); /* its events go to the mapped file, too */
     pthread_mutex_lock(&collector.lock);
     while (!collector.finish) {
-        bool flush = wait_for_work() && xfs_records_outstanding() > 0;
+        bool flush =
+            wait_for_work() && (xfs_records_outstanding() > 0 || xfs_cupti_flush_blindly());
         pthread_mutex_unlock(&collector.lock);
         xfs_bus_own_thread();
         obey((enum xfs_order)atomic_load(&collector.order));

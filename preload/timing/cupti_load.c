@@ -34,6 +34,7 @@ static bool fill(struct xcp_library *library, void *handle, const struct xfs_cup
 #define MISSING(name, params) || library->name == NULL
     XCP_FUNCTIONS(FIND)
     XCP_OPTIONAL_FUNCTIONS(FIND)
+    XCP_NEWER_FUNCTIONS(FIND)
     return !(false XCP_FUNCTIONS(MISSING));
 #undef FIND
 #undef MISSING

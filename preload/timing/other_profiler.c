@@ -1,22 +1,31 @@
 /*
  * CUPTI's subscribe functions as other profilers call them. A profiler that starts after the
  * recorder (torch.profiler, for example) must find CUPTI free: device timing unsubscribes before
- * the call is passed on to CUPTI unchanged. The recorder's own subscription does not use these.
+ * the call is passed on to CUPTI unchanged, unless both are among several clients. The recorder's
+ * own subscription does not use these.
  */
 #include "preload/timing/other_profiler.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "preload/lookup/resolve.h"
 #include "preload/base/log.h"
 #include "preload/timing/timing.h"
+#include "xferscope/cupti_abi.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 #define NOT_INITIALIZED 15 /* CUPTI_ERROR_NOT_INITIALIZED: there is no CUPTI to call */
 
+/* True when the caller wants others beside it. The structure may be an older, shorter one. */
+static bool welcomes_others(const struct xcp_subscriber_params *p)
+{
+    return p && p->struct_size > offsetof(struct xcp_subscriber_params, several) && p->several == 1;
+}
+
 /* Both versions of the function. */
-#define SUBSCRIBE(name, params, args)                                                              \
+#define SUBSCRIBE(name, params, args, shares)                                                      \
     static void *_Atomic found_##name; /* by dlsym: then no library's dependency leads there */    \
     void xfs_found_##name(void *real)                                                              \
     {                                                                                              \
@@ -31,11 +40,11 @@
         if (found == NULL)                                                                         \
             return NOT_INITIALIZED;                                                                \
         xfs_verbose("another profiler calls " #name);                                              \
-        xfs_timing_yield();                                                                        \
+        xfs_timing_yield(shares);                                                                  \
         return ((int(*) params)found)args;                                                         \
     }
 SUBSCRIBE(cuptiSubscribe, (void **subscriber, void (*callback)(void), void *user),
-          (subscriber, callback, user))
+          (subscriber, callback, user), false)
 SUBSCRIBE(cuptiSubscribe_v2,
           (void **subscriber, void (*callback)(void), void *user, void *parameters),
-          (subscriber, callback, user, parameters))
+          (subscriber, callback, user, parameters), welcomes_others(parameters))

@@ -21,6 +21,7 @@
 #include "preload/base/settings.h"
 #include "preload/timing/collector.h"
 #include "xferscope/cupti_abi.h"
+#include "preload/timing/cupti_client.h"
 #include "preload/timing/cupti_load.h"
 #include "preload/timing/event_pairs.h"
 #include "preload/timing/give_way.h"
@@ -38,6 +39,7 @@ static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER; /* of these, afte
  * profiler's. */
 static XFS_TLS bool busy;
 
+static atomic_bool shared;    /* CUPTI serves others beside us */
 static atomic_bool overtaken; /* contexts may be being created: too late to subscribe */
 
 /* ---- the number of a call ------------------------------------------------------------------ */
@@ -74,6 +76,7 @@ static void watch(const uint16_t *numbers, size_t count)
 /* Why there is no device timing, in one line. */
 struct attempt {
     xcp_subscriber subscriber;
+    char other[XCP_OTHER_NAME_BYTES]; /* another profiler's name; "": not known */
     char why[256];
 };
 
@@ -82,7 +85,8 @@ static void failed(struct attempt *a, const struct xcp_library *library, const c
 {
     const char *name = NULL;
     if (result == XCP_ERROR_MULTIPLE_SUBSCRIBERS)
-        snprintf(a->why, sizeof a->why, "another profiler is using CUPTI in this process");
+        snprintf(a->why, sizeof a->why, "another profiler%s%s%s is using CUPTI in this process",
+                 a->other[0] ? " (" : "", a->other, a->other[0] ? ")" : "");
     else if (library->GetResultString && library->GetResultString(result, &name) == XCP_SUCCESS &&
              name)
         snprintf(a->why, sizeof a->why, "cupti%s failed: %s (%d)", what, name, result);
@@ -104,13 +108,23 @@ static bool accept(const struct xcp_library *library, const char *path, void *us
                  "another thread began to use CUDA while CUPTI was being loaded");
         return true;
     }
-    xcp_result result = library->Subscribe(&a->subscriber, on_call, NULL);
+    struct xfs_cupti_joined joined;
+    struct xcp_library ours = *library;
+    bool hardware = xfs_settings()->kernels && xfs_settings()->hardware_times;
+    xcp_result result = xfs_cupti_join(&ours, on_call, hardware, &joined);
+    memcpy(a->other, joined.other, sizeof a->other);
     if (result != XCP_SUCCESS) {
         failed(a, library, "Subscribe", result);
         xfs_verbose("device timing: %s: %s", path, a->why);
         return result == XCP_ERROR_MULTIPLE_SUBSCRIBERS;
     }
-    cupti = *library;
+    cupti = ours;
+    a->subscriber = joined.subscriber;
+    atomic_store(&shared, joined.several);
+    if (joined.several)
+        xfs_meta_set("timing.shared", "1");
+    if (joined.hardware)
+        xfs_meta_set("kernels.hardware", "1");
     xfs_verbose("device timing: CUPTI from %s", path);
     return true;
 }
@@ -526,10 +540,12 @@ static void leave_locked(const char *before_records, const char *why, const char
     pthread_mutex_unlock(&state_lock);
 }
 
-void xfs_timing_yield(void)
+void xfs_timing_yield(bool shares)
 {
     int saved = errno;
-    if (!busy && atomic_load(&owner) == (int)getpid() && xfs_settings()->timing == ASKED_AUTO)
+    if (shares && atomic_load(&shared))
+        xfs_cupti_company();
+    else if (!busy && atomic_load(&owner) == (int)getpid() && xfs_settings()->timing == ASKED_AUTO)
         leave_locked("another profiler is using CUPTI in this process",
                      "another profiler took CUPTI over; no device times from then on",
                      "another profiler took CUPTI over, and the last records were not handed over "

@@ -25,11 +25,12 @@
  *
  * only in the outermost hook of a call. Both cost one access to thread-local memory.
  *
- * CUPTI serves one client per process. A profiler that subscribes later replaces the recorder
- * (other_profiler.c): with XFERSCOPE_TIMING=auto device timing then ends. When another profiler
- * came first, or CUPTI is missing, or it fails, META says timing=host and timing.why, and nothing
- * else changes. libcupti is loaded privately and never unloaded. No error reaches the program. See
- * docs/timing.md.
+ * CUPTI serves one client per process, or, from CUDA 13.3 on, several that all ask for it
+ * (cupti_client.h). A profiler that subscribes later and wants CUPTI for itself replaces the
+ * recorder (other_profiler.c): with XFERSCOPE_TIMING=auto device timing then ends. When another
+ * profiler came first, or CUPTI is missing, or it fails, META says timing=host and timing.why, and
+ * nothing else changes. libcupti is loaded privately and never unloaded. No error reaches the
+ * program. See docs/timing.md.
  */
 #ifndef XFS_TIMING_H
 #define XFS_TIMING_H
@@ -86,9 +87,10 @@ void xfs_timing_managed(void);
 /*
  * Another profiler of this process is about to subscribe to CUPTI: collects the records that CUPTI
  * holds, and restores CUPTI's state. Does nothing when device timing is off or was chosen by
- * XFERSCOPE_TIMING=cupti. Keeps errno.
+ * XFERSCOPE_TIMING=cupti, nor where both are among CUPTI's several clients (`shares`: the other
+ * subscribes as one of these; cupti_client.h). Keeps errno.
  */
-void xfs_timing_yield(void);
+void xfs_timing_yield(bool shares);
 
 /* CUPTI is or may be used in this process: it needs memory. */
 bool xfs_timing_needs_memory(void);

@@ -1,9 +1,11 @@
 #include "tests/gpu/fake_cupti.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/gpu/fake_cupti_clients.h"
 #include "xferscope/cupti_abi.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -41,6 +43,10 @@ static void hand_over(void)
 /* Records are stored one behind the other, each after its length. */
 EXPORT void fake_cupti_record(const void *record, size_t bytes)
 {
+    if (fake.clients > 0) {
+        fake_clients_record(record, bytes);
+        return;
+    }
     pthread_mutex_lock(&lock);
     size_t max_records, need = sizeof(uint64_t) + (bytes + 7) / 8 * 8;
     if (buffer && used + need > size)
@@ -82,8 +88,17 @@ EXPORT xcp_result cuptiActivityConfigureUnifiedMemoryCounter(struct xcp_counter_
 EXPORT xcp_result cuptiActivityRegisterTimestampCallback(xcp_timestamp_callback clock);
 EXPORT xcp_result cuptiGetVersion(uint32_t *version);
 
+/* The two kinds of calls exclude each other. */
+static bool mixes(void)
+{
+    fake.mixed += fake.clients > 0;
+    return fake.clients > 0;
+}
+
 xcp_result cuptiSubscribe(xcp_subscriber *subscriber, xcp_callback_function callback, void *user)
 {
+    if (mixes())
+        return XCP_ERROR_MULTIPLE_SUBSCRIBERS;
     if (fake.subscribe_result == XCP_SUCCESS) {
         fake.subscribed++;
         fake.subscribed_by = gettid();
@@ -95,20 +110,23 @@ xcp_result cuptiSubscribe(xcp_subscriber *subscriber, xcp_callback_function call
 
 xcp_result cuptiUnsubscribe(xcp_subscriber subscriber)
 {
-    fake.unsubscribed += subscriber == &fake;
+    fake.unsubscribed += subscriber == &fake || fake_clients_leave(subscriber);
     return XCP_SUCCESS;
 }
 
 xcp_result cuptiEnableCallback(uint32_t enable, xcp_subscriber subscriber, int domain,
                                uint32_t call)
 {
-    fake.calls_watched += enable == 1 && subscriber == &fake && domain == XCP_DOMAIN_DRIVER;
+    bool known = subscriber == &fake || fake_clients_is_one(subscriber);
+    fake.calls_watched += enable == 1 && known && domain == XCP_DOMAIN_DRIVER;
     return XCP_SUCCESS;
 }
 
 xcp_result cuptiActivityEnable(int kind)
 {
     fake.enabled_by = gettid();
+    if (mixes())
+        return XCP_ERROR_MULTIPLE_SUBSCRIBERS;
     if (kind == fake.refused_kind)
         return XCP_ERROR_NOT_SUPPORTED;
     if (fake.enable_result == XCP_SUCCESS && requested != NULL && fake.subscribed)
@@ -118,6 +136,8 @@ xcp_result cuptiActivityEnable(int kind)
 
 xcp_result cuptiActivityRegisterCallbacks(xcp_buffer_requested r, xcp_buffer_completed c)
 {
+    if (mixes())
+        return XCP_ERROR_MULTIPLE_SUBSCRIBERS;
     fake.buffers_registered++;
     requested = r;
     completed = c;
@@ -152,6 +172,7 @@ xcp_result cuptiActivityFlushAll(uint32_t flag)
     fake.forced_flushes += flag == XCP_FLUSH_FORCED;
     while (fake.hang_in_flush && flag == XCP_FLUSH_FORCED)
         pause();
+    fake_clients_flush();
     pthread_mutex_lock(&lock);
     if (!fake.hang_in_flush) /* nor by the flush of each second, should it come in between */
         hand_over();
@@ -161,12 +182,16 @@ xcp_result cuptiActivityFlushAll(uint32_t flag)
 
 xcp_result cuptiGetTimestamp(uint64_t *now)
 {
+    if (mixes())
+        return XCP_ERROR_NOT_COMPATIBLE;
     *now = fake.trace_now() + (uint64_t)fake.clock_offset;
     return XCP_SUCCESS;
 }
 
 xcp_result cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value)
 {
+    if (mixes())
+        return XCP_ERROR_MULTIPLE_SUBSCRIBERS;
     fake.zeroed_promised =
         attribute == XCP_ATTRIBUTE_ZEROED_BUFFERS && *bytes == 1 && *(uint8_t *)value == 1;
     return XCP_SUCCESS;
@@ -174,6 +199,8 @@ xcp_result cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value)
 
 xcp_result cuptiActivityDisable(int kind)
 {
+    if (mixes())
+        return XCP_ERROR_MULTIPLE_SUBSCRIBERS;
     fake.kinds_disabled[kind]++;
     return XCP_SUCCESS;
 }
@@ -191,6 +218,8 @@ xcp_result cuptiActivityConfigureUnifiedMemoryCounter(struct xcp_counter_config 
 
 xcp_result cuptiActivityRegisterTimestampCallback(xcp_timestamp_callback clock)
 {
+    if (mixes())
+        return XCP_ERROR_MULTIPLE_SUBSCRIBERS;
     fake.clock = clock;
     return fake.clock_result;
 }

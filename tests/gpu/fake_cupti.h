@@ -21,6 +21,9 @@ struct fake_cupti {
     int hang_in_flush; /* cuptiActivityFlushAll(FORCED) does not return */
     size_t dropped;    /* answered once by cuptiActivityGetNumDroppedRecords */
     uint32_t version;
+    int old_driver;      /* it serves one client only, whatever is asked */
+    int no_hardware;     /* the GPU has no events of its own */
+    int clock_is_broken; /* cuptiGetTimestamp_v2 fails */
 
     /* what it saw */
     int subscribed, unsubscribed;
@@ -34,12 +37,23 @@ struct fake_cupti {
     int flushes, forced_flushes;
     void (*on_call)(void *user, int domain, uint32_t call, const void *data);
     uint64_t (*clock)(void);
+    int clients;  /* subscribed by the second kind of calls */
+    int mixed;    /* calls of the first kind that came while there were such clients */
+    int hardware; /* kernel times come from hardware */
+    int hardware_asked;
 };
 
 /* The controls: dlsym(copy, "fake_cupti_controls"). */
 struct fake_cupti *fake_cupti_controls(void);
 
-/* Puts a record into the current buffer. Buffers are handed over by cuptiActivityFlushAll. */
+/* Another profiler subscribes by the second kind of calls, and enables the kind. The answer. */
+int fake_cupti_other(int several, int kind);
+
+/* How many records the other one was handed over. */
+int fake_cupti_other_records(void);
+
+/* Puts a record into the current buffer; with several clients, of each that enabled its kind.
+ * Buffers are handed over by cuptiActivityFlushAll. */
 void fake_cupti_record(const void *record, size_t bytes);
 
 #endif

@@ -339,7 +339,7 @@ static void test_trial_yields(void **state)
 {
     (void)state;
     start_trial();
-    xfs_timing_yield();
+    xfs_timing_yield(false);
     assert_int_equal(fake->unsubscribed, 1);
     now += 1000 * MS;
     xfs_timing_finish();

@@ -95,7 +95,7 @@ static void test_own_thread(void **state)
 static void test_yield_early(void **state)
 {
     assert_true(xfs_timing_start(NULL));
-    xfs_timing_yield();
+    xfs_timing_yield(false);
     xfs_timing_attach();
     assert_int_equal(fake->subscribed, 1);
     assert_int_equal(fake->unsubscribed, 1);
@@ -125,7 +125,7 @@ static void test_yield(void **state)
     begin();
     put(&r, sizeof r);
     errno = EDOM;
-    xfs_timing_yield();
+    xfs_timing_yield(false);
     assert_int_equal(errno, EDOM);
     assert_int_equal(event_count, 1);
     assert_int_equal(fake->unsubscribed, 1);
@@ -139,7 +139,7 @@ static void test_yield(void **state)
     assert_string_equal(timing_meta, "cupti");
     assert_non_null(strstr(why_meta, "another profiler took CUPTI over"));
     int flushes = fake->flushes;
-    xfs_timing_yield();
+    xfs_timing_yield(false);
     xfs_timing_managed();
     xfs_timing_finish();
     assert_int_equal(fake->unsubscribed, 1);
@@ -152,7 +152,7 @@ static void test_no_yield(void **state)
 {
     settings.timing = 1;
     begin();
-    xfs_timing_yield();
+    xfs_timing_yield(false);
     assert_int_equal(fake->unsubscribed, 0);
     assert_string_equal(why_meta, "");
     xfs_timing_finish();

@@ -198,9 +198,19 @@ void xfs_verbose(const char *format, ...)
 {
 }
 
+static const char *hidden = ""; /* a function that the copy lacks */
+
 void *xfs_real_dlsym(void *handle, const char *name)
 {
-    return dlsym(handle, name);
+    return strcmp(name, hidden) == 0 ? NULL : dlsym(handle, name);
+}
+
+static int driver_version = 13000;
+
+static int tell_driver_version(int *version)
+{
+    *version = driver_version;
+    return 0;
 }
 
 /* Makes the loader look in one folder only, as it does for the simulated GPU: that of the stand-in
@@ -208,6 +218,8 @@ void *xfs_real_dlsym(void *handle, const char *name)
 static void *simulated_clock;
 void *xfs_driver_symbol(const char *name)
 {
+    if (strcmp(name, "cuDriverGetVersion") == 0)
+        return (void *)tell_driver_version;
     return strcmp(name, "xferscope_simgpu_now_ns") == 0 ? simulated_clock : NULL;
 }
 
