@@ -15,7 +15,13 @@
 #include "analyzer/export/sqlite_tables.h"
 
 /* After those that insert into the tables of events. */
-enum statement { INSERT_TRANSFER = XFA_SQLITE_TABLES, INSERT_THREAD, END_RANGE, STATEMENTS };
+enum statement {
+    INSERT_TRANSFER = XFA_SQLITE_TABLES,
+    INSERT_THREAD,
+    INSERT_DOMAIN,
+    END_RANGE,
+    STATEMENTS
+};
 
 struct database {
     struct xfa_sqlite_strings strings; /* first, for the columns */
@@ -27,6 +33,11 @@ struct database {
     size_t row_count, row_capacity;
     struct xfa_table threads; /* by xfa_sqlite_global(): those in ThreadNames */
     int64_t last_thread;      /* of them */
+    struct xfa_table domains; /* struct known_domain: those that NVTX_EVENTS has a row of */
+};
+
+struct known_domain {
+    int64_t process, domain; /* key: xfa_sqlite_global(), a text's number */
 };
 
 /* ---- statements ------------------------------------------------------------------------------ */
@@ -180,9 +191,34 @@ static int64_t *row_of(struct database *database, const struct xfa_range *range)
     return &database->range_rows[range->slot];
 }
 
+/* Queries find a domain's name in the row of its creation, whose moment a trace does not have: it
+ * is there once for a process, as of its first range. */
+static void insert_domain(struct xfa_export *export, const struct xfa_event *event)
+{
+    struct database *database = export->self;
+    const char *name = xfa_words_name(&export->words, event->process, event->nvtx.domain);
+    struct known_domain key = {xfa_sqlite_global(event->process, 0),
+                               xfa_sqlite_string(export, name)};
+    size_t count = database->domains.count;
+    if (!name || !event->start_ns)
+        return;
+    xfa_table_put(&database->domains, &key);
+    if (database->domains.count == count)
+        return;
+    struct xfa_value values[] = {
+        xfa_value_count(xfa_process_wall_ns(event->process, event->start_ns)), xfa_value_text(name),
+        xfa_value_if(true, xfa_sqlite_global(event->process, event->tid)),
+        xfa_value_if(true, key.domain)};
+    values[0].kind = XFA_VALUE_MOMENT;
+    for (int i = 0; i < 4; i++)
+        bind_value(export, INSERT_DOMAIN, i + 1, &values[i]);
+    run(export, INSERT_DOMAIN);
+}
+
 static void begin_range(struct xfa_export *export, const struct xfa_event *event)
 {
     struct database *database = export->self;
+    insert_domain(export, event);
     insert(export, XFA_SQLITE_RANGES, event);
     if (event->range)
         *row_of(database, event->range) =
@@ -223,8 +259,10 @@ static void event(struct xfa_export *export, const struct xfa_event *event)
     case XFT_EVENT_RANGE_END:
         end_range(export, event);
         return;
-    case XFT_EVENT_FAULT: /* no calls */
-    case XFT_EVENT_CONTENT:
+    case XFT_EVENT_FAULT:
+        insert(export, event->gpu >= 0 ? XFA_SQLITE_GPU_FAULTS : XFA_SQLITE_CPU_FAULTS, event);
+        return;
+    case XFT_EVENT_CONTENT: /* no calls */
     case XFT_EVENT_RECORDS:
         return;
     case XFT_EVENT_SYNC:
@@ -310,6 +348,10 @@ static void begin(struct xfa_export *export)
         xfa_sqlite_strings_begin(export, database->sql);
     xfa_table_init(&database->threads, sizeof(int64_t), sizeof(int64_t));
     prepare(export, INSERT_THREAD, "INSERT INTO ThreadNames (nameId, globalTid) VALUES (?, ?)");
+    xfa_table_init(&database->domains, sizeof(struct known_domain), sizeof(struct known_domain));
+    prepare(export, INSERT_DOMAIN,
+            "INSERT INTO NVTX_EVENTS (start, eventType, text, globalTid, domainId) "
+            "VALUES (?, 75, ?, ?, ?)"); /* ENUM_NSYS_EVENT_TYPE's NvtxDomainCreate */
     prepare(export, END_RANGE, "UPDATE NVTX_EVENTS SET end = ?, endGlobalTid = ? WHERE rowid = ?");
 }
 
@@ -357,10 +399,22 @@ static void insert_gpus(struct xfa_export *export)
     }
 }
 
+/* How long the run took; it begins where times are 0, on the first process's clock. */
+static void insert_details(struct xfa_export *export)
+{
+    const struct xfa_run *run = export->analysis->run;
+    const double wall = xfa_run_wall_ns(run), most = 9e18;
+    uint64_t start = run->process_count ? run->processes[0]->start_mono_ns : 0;
+    uint64_t lasts = wall > 0 && wall < most ? (uint64_t)wall : 0, stop = start + lasts;
+    executef(export, "INSERT INTO ANALYSIS_DETAILS VALUES (NULL, %lld, %lld, %lld)",
+             (long long)lasts, (long long)start, (long long)stop);
+}
+
 static void finish(struct xfa_export *export)
 {
     const struct database *database = export->self;
     insert_gpus(export);
+    insert_details(export);
     executef(export,
              "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld, "
              "strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', %lld, 'unixepoch'), NULL);"
@@ -374,6 +428,7 @@ static void free_self(struct xfa_export *export)
     struct database *database = export->self;
     free(database->range_rows);
     xfa_table_free(&database->threads);
+    xfa_table_free(&database->domains);
 }
 
 /* Before the file takes its place. */

@@ -1,5 +1,7 @@
 #include "analyzer/export/sqlite_tables.h"
 
+#include <stdlib.h>
+
 #include "analyzer/export/sqlite_strings.h"
 
 /* Numbers of Nsight's ENUM_ tables (sqlite_enums.def). */
@@ -21,6 +23,7 @@ enum {
 enum { PAGEABLE, PINNED, DEVICE, ARRAY, MANAGED, UNKNOWN_MEMORY = 7 };
 enum { EVENT_SYNC = 1, STREAM_WAIT, STREAM_SYNC, CONTEXT_SYNC };
 enum { PUSH_POP = 59, START_END };
+enum { MOST_ACCESSES = 4 }; /* a fault's, as CUPTI and Nsight count them */
 
 static struct xfa_value integer(int64_t value)
 {
@@ -115,6 +118,19 @@ static const char *name_of(struct xfa_export *export, const struct xfa_event *ev
     return xfa_words_name(&export->words, event->process, id);
 }
 
+/* Of the program's instruction that touched managed memory; never NULL. */
+static struct xfa_value fault_text(struct xfa_export *export, const struct xfa_event *event,
+                                   bool module)
+{
+    const struct xfa_site *site = event->stack ? xfa_site_of(event) : NULL;
+    const struct xfa_frame *frame = site && site->chosen >= 0 ? &site->frames[site->chosen] : NULL;
+    const char *known = !frame ? NULL : module ? frame->module : frame->function;
+    char *text = xfa_words_made(XFA_WORDS_SHOWN, known ? known : "[Unknown]");
+    struct xfa_value value = integer(xfa_sqlite_string(export, text));
+    free(text);
+    return value;
+}
+
 /* ---- columns --------------------------------------------------------------------------------- */
 
 /* clang-format off: tables */
@@ -148,6 +164,12 @@ GETTER(sync_type, sync_type(event))
 GETTER(range_type, integer(event->nvtx.id ? START_END : PUSH_POP))
 GETTER(range_id, xfa_value_if(event->nvtx.id, (int64_t)event->nvtx.id))
 GETTER(range_text, xfa_value_text(name_of(export, event, event->nvtx.name)))
+GETTER(fault_address, integer((int64_t)event->managed.address))
+GETTER(fault_function, fault_text(export, event, false))
+GETTER(fault_module, fault_text(export, event, true))
+GETTER(fault_count, xfa_value_count(event->managed.count))
+GETTER(fault_access,
+       integer(event->managed.cause <= MOST_ACCESSES ? (int64_t)event->managed.cause : 0))
 GETTER(domain, integer(xfa_sqlite_string(export, name_of(export, event, event->nvtx.domain))))
 
 #define NEEDED "INTEGER NOT NULL"
@@ -244,6 +266,27 @@ static const struct xfa_sqlite_column ranges[] = {
     {"binaryData", "TEXT", NULL},
 };
 
+static const struct xfa_sqlite_column cpu_faults[] = {
+    {"start", NEEDED, get_start},
+    {"globalPid", NEEDED, get_process},
+    {"address", NEEDED, get_fault_address},
+    {"originalFaultPc", NUMBER, NULL},
+    {"CpuInstruction", NEEDED, get_fault_function},
+    {"module", NEEDED, get_fault_module},
+    {"unresolvedFaultPc", NUMBER, NULL},
+    {"sourceFile", NUMBER, NULL},
+    {"sourceLine", NUMBER, NULL},
+};
+static const struct xfa_sqlite_column gpu_faults[] = {
+    {"start", NEEDED, get_start},
+    {"end", NEEDED, get_end},
+    {"globalPid", NEEDED, get_process},
+    {"deviceId", NEEDED, get_device},
+    {"address", NEEDED, get_fault_address},
+    {"numberOfPageFaults", NEEDED, get_fault_count},
+    {"faultAccessType", NEEDED, get_fault_access},
+};
+
 #define LAYOUT(name, columns)                                                                      \
     {                                                                                              \
         name, columns, sizeof columns / sizeof *columns                                            \
@@ -255,6 +298,8 @@ const struct xfa_sqlite_layout xfa_sqlite_layouts[XFA_SQLITE_TABLES] = {
     [XFA_SQLITE_KERNELS] = LAYOUT("CUPTI_ACTIVITY_KIND_KERNEL", kernels),
     [XFA_SQLITE_SYNCS] = LAYOUT("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", syncs),
     [XFA_SQLITE_RANGES] = LAYOUT("NVTX_EVENTS", ranges),
+    [XFA_SQLITE_CPU_FAULTS] = LAYOUT("CUDA_UM_CPU_PAGE_FAULT_EVENTS", cpu_faults),
+    [XFA_SQLITE_GPU_FAULTS] = LAYOUT("CUDA_UM_GPU_PAGE_FAULT_EVENTS", gpu_faults),
 };
 /* clang-format on */
 
@@ -265,6 +310,8 @@ const char *const xfa_sqlite_schema =
     "CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);"
     "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, "
     "localTime TEXT);"
+    "CREATE TABLE ANALYSIS_DETAILS (globalVid INTEGER, duration INTEGER NOT NULL, "
+    "startTime INTEGER NOT NULL, stopTime INTEGER NOT NULL);"
     "CREATE TABLE TARGET_INFO_GPU (vmId INTEGER, id INTEGER, name TEXT, busLocation TEXT, "
     "isDiscrete INTEGER, l2CacheSize INTEGER, totalMemory INTEGER, memoryBandwidth INTEGER, "
     "clockRate INTEGER, smCount INTEGER, pwGpuId INTEGER, uuid TEXT, luid INTEGER, chipName TEXT, "

@@ -20,6 +20,8 @@ enum xfa_sqlite_table {
     XFA_SQLITE_KERNELS,
     XFA_SQLITE_SYNCS,
     XFA_SQLITE_RANGES,
+    XFA_SQLITE_CPU_FAULTS, /* groups of faults, as they were recorded */
+    XFA_SQLITE_GPU_FAULTS,
     XFA_SQLITE_TABLES
 };
 

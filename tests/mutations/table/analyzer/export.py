@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("export-domain-of-each-range", "analyzer/export/sqlite.c",
+      "    if (database->domains.count == count)",
+      "    if (database->domains.count < count)",
+      "a domain is made anew by each range, and queries count its ranges several times",
+      "export.reports"),
+    M("export-faults-of-the-other", "analyzer/export/sqlite.c",
+      "event->gpu >= 0 ? XFA_SQLITE_GPU_FAULTS : XFA_SQLITE_CPU_FAULTS",
+      "event->gpu < 0 ? XFA_SQLITE_GPU_FAULTS : XFA_SQLITE_CPU_FAULTS",
+      "page faults of the GPU are told as the processor's",
+      "export.reports"),
     M("export-csv-bare", "analyzer/export/csv.c",
       "        if (value.kind == XFA_VALUE_TEXT)",
       "        if (value.kind == XFA_VALUE_NONE)",
